@@ -1,0 +1,57 @@
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *mem_must(void *p)
+{
+    if (!p)
+        abort();
+    return p;
+}
+
+void *mem_alloc(size_t size)
+{
+    return mem_must(calloc(1, size ? size : 1));
+}
+
+void *mem_array(size_t n, size_t size)
+{
+    return mem_must(calloc(n ? n : 1, size ? size : 1));
+}
+
+void *mem_grow(void *p, size_t n, size_t size)
+{
+    size_t bytes;
+    if (__builtin_mul_overflow(n, size, &bytes))
+        abort();
+    return mem_must(realloc(p, bytes ? bytes : 1));
+}
+
+char *mem_dup(const void *p, size_t len)
+{
+    char *copy = mem_must(malloc(len + 1));
+    if (len)
+        memcpy(copy, p, len);
+    copy[len] = '\0';
+    return copy;
+}
+
+char *mem_str(const char *s)
+{
+    return mem_dup(s, strlen(s));
+}
+
+char *mem_printf(const char *fmt, ...)
+{
+    char *s = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vasprintf(&s, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        abort();
+    return s;
+}

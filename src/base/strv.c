@@ -1,0 +1,50 @@
+#include "base/strv.h"
+
+#include "base/mem.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+void strv_done(struct strv *sv)
+{
+    for (size_t i = 0; i < sv->n; i++)
+        free(sv->v[i]);
+    free(sv->v);
+    *sv = (struct strv){0};
+}
+
+static void strv_take(struct strv *sv, char *s)
+{
+    if (sv->n + 1 >= sv->cap) {
+        sv->cap = sv->cap ? sv->cap * 2 : 8;
+        sv->v = mem_grow(sv->v, sv->cap, sizeof(*sv->v));
+    }
+    sv->v[sv->n++] = s;
+    sv->v[sv->n] = NULL;
+}
+
+void strv_push(struct strv *sv, const char *s)
+{
+    strv_take(sv, mem_str(s));
+}
+
+void strv_pushf(struct strv *sv, const char *fmt, ...)
+{
+    char *s = NULL;
+    va_list ap;
+    va_start(ap, fmt);
+    int n = vasprintf(&s, fmt, ap);
+    va_end(ap);
+    if (n < 0)
+        abort();
+    strv_take(sv, s);
+}
+
+void strv_pushl(struct strv *sv, ...)
+{
+    va_list ap;
+    va_start(ap, sv);
+    for (const char *s; (s = va_arg(ap, const char *));)
+        strv_push(sv, s);
+    va_end(ap);
+}
