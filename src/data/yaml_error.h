@@ -1,0 +1,20 @@
+/*
+ * What libfyaml says about a text that is not YAML, turned into one problem for people.
+ */
+#ifndef DATA_YAML_ERROR_H
+#define DATA_YAML_ERROR_H
+
+#include "base/problem.h"
+#include "data/cursor.h"
+
+#include <libfyaml.h>
+
+/* A diagnostic object that collects and never prints. */
+struct fy_diag *yaml_error_collector(void);
+
+/* Adds the first error that was collected. c is at the start of the text; `open` is the innermost
+ * list or mapping in brackets that the parser was in, or NULL. Returns -1. */
+int yaml_error_report(struct fy_diag *diag, struct cursor c, const struct node *open,
+                      struct problems *ps);
+
+#endif

@@ -1,0 +1,116 @@
+#include "sys/file.h"
+
+#include "base/own.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { READ_STEP = 64 << 10 };
+
+static int input_error(struct err *err, int errnum, const char *message, const char *path)
+{
+    (void)err_set(err, ERR_INPUT, "'%s' %s", path, message);
+    if (err)
+        err->errnum = errnum;
+    return -1;
+}
+
+/* A pipe tells its size only by ending: there the size is what we saw of it. */
+static int too_large(struct err *err, const char *path, bool whole, size_t size, size_t max)
+{
+    autobuf struct buf msg = BUF_INIT;
+    buf_addstr(&msg, whole ? "is " : "is at least ");
+    text_format_bytes(&msg, (int64_t)size);
+    buf_addf(&msg, " (%zu bytes), more than the limit of ", size);
+    text_format_bytes(&msg, (int64_t)max);
+    return input_error(err, EFBIG, msg.s, path);
+}
+
+/* Appends up to max + 1 bytes: the one too many is what tells that there is more. */
+static int read_all(int fd, const char *path, size_t max, struct buf *out, struct err *err)
+{
+    for (size_t left = max < SIZE_MAX ? max + 1 : max; left;) {
+        size_t step = left < READ_STEP ? left : READ_STEP;
+        buf_reserve(out, step);
+        ssize_t n = read(fd, out->s + out->len, step);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(err, "read '%s'", path);
+        if (n == 0)
+            break;
+        out->len += (size_t)n;
+        out->s[out->len] = '\0';
+        left -= (size_t)n;
+    }
+    return 0;
+}
+
+static int read_fd(int fd, const char *path, size_t max, struct buf *out, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return err_sys(err, "stat '%s'", path);
+    if (S_ISDIR(st.st_mode))
+        return input_error(err, EISDIR, "is a folder", path);
+    if (S_ISREG(st.st_mode)) {
+        if (st.st_size > 0 && (size_t)st.st_size > max)
+            return too_large(err, path, true, (size_t)st.st_size, max);
+        buf_reserve(out, (size_t)st.st_size + 1);
+    }
+    size_t before = out->len;
+    if (read_all(fd, path, max, out, err) < 0) {
+        buf_cut(out, before);
+        return -1;
+    }
+    size_t size = out->len - before;
+    if (size <= max)
+        return 0;
+    buf_cut(out, before);
+    return too_large(err, path, false, size, max);
+}
+
+int file_read(const char *path, size_t max, struct buf *out, struct err *err)
+{
+    if (strcmp(path, "-") == 0)
+        return read_fd(STDIN_FILENO, "standard input", max, out, err);
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return err_sys(err, "open '%s'", path);
+    return read_fd(fd, path, max, out, err);
+}
+
+static int write_all(int fd, const char *path, const char *s, size_t len, struct err *err)
+{
+    while (len) {
+        ssize_t n = write(fd, s, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(err, "write '%s'", path);
+        s += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+int file_create(const char *path, const char *s, size_t len, struct err *err)
+{
+    int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0 && errno == EEXIST)
+        return input_error(err, EEXIST, "exists already", path);
+    if (fd < 0)
+        return err_sys(err, "create '%s'", path);
+    int result = write_all(fd, path, s, len, err);
+    /* Some file systems report a full disk only here. */
+    if (close(fd) < 0 && result == 0)
+        result = err_sys(err, "write '%s'", path);
+    if (result < 0)
+        (void)unlink(path);
+    return result;
+}

@@ -1,0 +1,21 @@
+/*
+ * Files, whole: read one with a limit, write one so that it is there completely or not at all.
+ */
+#ifndef SYS_FILE_H
+#define SYS_FILE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stddef.h>
+
+/* Appends the contents of a regular file, a pipe or, where path is "-", standard input. More than
+ * max bytes is ERR_INPUT with errnum EFBIG, and a folder ERR_INPUT with EISDIR; out is as it
+ * was where the call fails. */
+int file_read(const char *path, size_t max, struct buf *out, struct err *err);
+
+/* Writes a file that must not exist yet; what was written of it is removed on failure. ERR_INPUT
+ * with EEXIST where it exists. */
+int file_create(const char *path, const char *s, size_t len, struct err *err);
+
+#endif

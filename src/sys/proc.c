@@ -1,0 +1,151 @@
+#include "sys/proc.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdbool.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { STDERR_MAX = 64 << 10 };
+
+extern char **environ;
+
+/* One pipe that is being read: up to max bytes are kept, the rest is read and dropped. */
+struct stream {
+    int fd;
+    struct buf *out; /* NULL: keep nothing */
+    size_t left;
+    bool cut;
+};
+
+static int spawn(char *const argv[], char *const env[], int out, int errfd, pid_t *ret_pid)
+{
+    posix_spawn_file_actions_t fa;
+    posix_spawnattr_t attr;
+    sigset_t none, pipe_signal;
+    sigemptyset(&none);
+    sigemptyset(&pipe_signal);
+    sigaddset(&pipe_signal, SIGPIPE);
+    int rc = posix_spawn_file_actions_init(&fa);
+    if (rc)
+        return rc;
+    rc = posix_spawnattr_init(&attr);
+    if (rc) {
+        posix_spawn_file_actions_destroy(&fa);
+        return rc;
+    }
+    if (!(rc = posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0)) &&
+        !(rc = posix_spawn_file_actions_adddup2(&fa, out, 1)) &&
+        !(rc = posix_spawn_file_actions_adddup2(&fa, errfd, 2)) &&
+        !(rc = posix_spawnattr_setsigmask(&attr, &none)) &&
+        !(rc = posix_spawnattr_setsigdefault(&attr, &pipe_signal)) &&
+        !(rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)))
+        rc = posix_spawnp(ret_pid, argv[0], &fa, &attr, argv, env ? env : environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&fa);
+    return rc;
+}
+
+static void keep(struct stream *s, const char *bytes, size_t n)
+{
+    if (n > s->left) {
+        s->cut = true;
+        n = s->left;
+    }
+    if (s->out)
+        buf_add(s->out, bytes, n);
+    s->left -= n;
+}
+
+/* Reads what is there; closes at the end. */
+static int drain(struct stream *s, struct err *err)
+{
+    char bytes[65536];
+    ssize_t n = read(s->fd, bytes, sizeof(bytes));
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN ? 0 : err_sys(err, "read from a child");
+    if (n > 0) {
+        keep(s, bytes, (size_t)n);
+        return 0;
+    }
+    (void)close(steal_fd(&s->fd));
+    return 0;
+}
+
+static int read_streams(struct stream streams[2], struct err *err)
+{
+    while (streams[0].fd >= 0 || streams[1].fd >= 0) {
+        struct pollfd fds[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
+        if (poll(fds, 2, -1) < 0) {
+            if (errno == EINTR)
+                continue;
+            return err_sys(err, "poll");
+        }
+        for (int i = 0; i < 2; i++) {
+            if (fds[i].revents && drain(&streams[i], err))
+                return -1;
+        }
+        if (streams[0].cut)
+            return err_set(err, ERR_ENV, "it wrote more than was expected of it");
+    }
+    return 0;
+}
+
+static int reap(pid_t pid, int *ret_status, struct err *err)
+{
+    int status;
+    while (waitpid(pid, &status, 0) < 0) {
+        if (errno != EINTR)
+            return err_sys(err, "wait for a child");
+    }
+    *ret_status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    return 0;
+}
+
+/* A pipe of which no other child inherits an end. */
+static int open_pipe(int ends[2])
+{
+#ifdef __APPLE__
+    if (pipe(ends) < 0)
+        return -1;
+    return fcntl(ends[0], F_SETFD, FD_CLOEXEC) < 0 || fcntl(ends[1], F_SETFD, FD_CLOEXEC) < 0 ? -1
+                                                                                              : 0;
+#else
+    return pipe2(ends, O_CLOEXEC);
+#endif
+}
+
+int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,
+                 struct buf *errout, int *ret_status, struct err *err)
+{
+    int outs[2] = {-1, -1}, errs[2] = {-1, -1};
+    if (open_pipe(outs) < 0 || open_pipe(errs) < 0) {
+        own_close(&outs[0]);
+        own_close(&outs[1]);
+        return err_sys(err, "pipe");
+    }
+    struct stream streams[2] = {{outs[0], out, max, false}, {errs[0], errout, STDERR_MAX, false}};
+    pid_t pid;
+    int rc = spawn(argv, env, outs[1], errs[1], &pid);
+    own_close(&outs[1]);
+    own_close(&errs[1]);
+    int result = 0;
+    if (rc) {
+        errno = rc;
+        result = err_sys(err, "run '%s'", argv[0]);
+    } else if (read_streams(streams, err)) {
+        result = err_wrap(err, "'%s'", argv[0]);
+        (void)kill(pid, SIGKILL);
+    }
+    own_close(&streams[0].fd);
+    own_close(&streams[1].fd);
+    struct err reap_err;
+    if (!rc && reap(pid, ret_status, &reap_err) && !result)
+        result = err_set(err, ERR_ENV, "%s", reap_err.msg);
+    return result;
+}

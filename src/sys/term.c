@@ -1,0 +1,14 @@
+#include "sys/term.h"
+
+#include <stdlib.h>
+#include <sys/ioctl.h>
+
+size_t term_columns(int fd)
+{
+    const char *columns = getenv("COLUMNS");
+    unsigned long width = columns ? strtoul(columns, NULL, 10) : 0;
+    struct winsize size;
+    if (width > 0 && width < 10000)
+        return width;
+    return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
+}

@@ -1,0 +1,12 @@
+/*
+ * The terminal that a stream may be.
+ */
+#ifndef SYS_TERM_H
+#define SYS_TERM_H
+
+#include <stddef.h>
+
+/* Columns of the terminal behind fd, or what COLUMNS says; 0 where it is none or does not tell. */
+size_t term_columns(int fd);
+
+#endif

@@ -1,0 +1,176 @@
+#include "sys/file.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+/* Every test has a folder of its own. */
+struct folder {
+    char path[64];
+};
+
+static int setup(void **state)
+{
+    struct folder *f = mem_alloc(sizeof(*f));
+    (void)snprintf(f->path, sizeof(f->path), "/tmp/anabranch-file-XXXXXX");
+    *state = f;
+    return mkdtemp(f->path) ? 0 : -1;
+}
+
+static int teardown(void **state)
+{
+    struct folder *f = *state;
+    int result = rmdir(f->path);
+    free(f);
+    return result;
+}
+
+static char *in(void **state, const char *name)
+{
+    return mem_printf("%s/%s", ((struct folder *)*state)->path, name);
+}
+
+static void test_create_and_read(void **state)
+{
+    autofree char *path = in(state, "a");
+    autobuf struct buf out = BUF_INIT;
+    struct err err;
+    buf_addstr(&out, ">");
+    assert_int_equal(file_create(path, "x\0y\n", 4, &err), 0);
+    assert_int_equal(file_read(path, 4, &out, &err), 0);
+    assert_int_equal(out.len, 5);
+    assert_memory_equal(out.s, ">x\0y\n", 6);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void test_create_existing(void **state)
+{
+    autofree char *path = in(state, "a");
+    autobuf struct buf out = BUF_INIT;
+    struct err err;
+    assert_int_equal(file_create(path, "old", 3, &err), 0);
+    assert_int_equal(file_create(path, "new", 3, &err), -1);
+    assert_int_equal(err.code, ERR_INPUT);
+    assert_int_equal(err.errnum, EEXIST);
+    assert_non_null(strstr(err.msg, "exists already"));
+    assert_int_equal(file_read(path, 100, &out, &err), 0);
+    assert_string_equal(out.s, "old");
+    assert_int_equal(unlink(path), 0);
+}
+
+static void test_create_nowhere(void **state)
+{
+    autofree char *path = in(state, "no/a");
+    struct err err;
+    assert_int_equal(file_create(path, "x", 1, &err), -1);
+    assert_int_equal(err.code, ERR_ENV);
+    assert_int_equal(err.errnum, ENOENT);
+}
+
+/* The limit on the size of files stands for a full disk: nothing may be left of the file. */
+static void test_create_full_disk(void **state)
+{
+    autofree char *path = in(state, "a");
+    autobuf struct buf large = BUF_INIT;
+    struct err err;
+    struct rlimit old, small;
+    buf_addrep(&large, 'x', 10000);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = (struct rlimit){1000, old.rlim_max};
+    void (*before)(int) = signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    int result = file_create(path, large.s, large.len, &err);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    (void)signal(SIGXFSZ, before);
+    assert_int_equal(result, -1);
+    assert_int_equal(err.code, ERR_ENV);
+    assert_int_equal(err.errnum, EFBIG);
+    assert_int_equal(access(path, F_OK), -1);
+}
+
+static void test_read_limit(void **state)
+{
+    autofree char *path = in(state, "a");
+    autobuf struct buf out = BUF_INIT, large = BUF_INIT;
+    struct err err;
+    buf_addrep(&large, 'x', 3072);
+    buf_addstr(&out, "kept");
+    assert_int_equal(file_create(path, large.s, large.len, &err), 0);
+    assert_int_equal(file_read(path, 2048, &out, &err), -1);
+    assert_int_equal(err.code, ERR_INPUT);
+    assert_int_equal(err.errnum, EFBIG);
+    assert_non_null(strstr(err.msg, "is 3.0 KiB (3072 bytes), more than the limit of 2.0 KiB"));
+    assert_string_equal(out.s, "kept");
+    assert_int_equal(file_read(path, 3072, &out, &err), 0);
+    assert_int_equal(out.len, 3076);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void test_read_missing_and_folder(void **state)
+{
+    autofree char *path = in(state, "none");
+    autobuf struct buf out = BUF_INIT;
+    struct err err;
+    assert_int_equal(file_read(path, 10, &out, &err), -1);
+    assert_int_equal(err.code, ERR_ENV);
+    assert_int_equal(err.errnum, ENOENT);
+    assert_int_equal(file_read(((struct folder *)*state)->path, 10, &out, &err), -1);
+    assert_int_equal(err.code, ERR_INPUT);
+    assert_int_equal(err.errnum, EISDIR);
+    assert_int_equal(file_read(path, 10, &out, NULL), -1);
+}
+
+static int read_stdin(const char *text, size_t len, size_t max, struct buf *out, struct err *err)
+{
+    int fds[2], saved = dup(STDIN_FILENO);
+    assert_true(saved >= 0);
+    assert_int_equal(pipe(fds), 0);
+    assert_int_equal(write(fds[1], text, len), len);
+    assert_int_equal(close(fds[1]), 0);
+    assert_true(dup2(fds[0], STDIN_FILENO) >= 0);
+    assert_int_equal(close(fds[0]), 0);
+    int result = file_read("-", max, out, err);
+    assert_true(dup2(saved, STDIN_FILENO) >= 0);
+    assert_int_equal(close(saved), 0);
+    return result;
+}
+
+static void test_read_stdin(void **state)
+{
+    (void)state;
+    autobuf struct buf out = BUF_INIT;
+    struct err err;
+    assert_int_equal(read_stdin("hello", 5, 5, &out, &err), 0);
+    assert_string_equal(out.s, "hello");
+    assert_int_equal(read_stdin("hello", 5, 3, &out, &err), -1);
+    assert_int_equal(err.errnum, EFBIG);
+    assert_string_equal(err.msg,
+                        "'standard input' is at least 4 B (4 bytes), more than the limit of "
+                        "3 B");
+    assert_string_equal(out.s, "hello");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_create_and_read, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_create_existing, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_create_nowhere, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_create_full_disk, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_read_limit, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_read_missing_and_folder, setup, teardown),
+        cmocka_unit_test(test_read_stdin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
