@@ -1,0 +1,76 @@
+/*
+ * Claims: which paths a task owns, and who may therefore run beside whom.
+ *
+ * A claim is a file, a folder or a glob, relative to the project; normalised it is relative to the
+ * repository's root, in the language of base/glob.h. Read-only tasks change nothing, so theirs do
+ * not count.
+ */
+#ifndef CORE_CLAIMS_H
+#define CORE_CLAIMS_H
+
+#include "base/arena.h"
+#include "base/glob.h"
+#include "base/map.h"
+#include "base/vec.h"
+#include "core/graph.h"
+#include "core/plan.h"
+
+struct claim_scope {
+    const char
+        *prefix; /* folder that claims are relative to, within the repository; "" is its root */
+    bool fold;   /* the file system does not tell A from a */
+};
+
+/* One task's claim to a path. */
+struct holder {
+    uint32_t task, rank; /* rank: its place in the graph's order, while overlaps are looked for */
+    const struct claim *claim;
+};
+
+/* A path that is claimed, by however many tasks. */
+struct claimed {
+    const char *path; /* normalised; "" is everything */
+    struct glob *glob;
+    VEC(struct holder) owners;
+    const struct claim *first; /* the first claim that says it, also one that only forbids */
+};
+
+struct claims {
+    struct arena arena;
+    const struct plan *plan;
+    bool fold;
+    struct map by_path; /* to struct claimed */
+    VEC(struct claimed *) list;
+};
+
+/* Two tasks that could run at the same time and own a path in common. */
+struct overlap_pair {
+    struct holder a, b;
+    const struct claimed *path_a, *path_b;
+};
+
+/* Appends the normalised form of a claim to out. Returns NULL, or what is wrong with the claim as
+ * the end of a sentence that begins with it. */
+const char *claim_normalise(const char *text, const char *prefix, struct buf *out);
+
+/* Normalises and compiles all claims of a plan; adds a problem for each that is malformed or leaves
+ * the repository, and a warning for a task that forbids what it owns. Released with claims_done().
+ */
+void claims_init(struct claims *c, const struct plan *plan, const struct claim_scope *scope,
+                 struct problems *ps);
+void claims_done(struct claims *c);
+
+/* Calls fn for each overlapping pair of tasks that nothing keeps apart (a dependency, or a group
+ * that runs one at a time), once per pair of paths, until fn returns false. */
+typedef bool overlap_fn(void *ctx, const struct overlap_pair *pair);
+void claims_overlaps(struct claims *c, struct graph *g, overlap_fn *fn, void *ctx);
+
+/* Adds an error for each overlapping pair, with an example path; after a hundred it says that there
+ * are more. */
+void claims_refuse_overlaps(struct claims *c, struct graph *g, struct problems *ps);
+
+/* Warns of claims that match none of the tracked files (sorted bytewise, relative to the root). */
+void claims_check_tracked(struct claims *c, const char *const *files, size_t n,
+                          struct problems *ps);
+
+#endif

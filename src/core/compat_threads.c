@@ -1,0 +1,35 @@
+/* parallel-sessions plans: threads that people attend. */
+#include "core/compat.h"
+
+#include <string.h>
+
+static void translate_thread(struct node *thread, struct arena *a, struct problems *ps)
+{
+    static const char *const required[] = {"branch", "goal", "owns", NULL};
+    compat_require(thread, required, ps);
+
+    struct node *goal = compat_rename(thread, "goal", "title", ps);
+    if (goal && goal->kind == NODE_STRING && !node_get(thread, "prompt") &&
+        !node_get(thread, "prompt_file"))
+        compat_add_string(thread, a, "prompt", goal->text, goal);
+
+    struct node *owns = node_get(thread, "owns");
+    if (owns && owns->kind == NODE_LIST && owns->n == 0)
+        problem_error(ps, RULE_VALUE, owns, "is empty: a thread owns at least one path");
+
+    struct node *id = node_get(thread, "id");
+    if (!compat_rename(thread, "merge_order", "order", ps) && !node_get(thread, "order") && id &&
+        id->kind == NODE_INT)
+        compat_add(thread, a, "order", NODE_INT, id)->integer = id->integer;
+}
+
+void compat_threads(struct node *root, struct arena *a, struct problems *ps)
+{
+    struct node *threads = compat_rename(root, "threads", "tasks", ps);
+    if (!threads || threads->kind != NODE_LIST)
+        return;
+    node_each (thread, threads) {
+        if (thread->kind == NODE_MAP)
+            translate_thread(thread, a, ps);
+    }
+}

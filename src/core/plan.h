@@ -1,0 +1,198 @@
+/*
+ * struct plan: what is to be done, as the program sees it, whatever syntax and vocabulary it was
+ * written in. Built once by plan_decode() and never changed afterwards.
+ *
+ * Strings and lists live in the plan's arena or in the tree that it was decoded from, so the tree
+ * must outlive the plan. `node` members lead back to where something was written.
+ */
+#ifndef CORE_PLAN_H
+#define CORE_PLAN_H
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/node.h"
+#include "base/problem.h"
+#include "core/failure.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Whose vocabulary the file uses. */
+enum plan_kind { PLAN_TASKS, PLAN_ORCHESTRA, PLAN_THREADS, PLAN_BATCHES };
+
+/* In every enum 0 is "the plan does not say". The words for them are in plan_words.h. */
+enum overlap { OVERLAP_UNSET, OVERLAP_REFUSE, OVERLAP_SERIALISE };
+enum enforce { ENFORCE_UNSET, ENFORCE_WARN, ENFORCE_ASK, ENFORCE_BLOCK };
+enum permissions { PERMISSIONS_UNSET, PERMISSIONS_READ, PERMISSIONS_EDIT, PERMISSIONS_FULL };
+enum provider {
+    PROVIDER_UNSET,
+    PROVIDER_AUTO,
+    PROVIDER_OVERLAY,
+    PROVIDER_SNAPSHOT,
+    PROVIDER_POOL,
+    PROVIDER_CHECKOUT,
+};
+enum land_at { LAND_AT_UNSET, LAND_AT_EACH, LAND_AT_END };
+enum land_style { LAND_STYLE_UNSET, LAND_STYLE_MERGE, LAND_STYLE_SQUASH, LAND_STYLE_REBASE };
+enum engine {
+    ENGINE_UNSET,
+    ENGINE_CLAUDE,
+    ENGINE_CODEX,
+    ENGINE_GEMINI,
+    ENGINE_OPENCODE,
+    ENGINE_QWEN,
+    ENGINE_COPILOT,
+    ENGINE_AIDER,
+    ENGINE_COMMAND,
+    ENGINE_SIM,
+};
+
+enum notify_on { NOTIFY_FAILED, NOTIFY_CONFLICTED, NOTIFY_PARKED, NOTIFY_DONE };
+
+enum { PLAN_UNSET = -1 }; /* of numbers and durations: the plan does not say */
+
+/* How often a failure is tried again, or one of the words below. */
+enum { RETRY_PARK = -2, RETRY_STOP = -3, RETRY_FAIL = -4 };
+
+struct retry {
+    int times[FAILURE_COUNT_]; /* PLAN_UNSET, a word, or 0..100 */
+};
+
+struct strings {
+    const char **v;
+    size_t n;
+};
+
+/* A command to run: a shell line or an argv, never both; neither: there is none. */
+struct plan_command {
+    const char *shell;
+    struct strings argv;
+};
+
+struct budget {
+    double usd;     /* PLAN_UNSET: no limit */
+    int64_t tokens; /* PLAN_UNSET: no limit */
+};
+
+struct env_var {
+    const char *name;
+    const char *value; /* NULL: taken from our own variable `from` when the task starts */
+    const char *from;
+    bool secret; /* never shown, masked in logs */
+};
+
+struct env_vars {
+    struct env_var *v;
+    size_t n;
+};
+
+struct notify {
+    unsigned on; /* bits 1 << enum notify_on */
+    const char *webhook;
+    struct plan_command command;
+    bool desktop;
+};
+
+/* A path that a task owns or must not touch. */
+struct claim {
+    const char *text; /* as written */
+    const struct node *node;
+};
+
+struct claim_list {
+    struct claim *v;
+    size_t n;
+};
+
+struct task {
+    const struct node *node;
+    uint32_t index; /* place in plan->tasks */
+    const char *id;
+    const char *title;
+    const char *prompt, *prompt_file; /* one of the two */
+    const struct node *prompt_file_node;
+    const char *agent;
+    enum engine engine;
+    const char *model;
+    enum permissions permissions;
+    bool read_only;
+    uint32_t *deps; /* places in plan->tasks, in file order, each once */
+    size_t dep_count;
+    struct claim_list owns, forbids;
+    int64_t order; /* INT64_MIN: not said */
+    const char *branch;
+    const char *group;
+    const struct node *group_node;
+    int64_t estimate, timeout, idle_timeout; /* ms */
+    struct retry retry;
+    struct plan_command verify;
+    struct env_vars env;
+    struct budget budget;
+    const char *executor;
+    struct plan_command command;
+    enum enforce enforce;
+};
+
+struct group {
+    const char *name;
+    int64_t limit;
+    const struct node *node;
+    size_t tasks; /* how many name it */
+};
+
+struct plan {
+    struct arena arena;
+    enum plan_kind kind;
+    const char *name, *base, *cwd;
+    const struct node *cwd_node;
+    bool claims_from_file; /* `owns` is relative to the plan's folder, not to the project */
+    enum overlap overlap;
+    enum enforce enforce;
+
+    int64_t workers;
+    struct group *groups;
+    size_t group_count;
+    struct budget budget;
+
+    enum provider provider;
+    const char *workspace_dir;
+    struct strings include, share;
+    struct plan_command setup, teardown;
+    int64_t ports;
+
+    enum land_at land_at;
+    enum land_style land_style;
+    struct plan_command land_verify;
+
+    bool commit_hooks;
+    const char *commit_message;
+
+    struct notify *notify;
+    size_t notify_count;
+
+    struct task *tasks;
+    size_t task_count;
+    struct map by_id; /* to struct task */
+};
+
+/* Decodes a tree, translating foreign vocabulary first (which changes the tree's `name`s). Adds
+ * every problem that the tree alone can show: types, values, references, cycles are the graph's.
+ * Returns -1 where there were errors; the plan is then to be released all the same, with
+ * plan_done(). */
+int plan_decode(struct plan *plan, struct node *root, struct arena *tree_arena,
+                struct problems *ps);
+void plan_done(struct plan *plan);
+
+/* How a task is called in messages: its id, also where that is missing or wrong. */
+const char *task_name(const struct task *t);
+
+struct task *plan_find(const struct plan *plan, const char *id);
+
+/* The plan as a tree again, in the canonical vocabulary, defaults applied: what `check --json`
+ * shows. Only what the plan says is in it. */
+struct node *plan_encode(const struct plan *plan, struct arena *a);
+
+const char *plan_kind_name(enum plan_kind kind);
+
+#endif

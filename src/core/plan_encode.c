@@ -1,0 +1,263 @@
+#include "core/plan.h"
+
+#include "core/plan_words.h"
+
+#include <string.h>
+
+/* Where the tree is being built. */
+struct encoder {
+    struct arena *a;
+    struct node *map;
+};
+
+static const struct pos nowhere;
+
+static struct node *put(struct encoder e, const char *key, struct node *node)
+{
+    node_put(e.a, e.map, key, strlen(key), nowhere, node);
+    return node;
+}
+
+static struct encoder put_map(struct encoder e, const char *key)
+{
+    return (struct encoder){e.a, put(e, key, node_new(e.a, NODE_MAP, nowhere))};
+}
+
+static void put_string(struct encoder e, const char *key, const char *s)
+{
+    if (s)
+        put(e, key, node_string(e.a, s, strlen(s), nowhere));
+}
+
+static void put_int(struct encoder e, const char *key, int64_t n)
+{
+    put(e, key, node_new(e.a, NODE_INT, nowhere))->integer = n;
+}
+
+static void put_set_int(struct encoder e, const char *key, int64_t n)
+{
+    if (n != PLAN_UNSET)
+        put_int(e, key, n);
+}
+
+/* Durations are seconds, whole where they can be. */
+static void put_duration(struct encoder e, const char *key, int64_t ms)
+{
+    if (ms == PLAN_UNSET)
+        return;
+    if (ms % 1000 == 0)
+        put_int(e, key, ms / 1000);
+    else
+        put(e, key, node_new(e.a, NODE_REAL, nowhere))->real = (double)ms / 1000;
+}
+
+static void put_bool(struct encoder e, const char *key, bool truth)
+{
+    if (truth)
+        put(e, key, node_new(e.a, NODE_BOOL, nowhere))->truth = true;
+}
+
+static void put_word(struct encoder e, const char *key, const char *const *words, int value)
+{
+    if (value)
+        put_string(e, key, words[value]);
+}
+
+static void append_string(struct encoder e, struct node *list, const char *s)
+{
+    node_append(list, node_string(e.a, s, strlen(s), nowhere));
+}
+
+static void put_strings(struct encoder e, const char *key, const struct strings *strings)
+{
+    if (!strings->n)
+        return;
+    struct node *list = put(e, key, node_new(e.a, NODE_LIST, nowhere));
+    for (size_t i = 0; i < strings->n; i++)
+        append_string(e, list, strings->v[i]);
+}
+
+static void put_command(struct encoder e, const char *key, const struct plan_command *cmd)
+{
+    put_string(e, key, cmd->shell);
+    put_strings(e, key, &cmd->argv);
+}
+
+static void put_budget(struct encoder e, const struct budget *b)
+{
+    if (b->usd < 0 && b->tokens < 0)
+        return;
+    struct encoder inner = put_map(e, "budget");
+    if (b->usd >= 0)
+        put(inner, "usd", node_new(e.a, NODE_REAL, nowhere))->real = b->usd;
+    put_set_int(inner, "tokens", b->tokens);
+}
+
+static void put_retry(struct encoder e, const struct retry *retry)
+{
+    struct encoder inner = {e.a, NULL};
+    for (int i = 0; i < FAILURE_COUNT_; i++) {
+        int times = retry->times[i];
+        if (times == PLAN_UNSET)
+            continue;
+        if (!inner.map)
+            inner = put_map(e, "retry");
+        if (times >= 0)
+            put_int(inner, failure_names[i], times);
+        else
+            put_string(inner, failure_names[i],
+                       times == RETRY_PARK   ? "park"
+                       : times == RETRY_STOP ? "stop"
+                                             : "fail");
+    }
+}
+
+static void put_env(struct encoder e, const struct env_vars *env)
+{
+    if (!env->n)
+        return;
+    struct encoder inner = put_map(e, "env");
+    for (size_t i = 0; i < env->n; i++) {
+        const struct env_var *var = &env->v[i];
+        if (!var->from && !var->secret) {
+            put_string(inner, var->name, var->value);
+            continue;
+        }
+        struct encoder of_var = put_map(inner, var->name);
+        put_string(of_var, "from", var->from);
+        put_string(of_var, "value", var->secret && var->value ? "(secret)" : var->value);
+        put_bool(of_var, "secret", var->secret);
+    }
+}
+
+static void put_claims(struct encoder e, const char *key, const struct claim_list *claims)
+{
+    if (!claims->n)
+        return;
+    struct node *list = put(e, key, node_new(e.a, NODE_LIST, nowhere));
+    for (size_t i = 0; i < claims->n; i++)
+        append_string(e, list, claims->v[i].text);
+}
+
+static void put_deps(struct encoder e, const struct plan *plan, const struct task *t)
+{
+    if (!t->dep_count)
+        return;
+    struct node *list = put(e, "depends_on", node_new(e.a, NODE_LIST, nowhere));
+    for (size_t i = 0; i < t->dep_count; i++)
+        append_string(e, list, plan->tasks[t->deps[i]].id);
+}
+
+static struct node *encode_task(struct arena *a, const struct plan *plan, const struct task *t)
+{
+    struct encoder e = {a, node_new(a, NODE_MAP, nowhere)};
+    put_string(e, "id", t->id);
+    put_string(e, "title", t->title);
+    put_string(e, "prompt", t->prompt);
+    put_string(e, "prompt_file", t->prompt_file);
+    put_string(e, "agent", t->agent);
+    put_word(e, "engine", engine_words, (int)t->engine);
+    put_string(e, "model", t->model);
+    put_word(e, "permissions", permissions_words, (int)t->permissions);
+    put_bool(e, "read_only", t->read_only);
+    put_deps(e, plan, t);
+    put_claims(e, "owns", &t->owns);
+    put_claims(e, "forbids", &t->forbids);
+    if (t->order != INT64_MIN)
+        put_int(e, "order", t->order);
+    put_string(e, "branch", t->branch);
+    put_string(e, "group", t->group);
+    put_duration(e, "estimate", t->estimate);
+    put_duration(e, "timeout", t->timeout);
+    put_duration(e, "idle_timeout", t->idle_timeout);
+    put_retry(e, &t->retry);
+    put_command(e, "verify", &t->verify);
+    put_env(e, &t->env);
+    put_budget(e, &t->budget);
+    put_string(e, "executor", t->executor);
+    put_command(e, "command", &t->command);
+    put_word(e, "enforce", enforce_words, (int)t->enforce);
+    return e.map;
+}
+
+static void put_limits(struct encoder e, const struct plan *plan)
+{
+    struct encoder limits = put_map(e, "limits");
+    put_set_int(limits, "workers", plan->workers);
+    if (plan->group_count) {
+        struct encoder groups = put_map(limits, "groups");
+        for (size_t i = 0; i < plan->group_count; i++)
+            put_int(groups, plan->groups[i].name, plan->groups[i].limit);
+    }
+    put_budget(limits, &plan->budget);
+}
+
+static void put_workspace(struct encoder e, const struct plan *plan)
+{
+    struct encoder workspace = put_map(e, "workspace");
+    put_word(workspace, "provider", provider_words, (int)plan->provider);
+    put_string(workspace, "dir", plan->workspace_dir);
+    put_strings(workspace, "include", &plan->include);
+    put_strings(workspace, "share", &plan->share);
+    put_command(workspace, "setup", &plan->setup);
+    put_command(workspace, "teardown", &plan->teardown);
+    put_set_int(workspace, "ports", plan->ports);
+}
+
+static void put_landing(struct encoder e, const struct plan *plan)
+{
+    struct encoder landing = put_map(e, "landing");
+    put_word(landing, "at", land_at_words, (int)plan->land_at);
+    put_word(landing, "style", land_style_words, (int)plan->land_style);
+    put_command(landing, "verify", &plan->land_verify);
+    struct encoder commit = put_map(e, "commit");
+    put_bool(commit, "hooks", plan->commit_hooks);
+    put_string(commit, "message", plan->commit_message);
+}
+
+static void put_notify(struct encoder e, const struct plan *plan)
+{
+    struct node *list = put(e, "notify", node_new(e.a, NODE_LIST, nowhere));
+    for (size_t i = 0; i < plan->notify_count; i++) {
+        const struct notify *n = &plan->notify[i];
+        struct encoder entry = {e.a, node_new(e.a, NODE_MAP, nowhere)};
+        struct node *on = put(entry, "on", node_new(e.a, NODE_LIST, nowhere));
+        for (int bit = 0; notify_words[bit]; bit++) {
+            if (n->on & 1u << bit)
+                append_string(e, on, notify_words[bit]);
+        }
+        put_string(entry, "webhook", n->webhook);
+        put_command(entry, "command", &n->command);
+        put_bool(entry, "desktop", n->desktop);
+        node_append(list, entry.map);
+    }
+}
+
+/* Sections that the plan says nothing in are not shown. */
+static void drop_empty(struct node *map)
+{
+    for (struct node *member = map->first, *next; member; member = next) {
+        next = member->next;
+        if (member->kind >= NODE_LIST && member->n == 0)
+            node_unlink(map, member);
+    }
+}
+
+struct node *plan_encode(const struct plan *plan, struct arena *a)
+{
+    struct encoder e = {a, node_new(a, NODE_MAP, nowhere)};
+    put_string(e, "name", plan->name);
+    put_string(e, "base", plan->base);
+    put_string(e, "cwd", plan->cwd);
+    put_word(e, "overlap", overlap_words, (int)plan->overlap);
+    put_word(e, "enforce", enforce_words, (int)plan->enforce);
+    put_limits(e, plan);
+    put_workspace(e, plan);
+    put_landing(e, plan);
+    put_notify(e, plan);
+    drop_empty(e.map);
+    struct node *tasks = put(e, "tasks", node_new(a, NODE_LIST, nowhere));
+    for (size_t i = 0; i < plan->task_count; i++)
+        node_append(tasks, encode_task(a, plan, &plan->tasks[i]));
+    return e.map;
+}

@@ -1,0 +1,16 @@
+/*
+ * The tasks of a plan: their keys, the defaults that they begin with, and what they refer to.
+ */
+#ifndef CORE_PLAN_TASK_H
+#define CORE_PLAN_TASK_H
+
+#include "core/plan.h"
+#include "core/read.h"
+
+/* Keys of a struct budget; the plan has one too. */
+extern const struct field budget_fields[];
+
+/* Reads `defaults` and `tasks` of the root, and resolves dependencies and groups. */
+void plan_read_tasks(struct reader *r, struct plan *plan, const struct node *root);
+
+#endif

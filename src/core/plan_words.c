@@ -1,0 +1,13 @@
+#include "core/plan_words.h"
+
+#include "core/plan.h"
+
+const char *const overlap_words[] = {"", "refuse", "serialise", NULL};
+const char *const enforce_words[] = {"", "warn", "ask", "block", NULL};
+const char *const permissions_words[] = {"", "read", "edit", "full", NULL};
+const char *const provider_words[] = {"", "auto", "overlay", "snapshot", "pool", "checkout", NULL};
+const char *const land_at_words[] = {"", "each", "end", NULL};
+const char *const land_style_words[] = {"", "merge", "squash", "rebase", NULL};
+const char *const engine_words[] = {"",        "claude", "codex",   "gemini", "opencode", "qwen",
+                                    "copilot", "aider",  "command", "sim",    NULL};
+const char *const notify_words[] = {"failed", "conflicted", "parked", "done", NULL};

@@ -1,0 +1,179 @@
+#include "run/plan_file.h"
+
+#include "base/mem.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The folder of the plan's file; of standard input that is the current one. */
+static char *folder_of(const char *path)
+{
+    const char *slash = strcmp(path, "-") == 0 ? NULL : strrchr(path, '/');
+    autofree char *dir = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str(".");
+    return realpath(dir, NULL);
+}
+
+static char *join(const char *dir, const char *path)
+{
+    return *path == '/' ? mem_str(path) : mem_printf("%s/%s", dir, path);
+}
+
+static bool is_inside(const char *path, const char *dir)
+{
+    size_t len = strlen(dir);
+    if (strcmp(dir, "/") == 0)
+        return true;
+    return strncmp(path, dir, len) == 0 && (path[len] == '/' || path[len] == '\0');
+}
+
+/* `cwd`, or else the repository that holds the plan, or else the plan's folder. */
+static int find_project(struct plan_file *pf, struct problems *ps)
+{
+    struct err err = {0};
+    if (pf->plan.cwd) {
+        autofree char *cwd = join(pf->dir, pf->plan.cwd);
+        pf->project = realpath(cwd, NULL);
+        struct stat st;
+        if (!pf->project || stat(pf->project, &st) < 0 || !S_ISDIR(st.st_mode)) {
+            problem_error(ps, RULE_FILE, pf->plan.cwd_node, "'%.200s' is not a folder: %s",
+                          pf->plan.cwd, pf->project ? "it is a file" : strerror(errno));
+            return problem_hint(ps, "it is relative to the plan's own folder");
+        }
+    }
+    if (git_open(&pf->repo, pf->project ? pf->project : pf->dir, &err)) {
+        problem_warn(ps, RULE_FILE, pf->doc.root, "the repository cannot be looked at: %s",
+                     err.msg);
+        git_close(&pf->repo);
+    }
+    if (!pf->project)
+        pf->project = mem_str(pf->repo.root ? pf->repo.root : pf->dir);
+    return 0;
+}
+
+static void check_prompt_file(const struct plan_file *pf, const struct task *t, struct problems *ps)
+{
+    autofree char *path = join(pf->project, t->prompt_file);
+    autofree char *real = realpath(path, NULL);
+    const char *top = pf->repo.root ? pf->repo.root : pf->project;
+    struct stat st;
+    const char *wrong = NULL;
+    if (!real)
+        wrong = strerror(errno);
+    else if (!is_inside(real, top))
+        wrong = "it is outside the project";
+    else if (stat(real, &st) < 0)
+        wrong = strerror(errno);
+    else if (!S_ISREG(st.st_mode))
+        wrong = "it is not a file";
+    else if (access(real, R_OK) < 0)
+        wrong = strerror(errno);
+    else if (st.st_size == 0)
+        wrong = "it is empty";
+    if (wrong)
+        problem_error(ps, RULE_FILE, t->prompt_file_node, "'%.200s' cannot be the prompt: %s",
+                      t->prompt_file, wrong);
+}
+
+static void check_prompt_files(const struct plan_file *pf, struct problems *ps)
+{
+    for (size_t i = 0; i < pf->plan.task_count; i++) {
+        if (pf->plan.tasks[i].prompt_file)
+            check_prompt_file(pf, &pf->plan.tasks[i], ps);
+    }
+}
+
+/* Where claims are relative to, within the repository. A manifest's folder may be outside of it. */
+static char *claims_prefix(const struct plan_file *pf)
+{
+    if (!pf->plan.claims_from_file)
+        return mem_str(pf->repo.root ? pf->repo.prefix : "");
+    const char *top = pf->repo.root ? pf->repo.root : pf->project;
+    if (!is_inside(pf->dir, top))
+        return mem_str("");
+    const char *below = pf->dir + strlen(top);
+    return mem_str(below + (*below == '/'));
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static void check_tracked(struct plan_file *pf, struct problems *ps)
+{
+    struct err err = {0};
+    autobuf struct buf out = BUF_INIT;
+    if (!pf->repo.root || !pf->claims.list.n)
+        return;
+    if (git_tracked(&pf->repo, &out, &err)) {
+        problem_warn(ps, RULE_FILE, pf->doc.root, "tracked files cannot be listed: %s", err.msg);
+        return;
+    }
+    VEC(const char *) files = {0};
+    for (const char *s = out.s; s < out.s + out.len; s += strlen(s) + 1)
+        vec_push(&files, s);
+    if (files.n) { /* sorted by git, but for the stages of an unmerged index */
+        qsort(files.v, files.n, sizeof(*files.v), by_bytes);
+        claims_check_tracked(&pf->claims, files.v, files.n, ps);
+    }
+    vec_done(&files);
+}
+
+/* With an unknown dependency nobody can say what runs beside what. */
+static bool order_is_known(const struct problems *ps)
+{
+    for (size_t i = 0; i < ps->list.n; i++) {
+        if (ps->list.v[i].rule == RULE_DEPENDENCY)
+            return false;
+    }
+    return true;
+}
+
+static void check_claims(struct plan_file *pf, struct problems *ps)
+{
+    autofree char *prefix = claims_prefix(pf);
+    struct claim_scope scope = {.prefix = prefix, .fold = pf->repo.ignore_case};
+    claims_init(&pf->claims, &pf->plan, &scope, ps);
+    if (order_is_known(ps) && pf->plan.overlap != OVERLAP_SERIALISE)
+        claims_refuse_overlaps(&pf->claims, &pf->graph, ps);
+    check_tracked(pf, ps);
+}
+
+int plan_file_open(struct plan_file *pf, const char *path, const struct doc_options *opts,
+                   struct problems *ps)
+{
+    *pf = (struct plan_file){0};
+    size_t errors = ps->errors;
+    if (doc_load(&pf->doc, path, opts, ps))
+        return -1;
+    pf->dir = folder_of(path);
+    if (!pf->dir) {
+        struct pos nowhere = {0};
+        return problem_error_at(ps, RULE_FILE, nowhere, "its folder cannot be found: %s",
+                                strerror(errno));
+    }
+    (void)plan_decode(&pf->plan, pf->doc.root, &pf->doc.arena, ps);
+    (void)graph_init(&pf->graph, &pf->plan, ps);
+    if (find_project(pf, ps) == 0) {
+        check_prompt_files(pf, ps);
+        check_claims(pf, ps);
+    }
+    problems_sort(ps);
+    return ps->errors > errors ? -1 : 0;
+}
+
+void plan_file_close(struct plan_file *pf)
+{
+    claims_done(&pf->claims);
+    graph_done(&pf->graph);
+    plan_done(&pf->plan);
+    doc_done(&pf->doc);
+    git_close(&pf->repo);
+    free(pf->dir);
+    free(pf->project);
+}

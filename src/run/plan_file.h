@@ -1,0 +1,31 @@
+/*
+ * struct plan_file: a plan as it lies on disk, with all that is known of it before anything runs:
+ * the tree, the model, the graph, the claims, and the project and repository that it is for.
+ */
+#ifndef RUN_PLAN_FILE_H
+#define RUN_PLAN_FILE_H
+
+#include "core/claims.h"
+#include "core/graph.h"
+#include "core/plan.h"
+#include "data/doc.h"
+#include "data/git.h"
+
+struct plan_file {
+    struct doc doc;
+    struct plan plan;
+    struct graph graph;
+    struct claims claims;
+    char *dir;            /* folder of the plan, absolute */
+    char *project;        /* folder that its paths are relative to, absolute */
+    struct git_repo repo; /* that the project is in; repo.root may be NULL */
+};
+
+/* Reads a plan and checks everything that can be checked without changing anything: what is wrong
+ * is in ps, sorted. Returns -1 where there are errors. To be released in every case. */
+int plan_file_open(struct plan_file *pf, const char *path, const struct doc_options *opts,
+                   struct problems *ps);
+void plan_file_close(struct plan_file *pf);
+#define autoplan own_cleanup(plan_file_close)
+
+#endif
