@@ -1,0 +1,91 @@
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "cli/cli.h"
+#include "cli/color.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+
+#include <string.h>
+
+const struct command *const cli_commands[] = {
+    &cmd_check, &cmd_init, &cmd_convert, &cmd_help, &cmd_completion, &cmd_man,
+};
+const size_t cli_command_count = sizeof(cli_commands) / sizeof(cli_commands[0]);
+
+const char *const cli_topics[] = {"exit-codes", NULL};
+
+const struct command *cli_find(const char *name)
+{
+    for (size_t i = 0; i < cli_command_count; i++) {
+        if (strcmp(cli_commands[i]->name, name) == 0)
+            return cli_commands[i];
+    }
+    return NULL;
+}
+
+const struct command *cli_next(size_t *i)
+{
+    while (*i < cli_command_count) {
+        const struct command *cmd = cli_commands[(*i)++];
+        if (!cmd->hidden)
+            return cmd;
+    }
+    return NULL;
+}
+
+int cli_unknown(const char *name, bool topics)
+{
+    VEC(const char *) names = {0};
+    const struct command *cmd;
+    for (size_t i = 0; (cmd = cli_next(&i));)
+        vec_push(&names, cmd->name);
+    for (size_t i = 0; topics && cli_topics[i]; i++)
+        vec_push(&names, cli_topics[i]);
+    const char *meant = text_nearest(name, names.v, names.n);
+    vec_done(&names);
+    if (!meant)
+        return cli_usage(NULL, "'%s' is not a command", name);
+    return cli_usage(NULL, "'%s' is not a command; did you mean '%s'?", name, meant);
+}
+
+static int run_command(const struct command *cmd, int argc, char **argv,
+                       struct common_options *common)
+{
+    autofree void *values = mem_alloc(cmd->options_size + 1); /* may be none */
+    struct err err;
+    int first;
+    if (options_parse(cmd, argc, argv, values, common, &first, &err) < 0)
+        return cli_usage(cmd, "%s", err.msg);
+    color_set((enum color_when)common->color);
+    if (common->help)
+        return cli_help(cmd);
+    if (options_check_args(cmd, argv + first, &err) < 0)
+        return cli_usage(cmd, "%s", err.msg);
+    return cmd->run(values, argc - first, argv + first);
+}
+
+static int print_version(void)
+{
+    static const char version[] = "anabranch " ANABRANCH_VERSION "\n";
+    return cli_print(version, strlen(version));
+}
+
+int cli_main(int argc, char **argv)
+{
+    struct common_options common = {0};
+    struct err err;
+    int first;
+    if (options_parse(NULL, argc, argv, NULL, &common, &first, &err) < 0)
+        return cli_usage(NULL, "%s", err.msg);
+    color_set((enum color_when)common.color);
+    if (common.version)
+        return print_version();
+    if (first >= argc)
+        return cli_help(NULL);
+    const struct command *cmd = cli_find(argv[first]);
+    if (!cmd)
+        return cli_unknown(argv[first], false);
+    return run_command(cmd, argc - first, argv + first, &common);
+}

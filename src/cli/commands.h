@@ -1,0 +1,27 @@
+/*
+ * The commands, one file each. To add one: write cmd_NAME.c, declare it here, and put it into the
+ * list in command.c.
+ */
+#ifndef CLI_COMMANDS_H
+#define CLI_COMMANDS_H
+
+#include "cli/cli.h"
+
+extern const struct command cmd_check;
+extern const struct command cmd_completion;
+extern const struct command cmd_convert;
+extern const struct command cmd_help;
+extern const struct command cmd_init;
+extern const struct command cmd_man;
+
+/* The next command that is not hidden, from *i = 0 on; NULL behind the last. */
+const struct command *cli_next(size_t *i);
+
+/* Pages that `anabranch help` knows besides the commands, NULL at the end. */
+extern const char *const cli_topics[];
+
+/* Says that there is no such command (or, where topics may be named as well, topic), with the one
+ * that was probably meant; returns EXIT_USAGE. */
+int cli_unknown(const char *name, bool topics);
+
+#endif
