@@ -1,0 +1,69 @@
+# The front door: everything here hands over to meson, ninja and the scripts. `make help` lists it.
+
+PREFIX  ?= /usr/local
+SECONDS ?= 60
+PROGRAM  = src/cli/anabranch
+
+.PHONY: all demo check fuzz bench lint format install clean help
+
+all: build/build.ninja
+	@ninja -C build
+
+demo:
+	@scripts/deps build
+	@$(MAKE) -s build/build.ninja
+	@ninja -C build $(PROGRAM)
+	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) scripts/demo
+
+check:
+	@scripts/deps build test
+	@$(MAKE) -s build/build.ninja build-san/build.ninja
+	@scripts/check
+
+fuzz:
+	@scripts/deps build fuzz
+	@$(MAKE) -s build-fuzz/build.ninja
+	@ninja -C build-fuzz
+	@tests/fuzz/run build-fuzz $(SECONDS)
+
+bench:
+	@scripts/deps build bench
+	@$(MAKE) -s build/build.ninja
+	@ninja -C build $(PROGRAM)
+	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/run
+
+lint:
+	@scripts/deps build lint
+	@$(MAKE) -s build/build.ninja
+	@scripts/lint
+
+format:
+	@scripts/deps lint
+	@git ls-files -co --exclude-standard -- '*.[ch]' '*.cpp' | xargs clang-format -i
+
+install: all
+	@meson configure build --prefix='$(PREFIX)'
+	@meson install -C build
+
+clean:
+	rm -rf build build-san build-fuzz
+
+help:
+	@echo 'make            build into build/'
+	@echo 'make demo       install what the build needs, build, show the program at work'
+	@echo 'make check      run all tests, plain and under the sanitizers'
+	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
+	@echo 'make bench      measure time and memory on large plans'
+	@echo 'make lint       check format, code and scripts without running them'
+	@echo 'make format     format the code'
+	@echo 'make install    install under PREFIX=$(PREFIX), below DESTDIR if set'
+	@echo 'make clean      remove what was built'
+
+build/build.ninja:
+	@meson setup build --prefix='$(PREFIX)'
+
+build-san/build.ninja:
+	@meson setup build-san -Db_sanitize=address,undefined -Db_lundef=false
+
+build-fuzz/build.ninja:
+	@CC=clang CXX=clang++ meson setup build-fuzz -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true
