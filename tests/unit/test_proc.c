@@ -1,0 +1,107 @@
+#include "sys/proc.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+static int capture(const char *script, size_t max, struct buf *out, struct buf *errout, int *status,
+                   struct err *err)
+{
+    char *const argv[] = {"sh", "-c", (char *)script, NULL};
+    return proc_capture(argv, NULL, max, out, errout, status, err);
+}
+
+static void both_streams_are_captured(void **state)
+{
+    (void)state;
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    int status = -1;
+    assert_int_equal(capture("echo one; echo two >&2; exit 7", 100, &out, &errout, &status, NULL),
+                     0);
+    assert_string_equal(out.s, "one\n");
+    assert_string_equal(errout.s, "two\n");
+    assert_int_equal(status, 7);
+}
+
+static void much_on_both_streams_does_not_block(void **state)
+{
+    (void)state;
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    int status = -1;
+    const char *script = "i=0; while [ $i -lt 4000 ]; do echo 0123456789012345678901234567890123;"
+                         " echo 0123456789012345678901234567890123 >&2; i=$((i+1)); done";
+    assert_int_equal(capture(script, 1 << 20, &out, &errout, &status, NULL), 0);
+    assert_int_equal(out.len, 4000 * 35);
+    assert_int_equal(errout.len, 64 << 10);
+    assert_int_equal(status, 0);
+}
+
+static void a_signal_is_128_and_its_number(void **state)
+{
+    (void)state;
+    autobuf struct buf out = BUF_INIT;
+    int status = -1;
+    assert_int_equal(capture("kill -TERM $$", 100, &out, NULL, &status, NULL), 0);
+    assert_int_equal(status, 143);
+}
+
+static void too_much_output_ends_the_child(void **state)
+{
+    (void)state;
+    autobuf struct buf out = BUF_INIT;
+    struct err err = {0};
+    int status = -1;
+    assert_int_equal(capture("yes", 1000, &out, NULL, &status, &err), -1);
+    assert_non_null(strstr(err.msg, "more than was expected"));
+    assert_int_equal(out.len, 1000);
+}
+
+static void a_program_that_is_not_there_is_told(void **state)
+{
+    (void)state;
+    char *const argv[] = {"no-such-program-anywhere", NULL};
+    struct err err = {0};
+    int status;
+    assert_int_equal(proc_capture(argv, NULL, 100, NULL, NULL, &status, &err), -1);
+    assert_int_equal(err.errnum, ENOENT);
+    assert_non_null(strstr(err.msg, "no-such-program-anywhere"));
+}
+
+static void standard_input_is_empty(void **state)
+{
+    (void)state;
+    autobuf struct buf out = BUF_INIT;
+    int status = -1;
+    assert_int_equal(capture("cat; echo end", 100, &out, NULL, &status, NULL), 0);
+    assert_string_equal(out.s, "end\n");
+}
+
+static void the_environment_is_the_given_one(void **state)
+{
+    (void)state;
+    char *const argv[] = {"sh", "-c", "echo \"$ONE:$HOME\"", NULL};
+    char *const env[] = {"ONE=1", "PATH=/usr/bin:/bin", NULL};
+    autobuf struct buf out = BUF_INIT;
+    int status = -1;
+    assert_int_equal(proc_capture(argv, env, 100, &out, NULL, &status, NULL), 0);
+    assert_string_equal(out.s, "1:\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(both_streams_are_captured),
+        cmocka_unit_test(much_on_both_streams_does_not_block),
+        cmocka_unit_test(a_signal_is_128_and_its_number),
+        cmocka_unit_test(too_much_output_ends_the_child),
+        cmocka_unit_test(a_program_that_is_not_there_is_told),
+        cmocka_unit_test(standard_input_is_empty),
+        cmocka_unit_test(the_environment_is_the_given_one),
+    };
+    return cmocka_run_group_tests_name("proc", tests, NULL, NULL);
+}
