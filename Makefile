@@ -28,8 +28,7 @@ fuzz:
 
 bench:
 	@scripts/deps build bench
-	@$(MAKE) -s build/build.ninja
-	@ninja -C build $(PROGRAM)
+	@$(MAKE) -s all
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/run
 
 lint:

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 
 #include <string.h>
+#include <strings.h>
 
 static void byteset_add(struct byteset *s, unsigned char b)
 {
@@ -293,6 +294,13 @@ static int make_token(struct maker *m, const char **p, const char *first)
     }
 }
 
+/* Whether the position is reached by a byte of the position before it, and in no other way. */
+static bool is_fixed(const struct chain *c, size_t i)
+{
+    return i > 0 && c->steps[i].loop == LOOP_NONE && !c->steps[i - 1].fork &&
+           (i == 1 || !c->steps[i - 2].fork);
+}
+
 static int make_wild(struct maker *m, const char *p)
 {
     for (const char *first = p; *p;) {
@@ -300,6 +308,9 @@ static int make_wild(struct maker *m, const char *p)
             return -1;
     }
     make_end(m);
+    struct chain *c = m->chain;
+    while (is_fixed(c, c->n - 1 - c->tail))
+        c->tail++;
     return 0;
 }
 
@@ -330,6 +341,31 @@ static int make_chain(struct chain *c, const char *pattern, size_t plain, bool f
     return chain_overlap(c, &everything, NULL) ? 0 : -1;
 }
 
+void chain_done(struct chain *c)
+{
+    free(c->steps);
+}
+
+const struct chain *glob_chain(const struct glob *g, struct chain *made)
+{
+    if (!g->name)
+        return &g->chain;
+    (void)make_chain(made, g->prefix, g->prefix_len, g->fold);
+    return made;
+}
+
+/* Whether there can be a path of this name. */
+static bool is_path(const char *name)
+{
+    while (*name) {
+        size_t len = strcspn(name, "/");
+        if (len == 0 || (name[0] == '.' && (len == 1 || (len == 2 && name[1] == '.'))))
+            return false;
+        name += len + (name[len] == '/');
+    }
+    return true;
+}
+
 static char *make_prefix(const char *pattern, size_t plain, bool fold)
 {
     char *prefix = mem_dup(pattern, plain);
@@ -347,26 +383,38 @@ struct glob *glob_new(const char *pattern, bool fold)
         return NULL;
     struct glob *g = mem_alloc(sizeof(*g));
     g->fold = fold;
+    g->name = !pattern[plain];
     g->prefix = make_prefix(pattern, plain, fold);
-    if (make_chain(&g->chain, pattern, plain, fold) != 0) {
-        glob_free(g);
-        return NULL;
-    }
-    return g;
+    g->prefix_len = plain;
+    if (g->name ? is_path(pattern) : make_chain(&g->chain, pattern, plain, fold) == 0)
+        return g;
+    glob_free(g);
+    return NULL;
 }
 
 void glob_free(struct glob *g)
 {
     if (!g)
         return;
-    free(g->chain.steps);
+    chain_done(&g->chain);
     free(g->prefix);
     free(g);
 }
 
+/* The path itself or, with a slash at the end or without, what is below it. */
+static bool name_match(const struct glob *g, const char *path)
+{
+    size_t len = g->prefix_len;
+    if ((g->fold ? strncasecmp(path, g->prefix, len) : strncmp(path, g->prefix, len)) != 0)
+        return false;
+    if (len == 0 || g->prefix[len - 1] == '/')
+        return path[len] != '\0';
+    return path[len] == '\0' || path[len] == '/';
+}
+
 bool glob_match(const struct glob *g, const char *path)
 {
-    return chain_match(&g->chain, path);
+    return g->name ? name_match(g, path) : chain_match(&g->chain, path);
 }
 
 const char *glob_prefix(const struct glob *g)

@@ -38,13 +38,17 @@ struct step {
 
 struct chain {
     struct step *steps;
-    size_t n; /* at least one */
+    size_t n;    /* at least one */
+    size_t tail; /* so many of the last bytes of every path are one each of the last sets */
 };
 
+/* A pattern without wildcards is a name, and is all prefix. Plans have thousands of them, so that
+ * questions about names are answered without a chain, and only others keep theirs. */
 struct glob {
-    struct chain chain;
+    struct chain chain; /* not of a name */
     char *prefix;
-    bool fold;
+    size_t prefix_len;
+    bool fold, name;
 };
 
 static inline bool byteset_has(const struct byteset *s, unsigned char b)
@@ -58,6 +62,12 @@ static inline bool loop_takes(enum loop loop, unsigned char b)
 }
 
 enum kind byteset_kind(const struct byteset *s);
+
+/* The chain of a glob; that of a name is made in *made. The latter is to be zero before, and to be
+ * released in every case. */
+const struct chain *glob_chain(const struct glob *g, struct chain *made);
+void chain_done(struct chain *c);
+#define autochain own_cleanup(chain_done)
 
 /* Sets of positions as bitmaps of chain_words() words. chain_enter() adds a position, chain_step()
  * adds to `to` what the positions in `from` become by one byte. */

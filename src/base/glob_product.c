@@ -240,16 +240,49 @@ bool chain_overlap(const struct chain *a, const struct chain *b, struct buf *ret
     return true;
 }
 
+static size_t common_len(const struct glob *a, const struct glob *b)
+{
+    return a->prefix_len < b->prefix_len ? a->prefix_len : b->prefix_len;
+}
+
 static bool prefixes_agree(const struct glob *a, const struct glob *b)
 {
-    size_t na = strlen(a->prefix), nb = strlen(b->prefix), n = na < nb ? na : nb;
+    size_t n = common_len(a, b);
     return (a->fold || b->fold ? strncasecmp(a->prefix, b->prefix, n)
-                               : strncmp(a->prefix, b->prefix, n)) == 0;
+                               : memcmp(a->prefix, b->prefix, n)) == 0;
+}
+
+/* Of two names whose prefixes agree: whether the shorter one ends where a component does. */
+static bool names_overlap(const struct glob *a, const struct glob *b)
+{
+    size_t n = common_len(a, b);
+    char next = a->prefix_len > n ? a->prefix[n] : b->prefix[n];
+    return n == 0 || a->prefix[n - 1] == '/' || next == '/' || next == '\0';
+}
+
+/* False where the last bytes that the two ask for rule each other out, which tells most patterns
+ * apart that begin with a wildcard. */
+static bool tails_agree(const struct chain *a, const struct chain *b)
+{
+    const struct step *x = &a->steps[a->n - 1], *y = &b->steps[b->n - 1];
+    for (size_t left = a->tail < b->tail ? a->tail : b->tail; left; left--) {
+        struct byteset both = byteset_both(&(--x)->set, &(--y)->set);
+        if (!(both.bits[0] | both.bits[1] | both.bits[2] | both.bits[3]))
+            return false;
+    }
+    return true;
 }
 
 bool glob_overlap(const struct glob *a, const struct glob *b, struct buf *ret_example)
 {
-    return prefixes_agree(a, b) && chain_overlap(&a->chain, &b->chain, ret_example);
+    if (!prefixes_agree(a, b))
+        return false;
+    if (a->name && b->name && !ret_example)
+        return names_overlap(a, b);
+    if (!a->name && !b->name && !tails_agree(&a->chain, &b->chain))
+        return false;
+    autochain struct chain made_a = {0}, made_b = {0};
+    return chain_overlap(glob_chain(a, &made_a), glob_chain(b, &made_b), ret_example);
 }
 
 /* In words touched; what is kept is among them, so that memory is bounded to 64 MiB as well. */
@@ -311,7 +344,8 @@ static void classes_of_chain(unsigned char class_of[256], size_t *n, const struc
 {
     for (size_t i = 0; i < c->n; i++) {
         if (c->steps[i].kind != KIND_NONE &&
-            (i == 0 || memcmp(&c->steps[i].set, &c->steps[i - 1].set, sizeof(c->steps[i].set))))
+            (i == 0 ||
+             memcmp(&c->steps[i].set, &c->steps[i - 1].set, sizeof(c->steps[i].set)) != 0))
             classes_split(class_of, n, &c->steps[i].set);
     }
 }
@@ -400,7 +434,9 @@ static void cover_expand(struct cover *c, struct visit v)
 /* Looks for a path that the inner chain takes and the outer one does not. */
 bool glob_covers(const struct glob *outer, const struct glob *inner)
 {
-    own_cleanup(cover_done) struct cover c = {.outer = &outer->chain, .inner = &inner->chain};
+    autochain struct chain made_outer = {0}, made_inner = {0};
+    own_cleanup(cover_done) struct cover c = {.outer = glob_chain(outer, &made_outer),
+                                              .inner = glob_chain(inner, &made_inner)};
     c.words = chain_words(c.outer);
     c.seen_words = (c.inner->n * PARTS + 63) / 64;
     c.scratch = mem_array(c.words, sizeof(*c.scratch));

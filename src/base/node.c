@@ -75,8 +75,8 @@ struct node *node_get(const struct node *map, const char *name)
         return NULL;
     node_each (member, map) {
         /* A key with a NUL in it is not the word in front of that NUL. */
-        bool whole = member->name != member->key || strlen(member->key) == member->key_len;
-        if (whole && strcmp(member->name, name) == 0)
+        if (strcmp(member->name, name) == 0 &&
+            (member->name != member->key || strlen(name) == member->key_len))
             return member;
     }
     return NULL;

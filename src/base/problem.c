@@ -22,7 +22,11 @@ __attribute__((format(printf, 2, 0))) static const char *harmless(struct problem
 {
     autobuf struct buf raw = BUF_INIT, safe = BUF_INIT;
     buf_addv(&raw, fmt, ap);
-    text_harmless(&safe, raw.s, raw.len);
+    /* What "%.80s" cut in the middle of a character is left out. */
+    for (size_t at = 0, n; at < raw.len; at += n ? n : 1) {
+        n = text_valid(raw.s + at, raw.len - at);
+        text_harmless(&safe, raw.s + at, n);
+    }
     return arena_dup(&ps->arena, safe.s, safe.len);
 }
 
@@ -69,6 +73,12 @@ int problem_error_key(struct problems *ps, enum rule rule, const struct node *no
     add_formatted(PROBLEM_ERROR, rule, node->key ? node->key_pos : node->pos, node);
 }
 
+int problem_warn_key(struct problems *ps, enum rule rule, const struct node *node, const char *fmt,
+                     ...)
+{
+    add_formatted(PROBLEM_WARNING, rule, node->key ? node->key_pos : node->pos, node);
+}
+
 int problem_error_at(struct problems *ps, enum rule rule, struct pos pos, const char *fmt, ...)
 {
     add_formatted(PROBLEM_ERROR, rule, pos, NULL);
@@ -94,10 +104,25 @@ static int by_position(const void *pa, const void *pb)
     return a->seq < b->seq ? -1 : a->seq > b->seq;
 }
 
+static bool is_same(const struct problem *a, const struct problem *b)
+{
+    return a->severity == b->severity && a->pos.line == b->pos.line && a->pos.col == b->pos.col &&
+           strcmp(a->path, b->path) == 0 && strcmp(a->message, b->message) == 0;
+}
+
 void problems_sort(struct problems *ps)
 {
+    size_t kept = 0;
     if (ps->list.n)
         qsort(ps->list.v, ps->list.n, sizeof(*ps->list.v), by_position);
+    for (size_t i = 0; i < ps->list.n; i++) {
+        const struct problem p = ps->list.v[i];
+        if (kept == 0 || !is_same(&p, &ps->list.v[kept - 1]))
+            ps->list.v[kept++] = p;
+        else
+            *(p.severity == PROBLEM_ERROR ? &ps->errors : &ps->warnings) -= 1;
+    }
+    ps->list.n = kept;
 }
 
 const char *rule_name(enum rule rule)

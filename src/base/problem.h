@@ -65,13 +65,16 @@ int problem_warn(struct problems *ps, enum rule rule, const struct node *node, c
 /* The same about a key rather than its value, and about a bare position (for syntax errors). */
 int problem_error_key(struct problems *ps, enum rule rule, const struct node *node, const char *fmt,
                       ...) __attribute__((format(printf, 4, 5)));
+int problem_warn_key(struct problems *ps, enum rule rule, const struct node *node, const char *fmt,
+                     ...) __attribute__((format(printf, 4, 5)));
 int problem_error_at(struct problems *ps, enum rule rule, struct pos pos, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
 /* Adds a hint to the problem that was added last. Always returns -1. */
 int problem_hint(struct problems *ps, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 
-/* Orders by position; problems at one position stay in the order in which they were found. */
+/* Orders by position; problems at one position stay in the order in which they were found. What a
+ * value that is read for several tasks gave several times is then there once. */
 void problems_sort(struct problems *ps);
 
 const char *rule_name(enum rule rule);

@@ -5,7 +5,7 @@
 #include <string.h>
 #include <wchar.h>
 
-#ifdef __APPLE__
+#if __has_include(<xlocale.h>)
 #include <xlocale.h>
 #endif
 
@@ -70,14 +70,28 @@ void text_encode(struct buf *out, uint32_t c)
     buf_add(out, bytes, forms[n].len);
 }
 
-size_t text_valid(const char *s, size_t len)
+/* Bytes at the start of s that are ASCII, in whole words: most of most texts. */
+static size_t ascii_words(const char *s, size_t len)
 {
     size_t at = 0;
+    for (uint64_t word; len - at >= sizeof(word); at += sizeof(word)) {
+        memcpy(&word, s + at, sizeof(word));
+        if (word & 0x8080808080808080u)
+            break;
+    }
+    return at;
+}
+
+size_t text_valid(const char *s, size_t len)
+{
+    size_t at = ascii_words(s, len);
     for (size_t n; at < len; at += n) {
         uint32_t c;
         n = text_decode(s + at, len - at, &c);
         if (!n)
             break;
+        if (n == 1)
+            n += ascii_words(s + at + 1, len - at - 1);
     }
     return at;
 }
@@ -414,11 +428,11 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
 {
     size_t len = strnlen(word, WORD_MAX + 1);
     unsigned limit = (unsigned)(len / 3);
-    unsigned best = limit ? limit + 1 : len > 1 ? 2 : 1;
+    unsigned best = limit ? limit + 1 : 2;
     const char *nearest = NULL;
     for (size_t i = 0; i < n && best; i++) {
         unsigned d = distance(word, candidates[i], best - 1, true);
-        if (d < best) {
+        if (d < best && (d < len || d < strlen(candidates[i]))) { /* something of it must be left */
             best = d;
             nearest = candidates[i];
         }

@@ -39,6 +39,8 @@ static const char *add_component(struct buf *path, size_t start, const char *s, 
             return "has '..' behind a wildcard";
         return pop_component(path, start) ? NULL : "leaves the repository";
     }
+    if (len == 4 && strncasecmp(s, ".git", 4) == 0)
+        return "is git's own folder";
     if (path->len > start)
         buf_addch(path, '/');
     buf_add(path, s, len);
@@ -62,9 +64,6 @@ const char *claim_normalise(const char *text, const char *prefix, struct buf *ou
     }
     if (wild && text[strlen(text) - 1] == '/')
         buf_addstr(out, "/**");
-    const char *path = out->s + start;
-    if (strncasecmp(path, ".git", 4) == 0 && (path[4] == '/' || path[4] == '\0'))
-        return "is git's own folder";
     return NULL;
 }
 
@@ -98,7 +97,9 @@ static struct claimed *add_claim(struct claims *c, const struct claim_scope *sco
         claimed = intern(c, claim, path.s, path.len, scope->fold);
         wrong = claimed ? NULL : "is not a pattern that can match a path";
     }
-    if (wrong)
+    if (wrong && c->plan->claims_from_file) /* any text was good enough for that tool */
+        problem_warn(ps, RULE_CLAIM, claim->node, "'%.80s' is ignored: it %s", claim->text, wrong);
+    else if (wrong)
         problem_error(ps, RULE_CLAIM, claim->node, "'%.80s' %s", claim->text, wrong);
     return claimed;
 }
@@ -115,29 +116,23 @@ static void warn_of_braces(const struct claim *claim, struct problems *ps)
 static void add_owns(struct claims *c, const struct claim_scope *scope, const struct task *t,
                      struct problems *ps)
 {
+    struct claimed **of_task = arena_array(&c->arena, t->owns.n, sizeof(struct claimed *));
+    c->owns[t->index] = of_task;
     for (size_t i = 0; i < t->owns.n; i++) {
-        struct claimed *claimed = add_claim(c, scope, &t->owns.v[i], ps);
+        of_task[i] = add_claim(c, scope, &t->owns.v[i], ps);
         warn_of_braces(&t->owns.v[i], ps);
-        if (claimed && !t->read_only)
-            vec_push(&claimed->owners, (struct holder){.task = t->index, .claim = &t->owns.v[i]});
+        if (of_task[i] && !t->read_only)
+            vec_push(&of_task[i]->owners,
+                     (struct holder){.task = t->index, .claim = &t->owns.v[i]});
     }
 }
 
-static const struct claimed *find_claimed(const struct claims *c, const struct claim_scope *scope,
-                                          const struct claim *claim)
+static void check_forbid(struct claims *c, const struct task *t, size_t place, struct problems *ps)
 {
-    autobuf struct buf path = BUF_INIT;
-    if (claim_normalise(claim->text, scope->prefix, &path))
-        return NULL;
-    return map_get(&c->by_path, path.s, path.len);
-}
-
-static void check_forbid(struct claims *c, const struct claim_scope *scope, const struct task *t,
-                         const struct claim *forbid, struct problems *ps)
-{
-    const struct claimed *no = add_claim(c, scope, forbid, ps);
+    const struct claimed *no = c->forbids[t->index][place];
+    const struct claim *forbid = &t->forbids.v[place];
     for (size_t i = 0; no && i < t->owns.n; i++) {
-        const struct claimed *yes = find_claimed(c, scope, &t->owns.v[i]);
+        const struct claimed *yes = c->owns[t->index][i];
         if (yes && glob_overlap(no->glob, yes->glob, NULL) && glob_covers(no->glob, yes->glob))
             problem_warn(ps, RULE_CLAIM, forbid->node,
                          "'%.80s' forbids all of '%.80s', which the task owns", forbid->text,
@@ -145,16 +140,44 @@ static void check_forbid(struct claims *c, const struct claim_scope *scope, cons
     }
 }
 
+static void add_forbids(struct claims *c, const struct claim_scope *scope, const struct task *t,
+                        struct problems *ps)
+{
+    struct claimed **of_task = arena_array(&c->arena, t->forbids.n, sizeof(struct claimed *));
+    c->forbids[t->index] = of_task;
+    for (size_t i = 0; i < t->forbids.n; i++) {
+        of_task[i] = add_claim(c, scope, &t->forbids.v[i], ps);
+        check_forbid(c, t, i, ps);
+    }
+}
+
 void claims_init(struct claims *c, const struct plan *plan, const struct claim_scope *scope,
                  struct problems *ps)
 {
     *c = (struct claims){.plan = plan, .fold = scope->fold};
+    c->owns = arena_array(&c->arena, plan->task_count, sizeof(*c->owns));
+    c->forbids = arena_array(&c->arena, plan->task_count, sizeof(*c->forbids));
     for (size_t i = 0; i < plan->task_count; i++) {
-        const struct task *t = &plan->tasks[i];
-        add_owns(c, scope, t, ps);
-        for (size_t k = 0; k < t->forbids.n; k++)
-            check_forbid(c, scope, t, &t->forbids.v[k], ps);
+        add_owns(c, scope, &plan->tasks[i], ps);
+        add_forbids(c, scope, &plan->tasks[i], ps);
     }
+}
+
+bool claims_allow(const struct claims *c, uint32_t task, const char *path)
+{
+    const struct task *t = &c->plan->tasks[task];
+    bool owned = false;
+    for (size_t i = 0; i < t->forbids.n; i++) {
+        if (c->forbids[task][i] && glob_match(c->forbids[task][i]->glob, path))
+            return false;
+    }
+    for (size_t i = 0; i < t->owns.n && !owned; i++)
+        owned = c->owns[task][i] && glob_match(c->owns[task][i]->glob, path);
+    for (size_t i = 0; i < c->list.n && !t->owns.n; i++) {
+        if (c->list.v[i]->owners.n && glob_match(c->list.v[i]->glob, path))
+            return false;
+    }
+    return owned || !t->owns.n;
 }
 
 void claims_done(struct claims *c)

@@ -41,6 +41,7 @@ struct claims {
     bool fold;
     struct map by_path; /* to struct claimed */
     VEC(struct claimed *) list;
+    struct claimed ***owns, ***forbids; /* per task, then as in the task's own lists; or NULL */
 };
 
 /* Two tasks that could run at the same time and own a path in common. */
@@ -68,6 +69,10 @@ void claims_overlaps(struct claims *c, struct graph *g, overlap_fn *fn, void *ct
 /* Adds an error for each overlapping pair, with an example path; after a hundred it says that there
  * are more. */
 void claims_refuse_overlaps(struct claims *c, struct graph *g, struct problems *ps);
+
+/* Whether a task may change a path (relative to the root): it owns it, or owns nothing and nobody
+ * else owns it; and does not forbid it. */
+bool claims_allow(const struct claims *c, uint32_t task, const char *path);
 
 /* Warns of claims that match none of the tracked files (sorted bytewise, relative to the root). */
 void claims_check_tracked(struct claims *c, const char *const *files, size_t n,

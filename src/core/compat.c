@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+static const char blanks[] = " \t\r\n";
+
 struct node *compat_add(struct node *map, struct arena *a, const char *name, enum node_kind kind,
                         const struct node *origin)
 {
@@ -62,10 +64,44 @@ void compat_as_string(struct node *node)
         node->kind = NODE_STRING;
 }
 
+void compat_prompt(struct node *task, struct arena *a, struct node *text)
+{
+    text->name = "prompt";
+    if (text->kind != NODE_STRING || node_get(task, "title"))
+        return;
+    const char *line = text->text + strspn(text->text, blanks);
+    if (*line)
+        compat_add_string(task, a, "title", arena_dup(a, line, strcspn(line, "\r\n")), text);
+}
+
+void compat_name(struct node *root, struct problems *ps)
+{
+    struct node *name = node_get(root, "name");
+    if (!name)
+        return;
+    compat_as_string(name);
+    if (name->kind == NODE_STRING && name->text[strspn(name->text, blanks)])
+        return;
+    problem_warn(ps, RULE_TYPE, name, "is not a name, and is ignored");
+    node_unlink(root, name);
+}
+
+/* Dropping half of the work would not be a plan's translation. */
+static void refuse_both(struct node *root, struct problems *ps)
+{
+    struct node *batches = node_get(root, "batches");
+    if (!batches || !node_get(root, "threads"))
+        return;
+    problem_error_key(ps, RULE_COMBINATION, batches, "'batches' and 'threads' do not go together");
+    problem_hint(ps, "make two plans of it");
+    node_unlink(root, batches);
+}
+
 enum plan_kind compat_translate(struct node *root, struct arena *a, struct problems *ps)
 {
-    if (node_get(root, "po_plan_version"))
+    if (node_get(root, "po_plan_version") || node_get(root, "clade_plan_version"))
         return compat_orchestra(root, a, ps), PLAN_ORCHESTRA;
+    refuse_both(root, ps);
     if (node_get(root, "threads"))
         return compat_threads(root, a, ps), PLAN_THREADS;
     if (node_get(root, "batches"))

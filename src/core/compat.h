@@ -36,6 +36,12 @@ struct node *compat_section(struct node *root, struct arena *a, const char *name
 /* Adds the error for each of the keys (NULL-terminated) that map lacks. */
 void compat_require(const struct node *map, const char *const *keys, struct problems *ps);
 
+/* `text` says what the task is to do, and its first line is the title where there is none. */
+void compat_prompt(struct node *task, struct arena *a, struct node *text);
+
+/* The plan's name, which may be any scalar there; what is none is ignored with a warning. */
+void compat_name(struct node *root, struct problems *ps);
+
 /* A scalar of another kind becomes the string that it is written as. */
 void compat_as_string(struct node *node);
 

@@ -4,7 +4,9 @@
  */
 #include "core/compat.h"
 
+#include "base/text.h"
 #include "base/vec.h"
+#include "core/plan_task.h"
 
 #include <string.h>
 
@@ -12,7 +14,7 @@ enum { EDGES_MAX = 500000 };
 
 struct batch {
     struct node *node, *id;
-    const char *name;    /* the text of its id */
+    const char *name;    /* the text of its id, or one that stands in for it */
     struct node **tasks; /* what it became */
     size_t n;
     bool parallel;
@@ -21,25 +23,26 @@ struct batch {
 struct batches {
     struct arena *a;
     struct problems *ps;
+    struct reader r; /* into the same two */
     VEC(struct batch) list;
     struct map by_id; /* to the place in the list, plus one */
     size_t edges;
 };
 
-static bool batch_is_parallel(const struct batches *bs, const struct node *node)
+static bool batch_is_parallel(struct batches *bs, const struct node *node)
 {
     const struct node *parallel = node_get(node, "parallel"), *type = node_get(node, "type");
     if (type && (type->kind != NODE_STRING ||
-                 (strcmp(type->text, "fan-out") != 0 && strcmp(type->text, "sequential") != 0)))
+                 (strcmp(type->text, "fan-out") != 0 && strcmp(type->text, "sequential") != 0))) {
         problem_warn(bs->ps, RULE_VALUE, type, "is not a type of batch, and is ignored");
+        problem_hint(bs->ps, "it is one of: fan-out, sequential");
+    }
     if (type && type->kind == NODE_STRING && strcmp(type->text, "fan-out") == 0)
         return true;
-    if (!parallel)
-        return false;
-    if (parallel->kind != NODE_BOOL)
-        problem_error(bs->ps, RULE_TYPE, parallel, "expected a boolean, got %s",
-                      node_kind_name(parallel->kind));
-    return parallel->kind == NODE_BOOL && parallel->truth;
+    bool truth = false;
+    if (parallel)
+        read_bool(&bs->r, parallel, NULL, &truth);
+    return truth;
 }
 
 /* A batch without agents does what it says itself. */
@@ -48,59 +51,75 @@ static void batch_agents(struct batches *bs, struct batch *b)
     struct node *agents = node_get(b->node, "agents");
     if (!agents) {
         struct node *description = node_get(b->node, "description");
-        if (!node_get(b->node, "prompt") && description && description->kind == NODE_STRING)
-            compat_add_string(b->node, bs->a, "prompt", description->text, description);
-        if (!node_get(b->node, "prompt"))
+        if (description && !node_get(b->node, "prompt") && !node_get(b->node, "prompt_file"))
+            compat_prompt(b->node, bs->a, description);
+        if (!node_get(b->node, "prompt") && !node_get(b->node, "prompt_file")) {
             problem_error(bs->ps, RULE_REQUIRED, b->node, "has no 'agents'");
+            return;
+        }
         b->tasks = arena_array(bs->a, 1, sizeof(*b->tasks));
         b->tasks[b->n++] = b->node;
         return;
     }
-    if (agents->kind != NODE_LIST) {
-        problem_error(bs->ps, RULE_TYPE, agents, "expected a list, got %s",
-                      node_kind_name(agents->kind));
+    if (!read_expect(&bs->r, agents, NODE_LIST))
         return;
-    }
     if (agents->n == 0)
         problem_error(bs->ps, RULE_VALUE, agents, "is empty: a batch needs at least one agent");
     b->tasks = arena_array(bs->a, agents->n + 1, sizeof(*b->tasks));
     node_each (agent, agents) {
-        if (agent->kind == NODE_MAP)
+        if (read_expect(&bs->r, agent, NODE_MAP))
             b->tasks[b->n++] = agent;
-        else
-            problem_error(bs->ps, RULE_TYPE, agent, "expected a mapping, got %s",
-                          node_kind_name(agent->kind));
     }
-}
-
-static void add_batch(struct batches *bs, struct node *node)
-{
-    if (node->kind != NODE_MAP) {
-        problem_error(bs->ps, RULE_TYPE, node, "expected a mapping, got %s",
-                      node_kind_name(node->kind));
-        return;
-    }
-    struct batch b = {.node = node, .id = node_get(node, "id")};
-    static const char *const required[] = {"id", NULL};
-    compat_require(node, required, bs->ps);
-    if (b.id)
-        compat_as_string(b.id);
-    if (b.id && b.id->kind != NODE_STRING)
-        problem_error(bs->ps, RULE_TYPE, b.id, "expected a string or a number, got %s",
-                      node_kind_name(b.id->kind));
-    else if (b.id)
-        b.name = b.id->text;
-    b.parallel = batch_is_parallel(bs, node);
-    batch_agents(bs, &b);
-    if (b.name)
-        map_put(&bs->by_id, b.name, strlen(b.name), (void *)(bs->list.n + 1));
-    vec_push(&bs->list, b);
 }
 
 static struct batch *find_batch(struct batches *bs, const char *id, size_t len)
 {
     size_t place = (size_t)map_get(&bs->by_id, id, len);
     return place ? &bs->list.v[place - 1] : NULL;
+}
+
+/* Whether the batch has an id that tasks can be called after. */
+static bool good_id(struct batches *bs, const struct batch *b)
+{
+    const struct batch *first;
+    if (b->id->kind != NODE_STRING) {
+        problem_error(bs->ps, RULE_TYPE, b->id, "expected a string or a number, got %s",
+                      node_kind_name(b->id->kind));
+    } else if (strlen(b->id->text) != b->id->len || !task_id_valid(b->id->text)) {
+        problem_error(bs->ps, RULE_VALUE, b->id, "'%.80s' cannot be the id of a batch",
+                      b->id->text);
+        problem_hint(bs->ps, "use letters, digits, '-' and '_'");
+    } else if ((first = find_batch(bs, b->id->text, b->id->len))) {
+        problem_error(bs->ps, RULE_DUPLICATE, b->id, "the id '%.80s' is taken by line %u",
+                      b->id->text, first->id->pos.line);
+    } else {
+        return true;
+    }
+    return false;
+}
+
+/* A batch whose id is missing or wrong goes by its place from then on: the error is said once. */
+static void name_batch(struct batches *bs, struct batch *b)
+{
+    static const char *const required[] = {"id", NULL};
+    compat_require(b->node, required, bs->ps);
+    if (b->id)
+        compat_as_string(b->id);
+    bool good = b->id && good_id(bs, b);
+    b->name = good ? b->id->text : arena_printf(bs->a, "_%zu", bs->list.n);
+    if (b->id && b->id->kind == NODE_STRING && !find_batch(bs, b->id->text, b->id->len))
+        map_put(&bs->by_id, b->id->text, b->id->len, (void *)(bs->list.n + 1));
+}
+
+static void add_batch(struct batches *bs, struct node *node)
+{
+    if (!read_expect(&bs->r, node, NODE_MAP))
+        return;
+    struct batch b = {.node = node, .id = node_get(node, "id")};
+    name_batch(bs, &b);
+    b.parallel = batch_is_parallel(bs, node);
+    batch_agents(bs, &b);
+    vec_push(&bs->list, b);
 }
 
 static void drop(struct node *map, const char *name)
@@ -122,6 +141,11 @@ static void inherit(struct batches *bs, const struct batch *b, struct node *task
     node_link(task, copy, name);
 }
 
+static bool is_empty(const struct node *node)
+{
+    return node && node->kind == NODE_STRING && node->len == 0;
+}
+
 static void translate_agent(struct batches *bs, const struct batch *b, struct node *task,
                             size_t nth)
 {
@@ -130,19 +154,19 @@ static void translate_agent(struct batches *bs, const struct batch *b, struct no
         node_unlink(task, agent); /* the session itself, no persona */
     compat_rename(task, "owns_files", "owns", bs->ps);
     compat_rename(task, "description", "title", bs->ps);
-
-    const struct node *title = node_get(b->node, "description");
-    if (title && title->kind == NODE_STRING && title->len && !node_get(task, "title"))
-        compat_add_string(task, bs->a, "title", title->text, title);
+    inherit(bs, b, task, "title", "title");
+    if (!is_empty(node_get(b->node, "description")))
+        inherit(bs, b, task, "description", "title");
     inherit(bs, b, task, "owns_files", "owns");
     inherit(bs, b, task, "estimate", "estimate");
-    if (!b->name)
-        return;
+
+    const char *id = b->n == 1 ? arena_printf(bs->a, "b%s", b->name)
+                               : arena_printf(bs->a, "b%s-%zu", b->name, nth + 1);
+    const struct node *own = node_get(task, "id");
+    if (own && own != b->id)
+        problem_warn_key(bs->ps, RULE_UNKNOWN, own, "is ignored: the task is called '%.80s'", id);
     drop(task, "id");
-    compat_add_string(task, bs->a, "id",
-                      b->n == 1 ? arena_printf(bs->a, "b%s", b->name)
-                                : arena_printf(bs->a, "b%s-%zu", b->name, nth + 1),
-                      b->id);
+    compat_add_string(task, bs->a, "id", id, b->id ? b->id : b->node);
 }
 
 static void add_edge(struct batches *bs, struct node *deps, const struct node *task)
@@ -163,28 +187,31 @@ static void depend_on_batch(struct batches *bs, struct node *deps, const struct 
         add_edge(bs, deps, b->tasks[i]);
 }
 
-static void check_named(struct batches *bs, const struct node *named)
+static void check_named(struct batches *bs, const struct batch *b, const struct node *named)
 {
-    if (named->kind != NODE_LIST) {
-        problem_error(bs->ps, RULE_TYPE, named, "expected a list, got %s",
-                      node_kind_name(named->kind));
+    if (!read_expect(&bs->r, named, NODE_LIST))
         return;
-    }
     node_each (item, named) {
         compat_as_string(item);
-        if (item->kind != NODE_STRING || !find_batch(bs, item->text, item->len))
-            problem_error(bs->ps, RULE_DEPENDENCY, item, "no batch has this id");
+        if (item->kind != NODE_STRING)
+            problem_error(bs->ps, RULE_TYPE, item, "expected the id of a batch, got %s",
+                          node_kind_name(item->kind));
+        else if (!find_batch(bs, item->text, item->len))
+            problem_error(bs->ps, RULE_DEPENDENCY, item, "no batch has the id '%.80s'", item->text);
+        else if (find_batch(bs, item->text, item->len) == b)
+            problem_error(bs->ps, RULE_DEPENDENCY, item, "'%.80s' depends on itself", item->text);
     }
 }
 
-static void depend_on_named(struct batches *bs, struct node *deps, const struct node *named)
+static void depend_on_named(struct batches *bs, const struct batch *self, struct node *deps,
+                            const struct node *named)
 {
     if (named->kind != NODE_LIST)
         return;
     node_each (item, named) {
         const struct batch *b =
             item->kind == NODE_STRING ? find_batch(bs, item->text, item->len) : NULL;
-        if (b)
+        if (b && b != self)
             depend_on_batch(bs, deps, b);
     }
 }
@@ -193,12 +220,13 @@ static void link_batch(struct batches *bs, size_t place, const struct node *name
 {
     struct batch *b = &bs->list.v[place];
     for (size_t i = 0; i < b->n; i++) {
-        struct node *deps =
-            compat_add(b->tasks[i], bs->a, "depends_on", NODE_LIST, named ? named : b->node);
+        struct node *deps = node_get(b->tasks[i], "depends_on"); /* the agent's own */
+        if (!deps || deps->kind != NODE_LIST)
+            deps = compat_add(b->tasks[i], bs->a, "depends_on", NODE_LIST, named ? named : b->node);
         if (i > 0 && !b->parallel)
             add_edge(bs, deps, b->tasks[i - 1]);
         else if (named)
-            depend_on_named(bs, deps, named);
+            depend_on_named(bs, b, deps, named);
         else if (place > 0)
             depend_on_batch(bs, deps, &bs->list.v[place - 1]);
     }
@@ -207,16 +235,24 @@ static void link_batch(struct batches *bs, size_t place, const struct node *name
 /* Keys of the batch itself; what is left of a batch with agents is nobody's. */
 static void strip_batch(struct batches *bs, struct batch *b)
 {
-    static const char *const known[] = {"agents", "parallel",    "type",       "id",
-                                        "title",  "description", "owns_files", "estimate"};
+    static const char *const known[] = {"agents",     "parallel", "type",
+                                        "id",         "title",    "description",
+                                        "owns_files", "estimate", "depends_on"};
+    const size_t count = sizeof(known) / sizeof(known[0]);
     bool is_task = b->n == 1 && b->tasks[0] == b->node;
-    for (size_t i = 0; i < (is_task ? 3 : sizeof(known) / sizeof(known[0])); i++)
+    for (size_t i = 0; i < (is_task ? 3 : count); i++)
         drop(b->node, known[i]);
     if (is_task)
         return;
     node_each (member, b->node) {
-        if (strncmp(member->key, "x-", 2) != 0)
-            problem_warn(bs->ps, RULE_UNKNOWN, member, "unknown key '%s' is ignored", member->key);
+        if (strncmp(member->key, "x-", 2) == 0)
+            continue;
+        const char *near = text_nearest(member->key, known, count);
+        problem_warn_key(bs->ps, RULE_UNKNOWN, member, "unknown key '%s' is ignored", member->key);
+        if (near)
+            problem_hint(bs->ps, "did you mean '%s'?", near);
+        else
+            problem_hint(bs->ps, "what is meant for agents is written in each of them");
     }
 }
 
@@ -232,7 +268,7 @@ static void batches_to_tasks(struct batches *bs, struct node *tasks)
         if (named)
             node_unlink(b->node, named);
         if (named)
-            check_named(bs, named);
+            check_named(bs, b, named);
         link_batch(bs, i, named);
         strip_batch(bs, b);
         for (size_t k = 0; k < b->n; k++)
@@ -240,20 +276,29 @@ static void batches_to_tasks(struct batches *bs, struct node *tasks)
     }
 }
 
+static void add_stand_in(struct batches *bs, struct node *tasks, const struct node *list)
+{
+    struct node *task = node_new(bs->a, NODE_MAP, list->pos);
+    compat_add_string(task, bs->a, "id", "_", list);
+    compat_add_string(task, bs->a, "prompt", "_", list);
+    node_append(tasks, task);
+}
+
 void compat_batches(struct node *root, struct arena *a, struct problems *ps)
 {
-    struct node *plan_id = compat_rename(root, "plan_id", "name", ps);
-    if (plan_id)
-        compat_as_string(plan_id);
+    compat_rename(root, "plan_id", "name", ps);
+    compat_name(root, ps);
     struct node *list = compat_rename(root, "batches", "tasks", ps);
     if (!list || list->kind != NODE_LIST)
         return;
-    struct batches bs = {.a = a, .ps = ps};
+    struct batches bs = {.a = a, .ps = ps, .r = {.a = a, .ps = ps}};
     node_each (node, list)
         add_batch(&bs, node);
     struct node *tasks = compat_add(root, a, "tasks", NODE_LIST, list);
     node_unlink(root, list);
     batches_to_tasks(&bs, tasks);
+    if (list->n && !tasks->n) /* what is wrong with the batches is said; not that there are none */
+        add_stand_in(&bs, tasks, list);
     if (bs.edges > EDGES_MAX)
         problem_error(ps, RULE_VALUE, list, "has more than %d dependencies between its agents",
                       EDGES_MAX);

@@ -1,8 +1,8 @@
 /* parallel-orchestra manifests, version 0.1. */
 #include "core/compat.h"
 
-#include "base/text.h"
-
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { RETRY_MAX = 100, OLD_DEFAULT_RETRIES = 1 };
@@ -12,7 +12,11 @@ static const char old_timeout[] = "900s"; /* that tool's one and only time limit
 static void check_version(struct node *root, struct problems *ps)
 {
     struct node *version = node_get(root, "po_plan_version");
-    if (version->kind != NODE_STRING) {
+    if (!version) {
+        version = node_get(root, "clade_plan_version");
+        problem_error_key(ps, RULE_UNKNOWN, version, "'clade_plan_version' is no longer read");
+        problem_hint(ps, "write po_plan_version: \"0.1\"");
+    } else if (version->kind != NODE_STRING) {
         problem_error(ps, RULE_TYPE, version, "expected a string, got %s",
                       node_kind_name(version->kind));
         problem_hint(ps, "write po_plan_version: \"0.1\", in quotes");
@@ -23,16 +27,24 @@ static void check_version(struct node *root, struct problems *ps)
     node_unlink(root, version);
 }
 
-static void loosen_name(struct node *root, struct problems *ps)
+/* There, an empty path was the manifest's own folder. */
+static void loosen_cwd(struct node *root, struct arena *a, struct problems *ps)
 {
-    struct node *name = node_get(root, "name");
-    if (!name || (name->kind == NODE_STRING && name->len))
+    struct node *cwd = node_get(root, "cwd");
+    if (!cwd || cwd->kind != NODE_STRING || cwd->len)
         return;
-    compat_as_string(name);
-    if (name->kind == NODE_STRING && name->len)
-        return;
-    problem_warn(ps, RULE_TYPE, name, "is not a name, and is ignored");
-    node_unlink(root, name);
+    problem_warn(ps, RULE_VALUE, cwd, "is empty; read as '.'");
+    compat_add_string(root, a, "cwd", ".", cwd);
+    node_unlink(root, cwd);
+}
+
+/* As int() reads a text: blanks around the number, and a sign. */
+static int64_t text_int(const char *s)
+{
+    char *end;
+    errno = 0;
+    long long n = strtoll(s, &end, 10);
+    return errno || end == s || end[strspn(end, " \t\r\n")] ? -1 : n;
 }
 
 /* That tool ran int() over its numbers: "3", true and 1.9 were fine. */
@@ -40,7 +52,7 @@ static void loosen_int(struct node *node, struct problems *ps)
 {
     int64_t n = -1;
     if (node->kind == NODE_STRING)
-        n = text_parse_count(node->text, node->len);
+        n = text_int(node->text);
     else if (node->kind == NODE_BOOL)
         n = node->truth;
     else if (node->kind == NODE_REAL && node->real >= 0 && node->real < 1e9)
@@ -59,7 +71,11 @@ static void translate_retries(struct node *map, struct problems *ps)
     if (!retry)
         return;
     loosen_int(retry, ps);
-    if (retry->kind == NODE_INT && retry->integer > RETRY_MAX) {
+    if (retry->kind != NODE_INT) {
+        problem_error(ps, RULE_TYPE, retry, "expected an integer, got %s",
+                      node_kind_name(retry->kind));
+        node_unlink(map, retry);
+    } else if (retry->integer > RETRY_MAX) {
         problem_warn(ps, RULE_VALUE, retry, "%lld retries are more than %d; read as %d",
                      (long long)retry->integer, RETRY_MAX, RETRY_MAX);
         retry->integer = RETRY_MAX;
@@ -96,7 +112,8 @@ static void translate_hook(struct node *root, struct arena *a, const char *key, 
         return;
     static const char *const required[] = {"webhook_url", NULL};
     compat_require(hook, required, ps);
-    if (!compat_rename(hook, "webhook_url", "webhook", ps))
+    compat_rename(hook, "webhook_url", "webhook", ps);
+    if (!node_get(hook, "webhook"))
         compat_add(hook, a, "desktop", NODE_BOOL, hook); /* the error is said; not twice */
     struct node *events = compat_add(hook, a, "on", NODE_LIST, hook);
     node_append(events, node_string(a, on, strlen(on), hook->pos));
@@ -111,6 +128,12 @@ static void translate_limits(struct node *root, struct arena *a, struct problems
     struct node *limits = compat_section(root, a, "limits");
     if (limits->kind != NODE_MAP)
         return;
+    if (node_get(limits, "groups")) {
+        problem_error_key(ps, RULE_COMBINATION, groups,
+                          "'concurrency_limits' and 'limits.groups' are the same thing");
+        problem_hint(ps, "remove one of them");
+        return;
+    }
     node_link(limits, groups, "groups");
     if (groups->kind == NODE_MAP) {
         node_each (limit, groups)
@@ -137,15 +160,27 @@ static void refuse_forbidden(struct node *task, struct problems *ps)
     }
 }
 
-/* A task without a prompt is the agent's own command there. */
-static void default_prompt(struct node *task, struct arena *a)
+/* A task without a prompt is the agent's own command there; one without either was let through. */
+static void default_prompt(struct node *task, struct arena *a, const struct node *agent,
+                           struct problems *ps)
+{
+    bool named = agent && agent->kind == NODE_STRING;
+    if (node_get(task, "prompt") || node_get(task, "prompt_file"))
+        return;
+    compat_add_string(task, a, "prompt", arena_printf(a, "/agent-%s", named ? agent->text : ""),
+                      agent ? agent : task);
+    if (named && !agent->len)
+        problem_warn(ps, RULE_VALUE, agent, "is empty, and there is no prompt: nothing is asked");
+}
+
+static void translate_agent(struct node *task, struct arena *a, struct problems *ps)
 {
     struct node *agent = node_get(task, "agent");
-    if (!agent || agent->kind != NODE_STRING)
-        return;
-    if (!node_get(task, "prompt") && !node_get(task, "prompt_file"))
-        compat_add_string(task, a, "prompt", arena_printf(a, "/agent-%s", agent->text), agent);
-    if (agent->len == 0)
+    default_prompt(task, a, agent, ps);
+    if (agent && agent->kind != NODE_STRING)
+        problem_error(ps, RULE_TYPE, agent, "expected a string, got %s",
+                      node_kind_name(agent->kind));
+    if (agent && (agent->kind != NODE_STRING || agent->len == 0))
         node_unlink(task, agent);
 }
 
@@ -157,14 +192,15 @@ static void translate_task(struct node *task, struct arena *a, struct problems *
     compat_rename(task, "writes", "owns", ps);
     compat_rename(task, "concurrency_group", "group", ps);
     translate_retries(task, ps);
-    default_prompt(task, a);
+    translate_agent(task, a, ps);
 }
 
 void compat_orchestra(struct node *root, struct arena *a, struct problems *ps)
 {
     static const char *const required[] = {"cwd", NULL};
     check_version(root, ps);
-    loosen_name(root, ps);
+    compat_name(root, ps);
+    loosen_cwd(root, a, ps);
     compat_require(root, required, ps);
     translate_defaults(root, a, ps);
     translate_hook(root, a, "on_complete", "done", ps);

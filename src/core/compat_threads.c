@@ -3,15 +3,25 @@
 
 #include <string.h>
 
+static void translate_goal(struct node *thread, struct arena *a, struct problems *ps)
+{
+    static const char *const required[] = {"goal", NULL};
+    struct node *goal = node_get(thread, "goal");
+    if (node_get(thread, "prompt") || node_get(thread, "prompt_file")) {
+        compat_rename(thread, "goal", "title", ps);
+    } else if (goal) {
+        compat_prompt(thread, a, goal);
+    } else {
+        compat_require(thread, required, ps);
+        compat_add_string(thread, a, "prompt", "-", thread); /* the error is said; not twice */
+    }
+}
+
 static void translate_thread(struct node *thread, struct arena *a, struct problems *ps)
 {
-    static const char *const required[] = {"branch", "goal", "owns", NULL};
+    static const char *const required[] = {"branch", "owns", NULL};
     compat_require(thread, required, ps);
-
-    struct node *goal = compat_rename(thread, "goal", "title", ps);
-    if (goal && goal->kind == NODE_STRING && !node_get(thread, "prompt") &&
-        !node_get(thread, "prompt_file"))
-        compat_add_string(thread, a, "prompt", goal->text, goal);
+    translate_goal(thread, a, ps);
 
     struct node *owns = node_get(thread, "owns");
     if (owns && owns->kind == NODE_LIST && owns->n == 0)

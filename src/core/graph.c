@@ -173,7 +173,7 @@ static void find_critical_path(struct graph *g)
         }
         finish[t] = graph_weight(g, t) + (via[t] == t ? 0 : finish[via[t]]);
         g->total += graph_weight(g, t);
-        if (finish[t] > g->critical) {
+        if (finish[t] > g->critical || (finish[t] == g->critical && t < end)) {
             g->critical = finish[t];
             end = t;
         }

@@ -30,7 +30,7 @@ struct graph {
         weight_default; /* ms that a task without an estimate counts for; 1 where none has one */
     bool estimated;     /* some task has an estimate */
     int64_t total, critical; /* sum of all weights, and of those on the critical path */
-    uint32_t *critical_path; /* tasks, first to last */
+    uint32_t *critical_path; /* tasks, first to last; of equals by place in file */
     size_t critical_len;
 
     /* For graph_reaches(); see there. */

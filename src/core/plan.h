@@ -193,6 +193,11 @@ struct task *plan_find(const struct plan *plan, const char *id);
  * shows. Only what the plan says is in it. */
 struct node *plan_encode(const struct plan *plan, struct arena *a);
 
+/* Gives the values of a tree that is to be written in another syntax the kind that a plan reads
+ * them as, where that would be lost: `read_only: yes` becomes true, and a variable 1.10 or an id
+ * 007 the text "1.10" or "007", while the id 7 stays a number. */
+void plan_settle(struct node *root);
+
 const char *plan_kind_name(enum plan_kind kind);
 
 #endif

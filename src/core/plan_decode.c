@@ -112,8 +112,10 @@ static void read_notify(struct reader *r, const struct node *node, const struct 
 {
     (void)f;
     struct plan *plan = slot;
-    if (!read_expect(r, node, NODE_LIST))
+    if (!read_expect(r, node, NODE_LIST)) {
+        problem_hint(r->ps, "each entry is a mapping: [{on: [failed], desktop: true}]");
         return;
+    }
     plan->notify = arena_array(r->a, node->n + 1, sizeof(*plan->notify));
     node_each (item, node)
         read_notify_entry(r, item, &plan->notify[plan->notify_count++]);
@@ -169,8 +171,11 @@ static const struct field plan_fields[] = {
 
 static int not_a_plan(struct problems *ps, const struct node *root)
 {
-    problem_error(ps, RULE_TYPE, root, "a plan is a mapping with 'tasks', not %s",
-                  node_kind_name(root->kind));
+    if (root->kind == NODE_NULL)
+        problem_error(ps, RULE_TYPE, root, "there is nothing in it");
+    else
+        problem_error(ps, RULE_TYPE, root, "a plan is a mapping with 'tasks', not %s",
+                      node_kind_name(root->kind));
     return problem_hint(ps, "`anabranch init` writes one to begin with");
 }
 

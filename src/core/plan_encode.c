@@ -1,8 +1,7 @@
 #include "core/plan.h"
 
+#include "base/build.h"
 #include "core/plan_words.h"
-
-#include <string.h>
 
 /* Where the tree is being built. */
 struct encoder {
@@ -10,28 +9,19 @@ struct encoder {
     struct node *map;
 };
 
-static const struct pos nowhere;
-
-static struct node *put(struct encoder e, const char *key, struct node *node)
-{
-    node_put(e.a, e.map, key, strlen(key), nowhere, node);
-    return node;
-}
-
 static struct encoder put_map(struct encoder e, const char *key)
 {
-    return (struct encoder){e.a, put(e, key, node_new(e.a, NODE_MAP, nowhere))};
+    return (struct encoder){e.a, build_put_map(e.a, e.map, key)};
 }
 
 static void put_string(struct encoder e, const char *key, const char *s)
 {
-    if (s)
-        put(e, key, node_string(e.a, s, strlen(s), nowhere));
+    build_put_string(e.a, e.map, key, s);
 }
 
 static void put_int(struct encoder e, const char *key, int64_t n)
 {
-    put(e, key, node_new(e.a, NODE_INT, nowhere))->integer = n;
+    build_put_int(e.a, e.map, key, n);
 }
 
 static void put_set_int(struct encoder e, const char *key, int64_t n)
@@ -48,13 +38,13 @@ static void put_duration(struct encoder e, const char *key, int64_t ms)
     if (ms % 1000 == 0)
         put_int(e, key, ms / 1000);
     else
-        put(e, key, node_new(e.a, NODE_REAL, nowhere))->real = (double)ms / 1000;
+        build_put_real(e.a, e.map, key, (double)ms / 1000);
 }
 
 static void put_bool(struct encoder e, const char *key, bool truth)
 {
     if (truth)
-        put(e, key, node_new(e.a, NODE_BOOL, nowhere))->truth = true;
+        build_put_bool(e.a, e.map, key, true);
 }
 
 static void put_word(struct encoder e, const char *key, const char *const *words, int value)
@@ -63,18 +53,13 @@ static void put_word(struct encoder e, const char *key, const char *const *words
         put_string(e, key, words[value]);
 }
 
-static void append_string(struct encoder e, struct node *list, const char *s)
-{
-    node_append(list, node_string(e.a, s, strlen(s), nowhere));
-}
-
 static void put_strings(struct encoder e, const char *key, const struct strings *strings)
 {
     if (!strings->n)
         return;
-    struct node *list = put(e, key, node_new(e.a, NODE_LIST, nowhere));
+    struct node *list = build_put_list(e.a, e.map, key);
     for (size_t i = 0; i < strings->n; i++)
-        append_string(e, list, strings->v[i]);
+        build_add_string(e.a, list, strings->v[i]);
 }
 
 static void put_command(struct encoder e, const char *key, const struct plan_command *cmd)
@@ -89,7 +74,7 @@ static void put_budget(struct encoder e, const struct budget *b)
         return;
     struct encoder inner = put_map(e, "budget");
     if (b->usd >= 0)
-        put(inner, "usd", node_new(e.a, NODE_REAL, nowhere))->real = b->usd;
+        build_put_real(e.a, inner.map, "usd", b->usd);
     put_set_int(inner, "tokens", b->tokens);
 }
 
@@ -134,23 +119,23 @@ static void put_claims(struct encoder e, const char *key, const struct claim_lis
 {
     if (!claims->n)
         return;
-    struct node *list = put(e, key, node_new(e.a, NODE_LIST, nowhere));
+    struct node *list = build_put_list(e.a, e.map, key);
     for (size_t i = 0; i < claims->n; i++)
-        append_string(e, list, claims->v[i].text);
+        build_add_string(e.a, list, claims->v[i].text);
 }
 
 static void put_deps(struct encoder e, const struct plan *plan, const struct task *t)
 {
     if (!t->dep_count)
         return;
-    struct node *list = put(e, "depends_on", node_new(e.a, NODE_LIST, nowhere));
+    struct node *list = build_put_list(e.a, e.map, "depends_on");
     for (size_t i = 0; i < t->dep_count; i++)
-        append_string(e, list, plan->tasks[t->deps[i]].id);
+        build_add_string(e.a, list, plan->tasks[t->deps[i]].id);
 }
 
 static struct node *encode_task(struct arena *a, const struct plan *plan, const struct task *t)
 {
-    struct encoder e = {a, node_new(a, NODE_MAP, nowhere)};
+    struct encoder e = {a, build_map(a)};
     put_string(e, "id", t->id);
     put_string(e, "title", t->title);
     put_string(e, "prompt", t->prompt);
@@ -217,19 +202,18 @@ static void put_landing(struct encoder e, const struct plan *plan)
 
 static void put_notify(struct encoder e, const struct plan *plan)
 {
-    struct node *list = put(e, "notify", node_new(e.a, NODE_LIST, nowhere));
+    struct node *list = build_put_list(e.a, e.map, "notify");
     for (size_t i = 0; i < plan->notify_count; i++) {
         const struct notify *n = &plan->notify[i];
-        struct encoder entry = {e.a, node_new(e.a, NODE_MAP, nowhere)};
-        struct node *on = put(entry, "on", node_new(e.a, NODE_LIST, nowhere));
+        struct encoder entry = {e.a, build_add_map(e.a, list)};
+        struct node *on = build_put_list(e.a, entry.map, "on");
         for (int bit = 0; notify_words[bit]; bit++) {
             if (n->on & 1u << bit)
-                append_string(e, on, notify_words[bit]);
+                build_add_string(e.a, on, notify_words[bit]);
         }
         put_string(entry, "webhook", n->webhook);
         put_command(entry, "command", &n->command);
         put_bool(entry, "desktop", n->desktop);
-        node_append(list, entry.map);
     }
 }
 
@@ -245,7 +229,7 @@ static void drop_empty(struct node *map)
 
 struct node *plan_encode(const struct plan *plan, struct arena *a)
 {
-    struct encoder e = {a, node_new(a, NODE_MAP, nowhere)};
+    struct encoder e = {a, build_map(a)};
     put_string(e, "name", plan->name);
     put_string(e, "base", plan->base);
     put_string(e, "cwd", plan->cwd);
@@ -256,7 +240,7 @@ struct node *plan_encode(const struct plan *plan, struct arena *a)
     put_landing(e, plan);
     put_notify(e, plan);
     drop_empty(e.map);
-    struct node *tasks = put(e, "tasks", node_new(a, NODE_LIST, nowhere));
+    struct node *tasks = build_put_list(a, e.map, "tasks");
     for (size_t i = 0; i < plan->task_count; i++)
         node_append(tasks, encode_task(a, plan, &plan->tasks[i]));
     return e.map;

@@ -15,7 +15,7 @@ bool env_name_valid(const char *name)
 
 bool env_name_dangerous(const char *name)
 {
-    static const char *const prefixes[] = {"LD_", "DYLD_", "GIT_", "ANABRANCH_"};
+    static const char *const prefixes[] = {"LD_", "DYLD_", "GIT_", "ANABRANCH_", "BASH_FUNC_"};
     static const char *const names[] = {
         "PATH",
         "IFS",
@@ -55,9 +55,17 @@ bool env_name_dangerous(const char *name)
     return false;
 }
 
+/* The system takes any name without '='; foreign tools let it. */
+static bool odd_name(const struct reader *r, const struct node *node)
+{
+    return r->lenient && node->key_len && strlen(node->key) == node->key_len &&
+           !strchr(node->key, '=');
+}
+
 static bool good_name(struct reader *r, const struct node *node)
 {
-    if (strlen(node->key) != node->key_len || !env_name_valid(node->key)) {
+    bool valid = strlen(node->key) == node->key_len && env_name_valid(node->key);
+    if (!valid && !odd_name(r, node)) {
         problem_error_key(r->ps, RULE_VALUE, node, "'%.80s' is not a variable's name", node->key);
         return false;
     }
@@ -66,6 +74,9 @@ static bool good_name(struct reader *r, const struct node *node)
         problem_hint(r->ps, "set it in your own environment, or in a script that `command` runs");
         return false;
     }
+    if (!valid)
+        problem_warn_key(r->ps, RULE_VALUE, node, "'%.80s' is a name that no shell can read",
+                         node->key);
     return true;
 }
 
@@ -130,12 +141,13 @@ void read_env(struct reader *r, const struct node *node, const struct field *f, 
     out.n = inherited.n;
     node_each (member, node) {
         struct env_var var = {.name = member->key};
-        if (!good_name(r, member))
-            continue;
+        bool good = good_name(r, member);
         if (member->kind == NODE_MAP)
             read_env_map(r, member, &var);
         else
             read_env_value(r, member, f, &var.value);
+        if (!good)
+            continue;
         struct env_var *old = find_var(&inherited, var.name);
         if (old)
             out.v[old - inherited.v] = var;

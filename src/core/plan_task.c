@@ -6,23 +6,27 @@
 
 #include <string.h>
 
-enum { ID_MAX = 64, HINTS_MAX = 20 };
+enum { ID_MAX = 64, FOREIGN_ID_MAX = 200, HINTS_MAX = 20 };
 
 static const int64_t second = 1000, day = 24 * 60 * 60 * 1000;
 
 /* Ids and references to them: they become parts of branch, file and folder names. */
-static bool is_id(const char *s)
+bool task_id_valid(const char *s)
 {
     size_t len = strspn(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-");
-    return len > 0 && len <= ID_MAX && s[len] == '\0';
+    return len > 0 && s[len] == '\0';
 }
 
 static void read_id(struct reader *r, const struct node *node, const struct field *f, void *slot)
 {
     const char *id = read_scalar_text(r, node);
-    if (id && is_id(id)) {
-        *(const char **)slot = id;
-    } else if (id) {
+    if (!id)
+        return;
+    *(const char **)slot = id; /* a wrong one too: others may depend on it by that name */
+    if (task_id_valid(id) && strlen(id) <= (r->lenient ? FOREIGN_ID_MAX : ID_MAX)) {
+        if (strlen(id) > ID_MAX)
+            problem_warn(r->ps, RULE_VALUE, node, "is longer than %d characters", ID_MAX);
+    } else {
         problem_error(r->ps, RULE_VALUE, node, "'%.80s' cannot be the %s of a task", id, f->name);
         problem_hint(r->ps, "use 1 to %d letters, digits, '-' and '_'", ID_MAX);
     }
@@ -58,7 +62,7 @@ static void read_retry_times(struct reader *r, const struct node *node, const st
         return;
     }
     for (size_t i = limit ? 0 : 1; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strcmp(node->text, words[i]) == 0) {
+        if (strlen(words[i]) == node->len && strcmp(node->text, words[i]) == 0) {
             *times = values[i];
             return;
         }
@@ -76,6 +80,12 @@ static void read_retry(struct reader *r, const struct node *node, const struct f
         read_int(r, node, f, &n);
         if (n >= 0)
             retry->times[FAILURE_TRANSIENT] = retry->times[FAILURE_OVERLOADED] = (int)n;
+        return;
+    }
+    if (node->kind != NODE_MAP) {
+        problem_error(r->ps, RULE_TYPE, node, "expected an integer or a mapping, got %s",
+                      node_kind_name(node->kind));
+        problem_hint(r->ps, "give a number, or one for each class: {transient: 2, verify: 1}");
         return;
     }
     struct field classes[FAILURE_COUNT_ + 1] = {0};
@@ -160,18 +170,31 @@ static struct task blank_task(void)
     return t;
 }
 
+static void refuse_default(struct reader *r, const struct node *node, const struct field *f,
+                           void *slot)
+{
+    (void)slot;
+    if (r->lenient)
+        problem_warn_key(r->ps, RULE_UNKNOWN, node, "'%s' cannot be a default: it is ignored",
+                         f->name);
+    else
+        problem_error_key(r->ps, RULE_UNKNOWN, node, "'%s' cannot be a default", f->name);
+    problem_hint(r->ps, "each task has its own");
+}
+
 /* What every task begins as. */
 static struct task read_defaults(struct reader *r, const struct node *node)
 {
-    struct field fields[sizeof(task_fields) / sizeof(task_fields[0])] = {0};
-    size_t n = 0;
-    for (const struct field *f = task_fields; f->name; f++) {
-        if (!f->not_default)
-            fields[n++] = *f;
+    struct field fields[sizeof(task_fields) / sizeof(task_fields[0])];
+    memcpy(fields, task_fields, sizeof(fields));
+    for (struct field *f = fields; f->name; f++) {
+        if (f->not_default)
+            f->read = refuse_default;
     }
     struct task t = blank_task();
     if (node)
         read_members(r, node, fields, &t);
+    t.group_node = node_get(node, "group");
     return t;
 }
 
@@ -185,15 +208,17 @@ static void check_prompt(struct reader *r, const struct task *t)
         problem_error(r->ps, RULE_COMBINATION, file, "a task has either 'prompt' or 'prompt_file'");
 }
 
-static void check_command(struct reader *r, const struct task *t)
+static void check_command(struct reader *r, struct task *t)
 {
+    const struct node *own = node_get(t->node, "command");
     bool given = t->command.shell || t->command.argv.n;
-    if (t->engine == ENGINE_COMMAND && !given) {
+    if (t->engine == ENGINE_COMMAND && !given && !own) {
         problem_error(r->ps, RULE_COMBINATION, t->node, "engine 'command' needs 'command'");
         problem_hint(r->ps, "command: [my-agent, --file, \"{prompt_file}\"]");
-    } else if (given && t->engine != ENGINE_COMMAND && node_get(t->node, "command")) {
-        problem_error_key(r->ps, RULE_COMBINATION, node_get(t->node, "command"),
-                          "'command' is for 'engine: command'");
+    } else if (given && t->engine != ENGINE_COMMAND && own) {
+        problem_error_key(r->ps, RULE_COMBINATION, own, "'command' is for 'engine: command'");
+    } else if (t->engine != ENGINE_COMMAND) {
+        t->command = (struct plan_command){0}; /* the default one is not for this engine */
     }
 }
 
@@ -205,7 +230,8 @@ static void read_task(struct reader *r, struct node *node, struct task *t)
     if (!node_get(node, "id"))
         problem_error(r->ps, RULE_REQUIRED, node, "has no 'id'");
     t->prompt_file_node = node_get(node, "prompt_file");
-    t->group_node = node_get(node, "group");
+    if (node_get(node, "group"))
+        t->group_node = node_get(node, "group");
     check_prompt(r, t);
     check_command(r, t);
     if (t->read_only && t->owns.n)
@@ -229,8 +255,11 @@ static void check_unique(struct reader *r, struct map *seen, const struct task *
 static void read_tasks(struct reader *r, struct plan *plan, const struct node *list,
                        const struct task *defaults)
 {
-    if (!read_expect(r, list, NODE_LIST))
+    if (!read_expect(r, list, NODE_LIST)) {
+        problem_hint(r->ps, "each task is an entry: `- id: ...` in YAML, [[%s]] in TOML",
+                     list->key);
         return;
+    }
     if (list->n == 0)
         problem_error(r->ps, RULE_VALUE, list, "is empty: a plan needs at least one task");
     plan->tasks = arena_array(r->a, list->n + 1, sizeof(*plan->tasks));
@@ -310,7 +339,9 @@ static void resolve_groups(struct reader *r, struct plan *plan)
         } else if (t->group) {
             problem_error(r->ps, RULE_GROUP, t->group_node ? t->group_node : t->node,
                           "group '%.80s' has no limit", t->group);
-            problem_hint(r->ps, "add it to limits.groups: {%.80s: 2}", t->group);
+            problem_hint(r->ps, "add it to %s: {%.80s: 2}",
+                         plan->kind == PLAN_ORCHESTRA ? "concurrency_limits" : "limits.groups",
+                         t->group);
         }
     }
     for (size_t i = 0; i < plan->group_count; i++) {

@@ -10,6 +10,9 @@
 /* Keys of a struct budget; the plan has one too. */
 extern const struct field budget_fields[];
 
+/* Whether the characters are those of an id; how many it may have is the vocabulary's business. */
+bool task_id_valid(const char *s);
+
 /* Reads `defaults` and `tasks` of the root, and resolves dependencies and groups. */
 void plan_read_tasks(struct reader *r, struct plan *plan, const struct node *root);
 

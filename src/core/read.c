@@ -8,12 +8,37 @@
 #include <string.h>
 #include <strings.h>
 
+/* Words of other tools, for a plan that does not say whose it is. */
+static const char *native_word(const char *key)
+{
+    static const char *const words[][2] = {
+        {"writes", "owns"},
+        {"owns_files", "owns"},
+        {"max_retries", "retry"},
+        {"goal", "prompt"},
+        {"merge_order", "order"},
+        {"subagent_type", "agent"},
+        {"plan_id", "name"},
+        {"description", "title"},
+        {"concurrency_group", "group"},
+        {"webhook_url", "webhook"},
+        {"concurrency_limits", "limits"},
+        {"on_complete", "notify"},
+        {"on_failure", "notify"},
+    };
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strcmp(key, words[i][0]) == 0)
+            return words[i][1];
+    }
+    return key;
+}
+
 static void hint_nearest_key(struct reader *r, const char *key, const struct field *fields)
 {
     VEC(const char *) names = {0};
     for (const struct field *f = fields; f->name; f++)
         vec_push(&names, f->name);
-    const char *near = text_nearest(key, names.v, names.n);
+    const char *near = text_nearest(native_word(key), names.v, names.n);
     if (near)
         problem_hint(r->ps, "did you mean '%s'?", near);
     else
@@ -26,7 +51,7 @@ static void unknown_key(struct reader *r, const struct node *node, const struct 
     autobuf struct buf key = BUF_INIT;
     text_harmless(&key, node->key, node->key_len);
     if (r->lenient)
-        problem_warn(r->ps, RULE_UNKNOWN, node, "unknown key '%s' is ignored", key.s);
+        problem_warn_key(r->ps, RULE_UNKNOWN, node, "unknown key '%s' is ignored", key.s);
     else
         problem_error_key(r->ps, RULE_UNKNOWN, node, "unknown key '%s'", key.s);
     hint_nearest_key(r, node->key, fields);
@@ -41,18 +66,29 @@ static const struct field *find_field(const struct field *fields, const char *na
     return NULL;
 }
 
+/* A key with a NUL in it would read as the part before. */
+static bool usable_key(const struct node *member)
+{
+    return !member->key || strlen(member->key) == member->key_len;
+}
+
 bool read_members(struct reader *r, const struct node *node, const struct field *fields, void *out)
 {
     if (!read_expect(r, node, NODE_MAP))
         return false;
     node_each (member, node) {
-        const struct field *f = find_field(fields, member->name);
+        const struct field *f = usable_key(member) ? find_field(fields, member->name) : NULL;
         if (f && f->read)
             f->read(r, member, f, (char *)out + f->offset);
         else if (!f && strncmp(member->name, "x-", 2) != 0)
             unknown_key(r, member, fields);
     }
     return true;
+}
+
+static bool is_digits(const struct node *node)
+{
+    return node->kind == NODE_STRING && node->len && strspn(node->text, "0123456789") == node->len;
 }
 
 static void wrong_kind(struct reader *r, const struct node *node, const char *wanted)
@@ -64,7 +100,11 @@ static void wrong_kind(struct reader *r, const struct node *node, const char *wa
     else if (strcmp(wanted, "a string") == 0 && node->kind < NODE_LIST)
         problem_hint(r->ps, "put it in quotes");
     else if (strcmp(wanted, "a list") == 0 && node->kind == NODE_STRING)
-        problem_hint(r->ps, "write it as a list with one entry: [%.80s]", node->text);
+        problem_hint(r->ps, "write it as a list with one entry: [\"%.80s\"]", node->text);
+    else if (strcmp(wanted, "an integer") == 0 && is_digits(node))
+        problem_hint(r->ps, "write it without quotes");
+    else if (strcmp(wanted, "a boolean") == 0)
+        problem_hint(r->ps, "write true or false");
 }
 
 bool read_expect(struct reader *r, const struct node *node, enum node_kind kind)
@@ -111,8 +151,7 @@ const char *read_scalar_text(struct reader *r, const struct node *node)
     return node->text;
 }
 
-/* What YAML 1.1 calls a boolean and YAML 1.2 a string. */
-static int old_boolean(const struct node *node)
+int read_old_boolean(const struct node *node)
 {
     static const char *const words[] = {"no", "off", "n", "yes", "on", "y"};
     if (node->kind != NODE_STRING || !node->plain)
@@ -127,7 +166,7 @@ static int old_boolean(const struct node *node)
 void read_bool(struct reader *r, const struct node *node, const struct field *f, void *slot)
 {
     (void)f;
-    int old = old_boolean(node);
+    int old = read_old_boolean(node);
     if (old >= 0)
         *(bool *)slot = old;
     else if (read_expect(r, node, NODE_BOOL))
@@ -138,6 +177,10 @@ static bool in_range(struct reader *r, const struct node *node, const struct fie
 {
     if (n >= f->min && n <= f->max)
         return true;
+    if (f->max == INT64_MAX)
+        return problem_error(r->ps, RULE_VALUE, node, "%lld is less than %lld", (long long)n,
+                             (long long)f->min),
+               false;
     problem_error(r->ps, RULE_VALUE, node, "%lld is out of range: from %lld to %lld", (long long)n,
                   (long long)f->min, (long long)f->max);
     return false;
@@ -182,14 +225,24 @@ void read_usd(struct reader *r, const struct node *node, const struct field *f, 
         problem_error(r->ps, RULE_VALUE, node, "'%s' is not an amount of money", node->text);
 }
 
+static const char duration_hint[] = "write seconds, or a number with a unit: 90s, 15m, 2h";
+
 void read_duration(struct reader *r, const struct node *node, const struct field *f, void *slot)
 {
-    if (node->kind != NODE_INT && !read_expect(r, node, NODE_STRING))
+    int64_t ms;
+    if (node->kind == NODE_INT) {
+        if (__builtin_mul_overflow(node->integer, 1000, &ms))
+            ms = -1;
+    } else if (node->kind == NODE_STRING) {
+        ms = text_parse_duration(node->text, node->len);
+    } else {
+        wrong_kind(r, node, "a duration");
+        problem_hint(r->ps, duration_hint);
         return;
-    int64_t ms = text_parse_duration(node->text, node->len);
+    }
     if (ms < 0) {
         problem_error(r->ps, RULE_VALUE, node, "'%.80s' is not a duration", node->text);
-        problem_hint(r->ps, "write seconds, or a number with a unit: 90s, 15m, 2h");
+        problem_hint(r->ps, duration_hint);
     } else if (ms < f->min || ms > f->max) {
         autobuf struct buf lo = BUF_INIT, hi = BUF_INIT;
         text_format_duration(&lo, f->min);
@@ -218,10 +271,12 @@ static void hint_words(struct reader *r, const char *given, const char *const *w
 
 void read_word(struct reader *r, const struct node *node, const struct field *f, void *slot)
 {
-    if (!read_expect(r, node, NODE_STRING))
+    if (!read_expect(r, node, NODE_STRING)) {
+        hint_words(r, "", f->words);
         return;
+    }
     for (int i = 0; f->words[i]; i++) {
-        if (node->len && strcmp(f->words[i], node->text) == 0) {
+        if (node->len && node->len == strlen(f->words[i]) && !strcmp(f->words[i], node->text)) {
             *(int *)slot = i;
             return;
         }

@@ -57,4 +57,7 @@ read_fn read_node;        /* const struct node *: for those that are looked at l
  * error, where it is neither. */
 const char *read_scalar_text(struct reader *r, const struct node *node);
 
+/* What YAML 1.1 calls a boolean and YAML 1.2 a string: 1 is yes, 0 is no, -1 is neither. */
+int read_old_boolean(const struct node *node);
+
 #endif

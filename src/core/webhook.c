@@ -5,7 +5,7 @@
 #include <string.h>
 #include <strings.h>
 
-enum { URL_MAX = 2048, HOST_MAX = 253 };
+enum { URL_MAX = 2048, HOST_MAX = 253, PORT_MAX = 65535 };
 
 bool webhook_private_v4(uint32_t addr)
 {
@@ -83,8 +83,10 @@ static const char *refuse_name(char *host)
     if (len && host[len - 1] == '.') /* a final dot is the same host to every resolver */
         host[--len] = '\0';
     if (!len || host[strspn(host, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-                                  "0123456789-.")] != '\0')
-        return "has a host name with other characters than letters, digits, '-' and '.'";
+                                  "0123456789-_.")] != '\0')
+        return "has a host name with other characters than letters, digits, '-', '_' and '.'";
+    if (*host == '.' || strstr(host, ".."))
+        return "has a host name with an empty part";
     if (is_this_machine(host))
         return "is an address of this machine";
     struct in_addr v4;
@@ -98,10 +100,11 @@ static const char *refuse_name(char *host)
 static bool good_rest(const char *rest)
 {
     if (*rest == ':') {
-        size_t digits = strspn(++rest, "0123456789");
-        if (digits == 0 || digits > 5)
+        unsigned port = 0;
+        for (rest++; *rest >= '0' && *rest <= '9' && port <= PORT_MAX; rest++)
+            port = port * 10 + (unsigned)(*rest - '0');
+        if (port < 1 || port > PORT_MAX)
             return false;
-        rest += digits;
     }
     return *rest == '\0' || *rest == '/' || *rest == '?' || *rest == '#';
 }
@@ -122,8 +125,10 @@ const char *webhook_refusal(const char *url)
         return "has a user name or password in it";
     bool bracket = *host == '[';
     size_t len = bracket ? strcspn(++host, "]/?#") : strcspn(host, ":/?#");
-    if (len == 0 || len > HOST_MAX)
+    if (len == 0)
         return "has no host";
+    if (len > HOST_MAX)
+        return "has a host name longer than 253 characters";
     if (bracket && host[len] != ']')
         return "has a malformed IPv6 address";
     if (!good_rest(host + len + (bracket ? 1 : 0)))

@@ -1,17 +1,20 @@
 #include "data/cursor.h"
 
+#include <string.h>
+
 struct pos cursor_seek(struct cursor *c, size_t offset)
 {
     if (offset > c->len)
         offset = c->len;
-    for (; c->offset < offset; c->offset++) {
-        unsigned char byte = (unsigned char)c->text[c->offset];
-        if (byte == '\n') {
-            c->pos.line++;
-            c->pos.col = 1;
-        } else if ((byte & 0xc0) != 0x80) {
-            c->pos.col++;
-        }
+    while (c->offset < offset) {
+        const char *lf = memchr(c->text + c->offset, '\n', offset - c->offset);
+        if (!lf)
+            break;
+        c->offset = (size_t)(lf - c->text) + 1;
+        c->pos.line++;
+        c->pos.col = 1;
     }
+    for (; c->offset < offset; c->offset++)
+        c->pos.col += ((unsigned char)c->text[c->offset] & 0xc0) != 0x80;
     return c->pos;
 }

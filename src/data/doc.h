@@ -2,12 +2,12 @@
  * Documents: a file in any of the plan's syntaxes becomes one tree of struct node.
  *
  * Markdown is read for the YAML of its front matter, or else for its one fenced block whose info
- * string is `json dispatch`. Whatever is wrong goes to the problems, with line and column in the file
- * as it is on disk; the calls then return -1.
+ * string is `json dispatch`. Whatever is wrong goes to the problems, with line and column in the
+ * file as it is on disk; the calls then return -1.
  *
- * Refused in every syntax: invalid UTF-8, more than the limits below, the same key twice in a map. A
- * byte order mark is skipped. YAML aliases, merge keys, tags of one's own and several documents are
- * refused: an alias can make a small file a very large tree.
+ * Refused in every syntax: invalid UTF-8, more than the limits below, the same key twice in a map.
+ * A byte order mark is skipped. YAML aliases, merge keys, tags of one's own and several documents
+ * are refused: an alias can make a small file a very large tree.
  */
 #ifndef DATA_DOC_H
 #define DATA_DOC_H
@@ -49,6 +49,9 @@ void doc_done(struct doc *doc);
  * TOML date anywhere else. */
 int doc_write(struct buf *out, const struct node *root, enum doc_syntax syntax,
               struct problems *ps);
+
+/* Appends a tree that the program built itself as JSON on one line, without a line end. */
+void doc_write_line(struct buf *out, const struct node *root);
 
 const char *doc_syntax_name(enum doc_syntax syntax); /* "yaml" ... */
 

@@ -39,7 +39,23 @@ static size_t string_end(const struct scan *s, size_t at)
 
 static bool is_word(char c)
 {
-    return c && !is_space(c) && !strchr("{}[],:\"", c);
+    switch (c) {
+    case '\0':
+    case ' ':
+    case '\t':
+    case '\n':
+    case '\r':
+    case '{':
+    case '}':
+    case '[':
+    case ']':
+    case ',':
+    case ':':
+    case '"':
+        return false;
+    default:
+        return true;
+    }
 }
 
 static struct token next_token(struct scan *s)
@@ -112,26 +128,29 @@ static struct spot find_spot(const char *text, size_t len, size_t offset)
     return spot;
 }
 
-static bool same_token(const char *text, struct token a, struct token b)
+/* Whether two tokens are the same string, however it is written. */
+static bool same_string(const char *text, struct token a, struct token b)
 {
-    return a.end - a.start == b.end - b.start &&
-           memcmp(text + a.start, text + b.start, a.end - a.start) == 0;
+    size_t flags = JSON_DECODE_ANY | JSON_ALLOW_NUL;
+    own_cleanup(own_json) json_t *x = json_loadb(text + a.start, a.end - a.start, flags, NULL);
+    own_cleanup(own_json) json_t *y = json_loadb(text + b.start, b.end - b.start, flags, NULL);
+    return x && y && json_equal(x, y);
 }
 
-/* The first member of the object at spot->open that is written like the key at spot->token. */
+/* The first member of the object at spot->open with the key at spot->token. */
 static struct token first_of(const char *text, size_t len, const struct spot *spot)
 {
     struct scan s = {text, len, spot->open.end};
     size_t depth = 0;
     bool key = true;
     for (struct token t = next_token(&s); t.start < spot->token.start; t = next_token(&s)) {
-        if (depth == 0 && key && same_token(text, t, spot->token))
+        if (depth == 0 && key && same_string(text, t, spot->token))
             return t;
         if (opens(text[t.start]))
             depth++;
         if (closes(text[t.start]))
             depth--;
-        key = depth == 0 && text[t.start] == ',';
+        key = text[t.start] == ',';
     }
     return spot->token;
 }

@@ -22,6 +22,7 @@ struct file {
 
 struct block {
     uint32_t first, last;  /* lines of the file, fences included */
+    bool closed;           /* by a fence, not by the end of the file */
     char *json;            /* what cmark makes of it, without indentation and quote marks */
     VEC(struct pos) lines; /* where each line of it begins in the file */
 };
@@ -133,6 +134,7 @@ static void add_block(const struct file *f, struct blocks *blocks, cmark_node *n
     uint32_t start = (uint32_t)cmark_node_get_start_line(node);
     map_lines(f, blocks, &b, start);
     b.last = b.first + (uint32_t)cmark_node_get_end_line(node) - start;
+    b.closed = b.last - b.first >= b.lines.n;
     vec_push(&blocks->list, b);
 }
 
@@ -158,32 +160,42 @@ static void find_blocks(const struct file *f, struct blocks *blocks)
 
 static const char *const plan_keys[] = {"tasks", "threads", "batches"};
 
+static uint32_t plan_key_in_tree(const struct node *root)
+{
+    for (size_t i = 0; i < 3; i++) {
+        const struct node *n = node_get(root, plan_keys[i]);
+        if (n)
+            return n->key_pos.line;
+    }
+    return 0;
+}
+
+static uint32_t plan_key_in_text(const struct file *f)
+{
+    size_t at = f->front, len;
+    for (uint32_t line = 2; at < f->front_end; line++) {
+        for (size_t i = 0; i < 3; i++) {
+            size_t n = strlen(plan_keys[i]);
+            if (strncmp(f->text + at, plan_keys[i], n) == 0 && f->text[at + n] == ':')
+                return line;
+        }
+        at = next_line(f, at, &len);
+    }
+    return 0;
+}
+
 /* The line of a key that makes the front matter a plan, or 0. Front matter that is no YAML of ours
  * is judged by its look: it may be for another program, or a plan with a slip in it. */
 static uint32_t plan_line(const struct file *f)
 {
-    struct problems ps;
+    autoproblems struct problems ignored;
     struct doc doc = {0};
-    problems_init(&ps, "");
-    bool yaml = doc_read_yaml(&doc, f->text + f->front, f->front_end - f->front, (struct pos){2, 1},
-                              &ps) == 0;
-    uint32_t found = 0, line = 2;
-    size_t len;
-    for (size_t i = 0; yaml && !found && i < 3; i++) {
-        const struct node *n = node_get(doc.root, plan_keys[i]);
-        found = n ? n->key_pos.line : 0;
-    }
-    for (size_t at = f->front; !yaml && !found && at < f->front_end; line++) {
-        for (size_t i = 0; i < 3; i++) {
-            size_t n = strlen(plan_keys[i]);
-            if (strncmp(f->text + at, plan_keys[i], n) == 0 && f->text[at + n] == ':')
-                found = line;
-        }
-        at = next_line(f, at, &len);
-    }
-    problems_done(&ps);
+    problems_init(&ignored, "");
+    int result = doc_read_yaml(&doc, f->text + f->front, f->front_end - f->front,
+                               (struct pos){2, 1}, &ignored);
+    uint32_t line = result == 0 ? plan_key_in_tree(doc.root) : plan_key_in_text(f);
     doc_done(&doc);
-    return found;
+    return line;
 }
 
 static size_t count_prose(const struct file *f, uint32_t first, uint32_t last)
@@ -266,6 +278,8 @@ static int read_block(struct doc *doc, const struct block *b, struct problems *p
         move_tree(doc->root, b);
     for (size_t i = before; i < ps->list.n; i++)
         move(&ps->list.v[i].pos, b);
+    if (result < 0 && !b->closed)
+        problem_hint(ps, "the fence in line %u is never closed", b->first);
     return result;
 }
 

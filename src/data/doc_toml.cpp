@@ -223,6 +223,8 @@ void add_hint(problems *ps, const char *what)
         problem_hint(ps, "TOML writes key = value");
     else if (strstr(what, "could not determine value type"))
         problem_hint(ps, "texts are written in quotes: key = \"text\"");
+    else if (strstr(what, "closing '}', saw '\\n'"))
+        problem_hint(ps, "a table in braces stands in one line; write a longer one as [name]");
     else if (strstr(what, "cannot redefine"))
         problem_hint(ps, "join the two; a list of tables is written [[name]]");
     else if (strstr(what, "unknown escape"))
@@ -235,6 +237,17 @@ int refuse_duplicate(const char *text, cursor c, span key, problems *ps)
     problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, key.start), "the key %.*s is there twice",
                      static_cast<int>(key.end - key.start), text + key.start);
     return problem_hint(ps, "rename or remove one of the two");
+}
+
+/* A text without quotes that begins like one of the words that TOML has. */
+bool is_bare_text(const char *message)
+{
+    static const char *const words[] = {"'true'", "'false'", "'inf'", "'nan'"};
+    for (const char *word : words) {
+        if (!strncmp(message, "expected ", 9) && !strncmp(message + 9, word, strlen(word)))
+            return true;
+    }
+    return false;
 }
 
 bool is_unclosed(const std::string &what, char here)
@@ -257,6 +270,10 @@ int refuse(const toml::parse_error &error, const char *text, size_t len, size_t 
     span key = key_before(text, at);
     if (strstr(message, "cannot redefine") && key.start < key.end)
         return refuse_duplicate(text, c, key, ps);
+    if (is_bare_text(message)) {
+        at = number_before(text, at);
+        message = "could not determine value type";
+    }
     if (strstr(message, "not representable") || strstr(message, "leading zero"))
         at = number_before(text, at);
     problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, at), "%s", message);

@@ -79,6 +79,8 @@ void doc_write_real(struct buf *out, double value, const char *infinity, const c
         do
             (void)snprintf(digits, sizeof(digits), "%.*g", precision, value);
         while (strtod(digits, NULL) != value && ++precision <= 17);
+        if (strchr(digits, '+') && fabs(value) < 1e15) /* "20", not "2e+01" */
+            (void)snprintf(digits, sizeof(digits), "%.0f", value);
         add_point(out, digits);
     }
 }

@@ -1,5 +1,7 @@
 #include "data/doc_writer.h"
 
+#include "data/doc.h"
+
 #include <inttypes.h>
 
 static void write_scalar(struct buf *out, const struct node *n)
@@ -38,6 +40,31 @@ static void write_node(struct buf *out, const struct node *n, size_t indent)
         buf_addrep(out, ' ', indent);
     }
     buf_addch(out, map ? '}' : ']');
+}
+
+static void write_compact(struct buf *out, const struct node *n)
+{
+    if (n->kind < NODE_LIST) {
+        write_scalar(out, n);
+        return;
+    }
+    bool map = n->kind == NODE_MAP;
+    buf_addch(out, map ? '{' : '[');
+    node_each (child, n) {
+        if (child != n->first)
+            buf_addch(out, ',');
+        if (map) {
+            doc_write_quoted(out, child->key, child->key_len);
+            buf_addch(out, ':');
+        }
+        write_compact(out, child);
+    }
+    buf_addch(out, map ? '}' : ']');
+}
+
+void doc_write_line(struct buf *out, const struct node *root)
+{
+    write_compact(out, root);
 }
 
 void doc_write_json(struct buf *out, const struct node *root)

@@ -7,6 +7,7 @@
 #include "data/doc_reader.h"
 #include "data/yaml_core.h"
 #include "data/yaml_error.h"
+#include "data/yaml_guard.h"
 
 #include "base/map.h"
 
@@ -100,10 +101,12 @@ static struct pos scalar_pos(struct reader *r, struct fy_token *token, enum fy_s
     if (!token)
         return absent_pos(r);
     size_t at = fy_token_start_mark(token)->input_pos, end = fy_token_end_mark(token)->input_pos;
-    if (style == FYSS_LITERAL || style == FYSS_FOLDED)
+    if (style == FYSS_LITERAL || style == FYSS_FOLDED) {
         at = block_header(r, at);
-    else if (style != FYSS_PLAIN)
-        at--, end++;
+    } else if (style != FYSS_PLAIN) { /* the marks are inside of the quotes */
+        at--;
+        end++;
+    }
     struct pos pos = cursor_seek(&r->cursor, at);
     r->end = end;
     return pos;
@@ -121,8 +124,8 @@ static int refuse_tag(struct reader *r, struct fy_token *tag, const char *text, 
     return problem_hint(r->ps, "take the tag out");
 }
 
-/* *ret_kind stays as it is where there is no tag, or only `!`. */
-static int read_tag(struct reader *r, struct fy_token *tag, bool scalar, enum node_kind *ret_kind)
+/* The kind that a tag of YAML's own stands for. */
+static bool find_tag(const char *text, size_t len, enum node_kind *ret_kind)
 {
     static const struct {
         const char *name;
@@ -131,24 +134,36 @@ static int read_tag(struct reader *r, struct fy_token *tag, bool scalar, enum no
         {"str", NODE_STRING}, {"int", NODE_INT}, {"bool", NODE_BOOL}, {"null", NODE_NULL},
         {"float", NODE_REAL}, {"map", NODE_MAP}, {"seq", NODE_LIST},
     };
+    size_t skip = strlen(yaml_prefix);
+    if (len < skip || memcmp(text, yaml_prefix, skip) != 0)
+        return false;
+    for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
+        if (len - skip == strlen(tags[i].name) &&
+            memcmp(text + skip, tags[i].name, len - skip) == 0) {
+            *ret_kind = tags[i].kind;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* *kind comes as what the value looks like, NODE_MAP for a scalar without a tag, and leaves as what
+ * its tag makes of it. */
+static int read_tag(struct reader *r, struct fy_token *tag, bool scalar, enum node_kind *kind)
+{
     if (!tag)
         return 0;
     size_t len = 0;
     const char *text = fy_token_get_text(tag, &len);
     if (len == 1 && *text == '!') {
-        *ret_kind = scalar ? NODE_STRING : *ret_kind;
+        *kind = scalar ? NODE_STRING : *kind;
         return 0;
     }
-    size_t skip = strlen(yaml_prefix);
-    for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
-        if (len == skip + strlen(tags[i].name) && memcmp(text, yaml_prefix, skip) == 0 &&
-            memcmp(text + skip, tags[i].name, len - skip) == 0 &&
-            (scalar ? tags[i].kind < NODE_LIST : tags[i].kind == *ret_kind)) {
-            *ret_kind = tags[i].kind;
-            return 0;
-        }
-    }
-    return refuse_tag(r, tag, text, len);
+    enum node_kind named = NODE_NULL;
+    if (!find_tag(text, len, &named) || (scalar ? named >= NODE_LIST : named != *kind))
+        return refuse_tag(r, tag, text, len);
+    *kind = named;
+    return 0;
 }
 
 static int duplicate(struct reader *r, const struct level *l, const struct node *first)
@@ -229,11 +244,19 @@ static int apply_tag(struct reader *r, struct node *n, enum node_kind kind)
     return problem_hint(r->ps, "take the tag out");
 }
 
+static int guard_scalar(struct reader *r, struct fy_token *token)
+{
+    return yaml_guard_scalar(&r->cursor, fy_token_start_mark(token)->input_pos,
+                             fy_token_end_mark(token)->input_pos, r->ps);
+}
+
 static int on_scalar(struct reader *r, const struct fy_event *e)
 {
     struct fy_token *token = e->scalar.value;
     enum fy_scalar_style style = token ? fy_token_scalar_style(token) : FYSS_PLAIN;
     size_t len = 0;
+    if (token && guard_scalar(r, token) < 0)
+        return -1;
     const char *text = token ? fy_token_get_text(token, &len) : "";
     if (!text)
         abort();
@@ -252,6 +275,18 @@ static int on_scalar(struct reader *r, const struct fy_event *e)
     return plain || kind == NODE_MAP ? 0 : apply_tag(r, n, kind);
 }
 
+static void open_level(struct reader *r, struct node *n, bool flow)
+{
+    take_value(r, n);
+    struct level *l = &r->levels[r->depth++];
+    map_done(&l->seen);
+    l->node = n;
+    l->has_key = false;
+    l->flow = flow;
+}
+
+/* A block mapping is where its first key is, and the pair in [a: b] tells that it has begun only
+ * after its key; so the position of those is left to the key. */
 static int on_start(struct reader *r, enum node_kind kind, struct fy_token *start,
                     struct fy_token *tag)
 {
@@ -264,21 +299,22 @@ static int on_start(struct reader *r, enum node_kind kind, struct fy_token *star
     }
     if (read_tag(r, tag, false, &kind) < 0)
         return -1;
-    /* A block mapping is where its first key is, and the pair in [a: b] says that it has begun only
-     * after its key: the key tells. */
+    if (r->depth == DOC_MAX_DEPTH)
+        return doc_too_deep(r->ps, cursor_seek(&r->cursor, at));
     struct pos pos = {0};
     if (flow || kind == NODE_LIST)
         pos = cursor_seek(&r->cursor, at);
-    if (r->depth == DOC_MAX_DEPTH)
-        return doc_too_deep(r->ps, pos.line ? pos : cursor_seek(&r->cursor, at));
-    r->end = at + flow > r->end ? at + flow : r->end;
-    struct node *n = node_new(&r->doc->arena, kind, pos);
-    take_value(r, n);
-    struct level *l = &r->levels[r->depth++];
-    map_done(&l->seen);
-    l->node = n;
-    l->has_key = false;
-    l->flow = flow;
+    if (r->end < at + flow)
+        r->end = at + flow;
+    open_level(r, node_new(&r->doc->arena, kind, pos), flow);
+    return 0;
+}
+
+static int on_end(struct reader *r, struct fy_token *end)
+{
+    if (top(r)->flow && end)
+        r->end = fy_token_end_mark(end)->input_pos;
+    r->depth--;
     return 0;
 }
 
@@ -315,9 +351,9 @@ static int on_event(struct reader *r, const struct fy_event *e)
     case FYET_SEQUENCE_START:
         return on_start(r, NODE_LIST, e->sequence_start.sequence_start, e->sequence_start.tag);
     case FYET_MAPPING_END:
+        return on_end(r, e->mapping_end.mapping_end);
     case FYET_SEQUENCE_END:
-        r->depth--;
-        return 0;
+        return on_end(r, e->sequence_end.sequence_end);
     case FYET_SCALAR:
         return on_scalar(r, e);
     case FYET_ALIAS:
@@ -354,6 +390,8 @@ int doc_read_yaml(struct doc *doc, const char *text, size_t len, struct pos star
     doc->syntax = DOC_YAML;
     doc->root = NULL;
     reader_init(&r, begin);
+    if (yaml_guard_text(begin, ps) < 0)
+        return -1;
     for (struct fy_event *e; (e = fy_parser_parse(r.parser));) {
         int result = on_event(&r, e);
         fy_parser_event_free(r.parser, e);

@@ -34,7 +34,7 @@ static size_t string_end(struct scan *s)
     for (size_t at = s->at + (many ? 3 : 1); at < s->len; at++) {
         if (s->text[at] == '\\' && quote == '"') {
             at++;
-        } else if (many && starts(s, at, triple)) {
+        } else if (many && s->text[at] == quote && starts(s, at, triple)) {
             at += 3;
             for (int extra = 0; extra < 2 && at < s->len && s->text[at] == quote; extra++)
                 at++;
@@ -92,30 +92,35 @@ static void end_line(struct scan *s)
     s->at++;
 }
 
-/* Whether the character, which is in no string and no comment, may be there for its depth. */
+static void take_char(struct scan *s, char c)
+{
+    if (c == '.' && s->key) {
+        s->dots++;
+    } else if (c == '=') {
+        s->key = false;
+    } else if (c == ',') {
+        s->dots = 0;
+        s->key = s->levels[s->top].map;
+    } else if ((c == ']' || c == '}') && s->top) {
+        s->top--;
+        s->key = false;
+    }
+    s->fresh = s->fresh && (c == ' ' || c == '\t');
+    s->at++;
+}
+
+/* Takes a character that is in no string and no comment; false where it is too deep. */
 static bool step(struct scan *s)
 {
     char c = s->text[s->at];
-    if (c == '\n') {
-        end_line(s);
-        return true;
-    }
-    if (c == '[' && s->key && s->fresh && s->top == 0) {
-        begin_header(s);
-        return true;
-    }
     if (!s->key && (c == '[' || c == '{'))
         return open_value(s);
-    if (c == '.' && s->key)
-        s->dots++;
-    else if (c == '=')
-        s->key = false;
-    else if (c == ',')
-        s->dots = 0, s->key = s->levels[s->top].map;
-    else if ((c == ']' || c == '}') && s->top)
-        s->top--, s->key = false;
-    s->fresh = s->fresh && (c == ' ' || c == '\t');
-    s->at++;
+    if (c == '\n')
+        end_line(s);
+    else if (c == '[' && s->fresh && s->top == 0)
+        begin_header(s);
+    else
+        take_char(s, c);
     return depth_here(s) <= DOC_MAX_DEPTH;
 }
 

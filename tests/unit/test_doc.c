@@ -108,6 +108,8 @@ static void test_json_refused(void **state)
          "1:10: the key \"a\" is there twice, first in line 1 | rename or remove one of the two"},
         {"{\"a\": {\"é\": 1},\n \"é\": 2,\n \"é\": 3}",
          "3:2: the key \"é\" is there twice, first in line 2 | rename or remove one of the two"},
+        {"{\"b\":\n\"a\",\n\"a\": 1,\n\"a\": 2}",
+         "4:1: the key \"a\" is there twice, first in line 3 | rename or remove one of the two"},
         {"{\"a\": 1,}", "1:8: a comma in front of '}' | JSON has no comma after the last item: "
                         "take it out"},
         {"[1, 2,\n]", "1:6: a comma in front of ']' | JSON has no comma after the last item: "
@@ -381,6 +383,7 @@ static void test_depth(void **state)
     assert_deep("x.toml", "", "a.", 1000000, "a = 1", "1:129");
     assert_deep("x.toml", "[", "a.", 1000000, "a]", "1:128");
     assert_deep("x.toml", "a = ", "{a.b.c = ", 100000, "", "1:194");
+    assert_deep("x.toml", "a = [\"\"\"x\"\"\"\", ", "[", 1000, "", "1:78");
     assert_deep("x.toml", "", "a.", 10, "a = '...........................................'", NULL);
 }
 

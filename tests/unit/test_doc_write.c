@@ -443,6 +443,25 @@ static void test_yaml_form(void **state)
                    "  - a: b\n");
 }
 
+/* What this reader takes and others do not: a long key before a colon, line ends of YAML 1.1. */
+static void test_yaml_for_others(void **state)
+{
+    (void)state;
+    struct arena a = {0};
+    struct node *root = container(&a, NODE_MAP);
+    autobuf struct buf key = BUF_INIT, out = BUF_INIT, expected = BUF_INIT;
+    autoproblems struct problems ps;
+    problems_init(&ps, "x");
+    buf_addrep(&key, 'k', 1100);
+    put(&a, root, key.s, text(&a, "v"));
+    put(&a, root, "lines", text(&a, "\xc2\x85\xe2\x80\xa8\xe2\x80\xa9\xef\xbb\xbf\r\x7f"));
+    buf_addf(&expected, "? \"%s\"\n: v\nlines: \"\\u0085\\u2028\\u2029\\uFEFF\\r\\u007F\"\n",
+             key.s);
+    assert_int_equal(doc_write(&out, root, DOC_YAML, &ps), 0);
+    assert_string_equal(out.s, expected.s);
+    arena_done(&a);
+}
+
 static void test_toml_form(void **state)
 {
     (void)state;
@@ -552,7 +571,7 @@ int main(void)
         cmocka_unit_test(test_nasty_texts),   cmocka_unit_test(test_random_trees),
         cmocka_unit_test(test_yaml_form),     cmocka_unit_test(test_toml_form),
         cmocka_unit_test(test_json_form),     cmocka_unit_test(test_refused_values),
-        cmocka_unit_test(test_refused_depth),
+        cmocka_unit_test(test_refused_depth), cmocka_unit_test(test_yaml_for_others),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

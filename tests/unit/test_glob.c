@@ -157,6 +157,8 @@ static void test_overlap(void **state)
         {"src", "src/auth", "src/auth"},
         {"src/", "src", "src/a"},
         {"src", "srcs", NULL},
+        {"a/b/", "a", "a/b/a"},
+        {"a/b", "a/bc", NULL},
         {"", "", "a"},
         {"", "**", "a"},
         {"*.md", "**/*.c", NULL},
@@ -173,6 +175,11 @@ static void test_overlap(void **state)
         {"*/*", "**/x", "a/x"},
         {"a/**/b/**/c", "**/d/*", "a/b/d/c"},
         {"**/test_*", "src/**/*.py", "src/test_.py"},
+        {"**/file1.c", "**/file2.c", NULL},
+        {"**/file1.c", "**/1.c", NULL},
+        {"**/*1.c", "**/file[0-9].c", "file1.c"},
+        {"**/x/a", "**/a", "x/a"},
+        {"x/**/a", "**/xa", NULL},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
         struct glob *a = must(cases[i].a, false), *b = must(cases[i].b, false);

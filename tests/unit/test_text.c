@@ -102,6 +102,12 @@ static void test_valid(void **state)
                                 4),
                      2);
     assert_int_equal(text_valid("\xe2\x82\xac\xe2\x82", 5), 3);
+    for (size_t bad = 0; bad < 20; bad++) {
+        char text[] = "twenty bytes of text";
+        assert_int_equal(text_valid(text, 20), 20);
+        text[bad] = (char)0xff;
+        assert_int_equal(text_valid(text, 20), bad);
+    }
 }
 
 static void test_width(void **state)

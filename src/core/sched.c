@@ -1,0 +1,257 @@
+#include "core/sched.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* --- heaps -------------------------------------------------------------------------------- */
+
+static bool more_urgent(const struct sched *s, uint32_t a, uint32_t b)
+{
+    return s->urgency[a] != s->urgency[b] ? s->urgency[a] > s->urgency[b] : a < b;
+}
+
+static void heap_push(const struct sched *s, struct sched_heap *h, uint32_t task)
+{
+    vec_push(&h->tasks, task);
+    size_t i = h->tasks.n - 1;
+    for (size_t up; i > 0 && more_urgent(s, task, h->tasks.v[up = (i - 1) / 2]); i = up)
+        h->tasks.v[i] = h->tasks.v[up];
+    h->tasks.v[i] = task;
+}
+
+static uint32_t heap_pop(const struct sched *s, struct sched_heap *h)
+{
+    uint32_t top = h->tasks.v[0], moved = h->tasks.v[--h->tasks.n];
+    size_t i = 0;
+    for (size_t down; (down = 2 * i + 1) < h->tasks.n; i = down) {
+        if (down + 1 < h->tasks.n && more_urgent(s, h->tasks.v[down + 1], h->tasks.v[down]))
+            down++;
+        if (!more_urgent(s, h->tasks.v[down], moved))
+            break;
+        h->tasks.v[i] = h->tasks.v[down];
+    }
+    if (h->tasks.n)
+        h->tasks.v[i] = moved;
+    return top;
+}
+
+/* --- building ----------------------------------------------------------------------------- */
+
+static void measure_urgency(struct sched *s)
+{
+    const struct graph *g = s->graph;
+    for (size_t i = g->n; i-- > 0;) {
+        uint32_t t = g->order[i];
+        for (uint32_t k = g->dependents_at[t]; k < g->dependents_at[t + 1]; k++) {
+            if (s->urgency[g->dependents[k]] > s->urgency[t])
+                s->urgency[t] = s->urgency[g->dependents[k]];
+        }
+        s->urgency[t] += graph_weight(g, t);
+    }
+}
+
+static void find_groups(struct sched *s)
+{
+    automap struct map by_name = {0};
+    const struct plan *plan = s->plan;
+    for (size_t i = 0; i < plan->group_count; i++)
+        map_put(&by_name, plan->groups[i].name, strlen(plan->groups[i].name), &plan->groups[i]);
+    for (size_t t = 0; t < plan->task_count; t++) {
+        const char *name = plan->tasks[t].group;
+        const struct group *g = name ? map_get(&by_name, name, strlen(name)) : NULL;
+        s->group[t] = g ? (int32_t)(g - plan->groups) : -1;
+    }
+}
+
+static bool add_neighbours(void *ctx, const struct overlap_pair *pair)
+{
+    struct sched *s = ctx;
+    vec_push(&s->neighbours[pair->a.task].tasks, pair->b.task);
+    vec_push(&s->neighbours[pair->b.task].tasks, pair->a.task);
+    return true;
+}
+
+void sched_init(struct sched *s, const struct plan *plan, struct graph *graph,
+                struct claims *claims, size_t workers, const bool *wanted)
+{
+    size_t n = plan->task_count;
+    *s = (struct sched){
+        .plan = plan,
+        .graph = graph,
+        .workers = workers,
+        .state = mem_array(n, sizeof(*s->state)),
+        .open = mem_array(n, sizeof(*s->open)),
+        .urgency = mem_array(n, sizeof(*s->urgency)),
+        .group = mem_array(n, sizeof(*s->group)),
+        .held = mem_array(plan->group_count, sizeof(*s->held)),
+        .in_group = mem_array(plan->group_count, sizeof(*s->in_group)),
+        .busy_neighbours = mem_array(n, sizeof(*s->busy_neighbours)),
+        .left = n,
+    };
+    measure_urgency(s);
+    find_groups(s);
+    if (plan->overlap == OVERLAP_SERIALISE) {
+        s->neighbours = mem_array(n, sizeof(*s->neighbours));
+        claims_overlaps(claims, graph, add_neighbours, s);
+    }
+    for (uint32_t t = 0; t < n; t++)
+        s->open[t] = (uint32_t)plan->tasks[t].dep_count;
+    for (uint32_t t = 0; t < n; t++) {
+        if (!s->open[t])
+            heap_push(s, &s->ready, t), s->state[t] = SCHED_READY;
+    }
+    for (uint32_t t = 0; wanted && t < n; t++) {
+        if (!wanted[t])
+            sched_finish(s, t);
+    }
+}
+
+void sched_done(struct sched *s)
+{
+    for (size_t i = 0; s->held && i < s->plan->group_count; i++)
+        vec_done(&s->held[i].tasks);
+    for (size_t i = 0; s->neighbours && i < s->plan->task_count; i++)
+        vec_done(&s->neighbours[i].tasks);
+    vec_done(&s->ready.tasks);
+    free(s->neighbours);
+    free(s->busy_neighbours);
+    free(s->in_group);
+    free(s->held);
+    free(s->group);
+    free(s->urgency);
+    free(s->open);
+    free(s->state);
+    *s = (struct sched){0};
+}
+
+/* --- running ------------------------------------------------------------------------------ */
+
+static void make_ready(struct sched *s, uint32_t task)
+{
+    s->state[task] = SCHED_READY;
+    heap_push(s, &s->ready, task);
+}
+
+/* What runs beside a task changed: those that waited for nothing else go on. */
+static void count_neighbours(struct sched *s, uint32_t task, bool starts)
+{
+    if (!s->neighbours)
+        return;
+    for (size_t i = 0; i < s->neighbours[task].tasks.n; i++) {
+        uint32_t other = s->neighbours[task].tasks.v[i];
+        s->busy_neighbours[other] += starts ? 1 : (uint32_t)-1;
+        if (!starts && !s->busy_neighbours[other] && s->state[other] == SCHED_HELD)
+            make_ready(s, other);
+    }
+}
+
+/* The most urgent task that waits for a group with room may try again. */
+static void release_group(struct sched *s, int32_t g)
+{
+    while (s->in_group[g] < s->plan->groups[g].limit && s->held[g].tasks.n) {
+        uint32_t next = heap_pop(s, &s->held[g]);
+        if (s->state[next] != SCHED_HELD)
+            continue;
+        make_ready(s, next);
+        return;
+    }
+}
+
+/* Whether the task must wait although it is ready; then it is put where it will be found again. One
+ * that waits for a neighbour leaves its place in the group to the next. */
+static bool hold_back(struct sched *s, uint32_t task)
+{
+    int32_t g = s->group[task];
+    bool full = g >= 0 && s->in_group[g] >= s->plan->groups[g].limit;
+    if (!full && !s->busy_neighbours[task])
+        return false;
+    s->state[task] = SCHED_HELD;
+    if (!s->busy_neighbours[task])
+        heap_push(s, &s->held[g], task);
+    else if (g >= 0 && !full)
+        release_group(s, g);
+    return true;
+}
+
+bool sched_next(struct sched *s, uint32_t *ret_task)
+{
+    while (s->running < s->workers && s->ready.tasks.n) {
+        uint32_t task = heap_pop(s, &s->ready);
+        if (s->state[task] != SCHED_READY || hold_back(s, task))
+            continue;
+        s->state[task] = SCHED_RUNNING;
+        s->running++;
+        if (s->group[task] >= 0)
+            s->in_group[s->group[task]]++;
+        count_neighbours(s, task, true);
+        *ret_task = task;
+        return true;
+    }
+    return false;
+}
+
+static void give_back(struct sched *s, uint32_t task)
+{
+    if (s->state[task] != SCHED_RUNNING)
+        return;
+    int32_t g = s->group[task];
+    s->running--;
+    s->state[task] = SCHED_ASIDE;
+    if (g >= 0) {
+        s->in_group[g]--;
+        release_group(s, g);
+    }
+    count_neighbours(s, task, false);
+}
+
+void sched_set_aside(struct sched *s, uint32_t task)
+{
+    give_back(s, task);
+}
+
+void sched_ready(struct sched *s, uint32_t task)
+{
+    if (s->state[task] == SCHED_ASIDE)
+        make_ready(s, task);
+}
+
+void sched_finish(struct sched *s, uint32_t task)
+{
+    const struct graph *g = s->graph;
+    if (s->state[task] == SCHED_DONE || s->state[task] == SCHED_FAILED)
+        return;
+    give_back(s, task);
+    s->state[task] = SCHED_DONE;
+    s->left--;
+    for (uint32_t k = g->dependents_at[task]; k < g->dependents_at[task + 1]; k++) {
+        uint32_t next = g->dependents[k];
+        if (--s->open[next] == 0 && s->state[next] == SCHED_WAITING)
+            make_ready(s, next);
+    }
+}
+
+void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped)
+{
+    const struct graph *g = s->graph;
+    give_back(s, task);
+    s->state[task] = SCHED_FAILED;
+    s->left--;
+    size_t next = ret_skipped->tasks.n;
+    for (uint32_t t = task;; t = ret_skipped->tasks.v[next++]) {
+        for (uint32_t k = g->dependents_at[t]; k < g->dependents_at[t + 1]; k++) {
+            uint32_t d = g->dependents[k];
+            if (s->state[d] != SCHED_WAITING)
+                continue;
+            s->state[d] = SCHED_FAILED;
+            s->left--;
+            vec_push(&ret_skipped->tasks, d);
+        }
+        if (next == ret_skipped->tasks.n)
+            break;
+    }
+}
+
+void sched_set_workers(struct sched *s, size_t workers)
+{
+    s->workers = workers;
+}

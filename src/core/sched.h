@@ -1,0 +1,85 @@
+/*
+ * struct sched: which task may start next. A pure value: it is told what happened and answers what
+ * may happen; it starts nothing.
+ *
+ * A task is ready when all its dependencies are done. Of the ready ones the one with the longest
+ * way to the end of the plan goes first, then the order of the file. Workers and groups are counted
+ * here, so a task that waits for its group does not hold a worker. With `overlap: serialise` a task
+ * also waits for those that run and share a path with it. Logarithmic per event, no recursion.
+ */
+#ifndef CORE_SCHED_H
+#define CORE_SCHED_H
+
+#include "base/vec.h"
+#include "core/claims.h"
+#include "core/graph.h"
+#include "core/plan.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum sched_state {
+    SCHED_WAITING, /* for its dependencies */
+    SCHED_READY,   /* may start as soon as there is room */
+    SCHED_HELD,    /* ready, but its group is full or a neighbour runs */
+    SCHED_RUNNING, /* has a worker */
+    SCHED_ASIDE,   /* neither ready nor running: waits for a retry, a landing, a limit */
+    SCHED_DONE,
+    SCHED_FAILED, /* or skipped: it will never be done */
+};
+
+/* Tasks, the most urgent on top. */
+struct sched_heap {
+    VEC(uint32_t) tasks;
+};
+
+struct sched_neighbours {
+    VEC(uint32_t) tasks;
+};
+
+struct sched {
+    const struct plan *plan;
+    const struct graph *graph;
+    size_t workers, running;
+    enum sched_state *state;
+    uint32_t *open;   /* dependencies that are not done */
+    int64_t *urgency; /* weight of the longest way from the start of the task to the end */
+    int32_t *group;   /* place in plan->groups, or -1 */
+    struct sched_heap ready;
+    struct sched_heap *held;             /* per group: those that wait for it */
+    int64_t *in_group;                   /* per group: those that run */
+    struct sched_neighbours *neighbours; /* per task; NULL where overlap is refused */
+    uint32_t *busy_neighbours;
+    size_t left; /* tasks that are neither done nor failed */
+};
+
+/* `wanted` (may be NULL: all) says which tasks are to be run; the others count as done. claims are
+ * only looked at with `overlap: serialise`. */
+void sched_init(struct sched *s, const struct plan *plan, struct graph *graph,
+                struct claims *claims, size_t workers, const bool *wanted);
+void sched_done(struct sched *s);
+
+/* The task that should start now, which is running from then on; false where there is none or no
+ * room. */
+bool sched_next(struct sched *s, uint32_t *ret_task);
+
+/* A running task gives its worker and its group back, without being at its end. */
+void sched_set_aside(struct sched *s, uint32_t task);
+
+/* A task that was set aside wants to run again. */
+void sched_ready(struct sched *s, uint32_t task);
+
+/* The task is done: its dependants may become ready. It may be running or aside. */
+void sched_finish(struct sched *s, uint32_t task);
+
+/* The task has failed for good. All that depend on it, directly or not, are failed too; they are
+ * appended to ret_skipped, nearest first. */
+struct sched_list {
+    VEC(uint32_t) tasks;
+};
+void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped);
+
+void sched_set_workers(struct sched *s, size_t workers);
+
+#endif

@@ -1,0 +1,19 @@
+/*
+ * Texts that libfyaml takes quadratic time over. They are YAML, but nobody's plan, and are refused
+ * before they can keep it busy for hours.
+ */
+#ifndef DATA_YAML_GUARD_H
+#define DATA_YAML_GUARD_H
+
+#include "base/problem.h"
+#include "data/cursor.h"
+
+/* Directives other than %YAML, and tags with very many escapes. c is at the start of the text.
+ * Returns -1 with a problem. */
+int yaml_guard_text(struct cursor c, struct problems *ps);
+
+/* A scalar, at [start, end) of the text, that has very many blank lines in a row. Returns -1 with a
+ * problem; c is then moved to them. */
+int yaml_guard_scalar(struct cursor *c, size_t start, size_t end, struct problems *ps);
+
+#endif
