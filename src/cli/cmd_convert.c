@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/plan_opts.h"
+#include "core/plan.h"
 
 struct convert_opts {
     struct plan_opts plan;
@@ -19,8 +20,10 @@ static int run_convert(const void *options, int argc, char **argv)
     struct doc_options doc_opts = plan_doc_options(&opts->plan);
     autobuf struct buf out = BUF_INIT;
     int rc = doc_load(&doc, argv[0], &doc_opts, &ps);
-    if (rc == 0)
+    if (rc == 0) {
+        plan_settle(doc.root);
         rc = doc_write(&out, doc.root, target_syntax[opts->to], &ps);
+    }
     size_t prose = doc.prose_lines;
     doc_done(&doc);
     if (rc) {

@@ -10,7 +10,8 @@
 #include <string.h>
 
 const struct command *const cli_commands[] = {
-    &cmd_check, &cmd_init, &cmd_convert, &cmd_help, &cmd_completion, &cmd_man,
+    &cmd_check,      &cmd_run, &cmd_init, &cmd_convert, &cmd_help,
+    &cmd_completion, &cmd_man, &cmd_sim,  &cmd_guard,
 };
 const size_t cli_command_count = sizeof(cli_commands) / sizeof(cli_commands[0]);
 

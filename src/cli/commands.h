@@ -10,9 +10,12 @@
 extern const struct command cmd_check;
 extern const struct command cmd_completion;
 extern const struct command cmd_convert;
+extern const struct command cmd_guard;
 extern const struct command cmd_help;
 extern const struct command cmd_init;
 extern const struct command cmd_man;
+extern const struct command cmd_run;
+extern const struct command cmd_sim;
 
 /* The next command that is not hidden, from *i = 0 on; NULL behind the last. */
 const struct command *cli_next(size_t *i);

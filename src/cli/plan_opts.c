@@ -1,6 +1,7 @@
 #include "cli/plan_opts.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "cli/color.h"
 
 #include <string.h>
@@ -16,12 +17,12 @@ struct doc_options plan_doc_options(const struct plan_opts *opts)
     };
 }
 
-static void print_count(const struct problems *ps)
+static void add_count(struct buf *out, const struct problems *ps)
 {
-    fprintf(stderr, "%zu error%s", ps->errors, ps->errors == 1 ? "" : "s");
+    buf_addf(out, "%zu error%s", ps->errors, ps->errors == 1 ? "" : "s");
     if (ps->warnings)
-        fprintf(stderr, ", %zu warning%s", ps->warnings, ps->warnings == 1 ? "" : "s");
-    fputc('\n', stderr);
+        buf_addf(out, ", %zu warning%s", ps->warnings, ps->warnings == 1 ? "" : "s");
+    buf_addch(out, '\n');
 }
 
 void plan_print_problems(const struct problems *ps)
@@ -34,11 +35,11 @@ void plan_print_problems(const struct problems *ps)
         size_t start = text.len;
         problem_format(ps, p, &text);
         /* Colour ends with the line that the eye looks for; the hint stays plain. */
-        autofree char *rest = strdup(strchr(text.s + start, '\n'));
+        autofree char *rest = mem_str(strchr(text.s + start, '\n'));
         buf_cut(&text, text.len - strlen(rest));
         buf_addf(&text, "%s%s", color_on(stderr, COLOR_NONE), rest);
     }
-    fwrite(text.s, 1, text.len, stderr);
     if (ps->errors)
-        print_count(ps);
+        add_count(&text, ps);
+    (void)fwrite(text.s, 1, text.len, stderr); /* there is nobody left to tell if that fails */
 }

@@ -4,11 +4,15 @@
 #include "sys/proc.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <string.h>
 
 extern char **environ;
 
 enum { OUTPUT_MAX = 1 << 30, GIT_FATAL = 128 };
+
+/* What update-ref takes for "must not exist", whatever the hash. */
+#define GIT_NO_COMMIT ""
 
 /* What makes a repository another one, as `git rev-parse --local-env-vars` lists it, less those
  * that only carry configuration. */
@@ -37,7 +41,7 @@ static bool is_repository_variable(const char *entry)
     return strncmp(entry, "LC_ALL=", 7) == 0 || strncmp(entry, "LANGUAGE=", 9) == 0;
 }
 
-static void clean_environment(struct strv *env)
+void git_environment(struct strv *env)
 {
     for (char **entry = environ; *entry; entry++) {
         if (!is_repository_variable(*entry))
@@ -51,7 +55,7 @@ static int git_run(struct strv *argv, struct buf *out, struct buf *errout, int *
                    struct err *err)
 {
     autostrv struct strv env = {0};
-    clean_environment(&env);
+    git_environment(&env);
     return proc_capture(argv->v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
 }
 
@@ -64,18 +68,25 @@ static int git_failed(const struct buf *errout, struct err *err)
     return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(line, "\n"), line);
 }
 
-/* The two lines that rev-parse gives: the top of the work tree, and dir below it with a slash. */
+/* Takes the next line off the answer. */
+static char *next_line(char **answer)
+{
+    char *line = *answer, *end = line + strcspn(line, "\n");
+    *answer = *end ? end + 1 : end;
+    *end = '\0';
+    return line;
+}
+
+/* The lines that rev-parse gives: the top of the work tree, dir below it with a slash at the end,
+ * and the folder that worktrees share. */
 static void take_answer(struct git_repo *repo, char *answer)
 {
-    char *second = answer + strcspn(answer, "\n");
-    if (*second)
-        *second++ = '\0';
-    second[strcspn(second, "\n")] = '\0';
-    size_t len = strlen(second);
-    if (len && second[len - 1] == '/')
-        second[len - 1] = '\0';
-    repo->root = mem_str(answer);
-    repo->prefix = mem_str(second);
+    repo->root = mem_str(next_line(&answer));
+    repo->prefix = mem_str(next_line(&answer));
+    repo->common = mem_str(next_line(&answer));
+    size_t len = strlen(repo->prefix);
+    if (len && repo->prefix[len - 1] == '/')
+        repo->prefix[len - 1] = '\0';
 }
 
 static int read_ignore_case(struct git_repo *repo, struct err *err)
@@ -98,7 +109,8 @@ int git_open(struct git_repo *repo, const char *dir, struct err *err)
     autostrv struct strv argv = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
     int status;
-    strv_pushl(&argv, "git", "-C", dir, "rev-parse", "--show-toplevel", "--show-prefix", NULL);
+    strv_pushl(&argv, "git", "-C", dir, "rev-parse", "--path-format=absolute", "--show-toplevel",
+               "--show-prefix", "--git-common-dir", NULL);
     struct err why = {0};
     if (git_run(&argv, &out, &errout, &status, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, ERR_ENV, "%s", why.msg);
@@ -115,6 +127,7 @@ void git_close(struct git_repo *repo)
 {
     free(repo->root);
     free(repo->prefix);
+    free(repo->common);
     *repo = (struct git_repo){0};
 }
 
@@ -127,4 +140,123 @@ int git_tracked(const struct git_repo *repo, struct buf *out, struct err *err)
     if (git_run(&argv, out, &errout, &status, err))
         return -1;
     return status == 0 ? 0 : git_failed(&errout, err);
+}
+
+/* --- calls at a place --------------------------------------------------------------------- */
+
+void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env)
+{
+    strv_pushl(argv, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c",
+               "gc.auto=0", "-c", "maintenance.auto=false", NULL);
+    if (at->excludes)
+        strv_pushl(argv, "-c", NULL), strv_pushf(argv, "core.excludesFile=%s", at->excludes);
+    git_environment(env);
+    strv_pushf(env, "GIT_DIR=%s", at->git_dir);
+    if (at->common)
+        strv_pushf(env, "GIT_COMMON_DIR=%s", at->common);
+    if (at->work_tree)
+        strv_pushf(env, "GIT_WORK_TREE=%s", at->work_tree);
+    if (at->index)
+        strv_pushf(env, "GIT_INDEX_FILE=%s", at->index);
+}
+
+int git_try(const struct git_place *at, const struct strv *args, struct buf *out,
+            struct buf *errout, int *ret_status, struct err *err)
+{
+    autostrv struct strv argv = {0}, env = {0};
+    git_prepare(at, &argv, &env);
+    for (size_t i = 0; i < args->n; i++)
+        strv_push(&argv, args->v[i]);
+    return proc_capture(argv.v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
+}
+
+/* Runs it and takes any exit status but 0 for a failure. */
+static int git_must(const struct git_place *at, const struct strv *args, struct buf *out,
+                    struct err *err)
+{
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    if (git_try(at, args, out, &errout, &status, err))
+        return -1;
+    if (status == 0) {
+        while (out->len && out->s[out->len - 1] == '\n')
+            buf_cut(out, out->len - 1);
+        return 0;
+    }
+    (void)git_failed(&errout, err);
+    return err_wrap(err, "git %s", args->v[0]);
+}
+
+int git_call(const struct git_place *at, struct buf *out, struct err *err, ...)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf unwanted = BUF_INIT;
+    va_list ap;
+    va_start(ap, err);
+    for (const char *s; (s = va_arg(ap, const char *));)
+        strv_push(&args, s);
+    va_end(ap);
+    return git_must(at, &args, out ? out : &unwanted, err);
+}
+
+int git_resolve(const struct git_place *at, const char *name, struct buf *out, struct err *err)
+{
+    autostrv struct strv args = {0};
+    int status;
+    strv_pushl(&args, "rev-parse", "--verify", "--quiet", "--end-of-options", NULL);
+    strv_pushf(&args, "%s^{commit}", name);
+    if (git_try(at, &args, out, NULL, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_INPUT, "'%s' is not a commit or branch here", name);
+    while (out->len && out->s[out->len - 1] == '\n')
+        buf_cut(out, out->len - 1);
+    return 0;
+}
+
+int git_is_ancestor(const struct git_place *at, const char *ancestor, const char *commit,
+                    bool *ret_yes, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "merge-base", "--is-ancestor", ancestor, commit, NULL);
+    if (git_try(at, &args, NULL, &errout, &status, err))
+        return -1;
+    if (status > 1)
+        return git_failed(&errout, err);
+    *ret_yes = status == 0;
+    return 0;
+}
+
+int git_move_ref(const struct git_place *at, const char *ref, const char *from, const char *to,
+                 const char *why, bool *ret_moved, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "update-ref", "--no-deref", "-m", why, NULL);
+    if (*to)
+        strv_pushl(&args, ref, to, *from ? from : GIT_NO_COMMIT, NULL);
+    else
+        strv_pushl(&args, "-d", ref, from, NULL);
+    if (git_try(at, &args, NULL, &errout, &status, err))
+        return -1;
+    *ret_moved = status == 0;
+    /* "cannot lock ref ...: is at X but expected Y" and "reference already exists" are the answer
+     * that it has moved; all else is a failure. */
+    if (status == 0 || strstr(errout.s, "but expected") || strstr(errout.s, "already exists") ||
+        strstr(errout.s, "unable to resolve reference"))
+        return 0;
+    return git_failed(&errout, err);
+}
+
+int git_commit_tree(const struct git_place *at, const char *tree, const char *const *parents,
+                    const char *message, struct buf *ret_commit, struct err *err)
+{
+    autostrv struct strv args = {0};
+    strv_pushl(&args, "commit-tree", tree, "-m", message, NULL);
+    for (; *parents; parents++)
+        strv_pushl(&args, "-p", *parents, NULL);
+    return git_must(at, &args, ret_commit, err);
 }

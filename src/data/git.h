@@ -14,6 +14,7 @@
 struct git_repo {
     char *root;   /* top of the work tree, absolute; NULL: dir is in no repository */
     char *prefix; /* dir below root, without a slash at the end; "" at the root */
+    char *common; /* the folder that all its worktrees share, absolute */
     bool ignore_case;
 };
 
@@ -24,5 +25,49 @@ void git_close(struct git_repo *repo);
 
 /* Appends the tracked files, relative to the root, sorted bytewise, each with a NUL behind it. */
 int git_tracked(const struct git_repo *repo, struct buf *out, struct err *err);
+
+/*
+ * Where a call happens. A worktree that an agent was in is hostile ground: there all three folders
+ * are named, so that nothing in it is believed, and hooks and the file system monitor are off.
+ */
+struct git_place {
+    const char *git_dir;
+    const char *common;    /* NULL: git_dir is the common one */
+    const char *work_tree; /* NULL: none is needed */
+    const char *index;     /* NULL: the usual one */
+    const char *excludes;  /* a file of patterns that `add` leaves out, or NULL */
+};
+
+/* Our own environment without what points git at a repository, and with git's words untranslated.
+ */
+void git_environment(struct strv *env);
+
+/* The argv and environment of `git ARG...` at a place, for who starts it himself. */
+void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env);
+
+/* Runs `git ARG... NULL` and appends its output, less the final newline. An exit status other than
+ * 0 is a failure with git's words. */
+int git_call(const struct git_place *at, struct buf *out, struct err *err, ...)
+    __attribute__((sentinel));
+
+/* The same for who wants to look at the exit status; -1 only where git could not be run. */
+int git_try(const struct git_place *at, const struct strv *args, struct buf *out,
+            struct buf *errout, int *ret_status, struct err *err);
+
+/* The commit that a name stands for, in full; ERR_INPUT where there is none. */
+int git_resolve(const struct git_place *at, const char *name, struct buf *out, struct err *err);
+
+/* Whether every commit of `ancestor` is in `commit`. */
+int git_is_ancestor(const struct git_place *at, const char *ancestor, const char *commit,
+                    bool *ret_yes, struct err *err);
+
+/* Moves a ref from `from` to `to` (full names and ids; from "" where it must not exist yet, to ""
+ * deletes). *ret_moved is false, and nothing is done, where it is not at `from`. */
+int git_move_ref(const struct git_place *at, const char *ref, const char *from, const char *to,
+                 const char *why, bool *ret_moved, struct err *err);
+
+/* Makes a commit of a tree, by the user's identity; parents end with NULL. */
+int git_commit_tree(const struct git_place *at, const char *tree, const char *const *parents,
+                    const char *message, struct buf *ret_commit, struct err *err);
 
 #endif

@@ -77,6 +77,8 @@ static void check_prompt_file(const struct plan_file *pf, const struct task *t, 
     if (wrong)
         problem_error(ps, RULE_FILE, t->prompt_file_node, "'%.200s' cannot be the prompt: %s",
                       t->prompt_file, wrong);
+    if (!real)
+        problem_hint(ps, "it is relative to the project's folder");
 }
 
 static void check_prompt_files(const struct plan_file *pf, struct problems *ps)
@@ -91,7 +93,7 @@ static void check_prompt_files(const struct plan_file *pf, struct problems *ps)
 static char *claims_prefix(const struct plan_file *pf)
 {
     if (!pf->plan.claims_from_file)
-        return mem_str(pf->repo.root ? pf->repo.prefix : "");
+        return mem_str(pf->plan.cwd && pf->repo.root ? pf->repo.prefix : "");
     const char *top = pf->repo.root ? pf->repo.root : pf->project;
     if (!is_inside(pf->dir, top))
         return mem_str("");
@@ -124,11 +126,14 @@ static void check_tracked(struct plan_file *pf, struct problems *ps)
     vec_done(&files);
 }
 
-/* With an unknown dependency nobody can say what runs beside what. */
+/* With a dependency that is unknown, or a key that was to be one, nobody can say what runs beside
+ * what. */
 static bool order_is_known(const struct problems *ps)
 {
     for (size_t i = 0; i < ps->list.n; i++) {
-        if (ps->list.v[i].rule == RULE_DEPENDENCY)
+        const struct problem *p = &ps->list.v[i];
+        if (p->rule == RULE_DEPENDENCY ||
+            (p->severity == PROBLEM_ERROR && strstr(p->path, "depend")))
             return false;
     }
     return true;

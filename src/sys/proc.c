@@ -1,19 +1,16 @@
 #include "sys/proc.h"
 
 #include "base/own.h"
+#include "sys/spawn.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdbool.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 enum { STDERR_MAX = 64 << 10 };
-
-extern char **environ;
 
 /* One pipe that is being read: up to max bytes are kept, the rest is read and dropped. */
 struct stream {
@@ -22,34 +19,6 @@ struct stream {
     size_t left;
     bool cut;
 };
-
-static int spawn(char *const argv[], char *const env[], int out, int errfd, pid_t *ret_pid)
-{
-    posix_spawn_file_actions_t fa;
-    posix_spawnattr_t attr;
-    sigset_t none, pipe_signal;
-    sigemptyset(&none);
-    sigemptyset(&pipe_signal);
-    sigaddset(&pipe_signal, SIGPIPE);
-    int rc = posix_spawn_file_actions_init(&fa);
-    if (rc)
-        return rc;
-    rc = posix_spawnattr_init(&attr);
-    if (rc) {
-        posix_spawn_file_actions_destroy(&fa);
-        return rc;
-    }
-    if (!(rc = posix_spawn_file_actions_addopen(&fa, 0, "/dev/null", O_RDONLY, 0)) &&
-        !(rc = posix_spawn_file_actions_adddup2(&fa, out, 1)) &&
-        !(rc = posix_spawn_file_actions_adddup2(&fa, errfd, 2)) &&
-        !(rc = posix_spawnattr_setsigmask(&attr, &none)) &&
-        !(rc = posix_spawnattr_setsigdefault(&attr, &pipe_signal)) &&
-        !(rc = posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF)))
-        rc = posix_spawnp(ret_pid, argv[0], &fa, &attr, argv, env ? env : environ);
-    posix_spawnattr_destroy(&attr);
-    posix_spawn_file_actions_destroy(&fa);
-    return rc;
-}
 
 static void keep(struct stream *s, const char *bytes, size_t n)
 {
@@ -107,45 +76,33 @@ static int reap(pid_t pid, int *ret_status, struct err *err)
     return 0;
 }
 
-/* A pipe of which no other child inherits an end. */
-static int open_pipe(int ends[2])
-{
-#ifdef __APPLE__
-    if (pipe(ends) < 0)
-        return -1;
-    return fcntl(ends[0], F_SETFD, FD_CLOEXEC) < 0 || fcntl(ends[1], F_SETFD, FD_CLOEXEC) < 0 ? -1
-                                                                                              : 0;
-#else
-    return pipe2(ends, O_CLOEXEC);
-#endif
-}
-
 int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,
                  struct buf *errout, int *ret_status, struct err *err)
 {
-    int outs[2] = {-1, -1}, errs[2] = {-1, -1};
-    if (open_pipe(outs) < 0 || open_pipe(errs) < 0) {
+    int outs[2], errs[2];
+    if (spawn_pipe(outs, err))
+        return -1;
+    if (spawn_pipe(errs, err)) {
         own_close(&outs[0]);
         own_close(&outs[1]);
-        return err_sys(err, "pipe");
+        return -1;
     }
     struct stream streams[2] = {{outs[0], out, max, false}, {errs[0], errout, STDERR_MAX, false}};
+    struct spawn sp = {
+        .argv = argv, .env = env, .fds = {SPAWN_NULL, outs[1], errs[1], SPAWN_NONE, SPAWN_NONE}};
     pid_t pid;
-    int rc = spawn(argv, env, outs[1], errs[1], &pid);
+    int started = spawn_start(&sp, &pid, err);
     own_close(&outs[1]);
     own_close(&errs[1]);
-    int result = 0;
-    if (rc) {
-        errno = rc;
-        result = err_sys(err, "run '%s'", argv[0]);
-    } else if (read_streams(streams, err)) {
+    int result = started;
+    if (started == 0 && read_streams(streams, err)) {
         result = err_wrap(err, "'%s'", argv[0]);
         (void)kill(pid, SIGKILL);
     }
     own_close(&streams[0].fd);
     own_close(&streams[1].fd);
     struct err reap_err;
-    if (!rc && reap(pid, ret_status, &reap_err) && !result)
+    if (started == 0 && reap(pid, ret_status, &reap_err) && !result)
         result = err_set(err, ERR_ENV, "%s", reap_err.msg);
     return result;
 }

@@ -1,0 +1,109 @@
+#include "data/commit.h"
+
+#include "base/mem.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+static struct git_place job_place(const struct commit_job *job)
+{
+    struct git_place at = workspace_place(job->ws);
+    at.index = job->index;
+    at.excludes = job->excludes;
+    return at;
+}
+
+/* A copy of the index has the stat data that spares git reading every file again. */
+static int copy_index(const struct commit_job *job, struct err *err)
+{
+    autofree char *from = mem_printf("%s/index", job->ws->admin);
+    autobuf struct buf bytes = BUF_INIT;
+    if (unlink(job->index) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", job->index);
+    if (access(from, F_OK) < 0) /* the agent took it away: all is read anew */
+        return 0;
+    if (file_read(from, SIZE_MAX, &bytes, err))
+        return -1;
+    return file_create(job->index, bytes.s, bytes.len, err);
+}
+
+int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *env, struct err *err)
+{
+    struct git_place at = job_place(job);
+    if (copy_index(job, err))
+        return -1;
+    git_prepare(&at, argv, env);
+    strv_pushl(argv, "add", "-A", "--", ".", NULL);
+    return 0;
+}
+
+/* What the agent committed itself counts as long as it builds on where it began. */
+static int find_parent(const struct git_place *at, const struct commit_job *job, struct buf *parent,
+                       struct err *err)
+{
+    bool builds_on = false;
+    struct err none;
+    if (git_resolve(at, "HEAD", parent, &none) == 0 &&
+        git_is_ancestor(at, job->start, parent->s, &builds_on, err))
+        return -1;
+    if (!builds_on) {
+        buf_cut(parent, 0);
+        buf_addstr(parent, job->start);
+    }
+    return 0;
+}
+
+/* The commit of what is staged; empty where that is what the workspace began with. */
+static int make_commit(const struct git_place *at, const struct commit_job *job,
+                       struct buf *ret_commit, struct err *err)
+{
+    autobuf struct buf tree = BUF_INIT, parent = BUF_INIT, parent_tree = BUF_INIT;
+    if (git_call(at, &tree, err, "write-tree", NULL) || find_parent(at, job, &parent, err))
+        return -1;
+    autofree char *name = mem_printf("%s^{tree}", parent.s);
+    if (git_call(at, &parent_tree, err, "rev-parse", "--verify", name, NULL))
+        return -1;
+    if (strcmp(tree.s, parent_tree.s) != 0) {
+        const char *const parents[] = {parent.s, NULL};
+        return git_commit_tree(at, tree.s, parents, job->message, ret_commit, err);
+    }
+    if (strcmp(parent.s, job->start) != 0)
+        buf_add(ret_commit, parent.s, parent.len);
+    return 0;
+}
+
+int commit_finish(const struct commit_job *job, struct buf *ret_commit, struct err *err)
+{
+    struct git_place at = job_place(job);
+    autobuf struct buf was = BUF_INIT;
+    bool moved = true;
+    if (make_commit(&at, job, ret_commit, err) || git_resolve(&at, job->ws->branch, &was, err))
+        return -1;
+    if (ret_commit->len && strcmp(was.s, ret_commit->s) != 0 &&
+        git_move_ref(&at, job->ws->branch, was.s, ret_commit->s, "anabranch: commit", &moved, err))
+        return -1;
+    return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", job->ws->branch);
+}
+
+int commit_salvage(const struct commit_job *job, const char *ref, struct buf *ret_commit,
+                   struct err *err)
+{
+    struct git_place at = job_place(job);
+    bool moved;
+    if (copy_index(job, err) || git_call(&at, NULL, err, "add", "-A", "--", ".", NULL) ||
+        make_commit(&at, job, ret_commit, err))
+        return -1;
+    if (!ret_commit->len)
+        return 0;
+    return git_move_ref(&at, ref, "", ret_commit->s, "anabranch: salvage", &moved, err);
+}
+
+int commit_paths(const struct git_place *at, const char *from, const char *to, struct buf *out,
+                 struct err *err)
+{
+    return git_call(at, out, err, "diff-tree", "-r", "-z", "--no-renames", "--name-only",
+                    "--no-ext-diff", from, to, NULL);
+}

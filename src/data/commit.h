@@ -1,0 +1,38 @@
+/*
+ * What a task made of its workspace, as a commit: with plumbing and an index of its own, so that no
+ * hook, no signing prompt and no index of the user's is in the way.
+ */
+#ifndef DATA_COMMIT_H
+#define DATA_COMMIT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "data/workspace.h"
+
+struct commit_job {
+    const struct workspace *ws;
+    const char *start; /* the commit that the workspace began at */
+    const char *index; /* file to use as the index: a copy of the workspace's own is made there */
+    const char *excludes; /* patterns of what was brought along and is never committed, or NULL */
+    const char *message;
+};
+
+/* argv and environment of the command that takes the whole work tree into the job's index: the slow
+ * part, for the caller to run. */
+int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *env,
+                 struct err *err);
+
+/* Makes the commit of what was staged, on top of what the agent committed itself, and moves the
+ * workspace's branch to it. *ret_commit is empty where nothing at all has changed since `start`. */
+int commit_finish(const struct commit_job *job, struct buf *ret_commit, struct err *err);
+
+/* Saves what is in the workspace under `ref`, whatever it is worth: tracked, untracked and what the
+ * agent committed. *ret_commit is empty where there is nothing that `start` does not have. */
+int commit_salvage(const struct commit_job *job, const char *ref, struct buf *ret_commit,
+                   struct err *err);
+
+/* Appends the paths that differ between two commits, each with a NUL behind it; a rename is two. */
+int commit_paths(const struct git_place *at, const char *from, const char *to, struct buf *out,
+                 struct err *err);
+
+#endif

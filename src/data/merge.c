@@ -1,0 +1,94 @@
+#include "data/merge.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+void merge_result_done(struct merge_result *m)
+{
+    buf_done(&m->tree);
+    buf_done(&m->conflicts);
+}
+
+/* The tree's id, then the paths, then an empty one, then messages: all with a NUL behind them. */
+static void take_answer(struct merge_result *ret, const struct buf *out)
+{
+    const char *s = out->s, *end = out->s + out->len;
+    buf_addstr(&ret->tree, s);
+    for (s += strlen(s) + 1; s < end && *s; s += strlen(s) + 1)
+        buf_add(&ret->conflicts, s, strlen(s) + 1);
+}
+
+int merge_trees(const struct git_place *at, const char *ours, const char *theirs,
+                struct merge_result *ret, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "merge-tree", "--write-tree", "--name-only", "-z", "--messages", ours, theirs,
+               NULL);
+    if (git_try(at, &args, &out, &errout, &status, err))
+        return -1;
+    if (status > 1 || !out.len)
+        return err_set(err, ERR_ENV, "git merge-tree: %.*s", (int)strcspn(errout.s, "\n"),
+                       errout.s);
+    buf_cut(&ret->tree, 0);
+    buf_cut(&ret->conflicts, 0);
+    take_answer(ret, &out);
+    ret->clean = status == 0;
+    if (ret->clean)
+        buf_cut(&ret->conflicts, 0);
+    return 0;
+}
+
+/* merge-tree finds the base by history: a commit with the tree of `onto`, but made the child of the
+ * picked commit's parent, gives it the one that is wanted. */
+int merge_pick(const struct git_place *at, const char *onto, const char *commit,
+               struct merge_result *ret, struct err *err)
+{
+    autobuf struct buf tree = BUF_INIT, parent = BUF_INIT, stand_in = BUF_INIT;
+    autofree char *tree_name = mem_printf("%s^{tree}", onto);
+    autofree char *parent_name = mem_printf("%s^1", commit);
+    if (git_call(at, &tree, err, "rev-parse", "--verify", tree_name, NULL) ||
+        git_resolve(at, parent_name, &parent, err))
+        return -1;
+    const char *const parents[] = {parent.s, NULL};
+    if (git_commit_tree(at, tree.s, parents, "stand-in for a merge", &stand_in, err))
+        return -1;
+    return merge_trees(at, stand_in.s, commit, ret, err);
+}
+
+/* The line ranges between conflict markers. */
+static void add_hunks(struct buf *out, const struct buf *file)
+{
+    size_t line = 1, start = 0, n = 0;
+    for (const char *s = file->s; *s; line++) {
+        if (strncmp(s, "<<<<<<< ", 8) == 0)
+            start = line;
+        else if (strncmp(s, ">>>>>>> ", 8) == 0 && start)
+            buf_addf(out, "%s%zu-%zu", n++ ? ", " : " (lines ", start, line);
+        s += strcspn(s, "\n");
+        s += *s == '\n';
+    }
+    if (n)
+        buf_addch(out, ')');
+}
+
+int merge_describe(const struct git_place *at, const struct merge_result *m, struct buf *out,
+                   struct err *err)
+{
+    const char *end = m->conflicts.s + m->conflicts.len;
+    for (const char *path = m->conflicts.s; path < end; path += strlen(path) + 1) {
+        autostrv struct strv args = {0};
+        autobuf struct buf file = BUF_INIT;
+        int status;
+        strv_pushl(&args, "cat-file", "blob", NULL);
+        strv_pushf(&args, "%s:%s", m->tree.s, path);
+        if (git_try(at, &args, &file, NULL, &status, err))
+            return -1;
+        buf_addf(out, "%s%s", path == m->conflicts.s ? "" : ", ", path);
+        if (status == 0) /* else one side has no such file: there is nothing to show */
+            add_hunks(out, &file);
+    }
+    return 0;
+}

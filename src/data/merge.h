@@ -1,0 +1,40 @@
+/*
+ * Merging without a work tree: the cost does not depend on the size of the repository, and nothing
+ * of the user's is touched.
+ */
+#ifndef DATA_MERGE_H
+#define DATA_MERGE_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "data/git.h"
+
+#include <stdbool.h>
+
+struct merge_result {
+    struct buf tree;      /* the merged tree; with markers where it is not clean */
+    struct buf conflicts; /* paths in conflict, each with a NUL behind it */
+    bool clean;
+};
+
+#define MERGE_RESULT_INIT                                                                          \
+    {                                                                                              \
+        .tree = BUF_INIT, .conflicts = BUF_INIT                                                    \
+    }
+void merge_result_done(struct merge_result *m);
+#define automerge own_cleanup(merge_result_done)
+
+/* Merges two commits by their common ancestor. A conflict is a result, not a failure. */
+int merge_trees(const struct git_place *at, const char *ours, const char *theirs,
+                struct merge_result *ret, struct err *err);
+
+/* Applies what `commit` changed since its parent to `onto`. */
+int merge_pick(const struct git_place *at, const char *onto, const char *commit,
+               struct merge_result *ret, struct err *err);
+
+/* Appends "path (lines 10-14, 30-38)" for each path in conflict, separated by ", ": where the
+ * markers are in the merged file. */
+int merge_describe(const struct git_place *at, const struct merge_result *m, struct buf *out,
+                   struct err *err);
+
+#endif

@@ -1,0 +1,73 @@
+/*
+ * struct store: what happened, on disk: `state.db` (SQLite, WAL). Events are only ever added; the
+ * rows of runs and tasks hold what the events add up to, so that a question needs no replay. Others
+ * may read while a run writes.
+ */
+#ifndef DATA_STORE_H
+#define DATA_STORE_H
+
+#include "base/err.h"
+#include "base/own.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct store;
+
+struct store_event {
+    int64_t seq, time;
+    const char *name, *run;
+    const char *task; /* or NULL */
+    int attempt;
+    const char *data; /* JSON, or NULL */
+};
+
+/* Strings are borrowed: in calls that write from the caller, in callbacks for as long as they last.
+ * Times are ms since 1970, 0 where there is none yet. */
+struct store_run {
+    const char *id, *plan, *name, *base, *base_commit, *tip, *state;
+    int64_t started, finished, pid, pid_start;
+    int exit_code;
+};
+
+struct store_task {
+    const char *run, *id, *title, *engine, *state;
+    const char *failure, *reason; /* why it failed, or NULL */
+    const char *branch, *workspace, *start_commit, *commit, *landed;
+    int place, attempts, exit_code;
+    int64_t started, finished, tokens_in, tokens_out;
+    double usd; /* below 0: not known */
+};
+
+/* Opens the store in folder dir; made where it is missing and create is set, else ERR_INPUT. */
+int store_open(struct store **ret, const char *dir, bool create, struct err *err);
+void store_close(struct store *store);
+static inline void store_closep(struct store **store)
+{
+    store_close(*store);
+}
+#define autostore own_cleanup(store_closep)
+
+/* Adds an event and sets its seq. */
+int store_add_event(struct store *store, struct store_event *ev, struct err *err);
+
+/* Adds a row, or replaces the one with the same key. */
+int store_put_run(struct store *store, const struct store_run *run, struct err *err);
+int store_put_task(struct store *store, const struct store_task *task, struct err *err);
+
+/* What is written between the two is on disk together, or not at all. */
+int store_begin(struct store *store, struct err *err);
+int store_commit(struct store *store, struct err *err);
+
+/* Calls back for each row: runs newest first, tasks in the order of their plan, events in the order
+ * of time. The callback returns false to stop. */
+typedef bool store_run_fn(void *ctx, const struct store_run *run);
+typedef bool store_task_fn(void *ctx, const struct store_task *task);
+typedef bool store_event_fn(void *ctx, const struct store_event *ev);
+int store_each_run(struct store *store, store_run_fn *fn, void *ctx, struct err *err);
+int store_each_task(struct store *store, const char *run, store_task_fn *fn, void *ctx,
+                    struct err *err);
+int store_each_event(struct store *store, const char *run, int64_t after, store_event_fn *fn,
+                     void *ctx, struct err *err);
+
+#endif

@@ -1,0 +1,135 @@
+#include "data/workspace.h"
+
+#include "base/mem.h"
+#include "sys/dirs.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void workspace_done(struct workspace *ws)
+{
+    free(ws->path);
+    free(ws->admin);
+    free(ws->common);
+    free(ws->branch);
+    *ws = (struct workspace){0};
+}
+
+struct git_place workspace_place(const struct workspace *ws)
+{
+    return (struct git_place){.git_dir = ws->admin, .common = ws->common, .work_tree = ws->path};
+}
+
+void workspace_fill(const struct workspace *ws, struct strv *argv, struct strv *env)
+{
+    struct git_place at = workspace_place(ws);
+    git_prepare(&at, argv, env);
+    strv_pushl(argv, "read-tree", "-m", "-u", "HEAD", NULL);
+}
+
+static int write_file(const char *dir, const char *name, struct err *err, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static int write_file(const char *dir, const char *name, struct err *err, const char *fmt, ...)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autobuf struct buf text = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&text, fmt, ap);
+    va_end(ap);
+    return file_create(path, text.s, text.len, err);
+}
+
+/* The administrative folder as git-worktree(1) describes it, in `dir`. */
+static int write_admin(const struct workspace *ws, const char *dir, struct err *err)
+{
+    return dirs_make(dir, err) || write_file(dir, "gitdir", err, "%s/.git\n", ws->path) ||
+                   write_file(dir, "commondir", err, "../..\n") ||
+                   write_file(dir, "HEAD", err, "ref: %s\n", ws->branch) ||
+                   write_file(dir, "locked", err, "in use by anabranch\n")
+               ? -1
+               : 0;
+}
+
+/* A name for the administrative folder that nobody else uses: the last two parts of the path. */
+static char *admin_name(const char *path)
+{
+    const char *task = strrchr(path, '/'), *run = task;
+    while (run > path && run[-1] != '/')
+        run--;
+    return mem_printf("%.*s-%s", (int)(task - run), run, task + 1);
+}
+
+static int write_metadata(struct workspace *ws, const char *commit, struct err *err)
+{
+    autofree char *name = admin_name(ws->path);
+    autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
+    autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
+    struct git_place at = {.git_dir = ws->common};
+    bool moved;
+    ws->admin = mem_printf("%s/%s", worktrees, name);
+    if (dirs_remove(aside, err) || write_admin(ws, aside, err) || dirs_make(worktrees, err) ||
+        dirs_make(ws->path, err) || write_file(ws->path, ".git", err, "gitdir: %s\n", ws->admin))
+        return -1;
+    if (git_move_ref(&at, ws->branch, "", commit, "anabranch: begin", &moved, err))
+        return -1;
+    if (!moved)
+        return err_set(err, ERR_ENV, "the branch '%s' exists already", ws->branch);
+    return rename(aside, ws->admin) < 0 ? err_sys(err, "make '%s'", ws->admin) : 0;
+}
+
+int workspace_create(struct workspace *ws, const struct git_repo *repo, const char *path,
+                     const char *branch, const char *commit, struct err *err)
+{
+    *ws = (struct workspace){
+        .path = mem_str(path), .common = mem_str(repo->common), .branch = mem_str(branch)};
+    autofree char *lock = mem_printf("%s/anabranch/lock", repo->common);
+    autoclose int fd = -1;
+    struct stat st;
+    if (lstat(path, &st) == 0)
+        return err_set(err, ERR_ENV, "'%s' exists already", path);
+    if (dirs_lock(lock, &fd, err))
+        return -1;
+    return write_metadata(ws, commit, err) ? err_wrap(err, "workspace '%s'", path) : 0;
+}
+
+int workspace_remove(struct workspace *ws, struct err *err)
+{
+    autofree char *name = admin_name(ws->path);
+    autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
+    autofree char *aside = mem_printf("%s/anabranch/tmp/%s.gone", ws->common, name);
+    autofree char *tree = mem_printf("%s.gone", ws->path);
+    autoclose int fd = -1;
+    if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err) || dirs_remove(tree, err))
+        return -1;
+    if (rename(ws->path, tree) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", ws->path);
+    if (rename(ws->admin, aside) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", ws->admin);
+    own_close(&fd);
+    fd = -1;
+    return dirs_remove(aside, err) || dirs_remove(tree, err) ? -1 : 0;
+}
+
+int workspace_is_clean(const struct workspace *ws, const char *commit, bool *ret_clean,
+                       struct err *err)
+{
+    struct git_place at = workspace_place(ws);
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(&at, &out, err, "status", "--porcelain", "-z", "--untracked-files=all",
+                 "--no-renames", NULL))
+        return -1;
+    *ret_clean = out.len == 0;
+    if (out.len)
+        return 0;
+    autobuf struct buf head = BUF_INIT;
+    if (git_resolve(&at, "HEAD", &head, err))
+        return -1;
+    *ret_clean = strcmp(head.s, commit) == 0;
+    return 0;
+}

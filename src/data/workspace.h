@@ -1,0 +1,43 @@
+/*
+ * Workspaces: linked worktrees, one for each task, on a branch of its own.
+ *
+ * Making one has two parts. The metadata (branch, administrative folder) is written here, under the
+ * repository's lock: the administrative folder is built aside and renamed in, because git's own
+ * readers die on a half-made one. Filling the tree takes long in a large repository and needs no
+ * lock: the caller runs the command that workspace_fill() gives, beside others.
+ */
+#ifndef DATA_WORKSPACE_H
+#define DATA_WORKSPACE_H
+
+#include "base/err.h"
+#include "base/strv.h"
+#include "data/git.h"
+
+struct workspace {
+    char *path;   /* the work tree */
+    char *admin;  /* its folder in the repository */
+    char *common; /* the repository's folder */
+    char *branch; /* full name of its ref */
+};
+
+/* The branch (full ref name) must not exist yet; it is made at `commit`, untracked. */
+int workspace_create(struct workspace *ws, const struct git_repo *repo, const char *path,
+                     const char *branch, const char *commit, struct err *err);
+void workspace_done(struct workspace *ws);
+
+struct git_place workspace_place(const struct workspace *ws);
+
+/* argv and environment of the command that fills the tree. */
+void workspace_fill(const struct workspace *ws, struct strv *argv, struct strv *env);
+
+/* Takes the worktree away; the branch stays. To be called only when all that it holds is reachable
+ * from a ref. What is in the way of a quick end is renamed aside first, so that git never sees half
+ * of it. */
+int workspace_remove(struct workspace *ws, struct err *err);
+
+/* Whether nothing in the work tree differs from `commit`, untracked files included (ignored ones do
+ * not count). */
+int workspace_is_clean(const struct workspace *ws, const char *commit, bool *ret_clean,
+                       struct err *err);
+
+#endif

@@ -1,0 +1,150 @@
+#include "front/lines.h"
+
+#include "base/build.h"
+#include "base/text.h"
+
+#include <string.h>
+
+static void add_safe(struct buf *out, const char *s)
+{
+    text_harmless(out, s, strlen(s));
+}
+
+static void add_field(struct buf *out, const struct event *ev, const char *key, const char *before)
+{
+    const char *value = build_string(ev->data, key, NULL);
+    if (!value)
+        return;
+    buf_addstr(out, before);
+    add_safe(out, value);
+}
+
+static void add_commit(struct buf *out, const struct event *ev, const char *before)
+{
+    const char *commit = build_string(ev->data, "commit", NULL);
+    if (commit)
+        buf_addf(out, "%s%.10s", before, commit);
+}
+
+static void add_list(struct buf *out, const struct event *ev, const char *key)
+{
+    const struct node *list = node_get(ev->data, key);
+    if (!list || list->kind != NODE_LIST)
+        return;
+    node_each (item, list) {
+        buf_addstr(out, item == list->first ? ": " : ", ");
+        add_safe(out, item->text);
+    }
+}
+
+static void say_exit(struct buf *out, const struct event *ev)
+{
+    int64_t signal = build_int(ev->data, "signal", 0);
+    if (signal)
+        buf_addf(out, "agent ended by signal %lld after ", (long long)signal);
+    else
+        buf_addf(out, "agent ended with %lld after ",
+                 (long long)build_int(ev->data, "exit_code", 0));
+    text_format_duration(out, build_int(ev->data, "ms", 0));
+}
+
+static void say_retry(struct buf *out, const struct event *ev)
+{
+    buf_addstr(out, "retry in ");
+    text_format_duration(out, build_int(ev->data, "delay_ms", 0));
+    add_field(out, ev, "class", ": ");
+    add_field(out, ev, "reason", ": ");
+}
+
+/* What to say of an event; false: nothing. */
+static bool say(struct buf *out, const struct event *ev)
+{
+    switch (ev->kind) {
+    case EV_TASK_STARTED:
+        buf_addstr(out, "started");
+        add_field(out, ev, "engine", " ");
+        return true;
+    case EV_TASK_ACTION:
+        add_field(out, ev, "action", "");
+        return true;
+    case EV_TASK_EXITED:
+        say_exit(out, ev);
+        return true;
+    case EV_TASK_SWEPT:
+        buf_addstr(out, "left processes behind, which were ended");
+        add_list(out, ev, "processes");
+        return true;
+    case EV_TASK_COMMITTED:
+        add_commit(out, ev, "committed ");
+        return true;
+    case EV_TASK_VERIFIED:
+        buf_addstr(out, "verified");
+        return true;
+    case EV_TASK_LANDED:
+        add_commit(out, ev, "landed as ");
+        add_field(out, ev, "base", " on ");
+        return true;
+    case EV_TASK_CONFLICTED:
+        add_field(out, ev, "files", "conflict: ");
+        return true;
+    case EV_TASK_FAILED:
+        add_field(out, ev, "class", "failed: ");
+        add_field(out, ev, "reason", ": ");
+        return true;
+    case EV_TASK_SKIPPED:
+        add_field(out, ev, "reason", "skipped: ");
+        return true;
+    case EV_TASK_RETRIED:
+        say_retry(out, ev);
+        return true;
+    case EV_TASK_SALVAGED:
+        add_field(out, ev, "ref", "work saved as ");
+        add_field(out, ev, "error", "work could not be saved, its workspace stays: ");
+        return true;
+    case EV_SCOPE_VIOLATED:
+        buf_addstr(out, "changed paths that it does not own");
+        add_list(out, ev, "paths");
+        return true;
+    case EV_GIT_STATE_CHANGED:
+        add_field(out, ev, "error", "");
+        return true;
+    case EV_RUN_STARTED:
+    case EV_RUN_PAUSED:
+    case EV_RUN_RESUMED:
+    case EV_RUN_FINISHED:
+    case EV_TASK_READY:
+    case EV_TASK_PREPARING:
+    case EV_TASK_USAGE:
+    case EV_TASK_PARKED:
+    case EV_SCOPE_GRANTED:
+    case EV_BUDGET_WARNED:
+    case EV_BUDGET_EXCEEDED:
+    case EV_LIMIT_OPENED:
+    case EV_LIMIT_CLOSED:
+    case EV_WORKSPACE_CREATED:
+    case EV_WORKSPACE_REMOVED:
+    case EV_COUNT_:
+        break;
+    }
+    return false;
+}
+
+static bool went_wrong(enum event_kind kind)
+{
+    return kind == EV_TASK_FAILED || kind == EV_TASK_CONFLICTED || kind == EV_TASK_SKIPPED ||
+           kind == EV_SCOPE_VIOLATED || kind == EV_TASK_RETRIED;
+}
+
+void lines_event(const struct event *ev, int64_t run_started, bool quiet, struct buf *out)
+{
+    size_t start = out->len;
+    int64_t s = (ev->time - run_started) / 1000;
+    if (quiet && !went_wrong(ev->kind))
+        return;
+    buf_addf(out, "%02lld:%02lld:%02lld  %-12s  ", (long long)(s / 3600), (long long)(s / 60 % 60),
+             (long long)(s % 60), ev->task ? ev->task : "");
+    if (say(out, ev))
+        buf_addch(out, '\n');
+    else
+        buf_cut(out, start);
+}

@@ -1,0 +1,296 @@
+#include "run/agent.h"
+
+#include "base/mem.h"
+#include "core/plan_words.h"
+#include "run/agent_dialect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum { LINE_MAX = 1 << 20 };
+
+/* --- how they are called ------------------------------------------------------------------ */
+
+static int build_sim(const struct task *task, const struct agent_context *ctx,
+                     struct agent_call *call, struct err *err)
+{
+    (void)task;
+    (void)err;
+    strv_pushl(&call->argv, ctx->exe ? ctx->exe : ctx->self, "__sim", NULL);
+    return 0;
+}
+
+/* "{prompt_file}" in a word stands for the file's path. */
+static void push_template(struct strv *argv, const char *word, const char *prompt_file)
+{
+    static const char place[] = "{prompt_file}";
+    autobuf struct buf out = BUF_INIT;
+    for (const char *at; (at = strstr(word, place)); word = at + strlen(place)) {
+        buf_add(&out, word, (size_t)(at - word));
+        buf_addstr(&out, prompt_file);
+    }
+    buf_addstr(&out, word);
+    strv_push(argv, out.s);
+}
+
+static int build_command(const struct task *task, const struct agent_context *ctx,
+                         struct agent_call *call, struct err *err)
+{
+    (void)err;
+    if (task->command.shell)
+        strv_pushl(&call->argv, "/bin/sh", "-c", task->command.shell, NULL);
+    for (size_t i = 0; i < task->command.argv.n; i++)
+        push_template(&call->argv, task->command.argv.v[i], ctx->prompt_file);
+    return 0;
+}
+
+static void claude_permissions(const struct task *task, struct agent_call *call)
+{
+    if (task->read_only || task->permissions == PERMISSIONS_READ) {
+        strv_pushl(&call->argv, "--permission-mode", "plan", NULL);
+    } else if (task->permissions == PERMISSIONS_FULL) {
+        strv_push(&call->argv, "--dangerously-skip-permissions");
+        if (geteuid() ==
+            0) /* it refuses to skip them as root unless told that it is in a sandbox */
+            strv_push(&call->env, "IS_SANDBOX=1");
+    } else {
+        strv_pushl(&call->argv, "--permission-mode", "acceptEdits", "--allowedTools", "Bash(git *)",
+                   "Bash(make *)", NULL);
+    }
+}
+
+static int build_claude(const struct task *task, const struct agent_context *ctx,
+                        struct agent_call *call, struct err *err)
+{
+    (void)err;
+    strv_pushl(&call->argv, ctx->exe ? ctx->exe : "claude", "-p", "--output-format", "stream-json",
+               "--verbose", NULL);
+    if (task->agent)
+        strv_pushl(&call->argv, "--agent", task->agent, NULL);
+    if (task->model)
+        strv_pushl(&call->argv, "--model", task->model, NULL);
+    claude_permissions(task, call);
+    return 0;
+}
+
+static const struct agent {
+    int (*build)(const struct task *, const struct agent_context *, struct agent_call *,
+                 struct err *);
+    dialect_fn *read;
+    const char *program; /* that must be there; NULL: none */
+    int stop_signal;
+} agents[] = {
+    [ENGINE_SIM] = {build_sim, dialect_sim, NULL, SIGTERM},
+    [ENGINE_COMMAND] = {build_command, NULL, NULL, SIGTERM},
+    [ENGINE_CLAUDE] = {build_claude, dialect_claude, "claude", SIGINT},
+};
+
+static const struct agent *find_agent(enum engine engine)
+{
+    return engine < sizeof(agents) / sizeof(agents[0]) && agents[engine].build ? &agents[engine]
+                                                                               : NULL;
+}
+
+void agent_call_done(struct agent_call *call)
+{
+    strv_done(&call->argv);
+    strv_done(&call->env);
+    free(call->dir);
+}
+
+int agent_build(enum engine engine, const struct task *task, const struct agent_context *ctx,
+                struct agent_call *call, struct err *err)
+{
+    const struct agent *agent = find_agent(engine);
+    if (!agent)
+        return err_set(err, ERR_INPUT, "engine '%s' cannot be run yet", engine_words[engine]);
+    call->stop_signal = agent->stop_signal;
+    call->dir = mem_str(ctx->dir);
+    return agent->build(task, ctx, call, err);
+}
+
+/* Looks along PATH as the shell does. */
+static bool is_on_path(const char *program)
+{
+    if (strchr(program, '/'))
+        return access(program, X_OK) == 0;
+    const char *path = getenv("PATH");
+    for (size_t len; path && *path; path += len + (path[len] == ':')) {
+        len = strcspn(path, ":");
+        autofree char *file = mem_printf("%.*s/%s", (int)len, len ? path : ".", program);
+        if (access(file, X_OK) == 0)
+            return true;
+    }
+    return false;
+}
+
+int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err)
+{
+    const struct agent *agent = find_agent(engine);
+    if (!agent)
+        return err_set(err, ERR_INPUT, "engine '%s' cannot be run yet", engine_words[engine]);
+    const char *program =
+        engine == ENGINE_COMMAND && task->command.argv.n ? task->command.argv.v[0] : agent->program;
+    if (exe && agent->program)
+        program = exe;
+    if (!program || is_on_path(program))
+        return 0;
+    return err_set(err, ERR_ENV, "'%s' was not found: install it, or name it with --engine-exe",
+                   program);
+}
+
+/* --- what they say ------------------------------------------------------------------------ */
+
+void agent_report_done(struct agent_report *report)
+{
+    buf_done(&report->session);
+    buf_done(&report->action);
+    buf_done(&report->text);
+    buf_done(&report->reason);
+}
+
+void agent_read_line(enum engine engine, struct agent_report *report, const char *line, size_t len)
+{
+    const struct agent *agent = find_agent(engine);
+    if (agent && agent->read && len)
+        agent->read(report, line, len);
+}
+
+void agent_tail_open(struct agent_tail *tail, const char *path)
+{
+    *tail = (struct agent_tail){.fd = open(path, O_RDONLY | O_CLOEXEC), .line = BUF_INIT};
+}
+
+static void take_bytes(struct agent_tail *tail, enum engine engine, struct agent_report *report,
+                       const char *s, size_t n)
+{
+    while (n) {
+        const char *lf = memchr(s, '\n', n);
+        size_t part = lf ? (size_t)(lf - s) : n;
+        size_t room = LINE_MAX - tail->line.len;
+        buf_add(&tail->line, s, part < room ? part : room);
+        if (!lf)
+            return;
+        agent_read_line(engine, report, tail->line.s, tail->line.len);
+        buf_cut(&tail->line, 0);
+        s += part + 1;
+        n -= part + 1;
+    }
+}
+
+void agent_tail_read(struct agent_tail *tail, enum engine engine, struct agent_report *report)
+{
+    char bytes[65536];
+    for (ssize_t n; tail->fd >= 0 && (n = read(tail->fd, bytes, sizeof(bytes))) != 0;) {
+        if (n < 0 && errno != EINTR)
+            return;
+        if (n > 0)
+            take_bytes(tail, engine, report, bytes, (size_t)n);
+    }
+}
+
+void agent_tail_close(struct agent_tail *tail)
+{
+    own_close(&tail->fd);
+    tail->fd = -1;
+    buf_done(&tail->line);
+}
+
+/* --- why they failed ---------------------------------------------------------------------- */
+
+/* Searches words that may be separated by one blank, '_' or '-', or by nothing; ignoring case. */
+static bool mentions(const char *text, const char *words)
+{
+    for (; *text; text++) {
+        const char *t = text, *w = words;
+        for (; *w; w++) {
+            if (*w == ' ') {
+                t += *t && strchr(" \t\r\n_-", *t) ? 1 : 0;
+            } else if (strncasecmp(t, w, 1) != 0) {
+                break;
+            } else {
+                t++;
+            }
+        }
+        if (!*w)
+            return true;
+    }
+    return false;
+}
+
+static bool mentions_any(const char *text, const char *const *phrases)
+{
+    for (; *phrases; phrases++) {
+        if (mentions(text, *phrases))
+            return true;
+    }
+    return false;
+}
+
+static enum failure classify_words(const char *text)
+{
+    static const char *const auth[] = {"permission denied",
+                                       "authentication failed",
+                                       "authentication error",
+                                       "invalid api key",
+                                       "credit balance too low",
+                                       "credit balance exceeded",
+                                       NULL};
+    static const char *const limit[] = {"rate limit", "quota exceeded", "quota exhausted", NULL};
+    static const char *const overloaded[] = {"overloaded", NULL};
+    if (mentions_any(text, auth))
+        return FAILURE_AUTH;
+    if (mentions_any(text, limit))
+        return FAILURE_LIMIT;
+    return mentions_any(text, overloaded) ? FAILURE_OVERLOADED : FAILURE_TRANSIENT;
+}
+
+/* The last line of a text that is not blank. */
+static void add_last_line(struct buf *out, const char *text)
+{
+    size_t end = strlen(text);
+    while (end && strchr(" \t\r\n", text[end - 1]))
+        end--;
+    size_t start = end;
+    while (start && text[start - 1] != '\n')
+        start--;
+    buf_add(out, text + start, end - start);
+}
+
+bool agent_failed(enum engine engine, const struct agent_report *report, int exit_code, int signal,
+                  const char *err_text, enum failure *ret_failure, struct buf *ret_reason)
+{
+    enum { USAGE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+    const struct agent *agent = find_agent(engine);
+    bool speaks = agent && agent->read;
+    if (exit_code == 0 && !report->failed && (!speaks || (report->finished && report->ok)))
+        return false;
+    if (report->failed) {
+        *ret_failure = report->failure;
+        buf_add(ret_reason, report->reason.s, report->reason.len);
+        return true;
+    }
+    if (signal) {
+        *ret_failure = FAILURE_TRANSIENT;
+        buf_addf(ret_reason, "ended by signal %d", signal);
+    } else if (exit_code == 0) {
+        *ret_failure = FAILURE_TRANSIENT;
+        buf_addstr(ret_reason, "ended without a result");
+    } else if (exit_code == USAGE || exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND) {
+        *ret_failure = FAILURE_SETUP;
+        buf_addf(ret_reason, "exit code %d: ", exit_code);
+        add_last_line(ret_reason, err_text);
+    } else {
+        *ret_failure = classify_words(err_text);
+        if (*ret_failure == FAILURE_TRANSIENT)
+            *ret_failure = classify_words(report->text.s);
+        buf_addf(ret_reason, "exit code %d", exit_code);
+        buf_addstr(ret_reason, *err_text ? ": " : "");
+        add_last_line(ret_reason, err_text);
+    }
+    return true;
+}

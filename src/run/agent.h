@@ -1,0 +1,76 @@
+/*
+ * Agent programs: how each is called, and what its output means. One table entry and one reader
+ * each; nothing else in the program knows one engine from another.
+ */
+#ifndef RUN_AGENT_H
+#define RUN_AGENT_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/strv.h"
+#include "core/plan.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+struct agent_call {
+    struct strv argv, env;
+    int stop_signal; /* how it is asked to end */
+    char *dir;
+};
+void agent_call_done(struct agent_call *call);
+
+struct agent_context {
+    const char *self;        /* path of this program */
+    const char *exe;         /* program in place of the engine's own, or NULL */
+    const char *prompt_file; /* where the prompt is, for command templates */
+    const char *dir;
+};
+
+/* argv and what the engine itself needs in the environment. */
+int agent_build(enum engine engine, const struct task *task, const struct agent_context *ctx,
+                struct agent_call *call, struct err *err);
+
+/* Whether the program is there; ERR_ENV, with what to do, where it is not. */
+int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err);
+
+/* What an agent's output said so far. */
+struct agent_report {
+    struct buf session, action, text; /* text: its last words */
+    int64_t tokens_in, tokens_out;
+    double usd;    /* below 0: not known */
+    bool finished; /* it said that it is done ... */
+    bool ok;       /* ... and well */
+    bool failed;   /* it named a failure: */
+    enum failure failure;
+    struct buf reason;
+    int64_t reset; /* of a limit: ms since 1970; 0: not said */
+    bool changed;  /* since someone looked: for the front ends */
+};
+#define AGENT_REPORT_INIT                                                                          \
+    {                                                                                              \
+        .session = BUF_INIT, .action = BUF_INIT, .text = BUF_INIT, .reason = BUF_INIT, .usd = -1   \
+    }
+void agent_report_done(struct agent_report *report);
+
+/* Takes one line of the engine's standard output. */
+void agent_read_line(enum engine engine, struct agent_report *report, const char *line, size_t len);
+
+/* An output file that grows: lines are read as they become complete, in bounded memory; a line
+ * beyond 1 MiB is cut there. */
+struct agent_tail {
+    int fd;
+    struct buf line;
+    bool cut;
+};
+void agent_tail_open(struct agent_tail *tail, const char *path);
+void agent_tail_read(struct agent_tail *tail, enum engine engine, struct agent_report *report);
+void agent_tail_close(struct agent_tail *tail);
+
+/* Why an agent that ended did not do what it was asked: by its report, exit code, signal, and the
+ * words on its standard error. False where there is no failure. */
+bool agent_failed(enum engine engine, const struct agent_report *report, int exit_code, int signal,
+                  const char *err_text, enum failure *ret_failure, struct buf *ret_reason);
+
+#endif

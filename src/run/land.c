@@ -1,0 +1,321 @@
+/*
+ * Landing: what tasks committed is merged off to the side, verified as merged, and becomes the new
+ * tip.
+ */
+#include "run/run_private.h"
+
+#include "base/build.h"
+#include "base/mem.h"
+#include "data/merge.h"
+#include "run/job_env.h"
+#include "sys/file.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { OUTPUT_TAIL = 4000 };
+
+static const struct task *task_of(const struct job *job)
+{
+    return &job->run->pf->plan.tasks[job->task];
+}
+
+/* --- making the candidate ----------------------------------------------------------------- */
+
+static char *merge_message(const struct job *job)
+{
+    const struct task *t = task_of(job);
+    return mem_printf("Merge anabranch task %s%s%s\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n",
+                      t->id, t->title ? ": " : "", t->title ? t->title : "", t->id, job->run->id);
+}
+
+static int conflict(struct job *job, const struct merge_result *m, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    autobuf struct buf files = BUF_INIT;
+    if (merge_describe(&at, m, &files, err))
+        return -1;
+    job_conflicted(job, files.s);
+    return 1;
+}
+
+/* One commit, with the tip as its only parent or with the task's as the second. */
+static int candidate_of_merge(struct job *job, bool squash, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    const char *commit = job->run->tasks[job->task].commit;
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    if (merge_trees(&at, job->run->tip, commit, &m, err))
+        return -1;
+    if (!m.clean)
+        return conflict(job, &m, err);
+    autofree char *message = squash ? job_message(job) : merge_message(job);
+    const char *const parents[] = {job->run->tip, squash ? NULL : commit, NULL};
+    return git_commit_tree(&at, m.tree.s, parents, message, &job->candidate, err);
+}
+
+/* Each commit of the task again, on top of the tip; merges in between are left out. */
+static int candidate_of_rebase(struct job *job, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    const struct task_run *tr = &job->run->tasks[job->task];
+    autobuf struct buf list = BUF_INIT;
+    autofree char *range = mem_printf("%s..%s", tr->start, tr->commit);
+    if (git_call(&at, &list, err, "rev-list", "--reverse", "--no-merges", range, NULL))
+        return -1;
+    buf_addstr(&job->candidate, job->run->tip);
+    for (char *next = list.s, *id; (id = strsep(&next, "\n")) && *id;) {
+        automerge struct merge_result m = MERGE_RESULT_INIT;
+        autobuf struct buf message = BUF_INIT;
+        if (merge_pick(&at, job->candidate.s, id, &m, err))
+            return -1;
+        if (!m.clean)
+            return conflict(job, &m, err);
+        if (git_call(&at, &message, err, "log", "-1", "--format=%B", id, NULL))
+            return -1;
+        autofree char *onto = mem_str(job->candidate.s);
+        const char *const parents[] = {onto, NULL};
+        buf_cut(&job->candidate, 0);
+        if (git_commit_tree(&at, m.tree.s, parents, message.s, &job->candidate, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* 0: job->candidate is what would land. 1: it conflicts, and the job is gone. -1: failure. */
+static int make_candidate(struct job *job, struct err *err)
+{
+    enum land_style style = job->run->pf->plan.land_style;
+    buf_cut(&job->candidate, 0);
+    buf_cut(&job->candidate_base, 0);
+    buf_addstr(&job->candidate_base, job->run->tip);
+    if (style == LAND_STYLE_REBASE)
+        return candidate_of_rebase(job, err);
+    return candidate_of_merge(job, style == LAND_STYLE_SQUASH, err);
+}
+
+/* --- verifying ---------------------------------------------------------------------------- */
+
+static bool is_set(const struct plan_command *cmd)
+{
+    return cmd->shell || cmd->argv.n;
+}
+
+static char *log_path(const struct job *job, const char *name)
+{
+    return mem_printf("%s/%s", job->dir, name);
+}
+
+static void add_tail(const struct job *job, const char *name, struct buf *out)
+{
+    autofree char *path = log_path(job, name);
+    autobuf struct buf all = BUF_INIT;
+    if (file_read(path, 64 << 20, &all, NULL))
+        return;
+    size_t skip = all.len > OUTPUT_TAIL ? all.len - OUTPUT_TAIL : 0;
+    buf_add(out, all.s + skip, all.len - skip);
+}
+
+/* The next attempt is told what the command said. */
+static void verification_failed(struct job *job, int exit_code)
+{
+    struct task_run *tr = &job->run->tasks[job->task];
+    autobuf struct buf output = BUF_INIT, feedback = BUF_INIT;
+    add_tail(job, "verify.out", &output);
+    add_tail(job, "verify.err", &output);
+    buf_addf(&feedback,
+             "Your last attempt at this did not pass its verification, which ended with exit code "
+             "%d. This is the end of what it printed:\n\n%s",
+             exit_code, output.s);
+    free(tr->feedback);
+    tr->feedback = buf_steal(&feedback);
+    while (output.len && strchr(" \n\r\t", output.s[output.len - 1]))
+        buf_cut(&output, output.len - 1);
+    const char *last = strrchr(output.s, '\n');
+    job_fail(job, FAILURE_VERIFY, "verification ended with %d: %s", exit_code,
+             last ? last + 1 : output.s);
+}
+
+static void on_verified(struct job *job, int exit_code);
+
+static int start_verification(struct job *job, const struct plan_command *cmd, struct err *err)
+{
+    autofree char *out = log_path(job, "verify.out"), *errlog = log_path(job, "verify.err");
+    own_cleanup(agent_call_done) struct agent_call call = {0};
+    if (job_environment(job, &call.env, err))
+        return -1;
+    (void)job_command(cmd, job->cwd, &call);
+    return process_start_guarded(job, &call, NULL, out, errlog, on_verified, err);
+}
+
+/* The task's own command first, then the plan's. */
+static const struct plan_command *next_command(struct job *job)
+{
+    const struct plan_command *own = &task_of(job)->verify, *all = &job->run->pf->plan.land_verify;
+    int step = job->verify_step++;
+    if (step == 0 && is_set(own))
+        return own;
+    if (step <= 1 && is_set(all)) {
+        job->verify_step = 2;
+        return all;
+    }
+    return NULL;
+}
+
+static void verify_next(struct job *job)
+{
+    const struct plan_command *cmd = next_command(job);
+    struct err err = {0};
+    if (!cmd) {
+        record(job->run, EV_TASK_VERIFIED, job->task, NULL);
+        land_queue(job); /* where it lands at once, unless the tip has moved meanwhile */
+    } else if (start_verification(job, cmd, &err)) {
+        job_error(job, &err);
+    }
+}
+
+static void on_verified(struct job *job, int exit_code)
+{
+    if (job->stopped)
+        job_fail(job, FAILURE_INTERNAL, "stopped");
+    else if (exit_code != 0)
+        verification_failed(job, exit_code);
+    else
+        verify_next(job);
+}
+
+static void on_checked_out(struct job *job, int exit_code)
+{
+    autobuf struct buf log = BUF_INIT;
+    if (exit_code == 0) {
+        job->verify_step = 0;
+        verify_next(job);
+        return;
+    }
+    add_tail(job, "prepare.log", &log);
+    job_fail(job, FAILURE_INTERNAL, "the merged tree could not be checked out: %s", log.s);
+}
+
+/* The workspace itself becomes the merged tree: what was built in it is still there. */
+static void verify(struct job *job)
+{
+    struct git_place at = workspace_place(&job->ws);
+    autofree char *index = log_path(job, "index"), *own = mem_printf("%s/index", job->ws.admin);
+    autofree char *log = log_path(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0};
+    struct err err = {0};
+    task_set_state(job->run, job->task, TASK_VERIFYING);
+    (void)rename(index, own); /* knows the files that the agent added; gone when verified again */
+    git_prepare(&at, &argv, &env);
+    strv_pushl(&argv, "checkout", "--quiet", "--force", "--detach", job->candidate.s, NULL);
+    if (process_start(job, argv.v, env.v, job->ws.path, log, on_checked_out, &err))
+        job_error(job, &err);
+}
+
+/* --- landing ------------------------------------------------------------------------------ */
+
+static void land_now(struct job *job)
+{
+    struct run *run = job->run;
+    struct task_run *tr = &run->tasks[job->task];
+    struct git_place at = run_place(run);
+    struct err err = {0};
+    bool moved = false;
+    if (git_move_ref(&at, run->tip_ref, run->tip, job->candidate.s, "anabranch: land", &moved,
+                     &err) ||
+        (!moved && err_set(&err, ERR_ENV, "'%s' was moved by someone else", run->tip_ref))) {
+        job_error(job, &err);
+        return;
+    }
+    free(run->tip);
+    run->tip = mem_str(job->candidate.s);
+    free(tr->landed);
+    tr->landed = mem_str(job->candidate.s);
+    tr->status.landed = tr->landed;
+    vec_push(&run->landed_now, job);
+}
+
+static void land(struct job *job)
+{
+    struct err err = {0};
+    bool verified = job->candidate.len && strcmp(job->candidate_base.s, job->run->tip) == 0;
+    if (verified) {
+        land_now(job);
+        return;
+    }
+    int rc = make_candidate(job, &err);
+    if (rc < 0)
+        job_error(job, &err);
+    else if (rc == 0 && (is_set(&task_of(job)->verify) || is_set(&job->run->pf->plan.land_verify)))
+        verify(job);
+    else if (rc == 0)
+        land_now(job);
+}
+
+void land_queue(struct job *job)
+{
+    task_set_state(job->run, job->task, TASK_LANDING);
+    vec_push(&job->run->landing, job);
+    run_wake(job->run);
+}
+
+/* Tasks with an order land in it; the others do not wait, and nobody waits for them. */
+static bool may_land(struct run *run, uint32_t task)
+{
+    while (run->order_done < run->ordered) {
+        enum task_state state = run->tasks[run->by_order[run->order_done]].status.state;
+        if (state < TASK_LANDED)
+            break;
+        run->order_done++;
+    }
+    return run->tasks[task].order == INT64_MAX || run->order_done == run->ordered ||
+           run->tasks[task].order <= run->tasks[run->by_order[run->order_done]].order;
+}
+
+/* The tip is published once for all that landed in this turn, and only then they are told to have.
+ */
+static void tell_landed(struct run *run)
+{
+    struct err err = {0};
+    if (!run->landed_now.n)
+        return;
+    if (run->pf->plan.land_at != LAND_AT_END && publish(run, &err))
+        run_fail(run, &err);
+    for (size_t i = 0; i < run->landed_now.n; i++) {
+        struct job *job = run->landed_now.v[i];
+        struct arena a = {0};
+        struct node *data = build_map(&a);
+        build_put_string(&a, data, "commit", run->tasks[job->task].landed);
+        build_put_string(&a, data, "base", run->base);
+        task_set_state(run, job->task, TASK_LANDED);
+        record(run, EV_TASK_LANDED, job->task, data);
+        arena_done(&a);
+        job_landed(job);
+    }
+    run->landed_now.n = 0;
+}
+
+void land_turn(struct run *run)
+{
+    struct err err = {0};
+    if (!run->landing.n)
+        return;
+    if (publish_follow(run, &err)) {
+        run_fail(run, &err);
+        return;
+    }
+    size_t waiting = run->landing.n, kept = 0;
+    struct job **jobs = mem_array(waiting, sizeof(struct job *));
+    memcpy(jobs, run->landing.v, waiting * sizeof(struct job *));
+    run->landing.n = 0;
+    for (size_t i = 0; i < waiting; i++) {
+        if (may_land(run, jobs[i]->task))
+            land(jobs[i]);
+        else
+            jobs[kept++] = jobs[i];
+    }
+    for (size_t i = 0; i < kept; i++)
+        vec_push(&run->landing, jobs[i]);
+    free(jobs);
+    tell_landed(run);
+}

@@ -1,0 +1,141 @@
+/*
+ * Everything that can be checked before the first side effect.
+ */
+#include "run/run_private.h"
+
+#include "base/mem.h"
+#include "sys/dirs.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/statvfs.h>
+#include <unistd.h>
+
+enum { DISK_MIN = 64 << 20 };
+
+static bool is_wanted(const struct run *run, size_t task)
+{
+    return !run->opts.wanted || run->opts.wanted[task];
+}
+
+static bool only_reads(const struct run *run)
+{
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        if (is_wanted(run, i) && !run->pf->plan.tasks[i].read_only)
+            return false;
+    }
+    return true;
+}
+
+static int check_engines(const struct run *run, struct err *err)
+{
+    for (uint32_t i = 0; i < run->pf->plan.task_count; i++) {
+        const struct task *t = &run->pf->plan.tasks[i];
+        if (is_wanted(run, i) && agent_check(run_engine(run, i), t, run->opts.engine_exe, err))
+            return err_wrap(err, "task '%s'", t->id);
+    }
+    return 0;
+}
+
+static int check_git(const struct git_place *at, struct err *err)
+{
+    autobuf struct buf version = BUF_INIT;
+    int major = 0, minor = 0;
+    if (git_call(at, &version, err, "version", NULL))
+        return -1;
+    if (sscanf(version.s, "git version %d.%d", &major, &minor) != 2 || major < 2 ||
+        (major == 2 && minor < 38))
+        return err_set(err, ERR_ENV, "git 2.38 or later is needed, this is: %s", version.s);
+    if (git_call(at, NULL, err, "var", "GIT_COMMITTER_IDENT", NULL))
+        return err_set(err, ERR_ENV, "git does not know who you are: set user.name and user.email");
+    return 0;
+}
+
+/* The branch that results land on, and where it is now. */
+static int find_base(struct run *run, const struct git_place *at, struct err *err)
+{
+    const char *named = run->opts.base ? run->opts.base : run->pf->plan.base;
+    autobuf struct buf commit = BUF_INIT, head = BUF_INIT;
+    if (named) {
+        run->base = mem_str(named);
+    } else {
+        autofree char *git_dir = mem_printf("%s/.git", run->pf->repo.root);
+        struct git_place here = {.git_dir = git_dir};
+        if (git_call(&here, &head, err, "symbolic-ref", "--short", "-q", "HEAD", NULL))
+            return err_set(err, ERR_INPUT,
+                           "no branch is checked out: name the one to land on with --base");
+        run->base = mem_str(head.s);
+    }
+    run->base_ref = mem_printf("refs/heads/%s", run->base);
+    if (git_resolve(at, run->base_ref, &commit, NULL))
+        return err_set(err, ERR_INPUT, "there is no branch '%s' with a commit", run->base);
+    run->base_commit = mem_str(commit.s);
+    run->tip = mem_str(commit.s);
+    run->published = mem_str(commit.s);
+    run->tip_ref = mem_printf("refs/anabranch/runs/%s", run->id);
+    return 0;
+}
+
+static int check_disk(const char *path, struct err *err)
+{
+    struct statvfs fs;
+    if (statvfs(path, &fs) < 0)
+        return err_sys(err, "look at the disk of '%s'", path);
+    if ((unsigned long long)fs.f_bavail * fs.f_frsize < DISK_MIN)
+        return err_set(err, ERR_ENV, "less than 64 MiB are free on the disk of '%s'", path);
+    return 0;
+}
+
+static void name_folders(struct run *run)
+{
+    const struct plan_file *pf = run->pf;
+    const char *top = run->base ? pf->repo.root : pf->project;
+    run->state_dir = run->base ? mem_printf("%s/anabranch", pf->repo.common)
+                               : mem_printf("%s/.anabranch", pf->project);
+    run->dir = mem_printf("%s/runs/%s", run->state_dir, run->id);
+    const char *dir = pf->plan.workspace_dir ? pf->plan.workspace_dir : ".anabranch/worktrees";
+    run->work = *dir == '/' ? mem_str(dir) : mem_printf("%s/%s", top, dir);
+}
+
+int preflight(struct run *run, struct err *err)
+{
+    const struct plan_file *pf = run->pf;
+    struct git_place at = run_place(run);
+    if (check_engines(run, err))
+        return -1;
+    if (!pf->repo.root && !only_reads(run))
+        return err_set(err, ERR_ENV, "'%s' is not in a git repository", pf->project);
+    if (pf->repo.root && (check_git(&at, err) || find_base(run, &at, err)))
+        return -1;
+    name_folders(run);
+    return check_disk(pf->project, err);
+}
+
+/* --- folders that git does not see -------------------------------------------------------- */
+
+/* A folder that ignores itself needs no entry in anyone's ignore file. */
+int hide_folder(struct run *run, struct err *err)
+{
+    autofree char *path = mem_printf("%s/.gitignore", run->work);
+    static const char all[] = "*\n";
+    struct err why = {0};
+    if (file_create(path, all, strlen(all), &why) && why.errnum != EEXIST)
+        return err_set(err, why.code, "%s", why.msg);
+    return 0;
+}
+
+/* Takes away what is empty; what holds a kept workspace stays. */
+void tidy_folders(struct run *run)
+{
+    autofree char *own = mem_printf("%s/%s", run->work, run->id);
+    autofree char *ignore = mem_printf("%s/.gitignore", run->work);
+    (void)rmdir(own);
+    if (unlink(ignore) == 0 && rmdir(run->work) < 0)
+        (void)hide_folder(run, NULL);
+    char *slash = strrchr(run->work, '/');
+    autofree char *parent = mem_dup(run->work, (size_t)(slash - run->work));
+    if (strcmp(slash + 1, "worktrees") == 0)
+        (void)rmdir(parent);
+}

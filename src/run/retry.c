@@ -1,0 +1,44 @@
+#include "run/run_private.h"
+
+#include "base/clock.h"
+
+#include <sys/random.h>
+
+enum { DELAY_MAX = 5 * 60 * 1000 };
+
+/* Where the plan does not say: what goes away by itself is tried again, the rest is not. */
+static const struct {
+    int times;
+    int64_t delay; /* ms before the first retry; doubles each time */
+} defaults[FAILURE_COUNT_] = {
+    [FAILURE_LIMIT] = {5, 30000},
+    [FAILURE_OVERLOADED] = {5, 5000},
+    [FAILURE_TRANSIENT] = {2, 1000},
+    [FAILURE_VERIFY] = {1, 0},
+};
+
+/* A quarter more or less, so that tasks that failed together do not come back together. */
+static int64_t jitter(int64_t ms)
+{
+    uint32_t random = 0;
+    if (getentropy(&random, sizeof(random)) < 0)
+        return ms;
+    return ms - ms / 4 + (int64_t)(random % (uint64_t)(ms / 2 + 1));
+}
+
+int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_t reset)
+{
+    struct task_run *tr = &run->tasks[task];
+    int times = run->pf->plan.tasks[task].retry.times[failure];
+    bool parks = times == RETRY_PARK || (times == PLAN_UNSET && failure == FAILURE_LIMIT);
+    if (parks && reset > clock_wall())
+        return reset - clock_wall() + jitter(1000);
+    if (times < 0)
+        times = times == PLAN_UNSET || times == RETRY_PARK ? defaults[failure].times : 0;
+    if (tr->tried[failure] >= times)
+        return -1;
+    int shift = tr->tried[failure]++;
+    int64_t delay = defaults[failure].delay ? defaults[failure].delay : 1000;
+    delay = shift < 20 && delay << shift < DELAY_MAX ? delay << shift : DELAY_MAX;
+    return jitter(delay);
+}

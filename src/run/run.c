@@ -1,0 +1,408 @@
+#include "run/run_private.h"
+
+#include "base/build.h"
+#include "base/clock.h"
+#include "base/mem.h"
+#include "core/plan_words.h"
+#include "sys/dirs.h"
+#include "sys/guard.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/random.h>
+#include <unistd.h>
+
+enum { DEFAULT_WORKERS = 3 };
+
+const char *task_state_name(enum task_state state)
+{
+    static const char *const names[TASK_STATE_COUNT_] = {
+        [TASK_WAITING] = "waiting",
+        [TASK_READY] = "ready",
+        [TASK_PREPARING] = "preparing",
+        [TASK_RUNNING] = "running",
+        [TASK_COMMITTING] = "committing",
+        [TASK_VERIFYING] = "verifying",
+        [TASK_LANDING] = "landing",
+        [TASK_LANDED] = "landed",
+        [TASK_DONE] = "done",
+        [TASK_FAILED] = "failed",
+        [TASK_CONFLICTED] = "conflicted",
+        [TASK_SKIPPED] = "skipped",
+    };
+    return names[state];
+}
+
+struct git_place run_place(const struct run *run)
+{
+    return (struct git_place){.git_dir = run->pf->repo.common};
+}
+
+enum engine run_engine(const struct run *run, uint32_t task)
+{
+    enum engine own = run->pf->plan.tasks[task].engine;
+    if (run->opts.engine)
+        return run->opts.engine;
+    return own ? own : ENGINE_CLAUDE;
+}
+
+const char *run_engine_name(const struct run *run, uint32_t task)
+{
+    return engine_words[run_engine(run, task)];
+}
+
+/* --- what happens to tasks ---------------------------------------------------------------- */
+
+void task_set_state(struct run *run, uint32_t task, enum task_state state)
+{
+    run->tasks[task].status.state = state;
+    record_task(run, task);
+}
+
+static void skip(struct run *run, uint32_t task, uint32_t because)
+{
+    struct task_run *tr = &run->tasks[task];
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    free(tr->reason);
+    tr->reason = mem_printf("needs '%s'", run->pf->plan.tasks[because].id);
+    tr->status.reason = tr->reason;
+    tr->status.finished = clock_wall();
+    task_set_state(run, task, TASK_SKIPPED);
+    build_put_string(&a, data, "reason", tr->reason);
+    record(run, EV_TASK_SKIPPED, task, data);
+    arena_done(&a);
+}
+
+void task_end(struct run *run, uint32_t task, enum task_state state)
+{
+    struct sched_list skipped = {0};
+    run->tasks[task].status.finished = clock_wall();
+    run->tasks[task].status.action = NULL;
+    task_set_state(run, task, state);
+    if (state == TASK_LANDED || state == TASK_DONE)
+        sched_finish(&run->sched, task);
+    else
+        sched_fail(&run->sched, task, &skipped);
+    for (size_t i = 0; i < skipped.tasks.n; i++)
+        skip(run, skipped.tasks.v[i], task);
+    vec_done(&skipped.tasks);
+    run_wake(run);
+}
+
+static void on_retry(void *ctx)
+{
+    struct task_run *tr = ctx;
+    struct run *run = tr->run;
+    uint32_t task = (uint32_t)(tr - run->tasks);
+    watch_free(tr->retry);
+    tr->retry = NULL;
+    task_set_state(run, task, TASK_READY);
+    sched_ready(&run->sched, task);
+    run_wake(run);
+}
+
+void task_retry_later(struct run *run, uint32_t task, int64_t delay)
+{
+    struct task_run *tr = &run->tasks[task];
+    tr->run = run;
+    sched_set_aside(&run->sched, task);
+    task_set_state(run, task, TASK_WAITING);
+    tr->retry = loop_timer(run->loop, delay, on_retry, tr);
+}
+
+/* --- turns -------------------------------------------------------------------------------- */
+
+static bool is_over(const struct run *run)
+{
+    if (run->jobs)
+        return false;
+    return run->stopping || run->failed || run->sched.left == 0;
+}
+
+static void on_turn(void *ctx)
+{
+    struct run *run = ctx;
+    uint32_t task;
+    watch_free(run->later);
+    run->later = NULL;
+    land_turn(run);
+    while (!run->stopping && !run->failed && sched_next(&run->sched, &task)) {
+        record(run, EV_TASK_READY, task, NULL);
+        if (run->tasks[task].job)
+            job_again(run->tasks[task].job);
+        else
+            job_start(run, task);
+    }
+    if (is_over(run))
+        loop_stop(run->loop);
+}
+
+void run_wake(struct run *run)
+{
+    if (!run->later)
+        run->later = loop_timer(run->loop, 0, on_turn, run);
+}
+
+static void stop_jobs(struct run *run, char order)
+{
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        if (run->tasks[i].job)
+            job_stop(run->tasks[i].job, STOP_USER, order);
+        watch_free(run->tasks[i].retry);
+        run->tasks[i].retry = NULL;
+    }
+}
+
+void run_fail(struct run *run, const struct err *err)
+{
+    if (!run->failed)
+        run->err = *err;
+    run->failed = true;
+    stop_jobs(run, GUARD_STOP);
+    run_wake(run);
+}
+
+/* The first one asks politely, the second one does not. */
+static void on_signal(struct run *run, int signal)
+{
+    char order = run->stopping ? GUARD_KILL : GUARD_STOP;
+    if (!run->signal)
+        run->signal = signal;
+    run->stopping = true;
+    stop_jobs(run, order);
+    run_wake(run);
+}
+
+static void on_sigint(void *ctx)
+{
+    on_signal(ctx, SIGINT);
+}
+
+static void on_sigterm(void *ctx)
+{
+    on_signal(ctx, SIGTERM);
+}
+
+static void on_sighup(void *ctx)
+{
+    on_signal(ctx, SIGHUP);
+}
+
+/* --- beginning and end -------------------------------------------------------------------- */
+
+/* Sorts by time, and two that begin in the same second are still two. */
+static char *new_id(int64_t now)
+{
+    autobuf struct buf time = BUF_INIT, id = BUF_INIT;
+    uint16_t random = 0;
+    if (getentropy(&random, sizeof(random)) < 0)
+        random = (uint16_t)getpid();
+    clock_format(&time, now); /* 2026-03-01T12:00:00.123Z */
+    for (const char *c = time.s; *c && *c != '.'; c++) {
+        if (*c == 'T')
+            buf_addch(&id, '-');
+        else if (*c >= '0' && *c <= '9')
+            buf_addch(&id, *c);
+    }
+    buf_addf(&id, "-%04x", random);
+    return buf_steal(&id);
+}
+
+/* What a task's dependants must follow, it precedes as well: so an order never waits for itself. */
+static int compare_order(const void *a, const void *b, void *ctx)
+{
+    const struct run *run = ctx;
+    uint32_t ta = *(const uint32_t *)a, tb = *(const uint32_t *)b;
+    int64_t oa = run->tasks[ta].order, ob = run->tasks[tb].order;
+    return oa != ob ? (oa < ob ? -1 : 1) : ta < tb ? -1 : ta > tb;
+}
+
+static void arrange_order(struct run *run)
+{
+    const struct graph *g = &run->pf->graph;
+    for (size_t i = g->n; i-- > 0;) {
+        uint32_t t = g->order[i];
+        int64_t own = run->pf->plan.tasks[t].order;
+        run->tasks[t].order = own == INT64_MIN ? INT64_MAX : own;
+        for (uint32_t k = g->dependents_at[t]; k < g->dependents_at[t + 1]; k++) {
+            int64_t order = run->tasks[g->dependents[k]].order;
+            run->tasks[t].order = order < run->tasks[t].order ? order : run->tasks[t].order;
+        }
+    }
+    run->by_order = mem_array(g->n, sizeof(*run->by_order));
+    for (uint32_t t = 0; t < g->n; t++) {
+        bool wanted = !run->opts.wanted || run->opts.wanted[t];
+        if (run->tasks[t].order != INT64_MAX && wanted)
+            run->by_order[run->ordered++] = t;
+    }
+    qsort_r(run->by_order, run->ordered, sizeof(*run->by_order), compare_order, run);
+}
+
+static int make_folders(struct run *run, struct err *err)
+{
+    autofree char *tmp = run->base ? mem_printf("%s/anabranch/tmp", run->pf->repo.common) : NULL;
+    if (dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) || dirs_make(run->work, err))
+        return -1;
+    return hide_folder(run, err);
+}
+
+static int begin(struct run *run, struct err *err)
+{
+    struct git_place at = run_place(run);
+    bool moved;
+    if (make_folders(run, err) || store_open(&run->store, run->state_dir, true, err))
+        return -1;
+    if (run->base && git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err))
+        return -1;
+    if (store_begin(run->store, err) || record_run(run, "running", 0, err))
+        return -1;
+    for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
+        if (!run->opts.wanted || run->opts.wanted[t])
+            record_task(run, t);
+    }
+    return store_commit(run->store, err);
+}
+
+int run_go(struct run *run, struct err *err)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    static watch_fn *const handlers[] = {on_sigint, on_sigterm, on_sighup};
+    if (begin(run, err))
+        return -1;
+    for (size_t i = 0; i < 3; i++)
+        run->signals[i] = loop_signal(run->loop, numbers[i], handlers[i], run);
+    run->begun = true;
+    record(run, EV_RUN_STARTED, -1, NULL);
+    run_wake(run);
+    int rc = loop_run(run->loop, err);
+    run->finished = clock_wall();
+    if (rc == 0 && run->base)
+        rc = publish_finish(run, err);
+    if (rc == 0 && run->failed)
+        rc = err_set(err, run->err.code, "%s", run->err.msg);
+    record(run, EV_RUN_FINISHED, -1, NULL);
+    tidy_folders(run);
+    (void)record_run(run, run->signal ? "stopped" : rc ? "broken" : "finished", 0, err);
+    return rc;
+}
+
+int run_open(struct run **ret, struct plan_file *pf, const char *path,
+             const struct run_options *opts, struct err *err)
+{
+    struct run *run = mem_alloc(sizeof(*run));
+    run->pf = pf;
+    run->plan_path = path;
+    run->opts = *opts;
+    run->started = clock_wall();
+    run->id = new_id(run->started);
+    run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
+    for (size_t i = 0; i < pf->plan.task_count; i++)
+        run->tasks[i].status.usd = -1;
+    if (preflight(run, err)) {
+        run_close(run);
+        return -1;
+    }
+    size_t workers = pf->plan.workers > 0 ? (size_t)pf->plan.workers : DEFAULT_WORKERS;
+    run->loop = loop_new();
+    sched_init(&run->sched, &pf->plan, &pf->graph, &pf->claims,
+               opts->workers ? opts->workers : workers, opts->wanted);
+    arrange_order(run);
+    *ret = run;
+    return 0;
+}
+
+void run_close(struct run *run)
+{
+    if (!run)
+        return;
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        struct task_run *tr = &run->tasks[i];
+        char *const owned[] = {tr->reason, tr->commit, tr->landed,   tr->branch,
+                               tr->start,  tr->action, tr->feedback, tr->workspace};
+        for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
+            free(owned[k]);
+        watch_free(tr->retry);
+    }
+    for (size_t i = 0; i < 3; i++)
+        watch_free(run->signals[i]);
+    watch_free(run->later);
+    sched_done(&run->sched);
+    loop_free(run->loop);
+    store_close(run->store);
+    char *const owned[] = {run->id,      run->dir,       run->work,        run->state_dir,
+                           run->base,    run->base_ref,  run->base_commit, run->tip,
+                           run->tip_ref, run->published, run->refusal,     run->result,
+                           run->advice};
+    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+        free(owned[i]);
+    vec_done(&run->observers);
+    vec_done(&run->landing);
+    vec_done(&run->landed_now);
+    free(run->by_order);
+    free(run->tasks);
+    free(run);
+}
+
+void run_observe(struct run *run, run_observer_fn *fn, void *ctx)
+{
+    vec_push(&run->observers, (struct observer){fn, ctx});
+}
+
+const char *run_id(const struct run *run)
+{
+    return run->id;
+}
+
+const char *run_dir(const struct run *run)
+{
+    return run->dir;
+}
+
+const char *run_base(const struct run *run)
+{
+    return run->base;
+}
+
+struct task_status run_task(const struct run *run, uint32_t task)
+{
+    return run->tasks[task].status;
+}
+
+struct run_result run_result(const struct run *run)
+{
+    struct run_result r = {.signal = run->signal,
+                           .result = run->result,
+                           .advice = run->advice,
+                           .refusal = run->refusal};
+    r.published = !run->base || strcmp(run->tip, run->published) == 0;
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        switch (run->tasks[i].status.state) {
+        case TASK_LANDED:
+            r.landed++;
+            break;
+        case TASK_DONE:
+            r.done++;
+            break;
+        case TASK_FAILED:
+            r.failed++;
+            break;
+        case TASK_CONFLICTED:
+            r.conflicted++;
+            break;
+        case TASK_SKIPPED:
+            r.skipped++;
+            break;
+        case TASK_WAITING:
+        case TASK_READY:
+        case TASK_PREPARING:
+        case TASK_RUNNING:
+        case TASK_COMMITTING:
+        case TASK_VERIFYING:
+        case TASK_LANDING:
+        case TASK_STATE_COUNT_:
+            break;
+        }
+    }
+    return r;
+}

@@ -1,0 +1,90 @@
+/*
+ * struct run: a plan while it is carried out. The only place that both decides (core) and acts
+ * (sys, data): it asks the scheduler what may start, drives each task through its states, and tells
+ * every event to the store first and to the observers then.
+ */
+#ifndef RUN_RUN_H
+#define RUN_RUN_H
+
+#include "core/event.h"
+#include "run/plan_file.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct run;
+
+typedef void run_observer_fn(void *ctx, const struct event *ev);
+
+struct run_options {
+    size_t workers;     /* 0: what the plan says, else 3 */
+    const char *base;   /* branch to land on; NULL: what the plan says, else the one checked out */
+    const bool *wanted; /* per task: to be run; NULL: all */
+    enum engine engine; /* for every task; ENGINE_UNSET: what the plan says, else claude */
+    const char *engine_exe; /* program to run in place of the engine's own */
+    int64_t timeout;        /* ms for tasks that have none; 0: no limit */
+    bool keep;              /* workspaces of tasks that landed stay */
+    const char *self;       /* path of this program */
+};
+
+enum task_state {
+    TASK_WAITING,
+    TASK_READY,
+    TASK_PREPARING,
+    TASK_RUNNING,
+    TASK_COMMITTING,
+    TASK_VERIFYING,
+    TASK_LANDING,
+    TASK_LANDED,
+    TASK_DONE, /* a read-only task's end */
+    TASK_FAILED,
+    TASK_CONFLICTED,
+    TASK_SKIPPED,
+    TASK_STATE_COUNT_,
+};
+
+const char *task_state_name(enum task_state state);
+
+/* What has become of a task, for those who look. */
+struct task_status {
+    enum task_state state;
+    int attempts;
+    enum failure failure;                             /* where it failed */
+    const char *reason;                               /* one line, or NULL */
+    const char *commit, *landed, *branch, *workspace; /* or NULL */
+    const char *action;                               /* what its agent does now, or NULL */
+    int64_t started, finished;                        /* ms since 1970; 0: not yet */
+    int exit_code;
+    int64_t tokens_in, tokens_out;
+    double usd; /* below 0: not known */
+};
+
+/* Checks everything that can be checked before the first side effect, then makes the run. The plan
+ * must outlive it. */
+int run_open(struct run **ret, struct plan_file *pf, const char *path,
+             const struct run_options *opts, struct err *err);
+void run_close(struct run *run);
+
+void run_observe(struct run *run, run_observer_fn *fn, void *ctx);
+
+/* Carries the plan out; returns when nothing is left to do, or was stopped. -1 only where the
+ * program itself could not go on. */
+int run_go(struct run *run, struct err *err);
+
+const char *run_id(const struct run *run);
+const char *run_dir(const struct run *run);  /* where its logs are */
+const char *run_base(const struct run *run); /* the branch; NULL without a repository */
+struct task_status run_task(const struct run *run, uint32_t task);
+
+/* After run_go(): how it ended. */
+struct run_result {
+    size_t landed, done, failed, conflicted, skipped;
+    int signal;          /* that stopped it, or 0 */
+    bool published;      /* the base branch has all that landed */
+    const char *result;  /* else the branch that has it ... */
+    const char *refusal; /* ... why, in git's words, ... */
+    const char *advice;  /* ... and what to type */
+};
+struct run_result run_result(const struct run *run);
+
+#endif

@@ -1,0 +1,148 @@
+/*
+ * What the files of the engine share.
+ */
+#ifndef RUN_RUN_PRIVATE_H
+#define RUN_RUN_PRIVATE_H
+
+#include "core/sched.h"
+#include "data/store.h"
+#include "data/workspace.h"
+#include "run/agent.h"
+#include "run/run.h"
+#include "sys/loop.h"
+
+/* One task, over all its attempts. */
+struct task_run {
+    struct run *run;
+    struct task_status status;
+    int tried[FAILURE_COUNT_]; /* retries used, by class */
+    char *reason, *commit, *landed, *branch, *start, *action,
+        *workspace;      /* `status` points to these */
+    char *feedback;      /* what the next attempt is told about the last one */
+    struct job *job;     /* while an attempt is under way */
+    struct watch *retry; /* while it waits for the next one */
+    int64_t order;       /* landing order, with that of its dependants considered */
+};
+
+/* A process that the engine waits for, with the guard's pipes where it has a guard. */
+struct process {
+    struct watch *watch;
+    pid_t pid;
+    int lifeline, status; /* our ends of the guard's pipes, or -1 */
+};
+
+enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_IDLE, STOP_USER };
+
+/* One attempt at a task. */
+struct job {
+    struct run *run;
+    uint32_t task;
+    int attempt;
+    bool has_workspace;
+    struct workspace ws;
+    char *dir; /* its files: prompt, logs, index, tmp */
+    char *cwd; /* where the agent works */
+    struct process process;
+    void (*next)(struct job *job, int exit_code); /* when the process has ended */
+    struct agent_report report;
+    struct agent_tail tail;
+    struct watch *tick;
+    int64_t agent_started, last_output; /* monotonic ms */
+    off_t output_size;
+    enum stop_reason stopped;
+    int exit_code, exit_signal;
+    struct buf candidate;      /* the commit that is being verified */
+    struct buf candidate_base; /* the tip that it was made on */
+    int verify_step;           /* how many commands of the verification were begun */
+    int port;
+};
+
+struct observer {
+    run_observer_fn *fn;
+    void *ctx;
+};
+
+struct run {
+    struct plan_file *pf;
+    struct run_options opts;
+    struct loop *loop;
+    struct sched sched;
+    struct store *store;
+    struct task_run *tasks;
+    char *id, *dir, *state_dir, *work; /* work: where workspaces are made */
+    char *base, *base_ref;             /* branch and full name; NULL outside a repository */
+    char *base_commit;                 /* where the base was when the run began */
+    char *tip;                         /* all that has landed */
+    char *tip_ref;                     /* keeps it */
+    char *published;                   /* what the base branch was last seen or made to be at */
+    char *refusal;                     /* git's words, where the checkout could not follow */
+    char *result, *advice;
+    const char *plan_path;
+    int64_t started, finished;
+    VEC(struct observer) observers;
+    VEC(struct job *) landing;    /* committed, waiting for their turn */
+    VEC(struct job *) landed_now; /* at the tip, to be told once that is published */
+    uint32_t *by_order;           /* tasks with an order, lowest first */
+    size_t ordered, order_done;
+    size_t jobs;
+    struct watch *signals[3];
+    struct watch *later; /* wakes run_turn() */
+    int signal;
+    bool begun, stopping, failed;
+    struct err err; /* why the program itself could not go on */
+};
+
+/* run.c */
+void run_fail(struct run *run, const struct err *err); /* the program cannot go on: stop */
+void run_wake(struct run *run);
+struct git_place run_place(const struct run *run);
+void task_set_state(struct run *run, uint32_t task, enum task_state state);
+void task_end(struct run *run, uint32_t task, enum task_state state);
+void task_retry_later(struct run *run, uint32_t task, int64_t delay);
+enum engine run_engine(const struct run *run, uint32_t task);
+const char *run_engine_name(const struct run *run, uint32_t task);
+
+/* preflight.c */
+int preflight(struct run *run, struct err *err);
+int hide_folder(struct run *run, struct err *err);
+void tidy_folders(struct run *run);
+
+/* retry.c: ms until the next attempt, which is then counted; -1 where there is none. */
+int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_t reset);
+
+/* record.c: events and rows */
+void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data);
+void record_task(struct run *run, uint32_t task);
+void record_error(struct run *run, int64_t task, const struct err *err); /* told, not fatal */
+int record_run(struct run *run, const char *state, int exit_code, struct err *err);
+
+/* process.c: starting what the job waits for; `next` is called when it has ended. */
+int process_start(struct job *job, char *const *argv, char *const *env, const char *dir,
+                  const char *log, void (*next)(struct job *, int), struct err *err);
+int process_start_guarded(struct job *job, const struct agent_call *call, const char *in_path,
+                          const char *out_path, const char *err_path,
+                          void (*next)(struct job *, int), struct err *err);
+void process_order(struct process *p, char order);
+void process_done(struct process *p);
+
+/* job.c */
+void job_start(struct run *run, uint32_t task);
+void job_free(struct job *job);
+void job_stop(struct job *job, enum stop_reason why, char order);
+void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+void job_error(struct job *job, const struct err *err); /* class internal */
+void job_again(struct job *job); /* the agent goes on in the same workspace, with feedback */
+void job_landed(struct job *job);
+void job_conflicted(struct job *job, const char *files);
+
+/* land.c */
+void land_queue(struct job *job);
+void land_turn(struct run *run);
+
+/* publish.c: the base branch and the user's checkout. */
+int publish_follow(struct run *run, struct err *err); /* takes in what others put on the base */
+int publish(struct run *run, struct err *err);        /* brings the base to the tip, if it may */
+int publish_finish(struct run *run, struct err *err); /* the last try; else a branch and advice */
+
+#endif

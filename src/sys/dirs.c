@@ -1,0 +1,83 @@
+#include "sys/dirs.h"
+
+#include "base/mem.h"
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int dirs_make(const char *path, struct err *err)
+{
+    autofree char *copy = mem_str(path);
+    for (char *slash = copy + 1;; slash++) {
+        slash += strcspn(slash, "/");
+        char was = *slash;
+        *slash = '\0';
+        struct stat st;
+        if (mkdir(copy, 0700) < 0 &&
+            !(errno == EEXIST && stat(copy, &st) == 0 && S_ISDIR(st.st_mode)))
+            return err_sys(err, "make folder '%s'", copy);
+        if (!was)
+            return 0;
+        *slash = was;
+    }
+}
+
+static int remove_entry(FTS *fts, FTSENT *e, struct err *err)
+{
+    switch (e->fts_info) {
+    case FTS_D:
+        /* A folder that its owner may not write to keeps its entries. */
+        if ((e->fts_statp->st_mode & 0700) != 0700) {
+            (void)chmod(e->fts_accpath, 0700);
+            (void)fts_set(fts, e, FTS_AGAIN);
+        }
+        return 0;
+    case FTS_DP:
+        return rmdir(e->fts_accpath) < 0 && errno != ENOENT
+                   ? err_sys(err, "remove '%s'", e->fts_path)
+                   : 0;
+    case FTS_DNR:
+    case FTS_ERR:
+    case FTS_NS:
+        errno = e->fts_errno;
+        return errno == ENOENT ? 0 : err_sys(err, "remove '%s'", e->fts_path);
+    default:
+        return unlink(e->fts_accpath) < 0 && errno != ENOENT
+                   ? err_sys(err, "remove '%s'", e->fts_path)
+                   : 0;
+    }
+}
+
+int dirs_remove(const char *path, struct err *err)
+{
+    char *const roots[] = {(char *)path, NULL};
+    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (!fts)
+        return err_sys(err, "look into '%s'", path);
+    int rc = 0;
+    for (FTSENT *e; rc == 0 && (errno = 0, e = fts_read(fts));)
+        rc = remove_entry(fts, e, err);
+    if (rc == 0 && errno && errno != ENOENT)
+        rc = err_sys(err, "look into '%s'", path);
+    (void)fts_close(fts);
+    return rc;
+}
+
+int dirs_lock(const char *path, int *ret_fd, struct err *err)
+{
+    autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    if (fd < 0)
+        return err_sys(err, "open '%s'", path);
+    while (flock(fd, LOCK_EX) < 0) {
+        if (errno != EINTR)
+            return err_sys(err, "lock '%s'", path);
+    }
+    *ret_fd = steal_fd(&fd);
+    return 0;
+}

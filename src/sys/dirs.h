@@ -1,0 +1,19 @@
+/*
+ * Folders: made with their parents, removed with their contents, locked.
+ */
+#ifndef SYS_DIRS_H
+#define SYS_DIRS_H
+
+#include "base/err.h"
+
+/* Makes a folder and those above it that are missing, for us alone (0700). */
+int dirs_make(const char *path, struct err *err);
+
+/* Removes a file, or a folder with all that is in it; symlinks are not followed, folders that may
+ * not be written to are made writable. Not being there is fine. */
+int dirs_remove(const char *path, struct err *err);
+
+/* Opens and locks a file for us alone, waiting for it; the lock goes with the descriptor. */
+int dirs_lock(const char *path, int *ret_fd, struct err *err);
+
+#endif

@@ -1,0 +1,33 @@
+/*
+ * The guard: a small process between the engine and each command that it starts. It keeps the whole
+ * tree of processes that grows from the command, and when the command ends, or the engine does, it
+ * ends all that is left of that tree.
+ *
+ * The engine holds the writing end of a pipe, the lifeline. A byte on it is an order (enum
+ * guard_order); its end, by whatever death, is the order to stop. What happened is written as one
+ * line of JSON, just before the guard exits:
+ *
+ *     {"exit":0,"swept":["node server.js"]}      or "signal":9 in place of "exit"
+ */
+#ifndef SYS_GUARD_H
+#define SYS_GUARD_H
+
+#include "base/err.h"
+
+#include <stdint.h>
+
+enum { GUARD_LIFELINE = 3, GUARD_STATUS = 4 }; /* descriptors that it finds open */
+
+enum guard_order { GUARD_STOP = 's', GUARD_KILL = 'k' };
+
+struct guard_options {
+    int stop_signal; /* how the command is asked to end */
+    int64_t grace;   /* ms until it is made to */
+    char *const *argv;
+};
+
+/* Runs the command under guard; returns when nothing of it is left. Exit code of the guard: 0 where
+ * the status line was written. */
+int guard_run(const struct guard_options *opts, struct err *err);
+
+#endif

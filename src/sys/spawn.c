@@ -1,0 +1,86 @@
+#include "sys/spawn.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { ASIDE = 40 }; /* where descriptors are kept while their places are taken by others */
+
+static int add_fds(posix_spawn_file_actions_t *fa, const int fds[SPAWN_FDS])
+{
+    int rc = 0;
+    for (int i = 0; i < SPAWN_FDS && !rc; i++) {
+        if (fds[i] >= 0)
+            rc = posix_spawn_file_actions_adddup2(fa, fds[i], ASIDE + i);
+    }
+    for (int i = 0; i < SPAWN_FDS && !rc; i++) {
+        if (fds[i] == SPAWN_NULL)
+            rc = posix_spawn_file_actions_addopen(fa, i, "/dev/null", i ? O_WRONLY : O_RDONLY, 0);
+        else if (fds[i] >= 0 && !(rc = posix_spawn_file_actions_adddup2(fa, ASIDE + i, i)))
+            rc = posix_spawn_file_actions_addclose(fa, ASIDE + i);
+    }
+    return rc;
+}
+
+static int set_attributes(posix_spawnattr_t *attr, bool new_session)
+{
+    short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
+    sigset_t none, defaults;
+    sigemptyset(&none);
+    sigemptyset(&defaults);
+    sigaddset(&defaults, SIGPIPE);
+    sigaddset(&defaults, SIGINT);
+    sigaddset(&defaults, SIGTERM);
+    sigaddset(&defaults, SIGHUP);
+    if (new_session)
+        flags |= POSIX_SPAWN_SETSID;
+    int rc = posix_spawnattr_setsigmask(attr, &none);
+    if (!rc)
+        rc = posix_spawnattr_setsigdefault(attr, &defaults);
+    return rc ? rc : posix_spawnattr_setflags(attr, flags);
+}
+
+int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
+{
+    posix_spawn_file_actions_t fa;
+    posix_spawnattr_t attr;
+    int rc = posix_spawn_file_actions_init(&fa);
+    if (!rc && (rc = posix_spawnattr_init(&attr)))
+        posix_spawn_file_actions_destroy(&fa);
+    if (rc) {
+        errno = rc;
+        return err_sys(err, "posix_spawn");
+    }
+    if (!(rc = add_fds(&fa, sp->fds)) && !(rc = set_attributes(&attr, sp->new_session)) &&
+        !(rc = sp->dir ? posix_spawn_file_actions_addchdir_np(&fa, sp->dir) : 0))
+        rc = posix_spawnp(ret_pid, sp->argv[0], &fa, &attr, sp->argv, sp->env ? sp->env : environ);
+    posix_spawnattr_destroy(&attr);
+    posix_spawn_file_actions_destroy(&fa);
+    if (!rc)
+        return 0;
+    errno = rc;
+    return err_sys(err, "run '%s'", sp->argv[0]);
+}
+
+int spawn_pipe(int ends[2], struct err *err)
+{
+#ifdef __APPLE__
+    if (pipe(ends) < 0)
+        return err_sys(err, "pipe");
+    if (fcntl(ends[0], F_SETFD, FD_CLOEXEC) < 0 || fcntl(ends[1], F_SETFD, FD_CLOEXEC) < 0) {
+        (void)err_sys(err, "pipe");
+        own_close(&ends[0]);
+        own_close(&ends[1]);
+        return -1;
+    }
+    return 0;
+#else
+    return pipe2(ends, O_CLOEXEC) < 0 ? err_sys(err, "pipe") : 0;
+#endif
+}

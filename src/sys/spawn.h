@@ -1,0 +1,33 @@
+/*
+ * Starting a process: by posix_spawn, never by fork, with exactly the descriptors that are named.
+ * All descriptors of the parent are to be close-on-exec.
+ */
+#ifndef SYS_SPAWN_H
+#define SYS_SPAWN_H
+
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+enum { SPAWN_FDS = 5 };
+
+/* What a descriptor can be besides one of ours. */
+enum { SPAWN_NULL = -1, SPAWN_NONE = -2 };
+
+struct spawn {
+    char *const *argv;  /* argv[0] is looked up on PATH unless it has a slash */
+    char *const *env;   /* NULL: our own */
+    const char *dir;    /* NULL: our own */
+    int fds[SPAWN_FDS]; /* ours that become 0, 1, 2 ... there; /dev/null; or none at all */
+    bool new_session;
+};
+
+/* The child begins with no signal blocked and SIGPIPE, SIGINT, SIGTERM and SIGHUP at their
+ * defaults. Fails also where the program cannot be executed. */
+int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err);
+
+/* A pipe of which no other child inherits an end. */
+int spawn_pipe(int ends[2], struct err *err);
+
+#endif

@@ -1,0 +1,131 @@
+/*
+ * Runs a program several times, one after the other, and says what it cost.
+ *
+ *     measure RUNS SECONDS PROGRAM [ARGUMENT]...
+ *
+ * It is run once, and then again until there were RUNS runs or SECONDS have passed. Its standard
+ * output goes to /dev/null. Printed is one line: the number of runs, the shortest and the median
+ * wall time and the least processor time in microseconds, and the largest peak of resident memory
+ * in KiB. Processor time and memory are those of its own children (git) as well, memory that of the
+ * largest of them. A program that does not exit with 0 is an error.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { RUNS_MAX = 1000 };
+
+struct cost {
+    int64_t wall_us, cpu_us;
+    long peak_kib;
+};
+
+extern char **environ;
+
+static int64_t now_us(void)
+{
+    struct timespec t;
+    if (clock_gettime(CLOCK_MONOTONIC, &t) < 0) {
+        perror("measure: clock");
+        exit(1);
+    }
+    return (int64_t)t.tv_sec * 1000000 + t.tv_nsec / 1000;
+}
+
+static int fail(const char *program, const char *what, int errnum)
+{
+    fprintf(stderr, "measure: %s: %s: %s\n", program, what, strerror(errnum));
+    return -1;
+}
+
+/* getrusage(2) counts in KiB, but on macOS in bytes. */
+static long peak_kib(const struct rusage *usage)
+{
+#ifdef __APPLE__
+    return usage->ru_maxrss / 1024;
+#else
+    return usage->ru_maxrss;
+#endif
+}
+
+static int64_t cpu_us(const struct rusage *usage)
+{
+    return (int64_t)(usage->ru_utime.tv_sec + usage->ru_stime.tv_sec) * 1000000 +
+           usage->ru_utime.tv_usec + usage->ru_stime.tv_usec;
+}
+
+static int run(char **argv, const posix_spawn_file_actions_t *actions, struct cost *ret)
+{
+    pid_t pid;
+    int status;
+    struct rusage usage;
+    int64_t start = now_us();
+    int rc = posix_spawnp(&pid, argv[0], actions, NULL, argv, environ);
+    if (rc)
+        return fail(argv[0], "cannot be started", rc);
+    while (wait4(pid, &status, 0, &usage) < 0) {
+        if (errno != EINTR)
+            return fail(argv[0], "cannot be waited for", errno);
+    }
+    *ret = (struct cost){now_us() - start, cpu_us(&usage), peak_kib(&usage)};
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return 0;
+    fprintf(stderr, "measure: %s: %s %d\n", argv[0],
+            WIFEXITED(status) ? "exited with" : "was ended by signal",
+            WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
+    return -1;
+}
+
+static int by_wall(const void *a, const void *b)
+{
+    int64_t x = ((const struct cost *)a)->wall_us, y = ((const struct cost *)b)->wall_us;
+    return x < y ? -1 : x > y;
+}
+
+static int print_costs(struct cost *costs, size_t n)
+{
+    int64_t cpu = costs[0].cpu_us;
+    long peak = 0;
+    for (size_t i = 0; i < n; i++) {
+        cpu = costs[i].cpu_us < cpu ? costs[i].cpu_us : cpu;
+        peak = costs[i].peak_kib > peak ? costs[i].peak_kib : peak;
+    }
+    qsort(costs, n, sizeof(*costs), by_wall);
+    printf("%zu %lld %lld %lld %ld\n", n, (long long)costs[0].wall_us,
+           (long long)costs[n / 2].wall_us, (long long)cpu, peak);
+    return fflush(stdout);
+}
+
+int main(int argc, char **argv)
+{
+    static struct cost costs[RUNS_MAX];
+    size_t runs = argc > 3 ? strtoul(argv[1], NULL, 10) : 0, n = 0;
+    double seconds = argc > 3 ? strtod(argv[2], NULL) : 0;
+    if (runs < 1 || runs > RUNS_MAX || !(seconds > 0)) {
+        fprintf(stderr, "usage: measure RUNS SECONDS PROGRAM [ARGUMENT]...\n");
+        return 2;
+    }
+    posix_spawn_file_actions_t actions;
+    int rc = posix_spawn_file_actions_init(&actions);
+    if (!rc)
+        rc = posix_spawn_file_actions_addopen(&actions, STDOUT_FILENO, "/dev/null", O_WRONLY, 0);
+    if (rc) {
+        (void)fail(argv[3], "/dev/null", rc);
+        return 1;
+    }
+    int64_t start = now_us();
+    do {
+        if (run(argv + 3, &actions, &costs[n++]) < 0)
+            return 1;
+    } while (n < runs && (double)(now_us() - start) < seconds * 1e6);
+    posix_spawn_file_actions_destroy(&actions);
+    return print_costs(costs, n) == 0 ? 0 : 1;
+}
