@@ -153,6 +153,7 @@ static const struct field commit_fields[] = {
 };
 
 static const struct field plan_fields[] = {
+    {"$schema", NULL, 0}, /* for editors */
     {"anabranch", read_version, 0},
     {"name", read_string, offsetof(struct plan, name)},
     {"base", read_branch, offsetof(struct plan, base)},

@@ -239,6 +239,13 @@ static void read_task(struct reader *r, struct node *node, struct task *t)
                      "a read-only task changes nothing: what it owns has no effect");
 }
 
+/* Where a task says a thing; the task itself where the defaults say it. */
+static const struct node *said_at(const struct task *t, const char *key)
+{
+    const struct node *node = node_get(t->node, key);
+    return node ? node : t->node;
+}
+
 /* The second of two tasks with one id or branch is the wrong one. */
 static void check_unique(struct reader *r, struct map *seen, const struct task *t,
                          const char *value, const char *key)
@@ -246,10 +253,9 @@ static void check_unique(struct reader *r, struct map *seen, const struct task *
     if (!value)
         return;
     struct task *first = map_put(seen, value, strlen(value), (void *)t);
-    const struct node *node = node_get(t->node, key);
-    if (first && node)
-        problem_error(r->ps, RULE_DUPLICATE, node, "the %s '%s' is taken by line %u", key, value,
-                      node_get(first->node, key)->pos.line);
+    if (first)
+        problem_error(r->ps, RULE_DUPLICATE, said_at(t, key), "the %s '%s' is taken by line %u",
+                      key, value, said_at(first, key)->pos.line);
 }
 
 static void read_tasks(struct reader *r, struct plan *plan, const struct node *list,
@@ -270,8 +276,7 @@ static void read_tasks(struct reader *r, struct plan *plan, const struct node *l
         t->index = (uint32_t)plan->task_count++;
         read_task(r, node, t);
         check_unique(r, &plan->by_id, t, t->id, "id");
-        if (node_get(node, "branch"))
-            check_unique(r, &branches, t, t->branch, "branch");
+        check_unique(r, &branches, t, t->branch, "branch");
     }
 }
 
