@@ -32,6 +32,13 @@ enum opt_kind {
     OPT_STRING, /* const char * */
     OPT_CHOICE, /* int: the index of the word in `choices`; 0, the first, where it is not given */
     OPT_COUNT,  /* int64_t, with k/M/G or KiB/MiB/GiB */
+    OPT_LIST,   /* struct opt_list: may be given several times */
+};
+
+/* All values of an option, in their order; freed behind the command's back. */
+struct opt_list {
+    const char **v;
+    size_t n, cap;
 };
 
 /* One option. `offset` is the place of its value in the command's own options struct. */

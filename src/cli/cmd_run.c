@@ -2,11 +2,13 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/plan_opts.h"
+#include "cli/run_end.h"
+#include "cli/run_view.h"
 #include "core/plan_words.h"
-#include "front/lines.h"
-#include "front/summary.h"
+#include "front/run_text.h"
 #include "run/run.h"
 #include "sys/self.h"
+#include "sys/term.h"
 
 #include <signal.h>
 #include <string.h>
@@ -14,42 +16,32 @@
 struct run_opts {
     struct plan_opts plan;
     int64_t workers, max_workers;
-    const char *base, *only, *engine, *engine_exe, *timeout;
-    bool quiet, json, keep;
+    const char *base, *only, *engine, *engine_exe, *timeout, *log_dir;
+    struct opt_list reports;
+    bool quiet, json, keep, no_log, dry_run, dashboard, no_dashboard;
 };
 
 /* --- showing ------------------------------------------------------------------------------ */
 
-struct view {
-    const struct run_opts *opts;
-    int64_t started;
-};
-
-static void show_event(void *ctx, const struct event *ev)
+static enum run_view_kind view_kind(const struct run_opts *opts)
 {
-    struct view *v = ctx;
-    autobuf struct buf out = BUF_INIT;
-    if (!v->started)
-        v->started = ev->time;
-    if (v->opts->json) {
-        struct arena a = {0};
-        doc_write_line(&out, event_encode(ev, &a));
-        buf_addch(&out, '\n');
-        arena_done(&a);
-    } else {
-        lines_event(ev, v->started, v->opts->quiet, &out);
-    }
-    if (out.len)
-        (void)cli_print(out.s, out.len);
+    if (opts->json)
+        return VIEW_JSON;
+    if (opts->dashboard || (!opts->no_dashboard && !opts->quiet && run_view_can_draw(stdout)))
+        return VIEW_LIVE;
+    return opts->quiet ? VIEW_PROBLEMS : VIEW_LINES;
 }
 
-static int exit_code(const struct run_result *r)
+static int show_dry_run(const struct run *run, struct plan_file *pf, const bool *wanted)
 {
-    if (r->signal)
-        return 128 + r->signal;
-    if (r->conflicted || !r->published)
-        return EXIT_CONFLICT;
-    return r->failed || r->skipped ? EXIT_TASK : EXIT_OK;
+    autobuf struct buf out = BUF_INIT;
+    run_text(run, pf, wanted, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
+    return cli_print(out.s, out.len);
+}
+
+static enum run_end_show end_show(const struct run_opts *opts)
+{
+    return opts->json ? RUN_END_NOTHING : opts->quiet ? RUN_END_PROBLEMS : RUN_END_ALL;
 }
 
 /* --- options ------------------------------------------------------------------------------ */
@@ -84,22 +76,20 @@ static int go(struct plan_file *pf, const char *path, const struct run_opts *opt
 {
     struct err err = {0};
     struct run *run;
-    struct view view = {.opts = opts};
+    struct run_view view;
     if (run_open(&run, pf, path, ro, &err))
         return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
-    run_observe(run, show_event, &view);
     int code = EXIT_OK;
-    if (run_go(run, &err)) {
-        code = cli_fail(EXIT_ENV, "%s", err.msg);
-    } else {
-        struct run_result r = run_result(run);
-        code = exit_code(&r);
+    if (opts->dry_run) {
+        code = show_dry_run(run, pf, ro->wanted);
+        run_close(run);
+        return code;
     }
-    if (!opts->json) {
-        autobuf struct buf out = BUF_INIT;
-        summary(run, pf, ro->wanted, opts->quiet, &out);
-        (void)cli_print(out.s, out.len);
-    }
+    run_view_begin(&view, view_kind(opts), stdout, run, pf, ro->wanted);
+    int rc = run_go(run, &err);
+    run_view_end(&view);
+    code = rc ? cli_fail(EXIT_ENV, "%s", err.msg) : run_result(run).exit_code;
+    code = run_end(run, end_show(opts), &opts->reports, code);
     run_close(run);
     return code;
 }
@@ -108,17 +98,27 @@ static int run_run(const void *options, int argc, char **argv)
 {
     const struct run_opts *opts = options;
     (void)argc;
-    autoproblems struct problems ps;
-    autoplan struct plan_file pf;
+    autoproblems struct problems ps = {0};
+    autoplan struct plan_file pf = {0};
     struct doc_options doc = plan_doc_options(&opts->plan);
     struct run_options ro = {
         .workers = (size_t)(opts->workers ? opts->workers : opts->max_workers),
         .base = opts->base,
         .engine_exe = opts->engine_exe,
         .keep = opts->keep,
+        .log_dir = opts->log_dir,
+        .no_log = opts->no_log,
         .self = self_path(),
     };
-    if (find_engine(opts->engine, &ro.engine))
+    if (opts->dashboard && (opts->no_dashboard || opts->json))
+        return cli_usage(&cmd_run, "--dashboard and --%s do not go together",
+                         opts->json ? "json" : "no-dashboard");
+    if (opts->dry_run && opts->json)
+        return cli_usage(&cmd_run, "--dry-run and --json do not go together");
+    if (opts->log_dir && opts->no_log)
+        return cli_usage(&cmd_run, "--log-dir and --no-log do not go together");
+    if (run_end_check(&opts->reports, opts->log_dir) != EXIT_OK ||
+        find_engine(opts->engine, &ro.engine))
         return EXIT_USAGE;
     if (opts->timeout &&
         (ro.timeout = text_parse_duration(opts->timeout, strlen(opts->timeout))) <= 0)
@@ -152,6 +152,21 @@ static const struct opt opts_table[] = {
      "Time limit for tasks that have none: 90s, 15m, 2h"},
     {"keep", 0, OPT_FLAG, offsetof(struct run_opts, keep), NULL, NULL,
      "Keep the workspaces and branches of tasks that landed"},
+    {"report", 0, OPT_LIST, offsetof(struct run_opts, reports), "FILE", NULL,
+     "Write a report when the run has ended; its format goes by the ending of the name: .json, "
+     ".md, "
+     ".markdown or .xml (JUnit)"},
+    {"log-dir", 0, OPT_STRING, offsetof(struct run_opts, log_dir), "DIR", NULL,
+     "Copy what agents print to TASK-stdout.log and TASK-stderr.log in this folder, without "
+     "secrets"},
+    {"no-log", 0, OPT_FLAG, offsetof(struct run_opts, no_log), NULL, NULL,
+     "Do not keep what agents print, unless their task failed"},
+    {"dry-run", 0, OPT_FLAG, offsetof(struct run_opts, dry_run), NULL, NULL,
+     "Check everything and say what would be run, and how; change nothing"},
+    {"dashboard", 0, OPT_FLAG, offsetof(struct run_opts, dashboard), NULL, NULL,
+     "Draw the live view, also where the output is no terminal"},
+    {"no-dashboard", 0, OPT_FLAG, offsetof(struct run_opts, no_dashboard), NULL, NULL,
+     "Print plain lines, also on a terminal"},
     {"quiet", 'q', OPT_FLAG, offsetof(struct run_opts, quiet), NULL, NULL,
      "Show only what went wrong"},
     {"json", 0, OPT_FLAG, offsetof(struct run_opts, json), NULL, NULL,
@@ -178,6 +193,7 @@ const struct command cmd_run = {
         "Everything that can be checked is checked before anything is started.",
     .examples = "anabranch run plan.md\tRun a plan\n"
                 "anabranch run -j 8 plan.md\tWith up to eight agents at once\n"
+                "anabranch run --dry-run plan.md\tSay what would be run\n"
                 "anabranch run --engine sim plan.md\tWith the built-in scripted agent\n",
     .args = args,
     .opts = opts_table,

@@ -10,8 +10,9 @@
 #include <string.h>
 
 const struct command *const cli_commands[] = {
-    &cmd_check,      &cmd_run, &cmd_init, &cmd_convert, &cmd_help,
-    &cmd_completion, &cmd_man, &cmd_sim,  &cmd_guard,
+    &cmd_check,   &cmd_run,    &cmd_rehearse, &cmd_status,  &cmd_logs,   &cmd_diff,
+    &cmd_history, &cmd_report, &cmd_init,     &cmd_convert, &cmd_help,   &cmd_completion,
+    &cmd_man,     &cmd_sim,    &cmd_guard,    &cmd_bring,   &cmd_remove,
 };
 const size_t cli_command_count = sizeof(cli_commands) / sizeof(cli_commands[0]);
 
@@ -51,10 +52,9 @@ int cli_unknown(const char *name, bool topics)
     return cli_usage(NULL, "'%s' is not a command; did you mean '%s'?", name, meant);
 }
 
-static int run_command(const struct command *cmd, int argc, char **argv,
-                       struct common_options *common)
+static int run_parsed(const struct command *cmd, int argc, char **argv, void *values,
+                      struct common_options *common)
 {
-    autofree void *values = mem_alloc(cmd->options_size + 1); /* may be none */
     struct err err;
     int first;
     if (options_parse(cmd, argc, argv, values, common, &first, &err) < 0)
@@ -65,6 +65,15 @@ static int run_command(const struct command *cmd, int argc, char **argv,
     if (options_check_args(cmd, argv + first, &err) < 0)
         return cli_usage(cmd, "%s", err.msg);
     return cmd->run(values, argc - first, argv + first);
+}
+
+static int run_command(const struct command *cmd, int argc, char **argv,
+                       struct common_options *common)
+{
+    autofree void *values = mem_alloc(cmd->options_size + 1); /* may be none */
+    int code = run_parsed(cmd, argc, argv, values, common);
+    options_done(cmd, values);
+    return code;
 }
 
 static int print_version(void)

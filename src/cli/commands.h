@@ -7,15 +7,23 @@
 
 #include "cli/cli.h"
 
+extern const struct command cmd_bring;
 extern const struct command cmd_check;
 extern const struct command cmd_completion;
 extern const struct command cmd_convert;
+extern const struct command cmd_diff;
 extern const struct command cmd_guard;
 extern const struct command cmd_help;
+extern const struct command cmd_history;
 extern const struct command cmd_init;
+extern const struct command cmd_logs;
 extern const struct command cmd_man;
+extern const struct command cmd_rehearse;
+extern const struct command cmd_report;
+extern const struct command cmd_remove;
 extern const struct command cmd_run;
 extern const struct command cmd_sim;
+extern const struct command cmd_status;
 
 /* The next command that is not hidden, from *i = 0 on; NULL behind the last. */
 const struct command *cli_next(size_t *i);

@@ -81,7 +81,7 @@ static void add_value(struct buf *out, const char *command, const struct opt *op
     buf_addstr(out, ") words='");
     if (opt->choices)
         options_add_words(out, opt->choices, " ", " ");
-    else if (opt->kind == OPT_STRING)
+    else if (opt->kind == OPT_STRING || opt->kind == OPT_LIST)
         buf_addstr(out, "@file");
     buf_addstr(out, "' ;;\n");
 }

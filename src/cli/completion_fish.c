@@ -65,7 +65,7 @@ static void add_opt(struct buf *out, const char *command, const struct opt *opt)
     if (opt->letter)
         buf_addf(out, " -s %c", opt->letter);
     if (opt->kind != OPT_FLAG)
-        buf_addstr(out, opt->kind == OPT_STRING ? " -r -F" : " -x");
+        buf_addstr(out, opt->kind == OPT_STRING || opt->kind == OPT_LIST ? " -r -F" : " -x");
     if (opt->choices) {
         buf_addstr(out, " -a '");
         options_add_words(out, opt->choices, " ", " ");

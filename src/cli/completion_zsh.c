@@ -49,7 +49,7 @@ static void add_value(struct buf *out, const struct opt *opt)
         buf_addch(out, '(');
         options_add_words(out, opt->choices, " ", " ");
         buf_addch(out, ')');
-    } else if (opt->kind == OPT_STRING) {
+    } else if (opt->kind == OPT_STRING || opt->kind == OPT_LIST) {
         buf_addstr(out, "_files");
     }
 }
@@ -60,8 +60,11 @@ static void add_opt(struct buf *out, const struct opt *opt)
     bool value = opt->kind != OPT_FLAG;
     const char *name = opt->name;
     char c = opt->letter;
-    buf_addstr(out, NEXT);
-    if (c)
+    bool again = opt->kind == OPT_LIST;
+    buf_addstr(out, again ? NEXT "'*'" : NEXT);
+    if (c && again)
+        buf_addf(out, "{-%c+,--%s=}'[", c, name);
+    else if (c)
         buf_addf(out, "'(-%c --%s)'{-%c%s,--%s%s}'[", c, name, c, value ? "+" : "", name,
                  value ? "=" : "");
     else

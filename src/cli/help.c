@@ -28,7 +28,8 @@ void help_usage_words(const struct command *cmd, struct strv *out)
     }
     strv_push(out, cmd->name);
     for (const struct opt *o = cmd->opts; o && o->name; o++)
-        strv_pushf(out, "[--%s%s%s]", o->name, o->arg ? " " : "", o->arg ? o->arg : "");
+        strv_pushf(out, "[--%s%s%s]%s", o->name, o->arg ? " " : "", o->arg ? o->arg : "",
+                   o->kind == OPT_LIST ? "..." : "");
     for (const struct arg *a = cmd->args; a && a->name; a++)
         strv_pushf(out, "%s%s%s%s", a->optional ? "[" : "", a->name, a->optional ? "]" : "",
                    a->many ? "..." : "");

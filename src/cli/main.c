@@ -1,9 +1,33 @@
 #include "cli/cli.h"
+#include "cli/dropin.h"
 #include "cli/output.h"
+
+#include <string.h>
+
+static const struct {
+    const char *name;
+    int (*main)(int argc, char **argv);
+} dropins[] = {
+    {"parallel-orchestra", dropin_orchestra},
+};
+
+/* The program by the name that it was called by. What it starts itself with is its own under any
+ * name. */
+static int run(int argc, char **argv)
+{
+    const char *slash = argc ? strrchr(argv[0], '/') : NULL;
+    const char *name = slash ? slash + 1 : argc ? argv[0] : "";
+    bool internal = argc > 1 && strncmp(argv[1], "__", 2) == 0;
+    for (size_t i = 0; !internal && i < sizeof(dropins) / sizeof(dropins[0]); i++) {
+        if (strcmp(name, dropins[i].name) == 0)
+            return dropins[i].main(argc, argv);
+    }
+    return cli_main(argc, argv);
+}
 
 int main(int argc, char **argv)
 {
     if (output_begin() < 0)
         return EXIT_ENV;
-    return output_end(cli_main(argc, argv));
+    return output_end(run(argc, argv));
 }

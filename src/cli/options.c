@@ -232,6 +232,9 @@ static int set_value(const struct opt *opt, const char *word, void *place, struc
         return set_choice(opt, word, place, err);
     case OPT_COUNT:
         return set_count(opt, word, place, err);
+    case OPT_LIST:
+        vec_push((struct opt_list *)place, word);
+        return 0;
     }
     return -1;
 }
@@ -269,6 +272,14 @@ int options_parse(const struct command *cmd, int argc, char **argv, void *values
         return -1;
     *ret_first = optind;
     return 0;
+}
+
+void options_done(const struct command *cmd, void *values)
+{
+    for (const struct opt *opt = cmd->opts; opt && opt->name; opt++) {
+        if (opt->kind == OPT_LIST)
+            vec_done((struct opt_list *)((char *)values + opt->offset));
+    }
 }
 
 static int fail_few(const struct arg *arg, struct err *err)

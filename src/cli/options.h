@@ -29,6 +29,9 @@ const struct opt *options_at(const struct command *cmd, size_t i);
 int options_parse(const struct command *cmd, int argc, char **argv, void *values,
                   struct common_options *common, int *ret_first, struct err *err);
 
+/* Releases what options_parse() put into values, also where that failed. */
+void options_done(const struct command *cmd, void *values);
+
 /* Looks whether argv (NULL at the end) is what the command takes as arguments. ERR_INPUT if not. */
 int options_check_args(const struct command *cmd, char **argv, struct err *err);
 

@@ -1,6 +1,8 @@
 #include "data/commit.h"
 
 #include "base/mem.h"
+#include "data/brought.h"
+#include "data/modules.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -40,16 +42,55 @@ int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *e
     return 0;
 }
 
-/* What the agent committed itself counts as long as it builds on where it began. */
-static int find_parent(const struct git_place *at, const struct commit_job *job, struct buf *parent,
-                       struct err *err)
+/* Takes what was brought along out of the index again: an ignore file of the project's can bring it
+ * in whatever we exclude, and so can a hook. */
+static int unstage(const struct git_place *at, const struct commit_job *job,
+                   const struct brought *brought, struct err *err)
 {
-    bool builds_on = false;
+    autobuf struct buf added = BUF_INIT, out = BUF_INIT, errout = BUF_INIT, strays = BUF_INIT;
+    autostrv struct strv args = {0};
+    int status = 0;
+    if (git_call(at, &added, err, "diff-index", "--cached", "-z", "--name-only", "--no-renames",
+                 "--diff-filter=A", job->start, "--", NULL))
+        return -1;
+    for (const char *p = added.s; p < added.s + added.len; p += strlen(p) + 1) {
+        if (brought_has(brought, p))
+            buf_add(&strays, p, strlen(p) + 1);
+    }
+    strv_pushl(&args, "update-index", "-z", "--force-remove", "--stdin", NULL);
+    if (strays.len && git_feed(at, &args, &strays, &out, &errout, &status, err))
+        return -1;
+    return status ? err_set(err, ERR_ENV, "git update-index: %s", errout.s) : 0;
+}
+
+/* Whether some commit of the agent's has what was brought along. */
+static int has_strays(const struct git_place *at, const char *start, const char *head,
+                      const struct brought *brought, bool *ret_yes, struct err *err)
+{
+    autobuf struct buf added = BUF_INIT;
+    autofree char *range = mem_printf("%s..%s", start, head);
+    if (git_call(at, &added, err, "log", "-z", "-m", "--format=", "--name-only", "--no-renames",
+                 "--diff-filter=A", range, "--", NULL))
+        return -1;
+    *ret_yes = false;
+    for (const char *p = added.s; !*ret_yes && p < added.s + added.len; p += strlen(p) + 1)
+        *ret_yes = brought_has(brought, p);
+    return 0;
+}
+
+/* What the agent committed itself counts as long as it builds on where it began. */
+static int find_parent(const struct git_place *at, const struct commit_job *job,
+                       const struct brought *brought, struct buf *parent, struct err *err)
+{
+    bool builds_on = false, strays = false;
     struct err none;
-    if (git_resolve(at, "HEAD", parent, &none) == 0 &&
+    if (workspace_head(job->ws, parent, &none) == 0 &&
         git_is_ancestor(at, job->start, parent->s, &builds_on, err))
         return -1;
-    if (!builds_on) {
+    if (builds_on && brought->paths.n && strcmp(parent->s, job->start) != 0 &&
+        has_strays(at, job->start, parent->s, brought, &strays, err))
+        return -1;
+    if (!builds_on || strays) {
         buf_cut(parent, 0);
         buf_addstr(parent, job->start);
     }
@@ -61,10 +102,13 @@ static int make_commit(const struct git_place *at, const struct commit_job *job,
                        struct buf *ret_commit, struct err *err)
 {
     autobuf struct buf tree = BUF_INIT, parent = BUF_INIT, parent_tree = BUF_INIT;
-    if (git_call(at, &tree, err, "write-tree", NULL) || find_parent(at, job, &parent, err))
+    autobrought struct brought brought = BROUGHT_INIT;
+    if (brought_open(&brought, job->brought, job->root, err) ||
+        (brought.paths.n && unstage(at, job, &brought, err)) ||
+        git_call(at, &tree, err, "write-tree", NULL) ||
+        find_parent(at, job, &brought, &parent, err))
         return -1;
-    autofree char *name = mem_printf("%s^{tree}", parent.s);
-    if (git_call(at, &parent_tree, err, "rev-parse", "--verify", name, NULL))
+    if (git_tree_of(at, parent.s, &parent_tree, err))
         return -1;
     if (strcmp(tree.s, parent_tree.s) != 0) {
         const char *const parents[] = {parent.s, NULL};
@@ -80,7 +124,8 @@ int commit_finish(const struct commit_job *job, struct buf *ret_commit, struct e
     struct git_place at = job_place(job);
     autobuf struct buf was = BUF_INIT;
     bool moved = true;
-    if (make_commit(&at, job, ret_commit, err) || git_resolve(&at, job->ws->branch, &was, err))
+    if (make_commit(&at, job, ret_commit, err) || modules_save(job->ws, err) ||
+        git_resolve(&at, job->ws->branch, &was, err))
         return -1;
     if (ret_commit->len && strcmp(was.s, ret_commit->s) != 0 &&
         git_move_ref(&at, job->ws->branch, was.s, ret_commit->s, "anabranch: commit", &moved, err))
@@ -94,7 +139,7 @@ int commit_salvage(const struct commit_job *job, const char *ref, struct buf *re
     struct git_place at = job_place(job);
     bool moved;
     if (copy_index(job, err) || git_call(&at, NULL, err, "add", "-A", "--", ".", NULL) ||
-        make_commit(&at, job, ret_commit, err))
+        make_commit(&at, job, ret_commit, err) || modules_save(job->ws, err))
         return -1;
     if (!ret_commit->len)
         return 0;

@@ -14,6 +14,8 @@ struct commit_job {
     const char *start; /* the commit that the workspace began at */
     const char *index; /* file to use as the index: a copy of the workspace's own is made there */
     const char *excludes; /* patterns of what was brought along and is never committed, or NULL */
+    const char *brought;  /* the same as paths (brought.h), or NULL */
+    const char *root;     /* the checkout that they are from */
     const char *message;
 };
 
@@ -23,7 +25,9 @@ int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *e
                  struct err *err);
 
 /* Makes the commit of what was staged, on top of what the agent committed itself, and moves the
- * workspace's branch to it. *ret_commit is empty where nothing at all has changed since `start`. */
+ * workspace's branch to it. What was brought along is not in it: where the agent has committed some
+ * of that all the same, one commit without it takes the place of the agent's. *ret_commit is empty
+ * where nothing at all has changed since `start`. */
 int commit_finish(const struct commit_job *job, struct buf *ret_commit, struct err *err);
 
 /* Saves what is in the workspace under `ref`, whatever it is worth: tracked, untracked and what the

@@ -39,7 +39,8 @@ struct doc_options {
 int doc_load(struct doc *doc, const char *path, const struct doc_options *opts,
              struct problems *ps);
 
-/* The same for text in memory; name (as of a file) helps to find the syntax and may be NULL. */
+/* The same for text in memory, with a NUL behind it; name (as of a file) helps to find the syntax
+ * and may be NULL. */
 int doc_parse(struct doc *doc, const char *name, const char *text, size_t len,
               const struct doc_options *opts, struct problems *ps);
 void doc_done(struct doc *doc);

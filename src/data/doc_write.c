@@ -43,6 +43,11 @@ void doc_write_escaped(struct buf *out, const char *s, size_t len)
         uint32_t c = 0;
         char code[8];
         n = text_decode(s + at, len - at, &c);
+        if (!n) { /* a file's name may be anything; no syntax can hold it */
+            n = 1;
+            buf_addstr(out, "\xEF\xBF\xBD");
+            continue;
+        }
         if (needs_escape(c))
             buf_addstr(out, escape(c, code));
         else

@@ -5,6 +5,7 @@
  */
 #include "data/cursor.h"
 #include "data/doc_reader.h"
+#include "data/yaml_block.h"
 #include "data/yaml_core.h"
 #include "data/yaml_error.h"
 #include "data/yaml_guard.h"
@@ -24,7 +25,8 @@ struct level {
     struct buf key;  /* of a map: the key that waits for its value */
     struct pos key_pos;
     bool has_key;
-    bool flow; /* in brackets */
+    bool flow;     /* in brackets */
+    size_t indent; /* columns in front of its dashes or keys */
 };
 
 struct reader {
@@ -33,7 +35,8 @@ struct reader {
     struct fy_diag *diag;
     struct fy_parser *parser;
     struct cursor cursor;
-    size_t end; /* offset behind the token that was last seen */
+    size_t end;       /* offset behind the token that was last seen */
+    struct buf block; /* the text of a block scalar */
     size_t documents, depth;
     struct level levels[DOC_MAX_DEPTH];
 };
@@ -44,7 +47,9 @@ static void reader_done(struct reader *r)
         map_done(&r->levels[i].seen);
         buf_done(&r->levels[i].key);
     }
-    fy_parser_destroy(r->parser);
+    buf_done(&r->block);
+    if (!yaml_error_is_fatal(r->diag))
+        fy_parser_destroy(r->parser);
     fy_diag_destroy(r->diag);
 }
 
@@ -244,22 +249,39 @@ static int apply_tag(struct reader *r, struct node *n, enum node_kind kind)
     return problem_hint(r->ps, "take the tag out");
 }
 
-static int guard_scalar(struct reader *r, struct fy_token *token)
+/* The text of a scalar, decoded; NULL with a problem. */
+static const char *scalar_text(struct reader *r, struct fy_token *token, enum fy_scalar_style style,
+                               size_t *ret_len)
 {
-    return yaml_guard_scalar(&r->cursor, fy_token_start_mark(token)->input_pos,
-                             fy_token_end_mark(token)->input_pos, r->ps);
+    *ret_len = 0;
+    if (!token)
+        return "";
+    size_t start = fy_token_start_mark(token)->input_pos;
+    size_t end = fy_token_end_mark(token)->input_pos, indent = r->depth ? top(r)->indent : 0;
+    if (style == FYSS_LITERAL || style == FYSS_FOLDED) {
+        if (r->depth && yaml_guard_block(&r->cursor, start, end, indent, r->ps) < 0)
+            return NULL;
+        buf_cut(&r->block, 0);
+        yaml_block_text(&r->block, r->cursor.text, block_header(r, start), end, indent);
+        *ret_len = r->block.len;
+        return r->block.s;
+    }
+    if (yaml_guard_scalar(&r->cursor, start, end, r->ps) < 0)
+        return NULL;
+    const char *text = fy_token_get_text(token, ret_len);
+    if (!text)
+        abort();
+    return text;
 }
 
 static int on_scalar(struct reader *r, const struct fy_event *e)
 {
     struct fy_token *token = e->scalar.value;
     enum fy_scalar_style style = token ? fy_token_scalar_style(token) : FYSS_PLAIN;
-    size_t len = 0;
-    if (token && guard_scalar(r, token) < 0)
-        return -1;
-    const char *text = token ? fy_token_get_text(token, &len) : "";
+    size_t len;
+    const char *text = scalar_text(r, token, style, &len);
     if (!text)
-        abort();
+        return -1;
     enum node_kind kind = NODE_MAP;
     if (read_tag(r, e->scalar.tag, true, &kind) < 0)
         return -1;
@@ -307,6 +329,7 @@ static int on_start(struct reader *r, enum node_kind kind, struct fy_token *star
     if (r->end < at + flow)
         r->end = at + flow;
     open_level(r, node_new(&r->doc->arena, kind, pos), flow);
+    top(r)->indent = start ? (size_t)fy_token_start_mark(start)->column : 0;
     return 0;
 }
 
@@ -370,6 +393,7 @@ static int on_event(struct reader *r, const struct fy_event *e)
 static void reader_init(struct reader *r, struct cursor cursor)
 {
     r->cursor = cursor;
+    r->block = (struct buf)BUF_INIT;
     for (size_t i = 0; i < DOC_MAX_DEPTH; i++)
         r->levels[i].key = (struct buf)BUF_INIT;
     r->diag = yaml_error_collector();

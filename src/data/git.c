@@ -1,6 +1,7 @@
 #include "data/git.h"
 
 #include "base/mem.h"
+#include "data/git_batch.h"
 #include "sys/proc.h"
 
 #include <errno.h>
@@ -78,11 +79,12 @@ static char *next_line(char **answer)
 }
 
 /* The lines that rev-parse gives: the top of the work tree, dir below it with a slash at the end,
- * and the folder that worktrees share. */
+ * its git folder and the one that worktrees share. */
 static void take_answer(struct git_repo *repo, char *answer)
 {
     repo->root = mem_str(next_line(&answer));
     repo->prefix = mem_str(next_line(&answer));
+    repo->git_dir = mem_str(next_line(&answer));
     repo->common = mem_str(next_line(&answer));
     size_t len = strlen(repo->prefix);
     if (len && repo->prefix[len - 1] == '/')
@@ -110,7 +112,7 @@ int git_open(struct git_repo *repo, const char *dir, struct err *err)
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
     int status;
     strv_pushl(&argv, "git", "-C", dir, "rev-parse", "--path-format=absolute", "--show-toplevel",
-               "--show-prefix", "--git-common-dir", NULL);
+               "--show-prefix", "--git-dir", "--git-common-dir", NULL);
     struct err why = {0};
     if (git_run(&argv, &out, &errout, &status, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, ERR_ENV, "%s", why.msg);
@@ -127,6 +129,7 @@ void git_close(struct git_repo *repo)
 {
     free(repo->root);
     free(repo->prefix);
+    free(repo->git_dir);
     free(repo->common);
     *repo = (struct git_repo){0};
 }
@@ -170,6 +173,16 @@ int git_try(const struct git_place *at, const struct strv *args, struct buf *out
     return proc_capture(argv.v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
 }
 
+int git_feed(const struct git_place *at, const struct strv *args, const struct buf *in,
+             struct buf *out, struct buf *errout, int *ret_status, struct err *err)
+{
+    autostrv struct strv argv = {0}, env = {0};
+    git_prepare(at, &argv, &env);
+    for (size_t i = 0; i < args->n; i++)
+        strv_push(&argv, args->v[i]);
+    return proc_filter(in, argv.v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
+}
+
 /* Runs it and takes any exit status but 0 for a failure. */
 static int git_must(const struct git_place *at, const struct strv *args, struct buf *out,
                     struct err *err)
@@ -199,7 +212,15 @@ int git_call(const struct git_place *at, struct buf *out, struct err *err, ...)
     return git_must(at, &args, out ? out : &unwanted, err);
 }
 
-int git_resolve(const struct git_place *at, const char *name, struct buf *out, struct err *err)
+static int resolve_by_batch(const struct git_place *at, const char *name, struct buf *out,
+                            bool *ret_found, struct err *err)
+{
+    autofree char *expression = mem_printf("%s^{commit}", name);
+    return git_batch_resolve(at->batch, expression, out, ret_found, err);
+}
+
+static int resolve_by_process(const struct git_place *at, const char *name, struct buf *out,
+                              bool *ret_found, struct err *err)
 {
     autostrv struct strv args = {0};
     int status;
@@ -207,11 +228,30 @@ int git_resolve(const struct git_place *at, const char *name, struct buf *out, s
     strv_pushf(&args, "%s^{commit}", name);
     if (git_try(at, &args, out, NULL, &status, err))
         return -1;
-    if (status != 0)
-        return err_set(err, ERR_INPUT, "'%s' is not a commit or branch here", name);
+    *ret_found = status == 0;
     while (out->len && out->s[out->len - 1] == '\n')
         buf_cut(out, out->len - 1);
     return 0;
+}
+
+int git_resolve(const struct git_place *at, const char *name, struct buf *out, struct err *err)
+{
+    /* A worktree's own HEAD is not known to the process that all share. */
+    bool shared = at->batch && strncmp(name, "HEAD", 4) != 0, found;
+    if ((shared ? resolve_by_batch : resolve_by_process)(at, name, out, &found, err))
+        return -1;
+    return found ? 0 : err_set(err, ERR_INPUT, "'%s' is not a commit or branch here", name);
+}
+
+int git_tree_of(const struct git_place *at, const char *commit, struct buf *out, struct err *err)
+{
+    autofree char *name = mem_printf("%s^{tree}", commit);
+    bool found = false;
+    if (!at->batch)
+        return git_call(at, out, err, "rev-parse", "--verify", name, NULL);
+    if (git_batch_resolve(at->batch, name, out, &found, err))
+        return -1;
+    return found ? 0 : err_set(err, ERR_ENV, "commit '%s' has no tree", commit);
 }
 
 int git_is_ancestor(const struct git_place *at, const char *ancestor, const char *commit,
@@ -220,6 +260,10 @@ int git_is_ancestor(const struct git_place *at, const char *ancestor, const char
     autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
     int status;
+    if (strcmp(ancestor, commit) == 0) {
+        *ret_yes = true;
+        return 0;
+    }
     strv_pushl(&args, "merge-base", "--is-ancestor", ancestor, commit, NULL);
     if (git_try(at, &args, NULL, &errout, &status, err))
         return -1;
@@ -235,6 +279,11 @@ int git_move_ref(const struct git_place *at, const char *ref, const char *from, 
     autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
     int status;
+    if (at->batch && git_batch_move_ref(at->batch, ref, from, to, ret_moved, err))
+        return -1;
+    if (at->batch && *ret_moved)
+        return 0;
+    /* Not moved: once more as a process of its own, which says why. */
     strv_pushl(&args, "update-ref", "--no-deref", "-m", why, NULL);
     if (*to)
         strv_pushl(&args, ref, to, *from ? from : GIT_NO_COMMIT, NULL);

@@ -12,9 +12,10 @@
 #include <stdbool.h>
 
 struct git_repo {
-    char *root;   /* top of the work tree, absolute; NULL: dir is in no repository */
-    char *prefix; /* dir below root, without a slash at the end; "" at the root */
-    char *common; /* the folder that all its worktrees share, absolute */
+    char *root;    /* top of the work tree, absolute; NULL: dir is in no repository */
+    char *prefix;  /* dir below root, without a slash at the end; "" at the root */
+    char *git_dir; /* that of this work tree, absolute */
+    char *common;  /* the folder that all its worktrees share, absolute */
     bool ignore_case;
 };
 
@@ -30,7 +31,11 @@ int git_tracked(const struct git_repo *repo, struct buf *out, struct err *err);
  * Where a call happens. A worktree that an agent was in is hostile ground: there all three folders
  * are named, so that nothing in it is believed, and hooks and the file system monitor are off.
  */
+struct git_batch;
+
 struct git_place {
+    struct git_batch
+        *batch; /* of this repository, or NULL: each question is a process of its own */
     const char *git_dir;
     const char *common;    /* NULL: git_dir is the common one */
     const char *work_tree; /* NULL: none is needed */
@@ -54,8 +59,14 @@ int git_call(const struct git_place *at, struct buf *out, struct err *err, ...)
 int git_try(const struct git_place *at, const struct strv *args, struct buf *out,
             struct buf *errout, int *ret_status, struct err *err);
 
+/* The same with `in` as its standard input. */
+int git_feed(const struct git_place *at, const struct strv *args, const struct buf *in,
+             struct buf *out, struct buf *errout, int *ret_status, struct err *err);
+
 /* The commit that a name stands for, in full; ERR_INPUT where there is none. */
 int git_resolve(const struct git_place *at, const char *name, struct buf *out, struct err *err);
+
+int git_tree_of(const struct git_place *at, const char *commit, struct buf *out, struct err *err);
 
 /* Whether every commit of `ancestor` is in `commit`. */
 int git_is_ancestor(const struct git_place *at, const char *ancestor, const char *commit,

@@ -25,6 +25,8 @@ int merge_trees(const struct git_place *at, const char *ours, const char *theirs
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
     int status;
+    if (at->work_tree) /* or else it reads attributes in whatever folder we were started in */
+        strv_pushl(&args, "-C", at->work_tree, NULL);
     strv_pushl(&args, "merge-tree", "--write-tree", "--name-only", "-z", "--messages", ours, theirs,
                NULL);
     if (git_try(at, &args, &out, &errout, &status, err))
@@ -47,10 +49,8 @@ int merge_pick(const struct git_place *at, const char *onto, const char *commit,
                struct merge_result *ret, struct err *err)
 {
     autobuf struct buf tree = BUF_INIT, parent = BUF_INIT, stand_in = BUF_INIT;
-    autofree char *tree_name = mem_printf("%s^{tree}", onto);
     autofree char *parent_name = mem_printf("%s^1", commit);
-    if (git_call(at, &tree, err, "rev-parse", "--verify", tree_name, NULL) ||
-        git_resolve(at, parent_name, &parent, err))
+    if (git_tree_of(at, onto, &tree, err) || git_resolve(at, parent_name, &parent, err))
         return -1;
     const char *const parents[] = {parent.s, NULL};
     if (git_commit_tree(at, tree.s, parents, "stand-in for a merge", &stand_in, err))

@@ -24,7 +24,8 @@ struct merge_result {
 void merge_result_done(struct merge_result *m);
 #define automerge own_cleanup(merge_result_done)
 
-/* Merges two commits by their common ancestor. A conflict is a result, not a failure. */
+/* Merges two commits by their common ancestor. A conflict is a result, not a failure. The place's
+ * work tree is where attributes (merge=union, drivers) are read and drivers are run. */
 int merge_trees(const struct git_place *at, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err);
 

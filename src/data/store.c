@@ -195,7 +195,7 @@ int store_put_task(struct store *store, const struct store_task *t, struct err *
 
 static int simple(struct store *store, enum statement which, struct err *err)
 {
-    sqlite3_stmt *stmt;
+    sqlite3_stmt *stmt = NULL;
     if (prepare(store, which, &stmt, err))
         return -1;
     return finish(store, stmt, sql[which], err);
@@ -239,7 +239,7 @@ static int end_query(struct store *store, sqlite3_stmt *stmt, int rc, struct err
 
 int store_each_run(struct store *store, store_run_fn *fn, void *ctx, struct err *err)
 {
-    sqlite3_stmt *stmt;
+    sqlite3_stmt *stmt = NULL;
     if (prepare(store, EACH_RUN, &stmt, err))
         return -1;
     int rc;

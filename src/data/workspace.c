@@ -21,7 +21,19 @@ void workspace_done(struct workspace *ws)
 
 struct git_place workspace_place(const struct workspace *ws)
 {
-    return (struct git_place){.git_dir = ws->admin, .common = ws->common, .work_tree = ws->path};
+    return (struct git_place){
+        .batch = ws->batch, .git_dir = ws->admin, .common = ws->common, .work_tree = ws->path};
+}
+
+int workspace_head(const struct workspace *ws, struct buf *out, struct err *err)
+{
+    struct git_place at = workspace_place(ws);
+    autofree char *path = mem_printf("%s/HEAD", ws->admin);
+    autobuf struct buf head = BUF_INIT;
+    if (file_read(path, 4096, &head, NULL) || !head.len)
+        return git_resolve(&at, "HEAD", out, err);
+    head.s[strcspn(head.s, "\n")] = '\0';
+    return git_resolve(&at, strncmp(head.s, "ref: ", 5) == 0 ? head.s + 5 : head.s, out, err);
 }
 
 void workspace_fill(const struct workspace *ws, struct strv *argv, struct strv *env)
@@ -70,7 +82,7 @@ static int write_metadata(struct workspace *ws, const char *commit, struct err *
     autofree char *name = admin_name(ws->path);
     autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
     autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
-    struct git_place at = {.git_dir = ws->common};
+    struct git_place at = {.batch = ws->batch, .git_dir = ws->common};
     bool moved;
     ws->admin = mem_printf("%s/%s", worktrees, name);
     if (dirs_remove(aside, err) || write_admin(ws, aside, err) || dirs_make(worktrees, err) ||
@@ -84,10 +96,13 @@ static int write_metadata(struct workspace *ws, const char *commit, struct err *
 }
 
 int workspace_create(struct workspace *ws, const struct git_repo *repo, const char *path,
-                     const char *branch, const char *commit, struct err *err)
+                     const char *branch, const char *commit, struct git_batch *batch,
+                     struct err *err)
 {
-    *ws = (struct workspace){
-        .path = mem_str(path), .common = mem_str(repo->common), .branch = mem_str(branch)};
+    *ws = (struct workspace){.path = mem_str(path),
+                             .common = mem_str(repo->common),
+                             .branch = mem_str(branch),
+                             .batch = batch};
     autofree char *lock = mem_printf("%s/anabranch/lock", repo->common);
     autoclose int fd = -1;
     struct stat st;
@@ -98,7 +113,13 @@ int workspace_create(struct workspace *ws, const struct git_repo *repo, const ch
     return write_metadata(ws, commit, err) ? err_wrap(err, "workspace '%s'", path) : 0;
 }
 
-int workspace_remove(struct workspace *ws, struct err *err)
+void workspace_release(const struct workspace *ws)
+{
+    autofree char *locked = mem_printf("%s/locked", ws->admin);
+    (void)unlink(locked); /* not being there is as good */
+}
+
+int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err)
 {
     autofree char *name = admin_name(ws->path);
     autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
@@ -111,9 +132,20 @@ int workspace_remove(struct workspace *ws, struct err *err)
         return err_sys(err, "remove '%s'", ws->path);
     if (rename(ws->admin, aside) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", ws->admin);
-    own_close(&fd);
-    fd = -1;
-    return dirs_remove(aside, err) || dirs_remove(tree, err) ? -1 : 0;
+    strv_pushl(ret_left, aside, tree, NULL);
+    return 0;
+}
+
+int workspace_remove(struct workspace *ws, struct err *err)
+{
+    autostrv struct strv left = {0};
+    if (workspace_retire(ws, &left, err))
+        return -1;
+    for (size_t i = 0; i < left.n; i++) {
+        if (dirs_remove(left.v[i], err))
+            return -1;
+    }
+    return 0;
 }
 
 int workspace_is_clean(const struct workspace *ws, const char *commit, bool *ret_clean,

@@ -14,26 +14,39 @@
 #include "data/git.h"
 
 struct workspace {
-    char *path;   /* the work tree */
-    char *admin;  /* its folder in the repository */
-    char *common; /* the repository's folder */
-    char *branch; /* full name of its ref */
+    char *path;              /* the work tree */
+    char *admin;             /* its folder in the repository */
+    char *common;            /* the repository's folder */
+    char *branch;            /* full name of its ref */
+    struct git_batch *batch; /* of the repository, or NULL; not owned */
 };
 
 /* The branch (full ref name) must not exist yet; it is made at `commit`, untracked. */
 int workspace_create(struct workspace *ws, const struct git_repo *repo, const char *path,
-                     const char *branch, const char *commit, struct err *err);
+                     const char *branch, const char *commit, struct git_batch *batch,
+                     struct err *err);
 void workspace_done(struct workspace *ws);
 
 struct git_place workspace_place(const struct workspace *ws);
 
+/* The commit that is checked out in the workspace, by its own HEAD; ERR_INPUT where the agent left
+ * none that can be read. */
+int workspace_head(const struct workspace *ws, struct buf *out, struct err *err);
+
 /* argv and environment of the command that fills the tree. */
 void workspace_fill(const struct workspace *ws, struct strv *argv, struct strv *env);
+
+/* The worktree is for a person now: git's own commands may do with it what they do. */
+void workspace_release(const struct workspace *ws);
 
 /* Takes the worktree away; the branch stays. To be called only when all that it holds is reachable
  * from a ref. What is in the way of a quick end is renamed aside first, so that git never sees half
  * of it. */
 int workspace_remove(struct workspace *ws, struct err *err);
+
+/* The quick part of that alone: git does not know it any more, and its place is free. What is left
+ * to delete is appended. */
+int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err);
 
 /* Whether nothing in the work tree differs from `commit`, untracked files included (ignored ones do
  * not count). */

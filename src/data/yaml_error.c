@@ -10,6 +10,7 @@ struct advice {
 
 static const struct advice advices[] = {
     {"tab character may not", "a tab in the indentation", "YAML is indented with spaces only"},
+    {"cannot use tab", "a tab in the indentation", "YAML is indented with spaces only"},
     {"invalid tab used", "a tab in the indentation", "YAML is indented with spaces only"},
     {"invalid nested block mapping", "a second ': ' in one line",
      "put the text behind the first colon in quotes"},
@@ -71,6 +72,17 @@ static const struct fy_diag_error *first_error(struct fy_diag *diag)
     while (e && e->type < FYET_ERROR)
         e = fy_diag_errors_iterate(diag, &iter);
     return e;
+}
+
+bool yaml_error_is_fatal(struct fy_diag *diag)
+{
+    void *iter = NULL;
+    const struct fy_diag_error *e;
+    while ((e = fy_diag_errors_iterate(diag, &iter))) {
+        if (strncmp(e->msg, "cannot use tab", 14) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* libfyaml begins the text of a quoted scalar behind its quote, and some of its errors behind the

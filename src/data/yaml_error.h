@@ -17,4 +17,8 @@ struct fy_diag *yaml_error_collector(void);
 int yaml_error_report(struct fy_diag *diag, struct cursor c, const struct node *open,
                       struct problems *ps);
 
+/* Whether one of the errors leaves libfyaml 0.7 with the same memory twice in its free lists, as
+ * "? a:<tab>- b" does: a parser that met it must not be destroyed. */
+bool yaml_error_is_fatal(struct fy_diag *diag);
+
 #endif

@@ -86,3 +86,17 @@ int yaml_guard_scalar(struct cursor *c, size_t start, size_t end, struct problem
     }
     return 0;
 }
+
+int yaml_guard_block(struct cursor *c, size_t start, size_t end, size_t indent, struct problems *ps)
+{
+    size_t at = start, line = start;
+    for (; at < end && strchr(" \t\r\n", c->text[at]); at++) {
+        if (ends_line(c, at))
+            line = at + 1;
+    }
+    if (at >= end || at - line > indent)
+        return 0;
+    problem_error_at(ps, RULE_SYNTAX, cursor_seek(c, at),
+                     "the text of | or > is indented deeper than what it belongs to");
+    return problem_hint(ps, "indent this line, or write \"\" above it for a text that is empty");
+}

@@ -48,9 +48,9 @@ static void say_exit(struct buf *out, const struct event *ev)
     text_format_duration(out, build_int(ev->data, "ms", 0));
 }
 
-static void say_retry(struct buf *out, const struct event *ev)
+static void say_retry(struct buf *out, const struct event *ev, const char *what)
 {
-    buf_addstr(out, "retry in ");
+    buf_addstr(out, what);
     text_format_duration(out, build_int(ev->data, "delay_ms", 0));
     add_field(out, ev, "class", ": ");
     add_field(out, ev, "reason", ": ");
@@ -84,6 +84,9 @@ static bool say(struct buf *out, const struct event *ev)
         add_commit(out, ev, "landed as ");
         add_field(out, ev, "base", " on ");
         return true;
+    case EV_TASK_DONE:
+        buf_addstr(out, "done");
+        return true;
     case EV_TASK_CONFLICTED:
         add_field(out, ev, "files", "conflict: ");
         return true;
@@ -95,7 +98,10 @@ static bool say(struct buf *out, const struct event *ev)
         add_field(out, ev, "reason", "skipped: ");
         return true;
     case EV_TASK_RETRIED:
-        say_retry(out, ev);
+        say_retry(out, ev, "retry in ");
+        return true;
+    case EV_TASK_PARKED:
+        say_retry(out, ev, "parked, goes on in ");
         return true;
     case EV_TASK_SALVAGED:
         add_field(out, ev, "ref", "work saved as ");
@@ -108,6 +114,11 @@ static bool say(struct buf *out, const struct event *ev)
     case EV_GIT_STATE_CHANGED:
         add_field(out, ev, "error", "");
         return true;
+    case EV_NOTIFY_FAILED:
+        buf_addstr(out, "warning: nobody was told");
+        add_field(out, ev, "to", " by ");
+        add_field(out, ev, "reason", ": ");
+        return true;
     case EV_RUN_STARTED:
     case EV_RUN_PAUSED:
     case EV_RUN_RESUMED:
@@ -115,7 +126,6 @@ static bool say(struct buf *out, const struct event *ev)
     case EV_TASK_READY:
     case EV_TASK_PREPARING:
     case EV_TASK_USAGE:
-    case EV_TASK_PARKED:
     case EV_SCOPE_GRANTED:
     case EV_BUDGET_WARNED:
     case EV_BUDGET_EXCEEDED:
@@ -132,7 +142,7 @@ static bool say(struct buf *out, const struct event *ev)
 static bool went_wrong(enum event_kind kind)
 {
     return kind == EV_TASK_FAILED || kind == EV_TASK_CONFLICTED || kind == EV_TASK_SKIPPED ||
-           kind == EV_SCOPE_VIOLATED || kind == EV_TASK_RETRIED;
+           kind == EV_SCOPE_VIOLATED || kind == EV_TASK_RETRIED || kind == EV_NOTIFY_FAILED;
 }
 
 void lines_event(const struct event *ev, int64_t run_started, bool quiet, struct buf *out)

@@ -4,72 +4,125 @@
 
 #include <string.h>
 
-static void add_task(const struct plan_file *pf, uint32_t t, const struct task_status *s,
-                     size_t width, struct buf *out)
+static void add_safe(struct buf *out, const char *s)
 {
-    buf_addf(out, "  %-*s  %-10s", (int)width, pf->plan.tasks[t].id, task_state_name(s->state));
-    buf_addf(out, "  %10.10s  ", s->landed ? s->landed : s->commit ? s->commit : "");
+    text_harmless(out, s, strlen(s));
+}
+
+/* Blanks up to a column that began at `start`. */
+static void pad(struct buf *out, size_t start, size_t width)
+{
+    size_t used = text_width(out->s + start, out->len - start);
+    buf_addrep(out, ' ', used < width ? width - used : 0);
+}
+
+static bool went_well(const struct report_task *t)
+{
+    return t->end == REPORT_LANDED || t->end == REPORT_DONE;
+}
+
+static void add_why(const struct report_task *t, struct buf *out)
+{
+    if (went_well(t) || !t->row.reason)
+        return;
+    buf_addstr(out, "  ");
+    if (t->end == REPORT_FAILED && t->row.failure)
+        buf_addf(out, "%s: ", t->row.failure);
     size_t start = out->len;
-    if (s->finished && s->started)
-        text_format_duration(out, s->finished - s->started);
-    buf_addrep(out, ' ', out->len - start < 8 ? 8 - (out->len - start) : 0);
-    if (s->attempts > 1)
-        buf_addf(out, "  %d attempts", s->attempts);
-    bool bad = s->state == TASK_FAILED || s->state == TASK_CONFLICTED || s->state == TASK_SKIPPED;
-    if (bad && s->reason)
-        buf_addf(out, "  %s%s%.300s", s->state == TASK_FAILED ? failure_names[s->failure] : "",
-                 s->state == TASK_FAILED ? ": " : "", s->reason);
+    add_safe(out, t->row.reason);
+    buf_cut(out, start + text_fit(out->s + start, out->len - start, 300));
+}
+
+static void add_task(const struct report_task *t, size_t width, struct buf *out)
+{
+    const struct store_task *row = &t->row;
+    buf_addstr(out, "  ");
+    size_t start = out->len;
+    add_safe(out, row->id);
+    pad(out, start, width);
+    buf_addf(out, "  %-11s  %10.10s  ", row->state,
+             row->landed   ? row->landed
+             : row->commit ? row->commit
+                           : "");
+    start = out->len;
+    if (t->duration >= 0)
+        text_format_duration(out, t->duration);
+    pad(out, start, 8);
+    if (row->attempts > 1)
+        buf_addf(out, "  %d attempts", row->attempts);
+    add_why(t, out);
     while (out->len && out->s[out->len - 1] == ' ')
         buf_cut(out, out->len - 1);
     buf_addch(out, '\n');
 }
 
-static void add_conflict(const struct task_status *s, const char *base, struct buf *out)
+void summary_counts(const struct report *r, struct buf *out)
 {
-    buf_addf(out, "\nTo resolve it by hand:\n  git switch %s && git merge %s\n", base, s->branch);
-    if (s->workspace)
-        buf_addf(out, "Its workspace is %s\n", s->workspace);
-}
-
-static void add_counts(const struct run_result *r, struct buf *out)
-{
-    const struct {
-        size_t n;
-        const char *word;
-    } counts[] = {{r->landed, "landed"},
-                  {r->done, "done"},
-                  {r->failed, "failed"},
-                  {r->conflicted, "in conflict"},
-                  {r->skipped, "skipped"}};
+    static const char *const words[REPORT_END_COUNT_] = {
+        [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
+        [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "in conflict",
+        [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
+    };
     size_t shown = 0;
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
-        if (counts[i].n)
-            buf_addf(out, "%s%zu %s", shown++ ? ", " : "", counts[i].n, counts[i].word);
+    for (size_t i = 0; i < REPORT_END_COUNT_; i++) {
+        if (r->ends[i])
+            buf_addf(out, "%s%zu %s", shown++ ? ", " : "", r->ends[i], words[i]);
     }
-    buf_addstr(out, shown ? "\n" : "nothing was done\n");
 }
 
-void summary(const struct run *run, const struct plan_file *pf, const bool *wanted, bool quiet,
-             struct buf *out)
+static void add_output(const struct report_task *t, struct buf *out)
 {
-    struct run_result r = run_result(run);
-    size_t width = 4;
-    for (size_t t = 0; t < pf->plan.task_count; t++)
-        width = strlen(pf->plan.tasks[t].id) > width ? strlen(pf->plan.tasks[t].id) : width;
-    for (uint32_t t = 0; t < pf->plan.task_count; t++) {
-        struct task_status s = run_task(run, t);
-        bool good = s.state == TASK_LANDED || s.state == TASK_DONE;
-        if ((!wanted || wanted[t]) && !(quiet && good))
-            add_task(pf, t, &s, width, out);
+    if (t->end != REPORT_FAILED || !t->output)
+        return;
+    buf_addf(out, "\nLast words of %s, from ", t->row.id);
+    add_safe(out, t->logs);
+    buf_addf(out, "/%d:\n", t->row.attempts);
+    for (const char *line = t->output; *line;) {
+        size_t len = strcspn(line, "\n");
+        buf_addf(out, "  %.*s\n", (int)len, line);
+        line += len + (line[len] == '\n');
     }
-    add_counts(&r, out);
-    for (uint32_t t = 0; t < pf->plan.task_count; t++) {
-        struct task_status s = run_task(run, t);
-        if (s.state == TASK_CONFLICTED)
-            add_conflict(&s, run_base(run), out);
+}
+
+static void add_conflict(const struct report_task *t, const char *base, struct buf *out)
+{
+    if (t->end != REPORT_CONFLICTED || !t->row.branch)
+        return;
+    buf_addf(out, "\nTo resolve %s by hand:\n  git switch %s && git merge %s\n", t->row.id,
+             base ? base : "", t->row.branch);
+    if (t->row.workspace) {
+        buf_addstr(out, "Its workspace is ");
+        add_safe(out, t->row.workspace);
+        buf_addch(out, '\n');
     }
-    if (!r.published && r.result)
+}
+
+void summary_result(const struct run_result *result, const char *base, struct buf *out)
+{
+    if (!result->published && result->result)
         buf_addf(out, "\nYour checkout of %s could not follow. All that landed is on %s:\n  %s\n%s",
-                 run_base(run), r.result, r.advice, r.refusal ? r.refusal : "");
-    buf_addf(out, "Logs: %s\n", run_dir(run));
+                 base, result->result, result->advice, result->refusal ? result->refusal : "");
+}
+
+void summary(const struct report *r, bool quiet, struct buf *out)
+{
+    size_t width = 4;
+    for (size_t i = 0; i < r->n; i++) {
+        size_t own = text_width(r->tasks[i].row.id, strlen(r->tasks[i].row.id));
+        width = own > width ? own : width;
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        if (!quiet || !went_well(&r->tasks[i]))
+            add_task(&r->tasks[i], width, out);
+    }
+    size_t before = out->len;
+    summary_counts(r, out);
+    buf_addstr(out, out->len > before ? "\n" : "nothing was done\n");
+    for (size_t i = 0; i < r->n; i++)
+        add_output(&r->tasks[i], out);
+    for (size_t i = 0; i < r->n; i++)
+        add_conflict(&r->tasks[i], r->row.base, out);
+    buf_addstr(out, "Logs: ");
+    add_safe(out, r->logs);
+    buf_addch(out, '\n');
 }

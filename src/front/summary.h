@@ -1,13 +1,19 @@
 /*
- * How a run ended, for people: one line per task, and what is left to do.
+ * A run for people: one line per task, what went wrong, and what is left to do.
  */
 #ifndef FRONT_SUMMARY_H
 #define FRONT_SUMMARY_H
 
-#include "base/buf.h"
+#include "front/report.h"
 #include "run/run.h"
 
-void summary(const struct run *run, const struct plan_file *pf, const bool *wanted, bool quiet,
-             struct buf *out);
+/* quiet: without the tasks that went well. */
+void summary(const struct report *r, bool quiet, struct buf *out);
+
+/* Where the user's checkout could not follow: why, and what to type. */
+void summary_result(const struct run_result *result, const char *base, struct buf *out);
+
+/* "3 landed, 1 failed", or nothing where no task has come to an end. */
+void summary_counts(const struct report *r, struct buf *out);
 
 #endif

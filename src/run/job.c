@@ -10,11 +10,16 @@
 #include "base/text.h"
 #include "data/commit.h"
 #include "run/job_env.h"
+#include "run/logs.h"
+#include "run/prepare.h"
+#include "run/sweep.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/guard.h"
 
+#include <signal.h>
 #include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -43,24 +48,37 @@ void job_free(struct job *job)
     watch_free(job->tick);
     agent_tail_close(&job->tail);
     agent_report_done(&job->report);
+    if (job->has_workspace) /* it stays */
+        workspace_release(&job->ws);
     workspace_done(&job->ws);
     buf_done(&job->candidate);
     buf_done(&job->candidate_base);
     free(job->dir);
     free(job->cwd);
+    free(job->excludes);
+    free(job->brought);
+    ports_give_back(&job->run->ports, job->port);
     struct run *run = job->run;
     free(job);
     run_wake(run);
 }
 
-/* The end of a text file, for reasons and feedback. */
-static void read_tail(const char *path, struct buf *out)
+void job_read_tail(const struct job *job, const char *name, struct buf *out)
 {
+    autofree char *path = job_file(job, name);
     autobuf struct buf all = BUF_INIT;
     if (file_read(path, 64 << 20, &all, NULL))
         return;
     size_t skip = all.len > TAIL_MAX ? all.len - TAIL_MAX : 0;
     buf_add(out, all.s + skip, all.len - skip);
+}
+
+void job_feedback(struct job *job, const char *what, int exit_code, const char *output)
+{
+    struct task_run *tr = task_run(job);
+    free(tr->feedback);
+    tr->feedback = mem_printf("%s: exit code %d. This is the end of what it printed:\n\n%s", what,
+                              exit_code, output);
 }
 
 /* --- ends --------------------------------------------------------------------------------- */
@@ -71,6 +89,9 @@ static struct commit_job commit_job(const struct job *job, const char *index, co
         .ws = &job->ws,
         .start = job->run->tasks[job->task].start,
         .index = index,
+        .excludes = job->excludes,
+        .brought = job->brought,
+        .root = job->run->pf->repo.root,
         .message = message,
     };
 }
@@ -78,6 +99,8 @@ static struct commit_job commit_job(const struct job *job, const char *index, co
 /* Saves what the attempt made under a ref; false where that failed, and the workspace must stay. */
 static bool salvage(struct job *job)
 {
+    if (!job->agent_started) /* nobody has worked in it */
+        return true;
     autofree char *index = job_file(job, "salvage.index");
     autofree char *ref =
         mem_printf("refs/anabranch/salvage/%s/%s/%d", job->run->id, task_of(job)->id, job->attempt);
@@ -100,6 +123,15 @@ static bool salvage(struct job *job)
     return saved;
 }
 
+static int take_away(struct job *job, struct err *err)
+{
+    autostrv struct strv left = {0};
+    if (!sweep_is_worth_it(job))
+        return workspace_remove(&job->ws, err);
+    return workspace_retire(&job->ws, &left, err) || sweep(job->run, job->task, &left, err) ? -1
+                                                                                            : 0;
+}
+
 /* Takes the workspace away, and its branch where all that is on it is elsewhere. */
 static void remove_workspace(struct job *job, bool branch_too)
 {
@@ -110,7 +142,7 @@ static void remove_workspace(struct job *job, bool branch_too)
     if (!job->has_workspace)
         return;
     job->has_workspace = false;
-    if (workspace_remove(&job->ws, &err))
+    if (take_away(job, &err))
         record_error(job->run, job->task, &err);
     else
         record(job->run, EV_WORKSPACE_REMOVED, job->task, NULL);
@@ -125,8 +157,9 @@ static void remove_workspace(struct job *job, bool branch_too)
 static void set_reason(struct job *job, enum failure failure, const char *reason)
 {
     struct task_run *tr = task_run(job);
-    autobuf struct buf safe = BUF_INIT;
-    text_harmless(&safe, reason, strlen(reason));
+    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
+    secrets_mask(&job->run->secrets, reason, strlen(reason), &masked);
+    text_harmless(&safe, masked.s, masked.len);
     free(tr->reason);
     tr->reason = buf_steal(&safe);
     tr->status.reason = tr->reason;
@@ -138,10 +171,40 @@ static struct node *failure_data(struct arena *a, struct job *job)
 {
     const struct task_run *tr = task_run(job);
     struct node *data = build_map(a);
+    autobuf struct buf output = BUF_INIT;
+    logs_explain(job, tr->status.failure, &output);
     build_put_string(a, data, "class", failure_names[tr->status.failure]);
     build_put_string(a, data, "reason", tr->reason);
+    build_put_string(a, data, "output", output.len ? output.s : NULL);
     build_put_string(a, data, "log", job->dir);
     return data;
+}
+
+static void finish_failure(struct job *job)
+{
+    struct run *run = job->run;
+    uint32_t task = job->task;
+    enum failure failure = task_run(job)->status.failure;
+    int64_t delay = run->stopping || run->failed ? -1 : job->retry_delay;
+    struct arena a = {0};
+    struct node *data = failure_data(&a, job);
+    if (job->removes)
+        remove_workspace(job, true);
+    if (delay >= 0) {
+        bool parked = failure == FAILURE_LIMIT && job->report.reset > 0;
+        build_put_int(&a, data, "delay_ms", delay);
+        record(run, parked ? EV_TASK_PARKED : EV_TASK_RETRIED, task, data);
+        job_free(job);
+        task_retry_later(run, task, delay);
+    } else {
+        task_set_state(run, task, TASK_FAILED);
+        record(run, EV_TASK_FAILED, task, data);
+        job_free(job);
+        task_end(run, task, TASK_FAILED);
+        if (run->pf->plan.tasks[task].retry.times[failure] == RETRY_STOP)
+            run_drain(run);
+    }
+    arena_done(&a);
 }
 
 void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
@@ -154,26 +217,14 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     set_reason(job, failure, reason.s);
 
     struct run *run = job->run;
-    uint32_t task = job->task;
-    struct arena a = {0};
-    struct node *data = failure_data(&a, job);
-    bool saved = !job->has_workspace || salvage(job);
-    if (saved)
-        remove_workspace(job, true);
-    int64_t delay =
-        run->stopping || run->failed ? -1 : retry_delay(run, task, failure, job->report.reset);
-    if (delay >= 0) {
-        build_put_int(&a, data, "delay_ms", delay);
-        record(run, EV_TASK_RETRIED, task, data);
-        job_free(job);
-        task_retry_later(run, task, delay);
-    } else {
-        task_set_state(run, task, TASK_FAILED);
-        record(run, EV_TASK_FAILED, task, data);
-        job_free(job);
-        task_end(run, task, TASK_FAILED);
-    }
-    arena_done(&a);
+    bool saved = !job->has_workspace || failure == FAILURE_NO_CHANGE || salvage(job);
+    job->retry_delay =
+        run->stopping || run->failed ? -1 : retry_delay(run, job->task, failure, job->report.reset);
+    job->removes = saved && !(run->opts.keep && job->retry_delay < 0); /* a retry wants its place */
+    if (job->removes)
+        prepare_teardown(job, finish_failure);
+    else
+        finish_failure(job);
 }
 
 void job_error(struct job *job, const struct err *err)
@@ -181,14 +232,44 @@ void job_error(struct job *job, const struct err *err)
     job_fail(job, FAILURE_INTERNAL, "%s", err->msg);
 }
 
+static void finish_removal(struct job *job)
+{
+    remove_workspace(job, true);
+    record_task(job->run, job->task);
+    job_free(job);
+}
+
+/* The task has ended well; its dependants need not wait until its workspace is taken down. */
+static void finish(struct job *job, enum task_state state, bool removes)
+{
+    bool later = removes && prepare_has_teardown(job);
+    if (removes && !later)
+        remove_workspace(job, true);
+    task_end(job->run, job->task, state);
+    if (later)
+        prepare_teardown(job, finish_removal);
+    else
+        job_free(job);
+}
+
+/* Makes the workspace one that a person can go on in: on its branch, with an index to match. */
+static void settle_workspace(struct job *job)
+{
+    struct git_place at = workspace_place(&job->ws);
+    autofree char *index = job_file(job, "index"), *own = mem_printf("%s/index", job->ws.admin);
+    struct err err = {0};
+    (void)rename(index, own); /* gone already where it was verified */
+    if (git_call(&at, NULL, &err, "checkout", "--quiet", "--force",
+                 job->ws.branch + strlen("refs/heads/"), NULL))
+        record_error(job->run, job->task, &err);
+    workspace_release(&job->ws);
+}
+
 void job_landed(struct job *job)
 {
-    struct run *run = job->run;
-    uint32_t task = job->task;
-    if (!run->opts.keep)
-        remove_workspace(job, true);
-    task_end(run, task, TASK_LANDED);
-    job_free(job);
+    if (job->run->opts.keep)
+        settle_workspace(job);
+    finish(job, TASK_LANDED, !job->run->opts.keep);
 }
 
 /* The branch and the workspace stay, for the person who resolves it. */
@@ -199,6 +280,7 @@ void job_conflicted(struct job *job, const char *files)
     struct arena a = {0};
     autofree char *reason = mem_printf("conflicts with what has landed: %s", files);
     set_reason(job, FAILURE_CONFLICT, reason);
+    settle_workspace(job);
     struct node *data = build_map(&a);
     build_put_string(&a, data, "files", files);
     build_put_string(&a, data, "branch", task_run(job)->status.branch);
@@ -208,6 +290,16 @@ void job_conflicted(struct job *job, const char *files)
     arena_done(&a);
     task_end(run, task, TASK_CONFLICTED);
     job_free(job);
+}
+
+/* There is nothing to land. */
+static void finish_unlanded(struct job *job)
+{
+    bool saved = !job->has_workspace || salvage(job);
+    bool kept = job->run->opts.keep && !task_of(job)->read_only;
+    task_set_state(job->run, job->task, TASK_DONE);
+    record(job->run, EV_TASK_DONE, job->task, NULL);
+    finish(job, TASK_DONE, saved && !kept);
 }
 
 /* --- committing --------------------------------------------------------------------------- */
@@ -232,6 +324,8 @@ static bool check_scope(struct job *job, const char *commit)
     autobuf struct buf paths = BUF_INIT, strays = BUF_INIT, shown = BUF_INIT;
     struct err err = {0};
     size_t n = 0;
+    if (!run->pf->claims.list.n)
+        return true;
     if (commit_paths(&at, task_run(job)->start, commit, &paths, &err)) {
         job_error(job, &err);
         return false;
@@ -254,7 +348,7 @@ static bool check_scope(struct job *job, const char *commit)
     return false;
 }
 
-static void on_staged(struct job *job, int exit_code)
+static void finish_commit(struct job *job)
 {
     struct task_run *tr = task_run(job);
     autofree char *index = job_file(job, "index");
@@ -262,15 +356,12 @@ static void on_staged(struct job *job, int exit_code)
     struct commit_job cj = commit_job(job, index, message);
     autobuf struct buf commit = BUF_INIT;
     struct err err = {0};
-    if (exit_code != 0) {
-        autofree char *log = job_file(job, "prepare.log");
-        autobuf struct buf tail = BUF_INIT;
-        read_tail(log, &tail);
-        job_fail(job, FAILURE_INTERNAL, "git add failed: %s", tail.s);
-        return;
-    }
     if (commit_finish(&cj, &commit, &err)) {
         job_error(job, &err);
+        return;
+    }
+    if (!commit.len && job->run->opts.unchanged_ok) {
+        finish_unlanded(job);
         return;
     }
     if (!commit.len) {
@@ -289,6 +380,50 @@ static void on_staged(struct job *job, int exit_code)
         land_queue(job);
 }
 
+static void on_hook(struct job *job, int exit_code)
+{
+    autobuf struct buf tail = BUF_INIT;
+    if (job->stopped) {
+        job_fail(job, FAILURE_INTERNAL, "stopped");
+    } else if (exit_code == 0) {
+        finish_commit(job);
+    } else {
+        job_read_tail(job, "hook.err", &tail);
+        job_feedback(job, "The pre-commit hook refused your work", exit_code, tail.s);
+        job_fail(job, FAILURE_VERIFY, "the pre-commit hook ended with %d: %s", exit_code, tail.s);
+    }
+}
+
+/* The user's own hook, on what is staged; it may stage more. */
+static int run_hook(struct job *job, struct err *err)
+{
+    struct workspace *ws = &job->ws;
+    autofree char *out = job_file(job, "hook.out"), *errlog = job_file(job, "hook.err");
+    own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM};
+    strv_pushl(&call.argv, "git", "hook", "run", "--ignore-missing", "pre-commit", NULL);
+    git_environment(&call.env);
+    strv_pushf(&call.env, "GIT_DIR=%s", ws->admin);
+    strv_pushf(&call.env, "GIT_COMMON_DIR=%s", ws->common);
+    strv_pushf(&call.env, "GIT_WORK_TREE=%s", ws->path);
+    strv_pushf(&call.env, "GIT_INDEX_FILE=%s/index", job->dir);
+    call.dir = mem_str(ws->path);
+    return process_start_guarded(job, &call, NULL, out, errlog, on_hook, err);
+}
+
+static void on_staged(struct job *job, int exit_code)
+{
+    autobuf struct buf tail = BUF_INIT;
+    struct err err = {0};
+    if (exit_code != 0) {
+        job_read_tail(job, "prepare.log", &tail);
+        job_fail(job, FAILURE_INTERNAL, "git add failed: %s", tail.s);
+    } else if (!job->run->pf->plan.commit_hooks) {
+        finish_commit(job);
+    } else if (run_hook(job, &err)) {
+        job_error(job, &err);
+    }
+}
+
 static void stage(struct job *job)
 {
     autofree char *index = job_file(job, "index");
@@ -302,23 +437,33 @@ static void stage(struct job *job)
         job_error(job, &err);
 }
 
-static void finish_read_only(struct job *job)
-{
-    struct run *run = job->run;
-    uint32_t task = job->task;
-    if (!job->has_workspace || salvage(job))
-        remove_workspace(job, true);
-    task_end(run, task, TASK_DONE);
-    job_free(job);
-}
-
 /* --- the agent ---------------------------------------------------------------------------- */
 
 void job_stop(struct job *job, enum stop_reason why, char order)
 {
+    if (job->tearing_down && order == GUARD_STOP)
+        return; /* it has been asked to end already, and this is how it does */
     if (!job->stopped)
         job->stopped = why;
     process_order(&job->process, order);
+}
+
+/* Reports count within an attempt, the task over all of them. False: nothing new. */
+static bool add_usage(struct job *job)
+{
+    const struct agent_report *r = &job->report;
+    struct task_status *s = &task_run(job)->status;
+    double usd = r->usd < 0 ? 0 : r->usd;
+    if (job->told_in == r->tokens_in && job->told_out == r->tokens_out && job->told_usd >= usd)
+        return false;
+    s->tokens_in += r->tokens_in - job->told_in;
+    s->tokens_out += r->tokens_out - job->told_out;
+    if (r->usd >= 0)
+        s->usd = (s->usd < 0 ? 0 : s->usd) + usd - job->told_usd;
+    job->told_in = r->tokens_in;
+    job->told_out = r->tokens_out;
+    job->told_usd = usd;
+    return true;
 }
 
 static void tell_progress(struct job *job)
@@ -330,10 +475,7 @@ static void tell_progress(struct job *job)
     r->changed = false;
     struct arena a = {0};
     struct node *data = build_map(&a);
-    if (tr->status.tokens_in != r->tokens_in || tr->status.tokens_out != r->tokens_out) {
-        tr->status.tokens_in = r->tokens_in;
-        tr->status.tokens_out = r->tokens_out;
-        tr->status.usd = r->usd;
+    if (add_usage(job)) {
         build_put_int(&a, data, "tokens_in", r->tokens_in);
         build_put_int(&a, data, "tokens_out", r->tokens_out);
         if (r->usd >= 0)
@@ -342,8 +484,9 @@ static void tell_progress(struct job *job)
     }
     if (r->action.len && (!tr->status.action || strcmp(tr->status.action, r->action.s) != 0)) {
         data = build_map(&a);
-        autobuf struct buf safe = BUF_INIT;
-        text_harmless(&safe, r->action.s, r->action.len);
+        autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
+        secrets_mask(&job->run->secrets, r->action.s, r->action.len, &masked);
+        text_harmless(&safe, masked.s, masked.len);
         free(tr->action);
         tr->action = buf_steal(&safe);
         tr->status.action = tr->action;
@@ -396,9 +539,14 @@ static void tell_exit(struct job *job)
     arena_done(&a);
 }
 
+static bool is_judged_failed(struct job *job, struct buf *reason)
+{
+    const struct run_options *opts = &job->run->opts;
+    return opts->judge && opts->judge(opts->judge_ctx, job->task, job->dir, reason);
+}
+
 static void on_agent_end(struct job *job, int exit_code)
 {
-    autofree char *err_path = job_file(job, "err");
     autobuf struct buf err_text = BUF_INIT, reason = BUF_INIT;
     enum engine engine = run_engine(job->run, job->task);
     enum failure failure = FAILURE_TRANSIENT;
@@ -408,10 +556,13 @@ static void on_agent_end(struct job *job, int exit_code)
     job->tick = NULL;
     tell_progress(job);
     tell_exit(job);
+    logs_copy(job);
     task_run(job)->status.exit_code = exit_code;
     sched_set_aside(&job->run->sched, job->task);
     run_wake(job->run);
-    read_tail(err_path, &err_text);
+    job_read_tail(job, "err", &err_text);
+    if (job->run->opts.silent_ok && exit_code == 0 && !job->report.finished)
+        job->report.finished = job->report.ok = true;
     if (job->stopped == STOP_USER)
         job_fail(job, FAILURE_INTERNAL, "stopped");
     else if (job->stopped == STOP_TIMEOUT)
@@ -421,8 +572,10 @@ static void on_agent_end(struct job *job, int exit_code)
     else if (agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
                           &reason))
         job_fail(job, failure, "%s", reason.s);
+    else if (is_judged_failed(job, &reason))
+        job_fail(job, FAILURE_TRANSIENT, "%s", reason.s);
     else if (task_of(job)->read_only)
-        finish_read_only(job);
+        finish_unlanded(job);
     else
         stage(job);
 }
@@ -448,7 +601,7 @@ static int start_agent(struct job *job, struct err *err)
     return 0;
 }
 
-static void run_agent(struct job *job)
+void job_run_agent(struct job *job)
 {
     struct err err = {0};
     task_set_state(job->run, job->task, TASK_RUNNING);
@@ -465,90 +618,7 @@ static void run_agent(struct job *job)
     arena_done(&a);
 }
 
-void job_again(struct job *job)
-{
-    job->attempt = ++task_run(job)->status.attempts;
-    free(job->dir);
-    job->dir = mem_printf("%s/%s/%d", job->run->dir, task_of(job)->id, job->attempt);
-    autofree char *tmp = job_file(job, "tmp");
-    struct err err = {0};
-    agent_report_done(&job->report);
-    job->report = (struct agent_report)AGENT_REPORT_INIT;
-    job->stopped = STOP_NONE;
-    if (dirs_make(tmp, &err))
-        job_error(job, &err);
-    else
-        run_agent(job);
-}
-
-/* --- the workspace ------------------------------------------------------------------------ */
-
-static void on_setup(struct job *job, int exit_code)
-{
-    autofree char *log = job_file(job, "setup.err");
-    autobuf struct buf tail = BUF_INIT;
-    if (job->stopped) {
-        job_fail(job, FAILURE_INTERNAL, "stopped");
-    } else if (exit_code == 0) {
-        run_agent(job);
-    } else {
-        read_tail(log, &tail);
-        job_fail(job, FAILURE_SETUP, "workspace.setup ended with %d: %s", exit_code, tail.s);
-    }
-}
-
-static void run_setup(struct job *job)
-{
-    const struct plan_command *setup = &job->run->pf->plan.setup;
-    autofree char *out = job_file(job, "setup.out"), *errlog = job_file(job, "setup.err");
-    own_cleanup(agent_call_done) struct agent_call call = {0};
-    struct err err = {0};
-    if (!setup->shell && !setup->argv.n) {
-        run_agent(job);
-        return;
-    }
-    if (job_environment(job, &call.env, &err) || job_command(setup, job->cwd, &call) ||
-        process_start_guarded(job, &call, NULL, out, errlog, on_setup, &err))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
-}
-
-static void on_filled(struct job *job, int exit_code)
-{
-    autofree char *log = job_file(job, "prepare.log");
-    autobuf struct buf tail = BUF_INIT;
-    if (exit_code == 0) {
-        record(job->run, EV_WORKSPACE_CREATED, job->task, NULL);
-        run_setup(job);
-        return;
-    }
-    read_tail(log, &tail);
-    job_fail(job, FAILURE_SETUP, "the workspace could not be filled: %s", tail.s);
-}
-
-static int make_workspace(struct job *job, struct err *err)
-{
-    struct run *run = job->run;
-    struct task_run *tr = task_run(job);
-    const struct task *t = task_of(job);
-    autofree char *path = mem_printf("%s/%s/%s", run->work, run->id, t->id);
-    autofree char *log = job_file(job, "prepare.log");
-    autostrv struct strv argv = {0}, env = {0};
-    free(tr->branch);
-    free(tr->start);
-    tr->branch = mem_printf("refs/heads/anabranch/%s/%s", run->id, t->id);
-    tr->start = mem_str(t->dep_count ? run->tip : run->base_commit);
-    if (workspace_create(&job->ws, &run->pf->repo, path, tr->branch, tr->start, err))
-        return -1;
-    job->has_workspace = true;
-    tr->status.branch = tr->branch + strlen("refs/heads/");
-    free(tr->workspace);
-    tr->workspace = mem_str(path);
-    tr->status.workspace = tr->workspace;
-    job->cwd =
-        *run->pf->repo.prefix ? mem_printf("%s/%s", path, run->pf->repo.prefix) : mem_str(path);
-    workspace_fill(&job->ws, &argv, &env);
-    return process_start(job, argv.v, env.v, path, log, on_filled, err);
-}
+/* --- beginning ---------------------------------------------------------------------------- */
 
 static struct job *job_new(struct run *run, uint32_t task)
 {
@@ -578,12 +648,8 @@ void job_start(struct run *run, uint32_t task)
         run->tasks[task].status.started = clock_wall();
     task_set_state(run, task, TASK_PREPARING);
     record(run, EV_TASK_PREPARING, task, NULL);
-    if (dirs_make(tmp, &err)) {
+    if (dirs_make(tmp, &err))
         job_error(job, &err);
-    } else if (!run->base) {
-        job->cwd = mem_str(run->pf->project);
-        run_agent(job);
-    } else if (make_workspace(job, &err)) {
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
-    }
+    else
+        prepare(job);
 }

@@ -1,15 +1,40 @@
 #include "run/job_env.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "core/plan_words.h"
 #include "sys/file.h"
 
 #include <errno.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 enum { PROMPT_MAX = 8 << 20 };
+
+/* Sets a variable, also where it is set already: of two with one name programs see either. */
+__attribute__((format(printf, 3, 4))) static void set(struct strv *env, const char *name,
+                                                      const char *fmt, ...)
+{
+    autobuf struct buf entry = BUF_INIT;
+    va_list ap;
+    buf_addf(&entry, "%s=", name);
+    size_t len = entry.len;
+    va_start(ap, fmt);
+    buf_addv(&entry, fmt, ap);
+    va_end(ap);
+    for (size_t i = 0; i < env->n; i++) {
+        if (strncmp(env->v[i], entry.s, len) == 0) {
+            free(env->v[i]);
+            env->v[i] = buf_steal(&entry);
+            return;
+        }
+    }
+    strv_push(env, entry.s);
+}
 
 static int add_plan_variable(struct strv *env, const struct env_var *var, struct err *err)
 {
@@ -17,16 +42,44 @@ static int add_plan_variable(struct strv *env, const struct env_var *var, struct
     if (!value)
         return err_set(err, ERR_INPUT, "the variable '%s', for '%s', is not set", var->from,
                        var->name);
-    strv_pushf(env, "%s=%s", var->name, value);
+    set(env, var->name, "%s", value);
     return 0;
 }
 
-static void add_owns(struct strv *env, const struct task *t)
+/* An owned path as the agent sees it, from its folder. What the plan's file writes relative to
+ * itself has to be turned round; a path beside the project stays relative to the root. */
+static const char *owned_path(const struct run *run, const struct task *t, size_t i)
+{
+    struct claimed **owns = run->pf->claims.owns ? run->pf->claims.owns[t->index] : NULL;
+    if (!run->pf->plan.claims_from_file || !owns || !owns[i])
+        return t->owns.v[i].text;
+    const char *prefix = run->pf->repo.root ? run->pf->repo.prefix : "", *path = owns[i]->path;
+    size_t len = strlen(prefix);
+    return len && strncmp(path, prefix, len) == 0 && path[len] == '/' ? path + len + 1 : path;
+}
+
+static void add_owns(struct strv *env, const struct run *run, const struct task *t)
 {
     autobuf struct buf owns = BUF_INIT;
     for (size_t i = 0; i < t->owns.n; i++)
-        buf_addf(&owns, "%s%s", i ? "\n" : "", t->owns.v[i].text);
-    strv_pushf(env, "ANABRANCH_OWNS=%s", owns.s);
+        buf_addf(&owns, "%s%s", i ? "\n" : "", owned_path(run, t, i));
+    set(env, "ANABRANCH_OWNS", "%s", owns.s);
+}
+
+/* One more setting, behind those that the user's own environment has. */
+static void add_git_setting(struct strv *env, const char *key, const char *value)
+{
+    static const char name[] = "GIT_CONFIG_COUNT=";
+    int count = 0;
+    for (size_t i = 0; i < env->n; i++) {
+        if (strncmp(env->v[i], name, strlen(name)) == 0)
+            count = atoi(env->v[i] + strlen(name));
+    }
+    autofree char *key_name = mem_printf("GIT_CONFIG_KEY_%d", count);
+    autofree char *value_name = mem_printf("GIT_CONFIG_VALUE_%d", count);
+    set(env, key_name, "%s", key);
+    set(env, value_name, "%s", value);
+    set(env, "GIT_CONFIG_COUNT", "%d", count + 1);
 }
 
 int job_environment(struct job *job, struct strv *env, struct err *err)
@@ -38,17 +91,28 @@ int job_environment(struct job *job, struct strv *env, struct err *err)
         if (add_plan_variable(env, &t->env.v[i], err))
             return -1;
     }
-    strv_pushf(env, "ANABRANCH_RUN=%s", run->id);
-    strv_pushf(env, "ANABRANCH_TASK=%s", t->id);
-    strv_pushf(env, "ANABRANCH_ATTEMPT=%d", job->attempt);
-    strv_pushf(env, "ANABRANCH_WORKSPACE=%s", job->cwd);
-    strv_pushf(env, "TMPDIR=%s/tmp", job->dir);
+    for (size_t i = 0; run->opts.write_env && !t->read_only && run->opts.write_env[i]; i++)
+        strv_push(env, run->opts.write_env[i]);
+    set(env, "ANABRANCH_RUN", "%s", run->id);
+    set(env, "ANABRANCH_TASK", "%s", t->id);
+    set(env, "ANABRANCH_ATTEMPT", "%d", job->attempt);
+    set(env, "ANABRANCH_WORKSPACE", "%s", job->cwd);
+    set(env, "TMPDIR", "%s/tmp", job->dir);
+    /* A workspace that has lost its .git is not taken for a part of the user's checkout. */
+    if (run->base)
+        set(env, "GIT_CEILING_DIRECTORIES", "%s/%s:%s", run->work, run->id,
+            getenv("GIT_CEILING_DIRECTORIES") ? getenv("GIT_CEILING_DIRECTORIES") : "");
+    if (job->port)
+        set(env, "ANABRANCH_PORT", "%d", job->port);
     if (t->estimate > 0)
-        strv_pushf(env, "ANABRANCH_ESTIMATE_MS=%lld", (long long)t->estimate);
-    add_owns(env, t);
-    /* Nothing that an agent's git does in passing may pack or prune the shared objects. */
-    strv_pushl(env, "GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=gc.auto", "GIT_CONFIG_VALUE_0=0",
-               "GIT_CONFIG_KEY_1=maintenance.auto", "GIT_CONFIG_VALUE_1=false", NULL);
+        set(env, "ANABRANCH_ESTIMATE_MS", "%lld", (long long)t->estimate);
+    add_owns(env, run, t);
+    /* Nothing that an agent's git does in passing may pack or prune the shared objects, and its
+     * `git add -A` leaves out what was brought along, as ours does. */
+    add_git_setting(env, "gc.auto", "0");
+    add_git_setting(env, "maintenance.auto", "false");
+    if (job->excludes)
+        add_git_setting(env, "core.excludesFile", job->excludes);
     return 0;
 }
 
@@ -76,13 +140,17 @@ int job_write_prompt(struct job *job, const char *path, struct err *err)
 static void add_placeholder(struct buf *out, const struct job *job, const char *word, size_t len)
 {
     const struct task *t = &job->run->pf->plan.tasks[job->task];
+    uint32_t random = 0;
+    if (getentropy(&random, sizeof(random)) < 0)
+        random = (uint32_t)(clock_mono() ^ job->task);
+    char hex[9];
+    (void)snprintf(hex, sizeof(hex), "%08x", random);
     const struct {
         const char *word, *value;
     } known[] = {
-        {"{id}", t->id},
-        {"{title}", t->title ? t->title : t->id},
-        {"{run}", job->run->id},
-        {"{engine}", run_engine_name(job->run, job->task)},
+        {"{id}", t->id},         {"{title}", t->title ? t->title : t->id},
+        {"{run}", job->run->id}, {"{engine}", run_engine_name(job->run, job->task)},
+        {"{hex}", hex},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strlen(known[i].word) == len && strncmp(known[i].word, word, len) == 0) {
@@ -93,21 +161,25 @@ static void add_placeholder(struct buf *out, const struct job *job, const char *
     buf_add(out, word, len);
 }
 
-char *job_message(struct job *job)
+void job_expand(const struct job *job, const char *s, struct buf *out)
 {
-    const struct plan *plan = &job->run->pf->plan;
-    const char *s = plan->commit_message ? plan->commit_message : "{title}";
-    autobuf struct buf out = BUF_INIT;
     while (*s) {
         size_t plain = strcspn(s, "{");
-        buf_add(&out, s, plain);
+        buf_add(out, s, plain);
         s += plain;
         if (!*s)
             break;
         size_t len = strcspn(s, "}");
-        add_placeholder(&out, job, s, len + (s[len] == '}'));
+        add_placeholder(out, job, s, len + (s[len] == '}'));
         s += len + (s[len] == '}');
     }
+}
+
+char *job_message(struct job *job)
+{
+    const struct plan *plan = &job->run->pf->plan;
+    autobuf struct buf out = BUF_INIT;
+    job_expand(job, plan->commit_message ? plan->commit_message : "{title}", &out);
     buf_addf(&out, "\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n", plan->tasks[job->task].id,
              job->run->id);
     return buf_steal(&out);

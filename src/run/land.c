@@ -25,8 +25,14 @@ static const struct task *task_of(const struct job *job)
 static char *merge_message(const struct job *job)
 {
     const struct task *t = task_of(job);
-    return mem_printf("Merge anabranch task %s%s%s\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n",
-                      t->id, t->title ? ": " : "", t->title ? t->title : "", t->id, job->run->id);
+    autobuf struct buf out = BUF_INIT;
+    if (job->run->opts.merge_subject)
+        job_expand(job, job->run->opts.merge_subject, &out);
+    else
+        buf_addf(&out, "Merge anabranch task %s%s%s", t->id, t->title ? ": " : "",
+                 t->title ? t->title : "");
+    buf_addf(&out, "\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n", t->id, job->run->id);
+    return buf_steal(&out);
 }
 
 static int conflict(struct job *job, const struct merge_result *m, struct err *err)
@@ -45,6 +51,7 @@ static int candidate_of_merge(struct job *job, bool squash, struct err *err)
     struct git_place at = run_place(job->run);
     const char *commit = job->run->tasks[job->task].commit;
     automerge struct merge_result m = MERGE_RESULT_INIT;
+    at.work_tree = job->ws.path;
     if (merge_trees(&at, job->run->tip, commit, &m, err))
         return -1;
     if (!m.clean)
@@ -61,6 +68,7 @@ static int candidate_of_rebase(struct job *job, struct err *err)
     const struct task_run *tr = &job->run->tasks[job->task];
     autobuf struct buf list = BUF_INIT;
     autofree char *range = mem_printf("%s..%s", tr->start, tr->commit);
+    at.work_tree = job->ws.path;
     if (git_call(&at, &list, err, "rev-list", "--reverse", "--no-merges", range, NULL))
         return -1;
     buf_addstr(&job->candidate, job->run->tip);
@@ -119,16 +127,11 @@ static void add_tail(const struct job *job, const char *name, struct buf *out)
 /* The next attempt is told what the command said. */
 static void verification_failed(struct job *job, int exit_code)
 {
-    struct task_run *tr = &job->run->tasks[job->task];
-    autobuf struct buf output = BUF_INIT, feedback = BUF_INIT;
+    autobuf struct buf output = BUF_INIT;
     add_tail(job, "verify.out", &output);
     add_tail(job, "verify.err", &output);
-    buf_addf(&feedback,
-             "Your last attempt at this did not pass its verification, which ended with exit code "
-             "%d. This is the end of what it printed:\n\n%s",
-             exit_code, output.s);
-    free(tr->feedback);
-    tr->feedback = buf_steal(&feedback);
+    job_feedback(job, "Your last attempt at this did not pass its verification", exit_code,
+                 output.s);
     while (output.len && strchr(" \n\r\t", output.s[output.len - 1]))
         buf_cut(&output, output.len - 1);
     const char *last = strrchr(output.s, '\n');
@@ -187,6 +190,10 @@ static void on_verified(struct job *job, int exit_code)
 static void on_checked_out(struct job *job, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
+    if (job->stopped) {
+        job_fail(job, FAILURE_INTERNAL, "stopped");
+        return;
+    }
     if (exit_code == 0) {
         job->verify_step = 0;
         verify_next(job);
@@ -262,6 +269,8 @@ void land_queue(struct job *job)
 /* Tasks with an order land in it; the others do not wait, and nobody waits for them. */
 static bool may_land(struct run *run, uint32_t task)
 {
+    if (run->stopping || run->draining) /* those before it may never be begun */
+        return true;
     while (run->order_done < run->ordered) {
         enum task_state state = run->tasks[run->by_order[run->order_done]].status.state;
         if (state < TASK_LANDED)
@@ -295,13 +304,22 @@ static void tell_landed(struct run *run)
     run->landed_now.n = 0;
 }
 
+/* Nothing lands any more; what waited for it is saved. */
+static void give_up(struct run *run)
+{
+    while (run->landing.n)
+        job_fail(run->landing.v[--run->landing.n], FAILURE_INTERNAL, "stopped");
+}
+
 void land_turn(struct run *run)
 {
     struct err err = {0};
     if (!run->landing.n)
         return;
-    if (publish_follow(run, &err)) {
+    if (!run->failed && publish_follow(run, &err))
         run_fail(run, &err);
+    if (run->failed) {
+        give_up(run);
         return;
     }
     size_t waiting = run->landing.n, kept = 0;

@@ -50,8 +50,11 @@ static int find_project(struct plan_file *pf, struct problems *ps)
                      err.msg);
         git_close(&pf->repo);
     }
-    if (!pf->project)
+    if (!pf->project) {
         pf->project = mem_str(pf->repo.root ? pf->repo.root : pf->dir);
+        if (pf->repo.root) /* the plan's own folder in it is of no importance */
+            *pf->repo.prefix = '\0';
+    }
     return 0;
 }
 

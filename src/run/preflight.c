@@ -42,13 +42,15 @@ static int check_engines(const struct run *run, struct err *err)
 static int check_git(const struct git_place *at, struct err *err)
 {
     autobuf struct buf version = BUF_INIT;
-    int major = 0, minor = 0;
     if (git_call(at, &version, err, "version", NULL))
         return -1;
-    if (sscanf(version.s, "git version %d.%d", &major, &minor) != 2 || major < 2 ||
-        (major == 2 && minor < 38))
+    const char *number = version.s + strcspn(version.s, "0123456789");
+    char *dot;
+    long major = strtol(number, &dot, 10), minor = *dot == '.' ? strtol(dot + 1, NULL, 10) : 0;
+    if (major < 2 || (major == 2 && minor < 38))
         return err_set(err, ERR_ENV, "git 2.38 or later is needed, this is: %s", version.s);
-    if (git_call(at, NULL, err, "var", "GIT_COMMITTER_IDENT", NULL))
+    if (git_call(at, NULL, err, "var", "GIT_COMMITTER_IDENT", NULL) ||
+        git_call(at, NULL, err, "var", "GIT_AUTHOR_IDENT", NULL))
         return err_set(err, ERR_ENV, "git does not know who you are: set user.name and user.email");
     return 0;
 }
@@ -57,18 +59,19 @@ static int check_git(const struct git_place *at, struct err *err)
 static int find_base(struct run *run, const struct git_place *at, struct err *err)
 {
     const char *named = run->opts.base ? run->opts.base : run->pf->plan.base;
+    static const char heads[] = "refs/heads/";
     autobuf struct buf commit = BUF_INIT, head = BUF_INIT;
     if (named) {
         run->base = mem_str(named);
     } else {
-        autofree char *git_dir = mem_printf("%s/.git", run->pf->repo.root);
-        struct git_place here = {.git_dir = git_dir};
-        if (git_call(&here, &head, err, "symbolic-ref", "--short", "-q", "HEAD", NULL))
+        struct git_place here = {.git_dir = run->pf->repo.git_dir};
+        if (git_call(&here, &head, err, "symbolic-ref", "-q", "HEAD", NULL) ||
+            strncmp(head.s, heads, strlen(heads)) != 0)
             return err_set(err, ERR_INPUT,
                            "no branch is checked out: name the one to land on with --base");
-        run->base = mem_str(head.s);
+        run->base = mem_str(head.s + strlen(heads)); /* git's short name is longer beside a tag */
     }
-    run->base_ref = mem_printf("refs/heads/%s", run->base);
+    run->base_ref = mem_printf("%s%s", heads, run->base);
     if (git_resolve(at, run->base_ref, &commit, NULL))
         return err_set(err, ERR_INPUT, "there is no branch '%s' with a commit", run->base);
     run->base_commit = mem_str(commit.s);
@@ -76,6 +79,21 @@ static int find_base(struct run *run, const struct git_place *at, struct err *er
     run->published = mem_str(commit.s);
     run->tip_ref = mem_printf("refs/anabranch/runs/%s", run->id);
     return 0;
+}
+
+/* A branch with the first part of our branches' names leaves no room for them. */
+static int check_branches(const struct run *run, const struct git_place *at, struct err *err)
+{
+    const char *pattern = run->opts.branch ? run->opts.branch : "anabranch/";
+    autofree char *ref = mem_printf("refs/heads/%.*s", (int)strcspn(pattern, "/"), pattern);
+    autobuf struct buf commit = BUF_INIT;
+    if (!strchr(pattern, '/') || git_resolve(at, ref, &commit, NULL))
+        return 0;
+    const char *name = ref + strlen("refs/heads/");
+    return err_set(err, ERR_ENV,
+                   "the branch '%s' is in the way of the tasks' own, '%s/...': rename it with "
+                   "'git branch -m %s NAME'",
+                   name, name, name);
 }
 
 static int check_disk(const char *path, struct err *err)
@@ -107,7 +125,8 @@ int preflight(struct run *run, struct err *err)
         return -1;
     if (!pf->repo.root && !only_reads(run))
         return err_set(err, ERR_ENV, "'%s' is not in a git repository", pf->project);
-    if (pf->repo.root && (check_git(&at, err) || find_base(run, &at, err)))
+    if (pf->repo.root &&
+        (check_git(&at, err) || find_base(run, &at, err) || check_branches(run, &at, err)))
         return -1;
     name_folders(run);
     return check_disk(pf->project, err);

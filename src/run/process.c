@@ -25,7 +25,7 @@ void process_order(struct process *p, char order)
 {
     /* A guard that has gone reads no more orders; its end is on its way to us. */
     if (p->lifeline >= 0 && write(p->lifeline, &order, 1) < 0)
-        own_close(&p->lifeline);
+        (void)close(steal_fd(&p->lifeline));
 }
 
 static void on_end(void *ctx, int status)
@@ -56,8 +56,11 @@ int process_start(struct job *job, char *const *argv, char *const *env, const ch
                   const char *log, void (*next)(struct job *, int), struct err *err)
 {
     autoclose int fd = open_log(log, err);
-    struct spawn sp = {
-        .argv = argv, .env = env, .dir = dir, .fds = {SPAWN_NULL, fd, fd, SPAWN_NONE, SPAWN_NONE}};
+    struct spawn sp = {.argv = argv,
+                       .env = env,
+                       .dir = dir,
+                       .fds = {SPAWN_NULL, fd, fd, SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true}; /* a ^C at the terminal is not for it */
     pid_t pid;
     if (fd < 0 || spawn_start(&sp, &pid, err))
         return -1;

@@ -7,9 +7,12 @@
 
 #include "base/mem.h"
 #include "data/merge.h"
+#include "sys/dirs.h"
 #include "sys/proc.h"
 
 #include <string.h>
+
+enum { TRIES = 5 };
 
 static int set_tip(struct run *run, const char *commit, struct err *err)
 {
@@ -37,6 +40,7 @@ static int join(struct run *run, const char *theirs, struct err *err)
     struct git_place at = run_place(run);
     automerge struct merge_result m = MERGE_RESULT_INIT;
     autobuf struct buf commit = BUF_INIT;
+    at.work_tree = run->pf->repo.root;
     if (merge_trees(&at, theirs, run->tip, &m, err))
         return -1;
     if (!m.clean)
@@ -56,7 +60,7 @@ int publish_follow(struct run *run, struct err *err)
     autobuf struct buf now = BUF_INIT;
     bool ours, theirs;
     if (git_resolve(&at, run->base_ref, &now, err))
-        return -1;
+        return err->code == ERR_INPUT ? 0 : -1; /* someone removed it: nothing to follow */
     if (strcmp(now.s, run->published) == 0)
         return 0;
     if (git_is_ancestor(&at, now.s, run->tip, &theirs, err) ||
@@ -71,19 +75,22 @@ int publish_follow(struct run *run, struct err *err)
 /* --- the user's checkout ------------------------------------------------------------------ */
 
 /* The work tree in which the base branch is checked out, if any: "worktree PATH", "branch REF"
- * lines, each entry with an empty one behind it. */
+ * lines, each entry with an empty one behind it. The first is the main one, of which git only
+ * guesses where it is. */
 static int find_checkout(struct run *run, struct buf *ret_path, struct err *err)
 {
     struct git_place at = run_place(run);
+    const struct git_repo *repo = &run->pf->repo;
+    bool in_main = strcmp(repo->git_dir, repo->common) == 0;
     autobuf struct buf out = BUF_INIT;
     if (git_call(&at, &out, err, "worktree", "list", "--porcelain", "-z", NULL))
         return -1;
-    const char *path = NULL;
+    const char *path = NULL, *first = out.s + 9;
     for (const char *s = out.s; s < out.s + out.len; s += strlen(s) + 1) {
         if (strncmp(s, "worktree ", 9) == 0)
             path = s + 9;
         else if (path && strncmp(s, "branch ", 7) == 0 && strcmp(s + 7, run->base_ref) == 0)
-            buf_addstr(ret_path, path);
+            buf_addstr(ret_path, path == first && in_main ? repo->root : path);
     }
     return 0;
 }
@@ -93,9 +100,10 @@ static int fast_forward(struct run *run, const char *path, bool *ret_moved, stru
     autostrv struct strv argv = {0}, env = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
     int status;
-    strv_pushl(&argv, "git", "-C", path, "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c",
-               "maintenance.auto=false", "merge", "--quiet", "--ff-only", "--no-overwrite-ignore",
-               "--no-stat", run->tip, NULL);
+    strv_pushl(&argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
+               "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
+               "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
+               "--no-verify-signatures", "--no-autostash", run->tip, NULL);
     git_environment(&env);
     if (proc_capture(argv.v, env.v, 1 << 20, &out, &errout, &status, err))
         return -1;
@@ -105,23 +113,44 @@ static int fast_forward(struct run *run, const char *path, bool *ret_moved, stru
     return 0;
 }
 
-int publish(struct run *run, struct err *err)
+/* Moves the base to the tip, if it may; *ret_again where someone else moved it meanwhile. */
+static int move_base(struct run *run, bool *ret_again, struct err *err)
 {
     struct git_place at = run_place(run);
-    autobuf struct buf path = BUF_INIT;
+    autobuf struct buf path = BUF_INIT, before = BUF_INIT, after = BUF_INIT;
+    struct err none = {0};
     bool moved;
+    *ret_again = false;
     if (publish_follow(run, err))
         return -1;
     if (strcmp(run->tip, run->published) == 0)
         return 0;
+    (void)git_resolve(&at, run->base_ref, &before, &none);
     if (find_checkout(run, &path, err))
         return -1;
     if (path.len ? fast_forward(run, path.s, &moved, err)
                  : git_move_ref(&at, run->base_ref, run->published, run->tip, "anabranch: land",
                                 &moved, err))
         return -1;
+    (void)git_resolve(&at, run->base_ref, &after, &none);
+    *ret_again = !moved && strcmp(before.s, after.s) != 0;
     if (moved)
         set_published(run, run->tip);
+    return 0;
+}
+
+/* Runs that land on one base take turns; who else moves it is followed. */
+int publish(struct run *run, struct err *err)
+{
+    autofree char *turn = mem_printf("%s/turn", run->state_dir);
+    autoclose int fd = -1;
+    bool again = true;
+    if (dirs_lock(turn, &fd, err))
+        return -1;
+    for (int tries = 0; again && tries < TRIES; tries++) {
+        if (move_base(run, &again, err))
+            return -1;
+    }
     return 0;
 }
 
@@ -134,7 +163,8 @@ int publish_finish(struct run *run, struct err *err)
     if (strcmp(run->tip, run->published) == 0)
         return git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err);
     autofree char *ref = mem_printf("refs/heads/anabranch/%s/result", run->id);
-    if (git_move_ref(&at, ref, "", run->tip, "anabranch: result", &moved, err))
+    if (git_move_ref(&at, ref, "", run->tip, "anabranch: result", &moved, err) ||
+        git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err))
         return -1;
     run->result = mem_printf("anabranch/%s/result", run->id);
     run->advice = mem_printf("git switch %s && git merge %s", run->base, run->result);

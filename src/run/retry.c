@@ -26,6 +26,14 @@ static int64_t jitter(int64_t ms)
     return ms - ms / 4 + (int64_t)(random % (uint64_t)(ms / 2 + 1));
 }
 
+int retry_times(const struct run *run, uint32_t task, enum failure failure)
+{
+    int times = run->pf->plan.tasks[task].retry.times[failure];
+    if (times >= 0)
+        return times;
+    return times == PLAN_UNSET || times == RETRY_PARK ? defaults[failure].times : 0;
+}
+
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_t reset)
 {
     struct task_run *tr = &run->tasks[task];
@@ -33,9 +41,7 @@ int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_
     bool parks = times == RETRY_PARK || (times == PLAN_UNSET && failure == FAILURE_LIMIT);
     if (parks && reset > clock_wall())
         return reset - clock_wall() + jitter(1000);
-    if (times < 0)
-        times = times == PLAN_UNSET || times == RETRY_PARK ? defaults[failure].times : 0;
-    if (tr->tried[failure] >= times)
+    if (tr->tried[failure] >= retry_times(run, task, failure))
         return -1;
     int shift = tr->tried[failure]++;
     int64_t delay = defaults[failure].delay ? defaults[failure].delay : 1000;

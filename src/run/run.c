@@ -4,6 +4,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/plan_words.h"
+#include "run/logs.h"
+#include "run/notify.h"
 #include "sys/dirs.h"
 #include "sys/guard.h"
 
@@ -35,7 +37,7 @@ const char *task_state_name(enum task_state state)
 
 struct git_place run_place(const struct run *run)
 {
-    return (struct git_place){.git_dir = run->pf->repo.common};
+    return (struct git_place){.batch = run->batch, .git_dir = run->pf->repo.common};
 }
 
 enum engine run_engine(const struct run *run, uint32_t task)
@@ -117,7 +119,7 @@ static bool is_over(const struct run *run)
 {
     if (run->jobs)
         return false;
-    return run->stopping || run->failed || run->sched.left == 0;
+    return run->draining || run->stopping || run->failed || run->sched.left == 0;
 }
 
 static void on_turn(void *ctx)
@@ -127,12 +129,9 @@ static void on_turn(void *ctx)
     watch_free(run->later);
     run->later = NULL;
     land_turn(run);
-    while (!run->stopping && !run->failed && sched_next(&run->sched, &task)) {
+    while (!run->draining && !run->stopping && !run->failed && sched_next(&run->sched, &task)) {
         record(run, EV_TASK_READY, task, NULL);
-        if (run->tasks[task].job)
-            job_again(run->tasks[task].job);
-        else
-            job_start(run, task);
+        job_start(run, task);
     }
     if (is_over(run))
         loop_stop(run->loop);
@@ -160,6 +159,12 @@ void run_fail(struct run *run, const struct err *err)
         run->err = *err;
     run->failed = true;
     stop_jobs(run, GUARD_STOP);
+    run_wake(run);
+}
+
+void run_drain(struct run *run)
+{
+    run->draining = true;
     run_wake(run);
 }
 
@@ -251,6 +256,8 @@ static int begin(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
     bool moved;
+    if (run->base)
+        at.batch = run->batch = git_batch_new(run->pf->repo.common);
     if (make_folders(run, err) || store_open(&run->store, run->state_dir, true, err))
         return -1;
     if (run->base && git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err))
@@ -273,6 +280,7 @@ int run_go(struct run *run, struct err *err)
     for (size_t i = 0; i < 3; i++)
         run->signals[i] = loop_signal(run->loop, numbers[i], handlers[i], run);
     run->begun = true;
+    run->notifier = notifier_new(run);
     record(run, EV_RUN_STARTED, -1, NULL);
     run_wake(run);
     int rc = loop_run(run->loop, err);
@@ -283,14 +291,25 @@ int run_go(struct run *run, struct err *err)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
     record(run, EV_RUN_FINISHED, -1, NULL);
     tidy_folders(run);
-    (void)record_run(run, run->signal ? "stopped" : rc ? "broken" : "finished", 0, err);
+    (void)record_run(run, run->signal ? "stopped" : rc ? "broken" : "finished",
+                     rc ? RUN_EXIT_BROKEN : run_result(run).exit_code, err);
+    notifier_finish(run->notifier);
+    logs_discard(run);
     return rc;
+}
+
+/* A reader of our output, a guard or a git that has gone is found out by what the write says. */
+static void outlive_readers(void)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, NULL);
 }
 
 int run_open(struct run **ret, struct plan_file *pf, const char *path,
              const struct run_options *opts, struct err *err)
 {
     struct run *run = mem_alloc(sizeof(*run));
+    outlive_readers();
     run->pf = pf;
     run->plan_path = path;
     run->opts = *opts;
@@ -299,6 +318,7 @@ int run_open(struct run **ret, struct plan_file *pf, const char *path,
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
     for (size_t i = 0; i < pf->plan.task_count; i++)
         run->tasks[i].status.usd = -1;
+    secrets_collect(&run->secrets, &pf->plan);
     if (preflight(run, err)) {
         run_close(run);
         return -1;
@@ -327,8 +347,17 @@ void run_close(struct run *run)
     for (size_t i = 0; i < 3; i++)
         watch_free(run->signals[i]);
     watch_free(run->later);
+    for (size_t i = 0; i < run->tickers.n; i++) {
+        watch_free(run->tickers.v[i]->watch);
+        free(run->tickers.v[i]);
+    }
+    vec_done(&run->tickers);
+    notifier_free(run->notifier);
     sched_done(&run->sched);
+    secrets_done(&run->secrets);
+    ports_done(&run->ports);
     loop_free(run->loop);
+    git_batch_free(run->batch);
     store_close(run->store);
     char *const owned[] = {run->id,      run->dir,       run->work,        run->state_dir,
                            run->base,    run->base_ref,  run->base_commit, run->tip,
@@ -349,6 +378,21 @@ void run_observe(struct run *run, run_observer_fn *fn, void *ctx)
     vec_push(&run->observers, (struct observer){fn, ctx});
 }
 
+static void on_ticker(void *ctx)
+{
+    struct ticker *ticker = ctx;
+    watch_again(ticker->watch, ticker->ms);
+    ticker->fn(ticker->ctx);
+}
+
+void run_every(struct run *run, int64_t ms, run_tick_fn *fn, void *ctx)
+{
+    struct ticker *ticker = mem_alloc(sizeof(*ticker));
+    *ticker = (struct ticker){.ms = ms, .fn = fn, .ctx = ctx};
+    ticker->watch = loop_timer(run->loop, ms, on_ticker, ticker);
+    vec_push(&run->tickers, ticker);
+}
+
 const char *run_id(const struct run *run)
 {
     return run->id;
@@ -359,14 +403,51 @@ const char *run_dir(const struct run *run)
     return run->dir;
 }
 
+const char *run_state_dir(const struct run *run)
+{
+    return run->state_dir;
+}
+
 const char *run_base(const struct run *run)
 {
     return run->base;
 }
 
+const char *run_base_commit(const struct run *run)
+{
+    return run->base_commit;
+}
+
+size_t run_workers(const struct run *run)
+{
+    return run->sched.workers;
+}
+
+struct task_terms run_terms(const struct run *run, uint32_t task)
+{
+    const struct task *t = &run->pf->plan.tasks[task];
+    struct task_terms terms = {
+        .engine = run_engine_name(run, task),
+        .timeout = t->timeout > 0 ? t->timeout : run->opts.timeout,
+        .idle_timeout = t->idle_timeout > 0 ? t->idle_timeout : 0,
+    };
+    for (int f = 0; f < FAILURE_COUNT_; f++)
+        terms.retries[f] = retry_times(run, task, (enum failure)f);
+    return terms;
+}
+
 struct task_status run_task(const struct run *run, uint32_t task)
 {
     return run->tasks[task].status;
+}
+
+static int exit_code(const struct run_result *r)
+{
+    if (r->signal)
+        return 128 + r->signal;
+    if (r->conflicted || !r->published)
+        return RUN_EXIT_CONFLICT;
+    return r->failed || r->skipped ? RUN_EXIT_TASK : 0;
 }
 
 struct run_result run_result(const struct run *run)
@@ -404,5 +485,6 @@ struct run_result run_result(const struct run *run)
             break;
         }
     }
+    r.exit_code = exit_code(&r);
     return r;
 }

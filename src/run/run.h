@@ -16,6 +16,10 @@ struct run;
 
 typedef void run_observer_fn(void *ctx, const struct event *ev);
 
+/* Looks at what an agent that ended well has said (files `out` and `err` in dir): true where it has
+ * failed all the same, with why. */
+typedef bool run_judge_fn(void *ctx, uint32_t task, const char *dir, struct buf *ret_reason);
+
 struct run_options {
     size_t workers;     /* 0: what the plan says, else 3 */
     const char *base;   /* branch to land on; NULL: what the plan says, else the one checked out */
@@ -25,6 +29,20 @@ struct run_options {
     int64_t timeout;        /* ms for tasks that have none; 0: no limit */
     bool keep;              /* workspaces of tasks that landed stay */
     const char *self;       /* path of this program */
+    const char *log_dir;    /* folder for copies of the logs, or NULL */
+    bool no_log;            /* logs of tasks that succeed are taken away at the end */
+
+    /* Names and texts in which {id}, {title}, {run}, {engine} and {hex} (eight random digits) are
+     * replaced; NULL: our own. */
+    const char *branch;        /* of a task, without refs/heads/ */
+    const char *merge_subject; /* first line of a merge commit */
+
+    const char *const *write_env; /* "NAME=value" for tasks that write, NULL at the end; or NULL */
+    bool write_at_root;           /* they begin at the top of the tree, not in the plan's cwd */
+    bool silent_ok;               /* an agent that ends with 0 and names no result has done well */
+    bool unchanged_ok;            /* so has one that changed nothing */
+    run_judge_fn *judge;          /* or NULL */
+    void *judge_ctx;
 };
 
 enum task_state {
@@ -67,14 +85,31 @@ void run_close(struct run *run);
 
 void run_observe(struct run *run, run_observer_fn *fn, void *ctx);
 
+/* Calls fn every ms milliseconds as long as run_go() goes on. */
+typedef void run_tick_fn(void *ctx);
+void run_every(struct run *run, int64_t ms, run_tick_fn *fn, void *ctx);
+
 /* Carries the plan out; returns when nothing is left to do, or was stopped. -1 only where the
  * program itself could not go on. */
 int run_go(struct run *run, struct err *err);
 
 const char *run_id(const struct run *run);
-const char *run_dir(const struct run *run);  /* where its logs are */
-const char *run_base(const struct run *run); /* the branch; NULL without a repository */
+const char *run_dir(const struct run *run);         /* where its logs are */
+const char *run_state_dir(const struct run *run);   /* where its store is */
+const char *run_base(const struct run *run);        /* the branch; NULL without a repository */
+const char *run_base_commit(const struct run *run); /* where it was at first; NULL likewise */
+size_t run_workers(const struct run *run);
 struct task_status run_task(const struct run *run, uint32_t task);
+
+/* How a task is run, with all that plan and options leave open filled in. */
+struct task_terms {
+    const char *engine;
+    int64_t timeout, idle_timeout; /* ms; 0: none */
+    int retries[FAILURE_COUNT_];
+};
+struct task_terms run_terms(const struct run *run, uint32_t task);
+
+enum { RUN_EXIT_TASK = 1, RUN_EXIT_BROKEN = 3, RUN_EXIT_CONFLICT = 4 };
 
 /* After run_go(): how it ended. */
 struct run_result {
@@ -84,6 +119,7 @@ struct run_result {
     const char *result;  /* else the branch that has it ... */
     const char *refusal; /* ... why, in git's words, ... */
     const char *advice;  /* ... and what to type */
+    int exit_code;       /* of the program, from the table in anabranch(1) */
 };
 struct run_result run_result(const struct run *run);
 

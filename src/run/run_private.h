@@ -5,11 +5,14 @@
 #define RUN_RUN_PRIVATE_H
 
 #include "core/sched.h"
+#include "data/git_batch.h"
 #include "data/store.h"
 #include "data/workspace.h"
 #include "run/agent.h"
 #include "run/run.h"
+#include "run/secrets.h"
 #include "sys/loop.h"
+#include "sys/ports.h"
 
 /* One task, over all its attempts. */
 struct task_run {
@@ -22,6 +25,7 @@ struct task_run {
     struct job *job;     /* while an attempt is under way */
     struct watch *retry; /* while it waits for the next one */
     int64_t order;       /* landing order, with that of its dependants considered */
+    bool logged;         /* the copies of its logs were begun */
 };
 
 /* A process that the engine waits for, with the guard's pipes where it has a guard. */
@@ -45,20 +49,36 @@ struct job {
     struct process process;
     void (*next)(struct job *job, int exit_code); /* when the process has ended */
     struct agent_report report;
+    int64_t told_in, told_out; /* of the report's usage */
+    double told_usd;
     struct agent_tail tail;
     struct watch *tick;
     int64_t agent_started, last_output; /* monotonic ms */
     off_t output_size;
     enum stop_reason stopped;
     int exit_code, exit_signal;
-    struct buf candidate;      /* the commit that is being verified */
-    struct buf candidate_base; /* the tip that it was made on */
-    int verify_step;           /* how many commands of the verification were begun */
-    int port;
+    struct buf candidate;          /* the commit that is being verified */
+    struct buf candidate_base;     /* the tip that it was made on */
+    int verify_step;               /* how many commands of the verification were begun */
+    int port;                      /* the first of its block, or 0 */
+    char *excludes, *brought;      /* files about what was brought along; NULL: nothing was */
+    bool prepared, tearing_down;   /* how far its workspace is */
+    bool overdue;                  /* the command that prepares or ends it took too long */
+    void (*then)(struct job *job); /* behind the teardown */
+    bool removes;                  /* at its failure: the workspace goes */
+    int64_t retry_delay;           /* at its failure: ms until the next attempt, or -1 */
 };
 
 struct observer {
     run_observer_fn *fn;
+    void *ctx;
+};
+
+/* Someone who wants to be called again and again. */
+struct ticker {
+    struct watch *watch;
+    int64_t ms;
+    run_tick_fn *fn;
     void *ctx;
 };
 
@@ -67,7 +87,10 @@ struct run {
     struct run_options opts;
     struct loop *loop;
     struct sched sched;
+    struct secrets secrets;
+    struct ports ports;
     struct store *store;
+    struct git_batch *batch;
     struct task_run *tasks;
     char *id, *dir, *state_dir, *work; /* work: where workspaces are made */
     char *base, *base_ref;             /* branch and full name; NULL outside a repository */
@@ -80,21 +103,24 @@ struct run {
     const char *plan_path;
     int64_t started, finished;
     VEC(struct observer) observers;
+    VEC(struct ticker *) tickers;
     VEC(struct job *) landing;    /* committed, waiting for their turn */
     VEC(struct job *) landed_now; /* at the tip, to be told once that is published */
     uint32_t *by_order;           /* tasks with an order, lowest first */
     size_t ordered, order_done;
     size_t jobs;
     struct watch *signals[3];
-    struct watch *later; /* wakes run_turn() */
+    struct notifier *notifier; /* or NULL */
+    struct watch *later;       /* wakes run_turn() */
     int signal;
-    bool begun, stopping, failed;
+    bool begun, draining, stopping, failed;
     struct err err; /* why the program itself could not go on */
 };
 
 /* run.c */
 void run_fail(struct run *run, const struct err *err); /* the program cannot go on: stop */
 void run_wake(struct run *run);
+void run_drain(struct run *run); /* nothing new is started; what runs goes on to its end */
 struct git_place run_place(const struct run *run);
 void task_set_state(struct run *run, uint32_t task, enum task_state state);
 void task_end(struct run *run, uint32_t task, enum task_state state);
@@ -109,6 +135,7 @@ void tidy_folders(struct run *run);
 
 /* retry.c: ms until the next attempt, which is then counted; -1 where there is none. */
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_t reset);
+int retry_times(const struct run *run, uint32_t task, enum failure failure);
 
 /* record.c: events and rows */
 void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data);
@@ -128,11 +155,15 @@ void process_done(struct process *p);
 /* job.c */
 void job_start(struct run *run, uint32_t task);
 void job_free(struct job *job);
+void job_run_agent(struct job *job); /* the workspace is ready */
+/* Appends the end of one of its files, for reasons and feedback. */
+void job_read_tail(const struct job *job, const char *name, struct buf *out);
 void job_stop(struct job *job, enum stop_reason why, char order);
 void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* What the next attempt is told of this one. */
+void job_feedback(struct job *job, const char *what, int exit_code, const char *output);
 void job_error(struct job *job, const struct err *err); /* class internal */
-void job_again(struct job *job); /* the agent goes on in the same workspace, with feedback */
 void job_landed(struct job *job);
 void job_conflicted(struct job *job, const char *files);
 

@@ -28,6 +28,27 @@ int dirs_make(const char *path, struct err *err)
     }
 }
 
+/* Looks at the lowest folder of the path that is there. */
+int dirs_check(const char *path, struct err *err)
+{
+    autofree char *at = mem_str(*path ? path : ".");
+    struct stat st;
+    while (stat(at, &st) < 0) {
+        char *slash = strrchr(at, '/');
+        if (errno != ENOENT || (!slash && strcmp(at, ".") == 0))
+            return err_set(err, ERR_INPUT, "folder '%s' cannot be used: %s", at, strerror(errno));
+        if (slash && slash != at)
+            *slash = '\0';
+        else
+            (void)strcpy(at, slash ? "/" : ".");
+    }
+    if (!S_ISDIR(st.st_mode))
+        return err_set(err, ERR_INPUT, "'%s' is not a folder", at);
+    if (access(at, W_OK | X_OK) < 0)
+        return err_set(err, ERR_INPUT, "folder '%s' cannot be written to: %s", at, strerror(errno));
+    return 0;
+}
+
 static int remove_entry(FTS *fts, FTSENT *e, struct err *err)
 {
     switch (e->fts_info) {

@@ -9,6 +9,10 @@
 /* Makes a folder and those above it that are missing, for us alone (0700). */
 int dirs_make(const char *path, struct err *err);
 
+/* Whether dirs_make() would succeed and files could be made in the folder, without doing either;
+ * ERR_INPUT if not. */
+int dirs_check(const char *path, struct err *err);
+
 /* Removes a file, or a folder with all that is in it; symlinks are not followed, folders that may
  * not be written to are made writable. Not being there is fine. */
 int dirs_remove(const char *path, struct err *err);

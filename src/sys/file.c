@@ -1,12 +1,16 @@
 #include "sys/file.h"
 
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -99,6 +103,20 @@ static int write_all(int fd, const char *path, const char *s, size_t len, struct
     return 0;
 }
 
+/* Some file systems report a full disk only when the file is synced or closed. */
+static int write_and_close(int fd, const char *path, const char *s, size_t len, bool sync,
+                           struct err *err)
+{
+    int result = write_all(fd, path, s, len, err);
+    if (result == 0 && sync && fsync(fd) < 0)
+        result = err_sys(err, "write '%s'", path);
+    if (close(fd) < 0 && result == 0)
+        result = err_sys(err, "write '%s'", path);
+    if (result < 0)
+        (void)unlink(path);
+    return result;
+}
+
 int file_create(const char *path, const char *s, size_t len, struct err *err)
 {
     int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
@@ -106,11 +124,51 @@ int file_create(const char *path, const char *s, size_t len, struct err *err)
         return input_error(err, EEXIST, "exists already", path);
     if (fd < 0)
         return err_sys(err, "create '%s'", path);
-    int result = write_all(fd, path, s, len, err);
-    /* Some file systems report a full disk only here. */
-    if (close(fd) < 0 && result == 0)
-        result = err_sys(err, "write '%s'", path);
-    if (result < 0)
-        (void)unlink(path);
-    return result;
+    return write_and_close(fd, path, s, len, false, err);
+}
+
+/* A new file beside path, as its owner's umask wants it: mkstemp() would keep it from all others.
+ */
+static int open_beside(const char *path, char **ret_name, struct err *err)
+{
+    uint64_t random;
+    const char *slash = strrchr(path, '/');
+    size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
+    if (getentropy(&random, sizeof(random)) < 0)
+        return err_sys(err, "write '%s'", path);
+    autofree char *name =
+        mem_printf("%.*s.anabranch-%016llx", (int)dir, path, (unsigned long long)random);
+    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0)
+        return err_sys(err, "create '%s'", name);
+    *ret_name = steal_ptr(name);
+    return fd;
+}
+
+/* The new name is on disk only when its folder is. Not every file system takes that call. */
+static void sync_folder(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    autofree char *dir = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str(".");
+    autoclose int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (fd >= 0)
+        (void)fsync(fd);
+}
+
+int file_replace(const char *path, const char *s, size_t len, struct err *err)
+{
+    autofree char *beside = NULL;
+    struct stat st;
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return input_error(err, 0, S_ISLNK(st.st_mode) ? "is a symlink" : "is not a file", path);
+    int fd = open_beside(path, &beside, err);
+    if (fd < 0 || write_and_close(fd, beside, s, len, true, err))
+        return -1;
+    if (rename(beside, path) < 0) {
+        (void)err_sys(err, "write '%s'", path);
+        (void)unlink(beside);
+        return -1;
+    }
+    sync_folder(path);
+    return 0;
 }

@@ -18,4 +18,8 @@ int file_read(const char *path, size_t max, struct buf *out, struct err *err);
  * with EEXIST where it exists. */
 int file_create(const char *path, const char *s, size_t len, struct err *err);
 
+/* Writes a file anew, on disk, in the place of one that may be there: readers see the old one or
+ * the new one, whole. A symlink or a folder of that name is ERR_INPUT, and stays. */
+int file_replace(const char *path, const char *s, size_t len, struct err *err);
+
 #endif

@@ -66,15 +66,19 @@ static int adopt_orphans(struct err *err)
     return 0;
 }
 
-static void reap(struct guard *g)
+/* False where we have no children left. As orphans become ours, there is then nothing left at all.
+ */
+static bool reap(struct guard *g)
 {
     int status;
-    for (pid_t pid; (pid = waitpid(-1, &status, WNOHANG)) > 0;) {
+    pid_t pid;
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
         if (pid == g->child) {
             g->ended = true;
             g->status = status;
         }
     }
+    return pid == 0 || errno != ECHILD;
 }
 
 static void signal_tree(int signal)
@@ -110,7 +114,7 @@ static void read_orders(struct guard *g)
 
 static void watch_child(struct guard *g, const sigset_t *waiting)
 {
-    for (reap(g); !g->ended; reap(g)) {
+    while ((void)reap(g), !g->ended) {
         struct pollfd fd = {.fd = g->lifeline ? GUARD_LIFELINE : -1, .events = POLLIN};
         int64_t left = g->deadline - clock_mono();
         struct timespec wait = {.tv_sec = left > 0 ? left / 1000 : 0,
@@ -143,8 +147,7 @@ static void sweep(struct guard *g)
 {
     int64_t end = clock_mono() + SWEEP_GRACE;
     for (bool asked = false;; asked = true) {
-        reap(g);
-        if (!note_leftovers(g))
+        if (!reap(g) || !note_leftovers(g))
             return;
         if (!asked)
             signal_tree(SIGTERM);

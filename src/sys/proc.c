@@ -4,9 +4,11 @@
 #include "sys/spawn.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -76,8 +78,8 @@ static int reap(pid_t pid, int *ret_status, struct err *err)
     return 0;
 }
 
-int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,
-                 struct buf *errout, int *ret_status, struct err *err)
+static int capture(int in, char *const argv[], char *const env[], size_t max, struct buf *out,
+                   struct buf *errout, int *ret_status, struct err *err)
 {
     int outs[2], errs[2];
     if (spawn_pipe(outs, err))
@@ -88,8 +90,10 @@ int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *
         return -1;
     }
     struct stream streams[2] = {{outs[0], out, max, false}, {errs[0], errout, STDERR_MAX, false}};
-    struct spawn sp = {
-        .argv = argv, .env = env, .fds = {SPAWN_NULL, outs[1], errs[1], SPAWN_NONE, SPAWN_NONE}};
+    struct spawn sp = {.argv = argv,
+                       .env = env,
+                       .fds = {in, outs[1], errs[1], SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true}; /* a ^C at the terminal is not for it */
     pid_t pid;
     int started = spawn_start(&sp, &pid, err);
     own_close(&outs[1]);
@@ -105,4 +109,34 @@ int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *
     if (started == 0 && reap(pid, ret_status, &reap_err) && !result)
         result = err_set(err, ERR_ENV, "%s", reap_err.msg);
     return result;
+}
+
+int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,
+                 struct buf *errout, int *ret_status, struct err *err)
+{
+    return capture(SPAWN_NULL, argv, env, max, out, errout, ret_status, err);
+}
+
+/* A file, because a pipe would have to be written while the answer is read. */
+static int open_input(const struct buf *in, struct err *err)
+{
+    FILE *file = tmpfile();
+    if (!file)
+        return err_sys(err, "make a temporary file");
+    bool good = fwrite(in->s, 1, in->len, file) == in->len && fflush(file) == 0;
+    int fd = good ? fcntl(fileno(file), F_DUPFD_CLOEXEC, 0) : -1;
+    if (fd < 0 || lseek(fd, 0, SEEK_SET) < 0) {
+        (void)err_sys(err, "write a temporary file");
+        own_close(&fd);
+        fd = -1;
+    }
+    (void)fclose(file);
+    return fd;
+}
+
+int proc_filter(const struct buf *in, char *const argv[], char *const env[], size_t max,
+                struct buf *out, struct buf *errout, int *ret_status, struct err *err)
+{
+    autoclose int fd = open_input(in, err);
+    return fd < 0 ? -1 : capture(fd, argv, env, max, out, errout, ret_status, err);
 }

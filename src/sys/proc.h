@@ -17,4 +17,8 @@
 int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,
                  struct buf *errout, int *ret_status, struct err *err);
 
+/* The same with the given bytes as standard input. */
+int proc_filter(const struct buf *in, char *const argv[], char *const env[], size_t max,
+                struct buf *out, struct buf *errout, int *ret_status, struct err *err);
+
 #endif

@@ -11,6 +11,9 @@
 #include <string.h>
 #include <unistd.h>
 
+/* Places of fields in /proc/PID/stat, from 1, as proc(5) counts them. */
+enum { STAT_PARENT = 4, STAT_START = 22 };
+
 struct entry {
     pid_t pid, parent;
     char state;
@@ -30,14 +33,17 @@ static bool read_stat(pid_t pid, struct entry *ret)
         return false;
     text[n] = '\0';
     const char *rest = strrchr(text, ')');
-    int parent;
-    *ret = (struct entry){.pid = pid};
-    if (!rest || sscanf(rest + 1,
-                        " %c %d %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d %*d %*d %*d %*d"
-                        " %lld",
-                        &ret->state, &parent, &ret->start) != 3)
+    if (!rest || strlen(rest) < 4)
         return false;
-    ret->parent = parent;
+    *ret = (struct entry){.pid = pid, .state = rest[2]};
+    char *at = (char *)rest + 3;
+    for (int field = 4; field <= STAT_START; field++) {
+        long long value = strtoll(at, &at, 10);
+        if (field == STAT_PARENT)
+            ret->parent = (pid_t)value;
+        if (field == STAT_START)
+            ret->start = value;
+    }
     return true;
 }
 

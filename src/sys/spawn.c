@@ -10,20 +10,22 @@
 
 extern char **environ;
 
-enum { ASIDE = 40 }; /* where descriptors are kept while their places are taken by others */
-
+/* A source may have the number that another is to get: so all are put aside first, above them all.
+ */
 static int add_fds(posix_spawn_file_actions_t *fa, const int fds[SPAWN_FDS])
 {
-    int rc = 0;
+    int rc = 0, aside = SPAWN_FDS;
+    for (int i = 0; i < SPAWN_FDS; i++)
+        aside = fds[i] >= aside ? fds[i] + 1 : aside;
     for (int i = 0; i < SPAWN_FDS && !rc; i++) {
         if (fds[i] >= 0)
-            rc = posix_spawn_file_actions_adddup2(fa, fds[i], ASIDE + i);
+            rc = posix_spawn_file_actions_adddup2(fa, fds[i], aside + i);
     }
     for (int i = 0; i < SPAWN_FDS && !rc; i++) {
         if (fds[i] == SPAWN_NULL)
             rc = posix_spawn_file_actions_addopen(fa, i, "/dev/null", i ? O_WRONLY : O_RDONLY, 0);
-        else if (fds[i] >= 0 && !(rc = posix_spawn_file_actions_adddup2(fa, ASIDE + i, i)))
-            rc = posix_spawn_file_actions_addclose(fa, ASIDE + i);
+        else if (fds[i] >= 0 && !(rc = posix_spawn_file_actions_adddup2(fa, aside + i, i)))
+            rc = posix_spawn_file_actions_addclose(fa, aside + i);
     }
     return rc;
 }

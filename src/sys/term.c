@@ -12,3 +12,11 @@ size_t term_columns(int fd)
         return width;
     return ioctl(fd, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
+
+struct term_size term_size(int fd)
+{
+    struct winsize size;
+    if (ioctl(fd, TIOCGWINSZ, &size) < 0)
+        return (struct term_size){0};
+    return (struct term_size){size.ws_col, size.ws_row};
+}

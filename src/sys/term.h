@@ -9,4 +9,11 @@
 /* Columns of the terminal behind fd, or what COLUMNS says; 0 where it is none or does not tell. */
 size_t term_columns(int fd);
 
+/* What the terminal behind fd itself says at this moment: it may be resized at any time. Zeros
+ * where it is none or does not tell. */
+struct term_size {
+    size_t columns, rows;
+};
+struct term_size term_size(int fd);
+
 #endif

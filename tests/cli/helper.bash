@@ -67,3 +67,169 @@ assert_usage_error() { # MESSAGE [COMMAND]
     # shellcheck disable=SC2154 # run_apart sets it
     [[ $stderr == "$expected" ]] || fail "expected errors:" "$expected"
 }
+
+# --- repositories, plans and runs
+
+# A repository with one commit, in the folder `repo`, which becomes the current one. The plan's file
+# is one that git does not look at.
+make_repo() { # [OPTION OF GIT INIT...]
+    git init -q -b main "$@" repo
+    cd repo || return
+    git config user.name Tester
+    git config user.email tester@example.com
+    echo plan.yaml >>.git/info/exclude
+    printf '%s\n' one two three four five six seven eight nine >file
+    mkdir dir
+    echo inner >dir/inner
+    git add .
+    git commit -q -m start
+    cp .git/config "$BATS_TEST_TMPDIR/config"
+}
+
+# Begins the plan with the given lines of YAML; add_task adds to it.
+begin_plan() { # [LINE...]
+    printf '%s\n' "$@" tasks: >plan.yaml
+}
+
+# A task: lines of YAML, and after a `--` the steps of the built-in agent.
+add_task() { # ID [LINE...] [-- STEP...]
+    {
+        printf '  - id: %s\n' "$1"
+        shift
+        while (($#)) && [[ $1 != -- ]]; do
+            printf '    %s\n' "$1"
+            shift
+        done
+        if (($#)); then
+            printf '    prompt: |\n'
+            shift
+            printf '      sim> %s\n' "$@"
+        fi
+    } >>plan.yaml
+}
+
+# The whole run. Descriptor 3 is that of bats, which waits for all who have it.
+run_plan() { # [OPTION...]
+    run_apart anabranch run --engine sim "$@" plan.yaml 3>&-
+    assert_no_sanitizer
+}
+
+# The same in the background; $engine is its process, its events go to the file `events` beside the
+# repository.
+start_plan() { # [OPTION...]
+    events=$BATS_TEST_TMPDIR/events
+    "$ANABRANCH" run --engine sim --json "$@" plan.yaml \
+        >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    engine=$!
+    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+}
+
+# Waits for the run that start_plan began; its exit code is in $status then.
+end_plan() {
+    status=0
+    wait "$engine" || status=$?
+    output=$(<"$events")
+    stderr=$(<"$BATS_TEST_TMPDIR/stderr")
+    assert_no_sanitizer
+}
+
+assert_no_sanitizer() {
+    [[ $stderr != *Sanitizer* && $stderr != *"runtime error"* ]] || fail "the sanitizer complains"
+}
+
+wait_for() { # COMMAND...: until it succeeds
+    local deadline=$((SECONDS + 30))
+    until "$@"; do
+        ((SECONDS < deadline)) || { fail "never: $*" && return 1; }
+        sleep 0.02
+    done
+}
+
+# Whether an event was told, in output that is --json.
+has_event() { # NAME [TASK] [TEXT]
+    printf '%s\n' "$output" | grep -F "\"event\":\"$1\"" | grep -F "${2:+\"task\":\"$2\"}" |
+        grep -qF -e "${3-}"
+}
+
+assert_event() { # NAME [TASK] [TEXT]
+    has_event "$@" || fail "no event: $*"
+}
+
+refute_event() { # NAME [TASK] [TEXT]
+    ! has_event "$@" || fail "event: $*"
+}
+
+# The one line of the summary that is about a task.
+summary_of() { # TASK
+    grep -E "^  $1 +(landed|done|failed|conflicted|skipped|waiting|ready|running)" <<<"$output"
+}
+
+assert_summary() { # TASK TEXT
+    [[ $(summary_of "$1") == *"$2"* ]] || fail "the summary does not say of $1: $2"
+}
+
+# What a file is in a commit, or was when it was.
+assert_in() { # COMMIT PATH TEXT
+    local text
+    text=$(git show "$1:$2") || fail "$1 has no $2"
+    [[ $text == "$3" ]] || fail "$1:$2 is:" "$text" "expected:" "$3"
+}
+
+refute_in() { # COMMIT PATH
+    ! git cat-file -e "$1:$2" 2>/dev/null || fail "$1 has $2"
+}
+
+is_gone() { # PID
+    ! kill -0 "$1" 2>/dev/null || [[ $(ps -o state= -p "$1") == Z* ]]
+}
+
+# The processes of this test's agents, by what is in their environment.
+agents_alive() {
+    local file
+    for file in $(grep -slzx -e "HOME=$HOME" /proc/[0-9]*/environ); do
+        if grep -sqz '^ANABRANCH_TASK=' "$file"; then
+            file=${file#/proc/}
+            echo "${file%/environ}: $(tr '\0' ' ' <"/proc/${file%environ}cmdline")"
+        fi
+    done 2>/dev/null
+}
+
+no_agents() {
+    [[ -z $(agents_alive) ]]
+}
+
+# After a run nothing is left: no workspace, branch, lock, process or file, and the configuration is
+# as it was. Refs that are to be there are given, as patterns; kept=N workspaces likewise.
+assert_clean() { # [kept=N] [REF...]
+    local kept=0 ref pattern known
+    [[ ${1-} != kept=* ]] || { kept=${1#kept=} && shift; }
+    [[ $(git worktree list --porcelain | grep -c '^worktree ') -eq $((kept + 1)) ]] ||
+        fail "workspaces:" "$(git worktree list)"
+    while read -r ref; do
+        known=
+        for pattern in "$@"; do
+            # shellcheck disable=SC2053 # a pattern it is
+            [[ $ref != $pattern ]] || known=1
+        done
+        [[ $known ]] || fail "a ref is left: $ref"
+    done < <(git for-each-ref --format='%(refname)' refs/heads/anabranch refs/anabranch)
+    for pattern in "$@"; do
+        git for-each-ref --format='%(refname)' | while read -r ref; do
+            # shellcheck disable=SC2053
+            [[ $ref != $pattern ]] || echo "$ref"
+        done | grep -q . || fail "no ref: $pattern"
+    done
+    [[ $kept -gt 0 || ! -e .anabranch ]] || fail "left: $(find .anabranch)"
+    [[ -z $(find .git -name '*.lock') ]] || fail "locks: $(find .git -name '*.lock')"
+    [[ -z $(find .git/anabranch/tmp -mindepth 1) ]] || fail "left: $(find .git/anabranch/tmp)"
+    [[ $kept -gt 0 || -z $(find .git/worktrees -mindepth 1 2>/dev/null) ]] ||
+        fail "left: $(find .git/worktrees)"
+    no_agents || fail "still alive:" "$(agents_alive)"
+    cmp -s .git/config "$BATS_TEST_TMPDIR/config" || fail "the configuration was changed"
+    git fsck --connectivity-only >"$BATS_TEST_TMPDIR/fsck" 2>&1 || fail "$(<"$BATS_TEST_TMPDIR/fsck")"
+}
+
+# The checkout is what its branch is.
+assert_unchanged_checkout() {
+    [[ -z $(git status --porcelain) ]] || fail "status:" "$(git status --porcelain)"
+}

@@ -207,6 +207,38 @@ static void test_yaml_numbers(void **state)
     doc_done(&doc);
 }
 
+/* What libfyaml reads wrongly, or takes quadratic time over: see data/yaml_guard.h. */
+static void test_yaml_guarded(void **state)
+{
+    (void)state;
+    assert_table_refused(
+        "x.yaml",
+        {"a:\n- id: b\n  c: |\n  d: [e]\n",
+         "4:3: the text of | or > is indented deeper than what it belongs to | indent this line, "
+         "or write \"\" above it for a text that is empty"},
+        {"a:\n  - >\n\n  - b\n",
+         "4:3: the text of | or > is indented deeper than what it belongs to | indent this line, "
+         "or write \"\" above it for a text that is empty"},
+        {"%TAG !e! tag:x,2000:\n---\na: 1\n",
+         "1:1: a line that begins with '%' is a directive, and only %YAML is read | take the line "
+         "out; a text that begins with % goes in quotes"});
+    assert_read("x.yaml", "%YAML 1.2\n---\na: |\n\n  %\nb:\n- >-\n  c\n",
+                "M@3:1(a@3:1=s@3:4\"\\n%\\n b@6:1=L@7:1(s@7:3\"c))");
+    assert_read("x.yaml", "a: >\n  b\n\n    - c\n  d\n  e\n\n\nf: |+\n  \tg\n\n",
+                "M@1:1(a@1:1=s@1:4\"b\\n\\n  - c\\nd e\\n f@9:1=s@9:4\"\\tg\\n\\n)");
+    autobuf struct buf blank = BUF_INIT, tag = BUF_INIT;
+    buf_addstr(&blank, "a: b\n\n");
+    buf_addrep(&blank, '\n', 1 << 20);
+    buf_addstr(&blank, "  c\n");
+    assert_refused("x.yaml", blank.s, blank.len,
+                   "101:1: more than 100 blank lines in a row in one text | take some out");
+    buf_addstr(&tag, "a: !");
+    buf_addrep(&tag, '%', 1 << 20);
+    assert_refused("x.yaml", tag.s, tag.len,
+                   "1:4: a '!' with more than 1000 '%' in one word | a text of this kind is better "
+                   "kept in a file of its own");
+}
+
 static void test_yaml_refused(void **state)
 {
     (void)state;
@@ -610,6 +642,7 @@ int main(void)
         cmocka_unit_test(test_yaml_tree),
         cmocka_unit_test(test_yaml_core_schema),
         cmocka_unit_test(test_yaml_numbers),
+        cmocka_unit_test(test_yaml_guarded),
         cmocka_unit_test(test_yaml_refused),
         cmocka_unit_test(test_yaml_many_keys),
         cmocka_unit_test(test_toml_tree),

@@ -131,6 +131,41 @@ static void test_read_missing_and_folder(void **state)
     assert_int_equal(file_read(path, 10, &out, NULL), -1);
 }
 
+/* The teardown fails where anything is left beside the file. */
+static void test_replace(void **state)
+{
+    autofree char *path = in(state, "a"), *other = in(state, "b");
+    autobuf struct buf out = BUF_INIT;
+    struct err err;
+    assert_int_equal(file_replace(path, "old", 3, &err), 0);
+    assert_int_equal(link(path, other), 0);
+    assert_int_equal(file_replace(path, "new one", 7, &err), 0);
+    assert_int_equal(file_read(path, 100, &out, &err), 0);
+    assert_int_equal(file_read(other, 100, &out, &err), 0);
+    assert_string_equal(out.s, "new oneold");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(other), 0);
+}
+
+static void test_replace_refuses(void **state)
+{
+    autofree char *target = in(state, "a"), *path = in(state, "b"), *nowhere = in(state, "no/c");
+    autobuf struct buf out = BUF_INIT;
+    struct err err;
+    assert_int_equal(file_create(target, "kept", 4, &err), 0);
+    assert_int_equal(symlink(target, path), 0);
+    assert_int_equal(file_replace(path, "x", 1, &err), -1);
+    assert_int_equal(err.code, ERR_INPUT);
+    assert_int_equal(file_read(target, 100, &out, &err), 0);
+    assert_string_equal(out.s, "kept");
+    assert_int_equal(unlink(path), 0);
+    assert_int_equal(unlink(target), 0);
+    assert_int_equal(file_replace(((struct folder *)*state)->path, "x", 1, &err), -1);
+    assert_int_equal(err.code, ERR_INPUT);
+    assert_int_equal(file_replace(nowhere, "x", 1, &err), -1);
+    assert_int_equal(err.errnum, ENOENT);
+}
+
 static int read_stdin(const char *text, size_t len, size_t max, struct buf *out, struct err *err)
 {
     int fds[2], saved = dup(STDIN_FILENO);
@@ -170,6 +205,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_create_full_disk, setup, teardown),
         cmocka_unit_test_setup_teardown(test_read_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_read_missing_and_folder, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_replace, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_replace_refuses, setup, teardown),
         cmocka_unit_test(test_read_stdin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,90 @@
+#include "base/build.h"
+#include "base/clock.h"
+#include "cli/commands.h"
+#include "data/bring.h"
+#include "data/doc.h"
+
+#include <stdint.h>
+
+struct bring_opts {
+    const char *root, *prefix, *work, *excludes, *brought;
+};
+
+enum { PROGRESS_MS = 500 };
+
+static int print_count(const struct copy_count *count)
+{
+    struct arena a = {0};
+    autobuf struct buf line = BUF_INIT;
+    struct node *data = build_map(&a);
+    build_put_int(&a, data, "files", count->files);
+    build_put_int(&a, data, "bytes", count->bytes);
+    build_put_int(&a, data, "shared", count->cloned);
+    doc_write_line(&line, data);
+    buf_addch(&line, '\n');
+    arena_done(&a);
+    return cli_print(line.s, line.len);
+}
+
+static void tell_progress(void *ctx, const struct copy_count *so_far)
+{
+    int64_t *told = ctx, now = clock_mono();
+    if (now - *told < PROGRESS_MS)
+        return;
+    *told = now;
+    (void)print_count(so_far); /* the last one's result counts */
+}
+
+static int run_bring(const void *options, int argc, char **argv)
+{
+    const struct bring_opts *opts = options;
+    int64_t told = clock_mono();
+    struct bring bring = {
+        .root = opts->root,
+        .prefix = opts->prefix ? opts->prefix : "",
+        .work = opts->work,
+        .to = argv[0],
+        .patterns = (const char *const *)argv + 1,
+        .pattern_count = (size_t)argc - 1,
+        .excludes = opts->excludes,
+        .brought = opts->brought,
+        .progress = tell_progress,
+        .ctx = &told,
+    };
+    struct copy_count count;
+    struct err err = {0};
+    if (!bring.root || !bring.work || !bring.excludes || !bring.brought)
+        return cli_usage(&cmd_bring, "all options but --prefix are needed");
+    if (bring_run(&bring, &count, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    return print_count(&count);
+}
+
+static const struct opt opts_table[] = {
+    {"root", 0, OPT_STRING, offsetof(struct bring_opts, root), "DIR", NULL, "The checkout"},
+    {"prefix", 0, OPT_STRING, offsetof(struct bring_opts, prefix), "DIR", NULL,
+     "The project below it"},
+    {"work", 0, OPT_STRING, offsetof(struct bring_opts, work), "DIR", NULL,
+     "Where workspaces are made"},
+    {"excludes", 0, OPT_STRING, offsetof(struct bring_opts, excludes), "FILE", NULL,
+     "Patterns for git, to be written"},
+    {"brought", 0, OPT_STRING, offsetof(struct bring_opts, brought), "FILE", NULL,
+     "The paths, to be written"},
+    {0},
+};
+
+static const struct arg args[] = {
+    {.name = "WORKSPACE", .help = "Where to"},
+    {.name = "PATTERN", .help = "What, besides .worktreeinclude", .optional = true, .many = true},
+    {0},
+};
+
+const struct command cmd_bring = {
+    .name = "__bring",
+    .summary = "Copy what git does not look at into a workspace",
+    .args = args,
+    .opts = opts_table,
+    .options_size = sizeof(struct bring_opts),
+    .hidden = true,
+    .run = run_bring,
+};

@@ -1,0 +1,219 @@
+#include "base/mem.h"
+#include "cli/commands.h"
+#include "cli/look.h"
+#include "core/plan_words.h"
+#include "run/transcript.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+struct logs_opts {
+    const char *run;
+    int64_t attempt;
+    bool follow, errors, raw;
+};
+
+enum { POLL_MS = 100, STEP = 64 << 10, LINE_BYTES = 1 << 20 };
+
+/* One log while it is shown. */
+struct shown {
+    const struct logs_opts *opts;
+    struct transcript text;
+    int fd;          /* -1: not there yet */
+    struct buf line; /* as far as it has come */
+};
+
+static enum engine find_engine(const char *name)
+{
+    for (int i = 1; name && engine_words[i]; i++) {
+        if (strcmp(engine_words[i], name) == 0)
+            return (enum engine)i;
+    }
+    return ENGINE_COMMAND;
+}
+
+/* --- printing ----------------------------------------------------------------------------- */
+
+static void take_line(struct shown *s, struct buf *out)
+{
+    transcript_line(&s->text, s->line.s, s->line.len, out);
+    buf_cut(&s->line, 0);
+}
+
+/* A line beyond the limit is shown in pieces: memory is bounded, whatever an agent prints. */
+static void take_bytes(struct shown *s, const char *bytes, size_t n, struct buf *out)
+{
+    while (n) {
+        const char *lf = memchr(bytes, '\n', n);
+        size_t room = LINE_BYTES - s->line.len, part = lf ? (size_t)(lf - bytes) : n;
+        part = part < room ? part : room;
+        buf_add(&s->line, bytes, part);
+        bool ends = lf && bytes + part == lf;
+        if (ends || s->line.len == LINE_BYTES)
+            take_line(s, out);
+        bytes += part + ends;
+        n -= part + ends;
+    }
+}
+
+/* Prints what has come since the last time. */
+static int print_more(struct shown *s)
+{
+    char bytes[STEP];
+    for (ssize_t n; s->fd >= 0 && (n = read(s->fd, bytes, sizeof(bytes))) != 0;) {
+        autobuf struct buf out = BUF_INIT;
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return cli_fail(EXIT_ENV, "the log cannot be read: %s", strerror(errno));
+        if (s->opts->raw)
+            buf_add(&out, bytes, (size_t)n);
+        else
+            take_bytes(s, bytes, (size_t)n, &out);
+        int code = out.len ? cli_print(out.s, out.len) : EXIT_OK;
+        if (code != EXIT_OK)
+            return code;
+    }
+    return EXIT_OK;
+}
+
+static int print_rest(struct shown *s)
+{
+    autobuf struct buf out = BUF_INIT;
+    int code = print_more(s);
+    if (code != EXIT_OK || !s->line.len)
+        return code;
+    take_line(s, &out);
+    return cli_print(out.s, out.len);
+}
+
+/* --- following ---------------------------------------------------------------------------- */
+
+/* Whether the agent of that attempt may still say something. 0 is one that is still to come. */
+static bool goes_on(const struct report *r, const struct report_task *t, int64_t attempt)
+{
+    if (!report_is_running(r) || t->end != REPORT_UNFINISHED)
+        return false;
+    if (!attempt)
+        return true;
+    bool begun = strcmp(t->row.state, "preparing") == 0 || strcmp(t->row.state, "running") == 0;
+    return attempt == t->row.attempts && begun;
+}
+
+static void open_log(struct shown *s, const struct report_task *t, int64_t attempt)
+{
+    if (s->fd >= 0 || !attempt)
+        return;
+    autofree char *path =
+        mem_printf("%s/%lld/%s", t->logs, (long long)attempt, s->opts->errors ? "err" : "out");
+    s->fd = open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* The store says when an attempt ends: it is asked before the last bytes are read, so that none is
+ * missed. */
+static int follow(struct look *look, struct shown *s, const char *run, const char *id,
+                  int64_t attempt)
+{
+    static const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
+    for (bool on = true; on;) {
+        autoreport struct report r = {0};
+        const struct report_task *t;
+        int code = look_run(look, run, &r);
+        if (code == EXIT_OK)
+            code = look_task(&r, id, &t);
+        if (code != EXIT_OK)
+            return code;
+        attempt = attempt ? attempt : t->row.attempts;
+        on = goes_on(&r, t, attempt);
+        open_log(s, t, attempt);
+        code = print_more(s);
+        if (code != EXIT_OK)
+            return code;
+        if (on)
+            (void)nanosleep(&pause, NULL);
+    }
+    return print_rest(s);
+}
+
+static int show(struct look *look, struct shown *s, const struct report *r,
+                const struct report_task *t)
+{
+    int64_t attempt = s->opts->attempt ? s->opts->attempt : t->row.attempts;
+    const char *id = t->row.id;
+    if (s->opts->follow && (!attempt || attempt == t->row.attempts) && goes_on(r, t, attempt))
+        return follow(look, s, r->row.id, id, attempt);
+    if (!t->row.attempts)
+        return cli_fail(EXIT_USAGE, "task '%s' has not started", id);
+    if (attempt > t->row.attempts)
+        return cli_fail(EXIT_USAGE, "task '%s' had %d attempt%s", id, t->row.attempts,
+                        t->row.attempts == 1 ? "" : "s");
+    open_log(s, t, attempt);
+    if (s->fd < 0)
+        return cli_fail(EXIT_ENV, "there is no such log of attempt %lld at '%s'",
+                        (long long)attempt, id);
+    return print_rest(s);
+}
+
+static int run_logs(const void *options, int argc, char **argv)
+{
+    const struct logs_opts *opts = options;
+    (void)argc;
+    autolook struct look look;
+    autoreport struct report r = {0};
+    const struct report_task *t;
+    int code = look_open(&look);
+    if (code == EXIT_OK)
+        code = look_run(&look, opts->run, &r);
+    if (code == EXIT_OK)
+        code = look_task(&r, argv[0], &t);
+    if (code != EXIT_OK)
+        return code;
+    enum engine engine = opts->errors ? ENGINE_COMMAND : find_engine(t->row.engine);
+    struct shown s = {.opts = opts, .text = TRANSCRIPT_INIT(engine), .fd = -1, .line = BUF_INIT};
+    code = show(&look, &s, &r, t);
+    own_close(&s.fd);
+    buf_done(&s.line);
+    transcript_done(&s.text);
+    return code;
+}
+
+static const struct opt opts_table[] = {
+    {"run", 0, OPT_STRING, offsetof(struct logs_opts, run), "RUN", NULL,
+     "Of this run: its id, the beginning of it, or 'last', which it is without this option"},
+    {"attempt", 0, OPT_COUNT, offsetof(struct logs_opts, attempt), "N", NULL,
+     "Of this attempt; without it the last one"},
+    {"follow", 'f', OPT_FLAG, offsetof(struct logs_opts, follow), NULL, NULL,
+     "Go on until the attempt ends"},
+    {"stderr", 0, OPT_FLAG, offsetof(struct logs_opts, errors), NULL, NULL,
+     "Show the standard error instead of the standard output"},
+    {"raw", 0, OPT_FLAG, offsetof(struct logs_opts, raw), NULL, NULL,
+     "Show every byte as it is, which a terminal may obey"},
+    {0},
+};
+
+static const struct arg args[] = {
+    {.name = "TASK", .help = "The task's id"},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_logs = {
+    .name = "logs",
+    .summary = "Show what a task's agent has printed",
+    .about = "Where the engine prints events, they are shown as a person would read them: what the "
+             "agent says, '>' what it does, '!' what went wrong, '?' what it asks. Characters that "
+             "could act on a terminal are made visible.",
+    .examples = "anabranch logs auth\tWhat the agent of the task auth said\n"
+                "anabranch logs -f auth\tAnd what it goes on to say\n"
+                "anabranch logs --raw --attempt 1 auth | jq .type\tIts events, of the first "
+                "attempt\n",
+    .args = args,
+    .opts = opts_table,
+    .options_size = sizeof(struct logs_opts),
+    .exits = exits,
+    .run = run_logs,
+};

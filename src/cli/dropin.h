@@ -1,0 +1,10 @@
+/*
+ * Drop-ins: the program under another program's name, with that program's command line, output and
+ * exit codes. A file each; main() looks at the name that it was called by.
+ */
+#ifndef CLI_DROPIN_H
+#define CLI_DROPIN_H
+
+int dropin_orchestra(int argc, char **argv); /* parallel-orchestra */
+
+#endif

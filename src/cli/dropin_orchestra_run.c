@@ -1,0 +1,335 @@
+#include "cli/dropin_orchestra.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/cli.h"
+#include "cli/run_view.h"
+#include "front/orchestra.h"
+#include "run/agent.h"
+#include "sys/dirs.h"
+#include "sys/file.h"
+#include "sys/self.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+static void say(const char *before, const char *fmt, va_list ap)
+    __attribute__((format(printf, 2, 0)));
+
+static void say(const char *before, const char *fmt, va_list ap)
+{
+    autobuf struct buf raw = BUF_INIT, line = BUF_INIT;
+    buf_addv(&raw, fmt, ap);
+    buf_addstr(&line, before);
+    text_harmless(&line, raw.s, raw.len);
+    buf_addch(&line, '\n');
+    (void)fputs(line.s, stderr);
+}
+
+static void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static void warn(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say("warning: ", fmt, ap);
+    va_end(ap);
+}
+
+static int runner_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+static int runner_error(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    say("RunnerError: ", fmt, ap);
+    va_end(ap);
+    return EXIT_ENV;
+}
+
+static void print_problems(const struct problems *ps)
+{
+    for (size_t i = 0; i < ps->list.n; i++) {
+        autobuf struct buf out = BUF_INIT;
+        bool error = ps->list.v[i].severity == PROBLEM_ERROR;
+        problem_format(ps, &ps->list.v[i], &out);
+        (void)fprintf(stderr, "%s%s", error ? "ManifestError: " : "", out.s);
+    }
+}
+
+/* --- before the run ----------------------------------------------------------------------- */
+
+static int open_manifest(struct plan_file *pf, const char *path)
+{
+    autoproblems struct problems ps;
+    struct doc_options doc = {0};
+    problems_init(&ps, path);
+    int rc = plan_file_open(pf, path, &doc, &ps);
+    print_problems(&ps);
+    if (rc == 0 && pf->plan.kind != PLAN_ORCHESTRA) {
+        (void)fprintf(stderr, "ManifestError: 'po_plan_version' is missing\n");
+        rc = -1;
+    }
+    return rc;
+}
+
+/* A manifest whose `cwd` is in no repository was run in that of the current folder. */
+static void find_repository(struct plan_file *pf)
+{
+    struct err err = {0};
+    if (pf->repo.root)
+        return;
+    git_close(&pf->repo);
+    if (git_open(&pf->repo, ".", &err)) {
+        git_close(&pf->repo);
+        warn("%s", err.msg);
+    }
+}
+
+/* The folder that is used where none is named; git shows it to nobody. */
+static char *log_folder(const struct plan_file *pf)
+{
+    return mem_printf("%s/.claude/logs", pf->repo.root ? pf->repo.root : ".");
+}
+
+static void hide_logs(const char *dir)
+{
+    static const char all[] = "*\n";
+    autofree char *ignore = mem_printf("%s/.gitignore", dir);
+    struct err err = {0};
+    if (access(dir, F_OK) == 0)
+        return;
+    if (dirs_make(dir, &err) || file_create(ignore, all, strlen(all), &err))
+        warn("%s", err.msg);
+}
+
+/* Agents are started in other folders than ours. */
+static char *absolute(const char *program)
+{
+    autofree char *here = getcwd(NULL, 0);
+    if (!program || *program == '/' || !strchr(program, '/') || !here)
+        return program ? mem_str(program) : NULL;
+    return mem_printf("%s/%s", here, program);
+}
+
+/* The engine would say the same, with the words of another command line. */
+static int check_claude(const struct plan_file *pf, const char *claude)
+{
+    for (size_t i = 0; i < pf->plan.task_count; i++) {
+        const struct task *t = &pf->plan.tasks[i];
+        bool used = !t->engine || t->engine == ENGINE_CLAUDE;
+        if (used && agent_check(ENGINE_CLAUDE, t, claude, NULL))
+            return runner_error("claude executable not found: '%s' (see --claude-exe)",
+                                claude ? claude : "claude");
+    }
+    return EXIT_OK;
+}
+
+static bool keeps_worktrees(void)
+{
+    const char *keep = getenv("PO_KEEP_WORKTREE");
+    return keep && strcmp(keep, "1") == 0;
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+struct session {
+    const struct orchestra_options *opts;
+    char *logs; /* the default folder for them, where that is used */
+    struct orchestra o;
+    struct orchestra_state state;
+    bool warned; /* that the state cannot be written */
+};
+
+static void update_state(struct session *s, bool now)
+{
+    struct err err = {0};
+    if (orchestra_state_update(&s->state, now, &err) && !s->warned) {
+        warn("the run's state is not saved: %s", err.msg);
+        s->warned = true;
+    }
+}
+
+static void on_event(void *ctx, const struct event *ev)
+{
+    struct session *s = ctx;
+    orchestra_event(&s->o, ev);
+    if (ev->kind == EV_TASK_LANDED || ev->kind == EV_TASK_DONE || s->state.dirty)
+        update_state(s, false);
+}
+
+/* Leaves out what an earlier run has done. */
+static void resume(struct session *s, bool *wanted)
+{
+    struct err err = {0};
+    if (s->opts->resume && orchestra_state_load(&s->state, &err))
+        warn("%s", err.msg);
+    for (size_t t = 0; t < s->o.pf->plan.task_count; t++) {
+        s->o.tasks[t].resumed = s->state.done[t];
+        wanted[t] = !s->state.done[t];
+    }
+}
+
+/* --- after the run ------------------------------------------------------------------------ */
+
+static void print_tails(const struct session *s)
+{
+    for (uint32_t t = 0; t < s->o.pf->plan.task_count; t++) {
+        if (!orchestra_timed_out(&s->o, t))
+            continue;
+        autobuf struct buf out = BUF_INIT;
+        orchestra_tail(&s->o, t, &out);
+        (void)fprintf(stderr, "[%s] its last output:\n%s", s->o.pf->plan.tasks[t].id, out.s);
+    }
+}
+
+static void print_kept(const struct session *s)
+{
+    for (uint32_t t = 0; t < s->o.pf->plan.task_count; t++) {
+        const char *path = run_task(s->o.run, t).workspace;
+        if (path)
+            (void)fprintf(stderr, "[%s] worktree kept: %s\n", s->o.pf->plan.tasks[t].id, path);
+    }
+}
+
+/* What went wrong with the machinery rather than with an agent; true where it was told. */
+static bool tell_runner_error(const struct session *s, uint32_t t)
+{
+    struct task_status st = run_task(s->o.run, t);
+    const char *id = s->o.pf->plan.tasks[t].id;
+    if (st.state == TASK_CONFLICTED) {
+        (void)runner_error("merge conflict: task '%s' (branch %s): %s", id, st.branch, st.reason);
+        (void)fprintf(stderr, "  to resolve it: git switch %s && git merge %s\n",
+                      run_base(s->o.run), st.branch);
+        return true;
+    }
+    bool ours = st.failure == FAILURE_INTERNAL || (st.failure == FAILURE_SETUP && !st.exit_code);
+    if (st.state != TASK_FAILED || !ours)
+        return false;
+    (void)runner_error("task '%s': %s", id, st.reason);
+    return true;
+}
+
+static int exit_code(const struct session *s)
+{
+    struct run_result r = run_result(s->o.run);
+    int code = r.failed || r.skipped ? EXIT_TASK : EXIT_OK;
+    if (r.signal)
+        return 128 + r.signal;
+    for (uint32_t t = 0; t < s->o.pf->plan.task_count; t++) {
+        if (tell_runner_error(s, t))
+            code = EXIT_ENV;
+    }
+    if (!r.published && r.result) {
+        code = runner_error("the checkout of %s could not follow; all that landed is on %s",
+                            run_base(s->o.run), r.result);
+        (void)fprintf(stderr, "  to take it in: %s\n", r.advice);
+    }
+    return code;
+}
+
+static int finish(struct session *s)
+{
+    autobuf struct buf out = BUF_INIT;
+    struct err err = {0};
+    s->o.finished = clock_wall();
+    orchestra_summary(&s->o, s->opts->quiet, &out);
+    (void)cli_print(out.s, out.len);
+    print_tails(s);
+    print_kept(s);
+    int code = exit_code(s);
+    if (s->opts->report && orchestra_report(&s->o, s->opts->report, &err))
+        code = runner_error("%s", err.msg);
+    return code;
+}
+
+static int go(struct session *s, const struct run_options *ro)
+{
+    bool draw = s->opts->dashboard || (!s->opts->no_dashboard && run_view_can_draw(stderr));
+    struct run_view view;
+    struct err err = {0};
+    if (run_open(&s->o.run, s->o.pf, s->opts->manifest, ro, &err))
+        return runner_error("%s", err.msg);
+    run_observe(s->o.run, on_event, s);
+    run_view_begin(&view, draw ? VIEW_LIVE : VIEW_LINES, stderr, s->o.run, s->o.pf, ro->wanted);
+    if (s->logs)
+        hide_logs(s->logs);
+    update_state(s, true);
+    int rc = run_go(s->o.run, &err);
+    run_view_end(&view);
+    int code = finish(s);
+    if (rc)
+        code = runner_error("%s", err.msg);
+    if (code == EXIT_OK && orchestra_state_remove(&s->state, &err))
+        warn("%s", err.msg);
+    else if (code != EXIT_OK)
+        update_state(s, true);
+    run_close(s->o.run);
+    return code;
+}
+
+static int carry_out(struct session *s)
+{
+    static const char *const write_env[] = {"PO_WORKTREE_GUARD=1", NULL};
+    struct plan_file *pf = s->o.pf;
+    find_repository(pf);
+    orchestra_settle(&pf->plan);
+    autofree bool *wanted = mem_array(pf->plan.task_count, sizeof(*wanted));
+    autofree char *claude = absolute(s->opts->claude);
+    struct run_options ro = {
+        .workers = s->opts->workers,
+        .wanted = wanted,
+        .engine_exe = claude,
+        .keep = keeps_worktrees(),
+        .self = self_path(),
+        .log_dir = s->opts->no_log ? NULL : s->opts->log_dir,
+        .no_log = s->opts->no_log,
+        .branch = "parallel-orchestra/{id}-{hex}",
+        .merge_subject = "Merge parallel-orchestra task {id}",
+        .write_env = write_env,
+        .write_at_root = true,
+        .silent_ok = true,
+        .unchanged_ok = true,
+        .judge = orchestra_judge,
+        .judge_ctx = &s->o,
+    };
+    if (!ro.log_dir && !ro.no_log)
+        ro.log_dir = s->logs = log_folder(pf);
+    if (check_claude(pf, claude))
+        return EXIT_ENV;
+    resume(s, wanted);
+    return go(s, &ro);
+}
+
+int orchestra_run(const struct orchestra_options *opts)
+{
+    struct orchestra_options o = *opts;
+    struct session s = {.opts = &o};
+    struct err err = {0};
+    autoplan struct plan_file pf;
+    autobuf struct buf out = BUF_INIT;
+    int code = EXIT_OK;
+    if (strcmp(o.manifest, "-") == 0) /* a file like any other, there */
+        o.manifest = "./-";
+    if (open_manifest(&pf, o.manifest))
+        return EXIT_USAGE;
+    orchestra_init(&s.o, &pf, o.manifest);
+    if (o.dry_run) {
+        orchestra_dry_run(&s.o, o.workers, &out);
+        code = cli_print(out.s, out.len);
+    } else if (o.report && orchestra_report_check(o.report, &err)) {
+        code = runner_error("%s", err.msg);
+    } else {
+        code = orchestra_state_init(&s.state, &s.o, &err) ? runner_error("%s", err.msg)
+                                                          : carry_out(&s);
+        orchestra_state_done(&s.state);
+    }
+    orchestra_done(&s.o);
+    free(s.logs);
+    return code;
+}

@@ -1,0 +1,110 @@
+#include "cli/look.h"
+
+#include "base/mem.h"
+#include "base/strv.h"
+#include "base/text.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static int told(const struct err *err)
+{
+    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
+}
+
+/* Outside a repository the state is in a folder of the project's, here or above. */
+static char *find_state_dir(void)
+{
+    autofree char *at = realpath(".", NULL);
+    while (at && *at) {
+        autofree char *file = mem_printf("%s/.anabranch/state.db", at);
+        if (access(file, F_OK) == 0)
+            return mem_printf("%s/.anabranch", at);
+        *strrchr(at, '/') = '\0';
+    }
+    return mem_str(".anabranch");
+}
+
+int look_open(struct look *look)
+{
+    struct err err = {0};
+    *look = (struct look){0};
+    if (git_open(&look->repo, ".", &err))
+        return told(&err);
+    look->state_dir =
+        look->repo.common ? mem_printf("%s/anabranch", look->repo.common) : find_state_dir();
+    return store_open(&look->store, look->state_dir, false, &err) ? told(&err) : EXIT_OK;
+}
+
+void look_close(struct look *look)
+{
+    store_close(look->store);
+    git_close(&look->repo);
+    free(look->state_dir);
+}
+
+/* --- runs --------------------------------------------------------------------------------- */
+
+static bool take_id(void *ctx, const struct store_run *run)
+{
+    strv_push(ctx, run->id);
+    return true;
+}
+
+static int fail_no_run(const struct strv *ids, const char *word)
+{
+    const char *meant = text_nearest(word, (const char *const *)ids->v, ids->n);
+    if (meant)
+        return cli_fail(EXIT_USAGE, "there is no run '%s'; did you mean '%s'?", word, meant);
+    return cli_fail(EXIT_USAGE, "there is no run '%s'; 'anabranch history' lists them", word);
+}
+
+/* ids are the newest first. */
+static int choose_run(const struct strv *ids, const char *word, const char **ret)
+{
+    *ret = NULL;
+    if (!ids->n)
+        return cli_fail(EXIT_USAGE, "nothing was ever run in this repository");
+    if (!word || strcmp(word, "last") == 0) {
+        *ret = ids->v[0];
+        return EXIT_OK;
+    }
+    for (size_t i = 0; *word && i < ids->n; i++) {
+        if (strncmp(ids->v[i], word, strlen(word)) != 0)
+            continue;
+        if (*ret)
+            return cli_fail(EXIT_USAGE, "'%s' could be the run %s or %s", word, *ret, ids->v[i]);
+        *ret = ids->v[i];
+    }
+    return *ret ? EXIT_OK : fail_no_run(ids, word);
+}
+
+int look_run(struct look *look, const char *word, struct report *ret)
+{
+    autostrv struct strv ids = {0};
+    const char *id;
+    struct err err = {0};
+    if (store_each_run(look->store, take_id, &ids, &err))
+        return told(&err);
+    int code = choose_run(&ids, word, &id);
+    if (code != EXIT_OK)
+        return code;
+    return report_load(ret, look->store, look->state_dir, id, &err) ? told(&err) : EXIT_OK;
+}
+
+/* --- tasks -------------------------------------------------------------------------------- */
+
+int look_task(const struct report *r, const char *id, const struct report_task **ret)
+{
+    *ret = map_get(&r->by_id, id, strlen(id));
+    if (*ret)
+        return EXIT_OK;
+    autofree const char **ids = mem_array(r->n + 1, sizeof(*ids));
+    for (size_t i = 0; i < r->n; i++)
+        ids[i] = r->tasks[i].row.id;
+    const char *meant = text_nearest(id, ids, r->n);
+    if (meant)
+        return cli_fail(EXIT_USAGE, "run %s has no task '%s'; did you mean '%s'?", r->row.id, id,
+                        meant);
+    return cli_fail(EXIT_USAGE, "run %s has no task '%s'", r->row.id, id);
+}

@@ -1,0 +1,32 @@
+/*
+ * struct look: the way of the commands that look back to what was run here, from whatever folder of
+ * the repository or of its worktrees they are called in.
+ */
+#ifndef CLI_LOOK_H
+#define CLI_LOOK_H
+
+#include "cli/cli.h"
+#include "data/git.h"
+#include "data/store.h"
+#include "front/report.h"
+
+struct look {
+    struct git_repo repo; /* root is NULL where there is none */
+    char *state_dir;
+    struct store *store;
+};
+
+/* All return EXIT_OK; or EXIT_USAGE or EXIT_ENV, and have said why. */
+int look_open(struct look *look);
+void look_close(struct look *look);
+#define autolook own_cleanup(look_close)
+
+/* The run that a word stands for: its id, the beginning of one, or "last" (NULL too) for the
+ * newest.
+ */
+int look_run(struct look *look, const char *word, struct report *ret);
+
+/* A task of a run, by its id. */
+int look_task(const struct report *r, const char *id, const struct report_task **ret);
+
+#endif

@@ -1,0 +1,348 @@
+#include "data/bring.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "base/text.h"
+#include "base/vec.h"
+#include "data/git.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fnmatch.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { EXCLUDES_MAX = 16 << 20 };
+
+struct entry {
+    char *path;      /* relative to the root; a repository in the repository ends with a slash */
+    bool if_ignored; /* wanted only where git ignores it */
+    bool ignored;
+    size_t cover; /* length of the part of the path that git ignores as a whole */
+};
+
+struct entries {
+    VEC(struct entry) all;
+};
+
+static void entries_done(struct entries *es)
+{
+    for (size_t i = 0; i < es->all.n; i++)
+        free(es->all.v[i].path);
+    vec_done(&es->all);
+}
+
+/* --- finding them ------------------------------------------------------------------------- */
+
+static bool exists(const char *dir, const char *below, const char *name)
+{
+    autofree char *path = mem_printf("%s/%s%s%s", dir, below, *below ? "/" : "", name);
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+bool bring_is_needed(const char *root, const char *prefix, size_t pattern_count)
+{
+    return pattern_count || exists(root, "", ".worktreeinclude") || exists(root, "", ".claude") ||
+           (*prefix && exists(root, prefix, ".claude"));
+}
+
+/* Whether the path is in the folder of the workspaces, where that is below the root. */
+static bool is_work(const struct bring *b, const char *path)
+{
+    size_t root = strlen(b->root), len;
+    if (strncmp(b->work, b->root, root) != 0 || b->work[root] != '/')
+        return false;
+    const char *work = b->work + root + 1;
+    len = strlen(work);
+    return strncmp(path, work, len) == 0 && (path[len] == '/' || !path[len]);
+}
+
+/* Runs `git ls-files` in the project and takes what it lists. */
+static int list(const struct bring *b, struct strv *args, bool if_ignored, struct entries *es,
+                struct err *err)
+{
+    autofree char *git_dir = mem_printf("%s/.git", b->root);
+    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    int status;
+    if (git_try(&at, args, &out, &errout, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
+        if (!is_work(b, p))
+            vec_push(&es->all, (struct entry){.path = mem_str(p), .if_ignored = if_ignored});
+    }
+    return 0;
+}
+
+static void begin_list(const struct bring *b, const char *dir, struct strv *args)
+{
+    strv_push(args, "-C");
+    strv_pushf(args, "%s%s%s", b->root, *dir ? "/" : "", dir);
+    strv_pushl(args, "ls-files", "-z", "--full-name", "--others", NULL);
+}
+
+static int list_included(const struct bring *b, struct entries *es, struct err *err)
+{
+    autostrv struct strv args = {0};
+    if (!exists(b->root, "", ".worktreeinclude"))
+        return 0;
+    begin_list(b, "", &args);
+    strv_push(&args, "--ignored");
+    strv_pushf(&args, "--exclude-from=%s/.worktreeinclude", b->root);
+    return list(b, &args, true, es, err);
+}
+
+static int list_patterns(const struct bring *b, struct entries *es, struct err *err)
+{
+    autostrv struct strv args = {0};
+    if (!b->pattern_count)
+        return 0;
+    begin_list(b, b->prefix, &args);
+    strv_push(&args, "--");
+    for (size_t i = 0; i < b->pattern_count; i++)
+        strv_pushf(&args, ":(glob)%s", b->patterns[i]);
+    return list(b, &args, false, es, err);
+}
+
+/* Of the folder `.claude`: what a run leaves there, and what tells the user's own session what to
+ * do, is not for a task. */
+static bool is_for_tasks(const char *name)
+{
+    static const char *const not [] = {"logs", "worktrees", "memory", "CLAUDE.md"};
+    for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++) {
+        size_t len = strlen(not [i]);
+        if (strncmp(name, not [i], len) == 0 && (name[len] == '/' || !name[len]))
+            return false;
+    }
+    return strncmp(name, "reports/", 8) != 0 ||
+           fnmatch("plan-report-*.md", name + 8, FNM_PATHNAME) == 0;
+}
+
+/* The agent's own home has no project's settings in it, but accounts and histories; it finds that
+ * by itself. */
+static bool is_agent_home(const struct bring *b, const char *dir)
+{
+    const char *home = getenv("CLAUDE_CONFIG_DIR"), *user = getenv("HOME");
+    autofree char *usual = mem_printf("%s/.claude", user ? user : "");
+    autofree char *path = mem_printf("%s/%s", b->root, dir);
+    struct stat here, there;
+    return stat(path, &here) == 0 && stat(home && *home ? home : usual, &there) == 0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+static int list_claude(const struct bring *b, const char *prefix, struct entries *es,
+                       struct err *err)
+{
+    autofree char *dir = mem_printf("%s%s.claude", prefix, *prefix ? "/" : "");
+    autostrv struct strv args = {0};
+    if (!exists(b->root, "", dir) || is_agent_home(b, dir))
+        return 0;
+    begin_list(b, "", &args);
+    strv_push(&args, "--");
+    strv_pushf(&args, ":(top,literal)%s", dir);
+    size_t kept = es->all.n, first = es->all.n;
+    if (list(b, &args, false, es, err))
+        return -1;
+    for (size_t i = first; i < es->all.n; i++) {
+        struct entry e = es->all.v[i];
+        const char *name = e.path + strlen(dir);
+        if (is_for_tasks(name + (*name == '/')))
+            es->all.v[kept++] = e;
+        else
+            free(e.path);
+    }
+    es->all.n = kept;
+    return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct entry *ea = a, *eb = b;
+    int order = strcmp(ea->path, eb->path);
+    return order ? order : (int)ea->if_ignored - (int)eb->if_ignored;
+}
+
+/* Each once, as the one with fewer conditions. */
+static void unite(struct entries *es)
+{
+    size_t kept = 0;
+    qsort(es->all.v, es->all.n, sizeof(*es->all.v), by_path);
+    for (size_t i = 0; i < es->all.n; i++) {
+        if (kept && strcmp(es->all.v[kept - 1].path, es->all.v[i].path) == 0)
+            free(es->all.v[i].path);
+        else
+            es->all.v[kept++] = es->all.v[i];
+    }
+    es->all.n = kept;
+}
+
+/* --- what of them is ignored -------------------------------------------------------------- */
+
+/* The entries and all folders above them, each with a NUL behind it: git judges them one by one,
+ * while its lists of folders are not exact. */
+static void add_questions(const struct entries *es, struct buf *in)
+{
+    automap struct map asked = {0};
+    for (size_t i = 0; i < es->all.n; i++) {
+        const char *path = es->all.v[i].path;
+        for (const char *s = strchr(path, '/'); s && s[1]; s = strchr(s + 1, '/')) {
+            size_t len = (size_t)(s - path);
+            if (map_put(&asked, path, len, es->all.v))
+                continue;
+            buf_add(in, path, len);
+            buf_addch(in, '\0');
+        }
+        buf_add(in, path, strlen(path) + 1);
+    }
+}
+
+static void note_ignored(struct entries *es, const struct buf *answer)
+{
+    automap struct map ignored = {0};
+    for (const char *p = answer->s; p < answer->s + answer->len; p += strlen(p) + 1)
+        (void)map_put(&ignored, p, strlen(p), es->all.v);
+    for (size_t i = 0; i < es->all.n; i++) {
+        struct entry *e = &es->all.v[i];
+        e->cover = strlen(e->path);
+        e->ignored = map_get(&ignored, e->path, e->cover) != NULL;
+        for (const char *s = strchr(e->path, '/'); s && s[1]; s = strchr(s + 1, '/')) {
+            if (!map_get(&ignored, e->path, (size_t)(s - e->path)))
+                continue;
+            e->cover = (size_t)(s - e->path) + 1;
+            e->ignored = true;
+            break;
+        }
+    }
+}
+
+static int judge(const struct bring *b, struct entries *es, struct err *err)
+{
+    autofree char *git_dir = mem_printf("%s/.git", b->root);
+    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
+    autobuf struct buf in = BUF_INIT, out = BUF_INIT, errout = BUF_INIT;
+    autostrv struct strv args = {0};
+    int status;
+    add_questions(es, &in);
+    strv_pushl(&args, "-C", b->root, "check-ignore", "-z", "--stdin", NULL);
+    if (git_feed(&at, &args, &in, &out, &errout, &status, err))
+        return -1;
+    if (status > 1) /* 1: none of them is */
+        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    note_ignored(es, &out);
+    size_t kept = 0;
+    for (size_t i = 0; i < es->all.n; i++) {
+        if (es->all.v[i].if_ignored && !es->all.v[i].ignored)
+            free(es->all.v[i].path);
+        else
+            es->all.v[kept++] = es->all.v[i];
+    }
+    es->all.n = kept;
+    return 0;
+}
+
+/* --- what git is told --------------------------------------------------------------------- */
+
+/* What the user has set up, since ours takes its place. */
+static int add_own_excludes(const struct bring *b, struct buf *out, struct err *err)
+{
+    autofree char *git_dir = mem_printf("%s/.git", b->root);
+    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
+    autobuf struct buf path = BUF_INIT;
+    autostrv struct strv args = {0};
+    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    int status;
+    strv_pushl(&args, "config", "--null", "--type=path", "--get", "core.excludesFile", NULL);
+    if (git_try(&at, &args, &path, NULL, &status, err))
+        return -1;
+    if (status == 0 && *path.s && *path.s != '/') { /* relative to the top of the work tree */
+        autofree char *name = mem_str(path.s);
+        buf_cut(&path, 0);
+        buf_addf(&path, "%s/%s", b->root, name);
+    } else if (status != 0 && xdg && *xdg) {
+        buf_addf(&path, "%s/git/ignore", xdg);
+    } else if (status != 0 && home) {
+        buf_addf(&path, "%s/.config/git/ignore", home);
+    }
+    struct err why = {0};
+    if (*path.s && file_read(path.s, EXCLUDES_MAX, out, &why) && why.errnum != ENOENT)
+        return err_set(err, why.code, "core.excludesFile: %s", why.msg);
+    if (out->len && out->s[out->len - 1] != '\n')
+        buf_addch(out, '\n');
+    return 0;
+}
+
+/* A path as a pattern that matches nothing else. A line end, which no pattern can have, is the one
+ * exception: there it matches any character. */
+static void add_pattern(struct buf *out, const char *path, size_t len)
+{
+    buf_addch(out, '/');
+    for (size_t i = 0; i < len; i++) {
+        if (path[i] == '\n' || path[i] == '\r') {
+            buf_addch(out, '?');
+            continue;
+        }
+        if (strchr("\\*?[ ", path[i]))
+            buf_addch(out, '\\');
+        buf_addch(out, path[i]);
+    }
+    buf_addch(out, '\n');
+}
+
+static int write_lists(const struct bring *b, const struct entries *es, struct err *err)
+{
+    autobuf struct buf patterns = BUF_INIT, paths = BUF_INIT;
+    if (add_own_excludes(b, &patterns, err))
+        return -1;
+    const struct entry *last = NULL;
+    for (size_t i = 0; i < es->all.n; i++) {
+        const struct entry *e = &es->all.v[i];
+        if (last && last->cover == e->cover && memcmp(last->path, e->path, e->cover) == 0)
+            continue; /* neighbours, for they are sorted */
+        last = e;
+        add_pattern(&patterns, e->path, e->cover);
+        buf_add(&paths, e->path, e->cover);
+        buf_addch(&paths, '\0');
+    }
+    return file_create(b->excludes, patterns.s, patterns.len, err) ||
+                   file_create(b->brought, paths.s, paths.len, err)
+               ? -1
+               : 0;
+}
+
+/* --- bringing them ------------------------------------------------------------------------ */
+
+static int copy_all(const struct bring *b, const struct entries *es, struct copy_count *ret,
+                    struct err *err)
+{
+    struct copy *copy;
+    int rc = 0;
+    if (copy_open(&copy, b->root, b->to, err))
+        return -1;
+    for (size_t i = 0; rc == 0 && i < es->all.n; i++) {
+        rc = copy_path(copy, es->all.v[i].path, err);
+        *ret = copy_count(copy);
+        if (b->progress)
+            b->progress(b->ctx, ret);
+    }
+    struct err why;
+    if (copy_close(copy, &why) && rc == 0)
+        rc = err_set(err, why.code, "%s", why.msg);
+    return rc;
+}
+
+int bring_run(const struct bring *b, struct copy_count *ret, struct err *err)
+{
+    own_cleanup(entries_done) struct entries es = {0};
+    *ret = (struct copy_count){0};
+    if (list_included(b, &es, err) || list_patterns(b, &es, err) || list_claude(b, "", &es, err) ||
+        (*b->prefix && list_claude(b, b->prefix, &es, err)))
+        return -1;
+    if (!es.all.n)
+        return 0;
+    unite(&es);
+    return judge(b, &es, err) || write_lists(b, &es, err) || copy_all(b, &es, ret, err) ? -1 : 0;
+}

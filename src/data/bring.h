@@ -1,0 +1,43 @@
+/*
+ * Bringing along what git does not: files of the user's checkout that are ignored or untracked, and
+ * that a task's workspace needs all the same. They are
+ *
+ * - what `.worktreeinclude`, at the root, matches (gitignore syntax) and git ignores;
+ * - what the plan's patterns match: those of git's `:(glob)`, relative to the project;
+ * - `.claude` at the root and in the project, less what runs leave in it.
+ *
+ * What the workspace has already stays as it is. Nothing is ever brought from outside the root,
+ * from other worktrees, or through a symlink; see sys/copy.h. That nothing of it is committed is
+ * seen to by two files: patterns for git, and the same paths as they are, for brought.h.
+ */
+#ifndef DATA_BRING_H
+#define DATA_BRING_H
+
+#include "base/err.h"
+#include "sys/copy.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef void bring_progress_fn(void *ctx, const struct copy_count *so_far);
+
+struct bring {
+    const char *root;   /* of the user's checkout */
+    const char *prefix; /* the project below it; "" at the root */
+    const char *work;   /* where workspaces are made: nothing in there is brought */
+    const char *to;     /* the workspace */
+    const char *const *patterns;
+    size_t pattern_count;
+    const char *excludes; /* file to make: the user's own core.excludesFile, and what is brought */
+    const char *brought;  /* file to make: paths, each with a NUL behind it */
+    bring_progress_fn *progress; /* called after each file */
+    void *ctx;
+};
+
+/* Whether there may be anything to bring: a few looks at the disk. */
+bool bring_is_needed(const char *root, const char *prefix, size_t pattern_count);
+
+/* Takes as long as the files are large. */
+int bring_run(const struct bring *b, struct copy_count *ret, struct err *err);
+
+#endif

@@ -1,0 +1,86 @@
+#include "data/modules.h"
+
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool has_file(const char *dir, const char *name)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+/* Its own setting of a work tree may name a folder that is no more: any will do. */
+static struct git_place place_of(const char *git_dir)
+{
+    return (struct git_place){.git_dir = git_dir, .work_tree = git_dir};
+}
+
+/* Whether there is a commit at HEAD that came from here. */
+static int is_new(const char *git_dir, bool *ret_yes, struct err *err)
+{
+    struct git_place at = place_of(git_dir);
+    autobuf struct buf head = BUF_INIT, out = BUF_INIT;
+    struct err none = {0};
+    *ret_yes = false;
+    if (git_resolve(&at, "HEAD", &head, &none)) /* nothing was ever checked out */
+        return 0;
+    if (git_call(&at, &out, err, "rev-list", "-n", "1", head.s, "--not", "--remotes", "--tags",
+                 NULL))
+        return -1;
+    *ret_yes = out.len > 0;
+    return 0;
+}
+
+/* `name` is the clone below the worktree's folder and, where the user has one, the repository's. */
+static int save(const struct workspace *ws, const char *name, size_t number, struct err *err)
+{
+    autofree char *from = mem_printf("%s/%s", ws->admin, name);
+    autofree char *own = mem_printf("%s/%s", ws->common, name);
+    autofree char *ref =
+        mem_printf("HEAD:refs/anabranch/modules/%s/%zu", strrchr(ws->admin, '/') + 1, number);
+    struct git_place to = place_of(has_file(own, "HEAD") ? own : ws->common);
+    bool wanted;
+    if (is_new(from, &wanted, err))
+        return -1;
+    return wanted ? git_call(&to, NULL, err, "fetch", "--quiet", "--force", "--no-tags",
+                             "--no-write-fetch-head", "--no-recurse-submodules", "--update-shallow",
+                             from, ref, NULL)
+                  : 0;
+}
+
+/* Adds the folders in `name`: a submodule's name may have slashes in it. */
+static int look_into(const struct workspace *ws, const char *name, struct strv *left,
+                     struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", ws->admin, name);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            strv_pushf(left, "%s/%s", name, e->d_name);
+    }
+    (void)closedir(dir);
+    return 0;
+}
+
+int modules_save(const struct workspace *ws, struct err *err)
+{
+    autostrv struct strv names = {0};
+    size_t number = 0;
+    strv_push(&names, "modules");
+    for (size_t i = 0; i < names.n; i++) { /* it grows meanwhile */
+        autofree char *name = mem_str(names.v[i]), *path = mem_printf("%s/%s", ws->admin, name);
+        autofree char *below = mem_printf("%s/modules", name);
+        bool is_clone = has_file(path, "HEAD");
+        if (is_clone && save(ws, name, ++number, err))
+            return err_wrap(err, "save '%s'", name);
+        if (look_into(ws, is_clone ? below : name, &names, err))
+            return -1;
+    }
+    return 0;
+}

@@ -1,0 +1,16 @@
+/*
+ * Submodules of a workspace: git gives each linked worktree clones of its own, which go when it
+ * goes. What was committed in them is brought to where it stays.
+ */
+#ifndef DATA_MODULES_H
+#define DATA_MODULES_H
+
+#include "base/err.h"
+#include "data/workspace.h"
+
+/* Fetches what is checked out in the workspace's submodules, and that no remote has, to the
+ * repository's clone of the same submodule (its own objects where there is none), under
+ * refs/anabranch/modules/<workspace>/<number>. */
+int modules_save(const struct workspace *ws, struct err *err);
+
+#endif

@@ -1,0 +1,146 @@
+#include "front/orchestra.h"
+
+#include "base/build.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "run/agent_dialect.h"
+#include "run/secrets.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RESULT_MAX = 1 << 20, SHOWN_MAX = 2000, TAIL_MAX = 16 << 10, TAIL_LINES = 20 };
+
+/* The last bytes of a file. */
+static void read_end(const char *path, off_t max, struct buf *out)
+{
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+    off_t at = size > max ? size - max : 0;
+    while (at < size) {
+        buf_reserve(out, (size_t)(size - at));
+        ssize_t n = pread(fd, out->s + out->len, (size_t)(size - at), at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return;
+        out->len += (size_t)n;
+        out->s[out->len] = '\0';
+        at += n;
+    }
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* The last line of s that is not blank, without blanks around it. */
+static const char *last_line(const char *s, size_t len, size_t *ret_len)
+{
+    while (len && is_blank(s[len - 1]))
+        len--;
+    size_t start = len;
+    while (start && s[start - 1] != '\n')
+        start--;
+    while (start < len && is_blank(s[start]))
+        start++;
+    *ret_len = len - start;
+    return s + start;
+}
+
+/* A scalar of any kind as it was written, harmless and of a length that can be shown. */
+static char *shown(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+    autobuf struct buf out = BUF_INIT;
+    if (!n || n->kind == NODE_NULL || n->kind >= NODE_LIST)
+        return NULL;
+    text_harmless(&out, n->text, n->len);
+    buf_cut(&out, text_fit(out.s, out.len, SHOWN_MAX));
+    return out.len ? buf_steal(&out) : NULL;
+}
+
+static int64_t count(const struct node *n)
+{
+    int64_t i = -1;
+    if (n && n->kind == NODE_INT)
+        i = n->integer;
+    else if (n && n->kind == NODE_REAL && n->real >= 0 && n->real < 1e9)
+        i = (int64_t)n->real;
+    else if (n && n->kind == NODE_STRING)
+        i = text_parse_count(n->text, n->len);
+    return i < 0 ? -1 : i;
+}
+
+static char *base_name(char *path)
+{
+    char *slash = path ? strrchr(path, '/') : NULL;
+    if (slash)
+        memmove(path, slash + 1, strlen(slash));
+    return path;
+}
+
+static void take(struct orchestra_result *r, const char *s, size_t len, bool wrapped)
+{
+    struct arena a = {0};
+    const struct node *map = len ? dialect_parse(&a, s, len) : NULL;
+    const struct node *text = map && !wrapped ? node_get(map, "result") : NULL;
+    if (text && text->kind == NODE_STRING) { /* the engine's own result: its text is the agent's */
+        const char *line = last_line(text->text, text->len, &len);
+        take(r, line, len, true);
+    } else if (map) {
+        r->status = shown(map, "status");
+        r->report = base_name(shown(map, "report"));
+        r->reason = shown(map, "reason");
+        r->cycles = count(node_get(map, "cycles"));
+        r->failed = r->status && strcmp(r->status, "FAILED") == 0;
+    }
+    arena_done(&a);
+}
+
+void orchestra_result_read(struct orchestra_result *r, const char *path)
+{
+    autobuf struct buf end = BUF_INIT;
+    size_t len;
+    *r = (struct orchestra_result){.cycles = -1};
+    read_end(path, RESULT_MAX, &end); /* what is longer than that is no result */
+    const char *line = last_line(end.s, end.len, &len);
+    autofree char *copy = mem_dup(line, len);
+    take(r, copy, len, false);
+}
+
+void orchestra_result_done(struct orchestra_result *r)
+{
+    free(r->status);
+    free(r->report);
+    free(r->reason);
+    *r = (struct orchestra_result){.cycles = -1};
+}
+
+void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out)
+{
+    autofree char *path = mem_printf("%s/%s/%d/out", run_dir(o->run), o->pf->plan.tasks[task].id,
+                                     run_task(o->run, task).attempts);
+    autobuf struct buf end = BUF_INIT, masked = BUF_INIT;
+    struct secrets secrets = {0};
+    read_end(path, TAIL_MAX, &end);
+    secrets_collect(&secrets, &o->pf->plan);
+    secrets_mask(&secrets, end.s, end.len, &masked);
+    secrets_done(&secrets);
+    const char *lines[TAIL_LINES];
+    size_t lens[TAIL_LINES], n = 0, left = masked.len;
+    while (n < TAIL_LINES) {
+        const char *line = last_line(masked.s, left, &lens[n]);
+        if (!lens[n])
+            break;
+        lines[n++] = line;
+        left = (size_t)(line - masked.s);
+    }
+    while (n-- > 0) {
+        text_harmless(out, lines[n], lens[n]);
+        buf_addch(out, '\n');
+    }
+}

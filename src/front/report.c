@@ -1,0 +1,257 @@
+#include "front/report.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "data/doc.h"
+#include "sys/dirs.h"
+#include "sys/file.h"
+#include "sys/procs.h"
+
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+struct loader {
+    struct report *r;
+    const char *wanted;
+    VEC(struct report_task) tasks;
+    bool found, failed;
+};
+
+static const char *keep(struct report *r, const char *s)
+{
+    return s ? arena_str(&r->arena, s) : NULL;
+}
+
+static bool take_run(void *ctx, const struct store_run *run)
+{
+    struct loader *l = ctx;
+    struct store_run *row = &l->r->row;
+    if (strcmp(run->id, l->wanted) != 0)
+        return true;
+    *row = *run;
+    const char **const texts[] = {&row->id,          &row->plan, &row->name, &row->base,
+                                  &row->base_commit, &row->tip,  &row->state};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        *texts[i] = keep(l->r, *texts[i]);
+    l->found = true;
+    return false;
+}
+
+static bool take_task(void *ctx, const struct store_task *task)
+{
+    struct loader *l = ctx;
+    struct report_task t = {.row = *task};
+    const char **const texts[] = {&t.row.run,    &t.row.id,           &t.row.title,
+                                  &t.row.engine, &t.row.state,        &t.row.failure,
+                                  &t.row.reason, &t.row.branch,       &t.row.workspace,
+                                  &t.row.commit, &t.row.start_commit, &t.row.landed};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        *texts[i] = keep(l->r, *texts[i]);
+    vec_push(&l->tasks, t);
+    l->failed = l->failed || strcmp(t.row.state, "failed") == 0;
+    return true;
+}
+
+/* The end of a failed task's output was masked when it was told; the logs themselves are not. */
+static bool take_event(void *ctx, const struct store_event *ev)
+{
+    struct report *r = ctx;
+    if (strcmp(ev->name, "task.failed") != 0 || !ev->task || !ev->data)
+        return true;
+    struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
+    struct doc doc;
+    autoproblems struct problems ps;
+    struct doc_options opts = {.syntax = DOC_JSON};
+    problems_init(&ps, "event");
+    if (t && doc_parse(&doc, NULL, ev->data, strlen(ev->data), &opts, &ps) == 0) {
+        const struct node *output = node_get(doc.root, "output");
+        if (output && output->kind == NODE_STRING)
+            t->output = keep(r, output->text);
+    }
+    if (t)
+        doc_done(&doc);
+    return true;
+}
+
+/* --- what follows from it ----------------------------------------------------------------- */
+
+static enum report_end end_of(const char *state)
+{
+    static const char *const names[] = {"landed", "done", "failed", "conflicted", "skipped"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(state, names[i]) == 0)
+            return (enum report_end)i;
+    }
+    return REPORT_UNFINISHED;
+}
+
+static bool is_pending(const char *state)
+{
+    return strcmp(state, "waiting") == 0 || strcmp(state, "ready") == 0;
+}
+
+static int64_t duration(int64_t started, int64_t finished, int64_t otherwise)
+{
+    if (!started)
+        return -1;
+    int64_t end = finished ? finished : otherwise;
+    return end > started ? end - started : 0;
+}
+
+bool report_task_ran(const struct report_task *t)
+{
+    return t->row.attempts > 0;
+}
+
+bool report_task_knows_tokens(const struct report_task *t)
+{
+    return t->row.tokens_in > 0 || t->row.tokens_out > 0;
+}
+
+bool report_is_running(const struct report *r)
+{
+    return strcmp(r->row.state, "running") == 0;
+}
+
+static void settle_task(struct report *r, struct report_task *t, const char *state_dir, int64_t end)
+{
+    t->end = end_of(t->row.state);
+    if (t->end == REPORT_UNFINISHED && !report_is_running(r) && !is_pending(t->row.state))
+        t->row.state = "interrupted";
+    t->duration = duration(t->row.started, t->row.finished, end);
+    if (report_task_ran(t))
+        t->logs = arena_printf(&r->arena, "%s/runs/%s/%s", state_dir, r->row.id, t->row.id);
+    r->ends[t->end]++;
+    r->tokens_in += t->row.tokens_in;
+    r->tokens_out += t->row.tokens_out;
+    if (t->row.usd >= 0)
+        r->usd = (r->usd < 0 ? 0 : r->usd) + t->row.usd;
+    else if (report_task_ran(t))
+        r->unpriced++;
+}
+
+/* When a run that did not end itself was last seen: nobody was there to write it down. */
+static int64_t last_seen(const struct report *r)
+{
+    int64_t last = r->row.started;
+    for (size_t i = 0; i < r->n; i++) {
+        const struct store_task *t = &r->tasks[i].row;
+        last = t->started > last ? t->started : last;
+        last = t->finished > last ? t->finished : last;
+    }
+    return last;
+}
+
+static void settle(struct report *r, const char *state_dir)
+{
+    struct store_run *row = &r->row;
+    bool alive = procs_start((pid_t)row->pid) == row->pid_start && row->pid_start;
+    if (report_is_running(r) && !alive)
+        row->state = "interrupted";
+    int64_t end = row->finished ? row->finished : alive ? clock_wall() : last_seen(r);
+    r->logs = arena_printf(&r->arena, "%s/runs/%s", state_dir, row->id);
+    r->duration = duration(row->started, row->finished, end);
+    for (size_t i = 0; i < r->n; i++)
+        settle_task(r, &r->tasks[i], state_dir, end);
+}
+
+static int load(struct loader *l, struct store *store, struct err *err)
+{
+    struct report *r = l->r;
+    if (store_each_run(store, take_run, l, err))
+        return -1;
+    if (!l->found)
+        return err_set(err, ERR_INPUT, "there is no run '%s'", l->wanted);
+    if (store_each_task(store, r->row.id, take_task, l, err))
+        return -1;
+    r->n = l->tasks.n;
+    r->tasks = arena_array(&r->arena, r->n + 1, sizeof(*r->tasks));
+    for (size_t i = 0; i < r->n; i++) {
+        r->tasks[i] = l->tasks.v[i];
+        (void)map_put(&r->by_id, r->tasks[i].row.id, strlen(r->tasks[i].row.id), &r->tasks[i]);
+    }
+    return l->failed ? store_each_event(store, r->row.id, 0, take_event, r, err) : 0;
+}
+
+int report_load(struct report *r, struct store *store, const char *state_dir, const char *run,
+                struct err *err)
+{
+    *r = (struct report){.usd = -1};
+    struct loader l = {.r = r, .wanted = run};
+    int rc = load(&l, store, err);
+    vec_done(&l.tasks);
+    if (rc == 0)
+        settle(r, state_dir);
+    return rc;
+}
+
+void report_done(struct report *r)
+{
+    map_done(&r->by_id);
+    arena_done(&r->arena);
+}
+
+/* --- formats ------------------------------------------------------------------------------ */
+
+int report_format_of(const char *path, enum report_format *ret, struct err *err)
+{
+    static const struct {
+        const char *ending;
+        enum report_format format;
+    } endings[] = {{".json", REPORT_JSON},
+                   {".md", REPORT_MD},
+                   {".markdown", REPORT_MD},
+                   {".xml", REPORT_JUNIT}};
+    const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash + 1 : path, '.');
+    for (size_t i = 0; dot && i < sizeof(endings) / sizeof(endings[0]); i++) {
+        if (strcasecmp(dot, endings[i].ending) == 0) {
+            *ret = endings[i].format;
+            return 0;
+        }
+    }
+    return err_set(err, ERR_INPUT, "'%s' must end with .json, .md, .markdown or .xml", path);
+}
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? mem_dup(path, slash == path ? 1 : (size_t)(slash - path)) : mem_str(".");
+}
+
+int report_check(const char *path, struct err *err)
+{
+    autofree char *dir = folder_of(path);
+    enum report_format format;
+    struct stat st;
+    if (report_format_of(path, &format, err))
+        return -1;
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(err, ERR_INPUT, "'%s' is %s", path,
+                       S_ISLNK(st.st_mode) ? "a symlink" : "not a file");
+    return dirs_check(dir, err);
+}
+
+void report_add(const struct report *r, enum report_format format, struct buf *out)
+{
+    static void (*const writers[REPORT_FORMAT_COUNT_])(const struct report *, struct buf *) = {
+        [REPORT_JSON] = report_json,
+        [REPORT_MD] = report_md,
+        [REPORT_JUNIT] = report_junit,
+    };
+    writers[format](r, out);
+}
+
+int report_write(const struct report *r, const char *path, struct err *err)
+{
+    autofree char *dir = folder_of(path);
+    autobuf struct buf out = BUF_INIT;
+    enum report_format format;
+    if (report_format_of(path, &format, err) || dirs_make(dir, err))
+        return -1;
+    report_add(r, format, &out);
+    return file_replace(path, out.s, out.len, err);
+}

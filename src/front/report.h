@@ -1,0 +1,83 @@
+/*
+ * struct report: a run as the store has it, whole, for all that is said about a run afterwards or
+ * from another terminal: tables, and reports for people and programs.
+ */
+#ifndef FRONT_REPORT_H
+#define FRONT_REPORT_H
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/map.h"
+#include "base/node.h"
+#include "data/store.h"
+
+#include <stdbool.h>
+
+/* What became of a task, in the few words that matter to a table. */
+enum report_end {
+    REPORT_LANDED,
+    REPORT_DONE,
+    REPORT_FAILED,
+    REPORT_CONFLICTED,
+    REPORT_SKIPPED,
+    REPORT_UNFINISHED, /* not begun, under way, or given up with the run */
+    REPORT_END_COUNT_,
+};
+
+struct report_task {
+    struct store_task row; /* state is "interrupted" where the run ended under it */
+    enum report_end end;
+    int64_t duration;   /* ms, up to now where it is not finished; below 0: never began */
+    const char *logs;   /* folder with one folder per attempt, or NULL */
+    const char *output; /* last lines that explain a failure, or NULL */
+};
+
+struct report {
+    struct arena arena;   /* holds all that is below */
+    struct store_run row; /* state is "interrupted" where its process is gone */
+    int64_t duration;
+    const char *logs;
+    struct report_task *tasks;
+    size_t n;
+    struct map by_id;
+    size_t ends[REPORT_END_COUNT_];
+    int64_t tokens_in, tokens_out; /* of the tasks that tell; both 0: none did */
+    double usd;                    /* likewise; below 0: none did */
+    size_t unpriced;               /* tasks that ran and did not tell what they cost */
+};
+
+/* Reads a run by its full id; state_dir is the folder of the store. ERR_INPUT where there is none.
+ */
+int report_load(struct report *r, struct store *store, const char *state_dir, const char *run,
+                struct err *err);
+void report_done(struct report *r);
+#define autoreport own_cleanup(report_done)
+
+bool report_task_ran(const struct report_task *t);
+bool report_task_knows_tokens(const struct report_task *t);
+
+/* Else it is "finished", "stopped" by a signal, "broken" by an error, or "interrupted". */
+bool report_is_running(const struct report *r);
+
+/* --- formats ------------------------------------------------------------------------------ */
+
+enum report_format { REPORT_JSON, REPORT_MD, REPORT_JUNIT, REPORT_FORMAT_COUNT_ };
+
+/* The format that the ending of a file name asks for; ERR_INPUT where it asks for none. */
+int report_format_of(const char *path, enum report_format *ret, struct err *err);
+
+/* Whether a report could be written there: the ending, the folder, no symlink. Changes nothing. */
+int report_check(const char *path, struct err *err);
+
+/* Writes a report, at once and whole; folders are made. */
+int report_write(const struct report *r, const char *path, struct err *err);
+
+void report_add(const struct report *r, enum report_format format, struct buf *out);
+struct node *report_encode(const struct report *r, struct arena *a); /* as JSON has it */
+
+/* One file each. */
+void report_json(const struct report *r, struct buf *out);
+void report_md(const struct report *r, struct buf *out);
+void report_junit(const struct report *r, struct buf *out);
+
+#endif

@@ -1,0 +1,123 @@
+#include "front/report.h"
+
+#include "base/build.h"
+#include "base/clock.h"
+#include "data/doc.h"
+
+enum { SCHEMA_VERSION = 1 };
+
+/* Every member is always there: what is not known is null. */
+static void put_null(struct arena *a, struct node *map, const char *key)
+{
+    build_put(a, map, key, node_new(a, NODE_NULL, (struct pos){0}));
+}
+
+static void put_string(struct arena *a, struct node *map, const char *key, const char *s)
+{
+    if (s)
+        build_put_string(a, map, key, s);
+    else
+        put_null(a, map, key);
+}
+
+static void put_int(struct arena *a, struct node *map, const char *key, bool known, int64_t n)
+{
+    if (known)
+        build_put_int(a, map, key, n);
+    else
+        put_null(a, map, key);
+}
+
+static void put_usd(struct arena *a, struct node *map, double usd)
+{
+    if (usd >= 0)
+        build_put_real(a, map, "usd", usd);
+    else
+        put_null(a, map, "usd");
+}
+
+static void put_time(struct arena *a, struct node *map, const char *key, int64_t time)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (time)
+        clock_format(&text, time);
+    put_string(a, map, key, time ? text.s : NULL);
+}
+
+static void encode_task(const struct report_task *t, struct arena *a, struct node *map)
+{
+    const struct store_task *row = &t->row;
+    bool tokens = report_task_knows_tokens(t);
+    put_string(a, map, "id", row->id);
+    put_string(a, map, "title", row->title);
+    put_string(a, map, "engine", row->engine);
+    put_string(a, map, "state", row->state);
+    put_string(a, map, "failure", row->failure);
+    put_string(a, map, "reason", row->reason);
+    put_string(a, map, "output", t->output);
+    build_put_int(a, map, "attempts", row->attempts);
+    put_int(a, map, "exit_code", report_task_ran(t) && t->end != REPORT_UNFINISHED, row->exit_code);
+    put_time(a, map, "started", row->started);
+    put_time(a, map, "finished", row->finished);
+    put_int(a, map, "duration_ms", t->duration >= 0, t->duration);
+    put_string(a, map, "start_commit", row->start_commit);
+    put_string(a, map, "commit", row->commit);
+    put_string(a, map, "landed", row->landed);
+    put_string(a, map, "branch", row->branch);
+    put_string(a, map, "workspace", row->workspace);
+    put_string(a, map, "logs", t->logs);
+    put_int(a, map, "tokens_in", tokens, row->tokens_in);
+    put_int(a, map, "tokens_out", tokens, row->tokens_out);
+    put_usd(a, map, row->usd);
+}
+
+static void encode_totals(const struct report *r, struct arena *a, struct node *map)
+{
+    static const char *const names[REPORT_END_COUNT_] = {
+        [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
+        [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "conflicted",
+        [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
+    };
+    bool tokens = r->tokens_in > 0 || r->tokens_out > 0;
+    build_put_int(a, map, "tasks", (int64_t)r->n);
+    for (size_t i = 0; i < REPORT_END_COUNT_; i++)
+        build_put_int(a, map, names[i], (int64_t)r->ends[i]);
+    put_int(a, map, "tokens_in", tokens, r->tokens_in);
+    put_int(a, map, "tokens_out", tokens, r->tokens_out);
+    put_usd(a, map, r->usd);
+    build_put_int(a, map, "unpriced", (int64_t)r->unpriced);
+}
+
+struct node *report_encode(const struct report *r, struct arena *a)
+{
+    const struct store_run *row = &r->row;
+    struct node *map = build_map(a);
+    build_put_int(a, map, "version", SCHEMA_VERSION);
+    put_string(a, map, "run", row->id);
+    put_string(a, map, "plan", row->plan);
+    put_string(a, map, "name", row->name);
+    put_string(a, map, "state", row->state);
+    put_string(a, map, "base", row->base);
+    put_string(a, map, "base_commit", row->base_commit);
+    put_string(a, map, "tip", row->tip);
+    put_time(a, map, "started", row->started);
+    put_time(a, map, "finished", row->finished);
+    put_int(a, map, "duration_ms", r->duration >= 0, r->duration);
+    put_int(a, map, "exit_code", row->finished != 0, row->exit_code);
+    put_string(a, map, "logs", r->logs);
+    encode_totals(r, a, build_put_map(a, map, "totals"));
+    struct node *tasks = build_put_list(a, map, "tasks");
+    for (size_t i = 0; i < r->n; i++)
+        encode_task(&r->tasks[i], a, build_add_map(a, tasks));
+    return map;
+}
+
+void report_json(const struct report *r, struct buf *out)
+{
+    struct arena a = {0};
+    autoproblems struct problems none;
+    problems_init(&none, "report");
+    (void)doc_write(out, report_encode(r, &a), DOC_JSON,
+                    &none); /* nothing in it has no JSON form */
+    arena_done(&a);
+}

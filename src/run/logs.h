@@ -1,0 +1,24 @@
+/*
+ * Logs beside the run's own folder, where the user wants them: <id>-stdout.log and <id>-stderr.log,
+ * for us alone, without secrets.
+ */
+#ifndef RUN_LOGS_H
+#define RUN_LOGS_H
+
+#include "run/run_private.h"
+
+/* Adds an attempt that has ended to the user's folder, where there is one. The first one of a task
+ * begins its files anew. What cannot be written is told, and is no failure of the task. */
+void logs_copy(struct job *job);
+
+/* Appends the last lines of a file, masked, each harmless and with a line end. */
+void logs_tail(const struct run *run, const char *path, size_t lines, struct buf *out);
+
+/* Appends the last lines that explain a failure: of the verification, of the setup, or of the
+ * agent. Masked, each harmless and with a line end. */
+void logs_explain(const struct job *job, enum failure failure, struct buf *out);
+
+/* At the end of a run that is to keep no logs: takes away those of tasks that succeeded. */
+void logs_discard(struct run *run);
+
+#endif

@@ -1,0 +1,331 @@
+#include "run/prepare.h"
+
+#include "base/build.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "data/bring.h"
+#include "data/doc.h"
+#include "run/job_env.h"
+#include "sys/file.h"
+#include "sys/guard.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    COMMAND_TIMEOUT = 10 * 60 * 1000, /* ms, of setup and teardown */
+    PROGRESS_MS = 1000,
+    PROGRESS_MAX = 64 << 20,
+    PORTS = 10,
+};
+
+static const struct task *task_of(const struct job *job)
+{
+    return &job->run->pf->plan.tasks[job->task];
+}
+
+/* --- commands of the plan ----------------------------------------------------------------- */
+
+static void stop_ticking(struct job *job)
+{
+    watch_free(job->tick);
+    job->tick = NULL;
+}
+
+static void on_deadline(void *ctx)
+{
+    struct job *job = ctx;
+    job->overdue = true;
+    process_order(&job->process, GUARD_STOP);
+}
+
+/* Runs a command in the workspace, with logs of its own, for ten minutes or as long as the agent
+ * may take. */
+static int run_command(struct job *job, const struct plan_command *cmd, const char *name,
+                       void (*next)(struct job *, int), struct err *err)
+{
+    autofree char *out = mem_printf("%s/%s.out", job->dir, name);
+    autofree char *errlog = mem_printf("%s/%s.err", job->dir, name);
+    own_cleanup(agent_call_done) struct agent_call call = {0};
+    if (job_environment(job, &call.env, err) || job_command(cmd, job->cwd, &call) ||
+        process_start_guarded(job, &call, NULL, out, errlog, next, err))
+        return -1;
+    int64_t own = task_of(job)->timeout > 0 ? task_of(job)->timeout : job->run->opts.timeout;
+    job->overdue = false;
+    job->tick =
+        loop_timer(job->run->loop, own > COMMAND_TIMEOUT ? own : COMMAND_TIMEOUT, on_deadline, job);
+    return 0;
+}
+
+static bool is_set(const struct plan_command *cmd)
+{
+    return cmd->shell || cmd->argv.n;
+}
+
+/* How a command failed; false where it did not. */
+static bool command_failed(struct job *job, const char *name, int exit_code, struct buf *reason)
+{
+    autofree char *log = mem_printf("%s.err", name);
+    if (job->overdue)
+        buf_addf(reason, "workspace.%s took longer than its timeout", name);
+    else if (exit_code != 0)
+        buf_addf(reason, "workspace.%s ended with %d: ", name, exit_code);
+    if (reason->len && !job->overdue)
+        job_read_tail(job, log, reason);
+    return reason->len > 0;
+}
+
+/* --- setup and teardown ------------------------------------------------------------------- */
+
+static void on_setup(struct job *job, int exit_code)
+{
+    autobuf struct buf reason = BUF_INIT;
+    stop_ticking(job);
+    if (job->stopped)
+        job_fail(job, FAILURE_INTERNAL, "stopped");
+    else if (command_failed(job, "setup", exit_code, &reason))
+        job_fail(job, FAILURE_SETUP, "%s", reason.s);
+    else
+        job_run_agent(job);
+}
+
+static void set_up(struct job *job)
+{
+    const struct plan_command *setup = &job->run->pf->plan.setup;
+    struct err err = {0};
+    job->prepared = true;
+    if (!is_set(setup))
+        job_run_agent(job);
+    else if (run_command(job, setup, "setup", on_setup, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+}
+
+bool prepare_has_teardown(const struct job *job)
+{
+    return job->has_workspace && job->prepared && is_set(&job->run->pf->plan.teardown);
+}
+
+static void on_teardown(struct job *job, int exit_code)
+{
+    autobuf struct buf reason = BUF_INIT;
+    struct err err = {0};
+    stop_ticking(job);
+    if (command_failed(job, "teardown", exit_code, &reason)) {
+        (void)err_set(&err, ERR_ENV, "%s", reason.s);
+        record_error(job->run, job->task, &err);
+    }
+    job->then(job);
+}
+
+void prepare_teardown(struct job *job, void (*then)(struct job *job))
+{
+    struct err err = {0};
+    if (!prepare_has_teardown(job)) {
+        then(job);
+        return;
+    }
+    job->tearing_down = true;
+    job->then = then;
+    if (run_command(job, &job->run->pf->plan.teardown, "teardown", on_teardown, &err)) {
+        record_error(job->run, job->task, &err);
+        then(job);
+    }
+}
+
+/* --- bringing along ----------------------------------------------------------------------- */
+
+/* The last whole line that was written, as a mapping; NULL where there is none. */
+static const struct node *read_progress(const struct job *job, struct doc *doc)
+{
+    autofree char *path = mem_printf("%s/bring.out", job->dir);
+    autobuf struct buf text = BUF_INIT;
+    autoproblems struct problems ps;
+    struct doc_options opts = {.syntax = DOC_JSON};
+    *doc = (struct doc){0};
+    if (file_read(path, PROGRESS_MAX, &text, NULL))
+        return NULL;
+    while (text.len && text.s[text.len - 1] != '\n')
+        buf_cut(&text, text.len - 1);
+    if (!text.len)
+        return NULL;
+    buf_cut(&text, text.len - 1);
+    const char *lf = strrchr(text.s, '\n'), *line = lf ? lf + 1 : text.s;
+    problems_init(&ps, "bring");
+    return doc_parse(doc, NULL, line, strlen(line), &opts, &ps) ? NULL : doc->root;
+}
+
+static void tell_progress(struct job *job, const struct node *count)
+{
+    struct arena a = {0};
+    autobuf struct buf action = BUF_INIT;
+    buf_addstr(&action, "bringing files along: ");
+    text_format_count(&action, build_int(count, "files", 0));
+    buf_addstr(&action, ", ");
+    text_format_bytes(&action, build_int(count, "bytes", 0));
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "action", action.s);
+    record(job->run, EV_TASK_ACTION, job->task, data);
+    arena_done(&a);
+}
+
+static void on_progress(void *ctx)
+{
+    struct job *job = ctx;
+    struct doc doc;
+    const struct node *count = read_progress(job, &doc);
+    if (count)
+        tell_progress(job, count);
+    doc_done(&doc);
+    watch_again(job->tick, PROGRESS_MS);
+}
+
+static void tell_created(struct job *job, const struct node *count)
+{
+    static const char *const keys[] = {"files", "bytes", "shared"};
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "workspace", job->ws.path);
+    struct node *brought = count ? build_put_map(&a, data, "brought") : NULL;
+    for (size_t i = 0; brought && i < sizeof(keys) / sizeof(keys[0]); i++)
+        build_put_int(&a, brought, keys[i], build_int(count, keys[i], 0));
+    record(job->run, EV_WORKSPACE_CREATED, job->task, data);
+    arena_done(&a);
+}
+
+/* Where nothing was found there are no lists of it. */
+static void note_brought(struct job *job)
+{
+    if (access(job->brought, F_OK) == 0)
+        return;
+    free(job->excludes);
+    free(job->brought);
+    job->excludes = job->brought = NULL;
+}
+
+static void on_brought(struct job *job, int exit_code)
+{
+    autobuf struct buf tail = BUF_INIT;
+    struct doc doc;
+    stop_ticking(job);
+    note_brought(job);
+    if (job->stopped) {
+        job_fail(job, FAILURE_INTERNAL, "stopped");
+    } else if (exit_code != 0) {
+        job_read_tail(job, "bring.err", &tail);
+        job_fail(job, FAILURE_SETUP, "files could not be brought along: %s", tail.s);
+    } else {
+        tell_created(job, read_progress(job, &doc));
+        doc_done(&doc);
+        set_up(job);
+    }
+}
+
+static void add_patterns(struct strv *argv, const struct strings *patterns)
+{
+    for (size_t i = 0; i < patterns->n; i++)
+        strv_push(argv, patterns->v[i]);
+}
+
+/* Copying takes as long as it takes, so another process does it. */
+static int start_bringing(struct job *job, struct err *err)
+{
+    const struct run *run = job->run;
+    const struct plan *plan = &run->pf->plan;
+    autofree char *out = mem_printf("%s/bring.out", job->dir);
+    autofree char *errlog = mem_printf("%s/bring.err", job->dir);
+    own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM};
+    job->excludes = mem_printf("%s/excludes", job->dir);
+    job->brought = mem_printf("%s/brought", job->dir);
+    strv_pushl(&call.argv, run->opts.self, "__bring", "--root", run->pf->repo.root, "--prefix",
+               run->pf->repo.prefix, "--work", run->work, "--excludes", job->excludes, "--brought",
+               job->brought, "--", job->ws.path, NULL);
+    add_patterns(&call.argv, &plan->include);
+    add_patterns(&call.argv, &plan->share);
+    git_environment(&call.env);
+    call.dir = mem_str(run->pf->repo.root);
+    if (process_start_guarded(job, &call, NULL, out, errlog, on_brought, err))
+        return -1;
+    job->tick = loop_timer(run->loop, PROGRESS_MS, on_progress, job);
+    return 0;
+}
+
+static void bring(struct job *job)
+{
+    const struct plan *plan = &job->run->pf->plan;
+    const struct git_repo *repo = &job->run->pf->repo;
+    struct err err = {0};
+    if (!bring_is_needed(repo->root, repo->prefix, plan->include.n + plan->share.n)) {
+        tell_created(job, NULL);
+        set_up(job);
+    } else if (start_bringing(job, &err)) {
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    }
+}
+
+/* --- the worktree ------------------------------------------------------------------------- */
+
+static void on_filled(struct job *job, int exit_code)
+{
+    autobuf struct buf tail = BUF_INIT;
+    if (job->stopped) {
+        job_fail(job, FAILURE_INTERNAL, "stopped");
+    } else if (exit_code == 0) {
+        bring(job);
+    } else {
+        job_read_tail(job, "prepare.log", &tail);
+        job_fail(job, FAILURE_SETUP, "the workspace could not be filled: %s", tail.s);
+    }
+}
+
+static int make_workspace(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    struct task_run *tr = &run->tasks[job->task];
+    const struct task *t = task_of(job);
+    autofree char *path = mem_printf("%s/%s/%s", run->work, run->id, t->id);
+    autofree char *log = mem_printf("%s/prepare.log", job->dir);
+    autobuf struct buf branch = BUF_INIT;
+    autostrv struct strv argv = {0}, env = {0};
+    free(tr->branch);
+    free(tr->start);
+    buf_addstr(&branch, "refs/heads/");
+    job_expand(job, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
+    tr->branch = buf_steal(&branch);
+    tr->start = mem_str(t->dep_count ? run->tip : run->base_commit);
+    bool below = *run->pf->repo.prefix && (t->read_only || !run->opts.write_at_root);
+    if (workspace_create(&job->ws, &run->pf->repo, path, tr->branch, tr->start, run->batch, err))
+        return -1;
+    job->has_workspace = true;
+    tr->status.branch = tr->branch + strlen("refs/heads/");
+    free(tr->workspace);
+    tr->workspace = mem_str(path);
+    tr->status.workspace = tr->workspace;
+    job->cwd =
+        below ? mem_printf("%s/%s", path, run->pf->repo.prefix) : mem_str(path);
+    workspace_fill(&job->ws, &argv, &env);
+    return process_start(job, argv.v, env.v, path, log, on_filled, err);
+}
+
+/* Where the plan does not ask for ports, having none is no failure. */
+static int take_ports(struct job *job, struct err *err)
+{
+    int64_t wanted = job->run->pf->plan.ports;
+    if (wanted != 0)
+        job->port = ports_take(&job->run->ports, wanted > 0 ? (int)wanted : PORTS);
+    if (wanted > 0 && !job->port)
+        return err_set(err, ERR_ENV, "no %lld ports in a row are free", (long long)wanted);
+    return 0;
+}
+
+void prepare(struct job *job)
+{
+    struct run *run = job->run;
+    struct err err = {0};
+    if (take_ports(job, &err) || (run->base && make_workspace(job, &err))) {
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    } else if (!run->base) {
+        job->cwd = mem_str(run->pf->project);
+        job_run_agent(job);
+    }
+}

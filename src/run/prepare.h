@@ -1,0 +1,22 @@
+/*
+ * Preparing: from nothing to a workspace that an agent can work in, and back.
+ *
+ *     worktree, filled -> what git does not look at, brought along -> workspace.setup -> the agent
+ *     -> workspace.teardown -> gone
+ */
+#ifndef RUN_PREPARE_H
+#define RUN_PREPARE_H
+
+#include "run/run_private.h"
+
+/* Starts; job_run_agent() follows when all is ready, job_fail() where it cannot be. */
+void prepare(struct job *job);
+
+/* Whether there is something to be done before the workspace may be removed. */
+bool prepare_has_teardown(const struct job *job);
+
+/* Does that, and then calls `then`, at once where there is nothing to do. What goes wrong is told,
+ * and is no failure of the task. */
+void prepare_teardown(struct job *job, void (*then)(struct job *job));
+
+#endif

@@ -1,0 +1,56 @@
+#include "run/sweep.h"
+
+#include "base/mem.h"
+#include "sys/spawn.h"
+
+#include <sys/stat.h>
+
+enum { LARGE_INDEX = 256 << 10 }; /* bytes: about 2,500 files */
+
+struct sweeper {
+    struct run *run;
+    uint32_t task;
+    struct watch *watch;
+};
+
+bool sweep_is_worth_it(const struct job *job)
+{
+    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    struct stat st;
+    return job->brought || (stat(index, &st) == 0 && st.st_size > LARGE_INDEX);
+}
+
+static void on_end(void *ctx, int status)
+{
+    struct sweeper *s = ctx;
+    struct run *run = s->run;
+    struct err err = {0};
+    if (status != 0) {
+        (void)err_set(&err, ERR_ENV, "the workspace could not be removed completely");
+        record_error(run, s->task, &err);
+    }
+    watch_free(s->watch);
+    free(s);
+    run->jobs--;
+    run_wake(run);
+}
+
+int sweep(struct run *run, uint32_t task, const struct strv *paths, struct err *err)
+{
+    autostrv struct strv argv = {0};
+    pid_t pid;
+    strv_pushl(&argv, run->opts.self, "__remove", "--", NULL);
+    for (size_t i = 0; i < paths->n; i++)
+        strv_push(&argv, paths->v[i]);
+    /* A session of its own: what the terminal's user stops is the run, not the tidying. */
+    struct spawn sp = {.argv = argv.v,
+                       .fds = {SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true};
+    if (spawn_start(&sp, &pid, err))
+        return -1;
+    struct sweeper *s = mem_alloc(sizeof(*s));
+    *s = (struct sweeper){.run = run, .task = task};
+    s->watch = loop_child(run->loop, pid, on_end, s);
+    run->jobs++;
+    return 0;
+}

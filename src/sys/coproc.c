@@ -1,0 +1,109 @@
+#include "sys/coproc.h"
+
+#include "base/own.h"
+#include "sys/spawn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { PATIENCE_MS = 30000 };
+
+void coproc_init(struct coproc *c)
+{
+    *c = (struct coproc){.in = -1, .out = -1, .pending = BUF_INIT};
+}
+
+bool coproc_running(const struct coproc *c)
+{
+    return c->pid > 0;
+}
+
+int coproc_start(struct coproc *c, char *const *argv, char *const *env, struct err *err)
+{
+    int in[2], out[2];
+    if (spawn_pipe(in, err))
+        return -1;
+    if (spawn_pipe(out, err)) {
+        own_close(&in[0]);
+        own_close(&in[1]);
+        return -1;
+    }
+    struct spawn sp = {.argv = argv,
+                       .env = env,
+                       .fds = {in[0], out[1], SPAWN_NULL, SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true}; /* a ^C at the terminal is not for it */
+    int rc = spawn_start(&sp, &c->pid, err);
+    own_close(&in[0]);
+    own_close(&out[1]);
+    if (rc) {
+        own_close(&in[1]);
+        own_close(&out[0]);
+        c->pid = 0;
+        return -1;
+    }
+    c->in = in[1];
+    c->out = out[0];
+    return 0;
+}
+
+void coproc_stop(struct coproc *c)
+{
+    if (c->pid > 0) {
+        own_close(&c->in);
+        own_close(&c->out);
+        while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+            ;
+    }
+    buf_done(&c->pending);
+    coproc_init(c);
+}
+
+int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err)
+{
+    for (const char *s = p; len;) {
+        ssize_t n = write(c->in, s, len);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return err_sys(err, "write to a child");
+        s += n;
+        len -= (size_t)n;
+    }
+    return 0;
+}
+
+static int read_more(struct coproc *c, struct err *err)
+{
+    char bytes[4096];
+    struct pollfd fd = {.fd = c->out, .events = POLLIN};
+    int ready = poll(&fd, 1, PATIENCE_MS);
+    if (ready < 0 && errno == EINTR)
+        return 0;
+    if (ready <= 0)
+        return err_set(err, ERR_ENV, "no answer");
+    ssize_t n = read(c->out, bytes, sizeof(bytes));
+    if (n < 0 && errno == EINTR)
+        return 0;
+    if (n <= 0)
+        return err_set(err, ERR_ENV, "it ended");
+    buf_add(&c->pending, bytes, (size_t)n);
+    return 0;
+}
+
+int coproc_read_line(struct coproc *c, struct buf *out, struct err *err)
+{
+    char *lf;
+    while (!(lf = memchr(c->pending.s, '\n', c->pending.len))) {
+        if (read_more(c, err))
+            return -1;
+    }
+    size_t len = (size_t)(lf - c->pending.s), rest = c->pending.len - len - 1;
+    buf_add(out, c->pending.s, len);
+    memmove(c->pending.s, lf + 1, rest);
+    buf_cut(&c->pending, rest);
+    return 0;
+}

@@ -1,0 +1,30 @@
+/*
+ * A process that answers: lines in, lines out, for as long as it lives.
+ */
+#ifndef SYS_COPROC_H
+#define SYS_COPROC_H
+
+#include "base/buf.h"
+#include "base/err.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+struct coproc {
+    pid_t pid;
+    int in, out; /* its standard input and output; its standard error goes nowhere */
+    struct buf pending;
+};
+
+void coproc_init(struct coproc *c);
+int coproc_start(struct coproc *c, char *const *argv, char *const *env, struct err *err);
+bool coproc_running(const struct coproc *c);
+void coproc_stop(struct coproc *c); /* closes its input and waits for its end */
+
+int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err);
+
+/* Appends the next line, without its end; waits at most 30 s for it. */
+int coproc_read_line(struct coproc *c, struct buf *out, struct err *err);
+
+#endif

@@ -1,0 +1,223 @@
+#include "core/sched.h"
+#include "plan_build.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+struct fixture {
+    struct built b;
+    struct plan plan;
+    struct graph g;
+    struct claims claims;
+    struct problems ps;
+    struct sched s;
+};
+
+static void build(struct fixture *f, size_t workers, const bool *wanted)
+{
+    struct claim_scope scope = {"", false};
+    problems_init(&f->ps, "plan");
+    if (plan_decode(&f->plan, f->b.root, &f->b.arena, &f->ps))
+        fail_msg("%s", f->ps.list.v[0].message);
+    assert_int_equal(graph_init(&f->g, &f->plan, &f->ps), 0);
+    claims_init(&f->claims, &f->plan, &scope, &f->ps);
+    sched_init(&f->s, &f->plan, &f->g, &f->claims, workers, wanted);
+}
+
+static void drop(struct fixture *f)
+{
+    sched_done(&f->s);
+    claims_done(&f->claims);
+    graph_done(&f->g);
+    plan_done(&f->plan);
+    problems_done(&f->ps);
+    arena_done(&f->b.arena);
+}
+
+static void add_group(struct fixture *f, const char *name, int64_t limit)
+{
+    struct pos pos = {1, 1};
+    struct node *limits = node_get(f->b.root, "limits");
+    if (!limits) {
+        limits = node_new(&f->b.arena, NODE_MAP, pos);
+        built_put(&f->b, f->b.root, "limits", limits);
+        built_put(&f->b, limits, "groups", node_new(&f->b.arena, NODE_MAP, pos));
+    }
+    struct node *n = node_new(&f->b.arena, NODE_INT, pos);
+    n->integer = limit;
+    n->text = "n";
+    n->len = 1;
+    built_put(&f->b, node_get(limits, "groups"), name, n);
+}
+
+static uint32_t next_random(uint64_t *state)
+{
+    *state = *state * 6364136223846793005u + 1442695040888963407u;
+    return (uint32_t)(*state >> 33);
+}
+
+static void the_longest_way_goes_first(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    uint32_t t;
+    built_init(&f.b);
+    built_task(&f.b);                        /* 0: nothing follows */
+    built_task(&f.b);                        /* 1: a chain of two follows */
+    built_depend(&f.b, built_task(&f.b), 1); /* 2 */
+    built_depend(&f.b, built_task(&f.b), 2); /* 3 */
+    build(&f, 1, NULL);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 1);
+    assert_false(sched_next(&f.s, &t)); /* one worker */
+    sched_finish(&f.s, 1);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 2);
+    drop(&f);
+}
+
+static void failure_skips_what_depends_on_it(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    struct sched_list skipped = {0};
+    uint32_t t;
+    built_init(&f.b);
+    for (size_t i = 0; i < 4; i++) {
+        struct node *task = built_task(&f.b);
+        if (i)
+            built_depend(&f.b, task, i - 1);
+    }
+    built_task(&f.b);
+    build(&f, 8, NULL);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 0);
+    sched_fail(&f.s, 0, &skipped);
+    assert_int_equal(skipped.tasks.n, 3);
+    assert_int_equal(skipped.tasks.v[0], 1);
+    assert_int_equal(skipped.tasks.v[2], 3);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 4);
+    sched_finish(&f.s, 4);
+    assert_int_equal(f.s.left, 0);
+    vec_done(&skipped.tasks);
+    drop(&f);
+}
+
+static void unwanted_tasks_count_as_done(void **state)
+{
+    (void)state;
+    static const bool wanted[] = {false, true};
+    struct fixture f = {0};
+    uint32_t t;
+    built_init(&f.b);
+    built_task(&f.b);
+    built_depend(&f.b, built_task(&f.b), 0);
+    build(&f, 2, wanted);
+    assert_int_equal(f.s.left, 1);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 1);
+    assert_false(sched_next(&f.s, &t));
+    drop(&f);
+}
+
+/* PO-37: what waits for its group leaves the worker to others. */
+static void a_full_group_holds_no_worker(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    uint32_t t;
+    built_init(&f.b);
+    add_group(&f, "api", 1);
+    for (int i = 0; i < 3; i++)
+        built_put(&f.b, built_task(&f.b), "group", built_text(&f.b, "api"));
+    built_task(&f.b);
+    build(&f, 2, NULL);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 0);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 3);
+    sched_set_aside(&f.s, 0); /* a retry: the place in the group is free meanwhile */
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 1);
+    sched_ready(&f.s, 0);
+    sched_finish(&f.s, 3);
+    assert_false(sched_next(&f.s, &t));
+    sched_finish(&f.s, 1);
+    assert_true(sched_next(&f.s, &t));
+    drop(&f);
+}
+
+/* Random plans with groups and shared paths, run to their end: limits are kept, nothing that shares
+ * a path runs together, and it always goes on. */
+static void random_plans_end_and_keep_the_rules(void **state)
+{
+    (void)state;
+    enum { N = 30, PLANS = 400 };
+    uint64_t seed = 11;
+    for (int k = 0; k < PLANS; k++) {
+        static const char *const paths[] = {"a/", "a/x", "b/", "c/"};
+        struct fixture f = {0};
+        built_init(&f.b);
+        built_put(&f.b, f.b.root, "overlap", built_text(&f.b, "serialise"));
+        add_group(&f, "one", 1);
+        add_group(&f, "two", 2);
+        for (size_t i = 0; i < N; i++) {
+            struct node *task = built_task(&f.b);
+            if (i && next_random(&seed) % 3 == 0)
+                built_depend(&f.b, task, next_random(&seed) % i);
+            if (next_random(&seed) % 2)
+                built_put(&f.b, task, "group",
+                          built_text(&f.b, next_random(&seed) % 2 ? "one" : "two"));
+            if (next_random(&seed) % 2)
+                built_add(&f.b, task, "owns", paths[next_random(&seed) % 4]);
+        }
+        build(&f, 1 + next_random(&seed) % 5, NULL);
+        uint32_t running[N], n = 0, t;
+        while (f.s.left) {
+            while (sched_next(&f.s, &t)) {
+                for (uint32_t i = 0; i < n; i++) {
+                    const struct task *a = &f.plan.tasks[t], *b = &f.plan.tasks[running[i]];
+                    if (a->owns.n && b->owns.n)
+                        assert_true(a->owns.v[0].text[0] != b->owns.v[0].text[0]);
+                }
+                running[n++] = t;
+            }
+            assert_true(n > 0); /* else it is stuck */
+            assert_true(n <= f.s.workers);
+            size_t in[2] = {0};
+            for (uint32_t i = 0; i < n; i++) {
+                const char *group = f.plan.tasks[running[i]].group;
+                in[0] += group && strcmp(group, "one") == 0;
+                in[1] += group && strcmp(group, "two") == 0;
+            }
+            assert_true(in[0] <= 1 && in[1] <= 2);
+            uint32_t which = next_random(&seed) % n;
+            uint32_t task = running[which];
+            running[which] = running[--n];
+            if (next_random(&seed) % 5 == 0) {
+                sched_set_aside(&f.s, task);
+                sched_ready(&f.s, task);
+            } else {
+                sched_finish(&f.s, task);
+            }
+        }
+        drop(&f);
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(the_longest_way_goes_first),
+        cmocka_unit_test(failure_skips_what_depends_on_it),
+        cmocka_unit_test(unwanted_tasks_count_as_done),
+        cmocka_unit_test(a_full_group_holds_no_worker),
+        cmocka_unit_test(random_plans_end_and_keep_the_rules),
+    };
+    return cmocka_run_group_tests_name("sched", tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+#include "data/store.h"
+#include "sys/dirs.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static int make_folder(void **state)
+{
+    char *dir = strdup("/tmp/anabranch-store-XXXXXX");
+    *state = dir && mkdtemp(dir) ? dir : NULL;
+    return *state ? 0 : -1;
+}
+
+static int remove_folder(void **state)
+{
+    int rc = dirs_remove(*state, NULL);
+    free(*state);
+    return rc;
+}
+
+static bool take_names(void *ctx, const struct store_event *ev)
+{
+    char *names = ctx;
+    strcat(names, ev->name);
+    strcat(names, ev->data ? ev->data : "-");
+    return strcmp(ev->name, "last") != 0;
+}
+
+static void events_come_back_in_order(void **state)
+{
+    autostore struct store *store = NULL;
+    assert_int_equal(store_open(&store, *state, true, NULL), 0);
+    const char *const names[] = {"a", "b", "last", "never"};
+    int64_t before = 0;
+    for (size_t i = 0; i < 4; i++) {
+        struct store_event ev = {.time = 5, .name = names[i], .run = "r"};
+        ev.data = i == 1 ? "{}" : NULL;
+        assert_int_equal(store_add_event(store, &ev, NULL), 0);
+        assert_true(ev.seq > before);
+        before = ev.seq;
+    }
+    struct store_event other = {.name = "other", .run = "q"};
+    assert_int_equal(store_add_event(store, &other, NULL), 0);
+    char seen[100] = "";
+    assert_int_equal(store_each_event(store, "r", 0, take_names, seen, NULL), 0);
+    assert_string_equal(seen, "a-b{}last-");
+    seen[0] = '\0';
+    assert_int_equal(store_each_event(store, "r", 2, take_names, seen, NULL), 0);
+    assert_string_equal(seen, "last-");
+}
+
+static bool take_task(void *ctx, const struct store_task *t)
+{
+    char *seen = ctx;
+    strcat(seen, t->id);
+    strcat(seen, t->state);
+    assert_null(t->failure);
+    assert_int_equal(t->attempts, 2);
+    assert_true(t->usd < 0);
+    return true;
+}
+
+static void rows_are_replaced_by_key(void **state)
+{
+    autostore struct store *store = NULL;
+    assert_int_equal(store_open(&store, *state, true, NULL), 0);
+    struct store_task t = {.run = "r", .id = "x", .state = "running", .place = 1, .usd = -1};
+    t.attempts = 2;
+    assert_int_equal(store_put_task(store, &t, NULL), 0);
+    t.state = "landed";
+    assert_int_equal(store_put_task(store, &t, NULL), 0);
+    t.id = "first";
+    t.place = 0;
+    assert_int_equal(store_put_task(store, &t, NULL), 0);
+    char seen[100] = "";
+    assert_int_equal(store_each_task(store, "r", take_task, seen, NULL), 0);
+    assert_string_equal(seen, "firstlandedxlanded");
+}
+
+static bool count_run(void *ctx, const struct store_run *run)
+{
+    char *seen = ctx;
+    strcat(seen, run->id);
+    return true;
+}
+
+/* Another process sees what was committed, and only that. */
+static void readers_see_what_is_committed(void **state)
+{
+    autostore struct store *writer = NULL, *reader = NULL;
+    char seen[100] = "";
+    struct store_run run = {.id = "one", .started = 1};
+    assert_int_equal(store_open(&writer, *state, true, NULL), 0);
+    assert_int_equal(store_open(&reader, *state, false, NULL), 0);
+    assert_int_equal(store_begin(writer, NULL), 0);
+    assert_int_equal(store_put_run(writer, &run, NULL), 0);
+    assert_int_equal(store_each_run(reader, count_run, seen, NULL), 0);
+    assert_string_equal(seen, "");
+    assert_int_equal(store_commit(writer, NULL), 0);
+    run.id = "two";
+    run.started = 2;
+    assert_int_equal(store_put_run(writer, &run, NULL), 0);
+    assert_int_equal(store_each_run(reader, count_run, seen, NULL), 0);
+    assert_string_equal(seen, "twoone");
+}
+
+static void a_store_that_was_never_made_is_told(void **state)
+{
+    struct store *store = NULL;
+    struct err err = {0};
+    assert_int_equal(store_open(&store, *state, false, &err), -1);
+    assert_int_equal(err.code, ERR_INPUT);
+}
+
+static void a_file_that_is_no_store_is_told(void **state)
+{
+    char path[200];
+    (void)snprintf(path, sizeof(path), "%s/state.db", (char *)*state);
+    FILE *f = fopen(path, "w");
+    assert_non_null(f);
+    for (int i = 0; i < 1000; i++)
+        assert_true(fputs("this is not a database\n", f) >= 0);
+    assert_int_equal(fclose(f), 0);
+    struct store *store = NULL;
+    struct err err = {0};
+    assert_int_equal(store_open(&store, *state, true, &err), -1);
+    assert_non_null(strstr(err.msg, "not a database"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(events_come_back_in_order, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(rows_are_replaced_by_key, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(readers_see_what_is_committed, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_store_that_was_never_made_is_told, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_file_that_is_no_store_is_told, make_folder,
+                                        remove_folder),
+    };
+    return cmocka_run_group_tests_name("store", tests, NULL, NULL);
+}
