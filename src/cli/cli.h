@@ -31,7 +31,7 @@ enum opt_kind {
     OPT_FLAG,   /* bool */
     OPT_STRING, /* const char * */
     OPT_CHOICE, /* int: the index of the word in `choices`; 0, the first, where it is not given */
-    OPT_COUNT,  /* int64_t, with k/M/G or KiB/MiB/GiB */
+    OPT_COUNT,  /* int64_t from 1 on, with k/M/G or KiB/MiB/GiB */
     OPT_LIST,   /* struct opt_list: may be given several times */
 };
 

@@ -4,6 +4,8 @@
 
 #include <string.h>
 
+enum { ENV_MAX = 256 };
+
 bool env_name_valid(const char *name)
 {
     static const char letters[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz_";
@@ -134,6 +136,10 @@ void read_env(struct reader *r, const struct node *node, const struct field *f, 
     struct env_vars *vars = slot;
     if (!read_expect(r, node, NODE_MAP))
         return;
+    if (node->n > ENV_MAX) { /* the defaults' are copied into every task that has its own */
+        problem_error(r->ps, RULE_VALUE, node, "has more than %d variables", ENV_MAX);
+        return;
+    }
     struct env_vars inherited = *vars;
     struct env_vars out = {arena_array(r->a, inherited.n + node->n + 1, sizeof(*out.v)), 0};
     if (inherited.n)

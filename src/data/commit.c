@@ -124,7 +124,7 @@ int commit_finish(const struct commit_job *job, struct buf *ret_commit, struct e
     struct git_place at = job_place(job);
     autobuf struct buf was = BUF_INIT;
     bool moved = true;
-    if (make_commit(&at, job, ret_commit, err) || modules_save(job->ws, err) ||
+    if (make_commit(&at, job, ret_commit, err) || modules_save(job->ws, job->index, err) ||
         git_resolve(&at, job->ws->branch, &was, err))
         return -1;
     if (ret_commit->len && strcmp(was.s, ret_commit->s) != 0 &&
@@ -139,7 +139,7 @@ int commit_salvage(const struct commit_job *job, const char *ref, struct buf *re
     struct git_place at = job_place(job);
     bool moved;
     if (copy_index(job, err) || git_call(&at, NULL, err, "add", "-A", "--", ".", NULL) ||
-        make_commit(&at, job, ret_commit, err) || modules_save(job->ws, err))
+        make_commit(&at, job, ret_commit, err) || modules_save(job->ws, job->index, err))
         return -1;
     if (!ret_commit->len)
         return 0;

@@ -150,7 +150,8 @@ int git_tracked(const struct git_repo *repo, struct buf *out, struct err *err)
 void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env)
 {
     strv_pushl(argv, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c",
-               "gc.auto=0", "-c", "maintenance.auto=false", NULL);
+               "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false", "-c",
+               "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8", NULL);
     if (at->excludes)
         strv_pushl(argv, "-c", NULL), strv_pushf(argv, "core.excludesFile=%s", at->excludes);
     git_environment(env);

@@ -68,10 +68,29 @@ static int look_into(const struct workspace *ws, const char *name, struct strv *
     return 0;
 }
 
-int modules_save(const struct workspace *ws, struct err *err)
+/* After all was staged only what is in submodules can still differ. */
+static int check_committed(const struct workspace *ws, const char *index, struct err *err)
+{
+    struct git_place at = workspace_place(ws);
+    autobuf struct buf paths = BUF_INIT;
+    at.index = index;
+    if (git_call(&at, &paths, err, "diff-files", "-z", "--name-only",
+                 "--ignore-submodules=untracked", NULL))
+        return -1;
+    return paths.len
+               ? err_set(err, ERR_INPUT,
+                         "the submodule '%s' has changes that are not committed in it", paths.s)
+               : 0;
+}
+
+int modules_save(const struct workspace *ws, const char *index, struct err *err)
 {
     autostrv struct strv names = {0};
     size_t number = 0;
+    if (!has_file(ws->admin, "modules"))
+        return 0;
+    if (check_committed(ws, index, err))
+        return -1;
     strv_push(&names, "modules");
     for (size_t i = 0; i < names.n; i++) { /* it grows meanwhile */
         autofree char *name = mem_str(names.v[i]), *path = mem_printf("%s/%s", ws->admin, name);

@@ -95,6 +95,16 @@ static int write_metadata(struct workspace *ws, const char *commit, struct err *
     return rename(aside, ws->admin) < 0 ? err_sys(err, "make '%s'", ws->admin) : 0;
 }
 
+/* Takes away what there is of a workspace that could not be made. */
+static void unmake(const struct workspace *ws)
+{
+    autofree char *name = admin_name(ws->path);
+    autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
+    struct err none = {0};
+    (void)dirs_remove(aside, &none);
+    (void)dirs_remove(ws->path, &none);
+}
+
 int workspace_create(struct workspace *ws, const struct git_repo *repo, const char *path,
                      const char *branch, const char *commit, struct git_batch *batch,
                      struct err *err)
@@ -110,7 +120,10 @@ int workspace_create(struct workspace *ws, const struct git_repo *repo, const ch
         return err_set(err, ERR_ENV, "'%s' exists already", path);
     if (dirs_lock(lock, &fd, err))
         return -1;
-    return write_metadata(ws, commit, err) ? err_wrap(err, "workspace '%s'", path) : 0;
+    if (write_metadata(ws, commit, err) == 0)
+        return 0;
+    unmake(ws);
+    return err_wrap(err, "workspace '%s'", path);
 }
 
 void workspace_release(const struct workspace *ws)

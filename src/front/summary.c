@@ -97,6 +97,15 @@ static void add_conflict(const struct report_task *t, const char *base, struct b
     }
 }
 
+static void add_kept(const struct report_task *t, struct buf *out)
+{
+    if (t->end != REPORT_LANDED || !t->row.workspace)
+        return;
+    buf_addf(out, "Workspace of %s: ", t->row.id);
+    add_safe(out, t->row.workspace);
+    buf_addch(out, '\n');
+}
+
 void summary_result(const struct run_result *result, const char *base, struct buf *out)
 {
     if (!result->published && result->result)
@@ -122,6 +131,8 @@ void summary(const struct report *r, bool quiet, struct buf *out)
         add_output(&r->tasks[i], out);
     for (size_t i = 0; i < r->n; i++)
         add_conflict(&r->tasks[i], r->row.base, out);
+    for (size_t i = 0; i < r->n; i++)
+        add_kept(&r->tasks[i], out);
     buf_addstr(out, "Logs: ");
     add_safe(out, r->logs);
     buf_addch(out, '\n');

@@ -282,7 +282,7 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
         buf_addstr(ret_reason, "ended without a result");
     } else if (exit_code == USAGE || exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND) {
         *ret_failure = FAILURE_SETUP;
-        buf_addf(ret_reason, "exit code %d: ", exit_code);
+        buf_addf(ret_reason, "exit code %d%s", exit_code, *err_text ? ": " : "");
         add_last_line(ret_reason, err_text);
     } else {
         *ret_failure = classify_words(err_text);

@@ -39,6 +39,20 @@ static int check_engines(const struct run *run, struct err *err)
     return 0;
 }
 
+static int check_variables(const struct run *run, struct err *err)
+{
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        const struct task *t = &run->pf->plan.tasks[i];
+        for (size_t k = 0; is_wanted(run, i) && k < t->env.n; k++) {
+            const char *from = t->env.v[k].from;
+            if (from && !getenv(from))
+                return err_set(err, ERR_ENV, "task '%s': the variable '%s', for '%s', is not set",
+                               t->id, from, t->env.v[k].name);
+        }
+    }
+    return 0;
+}
+
 static int check_git(const struct git_place *at, struct err *err)
 {
     autobuf struct buf version = BUF_INIT;
@@ -121,7 +135,7 @@ int preflight(struct run *run, struct err *err)
 {
     const struct plan_file *pf = run->pf;
     struct git_place at = run_place(run);
-    if (check_engines(run, err))
+    if (check_engines(run, err) || check_variables(run, err))
         return -1;
     if (!pf->repo.root && !only_reads(run))
         return err_set(err, ERR_ENV, "'%s' is not in a git repository", pf->project);

@@ -301,8 +301,7 @@ static int make_workspace(struct job *job, struct err *err)
     free(tr->workspace);
     tr->workspace = mem_str(path);
     tr->status.workspace = tr->workspace;
-    job->cwd =
-        below ? mem_printf("%s/%s", path, run->pf->repo.prefix) : mem_str(path);
+    job->cwd = below ? mem_printf("%s/%s", path, run->pf->repo.prefix) : mem_str(path);
     workspace_fill(&job->ws, &argv, &env);
     return process_start(job, argv.v, env.v, path, log, on_filled, err);
 }

@@ -97,6 +97,7 @@ static int find_checkout(struct run *run, struct buf *ret_path, struct err *err)
 
 static int fast_forward(struct run *run, const char *path, bool *ret_moved, struct err *err)
 {
+    const struct git_repo *repo = &run->pf->repo;
     autostrv struct strv argv = {0}, env = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
     int status;
@@ -105,6 +106,10 @@ static int fast_forward(struct run *run, const char *path, bool *ret_moved, stru
                "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
                "--no-verify-signatures", "--no-autostash", run->tip, NULL);
     git_environment(&env);
+    if (strcmp(path, repo->root) == 0) { /* with core.worktree nothing in it says so */
+        strv_pushf(&env, "GIT_DIR=%s", repo->git_dir);
+        strv_pushf(&env, "GIT_WORK_TREE=%s", repo->root);
+    }
     if (proc_capture(argv.v, env.v, 1 << 20, &out, &errout, &status, err))
         return -1;
     *ret_moved = status == 0;

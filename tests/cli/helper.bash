@@ -140,7 +140,7 @@ assert_no_sanitizer() {
 wait_for() { # COMMAND...: until it succeeds
     local deadline=$((SECONDS + 30))
     until "$@"; do
-        ((SECONDS < deadline)) || { fail "never: $*" && return 1; }
+        ((SECONDS < deadline)) || { fail "never: $*"; return 1; }
         sleep 0.02
     done
 }
@@ -186,7 +186,7 @@ is_gone() { # PID
 # The processes of this test's agents, by what is in their environment.
 agents_alive() {
     local file
-    for file in $(grep -slzx -e "HOME=$HOME" /proc/[0-9]*/environ); do
+    grep -slzx -e "HOME=$HOME" /proc/[0-9]*/environ | while read -r file; do
         if grep -sqz '^ANABRANCH_TASK=' "$file"; then
             file=${file#/proc/}
             echo "${file%/environ}: $(tr '\0' ' ' <"/proc/${file%environ}cmdline")"

@@ -47,7 +47,7 @@ manifest() { # [LINE...]
 
 task() { # ID SCRIPT [LINE...]
     printf '  - id: %s\n    prompt: |\n' "$1" >>plan.md
-    sed 's/^/      /' <<<"$2" >>plan.md
+    printf '      %s\n' "${2//$'\n'/$'\n      '}" >>plan.md
     shift 2
     [[ $* == *agent:* ]] || printf '    agent: dev\n' >>plan.md
     [[ $* == *read_only:* ]] || printf '    read_only: false\n' >>plan.md
@@ -359,7 +359,7 @@ stamped() { # ID
     local ids id
     ids='a b c'
     for id in $ids; do # each waits for the others to have begun
-        task $id "touch '$BATS_TEST_TMPDIR/$id'; for i in a b c; do
+        task "$id" "touch '$BATS_TEST_TMPDIR/$id'; for i in a b c; do
 until [ -e '$BATS_TEST_TMPDIR/'\$i ]; do sleep 0.02; done; done" 'timeout: 20s'
     done
     orchestra
@@ -892,7 +892,7 @@ END
 @test "test_review_fixes: webhooks go to https and public hosts alone" {
     make_place
     for url in http://hooks.example.com/x https://localhost/x https://127.0.0.1/x https://10.0.0.1/x \
-        https://[::1]/x https://LOCALHOST.localdomain/x https://2130706433/ https://127.1/; do
+        'https://[::1]/x' https://LOCALHOST.localdomain/x https://2130706433/ https://127.1/; do
         manifest 'on_complete:' "  webhook_url: $url"
         task a true
         orchestra --dry-run

@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2154 # start_plan sets events and engine, run sets output
 # For the tests of running: what agents are made to do, and what is looked at while they do it.
 
 export STAMPS=$BATS_TEST_TMPDIR/stamps
@@ -52,7 +53,13 @@ committer() { # PATH [TEXT]
     cat >"$script" <<END
 #!/bin/sh
 unset GIT_CEILING_DIRECTORIES
-cd '$PWD' && echo '${2:-here}' >'$1' && git add -- '$1' && git commit -q -m 'by someone else'
+cd '$PWD' || exit
+n=0
+until echo '${2:-here}' >'$1' && git add -- '$1' && git commit -q -m 'by someone else'; do
+    sleep 0.02 # we may be at work in this checkout
+    n=\$((n + 1))
+    test \$n -lt 500 || exit 1
+done
 END
     chmod +x "$script"
     echo "$script"

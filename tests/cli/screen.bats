@@ -7,6 +7,11 @@
 bats_require_minimum_version 1.5.0
 load helper
 
+teardown() {
+    [[ ! ${terminal-} ]] || kill -CONT "$terminal" 2>/dev/null || true
+    [[ ! ${terminal-} ]] || kill -TERM "$terminal" 2>/dev/null || true
+}
+
 # macOS and the BSDs have another program of that name.
 need_script() {
     script --version 2>/dev/null | grep -q util-linux || skip "needs script(1) of util-linux"
@@ -149,8 +154,9 @@ has_frames() {
     engine=$(<"$BATS_TEST_TMPDIR/engine.pid")
     kill -STOP "$engine"
     wait_for in_state T "$engine"
+    wait_for in_state T "$terminal" # it does as its child does
     echo 'typed meanwhile' >"$(<"$pts")"
-    kill -CONT "$engine"
+    kill -CONT "$terminal" "$engine"
     wait_for drawn_since 'typed meanwhile'
     kill -TERM "$engine"
     end_on_terminal 80 24
