@@ -193,6 +193,13 @@ void agent_tail_read(struct agent_tail *tail, enum engine engine, struct agent_r
     }
 }
 
+void agent_tail_end(struct agent_tail *tail, enum engine engine, struct agent_report *report)
+{
+    agent_tail_read(tail, engine, report);
+    agent_read_line(engine, report, tail->line.s, tail->line.len);
+    agent_tail_close(tail);
+}
+
 void agent_tail_close(struct agent_tail *tail)
 {
     own_close(&tail->fd);

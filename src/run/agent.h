@@ -66,6 +66,8 @@ struct agent_tail {
 };
 void agent_tail_open(struct agent_tail *tail, const char *path);
 void agent_tail_read(struct agent_tail *tail, enum engine engine, struct agent_report *report);
+/* The output has ended: what is left is a line too, though nothing ends it. */
+void agent_tail_end(struct agent_tail *tail, enum engine engine, struct agent_report *report);
 void agent_tail_close(struct agent_tail *tail);
 
 /* Why an agent that ended did not do what it was asked: by its report, exit code, signal, and the

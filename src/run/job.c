@@ -551,8 +551,7 @@ static void on_agent_end(struct job *job, int exit_code)
     autobuf struct buf err_text = BUF_INIT, reason = BUF_INIT;
     enum engine engine = run_engine(job->run, job->task);
     enum failure failure = FAILURE_TRANSIENT;
-    agent_tail_read(&job->tail, engine, &job->report);
-    agent_tail_close(&job->tail);
+    agent_tail_end(&job->tail, engine, &job->report);
     watch_free(job->tick);
     job->tick = NULL;
     tell_progress(job);

@@ -162,6 +162,8 @@ int publish(struct run *run, struct err *err)
 int publish_finish(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
+    autobuf struct buf base = BUF_INIT;
+    struct err none = {0};
     bool moved;
     if (publish(run, err))
         return -1;
@@ -172,6 +174,8 @@ int publish_finish(struct run *run, struct err *err)
         git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err))
         return -1;
     run->result = mem_printf("anabranch/%s/result", run->id);
-    run->advice = mem_printf("git switch %s && git merge %s", run->base, run->result);
+    run->advice = git_resolve(&at, run->base_ref, &base, &none)
+                      ? mem_printf("git branch %s %s", run->base, run->result)
+                      : mem_printf("git switch %s && git merge %s", run->base, run->result);
     return 0;
 }

@@ -441,13 +441,15 @@ until [ -e '$BATS_TEST_TMPDIR/'\$i ]; do sleep 0.02; done; done" 'timeout: 20s'
 
 @test "test_runner_t7: an error of the machinery in one task does not keep the others from landing (PO-1)" {
     make_place
+    echo 'echo a >a' >prompt.md
     manifest
-    task a 'echo a >a' 'env: {X: "${NOT_SET_ANYWHERE}"}'
-    task b 'echo b >b'
-    sed -i 's/env: .*/env: {X: {from: NOT_SET_ANYWHERE}}/' plan.md
+    task first "rm '$PWD/prompt.md'"
+    printf '%s\n' '  - {id: a, agent: dev, read_only: false, prompt_file: prompt.md, depends_on: [first]}' >>plan.md
+    task b 'echo b >b' 'depends_on: [first]'
     orchestra
     assert_status 3
     assert_error "RunnerError: task 'a': "
+    assert_task a '\[fail] a (dev) duration=* returncode=None category=permanent *prompt.md*'
     assert_task b '\[ok] b *'
     assert_in main b b
 }

@@ -789,9 +789,11 @@ END
     begin_plan
     add_task a -- "sh cd $PWD && env -u GIT_CEILING_DIRECTORIES git branch -q -D main" 'write a 1'
     run_plan --base main
-    [[ $status -eq 3 || $status -eq 4 ]] || fail "status"
-    git log --all --format=%H -- a | grep -q . || fail "the work is lost"
-    no_agents || fail "$(agents_alive)"
+    assert_status 4
+    assert_clean 'refs/heads/anabranch/*/result'
+    run bash -c "$(grep -A1 'All that landed is on' <<<"$output" | sed -n '2s/^  //p')"
+    assert_status 0
+    assert_in main a 1
 }
 
 @test "run: a repository that is used in several worktrees" {
