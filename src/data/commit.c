@@ -6,8 +6,10 @@
 #include "sys/file.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static struct git_place job_place(const struct commit_job *job)
@@ -18,18 +20,24 @@ static struct git_place job_place(const struct commit_job *job)
     return at;
 }
 
-/* A copy of the index has the stat data that spares git reading every file again. */
+/* A copy of the index has the stat data that spares git reading every file again. It is as old as
+ * the original: git tells by that which files may have changed in the second that it looked at
+ * them. */
 static int copy_index(const struct commit_job *job, struct err *err)
 {
     autofree char *from = mem_printf("%s/index", job->ws->admin);
     autobuf struct buf bytes = BUF_INIT;
+    struct stat st;
     if (unlink(job->index) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", job->index);
-    if (access(from, F_OK) < 0) /* the agent took it away: all is read anew */
-        return 0;
-    if (file_read(from, SIZE_MAX, &bytes, err))
+    if (stat(from, &st) < 0) /* the agent took it away: all is read anew */
+        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", from);
+    if (file_read(from, SIZE_MAX, &bytes, err) || file_create(job->index, bytes.s, bytes.len, err))
         return -1;
-    return file_create(job->index, bytes.s, bytes.len, err);
+    const struct timespec times[] = {st.st_mtim, st.st_mtim};
+    return utimensat(AT_FDCWD, job->index, times, 0) < 0
+               ? err_sys(err, "set the time of '%s'", job->index)
+               : 0;
 }
 
 int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *env, struct err *err)

@@ -690,6 +690,20 @@ for_names() { # COMMAND
     assert_done $'M\tmany/5000' $'D\tmany/7' $'A\tmany/new'
 }
 
+@test "odd: an edit of the same size in the second of the checkout" {
+    odd_repo
+    git config core.trustCtime false
+    begin_plan
+    # For git, which looks at seconds, only the age of the index tells that it has to read the file.
+    add_task a -- 'sh until touch change && git update-index --refresh && test "$(stat -c %Y change)" = "$(stat -c %Y "$(git rev-parse --git-path index)")"; do :; done' \
+        'sh t=$(stat -c %Y change) && echo new >change && touch -d "@$t.5" change' 'sleep 1100ms'
+    run_odd
+    assert_status 0
+    assert_in main change new
+    [[ $(<change) == new ]] || fail "the checkout has: $(<change)"
+    assert_nothing_left
+}
+
 @test "odd: names that differ in case only" {
     odd_repo
     mkdir Case case
@@ -948,7 +962,7 @@ assert_no_hook() { # FOLDER
     assert_done
 }
 
-@test "odd: commit.hooks runs the hook before the commit, and it alone" {
+@test "odd: commit.hooks runs the hook before the commit, once for each task" {
     odd_repo
     mkdir "$BATS_TEST_TMPDIR/hooks"
     printf '#!/bin/sh\necho pre-commit >>%q\ngit diff --cached --name-only\n' "$BATS_TEST_TMPDIR/hooks-run" >"$BATS_TEST_TMPDIR/hooks/pre-commit"
