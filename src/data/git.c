@@ -39,17 +39,29 @@ static bool is_repository_variable(const char *entry)
         if (strncmp(entry, names[i], strlen(names[i])) == 0)
             return true;
     }
+    return false;
+}
+
+static bool is_language(const char *entry)
+{
     return strncmp(entry, "LC_ALL=", 7) == 0 || strncmp(entry, "LANGUAGE=", 9) == 0;
 }
 
-void git_environment(struct strv *env)
+void git_outside_environment(struct strv *env)
 {
     for (char **entry = environ; *entry; entry++) {
         if (!is_repository_variable(*entry))
             strv_push(env, *entry);
     }
-    strv_push(env, "LC_ALL=C");
-    strv_push(env, "GIT_OPTIONAL_LOCKS=0");
+}
+
+void git_environment(struct strv *env)
+{
+    for (char **entry = environ; *entry; entry++) {
+        if (!is_repository_variable(*entry) && !is_language(*entry))
+            strv_push(env, *entry);
+    }
+    strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", NULL);
 }
 
 static int git_run(struct strv *argv, struct buf *out, struct buf *errout, int *ret_status,

@@ -47,6 +47,9 @@ struct git_place {
  */
 void git_environment(struct strv *env);
 
+/* The same for programs that are not git: in the user's own language. */
+void git_outside_environment(struct strv *env);
+
 /* The argv and environment of `git ARG...` at a place, for who starts it himself. */
 void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env);
 

@@ -86,7 +86,7 @@ int job_environment(struct job *job, struct strv *env, struct err *err)
 {
     const struct run *run = job->run;
     const struct task *t = &run->pf->plan.tasks[job->task];
-    git_environment(env);
+    git_outside_environment(env);
     for (size_t i = 0; i < t->env.n; i++) {
         if (add_plan_variable(env, &t->env.v[i], err))
             return -1;

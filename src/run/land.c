@@ -15,11 +15,6 @@
 
 enum { OUTPUT_TAIL = 4000 };
 
-static const struct task *task_of(const struct job *job)
-{
-    return &job->run->pf->plan.tasks[job->task];
-}
-
 /* --- making the candidate ----------------------------------------------------------------- */
 
 static char *merge_message(const struct job *job)

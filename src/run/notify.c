@@ -119,7 +119,7 @@ static void build_env(const struct delivery *d, struct strv *env)
 {
     const struct run *run = d->n->run;
     autofree char *name = notice_plan_name(run);
-    git_environment(env);
+    git_outside_environment(env);
     strv_pushf(env, "ANABRANCH_EVENT=%s", d->notice.event);
     strv_pushf(env, "ANABRANCH_RUN=%s", run->id);
     strv_pushf(env, "ANABRANCH_PLAN=%s", name);

@@ -20,11 +20,6 @@ enum {
     PORTS = 10,
 };
 
-static const struct task *task_of(const struct job *job)
-{
-    return &job->run->pf->plan.tasks[job->task];
-}
-
 /* --- commands of the plan ----------------------------------------------------------------- */
 
 static void stop_ticking(struct job *job)

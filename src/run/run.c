@@ -291,7 +291,10 @@ int run_go(struct run *run, struct err *err)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
     record(run, EV_RUN_FINISHED, -1, NULL);
     tidy_folders(run);
-    (void)record_run(run, run->signal ? "stopped" : rc ? "broken" : "finished",
+    (void)record_run(run,
+                     run->signal ? "stopped"
+                     : rc        ? "broken"
+                                 : "finished",
                      rc ? RUN_EXIT_BROKEN : run_result(run).exit_code, err);
     notifier_finish(run->notifier);
     logs_discard(run);

@@ -5,6 +5,7 @@
 #define RUN_RUN_PRIVATE_H
 
 #include "core/sched.h"
+#include "data/commit.h"
 #include "data/git_batch.h"
 #include "data/store.h"
 #include "data/workspace.h"
@@ -59,6 +60,7 @@ struct job {
     int exit_code, exit_signal;
     struct buf candidate;          /* the commit that is being verified */
     struct buf candidate_base;     /* the tip that it was made on */
+    size_t hook;                   /* the commit hook that runs */
     int verify_step;               /* how many commands of the verification were begun */
     int port;                      /* the first of its block, or 0 */
     char *excludes, *brought;      /* files about what was brought along; NULL: nothing was */
@@ -152,19 +154,37 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
 void process_order(struct process *p, char order);
 void process_done(struct process *p);
 
+static inline struct task_run *task_run(struct job *job)
+{
+    return &job->run->tasks[job->task];
+}
+
+static inline const struct task *task_of(const struct job *job)
+{
+    return &job->run->pf->plan.tasks[job->task];
+}
+
 /* job.c */
 void job_start(struct run *run, uint32_t task);
 void job_free(struct job *job);
-void job_run_agent(struct job *job); /* the workspace is ready */
+void job_run_agent(struct job *job);                     /* the workspace is ready */
+char *job_file(const struct job *job, const char *name); /* the path of one of its files */
 /* Appends the end of one of its files, for reasons and feedback. */
 void job_read_tail(const struct job *job, const char *name, struct buf *out);
 void job_stop(struct job *job, enum stop_reason why, char order);
+
+/* job_commit.c */
+struct commit_job job_commit(const struct job *job, const char *index, const char *message);
+void job_stage(struct job *job); /* the agent has done its part: on to its commit */
+
+/* job_end.c */
 void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* What the next attempt is told of this one. */
 void job_feedback(struct job *job, const char *what, int exit_code, const char *output);
 void job_error(struct job *job, const struct err *err); /* class internal */
 void job_landed(struct job *job);
+void job_unlanded(struct job *job); /* it is done, and there is nothing to land */
 void job_conflicted(struct job *job, const char *files);
 
 /* land.c */

@@ -1,0 +1,190 @@
+/*
+ * From what an agent left in its workspace to a commit that may land.
+ */
+#include "run/run_private.h"
+
+#include "base/build.h"
+#include "base/mem.h"
+#include "data/commit.h"
+#include "run/job_env.h"
+#include "sys/file.h"
+
+#include <signal.h>
+#include <string.h>
+
+enum { MESSAGE_MAX = 1 << 20 };
+
+struct commit_job job_commit(const struct job *job, const char *index, const char *message)
+{
+    return (struct commit_job){
+        .ws = &job->ws,
+        .start = job->run->tasks[job->task].start,
+        .index = index,
+        .excludes = job->excludes,
+        .brought = job->brought,
+        .root = job->run->pf->repo.root,
+        .message = message,
+    };
+}
+
+static void scope_violated(struct job *job, const struct buf *paths, size_t n)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    struct node *list = build_put_list(&a, data, "paths");
+    for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1)
+        build_add_string(&a, list, p);
+    build_put_int(&a, data, "count", (int64_t)n);
+    record(job->run, EV_SCOPE_VIOLATED, job->task, data);
+    arena_done(&a);
+}
+
+/* Whether the task kept to its paths; else the task has failed, or only a warning was given. */
+static bool check_scope(struct job *job, const char *commit)
+{
+    struct run *run = job->run;
+    struct git_place at = run_place(run);
+    autobuf struct buf paths = BUF_INIT, strays = BUF_INIT, shown = BUF_INIT;
+    struct err err = {0};
+    size_t n = 0;
+    if (!run->pf->claims.list.n)
+        return true;
+    if (commit_paths(&at, task_run(job)->start, commit, &paths, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    for (const char *p = paths.s; p < paths.s + paths.len; p += strlen(p) + 1) {
+        if (claims_allow(&run->pf->claims, job->task, p))
+            continue;
+        buf_add(&strays, p, strlen(p) + 1);
+        if (n++ < 10)
+            buf_addf(&shown, "%s%s", n > 1 ? ", " : "", p);
+    }
+    if (!n)
+        return true;
+    scope_violated(job, &strays, n);
+    enum enforce enforce = task_of(job)->enforce ? task_of(job)->enforce : run->pf->plan.enforce;
+    if (enforce == ENFORCE_WARN)
+        return true;
+    job_fail(job, FAILURE_SCOPE, "changed %zu path%s that it does not own: %s%s", n,
+             n == 1 ? "" : "s", shown.s, n > 10 ? ", ..." : "");
+    return false;
+}
+
+/* The message as the hooks left it, where they ran. */
+static char *final_message(struct job *job)
+{
+    autofree char *path = job_file(job, "message");
+    autobuf struct buf text = BUF_INIT;
+    if (job->run->pf->plan.commit_hooks && file_read(path, MESSAGE_MAX, &text, NULL) == 0)
+        return buf_steal(&text);
+    return job_message(job);
+}
+
+static void finish_commit(struct job *job)
+{
+    struct task_run *tr = task_run(job);
+    autofree char *index = job_file(job, "index");
+    autofree char *message = final_message(job);
+    struct commit_job cj = job_commit(job, index, message);
+    autobuf struct buf commit = BUF_INIT;
+    struct err err = {0};
+    if (commit_finish(&cj, &commit, &err)) {
+        job_error(job, &err);
+        return;
+    }
+    if (!commit.len && job->run->opts.unchanged_ok) {
+        job_unlanded(job);
+        return;
+    }
+    if (!commit.len) {
+        job_fail(job, FAILURE_NO_CHANGE, "the agent changed nothing");
+        return;
+    }
+    free(tr->commit);
+    tr->commit = mem_str(commit.s);
+    tr->status.commit = tr->commit;
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "commit", commit.s);
+    record(job->run, EV_TASK_COMMITTED, job->task, data);
+    arena_done(&a);
+    if (check_scope(job, commit.s))
+        land_queue(job);
+}
+
+/* The hooks of a commit that the user may have, in the order in which git runs them. */
+static const char *const hooks[] = {"pre-commit", "commit-msg"};
+
+static int run_hook(struct job *job, struct err *err);
+
+static void on_hook(struct job *job, int exit_code)
+{
+    autobuf struct buf tail = BUF_INIT;
+    struct err err = {0};
+    const char *name = hooks[job->hook];
+    if (job->stopped) {
+        job_fail(job, FAILURE_INTERNAL, "stopped");
+    } else if (exit_code != 0) {
+        job_read_tail(job, "hook.err", &tail);
+        job_feedback(job, "A commit hook refused your work", exit_code, tail.s);
+        job_fail(job, FAILURE_VERIFY, "the %s hook ended with %d: %s", name, exit_code, tail.s);
+    } else if (++job->hook == sizeof(hooks) / sizeof(hooks[0])) {
+        finish_commit(job);
+    } else if (run_hook(job, &err)) {
+        job_error(job, &err);
+    }
+}
+
+/* The user's own hook, on what is staged and what is to be said; it may stage more, or say it in
+ * another way. */
+static int run_hook(struct job *job, struct err *err)
+{
+    struct workspace *ws = &job->ws;
+    autofree char *out = job_file(job, "hook.out"), *errlog = job_file(job, "hook.err");
+    own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM};
+    strv_pushl(&call.argv, "git", "hook", "run", "--ignore-missing", hooks[job->hook], "--", NULL);
+    if (job->hook > 0)
+        strv_pushf(&call.argv, "%s/message", job->dir);
+    git_environment(&call.env);
+    strv_pushf(&call.env, "GIT_DIR=%s", ws->admin);
+    strv_pushf(&call.env, "GIT_COMMON_DIR=%s", ws->common);
+    strv_pushf(&call.env, "GIT_WORK_TREE=%s", ws->path);
+    strv_pushf(&call.env, "GIT_INDEX_FILE=%s/index", job->dir);
+    call.dir = mem_str(ws->path);
+    return process_start_guarded(job, &call, NULL, out, errlog, on_hook, err);
+}
+
+static int begin_hooks(struct job *job, struct err *err)
+{
+    autofree char *path = job_file(job, "message"), *message = job_message(job);
+    job->hook = 0;
+    return file_create(path, message, strlen(message), err) || run_hook(job, err) ? -1 : 0;
+}
+
+static void on_staged(struct job *job, int exit_code)
+{
+    autobuf struct buf tail = BUF_INIT;
+    struct err err = {0};
+    if (exit_code != 0) {
+        job_read_tail(job, "prepare.log", &tail);
+        job_fail(job, FAILURE_INTERNAL, "git add failed: %s", tail.s);
+    } else if (!job->run->pf->plan.commit_hooks) {
+        finish_commit(job);
+    } else if (begin_hooks(job, &err)) {
+        job_error(job, &err);
+    }
+}
+
+void job_stage(struct job *job)
+{
+    autofree char *index = job_file(job, "index");
+    autofree char *log = job_file(job, "prepare.log");
+    struct commit_job cj = job_commit(job, index, NULL);
+    autostrv struct strv argv = {0}, env = {0};
+    struct err err = {0};
+    task_set_state(job->run, job->task, TASK_COMMITTING);
+    if (commit_stage(&cj, &argv, &env, &err) ||
+        process_start(job, argv.v, env.v, job->ws.path, log, on_staged, &err))
+        job_error(job, &err);
+}

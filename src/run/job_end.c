@@ -1,0 +1,224 @@
+/*
+ * How an attempt ends: well, badly, or in a conflict. Whatever ends badly is saved first.
+ */
+#include "run/run_private.h"
+
+#include "base/build.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "data/commit.h"
+#include "run/job_env.h"
+#include "run/logs.h"
+#include "run/prepare.h"
+#include "run/sweep.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+/* Saves what the attempt made under a ref; false where that failed, and the workspace must stay. */
+static bool salvage(struct job *job)
+{
+    if (!job->agent_started) /* nobody has worked in it */
+        return true;
+    autofree char *index = job_file(job, "salvage.index");
+    autofree char *ref =
+        mem_printf("refs/anabranch/salvage/%s/%s/%d", job->run->id, task_of(job)->id, job->attempt);
+    autofree char *message =
+        mem_printf("Salvaged from task %s, attempt %d", task_of(job)->id, job->attempt);
+    struct commit_job cj = job_commit(job, index, message);
+    autobuf struct buf commit = BUF_INIT;
+    struct err err = {0};
+    struct arena a = {0};
+    bool saved = commit_salvage(&cj, ref, &commit, &err) == 0;
+    if (!saved || commit.len) {
+        struct node *data = build_map(&a);
+        build_put_string(&a, data, "ref", saved ? ref : NULL);
+        build_put_string(&a, data, "commit", saved ? commit.s : NULL);
+        build_put_string(&a, data, "error", saved ? NULL : err.msg);
+        build_put_string(&a, data, "workspace", saved ? NULL : job->ws.path);
+        record(job->run, EV_TASK_SALVAGED, job->task, data);
+        arena_done(&a);
+    }
+    return saved;
+}
+
+static int take_away(struct job *job, struct err *err)
+{
+    autostrv struct strv left = {0};
+    if (!sweep_is_worth_it(job))
+        return workspace_remove(&job->ws, err);
+    return workspace_retire(&job->ws, &left, err) || sweep(job->run, job->task, &left, err) ? -1
+                                                                                            : 0;
+}
+
+/* Takes the workspace away, and its branch where all that is on it is elsewhere. */
+static void remove_workspace(struct job *job, bool branch_too)
+{
+    struct git_place at = run_place(job->run);
+    autobuf struct buf where = BUF_INIT;
+    struct err err = {0};
+    bool moved;
+    if (!job->has_workspace)
+        return;
+    job->has_workspace = false;
+    if (take_away(job, &err))
+        record_error(job->run, job->task, &err);
+    else
+        record(job->run, EV_WORKSPACE_REMOVED, job->task, NULL);
+    task_run(job)->status.workspace = NULL;
+    if (branch_too && git_resolve(&at, job->ws.branch, &where, &err) == 0 &&
+        git_move_ref(&at, job->ws.branch, where.s, "", "anabranch: done", &moved, &err))
+        record_error(job->run, job->task, &err);
+    if (branch_too)
+        task_run(job)->status.branch = NULL;
+}
+
+static void set_reason(struct job *job, enum failure failure, const char *reason)
+{
+    struct task_run *tr = task_run(job);
+    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
+    secrets_mask(&job->run->secrets, reason, strlen(reason), &masked);
+    text_harmless(&safe, masked.s, masked.len);
+    free(tr->reason);
+    tr->reason = buf_steal(&safe);
+    tr->status.reason = tr->reason;
+    tr->status.failure = failure;
+    tr->status.exit_code = job->exit_code;
+}
+
+static struct node *failure_data(struct arena *a, struct job *job)
+{
+    const struct task_run *tr = task_run(job);
+    struct node *data = build_map(a);
+    autobuf struct buf output = BUF_INIT;
+    logs_explain(job, tr->status.failure, &output);
+    build_put_string(a, data, "class", failure_names[tr->status.failure]);
+    build_put_string(a, data, "reason", tr->reason);
+    build_put_string(a, data, "output", output.len ? output.s : NULL);
+    build_put_string(a, data, "log", job->dir);
+    return data;
+}
+
+static void finish_failure(struct job *job)
+{
+    struct run *run = job->run;
+    uint32_t task = job->task;
+    enum failure failure = task_run(job)->status.failure;
+    int64_t delay = run->stopping || run->failed ? -1 : job->retry_delay;
+    struct arena a = {0};
+    struct node *data = failure_data(&a, job);
+    if (job->removes)
+        remove_workspace(job, true);
+    if (delay >= 0) {
+        bool parked = failure == FAILURE_LIMIT && job->report.reset > 0;
+        build_put_int(&a, data, "delay_ms", delay);
+        record(run, parked ? EV_TASK_PARKED : EV_TASK_RETRIED, task, data);
+        job_free(job);
+        task_retry_later(run, task, delay);
+    } else {
+        task_set_state(run, task, TASK_FAILED);
+        record(run, EV_TASK_FAILED, task, data);
+        job_free(job);
+        task_end(run, task, TASK_FAILED);
+        if (run->pf->plan.tasks[task].retry.times[failure] == RETRY_STOP)
+            run_drain(run);
+    }
+    arena_done(&a);
+}
+
+void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
+{
+    autobuf struct buf reason = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&reason, fmt, ap);
+    va_end(ap);
+    set_reason(job, failure, reason.s);
+
+    struct run *run = job->run;
+    bool untouched = !job->has_workspace || !job->prepared; /* what is in it is only ours */
+    bool saved = untouched || failure == FAILURE_NO_CHANGE || salvage(job);
+    job->retry_delay =
+        run->stopping || run->failed ? -1 : retry_delay(run, job->task, failure, job->report.reset);
+    job->removes = saved && !(run->opts.keep && job->retry_delay < 0); /* a retry wants its place */
+    if (job->removes)
+        prepare_teardown(job, finish_failure);
+    else
+        finish_failure(job);
+}
+
+void job_error(struct job *job, const struct err *err)
+{
+    job_fail(job, FAILURE_INTERNAL, "%s", err->msg);
+}
+
+static void finish_removal(struct job *job)
+{
+    remove_workspace(job, true);
+    record_task(job->run, job->task);
+    job_free(job);
+}
+
+/* The task has ended well; its dependants need not wait until its workspace is taken down. */
+static void finish(struct job *job, enum task_state state, bool removes)
+{
+    bool later = removes && prepare_has_teardown(job);
+    if (removes && !later)
+        remove_workspace(job, true);
+    task_end(job->run, job->task, state);
+    if (later)
+        prepare_teardown(job, finish_removal);
+    else
+        job_free(job);
+}
+
+/* Makes the workspace one that a person can go on in: on its branch, with an index to match. */
+static void settle_workspace(struct job *job)
+{
+    struct git_place at = workspace_place(&job->ws);
+    autofree char *index = job_file(job, "index"), *own = mem_printf("%s/index", job->ws.admin);
+    struct err err = {0};
+    (void)rename(index, own); /* gone already where it was verified */
+    if (git_call(&at, NULL, &err, "checkout", "--quiet", "--force",
+                 job->ws.branch + strlen("refs/heads/"), NULL))
+        record_error(job->run, job->task, &err);
+    workspace_release(&job->ws);
+}
+
+void job_landed(struct job *job)
+{
+    if (job->run->opts.keep)
+        settle_workspace(job);
+    finish(job, TASK_LANDED, !job->run->opts.keep);
+}
+
+/* The branch and the workspace stay, for the person who resolves it. */
+void job_conflicted(struct job *job, const char *files)
+{
+    struct run *run = job->run;
+    uint32_t task = job->task;
+    struct arena a = {0};
+    autofree char *reason = mem_printf("conflicts with what has landed: %s", files);
+    set_reason(job, FAILURE_CONFLICT, reason);
+    settle_workspace(job);
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "files", files);
+    build_put_string(&a, data, "branch", task_run(job)->status.branch);
+    build_put_string(&a, data, "workspace", job->ws.path);
+    task_set_state(run, task, TASK_CONFLICTED);
+    record(run, EV_TASK_CONFLICTED, task, data);
+    arena_done(&a);
+    task_end(run, task, TASK_CONFLICTED);
+    job_free(job);
+}
+
+/* There is nothing to land. */
+void job_unlanded(struct job *job)
+{
+    bool saved = !job->has_workspace || salvage(job);
+    bool kept = job->run->opts.keep && !task_of(job)->read_only;
+    task_set_state(job->run, job->task, TASK_DONE);
+    record(job->run, EV_TASK_DONE, job->task, NULL);
+    finish(job, TASK_DONE, saved && !kept);
+}
