@@ -79,7 +79,7 @@ static char *base_name(char *path)
 {
     char *slash = path ? strrchr(path, '/') : NULL;
     if (slash)
-        memmove(path, slash + 1, strlen(slash));
+        memmove(path, slash + 1, strlen(slash + 1) + 1);
     return path;
 }
 

@@ -249,7 +249,7 @@ int report_write(const struct report *r, const char *path, struct err *err)
 {
     autofree char *dir = folder_of(path);
     autobuf struct buf out = BUF_INIT;
-    enum report_format format;
+    enum report_format format = REPORT_JSON;
     if (report_format_of(path, &format, err) || dirs_make(dir, err))
         return -1;
     report_add(r, format, &out);

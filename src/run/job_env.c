@@ -70,16 +70,16 @@ static void add_owns(struct strv *env, const struct run *run, const struct task 
 static void add_git_setting(struct strv *env, const char *key, const char *value)
 {
     static const char name[] = "GIT_CONFIG_COUNT=";
-    int count = 0;
+    long count = 0;
     for (size_t i = 0; i < env->n; i++) {
         if (strncmp(env->v[i], name, strlen(name)) == 0)
-            count = atoi(env->v[i] + strlen(name));
+            count = strtol(env->v[i] + strlen(name), NULL, 10);
     }
-    autofree char *key_name = mem_printf("GIT_CONFIG_KEY_%d", count);
-    autofree char *value_name = mem_printf("GIT_CONFIG_VALUE_%d", count);
+    autofree char *key_name = mem_printf("GIT_CONFIG_KEY_%ld", count);
+    autofree char *value_name = mem_printf("GIT_CONFIG_VALUE_%ld", count);
     set(env, key_name, "%s", key);
     set(env, value_name, "%s", value);
-    set(env, "GIT_CONFIG_COUNT", "%d", count + 1);
+    set(env, "GIT_CONFIG_COUNT", "%ld", count + 1);
 }
 
 int job_environment(struct job *job, struct strv *env, struct err *err)

@@ -240,7 +240,7 @@ static int copy_file(struct copy *c, const char *name, struct err *err)
     if (in < 0 && errno == ENOENT)
         return 0;
     if (in < 0 || fstat(in, &st) < 0)
-        return err_sys(err, "open '%s/%s%s%s'", c->from, c->dir, *c->dir ? "/" : "", name);
+        return err_sys(err, "open '%s' in '%s/%s'", name, c->from, c->dir ? c->dir : "");
     if (!S_ISREG(st.st_mode))
         return 0;
     int out = openat(c->dst, name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
@@ -253,7 +253,7 @@ static int copy_file(struct copy *c, const char *name, struct err *err)
         rc = -1, errnum = errno;
     errno = errnum;
     if (rc)
-        return err_sys(err, "copy '%s%s%s'", c->dir, *c->dir ? "/" : "", name);
+        return err_sys(err, "copy '%s' of '%s/%s'", name, c->from, c->dir ? c->dir : "");
     c->count.files++;
     return 0;
 }

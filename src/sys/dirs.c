@@ -37,10 +37,10 @@ int dirs_check(const char *path, struct err *err)
         char *slash = strrchr(at, '/');
         if (errno != ENOENT || (!slash && strcmp(at, ".") == 0))
             return err_set(err, ERR_INPUT, "folder '%s' cannot be used: %s", at, strerror(errno));
-        if (slash && slash != at)
-            *slash = '\0';
-        else
-            (void)strcpy(at, slash ? "/" : ".");
+        if (!slash)
+            at[0] = '.';
+        slash = slash && slash != at ? slash : at + 1;
+        *slash = '\0';
     }
     if (!S_ISDIR(st.st_mode))
         return err_set(err, ERR_INPUT, "'%s' is not a folder", at);

@@ -127,22 +127,15 @@ int file_create(const char *path, const char *s, size_t len, struct err *err)
     return write_and_close(fd, path, s, len, false, err);
 }
 
-/* A new file beside path, as its owner's umask wants it: mkstemp() would keep it from all others.
- */
-static int open_beside(const char *path, char **ret_name, struct err *err)
+/* A name beside path that nobody has; NULL where the system gives no random numbers. */
+static char *name_beside(const char *path)
 {
     uint64_t random;
     const char *slash = strrchr(path, '/');
     size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
     if (getentropy(&random, sizeof(random)) < 0)
-        return err_sys(err, "write '%s'", path);
-    autofree char *name =
-        mem_printf("%.*s.anabranch-%016llx", (int)dir, path, (unsigned long long)random);
-    int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
-    if (fd < 0)
-        return err_sys(err, "create '%s'", name);
-    *ret_name = steal_ptr(name);
-    return fd;
+        return NULL;
+    return mem_printf("%.*s.anabranch-%016llx", (int)dir, path, (unsigned long long)random);
 }
 
 /* The new name is on disk only when its folder is. Not every file system takes that call. */
@@ -157,12 +150,17 @@ static void sync_folder(const char *path)
 
 int file_replace(const char *path, const char *s, size_t len, struct err *err)
 {
-    autofree char *beside = NULL;
+    autofree char *beside = name_beside(path);
     struct stat st;
+    if (!beside)
+        return err_sys(err, "write '%s'", path);
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return input_error(err, 0, S_ISLNK(st.st_mode) ? "is a symlink" : "is not a file", path);
-    int fd = open_beside(path, &beside, err);
-    if (fd < 0 || write_and_close(fd, beside, s, len, true, err))
+    /* By open() rather than mkstemp(), which would keep it from all others whatever the umask. */
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+    if (fd < 0)
+        return err_sys(err, "create '%s'", beside);
+    if (write_and_close(fd, beside, s, len, true, err))
         return -1;
     if (rename(beside, path) < 0) {
         (void)err_sys(err, "write '%s'", path);

@@ -1417,7 +1417,7 @@ assert_refused() { # STATUS TEXT [OPTION...]
     assert_refused 2 "'a'" --engine sim
     begin_plan
     add_task b 'engine: command' 'command: [no-such-program-here]' -- 'x'
-    assert_refused 3 "no-such-program-here" 
+    assert_refused 3 "no-such-program-here"
     begin_plan
     add_task c 'env: {TOKEN: {from: NO_SUCH_VARIABLE}}' -- 'write a 1'
     assert_refused 3 NO_SUCH_VARIABLE --engine sim

@@ -190,7 +190,7 @@ assert_step_failed() { # N MESSAGE
     assert_output "$steps"$'\non'
     events=$(sed -nE 's/^EVENT\([A-Z_]+, "(.*)"\)$/\1/p' "$root/src/core/event.def")
     [[ $(wc -w <<<"$events") -gt 20 ]] || fail "events: $events"
-    run sed -nE '/^# EVENTS/,/^# THE/s/^\*([a-z._\\]+)\*$/\1/p' "$root/doc/anabranch-events.7.scd"
+    run sed -nE '/^# EVENTS/,/^# REPORTS/s/^\*([a-z._\\]+)\*$/\1/p' "$root/doc/anabranch-events.7.scd"
     output=${output//\\/}
     assert_output "$events"
 }
