@@ -7,10 +7,11 @@
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <time.h>
 
 extern char **environ;
 
-enum { OUTPUT_MAX = 1 << 30, GIT_FATAL = 128 };
+enum { OUTPUT_MAX = 1 << 30, GIT_FATAL = 128, RACE_TRIES = 5, RACE_PAUSE_MS = 20 };
 
 /* What update-ref takes for "must not exist", whatever the hash. */
 #define GIT_NO_COMMIT ""
@@ -196,14 +197,29 @@ int git_feed(const struct git_place *at, const struct strv *args, const struct b
     return proc_filter(in, argv.v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
 }
 
+/* git's readers die on a worktree that another process is in the middle of making or removing. */
+static bool is_race(const struct buf *errout)
+{
+    return strstr(errout->s, "failed to read") && strstr(errout->s, "/worktrees/");
+}
+
 /* Runs it and takes any exit status but 0 for a failure. */
 static int git_must(const struct git_place *at, const struct strv *args, struct buf *out,
                     struct err *err)
 {
     autobuf struct buf errout = BUF_INIT;
     int status;
-    if (git_try(at, args, out, &errout, &status, err))
-        return -1;
+    size_t before = out->len;
+    for (int tries = 0; tries < RACE_TRIES; tries++) {
+        struct timespec pause = {.tv_nsec = tries * RACE_PAUSE_MS * 1000000L};
+        (void)nanosleep(&pause, NULL);
+        buf_cut(out, before);
+        buf_cut(&errout, 0);
+        if (git_try(at, args, out, &errout, &status, err))
+            return -1;
+        if (status == 0 || !is_race(&errout))
+            break;
+    }
     if (status == 0) {
         while (out->len && out->s[out->len - 1] == '\n')
             buf_cut(out, out->len - 1);

@@ -93,8 +93,12 @@ int git_batch_move_ref(struct git_batch *b, const char *ref, const char *from, c
     else
         buf_addf(&line, "start\ncreate %s %s\ncommit\n", ref, to);
     *ret_moved = false;
-    if (start(b, &b->refs, args, err) || coproc_write(&b->refs, line.s, line.len, err))
+    if (start(b, &b->refs, args, err))
         return -1;
+    if (coproc_write(&b->refs, line.s, line.len, err)) {
+        coproc_stop(&b->refs);
+        return 0;
+    }
     for (int i = 0; i < 2; i++) { /* "start: ok", "commit: ok" */
         buf_cut(&answer, 0);
         if (coproc_read_line(&b->refs, &answer, err)) {

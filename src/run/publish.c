@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "data/merge.h"
 #include "sys/dirs.h"
+#include "sys/file.h"
 #include "sys/proc.h"
 
 #include <string.h>
@@ -74,6 +75,16 @@ int publish_follow(struct run *run, struct err *err)
 
 /* --- the user's checkout ------------------------------------------------------------------ */
 
+/* Whether the work tree that the run was started in has the base checked out, by its own HEAD: the
+ * usual case, and no process is needed to see it. */
+static bool is_checked_out_here(const struct run *run)
+{
+    autofree char *path = mem_printf("%s/HEAD", run->pf->repo.git_dir);
+    autofree char *expected = mem_printf("ref: %s\n", run->base_ref);
+    autobuf struct buf head = BUF_INIT;
+    return file_read(path, 4096, &head, NULL) == 0 && strcmp(head.s, expected) == 0;
+}
+
 /* The work tree in which the base branch is checked out, if any: "worktree PATH", "branch REF"
  * lines, each entry with an empty one behind it. The first is the main one, of which git only
  * guesses where it is. */
@@ -83,6 +94,10 @@ static int find_checkout(struct run *run, struct buf *ret_path, struct err *err)
     const struct git_repo *repo = &run->pf->repo;
     bool in_main = strcmp(repo->git_dir, repo->common) == 0;
     autobuf struct buf out = BUF_INIT;
+    if (is_checked_out_here(run)) {
+        buf_addstr(ret_path, repo->root);
+        return 0;
+    }
     if (git_call(&at, &out, err, "worktree", "list", "--porcelain", "-z", NULL))
         return -1;
     const char *path = NULL, *first = out.s + 9;
