@@ -30,6 +30,7 @@ bench:
 	@scripts/deps build bench
 	@$(MAKE) -s all
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/run
+	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/tasks
 
 lint:
 	@scripts/deps build lint
@@ -52,7 +53,7 @@ help:
 	@echo 'make demo       install what the build needs, build, show the program at work'
 	@echo 'make check      run all tests, plain and under the sanitizers'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
-	@echo 'make bench      measure time and memory on large plans'
+	@echo 'make bench      measure large plans and runs of many tasks'
 	@echo 'make lint       check format, code and scripts without running them'
 	@echo 'make format     format the code'
 	@echo 'make install    install under PREFIX=$(PREFIX), below DESTDIR if set'
