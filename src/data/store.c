@@ -24,7 +24,7 @@ struct store {
     sqlite3_stmt *stmt[STATEMENT_COUNT_];
 };
 
-enum { BUSY_MS = 10000, SCHEMA_VERSION = 1 };
+enum { BUSY_MS = 10000, PAUSE_MS = 10 };
 
 static const char schema[] =
     "create table if not exists runs (id text primary key, plan text, name text, base text,"
@@ -75,14 +75,27 @@ static int prepare(struct store *store, enum statement which, sqlite3_stmt **ret
     return 0;
 }
 
+/* The change to WAL, and the clean-up after it, answer "locked" at once where waiting could be a
+ * deadlock for SQLite; for us it is only another run that begins or ends at the same moment. */
+static int set_up_patiently(sqlite3 *db, const char *statements)
+{
+    int rc;
+    for (int waited = 0;; waited += PAUSE_MS) {
+        rc = sqlite3_exec(db, statements, NULL, NULL, NULL);
+        if ((rc != SQLITE_BUSY && rc != SQLITE_LOCKED) || waited >= BUSY_MS)
+            return rc;
+        (void)sqlite3_sleep(PAUSE_MS);
+    }
+}
+
 static int set_up(struct store *store, struct err *err)
 {
     sqlite3_busy_timeout(store->db, BUSY_MS);
     /* NORMAL in WAL mode survives our own death; only a power cut can lose the last events, and
      * what those say is in git's refs as well. */
-    if (sqlite3_exec(store->db, "pragma journal_mode=wal; pragma synchronous=normal;", NULL, NULL,
-                     NULL) != SQLITE_OK ||
-        sqlite3_exec(store->db, schema, NULL, NULL, NULL) != SQLITE_OK)
+    if (set_up_patiently(store->db, "pragma journal_mode=wal; pragma synchronous=normal;") !=
+            SQLITE_OK ||
+        set_up_patiently(store->db, schema) != SQLITE_OK)
         return failed(store, "set up", err);
     return 0;
 }

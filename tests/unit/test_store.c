@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -112,6 +113,34 @@ static void readers_see_what_is_committed(void **state)
     assert_string_equal(seen, "twoone");
 }
 
+/* Runs that begin at the same moment in a new repository: the change to WAL takes turns. */
+static void many_may_make_it_at_once(void **state)
+{
+    enum { ROUNDS = 20, CHILDREN = 8 };
+    for (int round = 0; round < ROUNDS; round++) {
+        char dir[300];
+        (void)snprintf(dir, sizeof(dir), "%s/%d", (char *)*state, round);
+        assert_int_equal(dirs_make(dir, NULL), 0);
+        pid_t pids[CHILDREN];
+        for (int i = 0; i < CHILDREN; i++) {
+            pids[i] = fork();
+            assert_true(pids[i] >= 0);
+            if (pids[i] == 0) {
+                struct store *store = NULL;
+                struct store_event ev = {.name = "x", .run = "r"};
+                int rc = store_open(&store, dir, true, NULL) || store_add_event(store, &ev, NULL);
+                store_close(store);
+                _exit(rc ? 1 : 0);
+            }
+        }
+        for (int i = 0; i < CHILDREN; i++) {
+            int status;
+            assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
+            assert_int_equal(status, 0);
+        }
+    }
+}
+
 static void a_store_that_was_never_made_is_told(void **state)
 {
     struct store *store = NULL;
@@ -141,6 +170,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(events_come_back_in_order, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(rows_are_replaced_by_key, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(readers_see_what_is_committed, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(many_may_make_it_at_once, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_store_that_was_never_made_is_told, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(a_file_that_is_no_store_is_told, make_folder,
