@@ -16,15 +16,6 @@ const char *event_name(enum event_kind kind)
     return names[kind];
 }
 
-enum event_kind event_kind_of(const char *name)
-{
-    for (int i = 0; i < EV_COUNT_; i++) {
-        if (strcmp(names[i], name) == 0)
-            return (enum event_kind)i;
-    }
-    return EV_COUNT_;
-}
-
 struct node *event_encode(const struct event *ev, struct arena *a)
 {
     struct node *map = build_map(a);

@@ -27,7 +27,6 @@ struct event {
 };
 
 const char *event_name(enum event_kind kind);
-enum event_kind event_kind_of(const char *name); /* EV_COUNT_ where there is no such event */
 
 /* The event as a mapping, as it is shown in `--json` and sent to hooks. */
 struct node *event_encode(const struct event *ev, struct arena *a);

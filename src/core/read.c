@@ -381,10 +381,3 @@ void read_branch(struct reader *r, const struct node *node, const struct field *
     else if (s)
         problem_error(r->ps, RULE_VALUE, node, "'%.80s' is not a branch name that git accepts", s);
 }
-
-void read_node(struct reader *r, const struct node *node, const struct field *f, void *slot)
-{
-    (void)r;
-    (void)f;
-    *(const struct node **)slot = node;
-}

@@ -51,7 +51,6 @@ read_fn read_strings;     /* struct strings */
 read_fn read_command;     /* struct plan_command: a string is a shell line, a list is an argv */
 read_fn read_branch;      /* const char *: a branch name that git accepts */
 read_fn read_branch_part; /* const char *: a part of one that needs no quoting */
-read_fn read_node;        /* const struct node *: for those that are looked at later */
 
 /* The string of a node that may be written as a string or as an integer (an id); NULL, with an
  * error, where it is neither. */

@@ -250,8 +250,3 @@ void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped)
             break;
     }
 }
-
-void sched_set_workers(struct sched *s, size_t workers)
-{
-    s->workers = workers;
-}

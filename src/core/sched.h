@@ -80,6 +80,4 @@ struct sched_list {
 };
 void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped);
 
-void sched_set_workers(struct sched *s, size_t workers);
-
 #endif

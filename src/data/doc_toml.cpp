@@ -72,6 +72,41 @@ void add_date_time(buf *out, const toml::date_time &dt)
         buf_addch(out, 'Z');
 }
 
+/* Finds places of toml++ in the text again. It goes on from the last one where both are on one
+ * line, so that a long line is walked once. */
+class source
+{
+  public:
+    source(const char *text, size_t len) : c{text, len, 0, {1, 1}}, starts{0}
+    {
+        for (const char *s = text;
+             (s = static_cast<const char *>(memchr(s, '\n', len - static_cast<size_t>(s - text))));)
+            starts.push_back(static_cast<size_t>(++s - text));
+    }
+
+    /* The number that is written at a place; empty where there is none. */
+    std::string number(const toml::source_position &at)
+    {
+        if (at.line == 0 || at.line > starts.size())
+            return {};
+        if (c.pos.line != at.line || c.pos.col > at.column) {
+            c.offset = starts[at.line - 1];
+            c.pos = {at.line, 1};
+        }
+        while (c.offset < c.len && c.pos.line == at.line && c.pos.col < at.column)
+            cursor_seek(&c, c.offset + 1);
+        size_t end = c.offset;
+        while (end < c.len && (isalnum(static_cast<unsigned char>(c.text[end])) ||
+                               (c.text[end] && strchr("_.+-", c.text[end]))))
+            end++;
+        return std::string(c.text + c.offset, end - c.offset);
+    }
+
+  private:
+    cursor c;
+    std::vector<size_t> starts; /* of lines */
+};
+
 /* Sets the value and appends its text. */
 void take_scalar(::node *n, const toml::node &value, buf *text)
 {
@@ -98,7 +133,7 @@ void take_scalar(::node *n, const toml::node &value, buf *text)
     }
 }
 
-::node *copy_node(arena *a, const toml::node &value)
+::node *copy_node(arena *a, const toml::node &value, source &src)
 {
     pos at = position(value.source());
     if (value.is_table() || value.is_array())
@@ -108,8 +143,11 @@ void take_scalar(::node *n, const toml::node &value, buf *text)
     ::node *n = node_new(a, NODE_NULL, at);
     autobuf buf text = {buf_empty, 0, 0};
     take_scalar(n, value, &text);
-    n->text = arena_dup(a, text.s, text.len);
-    n->len = text.len;
+    std::string written;
+    if (n->kind == NODE_INT || n->kind == NODE_REAL)
+        written = src.number(value.source().begin);
+    n->len = written.empty() ? text.len : written.size();
+    n->text = arena_dup(a, written.empty() ? text.s : written.data(), n->len);
     return n;
 }
 
@@ -134,11 +172,11 @@ void open_frame(frame &f, const toml::node &value, ::node *copy)
     }
 }
 
-int copy_tree(doc *d, const toml::table &root, problems *ps)
+int copy_tree(doc *d, const toml::table &root, source &src, problems *ps)
 {
     std::array<frame, DOC_MAX_DEPTH> frames;
     size_t depth = 1;
-    d->root = copy_node(&d->arena, root);
+    d->root = copy_node(&d->arena, root, src);
     d->root->pos = {1, 1};
     open_frame(frames[0], root, d->root);
     while (depth) {
@@ -148,7 +186,7 @@ int copy_tree(doc *d, const toml::table &root, problems *ps)
             continue;
         }
         const entry &e = f.entries[f.next++];
-        ::node *n = copy_node(&d->arena, *e.value);
+        ::node *n = copy_node(&d->arena, *e.value, src);
         if (e.key)
             node_put(&d->arena, f.copy, e.key->str().data(), e.key->str().size(),
                      position(e.key->source()), n);
@@ -292,7 +330,8 @@ int doc_read_toml(doc *d, const char *text, size_t len, problems *ps)
         return doc_too_deep(ps, cursor_seek(&c, scan.deep));
     try {
         const toml::table root = toml::parse(std::string_view(text, len));
-        return copy_tree(d, root, ps);
+        source src(text, len);
+        return copy_tree(d, root, src, ps);
     } catch (const toml::parse_error &error) {
         return refuse(error, text, len, scan.open, ps);
     } catch (...) { /* no memory */

@@ -160,21 +160,3 @@ int workspace_remove(struct workspace *ws, struct err *err)
     }
     return 0;
 }
-
-int workspace_is_clean(const struct workspace *ws, const char *commit, bool *ret_clean,
-                       struct err *err)
-{
-    struct git_place at = workspace_place(ws);
-    autobuf struct buf out = BUF_INIT;
-    if (git_call(&at, &out, err, "status", "--porcelain", "-z", "--untracked-files=all",
-                 "--no-renames", NULL))
-        return -1;
-    *ret_clean = out.len == 0;
-    if (out.len)
-        return 0;
-    autobuf struct buf head = BUF_INIT;
-    if (git_resolve(&at, "HEAD", &head, err))
-        return -1;
-    *ret_clean = strcmp(head.s, commit) == 0;
-    return 0;
-}

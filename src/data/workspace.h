@@ -48,9 +48,4 @@ int workspace_remove(struct workspace *ws, struct err *err);
  * to delete is appended. */
 int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err);
 
-/* Whether nothing in the work tree differs from `commit`, untracked files included (ignored ones do
- * not count). */
-int workspace_is_clean(const struct workspace *ws, const char *commit, bool *ret_clean,
-                       struct err *err);
-
 #endif

@@ -279,7 +279,6 @@ int run_go(struct run *run, struct err *err)
         return -1;
     for (size_t i = 0; i < 3; i++)
         run->signals[i] = loop_signal(run->loop, numbers[i], handlers[i], run);
-    run->begun = true;
     run->notifier = notifier_new(run);
     record(run, EV_RUN_STARTED, -1, NULL);
     run_wake(run);

@@ -115,7 +115,7 @@ struct run {
     struct notifier *notifier; /* or NULL */
     struct watch *later;       /* wakes run_turn() */
     int signal;
-    bool begun, draining, stopping, failed;
+    bool draining, stopping, failed;
     struct err err; /* why the program itself could not go on */
 };
 

@@ -1,5 +1,5 @@
 /*
- * The one event loop: timers, signals, children and readable descriptors, on libevent. Callbacks
+ * The one event loop: timers, signals and children, on libevent. Callbacks
  * run one at a time, from loop_run().
  */
 #ifndef SYS_LOOP_H
@@ -28,7 +28,6 @@ void loop_stop(struct loop *loop);
  * watch_again), a child's watch once, when the child has ended and is reaped. */
 struct watch *loop_timer(struct loop *loop, int64_t ms, watch_fn *fn, void *ctx);
 struct watch *loop_signal(struct loop *loop, int signal, watch_fn *fn, void *ctx);
-struct watch *loop_read(struct loop *loop, int fd, watch_fn *fn, void *ctx);
 struct watch *loop_child(struct loop *loop, pid_t pid, child_fn *fn, void *ctx);
 
 void watch_again(struct watch *w, int64_t ms);
