@@ -77,16 +77,15 @@ void add_date_time(buf *out, const toml::date_time &dt)
 class source
 {
   public:
-    source(const char *text, size_t len) : c{text, len, 0, {1, 1}}, starts{0}
+    source(const char *text, size_t len) : c{text, len, 0, {1, 1}}
     {
-        for (const char *s = text;
-             (s = static_cast<const char *>(memchr(s, '\n', len - static_cast<size_t>(s - text))));)
-            starts.push_back(static_cast<size_t>(++s - text));
     }
 
     /* The number that is written at a place; empty where there is none. */
     std::string number(const toml::source_position &at)
     {
+        if (starts.empty()) /* most plans have no numbers */
+            find_lines();
         if (at.line == 0 || at.line > starts.size())
             return {};
         if (c.pos.line != at.line || c.pos.col > at.column) {
@@ -103,6 +102,14 @@ class source
     }
 
   private:
+    void find_lines()
+    {
+        const char *s = c.text, *end = c.text + c.len;
+        starts.push_back(0);
+        while ((s = static_cast<const char *>(memchr(s, '\n', static_cast<size_t>(end - s)))))
+            starts.push_back(static_cast<size_t>(++s - c.text));
+    }
+
     cursor c;
     std::vector<size_t> starts; /* of lines */
 };
