@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/brought.h"
+#include "data/index_tree.h"
 #include "data/modules.h"
 #include "sys/file.h"
 
@@ -105,6 +106,15 @@ static int find_parent(const struct git_place *at, const struct commit_job *job,
     return 0;
 }
 
+static int write_tree(const struct git_place *at, size_t id_len, struct buf *ret_tree,
+                      struct err *err)
+{
+    bool done = false;
+    if (at->batch && index_tree(at->batch, at->index, id_len, ret_tree, &done, err))
+        return -1;
+    return done ? 0 : git_call(at, ret_tree, err, "write-tree", NULL);
+}
+
 /* The commit of what is staged; empty where that is what the workspace began with. */
 static int make_commit(const struct git_place *at, const struct commit_job *job,
                        struct buf *ret_commit, struct err *err)
@@ -113,7 +123,7 @@ static int make_commit(const struct git_place *at, const struct commit_job *job,
     autobrought struct brought brought = BROUGHT_INIT;
     if (brought_open(&brought, job->brought, job->root, err) ||
         (brought.paths.n && unstage(at, job, &brought, err)) ||
-        git_call(at, &tree, err, "write-tree", NULL) ||
+        write_tree(at, strlen(job->start) / 2, &tree, err) ||
         find_parent(at, job, &brought, &parent, err))
         return -1;
     if (git_tree_of(at, parent.s, &parent_tree, err))

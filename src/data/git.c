@@ -329,10 +329,31 @@ int git_move_ref(const struct git_place *at, const char *ref, const char *from, 
     return git_failed(&errout, err);
 }
 
+static int commit_by_batch(struct git_batch *batch, const char *tree, const char *const *parents,
+                           const char *message, struct buf *ret_commit, struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    buf_addf(&text, "tree %s\n", tree);
+    for (; *parents; parents++)
+        buf_addf(&text, "parent %s\n", *parents);
+    buf_addstr(&text, "author ");
+    if (git_batch_ident(batch, GIT_BATCH_AUTHOR, &text, err))
+        return -1;
+    buf_addstr(&text, "\ncommitter ");
+    if (git_batch_ident(batch, GIT_BATCH_COMMITTER, &text, err))
+        return -1;
+    buf_addf(&text, "\n\n%s", message);
+    if (text.s[text.len - 1] != '\n')
+        buf_addch(&text, '\n');
+    return git_batch_write(batch, GIT_BATCH_COMMIT, &text, ret_commit, err);
+}
+
 int git_commit_tree(const struct git_place *at, const char *tree, const char *const *parents,
                     const char *message, struct buf *ret_commit, struct err *err)
 {
     autostrv struct strv args = {0};
+    if (at->batch)
+        return commit_by_batch(at->batch, tree, parents, message, ret_commit, err);
     strv_pushl(&args, "commit-tree", tree, "-m", message, NULL);
     for (; *parents; parents++)
         strv_pushl(&args, "-p", *parents, NULL);

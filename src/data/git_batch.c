@@ -1,24 +1,42 @@
 #include "data/git_batch.h"
 
+#include "base/arena.h"
+#include "base/map.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "base/strv.h"
 #include "data/git.h"
 #include "sys/coproc.h"
+#include "sys/file.h"
+#include "sys/spawn.h"
 
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
+#include <unistd.h>
 
 struct git_batch {
     char *git_dir;
-    struct coproc objects; /* cat-file --batch-check */
-    struct coproc refs;    /* update-ref --stdin */
+    struct coproc objects;                   /* cat-file --batch-command */
+    struct coproc refs;                      /* update-ref --stdin */
+    struct coproc writers[GIT_BATCH_TYPES_]; /* hash-object, one for each type */
+    int scratch;                             /* where it finds what to write */
+    struct map trees; /* digest of a tree's bytes: its id, of those written here */
+    struct arena arena;
+    struct buf idents[GIT_BATCH_WHO_]; /* as git told them, or empty */
 };
 
 struct git_batch *git_batch_new(const char *git_dir)
 {
     struct git_batch *b = mem_alloc(sizeof(*b));
     b->git_dir = mem_str(git_dir);
+    b->scratch = -1;
+    for (int i = 0; i < GIT_BATCH_WHO_; i++)
+        b->idents[i] = (struct buf)BUF_INIT;
     coproc_init(&b->objects);
     coproc_init(&b->refs);
+    for (int i = 0; i < GIT_BATCH_TYPES_; i++)
+        coproc_init(&b->writers[i]);
     return b;
 }
 
@@ -28,11 +46,19 @@ void git_batch_free(struct git_batch *b)
         return;
     coproc_stop(&b->objects);
     coproc_stop(&b->refs);
+    for (int i = 0; i < GIT_BATCH_TYPES_; i++)
+        coproc_stop(&b->writers[i]);
+    for (int i = 0; i < GIT_BATCH_WHO_; i++)
+        buf_done(&b->idents[i]);
+    map_done(&b->trees);
+    arena_done(&b->arena);
+    own_close(&b->scratch);
     free(b->git_dir);
     free(b);
 }
 
-static int start(struct git_batch *b, struct coproc *proc, const char *const *args, struct err *err)
+static int start(struct git_batch *b, struct coproc *proc, const char *const *args, int extra,
+                 struct err *err)
 {
     struct git_place at = {.git_dir = b->git_dir};
     autostrv struct strv argv = {0}, env = {0};
@@ -41,16 +67,16 @@ static int start(struct git_batch *b, struct coproc *proc, const char *const *ar
     git_prepare(&at, &argv, &env);
     for (; *args; args++)
         strv_push(&argv, *args);
-    return coproc_start(proc, argv.v, env.v, err);
+    return coproc_start(proc, argv.v, env.v, extra, err);
 }
 
 /* Sends lines and reads one line of answer; a process that was found dead is started again, once.
  */
-static int ask(struct git_batch *b, struct coproc *proc, const char *const *args,
+static int ask(struct git_batch *b, struct coproc *proc, const char *const *args, int extra,
                const struct buf *question, struct buf *answer, struct err *err)
 {
     for (int attempt = 0;; attempt++) {
-        if (start(b, proc, args, err))
+        if (start(b, proc, args, extra, err))
             return -1;
         buf_cut(answer, 0);
         if (coproc_write(proc, question->s, question->len, err) == 0 &&
@@ -62,22 +88,139 @@ static int ask(struct git_batch *b, struct coproc *proc, const char *const *args
     }
 }
 
+/* --- objects ------------------------------------------------------------------------------ */
+
+static int ask_object(struct git_batch *b, const char *verb, const char *expression,
+                      struct buf *answer, struct err *err)
+{
+    static const char *const args[] = {"cat-file", "--batch-command", NULL};
+    autobuf struct buf question = BUF_INIT;
+    if (strchr(expression, '\n'))
+        return err_set(err, ERR_INPUT, "'%s' is not a name", expression);
+    buf_addf(&question, "%s %s\n", verb, expression);
+    return ask(b, &b->objects, args, SPAWN_NONE, &question, answer, err);
+}
+
+/* The size that ends an answer; false for "EXPRESSION missing" and "... ambiguous". */
+static bool read_size(const struct buf *answer, size_t *ret_size)
+{
+    const char *space = strrchr(answer->s, ' ');
+    char *end;
+    if (!space || space[1] < '0' || space[1] > '9')
+        return false;
+    *ret_size = (size_t)strtoull(space + 1, &end, 10);
+    return !*end;
+}
+
 int git_batch_resolve(struct git_batch *b, const char *expression, struct buf *out, bool *ret_found,
                       struct err *err)
 {
-    static const char *const args[] = {"cat-file", "--batch-check=%(objectname)", NULL};
-    autobuf struct buf question = BUF_INIT, answer = BUF_INIT;
-    if (strchr(expression, '\n'))
-        return err_set(err, ERR_INPUT, "'%s' is not a name", expression);
-    buf_addf(&question, "%s\n", expression);
-    if (ask(b, &b->objects, args, &question, &answer, err))
+    autobuf struct buf answer = BUF_INIT;
+    size_t size;
+    if (ask_object(b, "info", expression, &answer, err))
         return -1;
-    /* "EXPRESSION missing", "... ambiguous", or the id alone. */
-    *ret_found = !strchr(answer.s, ' ');
+    *ret_found = read_size(&answer, &size);
     if (*ret_found)
-        buf_add(out, answer.s, answer.len);
+        buf_add(out, answer.s, strcspn(answer.s, " "));
     return 0;
 }
+
+int git_batch_read(struct git_batch *b, const char *expression, struct buf *out, struct err *err)
+{
+    autobuf struct buf answer = BUF_INIT;
+    size_t size, before = out->len;
+    if (ask_object(b, "contents", expression, &answer, err))
+        return -1;
+    if (!read_size(&answer, &size))
+        return err_set(err, ERR_ENV, "git cat-file: %s", answer.s);
+    if (coproc_read(&b->objects, size + 1, out, err)) { /* with a line's end behind it */
+        coproc_stop(&b->objects);
+        buf_cut(out, before);
+        return err_wrap(err, "git cat-file");
+    }
+    buf_cut(out, out->len - 1);
+    return 0;
+}
+
+static int write_object(struct git_batch *b, enum git_batch_type type, const struct buf *bytes,
+                        struct buf *ret_id, struct err *err)
+{
+    static const char *const names[] = {[GIT_BATCH_COMMIT] = "commit", [GIT_BATCH_TREE] = "tree"};
+    const char *const args[] = {"hash-object",   "-w", "-t", names[type], "--no-filters",
+                                "--stdin-paths", NULL};
+    autobuf struct buf question = BUF_INIT, answer = BUF_INIT;
+    buf_addstr(&question, "/dev/fd/3\n"); /* a path is all that it takes */
+    if ((b->scratch < 0 && file_scratch(&b->scratch, err)) ||
+        file_refill(b->scratch, bytes->s, bytes->len, err) ||
+        ask(b, &b->writers[type], args, b->scratch, &question, &answer, err))
+        return -1;
+    buf_add(ret_id, answer.s, answer.len);
+    return 0;
+}
+
+/* Most folders of one commit are those of another: each tree is written once. */
+static int write_tree(struct git_batch *b, const struct buf *bytes, struct buf *ret_id,
+                      struct err *err)
+{
+    char digest[65];
+    size_t before = ret_id->len;
+    sha256_hex(bytes->s, bytes->len, digest);
+    const char *known = map_get(&b->trees, digest, 64);
+    if (known) {
+        buf_addstr(ret_id, known);
+        return 0;
+    }
+    if (write_object(b, GIT_BATCH_TREE, bytes, ret_id, err))
+        return -1;
+    (void)map_put(&b->trees, arena_dup(&b->arena, digest, 64), 64,
+                  arena_str(&b->arena, ret_id->s + before));
+    return 0;
+}
+
+int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct buf *bytes,
+                    struct buf *ret_id, struct err *err)
+{
+    return type == GIT_BATCH_TREE ? write_tree(b, bytes, ret_id, err)
+                                  : write_object(b, type, bytes, ret_id, err);
+}
+
+/* --- who ---------------------------------------------------------------------------------- */
+
+static void add_now(struct buf *out)
+{
+    time_t now = time(NULL);
+    struct tm tm = {0};
+    (void)localtime_r(&now, &tm);
+    long minutes = labs(tm.tm_gmtoff) / 60;
+    buf_addf(out, "%lld %c%02ld%02ld", (long long)now, tm.tm_gmtoff < 0 ? '-' : '+', minutes / 60,
+             minutes % 60);
+}
+
+static int ask_ident(const struct git_batch *b, const char *which, struct buf *out, struct err *err)
+{
+    struct git_place at = {.git_dir = b->git_dir};
+    return git_call(&at, out, err, "var", which, NULL);
+}
+
+/* git is asked once; what changes is the time, unless the user has fixed that as well. */
+int git_batch_ident(struct git_batch *b, enum git_batch_who who, struct buf *out, struct err *err)
+{
+    static const char *const names[] = {"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"};
+    static const char *const dates[] = {"GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"};
+    struct buf *known = &b->idents[who];
+    if (!known->len && ask_ident(b, names[who], known, err))
+        return -1;
+    const char *mail_end = strrchr(known->s, '>');
+    if (!mail_end || getenv(dates[who])) {
+        buf_add(out, known->s, known->len);
+        return 0;
+    }
+    buf_add(out, known->s, (size_t)(mail_end - known->s) + 2);
+    add_now(out);
+    return 0;
+}
+
+/* --- refs --------------------------------------------------------------------------------- */
 
 /* update-ref says what is wrong on standard error and ends: that is the answer that it has moved,
  * for git_move_ref() to look into. */
@@ -93,7 +236,7 @@ int git_batch_move_ref(struct git_batch *b, const char *ref, const char *from, c
     else
         buf_addf(&line, "start\ncreate %s %s\ncommit\n", ref, to);
     *ret_moved = false;
-    if (start(b, &b->refs, args, err))
+    if (start(b, &b->refs, args, SPAWN_NONE, err))
         return -1;
     if (coproc_write(&b->refs, line.s, line.len, err)) {
         coproc_stop(&b->refs);

@@ -1,7 +1,7 @@
 /*
- * struct git_batch: git processes that stay, for the many small questions and ref moves of a run,
- * each of which would otherwise be a process of its own. Where one of them dies it is started
- * again.
+ * struct git_batch: git processes that stay, for the many small questions, objects and ref moves of
+ * a run, each of which would otherwise be a process of its own. Where one of them dies it is
+ * started again.
  */
 #ifndef DATA_GIT_BATCH_H
 #define DATA_GIT_BATCH_H
@@ -20,6 +20,23 @@ void git_batch_free(struct git_batch *batch);
  * *ret_found is false where there is none. */
 int git_batch_resolve(struct git_batch *batch, const char *expression, struct buf *out,
                       bool *ret_found, struct err *err);
+
+/* Appends the bytes of the object that an expression stands for; one that is missing is a failure.
+ */
+int git_batch_read(struct git_batch *batch, const char *expression, struct buf *out,
+                   struct err *err);
+
+enum git_batch_type { GIT_BATCH_COMMIT, GIT_BATCH_TREE, GIT_BATCH_TYPES_ };
+
+/* Writes an object and appends its id. git looks at its format before it takes it. */
+int git_batch_write(struct git_batch *batch, enum git_batch_type type, const struct buf *bytes,
+                    struct buf *ret_id, struct err *err);
+
+enum git_batch_who { GIT_BATCH_AUTHOR, GIT_BATCH_COMMITTER, GIT_BATCH_WHO_ };
+
+/* Appends "NAME <EMAIL> SECONDS ZONE", as git would write it now. */
+int git_batch_ident(struct git_batch *batch, enum git_batch_who who, struct buf *out,
+                    struct err *err);
 
 /* As git_move_ref(). */
 int git_batch_move_ref(struct git_batch *batch, const char *ref, const char *from, const char *to,

@@ -1,6 +1,8 @@
 #include "data/merge.h"
 
 #include "base/mem.h"
+#include "data/git_batch.h"
+#include "data/merge_plain.h"
 
 #include <string.h>
 
@@ -41,6 +43,32 @@ int merge_trees(const struct git_place *at, const char *ours, const char *theirs
     if (ret->clean)
         buf_cut(&ret->conflicts, 0);
     return 0;
+}
+
+/* Whether the commit has that one parent and no other. */
+static int is_child(struct git_batch *batch, const char *commit, const char *parent, bool *ret_yes,
+                    struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (git_batch_read(batch, commit, &text, err))
+        return -1;
+    const char *line = strchr(text.s, '\n'); /* behind "tree ID" */
+    autofree char *expected = mem_printf("\nparent %s\nauthor ", parent);
+    *ret_yes = line && strncmp(line, expected, strlen(expected)) == 0;
+    return 0;
+}
+
+int merge_child(const struct git_place *at, const char *base, const char *ours, const char *child,
+                struct merge_result *ret, struct err *err)
+{
+    bool plain = at->batch;
+    if (plain && is_child(at->batch, child, base, &plain, err))
+        return -1;
+    buf_cut(&ret->tree, 0);
+    if (plain && merge_plain(at->batch, base, ours, child, &ret->tree, &plain, err))
+        return -1;
+    ret->clean = plain;
+    return plain ? 0 : merge_trees(at, ours, child, ret, err);
 }
 
 /* merge-tree finds the base by history: a commit with the tree of `onto`, but made the child of the

@@ -29,6 +29,10 @@ void merge_result_done(struct merge_result *m);
 int merge_trees(const struct git_place *at, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err);
 
+/* The same for a commit that was made on `base`, which is in the history of `ours`. */
+int merge_child(const struct git_place *at, const char *base, const char *ours, const char *child,
+                struct merge_result *ret, struct err *err);
+
 /* Applies what `commit` changed since its parent to `onto`. */
 int merge_pick(const struct git_place *at, const char *onto, const char *commit,
                struct merge_result *ret, struct err *err);

@@ -44,15 +44,15 @@ static int conflict(struct job *job, const struct merge_result *m, struct err *e
 static int candidate_of_merge(struct job *job, bool squash, struct err *err)
 {
     struct git_place at = run_place(job->run);
-    const char *commit = job->run->tasks[job->task].commit;
+    const struct task_run *tr = &job->run->tasks[job->task];
     automerge struct merge_result m = MERGE_RESULT_INIT;
     at.work_tree = job->ws.path;
-    if (merge_trees(&at, job->run->tip, commit, &m, err))
+    if (merge_child(&at, tr->start, job->run->tip, tr->commit, &m, err))
         return -1;
     if (!m.clean)
         return conflict(job, &m, err);
     autofree char *message = squash ? job_message(job) : merge_message(job);
-    const char *const parents[] = {job->run->tip, squash ? NULL : commit, NULL};
+    const char *const parents[] = {job->run->tip, squash ? NULL : tr->commit, NULL};
     return git_commit_tree(&at, m.tree.s, parents, message, &job->candidate, err);
 }
 
@@ -276,27 +276,42 @@ static bool may_land(struct run *run, uint32_t task)
            run->tasks[task].order <= run->tasks[run->by_order[run->order_done]].order;
 }
 
-/* The tip is published once for all that landed in this turn, and only then they are told to have.
- */
-static void tell_landed(struct run *run)
+static void tell_landed(struct job *job)
 {
-    struct err err = {0};
-    if (!run->landed_now.n)
+    struct run *run = job->run;
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "commit", run->tasks[job->task].landed);
+    build_put_string(&a, data, "base", run->base);
+    task_set_state(run, job->task, TASK_LANDED);
+    record(run, EV_TASK_LANDED, job->task, data);
+    arena_done(&a);
+    job_landed(job);
+}
+
+static void publish_landed(struct run *run);
+
+static void on_published(struct run *run)
+{
+    for (size_t i = 0; i < run->publishing.n; i++)
+        tell_landed(run->publishing.v[i]);
+    run->publishing.n = 0;
+    publish_landed(run);
+    run_wake(run);
+}
+
+/* The tip is published once for all that landed meanwhile, and only then they are told to have. */
+static void publish_landed(struct run *run)
+{
+    if (!run->landed_now.n || run->publication.busy)
         return;
-    if (run->pf->plan.land_at != LAND_AT_END && publish(run, &err))
-        run_fail(run, &err);
-    for (size_t i = 0; i < run->landed_now.n; i++) {
-        struct job *job = run->landed_now.v[i];
-        struct arena a = {0};
-        struct node *data = build_map(&a);
-        build_put_string(&a, data, "commit", run->tasks[job->task].landed);
-        build_put_string(&a, data, "base", run->base);
-        task_set_state(run, job->task, TASK_LANDED);
-        record(run, EV_TASK_LANDED, job->task, data);
-        arena_done(&a);
-        job_landed(job);
-    }
+    for (size_t i = 0; i < run->landed_now.n; i++)
+        vec_push(&run->publishing, run->landed_now.v[i]);
     run->landed_now.n = 0;
+    if (run->pf->plan.land_at == LAND_AT_END)
+        on_published(run);
+    else
+        publish(run, on_published);
 }
 
 /* Nothing lands any more; what waited for it is saved. */
@@ -311,7 +326,7 @@ void land_turn(struct run *run)
     struct err err = {0};
     if (!run->landing.n)
         return;
-    if (!run->failed && publish_follow(run, &err))
+    if (!run->failed && !run->publication.busy && publish_follow(run, &err))
         run_fail(run, &err);
     if (run->failed) {
         give_up(run);
@@ -330,5 +345,5 @@ void land_turn(struct run *run)
     for (size_t i = 0; i < kept; i++)
         vec_push(&run->landing, jobs[i]);
     free(jobs);
-    tell_landed(run);
+    publish_landed(run);
 }

@@ -9,11 +9,12 @@
 #include "data/merge.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
-#include "sys/proc.h"
+#include "sys/spawn.h"
 
+#include <fcntl.h>
 #include <string.h>
 
-enum { TRIES = 5 };
+enum { TRIES = 5, TURN_PAUSE_MS = 5, WORDS_MAX = 1 << 20 };
 
 static int set_tip(struct run *run, const char *commit, struct err *err)
 {
@@ -58,19 +59,20 @@ static int join(struct run *run, const char *theirs, struct err *err)
 int publish_follow(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
-    autobuf struct buf now = BUF_INIT;
+    struct buf *now = &run->publication.seen;
     bool ours, theirs;
-    if (git_resolve(&at, run->base_ref, &now, err))
+    buf_cut(now, 0);
+    if (git_resolve(&at, run->base_ref, now, err))
         return err->code == ERR_INPUT ? 0 : -1; /* someone removed it: nothing to follow */
-    if (strcmp(now.s, run->published) == 0)
+    if (strcmp(now->s, run->published) == 0)
         return 0;
-    if (git_is_ancestor(&at, now.s, run->tip, &theirs, err) ||
-        git_is_ancestor(&at, run->tip, now.s, &ours, err))
+    if (git_is_ancestor(&at, now->s, run->tip, &theirs, err) ||
+        git_is_ancestor(&at, run->tip, now->s, &ours, err))
         return -1;
     if (!theirs && !ours)
-        return join(run, now.s, err);
-    set_published(run, now.s);
-    return ours ? set_tip(run, now.s, err) : 0;
+        return join(run, now->s, err);
+    set_published(run, now->s);
+    return ours ? set_tip(run, now->s, err) : 0;
 }
 
 /* --- the user's checkout ------------------------------------------------------------------ */
@@ -110,68 +112,164 @@ static int find_checkout(struct run *run, struct buf *ret_path, struct err *err)
     return 0;
 }
 
-static int fast_forward(struct run *run, const char *path, bool *ret_moved, struct err *err)
+/* --- moving it ---------------------------------------------------------------------------- */
+
+static void move_base(struct run *run);
+
+static void finish(struct run *run)
+{
+    struct publication *p = &run->publication;
+    own_close(&p->turn);
+    p->busy = false;
+    p->then(run);
+}
+
+static void fail(struct run *run, const struct err *err)
+{
+    run_fail(run, err);
+    finish(run);
+}
+
+/* It stays where it is, unless someone else moved it meanwhile: then we try again on top of that.
+ */
+static void not_moved(struct run *run)
+{
+    struct publication *p = &run->publication;
+    struct git_place at = run_place(run);
+    autobuf struct buf now = BUF_INIT;
+    struct err none = {0};
+    (void)git_resolve(&at, run->base_ref, &now, &none);
+    if (strcmp(now.s, p->seen.s) != 0 && ++p->tries < TRIES)
+        move_base(run);
+    else
+        finish(run);
+}
+
+static char *words_path(const struct run *run)
+{
+    return mem_printf("%s/publish.log", run->dir);
+}
+
+static void on_forwarded(void *ctx, int status)
+{
+    struct run *run = ctx;
+    struct publication *p = &run->publication;
+    autofree char *path = words_path(run);
+    autobuf struct buf words = BUF_INIT;
+    watch_free(p->child);
+    p->child = NULL;
+    free(run->refusal);
+    run->refusal = NULL;
+    if (status == 0) {
+        set_published(run, p->target);
+        finish(run);
+        return;
+    }
+    if (file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
+        run->refusal = buf_steal(&words);
+    not_moved(run);
+}
+
+/* By git itself, beside all else that goes on; what lands meanwhile is for the next time. */
+static int fast_forward(struct run *run, const char *path, struct err *err)
 {
     const struct git_repo *repo = &run->pf->repo;
+    struct publication *p = &run->publication;
+    autofree char *words = words_path(run);
+    autoclose int fd = open(words, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     autostrv struct strv argv = {0}, env = {0};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
-    int status;
+    struct spawn sp = {.fds = {SPAWN_NULL, SPAWN_NULL, fd, SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true};
+    pid_t pid;
+    if (fd < 0)
+        return err_sys(err, "open '%s'", words);
     strv_pushl(&argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
                "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
                "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
-               "--no-verify-signatures", "--no-autostash", run->tip, NULL);
+               "--no-verify-signatures", "--no-autostash", p->target, NULL);
     git_environment(&env);
     if (strcmp(path, repo->root) == 0) { /* with core.worktree nothing in it says so */
         strv_pushf(&env, "GIT_DIR=%s", repo->git_dir);
         strv_pushf(&env, "GIT_WORK_TREE=%s", repo->root);
     }
-    if (proc_capture(argv.v, env.v, 1 << 20, &out, &errout, &status, err))
+    sp.argv = argv.v;
+    sp.env = env.v;
+    if (spawn_start(&sp, &pid, err))
         return -1;
-    *ret_moved = status == 0;
-    free(run->refusal);
-    run->refusal = status == 0 ? NULL : buf_steal(&errout);
+    p->child = loop_child(run->loop, pid, on_forwarded, run);
     return 0;
 }
 
-/* Moves the base to the tip, if it may; *ret_again where someone else moved it meanwhile. */
-static int move_base(struct run *run, bool *ret_again, struct err *err)
+/* Where it is checked out nowhere, a ref moves. */
+static int move_ref(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
-    autobuf struct buf path = BUF_INIT, before = BUF_INIT, after = BUF_INIT;
-    struct err none = {0};
     bool moved;
-    *ret_again = false;
-    if (publish_follow(run, err))
+    if (git_move_ref(&at, run->base_ref, run->published, run->publication.target, "anabranch: land",
+                     &moved, err))
         return -1;
-    if (strcmp(run->tip, run->published) == 0)
-        return 0;
-    (void)git_resolve(&at, run->base_ref, &before, &none);
-    if (find_checkout(run, &path, err))
-        return -1;
-    if (path.len ? fast_forward(run, path.s, &moved, err)
-                 : git_move_ref(&at, run->base_ref, run->published, run->tip, "anabranch: land",
-                                &moved, err))
-        return -1;
-    (void)git_resolve(&at, run->base_ref, &after, &none);
-    *ret_again = !moved && strcmp(before.s, after.s) != 0;
-    if (moved)
-        set_published(run, run->tip);
+    if (moved) {
+        set_published(run, run->publication.target);
+        finish(run);
+    } else {
+        not_moved(run);
+    }
     return 0;
+}
+
+static void move_base(struct run *run)
+{
+    struct publication *p = &run->publication;
+    autobuf struct buf path = BUF_INIT;
+    struct err err = {0};
+    if (publish_follow(run, &err)) {
+        fail(run, &err);
+        return;
+    }
+    if (strcmp(run->tip, run->published) == 0) {
+        finish(run);
+        return;
+    }
+    free(p->target);
+    p->target = mem_str(run->tip);
+    if (find_checkout(run, &path, &err) ||
+        (path.len ? fast_forward(run, path.s, &err) : move_ref(run, &err)))
+        fail(run, &err);
 }
 
 /* Runs that land on one base take turns; who else moves it is followed. */
-int publish(struct run *run, struct err *err)
+static void take_turn(void *ctx)
 {
+    struct run *run = ctx;
+    struct publication *p = &run->publication;
     autofree char *turn = mem_printf("%s/turn", run->state_dir);
-    autoclose int fd = -1;
-    bool again = true;
-    if (dirs_lock(turn, &fd, err))
-        return -1;
-    for (int tries = 0; again && tries < TRIES; tries++) {
-        if (move_base(run, &again, err))
-            return -1;
+    struct err err = {0};
+    if (dirs_try_lock(turn, &p->turn, &err)) {
+        fail(run, &err);
+    } else if (p->turn < 0) {
+        watch_free(p->wait);
+        p->wait = loop_timer(run->loop, TURN_PAUSE_MS, take_turn, run);
+    } else {
+        move_base(run);
     }
-    return 0;
+}
+
+void publish(struct run *run, void (*then)(struct run *))
+{
+    struct publication *p = &run->publication;
+    p->busy = true;
+    p->tries = 0;
+    p->then = then;
+    take_turn(run);
+}
+
+void publication_done(struct publication *p)
+{
+    watch_free(p->child);
+    watch_free(p->wait);
+    own_close(&p->turn);
+    buf_done(&p->seen);
+    free(p->target);
 }
 
 int publish_finish(struct run *run, struct err *err)
@@ -180,8 +278,6 @@ int publish_finish(struct run *run, struct err *err)
     autobuf struct buf base = BUF_INIT;
     struct err none = {0};
     bool moved;
-    if (publish(run, err))
-        return -1;
     if (strcmp(run->tip, run->published) == 0)
         return git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err);
     autofree char *ref = mem_printf("refs/heads/anabranch/%s/result", run->id);

@@ -122,6 +122,21 @@ static bool is_over(const struct run *run)
     return run->draining || run->stopping || run->failed || run->sched.left == 0;
 }
 
+static void stop_loop(struct run *run)
+{
+    loop_stop(run->loop);
+}
+
+static void end(struct run *run)
+{
+    if (run->publication.busy)
+        return;
+    if (run->base)
+        publish(run, stop_loop);
+    else
+        stop_loop(run);
+}
+
 static void on_turn(void *ctx)
 {
     struct run *run = ctx;
@@ -134,7 +149,7 @@ static void on_turn(void *ctx)
         job_start(run, task);
     }
     if (is_over(run))
-        loop_stop(run->loop);
+        end(run);
 }
 
 void run_wake(struct run *run)
@@ -314,6 +329,7 @@ int run_open(struct run **ret, struct plan_file *pf, const char *path,
     outlive_readers();
     run->pf = pf;
     run->plan_path = path;
+    run->publication = (struct publication){.turn = -1, .seen = BUF_INIT};
     run->opts = *opts;
     run->started = clock_wall();
     run->id = new_id(run->started);
@@ -354,6 +370,7 @@ void run_close(struct run *run)
         free(run->tickers.v[i]);
     }
     vec_done(&run->tickers);
+    publication_done(&run->publication);
     notifier_free(run->notifier);
     sched_done(&run->sched);
     secrets_done(&run->secrets);
@@ -370,6 +387,7 @@ void run_close(struct run *run)
     vec_done(&run->observers);
     vec_done(&run->landing);
     vec_done(&run->landed_now);
+    vec_done(&run->publishing);
     free(run->by_order);
     free(run->tasks);
     free(run);

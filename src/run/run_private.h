@@ -84,6 +84,16 @@ struct ticker {
     void *ctx;
 };
 
+/* The base branch on its way to the tip. */
+struct publication {
+    bool busy;
+    int turn, tries;            /* the lock, or -1 */
+    struct watch *child, *wait; /* git, which moves it; another run, whose turn it is */
+    struct buf seen;            /* where the base was when we last looked */
+    char *target;
+    void (*then)(struct run *run);
+};
+
 struct run {
     struct plan_file *pf;
     struct run_options opts;
@@ -108,7 +118,9 @@ struct run {
     VEC(struct ticker *) tickers;
     VEC(struct job *) landing;    /* committed, waiting for their turn */
     VEC(struct job *) landed_now; /* at the tip, to be told once that is published */
-    uint32_t *by_order;           /* tasks with an order, lowest first */
+    VEC(struct job *) publishing; /* those that the base will have when it has moved */
+    struct publication publication;
+    uint32_t *by_order; /* tasks with an order, lowest first */
     size_t ordered, order_done;
     size_t jobs;
     struct watch *signals[3];
@@ -193,7 +205,9 @@ void land_turn(struct run *run);
 
 /* publish.c: the base branch and the user's checkout. */
 int publish_follow(struct run *run, struct err *err); /* takes in what others put on the base */
-int publish(struct run *run, struct err *err);        /* brings the base to the tip, if it may */
-int publish_finish(struct run *run, struct err *err); /* the last try; else a branch and advice */
+/* Brings the base to the tip, if it may, and calls `then`; not to be called while it is busy. */
+void publish(struct run *run, void (*then)(struct run *));
+int publish_finish(struct run *run, struct err *err); /* what is not there: a branch and advice */
+void publication_done(struct publication *p);
 
 #endif

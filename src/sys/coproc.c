@@ -22,7 +22,7 @@ bool coproc_running(const struct coproc *c)
     return c->pid > 0;
 }
 
-int coproc_start(struct coproc *c, char *const *argv, char *const *env, struct err *err)
+int coproc_start(struct coproc *c, char *const *argv, char *const *env, int extra, struct err *err)
 {
     int in[2], out[2];
     if (spawn_pipe(in, err))
@@ -34,7 +34,7 @@ int coproc_start(struct coproc *c, char *const *argv, char *const *env, struct e
     }
     struct spawn sp = {.argv = argv,
                        .env = env,
-                       .fds = {in[0], out[1], SPAWN_NULL, SPAWN_NONE, SPAWN_NONE},
+                       .fds = {in[0], out[1], SPAWN_NULL, extra, SPAWN_NONE},
                        .new_session = true}; /* a ^C at the terminal is not for it */
     int rc = spawn_start(&sp, &c->pid, err);
     own_close(&in[0]);
@@ -78,7 +78,7 @@ int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err)
 
 static int read_more(struct coproc *c, struct err *err)
 {
-    char bytes[4096];
+    char bytes[16384];
     struct pollfd fd = {.fd = c->out, .events = POLLIN};
     int ready = poll(&fd, 1, PATIENCE_MS);
     if (ready < 0 && errno == EINTR)
@@ -94,6 +94,13 @@ static int read_more(struct coproc *c, struct err *err)
     return 0;
 }
 
+static void drop(struct coproc *c, size_t len)
+{
+    size_t rest = c->pending.len - len;
+    memmove(c->pending.s, c->pending.s + len, rest);
+    buf_cut(&c->pending, rest);
+}
+
 int coproc_read_line(struct coproc *c, struct buf *out, struct err *err)
 {
     char *lf;
@@ -101,9 +108,19 @@ int coproc_read_line(struct coproc *c, struct buf *out, struct err *err)
         if (read_more(c, err))
             return -1;
     }
-    size_t len = (size_t)(lf - c->pending.s), rest = c->pending.len - len - 1;
+    size_t len = (size_t)(lf - c->pending.s);
     buf_add(out, c->pending.s, len);
-    memmove(c->pending.s, lf + 1, rest);
-    buf_cut(&c->pending, rest);
+    drop(c, len + 1);
+    return 0;
+}
+
+int coproc_read(struct coproc *c, size_t len, struct buf *out, struct err *err)
+{
+    while (c->pending.len < len) {
+        if (read_more(c, err))
+            return -1;
+    }
+    buf_add(out, c->pending.s, len);
+    drop(c, len);
     return 0;
 }

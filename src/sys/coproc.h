@@ -1,5 +1,5 @@
 /*
- * A process that answers: lines in, lines out, for as long as it lives.
+ * A process that answers: lines in, lines or bytes out, for as long as it lives.
  */
 #ifndef SYS_COPROC_H
 #define SYS_COPROC_H
@@ -18,7 +18,8 @@ struct coproc {
 };
 
 void coproc_init(struct coproc *c);
-int coproc_start(struct coproc *c, char *const *argv, char *const *env, struct err *err);
+/* It has the descriptor `extra` as its 3 (SPAWN_NONE: none). */
+int coproc_start(struct coproc *c, char *const *argv, char *const *env, int extra, struct err *err);
 bool coproc_running(const struct coproc *c);
 void coproc_stop(struct coproc *c); /* closes its input and waits for its end */
 
@@ -26,5 +27,8 @@ int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err);
 
 /* Appends the next line, without its end; waits at most 30 s for it. */
 int coproc_read_line(struct coproc *c, struct buf *out, struct err *err);
+
+/* Appends the next len bytes, in the same way. */
+int coproc_read(struct coproc *c, size_t len, struct buf *out, struct err *err);
 
 #endif

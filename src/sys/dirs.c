@@ -90,15 +90,28 @@ int dirs_remove(const char *path, struct err *err)
     return rc;
 }
 
-int dirs_lock(const char *path, int *ret_fd, struct err *err)
+static int lock(const char *path, int how, int *ret_fd, struct err *err)
 {
     autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (fd < 0)
         return err_sys(err, "open '%s'", path);
-    while (flock(fd, LOCK_EX) < 0) {
+    *ret_fd = -1;
+    while (flock(fd, how) < 0) {
+        if (errno == EWOULDBLOCK)
+            return 0;
         if (errno != EINTR)
             return err_sys(err, "lock '%s'", path);
     }
     *ret_fd = steal_fd(&fd);
     return 0;
+}
+
+int dirs_lock(const char *path, int *ret_fd, struct err *err)
+{
+    return lock(path, LOCK_EX, ret_fd, err);
+}
+
+int dirs_try_lock(const char *path, int *ret_fd, struct err *err)
+{
+    return lock(path, LOCK_EX | LOCK_NB, ret_fd, err);
 }

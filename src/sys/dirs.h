@@ -20,4 +20,7 @@ int dirs_remove(const char *path, struct err *err);
 /* Opens and locks a file for us alone, waiting for it; the lock goes with the descriptor. */
 int dirs_lock(const char *path, int *ret_fd, struct err *err);
 
+/* The same without waiting: *ret_fd is -1 where someone else has it. */
+int dirs_try_lock(const char *path, int *ret_fd, struct err *err);
+
 #endif

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -169,4 +170,26 @@ int file_replace(const char *path, const char *s, size_t len, struct err *err)
     }
     sync_folder(path);
     return 0;
+}
+
+int file_scratch(int *ret_fd, struct err *err)
+{
+    const char *dir = getenv("TMPDIR");
+    autofree char *path = mem_printf("%s/anabranch-XXXXXX", dir && *dir ? dir : "/tmp");
+    autoclose int fd = mkostemp(path, O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, "create '%s'", path);
+    if (unlink(path) < 0)
+        return err_sys(err, "remove '%s'", path);
+    *ret_fd = steal_fd(&fd);
+    return 0;
+}
+
+int file_refill(int fd, const char *s, size_t len, struct err *err)
+{
+    if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+        return err_sys(err, "empty a scratch file");
+    if (write_all(fd, "a scratch file", s, len, err))
+        return -1;
+    return lseek(fd, 0, SEEK_SET) < 0 ? err_sys(err, "rewind a scratch file") : 0;
 }

@@ -1,0 +1,276 @@
+/* Random indexes and random merges: what is made here without git must be what git makes. The
+ * numbers are pseudo-random and always the same, so that a failure can be repeated. */
+#include "base/mem.h"
+#include "data/git.h"
+#include "data/git_batch.h"
+#include "data/index_tree.h"
+#include "data/merge.h"
+#include "data/merge_plain.h"
+#include "sys/dirs.h"
+#include "sys/proc.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+enum { ROUNDS = 40, BLOBS = 4 };
+
+static char folder[] = "/tmp/test_git_objects.XXXXXX";
+
+struct repo {
+    char *dir, *index;
+    struct git_place at;
+    char *blobs[BLOBS];
+    size_t id_len;
+};
+
+static uint64_t random_state = 1;
+
+static unsigned pick(unsigned n)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return (unsigned)(random_state >> 33) % n;
+}
+
+#define good(call) assert_true((call) == 0 || (print_message("%s\n", err.msg), 0))
+
+static char *run(struct repo *r, const struct buf *in, ...)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    struct err err = {0};
+    int status = 0;
+    va_list ap;
+    va_start(ap, in);
+    for (const char *s; (s = va_arg(ap, const char *));)
+        strv_push(&args, s);
+    va_end(ap);
+    struct git_place at = r->at;
+    at.batch = NULL;
+    good(git_feed(&at, &args, in, &out, &errout, &status, &err));
+    if (status)
+        fail_msg("git %s: %s", args.v[0], errout.s);
+    out.s[strcspn(out.s, "\n")] = '\0';
+    return buf_steal(&out);
+}
+
+static void repo_open(struct repo *r, const char *format)
+{
+    autofree char *option = mem_printf("--object-format=%s", format);
+    char *const argv[] = {"git", "init", "--quiet", "--bare", option, NULL, NULL};
+    char *full[7];
+    struct buf out = BUF_INIT, errout = BUF_INIT, none = BUF_INIT;
+    struct err err = {0};
+    int status;
+    memcpy(full, argv, sizeof(argv));
+    r->dir = mem_printf("%s/%s", folder, format);
+    r->index = mem_printf("%s/index", r->dir);
+    full[5] = r->dir;
+    good(proc_capture(full, NULL, 1 << 20, &out, &errout, &status, &err));
+    assert_int_equal(status, 0);
+    r->at = (struct git_place){.git_dir = r->dir, .work_tree = folder, .index = r->index};
+    r->at.batch = git_batch_new(r->dir);
+    for (unsigned i = 0; i < BLOBS; i++) {
+        buf_cut(&none, 0);
+        buf_addf(&none, "content %u\n", i);
+        r->blobs[i] = run(r, &none, "hash-object", "-w", "--stdin", NULL);
+    }
+    r->id_len = strlen(r->blobs[0]) / 2;
+    buf_done(&none);
+    buf_done(&out);
+    buf_done(&errout);
+}
+
+static void repo_close(struct repo *r)
+{
+    git_batch_free(r->at.batch);
+    for (unsigned i = 0; i < BLOBS; i++)
+        free(r->blobs[i]);
+    free(r->dir);
+    free(r->index);
+}
+
+/* Names that sort differently as files and as folders. */
+static void add_path(struct buf *out)
+{
+    static const char *const names[] = {"a", "a.b", "a-b", "a0", "ab", "b", "z\xc3\xa9", "c"};
+    for (unsigned depth = pick(4);; depth--) {
+        buf_addstr(out, names[pick(8)]);
+        if (!depth)
+            return;
+        buf_addch(out, '/');
+    }
+}
+
+/* Puts some paths into the index, or takes some out of it. */
+static void change(struct repo *r, unsigned n, bool removes)
+{
+    static const char *const modes[] = {"100644", "100644", "100755", "120000"};
+    autobuf struct buf lines = BUF_INIT;
+    while (n--) {
+        bool gone = removes && pick(6) == 0;
+        const char *blob = r->blobs[pick(BLOBS)];
+        buf_addf(&lines, "%s %s\t", gone ? "0" : modes[pick(4)], blob);
+        add_path(&lines);
+        buf_addch(&lines, '\n');
+    }
+    free(run(r, &lines, "update-index", "--replace", "--index-info", NULL));
+}
+
+static void check_tree(struct repo *r)
+{
+    autobuf struct buf tree = BUF_INIT, none = BUF_INIT;
+    struct err err = {0};
+    bool done = false;
+    good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
+    assert_true(done);
+    autofree char *expected = run(r, &none, "write-tree", NULL); /* leaves its trees in the index */
+    assert_string_equal(tree.s, expected);
+}
+
+static void test_index(void **state)
+{
+    struct repo *r = *state;
+    for (int round = 0; round < ROUNDS; round++) {
+        change(r, 1 + pick(round % 5 ? 4 : 60), true);
+        check_tree(r);
+    }
+}
+
+static char *commit_index(struct repo *r, const char *parent)
+{
+    autobuf struct buf none = BUF_INIT, id = BUF_INIT;
+    struct err err = {0};
+    const char *const parents[] = {parent, NULL};
+    autofree char *tree = run(r, &none, "write-tree", NULL);
+    good(git_commit_tree(&r->at, tree, parents, "message", &id, &err));
+    return buf_steal(&id);
+}
+
+/* A child of the base with a few changes. */
+static char *child(struct repo *r, const char *base, bool removes)
+{
+    autobuf struct buf none = BUF_INIT;
+    free(run(r, &none, "read-tree", base, NULL));
+    change(r, 1 + pick(3), removes);
+    return commit_index(r, base);
+}
+
+static void test_merge(void **state)
+{
+    struct repo *r = *state;
+    struct err err = {0};
+    unsigned plain_ones = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        automerge struct merge_result by_git = MERGE_RESULT_INIT;
+        autobuf struct buf tree = BUF_INIT, none = BUF_INIT;
+        bool plain = false;
+        free(run(r, &none, "read-tree", "--empty", NULL));
+        change(r, 5 + pick(40), false);
+        autofree char *base = commit_index(r, NULL);
+        autofree char *ours = child(r, base, round % 2), *theirs = child(r, base, round % 3 == 0);
+        good(merge_plain(r->at.batch, base, ours, theirs, &tree, &plain, &err));
+        good(merge_trees(&r->at, ours, theirs, &by_git, &err));
+        if (!plain)
+            continue;
+        plain_ones++;
+        assert_true(by_git.clean);
+        assert_string_equal(tree.s, by_git.tree.s);
+    }
+    assert_in_range(plain_ones, ROUNDS / 4, ROUNDS - 1); /* both kinds were seen */
+}
+
+/* What git says of an object that was written without it. */
+static void test_commit(void **state)
+{
+    struct repo *r = *state;
+    autobuf struct buf none = BUF_INIT, text = BUF_INIT;
+    struct err err = {0};
+    autofree char *commit = commit_index(r, NULL);
+    autofree char *who = run(r, &none, "log", "-1", "--format=%an|%ae|%cn|%s", commit, NULL);
+    assert_string_equal(who, "A U Thor|author@example.com|C O Mitter|message");
+    good(git_batch_read(r->at.batch, commit, &text, &err));
+    assert_non_null(strstr(text.s, "\n\nmessage\n"));
+    free(run(r, &none, "fsck", "--strict", NULL));
+}
+
+static void test_kinds_left_to_git(void **state)
+{
+    struct repo *r = *state;
+    autobuf struct buf none = BUF_INIT, tree = BUF_INIT;
+    struct err err = {0};
+    bool done = true;
+    free(run(r, &none, "update-index", "--index-version", "4", NULL));
+    good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
+    assert_false(done);
+    free(run(r, &none, "update-index", "--index-version", "2", NULL));
+    good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
+    assert_true(done);
+    autofree char *conflict = mem_printf("100644 %s 2\tconflict\n", r->blobs[0]);
+    buf_addstr(&none, conflict);
+    free(run(r, &none, "update-index", "--index-info", NULL));
+    good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
+    assert_false(done);
+    free(run(r, &none, "update-index", "--force-remove", "conflict", NULL));
+}
+
+static int set_up(void **state)
+{
+    static struct repo repo;
+    const char *format = *state;
+    setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
+    setenv("GIT_CONFIG_SYSTEM", "/dev/null", 1);
+    setenv("GIT_AUTHOR_NAME", "A U Thor", 1);
+    setenv("GIT_AUTHOR_EMAIL", "author@example.com", 1);
+    setenv("GIT_COMMITTER_NAME", "C O Mitter", 1);
+    setenv("GIT_COMMITTER_EMAIL", "committer@example.com", 1);
+    repo_open(&repo, format);
+    *state = &repo;
+    return 0;
+}
+
+static int set_up_sha1(void **state)
+{
+    if (!mkdtemp(folder))
+        return -1;
+    *state = "sha1";
+    return set_up(state);
+}
+
+static int set_up_sha256(void **state)
+{
+    *state = "sha256";
+    return set_up(state);
+}
+
+static int tear_down(void **state)
+{
+    repo_close(*state);
+    return 0;
+}
+
+static int tear_down_all(void **state)
+{
+    struct err err = {0};
+    repo_close(*state);
+    return dirs_remove(folder, &err);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_index),
+        cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_commit),
+        cmocka_unit_test(test_kinds_left_to_git),
+    };
+    int failed = cmocka_run_group_tests_name("sha1", tests, set_up_sha1, tear_down);
+    failed += cmocka_run_group_tests_name("sha256", tests, set_up_sha256, tear_down_all);
+    return failed;
+}
