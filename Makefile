@@ -63,7 +63,7 @@ build/build.ninja:
 	@meson setup build --prefix='$(PREFIX)'
 
 build-san/build.ninja:
-	@meson setup build-san -Db_sanitize=address,undefined -Db_lundef=false
+	@meson setup build-san -Db_sanitize=address,undefined -Db_lundef=false -Dkill_points=true
 
 build-fuzz/build.ninja:
 	@CC=clang CXX=clang++ meson setup build-fuzz -Db_sanitize=address,undefined -Db_lundef=false -Dfuzz=true

@@ -1,6 +1,7 @@
 #include "data/store.h"
 
 #include "base/mem.h"
+#include "sys/kill_point.h"
 
 #include <errno.h>
 #include <sqlite3.h>
@@ -147,7 +148,9 @@ static void bind_int(struct binder *b, int64_t n)
 /* Runs a statement to its end; a value that could not be bound makes it fail too. */
 static int finish(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
 {
+    kill_point(false);
     int rc = sqlite3_step(stmt);
+    kill_point(true);
     int result = rc == SQLITE_DONE ? 0 : failed(store, what, err);
     (void)sqlite3_reset(stmt);
     (void)sqlite3_clear_bindings(stmt);
