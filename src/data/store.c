@@ -1,44 +1,8 @@
-#include "data/store.h"
+#include "data/store_private.h"
 
-#include "base/mem.h"
 #include "sys/kill_point.h"
 
-#include <errno.h>
-#include <sqlite3.h>
-#include <string.h>
-#include <sys/stat.h>
-
-enum statement {
-    ADD_EVENT,
-    PUT_RUN,
-    PUT_TASK,
-    EACH_RUN,
-    EACH_TASK,
-    EACH_EVENT,
-    BEGIN,
-    COMMIT,
-    STATEMENT_COUNT_,
-};
-
-struct store {
-    sqlite3 *db;
-    sqlite3_stmt *stmt[STATEMENT_COUNT_];
-};
-
-enum { BUSY_MS = 10000, PAUSE_MS = 10 };
-
-static const char schema[] =
-    "create table if not exists runs (id text primary key, plan text, name text, base text,"
-    " base_commit text, tip text, state text, started integer, finished integer, pid integer,"
-    " pid_start integer, exit_code integer) without rowid;"
-    "create table if not exists tasks (run text, id text, title text, engine text, state text,"
-    " failure text, reason text, branch text, workspace text, start_commit text, commit_id text,"
-    " landed text, place integer, attempts integer, exit_code integer, started integer,"
-    " finished integer, tokens_in integer, tokens_out integer, usd real,"
-    " primary key (run, id)) without rowid;"
-    "create table if not exists events (seq integer primary key, time integer, name text, run text,"
-    " task text, attempt integer, data text);"
-    "create index if not exists events_of_run on events (run, seq);";
+#include <stdlib.h>
 
 static const char *const sql[STATEMENT_COUNT_] = {
     [ADD_EVENT] = "insert into events (time, name, run, task, attempt, data)"
@@ -61,59 +25,21 @@ static const char *const sql[STATEMENT_COUNT_] = {
     [COMMIT] = "commit",
 };
 
-static int failed(struct store *store, const char *what, struct err *err)
+int store_failed(struct store *store, const char *what, struct err *err)
 {
+    int code = sqlite3_errcode(store->db) & 0xff;
+    store->damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
     return err_set(err, ERR_ENV, "state.db: %s: %s", what, sqlite3_errmsg(store->db));
 }
 
-static int prepare(struct store *store, enum statement which, sqlite3_stmt **ret, struct err *err)
+static int prepare(struct store *store, enum store_statement which, sqlite3_stmt **ret,
+                   struct err *err)
 {
     sqlite3_stmt **stmt = &store->stmt[which];
     if (!*stmt && sqlite3_prepare_v3(store->db, sql[which], -1, SQLITE_PREPARE_PERSISTENT, stmt,
                                      NULL) != SQLITE_OK)
-        return failed(store, "prepare", err);
+        return store_failed(store, "prepare", err);
     *ret = *stmt;
-    return 0;
-}
-
-/* The change to WAL, and the clean-up after it, answer "locked" at once where waiting could be a
- * deadlock for SQLite; for us it is only another run that begins or ends at the same moment. */
-static int set_up_patiently(sqlite3 *db, const char *statements)
-{
-    int rc;
-    for (int waited = 0;; waited += PAUSE_MS) {
-        rc = sqlite3_exec(db, statements, NULL, NULL, NULL);
-        if ((rc != SQLITE_BUSY && rc != SQLITE_LOCKED) || waited >= BUSY_MS)
-            return rc;
-        (void)sqlite3_sleep(PAUSE_MS);
-    }
-}
-
-static int set_up(struct store *store, struct err *err)
-{
-    sqlite3_busy_timeout(store->db, BUSY_MS);
-    /* NORMAL in WAL mode survives our own death; only a power cut can lose the last events, and
-     * what those say is in git's refs as well. */
-    if (set_up_patiently(store->db, "pragma journal_mode=wal; pragma synchronous=normal;") !=
-            SQLITE_OK ||
-        set_up_patiently(store->db, schema) != SQLITE_OK)
-        return failed(store, "set up", err);
-    return 0;
-}
-
-int store_open(struct store **ret, const char *dir, bool create, struct err *err)
-{
-    autofree char *path = mem_printf("%s/state.db", dir);
-    struct stat st;
-    if (!create && stat(path, &st) < 0 && errno == ENOENT)
-        return err_set(err, ERR_INPUT, "nothing was ever run in this repository");
-    autostore struct store *store = mem_alloc(sizeof(*store));
-    int flags = SQLITE_OPEN_READWRITE | (create ? SQLITE_OPEN_CREATE : 0);
-    if (sqlite3_open_v2(path, &store->db, flags, NULL) != SQLITE_OK)
-        return failed(store, "open", err);
-    if (set_up(store, err))
-        return -1;
-    *ret = steal_ptr(store);
     return 0;
 }
 
@@ -124,7 +50,13 @@ void store_close(struct store *store)
     for (int i = 0; i < STATEMENT_COUNT_; i++)
         sqlite3_finalize(store->stmt[i]);
     sqlite3_close(store->db);
+    free(store->notice);
     free(store);
+}
+
+const char *store_notice(const struct store *store)
+{
+    return store->notice;
 }
 
 /* --- writing ------------------------------------------------------------------------------ */
@@ -145,16 +77,26 @@ static void bind_int(struct binder *b, int64_t n)
     (void)sqlite3_bind_int64(b->stmt, ++b->n, n);
 }
 
-/* Runs a statement to its end; a value that could not be bound makes it fail too. */
-static int finish(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
+static int step(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
 {
-    kill_point(false);
     int rc = sqlite3_step(stmt);
-    kill_point(true);
-    int result = rc == SQLITE_DONE ? 0 : failed(store, what, err);
+    int result = rc == SQLITE_DONE ? 0 : store_failed(store, what, err);
     (void)sqlite3_reset(stmt);
     (void)sqlite3_clear_bindings(stmt);
     return result;
+}
+
+/* Runs a statement that writes; a value that could not be bound makes it fail, too. Some failures
+ * end the group's transaction for SQLite, so nothing more of that group is written. */
+static int finish(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
+{
+    if (store->spoilt)
+        return err_set(err, ERR_ENV, "state.db: %s: an earlier write has failed", what);
+    kill_point(false);
+    int rc = step(store, stmt, what, err);
+    kill_point(true);
+    store->spoilt = rc && store->in_group;
+    return rc;
 }
 
 int store_add_event(struct store *store, struct store_event *ev, struct err *err)
@@ -209,22 +151,39 @@ int store_put_task(struct store *store, const struct store_task *t, struct err *
     return finish(store, b.stmt, "write a task", err);
 }
 
-static int simple(struct store *store, enum statement which, struct err *err)
+/* --- groups ------------------------------------------------------------------------------- */
+
+/* As text, because a pragma acts when it is prepared. */
+static int execute(struct store *store, const char *text, struct err *err)
 {
-    sqlite3_stmt *stmt = NULL;
-    if (prepare(store, which, &stmt, err))
-        return -1;
-    return finish(store, stmt, sql[which], err);
+    return sqlite3_exec(store->db, text, NULL, NULL, NULL) == SQLITE_OK
+               ? 0
+               : store_failed(store, text, err);
 }
 
 int store_begin(struct store *store, struct err *err)
 {
-    return simple(store, BEGIN, err);
+    sqlite3_stmt *stmt = NULL;
+    if (execute(store, "pragma synchronous=full", err) || prepare(store, BEGIN, &stmt, err) ||
+        step(store, stmt, "begin", err))
+        return -1;
+    store->in_group = true;
+    return 0;
+}
+
+static int commit(struct store *store, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    return prepare(store, COMMIT, &stmt, err) || finish(store, stmt, "commit", err) ? -1 : 0;
 }
 
 int store_commit(struct store *store, struct err *err)
 {
-    return simple(store, COMMIT, err);
+    int rc = commit(store, err);
+    if (rc && !sqlite3_get_autocommit(store->db))
+        (void)execute(store, "rollback", NULL);
+    store->in_group = store->spoilt = false;
+    return execute(store, "pragma synchronous=normal", rc ? NULL : err) ? -1 : rc;
 }
 
 /* --- reading ------------------------------------------------------------------------------ */
@@ -247,7 +206,7 @@ static int64_t number(struct row *r)
 
 static int end_query(struct store *store, sqlite3_stmt *stmt, int rc, struct err *err)
 {
-    int result = rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : failed(store, "read", err);
+    int result = rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : store_failed(store, "read", err);
     (void)sqlite3_reset(stmt);
     (void)sqlite3_clear_bindings(stmt);
     return result;

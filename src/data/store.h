@@ -33,20 +33,36 @@ struct store_run {
 struct store_task {
     const char *run, *id, *title, *engine, *state;
     const char *failure, *reason; /* why it failed, or NULL */
-    const char *branch, *workspace, *start_commit, *commit, *landed;
+    const char *branch, *workspace, *start_commit, *commit;
+    const char *landed; /* the commit by which it landed; in another state: is about to land */
     int place, attempts, exit_code;
     int64_t started, finished, tokens_in, tokens_out;
     double usd; /* below 0: not known */
 };
 
-/* Opens the store in folder dir; made where it is missing and create is set, else ERR_INPUT. */
+/*
+ * Opens the store in folder dir (`<common git dir>/anabranch`, or one of the project's own outside
+ * a repository), for reading alone unless create is set: then nothing is made or changed, and a
+ * store that is missing is ERR_INPUT.
+ *
+ * With create it is made where it is missing, and brought up to date where an older program made
+ * it. One that is damaged is set aside and made anew; a new one begins with what refs and run
+ * folders tell of earlier runs. A store of a newer program is never written to: ERR_ENV.
+ */
 int store_open(struct store **ret, const char *dir, bool create, struct err *err);
+
+/* What the user should know about the opening, or NULL: that a damaged one was set aside. */
+const char *store_notice(const struct store *store);
+
 void store_close(struct store *store);
 static inline void store_closep(struct store **store)
 {
     store_close(*store);
 }
 #define autostore own_cleanup(store_closep)
+
+/* What is written survives the death of this program; after a power cut the last writes may be
+ * missing, unless they were in a group, or before one. */
 
 /* Adds an event and sets its seq. */
 int store_add_event(struct store *store, struct store_event *ev, struct err *err);
@@ -55,7 +71,8 @@ int store_add_event(struct store *store, struct store_event *ev, struct err *err
 int store_put_run(struct store *store, const struct store_run *run, struct err *err);
 int store_put_task(struct store *store, const struct store_task *task, struct err *err);
 
-/* What is written between the two is on disk together, or not at all. */
+/* A group: what is written between the two is on disk together, or not at all, and outlives a power
+ * cut. Where a write in it fails, the rest of it fails, too. */
 int store_begin(struct store *store, struct err *err);
 int store_commit(struct store *store, struct err *err);
 

@@ -2,12 +2,14 @@
 #include "sys/dirs.h"
 
 #include <setjmp.h>
+#include <sqlite3.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -149,19 +151,82 @@ static void a_store_that_was_never_made_is_told(void **state)
     assert_int_equal(err.code, ERR_INPUT);
 }
 
-static void a_file_that_is_no_store_is_told(void **state)
+/* --- groups ------------------------------------------------------------------------------- */
+
+/* SQLite's own calls come here. */
+static int syncs;
+
+int fsync(int fd)
 {
-    char path[200];
-    (void)snprintf(path, sizeof(path), "%s/state.db", (char *)*state);
-    FILE *f = fopen(path, "w");
-    assert_non_null(f);
-    for (int i = 0; i < 1000; i++)
-        assert_true(fputs("this is not a database\n", f) >= 0);
-    assert_int_equal(fclose(f), 0);
-    struct store *store = NULL;
+    syncs++;
+    return (int)syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd)
+{
+    syncs++;
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+static void groups_are_on_disk_and_single_writes_soon(void **state)
+{
+    autostore struct store *store = NULL;
+    struct store_event ev = {.name = "x", .run = "r"};
+    struct store_task task = {.run = "r", .id = "t"};
+    assert_int_equal(store_open(&store, *state, true, NULL), 0);
+    assert_int_equal(store_add_event(store, &ev, NULL), 0);
+    for (int round = 0; round < 3; round++) {
+        syncs = 0;
+        assert_int_equal(store_add_event(store, &ev, NULL), 0);
+        assert_int_equal(store_put_task(store, &task, NULL), 0);
+        assert_int_equal(syncs, 0);
+        assert_int_equal(store_begin(store, NULL), 0);
+        assert_int_equal(store_add_event(store, &ev, NULL), 0);
+        assert_int_equal(store_put_task(store, &task, NULL), 0);
+        assert_int_equal(syncs, 0);
+        assert_int_equal(store_commit(store, NULL), 0);
+        assert_int_equal(syncs, 1);
+    }
+}
+
+static void spoil(const char *dir, const char *when)
+{
+    char path[300], text[300];
+    sqlite3 *db = NULL;
+    (void)snprintf(path, sizeof(path), "%s/state.db", dir);
+    (void)snprintf(text, sizeof(text),
+                   "create trigger spoil before insert on %s"
+                   " begin select raise(rollback, 'the disk is full'); end",
+                   when);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(db, text, NULL, NULL, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* The failure ends SQLite's transaction: what follows in the group must not be kept, either. */
+static void a_group_with_a_failure_leaves_nothing(void **state)
+{
+    autostore struct store *store = NULL;
+    struct store_event ev = {.name = "x", .run = "r"};
+    struct store_task task = {.run = "r", .id = "t"};
     struct err err = {0};
-    assert_int_equal(store_open(&store, *state, true, &err), -1);
-    assert_non_null(strstr(err.msg, "not a database"));
+    char seen[100] = "";
+    assert_int_equal(store_open(&store, *state, true, NULL), 0);
+    spoil(*state, "tasks when new.id = 't'");
+    assert_int_equal(store_begin(store, NULL), 0);
+    assert_int_equal(store_add_event(store, &ev, NULL), 0);
+    assert_int_equal(store_put_task(store, &task, &err), -1);
+    assert_non_null(strstr(err.msg, "the disk is full"));
+    assert_int_equal(store_add_event(store, &ev, &err), -1);
+    assert_int_equal(store_commit(store, &err), -1);
+    assert_int_equal(store_each_event(store, "r", 0, take_names, seen, NULL), 0);
+    assert_string_equal(seen, "");
+    assert_int_equal(store_add_event(store, &ev, NULL), 0); /* it can be tried again */
+    assert_int_equal(store_begin(store, NULL), 0);
+    assert_int_equal(store_add_event(store, &ev, NULL), 0);
+    assert_int_equal(store_commit(store, NULL), 0);
+    assert_int_equal(store_each_event(store, "r", 0, take_names, seen, NULL), 0);
+    assert_string_equal(seen, "x-x-");
 }
 
 int main(void)
@@ -173,7 +238,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(many_may_make_it_at_once, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_store_that_was_never_made_is_told, make_folder,
                                         remove_folder),
-        cmocka_unit_test_setup_teardown(a_file_that_is_no_store_is_told, make_folder,
+        cmocka_unit_test_setup_teardown(groups_are_on_disk_and_single_writes_soon, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_group_with_a_failure_leaves_nothing, make_folder,
                                         remove_folder),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);

@@ -1,0 +1,38 @@
+/*
+ * What the files of the store share.
+ */
+#ifndef DATA_STORE_PRIVATE_H
+#define DATA_STORE_PRIVATE_H
+
+#include "data/store.h"
+
+#include <sqlite3.h>
+
+enum store_statement {
+    ADD_EVENT,
+    PUT_RUN,
+    PUT_TASK,
+    EACH_RUN,
+    EACH_TASK,
+    EACH_EVENT,
+    BEGIN,
+    COMMIT,
+    STATEMENT_COUNT_,
+};
+
+struct store {
+    sqlite3 *db;
+    sqlite3_stmt *stmt[STATEMENT_COUNT_];
+    char *notice;
+    bool in_group, spoilt; /* a write of this group has failed: none of it is to be kept */
+    bool damaged;          /* what it said last shows that the file is no good */
+};
+
+/* Fills err with the database's own words. */
+int store_failed(struct store *store, const char *what, struct err *err);
+
+/* Fills a new store, within a transaction, with what refs and run folders tell of earlier runs.
+ * dir is the folder of the store; *ret_runs is the number of runs. */
+int store_rebuild(struct store *store, const char *dir, size_t *ret_runs, struct err *err);
+
+#endif
