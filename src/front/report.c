@@ -120,6 +120,8 @@ bool report_is_running(const struct report *r)
 static void settle_task(struct report *r, struct report_task *t, const char *state_dir, int64_t end)
 {
     t->end = end_of(t->row.state);
+    if (t->end != REPORT_LANDED) /* until then it is what it would land as */
+        t->row.landed = NULL;
     if (t->end == REPORT_UNFINISHED && !report_is_running(r) && !is_pending(t->row.state))
         t->row.state = "interrupted";
     t->duration = duration(t->row.started, t->row.finished, end);

@@ -107,7 +107,7 @@ static void finish_commit(struct job *job)
     struct arena a = {0};
     struct node *data = build_map(&a);
     build_put_string(&a, data, "commit", commit.s);
-    record(job->run, EV_TASK_COMMITTED, job->task, data);
+    record_step(job->run, EV_TASK_COMMITTED, job->task, data);
     arena_done(&a);
     if (check_scope(job, commit.s))
         land_queue(job);

@@ -216,24 +216,37 @@ static void verify(struct job *job)
 
 /* --- landing ------------------------------------------------------------------------------ */
 
+static void set_landed(struct task_run *tr, const char *commit)
+{
+    free(tr->landed);
+    tr->landed = commit ? mem_str(commit) : NULL;
+    tr->status.landed = tr->landed;
+}
+
+/* Who finds the intent without its outcome asks the tip whether it has that commit. */
+static int move_tip(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    struct git_place at = run_place(run);
+    bool moved = false;
+    set_landed(task_run(job), job->candidate.s);
+    if (record_intent(run, job->task, err) ||
+        git_move_ref(&at, run->tip_ref, run->tip, job->candidate.s, "anabranch: land", &moved, err))
+        return -1;
+    return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", run->tip_ref);
+}
+
 static void land_now(struct job *job)
 {
     struct run *run = job->run;
-    struct task_run *tr = &run->tasks[job->task];
-    struct git_place at = run_place(run);
     struct err err = {0};
-    bool moved = false;
-    if (git_move_ref(&at, run->tip_ref, run->tip, job->candidate.s, "anabranch: land", &moved,
-                     &err) ||
-        (!moved && err_set(&err, ERR_ENV, "'%s' was moved by someone else", run->tip_ref))) {
+    if (move_tip(job, &err)) {
+        set_landed(task_run(job), NULL);
         job_error(job, &err);
         return;
     }
     free(run->tip);
     run->tip = mem_str(job->candidate.s);
-    free(tr->landed);
-    tr->landed = mem_str(job->candidate.s);
-    tr->status.landed = tr->landed;
     vec_push(&run->landed_now, job);
 }
 
@@ -283,8 +296,8 @@ static void tell_landed(struct job *job)
     struct node *data = build_map(&a);
     build_put_string(&a, data, "commit", run->tasks[job->task].landed);
     build_put_string(&a, data, "base", run->base);
-    task_set_state(run, job->task, TASK_LANDED);
-    record(run, EV_TASK_LANDED, job->task, data);
+    run->tasks[job->task].status.state = TASK_LANDED;
+    record_step(run, EV_TASK_LANDED, job->task, data);
     arena_done(&a);
     job_landed(job);
 }

@@ -156,5 +156,7 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
     job->process.lifeline = life[1];
     job->process.status = status[0];
     begin(job, pid, on_guard_end, next);
+    if (job->stopped && !job->tearing_down) /* its very start could not be written down */
+        process_order(&job->process, GUARD_STOP);
     return 0;
 }

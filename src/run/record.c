@@ -8,30 +8,48 @@
 
 #include <unistd.h>
 
-void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data)
+static struct event event_of(const struct run *run, enum event_kind kind, int64_t task,
+                             const struct node *data)
 {
-    autobuf struct buf json = BUF_INIT;
-    if (data)
-        doc_write_line(&json, data);
     struct event ev = {.time = clock_wall(), .kind = kind, .run = run->id, .data = data};
     if (task >= 0) {
         ev.task = run->pf->plan.tasks[task].id;
         ev.attempt = run->tasks[task].status.attempts;
     }
+    return ev;
+}
+
+static int write_event(struct run *run, struct event *ev, struct err *err)
+{
+    autobuf struct buf json = BUF_INIT;
+    if (ev->data)
+        doc_write_line(&json, ev->data);
     struct store_event row = {
-        .time = ev.time,
-        .name = event_name(kind),
+        .time = ev->time,
+        .name = event_name(ev->kind),
         .run = run->id,
-        .task = ev.task,
-        .attempt = ev.attempt,
-        .data = data ? json.s : NULL,
+        .task = ev->task,
+        .attempt = ev->attempt,
+        .data = ev->data ? json.s : NULL,
     };
-    struct err err = {0};
-    if (store_add_event(run->store, &row, &err))
-        run_fail(run, &err);
-    ev.seq = row.seq;
+    int rc = store_add_event(run->store, &row, err);
+    ev->seq = row.seq;
+    return rc;
+}
+
+static void tell(struct run *run, const struct event *ev)
+{
     for (size_t i = 0; i < run->observers.n; i++)
-        run->observers.v[i].fn(run->observers.v[i].ctx, &ev);
+        run->observers.v[i].fn(run->observers.v[i].ctx, ev);
+}
+
+void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data)
+{
+    struct event ev = event_of(run, kind, task, data);
+    struct err err = {0};
+    if (write_event(run, &ev, &err))
+        run_fail(run, &err);
+    tell(run, &ev); /* also where it could not be written: why the run ends is to be seen */
 }
 
 void record_error(struct run *run, int64_t task, const struct err *err)
@@ -43,7 +61,7 @@ void record_error(struct run *run, int64_t task, const struct err *err)
     arena_done(&a);
 }
 
-void record_task(struct run *run, uint32_t task)
+static int write_task(struct run *run, uint32_t task, struct err *err)
 {
     const struct task *t = &run->pf->plan.tasks[task];
     const struct task_run *tr = &run->tasks[task];
@@ -71,12 +89,45 @@ void record_task(struct run *run, uint32_t task)
         .tokens_out = s->tokens_out,
         .usd = s->usd,
     };
+    return store_put_task(run->store, &row, err);
+}
+
+void record_task(struct run *run, uint32_t task)
+{
     struct err err = {0};
-    if (store_put_task(run->store, &row, &err))
+    if (write_task(run, task, &err))
         run_fail(run, &err);
 }
 
-int record_run(struct run *run, const char *state, int exit_code, struct err *err)
+/* A group is written to its end, whatever becomes of its parts: it then counts as a whole. */
+static int write_group(struct run *run, int64_t task, struct event *ev, struct err *err)
+{
+    if (store_begin(run->store, err))
+        return -1;
+    int rc = task >= 0 ? write_task(run, (uint32_t)task, err) : 0;
+    if (rc == 0 && ev)
+        rc = write_event(run, ev, err);
+    return store_commit(run->store, rc ? NULL : err) ? -1 : rc;
+}
+
+void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data)
+{
+    struct event ev = event_of(run, kind, task, data);
+    struct err err = {0};
+    if (write_group(run, task, &ev, &err))
+        run_fail(run, &err);
+    tell(run, &ev);
+}
+
+int record_intent(struct run *run, uint32_t task, struct err *err)
+{
+    if (write_group(run, task, NULL, err) == 0)
+        return 0;
+    run_fail(run, err);
+    return -1;
+}
+
+static int write_run(struct run *run, const char *state, int exit_code, struct err *err)
 {
     struct store_run row = {
         .id = run->id,
@@ -93,4 +144,28 @@ int record_run(struct run *run, const char *state, int exit_code, struct err *er
         .exit_code = exit_code,
     };
     return store_put_run(run->store, &row, err);
+}
+
+int record_begin(struct run *run, struct err *err)
+{
+    if (store_begin(run->store, err))
+        return -1;
+    int rc = write_run(run, "running", 0, err);
+    for (uint32_t t = 0; rc == 0 && t < run->pf->plan.task_count; t++) {
+        if (!run->opts.wanted || run->opts.wanted[t])
+            rc = write_task(run, t, err);
+    }
+    return store_commit(run->store, rc ? NULL : err) ? -1 : rc;
+}
+
+int record_end(struct run *run, const char *state, int exit_code, struct err *err)
+{
+    struct event ev = event_of(run, EV_RUN_FINISHED, -1, NULL);
+    int rc = store_begin(run->store, err);
+    if (rc == 0) {
+        rc = write_run(run, state, exit_code, err) || write_event(run, &ev, err) ? -1 : 0;
+        rc = store_commit(run->store, rc ? NULL : err) ? -1 : rc;
+    }
+    tell(run, &ev);
+    return rc;
 }

@@ -127,7 +127,8 @@ static void stop_loop(struct run *run)
     loop_stop(run->loop);
 }
 
-static void end(struct run *run)
+/* All that is left to do is to bring the base to the tip. */
+static void bring_home(struct run *run)
 {
     if (run->publication.busy)
         return;
@@ -149,7 +150,7 @@ static void on_turn(void *ctx)
         job_start(run, task);
     }
     if (is_over(run))
-        end(run);
+        bring_home(run);
 }
 
 void run_wake(struct run *run)
@@ -170,8 +171,9 @@ static void stop_jobs(struct run *run, char order)
 
 void run_fail(struct run *run, const struct err *err)
 {
-    if (!run->failed)
-        run->err = *err;
+    if (run->failed)
+        return;
+    run->err = *err;
     run->failed = true;
     stop_jobs(run, GUARD_STOP);
     run_wake(run);
@@ -267,23 +269,38 @@ static int make_folders(struct run *run, struct err *err)
     return hide_folder(run, err);
 }
 
+/* The store first: a new one begins with the folders of those that were before us. */
 static int begin(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
     bool moved;
     if (run->base)
         at.batch = run->batch = git_batch_new(run->pf->repo.common);
-    if (make_folders(run, err) || store_open(&run->store, run->state_dir, true, err))
+    if (dirs_make(run->state_dir, err) || store_open(&run->store, run->state_dir, true, err) ||
+        make_folders(run, err) || record_begin(run, err))
         return -1;
-    if (run->base && git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err))
+    return run->base
+               ? git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err)
+               : 0;
+}
+
+/* What was wrong with the record of earlier runs is no reason not to run. */
+static void tell_notice(struct run *run)
+{
+    struct err err = {0};
+    const char *notice = store_notice(run->store);
+    if (notice && err_set(&err, ERR_ENV, "%s", notice))
+        record_error(run, -1, &err);
+}
+
+/* The end is written down, or it is an error, too. */
+static int end(struct run *run, int rc, struct err *err)
+{
+    const char *state = run->signal ? "stopped" : rc ? "broken" : "finished";
+    tidy_folders(run);
+    if (record_end(run, state, rc ? RUN_EXIT_BROKEN : run_result(run).exit_code, rc ? NULL : err))
         return -1;
-    if (store_begin(run->store, err) || record_run(run, "running", 0, err))
-        return -1;
-    for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
-        if (!run->opts.wanted || run->opts.wanted[t])
-            record_task(run, t);
-    }
-    return store_commit(run->store, err);
+    return rc;
 }
 
 int run_go(struct run *run, struct err *err)
@@ -296,6 +313,7 @@ int run_go(struct run *run, struct err *err)
         run->signals[i] = loop_signal(run->loop, numbers[i], handlers[i], run);
     run->notifier = notifier_new(run);
     record(run, EV_RUN_STARTED, -1, NULL);
+    tell_notice(run);
     run_wake(run);
     int rc = loop_run(run->loop, err);
     run->finished = clock_wall();
@@ -303,23 +321,19 @@ int run_go(struct run *run, struct err *err)
         rc = publish_finish(run, err);
     if (rc == 0 && run->failed)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
-    record(run, EV_RUN_FINISHED, -1, NULL);
-    tidy_folders(run);
-    (void)record_run(run,
-                     run->signal ? "stopped"
-                     : rc        ? "broken"
-                                 : "finished",
-                     rc ? RUN_EXIT_BROKEN : run_result(run).exit_code, err);
+    rc = end(run, rc, err);
     notifier_finish(run->notifier);
     logs_discard(run);
     return rc;
 }
 
-/* A reader of our output, a guard or a git that has gone is found out by what the write says. */
+/* A reader of our output, a guard or a git that has gone, or a file that must not grow, is found
+ * out by what the write says. */
 static void outlive_readers(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGPIPE, &ignore, NULL);
+    (void)sigaction(SIGXFSZ, &ignore, NULL);
 }
 
 int run_open(struct run **ret, struct plan_file *pf, const char *path,

@@ -151,11 +151,16 @@ void tidy_folders(struct run *run);
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_t reset);
 int retry_times(const struct run *run, uint32_t task, enum failure failure);
 
-/* record.c: events and rows */
+/* record.c: events and rows, written before anyone is told. What cannot be written ends the run. */
 void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data);
 void record_task(struct run *run, uint32_t task);
+/* What resuming depends on: row and event together, and on disk when the call returns. */
+void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data);
+/* The row alone, before what it says is done; not to be done where this fails. */
+int record_intent(struct run *run, uint32_t task, struct err *err);
 void record_error(struct run *run, int64_t task, const struct err *err); /* told, not fatal */
-int record_run(struct run *run, const char *state, int exit_code, struct err *err);
+int record_begin(struct run *run, struct err *err);                      /* the run and its tasks */
+int record_end(struct run *run, const char *state, int exit_code, struct err *err);
 
 /* process.c: starting what the job waits for; `next` is called when it has ended. */
 int process_start(struct job *job, char *const *argv, char *const *env, const char *dir,
