@@ -5,6 +5,7 @@
 
 struct guard_opts {
     int64_t signal, grace;
+    const char *file;
 };
 
 /* 127 is what shells say of a command that is not there. */
@@ -16,6 +17,7 @@ static int run_guard(const void *options, int argc, char **argv)
     struct guard_options guard = {
         .stop_signal = opts->signal ? (int)opts->signal : SIGTERM,
         .grace = opts->grace,
+        .file = opts->file,
         .argv = argv,
     };
     struct err err = {0};
@@ -28,6 +30,8 @@ static const struct opt opts_table[] = {
      "How the command is asked to end"},
     {"grace", 0, OPT_COUNT, offsetof(struct guard_opts, grace), "MS", NULL,
      "How long it may take to do so"},
+    {"file", 0, OPT_STRING, offsetof(struct guard_opts, file), "PATH", NULL,
+     "Where to say who guards it, under a lock"},
     {0},
 };
 

@@ -115,7 +115,9 @@ static int start_guard(struct job *job, const struct agent_call *call, int fds[S
                        pid_t *ret_pid, struct err *err)
 {
     autostrv struct strv argv = {0};
-    strv_pushl(&argv, job->run->opts.self, "__guard", "--signal", NULL);
+    strv_pushl(&argv, job->run->opts.self, "__guard", "--file", NULL);
+    strv_pushf(&argv, "%s/guard", job->dir);
+    strv_push(&argv, "--signal");
     strv_pushf(&argv, "%d", call->stop_signal);
     strv_push(&argv, "--grace");
     strv_pushf(&argv, "%d", GRACE_MS);

@@ -10,6 +10,7 @@
 #include "sys/guard.h"
 
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -347,6 +348,7 @@ int run_open(struct run **ret, struct plan_file *pf, const char *path,
     run->opts = *opts;
     run->started = clock_wall();
     run->id = new_id(run->started);
+    (void)setenv("ANABRANCH_RUN", run->id, 1); /* all that we start is found by it */
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
     for (size_t i = 0; i < pf->plan.task_count; i++)
         run->tasks[i].status.usd = -1;

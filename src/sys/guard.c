@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/strv.h"
 #include "base/text.h"
+#include "sys/guard_file.h"
 #include "sys/procs.h"
 #include "sys/spawn.h"
 
@@ -85,9 +86,9 @@ static void signal_tree(int signal)
 {
     struct procs below = {0};
     procs_below(&below, getpid());
-    for (size_t i = 0; i < below.pids.n; i++)
-        (void)kill(below.pids.v[i], signal);
-    vec_done(&below.pids);
+    for (size_t i = 0; i < below.all.n; i++)
+        (void)procs_signal(&below.all.v[i], signal);
+    vec_done(&below.all);
 }
 
 static void stop_child(struct guard *g)
@@ -133,13 +134,13 @@ static bool note_leftovers(struct guard *g)
     struct procs below = {0};
     procs_below(&below, getpid());
     bool first = g->swept.n == 0;
-    for (size_t i = 0; first && i < below.pids.n && i < SWEPT_MAX; i++) {
+    for (size_t i = 0; first && i < below.all.n && i < SWEPT_MAX; i++) {
         autobuf struct buf command = BUF_INIT;
-        procs_command(below.pids.v[i], &command);
+        procs_command(below.all.v[i].pid, &command);
         strv_push(&g->swept, command.s);
     }
-    bool some = below.pids.n > 0;
-    vec_done(&below.pids);
+    bool some = below.all.n > 0;
+    vec_done(&below.all);
     return some;
 }
 
@@ -196,6 +197,9 @@ int guard_run(const struct guard_options *opts, struct err *err)
     if (fcntl(GUARD_LIFELINE, F_SETFD, FD_CLOEXEC) < 0 ||
         fcntl(GUARD_STATUS, F_SETFD, FD_CLOEXEC) < 0)
         return err_sys(err, "a guard is started by the engine, with descriptors 3 and 4");
+    autoclose int file = -1; /* held until we have gone */
+    if (opts->file && guard_file_hold(opts->file, &file, err))
+        return -1;
     if (hold_signals(&waiting, err) || adopt_orphans(err))
         return -1;
     sigdelset(&waiting, SIGCHLD);

@@ -21,13 +21,19 @@ enum { GUARD_LIFELINE = 3, GUARD_STATUS = 4 }; /* descriptors that it finds open
 enum guard_order { GUARD_STOP = 's', GUARD_KILL = 'k' };
 
 struct guard_options {
-    int stop_signal; /* how the command is asked to end */
-    int64_t grace;   /* ms until it is made to */
+    int stop_signal;  /* how the command is asked to end */
+    int64_t grace;    /* ms until it is made to */
+    const char *file; /* that says who guards, see below; NULL: none */
     char *const *argv;
 };
 
 /* Runs the command under guard; returns when nothing of it is left. Exit code of the guard: 0 where
  * the status line was written. */
 int guard_run(const struct guard_options *opts, struct err *err);
+
+/* A guard's file has its pid and start time, and is locked as long as the guard or anything of its
+ * tree may live. Waits up to `patience` ms for that to end; fails where it does not. A file that is
+ * not there has no guard. */
+int guard_await(const char *file, int64_t patience, struct err *err);
 
 #endif

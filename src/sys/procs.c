@@ -4,21 +4,30 @@
 #include "sys/file.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
+enum { ENVIRONMENT_MAX = 4 << 20 };
+
 /* Places of fields in /proc/PID/stat, from 1, as proc(5) counts them. */
-enum { STAT_PARENT = 4, STAT_START = 22 };
+enum { STAT_PARENT = 4, STAT_GROUP, STAT_SESSION, STAT_START = 22 };
 
 struct entry {
-    pid_t pid, parent;
+    pid_t pid, parent, group, session;
     char state;
-    long long start;
+    int64_t start;
 };
+
+void procs_done(struct procs *procs)
+{
+    vec_done(&procs->all);
+}
 
 /* /proc/PID/stat: the name, in brackets, may hold anything, so its end is the last bracket. */
 static bool read_stat(pid_t pid, struct entry *ret)
@@ -35,15 +44,16 @@ static bool read_stat(pid_t pid, struct entry *ret)
     const char *rest = strrchr(text, ')');
     if (!rest || strlen(rest) < 4)
         return false;
-    *ret = (struct entry){.pid = pid, .state = rest[2]};
+    long long fields[STAT_START + 1];
     char *at = (char *)rest + 3;
-    for (int field = 4; field <= STAT_START; field++) {
-        long long value = strtoll(at, &at, 10);
-        if (field == STAT_PARENT)
-            ret->parent = (pid_t)value;
-        if (field == STAT_START)
-            ret->start = value;
-    }
+    for (int i = STAT_PARENT; i <= STAT_START; i++)
+        fields[i] = strtoll(at, &at, 10);
+    *ret = (struct entry){.pid = pid,
+                          .state = rest[2],
+                          .parent = (pid_t)fields[STAT_PARENT],
+                          .group = (pid_t)fields[STAT_GROUP],
+                          .session = (pid_t)fields[STAT_SESSION],
+                          .start = fields[STAT_START]};
     return true;
 }
 
@@ -53,15 +63,35 @@ int64_t procs_start(pid_t pid)
     return read_stat(pid, &e) ? e.start : 0;
 }
 
+static bool has_ended(const struct entry *e)
+{
+    return e->state == 'Z' || e->state == 'X';
+}
+
+static void add(struct procs *procs, const struct entry *e)
+{
+    if (!has_ended(e) && e->pid != getpid())
+        vec_push(&procs->all, (struct proc_id){e->pid, e->start});
+}
+
+void procs_named(struct procs *procs, pid_t pid)
+{
+    struct entry e;
+    if (read_stat(pid, &e))
+        add(procs, &e);
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+struct table {
+    VEC(struct entry) all;
+};
+
 static int by_pid(const void *a, const void *b)
 {
     pid_t pa = ((const struct entry *)a)->pid, pb = ((const struct entry *)b)->pid;
     return pa < pb ? -1 : pa > pb;
 }
-
-struct table {
-    VEC(struct entry) all;
-};
 
 static void read_table(struct table *t)
 {
@@ -80,41 +110,148 @@ static void read_table(struct table *t)
         qsort(t->all.v, t->all.n, sizeof(*t->all.v), by_pid);
 }
 
+static const struct entry *find(const struct table *t, pid_t pid)
+{
+    struct entry key = {.pid = pid};
+    return t->all.n ? bsearch(&key, t->all.v, t->all.n, sizeof(key), by_pid) : NULL;
+}
+
+typedef bool wanted_fn(const struct table *t, const struct entry *e, pid_t pid);
+
+static void collect(struct procs *procs, wanted_fn *wanted, pid_t pid)
+{
+    struct table t = {0};
+    read_table(&t);
+    for (size_t i = 0; i < t.all.n; i++) {
+        if (wanted(&t, &t.all.v[i], pid))
+            add(procs, &t.all.v[i]);
+    }
+    vec_done(&t.all);
+}
+
 /* Whether the way up from a process leads to root; it is cut where the table changed under us. */
 static bool descends(const struct table *t, const struct entry *e, pid_t root)
 {
     for (size_t steps = 0; e && steps <= t->all.n; steps++) {
         if (e->parent == root)
             return true;
-        struct entry key = {.pid = e->parent};
-        e = bsearch(&key, t->all.v, t->all.n, sizeof(key), by_pid);
+        e = find(t, e->parent);
     }
     return false;
 }
 
+static bool is_in_group(const struct table *t, const struct entry *e, pid_t group)
+{
+    (void)t;
+    return e->group == group;
+}
+
+static bool is_in_session(const struct table *t, const struct entry *e, pid_t session)
+{
+    (void)t;
+    return e->session == session;
+}
+
+static bool is_anyone(const struct table *t, const struct entry *e, pid_t pid)
+{
+    (void)t, (void)e, (void)pid;
+    return true;
+}
+
 void procs_below(struct procs *procs, pid_t root)
 {
-    struct table t = {0};
-    read_table(&t);
-    for (size_t i = 0; i < t.all.n; i++) {
-        if (t.all.v[i].state != 'Z' && descends(&t, &t.all.v[i], root))
-            vec_push(&procs->pids, t.all.v[i].pid);
-    }
-    vec_done(&t.all);
+    collect(procs, descends, root);
+}
+
+void procs_in_group(struct procs *procs, pid_t group)
+{
+    collect(procs, is_in_group, group);
+}
+
+void procs_in_session(struct procs *procs, pid_t session)
+{
+    collect(procs, is_in_session, session);
+}
+
+void procs_everyone(struct procs *procs)
+{
+    collect(procs, is_anyone, 0);
+}
+
+/* --- one of them -------------------------------------------------------------------------- */
+
+static void read_proc_file(pid_t pid, const char *name, size_t max, struct buf *out)
+{
+    char path[64], bytes[4096];
+    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    for (ssize_t n; fd >= 0 && out->len < max && (n = read(fd, bytes, sizeof(bytes))) > 0;)
+        buf_add(out, bytes, (size_t)n);
 }
 
 void procs_command(pid_t pid, struct buf *out)
 {
-    char path[64], text[200];
-    (void)snprintf(path, sizeof(path), "/proc/%d/cmdline", (int)pid);
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text));
-    if (n <= 0) {
+    enum { COMMAND_MAX = 200 };
+    autobuf struct buf text = BUF_INIT;
+    read_proc_file(pid, "cmdline", COMMAND_MAX, &text);
+    buf_cut(&text, text.len < COMMAND_MAX ? text.len : COMMAND_MAX);
+    while (text.len && !text.s[text.len - 1])
+        buf_cut(&text, text.len - 1);
+    if (!text.len)
         buf_addf(out, "process %d", (int)pid);
-        return;
+    for (size_t i = 0; i < text.len; i++)
+        buf_addch(out, text.s[i] ? text.s[i] : ' ');
+}
+
+/* Entries end with a NUL each, and so does what buf holds. */
+static bool has_mark(const struct buf *environment, const char *mark)
+{
+    for (size_t at = 0; at < environment->len; at += strlen(environment->s + at) + 1) {
+        if (strcmp(environment->s + at, mark) == 0)
+            return true;
     }
-    while (n > 1 && !text[n - 1])
-        n--;
-    for (ssize_t i = 0; i < n; i++)
-        buf_addch(out, text[i] ? text[i] : ' ');
+    return false;
+}
+
+static bool has_marks(pid_t pid, const char *const *marks)
+{
+    autobuf struct buf environment = BUF_INIT;
+    read_proc_file(pid, "environ", ENVIRONMENT_MAX, &environment);
+    for (; *marks; marks++) {
+        if (!has_mark(&environment, *marks))
+            return false;
+    }
+    return true;
+}
+
+void procs_marked(struct procs *procs, const char *const *marks)
+{
+    struct table t = {0};
+    read_table(&t);
+    const struct entry *us = find(&t, getpid());
+    for (size_t i = 0; i < t.all.n; i++) {
+        const struct entry *e = &t.all.v[i];
+        if (!has_ended(e) && has_marks(e->pid, marks) && !(us && descends(&t, us, e->pid)))
+            add(procs, e);
+    }
+    vec_done(&t.all);
+}
+
+/* --- signals ------------------------------------------------------------------------------ */
+
+/* Whoever has the pid once the handle is open keeps it as long as the handle is: so the start time
+ * is looked at in between. */
+bool procs_signal(const struct proc_id *id, int signal)
+{
+#ifdef SYS_pidfd_send_signal
+    autoclose int fd = (int)syscall(SYS_pidfd_open, id->pid, 0);
+    if (fd >= 0) {
+        struct entry e;
+        return read_stat(id->pid, &e) && e.start == id->start && !has_ended(&e) &&
+               syscall(SYS_pidfd_send_signal, fd, signal, NULL, 0) == 0;
+    }
+    if (errno != ENOSYS && errno != EPERM && errno != EMFILE && errno != ENFILE)
+        return false;
+#endif
+    return procs_start(id->pid) == id->start && kill(id->pid, signal) == 0;
 }

@@ -1,5 +1,7 @@
 /*
- * The processes of this machine, as far as they descend from us.
+ * The processes of this machine, as /proc tells of them. A pid alone may name another process by
+ * the time that it is used, so each is named by its pid and its start time, and signals go to a
+ * handle of which both have been looked at. Where the system does not tell, lists stay empty.
  */
 #ifndef SYS_PROCS_H
 #define SYS_PROCS_H
@@ -7,16 +9,31 @@
 #include "base/buf.h"
 #include "base/vec.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
-struct procs {
-    VEC(pid_t) pids;
+struct proc_id {
+    pid_t pid;
+    int64_t start;
 };
 
-/* Lists all processes that descend from `root` (itself not), ended ones that nobody reaped left
- * out. Where the system does not tell, the list stays empty. */
-void procs_below(struct procs *procs, pid_t root);
+struct procs {
+    VEC(struct proc_id) all;
+};
+void procs_done(struct procs *procs);
+#define autoprocs own_cleanup(procs_done)
+
+/* Each adds processes to the list; ended ones that nobody has reaped are left out, as are we. */
+void procs_below(struct procs *procs, pid_t root); /* all that descend from root, itself not */
+void procs_in_group(struct procs *procs, pid_t group);
+void procs_in_session(struct procs *procs, pid_t session);
+void procs_everyone(struct procs *procs);
+void procs_named(struct procs *procs, pid_t pid); /* this one, where it is there */
+
+/* All whose environment, as they were started with it, has each of the marks: "NAME=value", NULL
+ * behind the last. Those that we descend from are left out. */
+void procs_marked(struct procs *procs, const char *const *marks);
 
 /* Appends the command line of a process, arguments separated by blanks, at most 200 bytes. */
 void procs_command(pid_t pid, struct buf *out);
@@ -24,5 +41,8 @@ void procs_command(pid_t pid, struct buf *out);
 /* When a process started, in a unit of the system's own; 0 where it is not there. Together with the
  * pid it names a process for good. */
 int64_t procs_start(pid_t pid);
+
+/* Sends a signal to just this process; false where it has gone. Signal 0 only asks. */
+bool procs_signal(const struct proc_id *id, int signal);
 
 #endif
