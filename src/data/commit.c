@@ -4,6 +4,7 @@
 #include "data/brought.h"
 #include "data/index_tree.h"
 #include "data/modules.h"
+#include "data/tree_paths.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -167,6 +168,8 @@ int commit_salvage(const struct commit_job *job, const char *ref, struct buf *re
 int commit_paths(const struct git_place *at, const char *from, const char *to, struct buf *out,
                  struct err *err)
 {
+    if (at->batch)
+        return tree_paths(at->batch, from, to, out, err);
     return git_call(at, out, err, "diff-tree", "-r", "-z", "--no-renames", "--name-only",
                     "--no-ext-diff", from, to, NULL);
 }

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -172,16 +173,31 @@ int file_replace(const char *path, const char *s, size_t len, struct err *err)
     return 0;
 }
 
-int file_scratch(int *ret_fd, struct err *err)
+#ifdef __linux__
+/* In memory: on some disks even emptying a small file takes long. */
+static int open_scratch(struct err *err)
+{
+    int fd = memfd_create("anabranch", MFD_CLOEXEC);
+    return fd < 0 ? err_sys(err, "make a file in memory") : fd;
+}
+#else
+static int open_scratch(struct err *err)
 {
     const char *dir = getenv("TMPDIR");
     autofree char *path = mem_printf("%s/anabranch-XXXXXX", dir && *dir ? dir : "/tmp");
     autoclose int fd = mkostemp(path, O_CLOEXEC);
     if (fd < 0)
         return err_sys(err, "create '%s'", path);
-    if (unlink(path) < 0)
-        return err_sys(err, "remove '%s'", path);
-    *ret_fd = steal_fd(&fd);
+    return unlink(path) < 0 ? err_sys(err, "remove '%s'", path) : steal_fd(&fd);
+}
+#endif
+
+int file_scratch(int *ret_fd, struct err *err)
+{
+    int fd = open_scratch(err);
+    if (fd < 0)
+        return -1;
+    *ret_fd = fd;
     return 0;
 }
 

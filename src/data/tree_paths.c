@@ -1,0 +1,131 @@
+#include "data/tree_paths.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "data/git_batch.h"
+#include "data/tree.h"
+
+#include <stdbool.h>
+#include <string.h>
+
+enum { FROM, TO, SIDES };
+
+/* One folder; the side that lacks it is empty. */
+struct level {
+    struct buf tree[SIDES];
+    size_t pos[SIDES];
+    struct tree_entry next[SIDES];
+    bool there[SIDES]; /* `next` is one */
+    size_t prefix;     /* length of its path, with the slash */
+};
+
+struct walk {
+    struct git_batch *batch;
+    size_t id_len;
+    VEC(struct level *) levels;
+    struct buf path, *out;
+};
+
+static void level_free(struct level *l)
+{
+    for (int s = 0; s < SIDES; s++)
+        buf_done(&l->tree[s]);
+    free(l);
+}
+
+static struct level *level_new(struct walk *w)
+{
+    struct level *l = mem_alloc(sizeof(*l));
+    for (int s = 0; s < SIDES; s++)
+        l->tree[s] = (struct buf)BUF_INIT;
+    l->prefix = w->path.len;
+    vec_push(&w->levels, l);
+    return l;
+}
+
+static int advance(const struct walk *w, struct level *l, int s, struct err *err)
+{
+    struct err damage = {0};
+    l->there[s] = tree_next(&l->tree[s], w->id_len, &l->pos[s], &l->next[s], &damage);
+    return damage.code ? (*err = damage, -1) : 0;
+}
+
+static int read_tree(const struct walk *w, struct level *l, int s, const char *name,
+                     struct err *err)
+{
+    return git_batch_read(w->batch, name, &l->tree[s], err) || advance(w, l, s, err) ? -1 : 0;
+}
+
+static int descend(struct walk *w, const struct tree_entry *const at[SIDES], struct err *err)
+{
+    buf_addch(&w->path, '/');
+    struct level *l = level_new(w);
+    for (int s = 0; s < SIDES; s++) {
+        autobuf struct buf id = BUF_INIT;
+        if (!at[s])
+            continue;
+        tree_id(&id, at[s]->id, w->id_len);
+        if (read_tree(w, l, s, id.s, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* The next name of the last folder, on the sides that have it. */
+static int step(struct walk *w, struct level *l, struct err *err)
+{
+    struct tree_entry entries[SIDES];
+    const struct tree_entry *at[SIDES] = {NULL};
+    memcpy(entries, l->next, sizeof(entries));
+    int order = !l->there[FROM] ? 1
+                : !l->there[TO] ? -1
+                                : tree_compare(&entries[FROM], &entries[TO]);
+    if (order <= 0)
+        at[FROM] = &entries[FROM];
+    if (order >= 0)
+        at[TO] = &entries[TO];
+    for (int s = 0; s < SIDES; s++) {
+        if (at[s] && advance(w, l, s, err))
+            return -1;
+    }
+    if (order == 0 && tree_same(at[FROM], at[TO], w->id_len))
+        return 0;
+    const struct tree_entry *any = at[FROM] ? at[FROM] : at[TO];
+    buf_cut(&w->path, l->prefix);
+    buf_add(&w->path, any->name, any->len);
+    if (any->is_tree)
+        return descend(w, at, err);
+    buf_add(w->out, w->path.s, w->path.len + 1);
+    return 0;
+}
+
+static int begin(struct walk *w, const char *const names[SIDES], struct err *err)
+{
+    struct level *l = level_new(w);
+    for (int s = 0; s < SIDES; s++) {
+        autofree char *name = mem_printf("%s^{tree}", names[s]);
+        if (read_tree(w, l, s, name, err))
+            return -1;
+    }
+    return 0;
+}
+
+int tree_paths(struct git_batch *batch, const char *from, const char *to, struct buf *out,
+               struct err *err)
+{
+    struct walk w = {.batch = batch, .id_len = strlen(from) / 2, .path = BUF_INIT, .out = out};
+    const char *const names[SIDES] = {from, to};
+    int rc = begin(&w, names, err);
+    while (rc == 0 && w.levels.n) {
+        struct level *l = w.levels.v[w.levels.n - 1];
+        if (l->there[FROM] || l->there[TO])
+            rc = step(&w, l, err);
+        else
+            level_free(w.levels.v[--w.levels.n]);
+    }
+    while (w.levels.n)
+        level_free(w.levels.v[--w.levels.n]);
+    vec_done(&w.levels);
+    buf_done(&w.path);
+    return rc;
+}
