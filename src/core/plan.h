@@ -75,6 +75,12 @@ struct budget {
     int64_t tokens; /* PLAN_UNSET: no limit */
 };
 
+/* What the processes of one task may use of the machine; PLAN_UNSET and 0: no limit. */
+struct task_limits {
+    int64_t memory; /* bytes */
+    int64_t processes, cpu;
+};
+
 struct env_var {
     const char *name;
     const char *value; /* NULL: taken from our own variable `from` when the task starts */
@@ -129,6 +135,7 @@ struct task {
     struct plan_command verify;
     struct env_vars env;
     struct budget budget;
+    struct task_limits limits; /* where the plan's are not its own */
     const char *executor;
     struct plan_command command;
     enum enforce enforce;
@@ -154,6 +161,7 @@ struct plan {
     struct group *groups;
     size_t group_count;
     struct budget budget;
+    struct task_limits task_limits;
 
     enum provider provider;
     const char *workspace_dir;

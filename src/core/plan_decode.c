@@ -125,6 +125,9 @@ static const struct field limits_fields[] = {
     {"workers", read_int, offsetof(struct plan, workers), .min = 1, .max = 1024},
     {"groups", read_groups, 0, .min = 1, .max = 256},
     {"budget", read_map, offsetof(struct plan, budget), .fields = budget_fields},
+    {"memory", read_count, offsetof(struct plan, task_limits.memory), .max = INT64_MAX},
+    {"processes", read_count, offsetof(struct plan, task_limits.processes), .max = INT64_MAX},
+    {"cpu", read_int, offsetof(struct plan, task_limits.cpu), .max = LIMIT_CPU_MAX},
     {0},
 };
 
@@ -182,8 +185,10 @@ static int not_a_plan(struct problems *ps, const struct node *root)
 
 int plan_decode(struct plan *plan, struct node *root, struct arena *tree_arena, struct problems *ps)
 {
-    *plan = (struct plan){
-        .workers = PLAN_UNSET, .ports = PLAN_UNSET, .budget = {PLAN_UNSET, PLAN_UNSET}};
+    *plan = (struct plan){.workers = PLAN_UNSET,
+                          .ports = PLAN_UNSET,
+                          .budget = {PLAN_UNSET, PLAN_UNSET},
+                          .task_limits = {PLAN_UNSET, PLAN_UNSET, PLAN_UNSET}};
     if (root->kind != NODE_MAP)
         return not_a_plan(ps, root);
     size_t errors = ps->errors;

@@ -78,6 +78,13 @@ static void put_budget(struct encoder e, const struct budget *b)
     put_set_int(inner, "tokens", b->tokens);
 }
 
+static void put_task_limits(struct encoder e, const struct task_limits *limits)
+{
+    put_set_int(e, "memory", limits->memory);
+    put_set_int(e, "processes", limits->processes);
+    put_set_int(e, "cpu", limits->cpu);
+}
+
 static void put_retry(struct encoder e, const struct retry *retry)
 {
     struct encoder inner = {e.a, NULL};
@@ -159,6 +166,8 @@ static struct node *encode_task(struct arena *a, const struct plan *plan, const 
     put_command(e, "verify", &t->verify);
     put_env(e, &t->env);
     put_budget(e, &t->budget);
+    if (t->limits.memory >= 0 || t->limits.processes >= 0 || t->limits.cpu >= 0)
+        put_task_limits(put_map(e, "limits"), &t->limits);
     put_string(e, "executor", t->executor);
     put_command(e, "command", &t->command);
     put_word(e, "enforce", enforce_words, (int)t->enforce);
@@ -175,6 +184,7 @@ static void put_limits(struct encoder e, const struct plan *plan)
             put_int(groups, plan->groups[i].name, plan->groups[i].limit);
     }
     put_budget(limits, &plan->budget);
+    put_task_limits(limits, &plan->task_limits);
 }
 
 static void put_workspace(struct encoder e, const struct plan *plan)

@@ -119,6 +119,13 @@ static void read_executor(struct reader *r, const struct node *node, const struc
     problem_hint(r->ps, "it is one of: local, ssh:HOST, slurm");
 }
 
+static const struct field task_limits_fields[] = {
+    {"memory", read_count, offsetof(struct task_limits, memory), .max = INT64_MAX},
+    {"processes", read_count, offsetof(struct task_limits, processes), .max = INT64_MAX},
+    {"cpu", read_int, offsetof(struct task_limits, cpu), .max = LIMIT_CPU_MAX},
+    {0},
+};
+
 const struct field budget_fields[] = {
     {"usd", read_usd, offsetof(struct budget, usd)},
     {"tokens", read_count, offsetof(struct budget, tokens), .min = 0, .max = INT64_MAX},
@@ -150,6 +157,7 @@ static const struct field task_fields[] = {
     {"verify", read_command, offsetof(struct task, verify)},
     {"env", read_env, offsetof(struct task, env)},
     {"budget", read_map, offsetof(struct task, budget), .fields = budget_fields},
+    {"limits", read_map, offsetof(struct task, limits), .fields = task_limits_fields},
     {"executor", read_executor, offsetof(struct task, executor)},
     {"command", read_command, offsetof(struct task, command)},
     {"enforce", read_word, offsetof(struct task, enforce), .words = enforce_words},
@@ -164,6 +172,7 @@ static struct task blank_task(void)
         .timeout = PLAN_UNSET,
         .idle_timeout = PLAN_UNSET,
         .budget = {PLAN_UNSET, PLAN_UNSET},
+        .limits = {PLAN_UNSET, PLAN_UNSET, PLAN_UNSET},
     };
     for (int i = 0; i < FAILURE_COUNT_; i++)
         t.retry.times[i] = PLAN_UNSET;

@@ -10,6 +10,8 @@
 /* Keys of a struct budget; the plan has one too. */
 extern const struct field budget_fields[];
 
+enum { LIMIT_CPU_MAX = 1024 };
+
 /* Whether the characters are those of an id; how many it may have is the vocabulary's business. */
 bool task_id_valid(const char *s);
 

@@ -48,6 +48,13 @@ static void say_exit(struct buf *out, const struct event *ev)
     text_format_duration(out, build_int(ev->data, "ms", 0));
 }
 
+static void say_swept(struct buf *out, const struct event *ev)
+{
+    int64_t count = build_int(ev->data, "count", 0);
+    buf_addf(out, "%lld process%s left behind", (long long)count, count == 1 ? "" : "es");
+    add_list(out, ev, "processes");
+}
+
 static void say_retry(struct buf *out, const struct event *ev, const char *what)
 {
     buf_addstr(out, what);
@@ -71,8 +78,7 @@ static bool say(struct buf *out, const struct event *ev)
         say_exit(out, ev);
         return true;
     case EV_TASK_SWEPT:
-        buf_addstr(out, "left processes behind, which were ended");
-        add_list(out, ev, "processes");
+        say_swept(out, ev);
         return true;
     case EV_TASK_COMMITTED:
         add_commit(out, ev, "committed ");

@@ -80,6 +80,20 @@ void job_stop(struct job *job, enum stop_reason why, char order)
     process_order(&job->process, order);
 }
 
+void job_pause(struct job *job)
+{
+    process_order(&job->process, GUARD_PAUSE);
+}
+
+void job_continue(struct job *job, int64_t lost)
+{
+    if (job->agent_started)
+        job->agent_started += lost;
+    job->last_output += lost;
+    job->deadline += lost;
+    process_order(&job->process, GUARD_CONTINUE);
+}
+
 /* Reports count within an attempt, the task over all of them. False: nothing new. */
 static bool add_usage(struct job *job)
 {
@@ -200,6 +214,8 @@ static void on_agent_end(struct job *job, int exit_code)
         job_fail(job, FAILURE_TIMEOUT, "took longer than its timeout");
     else if (job->stopped == STOP_IDLE)
         job_fail(job, FAILURE_IDLE, "said nothing for longer than its idle timeout");
+    else if (process_was_broken(job, &failure, &reason))
+        job_fail(job, failure, "%s", reason.s);
     else if (agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
                           &reason))
         job_fail(job, failure, "%s", reason.s);

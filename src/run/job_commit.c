@@ -121,10 +121,13 @@ static int run_hook(struct job *job, struct err *err);
 static void on_hook(struct job *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
+    enum failure failure;
     struct err err = {0};
     const char *name = hooks[job->hook];
     if (job->stopped) {
         job_fail(job, FAILURE_INTERNAL, "stopped");
+    } else if (process_was_broken(job, &failure, &tail)) {
+        job_fail(job, failure, "the %s hook %s", name, tail.s);
     } else if (exit_code != 0) {
         job_read_tail(job, "hook.err", &tail);
         job_feedback(job, "A commit hook refused your work", exit_code, tail.s);
@@ -147,6 +150,7 @@ static int run_hook(struct job *job, struct err *err)
     if (job->hook > 0)
         strv_pushf(&call.argv, "%s/message", job->dir);
     git_environment(&call.env);
+    job_marks(job, &call.env);
     strv_pushf(&call.env, "GIT_DIR=%s", ws->admin);
     strv_pushf(&call.env, "GIT_COMMON_DIR=%s", ws->common);
     strv_pushf(&call.env, "GIT_WORK_TREE=%s", ws->path);

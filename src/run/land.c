@@ -174,8 +174,12 @@ static void verify_next(struct job *job)
 
 static void on_verified(struct job *job, int exit_code)
 {
+    autobuf struct buf reason = BUF_INIT;
+    enum failure failure;
     if (job->stopped)
         job_fail(job, FAILURE_INTERNAL, "stopped");
+    else if (process_was_broken(job, &failure, &reason))
+        job_fail(job, failure, "verification: %s", reason.s);
     else if (exit_code != 0)
         verification_failed(job, exit_code);
     else

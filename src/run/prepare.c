@@ -1,6 +1,7 @@
 #include "run/prepare.h"
 
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "data/bring.h"
@@ -28,9 +29,15 @@ static void stop_ticking(struct job *job)
     job->tick = NULL;
 }
 
+/* The deadline moves while everything stands still. */
 static void on_deadline(void *ctx)
 {
     struct job *job = ctx;
+    int64_t left = job->deadline - clock_mono();
+    if (left > 0) {
+        watch_again(job->tick, left);
+        return;
+    }
     job->overdue = true;
     process_order(&job->process, GUARD_STOP);
 }
@@ -47,9 +54,10 @@ static int run_command(struct job *job, const struct plan_command *cmd, const ch
         process_start_guarded(job, &call, NULL, out, errlog, next, err))
         return -1;
     int64_t own = task_of(job)->timeout > 0 ? task_of(job)->timeout : job->run->opts.timeout;
+    int64_t time = own > COMMAND_TIMEOUT ? own : COMMAND_TIMEOUT;
     job->overdue = false;
-    job->tick =
-        loop_timer(job->run->loop, own > COMMAND_TIMEOUT ? own : COMMAND_TIMEOUT, on_deadline, job);
+    job->deadline = clock_mono() + time;
+    job->tick = loop_timer(job->run->loop, time, on_deadline, job);
     return 0;
 }
 
@@ -76,9 +84,12 @@ static bool command_failed(struct job *job, const char *name, int exit_code, str
 static void on_setup(struct job *job, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
+    enum failure failure;
     stop_ticking(job);
     if (job->stopped)
         job_fail(job, FAILURE_INTERNAL, "stopped");
+    else if (process_was_broken(job, &failure, &reason))
+        job_fail(job, failure, "workspace.setup: %s", reason.s);
     else if (command_failed(job, "setup", exit_code, &reason))
         job_fail(job, FAILURE_SETUP, "%s", reason.s);
     else
@@ -238,6 +249,7 @@ static int start_bringing(struct job *job, struct err *err)
     add_patterns(&call.argv, &plan->include);
     add_patterns(&call.argv, &plan->share);
     git_environment(&call.env);
+    job_marks(job, &call.env);
     call.dir = mem_str(run->pf->repo.root);
     if (process_start_guarded(job, &call, NULL, out, errlog, on_brought, err))
         return -1;

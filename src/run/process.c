@@ -1,17 +1,22 @@
 #include "run/run_private.h"
 
 #include "base/build.h"
+#include "base/mem.h"
+#include "base/text.h"
 #include "data/doc.h"
 #include "sys/guard.h"
+#include "sys/leftovers.h"
 #include "sys/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { GRACE_MS = 10000 };
+enum { GRACE_MS = 5000 };
 
 void process_done(struct process *p)
 {
@@ -21,18 +26,39 @@ void process_done(struct process *p)
     *p = (struct process){.lifeline = -1, .status = -1};
 }
 
+/* git does what it was asked to in no time, or hangs in a filter: it is not asked to stop, only
+ * made to. Its group is its own as long as we have not reaped it. */
+static void signal_group(pid_t group, char order)
+{
+    static const struct {
+        char order;
+        int signal;
+    } signals[] = {{GUARD_KILL, SIGKILL}, {GUARD_PAUSE, SIGSTOP}, {GUARD_CONTINUE, SIGCONT}};
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        if (signals[i].order == order)
+            (void)kill(-group, signals[i].signal);
+    }
+}
+
 void process_order(struct process *p, char order)
 {
+    if (p->watch && !p->guarded)
+        signal_group(p->pid, order);
     /* A guard that has gone reads no more orders; its end is on its way to us. */
     if (p->lifeline >= 0 && write(p->lifeline, &order, 1) < 0)
         (void)close(steal_fd(&p->lifeline));
 }
 
+static void take_end(struct job *job, int status)
+{
+    job->exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    job->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
 static void on_end(void *ctx, int status)
 {
     struct job *job = ctx;
-    job->exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-    job->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    take_end(job, status);
     process_done(&job->process);
     job->next(job, job->exit_code);
 }
@@ -40,6 +66,8 @@ static void on_end(void *ctx, int status)
 static void begin(struct job *job, pid_t pid, child_fn *fn, void (*next)(struct job *, int))
 {
     job->next = next;
+    job->guard_lost = false;
+    *job->limit = '\0';
     job->process.pid = pid;
     job->process.watch = loop_child(job->run->loop, pid, fn, job);
 }
@@ -70,57 +98,132 @@ int process_start(struct job *job, char *const *argv, char *const *env, const ch
 
 /* --- under guard -------------------------------------------------------------------------- */
 
+static void tell_swept(struct job *job, const struct node *names, int64_t count)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_int(&a, data, "count", count);
+    struct node *list = build_put_list(&a, data, "processes");
+    node_each (name, names)
+        build_add_string(&a, list, name->text);
+    record(job->run, EV_TASK_SWEPT, job->task, data);
+    arena_done(&a);
+}
+
+static void take_status(struct job *job, const struct node *status)
+{
+    const struct node *swept = node_get(status, "swept");
+    job->exit_signal = (int)build_int(status, "signal", 0);
+    job->exit_code = (int)build_int(status, "exit", 128 + job->exit_signal);
+    (void)snprintf(job->limit, sizeof(job->limit), "%s", build_string(status, "limit", ""));
+    if (swept)
+        tell_swept(job, swept, build_int(status, "left", (int64_t)swept->n));
+}
+
 /* What the guard wrote before it ended. Without that line the guard itself was killed. */
 static bool read_status(struct job *job)
 {
-    char line[8192];
-    ssize_t n = read(job->process.status, line, sizeof(line));
-    if (n <= 0)
+    autobuf struct buf line = BUF_INIT;
+    char bytes[4096];
+    for (ssize_t n; (n = read(job->process.status, bytes, sizeof(bytes))) > 0;)
+        buf_add(&line, bytes, (size_t)n);
+    if (!line.len)
         return false;
     struct doc doc;
     autoproblems struct problems ps;
     problems_init(&ps, "guard");
     struct doc_options opts = {.syntax = DOC_JSON};
-    bool good = doc_parse(&doc, NULL, line, (size_t)n, &opts, &ps) == 0;
-    if (good) {
-        job->exit_signal = (int)build_int(doc.root, "signal", 0);
-        job->exit_code = (int)build_int(doc.root, "exit", 128 + job->exit_signal);
-        const struct node *swept = node_get(doc.root, "swept");
-        if (swept) {
-            struct arena a = {0};
-            struct node *data = build_map(&a);
-            struct node *list = build_put_list(&a, data, "processes");
-            node_each (name, swept)
-                build_add_string(&a, list, name->text);
-            record(job->run, EV_TASK_SWEPT, job->task, data);
-            arena_done(&a);
-        }
-    }
+    bool good = doc_parse(&doc, NULL, line.s, line.len, &opts, &ps) == 0;
+    if (good)
+        take_status(job, doc.root);
     doc_done(&doc);
     return good;
+}
+
+/* Nobody holds its tree any more: in a namespace it dies with the guard, else it is for us to find.
+ */
+static void sweep_tree(struct job *job)
+{
+    autofree char *run = mem_printf("ANABRANCH_RUN=%s", job->run->id);
+    autofree char *task = mem_printf("ANABRANCH_TASK=%s", task_of(job)->id);
+    autofree char *attempt = mem_printf("ANABRANCH_ATTEMPT=%d", job->attempt);
+    const char *const marks[] = {run, task, attempt, NULL};
+    autostrv struct strv names = {0};
+    struct arena a = {0};
+    struct err err = {0};
+    struct node *map = build_map(&a), *list = build_put_list(&a, map, "names");
+    if (leftovers_end_guard(job->run->id, job->process.pid, marks, &names, &err))
+        record_error(job->run, job->task, &err);
+    for (size_t i = 0; i < names.n; i++)
+        build_add_string(&a, list, names.v[i]);
+    if (names.n)
+        tell_swept(job, list, (int64_t)names.n);
+    arena_done(&a);
 }
 
 static void on_guard_end(void *ctx, int status)
 {
     struct job *job = ctx;
     if (!read_status(job)) {
-        job->exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
-        job->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+        take_end(job, status);
+        job->guard_lost = WIFSIGNALED(status);
     }
+    if (job->guard_lost)
+        sweep_tree(job);
     process_done(&job->process);
     job->next(job, job->exit_code);
+}
+
+static struct task_limits job_limits(const struct job *job)
+{
+    const struct task_limits *own = &task_of(job)->limits, *all = &job->run->pf->plan.task_limits;
+    return (struct task_limits){
+        .memory = own->memory >= 0 ? own->memory : all->memory,
+        .processes = own->processes >= 0 ? own->processes : all->processes,
+        .cpu = own->cpu >= 0 ? own->cpu : all->cpu,
+    };
+}
+
+bool process_was_broken(const struct job *job, enum failure *ret_failure, struct buf *ret_reason)
+{
+    struct task_limits limits = job_limits(job);
+    if (job->guard_lost) {
+        *ret_failure = FAILURE_TRANSIENT;
+        buf_addf(ret_reason, "its guard was ended by signal %d", job->exit_signal);
+    } else if (*job->limit) {
+        *ret_failure = FAILURE_INTERNAL;
+        buf_addf(ret_reason, "used more than limits.%s (", job->limit);
+        if (strcmp(job->limit, "memory") == 0)
+            text_format_bytes(ret_reason, limits.memory);
+        else
+            text_format_count(ret_reason, limits.processes);
+        buf_addch(ret_reason, ')');
+    }
+    return job->guard_lost || *job->limit;
+}
+
+static void add_limit(struct strv *argv, const char *option, int64_t limit)
+{
+    if (limit <= 0)
+        return;
+    strv_push(argv, option);
+    strv_pushf(argv, "%lld", (long long)limit);
 }
 
 static int start_guard(struct job *job, const struct agent_call *call, int fds[SPAWN_FDS],
                        pid_t *ret_pid, struct err *err)
 {
     autostrv struct strv argv = {0};
+    struct task_limits limits = job_limits(job);
     strv_pushl(&argv, job->run->opts.self, "__guard", "--file", NULL);
     strv_pushf(&argv, "%s/guard", job->dir);
     strv_push(&argv, "--signal");
     strv_pushf(&argv, "%d", call->stop_signal);
     strv_push(&argv, "--grace");
     strv_pushf(&argv, "%d", GRACE_MS);
+    add_limit(&argv, "--memory", limits.memory);
+    add_limit(&argv, "--processes", limits.processes);
+    add_limit(&argv, "--cpu", limits.cpu);
     strv_push(&argv, "--");
     for (size_t i = 0; i < call->argv.n; i++)
         strv_push(&argv, call->argv.v[i]);
@@ -144,6 +247,8 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
     if (spawn_pipe(life, err))
         return -1;
     int rc = spawn_pipe(status, err);
+    if (rc == 0 && fcntl(status[0], F_SETFL, O_NONBLOCK) < 0) /* read when its writer has gone */
+        rc = err_sys(err, "fcntl");
     int fds[SPAWN_FDS] = {in, out, errfd, life[0], status[1]};
     pid_t pid;
     if (rc == 0)
@@ -155,6 +260,7 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
         own_close(&status[0]);
         return -1;
     }
+    job->process.guarded = true;
     job->process.lifeline = life[1];
     job->process.status = status[0];
     begin(job, pid, on_guard_end, next);

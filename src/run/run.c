@@ -212,6 +212,44 @@ static void on_sighup(void *ctx)
     on_signal(ctx, SIGHUP);
 }
 
+/* ^Z stops all that we started as well, as that of a shell or of make does, and the time does not
+ * count. Behind the raise() everything goes on. */
+static void on_sigtstp(void *ctx)
+{
+    struct run *run = ctx;
+    int64_t since = clock_mono();
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        if (run->tasks[i].job)
+            job_pause(run->tasks[i].job);
+    }
+    (void)raise(SIGSTOP);
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        if (run->tasks[i].job)
+            job_continue(run->tasks[i].job, clock_mono() - since);
+    }
+}
+
+static const struct {
+    int signal;
+    watch_fn *fn;
+    bool may_be_ignored; /* by whoever started us: nohup, or a shell without jobs */
+} signals[RUN_SIGNALS] = {
+    {SIGINT, on_sigint, false},
+    {SIGTERM, on_sigterm, false},
+    {SIGHUP, on_sighup, true},
+    {SIGTSTP, on_sigtstp, true},
+};
+
+static void watch_signals(struct run *run)
+{
+    for (size_t i = 0; i < RUN_SIGNALS; i++) {
+        struct sigaction old;
+        bool ignored = sigaction(signals[i].signal, NULL, &old) == 0 && old.sa_handler == SIG_IGN;
+        if (!ignored || !signals[i].may_be_ignored)
+            run->signals[i] = loop_signal(run->loop, signals[i].signal, signals[i].fn, run);
+    }
+}
+
 /* --- beginning and end -------------------------------------------------------------------- */
 
 /* Sorts by time, and two that begin in the same second are still two. */
@@ -306,12 +344,9 @@ static int end(struct run *run, int rc, struct err *err)
 
 int run_go(struct run *run, struct err *err)
 {
-    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
-    static watch_fn *const handlers[] = {on_sigint, on_sigterm, on_sighup};
     if (begin(run, err))
         return -1;
-    for (size_t i = 0; i < 3; i++)
-        run->signals[i] = loop_signal(run->loop, numbers[i], handlers[i], run);
+    watch_signals(run);
     run->notifier = notifier_new(run);
     record(run, EV_RUN_STARTED, -1, NULL);
     tell_notice(run);
@@ -378,7 +413,7 @@ void run_close(struct run *run)
             free(owned[k]);
         watch_free(tr->retry);
     }
-    for (size_t i = 0; i < 3; i++)
+    for (size_t i = 0; i < RUN_SIGNALS; i++)
         watch_free(run->signals[i]);
     watch_free(run->later);
     for (size_t i = 0; i < run->tickers.n; i++) {

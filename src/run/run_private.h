@@ -33,6 +33,7 @@ struct task_run {
 struct process {
     struct watch *watch;
     pid_t pid;
+    bool guarded;
     int lifeline, status; /* our ends of the guard's pipes, or -1 */
 };
 
@@ -58,6 +59,8 @@ struct job {
     off_t output_size;
     enum stop_reason stopped;
     int exit_code, exit_signal;
+    bool guard_lost;               /* the guard of the last command was killed */
+    char limit[16];                /* that the last command went over: "memory"; "": none */
     struct buf candidate;          /* the commit that is being verified */
     struct buf candidate_base;     /* the tip that it was made on */
     size_t hook;                   /* the commit hook that runs */
@@ -65,7 +68,8 @@ struct job {
     int port;                      /* the first of its block, or 0 */
     char *excludes, *brought;      /* files about what was brought along; NULL: nothing was */
     bool prepared, tearing_down;   /* how far its workspace is */
-    bool overdue;                  /* the command that prepares or ends it took too long */
+    int64_t deadline;              /* monotonic ms, of the command that prepares or ends it */
+    bool overdue;                  /* that command took too long */
     void (*then)(struct job *job); /* behind the teardown */
     bool removes;                  /* at its failure: the workspace goes */
     int64_t retry_delay;           /* at its failure: ms until the next attempt, or -1 */
@@ -93,6 +97,8 @@ struct publication {
     char *target;
     void (*then)(struct run *run);
 };
+
+enum { RUN_SIGNALS = 4 };
 
 struct run {
     struct plan_file *pf;
@@ -123,7 +129,7 @@ struct run {
     uint32_t *by_order; /* tasks with an order, lowest first */
     size_t ordered, order_done;
     size_t jobs;
-    struct watch *signals[3];
+    struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier; /* or NULL */
     struct watch *later;       /* wakes run_turn() */
     int signal;
@@ -170,6 +176,8 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
                           void (*next)(struct job *, int), struct err *err);
 void process_order(struct process *p, char order);
 void process_done(struct process *p);
+/* Whether the job's last command was ended by neither itself nor us; with what to say of it. */
+bool process_was_broken(const struct job *job, enum failure *ret_failure, struct buf *ret_reason);
 
 static inline struct task_run *task_run(struct job *job)
 {
@@ -189,6 +197,8 @@ char *job_file(const struct job *job, const char *name); /* the path of one of i
 /* Appends the end of one of its files, for reasons and feedback. */
 void job_read_tail(const struct job *job, const char *name, struct buf *out);
 void job_stop(struct job *job, enum stop_reason why, char order);
+void job_pause(struct job *job);                  /* all its processes stand still */
+void job_continue(struct job *job, int64_t lost); /* they go on; these ms did not count */
 
 /* job_commit.c */
 struct commit_job job_commit(const struct job *job, const char *index, const char *message);

@@ -2,11 +2,11 @@
 
 #include "base/buf.h"
 #include "base/clock.h"
+#include "base/own.h"
 #include "base/strv.h"
 #include "base/text.h"
 #include "sys/guard_file.h"
-#include "sys/procs.h"
-#include "sys/spawn.h"
+#include "sys/usage.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,21 +17,32 @@
 #include <time.h>
 #include <unistd.h>
 
-#ifdef __linux__
-#include <sys/prctl.h>
-#endif
-
-enum { SWEEP_GRACE = 1000, SWEEP_PAUSE = 20, SWEPT_MAX = 20 };
+enum {
+    LIMITS_MS = 250,  /* how often we look at what the tree uses */
+    LAST_BREATH = 10, /* ms for what is about to end by itself */
+    SWEEP_GRACE = 1000,
+    SWEEP_CROWD = 100, /* so many are not asked to end */
+    AGAIN_MS = 20,
+    SWEPT_MAX = 20,
+};
 
 struct guard {
     const struct guard_options *opts;
-    pid_t child;
-    int status;       /* of the child, as waitpid() gives it */
-    bool ended;       /* the child has */
-    bool lifeline;    /* is open */
-    int64_t deadline; /* when the child is killed, 0: not at all */
+    struct container c;
+    sigset_t waiting;  /* the signal mask while we wait */
+    int status;        /* of the command, as waitpid() gives it */
+    bool ended;        /* the command has */
+    bool lifeline;     /* is open */
+    bool paused;       /* the tree is stopped */
+    bool killed;       /* we are past asking */
+    int64_t deadline;  /* when the tree is killed, 0: not at all */
+    int64_t next_look; /* at what it uses, 0: never */
+    const char *limit; /* that it went over, or NULL */
     struct strv swept;
+    size_t left;
 };
+
+/* --- signals ------------------------------------------------------------------------------ */
 
 static void on_signal(int signal)
 {
@@ -53,42 +64,18 @@ static int hold_signals(sigset_t *ret_waiting, struct err *err)
         if (sigaction(ignored[i], &ignore, NULL) < 0)
             return err_sys(err, "hold signals");
     }
+    sigdelset(ret_waiting, SIGCHLD);
     return 0;
 }
 
-/* Orphans of the tree become our children, so that none is lost. */
-static int adopt_orphans(struct err *err)
-{
-#ifdef __linux__
-    if (prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0)
-        return err_sys(err, "become subreaper");
-#endif
-    (void)err;
-    return 0;
-}
+/* --- orders ------------------------------------------------------------------------------- */
 
-/* False where we have no children left. As orphans become ours, there is then nothing left at all.
- */
-static bool reap(struct guard *g)
+/* A stopped process takes a polite signal only when it goes on. */
+static void go_on(struct guard *g)
 {
-    int status;
-    pid_t pid;
-    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-        if (pid == g->child) {
-            g->ended = true;
-            g->status = status;
-        }
-    }
-    return pid == 0 || errno != ECHILD;
-}
-
-static void signal_tree(int signal)
-{
-    struct procs below = {0};
-    procs_below(&below, getpid());
-    for (size_t i = 0; i < below.all.n; i++)
-        (void)procs_signal(&below.all.v[i], signal);
-    vec_done(&below.all);
+    if (g->paused)
+        container_signal(&g->c, SIGCONT);
+    g->paused = false;
 }
 
 static void stop_child(struct guard *g)
@@ -96,7 +83,34 @@ static void stop_child(struct guard *g)
     if (g->ended || g->deadline)
         return;
     g->deadline = clock_mono() + g->opts->grace;
-    (void)kill(g->child, g->opts->stop_signal);
+    (void)kill(g->c.child, g->opts->stop_signal); /* not reaped yet, so the pid is still its own */
+    go_on(g);
+}
+
+static void kill_tree(struct guard *g)
+{
+    g->killed = true;
+    g->deadline = clock_mono() + AGAIN_MS;
+    container_signal(&g->c, SIGKILL);
+}
+
+static void obey(struct guard *g, char order)
+{
+    switch (order) {
+    case GUARD_KILL:
+        kill_tree(g);
+        break;
+    case GUARD_PAUSE:
+        if (!g->deadline)
+            container_signal(&g->c, SIGSTOP);
+        g->paused = !g->deadline;
+        break;
+    case GUARD_CONTINUE:
+        go_on(g);
+        break;
+    default:
+        stop_child(g);
+    }
 }
 
 static void read_orders(struct guard *g)
@@ -105,59 +119,112 @@ static void read_orders(struct guard *g)
     ssize_t n = read(GUARD_LIFELINE, orders, sizeof(orders));
     if (n < 0 && (errno == EINTR || errno == EAGAIN))
         return;
-    if (n <= 0)
+    for (ssize_t i = 0; i < n; i++)
+        obey(g, orders[i]);
+    if (n <= 0) {
         g->lifeline = false;
-    if (n > 0 && memchr(orders, GUARD_KILL, (size_t)n))
-        signal_tree(SIGKILL);
-    else
         stop_child(g);
-}
-
-static void watch_child(struct guard *g, const sigset_t *waiting)
-{
-    while ((void)reap(g), !g->ended) {
-        struct pollfd fd = {.fd = g->lifeline ? GUARD_LIFELINE : -1, .events = POLLIN};
-        int64_t left = g->deadline - clock_mono();
-        struct timespec wait = {.tv_sec = left > 0 ? left / 1000 : 0,
-                                .tv_nsec = left > 0 ? left % 1000 * 1000000 : 0};
-        int n = ppoll(&fd, 1, g->deadline ? &wait : NULL, waiting);
-        if (n > 0)
-            read_orders(g);
-        if (g->deadline && clock_mono() >= g->deadline)
-            signal_tree(SIGKILL);
     }
 }
 
-/* The names of what the command left behind, once. */
-static bool note_leftovers(struct guard *g)
+/* Waits for a child's end, an order, or a moment (0: none). */
+static void attend(struct guard *g, int64_t until)
 {
-    struct procs below = {0};
-    procs_below(&below, getpid());
-    bool first = g->swept.n == 0;
-    for (size_t i = 0; first && i < below.all.n && i < SWEPT_MAX; i++) {
+    struct pollfd fd = {.fd = g->lifeline ? GUARD_LIFELINE : -1, .events = POLLIN};
+    int64_t left = until - clock_mono();
+    struct timespec wait = {.tv_sec = left > 0 ? left / 1000 : 0,
+                            .tv_nsec = left > 0 ? left % 1000 * 1000000 : 0};
+    if (ppoll(&fd, 1, until ? &wait : NULL, &g->waiting) > 0)
+        read_orders(g);
+}
+
+/* --- while the command runs --------------------------------------------------------------- */
+
+static void check_limits(struct guard *g)
+{
+    const struct limits *limits = &g->opts->limits;
+    autoprocs struct procs all = {0};
+    g->next_look = clock_mono() + LIMITS_MS;
+    container_list(&g->c, &all);
+    if (limits->processes && all.all.n > (size_t)limits->processes)
+        g->limit = "processes";
+    else if (limits->memory && usage_exceeds_memory(&all, limits->memory))
+        g->limit = "memory";
+    if (g->limit)
+        kill_tree(g);
+}
+
+static int64_t earlier(int64_t a, int64_t b)
+{
+    return !a || (b && b < a) ? b : a;
+}
+
+static void watch_child(struct guard *g)
+{
+    const struct limits *limits = &g->opts->limits;
+    if (!g->c.limited && (limits->memory || limits->processes))
+        g->next_look = clock_mono() + LIMITS_MS;
+    while ((void)container_reap(&g->c, &g->ended, &g->status), !g->ended) {
+        attend(g, earlier(g->deadline, g->next_look));
+        if (g->deadline && clock_mono() >= g->deadline)
+            kill_tree(g);
+        else if (g->next_look && !g->limit && clock_mono() >= g->next_look)
+            check_limits(g);
+    }
+}
+
+/* The kernel's own doing; a task that did well in spite of it has not failed. */
+static void note_kernel_limits(struct guard *g)
+{
+    if (g->limit || g->status == 0)
+        return;
+    if (cgroup_ran_out_of_memory(&g->c.cgroup))
+        g->limit = "memory";
+    else if (cgroup_ran_out_of_processes(&g->c.cgroup))
+        g->limit = "processes";
+}
+
+/* --- what it left ------------------------------------------------------------------------- */
+
+static bool is_swept(struct guard *g)
+{
+    bool ended;
+    int status;
+    return !container_reap(&g->c, &ended, &status);
+}
+
+static void note_leftovers(struct guard *g)
+{
+    autoprocs struct procs all = {0};
+    container_list(&g->c, &all);
+    g->left = all.all.n;
+    for (size_t i = 0; i < all.all.n && i < SWEPT_MAX; i++) {
         autobuf struct buf command = BUF_INIT;
-        procs_command(below.all.v[i].pid, &command);
+        procs_command(all.all.v[i].pid, &command);
         strv_push(&g->swept, command.s);
     }
-    bool some = below.all.n > 0;
-    vec_done(&below.all);
-    return some;
 }
 
+/* What was to be killed anyway is not told as left behind. */
 static void sweep(struct guard *g)
 {
-    int64_t end = clock_mono() + SWEEP_GRACE;
-    for (bool asked = false;; asked = true) {
-        if (!reap(g) || !note_leftovers(g))
-            return;
-        if (!asked)
-            signal_tree(SIGTERM);
-        else if (clock_mono() >= end)
-            signal_tree(SIGKILL);
-        struct timespec pause = {.tv_nsec = SWEEP_PAUSE * 1000000};
-        (void)nanosleep(&pause, NULL);
+    go_on(g);
+    for (int64_t end = clock_mono() + LAST_BREATH; !is_swept(g) && clock_mono() < end;)
+        attend(g, end);
+    if (!g->killed && !is_swept(g)) {
+        note_leftovers(g);
+        if (g->left <= SWEEP_CROWD)
+            container_signal(&g->c, SIGTERM);
+    }
+    int64_t end = clock_mono() + (g->left <= SWEEP_CROWD ? SWEEP_GRACE : 0);
+    while (!is_swept(g)) {
+        if (g->killed || clock_mono() >= end)
+            kill_tree(g);
+        attend(g, clock_mono() + AGAIN_MS);
     }
 }
+
+/* --- what is told of it ------------------------------------------------------------------- */
 
 static void quote(struct buf *out, const char *s)
 {
@@ -179,35 +246,61 @@ static int report(const struct guard *g, struct err *err)
         buf_addf(&line, "{\"signal\":%d", WTERMSIG(g->status));
     else
         buf_addf(&line, "{\"exit\":%d", WEXITSTATUS(g->status));
+    buf_addf(&line, ",\"means\":\"%s\"", contain_words[g->c.means]);
     for (size_t i = 0; i < g->swept.n; i++) {
         buf_addstr(&line, i ? "," : ",\"swept\":[");
         quote(&line, g->swept.v[i]);
     }
-    buf_addstr(&line, g->swept.n ? "]}\n" : "}\n");
+    if (g->swept.n)
+        buf_addf(&line, "],\"left\":%zu", g->left);
+    if (g->limit)
+        buf_addf(&line, ",\"limit\":\"%s\"", g->limit);
+    buf_addstr(&line, "}\n");
     ssize_t n = write(GUARD_STATUS, line.s, line.len);
-    return n == (ssize_t)line.len ? 0 : err_sys(err, "write the status");
+    return n == (ssize_t)line.len || errno == EPIPE ? 0 : err_sys(err, "write the status");
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+/* The guard outside a namespace: its end is ours, and ours is its. */
+static int await_init(pid_t init, struct err *err)
+{
+    int status;
+    while (waitpid(init, &status, 0) < 0) {
+        if (errno != EINTR)
+            return err_sys(err, "wait for the guard inside");
+    }
+    if (WIFEXITED(status))
+        _exit(WEXITSTATUS(status)); /* it has said why */
+    (void)kill(getpid(), SIGKILL);  /* it was killed, and so are we, for the engine to see */
+    return err_set(err, ERR_ENV, "the guard inside was ended by signal %d", WTERMSIG(status));
+}
+
+static int guard_tree(struct guard *g, struct err *err)
+{
+    if (container_start(&g->c, g->opts->argv, err))
+        return -1;
+    watch_child(g);
+    note_kernel_limits(g);
+    sweep(g);
+    return report(g, err);
 }
 
 int guard_run(const struct guard_options *opts, struct err *err)
 {
     struct guard g = {.opts = opts, .lifeline = true};
-    struct spawn sp = {
-        .argv = opts->argv, .fds = {0, 1, 2, SPAWN_NONE, SPAWN_NONE}, .new_session = true};
-    sigset_t waiting;
+    autoclose int file = -1; /* held until we have gone */
     if (fcntl(GUARD_LIFELINE, F_SETFD, FD_CLOEXEC) < 0 ||
         fcntl(GUARD_STATUS, F_SETFD, FD_CLOEXEC) < 0)
         return err_sys(err, "a guard is started by the engine, with descriptors 3 and 4");
-    autoclose int file = -1; /* held until we have gone */
     if (opts->file && guard_file_hold(opts->file, &file, err))
         return -1;
-    if (hold_signals(&waiting, err) || adopt_orphans(err))
+    if (hold_signals(&g.waiting, err) || container_open(&g.c, opts->contain, &opts->limits, err))
         return -1;
-    sigdelset(&waiting, SIGCHLD);
-    if (spawn_start(&sp, &g.child, err))
-        return -1;
-    watch_child(&g, &waiting);
-    sweep(&g);
-    int rc = report(&g, err);
+    if (g.c.init)
+        return await_init(g.c.init, err);
+    int rc = guard_tree(&g, err);
+    container_close(&g.c);
     strv_done(&g.swept);
     return rc;
 }

@@ -1,28 +1,34 @@
 /*
  * The guard: a small process between the engine and each command that it starts. It keeps the whole
- * tree of processes that grows from the command, and when the command ends, or the engine does, it
- * ends all that is left of that tree.
+ * tree of processes that grows from the command (sys/contain.h), and when the command ends, or the
+ * engine does, it ends all that is left of that tree.
  *
  * The engine holds the writing end of a pipe, the lifeline. A byte on it is an order (enum
  * guard_order); its end, by whatever death, is the order to stop. What happened is written as one
  * line of JSON, just before the guard exits:
  *
- *     {"exit":0,"swept":["node server.js"]}      or "signal":9 in place of "exit"
+ *     {"exit":0,"means":"namespace","swept":["node server.js"],"left":1,"limit":"memory"}
+ *
+ * or "signal":9 in place of "exit". `swept` and `left`, their number, are there where the command
+ * left processes behind; `limit` where the tree was ended because it used more than it may.
  */
 #ifndef SYS_GUARD_H
 #define SYS_GUARD_H
 
 #include "base/err.h"
+#include "sys/contain.h"
 
 #include <stdint.h>
 
 enum { GUARD_LIFELINE = 3, GUARD_STATUS = 4 }; /* descriptors that it finds open */
 
-enum guard_order { GUARD_STOP = 's', GUARD_KILL = 'k' };
+enum guard_order { GUARD_STOP = 's', GUARD_KILL = 'k', GUARD_PAUSE = 'p', GUARD_CONTINUE = 'c' };
 
 struct guard_options {
-    int stop_signal;  /* how the command is asked to end */
-    int64_t grace;    /* ms until it is made to */
+    int stop_signal; /* how the command is asked to end */
+    int64_t grace;   /* ms until it is made to */
+    enum contain contain;
+    struct limits limits;
     const char *file; /* that says who guards, see below; NULL: none */
     char *const *argv;
 };

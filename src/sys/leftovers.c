@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "sys/cgroup.h"
 #include "sys/procs.h"
 
 #include <signal.h>
@@ -73,9 +74,28 @@ int leftovers_end(const char *const *marks, int64_t patience, struct strv *names
     }
 }
 
+/* Groups that have been ended are empty, so that they go. */
+static void end_cgroups(const char *run, pid_t guard)
+{
+    autobuf struct buf place = BUF_INIT;
+    struct err err;
+    if (cgroup_place(&place, &err) == 0)
+        cgroup_sweep(place.s, run, guard);
+}
+
+int leftovers_end_guard(const char *run, pid_t guard, const char *const *marks, struct strv *names,
+                        struct err *err)
+{
+    int rc = leftovers_end(marks, 0, names, err);
+    end_cgroups(run, guard);
+    return rc;
+}
+
 int leftovers_end_run(const char *run, int64_t patience, struct strv *names, struct err *err)
 {
     autofree char *mark = mem_printf("ANABRANCH_RUN=%s", run);
     const char *const marks[] = {mark, NULL};
-    return leftovers_end(marks, patience, names, err);
+    int rc = leftovers_end(marks, patience, names, err);
+    end_cgroups(run, 0);
+    return rc;
 }

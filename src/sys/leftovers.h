@@ -9,6 +9,7 @@
 #include "base/strv.h"
 
 #include <stdint.h>
+#include <sys/types.h>
 
 /* Ends all processes whose environment has each of the marks ("NAME=value", NULL behind the last),
  * us and those above us left out, and returns when there are none. For `patience` ms they may end
@@ -16,6 +17,10 @@
  * of those that were killed to `names` (NULL: not wanted). Fails where some cannot be ended, and
  * names one. */
 int leftovers_end(const char *const *marks, int64_t patience, struct strv *names, struct err *err);
+
+/* The same at once, for the tree of one guard of a run, which was killed. */
+int leftovers_end_guard(const char *run, pid_t guard, const char *const *marks, struct strv *names,
+                        struct err *err);
 
 /* The same for all that was started by a run, with the control groups that it left. */
 int leftovers_end_run(const char *run, int64_t patience, struct strv *names, struct err *err);

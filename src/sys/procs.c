@@ -16,10 +16,10 @@
 enum { ENVIRONMENT_MAX = 4 << 20 };
 
 /* Places of fields in /proc/PID/stat, from 1, as proc(5) counts them. */
-enum { STAT_PARENT = 4, STAT_GROUP, STAT_SESSION, STAT_START = 22 };
+enum { STAT_PARENT = 4, STAT_GROUP, STAT_START = 22 };
 
 struct entry {
-    pid_t pid, parent, group, session;
+    pid_t pid, parent, group;
     char state;
     int64_t start;
 };
@@ -52,7 +52,6 @@ static bool read_stat(pid_t pid, struct entry *ret)
                           .state = rest[2],
                           .parent = (pid_t)fields[STAT_PARENT],
                           .group = (pid_t)fields[STAT_GROUP],
-                          .session = (pid_t)fields[STAT_SESSION],
                           .start = fields[STAT_START]};
     return true;
 }
@@ -72,13 +71,6 @@ static void add(struct procs *procs, const struct entry *e)
 {
     if (!has_ended(e) && e->pid != getpid())
         vec_push(&procs->all, (struct proc_id){e->pid, e->start});
-}
-
-void procs_named(struct procs *procs, pid_t pid)
-{
-    struct entry e;
-    if (read_stat(pid, &e))
-        add(procs, &e);
 }
 
 /* --- all of them -------------------------------------------------------------------------- */
@@ -146,12 +138,6 @@ static bool is_in_group(const struct table *t, const struct entry *e, pid_t grou
     return e->group == group;
 }
 
-static bool is_in_session(const struct table *t, const struct entry *e, pid_t session)
-{
-    (void)t;
-    return e->session == session;
-}
-
 static bool is_anyone(const struct table *t, const struct entry *e, pid_t pid)
 {
     (void)t, (void)e, (void)pid;
@@ -166,11 +152,6 @@ void procs_below(struct procs *procs, pid_t root)
 void procs_in_group(struct procs *procs, pid_t group)
 {
     collect(procs, is_in_group, group);
-}
-
-void procs_in_session(struct procs *procs, pid_t session)
-{
-    collect(procs, is_in_session, session);
 }
 
 void procs_everyone(struct procs *procs)
@@ -224,6 +205,15 @@ static bool has_marks(pid_t pid, const char *const *marks)
     return true;
 }
 
+static bool has(const struct procs *procs, pid_t pid)
+{
+    for (size_t i = 0; i < procs->all.n; i++) {
+        if (procs->all.v[i].pid == pid)
+            return true;
+    }
+    return false;
+}
+
 void procs_marked(struct procs *procs, const char *const *marks)
 {
     struct table t = {0};
@@ -231,7 +221,8 @@ void procs_marked(struct procs *procs, const char *const *marks)
     const struct entry *us = find(&t, getpid());
     for (size_t i = 0; i < t.all.n; i++) {
         const struct entry *e = &t.all.v[i];
-        if (!has_ended(e) && has_marks(e->pid, marks) && !(us && descends(&t, us, e->pid)))
+        bool above = us && descends(&t, us, e->pid);
+        if (!has_ended(e) && !above && !has(procs, e->pid) && has_marks(e->pid, marks))
             add(procs, e);
     }
     vec_done(&t.all);

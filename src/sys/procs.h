@@ -27,12 +27,11 @@ void procs_done(struct procs *procs);
 /* Each adds processes to the list; ended ones that nobody has reaped are left out, as are we. */
 void procs_below(struct procs *procs, pid_t root); /* all that descend from root, itself not */
 void procs_in_group(struct procs *procs, pid_t group);
-void procs_in_session(struct procs *procs, pid_t session);
 void procs_everyone(struct procs *procs);
-void procs_named(struct procs *procs, pid_t pid); /* this one, where it is there */
 
 /* All whose environment, as they were started with it, has each of the marks: "NAME=value", NULL
- * behind the last. Those that we descend from are left out. */
+ * behind the last. Those that we descend from are left out, as are those that are listed already.
+ */
 void procs_marked(struct procs *procs, const char *const *marks);
 
 /* Appends the command line of a process, arguments separated by blanks, at most 200 bytes. */
