@@ -12,7 +12,6 @@ extern const struct command cmd_check;
 extern const struct command cmd_completion;
 extern const struct command cmd_convert;
 extern const struct command cmd_diff;
-extern const struct command cmd_guard;
 extern const struct command cmd_help;
 extern const struct command cmd_history;
 extern const struct command cmd_init;

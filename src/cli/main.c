@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "cli/dropin.h"
 #include "cli/output.h"
+#include "sys/guard_args.h"
 
 #include <string.h>
 
@@ -25,9 +26,19 @@ static int run(int argc, char **argv)
     return cli_main(argc, argv);
 }
 
+/* What the engine starts for each command, where anabranch-guard is not installed. */
+static int guard(char **argv)
+{
+    struct err err = {0};
+    return guard_main(argv, &err) ? cli_fail((enum exit_code)GUARD_NOT_STARTED, "%s", err.msg)
+                                  : EXIT_OK;
+}
+
 int main(int argc, char **argv)
 {
     if (output_begin() < 0)
         return EXIT_ENV;
+    if (argc > 1 && strcmp(argv[1], "__guard") == 0)
+        return output_end(guard(argv + 2));
     return output_end(run(argc, argv));
 }

@@ -5,6 +5,7 @@
 #include "run/run_private.h"
 
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "data/merge.h"
 #include "run/job_env.h"
@@ -13,7 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { OUTPUT_TAIL = 4000 };
+enum { OUTPUT_TAIL = 4000, PUBLICATION_MS = 200 };
 
 /* --- making the candidate ----------------------------------------------------------------- */
 
@@ -317,11 +318,41 @@ static void on_published(struct run *run)
     run_wake(run);
 }
 
-/* The tip is published once for all that landed meanwhile, and only then they are told to have. */
+/* Whether someone waits for one of them: a task behind it, or the end of the run. */
+static bool is_awaited(const struct run *run)
+{
+    const struct graph *g = &run->pf->graph;
+    if (run->ordered)
+        return true;
+    for (size_t i = 0; i < run->landed_now.n; i++) {
+        uint32_t task = run->landed_now.v[i]->task;
+        if (g->dependents_at[task] != g->dependents_at[task + 1])
+            return true;
+    }
+    return run->landed_now.n + run->publishing.n == run->jobs;
+}
+
+static void on_patience_end(void *ctx)
+{
+    struct run *run = ctx;
+    watch_free(run->patience);
+    run->patience = NULL;
+    publish_landed(run);
+}
+
+/* The tip is published once for all that landed meanwhile, and only then they are told to have.
+ * Where nobody waits for them, that is at most a few times a second. */
 static void publish_landed(struct run *run)
 {
     if (!run->landed_now.n || run->publication.busy)
         return;
+    int64_t rest = run->next_publication - clock_mono();
+    if (rest > 0 && !is_awaited(run)) {
+        if (!run->patience)
+            run->patience = loop_timer(run->loop, rest, on_patience_end, run);
+        return;
+    }
+    run->next_publication = clock_mono() + PUBLICATION_MS;
     for (size_t i = 0; i < run->landed_now.n; i++)
         vec_push(&run->publishing, run->landed_now.v[i]);
     run->landed_now.n = 0;
@@ -341,8 +372,10 @@ static void give_up(struct run *run)
 void land_turn(struct run *run)
 {
     struct err err = {0};
-    if (!run->landing.n)
+    if (!run->landing.n) {
+        publish_landed(run);
         return;
+    }
     if (!run->failed && !run->publication.busy && publish_follow(run, &err))
         run_fail(run, &err);
     if (run->failed) {

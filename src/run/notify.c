@@ -5,6 +5,7 @@
 #include "run/notice.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
+#include "sys/self.h"
 #include "sys/spawn.h"
 
 #include <errno.h>
@@ -84,18 +85,13 @@ static void add_last_words(const struct delivery *d, struct buf *out)
 
 /* The program that calls webhooks: the user's own, the one beside this program, or the installed
  * one. */
-static char *find_sender(const struct run *run)
+static char *find_sender(void)
 {
     const char *named = getenv("ANABRANCH_POST");
-    const char *slash = run->opts.self ? strrchr(run->opts.self, '/') : NULL;
     if (named && *named)
         return mem_str(named);
-    autofree char *beside =
-        slash ? mem_printf("%.*s/anabranch-post", (int)(slash - run->opts.self), run->opts.self)
-              : NULL;
-    if (beside && access(beside, X_OK) == 0)
-        return steal_ptr(beside);
-    return mem_str(ANABRANCH_LIBEXEC "/anabranch-post");
+    char *ours = self_companion(ANABRANCH_LIBEXEC, "anabranch-post");
+    return ours ? ours : mem_str(ANABRANCH_LIBEXEC "/anabranch-post");
 }
 
 static void build_argv(const struct delivery *d, struct strv *argv)
@@ -103,7 +99,7 @@ static void build_argv(const struct delivery *d, struct strv *argv)
     const struct plan_command *command = &d->to->command;
     autofree char *name = notice_plan_name(d->n->run);
     if (d->to->webhook) {
-        autofree char *sender = find_sender(d->n->run);
+        autofree char *sender = find_sender();
         strv_push(argv, sender);
     } else if (d->to->desktop) {
         strv_pushl(argv, "notify-send", "--app-name=anabranch", "--", name, d->notice.text, NULL);

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "data/doc.h"
-#include "sys/guard.h"
+#include "sys/guard_args.h"
 #include "sys/leftovers.h"
 #include "sys/spawn.h"
 
@@ -202,31 +202,23 @@ bool process_was_broken(const struct job *job, enum failure *ret_failure, struct
     return job->guard_lost || *job->limit;
 }
 
-static void add_limit(struct strv *argv, const char *option, int64_t limit)
-{
-    if (limit <= 0)
-        return;
-    strv_push(argv, option);
-    strv_pushf(argv, "%lld", (long long)limit);
-}
-
 static int start_guard(struct job *job, const struct agent_call *call, int fds[SPAWN_FDS],
                        pid_t *ret_pid, struct err *err)
 {
     autostrv struct strv argv = {0};
+    autofree char *file = job_file(job, "guard");
     struct task_limits limits = job_limits(job);
-    strv_pushl(&argv, job->run->opts.self, "__guard", "--file", NULL);
-    strv_pushf(&argv, "%s/guard", job->dir);
-    strv_push(&argv, "--signal");
-    strv_pushf(&argv, "%d", call->stop_signal);
-    strv_push(&argv, "--grace");
-    strv_pushf(&argv, "%d", GRACE_MS);
-    add_limit(&argv, "--memory", limits.memory);
-    add_limit(&argv, "--processes", limits.processes);
-    add_limit(&argv, "--cpu", limits.cpu);
-    strv_push(&argv, "--");
-    for (size_t i = 0; i < call->argv.n; i++)
-        strv_push(&argv, call->argv.v[i]);
+    struct guard_options opts = {
+        .stop_signal = call->stop_signal,
+        .grace = GRACE_MS,
+        .limits = {limits.memory, limits.processes, (double)limits.cpu},
+        .file = file,
+        .argv = call->argv.v,
+    };
+    strv_push(&argv, job->run->guard ? job->run->guard : job->run->opts.self);
+    if (!job->run->guard)
+        strv_push(&argv, "__guard");
+    guard_args_format(&opts, &argv);
     struct spawn sp = {.argv = argv.v, .env = call->env.v, .dir = call->dir, .new_session = true};
     memcpy(sp.fds, fds, sizeof(sp.fds));
     return spawn_start(&sp, ret_pid, err);

@@ -8,6 +8,7 @@
 #include "run/notify.h"
 #include "sys/dirs.h"
 #include "sys/guard.h"
+#include "sys/self.h"
 
 #include <signal.h>
 #include <stdlib.h>
@@ -383,6 +384,7 @@ int run_open(struct run **ret, struct plan_file *pf, const char *path,
     run->opts = *opts;
     run->started = clock_wall();
     run->id = new_id(run->started);
+    run->guard = self_companion(ANABRANCH_LIBEXEC, "anabranch-guard");
     (void)setenv("ANABRANCH_RUN", run->id, 1); /* all that we start is found by it */
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
     for (size_t i = 0; i < pf->plan.task_count; i++)
@@ -422,6 +424,7 @@ void run_close(struct run *run)
     }
     vec_done(&run->tickers);
     publication_done(&run->publication);
+    watch_free(run->patience);
     notifier_free(run->notifier);
     sched_done(&run->sched);
     secrets_done(&run->secrets);
@@ -429,10 +432,10 @@ void run_close(struct run *run)
     loop_free(run->loop);
     git_batch_free(run->batch);
     store_close(run->store);
-    char *const owned[] = {run->id,      run->dir,       run->work,        run->state_dir,
-                           run->base,    run->base_ref,  run->base_commit, run->tip,
-                           run->tip_ref, run->published, run->refusal,     run->result,
-                           run->advice};
+    char *const owned[] = {run->guard,     run->id,      run->dir,       run->work,
+                           run->state_dir, run->base,    run->base_ref,  run->base_commit,
+                           run->tip,       run->tip_ref, run->published, run->refusal,
+                           run->result,    run->advice};
     for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
         free(owned[i]);
     vec_done(&run->observers);

@@ -111,6 +111,7 @@ struct run {
     struct git_batch *batch;
     struct task_run *tasks;
     char *id, *dir, *state_dir, *work; /* work: where workspaces are made */
+    char *guard;                       /* the program; NULL: this one has to do it */
     char *base, *base_ref;             /* branch and full name; NULL outside a repository */
     char *base_commit;                 /* where the base was when the run began */
     char *tip;                         /* all that has landed */
@@ -126,7 +127,9 @@ struct run {
     VEC(struct job *) landed_now; /* at the tip, to be told once that is published */
     VEC(struct job *) publishing; /* those that the base will have when it has moved */
     struct publication publication;
-    uint32_t *by_order; /* tasks with an order, lowest first */
+    struct watch *patience;   /* while those that landed wait for more */
+    int64_t next_publication; /* not before that, unless someone waits for it */
+    uint32_t *by_order;       /* tasks with an order, lowest first */
     size_t ordered, order_done;
     size_t jobs;
     struct watch *signals[RUN_SIGNALS];

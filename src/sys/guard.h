@@ -22,6 +22,8 @@
 
 enum { GUARD_LIFELINE = 3, GUARD_STATUS = 4 }; /* descriptors that it finds open */
 
+enum { GUARD_NOT_STARTED = 127 }; /* exit code; what shells say of a command that is not there */
+
 enum guard_order { GUARD_STOP = 's', GUARD_KILL = 'k', GUARD_PAUSE = 'p', GUARD_CONTINUE = 'c' };
 
 struct guard_options {

@@ -1,7 +1,11 @@
 #include "sys/self.h"
 
+#include "base/mem.h"
+#include "base/own.h"
+
 #include <limits.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #ifdef __APPLE__
@@ -21,4 +25,14 @@ const char *self_path(void)
     path[n] = '\0';
     return path;
 #endif
+}
+
+char *self_companion(const char *folder, const char *name)
+{
+    const char *self = self_path(), *slash = self ? strrchr(self, '/') : NULL;
+    autofree char *beside = slash ? mem_printf("%.*s/%s", (int)(slash - self), self, name) : NULL;
+    if (beside && access(beside, X_OK) == 0)
+        return steal_ptr(beside);
+    autofree char *installed = mem_printf("%s/%s", folder, name);
+    return access(installed, X_OK) == 0 ? steal_ptr(installed) : NULL;
 }
