@@ -42,8 +42,9 @@ int run_end(const struct run *run, enum run_end_show show, const struct opt_list
     autoreport struct report r = {0};
     if (store_open(&store, run_state_dir(run), false, &err) ||
         report_load(&r, store, run_state_dir(run), run_id(run), &err)) {
-        int failed = cli_fail(EXIT_ENV, "the summary could not be made: %s", err.msg);
-        return code == EXIT_OK ? failed : code;
+        if (code != EXIT_ENV) /* which has been told, and why is the same mostly */
+            (void)cli_fail(EXIT_ENV, "the summary could not be made: %s", err.msg);
+        return code == EXIT_OK ? EXIT_ENV : code;
     }
     int written = write_reports(&r, reports);
     if (show != RUN_END_NOTHING)

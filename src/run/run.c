@@ -345,8 +345,11 @@ static int end(struct run *run, int rc, struct err *err)
 
 int run_go(struct run *run, struct err *err)
 {
-    if (begin(run, err))
+    if (begin(run, err)) {
+        (void)rmdir(run->dir);
+        tidy_folders(run);
         return -1;
+    }
     watch_signals(run);
     run->notifier = notifier_new(run);
     record(run, EV_RUN_STARTED, -1, NULL);

@@ -44,7 +44,7 @@ most_at_once() { # [KIND]
 
 # A line of shell that waits until there is such a file.
 until_exists() { # NAME
-    echo "n=0; until test -e $BATS_TEST_TMPDIR/$1; do sleep 0.02; n=\$((n+1)); test \$n -lt 1500; done"
+    echo "n=0; until test -e $BATS_TEST_TMPDIR/$1; do sleep 0.02; n=\$((n+1)); test \$n -lt 1500 || exit 1; done"
 }
 
 # A line of shell by which someone else commits a file to what is checked out in the user's folder.
