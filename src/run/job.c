@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 enum { TICK_MS = 200, TAIL_MAX = 4096 };
 
@@ -30,8 +31,19 @@ char *job_file(const struct job *job, const char *name)
     return mem_printf("%s/%s", job->dir, name);
 }
 
+/* An index is as large as the repository has files, and nobody reads it again. */
+static void drop_scratch(const struct job *job)
+{
+    autofree char *index = job_file(job, "index"), *salvage = job_file(job, "salvage.index");
+    autofree char *tmp = job_file(job, "tmp");
+    (void)unlink(index); /* most jobs have but one of them */
+    (void)unlink(salvage);
+    (void)rmdir(tmp); /* what an agent left in it stays */
+}
+
 void job_free(struct job *job)
 {
+    drop_scratch(job);
     task_run(job)->job = NULL;
     job->run->jobs--;
     process_done(&job->process);

@@ -297,6 +297,24 @@ salvaged() { # TASK PATH TEXT
     git fsck --connectivity-only
 }
 
+# --- what stays on disk
+
+@test "of an attempt its logs stay, and nothing as large as the repository" {
+    make_repo
+    begin_plan
+    add_task lands -- 'write a one'
+    add_task fails 'retry: {transient: 0}' -- 'write b one' 'exit 1'
+    # shellcheck disable=SC2016
+    add_task litters -- 'sh echo x >"$TMPDIR/litter"; echo y >c' # its own, to be found again
+    run_plan
+    assert_status 1
+    [[ -n $(find .git/anabranch/runs -path '*/lands/1/out') ]] || fail "no logs"
+    [[ -z $(find .git/anabranch/runs -name '*index*') ]] || fail "left: $(find .git/anabranch/runs)"
+    [[ $(find .git/anabranch/runs -path '*/tmp*' -type f) == */litters/1/tmp/litter ]] ||
+        fail "left: $(find .git/anabranch/runs)"
+    [[ $(find .git/anabranch/runs -name tmp | wc -l) -eq 1 ]] || fail "left: $(find .git/anabranch/runs)"
+}
+
 # --- dying on purpose
 
 @test "where it was built so, the engine dies at the write that is named" {
