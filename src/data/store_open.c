@@ -133,7 +133,7 @@ static void note_runs(struct store *store, size_t runs, const struct err *failur
 
 static int migrate_within(struct store *store, const char *dir, struct err *err)
 {
-    int version, tables;
+    int version = 0, tables = 0;
     size_t runs = 0;
     struct err lost = {0};
     if (read_version(store, &version, &tables, err))
@@ -172,9 +172,12 @@ static void keep_as_is(struct store *store, bool keep)
 
 static int accept(struct store *store, const char *dir, struct err *err)
 {
-    int version, tables;
+    int version = 0, tables = 0;
     keep_as_is(store, true);
     (void)sqlite3_busy_timeout(store->db, BUSY_MS);
+    if (sqlite3_db_readonly(store->db, "main") == 1)
+        return err_set(err, ERR_ENV, "'%s' cannot be written to",
+                       sqlite3_db_filename(store->db, "main"));
     if (read_version(store, &version, &tables, err) || (tables && check(store, err)))
         return -1;
     /* Groups are written with "full", the rest is safe enough without: store.h. */
@@ -270,21 +273,42 @@ static int never_ran(struct err *err)
     return err_set(err, ERR_INPUT, "nothing was ever run in this repository");
 }
 
+/* SQLite wants to make a log and its index also to read. Where nobody can write, and nothing was
+ * left in a log, the file can be read without them. */
+static int open_unchanging(struct store *store, const char *path, struct err *err)
+{
+    autofree char *log = mem_printf("%s-wal", path);
+    autobuf struct buf uri = BUF_INIT;
+    if ((sqlite3_errcode(store->db) & 0xff) != SQLITE_CANTOPEN || access(log, F_OK) == 0)
+        return -1;
+    buf_addstr(&uri, "file:");
+    for (const char *c = path; *c; c++)
+        buf_addf(&uri, strchr("%?#", *c) ? "%%%02x" : "%c", *c);
+    buf_addstr(&uri, "?immutable=1");
+    (void)sqlite3_close(store->db);
+    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    return sqlite3_open_v2(uri.s, &store->db, flags, NULL) == SQLITE_OK
+               ? 0
+               : store_failed(store, "open", err);
+}
+
+static int tell_damage(struct store *store, const char *path, struct err *err)
+{
+    return err_set(err, ERR_ENV,
+                   "'%s' is damaged (%s): the next run sets it aside and finds again what it can",
+                   path, sqlite3_errmsg(store->db));
+}
+
 static int open_to_read(struct store **ret, const char *path, struct err *err)
 {
     autostore struct store *store = mem_alloc(sizeof(*store));
-    int version, tables;
+    int version = 0, tables = 0;
     if (sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
         return store_failed(store, "open", err);
     (void)sqlite3_busy_timeout(store->db, BUSY_MS);
-    if (read_version(store, &version, &tables, err)) {
-        if (!store->damaged)
-            return -1;
-        return err_set(err, ERR_ENV,
-                       "'%s' is damaged (%s): the next run sets it aside and finds again what it "
-                       "can",
-                       path, sqlite3_errmsg(store->db));
-    }
+    if (read_version(store, &version, &tables, err) &&
+        (open_unchanging(store, path, err) || read_version(store, &version, &tables, err)))
+        return store->damaged ? tell_damage(store, path, err) : -1;
     if (!tables)
         return never_ran(err);
     *ret = steal_ptr(store);

@@ -15,6 +15,7 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -81,10 +82,11 @@ static struct store_task *task_of(struct rebuild *rb, struct found_run *run, con
 
 static void saw_attempt(struct store_task *task, const char *number)
 {
-    int n = 0, end = 0;
-    if (sscanf(number, "%9d%n", &n, &end) != 1 || number[end] || n <= task->attempts)
+    char *end;
+    long n = strtol(number, &end, 10);
+    if (*end || n <= task->attempts || n > INT_MAX)
         return;
-    task->attempts = n;
+    task->attempts = (int)n;
     if (strcmp(task->state, "waiting") == 0)
         task->state = "running"; /* which nobody is any more: shown as interrupted */
 }

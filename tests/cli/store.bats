@@ -297,6 +297,22 @@ salvaged() { # TASK PATH TEXT
     git fsck --connectivity-only
 }
 
+@test "on a file system that nobody can write to, runs can be looked at and none is begun" {
+    unshare -m true 2>/dev/null || skip "needs to be root"
+    make_run
+    rm -f "$db"-wal "$db"-shm # which are there after a look at it
+    mv ../repo "../re%po?#"
+    cd "../re%po?#" || return
+    # shellcheck disable=SC2016
+    run_apart unshare -m bash -c 'mount --bind . . && mount -o remount,ro,bind . && cd "$PWD" || exit 99
+        "$ANABRANCH" status && "$ANABRANCH" logs first >/dev/null && "$ANABRANCH" diff first >/dev/null || exit 98
+        "$ANABRANCH" run --engine sim plan.yaml' 3>&-
+    assert_status 3
+    assert_no_sanitizer
+    assert_summary first landed
+    [[ $stderr == *"state.db' cannot be written to"* ]] || fail "expected: cannot be written to"
+}
+
 # --- what stays on disk
 
 @test "of an attempt its logs stay, and nothing as large as the repository" {

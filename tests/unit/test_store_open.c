@@ -72,7 +72,7 @@ static int take_number(void *ctx, int n, char **values, char **names)
 {
     (void)names;
     assert_int_equal(n, 1);
-    *(int *)ctx = atoi(values[0]);
+    *(int *)ctx = (int)strtol(values[0], NULL, 10);
     return 0;
 }
 
