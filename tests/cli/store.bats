@@ -136,9 +136,9 @@ one_task() { # ID STEP...
 @test "what was committed, salvaged, begun and never begun is told apart" {
     make_repo
     begin_plan
-    add_task conflicted -- 'write file mine' "sh $(until_exists landed)"
+    add_task conflicted 'order: 2' -- 'write file mine'
     add_task failed 'retry: {transient: 0}' -- 'write half done' 'exit 1'
-    add_task landed -- 'write file theirs' "sh touch $BATS_TEST_TMPDIR/landed"
+    add_task landed 'order: 1' -- 'write file theirs'
     run_plan
     assert_status 4
     [[ $(sql "select state from tasks where id in ('conflicted', 'landed')" | sort | paste -s -d ' ') == \
