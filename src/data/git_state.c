@@ -1,0 +1,382 @@
+#include "data/git_state.h"
+
+#include "base/mem.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { CONTENT_MAX = 1 << 20, SETTLED_S = 2 };
+
+/* Where things are; folders are gone through. */
+static const char *const roots[] = {
+    "HEAD",    "config",          "config.worktree",         "hooks",
+    "info",    "logs/refs/stash", "objects/info/alternates", "refs",
+    "shallow", "worktrees",
+};
+enum { ROOTS = sizeof(roots) / sizeof(roots[0]) };
+
+/* --- values ------------------------------------------------------------------------------- */
+
+void git_changes_done(struct git_changes *changes)
+{
+    arena_done(&changes->arena);
+    vec_done(&changes->list);
+}
+
+static void free_entries(struct git_entry *entries, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(entries[i].name);
+        free(entries[i].s);
+    }
+    free(entries);
+}
+
+void git_state_close(struct git_state *state)
+{
+    free_entries(state->entries.v, state->entries.n);
+    packed_refs_done(&state->packed);
+    free(state->common);
+    *state = (struct git_state){.packed = PACKED_REFS_INIT};
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct git_entry *)a)->name, ((const struct git_entry *)b)->name);
+}
+
+static struct git_entry *find(const struct git_entry *entries, size_t n, const char *name)
+{
+    struct git_entry key = {.name = (char *)name};
+    return n ? bsearch(&key, entries, n, sizeof(*entries), by_name) : NULL;
+}
+
+static struct git_content content_of(const struct git_entry *e)
+{
+    return e ? (struct git_content){.s = e->s, .len = e->len, .mode = e->mode}
+             : (struct git_content){0};
+}
+
+struct git_content git_state_get(const struct git_state *state, const char *name)
+{
+    return content_of(find(state->entries.v, state->entries.n, name));
+}
+
+static struct git_stamp stamp_of(const struct stat *st, const struct timespec *now)
+{
+    return (struct git_stamp){.dev = st->st_dev,
+                              .ino = st->st_ino,
+                              .size = st->st_size,
+                              .mtime = st->st_mtim,
+                              .ctime = st->st_ctim,
+                              .settled = now->tv_sec - st->st_ctim.tv_sec > SETTLED_S};
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_known(const struct git_stamp *was, const struct git_stamp *is)
+{
+    return was->settled && was->dev == is->dev && was->ino == is->ino && was->size == is->size &&
+           same_time(&was->mtime, &is->mtime) && same_time(&was->ctime, &is->ctime);
+}
+
+/* --- one look ----------------------------------------------------------------------------- */
+
+struct look {
+    struct git_state *state;
+    struct timespec now;
+    bool tables; /* refs are kept in tables */
+    VEC(struct git_entry) entries;
+    struct packed_refs packed;
+    struct git_stamp packed_stamp;
+    bool packed_known; /* it is as it was */
+    struct git_changes *changes;
+};
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t len = strlen(s), n = strlen(end);
+    return len >= n && strcmp(s + len - n, end) == 0;
+}
+
+static bool begins_with(const char *s, const char *begin)
+{
+    return strncmp(s, begin, strlen(begin)) == 0;
+}
+
+/* What a file is; false: nothing that is watched. */
+static bool part_of(const struct look *l, const char *name, enum git_part *ret)
+{
+    *ret = GIT_PART_FILE;
+    if (begins_with(name, "refs/"))
+        *ret = GIT_PART_REF;
+    else if (begins_with(name, "hooks/"))
+        *ret = GIT_PART_HOOK;
+    else if (strcmp(name, "HEAD") == 0 || ends_with(name, "/HEAD"))
+        *ret = GIT_PART_HEAD;
+    else if (strcmp(name, "config") == 0 || ends_with(name, "config.worktree"))
+        *ret = GIT_PART_CONFIG;
+    else if (strcmp(name, "logs/refs/stash") == 0)
+        *ret = GIT_PART_STASH;
+    bool one_line = *ret == GIT_PART_REF || *ret == GIT_PART_HEAD;
+    if (ends_with(name, ".lock") || (l->tables && one_line))
+        return false;
+    if (begins_with(name, "worktrees/"))
+        return *ret == GIT_PART_HEAD || *ret == GIT_PART_CONFIG;
+    return *ret != GIT_PART_HOOK || !ends_with(name, ".sample");
+}
+
+static bool is_left_out(const FTSENT *e, const char *name)
+{
+    if (begins_with(name, "worktrees/"))
+        return e->fts_level > 1;
+    return strcmp(name, "refs/anabranch") == 0 || strcmp(name, "refs/heads/anabranch") == 0;
+}
+
+static int read_link(const char *path, struct buf *out, struct err *err)
+{
+    char target[4096];
+    ssize_t n = readlink(path, target, sizeof(target) - 1);
+    if (n < 0)
+        return err_sys(err, "read link '%s'", path);
+    target[n] = '\0';
+    buf_addf(out, "-> %s", target);
+    return 0;
+}
+
+/* Of what is too large, or no file, the time stands for the content. */
+static int read_content(const FTSENT *e, struct buf *out, struct err *err)
+{
+    const struct stat *st = e->fts_statp;
+    if (S_ISLNK(st->st_mode))
+        return read_link(e->fts_accpath, out, err);
+    if (S_ISREG(st->st_mode) && st->st_size <= CONTENT_MAX)
+        return file_read(e->fts_accpath, SIZE_MAX, out, err);
+    buf_addf(out, "%lld bytes of %lld.%09ld", (long long)st->st_size, (long long)st->st_mtime,
+             st->st_mtim.tv_nsec);
+    return 0;
+}
+
+static int add_entry(struct look *l, const FTSENT *e, const char *name, struct err *err)
+{
+    struct git_entry *was = find(l->state->entries.v, l->state->entries.n, name), now = {0};
+    autobuf struct buf content = BUF_INIT;
+    if (!part_of(l, name, &now.part))
+        return 0;
+    now.stamp = stamp_of(e->fts_statp, &l->now);
+    now.mode = e->fts_statp->st_mode;
+    if (was && is_known(&was->stamp, &now.stamp))
+        buf_add(&content, was->s, was->len);
+    else if (read_content(e, &content, err))
+        return err->errnum == ENOENT ? 0 : -1; /* gone meanwhile */
+    if (now.part == GIT_PART_REF || now.part == GIT_PART_HEAD)
+        buf_cut(&content, strcspn(content.s, "\n"));
+    now.len = content.len;
+    now.s = buf_steal(&content);
+    now.name = mem_str(name);
+    vec_push(&l->entries, now);
+    return 0;
+}
+
+static int take(struct look *l, FTS *fts, FTSENT *e, struct err *err)
+{
+    const char *name = e->fts_path + strlen(l->state->common) + 1;
+    switch (e->fts_info) {
+    case FTS_D:
+        if (is_left_out(e, name))
+            (void)fts_set(fts, e, FTS_SKIP);
+        return 0;
+    case FTS_DP:
+        return 0;
+    case FTS_DNR:
+    case FTS_ERR:
+    case FTS_NS:
+        errno = e->fts_errno;
+        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", e->fts_path);
+    default:
+        return add_entry(l, e, name, err);
+    }
+}
+
+static int walk(struct look *l, struct err *err)
+{
+    char *paths[ROOTS + 1] = {0};
+    for (size_t i = 0; i < ROOTS; i++)
+        paths[i] = mem_printf("%s/%s", l->state->common, roots[i]);
+    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    int rc = fts ? 0 : err_sys(err, "look into '%s'", l->state->common);
+    for (FTSENT *e; rc == 0 && (e = fts_read(fts));)
+        rc = take(l, fts, e, err);
+    if (fts)
+        (void)fts_close(fts);
+    for (size_t i = 0; i < ROOTS; i++)
+        free(paths[i]);
+    if (rc == 0 && l->entries.n)
+        qsort(l->entries.v, l->entries.n, sizeof(*l->entries.v), by_name);
+    return rc;
+}
+
+/* --- refs that are kept together ---------------------------------------------------------- */
+
+static int ask_git(const struct look *l, struct buf *out, struct err *err)
+{
+    struct git_place at = {.git_dir = l->state->common};
+    autostrv struct strv args = {0};
+    autobuf struct buf head = BUF_INIT;
+    int status;
+    strv_pushl(&args, "symbolic-ref", "-q", "HEAD", NULL);
+    if (git_try(&at, &args, &head, NULL, &status, err))
+        return -1;
+    buf_cut(&head, strcspn(head.s, "\n"));
+    if (status == 0)
+        buf_addf(out, "ref: %s HEAD\n", head.s);
+    return git_call(&at, out, err, "for-each-ref", "--format=%(objectname) %(refname)", NULL);
+}
+
+static bool uses_tables(const struct git_state *state)
+{
+    autofree char *path = mem_printf("%s/reftable/tables.list", state->common);
+    return access(path, F_OK) == 0;
+}
+
+/* One file tells whether they are as they were. */
+static int look_at_packed(struct look *l, struct err *err)
+{
+    const char *name = l->tables ? "reftable/tables.list" : "packed-refs";
+    autofree char *path = mem_printf("%s/%s", l->state->common, name);
+    autobuf struct buf text = BUF_INIT;
+    struct stat st = {0};
+    if (stat(path, &st) < 0 && errno != ENOENT)
+        return err_sys(err, "look at '%s'", path);
+    l->packed_stamp = stamp_of(&st, &l->now);
+    l->packed_known = is_known(&l->state->packed_stamp, &l->packed_stamp);
+    if (l->packed_known || !st.st_ino)
+        return 0;
+    if (l->tables ? ask_git(l, &text, err) : file_read(path, SIZE_MAX, &text, err))
+        return -1;
+    packed_refs_parse(&l->packed, &text);
+    return 0;
+}
+
+/* --- comparing ---------------------------------------------------------------------------- */
+
+static struct git_content keep(struct arena *a, struct git_content c)
+{
+    if (c.s)
+        c.s = arena_dup(a, c.s, c.len);
+    return c;
+}
+
+static void add_change(struct look *l, enum git_part part, const char *name,
+                       struct git_content from, struct git_content to)
+{
+    struct arena *a = &l->changes->arena;
+    bool same_mode = from.mode == to.mode || part != GIT_PART_HOOK;
+    if (from.s && to.s && from.len == to.len && memcmp(from.s, to.s, to.len) == 0 && same_mode)
+        return;
+    if (from.s || to.s)
+        vec_push(&l->changes->list,
+                 (struct git_change){part, arena_str(a, name), keep(a, from), keep(a, to)});
+}
+
+static struct git_content packed_content(const struct packed_refs *p, const char *name)
+{
+    const char *value = packed_refs_get(p, name);
+    return (struct git_content){.s = value, .len = value ? strlen(value) : 0};
+}
+
+static void compare_entry(struct look *l, const struct git_entry *was, const struct git_entry *is)
+{
+    const struct git_entry *either = was ? was : is;
+    struct git_content from = content_of(was), to = content_of(is);
+    const struct packed_refs *packed = l->packed_known ? &l->state->packed : &l->packed;
+    if (!was && either->part == GIT_PART_REF)
+        from = packed_content(&l->state->packed, either->name);
+    if (!is && either->part == GIT_PART_REF)
+        to = packed_content(packed, either->name);
+    add_change(l, either->part, either->name, from, to);
+}
+
+/* A ref that is, or was, a file as well has been compared as one. */
+static void compare_packed(void *ctx, const char *name, const char *from, const char *to)
+{
+    struct look *l = ctx;
+    bool head = strcmp(name, "HEAD") == 0;
+    if (begins_with(name, "refs/anabranch/") || begins_with(name, "refs/heads/anabranch/") ||
+        find(l->state->entries.v, l->state->entries.n, name) ||
+        find(l->entries.v, l->entries.n, name))
+        return;
+    add_change(l, head ? GIT_PART_HEAD : GIT_PART_REF, name,
+               (struct git_content){.s = from, .len = from ? strlen(from) : 0},
+               (struct git_content){.s = to, .len = to ? strlen(to) : 0});
+}
+
+static void compare(struct look *l)
+{
+    const struct git_state *s = l->state;
+    for (size_t i = 0, k = 0; i < s->entries.n || k < l->entries.n;) {
+        const struct git_entry *was = i < s->entries.n ? &s->entries.v[i] : NULL;
+        const struct git_entry *is = k < l->entries.n ? &l->entries.v[k] : NULL;
+        int order = !was ? 1 : !is ? -1 : by_name(was, is);
+        i += order <= 0;
+        k += order >= 0;
+        compare_entry(l, order <= 0 ? was : NULL, order >= 0 ? is : NULL);
+    }
+    if (!l->packed_known)
+        packed_refs_compare(&s->packed, &l->packed, compare_packed, l);
+}
+
+static void adopt(struct look *l)
+{
+    struct git_state *s = l->state;
+    free_entries(s->entries.v, s->entries.n);
+    s->entries.v = l->entries.v;
+    s->entries.n = l->entries.n;
+    s->entries.cap = l->entries.cap;
+    s->packed_stamp = l->packed_stamp;
+    if (l->packed_known)
+        return;
+    packed_refs_done(&s->packed);
+    s->packed = l->packed;
+}
+
+static int look(struct git_state *state, struct git_changes *changes, struct err *err)
+{
+    struct look l = {.state = state,
+                     .changes = changes,
+                     .packed = PACKED_REFS_INIT,
+                     .tables = uses_tables(state)};
+    if (clock_gettime(CLOCK_REALTIME, &l.now) < 0)
+        return err_sys(err, "read the clock");
+    /* In this order, as git does it: a ref is packed first, and its file goes then. */
+    if (walk(&l, err) || look_at_packed(&l, err)) {
+        free_entries(l.entries.v, l.entries.n);
+        packed_refs_done(&l.packed);
+        return -1;
+    }
+    if (changes)
+        compare(&l);
+    adopt(&l);
+    return 0;
+}
+
+int git_state_look(struct git_state *state, struct git_changes *changes, struct err *err)
+{
+    return look(state, changes, err);
+}
+
+int git_state_open(struct git_state *state, const char *common, struct err *err)
+{
+    *state = (struct git_state){.common = mem_str(common), .packed = PACKED_REFS_INIT};
+    if (look(state, NULL, err) == 0)
+        return 0;
+    git_state_close(state);
+    return -1;
+}
