@@ -59,6 +59,7 @@ void job_free(struct job *job)
     free(job->cwd);
     free(job->excludes);
     free(job->brought);
+    free(job->tampered);
     ports_give_back(&job->run->ports, job->port);
     struct run *run = job->run;
     free(job);
@@ -231,6 +232,8 @@ static void on_agent_end(struct job *job, int exit_code)
     else if (agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
                           &reason))
         job_fail(job, failure, "%s", reason.s);
+    else if (job->tampered)
+        job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (is_judged_failed(job, &reason))
         job_fail(job, FAILURE_TRANSIENT, "%s", reason.s);
     else if (task_of(job)->read_only)

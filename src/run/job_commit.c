@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "data/commit.h"
 #include "run/job_env.h"
+#include "run/shared.h"
 #include "sys/file.h"
 
 #include <signal.h>
@@ -173,6 +174,9 @@ static void on_staged(struct job *job, int exit_code)
     if (exit_code != 0) {
         job_read_tail(job, "prepare.log", &tail);
         job_fail(job, FAILURE_INTERNAL, "git add failed: %s", tail.s);
+    } else if (job->run->pf->plan.commit_hooks && shared_changed_hook(job->run)) {
+        job_fail(job, FAILURE_SCOPE, "'%s' is not what it was when the run began: it is not run",
+                 shared_changed_hook(job->run));
     } else if (!job->run->pf->plan.commit_hooks) {
         finish_commit(job);
     } else if (begin_hooks(job, &err)) {

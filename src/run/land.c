@@ -181,6 +181,8 @@ static void on_verified(struct job *job, int exit_code)
         job_fail(job, FAILURE_INTERNAL, "stopped");
     else if (process_was_broken(job, &failure, &reason))
         job_fail(job, failure, "verification: %s", reason.s);
+    else if (job->tampered)
+        job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (exit_code != 0)
         verification_failed(job, exit_code);
     else

@@ -7,6 +7,7 @@
 #include "data/bring.h"
 #include "data/doc.h"
 #include "run/job_env.h"
+#include "run/shared.h"
 #include "sys/file.h"
 #include "sys/guard.h"
 
@@ -90,6 +91,8 @@ static void on_setup(struct job *job, int exit_code)
         job_fail(job, FAILURE_INTERNAL, "stopped");
     else if (process_was_broken(job, &failure, &reason))
         job_fail(job, failure, "workspace.setup: %s", reason.s);
+    else if (job->tampered)
+        job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (command_failed(job, "setup", exit_code, &reason))
         job_fail(job, FAILURE_SETUP, "%s", reason.s);
     else
@@ -304,6 +307,7 @@ static int make_workspace(struct job *job, struct err *err)
     if (workspace_create(&job->ws, &run->pf->repo, path, tr->branch, tr->start, run->batch, err))
         return -1;
     job->has_workspace = true;
+    shared_own(run, tr->branch);
     tr->status.branch = tr->branch + strlen("refs/heads/");
     free(tr->workspace);
     tr->workspace = mem_str(path);

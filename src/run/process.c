@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "data/doc.h"
+#include "run/shared.h"
 #include "sys/guard_args.h"
 #include "sys/leftovers.h"
 #include "sys/spawn.h"
@@ -171,6 +172,7 @@ static void on_guard_end(void *ctx, int status)
     if (job->guard_lost)
         sweep_tree(job);
     process_done(&job->process);
+    shared_leave(job);
     job->next(job, job->exit_code);
 }
 
@@ -258,5 +260,6 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
     begin(job, pid, on_guard_end, next);
     if (job->stopped && !job->tearing_down) /* its very start could not be written down */
         process_order(&job->process, GUARD_STOP);
+    shared_enter(job);
     return 0;
 }

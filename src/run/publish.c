@@ -7,6 +7,7 @@
 
 #include "base/mem.h"
 #include "data/merge.h"
+#include "run/shared.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/spawn.h"
@@ -66,6 +67,7 @@ int publish_follow(struct run *run, struct err *err)
         return err->code == ERR_INPUT ? 0 : -1; /* someone removed it: nothing to follow */
     if (strcmp(now->s, run->published) == 0)
         return 0;
+    shared_followed(run, run->published, now->s);
     if (git_is_ancestor(&at, now->s, run->tip, &theirs, err) ||
         git_is_ancestor(&at, run->tip, now->s, &ours, err))
         return -1;

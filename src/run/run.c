@@ -6,6 +6,7 @@
 #include "core/plan_words.h"
 #include "run/logs.h"
 #include "run/notify.h"
+#include "run/shared.h"
 #include "sys/dirs.h"
 #include "sys/guard.h"
 #include "sys/self.h"
@@ -319,8 +320,11 @@ static int begin(struct run *run, struct err *err)
     if (dirs_make(run->state_dir, err) || store_open(&run->store, run->state_dir, true, err) ||
         make_folders(run, err) || record_begin(run, err))
         return -1;
-    return run->base
-               ? git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err)
+    if (!run->base)
+        return 0;
+    return git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err) ||
+                   shared_begin(run, err)
+               ? -1
                : 0;
 }
 
@@ -357,6 +361,7 @@ int run_go(struct run *run, struct err *err)
     run_wake(run);
     int rc = loop_run(run->loop, err);
     run->finished = clock_wall();
+    shared_finish(run);
     if (rc == 0 && run->base)
         rc = publish_finish(run, err);
     if (rc == 0 && run->failed)
@@ -433,6 +438,7 @@ void run_close(struct run *run)
     secrets_done(&run->secrets);
     ports_done(&run->ports);
     loop_free(run->loop);
+    shared_free(run->shared);
     git_batch_free(run->batch);
     store_close(run->store);
     char *const owned[] = {run->guard,     run->id,      run->dir,       run->work,

@@ -73,6 +73,7 @@ struct job {
     void (*then)(struct job *job); /* behind the teardown */
     bool removes;                  /* at its failure: the workspace goes */
     int64_t retry_delay;           /* at its failure: ms until the next attempt, or -1 */
+    char *tampered; /* what it did outside its workspace that it fails for, or NULL */
 };
 
 struct observer {
@@ -109,6 +110,7 @@ struct run {
     struct ports ports;
     struct store *store;
     struct git_batch *batch;
+    struct shared *shared; /* NULL outside a repository */
     struct task_run *tasks;
     char *id, *dir, *state_dir, *work; /* work: where workspaces are made */
     char *guard;                       /* the program; NULL: this one has to do it */

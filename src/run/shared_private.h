@@ -1,0 +1,59 @@
+/*
+ * What the files about shared state share.
+ */
+#ifndef RUN_SHARED_PRIVATE_H
+#define RUN_SHARED_PRIVATE_H
+
+#include "base/map.h"
+#include "data/checkout.h"
+#include "data/git_state.h"
+#include "run/shared.h"
+
+typedef VEC(uint32_t) shared_tasks;
+
+struct shared {
+    struct git_state state;
+    struct checkout checkout;
+    bool has_checkout;
+    struct arena arena;                   /* holds the keys of the maps */
+    struct map ours, told;                /* branches that the run made; files that were told of */
+    shared_tasks suspects, file_suspects; /* who had a process since the last look at either */
+    char *base_told, *changed_hook;
+    int saved; /* numbers what is saved in the run's folder, and what is kept in git */
+};
+
+/* Something that changed, to be told. Strings may be NULL, but for `what`. */
+struct finding {
+    const char *what; /* "ref", "head", "stash", "config", "hook", "file", "checkout" */
+    const char *name, *from, *to;
+    const char *undo;  /* what to type */
+    const char *saved; /* the file with what was there, or was put there */
+    const char *kept;  /* the ref that keeps a commit */
+    bool restored;
+    const struct strv *paths; /* of files of the checkout */
+    size_t more;              /* how many others there are of its kind */
+};
+
+/* shared.c */
+void shared_tell(struct run *run, const shared_tasks *suspects, const struct finding *finding);
+
+/* Saves a file's content in the run's folder; the path is the caller's. NULL: that failed, which is
+ * told. */
+char *shared_save(struct run *run, const char *name, struct git_content content);
+
+/* Keeps a commit under a ref, unless another ref leads to it; the name is the caller's, or NULL. */
+char *shared_keep(struct run *run, const char *commit);
+
+/* shared_config.c: tells of the settings of a configuration file that have changed, and puts back
+ * what has to be. True where it wrote to the file. Where the job's task is to fail for it,
+ * job->tampered is set. */
+bool shared_config(struct run *run, struct job *job, const struct git_change *change);
+
+/* shared_undo.c: appends what to type. */
+void undo_ref(const struct git_change *change, struct buf *out);
+void undo_head(const struct git_change *change, const char *root, struct buf *out);
+void undo_setting(const char *file, const char *key, const char *value, struct buf *out);
+void undo_stash(const char *message, const char *commit, struct buf *out);
+void undo_file(const char *path, const char *saved, struct buf *out); /* saved: NULL: it was new */
+
+#endif
