@@ -8,14 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { SHARE = 50, PATHS_MAX = 200 };
-
-static int64_t now_ns(void)
-{
-    struct timespec t = {0};
-    (void)clock_gettime(CLOCK_MONOTONIC, &t);
-    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
-}
+enum { PATHS_MAX = 200 };
 
 static void free_files(struct checkout_file *files, size_t n)
 {
@@ -95,7 +88,7 @@ static void add_news(const struct checkout *c, const struct pass *p, struct strv
 static int look(struct checkout *c, struct strv *ret_news, struct err *err)
 {
     struct pass p = {0};
-    int64_t began = now_ns();
+    pace_begin(&c->pace);
     if (go_through(c, &p, err)) {
         free_files(p.changed.v, p.changed.n);
         return -1;
@@ -106,8 +99,7 @@ static int look(struct checkout *c, struct strv *ret_news, struct err *err)
     c->changed.v = p.changed.v;
     c->changed.n = p.changed.n;
     c->changed.cap = p.changed.cap;
-    c->looked = now_ns();
-    c->cost = c->looked - began;
+    pace_end(&c->pace);
     return 0;
 }
 
@@ -115,11 +107,6 @@ int checkout_open(struct checkout *c, const struct git_repo *repo, size_t id_len
 {
     *c = (struct checkout){.repo = repo, .id_len = id_len};
     return look(c, NULL, err);
-}
-
-bool checkout_is_due(const struct checkout *c)
-{
-    return now_ns() - c->looked >= c->cost * SHARE;
 }
 
 /* Which of the files have another content: git compares, with the index as it is now. "XY PATH"

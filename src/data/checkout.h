@@ -12,12 +12,11 @@
 #define DATA_CHECKOUT_H
 
 #include "base/err.h"
+#include "base/pace.h"
 #include "base/strv.h"
 #include "base/vec.h"
 #include "data/git.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 #include <time.h>
 
@@ -32,15 +31,12 @@ struct checkout {
     const struct git_repo *repo;
     size_t id_len;
     VEC(struct checkout_file) changed; /* by stat data alone, sorted by path */
-    int64_t looked, cost;              /* monotonic ns: when the last look ended, and took */
+    struct pace pace;                  /* of the looks, for who takes them */
 };
 
 /* Takes the first look: what differs already is the user's. The repository must outlive it. */
 int checkout_open(struct checkout *c, const struct git_repo *repo, size_t id_len, struct err *err);
 void checkout_close(struct checkout *c);
-
-/* Whether looking again would keep all looks below a fiftieth of the time. */
-bool checkout_is_due(const struct checkout *c);
 
 /* Looks again; appends the paths, relative to the work tree, that have changed since the last time
  * and are not what the index says. */

@@ -2,6 +2,7 @@
 
 #include "base/build.h"
 #include "base/text.h"
+#include "front/shared_text.h"
 
 #include <string.h>
 
@@ -63,6 +64,19 @@ static void say_retry(struct buf *out, const struct event *ev, const char *what)
     add_field(out, ev, "reason", ": ");
 }
 
+static void say_change(struct buf *out, const struct event *ev)
+{
+    if (!shared_text_is_change(ev->data)) {
+        add_field(out, ev, "error", "");
+        return;
+    }
+    size_t start = out->len;
+    shared_text_tasks(ev->data, out);
+    buf_addstr(out, out->len > start ? ", " : "");
+    buf_addstr(out, "outside its workspace: ");
+    shared_text(ev->data, out);
+}
+
 /* What to say of an event; false: nothing. */
 static bool say(struct buf *out, const struct event *ev)
 {
@@ -118,7 +132,7 @@ static bool say(struct buf *out, const struct event *ev)
         add_list(out, ev, "paths");
         return true;
     case EV_GIT_STATE_CHANGED:
-        add_field(out, ev, "error", "");
+        say_change(out, ev);
         return true;
     case EV_NOTIFY_FAILED:
         buf_addstr(out, "warning: nobody was told");

@@ -1,9 +1,11 @@
 #include "front/report.h"
 
+#include "base/build.h"
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/vec.h"
 #include "data/doc.h"
+#include "front/shared_text.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/procs.h"
@@ -18,7 +20,7 @@ struct loader {
     struct report *r;
     const char *wanted;
     VEC(struct report_task) tasks;
-    bool found, failed;
+    bool found;
 };
 
 static const char *keep(struct report *r, const char *s)
@@ -52,28 +54,44 @@ static bool take_task(void *ctx, const struct store_task *task)
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         *texts[i] = keep(l->r, *texts[i]);
     vec_push(&l->tasks, t);
-    l->failed = l->failed || strcmp(t.row.state, "failed") == 0;
     return true;
 }
 
 /* The end of a failed task's output was masked when it was told; the logs themselves are not. */
+static void take_failure(struct report *r, const struct store_event *ev, const struct node *data)
+{
+    struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
+    if (t)
+        t->output = keep(r, build_string(data, "output", t->output));
+}
+
+static void take_change(struct report *r, const struct store_event *ev, struct doc *doc)
+{
+    if (!shared_text_is_change(doc->root))
+        return;
+    vec_push(&r->changes, (struct report_change){keep(r, ev->task), doc->root});
+    vec_push(&r->docs, *doc);
+    *doc = (struct doc){0};
+}
+
 static bool take_event(void *ctx, const struct store_event *ev)
 {
     struct report *r = ctx;
-    if (strcmp(ev->name, "task.failed") != 0 || !ev->task || !ev->data)
+    bool failure = strcmp(ev->name, "task.failed") == 0 && ev->task;
+    bool change = strcmp(ev->name, "git.state_changed") == 0;
+    if (!ev->data || (!failure && !change))
         return true;
-    struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     struct doc doc;
     autoproblems struct problems ps;
     struct doc_options opts = {.syntax = DOC_JSON};
     problems_init(&ps, "event");
-    if (t && doc_parse(&doc, NULL, ev->data, strlen(ev->data), &opts, &ps) == 0) {
-        const struct node *output = node_get(doc.root, "output");
-        if (output && output->kind == NODE_STRING)
-            t->output = keep(r, output->text);
+    if (doc_parse(&doc, NULL, ev->data, strlen(ev->data), &opts, &ps) == 0) {
+        if (failure)
+            take_failure(r, ev, doc.root);
+        else
+            take_change(r, ev, &doc);
     }
-    if (t)
-        doc_done(&doc);
+    doc_done(&doc);
     return true;
 }
 
@@ -176,7 +194,7 @@ static int load(struct loader *l, struct store *store, struct err *err)
         r->tasks[i] = l->tasks.v[i];
         (void)map_put(&r->by_id, r->tasks[i].row.id, strlen(r->tasks[i].row.id), &r->tasks[i]);
     }
-    return l->failed ? store_each_event(store, r->row.id, 0, take_event, r, err) : 0;
+    return store_each_event(store, r->row.id, 0, take_event, r, err);
 }
 
 int report_load(struct report *r, struct store *store, const char *state_dir, const char *run,
@@ -194,6 +212,10 @@ int report_load(struct report *r, struct store *store, const char *state_dir, co
 void report_done(struct report *r)
 {
     map_done(&r->by_id);
+    for (size_t i = 0; i < r->docs.n; i++)
+        doc_done(&r->docs.v[i]);
+    vec_done(&r->docs);
+    vec_done(&r->changes);
     arena_done(&r->arena);
 }
 

@@ -9,6 +9,8 @@
 #include "base/buf.h"
 #include "base/map.h"
 #include "base/node.h"
+#include "base/vec.h"
+#include "data/doc.h"
 #include "data/store.h"
 
 #include <stdbool.h>
@@ -32,6 +34,12 @@ struct report_task {
     const char *output; /* last lines that explain a failure, or NULL */
 };
 
+/* Something outside the workspaces that changed while tasks ran. */
+struct report_change {
+    const char *task;        /* or NULL: one of several, which are in the data */
+    const struct node *data; /* of git.state_changed */
+};
+
 struct report {
     struct arena arena;   /* holds all that is below */
     struct store_run row; /* state is "interrupted" where its process is gone */
@@ -39,6 +47,8 @@ struct report {
     const char *logs;
     struct report_task *tasks;
     size_t n;
+    VEC(struct report_change) changes;
+    VEC(struct doc) docs; /* hold their data */
     struct map by_id;
     size_t ends[REPORT_END_COUNT_];
     int64_t tokens_in, tokens_out; /* of the tasks that tell; both 0: none did */

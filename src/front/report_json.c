@@ -88,6 +88,28 @@ static void encode_totals(const struct report *r, struct arena *a, struct node *
     build_put_int(a, map, "unpriced", (int64_t)r->unpriced);
 }
 
+static void put_list(struct arena *a, struct node *map, const char *key, const struct node *from)
+{
+    const struct node *list = node_get(from, key);
+    if (!list || list->kind != NODE_LIST)
+        return;
+    struct node *copy = build_put_list(a, map, key);
+    node_each (item, list)
+        build_add_string(a, copy, item->text);
+}
+
+static void encode_change(const struct report_change *c, struct arena *a, struct node *map)
+{
+    static const char *const keys[] = {"what", "name", "from", "to", "undo", "saved", "kept"};
+    const struct node *restored = node_get(c->data, "restored");
+    put_string(a, map, "task", c->task);
+    put_list(a, map, "tasks", c->data);
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+        put_string(a, map, keys[i], build_string(c->data, keys[i], NULL));
+    build_put_bool(a, map, "restored", restored && restored->truth);
+    put_list(a, map, "paths", c->data);
+}
+
 struct node *report_encode(const struct report *r, struct arena *a)
 {
     const struct store_run *row = &r->row;
@@ -109,6 +131,9 @@ struct node *report_encode(const struct report *r, struct arena *a)
     struct node *tasks = build_put_list(a, map, "tasks");
     for (size_t i = 0; i < r->n; i++)
         encode_task(&r->tasks[i], a, build_add_map(a, tasks));
+    struct node *changes = build_put_list(a, map, "changes");
+    for (size_t i = 0; i < r->changes.n; i++)
+        encode_change(&r->changes.v[i], a, build_add_map(a, changes));
     return map;
 }
 

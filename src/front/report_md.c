@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/text.h"
+#include "front/shared_text.h"
 
 #include <string.h>
 
@@ -143,6 +144,22 @@ static void add_failure(const struct report_task *t, struct buf *out)
     }
 }
 
+static void add_changes(const struct report *r, struct buf *out)
+{
+    if (r->changes.n)
+        buf_addstr(out, "\n## Changed outside the workspaces\n\n");
+    for (size_t i = 0; i < r->changes.n; i++) {
+        const struct report_change *c = &r->changes.v[i];
+        autobuf struct buf who = BUF_INIT, text = BUF_INIT;
+        if (c->task)
+            buf_addstr(&who, c->task);
+        else
+            shared_text_tasks(c->data, &who);
+        shared_text(c->data, &text);
+        add_item(out, who.s, text.s);
+    }
+}
+
 void report_md(const struct report *r, struct buf *out)
 {
     add_run(r, out);
@@ -159,4 +176,5 @@ void report_md(const struct report *r, struct buf *out)
         if (r->tasks[i].end == REPORT_FAILED || r->tasks[i].end == REPORT_CONFLICTED)
             add_failure(&r->tasks[i], out);
     }
+    add_changes(r, out);
 }

@@ -1,6 +1,7 @@
 #include "front/summary.h"
 
 #include "base/text.h"
+#include "front/shared_text.h"
 
 #include <string.h>
 
@@ -106,6 +107,24 @@ static void add_kept(const struct report_task *t, struct buf *out)
     buf_addch(out, '\n');
 }
 
+static void add_changes(const struct report *r, struct buf *out)
+{
+    if (r->changes.n)
+        buf_addstr(out, "\nChanged outside the workspaces while these tasks ran, by them or by "
+                        "someone else:\n");
+    for (size_t i = 0; i < r->changes.n; i++) {
+        const struct report_change *c = &r->changes.v[i];
+        buf_addstr(out, "  ");
+        if (c->task)
+            add_safe(out, c->task);
+        else
+            shared_text_tasks(c->data, out);
+        buf_addstr(out, ": ");
+        shared_text(c->data, out);
+        buf_addch(out, '\n');
+    }
+}
+
 void summary_result(const struct run_result *result, const char *base, struct buf *out)
 {
     if (!result->published && result->result)
@@ -133,6 +152,7 @@ void summary(const struct report *r, bool quiet, struct buf *out)
         add_conflict(&r->tasks[i], r->row.base, out);
     for (size_t i = 0; i < r->n; i++)
         add_kept(&r->tasks[i], out);
+    add_changes(r, out);
     buf_addstr(out, "Logs: ");
     add_safe(out, r->logs);
     buf_addch(out, '\n');

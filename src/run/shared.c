@@ -351,12 +351,14 @@ static void narrow(const struct run *run, shared_tasks *suspects)
     suspects->n = kept;
 }
 
-static void look(struct run *run, struct job *job)
+static void look_at_all(struct run *run, struct job *job, bool files)
 {
     struct shared *s = run->shared;
+    pace_begin(&s->pace);
     look_at_state(run, job);
+    pace_end(&s->pace);
     narrow(run, &s->suspects);
-    if (!s->has_checkout || (job && !checkout_is_due(&s->checkout)))
+    if (!s->has_checkout || !files)
         return;
     look_at_checkout(run);
     narrow(run, &s->file_suspects);
@@ -371,25 +373,29 @@ static void suspect(shared_tasks *suspects, uint32_t task)
     vec_push(suspects, task);
 }
 
+/* What was there before it began is not its doing. */
 void shared_enter(struct job *job)
 {
     struct shared *s = job->run->shared;
     if (!s)
         return;
+    if (pace_is_due(&s->pace))
+        look_at_all(job->run, NULL, pace_is_due(&s->checkout.pace));
     suspect(&s->suspects, job->task);
     suspect(&s->file_suspects, job->task);
 }
 
 void shared_leave(struct job *job)
 {
-    if (job->run->shared)
-        look(job->run, job);
+    struct shared *s = job->run->shared;
+    if (s)
+        look_at_all(job->run, job, pace_is_due(&s->checkout.pace));
 }
 
 void shared_finish(struct run *run)
 {
     if (run->shared)
-        look(run, NULL);
+        look_at_all(run, NULL, true);
 }
 
 const char *shared_changed_hook(const struct run *run)

@@ -92,16 +92,25 @@ static bool put_back(struct look *l, const char *key, struct git_values from)
     return false;
 }
 
-/* Nobody else can have done it; or else it is still there, and nothing may be done beside it. */
-static void blame(struct look *l, const char *key, bool restored)
+static void blame_job(struct look *l, struct job *job, const char *key, bool restored)
 {
-    struct job *job = l->job;
-    if (!job || job->tampered || (restored && l->run->shared->suspects.n != 1))
+    if (!job || job->tampered)
         return;
     job->tampered = mem_printf(
         "'%s', which names a program that git would run, was set in the repository's %s%s%s", key,
         l->change->name, restored ? " while it ran, and was put back; what was set is in " : "",
         restored ? l->saved : "");
+}
+
+/* Who is the only one that can have done it; and where it is still there, who is about to have git
+ * run it. */
+static void blame(struct look *l, const char *key, bool restored)
+{
+    const shared_tasks *suspects = &l->run->shared->suspects;
+    if (suspects->n == 1)
+        blame_job(l, l->run->tasks[suspects->v[0]].job, key, restored);
+    if (!restored)
+        blame_job(l, l->job, key, restored);
 }
 
 static const char *shown(const struct look *l, const char *key, struct git_values values,

@@ -5,6 +5,7 @@
 #define RUN_SHARED_PRIVATE_H
 
 #include "base/map.h"
+#include "base/pace.h"
 #include "data/checkout.h"
 #include "data/git_state.h"
 #include "run/shared.h"
@@ -13,6 +14,7 @@ typedef VEC(uint32_t) shared_tasks;
 
 struct shared {
     struct git_state state;
+    struct pace pace; /* of looking at it */
     struct checkout checkout;
     bool has_checkout;
     struct arena arena;                   /* holds the keys of the maps */
