@@ -164,18 +164,25 @@ static int read_content(const FTSENT *e, struct buf *out, struct err *err)
     return 0;
 }
 
+/* Gone meanwhile, or not ours to read: then there is nothing to compare. */
+static bool is_no_matter(int errnum)
+{
+    return errnum == ENOENT || errnum == EACCES;
+}
+
 static int add_entry(struct look *l, const FTSENT *e, const char *name, struct err *err)
 {
     struct git_entry *was = find(l->state->entries.v, l->state->entries.n, name), now = {0};
     autobuf struct buf content = BUF_INIT;
+    struct err why = {0};
     if (!part_of(l, name, &now.part))
         return 0;
     now.stamp = stamp_of(e->fts_statp, &l->now);
     now.mode = e->fts_statp->st_mode;
     if (was && is_known(&was->stamp, &now.stamp))
         buf_add(&content, was->s, was->len);
-    else if (read_content(e, &content, err))
-        return err->errnum == ENOENT ? 0 : -1; /* gone meanwhile */
+    else if (read_content(e, &content, &why))
+        return is_no_matter(why.errnum) ? 0 : err_set(err, why.code, "%s", why.msg);
     if (now.part == GIT_PART_REF || now.part == GIT_PART_HEAD)
         buf_cut(&content, strcspn(content.s, "\n"));
     now.len = content.len;
@@ -199,7 +206,7 @@ static int take(struct look *l, FTS *fts, FTSENT *e, struct err *err)
     case FTS_ERR:
     case FTS_NS:
         errno = e->fts_errno;
-        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", e->fts_path);
+        return is_no_matter(errno) ? 0 : err_sys(err, "look at '%s'", e->fts_path);
     default:
         return add_entry(l, e, name, err);
     }

@@ -9,6 +9,8 @@
  * where they are kept: packing them is no change. Where refs are kept in tables (reftable), and
  * those have changed, git is asked: one process, or two.
  *
+ * What we may not read is as good as not there.
+ *
  * The refs of anabranch itself (refs/anabranch, refs/heads/anabranch) are not looked at.
  */
 #ifndef DATA_GIT_STATE_H

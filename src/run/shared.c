@@ -395,7 +395,7 @@ void shared_leave(struct job *job)
 void shared_finish(struct run *run)
 {
     if (run->shared)
-        look_at_all(run, NULL, true);
+        look_at_all(run, NULL, run->shared->file_suspects.n > 0);
 }
 
 const char *shared_changed_hook(const struct run *run)

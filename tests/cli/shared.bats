@@ -148,11 +148,11 @@ END
     begin_plan
     add_task a -- "sh git config merge.evil.driver 'touch $BATS_TEST_TMPDIR/ran'" \
         "sh touch $BATS_TEST_TMPDIR/set" 'write a A'
-    add_task b -- "sh touch $BATS_TEST_TMPDIR/there" "sh $(until_exists done)" 'write b B'
+    add_task b -- "sh touch $BATS_TEST_TMPDIR/there" "sh $(until_exists finished)" 'write b B'
     sed -i "s|sim> sh git config|sim> sh $(until_exists there); git config|" plan.yaml
     start_plan -j 2
     wait_for in_events task.landed a
-    touch "$BATS_TEST_TMPDIR/done"
+    touch "$BATS_TEST_TMPDIR/finished"
     end_plan
     assert_status 0
     has_event git.state_changed '' '"tasks":["a","b"]' || assert_event git.state_changed '' '"tasks":["b","a"]'
