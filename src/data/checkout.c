@@ -53,9 +53,14 @@ static void take_entry(void *ctx, const struct git_index_entry *e)
     vec_push(&p->changed, file);
 }
 
+static char *index_path(const struct checkout *c)
+{
+    return mem_printf("%s/index", c->repo->git_dir);
+}
+
 static int go_through(const struct checkout *c, struct pass *p, struct err *err)
 {
-    autofree char *index = mem_printf("%s/index", c->repo->git_dir);
+    autofree char *index = index_path(c);
     autoclose int root = open(c->repo->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
         return err_sys(err, "open '%s'", c->repo->root);
@@ -85,28 +90,44 @@ static void add_news(const struct checkout *c, const struct pass *p, struct strv
 
 /* --- looking ------------------------------------------------------------------------------ */
 
-static int look(struct checkout *c, struct strv *ret_news, struct err *err)
+/* While git is at work here, files and index do not fit together. */
+static bool is_locked(const struct checkout *c)
 {
-    struct pass p = {0};
-    pace_begin(&c->pace);
-    if (go_through(c, &p, err)) {
-        free_files(p.changed.v, p.changed.n);
-        return -1;
-    }
-    if (ret_news)
-        add_news(c, &p, ret_news);
+    autofree char *lock = mem_printf("%s/index.lock", c->repo->git_dir);
+    return access(lock, F_OK) == 0;
+}
+
+/* Which index this is; all zero where there is none. */
+static struct stat index_stat(const struct checkout *c)
+{
+    autofree char *path = index_path(c);
+    struct stat st;
+    return stat(path, &st) == 0 ? st : (struct stat){0};
+}
+
+static bool is_same_index(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+static void adopt(struct checkout *c, const struct pass *p)
+{
     free_files(c->changed.v, c->changed.n);
-    c->changed.v = p.changed.v;
-    c->changed.n = p.changed.n;
-    c->changed.cap = p.changed.cap;
-    pace_end(&c->pace);
-    return 0;
+    c->changed.v = p->changed.v;
+    c->changed.n = p->changed.n;
+    c->changed.cap = p->changed.cap;
 }
 
 int checkout_open(struct checkout *c, const struct git_repo *repo, size_t id_len, struct err *err)
 {
+    struct pass p = {0};
     *c = (struct checkout){.repo = repo, .id_len = id_len};
-    return look(c, NULL, err);
+    pace_begin(&c->pace);
+    int rc = go_through(c, &p, err);
+    pace_end(&c->pace);
+    adopt(c, &p);
+    return rc;
 }
 
 /* Which of the files have another content: git compares, with the index as it is now. "XY PATH"
@@ -133,10 +154,38 @@ static int confirm(const struct checkout *c, const struct strv *news, struct str
     return 0;
 }
 
-int checkout_look(struct checkout *c, struct strv *ret_paths, struct err *err)
+/* The files that have changed; *ret_good is false where git came in between. */
+static int compare(struct checkout *c, struct pass *p, struct strv *paths, bool *ret_good,
+                   struct err *err)
 {
     autostrv struct strv news = {0};
-    if (look(c, &news, err))
+    struct stat before = index_stat(c);
+    *ret_good = false;
+    if (is_locked(c))
+        return 0;
+    if (go_through(c, p, err))
         return -1;
-    return news.n ? confirm(c, &news, ret_paths, err) : 0;
+    add_news(c, p, &news);
+    if (news.n && confirm(c, &news, paths, err))
+        return -1;
+    struct stat after = index_stat(c);
+    *ret_good = is_same_index(&before, &after) && (!news.n || !is_locked(c));
+    return 0;
+}
+
+int checkout_look(struct checkout *c, struct strv *ret_paths, bool *ret_looked, struct err *err)
+{
+    struct pass p = {0};
+    autostrv struct strv paths = {0};
+    pace_begin(&c->pace);
+    int rc = compare(c, &p, &paths, ret_looked, err);
+    pace_end(&c->pace);
+    if (rc || !*ret_looked) {
+        free_files(p.changed.v, p.changed.n);
+        return rc;
+    }
+    adopt(c, &p);
+    for (size_t i = 0; i < paths.n; i++)
+        strv_push(ret_paths, paths.v[i]);
+    return 0;
 }

@@ -156,19 +156,26 @@ static void tell_base(struct look *l, const char *from, const char *to)
         tell_ref(l, &c);
 }
 
+/* Whether the run put the base there, is about to, or took note that someone else did. */
+static bool is_known(const struct run *run, const char *commit)
+{
+    const struct publication *p = &run->publication;
+    return strcmp(commit, run->published) == 0 ||
+           (p->busy && p->target && strcmp(commit, p->target) == 0);
+}
+
 void shared_followed(struct run *run, const char *from, const char *to)
 {
     struct look l = {.run = run};
-    if (run->shared && run->shared->suspects.n)
+    if (run->shared && run->shared->suspects.n && !is_known(run, to))
         tell_base(&l, from, to);
 }
 
-/* The base is where the run put it, or took note that someone else did; or it is told now. */
 static void look_at_ref(struct look *l, const struct git_change *c)
 {
     const struct run *run = l->run;
     if (strcmp(c->name, run->base_ref) == 0) {
-        if (!c->to.s || strcmp(c->to.s, run->published) != 0)
+        if (!c->to.s || !is_known(run, c->to.s))
             tell_base(l, run->published, c->to.s);
     } else if (begins_with(c->name, "refs/remotes/")) {
         l->remotes++;
@@ -318,27 +325,6 @@ static void look_at_state(struct run *run, struct job *job)
     tell_rest(&l);
 }
 
-static void look_at_checkout(struct run *run)
-{
-    struct shared *s = run->shared;
-    autostrv struct strv paths = {0}, news = {0};
-    struct err err = {0};
-    if (checkout_look(&s->checkout, &paths, &err)) {
-        record_error(run, -1, &err);
-        s->has_checkout = false;
-        return;
-    }
-    for (size_t i = 0; i < paths.n; i++) {
-        char *key = arena_str(&s->arena, paths.v[i]);
-        if (!map_put(&s->told, key, strlen(key), key))
-            strv_push(&news, key);
-    }
-    struct finding f = {.what = "checkout", .name = run->pf->repo.root, .paths = &news};
-    f.more = news.n > FINDINGS_MAX ? news.n - FINDINGS_MAX : 0;
-    if (news.n && s->file_suspects.n)
-        shared_tell(run, &s->file_suspects, &f);
-}
-
 /* Those stay under suspicion whose processes go on. */
 static void narrow(const struct run *run, shared_tasks *suspects)
 {
@@ -351,6 +337,31 @@ static void narrow(const struct run *run, shared_tasks *suspects)
     suspects->n = kept;
 }
 
+static void look_at_checkout(struct run *run)
+{
+    bool looked;
+    struct shared *s = run->shared;
+    autostrv struct strv paths = {0}, news = {0};
+    struct err err = {0};
+    if (checkout_look(&s->checkout, &paths, &looked, &err)) {
+        record_error(run, -1, &err);
+        s->has_checkout = false;
+        return;
+    }
+    if (!looked)
+        return;
+    for (size_t i = 0; i < paths.n; i++) {
+        char *key = arena_str(&s->arena, paths.v[i]);
+        if (!map_put(&s->told, key, strlen(key), key))
+            strv_push(&news, key);
+    }
+    struct finding f = {.what = "checkout", .name = run->pf->repo.root, .paths = &news};
+    f.more = news.n > FINDINGS_MAX ? news.n - FINDINGS_MAX : 0;
+    if (news.n && s->file_suspects.n)
+        shared_tell(run, &s->file_suspects, &f);
+    narrow(run, &s->file_suspects);
+}
+
 static void look_at_all(struct run *run, struct job *job, bool files)
 {
     struct shared *s = run->shared;
@@ -358,10 +369,8 @@ static void look_at_all(struct run *run, struct job *job, bool files)
     look_at_state(run, job);
     pace_end(&s->pace);
     narrow(run, &s->suspects);
-    if (!s->has_checkout || !files)
-        return;
-    look_at_checkout(run);
-    narrow(run, &s->file_suspects);
+    if (s->has_checkout && files && !run->publication.child) /* we are at work there ourselves */
+        look_at_checkout(run);
 }
 
 static void suspect(shared_tasks *suspects, uint32_t task)

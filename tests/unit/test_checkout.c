@@ -93,7 +93,9 @@ static void assert_look(struct checkout *c, const char *expected)
 {
     autostrv struct strv paths = {0};
     autobuf struct buf out = BUF_INIT;
-    assert_int_equal(checkout_look(c, &paths, NULL), 0);
+    bool looked;
+    assert_int_equal(checkout_look(c, &paths, &looked, NULL), 0);
+    assert_true(looked);
     for (size_t i = 0; i < paths.n; i++)
         buf_addf(&out, "%s ", paths.v[i]);
     assert_string_equal(out.s, expected);
@@ -118,6 +120,24 @@ static void changes_are_seen_once(void **state)
     git_close(&repo);
 }
 
+static void git_at_work_is_waited_for(void **state)
+{
+    struct git_repo repo;
+    struct checkout c;
+    autostrv struct strv paths = {0};
+    bool looked;
+    assert_int_equal(git_open(&repo, *state, NULL), 0);
+    assert_int_equal(checkout_open(&c, &repo, 40, NULL), 0);
+    git(*state, "touch .git/index.lock && echo other >a");
+    assert_int_equal(checkout_look(&c, &paths, &looked, NULL), 0);
+    assert_false(looked);
+    assert_int_equal(paths.n, 0);
+    git(*state, "rm .git/index.lock");
+    assert_look(&c, "a ");
+    checkout_close(&c);
+    git_close(&repo);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -126,6 +146,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_damaged_index_does_no_harm, make_repository,
                                         remove_repository),
         cmocka_unit_test_setup_teardown(changes_are_seen_once, make_repository, remove_repository),
+        cmocka_unit_test_setup_teardown(git_at_work_is_waited_for, make_repository,
+                                        remove_repository),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
