@@ -154,7 +154,8 @@ static int confirm(const struct checkout *c, const struct strv *news, struct str
     return 0;
 }
 
-/* The files that have changed; *ret_good is false where git came in between. */
+/* The files that have changed, if anyone wants to know; *ret_good is false where git came in
+ * between. */
 static int compare(struct checkout *c, struct pass *p, struct strv *paths, bool *ret_good,
                    struct err *err)
 {
@@ -166,7 +167,7 @@ static int compare(struct checkout *c, struct pass *p, struct strv *paths, bool 
     if (go_through(c, p, err))
         return -1;
     add_news(c, p, &news);
-    if (news.n && confirm(c, &news, paths, err))
+    if (paths && news.n && confirm(c, &news, paths, err))
         return -1;
     struct stat after = index_stat(c);
     *ret_good = is_same_index(&before, &after) && (!news.n || !is_locked(c));
@@ -178,7 +179,7 @@ int checkout_look(struct checkout *c, struct strv *ret_paths, bool *ret_looked, 
     struct pass p = {0};
     autostrv struct strv paths = {0};
     pace_begin(&c->pace);
-    int rc = compare(c, &p, &paths, ret_looked, err);
+    int rc = compare(c, &p, ret_paths ? &paths : NULL, ret_looked, err);
     pace_end(&c->pace);
     if (rc || !*ret_looked) {
         free_files(p.changed.v, p.changed.n);

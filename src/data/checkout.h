@@ -40,7 +40,8 @@ int checkout_open(struct checkout *c, const struct git_repo *repo, size_t id_len
 void checkout_close(struct checkout *c);
 
 /* Looks again; appends the paths, relative to the work tree, that have changed since the last time
- * and are not what the index says. *ret_looked is false where git is at work in it: then the next
+ * and are not what the index says. Without ret_paths nobody wants to know, and git is not asked.
+ * *ret_looked is false where git is at work in it: then the next
  * look tells. */
 int checkout_look(struct checkout *c, struct strv *ret_paths, bool *ret_looked, struct err *err);
 

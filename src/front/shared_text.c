@@ -29,18 +29,17 @@ static void add_value(struct buf *out, const char *s)
     }
 }
 
-/* How each kind of thing comes, changes and goes; what it was and is stands behind that where
- * `values` is set. */
+/* How each kind of thing comes, changes and goes. `at` stands in front of what a new one is; where
+ * it is NULL, that is nothing to read. */
 static const struct words {
-    const char *what, *before, *made, *changed, *gone;
-    bool values;
+    const char *what, *before, *made, *at, *changed, *gone;
 } table[] = {
-    {"ref", "", "was made", "was moved", "was deleted", true},
-    {"head", "", "came to be", "was switched", "was removed", true},
-    {"stash", "stash ", "was made", "was changed", "was dropped", false},
-    {"config", "", "was set", "was set", "was unset", true},
-    {"hook", "", "was added", "was changed", "was removed", false},
-    {"file", "", "was added", "was changed", "was removed", false},
+    {"ref", "", "was made", " at ", "was moved", "was deleted"},
+    {"head", "", "was made", " at ", "was switched", "was removed"},
+    {"stash", "stash ", "was made", NULL, "was changed", "was dropped"},
+    {"config", "", "was set", " to ", "was set", "was unset"},
+    {"hook", "", "was added", NULL, "was changed", "was removed"},
+    {"file", "", "was added", NULL, "was changed", "was removed"},
 };
 
 static const struct words *words_of(const char *what)
@@ -58,14 +57,14 @@ static void add_change(const struct node *data, const struct words *w, struct bu
     buf_addstr(out, w->before);
     add_safe(out, build_string(data, "name", ""));
     buf_addf(out, " %s", !to ? w->gone : from ? w->changed : w->made);
-    if (!w->values)
+    if (!w->at)
         return;
     if (from) {
         buf_addstr(out, to ? " from " : ", it was ");
         add_value(out, from);
     }
     if (to) {
-        buf_addstr(out, " to ");
+        buf_addstr(out, from ? " to " : w->at);
         add_value(out, to);
     }
 }

@@ -245,6 +245,7 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
         rc = err_sys(err, "fcntl");
     int fds[SPAWN_FDS] = {in, out, errfd, life[0], status[1]};
     pid_t pid;
+    shared_enter(job);
     if (rc == 0)
         rc = start_guard(job, call, fds, &pid, err);
     own_close(&life[0]);
@@ -260,6 +261,5 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
     begin(job, pid, on_guard_end, next);
     if (job->stopped && !job->tearing_down) /* its very start could not be written down */
         process_order(&job->process, GUARD_STOP);
-    shared_enter(job);
     return 0;
 }

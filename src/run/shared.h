@@ -31,7 +31,7 @@ void shared_free(struct shared *shared);
 /* A branch that the run makes itself; below anabranch/ they are known. */
 void shared_own(struct run *run, const char *ref);
 
-void shared_enter(struct job *job); /* a process of the task's has begun */
+void shared_enter(struct job *job); /* a process of the task's is about to begin */
 
 /* It has ended. job->tampered says why the task is to fail, or is NULL. */
 void shared_leave(struct job *job);

@@ -18,13 +18,6 @@ struct look {
     bool wrote, whole;  /* to the file; all of it is as it was */
 };
 
-/* The worktrees of runs: only what could make us run something is of interest there. */
-static bool is_of_workspace(const struct look *l)
-{
-    return strncmp(l->change->name, "worktrees/", 10) == 0 && l->job && l->job->has_workspace &&
-           strncmp(l->path, l->job->ws.admin, strlen(l->job->ws.admin)) == 0;
-}
-
 static bool is_true(const char *value)
 {
     return strcasecmp(value, "true") == 0 || strcasecmp(value, "yes") == 0 ||
@@ -131,8 +124,8 @@ static void take_setting(void *ctx, const char *key, struct git_values from, str
     struct look *l = ctx;
     autobuf struct buf was = BUF_INIT, is = BUF_INIT, undo = BUF_INIT;
     bool program = names_program(l, key, to);
-    if (is_of_workspace(l) && !program)
-        return;
+    if (shared_is_workspace(l->change->name) && !program)
+        return; /* its own affair */
     struct finding f = {.what = "config", .name = key};
     f.restored = is_put_back(l, key, to) && put_back(l, key, from);
     f.saved = f.restored ? l->saved : NULL;

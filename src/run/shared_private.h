@@ -36,7 +36,23 @@ struct finding {
     size_t more;              /* how many others there are of its kind */
 };
 
-/* shared.c */
+enum { SHARED_MAX = 20 }; /* things that are told of by name at a time */
+
+/* shared_find.c: one look at what has changed. */
+struct shared_look {
+    struct run *run;
+    struct job *job; /* whose process has ended, or NULL */
+    size_t told, more, remotes;
+    bool wrote; /* to the configuration: what changes there now is our doing */
+};
+
+void shared_look_at(struct shared_look *look, const struct git_change *change);
+void shared_look_done(struct shared_look *look); /* tells of those that were only counted */
+
+/* Whether it is of a workspace, of this run or another: "worktrees/RUN-TASK/HEAD". */
+bool shared_is_workspace(const char *name);
+
+/* shared_tell.c */
 void shared_tell(struct run *run, const shared_tasks *suspects, const struct finding *finding);
 
 /* Saves a file's content in the run's folder; the path is the caller's. NULL: that failed, which is

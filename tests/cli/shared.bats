@@ -143,6 +143,23 @@ END
     assert_clean 'refs/anabranch/salvage/*/evil/1'
 }
 
+@test "shared: a filter in the configuration of the workspace is not run either" {
+    make_repo
+    git config extensions.worktreeConfig true
+    cp .git/config "$BATS_TEST_TMPDIR/config"
+    begin_plan
+    add_task evil -- 'write .gitattributes "* filter=evil"' \
+        "sh git config --worktree filter.evil.clean 'touch $BATS_TEST_TMPDIR/ran; cat'"
+    add_task sparse -- 'sh git config --worktree core.autocrlf input' 'write b B'
+    run_plan -j 1 --json
+    assert_status 1
+    assert_event task.failed evil 'filter.evil.clean'
+    [[ ! -e $BATS_TEST_TMPDIR/ran ]]
+    assert_event task.landed sparse
+    refute_event git.state_changed sparse
+    assert_clean 'refs/anabranch/salvage/*/evil/1'
+}
+
 @test "shared: where it may have been another one, both are named and none fails" {
     make_repo
     begin_plan
@@ -439,7 +456,7 @@ END
     assert_status 0
     assert_contains 'outside its workspace: core.bare was set from false to true; put back'
     assert_contains 'Changed outside the workspaces'
-    assert_contains '  a: refs/heads/new was made to '
+    assert_contains '  a: refs/heads/new was made at '
     grep -q '^## Changed outside the workspaces' "$BATS_TEST_TMPDIR/r.md"
     grep -q '^- a: core.bare was set from false to true' "$BATS_TEST_TMPDIR/r.md"
     grep -q '"name": "core.bare"' "$BATS_TEST_TMPDIR/r.json"
