@@ -299,9 +299,10 @@ static struct git_content packed_content(const struct packed_refs *p, const char
     return (struct git_content){.s = value, .len = value ? strlen(value) : 0};
 }
 
-static void compare_entry(struct look *l, const struct git_entry *was, const struct git_entry *is)
+/* `either` is the one of the two that is there, or any. */
+static void compare_entry(struct look *l, const struct git_entry *either,
+                          const struct git_entry *was, const struct git_entry *is)
 {
-    const struct git_entry *either = was ? was : is;
     struct git_content from = content_of(was), to = content_of(is);
     const struct packed_refs *packed = l->packed_known ? &l->state->packed : &l->packed;
     if (!was && either->part == GIT_PART_REF)
@@ -334,7 +335,9 @@ static void compare(struct look *l)
         int order = !was ? 1 : !is ? -1 : by_name(was, is);
         i += order <= 0;
         k += order >= 0;
-        compare_entry(l, order <= 0 ? was : NULL, order >= 0 ? is : NULL);
+        const struct git_entry *either = order <= 0 ? was : is;
+        if (either)
+            compare_entry(l, either, order <= 0 ? was : NULL, order >= 0 ? is : NULL);
     }
     if (!l->packed_known)
         packed_refs_compare(&s->packed, &l->packed, compare_packed, l);

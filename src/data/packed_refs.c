@@ -59,11 +59,11 @@ void packed_refs_compare(const struct packed_refs *before, const struct packed_r
         int order = !was ? 1 : !is ? -1 : by_name(was, is);
         i += order <= 0;
         k += order >= 0;
-        if (order < 0)
+        if (was && order < 0)
             fn(ctx, was->name, was->value, NULL);
-        else if (order > 0)
+        else if (is && order > 0)
             fn(ctx, is->name, NULL, is->value);
-        else if (strcmp(was->value, is->value) != 0)
+        else if (was && is && strcmp(was->value, is->value) != 0)
             fn(ctx, is->name, was->value, is->value);
     }
 }

@@ -78,7 +78,7 @@ static void single_settings_are_put_back(void **state)
 {
     autofree char *path = mem_printf("%s/config", (char *)*state);
     autosettings struct git_settings before = GIT_SETTINGS_INIT, after = GIT_SETTINGS_INIT;
-    autobuf struct buf file = BUF_INIT, seen = BUF_INIT;
+    autobuf struct buf file = BUF_INIT;
     static const char changed[] = "[remote \"A.b\"]\n\tfetch = 9\n[core]\n\tevil = 1\n\tmine = 2\n";
     assert_int_equal(file_create(path, changed, strlen(changed), NULL), 0);
     read_text(&before, text);
