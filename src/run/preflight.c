@@ -53,16 +53,21 @@ static int check_variables(const struct run *run, struct err *err)
     return 0;
 }
 
-static int check_git(const struct git_place *at, struct err *err)
+int preflight_git_version(const char *text, struct err *err)
 {
-    autobuf struct buf version = BUF_INIT;
-    if (git_call(at, &version, err, "version", NULL))
-        return -1;
-    const char *number = version.s + strcspn(version.s, "0123456789");
+    const char *number = text + strcspn(text, "0123456789");
     char *dot;
     long major = strtol(number, &dot, 10), minor = *dot == '.' ? strtol(dot + 1, NULL, 10) : 0;
     if (major < 2 || (major == 2 && minor < 38))
-        return err_set(err, ERR_ENV, "git 2.38 or later is needed, this is: %s", version.s);
+        return err_set(err, ERR_ENV, "git 2.38 or later is needed, this is: %s", text);
+    return 0;
+}
+
+static int check_git(const struct git_place *at, struct err *err)
+{
+    autobuf struct buf version = BUF_INIT;
+    if (git_call(at, &version, err, "version", NULL) || preflight_git_version(version.s, err))
+        return -1;
     if (git_call(at, NULL, err, "var", "GIT_COMMITTER_IDENT", NULL) ||
         git_call(at, NULL, err, "var", "GIT_AUTHOR_IDENT", NULL))
         return err_set(err, ERR_ENV, "git does not know who you are: set user.name and user.email");
@@ -110,7 +115,7 @@ static int check_branches(const struct run *run, const struct git_place *at, str
                    name, name, name);
 }
 
-static int check_disk(const char *path, struct err *err)
+int preflight_disk(const char *path, struct err *err)
 {
     struct statvfs fs;
     if (statvfs(path, &fs) < 0)
@@ -135,7 +140,7 @@ int preflight(struct run *run, struct err *err)
 {
     const struct plan_file *pf = run->pf;
     struct git_place at = run_place(run);
-    if (check_engines(run, err) || check_variables(run, err))
+    if (contain_wanted(&run->contain, err) || check_engines(run, err) || check_variables(run, err))
         return -1;
     if (!pf->repo.root && !only_reads(run))
         return err_set(err, ERR_ENV, "'%s' is not in a git repository", pf->project);
@@ -143,7 +148,7 @@ int preflight(struct run *run, struct err *err)
         (check_git(&at, err) || find_base(run, &at, err) || check_branches(run, &at, err)))
         return -1;
     name_folders(run);
-    return check_disk(pf->project, err);
+    return preflight_disk(pf->project, err);
 }
 
 /* --- folders that git does not see -------------------------------------------------------- */

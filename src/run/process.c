@@ -213,6 +213,7 @@ static int start_guard(struct job *job, const struct agent_call *call, int fds[S
     struct guard_options opts = {
         .stop_signal = call->stop_signal,
         .grace = GRACE_MS,
+        .contain = job->run->contain,
         .limits = {limits.memory, limits.processes, (double)limits.cpu},
         .file = file,
         .argv = call->argv.v,

@@ -12,6 +12,7 @@
 #include "run/agent.h"
 #include "run/run.h"
 #include "run/secrets.h"
+#include "sys/contain.h"
 #include "sys/loop.h"
 #include "sys/ports.h"
 
@@ -137,6 +138,7 @@ struct run {
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier; /* or NULL */
     struct watch *later;       /* wakes run_turn() */
+    enum contain contain;      /* how agents are kept together */
     int signal;
     bool draining, stopping, failed;
     struct err err; /* why the program itself could not go on */
@@ -155,6 +157,8 @@ const char *run_engine_name(const struct run *run, uint32_t task);
 
 /* preflight.c */
 int preflight(struct run *run, struct err *err);
+int preflight_git_version(const char *text, struct err *err); /* as `git version` has it */
+int preflight_disk(const char *path, struct err *err);
 int hide_folder(struct run *run, struct err *err);
 void tidy_folders(struct run *run);
 

@@ -64,7 +64,8 @@ int cgroup_place(struct buf *out, struct err *err)
     size_t len = strcmp(root, "/") == 0 ? 0 : strlen(root);
     if (strncmp(own, root, len) != 0)
         return err_set(err, ERR_ENV, "our cgroup is not below '%s'", point);
-    buf_addf(out, "%s%s", point, own + len);
+    own += len;
+    buf_addf(out, "%s%s", point, strcmp(own, "/") == 0 ? "" : own);
     return 0;
 }
 

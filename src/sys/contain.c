@@ -20,21 +20,24 @@
 
 const char *const contain_words[] = {"any", "namespace", "cgroup", "subreaper", "group", NULL};
 
-int contain_wanted(enum contain *ret, struct err *err)
+int contain_named(const char *word, enum contain *ret, struct err *err)
 {
-    const char *word = getenv("ANABRANCH_CONTAIN");
-    *ret = CONTAIN_ANY;
-    for (int i = 0; word && *word && contain_words[i]; i++) {
+    for (int i = 0; contain_words[i]; i++) {
         if (strcmp(word, contain_words[i]) == 0) {
             *ret = (enum contain)i;
             return 0;
         }
     }
-    if (!word || !*word)
-        return 0;
     return err_set(err, ERR_INPUT,
                    "ANABRANCH_CONTAIN is '%.40s', and may be namespace, cgroup, subreaper or group",
                    word);
+}
+
+int contain_wanted(enum contain *ret, struct err *err)
+{
+    const char *word = getenv("ANABRANCH_CONTAIN");
+    *ret = CONTAIN_ANY;
+    return word && *word ? contain_named(word, ret, err) : 0;
 }
 
 /* --- the means ---------------------------------------------------------------------------- */

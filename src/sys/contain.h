@@ -22,6 +22,8 @@ enum contain { CONTAIN_ANY, CONTAIN_NAMESPACE, CONTAIN_CGROUP, CONTAIN_SUBREAPER
 
 extern const char *const contain_words[]; /* "any", "namespace" ..., NULL at the end */
 
+int contain_named(const char *word, enum contain *ret, struct err *err);
+
 /* What the environment variable ANABRANCH_CONTAIN asks for; ERR_INPUT where it is none of them. */
 int contain_wanted(enum contain *ret, struct err *err);
 

@@ -18,6 +18,8 @@ void guard_args_format(const struct guard_options *opts, struct strv *argv)
         strv_pushl(argv, "--file", opts->file, NULL);
     add_number(argv, "--signal", opts->stop_signal);
     add_number(argv, "--grace", opts->grace);
+    if (opts->contain != CONTAIN_ANY)
+        strv_pushl(argv, "--contain", contain_words[opts->contain], NULL);
     add_number(argv, "--memory", opts->limits.memory);
     add_number(argv, "--processes", opts->limits.processes);
     if (opts->limits.cpu > 0) {
@@ -39,6 +41,8 @@ static int take_option(const char *option, char *value, struct guard_options *re
         ret->stop_signal = (int)strtol(value, NULL, 10);
     else if (strcmp(option, "--grace") == 0)
         ret->grace = strtoll(value, NULL, 10);
+    else if (strcmp(option, "--contain") == 0)
+        return contain_named(value, &ret->contain, err);
     else if (strcmp(option, "--memory") == 0)
         ret->limits.memory = strtoll(value, NULL, 10);
     else if (strcmp(option, "--processes") == 0)
@@ -66,8 +70,5 @@ int guard_args_parse(char **argv, struct guard_options *ret, struct err *err)
 int guard_main(char **argv, struct err *err)
 {
     struct guard_options opts;
-    return guard_args_parse(argv, &opts, err) || contain_wanted(&opts.contain, err) ||
-                   guard_run(&opts, err)
-               ? -1
-               : 0;
+    return guard_args_parse(argv, &opts, err) || guard_run(&opts, err) ? -1 : 0;
 }
