@@ -79,6 +79,10 @@ static void show_live(void *ctx, const struct event *ev)
 {
     struct run_view *v = ctx;
     live_event(&v->live, ev);
+    if (!v->started)
+        v->started = ev->time;
+    if (ev->kind == EV_TASK_SWEPT) /* shown when the view has ended */
+        lines_event(ev, v->started, false, &v->later);
 }
 
 static void draw(void *ctx)
@@ -101,7 +105,7 @@ static void draw(void *ctx)
 void run_view_begin(struct run_view *v, enum run_view_kind kind, FILE *to, struct run *run,
                     const struct plan_file *pf, const bool *wanted)
 {
-    *v = (struct run_view){.kind = kind, .to = to, .run = run};
+    *v = (struct run_view){.kind = kind, .to = to, .run = run, .later = BUF_INIT};
     if (kind != VIEW_LIVE) {
         run_observe(run, kind == VIEW_JSON ? show_json : show_line, v);
         return;
@@ -120,6 +124,8 @@ void run_view_end(struct run_view *v)
         return;
     catch_continue(false);
     live_finish(&v->live, size.columns, size.rows, &out);
+    buf_add(&out, v->later.s, v->later.len);
     print(v, &out);
+    buf_done(&v->later);
     live_done(&v->live);
 }

@@ -18,6 +18,7 @@ struct run_view {
     struct run *run;
     struct live live; /* of VIEW_LIVE */
     int64_t started;
+    struct buf later; /* of VIEW_LIVE: lines for below it */
 };
 
 /* Whether the stream is a terminal that a live view can be drawn on. */
