@@ -151,7 +151,6 @@ static int run_hook(struct job *job, struct err *err)
     if (job->hook > 0)
         strv_pushf(&call.argv, "%s/message", job->dir);
     git_environment(&call.env);
-    job_marks(job, &call.env);
     strv_pushf(&call.env, "GIT_DIR=%s", ws->admin);
     strv_pushf(&call.env, "GIT_COMMON_DIR=%s", ws->common);
     strv_pushf(&call.env, "GIT_WORK_TREE=%s", ws->path);

@@ -82,13 +82,6 @@ static void add_git_setting(struct strv *env, const char *key, const char *value
     set(env, "GIT_CONFIG_COUNT", "%ld", count + 1);
 }
 
-void job_marks(const struct job *job, struct strv *env)
-{
-    set(env, "ANABRANCH_RUN", "%s", job->run->id);
-    set(env, "ANABRANCH_TASK", "%s", job->run->pf->plan.tasks[job->task].id);
-    set(env, "ANABRANCH_ATTEMPT", "%d", job->attempt);
-}
-
 int job_environment(struct job *job, struct strv *env, struct err *err)
 {
     const struct run *run = job->run;
@@ -100,7 +93,9 @@ int job_environment(struct job *job, struct strv *env, struct err *err)
     }
     for (size_t i = 0; run->opts.write_env && !t->read_only && run->opts.write_env[i]; i++)
         strv_push(env, run->opts.write_env[i]);
-    job_marks(job, env);
+    set(env, "ANABRANCH_RUN", "%s", run->id);
+    set(env, "ANABRANCH_TASK", "%s", t->id);
+    set(env, "ANABRANCH_ATTEMPT", "%d", job->attempt);
     set(env, "ANABRANCH_WORKSPACE", "%s", job->cwd);
     set(env, "TMPDIR", "%s/tmp", job->dir);
     /* A workspace that has lost its .git is not taken for a part of the user's checkout. */

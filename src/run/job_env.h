@@ -9,9 +9,6 @@
 /* Our own environment without what points git elsewhere, the task's variables, and ours. */
 int job_environment(struct job *job, struct strv *env, struct err *err);
 
-/* By these a process is known to be the attempt's, wherever it has gone. */
-void job_marks(const struct job *job, struct strv *env);
-
 /* The prompt, with what the last attempt's failure adds to it, as a file. */
 int job_write_prompt(struct job *job, const char *path, struct err *err);
 

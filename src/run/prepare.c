@@ -252,7 +252,6 @@ static int start_bringing(struct job *job, struct err *err)
     add_patterns(&call.argv, &plan->include);
     add_patterns(&call.argv, &plan->share);
     git_environment(&call.env);
-    job_marks(job, &call.env);
     call.dir = mem_str(run->pf->repo.root);
     if (process_start_guarded(job, &call, NULL, out, errlog, on_brought, err))
         return -1;

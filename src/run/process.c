@@ -1,7 +1,6 @@
 #include "run/run_private.h"
 
 #include "base/build.h"
-#include "base/mem.h"
 #include "base/text.h"
 #include "data/doc.h"
 #include "run/shared.h"
@@ -145,15 +144,11 @@ static bool read_status(struct job *job)
  */
 static void sweep_tree(struct job *job)
 {
-    autofree char *run = mem_printf("ANABRANCH_RUN=%s", job->run->id);
-    autofree char *task = mem_printf("ANABRANCH_TASK=%s", task_of(job)->id);
-    autofree char *attempt = mem_printf("ANABRANCH_ATTEMPT=%d", job->attempt);
-    const char *const marks[] = {run, task, attempt, NULL};
     autostrv struct strv names = {0};
     struct arena a = {0};
     struct err err = {0};
     struct node *map = build_map(&a), *list = build_put_list(&a, map, "names");
-    if (leftovers_end_guard(job->run->id, job->process.pid, marks, &names, &err))
+    if (leftovers_end_guard(job->run->id, job->process.pid, &names, &err))
         record_error(job->run, job->task, &err);
     for (size_t i = 0; i < names.n; i++)
         build_add_string(&a, list, names.v[i]);

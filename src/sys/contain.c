@@ -1,7 +1,7 @@
 #include "sys/contain.h"
 
+#include "base/mem.h"
 #include "base/own.h"
-#include "base/strv.h"
 #include "sys/clone.h"
 #include "sys/namespace.h"
 #include "sys/spawn.h"
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>
@@ -153,7 +154,9 @@ int container_open(struct container *c, enum contain wanted, const struct limits
         return -1;
     if (!c->init)
         set_limits(c, limits);
-    return 0;
+    char mark[24];
+    (void)snprintf(mark, sizeof(mark), "%d", (int)c->guard);
+    return setenv("ANABRANCH_GUARD", mark, 1) < 0 ? err_sys(err, "mark what is started") : 0;
 }
 
 /* A group that the system does not show may have members still. */
@@ -208,17 +211,13 @@ int container_start(struct container *c, char *const *argv, struct err *err)
 
 /* --- what is in it ------------------------------------------------------------------------ */
 
-/* Whoever has left the group is known by the marks of this attempt. */
-static void list_marked(struct procs *procs)
+/* Whoever has left the group is known by the mark that we gave it. */
+static void list_marked(const struct container *c, struct procs *procs)
 {
-    static const char *const names[] = {"ANABRANCH_RUN", "ANABRANCH_TASK", "ANABRANCH_ATTEMPT"};
-    autostrv struct strv marks = {0};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        if (!getenv(names[i]))
-            return;
-        strv_pushf(&marks, "%s=%s", names[i], getenv(names[i]));
-    }
-    procs_marked(procs, (const char *const *)marks.v);
+    autofree char *run = mem_printf("ANABRANCH_RUN=%s", run_name());
+    autofree char *guard = mem_printf("ANABRANCH_GUARD=%d", (int)c->guard);
+    const char *const marks[] = {guard, getenv("ANABRANCH_RUN") ? run : NULL, NULL};
+    procs_marked(procs, marks);
 }
 
 void container_list(const struct container *c, struct procs *procs)
@@ -227,7 +226,7 @@ void container_list(const struct container *c, struct procs *procs)
         procs_everyone(procs);
     } else if (c->means == CONTAIN_GROUP) {
         procs_in_group(procs, c->child);
-        list_marked(procs);
+        list_marked(c, procs);
     } else {
         procs_below(procs, getpid());
     }

@@ -43,7 +43,8 @@ struct container {
     pid_t init;           /* in the guard outside a namespace: the one inside, who does the rest */
 };
 
-/* Tries the means, or the one that is wanted alone. With a namespace it returns twice: where
+/* Tries the means, or the one that is wanted alone. What is started from then on has our pid, as
+ * seen from outside, in its environment: ANABRANCH_GUARD. With a namespace it returns twice: where
  * c->init is set, all that is left to do is to wait for it. */
 int container_open(struct container *c, enum contain wanted, const struct limits *limits,
                    struct err *err);

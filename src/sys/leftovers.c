@@ -83,9 +83,11 @@ static void end_cgroups(const char *run, pid_t guard)
         cgroup_sweep(place.s, run, guard);
 }
 
-int leftovers_end_guard(const char *run, pid_t guard, const char *const *marks, struct strv *names,
-                        struct err *err)
+int leftovers_end_guard(const char *run, pid_t guard, struct strv *names, struct err *err)
 {
+    autofree char *of_run = mem_printf("ANABRANCH_RUN=%s", run);
+    autofree char *of_guard = mem_printf("ANABRANCH_GUARD=%d", (int)guard);
+    const char *const marks[] = {of_run, of_guard, NULL};
     int rc = leftovers_end(marks, 0, names, err);
     end_cgroups(run, guard);
     return rc;
