@@ -61,6 +61,7 @@ int probe_guard(const char *self, const char *means, struct buf *ret_means, stru
     if (spawn_pipe(life, err))
         return -1;
     autoclose int life_in = life[0], life_out = life[1];
+    (void)life_out; /* open as long as we wait */
     if (spawn_pipe(status, err))
         return -1;
     autoclose int status_in = status[0], status_out = status[1];

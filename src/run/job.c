@@ -60,6 +60,7 @@ void job_free(struct job *job)
     free(job->excludes);
     free(job->brought);
     free(job->tampered);
+    free(job->stuck);
     ports_give_back(&job->run->ports, job->port);
     struct run *run = job->run;
     free(job);

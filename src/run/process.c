@@ -1,6 +1,7 @@
 #include "run/run_private.h"
 
 #include "base/build.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "data/doc.h"
 #include "run/shared.h"
@@ -68,6 +69,8 @@ static void begin(struct job *job, pid_t pid, child_fn *fn, void (*next)(struct 
     job->next = next;
     job->guard_lost = false;
     *job->limit = '\0';
+    free(job->stuck);
+    job->stuck = NULL;
     job->process.pid = pid;
     job->process.watch = loop_child(job->run->loop, pid, fn, job);
 }
@@ -116,6 +119,8 @@ static void take_status(struct job *job, const struct node *status)
     job->exit_signal = (int)build_int(status, "signal", 0);
     job->exit_code = (int)build_int(status, "exit", 128 + job->exit_signal);
     (void)snprintf(job->limit, sizeof(job->limit), "%s", build_string(status, "limit", ""));
+    const char *stuck = build_string(status, "stuck", NULL);
+    job->stuck = stuck ? mem_str(stuck) : NULL;
     if (swept)
         tell_swept(job, swept, build_int(status, "left", (int64_t)swept->n));
 }
@@ -187,6 +192,9 @@ bool process_was_broken(const struct job *job, enum failure *ret_failure, struct
     if (job->guard_lost) {
         *ret_failure = FAILURE_TRANSIENT;
         buf_addf(ret_reason, "its guard was ended by signal %d", job->exit_signal);
+    } else if (job->stuck) {
+        *ret_failure = FAILURE_INTERNAL;
+        buf_addf(ret_reason, "left a process that cannot be ended: %s", job->stuck);
     } else if (*job->limit) {
         *ret_failure = FAILURE_INTERNAL;
         buf_addf(ret_reason, "used more than limits.%s (", job->limit);
@@ -196,7 +204,7 @@ bool process_was_broken(const struct job *job, enum failure *ret_failure, struct
             text_format_count(ret_reason, limits.processes);
         buf_addch(ret_reason, ')');
     }
-    return job->guard_lost || *job->limit;
+    return job->guard_lost || job->stuck || *job->limit;
 }
 
 static int start_guard(struct job *job, const struct agent_call *call, int fds[SPAWN_FDS],

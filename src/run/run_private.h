@@ -61,6 +61,7 @@ struct job {
     enum stop_reason stopped;
     int exit_code, exit_signal;
     bool guard_lost;               /* the guard of the last command was killed */
+    char *stuck;                   /* a process of it that could not be ended, or NULL */
     char limit[16];                /* that the last command went over: "memory"; "": none */
     struct buf candidate;          /* the commit that is being verified */
     struct buf candidate_base;     /* the tip that it was made on */

@@ -164,7 +164,7 @@ void container_close(struct container *c)
 {
     if (c->means == CONTAIN_GROUP && c->child > 0) {
         (void)kill(-c->child, SIGKILL);
-        (void)waitpid(c->child, NULL, 0);
+        (void)waitpid(c->child, NULL, WNOHANG);
     }
     cgroup_remove(&c->cgroup);
 }

@@ -23,21 +23,23 @@ enum {
     SWEEP_GRACE = 1000,
     SWEEP_CROWD = 100, /* so many are not asked to end */
     AGAIN_MS = 20,
+    STUCK_MS = 5000, /* what lives so long after SIGKILL is not ours to end */
     SWEPT_MAX = 20,
 };
 
 struct guard {
     const struct guard_options *opts;
     struct container c;
-    sigset_t waiting;  /* the signal mask while we wait */
-    int status;        /* of the command, as waitpid() gives it */
-    bool ended;        /* the command has */
-    bool lifeline;     /* is open */
-    bool paused;       /* the tree is stopped */
-    bool killed;       /* we are past asking */
-    int64_t deadline;  /* when the tree is killed, 0: not at all */
-    int64_t next_look; /* at what it uses, 0: never */
-    const char *limit; /* that it went over, or NULL */
+    sigset_t waiting;   /* the signal mask while we wait */
+    int status;         /* of the command, as waitpid() gives it */
+    bool ended;         /* the command has */
+    bool lifeline;      /* is open */
+    bool paused;        /* the tree is stopped */
+    bool killed;        /* we are past asking */
+    int64_t kill_began; /* 0: not yet */
+    int64_t deadline;   /* when the tree is killed, 0: not at all */
+    int64_t next_look;  /* at what it uses, 0: never */
+    const char *limit;  /* that it went over, or NULL */
     struct strv swept;
     size_t left;
 };
@@ -89,9 +91,17 @@ static void stop_child(struct guard *g)
 
 static void kill_tree(struct guard *g)
 {
+    if (!g->killed)
+        g->kill_began = clock_mono();
     g->killed = true;
     g->deadline = clock_mono() + AGAIN_MS;
     container_signal(&g->c, SIGKILL);
+}
+
+/* Another user's, as sudo makes them, or one that a dead disk holds. */
+static bool is_stuck(const struct guard *g)
+{
+    return g->killed && clock_mono() - g->kill_began > STUCK_MS;
 }
 
 static void obey(struct guard *g, char order)
@@ -164,7 +174,7 @@ static void watch_child(struct guard *g)
     const struct limits *limits = &g->opts->limits;
     if (!g->c.limited && (limits->memory || limits->processes))
         g->next_look = clock_mono() + LIMITS_MS;
-    while ((void)container_reap(&g->c, &g->ended, &g->status), !g->ended) {
+    while ((void)container_reap(&g->c, &g->ended, &g->status), !g->ended && !is_stuck(g)) {
         attend(g, earlier(g->deadline, g->next_look));
         if (g->deadline && clock_mono() >= g->deadline)
             kill_tree(g);
@@ -217,7 +227,7 @@ static void sweep(struct guard *g)
             container_signal(&g->c, SIGTERM);
     }
     int64_t end = clock_mono() + (g->left <= SWEEP_CROWD ? SWEEP_GRACE : 0);
-    while (!is_swept(g)) {
+    while (!is_swept(g) && !is_stuck(g)) {
         if (g->killed || clock_mono() >= end)
             kill_tree(g);
         attend(g, clock_mono() + AGAIN_MS);
@@ -239,6 +249,18 @@ static void quote(struct buf *out, const char *s)
     buf_addch(out, '"');
 }
 
+static void add_stuck(const struct guard *g, struct buf *line)
+{
+    autoprocs struct procs all = {0};
+    autobuf struct buf command = BUF_INIT;
+    container_list(&g->c, &all);
+    if (!all.all.n)
+        return;
+    procs_command(all.all.v[0].pid, &command);
+    buf_addstr(line, ",\"stuck\":");
+    quote(line, command.s);
+}
+
 static int report(const struct guard *g, struct err *err)
 {
     autobuf struct buf line = BUF_INIT;
@@ -255,6 +277,8 @@ static int report(const struct guard *g, struct err *err)
         buf_addf(&line, "],\"left\":%zu", g->left);
     if (g->limit)
         buf_addf(&line, ",\"limit\":\"%s\"", g->limit);
+    if (is_stuck(g))
+        add_stuck(g, &line);
     buf_addstr(&line, "}\n");
     ssize_t n = write(GUARD_STATUS, line.s, line.len);
     return n == (ssize_t)line.len || errno == EPIPE ? 0 : err_sys(err, "write the status");

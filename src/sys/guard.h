@@ -10,7 +10,8 @@
  *     {"exit":0,"means":"namespace","swept":["node server.js"],"left":1,"limit":"memory"}
  *
  * or "signal":9 in place of "exit". `swept` and `left`, their number, are there where the command
- * left processes behind; `limit` where the tree was ended because it used more than it may.
+ * left processes behind; `limit` where the tree was ended because it used more than it may; `stuck`
+ * is one that could not be ended.
  */
 #ifndef SYS_GUARD_H
 #define SYS_GUARD_H

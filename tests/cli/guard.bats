@@ -398,6 +398,23 @@ END
     no_agents || fail "alive:" "$(agents_alive)"
 }
 
+@test "guard: a process that cannot be ended fails its task, and does not hold it up" {
+    [[ $(id -u) -eq 0 ]] || skip "only root can make one"
+    local user=(setpriv --reuid 65534 --regid 65534 --clear-groups) began=$SECONDS
+    cp "$ANABRANCH" "$BATS_TEST_TMPDIR/anabranch"
+    install -m 4755 "$(command -v setpriv)" "$BATS_TEST_TMPDIR/sudo"
+    make_repo
+    begin_plan
+    add_task t -- "sh $BATS_TEST_TMPDIR/sudo --reuid 0 --regid 0 --clear-groups sleep 30 & sleep 0.2" 'write t 1'
+    chmod 711 "$BATS_TEST_TMPDIR/.." "$BATS_TEST_TMPDIR" "$BATS_TEST_TMPDIR/work"
+    chown -R 65534:65534 . "$HOME"
+    ANABRANCH_CONTAIN=subreaper run_apart "${user[@]}" "$BATS_TEST_TMPDIR/anabranch" run --engine sim --json plan.yaml 3>&-
+    assert_no_sanitizer
+    assert_status 1
+    assert_event task.failed t '"class":"internal","reason":"left a process that cannot be ended: sleep 30"'
+    ((SECONDS - began < 25)) || fail "it waited"
+}
+
 @test "guard: means that do not work or do not exist are refused" {
     make_repo
     begin_plan
