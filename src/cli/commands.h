@@ -24,6 +24,7 @@ extern const struct command cmd_remove;
 extern const struct command cmd_run;
 extern const struct command cmd_sim;
 extern const struct command cmd_status;
+extern const struct command cmd_warden;
 
 /* The next command that is not hidden, from *i = 0 on; NULL behind the last. */
 const struct command *cli_next(size_t *i);

@@ -318,7 +318,8 @@ static int begin(struct run *run, struct err *err)
     if (run->base)
         at.batch = run->batch = git_batch_new(run->pf->repo.common);
     if (dirs_make(run->state_dir, err) || store_open(&run->store, run->state_dir, true, err) ||
-        make_folders(run, err) || record_begin(run, err))
+        make_folders(run, err) || warden_start(&run->warden, run->opts.self, run->id, err) ||
+        record_begin(run, err))
         return -1;
     if (!run->base)
         return 0;
@@ -369,6 +370,7 @@ int run_go(struct run *run, struct err *err)
     rc = end(run, rc, err);
     notifier_finish(run->notifier);
     logs_discard(run);
+    warden_dismiss(&run->warden);
     return rc;
 }
 
@@ -434,6 +436,7 @@ void run_close(struct run *run)
     publication_done(&run->publication);
     watch_free(run->patience);
     notifier_free(run->notifier);
+    warden_dismiss(&run->warden);
     sched_done(&run->sched);
     secrets_done(&run->secrets);
     ports_done(&run->ports);

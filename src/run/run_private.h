@@ -12,6 +12,7 @@
 #include "run/agent.h"
 #include "run/run.h"
 #include "run/secrets.h"
+#include "run/warden.h"
 #include "sys/contain.h"
 #include "sys/loop.h"
 #include "sys/ports.h"
@@ -138,8 +139,9 @@ struct run {
     size_t jobs;
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier; /* or NULL */
-    struct watch *later;       /* wakes run_turn() */
-    enum contain contain;      /* how agents are kept together */
+    struct warden warden;
+    struct watch *later;  /* wakes run_turn() */
+    enum contain contain; /* how agents are kept together */
     int signal;
     bool draining, stopping, failed;
     struct err err; /* why the program itself could not go on */

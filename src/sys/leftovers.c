@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <time.h>
 
-enum { KILL_PATIENCE = 10000, NAMES_MAX = 20, PAUSE_MAX = 20 };
+enum { KILL_PATIENCE = 10000, NAMES_MAX = 20, PAUSE_MAX = 50 };
 
 /* Doubles from call to call. */
 static void pause_for(int64_t *ms)

@@ -125,6 +125,11 @@ assert_swept() { # MEANS
 
 # --- the end of an engine or a guard
 
+# As no_agents, for git and others that the runs of this test started as well.
+nothing_marked() {
+    ! grep -slzx -e "HOME=$HOME" /proc/[0-9]*/environ 2>/dev/null | xargs -r grep -slz '^ANABRANCH_RUN=' 2>/dev/null | grep -q .
+}
+
 @test "guard: when the engine is killed, so is all that it started, by each means" {
     local began
     make_repo
@@ -162,6 +167,25 @@ assert_swept() { # MEANS
     no_agents || fail "alive:" "$(agents_alive)"
     [[ -z $(find /sys/fs/cgroup -maxdepth 3 -name "anabranch-$(basename ../cgroup/.git/anabranch/runs/*)-*" 2>/dev/null) ]] ||
         fail "a cgroup is left"
+}
+
+@test "guard: when the engine and all guards are killed together, nothing is left either" {
+    local means guard guards=()
+    make_repo
+    begin_plan
+    add_task t -- 'daemon exec sleep 5011' 'sh setsid sleep 5012 & echo 1 >$STAMPS.up' 'hang'
+    start_engines
+    await_agents up
+    slow_checkout
+    add_task u -- 'write u 1'
+    STAMPS=$BATS_TEST_TMPDIR/slow start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/smudging"
+    for means in $MEANS; do
+        read -r guard _ <"$(echo "../$means/.git/anabranch/runs"/*/t/1/guard)"
+        guards+=("$guard")
+    done
+    kill -KILL "${engines[@]}" "$engine" "${guards[@]}"
+    wait_for nothing_marked
 }
 
 @test "guard: an attempt's file tells who guards it, and is locked until all have gone" {
