@@ -351,6 +351,7 @@ static void adopt(struct look *l)
     s->entries.n = l->entries.n;
     s->entries.cap = l->entries.cap;
     s->packed_stamp = l->packed_stamp;
+    s->tables = l->tables;
     if (l->packed_known)
         return;
     packed_refs_done(&s->packed);

@@ -74,6 +74,7 @@ struct git_entry {
 
 struct git_state {
     char *common;
+    bool tables; /* refs are kept in tables, which have no reflog that could be read */
     VEC(struct git_entry) entries; /* sorted by name */
     struct packed_refs packed;
     struct git_stamp packed_stamp;

@@ -108,6 +108,8 @@ static void encode_change(const struct report_change *c, struct arena *a, struct
         put_string(a, map, keys[i], build_string(c->data, keys[i], NULL));
     build_put_bool(a, map, "restored", restored && restored->truth);
     put_list(a, map, "paths", c->data);
+    if (build_int(c->data, "more", 0))
+        build_put_int(a, map, "more", build_int(c->data, "more", 0));
 }
 
 struct node *report_encode(const struct report *r, struct arena *a)

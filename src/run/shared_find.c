@@ -84,8 +84,8 @@ static void look_at_ref(struct shared_look *l, const struct git_change *c)
     } else if (begins_with(c->name, "refs/remotes/")) {
         l->remotes++;
     } else if (!map_get(&run->shared->ours, c->name, strlen(c->name)) &&
-               strcmp(c->name, "refs/stash") != 0) {
-        tell_ref(l, c);
+               (run->shared->state.tables || strcmp(c->name, "refs/stash") != 0)) {
+        tell_ref(l, c); /* else its reflog says more about the stash */
     }
 }
 
