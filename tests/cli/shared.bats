@@ -172,10 +172,9 @@ END
 @test "shared: where it may have been another one, both are named and none fails" {
     make_repo
     begin_plan
-    add_task a -- "sh git config merge.evil.driver 'touch $BATS_TEST_TMPDIR/ran'" \
-        "sh touch $BATS_TEST_TMPDIR/set" 'write a A'
+    add_task a -- "sh $(until_exists there)" \
+        "sh git config merge.evil.driver 'touch $BATS_TEST_TMPDIR/ran'" 'write a A'
     add_task b -- "sh touch $BATS_TEST_TMPDIR/there" "sh $(until_exists finished)" 'write b B'
-    sed -i "s|sim> sh git config|sim> sh $(until_exists there); git config|" plan.yaml
     start_plan -j 2
     wait_for in_events task.landed a
     touch "$BATS_TEST_TMPDIR/finished"
