@@ -190,7 +190,11 @@ const struct command cmd_run = {
         "landed on the base branch as soon as it is ready. A task that depends on others starts "
         "from a tree that has their work. Your checkout follows where that touches no file that "
         "you have changed.\n\n"
-        "Everything that can be checked is checked before anything is started.",
+        "Everything that can be checked is checked before anything is started.\n\n"
+        "SIGINT, SIGTERM and SIGHUP stop the run: agents are asked to end and their work is saved; "
+        "a "
+        "second one kills them at once. ^Z stops the agents as well, and their time, until the run "
+        "goes on. Whatever agents leave running is ended with their task, and named.",
     .examples = "anabranch run plan.md\tRun a plan\n"
                 "anabranch run -j 8 plan.md\tWith up to eight agents at once\n"
                 "anabranch run --dry-run plan.md\tSay what would be run\n"
