@@ -166,6 +166,7 @@ struct plan {
     enum provider provider;
     const char *workspace_dir;
     struct strings include, share;
+    struct strings salvage; /* patterns of ignored files that are worth saving */
     struct plan_command setup, teardown;
     int64_t ports;
 

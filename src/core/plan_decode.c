@@ -136,6 +136,7 @@ static const struct field workspace_fields[] = {
     {"dir", read_string, offsetof(struct plan, workspace_dir)},
     {"include", read_strings, offsetof(struct plan, include)},
     {"share", read_strings, offsetof(struct plan, share)},
+    {"salvage", read_strings, offsetof(struct plan, salvage)},
     {"setup", read_command, offsetof(struct plan, setup)},
     {"teardown", read_command, offsetof(struct plan, teardown)},
     {"ports", read_int, offsetof(struct plan, ports), .min = 0, .max = 256},

@@ -194,6 +194,7 @@ static void put_workspace(struct encoder e, const struct plan *plan)
     put_string(workspace, "dir", plan->workspace_dir);
     put_strings(workspace, "include", &plan->include);
     put_strings(workspace, "share", &plan->share);
+    put_strings(workspace, "salvage", &plan->salvage);
     put_command(workspace, "setup", &plan->setup);
     put_command(workspace, "teardown", &plan->teardown);
     put_set_int(workspace, "ports", plan->ports);
