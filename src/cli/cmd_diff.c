@@ -1,10 +1,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/git_exec.h"
 #include "cli/look.h"
-
-#include <errno.h>
-#include <string.h>
-#include <unistd.h>
 
 struct diff_opts {
     const char *run;
@@ -30,33 +27,14 @@ static int find_end(const struct look *look, const struct report_task *t, struct
     return cli_fail(EXIT_USAGE, "task '%s' has changed nothing", t->row.id);
 }
 
-/* git's words are for the user here, and so is the pager's character set. */
-static void use_own_locale(struct strv *env)
+static int show(const char *from, const char *to, bool stat)
 {
-    const char *own = getenv("LC_ALL");
-    for (size_t i = 0; i < env->n; i++) {
-        if (strncmp(env->v[i], "LC_ALL=", strlen("LC_ALL=")) != 0)
-            continue;
-        free(env->v[i]);
-        env->v[i] = mem_printf("LC_ALL=%s", own ? own : "");
-    }
-}
-
-/* This program becomes git, so that the terminal's signals reach it and its pager alone. */
-static int become_git(const char *from, const char *to, bool stat)
-{
-    autostrv struct strv argv = {0}, env = {0};
-    git_environment(&env);
-    use_own_locale(&env);
-    strv_push(&argv, "git");
-    if (!isatty(STDOUT_FILENO))
-        strv_push(&argv, "--no-pager");
-    strv_push(&argv, "diff");
+    autostrv struct strv args = {0};
+    strv_push(&args, "diff");
     if (stat)
-        strv_push(&argv, "--stat");
-    strv_pushl(&argv, "--end-of-options", from, to, "--", NULL);
-    (void)execvpe("git", argv.v, env.v);
-    return cli_fail(EXIT_ENV, "git could not be run: %s", strerror(errno));
+        strv_push(&args, "--stat");
+    strv_pushl(&args, "--end-of-options", from, to, "--", NULL);
+    return git_exec(&args);
 }
 
 static int run_diff(const void *options, int argc, char **argv)
@@ -76,7 +54,7 @@ static int run_diff(const void *options, int argc, char **argv)
         code = look_task(&r, argv[0], &t);
     if (code == EXIT_OK)
         code = find_end(&look, t, &end);
-    return code == EXIT_OK ? become_git(t->row.start_commit, end.s, opts->stat) : code;
+    return code == EXIT_OK ? show(t->row.start_commit, end.s, opts->stat) : code;
 }
 
 static const struct opt opts_table[] = {

@@ -25,27 +25,37 @@ static struct git_place job_place(const struct commit_job *job)
 /* A copy of the index has the stat data that spares git reading every file again. It is as old as
  * the original: git tells by that which files may have changed in the second that it looked at
  * them. */
-static int copy_index(const struct commit_job *job, struct err *err)
+static int copy_index(const struct commit_job *job, const char *from, const struct stat *st,
+                      struct err *err)
 {
-    autofree char *from = mem_printf("%s/index", job->ws->admin);
     autobuf struct buf bytes = BUF_INIT;
-    struct stat st;
-    if (unlink(job->index) < 0 && errno != ENOENT)
-        return err_sys(err, "remove '%s'", job->index);
-    if (stat(from, &st) < 0) /* the agent took it away: all is read anew */
-        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", from);
     if (file_read(from, SIZE_MAX, &bytes, err) || file_create(job->index, bytes.s, bytes.len, err))
         return -1;
-    const struct timespec times[] = {st.st_mtim, st.st_mtim};
+    const struct timespec times[] = {st->st_mtim, st->st_mtim};
     return utimensat(AT_FDCWD, job->index, times, 0) < 0
                ? err_sys(err, "set the time of '%s'", job->index)
                : 0;
 }
 
+int commit_index(const struct commit_job *job, bool anew, struct err *err)
+{
+    struct git_place at = job_place(job);
+    autofree char *from = mem_printf("%s/index", job->ws->admin);
+    autofree char *lock = mem_printf("%s.lock", job->index);
+    struct stat st;
+    if ((unlink(job->index) < 0 && errno != ENOENT) || (unlink(lock) < 0 && errno != ENOENT))
+        return err_sys(err, "remove '%s'", job->index);
+    if (!anew && stat(from, &st) == 0)
+        return copy_index(job, from, &st, err);
+    /* Tracked files may well be ignored ones: none is added that is not in the index before. */
+    return anew || errno == ENOENT ? git_call(&at, NULL, err, "read-tree", job->start, NULL)
+                                   : err_sys(err, "look at '%s'", from);
+}
+
 int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *env, struct err *err)
 {
     struct git_place at = job_place(job);
-    if (copy_index(job, err))
+    if (commit_index(job, false, err))
         return -1;
     git_prepare(&at, argv, env);
     strv_pushl(argv, "add", "-A", "--", ".", NULL);
@@ -73,16 +83,17 @@ static int unstage(const struct git_place *at, const struct commit_job *job,
     return status ? err_set(err, ERR_ENV, "git update-index: %s", errout.s) : 0;
 }
 
-/* Whether some commit of the agent's has what was brought along. */
-static int has_strays(const struct git_place *at, const char *start, const char *head,
-                      const struct brought *brought, bool *ret_yes, struct err *err)
+int commit_has_brought(const struct git_place *at, const char *start, const char *head,
+                       const struct brought *brought, bool *ret_yes, struct err *err)
 {
+    *ret_yes = false;
+    if (!brought->paths.n)
+        return 0;
     autobuf struct buf added = BUF_INIT;
     autofree char *range = mem_printf("%s..%s", start, head);
     if (git_call(at, &added, err, "log", "-z", "-m", "--format=", "--name-only", "--no-renames",
                  "--diff-filter=A", range, "--", NULL))
         return -1;
-    *ret_yes = false;
     for (const char *p = added.s; !*ret_yes && p < added.s + added.len; p += strlen(p) + 1)
         *ret_yes = brought_has(brought, p);
     return 0;
@@ -97,8 +108,8 @@ static int find_parent(const struct git_place *at, const struct commit_job *job,
     if (workspace_head(job->ws, parent, &none) == 0 &&
         git_is_ancestor(at, job->start, parent->s, &builds_on, err))
         return -1;
-    if (builds_on && brought->paths.n && strcmp(parent->s, job->start) != 0 &&
-        has_strays(at, job->start, parent->s, brought, &strays, err))
+    if (builds_on && strcmp(parent->s, job->start) != 0 &&
+        commit_has_brought(at, job->start, parent->s, brought, &strays, err))
         return -1;
     if (!builds_on || strays) {
         buf_cut(parent, 0);
@@ -117,7 +128,7 @@ static int write_tree(const struct git_place *at, size_t id_len, struct buf *ret
 }
 
 /* The commit of what is staged; empty where that is what the workspace began with. */
-static int make_commit(const struct git_place *at, const struct commit_job *job,
+static int make_commit(const struct git_place *at, const struct commit_job *job, bool always,
                        struct buf *ret_commit, struct err *err)
 {
     autobuf struct buf tree = BUF_INIT, parent = BUF_INIT, parent_tree = BUF_INIT;
@@ -129,7 +140,7 @@ static int make_commit(const struct git_place *at, const struct commit_job *job,
         return -1;
     if (git_tree_of(at, parent.s, &parent_tree, err))
         return -1;
-    if (strcmp(tree.s, parent_tree.s) != 0) {
+    if (always || strcmp(tree.s, parent_tree.s) != 0) {
         const char *const parents[] = {parent.s, NULL};
         return git_commit_tree(at, tree.s, parents, job->message, ret_commit, err);
     }
@@ -143,7 +154,7 @@ int commit_finish(const struct commit_job *job, struct buf *ret_commit, struct e
     struct git_place at = job_place(job);
     autobuf struct buf was = BUF_INIT;
     bool moved = true;
-    if (make_commit(&at, job, ret_commit, err) || modules_save(job->ws, job->index, err) ||
+    if (make_commit(&at, job, false, ret_commit, err) || modules_save(job->ws, job->index, err) ||
         git_resolve(&at, job->ws->branch, &was, err))
         return -1;
     if (ret_commit->len && strcmp(was.s, ret_commit->s) != 0 &&
@@ -152,17 +163,16 @@ int commit_finish(const struct commit_job *job, struct buf *ret_commit, struct e
     return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", job->ws->branch);
 }
 
-int commit_salvage(const struct commit_job *job, const char *ref, struct buf *ret_commit,
-                   struct err *err)
+int commit_make(const struct commit_job *job, bool always, struct buf *ret_commit, struct err *err)
 {
     struct git_place at = job_place(job);
-    bool moved;
-    if (copy_index(job, err) || git_call(&at, NULL, err, "add", "-A", "--", ".", NULL) ||
-        make_commit(&at, job, ret_commit, err) || modules_save(job->ws, job->index, err))
+    autobuf struct buf made = BUF_INIT;
+    if (make_commit(&at, job, false, &made, err))
         return -1;
-    if (!ret_commit->len)
-        return 0;
-    return git_move_ref(&at, ref, "", ret_commit->s, "anabranch: salvage", &moved, err);
+    /* What the agent committed last says nothing of where and why it was saved. */
+    if ((made.len || always) && make_commit(&at, job, true, ret_commit, err))
+        return -1;
+    return 0;
 }
 
 int commit_paths(const struct git_place *at, const char *from, const char *to, struct buf *out,

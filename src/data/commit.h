@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "data/brought.h"
 #include "data/workspace.h"
 
 struct commit_job {
@@ -30,10 +31,17 @@ int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *e
  * where nothing at all has changed since `start`. */
 int commit_finish(const struct commit_job *job, struct buf *ret_commit, struct err *err);
 
-/* Saves what is in the workspace under `ref`, whatever it is worth: tracked, untracked and what the
- * agent committed. *ret_commit is empty where there is nothing that `start` does not have. */
-int commit_salvage(const struct commit_job *job, const char *ref, struct buf *ret_commit,
-                   struct err *err);
+/* The parts of that for who saves a workspace. The index: the workspace's own, or made anew of
+ * `start`, which it is as well where the agent took it away. */
+int commit_index(const struct commit_job *job, bool anew, struct err *err);
+
+/* A commit of what is in that index with the job's message, whoever committed before; empty where
+ * nothing has changed since `start`, unless it is to be made always. No ref is moved. */
+int commit_make(const struct commit_job *job, bool always, struct buf *ret_commit, struct err *err);
+
+/* Whether some commit between the two has what was brought along. */
+int commit_has_brought(const struct git_place *at, const char *start, const char *head,
+                       const struct brought *brought, bool *ret_yes, struct err *err);
 
 /* Appends the paths that differ between two commits, each with a NUL behind it; a rename is two. */
 int commit_paths(const struct git_place *at, const char *from, const char *to, struct buf *out,

@@ -19,37 +19,37 @@ static struct git_place place_of(const char *git_dir)
     return (struct git_place){.git_dir = git_dir, .work_tree = git_dir};
 }
 
-/* Whether there is a commit at HEAD that came from here. */
-static int is_new(const char *git_dir, bool *ret_yes, struct err *err)
+/* The commit at HEAD, where it came from here; else empty. */
+static int find_new(const char *git_dir, struct buf *ret, struct err *err)
 {
     struct git_place at = place_of(git_dir);
     autobuf struct buf head = BUF_INIT, out = BUF_INIT;
     struct err none = {0};
-    *ret_yes = false;
     if (git_resolve(&at, "HEAD", &head, &none)) /* nothing was ever checked out */
         return 0;
     if (git_call(&at, &out, err, "rev-list", "-n", "1", head.s, "--not", "--remotes", "--tags",
                  NULL))
         return -1;
-    *ret_yes = out.len > 0;
+    if (out.len)
+        buf_add(ret, head.s, head.len);
     return 0;
 }
 
 /* `name` is the clone below the worktree's folder and, where the user has one, the repository's. */
-static int save(const struct workspace *ws, const char *name, size_t number, struct err *err)
+static int save(const struct workspace *ws, const char *name, struct err *err)
 {
     autofree char *from = mem_printf("%s/%s", ws->admin, name);
     autofree char *own = mem_printf("%s/%s", ws->common, name);
-    autofree char *ref =
-        mem_printf("HEAD:refs/anabranch/modules/%s/%zu", strrchr(ws->admin, '/') + 1, number);
     struct git_place to = place_of(has_file(own, "HEAD") ? own : ws->common);
-    bool wanted;
-    if (is_new(from, &wanted, err))
+    autobuf struct buf head = BUF_INIT;
+    if (find_new(from, &head, err))
         return -1;
-    return wanted ? git_call(&to, NULL, err, "fetch", "--quiet", "--force", "--no-tags",
-                             "--no-write-fetch-head", "--no-recurse-submodules", "--update-shallow",
-                             from, ref, NULL)
-                  : 0;
+    autofree char *ref =
+        mem_printf("HEAD:refs/anabranch/modules/%s/%s", strrchr(ws->admin, '/') + 1, head.s);
+    return head.len ? git_call(&to, NULL, err, "fetch", "--quiet", "--force", "--no-tags",
+                               "--no-write-fetch-head", "--no-recurse-submodules",
+                               "--update-shallow", from, ref, NULL)
+                    : 0;
 }
 
 /* Adds the folders in `name`: a submodule's name may have slashes in it. */
@@ -86,7 +86,6 @@ static int check_committed(const struct workspace *ws, const char *index, struct
 int modules_save(const struct workspace *ws, const char *index, struct err *err)
 {
     autostrv struct strv names = {0};
-    size_t number = 0;
     if (!has_file(ws->admin, "modules"))
         return 0;
     if (check_committed(ws, index, err))
@@ -96,7 +95,7 @@ int modules_save(const struct workspace *ws, const char *index, struct err *err)
         autofree char *name = mem_str(names.v[i]), *path = mem_printf("%s/%s", ws->admin, name);
         autofree char *below = mem_printf("%s/modules", name);
         bool is_clone = has_file(path, "HEAD");
-        if (is_clone && save(ws, name, ++number, err))
+        if (is_clone && save(ws, name, err))
             return err_wrap(err, "save '%s'", name);
         if (look_into(ws, is_clone ? below : name, &names, err))
             return -1;

@@ -10,8 +10,9 @@
 
 /* Fetches what is checked out in the workspace's submodules, and that no remote has, to the
  * repository's clone of the same submodule (its own objects where there is none), under
- * refs/anabranch/modules/<workspace>/<number>. ERR_INPUT where a tracked file was changed in one
- * and not committed there: that cannot be saved. `index` is where the work tree was staged. */
+ * refs/anabranch/modules/<workspace>/<commit>: attempts have the workspace after one another.
+ * ERR_INPUT where a tracked file was changed in one and not committed there: that cannot be saved.
+ * `index` is where the work tree was staged. */
 int modules_save(const struct workspace *ws, const char *index, struct err *err);
 
 #endif

@@ -10,6 +10,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { LARGE_INDEX = 256 << 10 }; /* bytes: about 2,500 files */
+
 void workspace_done(struct workspace *ws)
 {
     free(ws->path);
@@ -58,18 +60,19 @@ static int write_file(const char *dir, const char *name, struct err *err, const 
 }
 
 /* The administrative folder as git-worktree(1) describes it, in `dir`. */
-static int write_admin(const struct workspace *ws, const char *dir, struct err *err)
+static int write_admin(const struct workspace *ws, const char *dir, const char *head,
+                       struct err *err)
 {
     return dirs_make(dir, err) || write_file(dir, "gitdir", err, "%s/.git\n", ws->path) ||
                    write_file(dir, "commondir", err, "../..\n") ||
-                   write_file(dir, "HEAD", err, "ref: %s\n", ws->branch) ||
+                   write_file(dir, "HEAD", err, "%s\n", head) ||
                    write_file(dir, "locked", err, "in use by anabranch\n")
                ? -1
                : 0;
 }
 
 /* A name for the administrative folder that nobody else uses: the last two parts of the path. */
-static char *admin_name(const char *path)
+char *workspace_admin_name(const char *path)
 {
     const char *task = strrchr(path, '/'), *run = task;
     while (run > path && run[-1] != '/')
@@ -79,13 +82,14 @@ static char *admin_name(const char *path)
 
 static int write_metadata(struct workspace *ws, const char *commit, struct err *err)
 {
-    autofree char *name = admin_name(ws->path);
+    autofree char *name = workspace_admin_name(ws->path);
     autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
     autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
+    autofree char *head = mem_printf("ref: %s", ws->branch);
     struct git_place at = {.batch = ws->batch, .git_dir = ws->common};
     bool moved;
     ws->admin = mem_printf("%s/%s", worktrees, name);
-    if (dirs_remove(aside, err) || write_admin(ws, aside, err) || dirs_make(worktrees, err) ||
+    if (dirs_remove(aside, err) || write_admin(ws, aside, head, err) || dirs_make(worktrees, err) ||
         dirs_make(ws->path, err) || write_file(ws->path, ".git", err, "gitdir: %s\n", ws->admin))
         return -1;
     if (git_move_ref(&at, ws->branch, "", commit, "anabranch: begin", &moved, err))
@@ -98,7 +102,7 @@ static int write_metadata(struct workspace *ws, const char *commit, struct err *
 /* Takes away what there is of a workspace that could not be made. */
 static void unmake(const struct workspace *ws)
 {
-    autofree char *name = admin_name(ws->path);
+    autofree char *name = workspace_admin_name(ws->path);
     autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
     struct err none = {0};
     (void)dirs_remove(aside, &none);
@@ -126,6 +130,29 @@ int workspace_create(struct workspace *ws, const struct git_repo *repo, const ch
     return err_wrap(err, "workspace '%s'", path);
 }
 
+int workspace_repair(struct workspace *ws, const char *commit, struct err *err)
+{
+    autofree char *name = workspace_admin_name(ws->path);
+    autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
+    autofree char *tmp = mem_printf("%s/anabranch/tmp", ws->common);
+    autofree char *aside = mem_printf("%s/%s", tmp, name);
+    autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
+    autofree char *head = ws->branch ? mem_printf("ref: %s", ws->branch) : mem_str(commit);
+    autoclose int fd = -1;
+    ws->admin = mem_printf("%s/%s", worktrees, name);
+    if (dirs_make(tmp, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
+        write_admin(ws, aside, head, err) || dirs_make(worktrees, err))
+        return -1;
+    return rename(aside, ws->admin) < 0 ? err_sys(err, "make '%s'", ws->admin) : 0;
+}
+
+bool workspace_is_large(const struct workspace *ws)
+{
+    autofree char *index = mem_printf("%s/index", ws->admin);
+    struct stat st;
+    return stat(index, &st) == 0 && st.st_size > LARGE_INDEX;
+}
+
 void workspace_release(const struct workspace *ws)
 {
     autofree char *locked = mem_printf("%s/locked", ws->admin);
@@ -134,7 +161,7 @@ void workspace_release(const struct workspace *ws)
 
 int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err)
 {
-    autofree char *name = admin_name(ws->path);
+    autofree char *name = workspace_admin_name(ws->path);
     autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
     autofree char *aside = mem_printf("%s/anabranch/tmp/%s.gone", ws->common, name);
     autofree char *tree = mem_printf("%s.gone", ws->path);

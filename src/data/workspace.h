@@ -36,6 +36,13 @@ int workspace_head(const struct workspace *ws, struct buf *out, struct err *err)
 /* argv and environment of the command that fills the tree. */
 void workspace_fill(const struct workspace *ws, struct strv *argv, struct strv *env);
 
+/* Makes the administrative folder again of a work tree that has lost it, with the branch or, where
+ * that is gone too, with `commit` checked out. */
+int workspace_repair(struct workspace *ws, const char *commit, struct err *err);
+
+/* Whether deleting it takes long enough for another process to do it. */
+bool workspace_is_large(const struct workspace *ws);
+
 /* The worktree is for a person now: git's own commands may do with it what they do. */
 void workspace_release(const struct workspace *ws);
 
@@ -43,6 +50,9 @@ void workspace_release(const struct workspace *ws);
  * from a ref. What is in the way of a quick end is renamed aside first, so that git never sees half
  * of it. */
 int workspace_remove(struct workspace *ws, struct err *err);
+
+/* The name of the administrative folder of a workspace at a path: its last two parts. */
+char *workspace_admin_name(const char *path);
 
 /* The quick part of that alone: git does not know it any more, and its place is free. What is left
  * to delete is appended. */

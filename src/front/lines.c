@@ -77,6 +77,17 @@ static void say_change(struct buf *out, const struct event *ev)
     shared_text(ev->data, out);
 }
 
+static void say_salvage(struct buf *out, const struct event *ev)
+{
+    int64_t dropped = build_int(ev->data, "dropped_count", 0);
+    add_field(out, ev, "ref", "work saved as ");
+    if (dropped)
+        buf_addf(out, "%s%lld ignored not saved", node_get(ev->data, "ref") ? ", " : "",
+                 (long long)dropped);
+    if (dropped)
+        add_list(out, ev, "dropped");
+}
+
 /* What to say of an event; false: nothing. */
 static bool say(struct buf *out, const struct event *ev)
 {
@@ -124,7 +135,7 @@ static bool say(struct buf *out, const struct event *ev)
         say_retry(out, ev, "parked, goes on in ");
         return true;
     case EV_TASK_SALVAGED:
-        add_field(out, ev, "ref", "work saved as ");
+        say_salvage(out, ev);
         add_field(out, ev, "error", "work could not be saved, its workspace stays: ");
         return true;
     case EV_SCOPE_VIOLATED:

@@ -65,6 +65,13 @@ static void take_failure(struct report *r, const struct store_event *ev, const s
         t->output = keep(r, build_string(data, "output", t->output));
 }
 
+static void take_salvage(struct report *r, const struct store_event *ev, const struct node *data)
+{
+    struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
+    if (t && node_get(data, "ref"))
+        t->salvaged = ev->attempt;
+}
+
 static void take_change(struct report *r, const struct store_event *ev, struct doc *doc)
 {
     if (!shared_text_is_change(doc->root))
@@ -78,8 +85,9 @@ static bool take_event(void *ctx, const struct store_event *ev)
 {
     struct report *r = ctx;
     bool failure = strcmp(ev->name, "task.failed") == 0 && ev->task;
+    bool salvage = strcmp(ev->name, "task.salvaged") == 0 && ev->task;
     bool change = strcmp(ev->name, "git.state_changed") == 0;
-    if (!ev->data || (!failure && !change))
+    if (!ev->data || (!failure && !salvage && !change))
         return true;
     struct doc doc;
     autoproblems struct problems ps;
@@ -88,6 +96,8 @@ static bool take_event(void *ctx, const struct store_event *ev)
     if (doc_parse(&doc, NULL, ev->data, strlen(ev->data), &opts, &ps) == 0) {
         if (failure)
             take_failure(r, ev, doc.root);
+        else if (salvage)
+            take_salvage(r, ev, doc.root);
         else
             take_change(r, ev, &doc);
     }

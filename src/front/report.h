@@ -32,6 +32,7 @@ struct report_task {
     int64_t duration;   /* ms, up to now where it is not finished; below 0: never began */
     const char *logs;   /* folder with one folder per attempt, or NULL */
     const char *output; /* last lines that explain a failure, or NULL */
+    int salvaged; /* the last attempt of which something was saved; 0: none, or it went well */
 };
 
 /* Something outside the workspaces that changed while tasks ran. */

@@ -98,6 +98,23 @@ static void add_conflict(const struct report_task *t, const char *base, struct b
     }
 }
 
+/* One line for all of them where there are many. */
+static void add_salvaged(const struct report *r, struct buf *out)
+{
+    const struct report_task *last = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        bool saved = r->tasks[i].end == REPORT_FAILED && r->tasks[i].salvaged;
+        n += saved;
+        last = saved ? &r->tasks[i] : last;
+    }
+    if (n == 1)
+        buf_addf(out, "\nWhat %s had done is saved:\n  anabranch salvage show %s/%s/%d\n",
+                 last->row.id, r->row.id, last->row.id, last->salvaged);
+    else if (n > 1)
+        buf_addf(out, "\nWhat %zu failed tasks had done is saved:\n  anabranch salvage\n", n);
+}
+
 static void add_kept(const struct report_task *t, struct buf *out)
 {
     if (t->end != REPORT_LANDED || !t->row.workspace)
@@ -150,6 +167,7 @@ void summary(const struct report *r, bool quiet, struct buf *out)
         add_output(&r->tasks[i], out);
     for (size_t i = 0; i < r->n; i++)
         add_conflict(&r->tasks[i], r->row.base, out);
+    add_salvaged(r, out);
     for (size_t i = 0; i < r->n; i++)
         add_kept(&r->tasks[i], out);
     add_changes(r, out);

@@ -6,7 +6,6 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "data/commit.h"
 #include "run/job_env.h"
 #include "run/logs.h"
 #include "run/prepare.h"
@@ -15,33 +14,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
-
-/* Saves what the attempt made under a ref; false where that failed, and the workspace must stay. */
-static bool salvage(struct job *job)
-{
-    if (!job->agent_started) /* nobody has worked in it */
-        return true;
-    autofree char *index = job_file(job, "salvage.index");
-    autofree char *ref =
-        mem_printf("refs/anabranch/salvage/%s/%s/%d", job->run->id, task_of(job)->id, job->attempt);
-    autofree char *message =
-        mem_printf("Salvaged from task %s, attempt %d", task_of(job)->id, job->attempt);
-    struct commit_job cj = job_commit(job, index, message);
-    autobuf struct buf commit = BUF_INIT;
-    struct err err = {0};
-    struct arena a = {0};
-    bool saved = commit_salvage(&cj, ref, &commit, &err) == 0;
-    if (!saved || commit.len) {
-        struct node *data = build_map(&a);
-        build_put_string(&a, data, "ref", saved ? ref : NULL);
-        build_put_string(&a, data, "commit", saved ? commit.s : NULL);
-        build_put_string(&a, data, "error", saved ? NULL : err.msg);
-        build_put_string(&a, data, "workspace", saved ? NULL : job->ws.path);
-        record(job->run, EV_TASK_SALVAGED, job->task, data);
-        arena_done(&a);
-    }
-    return saved;
-}
+#include <unistd.h>
 
 static int take_away(struct job *job, struct err *err)
 {
@@ -138,7 +111,7 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
 
     struct run *run = job->run;
     bool untouched = !job->has_workspace || !job->prepared; /* what is in it is only ours */
-    bool saved = untouched || failure == FAILURE_NO_CHANGE || salvage(job);
+    bool saved = untouched || job_salvage(job);
     job->retry_delay =
         run->stopping || run->failed ? -1 : retry_delay(run, job->task, failure, job->report.reset);
     job->removes = saved && !(run->opts.keep && job->retry_delay < 0); /* a retry wants its place */
@@ -179,7 +152,9 @@ static void settle_workspace(struct job *job)
     struct git_place at = workspace_place(&job->ws);
     autofree char *index = job_file(job, "index"), *own = mem_printf("%s/index", job->ws.admin);
     struct err err = {0};
+    autofree char *lock = mem_printf("%s/index.lock", job->ws.admin);
     (void)rename(index, own); /* gone already where it was verified */
+    (void)unlink(lock);       /* of a git that the agent's end has ended */
     if (git_call(&at, NULL, &err, "checkout", "--quiet", "--force",
                  job->ws.branch + strlen("refs/heads/"), NULL))
         record_error(job->run, job->task, &err);
@@ -188,9 +163,10 @@ static void settle_workspace(struct job *job)
 
 void job_landed(struct job *job)
 {
-    if (job->run->opts.keep)
+    bool kept = job->run->opts.keep || !job_salvage_rest(job);
+    if (kept)
         settle_workspace(job);
-    finish(job, TASK_LANDED, !job->run->opts.keep);
+    finish(job, TASK_LANDED, !kept);
 }
 
 /* The branch and the workspace stay, for the person who resolves it. */
@@ -216,7 +192,7 @@ void job_conflicted(struct job *job, const char *files)
 /* There is nothing to land. */
 void job_unlanded(struct job *job)
 {
-    bool saved = !job->has_workspace || salvage(job);
+    bool saved = job_salvage(job);
     bool kept = job->run->opts.keep && !task_of(job)->read_only;
     task_set_state(job->run, job->task, TASK_DONE);
     record(job->run, EV_TASK_DONE, job->task, NULL);

@@ -5,9 +5,7 @@
 
 #include "base/mem.h"
 #include "sys/dirs.h"
-#include "sys/file.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/statvfs.h>
@@ -149,31 +147,4 @@ int preflight(struct run *run, struct err *err)
         return -1;
     name_folders(run);
     return preflight_disk(pf->project, err);
-}
-
-/* --- folders that git does not see -------------------------------------------------------- */
-
-/* A folder that ignores itself needs no entry in anyone's ignore file. */
-int hide_folder(struct run *run, struct err *err)
-{
-    autofree char *path = mem_printf("%s/.gitignore", run->work);
-    static const char all[] = "*\n";
-    struct err why = {0};
-    if (file_create(path, all, strlen(all), &why) && why.errnum != EEXIST)
-        return err_set(err, why.code, "%s", why.msg);
-    return 0;
-}
-
-/* Takes away what is empty; what holds a kept workspace stays. */
-void tidy_folders(struct run *run)
-{
-    autofree char *own = mem_printf("%s/%s", run->work, run->id);
-    autofree char *ignore = mem_printf("%s/.gitignore", run->work);
-    (void)rmdir(own);
-    if (unlink(ignore) == 0 && rmdir(run->work) < 0)
-        (void)hide_folder(run, NULL);
-    char *slash = strrchr(run->work, '/');
-    autofree char *parent = mem_dup(run->work, (size_t)(slash - run->work));
-    if (strcmp(slash + 1, "worktrees") == 0)
-        (void)rmdir(parent);
 }

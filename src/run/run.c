@@ -4,10 +4,12 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/plan_words.h"
+#include "data/workdir.h"
 #include "run/logs.h"
 #include "run/notify.h"
 #include "run/shared.h"
 #include "sys/dirs.h"
+#include "sys/file.h"
 #include "sys/guard.h"
 #include "sys/self.h"
 
@@ -307,7 +309,22 @@ static int make_folders(struct run *run, struct err *err)
     autofree char *tmp = run->base ? mem_printf("%s/anabranch/tmp", run->pf->repo.common) : NULL;
     if (dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) || dirs_make(run->work, err))
         return -1;
-    return hide_folder(run, err);
+    return workdir_hide(run->work, err);
+}
+
+/* What others need to know of a run that has ended without a word: that it has, by the lock, and
+ * which ignored files are worth saving. */
+static int leave_word(struct run *run, struct err *err)
+{
+    autofree char *lock = mem_printf("%s/lock", run->dir);
+    autofree char *path = mem_printf("%s/salvage", run->dir);
+    const struct strings *patterns = &run->pf->plan.salvage;
+    autobuf struct buf text = BUF_INIT;
+    for (size_t i = 0; i < patterns->n; i++)
+        buf_add(&text, patterns->v[i], strlen(patterns->v[i]) + 1);
+    if (dirs_lock(lock, &run->lock, err))
+        return -1;
+    return text.len ? file_replace(path, text.s, text.len, err) : 0;
 }
 
 /* The store first: a new one begins with the folders of those that were before us. */
@@ -318,8 +335,8 @@ static int begin(struct run *run, struct err *err)
     if (run->base)
         at.batch = run->batch = git_batch_new(run->pf->repo.common);
     if (dirs_make(run->state_dir, err) || store_open(&run->store, run->state_dir, true, err) ||
-        make_folders(run, err) || warden_start(&run->warden, run->opts.self, run->id, err) ||
-        record_begin(run, err))
+        make_folders(run, err) || leave_word(run, err) ||
+        warden_start(&run->warden, run->opts.self, run->id, err) || record_begin(run, err))
         return -1;
     if (!run->base)
         return 0;
@@ -342,7 +359,7 @@ static void tell_notice(struct run *run)
 static int end(struct run *run, int rc, struct err *err)
 {
     const char *state = run->signal ? "stopped" : rc ? "broken" : "finished";
-    tidy_folders(run);
+    workdir_tidy(run->work, run->id);
     if (record_end(run, state, rc ? RUN_EXIT_BROKEN : run_result(run).exit_code, rc ? NULL : err))
         return -1;
     return rc;
@@ -352,7 +369,7 @@ int run_go(struct run *run, struct err *err)
 {
     if (begin(run, err)) {
         (void)rmdir(run->dir);
-        tidy_folders(run);
+        workdir_tidy(run->work, run->id);
         return -1;
     }
     watch_signals(run);
@@ -389,6 +406,7 @@ int run_open(struct run **ret, struct plan_file *pf, const char *path,
     struct run *run = mem_alloc(sizeof(*run));
     outlive_readers();
     run->pf = pf;
+    run->lock = -1;
     run->plan_path = path;
     run->publication = (struct publication){.turn = -1, .seen = BUF_INIT};
     run->opts = *opts;
@@ -444,6 +462,7 @@ void run_close(struct run *run)
     shared_free(run->shared);
     git_batch_free(run->batch);
     store_close(run->store);
+    own_close(&run->lock);
     char *const owned[] = {run->guard,     run->id,      run->dir,       run->work,
                            run->state_dir, run->base,    run->base_ref,  run->base_commit,
                            run->tip,       run->tip_ref, run->published, run->refusal,

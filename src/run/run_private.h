@@ -140,6 +140,7 @@ struct run {
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier; /* or NULL */
     struct warden warden;
+    int lock;             /* held as long as the run lives, or -1 */
     struct watch *later;  /* wakes run_turn() */
     enum contain contain; /* how agents are kept together */
     int signal;
@@ -162,8 +163,6 @@ const char *run_engine_name(const struct run *run, uint32_t task);
 int preflight(struct run *run, struct err *err);
 int preflight_git_version(const char *text, struct err *err); /* as `git version` has it */
 int preflight_disk(const char *path, struct err *err);
-int hide_folder(struct run *run, struct err *err);
-void tidy_folders(struct run *run);
 
 /* retry.c: ms until the next attempt, which is then counted; -1 where there is none. */
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_t reset);
@@ -215,6 +214,10 @@ void job_continue(struct job *job, int64_t lost); /* they go on; these ms did no
 /* job_commit.c */
 struct commit_job job_commit(const struct job *job, const char *index, const char *message);
 void job_stage(struct job *job); /* the agent has done its part: on to its commit */
+
+/* job_salvage.c: false where that failed, was told, and the workspace must stay. */
+bool job_salvage(struct job *job);      /* all that is in the workspace */
+bool job_salvage_rest(struct job *job); /* what did not land with it */
 
 /* job_end.c */
 void job_fail(struct job *job, enum failure failure, const char *fmt, ...)

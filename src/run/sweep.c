@@ -3,10 +3,6 @@
 #include "base/mem.h"
 #include "sys/spawn.h"
 
-#include <sys/stat.h>
-
-enum { LARGE_INDEX = 256 << 10 }; /* bytes: about 2,500 files */
-
 struct sweeper {
     struct run *run;
     uint32_t task;
@@ -15,9 +11,7 @@ struct sweeper {
 
 bool sweep_is_worth_it(const struct job *job)
 {
-    autofree char *index = mem_printf("%s/index", job->ws.admin);
-    struct stat st;
-    return job->brought || (stat(index, &st) == 0 && st.st_size > LARGE_INDEX);
+    return job->brought || workspace_is_large(&job->ws);
 }
 
 static void on_end(void *ctx, int status)

@@ -170,6 +170,29 @@ static void read_proc_file(pid_t pid, const char *name, size_t max, struct buf *
         buf_add(out, bytes, (size_t)n);
 }
 
+static bool is_in(pid_t pid, const char *folder)
+{
+    char path[64], at[4096];
+    size_t len = strlen(folder);
+    (void)snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
+    ssize_t n = readlink(path, at, sizeof(at) - 1);
+    if (n < 0 || (size_t)n < len)
+        return false;
+    at[n] = '\0';
+    return strncmp(at, folder, len) == 0 && (!at[len] || at[len] == '/');
+}
+
+pid_t procs_in(const char *folder)
+{
+    struct table t = {0};
+    pid_t found = 0;
+    read_table(&t);
+    for (size_t i = 0; !found && i < t.all.n; i++)
+        found = is_in(t.all.v[i].pid, folder) ? t.all.v[i].pid : 0;
+    vec_done(&t.all);
+    return found;
+}
+
 void procs_command(pid_t pid, struct buf *out)
 {
     enum { COMMAND_MAX = 200 };

@@ -34,6 +34,10 @@ void procs_everyone(struct procs *procs);
  */
 void procs_marked(struct procs *procs, const char *const *marks);
 
+/* A process whose current folder is `folder` or below it; 0 where there is none, or the system does
+ * not tell. */
+pid_t procs_in(const char *folder);
+
 /* Appends the command line of a process, arguments separated by blanks, at most 200 bytes. */
 void procs_command(pid_t pid, struct buf *out);
 

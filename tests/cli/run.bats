@@ -988,7 +988,7 @@ END
     run_plan
     assert_status 0
     assert_in main new 1
-    assert_clean
+    assert_clean 'refs/anabranch/salvage/*/t/1' 'refs/anabranch/salvage/*/t/1.nested/1/*'
 }
 
 @test "run: files that are ignored are not committed" {

@@ -1,0 +1,13 @@
+/*
+ * Handing the terminal over to git.
+ */
+#ifndef CLI_GIT_EXEC_H
+#define CLI_GIT_EXEC_H
+
+#include "base/strv.h"
+
+/* This program becomes `git ARG...`, so that the terminal's signals reach it and its pager alone.
+ * Returns only where that failed, with the exit code. */
+int git_exec(const struct strv *args);
+
+#endif

@@ -1,0 +1,114 @@
+/*
+ * Saving what an attempt leaves behind, before its workspace goes.
+ */
+#include "run/run_private.h"
+
+#include "base/build.h"
+#include "base/mem.h"
+#include "run/salvage.h"
+#include "sys/file.h"
+
+#include <string.h>
+
+enum { LOG_MAX = 16 << 20 };
+
+/* What the attempt's files are to be compared with: where it began, or what it was merged with. */
+static const char *origin(struct job *job)
+{
+    autobuf struct buf head = BUF_INIT;
+    struct err none = {0};
+    bool merged = job->candidate.len && workspace_head(&job->ws, &head, &none) == 0 &&
+                  strcmp(head.s, job->candidate.s) == 0;
+    return merged ? job->candidate_base.s : task_run(job)->start;
+}
+
+static void put_list(struct arena *a, struct node *data, const char *key, const struct strv *list)
+{
+    struct node *out = list->n ? build_put_list(a, data, key) : NULL;
+    for (size_t i = 0; i < list->n; i++)
+        build_add_string(a, out, list->v[i]);
+}
+
+static void tell(struct job *job, const char *ref, const struct salvaged *s)
+{
+    struct arena a = {0};
+    if (!s->commit.len && !s->dropped_count)
+        return;
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "ref", s->commit.len ? ref : NULL);
+    build_put_string(&a, data, "commit", s->commit.len ? s->commit.s : NULL);
+    put_list(&a, data, "nested", &s->nested);
+    put_list(&a, data, "clones", &s->clones);
+    if (s->stray_count)
+        build_put_int(&a, data, "strays", (int64_t)s->stray_count);
+    put_list(&a, data, "dropped", &s->dropped);
+    if (s->dropped_count)
+        build_put_int(&a, data, "dropped_count", (int64_t)s->dropped_count);
+    record(job->run, EV_TASK_SALVAGED, job->task, data);
+    arena_done(&a);
+}
+
+static void tell_failure(struct job *job, const struct err *err)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "error", err->msg);
+    build_put_string(&a, data, "workspace", job->ws.path);
+    record(job->run, EV_TASK_SALVAGED, job->task, data);
+    arena_done(&a);
+}
+
+/* `git add` says so when it takes note of a repository, and of nothing in it. */
+static bool has_nested(const struct job *job)
+{
+    autofree char *path = job_file(job, "prepare.log");
+    autobuf struct buf log = BUF_INIT;
+    return file_read(path, LOG_MAX, &log, NULL) || strstr(log.s, "embedded git repository");
+}
+
+static int save(struct job *job, struct salvage_job *sj, bool all, struct salvaged *ret,
+                struct err *err)
+{
+    struct task_run *tr = task_run(job);
+    const char *const kept[] = {tr->commit, tr->landed, NULL};
+    return all ? salvage_workspace(sj, ret, err)
+               : salvage_rest(sj, kept, has_nested(job), ret, err);
+}
+
+static bool salvage(struct job *job, bool all, const char *why)
+{
+    const struct plan *plan = &job->run->pf->plan;
+    const char *task = task_of(job)->id;
+    autofree char *index = job_file(job, "salvage.index");
+    autofree char *ref = mem_printf(SALVAGE_REFS "%s/%s/%d", job->run->id, task, job->attempt);
+    autofree char *message = salvage_message(job->run->id, task, job->attempt, origin(job), why);
+    struct salvage_job sj = {.commit = job_commit(job, index, message),
+                             .ref = ref,
+                             .patterns = plan->salvage.v,
+                             .pattern_count = plan->salvage.n};
+    autosalvaged struct salvaged saved = SALVAGED_INIT;
+    struct err err = {0};
+    if (save(job, &sj, all, &saved, &err)) {
+        tell_failure(job, &err);
+        return false;
+    }
+    tell(job, ref, &saved);
+    return true;
+}
+
+bool job_salvage(struct job *job)
+{
+    const struct task_status *s = &task_run(job)->status;
+    if (!job->has_workspace || !job->agent_started) /* nobody has worked in it */
+        return true;
+    autofree char *why = s->reason ? mem_printf("%s: %s", failure_names[s->failure], s->reason)
+                                   : mem_str("done, and nothing of it was to land");
+    return salvage(job, true, why);
+}
+
+bool job_salvage_rest(struct job *job)
+{
+    if (!job->has_workspace)
+        return true;
+    return salvage(job, false, "landed, and this was left over");
+}
