@@ -89,8 +89,12 @@ static int read_files(const struct git_place *at, struct inner *in, const struct
     autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
     int status;
+    struct err none = {0};
     if (unlink(at->index) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", at->index);
+    if (in->head.len) /* as long as its objects are not ours, all is read as if it were new */
+        (void)git_call(&ours, NULL, &none, "read-tree", in->head.s, NULL);
+    buf_cut(&in->files, 0);
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
     nested_exclude(paths, path, &args);
     if (git_try(&ours, &args, NULL, &errout, &status, err))
@@ -147,6 +151,9 @@ static int fetch(const struct git_place *at, const struct inner *in, struct err 
     autofree char *tags = mem_printf("+refs/tags/*:%s/tags/*", in->ref);
     autofree char *stash = mem_printf("+refs/stash*:%s/stash*", in->ref);
     autofree char *head = mem_printf("+HEAD:%s/saved", in->ref);
+    size_t len = strlen(at->common);
+    if (strncmp(in->git_dir, at->common, len) == 0 && in->git_dir[len] == '/')
+        return 0; /* a worktree of ours */
     if (access(shallow, F_OK) == 0)
         return err_set(err, ERR_INPUT, "a shallow clone with work of its own cannot be saved");
     return git_call(&ours, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
@@ -176,7 +183,8 @@ int nested_save(const struct git_place *at, const struct workspace *ws, const st
     if (open_inner(at, ws, path, &in, err) || read_files(at, &in, paths, path, err) ||
         has_own(&in, ret_saved, err))
         return err_wrap(err, "the repository '%s'", path);
-    if (*ret_saved && (fetch(at, &in, err) || commit_files(at, &in, path, err)))
+    if (*ret_saved && (fetch(at, &in, err) || read_files(at, &in, paths, path, err) ||
+                       commit_files(at, &in, path, err)))
         return err_wrap(err, "the repository '%s'", path);
     return 0;
 }

@@ -141,8 +141,12 @@ static int note_dropped(const struct git_place *at, const struct brought *brough
     if (git_call(at, &out, err, "ls-files", "-z", "--others", "--ignored", "--exclude-standard",
                  "--directory", NULL))
         return -1;
+    const char *folder = ""; /* git may list what is in it as well */
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
         size_t len = strlen(p);
+        if (*folder && strncmp(p, folder, strlen(folder)) == 0)
+            continue;
+        folder = p[len - 1] == '/' ? p : "";
         autofree char *path = mem_dup(p, p[len - 1] == '/' ? len - 1 : len);
         if (brought_has(brought, path) || (p[len - 1] == '/' && holds_brought(brought, p, len)))
             continue;
@@ -241,7 +245,7 @@ static int set_ref(const struct salvage_job *job, struct salvaged *ret, struct e
 {
     struct git_place at = {.git_dir = job->commit.ws->common, .batch = job->commit.ws->batch};
     bool moved = true;
-    if (ret->commit.len &&
+    if (ret->commit.len && !job->unnamed &&
         git_move_ref(&at, job->ref, "", ret->commit.s, "anabranch: salvage", &moved, err))
         return -1;
     return moved ? 0 : err_set(err, ERR_ENV, "'%s' exists already", job->ref);

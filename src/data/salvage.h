@@ -26,6 +26,7 @@ struct salvage_job {
     const char *const *patterns; /* of ignored files to save, as in gitignore(5) */
     size_t pattern_count;
     bool no_files; /* the work tree is gone: what is staged is all there is */
+    bool unnamed;  /* `ref` itself is for the caller to make */
 };
 
 enum { SALVAGE_NAMES = 20 };
