@@ -25,15 +25,32 @@ static char *find_state_dir(void)
     return mem_str(".anabranch");
 }
 
+static int look_place(struct look *look, struct err *err)
+{
+    *look = (struct look){0};
+    if (git_open(&look->repo, ".", err))
+        return -1;
+    look->state_dir =
+        look->repo.common ? mem_printf("%s/anabranch", look->repo.common) : find_state_dir();
+    return 0;
+}
+
 int look_open(struct look *look)
 {
     struct err err = {0};
-    *look = (struct look){0};
-    if (git_open(&look->repo, ".", &err))
+    if (look_place(look, &err))
         return told(&err);
-    look->state_dir =
-        look->repo.common ? mem_printf("%s/anabranch", look->repo.common) : find_state_dir();
     return store_open(&look->store, look->state_dir, false, &err) ? told(&err) : EXIT_OK;
+}
+
+int look_find(struct look *look)
+{
+    struct err err = {0};
+    if (look_place(look, &err))
+        return told(&err);
+    if (store_open(&look->store, look->state_dir, false, &err) && err.code != ERR_INPUT)
+        return told(&err);
+    return EXIT_OK;
 }
 
 void look_close(struct look *look)

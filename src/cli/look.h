@@ -18,6 +18,7 @@ struct look {
 
 /* All return EXIT_OK; or EXIT_USAGE or EXIT_ENV, and have said why. */
 int look_open(struct look *look);
+int look_find(struct look *look); /* the same, but there may be no store: it is NULL then */
 void look_close(struct look *look);
 #define autolook own_cleanup(look_close)
 

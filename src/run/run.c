@@ -7,6 +7,7 @@
 #include "data/workdir.h"
 #include "run/logs.h"
 #include "run/notify.h"
+#include "run/remains.h"
 #include "run/shared.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -316,8 +317,8 @@ static int make_folders(struct run *run, struct err *err)
  * which ignored files are worth saving. */
 static int leave_word(struct run *run, struct err *err)
 {
-    autofree char *lock = mem_printf("%s/lock", run->dir);
-    autofree char *path = mem_printf("%s/salvage", run->dir);
+    autofree char *lock = mem_printf("%s/" RUN_LOCK, run->dir);
+    autofree char *path = mem_printf("%s/" RUN_SALVAGE, run->dir);
     const struct strings *patterns = &run->pf->plan.salvage;
     autobuf struct buf text = BUF_INIT;
     for (size_t i = 0; i < patterns->n; i++)
@@ -325,6 +326,14 @@ static int leave_word(struct run *run, struct err *err)
     if (dirs_lock(lock, &run->lock, err))
         return -1;
     return text.len ? file_replace(path, text.s, text.len, err) : 0;
+}
+
+static void take_back_word(const struct run *run)
+{
+    autofree char *lock = mem_printf("%s/" RUN_LOCK, run->dir);
+    autofree char *salvage = mem_printf("%s/" RUN_SALVAGE, run->dir);
+    (void)unlink(lock);
+    (void)unlink(salvage);
 }
 
 /* The store first: a new one begins with the folders of those that were before us. */
@@ -368,6 +377,7 @@ static int end(struct run *run, int rc, struct err *err)
 int run_go(struct run *run, struct err *err)
 {
     if (begin(run, err)) {
+        take_back_word(run);
         (void)rmdir(run->dir);
         workdir_tidy(run->work, run->id);
         return -1;

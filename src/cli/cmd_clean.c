@@ -1,0 +1,137 @@
+#include "base/build.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/color.h"
+#include "cli/commands.h"
+#include "cli/look.h"
+#include "data/doc.h"
+#include "run/clean.h"
+#include "sys/self.h"
+
+#include <string.h>
+
+struct clean_opts {
+    bool dry_run, all, json;
+};
+
+struct teller {
+    const struct clean_opts *opts;
+    size_t count[CLEAN_FAILED + 1];
+    int code; /* of the last thing that was printed */
+};
+
+static const char *word(const struct teller *t, enum clean_action action)
+{
+    static const char *const words[] = {
+        [CLEAN_REMOVED] = "removed", [CLEAN_KEPT] = "kept", [CLEAN_FAILED] = "failed"};
+    return action == CLEAN_REMOVED && t->opts->dry_run ? "would remove" : words[action];
+}
+
+static void add_json(const struct teller *t, const struct clean_item *item, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *map = build_map(&a);
+    build_put_string(&a, map, "action", word(t, item->action));
+    build_put_string(&a, map, "kind", item->kind);
+    build_put_string(&a, map, "name", item->name);
+    build_put_string(&a, map, "why", item->why);
+    build_put_string(&a, map, "salvage", item->salvage);
+    doc_write_line(out, map);
+    buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+static void add_line(const struct teller *t, const struct clean_item *item, struct buf *out)
+{
+    static const enum color colors[] = {
+        [CLEAN_REMOVED] = COLOR_GREEN, [CLEAN_KEPT] = COLOR_YELLOW, [CLEAN_FAILED] = COLOR_RED};
+    buf_addf(out, "%s%-*s%s  %s ", color_on(stdout, colors[item->action]),
+             t->opts->dry_run ? 12 : 7, word(t, item->action), color_on(stdout, COLOR_NONE),
+             item->kind);
+    text_harmless(out, item->name, strlen(item->name));
+    buf_addstr(out, ": ");
+    text_harmless(out, item->why, strlen(item->why));
+    buf_addch(out, '\n');
+}
+
+static void tell(void *ctx, const struct clean_item *item)
+{
+    struct teller *t = ctx;
+    autobuf struct buf out = BUF_INIT;
+    t->count[item->action]++;
+    if (t->opts->json)
+        add_json(t, item, &out);
+    else
+        add_line(t, item, &out);
+    int code = cli_print(out.s, out.len);
+    t->code = t->code ? t->code : code;
+}
+
+static int finish(const struct teller *t)
+{
+    static const char none[] = "There is nothing to clean.\n";
+    if (t->code)
+        return t->code;
+    if (t->count[CLEAN_FAILED])
+        return EXIT_ENV;
+    bool any = t->count[CLEAN_REMOVED] || t->count[CLEAN_KEPT];
+    return any || t->opts->json ? EXIT_OK : cli_print(none, strlen(none));
+}
+
+static int run_clean(const void *options, int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    struct teller t = {.opts = options};
+    struct err err = {0};
+    autolook struct look look;
+    int code = look_find(&look);
+    if (code != EXIT_OK)
+        return code;
+    struct clean_options opts = {.repo = &look.repo,
+                                 .state_dir = look.state_dir,
+                                 .store = look.store,
+                                 .self = self_path(),
+                                 .dry_run = t.opts->dry_run,
+                                 .all = t.opts->all,
+                                 .tell = tell,
+                                 .ctx = &t};
+    if (clean(&opts, &err))
+        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+    return finish(&t);
+}
+
+static const struct opt opts_table[] = {
+    {"dry-run", 'n', OPT_FLAG, offsetof(struct clean_opts, dry_run), NULL, NULL,
+     "Only say what would be done"},
+    {"all", 0, OPT_FLAG, offsetof(struct clean_opts, all), NULL, NULL,
+     "Also workspaces with conflicts, kept ones and those of interrupted runs, which are saved "
+     "first, and the logs of all runs that have ended"},
+    {"json", 0, OPT_FLAG, offsetof(struct clean_opts, json), NULL, NULL,
+     "Print one thing per line, as JSON"},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_clean = {
+    .name = "clean",
+    .summary = "Remove what runs have left, and nothing that is not safe elsewhere",
+    .about =
+        "Removes workspaces, branches and refs of runs that have ended, also of those that "
+        "crashed, as far as the branch that they were meant for has all that is in them; what it "
+        "has not is saved first ('anabranch salvage'). Worktrees that are half removed are "
+        "repaired for that. Large folders are deleted in the background.\n"
+        "Kept, with the reason, is what belongs to a run that goes on, what a process works in, "
+        "what is locked, a branch that is checked out somewhere, and, without --all, workspaces "
+        "with a conflict or with changes of yours, and those of an interrupted run, which can "
+        "be resumed: after --all it begins its unfinished tasks anew. Logs are kept for 30 days. "
+        "Saved work is never removed; see 'anabranch salvage drop'.",
+    .examples = "anabranch clean --dry-run\tWhat would be removed, what kept, and why\n"
+                "anabranch clean --all\tLeave only what is saved, and what goes on\n",
+    .opts = opts_table,
+    .options_size = sizeof(struct clean_opts),
+    .exits = exits,
+    .see_also = "git-worktree(1)",
+    .run = run_clean,
+};

@@ -1,0 +1,73 @@
+#include "run/clean_private.h"
+
+#include "base/mem.h"
+#include "sys/dirs.h"
+
+#include <stdarg.h>
+#include <unistd.h>
+
+void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, const char *name,
+                const char *salvage, const char *fmt, ...)
+{
+    autobuf struct buf why = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&why, fmt, ap);
+    va_end(ap);
+    struct clean_item item = {
+        .action = action, .kind = kind, .name = name, .why = why.s, .salvage = salvage};
+    c->opts->tell(c->opts->ctx, &item);
+}
+
+/* A folder of our own: two of us take turns, and what one that was killed has left goes first. */
+static int make_scratch(struct cleaner *c, int *ret_lock, struct err *err)
+{
+    autofree char *lock = mem_printf("%s/cleaning", c->opts->state_dir);
+    c->scratch = mem_printf("%s/tmp/clean.%d", c->opts->state_dir, (int)getpid());
+    if (c->opts->dry_run)
+        return 0;
+    return dirs_lock(lock, ret_lock, err) || dirs_remove(c->scratch, err) ||
+                   dirs_make(c->scratch, err)
+               ? -1
+               : 0;
+}
+
+/* What was inside of workspaces comes last: it goes with them. */
+static int clean_repository(struct cleaner *c, struct err *err)
+{
+    for (size_t i = 0; i < c->remains.tasks.n; i++) {
+        if (!c->remains.tasks.v[i]->inner)
+            clean_task(c, c->remains.tasks.v[i]);
+    }
+    for (size_t i = 0; i < c->remains.tasks.n; i++) {
+        if (c->remains.tasks.v[i]->inner)
+            clean_inner(c, c->remains.tasks.v[i]);
+    }
+    return clean_tips(c, err) || clean_locks(c, err) ? -1 : 0;
+}
+
+static int clean_all(struct cleaner *c, struct err *err)
+{
+    const struct clean_options *o = c->opts;
+    if (remains_find(&c->remains, o->repo, o->state_dir, o->store, err) ||
+        clean_temporary(c, err) || (o->repo->root && clean_repository(c, err)))
+        return -1;
+    return clean_logs(c, err);
+}
+
+int clean(const struct clean_options *opts, struct err *err)
+{
+    struct cleaner c = {.opts = opts, .at = {.git_dir = opts->repo->common}};
+    autoclose int lock = -1;
+    struct err none = {0};
+    if (access(opts->state_dir, F_OK) < 0) /* nothing was ever run here */
+        return 0;
+    int rc = make_scratch(&c, &lock, err) || clean_all(&c, err) ? -1 : 0;
+    clean_delete(&c);
+    (void)dirs_remove(c.scratch, &none); /* else the next one does */
+    remains_done(&c.remains);
+    strv_done(&c.left);
+    strv_done(&c.large);
+    free(c.scratch);
+    return rc;
+}

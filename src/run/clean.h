@@ -1,0 +1,48 @@
+/*
+ * Tidying up what runs have left in a repository: workspaces, branches, refs, logs, folders, locks.
+ * Nothing goes that is not in the base branch or saved (data/salvage.h) first; nothing of a run
+ * that lives; nothing that a person may be at work in, that can still go on, or is not ours. Each
+ * thing is told, with what was done and why. To be stopped at any point is harmless: the next one
+ * goes on from what there is.
+ */
+#ifndef RUN_CLEAN_H
+#define RUN_CLEAN_H
+
+#include "data/git.h"
+#include "data/store.h"
+
+#include <stdbool.h>
+
+enum clean_action {
+    CLEAN_REMOVED,
+    CLEAN_KEPT,
+    CLEAN_FAILED, /* to be removed, and could not be */
+};
+
+struct clean_item {
+    enum clean_action action;
+    const char *kind;    /* "workspace", "branch", "ref", "logs", "folder", "file" */
+    const char *name;    /* its path, or the name of the ref */
+    const char *why;     /* one line, or NULL */
+    const char *salvage; /* the id under which its content was saved, or NULL */
+};
+
+typedef void clean_fn(void *ctx, const struct clean_item *item);
+
+enum { CLEAN_LOG_DAYS = 30 };
+
+struct clean_options {
+    const struct git_repo *repo; /* root is NULL outside of one: then there are only logs */
+    const char *state_dir;
+    struct store *store; /* or NULL: nothing was written down */
+    const char *self;    /* path of this program */
+    bool dry_run;        /* only tell */
+    bool all; /* also what a person or a resumed run may want, saved first, and all logs */
+    clean_fn *tell;
+    void *ctx;
+};
+
+/* -1 where it could not be found out what there is; what could not be removed is told. */
+int clean(const struct clean_options *opts, struct err *err);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * What the files of tidying up share.
+ */
+#ifndef RUN_CLEAN_PRIVATE_H
+#define RUN_CLEAN_PRIVATE_H
+
+#include "run/clean.h"
+#include "run/remains.h"
+
+struct cleaner {
+    const struct clean_options *opts;
+    struct remains remains;
+    struct git_place at;
+    struct strv left, large; /* paths to delete at the end: here, or by another process */
+    char *scratch;           /* folder for our own files, ours alone */
+};
+
+/* clean.c */
+void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, const char *name,
+                const char *salvage, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
+
+/* clean_save.c: the commit of the branch that the work of a run was meant for. */
+int clean_base(const struct cleaner *c, const struct remains_run *run, struct buf *ret,
+               struct err *err);
+
+/* Whether merging a commit into that would change nothing. */
+int clean_is_merged(const struct cleaner *c, const struct remains_run *run, const char *commit,
+                    bool *ret_yes, struct err *err);
+
+/* Saves what is in a workspace, or left of it. *ret_id is its id, empty where all of it is in the
+ * base branch. */
+int clean_save(struct cleaner *c, struct remains_task *t, struct buf *ret_id, struct err *err);
+
+/* The same for a branch alone. */
+int clean_save_branch(struct cleaner *c, struct remains_task *t, struct buf *ret_id,
+                      struct err *err);
+
+/* clean_work.c: workspaces, and branches that are without one. */
+void clean_task(struct cleaner *c, struct remains_task *t);
+void clean_inner(struct cleaner *c, struct remains_task *t);
+
+/* clean_rest.c: everything else. */
+int clean_tips(struct cleaner *c, struct err *err);
+int clean_logs(struct cleaner *c, struct err *err);
+int clean_temporary(struct cleaner *c, struct err *err);
+int clean_locks(struct cleaner *c, struct err *err);
+void clean_delete(struct cleaner *c); /* what was put aside */
+
+#endif

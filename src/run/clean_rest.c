@@ -1,0 +1,245 @@
+/*
+ * What is left besides workspaces: refs of runs, logs, temporary folders, locks.
+ */
+#include "run/clean_private.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "data/workdir.h"
+#include "sys/dirs.h"
+#include "sys/spawn.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fts.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const int64_t day = 24 * 60 * 60 * 1000;
+
+/* --- refs --------------------------------------------------------------------------------- */
+
+static int clean_tip(struct cleaner *c, const char *ref, const char *commit, struct err *err)
+{
+    struct remains_run *run = remains_run(&c->remains, strrchr(ref, '/') + 1, err);
+    bool merged = false, moved;
+    if (!run || clean_is_merged(c, run, commit, &merged, err))
+        return -1;
+    bool goes_on = run->state && strcmp(run->state, "running") == 0 && !c->opts->all;
+    if (run->alive || goes_on)
+        clean_tell(c, CLEAN_KEPT, "ref", ref, NULL,
+                   run->alive ? "its run goes on" : "its run can be resumed");
+    else if (!merged)
+        clean_tell(c, CLEAN_KEPT, "ref", ref, NULL,
+                   "it has what landed and is on no branch: git branch NAME %s", ref);
+    else if (!c->opts->dry_run &&
+             git_move_ref(&c->at, ref, commit, "", "anabranch: clean", &moved, err))
+        return -1;
+    else
+        clean_tell(c, CLEAN_REMOVED, "ref", ref, NULL, "the base branch has all of it");
+    return 0;
+}
+
+int clean_tips(struct cleaner *c, struct err *err)
+{
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(&c->at, &out, err, "for-each-ref", "--format=%(refname) %(objectname)",
+                 "refs/anabranch/runs/", NULL))
+        return -1;
+    for (char *next = out.s, *ref; (ref = strsep(&next, "\n")) && *ref;) {
+        char *commit = strchr(ref, ' ');
+        *commit++ = '\0';
+        if (is_run_id(strrchr(ref, '/') + 1) && clean_tip(c, ref, commit, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* Git's locks on refs of ours, left by one that was killed. No run may be there to have made it. */
+int clean_locks(struct cleaner *c, struct err *err)
+{
+    autofree char *heads = mem_printf("%s/refs/heads/anabranch", c->opts->repo->common);
+    autofree char *own = mem_printf("%s/refs/anabranch", c->opts->repo->common);
+    char *const roots[] = {heads, own, NULL};
+    if (remains_any_alive(&c->remains))
+        return 0;
+    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+    if (!fts)
+        return err_sys(err, "look for locks");
+    for (FTSENT *e; (e = fts_read(fts));) {
+        size_t len = e->fts_namelen;
+        if (e->fts_info == FTS_DP || len < 5 || strcmp(e->fts_name + len - 5, ".lock") != 0)
+            continue;
+        bool gone = c->opts->dry_run || unlink(e->fts_path) == 0;
+        clean_tell(c, gone ? CLEAN_REMOVED : CLEAN_FAILED, "file", e->fts_path, NULL,
+                   "a lock that a git left when it was killed");
+    }
+    (void)fts_close(fts);
+    return 0;
+}
+
+/* --- folders ------------------------------------------------------------------------------ */
+
+/* Renamed first, so that half of it never looks like all of it. */
+static int put_aside(struct cleaner *c, const char *path, struct err *err)
+{
+    autofree char *aside = mem_printf("%s/tmp/%s.gone", c->opts->state_dir, strrchr(path, '/') + 1);
+    if (c->opts->dry_run)
+        return 0;
+    if (dirs_remove(aside, err))
+        return -1;
+    if (rename(path, aside) < 0)
+        return err_sys(err, "remove '%s'", path);
+    strv_push(&c->large, aside);
+    return 0;
+}
+
+/* The day of a run's last log. */
+static bool is_old(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 &&
+           clock_wall() - (int64_t)st.st_mtime * 1000 > CLEAN_LOG_DAYS * day;
+}
+
+static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t *kept,
+                     struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, id);
+    bool old = is_old(path);
+    struct remains_run *run = remains_run(&c->remains, id, err);
+    if (!run)
+        return -1;
+    bool resumable = run->state && strcmp(run->state, "running") == 0;
+    own_close(&run->lock); /* there may be more runs than descriptors */
+    run->lock = -1;
+    if (run->alive || !(resumable ? old && c->opts->all : old || c->opts->all)) {
+        ++*kept;
+        return 0;
+    }
+    if (put_aside(c, path, err))
+        return -1;
+    clean_tell(c, CLEAN_REMOVED, "logs", path, NULL, old ? "older than %d days" : "all were to go",
+               CLEAN_LOG_DAYS);
+    return 0;
+}
+
+int clean_logs(struct cleaner *c, struct err *err)
+{
+    autofree char *path = mem_printf("%s/runs", c->opts->state_dir);
+    DIR *dir = opendir(path);
+    size_t kept = 0;
+    int rc = 0;
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        if (is_run_id(e->d_name) && !e->d_name[RUN_ID_LEN])
+            rc = clean_log(c, path, e->d_name, &kept, err);
+    }
+    (void)closedir(dir);
+    if (rc == 0 && kept)
+        clean_tell(c, CLEAN_KEPT, "logs", path, NULL,
+                   c->opts->all ? "of %zu run%s that go on or can be resumed"
+                                : "of %zu run%s of the last %d days; --all removes them",
+                   kept, kept == 1 ? "" : "s", CLEAN_LOG_DAYS);
+    return rc;
+}
+
+/* Whether a name in our temporary folder belongs to a run that lives, or may. */
+static int is_in_use(struct cleaner *c, const char *name, bool *ret_yes, struct err *err)
+{
+    *ret_yes = false;
+    if (is_run_id(name)) {
+        struct remains_run *run = remains_run(&c->remains, name, err);
+        *ret_yes = run && run->alive;
+        return run ? 0 : -1;
+    }
+    *ret_yes = remains_any_alive(&c->remains);
+    return 0;
+}
+
+static int clean_temporary_entry(struct cleaner *c, const char *dir, const char *name,
+                                 struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    bool used;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(path, c->scratch) == 0)
+        return 0;
+    if (is_in_use(c, name, &used, err))
+        return -1;
+    if (used)
+        return 0;
+    strv_push(&c->large, path);
+    clean_tell(c, CLEAN_REMOVED, "folder", path, NULL, "left by one that was killed");
+    return 0;
+}
+
+int clean_temporary(struct cleaner *c, struct err *err)
+{
+    autofree char *path = mem_printf("%s/tmp", c->opts->state_dir);
+    DIR *dir = opendir(path);
+    int rc = 0;
+    if (!dir && errno != ENOENT)
+        return err_sys(err, "read '%s'", path);
+    for (struct dirent *e; dir && rc == 0 && (e = readdir(dir));)
+        rc = clean_temporary_entry(c, path, e->d_name, err);
+    if (dir)
+        (void)closedir(dir);
+    for (size_t i = 0; rc == 0 && i < c->remains.retired.n; i++) {
+        strv_push(&c->large, c->remains.retired.v[i]);
+        clean_tell(c, CLEAN_REMOVED, "folder", c->remains.retired.v[i], NULL,
+                   "a workspace that was being removed");
+    }
+    return rc;
+}
+
+/* --- deleting ----------------------------------------------------------------------------- */
+
+/* Large trees take seconds, for which nobody is to wait. */
+static int delete_later(struct cleaner *c, struct err *err)
+{
+    autostrv struct strv argv = {0};
+    pid_t pid;
+    strv_pushl(&argv, c->opts->self, "__remove", "--idle", NULL);
+    if (!remains_any_alive(&c->remains))
+        strv_push(&argv, "--tidy");
+    strv_push(&argv, "--");
+    for (size_t i = 0; i < c->large.n; i++)
+        strv_push(&argv, c->large.v[i]);
+    struct spawn sp = {.argv = argv.v,
+                       .fds = {SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true};
+    return spawn_start(&sp, &pid, err);
+}
+
+/* A run that is about to make a workspace wants to find its folder. */
+static void tidy(const struct cleaner *c)
+{
+    bool alive = remains_any_alive(&c->remains);
+    for (size_t i = 0; i < c->remains.works.n; i++) {
+        for (size_t k = 0; k < c->remains.runs.n; k++) {
+            autofree char *own =
+                mem_printf("%s/%s", c->remains.works.v[i], c->remains.runs.v[k]->id);
+            if (!c->remains.runs.v[k]->alive)
+                (void)rmdir(own);
+        }
+        if (!alive)
+            workdir_tidy(c->remains.works.v[i], "");
+    }
+}
+
+void clean_delete(struct cleaner *c)
+{
+    struct err err = {0};
+    if (c->opts->dry_run)
+        return;
+    for (size_t i = 0; i < c->left.n; i++) {
+        if (dirs_remove(c->left.v[i], &err))
+            clean_tell(c, CLEAN_FAILED, "folder", c->left.v[i], NULL, "%s", err.msg);
+    }
+    tidy(c);
+    if (c->large.n && delete_later(c, &err))
+        clean_tell(c, CLEAN_FAILED, "folder", c->large.v[0], NULL, "%s", err.msg);
+}
