@@ -208,7 +208,7 @@ int clean_save_branch(struct cleaner *c, struct remains_task *t, struct buf *ret
                        commit = BUF_INIT;
     int attempt = free_attempt(c, t);
     struct err none = {0};
-    bool merged;
+    bool merged = false;
     if (git_resolve(&c->at, t->branch, &head, err) ||
         clean_is_merged(c, t->run, head.s, &merged, err) || merged)
         return merged ? 0 : -1;
