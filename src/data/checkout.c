@@ -39,9 +39,15 @@ static bool is_as_in_index(const struct stat *st, const struct git_index_entry *
            (st->st_mode & (S_IFMT | 0100)) == (e->mode & (S_IFMT | 0100));
 }
 
-static void take_entry(void *ctx, const struct git_index_entry *e)
+static bool is_in_work_tree(const struct git_index_entry *e)
 {
-    struct pass *p = ctx;
+    unsigned kind = e->mode & GIT_INDEX_KIND;
+    return !e->unmerged && !e->intended && !e->unseen && kind != GIT_INDEX_FOLDER &&
+           kind != GIT_INDEX_SUBMODULE;
+}
+
+static void take_entry(struct pass *p, const struct git_index_entry *e)
+{
     struct stat st;
     struct checkout_file file = {.size = -1};
     if (fstatat(p->root, e->path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
@@ -65,7 +71,14 @@ static int go_through(const struct checkout *c, struct pass *p, struct err *err)
     if (root < 0)
         return err_sys(err, "open '%s'", c->repo->root);
     p->root = root;
-    return git_index_each(index, c->id_len, take_entry, p, err);
+    autogitindex struct git_index x;
+    if (git_index_open(&x, index, c->id_len, err))
+        return -1;
+    for (struct git_index_entry e; git_index_next(&x, &e);) {
+        if (is_in_work_tree(&e))
+            take_entry(p, &e);
+    }
+    return x.good ? 0 : err_set(err, ERR_INPUT, "'%s' is an index of an unknown kind", index);
 }
 
 static bool is_same(const struct checkout_file *a, const struct checkout_file *b)

@@ -135,7 +135,7 @@ static int make_commit(const struct git_place *at, const struct commit_job *job,
     autobrought struct brought brought = BROUGHT_INIT;
     if (brought_open(&brought, job->brought, job->root, err) ||
         (brought.paths.n && unstage(at, job, &brought, err)) ||
-        write_tree(at, strlen(job->start) / 2, &tree, err) ||
+        write_tree(at, strlen(job->start), &tree, err) ||
         find_parent(at, job, &brought, &parent, err))
         return -1;
     if (git_tree_of(at, parent.s, &parent_tree, err))

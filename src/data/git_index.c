@@ -1,13 +1,11 @@
 #include "data/git_index.h"
 
-#include "base/buf.h"
 #include "sys/file.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <string.h>
 
-/* Where things are in an entry (gitformat-index(5)). */
+/* Where things are in an entry. */
 enum { AT_MTIME = 8, AT_MTIME_NS = 12, AT_INO = 20, AT_MODE = 24, AT_SIZE = 36, AT_ID = 40 };
 
 enum {
@@ -17,16 +15,6 @@ enum {
     STAGE = 0x3000,
     SKIP_WORKTREE = 0x4000,
     INTENT_TO_ADD = 0x2000,
-    KIND = 0170000,
-    FOLDER = 0040000, /* of a sparse index */
-    SUBMODULE = 0160000,
-};
-
-struct reader {
-    const unsigned char *at, *end;
-    size_t id; /* bytes */
-    uint32_t version;
-    struct buf name;
 };
 
 static uint32_t get32(const unsigned char *p)
@@ -39,12 +27,29 @@ static unsigned get16(const unsigned char *p)
     return (unsigned)p[0] << 8 | p[1];
 }
 
+static bool read_header(struct git_index *x)
+{
+    if (x->bytes.len < HEADER + x->id_len || memcmp(x->at, "DIRC", 4) != 0)
+        return false;
+    x->version = get32(x->at + 4);
+    x->left = get32(x->at + 8);
+    x->at += HEADER;
+    x->end -= x->id_len;
+    return x->version >= 2 && x->version <= 4;
+}
+
+void git_index_done(struct git_index *x)
+{
+    buf_done(&x->bytes);
+    buf_done(&x->name);
+}
+
 /* How many bytes of the last name do not count any more; false: it does not end. */
-static bool take_strip(struct reader *r, size_t *ret)
+static bool take_strip(struct git_index *x, size_t *ret)
 {
     size_t value = 0;
-    for (int i = 0; i < 5 && r->at < r->end; i++) {
-        unsigned char c = *r->at++;
+    for (int i = 0; i < 5 && x->at < x->end; i++) {
+        unsigned char c = *x->at++;
         value = (i ? (value + 1) << 7 : 0) + (c & 127);
         if (!(c & 128)) {
             *ret = value;
@@ -55,88 +60,95 @@ static bool take_strip(struct reader *r, size_t *ret)
 }
 
 /* The name behind an entry's fixed part, and the blanks behind that. */
-static bool take_name(struct reader *r, const unsigned char *entry)
+static bool take_name(struct git_index *x, const unsigned char *entry)
 {
-    size_t strip = r->name.len;
-    if (r->version == 4 && (!take_strip(r, &strip) || strip > r->name.len))
+    size_t strip = x->name.len;
+    if (x->version == 4 && (!take_strip(x, &strip) || strip > x->name.len))
         return false;
-    const unsigned char *nul = memchr(r->at, '\0', (size_t)(r->end - r->at));
+    const unsigned char *nul = memchr(x->at, '\0', (size_t)(x->end - x->at));
     if (!nul)
         return false;
-    buf_cut(&r->name, r->name.len - strip);
-    buf_add(&r->name, r->at, (size_t)(nul - r->at));
+    buf_cut(&x->name, x->name.len - strip);
+    buf_add(&x->name, x->at, (size_t)(nul - x->at));
     size_t len = (size_t)(nul - entry);
-    size_t step = r->version == 4 ? len + 1 : (len + 8) & ~(size_t)7;
-    if (step > (size_t)(r->end - entry))
+    size_t step = x->version == 4 ? len + 1 : (len + 8) & ~(size_t)7;
+    if (step > (size_t)(x->end - entry))
         return false;
-    r->at = entry + step;
+    x->at = entry + step;
     return true;
 }
 
-static bool take_entry(struct reader *r, git_index_fn *fn, void *ctx)
+/* "link" says that most entries are elsewhere. */
+static bool is_split(const struct git_index *x)
 {
-    const unsigned char *e = r->at;
-    size_t fixed = AT_ID + r->id + 2;
-    if ((size_t)(r->end - e) < fixed + 2)
+    const char *start;
+    size_t len;
+    return git_index_extension(x, "link", &start, &len);
+}
+
+int git_index_open(struct git_index *x, const char *path, size_t id_len, struct err *err)
+{
+    struct err why = {0};
+    *x = (struct git_index){.bytes = BUF_INIT, .name = BUF_INIT, .id_len = id_len / 2};
+    bool there = file_read(path, SIZE_MAX, &x->bytes, &why) == 0;
+    if (!there && why.errnum != ENOENT)
+        return err_set(err, why.code, "%s", why.msg);
+    x->at = (const unsigned char *)x->bytes.s;
+    x->end = x->at + x->bytes.len;
+    x->good = true;
+    x->good = !there || (read_header(x) && !is_split(x));
+    return 0;
+}
+
+static bool take_entry(struct git_index *x, struct git_index_entry *ret)
+{
+    const unsigned char *e = x->at;
+    size_t fixed = AT_ID + x->id_len + 2;
+    if ((size_t)(x->end - e) < fixed + 2)
         return false;
     unsigned flags = get16(e + fixed - 2);
     unsigned more = flags & EXTENDED ? get16(e + fixed) : 0;
-    r->at = e + fixed + (flags & EXTENDED ? 2 : 0);
-    if (!take_name(r, e))
+    x->at = e + fixed + (flags & EXTENDED ? 2 : 0);
+    if (!take_name(x, e))
         return false;
-    struct git_index_entry entry = {.path = r->name.s,
+    *ret = (struct git_index_entry){.path = x->name.s,
+                                    .id = e + AT_ID,
                                     .mtime = get32(e + AT_MTIME),
                                     .mtime_ns = get32(e + AT_MTIME_NS),
                                     .ino = get32(e + AT_INO),
                                     .mode = get32(e + AT_MODE),
-                                    .size = get32(e + AT_SIZE)};
-    uint32_t kind = entry.mode & KIND;
-    if (!(flags & (ASSUME_VALID | STAGE)) && !(more & (SKIP_WORKTREE | INTENT_TO_ADD)) &&
-        kind != FOLDER && kind != SUBMODULE)
-        fn(ctx, &entry);
+                                    .size = get32(e + AT_SIZE),
+                                    .unmerged = flags & STAGE,
+                                    .intended = more & INTENT_TO_ADD,
+                                    .unseen = flags & ASSUME_VALID || more & SKIP_WORKTREE};
     return true;
 }
 
-/* Extensions follow, each with its name and size; "link" says that most entries are elsewhere. */
-static bool is_split(const struct reader *r)
+bool git_index_next(struct git_index *x, struct git_index_entry *ret)
 {
-    const unsigned char *p = r->at;
-    while ((size_t)(r->end - p) > r->id + 8) {
-        if (memcmp(p, "link", 4) == 0)
-            return true;
+    if (!x->good || !x->left)
+        return false;
+    x->good = take_entry(x, ret);
+    if (x->good && --x->left == 0 && is_split(x))
+        x->good = false;
+    return x->good;
+}
+
+/* Each has its name and size in front. */
+bool git_index_extension(const struct git_index *x, const char name[4], const char **ret_start,
+                         size_t *ret_len)
+{
+    const unsigned char *p = x->at;
+    while (x->good && !x->left && x->end - p > 8) {
         size_t size = get32(p + 4);
-        if (size > (size_t)(r->end - p) - 8)
+        if (size > (size_t)(x->end - p) - 8)
             return false;
+        if (memcmp(p, name, 4) == 0) {
+            *ret_start = (const char *)p + 8;
+            *ret_len = size;
+            return true;
+        }
         p += 8 + size;
     }
     return false;
-}
-
-static bool read_entries(struct reader *r, git_index_fn *fn, void *ctx)
-{
-    if (r->end - r->at < HEADER || memcmp(r->at, "DIRC", 4) != 0)
-        return false;
-    uint32_t n = get32(r->at + 8);
-    r->version = get32(r->at + 4);
-    r->at += HEADER;
-    if (r->version < 2 || r->version > 4)
-        return false;
-    for (uint32_t i = 0; i < n; i++) {
-        if (!take_entry(r, fn, ctx))
-            return false;
-    }
-    return !is_split(r);
-}
-
-int git_index_each(const char *path, size_t id_len, git_index_fn *fn, void *ctx, struct err *err)
-{
-    autobuf struct buf bytes = BUF_INIT;
-    struct err why = {0};
-    if (file_read(path, SIZE_MAX, &bytes, &why))
-        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
-    struct reader r = {.at = (const unsigned char *)bytes.s, .id = id_len / 2, .name = BUF_INIT};
-    r.end = r.at + bytes.len;
-    bool good = read_entries(&r, fn, ctx);
-    buf_done(&r.name);
-    return good ? 0 : err_set(err, ERR_INPUT, "'%s' is an index of an unknown kind", path);
 }

@@ -1,25 +1,55 @@
 /*
- * git's index, read without git: the tracked files of a work tree, with what their stat data was
- * when git last looked at them. Versions 2, 3 and 4.
+ * struct git_index: git's index, read without git: the entries in their order, and extensions.
+ * Versions 2, 3 and 4 (gitformat-index(5)).
+ *
+ *     autogitindex struct git_index index;
+ *     if (git_index_open(&index, path, id_len, err))
+ *         return -1;
+ *     for (struct git_index_entry e; git_index_next(&index, &e);)
+ *         ...
+ *     if (!index.good) ...
  */
 #ifndef DATA_GIT_INDEX_H
 #define DATA_GIT_INDEX_H
 
+#include "base/buf.h"
 #include "base/err.h"
+#include "base/own.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct git_index_entry {
-    const char *path;                          /* for as long as the callback lasts */
-    uint32_t mtime, mtime_ns, ino, mode, size; /* low bits, where the file system has more */
+struct git_index {
+    struct buf bytes, name;
+    const unsigned char *at, *end; /* the checksum is behind the end */
+    size_t id_len;                 /* of a binary id */
+    uint32_t version, left;        /* entries that are still to come */
+    bool good;                     /* false: it is split, damaged or of an unknown kind */
 };
 
-/* Calls back for each file that is to be in the work tree, sorted bytewise; submodules, unmerged
- * paths and what git was told not to look at are left out. id_len is that of an id in hexadecimal
- * digits. No file is an empty index; one that is split, damaged or of an unknown kind is ERR_INPUT,
- * and the callback may have been called by then. */
-typedef void git_index_fn(void *ctx, const struct git_index_entry *entry);
-int git_index_each(const char *path, size_t id_len, git_index_fn *fn, void *ctx, struct err *err);
+struct git_index_entry {
+    const char *path;                          /* until the next one is read */
+    const unsigned char *id;                   /* as long as the index is open */
+    uint32_t mtime, mtime_ns, ino, mode, size; /* low bits, where the file system has more */
+    bool unmerged;
+    bool intended; /* git add -N: there is no content yet */
+    bool unseen;   /* git was told not to look at it in the work tree */
+};
+
+/* What mode is of, by its highest bits. */
+enum { GIT_INDEX_KIND = 0170000, GIT_INDEX_FOLDER = 0040000, GIT_INDEX_SUBMODULE = 0160000 };
+
+/* No file is an empty index. id_len is that of an id in hexadecimal digits. */
+int git_index_open(struct git_index *index, const char *path, size_t id_len, struct err *err);
+void git_index_done(struct git_index *index);
+#define autogitindex own_cleanup(git_index_done)
+
+/* False at the end, and where it cannot be read on: `good` tells. */
+bool git_index_next(struct git_index *index, struct git_index_entry *ret);
+
+/* The extension of that name, once all entries are read; false where there is none. */
+bool git_index_extension(const struct git_index *index, const char name[4], const char **ret_start,
+                         size_t *ret_len);
 
 #endif

@@ -5,29 +5,12 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "data/git_batch.h"
+#include "data/git_index.h"
 #include "data/tree.h"
-#include "sys/file.h"
 
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
-
-enum {
-    HEADER = 12,
-    STAT = 40, /* what an entry begins with; its mode is at 24 */
-    MODE_AT = 24,
-    FLAG_EXTENDED = 0x4000,
-    FLAG_STAGE = 0x3000,
-    FLAG_NAME = 0x0fff,
-    EXTENDED_INTENT = 0x2000, /* git add -N */
-    MODE_FOLDER = 040000,     /* of a sparse index */
-};
-
-struct entry {
-    const char *path;
-    const unsigned char *id;
-    unsigned mode;
-};
 
 /* A folder whose tree is known: so many entries of the index are in it. */
 struct known {
@@ -43,53 +26,14 @@ struct level {
 
 struct reader {
     struct git_batch *batch;
+    struct git_index index;
     size_t id_len;
-    struct buf bytes;
-    size_t pos, end; /* the checksum is behind the end */
-    uint32_t left;   /* entries */
     struct arena arena;
     struct map folders;        /* path, with the slash: struct known */
     const unsigned char *root; /* its id, where all is known */
     VEC(struct level) levels;
-    bool readable;
+    struct buf last; /* the last path that was added */
 };
-
-static uint32_t number(const char *s)
-{
-    const unsigned char *b = (const unsigned char *)s;
-    return (uint32_t)b[0] << 24 | (uint32_t)b[1] << 16 | (uint32_t)b[2] << 8 | b[3];
-}
-
-static unsigned half(const unsigned char *b)
-{
-    return (unsigned)b[0] << 8 | b[1];
-}
-
-/* --- entries ------------------------------------------------------------------------------ */
-
-/* Reads the next entry; sets readable to false where it is of a kind that is git's to read. */
-static bool next_entry(struct reader *r, struct entry *ret)
-{
-    size_t fixed = STAT + r->id_len + 2;
-    const char *start = r->bytes.s + r->pos;
-    if (r->end - r->pos <= fixed)
-        return r->readable = false;
-    const unsigned char *id = (const unsigned char *)start + STAT;
-    unsigned flags = half(id + r->id_len), extended = 0;
-    if (flags & FLAG_EXTENDED) {
-        extended = half(id + r->id_len + 2);
-        fixed += 2;
-    }
-    const char *path = start + fixed;
-    const char *nul = memchr(path, '\0', (size_t)(r->bytes.s + r->end - path));
-    *ret = (struct entry){path, id, number(start + MODE_AT)};
-    if (!nul || flags & FLAG_STAGE || extended & EXTENDED_INTENT || ret->mode == MODE_FOLDER)
-        return r->readable = false;
-    size_t len = (size_t)(nul - start);
-    r->pos += (len + 8) & ~(size_t)7;
-    r->left--;
-    return r->readable = r->pos <= r->end;
-}
 
 /* --- what is known of folders ------------------------------------------------------------- */
 
@@ -160,40 +104,32 @@ static bool read_cache(struct reader *r, const char *at, const char *end)
     return good;
 }
 
-/* Extensions: a name of four letters and a length. Those in capitals are optional; of the others we
- * know none. */
-static bool read_extensions(struct reader *r, size_t pos)
+/* Entries that make no tree, or one that is git's to make. */
+static bool is_odd(const struct git_index_entry *e)
 {
-    while (r->end - pos >= 8) {
-        const char *name = r->bytes.s + pos;
-        size_t len = number(name + 4);
-        if (len > r->end - pos - 8 || *name < 'A' || *name > 'Z')
-            return false;
-        if (memcmp(name, "TREE", 4) == 0 && !read_cache(r, name + 8, name + 8 + len))
-            return false;
-        pos += 8 + len;
-    }
-    return true;
+    return e->unmerged || e->intended || (e->mode & GIT_INDEX_KIND) == GIT_INDEX_FOLDER;
 }
 
-/* Where the entries end, the extensions begin. */
-static bool find_extensions(struct reader *r)
+/* A first time through all entries: what is known of folders is behind them. */
+static bool look_ahead(struct reader *r)
 {
-    size_t first = r->pos;
-    uint32_t count = r->left;
-    struct entry e;
-    while (r->left && next_entry(r, &e))
-        ;
-    bool good = r->readable && read_extensions(r, r->pos);
-    r->pos = first;
-    r->left = count;
-    return good;
+    struct git_index first = r->index;
+    const char *cache;
+    size_t len;
+    bool good = true;
+    first.name = (struct buf)BUF_INIT;
+    for (struct git_index_entry e; good && git_index_next(&first, &e);)
+        good = !is_odd(&e);
+    if (good && first.good && git_index_extension(&first, "TREE", &cache, &len))
+        good = read_cache(r, cache, cache + len);
+    buf_done(&first.name);
+    return good && first.good;
 }
 
 /* --- putting it together ------------------------------------------------------------------ */
 
 /* The last folder is complete: it becomes an entry of the one above, or the result. */
-static int close_level(struct reader *r, const char *path, struct buf *ret_tree, struct err *err)
+static int close_level(struct reader *r, struct buf *ret_tree, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
     struct level *l = &r->levels.v[r->levels.n - 1];
@@ -202,7 +138,8 @@ static int close_level(struct reader *r, const char *path, struct buf *ret_tree,
     buf_done(&l->tree);
     if (--r->levels.n) {
         struct level *above = l - 1;
-        tree_add(&above->tree, "40000", path + above->prefix, l->prefix - above->prefix - 1, id.s);
+        tree_add(&above->tree, "40000", r->last.s + above->prefix, l->prefix - above->prefix - 1,
+                 id.s);
     } else {
         buf_add(ret_tree, id.s, id.len);
     }
@@ -213,19 +150,20 @@ static int close_level(struct reader *r, const char *path, struct buf *ret_tree,
 static void add_known(struct reader *r, const char *name, size_t len, const struct known *known)
 {
     autobuf struct buf id = BUF_INIT;
-    struct entry e;
+    struct git_index_entry e;
     tree_id(&id, known->id, r->id_len);
     tree_add(&r->levels.v[r->levels.n - 1].tree, "40000", name, len, id.s);
-    for (size_t i = 1; i < known->entries && r->left && next_entry(r, &e); i++)
+    for (size_t i = 1; i < known->entries && git_index_next(&r->index, &e); i++)
         ;
 }
 
 /* The entry, or the first of a folder that is known, goes into the folder that it is in. */
-static void add_entry(struct reader *r, const struct entry *e)
+static void add_entry(struct reader *r, const struct git_index_entry *e)
 {
+    const char *path = r->last.s; /* that of the entry, which goes when known ones are passed */
     for (;;) {
         struct level *l = &r->levels.v[r->levels.n - 1];
-        const char *name = e->path + l->prefix, *slash = strchr(name, '/');
+        const char *name = path + l->prefix, *slash = strchr(name, '/');
         if (!slash) {
             autobuf struct buf id = BUF_INIT;
             char mode[16];
@@ -234,8 +172,8 @@ static void add_entry(struct reader *r, const struct entry *e)
             tree_add(&l->tree, mode, name, strlen(name), id.s);
             return;
         }
-        size_t prefix = (size_t)(slash + 1 - e->path);
-        const struct known *known = map_get(&r->folders, e->path, prefix);
+        size_t prefix = (size_t)(slash + 1 - path);
+        const struct known *known = map_get(&r->folders, path, prefix);
         if (known) {
             add_known(r, name, (size_t)(slash - name), known);
             return;
@@ -247,54 +185,45 @@ static void add_entry(struct reader *r, const struct entry *e)
 /* Entries are sorted by path, so that a folder's are all together. */
 static int build(struct reader *r, struct buf *ret_tree, struct err *err)
 {
-    struct entry e = {.path = ""};
     vec_push(&r->levels, (struct level){.tree = BUF_INIT});
-    while (r->left) {
-        const char *last = e.path;
-        if (!next_entry(r, &e))
-            return 0;
+    for (struct git_index_entry e; git_index_next(&r->index, &e);) {
         for (struct level *l; l = &r->levels.v[r->levels.n - 1],
-                              l->prefix && strncmp(last, e.path, l->prefix) != 0;) {
-            if (close_level(r, last, NULL, err))
+                              l->prefix && strncmp(r->last.s, e.path, l->prefix) != 0;) {
+            if (close_level(r, NULL, err))
                 return -1;
         }
+        buf_cut(&r->last, 0);
+        buf_addstr(&r->last, e.path);
         add_entry(r, &e);
     }
     while (r->levels.n) {
-        if (close_level(r, e.path, ret_tree, err))
+        if (close_level(r, ret_tree, err))
             return -1;
     }
     return 0;
 }
 
-static bool read_header(struct reader *r)
+static void reader_done(struct reader *r)
 {
-    if (r->bytes.len < HEADER + r->id_len || memcmp(r->bytes.s, "DIRC", 4) != 0)
-        return false;
-    uint32_t version = number(r->bytes.s + 4);
-    r->left = number(r->bytes.s + 8);
-    r->pos = HEADER;
-    r->end = r->bytes.len - r->id_len;
-    return version == 2 || version == 3;
+    while (r->levels.n)
+        buf_done(&r->levels.v[--r->levels.n].tree);
+    vec_done(&r->levels);
+    map_done(&r->folders);
+    arena_done(&r->arena);
+    buf_done(&r->last);
+    git_index_done(&r->index);
 }
 
 int index_tree(struct git_batch *batch, const char *path, size_t id_len, struct buf *ret_tree,
                bool *ret_done, struct err *err)
 {
-    struct reader r = {.batch = batch, .id_len = id_len, .bytes = BUF_INIT, .readable = true};
-    int rc = file_read(path, SIZE_MAX, &r.bytes, err);
-    if (rc == 0 && (r.readable = read_header(&r) && find_extensions(&r))) {
-        if (r.root)
-            tree_id(ret_tree, r.root, id_len);
-        else
-            rc = build(&r, ret_tree, err);
-    }
-    *ret_done = r.readable;
-    while (r.levels.n)
-        buf_done(&r.levels.v[--r.levels.n].tree);
-    vec_done(&r.levels);
-    map_done(&r.folders);
-    arena_done(&r.arena);
-    buf_done(&r.bytes);
+    struct reader r = {.batch = batch, .id_len = id_len / 2, .last = BUF_INIT};
+    int rc = git_index_open(&r.index, path, id_len, err);
+    *ret_done = rc == 0 && look_ahead(&r);
+    if (*ret_done && r.root)
+        tree_id(ret_tree, r.root, r.id_len);
+    else if (*ret_done)
+        rc = build(&r, ret_tree, err);
+    reader_done(&r);
     return rc;
 }

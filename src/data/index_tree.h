@@ -1,6 +1,6 @@
 /*
  * The tree of an index: what `git write-tree` gives, without a process. An index of a kind that is
- * not read here (version 4, split, sparse, with conflicts in it) is left to git.
+ * not read here (split, sparse, with conflicts in it) is left to git.
  */
 #ifndef DATA_INDEX_TREE_H
 #define DATA_INDEX_TREE_H
@@ -14,7 +14,7 @@
 struct git_batch;
 
 /* Appends the id of the tree, of which every object exists. *ret_done is false where git must do
- * it. id_len is the length of a binary id. */
+ * it. id_len is that of an id in hexadecimal digits. */
 int index_tree(struct git_batch *batch, const char *path, size_t id_len, struct buf *ret_tree,
                bool *ret_done, struct err *err);
 

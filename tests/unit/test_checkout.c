@@ -42,16 +42,23 @@ static int remove_repository(void **state)
     return rc;
 }
 
-static void add_path(void *ctx, const struct git_index_entry *e)
+/* Whether it can be read, and the paths of what is not special in some way. */
+static bool read_index(const char *path, struct buf *out)
 {
-    buf_addf(ctx, "%s ", e->path);
+    autogitindex struct git_index x;
+    assert_int_equal(git_index_open(&x, path, 40, NULL), 0);
+    for (struct git_index_entry e; git_index_next(&x, &e);) {
+        if (!e.unmerged && !e.intended && !e.unseen)
+            buf_addf(out, "%s ", e.path);
+    }
+    return x.good;
 }
 
-static char *index_paths(const char *dir, int expected)
+static char *index_paths(const char *dir, bool expected)
 {
     autofree char *path = mem_printf("%s/.git/index", dir);
     autobuf struct buf out = BUF_INIT;
-    assert_int_equal(git_index_each(path, 40, add_path, &out, NULL), expected);
+    assert_int_equal(read_index(path, &out), expected);
     return buf_steal(&out);
 }
 
@@ -60,12 +67,12 @@ static void every_version_of_an_index_is_read(void **state)
     for (int version = 2; version <= 4; version++) {
         autofree char *line = mem_printf("git update-index --index-version %d", version);
         git(*state, line);
-        autofree char *paths = index_paths(*state, 0);
+        autofree char *paths = index_paths(*state, true);
         assert_string_equal(paths, "a d/e/b d/e/bc d/z link ");
     }
     git(*state, "git update-index --index-version 2 && git update-index --skip-worktree a && "
                 "git update-index --assume-unchanged d/z && echo 5 >new && git add -N new");
-    autofree char *paths = index_paths(*state, 0);
+    autofree char *paths = index_paths(*state, true);
     assert_string_equal(paths, "d/e/b d/e/bc link ");
 }
 
@@ -78,15 +85,15 @@ static void a_damaged_index_does_no_harm(void **state)
     for (size_t i = 0; i < whole.len; i++) {
         autobuf struct buf out = BUF_INIT;
         assert_int_equal(file_replace(path, whole.s, i, NULL), 0);
-        (void)git_index_each(path, 40, add_path, &out, NULL);
+        (void)read_index(path, &out);
         char was = whole.s[i];
         whole.s[i] = (char)~was;
         assert_int_equal(file_replace(path, whole.s, whole.len, NULL), 0);
-        (void)git_index_each(path, 40, add_path, &out, NULL);
+        (void)read_index(path, &out);
         whole.s[i] = was;
     }
     git(*state, "git read-tree --empty && git add . && git update-index --split-index");
-    free(index_paths(*state, -1));
+    free(index_paths(*state, false));
 }
 
 static void assert_look(struct checkout *c, const char *expected)

@@ -82,7 +82,7 @@ static void repo_open(struct repo *r, const char *format)
         buf_addf(&none, "content %u\n", i);
         r->blobs[i] = run(r, &none, "hash-object", "-w", "--stdin", NULL);
     }
-    r->id_len = strlen(r->blobs[0]) / 2;
+    r->id_len = strlen(r->blobs[0]);
     buf_done(&none);
     buf_done(&out);
     buf_done(&errout);
@@ -139,6 +139,8 @@ static void test_index(void **state)
 {
     struct repo *r = *state;
     for (int round = 0; round < ROUNDS; round++) {
+        autobuf struct buf none = BUF_INIT;
+        free(run(r, &none, "update-index", "--index-version", round % 2 ? "4" : "2", NULL));
         change(r, 1 + pick(round % 5 ? 4 : 60), true);
         check_tree(r);
     }
@@ -228,10 +230,11 @@ static void test_kinds_left_to_git(void **state)
     bool done = true;
     free(run(r, &none, "update-index", "--index-version", "4", NULL));
     good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
-    assert_false(done);
-    free(run(r, &none, "update-index", "--index-version", "2", NULL));
-    good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
     assert_true(done);
+    free(run(r, &none, "update-index", "--split-index", NULL));
+    good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
+    assert_false(done);
+    free(run(r, &none, "update-index", "--no-split-index", NULL));
     autofree char *conflict = mem_printf("100644 %s 2\tconflict\n", r->blobs[0]);
     buf_addstr(&none, conflict);
     free(run(r, &none, "update-index", "--index-info", NULL));
