@@ -57,6 +57,12 @@ end_engines() { # STATUS
     done
 }
 
+# Kills them, and others, without the shell's words about it.
+kill_engines() { # [PID...]
+    kill -KILL "${engines[@]}" "$@"
+    wait "${engines[@]}" 2>/dev/null || :
+}
+
 # What the engine of a means has told becomes the output.
 of_means() { # MEANS
     output=$(<"$BATS_TEST_TMPDIR/$1.events")
@@ -141,7 +147,7 @@ nothing_marked() {
     await_agents deaf
     ! no_agents || fail "there is nobody to be killed"
     began=$SECONDS
-    kill -KILL "${engines[@]}"
+    kill_engines
     wait_for no_agents
     ((SECONDS - began <= 20)) || fail "it took $((SECONDS - began)) s"
     ((SECONDS - began >= 4)) || fail "the deaf one was not given its time"
@@ -184,7 +190,7 @@ nothing_marked() {
         read -r guard _ <"$(echo "../$means/.git/anabranch/runs"/*/t/1/guard)"
         guards+=("$guard")
     done
-    kill -KILL "${engines[@]}" "$engine" "${guards[@]}"
+    kill_engines "$engine" "${guards[@]}"
     wait_for nothing_marked
 }
 
@@ -297,7 +303,7 @@ grows_beyond() { # FILE SIZE
     for pid in "${engines[@]}"; do
         wait_for is_stopped "$pid"
     done
-    kill -KILL "${engines[@]}"
+    kill_engines
     wait_for no_agents
 }
 
