@@ -1,0 +1,108 @@
+"""Random plans of sim tasks, each with what must come of it."""
+
+# What an attempt writes is new each time, and noted outside of the repository once it is written: what
+# the ledger has must be found in git for ever after.
+WORK = 'sh mkdir -p {t} && read -r n </proc/sys/kernel/random/uuid && echo $n >>{t}/{name}' \
+       ' && echo {t} $n >>"$CHAOS_LEDGER"'
+
+LANDS, DONE, FAILS, MAY_CLASH = {'landed'}, {'done'}, {'failed'}, {'landed', 'conflicted'}
+
+
+def work(task, name='work'):
+    return WORK.format(t=task, name=name)
+
+
+# kind: weight, outcome, steps ({t} is the task's name and folder), keys of the task
+KINDS = {
+    'writes': (8, LANDS, [work('{t}')], {}),
+    'edits': (5, LANDS, [work('{t}'), 'delete {t}/old', 'rename {t}/mv {t}/moved',
+                         'chmod 755 {t}/mode', 'symlink mode {t}/link'], {}),
+    'commits': (3, LANDS, [work('{t}'), 'commit by itself', work('{t}', 'more')], {}),
+    'verified': (2, LANDS, [work('{t}')], {'verify': 'test -s {t}/work'}),
+    'flaky': (1, LANDS, [work('{t}'), 'on 1 exit 1'], {}),
+    'unverified': (1, LANDS, [work('{t}'), 'on 1 write {t}/bad x'], {'verify': 'test ! -e {t}/bad'}),
+    'limited': (0.3, LANDS, [work('{t}'), 'on 1 limit 10ms'], {}),
+    'rejected': (1, FAILS, [work('{t}')], {'verify': 'false', 'retry': {'verify': 0}}),
+    'breaks': (1, FAILS, [work('{t}'), 'exit 1'], {'retry': 0}),
+    'dies': (1, FAILS, [work('{t}'), 'signal KILL'], {'retry': 0}),
+    'hangs': (0.3, FAILS, [work('{t}'), 'hang'], {'timeout': '1s'}),
+    'empty': (0.5, FAILS, ['say nothing to do'], {}),
+    'strays': (0.7, FAILS, [work('{t}'), 'write elsewhere-{t} x'], {'owns': ['{t}/']}),
+    'clashes': (2, MAY_CLASH, [work('{t}'), 'write shared "by {t}"'], {}),
+    'reads': (1, DONE, ['say read'], {'read_only': True}),
+    'scribbles': (1, DONE, [work('{t}')], {'read_only': True}),
+    'daemon': (1, LANDS, [work('{t}'), 'daemon exec sleep 60'], {}),
+    'stubborn daemon': (0.5, LANDS, [work('{t}'), "daemon trap '' TERM INT HUP; sleep 60 & wait"], {}),
+    'spawns': (1, LANDS, [work('{t}'), 'spawn sleep 60'], {}),
+    'stubborn': (1, LANDS, ['ignore TERM', 'ignore INT', work('{t}'), 'sleep 150ms'], {}),
+}
+
+
+def fill(value, task):
+    """Puts the task's name into all text of a value."""
+    if isinstance(value, str):
+        return value.replace('{t}', task)
+    if isinstance(value, list):
+        return [fill(v, task) for v in value]
+    if isinstance(value, dict):
+        return {k: fill(v, task) for k, v in value.items()}
+    return value
+
+
+class Task:
+    def __init__(self, name, kind, deps=()):
+        self.name, self.kind, self.deps = name, kind, list(deps)
+        _, self.outcome, self.steps, self.keys = KINDS[kind]
+
+    def encode(self, rnd):
+        steps = fill(list(self.steps), self.name)
+        for dep in self.deps:
+            steps.insert(0, f'sh test -s {dep.name}/work' if dep.outcome in (LANDS, MAY_CLASH) else 'say hi')
+        for _ in range(rnd.randrange(3)):
+            steps.insert(rnd.randrange(len(steps) + 1), f'sleep {rnd.randrange(1, 60)}ms')
+        prompt = ''.join(f'sim> {s}\n' for s in steps)
+        return {'id': self.name, 'engine': 'sim', 'prompt': prompt,
+                'depends_on': [d.name for d in self.deps], **fill(self.keys, self.name)}
+
+    def effects(self, tree):
+        """What its landing does to a tree of path: (mode, text); text None is one line of the ledger."""
+        if self.kind == 'edits':
+            del tree[f'{self.name}/old']
+            tree[f'{self.name}/moved'] = tree.pop(f'{self.name}/mv')
+            tree[f'{self.name}/mode'] = ('100755', tree[f'{self.name}/mode'][1])
+            tree[f'{self.name}/link'] = ('120000', 'mode')
+        for name in ('work', 'more') if self.kind == 'commits' else ('work',):
+            tree[f'{self.name}/{name}'] = ('100644', None)
+
+
+class Plan:
+    def __init__(self, rnd, base):
+        kinds, weights = list(KINDS), [k[0] for k in KINDS.values()]
+        count = rnd.choice([1, 2, 3, 4, 4, 5, 6, 8, 12])
+        self.tasks = []
+        for i in range(count):
+            deps = rnd.sample(self.tasks, min(len(self.tasks), rnd.choice([0, 0, 0, 1, 1, 2])))
+            self.tasks.append(Task(f't{i}', rnd.choices(kinds, weights)[0], deps))
+        self.style = rnd.choice(['merge', 'merge', 'squash', 'rebase'])
+        self.document = {
+            'name': 'chaos', 'base': base,
+            'limits': {'workers': rnd.randrange(1, 5), 'groups': {'g': rnd.randrange(1, 3)}},
+            'landing': {'at': rnd.choice(['each', 'each', 'end']), 'style': self.style},
+            'tasks': [self.dress(rnd, t.encode(rnd)) for t in self.tasks],
+        }
+        if rnd.random() < 0.2:
+            self.document['landing']['verify'] = 'test -e keep'
+        if rnd.random() < 0.2:
+            self.document['workspace'] = {'setup': 'test -e keep', 'teardown': 'test -e .git'}
+
+    @staticmethod
+    def dress(rnd, entry):
+        """Groups, orders and owned paths change when things happen, and nothing else."""
+        if rnd.random() < 0.2:
+            entry['group'] = 'g'
+        if rnd.random() < 0.2:
+            entry['order'] = rnd.randrange(5)
+        return entry
+
+    def by_name(self, name):
+        return next(t for t in self.tasks if t.name == name)
