@@ -76,33 +76,44 @@ class Task:
 
 
 class Plan:
-    def __init__(self, rnd, base):
-        kinds, weights = list(KINDS), [k[0] for k in KINDS.values()]
-        count = rnd.choice([1, 2, 3, 4, 4, 5, 6, 8, 12])
-        self.tasks = []
-        for i in range(count):
-            deps = rnd.sample(self.tasks, min(len(self.tasks), rnd.choice([0, 0, 0, 1, 1, 2])))
-            self.tasks.append(Task(f't{i}', rnd.choices(kinds, weights)[0], deps))
-        self.style = rnd.choice(['merge', 'merge', 'squash', 'rebase'])
-        self.document = {
-            'name': 'chaos', 'base': base,
-            'limits': {'workers': rnd.randrange(1, 5), 'groups': {'g': rnd.randrange(1, 3)}},
-            'landing': {'at': rnd.choice(['each', 'each', 'end']), 'style': self.style},
-            'tasks': [self.dress(rnd, t.encode(rnd)) for t in self.tasks],
-        }
-        if rnd.random() < 0.2:
-            self.document['landing']['verify'] = 'test -e keep'
-        if rnd.random() < 0.2:
-            self.document['workspace'] = {'setup': 'test -e keep', 'teardown': 'test -e .git'}
+    """`style`, how it lands, is of the plan; `document` is what the program reads."""
 
-    @staticmethod
-    def dress(rnd, entry):
-        """Groups, orders and owned paths change when things happen, and nothing else."""
-        if rnd.random() < 0.2:
-            entry['group'] = 'g'
-        if rnd.random() < 0.2:
-            entry['order'] = rnd.randrange(5)
-        return entry
+    def __init__(self, tasks, style, document):
+        self.tasks, self.style, self.document = tasks, style, document
 
-    def by_name(self, name):
-        return next(t for t in self.tasks if t.name == name)
+
+def standard(rnd):
+    """Something of everything, for what is to be the same each time."""
+    a, b = Task('t0', 'writes'), Task('t1', 'unverified')
+    tasks = [a, b, Task('t2', 'edits', [a]), Task('t3', 'clashes'), Task('t4', 'clashes'), Task('t5', 'reads', [a])]
+    entries = [t.encode(rnd) for t in tasks]
+    entries[0]['order'], entries[2]['order'] = 1, 2
+    return Plan(tasks, 'merge', {'base': 'main', 'limits': {'workers': 3}, 'tasks': entries})
+
+
+def dress(rnd, entry):
+    """Groups, orders and owned paths change when things happen, and nothing else."""
+    if rnd.random() < 0.2:
+        entry['group'] = 'g'
+    if rnd.random() < 0.2:
+        entry['order'] = rnd.randrange(5)
+    return entry
+
+
+def random_plan(rnd, base):
+    kinds, weights = list(KINDS), [k[0] for k in KINDS.values()]
+    tasks = []
+    for i in range(rnd.choice([1, 2, 3, 4, 4, 5, 6, 8, 12])):
+        deps = rnd.sample(tasks, min(len(tasks), rnd.choice([0, 0, 0, 1, 1, 2])))
+        tasks.append(Task(f't{i}', rnd.choices(kinds, weights)[0], deps))
+    landing = {'at': rnd.choice(['each', 'each', 'end']), 'style': rnd.choice(['merge', 'merge', 'squash', 'rebase'])}
+    if rnd.random() < 0.2:
+        landing['verify'] = 'test -e keep'
+    document = {
+        'name': 'chaos', 'base': base, 'landing': landing,
+        'limits': {'workers': rnd.randrange(1, 5), 'groups': {'g': rnd.randrange(1, 3)}},
+        'tasks': [dress(rnd, t.encode(rnd)) for t in tasks],
+    }
+    if rnd.random() < 0.2:
+        document['workspace'] = {'setup': 'test -e keep', 'teardown': 'test -e .git'}
+    return Plan(tasks, landing['style'], document)

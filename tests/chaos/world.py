@@ -179,10 +179,14 @@ class World:
 
     # --- the engine
 
-    def start(self, args, extra=()):
+    def said(self):
+        with open(f'{self.dir}/{self.rounds}.err') as f:
+            return f.read().strip()
+
+    def start(self, args, extra):
         self.rounds += 1
         out, err = (open(f'{self.dir}/{self.rounds}.{name}', 'w') for name in ('out', 'err'))
-        mark = dict([self.mark.decode().split('=', 1)], **dict(extra))
+        mark = dict([self.mark.decode().split('=', 1)], **extra)
         with out, err:
             self.engine = subprocess.Popen([self.program, *args], cwd=self.repo, env={**self.env, **mark},
                                            stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)

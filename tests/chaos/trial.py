@@ -1,0 +1,31 @@
+"""One run, from its start over all its interruptions to its end."""
+import signal
+
+import hunt
+import model
+from world import Wrong
+
+ROUNDS_MAX = 12
+GONE = 15  # seconds after the engine's end in which all that it started must be gone
+
+
+def see_through(world, next_round):
+    """next_round() gives the disturbances and the environment of a round. The run as it ended, and its exit code."""
+    args = ['run', '--json', 'plan.json']
+    while world.rounds < ROUNDS_MAX:
+        hits = len(world.hits)
+        troubles, extra = next_round()
+        world.start(args, extra)
+        code = world.watch(troubles)
+        left, seconds = hunt.wait_gone(world.mark, GONE)
+        model.want(not left, f'processes are left: {hunt.describe(left)}')
+        world.slowest = max(world.slowest, seconds)
+        disturbed = extra or len(world.hits) > hits
+        model.want(code in (0, 1, 4) or disturbed, f'exit code {code}, undisturbed: {world.said()}')
+        model.want(code >= 0 or -code == signal.SIGKILL, f'the engine died of signal {-code}')
+        run = world.status()
+        model.check_between(world, run)
+        if run and run['state'] == 'finished':
+            return run, code
+        args = ['resume', '--json'] if run else args
+    raise Wrong(f'not finished after {ROUNDS_MAX} rounds')
