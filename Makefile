@@ -2,9 +2,11 @@
 
 PREFIX  ?= /usr/local
 SECONDS ?= 60
+RUNS    ?= 100
+SEED    ?=
 PROGRAM  = src/cli/anabranch
 
-.PHONY: all demo check fuzz bench lint format install clean help
+.PHONY: all demo check chaos fuzz bench lint format install clean help
 
 all: build/build.ninja
 	@ninja -C build
@@ -19,6 +21,11 @@ check:
 	@scripts/deps build test
 	@$(MAKE) -s build/build.ninja build-san/build.ninja
 	@scripts/check
+
+chaos:
+	@scripts/deps build test
+	@$(MAKE) -s all
+	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/chaos/run $(RUNS) $(SEED)
 
 fuzz:
 	@scripts/deps build fuzz
@@ -53,6 +60,7 @@ help:
 	@echo 'make            build into build/'
 	@echo 'make demo       install what the build needs, build, show the program at work'
 	@echo 'make check      run all tests, plain and under the sanitizers'
+	@echo 'make chaos      disturb RUNS=$(RUNS) random runs in every way and resume them; SEED=s repeats'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
 	@echo 'make bench      measure large plans and runs of many tasks'
 	@echo 'make lint       check format, code and scripts without running them'
