@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/git_batch.h"
+#include "sys/patience.h"
 #include "sys/proc.h"
 
 #include <errno.h>
@@ -11,7 +12,7 @@
 
 extern char **environ;
 
-enum { OUTPUT_MAX = 1 << 30, GIT_FATAL = 128, RACE_TRIES = 5, RACE_PAUSE_MS = 20 };
+enum { OUTPUT_MAX = 1 << 30, GIT_FATAL = 128, RACE_TRIES = 5, RACE_PAUSE_MS = 20, LOCK_MS = 20000 };
 
 /* What update-ref takes for "must not exist", whatever the hash. */
 #define GIT_NO_COMMIT ""
@@ -158,6 +159,16 @@ int git_tracked(const struct git_repo *repo, struct buf *out, struct err *err)
     return status == 0 ? 0 : git_failed(&errout, err);
 }
 
+void git_wait_for_locks(struct strv *argv)
+{
+    /* Half of it: git is to say what it waited for before it is given up itself. */
+    static const char *const keys[] = {"core.filesRefLockTimeout", "core.packedRefsTimeout"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        strv_push(argv, "-c");
+        strv_pushf(argv, "%s=%lld", keys[i], (long long)patience(LOCK_MS) / 2);
+    }
+}
+
 /* --- calls at a place --------------------------------------------------------------------- */
 
 void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env)
@@ -165,6 +176,7 @@ void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env
     strv_pushl(argv, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c",
                "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false", "-c",
                "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8", NULL);
+    git_wait_for_locks(argv);
     if (at->excludes)
         strv_pushl(argv, "-c", NULL), strv_pushf(argv, "core.excludesFile=%s", at->excludes);
     git_environment(env);
@@ -252,11 +264,14 @@ static int resolve_by_process(const struct git_place *at, const char *name, stru
                               bool *ret_found, struct err *err)
 {
     autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
     int status;
     strv_pushl(&args, "rev-parse", "--verify", "--quiet", "--end-of-options", NULL);
     strv_pushf(&args, "%s^{commit}", name);
-    if (git_try(at, &args, out, NULL, &status, err))
+    if (git_try(at, &args, out, &errout, &status, err))
         return -1;
+    if (status > 1)
+        return git_failed(&errout, err);
     *ret_found = status == 0;
     while (out->len && out->s[out->len - 1] == '\n')
         buf_cut(out, out->len - 1);
@@ -302,6 +317,18 @@ int git_is_ancestor(const struct git_place *at, const char *ancestor, const char
     return 0;
 }
 
+/* A git that was killed may have done it all the same, and someone else the very same. */
+static int is_moved(const struct git_place *at, const char *ref, const char *to, bool *ret_moved,
+                    struct err *err)
+{
+    autobuf struct buf now = BUF_INIT;
+    struct err why = {0};
+    if (git_resolve(at, ref, &now, &why) && why.code != ERR_INPUT)
+        return err_set(err, why.code, "%s", why.msg);
+    *ret_moved = strcmp(now.s, to) == 0;
+    return 0;
+}
+
 int git_move_ref(const struct git_place *at, const char *ref, const char *from, const char *to,
                  const char *why, bool *ret_moved, struct err *err)
 {
@@ -325,7 +352,7 @@ int git_move_ref(const struct git_place *at, const char *ref, const char *from, 
      * that it has moved; all else is a failure. */
     if (status == 0 || strstr(errout.s, "but expected") || strstr(errout.s, "already exists") ||
         strstr(errout.s, "unable to resolve reference"))
-        return 0;
+        return status == 0 ? 0 : is_moved(at, ref, to, ret_moved, err);
     return git_failed(&errout, err);
 }
 
@@ -357,5 +384,8 @@ int git_commit_tree(const struct git_place *at, const char *tree, const char *co
     strv_pushl(&args, "commit-tree", tree, "-m", message, NULL);
     for (; *parents; parents++)
         strv_pushl(&args, "-p", *parents, NULL);
-    return git_must(at, &args, ret_commit, err);
+    size_t before = ret_commit->len;
+    if (git_must(at, &args, ret_commit, err))
+        return -1;
+    return ret_commit->len > before ? 0 : err_set(err, ERR_ENV, "git commit-tree said nothing");
 }

@@ -50,6 +50,10 @@ void git_environment(struct strv *env);
 /* The same for programs that are not git: in the user's own language. */
 void git_outside_environment(struct strv *env);
 
+/* Options by which git waits for a ref that another git has locked; the checkout's index it does
+ * not wait for. */
+void git_wait_for_locks(struct strv *argv);
+
 /* The argv and environment of `git ARG...` at a place, for who starts it himself. */
 void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env);
 

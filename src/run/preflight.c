@@ -82,15 +82,19 @@ static int find_base(struct run *run, const struct git_place *at, struct err *er
         run->base = mem_str(named);
     } else {
         struct git_place here = {.git_dir = run->pf->repo.git_dir};
-        if (git_call(&here, &head, err, "symbolic-ref", "-q", "HEAD", NULL) ||
-            strncmp(head.s, heads, strlen(heads)) != 0)
+        if (git_call(&here, &head, err, "symbolic-ref", "HEAD", NULL) &&
+            !strstr(err->msg, "not a symbolic ref"))
+            return -1;
+        if (strncmp(head.s, heads, strlen(heads)) != 0)
             return err_set(err, ERR_INPUT,
                            "no branch is checked out: name the one to land on with --base");
         run->base = mem_str(head.s + strlen(heads)); /* git's short name is longer beside a tag */
     }
     run->base_ref = mem_printf("%s%s", heads, run->base);
-    if (git_resolve(at, run->base_ref, &commit, NULL))
-        return err_set(err, ERR_INPUT, "there is no branch '%s' with a commit", run->base);
+    if (git_resolve(at, run->base_ref, &commit, err))
+        return err->code != ERR_INPUT
+                   ? -1
+                   : err_set(err, ERR_INPUT, "there is no branch '%s' with a commit", run->base);
     run->base_commit = mem_str(commit.s);
     run->tip = mem_str(commit.s);
     run->published = mem_str(commit.s);

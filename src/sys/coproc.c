@@ -1,6 +1,7 @@
 #include "sys/coproc.h"
 
 #include "base/own.h"
+#include "sys/patience.h"
 #include "sys/spawn.h"
 
 #include <errno.h>
@@ -80,11 +81,13 @@ static int read_more(struct coproc *c, struct err *err)
 {
     char bytes[16384];
     struct pollfd fd = {.fd = c->out, .events = POLLIN};
-    int ready = poll(&fd, 1, PATIENCE_MS);
+    int ready = poll(&fd, 1, (int)patience(PATIENCE_MS));
     if (ready < 0 && errno == EINTR)
         return 0;
-    if (ready <= 0)
+    if (ready <= 0) {
+        (void)kill(c->pid, SIGKILL); /* or its end would be waited for as well */
         return err_set(err, ERR_ENV, "no answer");
+    }
     ssize_t n = read(c->out, bytes, sizeof(bytes));
     if (n < 0 && errno == EINTR)
         return 0;

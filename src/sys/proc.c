@@ -1,6 +1,8 @@
 #include "sys/proc.h"
 
+#include "base/clock.h"
 #include "base/own.h"
+#include "sys/patience.h"
 #include "sys/spawn.h"
 
 #include <errno.h>
@@ -12,7 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { STDERR_MAX = 64 << 10 };
+enum { STDERR_MAX = 64 << 10, PATIENCE_MS = 10 * 60 * 1000 };
 
 /* One pipe that is being read: up to max bytes are kept, the rest is read and dropped. */
 struct stream {
@@ -50,13 +52,17 @@ static int drain(struct stream *s, struct err *err)
 
 static int read_streams(struct stream streams[2], struct err *err)
 {
+    int64_t limit = patience(PATIENCE_MS), end = clock_mono() + limit;
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
         struct pollfd fds[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
-        if (poll(fds, 2, -1) < 0) {
-            if (errno == EINTR)
-                continue;
+        int64_t left = end - clock_mono();
+        int ready = poll(fds, 2, left > 0 ? (int)left : 0);
+        if (ready < 0 && errno == EINTR)
+            continue;
+        if (ready < 0)
             return err_sys(err, "poll");
-        }
+        if (ready == 0)
+            return err_set(err, ERR_ENV, "it did not end within %lld s", (long long)limit / 1000);
         for (int i = 0; i < 2; i++) {
             if (fds[i].revents && drain(&streams[i], err))
                 return -1;

@@ -67,7 +67,7 @@ int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
     posix_spawn_file_actions_destroy(&fa);
     if (!rc)
         return 0;
-    errno = rc;
+    errno = rc == EBADF ? EMFILE : rc; /* ours are good: a number beyond the limit was asked for */
     return err_sys(err, "run '%s'", sp->argv[0]);
 }
 

@@ -5,6 +5,10 @@
 export STAMPS=$BATS_TEST_TMPDIR/stamps
 
 teardown() {
+    end_agents
+}
+
+end_agents() {
     local pid
     [[ ! -e $BATS_TEST_TMPDIR/engine.pid ]] || kill -KILL "$(<"$BATS_TEST_TMPDIR/engine.pid")" 2>/dev/null
     while IFS=: read -r pid _; do

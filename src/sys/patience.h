@@ -1,0 +1,12 @@
+/*
+ * How long other programs and their locks are waited for before that is a failure.
+ */
+#ifndef SYS_PATIENCE_H
+#define SYS_PATIENCE_H
+
+#include <stdint.h>
+
+/* `usual` ms, or what the variable ANABRANCH_PATIENCE says instead: 90s, 15m. */
+int64_t patience(int64_t usual);
+
+#endif

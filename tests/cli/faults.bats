@@ -1,0 +1,277 @@
+#!/usr/bin/env bats
+# When the machine does not do its part: disk, descriptors, locks, git, clock. A run waits and says so,
+# or stops with 3; either way nothing is lost and nothing is left behind.
+# shellcheck disable=SC2030,SC2031,SC2154 # each test is a process of its own
+
+load helper
+load run_helper
+
+# A disk of our own, to fill or to write-protect, with the repository on it.
+repo_on_disk() {
+    disk=$BATS_TEST_TMPDIR/disk
+    mkdir "$disk"
+    mount -t tmpfs -o size=72m chaos "$disk" 2>/dev/null || skip 'cannot mount here'
+    cd "$disk" || return
+    make_repo
+}
+
+teardown() {
+    end_agents
+    cd /
+    [[ ! -d ${BATS_TEST_TMPDIR}/disk ]] || umount -l "$BATS_TEST_TMPDIR/disk" 2>/dev/null || true
+}
+
+fill_disk() { # a line of shell
+    echo "cat /dev/zero >$disk/ballast 2>/dev/null; true"
+}
+
+# Puts a program named git in front of the real one, which is $git; the subcommand is in $sub.
+wrap_git() { # LINE OF SHELL...
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    {
+        echo '#!/bin/bash'
+        echo "git='$(command -v git)' dir='$BATS_TEST_TMPDIR' sub= skip="
+        # shellcheck disable=SC2016
+        echo 'for arg; do
+    if [[ $skip ]]; then skip=
+    elif [[ $arg == -c || $arg == -C ]]; then skip=1
+    elif [[ $arg != -* ]]; then sub=$arg; break
+    fi
+done'
+        # shellcheck disable=SC2016
+        printf '%s\n' "$@" 'exec "$git" "$@"'
+    } >"$BATS_TEST_TMPDIR/bin/git"
+    chmod +x "$BATS_TEST_TMPDIR/bin/git"
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH
+}
+
+real_git() {
+    PATH=${PATH#"$BATS_TEST_TMPDIR/bin:"}
+}
+
+# The task's file is on the base, or in what was salvaged of it.
+assert_saved() { # PATH TEXT
+    local ref
+    for ref in main $(git for-each-ref --format='%(refname)' refs/anabranch refs/heads/anabranch); do
+        [[ $(git show "$ref:$1" 2>/dev/null) != "$2" ]] || return 0
+    done
+    cat .anabranch/worktrees/*/*/"$1" 2>/dev/null | grep -qxF -e "$2" || fail "lost: $1"
+}
+
+@test "a disk that gets full ends the run with 3, and loses nothing" {
+    repo_on_disk
+    begin_plan 'limits: {workers: 1}'
+    add_task a -- 'write a work'
+    add_task b 'depends_on: [a]' 'retry: 0' -- 'write b work' "sh $(fill_disk)"
+    run_plan
+    assert_status 3
+    [[ $stderr == *'full'* || $stderr == *'No space left'* ]] || fail 'it does not say why'
+    rm "$disk/ballast"
+    assert_saved a work
+    assert_saved b work
+    no_agents || fail "$(agents_alive)"
+    [[ -z $(find .git -name '*.lock') ]] || fail "$(find .git -name '*.lock')"
+    git fsck --connectivity-only
+    assert_unchanged_checkout
+}
+
+@test "a disk without room is refused before anything is begun" {
+    repo_on_disk
+    begin_plan
+    add_task a -- 'write a work'
+    head -c 16m /dev/zero >"$disk/ballast"
+    run_plan
+    assert_status 3
+    [[ $stderr == *'less than 64 MiB are free'* ]] || fail 'it does not say why'
+    [[ ! -e .git/anabranch ]]
+}
+
+@test "a read-only file system is an error of the machine, with 3" {
+    repo_on_disk
+    begin_plan
+    add_task a -- 'write a work'
+    mount -o remount,ro "$disk"
+    run_plan
+    assert_status 3
+    [[ $stderr == *'Read-only file system'* ]] || fail 'it does not say why'
+}
+
+@test "too few descriptors: what cannot be started fails, and nothing is left" {
+    make_repo
+    begin_plan 'limits: {workers: 4}'
+    for i in a b c d; do add_task $i 'retry: 0' -- "write $i work" 'sleep 50ms'; done
+    for n in 10 14 18 22 26 30; do
+        run_apart bash -c "ulimit -n $n; exec \"\$0\" run plan.yaml --engine sim 3>&-" "$ANABRANCH"
+        assert_no_sanitizer
+        [[ $status -eq 0 || $status -eq 1 || $status -eq 3 ]] || fail "with $n descriptors: $status"
+        [[ $status -ne 3 || $stderr == *[Tt]'oo many open files'* || $stderr == *'unable to open database'* ]] ||
+            fail "with $n descriptors it does not say why"
+        no_agents || fail "$(agents_alive)"
+        [[ $status -eq 3 ]] || break
+    done
+    run_plan
+    git fsck --connectivity-only
+    assert_unchanged_checkout
+}
+
+@test "another git's lock on the checkout is waited for, and said" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work' "sh touch '$PWD/.git/index.lock'"
+    start_plan
+    wait_for grep -q index.lock "$events"
+    kill -0 "$engine"
+    rm .git/index.lock
+    end_plan
+    assert_status 0
+    assert_in main a work
+    assert_clean
+    assert_unchanged_checkout
+}
+
+@test "a lock that stays leaves the result on a branch, and names the lock" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work' "sh touch '$PWD/.git/index.lock'"
+    export ANABRANCH_PATIENCE=1s
+    run_plan
+    assert_status 4
+    [[ $output$stderr == *index.lock* ]] || fail 'it does not name the lock'
+    rm .git/index.lock
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/result')" a work
+    assert_unchanged_checkout
+}
+
+@test "a lock on the base branch is waited for" {
+    make_repo
+    git branch side
+    lock=$PWD/.git/refs/heads/side.lock
+    begin_plan 'base: side'
+    add_task a -- 'write a work' "sh touch '$lock'"
+    start_plan
+    wait_for in_events task.committed a
+    sleep 0.5 # well beyond the tenth of a second that git waits by itself
+    rm "$lock"
+    end_plan
+    assert_status 0
+    assert_in side a work
+    assert_clean
+}
+
+@test "a lock on the base branch that stays ends the run with 3, and loses nothing" {
+    make_repo
+    git branch side
+    begin_plan 'base: side'
+    add_task a -- 'write a work' "sh touch '$PWD/.git/refs/heads/side.lock'"
+    export ANABRANCH_PATIENCE=1s
+    run_plan
+    assert_status 3
+    [[ $stderr == *side.lock* ]] || fail 'it does not name the lock'
+    rm .git/refs/heads/side.lock
+    assert_saved a work
+}
+
+@test "packed-refs.lock is waited for" {
+    make_repo
+    git pack-refs --all
+    begin_plan
+    add_task a -- 'write a work' "sh touch '$PWD/.git/packed-refs.lock'"
+    start_plan
+    wait_for in_events task.committed a
+    sleep 1.2 # git waits for one second by itself
+    rm .git/packed-refs.lock
+    end_plan
+    assert_status 0
+    assert_in main a work
+    assert_clean
+}
+
+@test "a git that hangs is given up" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    wrap_git '[[ $sub != commit-tree ]] || exec sleep 60'
+    export ANABRANCH_PATIENCE=1s
+    begun=$SECONDS
+    run_plan
+    ((SECONDS - begun < 30)) || fail 'too late'
+    real_git
+    [[ $status -eq 1 || $status -eq 3 ]] || fail 'a failure was expected'
+    [[ $output$stderr == *'no answer'* || $output$stderr == *'did not end'* ]] || fail 'it does not say why'
+    assert_saved a work
+    no_agents || fail "$(agents_alive)"
+    git fsck --connectivity-only
+}
+
+@test "a git that hangs while a worktree is filled is ended by a second signal" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    wrap_git '[[ $sub != read-tree ]] || { touch "$dir/hangs"; exec sleep 60; }'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/hangs"
+    kill -INT "$engine"
+    wait_for signal_seen
+    kill -INT "$engine"
+    wait_for is_gone "$engine"
+    end_plan
+    real_git
+    assert_status 130
+    assert_clean
+}
+
+@test "a git that fails now and then costs a task at most, and leaves nothing" {
+    make_repo
+    begin_plan 'limits: {workers: 2}'
+    for i in a b c d; do
+        add_task $i 'retry: 0' -- "write $i work" "sh touch '$BATS_TEST_TMPDIR/wrote-$i'"
+    done
+    # shellcheck disable=SC2016
+    wrap_git 'echo >>"$dir/calls"' \
+        '(($(wc -l <"$dir/calls") % 13)) || { echo "fatal: out of luck" >&2; exit 128; }'
+    for _ in 1 2 3 4; do
+        run_plan
+        [[ $status -eq 0 || $status -eq 1 || $status -eq 3 ]] || fail 'a failure was expected'
+        no_agents || fail "$(agents_alive)"
+    done
+    real_git
+    [[ -e $BATS_TEST_TMPDIR/wrote-a ]] || fail 'nothing was ever begun'
+    for i in a b c d; do
+        [[ ! -e $BATS_TEST_TMPDIR/wrote-$i ]] || assert_saved $i work
+    done
+    [[ -z $(find .git -name '*.lock') ]] || fail "$(find .git -name '*.lock')"
+    git fsck --connectivity-only
+    assert_unchanged_checkout
+}
+
+@test "a clock that jumps a day to and fro neither times out nor prolongs anything" {
+    make_repo
+    cat >"$BATS_TEST_TMPDIR/clock.c" <<'END'
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <time.h>
+int clock_gettime(clockid_t id, struct timespec *ts)
+{
+    static int calls;
+    int (*real)(clockid_t, struct timespec *) = (int (*)(clockid_t, struct timespec *))dlsym(RTLD_NEXT, "clock_gettime");
+    int rc = real(id, ts);
+    if (rc == 0 && id == CLOCK_REALTIME)
+        ts->tv_sec += ++calls % 2 ? 86400 : -86400;
+    return rc;
+}
+END
+    ${CC:-cc} -shared -fPIC -o "$BATS_TEST_TMPDIR/clock.so" "$BATS_TEST_TMPDIR/clock.c" -ldl || skip 'no compiler'
+    begin_plan
+    add_task a 'timeout: 20s' 'idle_timeout: 20s' -- 'write a work' 'sleep 300ms'
+    add_task b 'timeout: 1s' -- 'write b work' hang
+    begun=$SECONDS
+    run_apart env LD_PRELOAD="$BATS_TEST_TMPDIR/clock.so" ASAN_OPTIONS="${ASAN_OPTIONS-}:verify_asan_link_order=0" \
+        "$ANABRANCH" run --engine sim plan.yaml 3>&-
+    ((SECONDS - begun < 20)) || fail 'the timeout came late'
+    assert_status 1
+    assert_summary a landed
+    assert_summary b 'failed'
+    assert_in main a work
+}
