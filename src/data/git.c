@@ -9,10 +9,11 @@
 #include <stdarg.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 extern char **environ;
 
-enum { OUTPUT_MAX = 1 << 30, GIT_FATAL = 128, RACE_TRIES = 5, RACE_PAUSE_MS = 20, LOCK_MS = 20000 };
+enum { OUTPUT_MAX = 1 << 30, RACE_TRIES = 5, RACE_PAUSE_MS = 20, LOCK_MS = 20000 };
 
 /* What update-ref takes for "must not exist", whatever the hash. */
 #define GIT_NO_COMMIT ""
@@ -329,10 +330,37 @@ static int is_moved(const struct git_place *at, const char *ref, const char *to,
     return 0;
 }
 
+/* Only a run writes these, and a run is one process: who holds such a lock for long has died. */
+static bool is_ours(const char *ref)
+{
+    static const char refs[] = "refs/anabranch/", heads[] = "refs/heads/anabranch/";
+    return strncmp(ref, refs, strlen(refs)) == 0 || strncmp(ref, heads, strlen(heads)) == 0;
+}
+
+static bool break_lock(const struct git_place *at, const char *ref, const struct buf *errout)
+{
+    autofree char *lock = mem_printf("%s/%s.lock", at->common ? at->common : at->git_dir, ref);
+    return is_ours(ref) && strstr(errout->s, ".lock': File exists") && unlink(lock) == 0;
+}
+
+static int update_ref(const struct git_place *at, const char *ref, const char *from, const char *to,
+                      const char *why, struct buf *errout, int *ret_status, struct err *err)
+{
+    autostrv struct strv args = {0};
+    if (is_ours(ref))
+        strv_pushl(&args, "-c", "core.filesRefLockTimeout=1000", NULL);
+    strv_pushl(&args, "update-ref", "--no-deref", "-m", why, NULL);
+    if (*to)
+        strv_pushl(&args, ref, to, *from ? from : GIT_NO_COMMIT, NULL);
+    else
+        strv_pushl(&args, "-d", ref, from, NULL);
+    buf_cut(errout, 0);
+    return git_try(at, &args, NULL, errout, ret_status, err);
+}
+
 int git_move_ref(const struct git_place *at, const char *ref, const char *from, const char *to,
                  const char *why, bool *ret_moved, struct err *err)
 {
-    autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
     int status;
     if (at->batch && git_batch_move_ref(at->batch, ref, from, to, ret_moved, err))
@@ -340,19 +368,19 @@ int git_move_ref(const struct git_place *at, const char *ref, const char *from, 
     if (at->batch && *ret_moved)
         return 0;
     /* Not moved: once more as a process of its own, which says why. */
-    strv_pushl(&args, "update-ref", "--no-deref", "-m", why, NULL);
-    if (*to)
-        strv_pushl(&args, ref, to, *from ? from : GIT_NO_COMMIT, NULL);
-    else
-        strv_pushl(&args, "-d", ref, from, NULL);
-    if (git_try(at, &args, NULL, &errout, &status, err))
-        return -1;
+    for (bool broken = true; broken;) {
+        if (update_ref(at, ref, from, to, why, &errout, &status, err))
+            return -1;
+        broken = status != 0 && break_lock(at, ref, &errout);
+    }
     *ret_moved = status == 0;
     /* "cannot lock ref ...: is at X but expected Y" and "reference already exists" are the answer
      * that it has moved; all else is a failure. */
-    if (status == 0 || strstr(errout.s, "but expected") || strstr(errout.s, "already exists") ||
+    if (status == 0)
+        return 0;
+    if (strstr(errout.s, "but expected") || strstr(errout.s, "already exists") ||
         strstr(errout.s, "unable to resolve reference"))
-        return status == 0 ? 0 : is_moved(at, ref, to, ret_moved, err);
+        return is_moved(at, ref, to, ret_moved, err);
     return git_failed(&errout, err);
 }
 

@@ -27,6 +27,8 @@ void git_close(struct git_repo *repo);
 /* Appends the tracked files, relative to the root, sorted bytewise, each with a NUL behind it. */
 int git_tracked(const struct git_repo *repo, struct buf *out, struct err *err);
 
+enum { GIT_FATAL = 128 }; /* git's exit status where it cannot go on; above it: a signal ended it */
+
 /*
  * Where a call happens. A worktree that an agent was in is hostile ground: there all three folders
  * are named, so that nothing in it is believed, and hooks and the file system monitor are off.

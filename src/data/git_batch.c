@@ -227,7 +227,9 @@ int git_batch_ident(struct git_batch *b, enum git_batch_who who, struct buf *out
 int git_batch_move_ref(struct git_batch *b, const char *ref, const char *from, const char *to,
                        bool *ret_moved, struct err *err)
 {
-    static const char *const args[] = {"update-ref", "--stdin", "--no-deref", NULL};
+    /* It is git_move_ref() that waits for locks, and knows which. */
+    static const char *const args[] = {
+        "-c", "core.filesRefLockTimeout=100", "update-ref", "--stdin", "--no-deref", NULL};
     autobuf struct buf line = BUF_INIT, answer = BUF_INIT;
     if (!*to)
         buf_addf(&line, "start\ndelete %s %s\ncommit\n", ref, from);

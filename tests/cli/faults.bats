@@ -275,3 +275,15 @@ END
     assert_summary b 'failed'
     assert_in main a work
 }
+
+@test "a lock that a dead git left on a ref of ours is broken" {
+    make_repo
+    begin_plan
+    # shellcheck disable=SC2016
+    lock='$(git rev-parse --path-format=absolute --git-common-dir)/refs/heads/anabranch/$ANABRANCH_RUN/a.lock'
+    add_task a -- 'write a work' "sh touch $lock"
+    run_plan
+    assert_status 0
+    assert_in main a work
+    assert_clean
+}
