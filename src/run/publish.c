@@ -5,17 +5,20 @@
  */
 #include "run/run_private.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "data/merge.h"
 #include "run/shared.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
+#include "sys/patience.h"
 #include "sys/spawn.h"
 
 #include <fcntl.h>
 #include <string.h>
+#include <sys/wait.h>
 
-enum { TRIES = 5, TURN_PAUSE_MS = 5, WORDS_MAX = 1 << 20 };
+enum { TRIES = 5, TURN_PAUSE_MS = 5, LOCK_MS = 10000, LOCK_PAUSE_MS = 20, WORDS_MAX = 1 << 20 };
 
 static int set_tip(struct run *run, const char *commit, struct err *err)
 {
@@ -116,7 +119,7 @@ static int find_checkout(struct run *run, struct buf *ret_path, struct err *err)
 
 /* --- moving it ---------------------------------------------------------------------------- */
 
-static void move_base(struct run *run);
+static void move_base(void *ctx);
 
 static void finish(struct run *run)
 {
@@ -132,6 +135,30 @@ static void fail(struct run *run, const struct err *err)
     finish(run);
 }
 
+/* git's words where another git is at work in the checkout, or was and died there; or NULL. */
+static const char *lock_in_the_way(const struct run *run)
+{
+    const char *words = run->refusal ? strstr(run->refusal, "Unable to create '") : NULL;
+    return words && strstr(words, ".lock': File exists") ? words : NULL;
+}
+
+/* The last time is worth waiting for; before that, what lands next brings another try. */
+static bool waits_for_lock(struct run *run)
+{
+    struct publication *p = &run->publication;
+    const char *words = lock_in_the_way(run);
+    struct err why = {0};
+    if (!words || run->jobs || run->stopping || clock_mono() >= p->deadline)
+        return false;
+    (void)err_set(&why, ERR_ENV, "waiting for another git: %.*s", (int)strcspn(words, "\n"), words);
+    if (!p->told)
+        record_error(run, -1, &why);
+    p->told = true;
+    watch_free(p->wait);
+    p->wait = loop_timer(run->loop, LOCK_PAUSE_MS, move_base, run);
+    return true;
+}
+
 /* It stays where it is, unless someone else moved it meanwhile: then we try again on top of that.
  */
 static void not_moved(struct run *run)
@@ -141,9 +168,9 @@ static void not_moved(struct run *run)
     autobuf struct buf now = BUF_INIT;
     struct err none = {0};
     (void)git_resolve(&at, run->base_ref, &now, &none);
-    if (strcmp(now.s, p->seen.s) != 0 && ++p->tries < TRIES)
+    if ((p->killed || strcmp(now.s, p->seen.s) != 0) && ++p->tries < TRIES)
         move_base(run);
-    else
+    else if (!waits_for_lock(run))
         finish(run);
 }
 
@@ -162,6 +189,7 @@ static void on_forwarded(void *ctx, int status)
     p->child = NULL;
     free(run->refusal);
     run->refusal = NULL;
+    p->killed = WIFSIGNALED(status);
     if (status == 0) {
         set_published(run, p->target);
         finish(run);
@@ -186,8 +214,9 @@ static int fast_forward(struct run *run, const char *path, struct err *err)
     if (fd < 0)
         return err_sys(err, "open '%s'", words);
     strv_pushl(&argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
-               "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false",
-               "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
+               "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", NULL);
+    git_wait_for_locks(&argv);
+    strv_pushl(&argv, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
                "--no-verify-signatures", "--no-autostash", p->target, NULL);
     git_environment(&env);
     if (strcmp(path, repo->root) == 0) { /* with core.worktree nothing in it says so */
@@ -219,8 +248,9 @@ static int move_ref(struct run *run, struct err *err)
     return 0;
 }
 
-static void move_base(struct run *run)
+static void move_base(void *ctx)
 {
+    struct run *run = ctx;
     struct publication *p = &run->publication;
     autobuf struct buf path = BUF_INIT;
     struct err err = {0};
@@ -261,6 +291,8 @@ void publish(struct run *run, void (*then)(struct run *))
     struct publication *p = &run->publication;
     p->busy = true;
     p->tries = 0;
+    p->killed = false;
+    p->deadline = clock_mono() + patience(LOCK_MS);
     p->then = then;
     take_turn(run);
 }

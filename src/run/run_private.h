@@ -98,6 +98,9 @@ struct publication {
     int turn, tries;            /* the lock, or -1 */
     struct watch *child, *wait; /* git, which moves it; another run, whose turn it is */
     struct buf seen;            /* where the base was when we last looked */
+    bool killed;                /* that git was, and neither moved it nor refused to */
+    int64_t deadline;           /* until when another git's lock is waited for */
+    bool told;                  /* that it is */
     char *target;
     void (*then)(struct run *run);
 };
