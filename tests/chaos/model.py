@@ -2,6 +2,7 @@
 import glob
 import os
 import re
+import signal
 import subprocess
 
 from world import Wrong
@@ -12,6 +13,14 @@ ENDS = ('landed', 'done', 'failed', 'conflicted', 'skipped')
 def want(holds, text):
     if not holds:
         raise Wrong(text)
+
+
+def check_exit(world, code, hits):
+    """Exit codes are those of the manual; signals are those that were sent, before and after they are heeded."""
+    allowed = {0, 1, 4} | ({3} if any(h.victim != 'engine' for h in hits) else set())
+    for number in (getattr(signal, name) for h in hits if h.victim == 'engine' for name in h.signals):
+        allowed |= {-number} if number == signal.SIGKILL else {-number, 128 + number}
+    want(code in allowed, f'exit code {code} after {hits}: {world.said()}')
 
 
 def check_said(world):
@@ -30,8 +39,9 @@ def check_user(world):
 
 def check_history(world):
     """The base only ever went forward, and has all that people put on it."""
-    log = world.git('reflog', 'show', '--format=%H', world.base).split()
-    for newer, older in zip(log, log[1:]):
+    with open(f'{world.repo}/.git/logs/{world.base}') as f:
+        moves = [line.split()[:2] for line in f]
+    for older, newer in moves[1:]:
         want(world.contains(newer, older), f'{world.base} was rewound from {older} to {newer}')
     base = world.commit_of(world.base)
     want(world.contains(base, world.first), 'the base has lost its beginning')
@@ -58,6 +68,7 @@ def tip(world, run):
 
 def check_told(world, run):
     """What the store says to have landed has, also right after an interruption."""
+    want(run['state'] in ('finished', 'stopped', 'broken', 'interrupted'), f'the run is said to be {run["state"]}')
     at = [tip(world, run), world.commit_of(f'refs/anabranch/runs/{run["run"]}')]
     for task in run['tasks']:
         if task['state'] == 'landed':

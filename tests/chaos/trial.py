@@ -1,9 +1,7 @@
 """One run, from its start over all its interruptions to its end."""
-import signal
-
 import hunt
 import model
-from world import Wrong
+from world import Hit, Wrong
 
 ROUNDS_MAX = 12
 GONE = 15  # seconds after the engine's end in which all that it started must be gone
@@ -20,12 +18,11 @@ def see_through(world, next_round):
         left, seconds = hunt.wait_gone(world.mark, GONE)
         model.want(not left, f'processes are left: {hunt.describe(left)}')
         world.slowest = max(world.slowest, seconds)
-        disturbed = extra or len(world.hits) > hits
-        model.want(code in (0, 1, 4) or disturbed, f'exit code {code}, undisturbed: {world.said()}')
-        model.want(code >= 0 or -code == signal.SIGKILL, f'the engine died of signal {-code}')
+        hits = world.hits[hits:] + ([Hit(world.rounds, 'engine', ['SIGKILL'])] if 'ANABRANCH_KILL_AT' in extra else [])
+        model.check_exit(world, code, hits)
         run = world.status()
         model.check_between(world, run)
         if run and run['state'] == 'finished':
-            return run, code
+            return run, run['exit_code'] if code < 0 else code
         args = ['resume', '--json'] if run else args
     raise Wrong(f'not finished after {ROUNDS_MAX} rounds')
