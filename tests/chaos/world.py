@@ -262,6 +262,10 @@ class World:
             raise Wrong(f'status: {code}: {err}')
         return json.loads(out)
 
+    def is_hurt(self):
+        """Whether tasks may have failed that should not: something else than the engine was hit."""
+        return any(hit.victim != 'engine' for hit in self.hits)
+
     def end_all(self):
         for pid in hunt.marked(self.mark):
             hunt.send(pid, self.mark, signal.SIGKILL)
