@@ -68,7 +68,8 @@ def tip(world, run):
 
 def check_told(world, run):
     """What the store says to have landed has, also right after an interruption."""
-    want(run['state'] in ('finished', 'stopped', 'broken', 'interrupted', 'unknown'), f'the run is said to be {run["state"]}')
+    known = ('finished', 'stopped', 'broken', 'interrupted', 'unknown')
+    want(run['state'] in known, f'the run is said to be {run["state"]}')
     at = [tip(world, run), world.commit_of(f'refs/anabranch/runs/{run["run"]}')]
     for task in run['tasks']:
         if task['state'] == 'landed':
@@ -94,8 +95,9 @@ def check_tree(world, run, states):
     """The tip is the first tree, what others committed, and what landed, each once."""
     expected, found = dict(world.first_tree), world.tree(tip(world, run))
     writers = [t.name for t in world.plan.tasks if t.kind == 'clashes' and states[t.name] == 'landed']
-    for path, _ in world.others:
-        expected[path] = ('100644', 'of someone else\n')
+    for path, commit in world.others:  # where the base could not follow, it has some that the tip has not
+        if world.contains(tip(world, run), commit):
+            expected[path] = ('100644', 'of someone else\n')
     for task in world.plan.tasks:
         if states[task.name] == 'landed':
             task.effects(expected)
@@ -115,7 +117,8 @@ def check_landed_once(world, run, states):
     style = world.plan.style
     if style == 'rebase':
         return  # the tree shows it: each task's lines are there once
-    log = world.git('log', '--format=%(trailers:key=Anabranch-Task,valueonly,separator=%x2C)|%P', f'{world.first}..{tip(world, run)}')
+    log = world.git('log', '--format=%(trailers:key=Anabranch-Task,valueonly,separator=%x2C)|%P',
+                    f'{world.first}..{tip(world, run)}')
     for name, state in states.items():
         lines = [line.split('|')[1].split() for line in log.splitlines() if line.split('|')[0] == name]
         landings = [parents for parents in lines if len(parents) == (2 if style == 'merge' else 1)]
@@ -129,7 +132,8 @@ def check_left(world, run, states):
     """No worktree, ref, lock or temporary file but those that a person is to look at."""
     kept = [t for t in run['tasks'] if t['state'] == 'conflicted']
     git = f'{world.repo}/.git'
-    trees = [line[9:] for line in world.git('worktree', 'list', '--porcelain').splitlines() if line.startswith('worktree ')]
+    listing = world.git('worktree', 'list', '--porcelain').splitlines()
+    trees = [line[9:] for line in listing if line.startswith('worktree ')]
     want(len(trees) == 1 + len(kept), f'worktrees: {trees}')
     want(sorted(trees[1:]) == sorted(t['workspace'] for t in kept), f'worktrees: {trees}')
     allowed = {f'refs/heads/{t["branch"]}' for t in kept} | {f'refs/heads/anabranch/{run["run"]}/result'}

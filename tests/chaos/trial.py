@@ -16,7 +16,8 @@ def wait_gone(world):
 def see_through(world, next_round, hasty=False):
     """next_round() gives the disturbances and the environment of a round. The run as it ended, and its exit code.
 
-    Who is hasty goes on at once, while guards still end what the dead engine left. What failed because something of it was killed is run again: in the end all is as the plan says.
+    Who is hasty goes on at once, while guards still end what the dead engine left. What failed because
+    something of it was killed is run again: in the end all is as the plan says.
     """
     args = ['run', '--json', 'plan.json']
     while world.rounds < ROUNDS_MAX:
