@@ -30,6 +30,7 @@ class World:
         self.program = program
         self.dir = tempfile.mkdtemp(prefix='anabranch-chaos-', dir=PLACE)
         self.mounted = small_disk and self.mount()
+        self.no_disk = small_disk and not self.mounted
         self.repo = f'{self.dir}/disk/repo'
         self.ledger = f'{self.dir}/ledger'
         self.mark = f'CHAOS_MARK={uuid.uuid4()}'.encode()
@@ -265,6 +266,9 @@ class World:
     def is_hurt(self):
         """Whether tasks may have failed that should not: something else than the engine was hit."""
         return any(hit.victim != 'engine' for hit in self.hits)
+
+    def figures(self):
+        return len(self.hits), self.slowest, self.rounds, self.no_disk
 
     def end_all(self):
         for pid in hunt.marked(self.mark):
