@@ -15,14 +15,23 @@
 #include <time.h>
 #include <unistd.h>
 
+enum { MEMORY_MAX = 4 << 20 };
+
+struct remembered {
+    const char *bytes;
+    size_t len;
+};
+
 struct git_batch {
     char *git_dir;
     struct coproc objects;                   /* cat-file --batch-command */
     struct coproc refs;                      /* update-ref --stdin */
     struct coproc writers[GIT_BATCH_TYPES_]; /* hash-object, one for each type */
     int scratch;                             /* where it finds what to write */
-    struct map trees; /* digest of a tree's bytes: its id, of those written here */
-    struct arena arena;
+    struct map written;                /* digest of a tree's bytes: its id, of those written here */
+    struct map roots;                  /* a commit's id: its tree's */
+    struct map trees;                  /* a tree's id: its bytes */
+    struct arena arena;                /* what these lead to */
     struct buf idents[GIT_BATCH_WHO_]; /* as git told them, or empty */
 };
 
@@ -50,6 +59,8 @@ void git_batch_free(struct git_batch *b)
         coproc_stop(&b->writers[i]);
     for (int i = 0; i < GIT_BATCH_WHO_; i++)
         buf_done(&b->idents[i]);
+    map_done(&b->written);
+    map_done(&b->roots);
     map_done(&b->trees);
     arena_done(&b->arena);
     own_close(&b->scratch);
@@ -112,20 +123,70 @@ static bool read_size(const struct buf *answer, size_t *ret_size)
     return !*end;
 }
 
+/* --- what is remembered ------------------------------------------------------------------- */
+
+/* Objects never change, so that what was said of one stays true. All is forgotten when it gets too
+ * much. */
+static void make_room(struct git_batch *b)
+{
+    if (b->arena.total < MEMORY_MAX)
+        return;
+    map_done(&b->written);
+    map_done(&b->roots);
+    map_done(&b->trees);
+    arena_done(&b->arena);
+}
+
+static void remember(struct git_batch *b, struct map *map, const char *key, size_t len,
+                     const void *value, size_t size)
+{
+    struct remembered *r = arena_alloc(&b->arena, sizeof(*r));
+    *r = (struct remembered){arena_dup(&b->arena, value, size), size};
+    (void)map_put(map, arena_dup(&b->arena, key, len), len, r);
+}
+
+/* "ID^{tree}": what comes before that, or 0 for another expression. */
+static size_t commit_len(const char *expression)
+{
+    size_t len = strspn(expression, "0123456789abcdef");
+    return len >= 40 && strcmp(expression + len, "^{tree}") == 0 ? len : 0;
+}
+
+/* The tree's id, where it is remembered; else the expression as it is. */
+static const char *tree_name(const struct git_batch *b, const char *expression)
+{
+    const struct remembered *root = map_get(&b->roots, expression, commit_len(expression));
+    return root ? root->bytes : expression;
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
 int git_batch_resolve(struct git_batch *b, const char *expression, struct buf *out, bool *ret_found,
                       struct err *err)
 {
     autobuf struct buf answer = BUF_INIT;
-    size_t size;
+    size_t size, commit = commit_len(expression);
+    const char *known = tree_name(b, expression);
+    if (known != expression) {
+        buf_addstr(out, known);
+        *ret_found = true;
+        return 0;
+    }
     if (ask_object(b, "info", expression, &answer, err))
         return -1;
     *ret_found = read_size(&answer, &size);
-    if (*ret_found)
-        buf_add(out, answer.s, strcspn(answer.s, " "));
+    if (!*ret_found)
+        return 0;
+    size_t len = strcspn(answer.s, " ");
+    buf_add(out, answer.s, len);
+    make_room(b);
+    if (commit)
+        remember(b, &b->roots, expression, commit, answer.s, len);
     return 0;
 }
 
-int git_batch_read(struct git_batch *b, const char *expression, struct buf *out, struct err *err)
+static int read_object(struct git_batch *b, const char *expression, struct buf *out,
+                       struct buf *ret_id, struct err *err)
 {
     autobuf struct buf answer = BUF_INIT;
     size_t size, before = out->len;
@@ -139,8 +200,31 @@ int git_batch_read(struct git_batch *b, const char *expression, struct buf *out,
         return err_wrap(err, "git cat-file");
     }
     buf_cut(out, out->len - 1);
+    buf_add(ret_id, answer.s, strcspn(answer.s, " "));
     return 0;
 }
+
+int git_batch_read(struct git_batch *b, const char *expression, struct buf *out, struct err *err)
+{
+    autobuf struct buf id = BUF_INIT;
+    size_t before = out->len, commit = commit_len(expression);
+    const char *name = tree_name(b, expression);
+    const struct remembered *tree = map_get(&b->trees, name, strlen(name));
+    if (tree) {
+        buf_add(out, tree->bytes, tree->len);
+        return 0;
+    }
+    if (read_object(b, name, out, &id, err))
+        return -1;
+    make_room(b);
+    if (commit) {
+        remember(b, &b->roots, expression, commit, id.s, id.len);
+        remember(b, &b->trees, id.s, id.len, out->s + before, out->len - before);
+    }
+    return 0;
+}
+
+/* --- writing ------------------------------------------------------------------------------ */
 
 static int write_object(struct git_batch *b, enum git_batch_type type, const struct buf *bytes,
                         struct buf *ret_id, struct err *err)
@@ -165,15 +249,30 @@ static int write_tree(struct git_batch *b, const struct buf *bytes, struct buf *
     char digest[65];
     size_t before = ret_id->len;
     sha256_hex(bytes->s, bytes->len, digest);
-    const char *known = map_get(&b->trees, digest, 64);
+    const struct remembered *known = map_get(&b->written, digest, 64);
     if (known) {
-        buf_addstr(ret_id, known);
+        buf_add(ret_id, known->bytes, known->len);
         return 0;
     }
     if (write_object(b, GIT_BATCH_TREE, bytes, ret_id, err))
         return -1;
-    (void)map_put(&b->trees, arena_dup(&b->arena, digest, 64), 64,
-                  arena_str(&b->arena, ret_id->s + before));
+    const char *id = ret_id->s + before;
+    make_room(b);
+    remember(b, &b->written, digest, 64, id, ret_id->len - before);
+    remember(b, &b->trees, id, ret_id->len - before, bytes->s, bytes->len);
+    return 0;
+}
+
+/* "tree ID" is a commit's first line. */
+static int write_commit(struct git_batch *b, const struct buf *bytes, struct buf *ret_id,
+                        struct err *err)
+{
+    size_t before = ret_id->len;
+    if (write_object(b, GIT_BATCH_COMMIT, bytes, ret_id, err))
+        return -1;
+    make_room(b);
+    remember(b, &b->roots, ret_id->s + before, ret_id->len - before, bytes->s + 5,
+             strcspn(bytes->s + 5, "\n"));
     return 0;
 }
 
@@ -181,7 +280,7 @@ int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct 
                     struct buf *ret_id, struct err *err)
 {
     return type == GIT_BATCH_TREE ? write_tree(b, bytes, ret_id, err)
-                                  : write_object(b, type, bytes, ret_id, err);
+                                  : write_commit(b, bytes, ret_id, err);
 }
 
 /* --- who ---------------------------------------------------------------------------------- */
