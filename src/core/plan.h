@@ -191,6 +191,10 @@ struct plan {
  * plan_done(). */
 int plan_decode(struct plan *plan, struct node *root, struct arena *tree_arena,
                 struct problems *ps);
+
+/* The same for a tree that plan_encode() has made of a plan that was written in that vocabulary. */
+int plan_decode_encoded(struct plan *plan, const struct node *root, enum plan_kind kind,
+                        struct problems *ps);
 void plan_done(struct plan *plan);
 
 /* How a task is called in messages: its id, also where that is missing or wrong. */
@@ -201,6 +205,9 @@ struct task *plan_find(const struct plan *plan, const char *id);
 /* The plan as a tree again, in the canonical vocabulary, defaults applied: what `check --json`
  * shows. Only what the plan says is in it. */
 struct node *plan_encode(const struct plan *plan, struct arena *a);
+
+/* One of its tasks, likewise. */
+struct node *plan_encode_task(const struct plan *plan, const struct task *t, struct arena *a);
 
 /* Gives the values of a tree that is to be written in another syntax the kind that a plan reads
  * them as, where that would be lost: `read_only: yes` becomes true, and a variable 1.10 or an id

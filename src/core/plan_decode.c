@@ -184,22 +184,42 @@ static int not_a_plan(struct problems *ps, const struct node *root)
     return problem_hint(ps, "`anabranch init` writes one to begin with");
 }
 
-int plan_decode(struct plan *plan, struct node *root, struct arena *tree_arena, struct problems *ps)
+static int decode(struct plan *plan, const struct node *root, enum plan_kind kind,
+                  struct problems *ps)
 {
-    *plan = (struct plan){.workers = PLAN_UNSET,
-                          .ports = PLAN_UNSET,
-                          .budget = {PLAN_UNSET, PLAN_UNSET},
-                          .task_limits = {PLAN_UNSET, PLAN_UNSET, PLAN_UNSET}};
-    if (root->kind != NODE_MAP)
-        return not_a_plan(ps, root);
     size_t errors = ps->errors;
-    plan->kind = compat_translate(root, tree_arena, ps);
-    plan->claims_from_file = plan->kind == PLAN_ORCHESTRA;
-    struct reader r = {.a = &plan->arena, .ps = ps, .lenient = plan->kind != PLAN_TASKS};
+    plan->kind = kind;
+    plan->claims_from_file = kind == PLAN_ORCHESTRA;
+    struct reader r = {.a = &plan->arena, .ps = ps, .lenient = kind != PLAN_TASKS};
     read_members(&r, root, plan_fields, plan);
     plan->cwd_node = node_get(root, "cwd");
     plan_read_tasks(&r, plan, root);
     return ps->errors > errors ? -1 : 0;
+}
+
+static const struct plan unset = {
+    .workers = PLAN_UNSET,
+    .ports = PLAN_UNSET,
+    .budget = {PLAN_UNSET, PLAN_UNSET},
+    .task_limits = {PLAN_UNSET, PLAN_UNSET, PLAN_UNSET},
+};
+
+int plan_decode(struct plan *plan, struct node *root, struct arena *tree_arena, struct problems *ps)
+{
+    *plan = unset;
+    if (root->kind != NODE_MAP)
+        return not_a_plan(ps, root);
+    size_t errors = ps->errors;
+    enum plan_kind kind = compat_translate(root, tree_arena, ps);
+    (void)decode(plan, root, kind, ps);
+    return ps->errors > errors ? -1 : 0;
+}
+
+int plan_decode_encoded(struct plan *plan, const struct node *root, enum plan_kind kind,
+                        struct problems *ps)
+{
+    *plan = unset;
+    return root->kind == NODE_MAP ? decode(plan, root, kind, ps) : not_a_plan(ps, root);
 }
 
 void plan_done(struct plan *plan)

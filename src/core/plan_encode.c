@@ -30,7 +30,7 @@ static void put_set_int(struct encoder e, const char *key, int64_t n)
         put_int(e, key, n);
 }
 
-/* Durations are seconds, whole where they can be. */
+/* Durations are seconds, or else have their unit, as a plan says them. */
 static void put_duration(struct encoder e, const char *key, int64_t ms)
 {
     if (ms == PLAN_UNSET)
@@ -38,7 +38,7 @@ static void put_duration(struct encoder e, const char *key, int64_t ms)
     if (ms % 1000 == 0)
         put_int(e, key, ms / 1000);
     else
-        build_put_real(e.a, e.map, key, (double)ms / 1000);
+        put_string(e, key, arena_printf(e.a, "%lldms", (long long)ms));
 }
 
 static void put_bool(struct encoder e, const char *key, bool truth)
@@ -140,7 +140,7 @@ static void put_deps(struct encoder e, const struct plan *plan, const struct tas
         build_add_string(e.a, list, plan->tasks[t->deps[i]].id);
 }
 
-static struct node *encode_task(struct arena *a, const struct plan *plan, const struct task *t)
+struct node *plan_encode_task(const struct plan *plan, const struct task *t, struct arena *a)
 {
     struct encoder e = {a, build_map(a)};
     put_string(e, "id", t->id);
@@ -253,6 +253,6 @@ struct node *plan_encode(const struct plan *plan, struct arena *a)
     drop_empty(e.map);
     struct node *tasks = build_put_list(a, e.map, "tasks");
     for (size_t i = 0; i < plan->task_count; i++)
-        node_append(tasks, encode_task(a, plan, &plan->tasks[i]));
+        node_append(tasks, plan_encode_task(plan, &plan->tasks[i], a));
     return e.map;
 }

@@ -209,9 +209,19 @@ void sched_set_aside(struct sched *s, uint32_t task)
     give_back(s, task);
 }
 
+/* Its place among the ready ones is passed over when its turn comes. */
+void sched_hold(struct sched *s, uint32_t task)
+{
+    if (s->state[task] == SCHED_WAITING || s->state[task] == SCHED_READY)
+        s->state[task] = SCHED_ASIDE;
+}
+
 void sched_ready(struct sched *s, uint32_t task)
 {
-    if (s->state[task] == SCHED_ASIDE)
+    if (s->state[task] != SCHED_ASIDE)
+        return;
+    s->state[task] = SCHED_WAITING;
+    if (!s->open[task])
         make_ready(s, task);
 }
 

@@ -67,6 +67,9 @@ bool sched_next(struct sched *s, uint32_t *ret_task);
 /* A running task gives its worker and its group back, without being at its end. */
 void sched_set_aside(struct sched *s, uint32_t task);
 
+/* The same for one that has not begun: it waits for something else than its turn. */
+void sched_hold(struct sched *s, uint32_t task);
+
 /* A task that was set aside wants to run again. */
 void sched_ready(struct sched *s, uint32_t task);
 

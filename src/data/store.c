@@ -14,6 +14,7 @@ static const char *const sql[STATEMENT_COUNT_] = {
                  " branch, workspace, start_commit, commit_id, landed, place, attempts, exit_code,"
                  " started, finished, tokens_in, tokens_out, usd)"
                  " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [DROP_TASK] = "delete from tasks where run = ? and id = ?",
     [EACH_RUN] = "select id, plan, name, base, base_commit, tip, state, started, finished, pid,"
                  " pid_start, exit_code from runs order by started desc, id desc",
     [EACH_TASK] = "select run, id, title, engine, state, failure, reason, branch, workspace,"
@@ -149,6 +150,16 @@ int store_put_task(struct store *store, const struct store_task *t, struct err *
         bind_int(&b, numbers[i]);
     (void)sqlite3_bind_double(b.stmt, ++b.n, t->usd);
     return finish(store, b.stmt, "write a task", err);
+}
+
+int store_drop_task(struct store *store, const char *run, const char *id, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, DROP_TASK, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    bind_text(&b, id);
+    return finish(store, b.stmt, "drop a task", err);
 }
 
 /* --- groups ------------------------------------------------------------------------------- */

@@ -71,6 +71,9 @@ int store_add_event(struct store *store, struct store_event *ev, struct err *err
 int store_put_run(struct store *store, const struct store_run *run, struct err *err);
 int store_put_task(struct store *store, const struct store_task *task, struct err *err);
 
+/* Takes a task's row away; what happened to it stays. */
+int store_drop_task(struct store *store, const char *run, const char *id, struct err *err);
+
 /* A group: what is written between the two is on disk together, or not at all, and outlives a power
  * cut. Where a write in it fails, the rest of it fails, too. */
 int store_begin(struct store *store, struct err *err);

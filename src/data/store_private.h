@@ -12,6 +12,7 @@ enum store_statement {
     ADD_EVENT,
     PUT_RUN,
     PUT_TASK,
+    DROP_TASK,
     EACH_RUN,
     EACH_TASK,
     EACH_EVENT,

@@ -80,6 +80,17 @@ char *workspace_admin_name(const char *path)
     return mem_printf("%.*s-%s", (int)(task - run), run, task + 1);
 }
 
+/* Both folders, the administrative one aside. */
+static int write_parts(const struct workspace *ws, const char *aside, const char *head,
+                       struct err *err)
+{
+    return dirs_remove(aside, err) || write_admin(ws, aside, head, err) ||
+                   dirs_make(ws->path, err) ||
+                   write_file(ws->path, ".git", err, "gitdir: %s\n", ws->admin)
+               ? -1
+               : 0;
+}
+
 static int write_metadata(struct workspace *ws, const char *commit, struct err *err)
 {
     autofree char *name = workspace_admin_name(ws->path);
@@ -89,8 +100,7 @@ static int write_metadata(struct workspace *ws, const char *commit, struct err *
     struct git_place at = {.batch = ws->batch, .git_dir = ws->common};
     bool moved;
     ws->admin = mem_printf("%s/%s", worktrees, name);
-    if (dirs_remove(aside, err) || write_admin(ws, aside, head, err) || dirs_make(worktrees, err) ||
-        dirs_make(ws->path, err) || write_file(ws->path, ".git", err, "gitdir: %s\n", ws->admin))
+    if (write_parts(ws, aside, head, err) || dirs_make(worktrees, err))
         return -1;
     if (git_move_ref(&at, ws->branch, "", commit, "anabranch: begin", &moved, err))
         return -1;
@@ -152,6 +162,61 @@ bool workspace_is_large(const struct workspace *ws)
     struct stat st;
     return stat(index, &st) == 0 && st.st_size > LARGE_INDEX;
 }
+/* --- taking over -------------------------------------------------------------------------- */
+
+/* The first line of a file, less a beginning and an ending that it must have; NULL where it has
+ * not. */
+static char *read_line(const char *dir, const char *name, const char *before, const char *after)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autobuf struct buf text = BUF_INIT;
+    if (file_read(path, 1 << 16, &text, NULL))
+        return NULL;
+    buf_cut(&text, strcspn(text.s, "\n"));
+    size_t head = strlen(before), tail = strlen(after);
+    if (text.len < head + tail || strncmp(text.s, before, head) != 0 ||
+        strcmp(text.s + text.len - tail, after) != 0)
+        return NULL;
+    return mem_dup(text.s + head, text.len - head - tail);
+}
+
+void workspace_adopt(struct workspace *ws, const struct git_repo *repo, const char *path,
+                     const char *otherwise, const char *branch, struct git_batch *batch)
+{
+    autofree char *name = workspace_admin_name(path ? path : otherwise);
+    *ws = (struct workspace){.common = mem_str(repo->common),
+                             .branch = mem_str(branch),
+                             .admin = mem_printf("%s/worktrees/%s", repo->common, name),
+                             .batch = batch};
+    autofree char *said = path ? NULL : read_line(ws->admin, "gitdir", "", "/.git");
+    ws->path = mem_str(path ? path : said ? said : otherwise);
+}
+
+bool workspace_is_whole(const struct workspace *ws)
+{
+    autofree char *tree = read_line(ws->admin, "gitdir", "", "/.git");
+    autofree char *admin = read_line(ws->path, ".git", "gitdir: ", "");
+    autofree char *head = read_line(ws->admin, "HEAD", "", "");
+    autofree char *common = read_line(ws->admin, "commondir", "", "");
+    return tree && admin && head && *head && common && strcmp(tree, ws->path) == 0 &&
+           strcmp(admin, ws->admin) == 0;
+}
+
+int workspace_restore(const struct workspace *ws, struct err *err)
+{
+    autofree char *head = mem_printf("ref: %s", ws->branch);
+    autofree char *name = workspace_admin_name(ws->path), *file = mem_printf("%s/.git", ws->path);
+    autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
+    autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
+    autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
+    autoclose int fd = -1;
+    if (dirs_lock(lock, &fd, err) || dirs_remove(file, err) || dirs_remove(ws->admin, err) ||
+        write_parts(ws, aside, head, err) || dirs_make(worktrees, err))
+        return err_wrap(err, "workspace '%s'", ws->path);
+    return rename(aside, ws->admin) < 0 ? err_sys(err, "make '%s'", ws->admin) : 0;
+}
+
+/* --- taking away -------------------------------------------------------------------------- */
 
 void workspace_release(const struct workspace *ws)
 {

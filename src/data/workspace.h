@@ -13,6 +13,8 @@
 #include "base/strv.h"
 #include "data/git.h"
 
+#include <stdbool.h>
+
 struct workspace {
     char *path;              /* the work tree */
     char *admin;             /* its folder in the repository */
@@ -26,6 +28,19 @@ int workspace_create(struct workspace *ws, const struct git_repo *repo, const ch
                      const char *branch, const char *commit, struct git_batch *batch,
                      struct err *err);
 void workspace_done(struct workspace *ws);
+
+/* Takes over the workspace of a run that is gone, as far as it is there: with that path, or else
+ * (NULL) where its administrative folder says, or else `otherwise`, whose last two parts name it.
+ */
+void workspace_adopt(struct workspace *ws, const struct git_repo *repo, const char *path,
+                     const char *otherwise, const char *branch, struct git_batch *batch);
+
+/* Whether the tree, its administrative folder and its branch's name are there and go together. */
+bool workspace_is_whole(const struct workspace *ws);
+
+/* Makes the administrative folder of an adopted workspace anew, and the tree's folder where that is
+ * gone. Files in it stay; the branch must be there. */
+int workspace_restore(const struct workspace *ws, struct err *err);
 
 struct git_place workspace_place(const struct workspace *ws);
 

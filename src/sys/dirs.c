@@ -3,9 +3,11 @@
 #include "base/mem.h"
 #include "base/own.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <fts.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -86,6 +88,46 @@ int dirs_remove(const char *path, struct err *err)
         rc = remove_entry(fts, e, err);
     if (rc == 0 && errno && errno != ENOENT)
         rc = err_sys(err, "look into '%s'", path);
+    (void)fts_close(fts);
+    return rc;
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t len = strlen(name), end = strlen(ending);
+    return len >= end && strcmp(name + len - end, ending) == 0;
+}
+
+int dirs_remove_entries(const char *path, const char *beginning, const char *ending,
+                        struct err *err)
+{
+    DIR *dir = opendir(path);
+    int rc = 0;
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "look into '%s'", path);
+    for (struct dirent *d; rc == 0 && (d = readdir(dir));) {
+        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
+            strncmp(d->d_name, beginning, strlen(beginning)) != 0 || !ends_with(d->d_name, ending))
+            continue;
+        autofree char *entry = mem_printf("%s/%s", path, d->d_name);
+        rc = dirs_remove(entry, err);
+    }
+    (void)closedir(dir);
+    return rc;
+}
+
+int dirs_remove_endings(const char *path, const char *ending, struct err *err)
+{
+    char *const roots[] = {(char *)path, NULL};
+    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    if (!fts)
+        return err_sys(err, "look into '%s'", path);
+    int rc = 0;
+    for (FTSENT *e; rc == 0 && (e = fts_read(fts));) {
+        if (e->fts_info == FTS_F && ends_with(e->fts_name, ending) && unlink(e->fts_accpath) < 0 &&
+            errno != ENOENT)
+            rc = err_sys(err, "remove '%s'", e->fts_path);
+    }
     (void)fts_close(fts);
     return rc;
 }

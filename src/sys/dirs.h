@@ -17,6 +17,14 @@ int dirs_check(const char *path, struct err *err);
  * not be written to are made writable. Not being there is fine. */
 int dirs_remove(const char *path, struct err *err);
 
+/* Removes, with all that is in them, the entries of a folder whose names begin and end so. A folder
+ * that is not there has none. */
+int dirs_remove_entries(const char *path, const char *beginning, const char *ending,
+                        struct err *err);
+
+/* Removes the files in a folder, and in those below it, whose names end so. */
+int dirs_remove_endings(const char *path, const char *ending, struct err *err);
+
 /* Opens and locks a file for us alone, waiting for it; the lock goes with the descriptor. */
 int dirs_lock(const char *path, int *ret_fd, struct err *err);
 

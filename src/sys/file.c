@@ -150,7 +150,7 @@ static void sync_folder(const char *path)
         (void)fsync(fd);
 }
 
-int file_replace(const char *path, const char *s, size_t len, struct err *err)
+static int replace(const char *path, const char *s, size_t len, mode_t mode, struct err *err)
 {
     autofree char *beside = name_beside(path);
     struct stat st;
@@ -159,7 +159,7 @@ int file_replace(const char *path, const char *s, size_t len, struct err *err)
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return input_error(err, 0, S_ISLNK(st.st_mode) ? "is a symlink" : "is not a file", path);
     /* By open() rather than mkstemp(), which would keep it from all others whatever the umask. */
-    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, 0666);
+    int fd = open(beside, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOCTTY, mode);
     if (fd < 0)
         return err_sys(err, "create '%s'", beside);
     if (write_and_close(fd, beside, s, len, true, err))
@@ -208,4 +208,14 @@ int file_refill(int fd, const char *s, size_t len, struct err *err)
     if (write_all(fd, "a scratch file", s, len, err))
         return -1;
     return lseek(fd, 0, SEEK_SET) < 0 ? err_sys(err, "rewind a scratch file") : 0;
+}
+
+int file_replace(const char *path, const char *s, size_t len, struct err *err)
+{
+    return replace(path, s, len, 0666, err);
+}
+
+int file_replace_private(const char *path, const char *s, size_t len, struct err *err)
+{
+    return replace(path, s, len, 0600, err);
 }

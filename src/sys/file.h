@@ -22,6 +22,9 @@ int file_create(const char *path, const char *s, size_t len, struct err *err);
  * the new one, whole. A symlink or a folder of that name is ERR_INPUT, and stays. */
 int file_replace(const char *path, const char *s, size_t len, struct err *err);
 
+/* The same for what is nobody else's business: 0600. */
+int file_replace_private(const char *path, const char *s, size_t len, struct err *err);
+
 /* Opens a new file without a name, for reading and writing: nothing is left of it when the last
  * who has it open is gone. */
 int file_scratch(int *ret_fd, struct err *err);

@@ -152,6 +152,35 @@ static void a_full_group_holds_no_worker(void **state)
     drop(&f);
 }
 
+/* One that is held is passed over, whether its dependencies are done or not, until it is ready. */
+static void a_held_task_waits(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    uint32_t t;
+    built_init(&f.b);
+    built_task(&f.b);                        /* 0 */
+    built_depend(&f.b, built_task(&f.b), 0); /* 1 */
+    built_task(&f.b);                        /* 2 */
+    build(&f, 3, NULL);
+    sched_hold(&f.s, 0);
+    sched_hold(&f.s, 1);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 2);
+    assert_false(sched_next(&f.s, &t));
+    sched_ready(&f.s, 1); /* it still needs the other one */
+    assert_false(sched_next(&f.s, &t));
+    sched_ready(&f.s, 0);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 0);
+    assert_false(sched_next(&f.s, &t));
+    sched_finish(&f.s, 0);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 1);
+    assert_false(sched_next(&f.s, &t));
+    drop(&f);
+}
+
 /* Random plans with groups and shared paths, run to their end: limits are kept, nothing that shares
  * a path runs together, and it always goes on. */
 static void random_plans_end_and_keep_the_rules(void **state)
@@ -217,6 +246,7 @@ int main(void)
         cmocka_unit_test(failure_skips_what_depends_on_it),
         cmocka_unit_test(unwanted_tasks_count_as_done),
         cmocka_unit_test(a_full_group_holds_no_worker),
+        cmocka_unit_test(a_held_task_waits),
         cmocka_unit_test(random_plans_end_and_keep_the_rules),
     };
     return cmocka_run_group_tests_name("sched", tests, NULL, NULL);

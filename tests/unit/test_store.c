@@ -86,6 +86,11 @@ static void rows_are_replaced_by_key(void **state)
     char seen[100] = "";
     assert_int_equal(store_each_task(store, "r", take_task, seen, NULL), 0);
     assert_string_equal(seen, "firstlandedxlanded");
+    assert_int_equal(store_drop_task(store, "r", "first", NULL), 0);
+    assert_int_equal(store_drop_task(store, "other", "x", NULL), 0);
+    seen[0] = '\0';
+    assert_int_equal(store_each_task(store, "r", take_task, seen, NULL), 0);
+    assert_string_equal(seen, "xlanded");
 }
 
 static bool count_run(void *ctx, const struct store_run *run)
