@@ -1,47 +1,30 @@
 #include "base/mem.h"
-#include "base/text.h"
 #include "cli/commands.h"
 #include "cli/plan_opts.h"
-#include "cli/run_end.h"
-#include "cli/run_view.h"
-#include "core/plan_words.h"
+#include "cli/resume_call.h"
+#include "cli/run_call.h"
 #include "front/run_text.h"
 #include "run/run.h"
 #include "sys/self.h"
 #include "sys/term.h"
 
-#include <signal.h>
 #include <string.h>
 
 struct run_opts {
     struct plan_opts plan;
+    struct run_call call;
     int64_t workers, max_workers;
-    const char *base, *only, *engine, *engine_exe, *timeout, *log_dir;
-    struct opt_list reports;
-    bool quiet, json, keep, no_log, dry_run, dashboard, no_dashboard;
+    const char *base, *only, *engine_exe, *log_dir;
+    bool keep, no_log, dry_run, resume;
 };
 
 /* --- showing ------------------------------------------------------------------------------ */
-
-static enum run_view_kind view_kind(const struct run_opts *opts)
-{
-    if (opts->json)
-        return VIEW_JSON;
-    if (opts->dashboard || (!opts->no_dashboard && !opts->quiet && run_view_can_draw(stdout)))
-        return VIEW_LIVE;
-    return opts->quiet ? VIEW_PROBLEMS : VIEW_LINES;
-}
 
 static int show_dry_run(const struct run *run, struct plan_file *pf, const bool *wanted)
 {
     autobuf struct buf out = BUF_INIT;
     run_text(run, pf, wanted, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
     return cli_print(out.s, out.len);
-}
-
-static enum run_end_show end_show(const struct run_opts *opts)
-{
-    return opts->json ? RUN_END_NOTHING : opts->quiet ? RUN_END_PROBLEMS : RUN_END_ALL;
 }
 
 /* --- options ------------------------------------------------------------------------------ */
@@ -61,37 +44,37 @@ static int choose_tasks(const struct plan *plan, const char *only, bool *wanted)
     return 0;
 }
 
-static int find_engine(const char *name, enum engine *ret)
-{
-    *ret = ENGINE_UNSET;
-    for (int i = 1; name && engine_words[i]; i++) {
-        if (strcmp(name, engine_words[i]) == 0)
-            *ret = (enum engine)i;
-    }
-    return name && !*ret ? cli_fail(EXIT_USAGE, "--engine: there is no engine '%s'", name) : 0;
-}
-
 static int go(struct plan_file *pf, const char *path, const struct run_opts *opts,
               struct run_options *ro)
 {
     struct err err = {0};
     struct run *run;
-    struct run_view view;
     if (run_open(&run, pf, path, ro, &err))
         return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
-    int code = EXIT_OK;
-    if (opts->dry_run) {
-        code = show_dry_run(run, pf, ro->wanted);
-        run_close(run);
-        return code;
-    }
-    run_view_begin(&view, view_kind(opts), stdout, run, pf, ro->wanted);
-    int rc = run_go(run, &err);
-    run_view_end(&view);
-    code = rc ? cli_fail(EXIT_ENV, "%s", err.msg) : run_result(run).exit_code;
-    code = run_end(run, end_show(opts), &opts->reports, code);
+    int code = opts->dry_run ? show_dry_run(run, pf, ro->wanted)
+                             : run_call_go(&opts->call, run, pf, ro->wanted);
     run_close(run);
     return code;
+}
+
+/* The newest run of the plan is gone on with; -1 where there is none yet. */
+static int resume(const char *path, const struct run_opts *opts)
+{
+    autolook struct look look = {0};
+    struct resume_call rc = {
+        .cmd = &cmd_run,
+        .call = &opts->call,
+        .doc = plan_doc_options(&opts->plan),
+        .engine_exe = opts->engine_exe,
+        .workers = (size_t)(opts->workers ? opts->workers : opts->max_workers),
+        .keep = opts->keep,
+        .dry_run = opts->dry_run,
+    };
+    if (!look_is_there())
+        return -1;
+    int code = look_open_mended(&look, !opts->dry_run);
+    autofree char *id = code == EXIT_OK ? resume_run_of(&look, path) : NULL;
+    return code != EXIT_OK ? code : id ? resume_call(&look, id, &rc) : -1;
 }
 
 static int run_run(const void *options, int argc, char **argv)
@@ -110,19 +93,18 @@ static int run_run(const void *options, int argc, char **argv)
         .no_log = opts->no_log,
         .self = self_path(),
     };
-    if (opts->dashboard && (opts->no_dashboard || opts->json))
-        return cli_usage(&cmd_run, "--dashboard and --%s do not go together",
-                         opts->json ? "json" : "no-dashboard");
-    if (opts->dry_run && opts->json)
+    if (opts->dry_run && opts->call.json)
         return cli_usage(&cmd_run, "--dry-run and --json do not go together");
     if (opts->log_dir && opts->no_log)
         return cli_usage(&cmd_run, "--log-dir and --no-log do not go together");
-    if (run_end_check(&opts->reports, opts->log_dir) != EXIT_OK ||
-        find_engine(opts->engine, &ro.engine))
+    if (opts->resume && (opts->base || opts->only || opts->log_dir || opts->no_log))
+        return cli_usage(&cmd_run, "--resume keeps base, tasks and logs as they were: --base, "
+                                   "--only, --log-dir and --no-log do not go with it");
+    if (run_call_check(&opts->call, &cmd_run, &ro) != EXIT_OK)
         return EXIT_USAGE;
-    if (opts->timeout &&
-        (ro.timeout = text_parse_duration(opts->timeout, strlen(opts->timeout))) <= 0)
-        return cli_usage(&cmd_run, "--timeout: '%s' is not a duration", opts->timeout);
+    int resumed = opts->resume ? resume(argv[0], opts) : -1;
+    if (resumed >= 0)
+        return resumed;
     problems_init(&ps, argv[0]);
     int checked = plan_file_open(&pf, argv[0], &doc, &ps);
     plan_print_problems(&ps);
@@ -144,32 +126,21 @@ static const struct opt opts_table[] = {
      "Land on this branch; without it what the plan says, or the branch that is checked out"},
     {"only", 0, OPT_STRING, offsetof(struct run_opts, only), "TASK,...", NULL,
      "Run these tasks alone, as if all others were done"},
-    {"engine", 0, OPT_STRING, offsetof(struct run_opts, engine), "NAME", NULL,
-     "Use this engine for every task"},
     {"engine-exe", 0, OPT_STRING, offsetof(struct run_opts, engine_exe), "PATH", NULL,
      "The engine's program, where it is not on PATH"},
-    {"timeout", 0, OPT_STRING, offsetof(struct run_opts, timeout), "D", NULL,
-     "Time limit for tasks that have none: 90s, 15m, 2h"},
     {"keep", 0, OPT_FLAG, offsetof(struct run_opts, keep), NULL, NULL,
      "Keep the workspaces and branches of tasks that landed"},
-    {"report", 0, OPT_LIST, offsetof(struct run_opts, reports), "FILE", NULL,
-     "Write a report when the run has ended; its format goes by the ending of the name: .json, "
-     ".md, "
-     ".markdown or .xml (JUnit)"},
     {"log-dir", 0, OPT_STRING, offsetof(struct run_opts, log_dir), "DIR", NULL,
      "Copy what agents print to TASK-stdout.log and TASK-stderr.log in this folder, without "
      "secrets"},
     {"no-log", 0, OPT_FLAG, offsetof(struct run_opts, no_log), NULL, NULL,
      "Do not keep what agents print, unless their task failed"},
+    {"resume", 0, OPT_FLAG, offsetof(struct run_opts, resume), NULL, NULL,
+     "Go on with the newest run of this plan, where there is one; see anabranch resume"},
     {"dry-run", 0, OPT_FLAG, offsetof(struct run_opts, dry_run), NULL, NULL,
      "Check everything and say what would be run, and how; change nothing"},
-    {"dashboard", 0, OPT_FLAG, offsetof(struct run_opts, dashboard), NULL, NULL,
-     "Draw the live view, also where the output is no terminal"},
-    {"no-dashboard", 0, OPT_FLAG, offsetof(struct run_opts, no_dashboard), NULL, NULL,
-     "Print plain lines, also on a terminal"},
-    {"quiet", 'q', OPT_FLAG, offsetof(struct run_opts, quiet), NULL, NULL,
-     "Show only what went wrong"},
-    {"json", 0, OPT_FLAG, offsetof(struct run_opts, json), NULL, NULL,
+    RUN_CALL_OPTS(struct run_opts),
+    {"json", 0, OPT_FLAG, offsetof(struct run_opts, call.json), NULL, NULL,
      "Print one event per line, as JSON"},
     PLAN_OPTS,
     {0},

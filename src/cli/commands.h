@@ -22,6 +22,7 @@ extern const struct command cmd_man;
 extern const struct command cmd_rehearse;
 extern const struct command cmd_report;
 extern const struct command cmd_remove;
+extern const struct command cmd_resume;
 extern const struct command cmd_run;
 extern const struct command cmd_salvage;
 extern const struct command cmd_sim;

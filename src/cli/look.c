@@ -35,12 +35,32 @@ static int look_place(struct look *look, struct err *err)
     return 0;
 }
 
-int look_open(struct look *look)
+static bool has_runs(const struct look *look)
+{
+    autofree char *runs = mem_printf("%s/runs", look->state_dir);
+    return access(runs, F_OK) == 0;
+}
+
+bool look_is_there(void)
+{
+    autolook struct look look;
+    return look_place(&look, NULL) == 0 && has_runs(&look);
+}
+
+int look_open_mended(struct look *look, bool mends)
 {
     struct err err = {0};
-    if (look_place(look, &err))
+    if (look_place(look, &err) ||
+        store_open(&look->store, look->state_dir, mends && has_runs(look), &err))
         return told(&err);
-    return store_open(&look->store, look->state_dir, false, &err) ? told(&err) : EXIT_OK;
+    if (store_notice(look->store))
+        (void)fprintf(stderr, "anabranch: %s\n", store_notice(look->store));
+    return EXIT_OK;
+}
+
+int look_open(struct look *look)
+{
+    return look_open_mended(look, false);
 }
 
 int look_find(struct look *look)

@@ -19,6 +19,12 @@ struct look {
 /* All return EXIT_OK; or EXIT_USAGE or EXIT_ENV, and have said why. */
 int look_open(struct look *look);
 int look_find(struct look *look); /* the same, but there may be no store: it is NULL then */
+
+bool look_is_there(void); /* whether anything was ever run here; says nothing */
+
+/* The same; where it may write (mends), a store that is damaged or lost is made anew first, from
+ * what is left of the runs. */
+int look_open_mended(struct look *look, bool mends);
 void look_close(struct look *look);
 #define autolook own_cleanup(look_close)
 

@@ -83,6 +83,8 @@ static void show_live(void *ctx, const struct event *ev)
         v->started = ev->time;
     if (ev->kind == EV_TASK_SWEPT) /* shown when the view has ended */
         lines_event(ev, v->started, false, &v->later);
+    for (uint32_t t = 0; ev->kind == EV_RUN_RESUMED && t < v->live.plan->task_count; t++)
+        live_recall(&v->live, t, run_task(v->run, t).state);
 }
 
 static void draw(void *ctx)

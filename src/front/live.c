@@ -91,6 +91,12 @@ void live_state(struct live *l, uint32_t task, enum task_state state)
         set_state(l, task, state);
 }
 
+void live_recall(struct live *l, uint32_t task, enum task_state state)
+{
+    if (is_over(state))
+        set_state(l, task, state);
+}
+
 static void set_action(struct live_task *lt, const char *action)
 {
     free(lt->action);

@@ -50,6 +50,9 @@ void live_event(struct live *l, const struct event *ev);
 /* Where a task that is under way stands: events tell that it was verified, not that it is being. */
 void live_state(struct live *l, uint32_t task, enum task_state state);
 
+/* A task that was at its end before the run was gone on with. */
+void live_recall(struct live *l, uint32_t task, enum task_state state);
+
 /* Appends the lines of the block for a screen of that size: none reaches its last column, and they
  * leave room for the cursor's line. The totals come last. A screen has at least one column and one
  * row. */

@@ -73,6 +73,8 @@ static int build_claude(const struct task *task, const struct agent_context *ctx
         strv_pushl(&call->argv, "--agent", task->agent, NULL);
     if (task->model)
         strv_pushl(&call->argv, "--model", task->model, NULL);
+    if (ctx->session)
+        strv_pushl(&call->argv, "--resume", ctx->session, NULL);
     claude_permissions(task, call);
     return 0;
 }
@@ -83,10 +85,11 @@ static const struct agent {
     dialect_fn *read;
     const char *program; /* that must be there; NULL: none */
     int stop_signal;
+    bool continues; /* can take up a session again */
 } agents[] = {
-    [ENGINE_SIM] = {build_sim, dialect_sim, NULL, SIGTERM},
-    [ENGINE_COMMAND] = {build_command, NULL, NULL, SIGTERM},
-    [ENGINE_CLAUDE] = {build_claude, dialect_claude, "claude", SIGINT},
+    [ENGINE_SIM] = {build_sim, dialect_sim, NULL, SIGTERM, false},
+    [ENGINE_COMMAND] = {build_command, NULL, NULL, SIGTERM, false},
+    [ENGINE_CLAUDE] = {build_claude, dialect_claude, "claude", SIGINT, true},
 };
 
 static const struct agent *find_agent(enum engine engine)
@@ -205,6 +208,24 @@ void agent_tail_close(struct agent_tail *tail)
     own_close(&tail->fd);
     tail->fd = -1;
     buf_done(&tail->line);
+}
+
+bool agent_find_session(enum engine engine, const char *path, struct buf *out)
+{
+    const struct agent *agent = find_agent(engine);
+    struct agent_report report = AGENT_REPORT_INIT;
+    struct agent_tail tail;
+    char bytes[65536];
+    if (!agent || !agent->continues)
+        return false;
+    agent_tail_open(&tail, path);
+    for (ssize_t n;
+         tail.fd >= 0 && !report.session.len && (n = read(tail.fd, bytes, sizeof(bytes))) > 0;)
+        take_bytes(&tail, engine, &report, bytes, (size_t)n);
+    buf_add(out, report.session.s, report.session.len);
+    agent_tail_close(&tail);
+    agent_report_done(&report);
+    return out->len > 0;
 }
 
 /* --- why they failed ---------------------------------------------------------------------- */

@@ -25,6 +25,7 @@ struct agent_context {
     const char *self;        /* path of this program */
     const char *exe;         /* program in place of the engine's own, or NULL */
     const char *prompt_file; /* where the prompt is, for command templates */
+    const char *session;     /* to be taken up again, or NULL */
     const char *dir;
 };
 
@@ -34,6 +35,9 @@ int agent_build(enum engine engine, const struct task *task, const struct agent_
 
 /* Whether the program is there; ERR_ENV, with what to do, where it is not. */
 int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err);
+
+/* The session that an agent's output (a file) names, where the engine can take one up again. */
+bool agent_find_session(enum engine engine, const char *path, struct buf *out);
 
 /* What an agent's output said so far. */
 struct agent_report {

@@ -61,6 +61,7 @@ void job_free(struct job *job)
     free(job->brought);
     free(job->tampered);
     free(job->stuck);
+    free(job->session);
     ports_give_back(&job->run->ports, job->port);
     struct run *run = job->run;
     free(job);
@@ -251,6 +252,7 @@ static int start_agent(struct job *job, struct err *err)
         .self = job->run->opts.self,
         .exe = job->run->opts.engine_exe,
         .prompt_file = prompt,
+        .session = job->session,
         .dir = job->cwd,
     };
     own_cleanup(agent_call_done) struct agent_call call = {0};
@@ -281,13 +283,13 @@ void job_run_agent(struct job *job)
     arena_done(&a);
 }
 
-static struct job *job_new(struct run *run, uint32_t task)
+struct job *job_new(struct run *run, uint32_t task, int attempt)
 {
     struct job *job = mem_alloc(sizeof(*job));
     *job = (struct job){
         .run = run,
         .task = task,
-        .attempt = ++run->tasks[task].status.attempts,
+        .attempt = attempt,
         .process = {.lifeline = -1, .status = -1},
         .report = AGENT_REPORT_INIT,
         .tail = {.fd = -1, .line = BUF_INIT},
@@ -300,17 +302,34 @@ static struct job *job_new(struct run *run, uint32_t task)
     return job;
 }
 
+/* It needs no worker any more. */
+static void prepared_to_land(struct job *job)
+{
+    sched_set_aside(&job->run->sched, job->task);
+    land_queue(job);
+}
+
 void job_start(struct run *run, uint32_t task)
 {
-    struct job *job = job_new(run, task);
+    struct task_run *tr = &run->tasks[task];
+    bool lands = tr->lands;
+    struct job *job = job_new(run, task, lands ? tr->status.attempts : ++tr->status.attempts);
     autofree char *tmp = job_file(job, "tmp");
     struct err err = {0};
-    if (!run->tasks[task].status.started)
-        run->tasks[task].status.started = clock_wall();
-    task_set_state(run, task, TASK_PREPARING);
-    record(run, EV_TASK_PREPARING, task, NULL);
+    if (!tr->status.started)
+        tr->status.started = clock_wall();
+    tr->lands = false;
+    job->session = steal_ptr(tr->session);
+    if (!job->session) {
+        task_set_state(run, task, TASK_PREPARING);
+        record(run, EV_TASK_PREPARING, task, NULL);
+    }
     if (dirs_make(tmp, &err))
         job_error(job, &err);
+    else if (job->session)
+        prepare_adopted(job);
+    else if (lands)
+        prepare_again(job, prepared_to_land);
     else
         prepare(job);
 }

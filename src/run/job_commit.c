@@ -163,7 +163,7 @@ static int begin_hooks(struct job *job, struct err *err)
 {
     autofree char *path = job_file(job, "message"), *message = job_message(job);
     job->hook = 0;
-    return file_create(path, message, strlen(message), err) || run_hook(job, err) ? -1 : 0;
+    return file_replace(path, message, strlen(message), err) || run_hook(job, err) ? -1 : 0;
 }
 
 static void on_staged(struct job *job, int exit_code)

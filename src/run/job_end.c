@@ -133,6 +133,25 @@ static void finish_removal(struct job *job)
     job_free(job);
 }
 
+static void finish_discard(struct job *job)
+{
+    struct run *run = job->run;
+    uint32_t task = job->task;
+    remove_workspace(job, true);
+    job_free(job);
+    task_set_state(run, task, TASK_WAITING);
+    sched_ready(&run->sched, task);
+}
+
+void job_discard(struct job *job)
+{
+    if (job_salvage_since(job, task_run(job)->start,
+                          "the run was interrupted, and begins it again"))
+        prepare_teardown(job, finish_discard);
+    else
+        job_fail(job, FAILURE_INTERNAL, "what is in its workspace could not be saved");
+}
+
 /* The task has ended well; its dependants need not wait until its workspace is taken down. */
 static void finish(struct job *job, enum task_state state, bool removes)
 {
@@ -141,6 +160,14 @@ static void finish(struct job *job, enum task_state state, bool removes)
         remove_workspace(job, true);
     task_end(job->run, job->task, state);
     if (later)
+        prepare_teardown(job, finish_removal);
+    else
+        job_free(job);
+}
+
+void job_tidy(struct job *job)
+{
+    if (!job->prepared || !workspace_is_whole(&job->ws) || job_salvage_rest(job))
         prepare_teardown(job, finish_removal);
     else
         job_free(job);

@@ -13,8 +13,6 @@
 #include <sys/random.h>
 #include <unistd.h>
 
-enum { PROMPT_MAX = 8 << 20 };
-
 /* Sets a variable, also where it is set already: of two with one name programs see either. */
 __attribute__((format(printf, 3, 4))) static void set(struct strv *env, const char *name,
                                                       const char *fmt, ...)
@@ -116,20 +114,20 @@ int job_environment(struct job *job, struct strv *env, struct err *err)
     return 0;
 }
 
+/* For an agent that has its task in its memory. */
+static const char go_on[] =
+    "The program that runs you was interrupted while you were at work. Your folder is as you left "
+    "it. Look at what is there, and finish the task that you were given.\n";
+
 int job_write_prompt(struct job *job, const char *path, struct err *err)
 {
     const struct run *run = job->run;
     const struct task *t = &run->pf->plan.tasks[job->task];
     autobuf struct buf text = BUF_INIT;
-    if (t->prompt) {
-        buf_addstr(&text, t->prompt);
-    } else {
-        autofree char *file = *t->prompt_file == '/'
-                                  ? mem_str(t->prompt_file)
-                                  : mem_printf("%s/%s", run->pf->project, t->prompt_file);
-        if (file_read(file, PROMPT_MAX, &text, err))
-            return -1;
-    }
+    if (job->session)
+        buf_addstr(&text, go_on);
+    else if (plan_file_prompt(run->pf, t, &text, err))
+        return -1;
     if (run->tasks[job->task].feedback)
         buf_addf(&text, "\n\n%s\n", run->tasks[job->task].feedback);
     if (unlink(path) < 0 && errno != ENOENT)

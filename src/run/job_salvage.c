@@ -75,12 +75,25 @@ static int save(struct job *job, struct salvage_job *sj, bool all, struct salvag
                : salvage_rest(sj, kept, has_nested(job), ret, err);
 }
 
-static bool salvage(struct job *job, bool all, const char *why)
+char *salvage_ref(const struct run *run, const char *id, int attempt)
+{
+    struct git_place at = run_place(run);
+    autofree char *ref = mem_printf(SALVAGE_REFS "%s/%s/%d", run->id, id, attempt);
+    for (int n = 2;; n++) {
+        autobuf struct buf there = BUF_INIT;
+        if (git_resolve(&at, ref, &there, NULL))
+            return steal_ptr(ref);
+        free(ref);
+        ref = mem_printf(SALVAGE_REFS "%s/%s/%d-%d", run->id, id, attempt, n);
+    }
+}
+
+static bool salvage(struct job *job, bool all, const char *start, const char *why)
 {
     const struct plan *plan = &job->run->pf->plan;
     const char *task = task_of(job)->id;
     autofree char *index = job_file(job, "salvage.index");
-    autofree char *ref = mem_printf(SALVAGE_REFS "%s/%s/%d", job->run->id, task, job->attempt);
+    autofree char *ref = salvage_ref(job->run, task, job->attempt);
     autofree char *message = salvage_message(job->run->id, task, job->attempt, origin(job), why);
     struct salvage_job sj = {.commit = job_commit(job, index, message),
                              .ref = ref,
@@ -88,6 +101,7 @@ static bool salvage(struct job *job, bool all, const char *why)
                              .pattern_count = plan->salvage.n};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
+    sj.commit.start = start;
     if (save(job, &sj, all, &saved, &err)) {
         tell_failure(job, &err);
         return false;
@@ -103,12 +117,17 @@ bool job_salvage(struct job *job)
         return true;
     autofree char *why = s->reason ? mem_printf("%s: %s", failure_names[s->failure], s->reason)
                                    : mem_str("done, and nothing of it was to land");
-    return salvage(job, true, why);
+    return salvage(job, true, task_run(job)->start, why);
 }
 
 bool job_salvage_rest(struct job *job)
 {
     if (!job->has_workspace)
         return true;
-    return salvage(job, false, "landed, and this was left over");
+    return salvage(job, false, task_run(job)->start, "landed, and this was left over");
+}
+
+bool job_salvage_since(struct job *job, const char *start, const char *why)
+{
+    return !job->has_workspace || !job->agent_started || salvage(job, true, start, why);
 }

@@ -1,6 +1,7 @@
 #include "run/plan_file.h"
 
 #include "base/mem.h"
+#include "sys/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,6 +10,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+enum { PROMPT_MAX = 8 << 20, SAVED_MAX = 1 << 30 }; /* bytes; a saved plan has all prompts */
 
 /* The folder of the plan's file; of standard input that is the current one. */
 static char *folder_of(const char *path)
@@ -152,6 +155,18 @@ static void check_claims(struct plan_file *pf, struct problems *ps)
     check_tracked(pf, ps);
 }
 
+/* All that follows from the tree and the folder. */
+static int complete(struct plan_file *pf, size_t errors, struct problems *ps)
+{
+    (void)graph_init(&pf->graph, &pf->plan, ps);
+    if (find_project(pf, ps) == 0) {
+        check_prompt_files(pf, ps);
+        check_claims(pf, ps);
+    }
+    problems_sort(ps);
+    return ps->errors > errors ? -1 : 0;
+}
+
 int plan_file_open(struct plan_file *pf, const char *path, const struct doc_options *opts,
                    struct problems *ps)
 {
@@ -166,13 +181,31 @@ int plan_file_open(struct plan_file *pf, const char *path, const struct doc_opti
                                 strerror(errno));
     }
     (void)plan_decode(&pf->plan, pf->doc.root, &pf->doc.arena, ps);
-    (void)graph_init(&pf->graph, &pf->plan, ps);
-    if (find_project(pf, ps) == 0) {
-        check_prompt_files(pf, ps);
-        check_claims(pf, ps);
+    return complete(pf, errors, ps);
+}
+
+int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_origin *origin,
+                     struct problems *ps)
+{
+    struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = SAVED_MAX};
+    *pf = (struct plan_file){0};
+    size_t errors = ps->errors;
+    if (doc_load(&pf->doc, path, &opts, ps))
+        return -1;
+    pf->dir = mem_str(origin->dir);
+    (void)plan_decode_encoded(&pf->plan, pf->doc.root, origin->kind, ps);
+    return complete(pf, errors, ps);
+}
+
+int plan_file_prompt(const struct plan_file *pf, const struct task *t, struct buf *out,
+                     struct err *err)
+{
+    if (t->prompt) {
+        buf_addstr(out, t->prompt);
+        return 0;
     }
-    problems_sort(ps);
-    return ps->errors > errors ? -1 : 0;
+    autofree char *path = join(pf->project, t->prompt_file);
+    return file_read(path, PROMPT_MAX, out, err);
 }
 
 void plan_file_close(struct plan_file *pf)

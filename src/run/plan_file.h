@@ -25,7 +25,21 @@ struct plan_file {
  * is in ps, sorted. Returns -1 where there are errors. To be released in every case. */
 int plan_file_open(struct plan_file *pf, const char *path, const struct doc_options *opts,
                    struct problems *ps);
+
+/* The same for a plan that was saved as JSON, elsewhere than where it was written: by that folder,
+ * and the vocabulary that it had. */
+struct plan_origin {
+    const char *dir;
+    enum plan_kind kind;
+};
+int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_origin *origin,
+                     struct problems *ps);
+
 void plan_file_close(struct plan_file *pf);
 #define autoplan own_cleanup(plan_file_close)
+
+/* Appends the prompt of a task, from its file where it has one. */
+int plan_file_prompt(const struct plan_file *pf, const struct task *t, struct buf *out,
+                     struct err *err);
 
 #endif

@@ -8,6 +8,7 @@
 #include "data/doc.h"
 #include "run/job_env.h"
 #include "run/shared.h"
+#include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/guard.h"
 
@@ -82,6 +83,14 @@ static bool command_failed(struct job *job, const char *name, int exit_code, str
 
 /* --- setup and teardown ------------------------------------------------------------------- */
 
+static void go_on(struct job *job)
+{
+    if (job->ready)
+        job->ready(job);
+    else
+        job_run_agent(job);
+}
+
 static void on_setup(struct job *job, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
@@ -96,7 +105,7 @@ static void on_setup(struct job *job, int exit_code)
     else if (command_failed(job, "setup", exit_code, &reason))
         job_fail(job, FAILURE_SETUP, "%s", reason.s);
     else
-        job_run_agent(job);
+        go_on(job);
 }
 
 static void set_up(struct job *job)
@@ -105,7 +114,7 @@ static void set_up(struct job *job)
     struct err err = {0};
     job->prepared = true;
     if (!is_set(setup))
-        job_run_agent(job);
+        go_on(job);
     else if (run_command(job, setup, "setup", on_setup, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
@@ -287,33 +296,51 @@ static void on_filled(struct job *job, int exit_code)
     }
 }
 
+static char *workspace_cwd(const struct job *job)
+{
+    const struct run *run = job->run;
+    bool below = *run->pf->repo.prefix && (task_of(job)->read_only || !run->opts.write_at_root);
+    return below ? mem_printf("%s/%s", job->ws.path, run->pf->repo.prefix) : mem_str(job->ws.path);
+}
+
+/* The job has a workspace now. */
+static void note_workspace(struct job *job)
+{
+    struct task_run *tr = task_run(job);
+    job->has_workspace = true;
+    shared_own(job->run, tr->branch);
+    tr->status.branch = tr->branch + strlen("refs/heads/");
+    free(tr->workspace);
+    tr->workspace = mem_str(job->ws.path);
+    tr->status.workspace = tr->workspace;
+    job->cwd = workspace_cwd(job);
+}
+
+static int fill(struct job *job, struct err *err)
+{
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0};
+    workspace_fill(&job->ws, &argv, &env);
+    return process_start(job, argv.v, env.v, job->ws.path, log, on_filled, err);
+}
+
 static int make_workspace(struct job *job, struct err *err)
 {
     struct run *run = job->run;
     struct task_run *tr = &run->tasks[job->task];
     const struct task *t = task_of(job);
     autofree char *path = mem_printf("%s/%s/%s", run->work, run->id, t->id);
-    autofree char *log = mem_printf("%s/prepare.log", job->dir);
     autobuf struct buf branch = BUF_INIT;
-    autostrv struct strv argv = {0}, env = {0};
     free(tr->branch);
     free(tr->start);
     buf_addstr(&branch, "refs/heads/");
     job_expand(job, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
     tr->branch = buf_steal(&branch);
-    tr->start = mem_str(t->dep_count ? run->tip : run->base_commit);
-    bool below = *run->pf->repo.prefix && (t->read_only || !run->opts.write_at_root);
+    tr->start = mem_str(t->dep_count || tr->on_top ? run->tip : run->base_commit);
     if (workspace_create(&job->ws, &run->pf->repo, path, tr->branch, tr->start, run->batch, err))
         return -1;
-    job->has_workspace = true;
-    shared_own(run, tr->branch);
-    tr->status.branch = tr->branch + strlen("refs/heads/");
-    free(tr->workspace);
-    tr->workspace = mem_str(path);
-    tr->status.workspace = tr->workspace;
-    job->cwd = below ? mem_printf("%s/%s", path, run->pf->repo.prefix) : mem_str(path);
-    workspace_fill(&job->ws, &argv, &env);
-    return process_start(job, argv.v, env.v, path, log, on_filled, err);
+    note_workspace(job);
+    return fill(job, err);
 }
 
 /* Where the plan does not ask for ports, having none is no failure. */
@@ -337,4 +364,58 @@ void prepare(struct job *job)
         job->cwd = mem_str(run->pf->project);
         job_run_agent(job);
     }
+}
+
+/* --- again -------------------------------------------------------------------------------- */
+
+/* The file of an attempt, where it is there. */
+static char *file_of(const struct job *job, int attempt, const char *name)
+{
+    autofree char *path = mem_printf("%s/%s/%d/%s", job->run->dir, task_of(job)->id, attempt, name);
+    return access(path, F_OK) == 0 ? steal_ptr(path) : NULL;
+}
+
+void prepare_adopt(struct job *job, int attempt)
+{
+    const struct run *run = job->run;
+    const struct task_run *tr = task_run(job);
+    autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, task_of(job)->id);
+    workspace_adopt(&job->ws, &run->pf->repo, tr->status.workspace, usual, tr->branch, run->batch);
+    job->excludes = file_of(job, attempt, "excludes");
+    job->brought = file_of(job, attempt, "brought");
+    note_workspace(job);
+}
+
+void prepare_adopted(struct job *job)
+{
+    struct err err = {0};
+    prepare_adopt(job, job->attempt - 1);
+    job->prepared = true;
+    if (take_ports(job, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    else
+        job_run_agent(job);
+}
+
+/* What was brought into the workspace that is gone is brought again. */
+static int forget_brought(struct job *job, struct err *err)
+{
+    char **const lists[] = {&job->excludes, &job->brought};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        if (*lists[i] && dirs_remove(*lists[i], err))
+            return -1;
+        free(*lists[i]);
+        *lists[i] = NULL;
+    }
+    return 0;
+}
+
+void prepare_again(struct job *job, void (*ready)(struct job *job))
+{
+    struct err err = {0};
+    job->ready = ready;
+    prepare_adopt(job, job->attempt);
+    if (take_ports(job, &err) || forget_brought(job, &err) || dirs_remove(job->ws.path, &err) ||
+        workspace_restore(&job->ws, &err) || fill(job, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
 }

@@ -12,6 +12,15 @@
 /* Starts; job_run_agent() follows when all is ready, job_fail() where it cannot be. */
 void prepare(struct job *job);
 
+/* The same for a workspace that is gone and whose branch is there: ready() follows. */
+void prepare_again(struct job *job, void (*ready)(struct job *job));
+
+/* Takes over the workspace of the attempt before, as it is; job_run_agent() follows. */
+void prepare_adopted(struct job *job);
+
+/* Fills in what the job knows of a workspace that is there, of this attempt or the given one. */
+void prepare_adopt(struct job *job, int attempt);
+
 /* Whether there is something to be done before the workspace may be removed. */
 bool prepare_has_teardown(const struct job *job);
 

@@ -8,6 +8,8 @@
 #include "run/logs.h"
 #include "run/notify.h"
 #include "run/remains.h"
+#include "run/resume_private.h"
+#include "run/saved.h"
 #include "run/shared.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -82,12 +84,10 @@ static void skip(struct run *run, uint32_t task, uint32_t because)
     arena_done(&a);
 }
 
-void task_end(struct run *run, uint32_t task, enum task_state state)
+void task_ended(struct run *run, uint32_t task)
 {
+    enum task_state state = run->tasks[task].status.state;
     struct sched_list skipped = {0};
-    run->tasks[task].status.finished = clock_wall();
-    run->tasks[task].status.action = NULL;
-    task_set_state(run, task, state);
     if (state == TASK_LANDED || state == TASK_DONE)
         sched_finish(&run->sched, task);
     else
@@ -96,6 +96,14 @@ void task_end(struct run *run, uint32_t task, enum task_state state)
         skip(run, skipped.tasks.v[i], task);
     vec_done(&skipped.tasks);
     run_wake(run);
+}
+
+void task_end(struct run *run, uint32_t task, enum task_state state)
+{
+    run->tasks[task].status.finished = clock_wall();
+    run->tasks[task].status.action = NULL;
+    task_set_state(run, task, state);
+    task_ended(run, task);
 }
 
 static void on_retry(void *ctx)
@@ -323,7 +331,7 @@ static int leave_word(struct run *run, struct err *err)
     autobuf struct buf text = BUF_INIT;
     for (size_t i = 0; i < patterns->n; i++)
         buf_add(&text, patterns->v[i], strlen(patterns->v[i]) + 1);
-    if (dirs_lock(lock, &run->lock, err))
+    if (run->lock < 0 && dirs_lock(lock, &run->lock, err))
         return -1;
     return text.len ? file_replace(path, text.s, text.len, err) : 0;
 }
@@ -332,8 +340,12 @@ static void take_back_word(const struct run *run)
 {
     autofree char *lock = mem_printf("%s/" RUN_LOCK, run->dir);
     autofree char *salvage = mem_printf("%s/" RUN_SALVAGE, run->dir);
+    if (run->resume) /* it is not ours alone */
+        return;
     (void)unlink(lock);
     (void)unlink(salvage);
+    saved_remove(run->dir);
+    (void)rmdir(run->dir);
 }
 
 /* The store first: a new one begins with the folders of those that were before us. */
@@ -341,11 +353,16 @@ static int begin(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
     bool moved;
-    if (run->base)
+    if (run->base && !run->batch)
         at.batch = run->batch = git_batch_new(run->pf->repo.common);
-    if (dirs_make(run->state_dir, err) || store_open(&run->store, run->state_dir, true, err) ||
+    if (dirs_make(run->state_dir, err) ||
+        (!run->store && store_open(&run->store, run->state_dir, true, err)) ||
         make_folders(run, err) || leave_word(run, err) ||
-        warden_start(&run->warden, run->opts.self, run->id, err) || record_begin(run, err))
+        warden_start(&run->warden, run->opts.self, run->id, err))
+        return -1;
+    if (run->resume)
+        return resume_begin(run, err) || (run->base && shared_begin(run, err)) ? -1 : 0;
+    if (saved_write(run, err) || record_begin(run, err))
         return -1;
     if (!run->base)
         return 0;
@@ -378,13 +395,15 @@ int run_go(struct run *run, struct err *err)
 {
     if (begin(run, err)) {
         take_back_word(run);
-        (void)rmdir(run->dir);
         workdir_tidy(run->work, run->id);
         return -1;
     }
     watch_signals(run);
     run->notifier = notifier_new(run);
-    record(run, EV_RUN_STARTED, -1, NULL);
+    if (run->resume)
+        resume_go(run);
+    else
+        record(run, EV_RUN_STARTED, -1, NULL);
     tell_notice(run);
     run_wake(run);
     int rc = loop_run(run->loop, err);
@@ -410,8 +429,8 @@ static void outlive_readers(void)
     (void)sigaction(SIGXFSZ, &ignore, NULL);
 }
 
-int run_open(struct run **ret, struct plan_file *pf, const char *path,
-             const struct run_options *opts, struct err *err)
+struct run *run_new(struct plan_file *pf, const char *path, const struct run_options *opts,
+                    char *id, int64_t started)
 {
     struct run *run = mem_alloc(sizeof(*run));
     outlive_readers();
@@ -420,23 +439,37 @@ int run_open(struct run **ret, struct plan_file *pf, const char *path,
     run->plan_path = path;
     run->publication = (struct publication){.turn = -1, .seen = BUF_INIT};
     run->opts = *opts;
-    run->started = clock_wall();
-    run->id = new_id(run->started);
+    run->started = started;
+    run->id = id;
     run->guard = self_companion(ANABRANCH_LIBEXEC, "anabranch-guard");
     (void)setenv("ANABRANCH_RUN", run->id, 1); /* all that we start is found by it */
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
     for (size_t i = 0; i < pf->plan.task_count; i++)
         run->tasks[i].status.usd = -1;
     secrets_collect(&run->secrets, &pf->plan);
+    return run;
+}
+
+void run_schedule(struct run *run)
+{
+    struct plan_file *pf = run->pf;
+    size_t workers = pf->plan.workers > 0 ? (size_t)pf->plan.workers : DEFAULT_WORKERS;
+    run->loop = loop_new();
+    sched_init(&run->sched, &pf->plan, &pf->graph, &pf->claims,
+               run->opts.workers ? run->opts.workers : workers, run->opts.wanted);
+    arrange_order(run);
+}
+
+int run_open(struct run **ret, struct plan_file *pf, const char *path,
+             const struct run_options *opts, struct err *err)
+{
+    int64_t now = clock_wall();
+    struct run *run = run_new(pf, path, opts, new_id(now), now);
     if (preflight(run, err)) {
         run_close(run);
         return -1;
     }
-    size_t workers = pf->plan.workers > 0 ? (size_t)pf->plan.workers : DEFAULT_WORKERS;
-    run->loop = loop_new();
-    sched_init(&run->sched, &pf->plan, &pf->graph, &pf->claims,
-               opts->workers ? opts->workers : workers, opts->wanted);
-    arrange_order(run);
+    run_schedule(run);
     *ret = run;
     return 0;
 }
@@ -447,8 +480,8 @@ void run_close(struct run *run)
         return;
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         struct task_run *tr = &run->tasks[i];
-        char *const owned[] = {tr->reason, tr->commit, tr->landed,   tr->branch,
-                               tr->start,  tr->action, tr->feedback, tr->workspace};
+        char *const owned[] = {tr->reason, tr->commit,   tr->landed,    tr->branch, tr->start,
+                               tr->action, tr->feedback, tr->workspace, tr->session};
         for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
             free(owned[k]);
         watch_free(tr->retry);
@@ -471,6 +504,7 @@ void run_close(struct run *run)
     loop_free(run->loop);
     shared_free(run->shared);
     git_batch_free(run->batch);
+    resume_free(run->resume);
     store_close(run->store);
     own_close(&run->lock);
     char *const owned[] = {run->guard,     run->id,      run->dir,       run->work,

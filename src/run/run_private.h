@@ -29,6 +29,11 @@ struct task_run {
     struct watch *retry; /* while it waits for the next one */
     int64_t order;       /* landing order, with that of its dependants considered */
     bool logged;         /* the copies of its logs were begun */
+
+    /* Of a run that is gone on with: */
+    bool on_top;   /* it has landed before, as another task: it begins with that */
+    bool lands;    /* it has its commit, and its workspace is to be made again */
+    char *session; /* its agent goes on in this one, in the workspace that is there; or NULL */
 };
 
 /* A process that the engine waits for, with the guard's pipes where it has a guard. */
@@ -61,21 +66,23 @@ struct job {
     off_t output_size;
     enum stop_reason stopped;
     int exit_code, exit_signal;
-    bool guard_lost;               /* the guard of the last command was killed */
-    char *stuck;                   /* a process of it that could not be ended, or NULL */
-    char limit[16];                /* that the last command went over: "memory"; "": none */
-    struct buf candidate;          /* the commit that is being verified */
-    struct buf candidate_base;     /* the tip that it was made on */
-    size_t hook;                   /* the commit hook that runs */
-    int verify_step;               /* how many commands of the verification were begun */
-    int port;                      /* the first of its block, or 0 */
-    char *excludes, *brought;      /* files about what was brought along; NULL: nothing was */
-    bool prepared, tearing_down;   /* how far its workspace is */
-    int64_t deadline;              /* monotonic ms, of the command that prepares or ends it */
-    bool overdue;                  /* that command took too long */
-    void (*then)(struct job *job); /* behind the teardown */
-    bool removes;                  /* at its failure: the workspace goes */
-    int64_t retry_delay;           /* at its failure: ms until the next attempt, or -1 */
+    bool guard_lost;                /* the guard of the last command was killed */
+    char *stuck;                    /* a process of it that could not be ended, or NULL */
+    char limit[16];                 /* that the last command went over: "memory"; "": none */
+    struct buf candidate;           /* the commit that is being verified */
+    struct buf candidate_base;      /* the tip that it was made on */
+    size_t hook;                    /* the commit hook that runs */
+    int verify_step;                /* how many commands of the verification were begun */
+    int port;                       /* the first of its block, or 0 */
+    char *excludes, *brought;       /* files about what was brought along; NULL: nothing was */
+    bool prepared, tearing_down;    /* how far its workspace is */
+    int64_t deadline;               /* monotonic ms, of the command that prepares or ends it */
+    bool overdue;                   /* that command took too long */
+    char *session;                  /* that its agent takes up again, or NULL */
+    void (*ready)(struct job *job); /* when its workspace is; NULL: the agent starts */
+    void (*then)(struct job *job);  /* behind the teardown */
+    bool removes;                   /* at its failure: the workspace goes */
+    int64_t retry_delay;            /* at its failure: ms until the next attempt, or -1 */
     char *tampered; /* what it did outside its workspace that it fails for, or NULL */
 };
 
@@ -128,6 +135,8 @@ struct run {
     char *refusal;                     /* git's words, where the checkout could not follow */
     char *result, *advice;
     const char *plan_path;
+    const char *plan_file; /* where it was found when the run began; NULL: by plan_path */
+    struct resume *resume; /* where an earlier one is gone on with; else NULL */
     int64_t started, finished;
     VEC(struct observer) observers;
     VEC(struct ticker *) tickers;
@@ -152,12 +161,16 @@ struct run {
 };
 
 /* run.c */
+struct run *run_new(struct plan_file *pf, const char *path, const struct run_options *opts,
+                    char *id, int64_t started); /* the id becomes the run's */
+void run_schedule(struct run *run);
 void run_fail(struct run *run, const struct err *err); /* the program cannot go on: stop */
 void run_wake(struct run *run);
 void run_drain(struct run *run); /* nothing new is started; what runs goes on to its end */
 struct git_place run_place(const struct run *run);
 void task_set_state(struct run *run, uint32_t task, enum task_state state);
 void task_end(struct run *run, uint32_t task, enum task_state state);
+void task_ended(struct run *run, uint32_t task); /* as its state says: what follows from it */
 void task_retry_later(struct run *run, uint32_t task, int64_t delay);
 enum engine run_engine(const struct run *run, uint32_t task);
 const char *run_engine_name(const struct run *run, uint32_t task);
@@ -205,6 +218,7 @@ static inline const struct task *task_of(const struct job *job)
 
 /* job.c */
 void job_start(struct run *run, uint32_t task);
+struct job *job_new(struct run *run, uint32_t task, int attempt);
 void job_free(struct job *job);
 void job_run_agent(struct job *job);                     /* the workspace is ready */
 char *job_file(const struct job *job, const char *name); /* the path of one of its files */
@@ -221,6 +235,11 @@ void job_stage(struct job *job); /* the agent has done its part: on to its commi
 /* job_salvage.c: false where that failed, was told, and the workspace must stay. */
 bool job_salvage(struct job *job);      /* all that is in the workspace */
 bool job_salvage_rest(struct job *job); /* what did not land with it */
+/* What was made since `start`; why is for those who find it. */
+bool job_salvage_since(struct job *job, const char *start, const char *why);
+/* The ref under which an attempt is saved: one that is free, as it may have been saved before, by
+ * an engine that is gone. */
+char *salvage_ref(const struct run *run, const char *id, int attempt);
 
 /* job_end.c */
 void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
@@ -230,6 +249,10 @@ void job_feedback(struct job *job, const char *what, int exit_code, const char *
 void job_error(struct job *job, const struct err *err); /* class internal */
 void job_landed(struct job *job);
 void job_unlanded(struct job *job); /* it is done, and there is nothing to land */
+/* The attempt is over without a result: its work is saved, its workspace goes, and the task may
+ * begin again. */
+void job_discard(struct job *job);
+void job_tidy(struct job *job); /* the task has ended well, and its workspace goes */
 void job_conflicted(struct job *job, const char *files);
 
 /* land.c */

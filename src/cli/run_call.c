@@ -1,0 +1,68 @@
+#include "cli/run_call.h"
+
+#include "base/text.h"
+#include "cli/run_end.h"
+#include "cli/run_view.h"
+#include "core/plan_words.h"
+
+#include <string.h>
+
+static enum run_view_kind view_kind(const struct run_call *call)
+{
+    if (call->json)
+        return VIEW_JSON;
+    if (call->dashboard || (!call->no_dashboard && !call->quiet && run_view_can_draw(stdout)))
+        return VIEW_LIVE;
+    return call->quiet ? VIEW_PROBLEMS : VIEW_LINES;
+}
+
+static enum run_end_show end_show(const struct run_call *call)
+{
+    return call->json ? RUN_END_NOTHING : call->quiet ? RUN_END_PROBLEMS : RUN_END_ALL;
+}
+
+static int find_engine(const char *name, enum engine *ret)
+{
+    for (int i = 1; engine_words[i]; i++) {
+        if (strcmp(name, engine_words[i]) == 0) {
+            *ret = (enum engine)i;
+            return EXIT_OK;
+        }
+    }
+    return cli_fail(EXIT_USAGE, "--engine: there is no engine '%s'", name);
+}
+
+int run_call_check(const struct run_call *call, const struct command *cmd, struct run_options *ro)
+{
+    if (call->dashboard && (call->no_dashboard || call->json))
+        return cli_usage(cmd, "--dashboard and --%s do not go together",
+                         call->json ? "json" : "no-dashboard");
+    if (run_end_check(&call->reports, ro->log_dir) != EXIT_OK ||
+        (call->engine && find_engine(call->engine, &ro->engine) != EXIT_OK))
+        return EXIT_USAGE;
+    if (call->timeout &&
+        (ro->timeout = text_parse_duration(call->timeout, strlen(call->timeout))) <= 0)
+        return cli_usage(cmd, "--timeout: '%s' is not a duration", call->timeout);
+    return EXIT_OK;
+}
+
+/* On standard error, so that it is seen whatever is made of the output. */
+static void say_how_to_resume(const struct run *run)
+{
+    (void)fprintf(stderr, "To go on with this run: anabranch resume %s\n", run_id(run));
+}
+
+int run_call_go(const struct run_call *call, struct run *run, const struct plan_file *pf,
+                const bool *wanted)
+{
+    struct err err = {0};
+    struct run_view view;
+    run_view_begin(&view, view_kind(call), stdout, run, pf, wanted);
+    int rc = run_go(run, &err);
+    run_view_end(&view);
+    int code = rc ? cli_fail(EXIT_ENV, "%s", err.msg) : run_result(run).exit_code;
+    code = run_end(run, end_show(call), &call->reports, code);
+    if (rc || run_result(run).signal)
+        say_how_to_resume(run);
+    return code;
+}

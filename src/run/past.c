@@ -1,0 +1,226 @@
+#include "run/past.h"
+
+#include "base/build.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "data/doc.h"
+
+#include <string.h>
+
+/* --- the store ---------------------------------------------------------------------------- */
+
+struct loader {
+    struct past *past;
+    const char *run;
+    VEC(struct past_task) tasks;
+};
+
+static const char *keep(struct past *past, const char *s)
+{
+    return s ? arena_str(&past->arena, s) : NULL;
+}
+
+static bool take_run(void *ctx, const struct store_run *run)
+{
+    struct loader *l = ctx;
+    struct store_run *row = &l->past->row;
+    if (strcmp(run->id, l->run) != 0)
+        return true;
+    *row = *run;
+    const char **const texts[] = {&row->id,          &row->plan, &row->name, &row->base,
+                                  &row->base_commit, &row->tip,  &row->state};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        *texts[i] = keep(l->past, *texts[i]);
+    return false;
+}
+
+static enum task_state state_of(const char *name)
+{
+    for (int i = 0; i < TASK_STATE_COUNT_; i++) {
+        if (strcmp(task_state_name((enum task_state)i), name) == 0)
+            return (enum task_state)i;
+    }
+    return TASK_WAITING;
+}
+
+static bool take_task(void *ctx, const struct store_task *task)
+{
+    struct loader *l = ctx;
+    struct past_task t = {.row = *task, .state = state_of(task->state)};
+    struct store_task *row = &t.row;
+    const char **const texts[] = {&row->run,       &row->id,           &row->title,  &row->engine,
+                                  &row->state,     &row->failure,      &row->reason, &row->branch,
+                                  &row->workspace, &row->start_commit, &row->commit, &row->landed};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        *texts[i] = keep(l->past, *texts[i]);
+    vec_push(&l->tasks, t);
+    return true;
+}
+
+/* A string of an event's data; NULL where it has none. */
+static const char *said(struct past *past, const struct store_event *ev, const char *key)
+{
+    struct doc doc;
+    autoproblems struct problems ps;
+    struct doc_options opts = {.syntax = DOC_JSON};
+    const char *value = NULL;
+    problems_init(&ps, "event");
+    if (!ev->data)
+        return NULL;
+    if (doc_parse(&doc, NULL, ev->data, strlen(ev->data), &opts, &ps) == 0)
+        value = keep(past, build_string(doc.root, key, NULL));
+    doc_done(&doc);
+    return value;
+}
+
+static void count_retry(struct past_task *t, const char *class)
+{
+    for (int f = 0; class && f < FAILURE_COUNT_; f++)
+        t->tried[f] += strcmp(failure_names[f], class) == 0;
+}
+
+static bool take_event(void *ctx, const struct store_event *ev)
+{
+    struct past *past = ctx;
+    struct past_task *t = ev->task ? past_find(past, ev->task) : NULL;
+    if (!t)
+        return true;
+    bool retried = strcmp(ev->name, "task.retried") == 0;
+    if (retried)
+        count_retry(t, said(past, ev, "class"));
+    if ((retried || strcmp(ev->name, "task.parked") == 0) && ev->attempt == t->row.attempts)
+        t->state = TASK_WAITING; /* for the next attempt, though the row may not say so yet */
+    bool landed = strcmp(ev->name, "task.landed") == 0;
+    if (landed || strcmp(ev->name, "task.failed") == 0)
+        memset(t->tried, 0, sizeof(t->tried));
+    t->has_landed = t->has_landed || landed;
+    return true;
+}
+
+static int read_rows(struct loader *l, struct store *store, struct err *err)
+{
+    struct past *past = l->past;
+    if (store_each_run(store, take_run, l, err) ||
+        store_each_task(store, l->run, take_task, l, err))
+        return -1;
+    past->n = l->tasks.n;
+    past->tasks = arena_array(&past->arena, past->n + 1, sizeof(*past->tasks));
+    for (size_t i = 0; i < past->n; i++) {
+        past->tasks[i] = l->tasks.v[i];
+        (void)map_put(&past->by_id, past->tasks[i].row.id, strlen(past->tasks[i].row.id),
+                      &past->tasks[i]);
+    }
+    return store_each_event(store, l->run, 0, take_event, past, err);
+}
+
+/* --- git ---------------------------------------------------------------------------------- */
+
+static void take_ref(struct past *past, const struct past_query *q, const char *ref,
+                     const char *commit)
+{
+    autofree char *tip = mem_printf(PAST_TIP "%s", q->run);
+    autofree char *own = mem_printf(PAST_BRANCH "%s/", q->run);
+    if (strcmp(ref, q->base_ref) == 0)
+        past->base = commit;
+    else if (strcmp(ref, tip) == 0)
+        past->tip = commit;
+    if (strncmp(ref, own, strlen(own)) != 0)
+        return;
+    struct past_task *t = past_find(past, ref + strlen(own));
+    if (t)
+        t->branch_commit = commit;
+    else if (strcmp(ref + strlen(own), "result") == 0)
+        past->result = commit;
+}
+
+static int read_refs(struct past *past, const struct past_query *q, struct err *err)
+{
+    autofree char *tip = mem_printf(PAST_TIP "%s", q->run);
+    autofree char *own = mem_printf(PAST_BRANCH "%s/", q->run);
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(q->at, &out, err, "for-each-ref", "--format=%(objectname) %(refname)", tip, own,
+                 q->base_ref, NULL))
+        return -1;
+    for (char *next = arena_str(&past->arena, out.s), *line; (line = strsep(&next, "\n"));) {
+        char *blank = strchr(line, ' ');
+        if (!blank)
+            continue;
+        *blank = '\0';
+        take_ref(past, q, blank + 1, line);
+    }
+    return 0;
+}
+
+/* "COMMIT\tRUN\tTASK": the last two empty where the commit's message does not name them. */
+static void take_commit(struct past *past, const char *run, char *line)
+{
+    char *next = line;
+    const char *commit = strsep(&next, "\t"), *of = strsep(&next, "\t");
+    (void)map_put(&past->history, commit, strlen(commit), line);
+    struct past_task *t = of && next && strcmp(of, run) == 0 ? past_find(past, next) : NULL;
+    if (t)
+        t->is_named = true;
+}
+
+static int read_history(struct past *past, const struct past_query *q, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT, found = BUF_INIT;
+    const char *const ends[] = {past->tip, past->result, past->base};
+    int status;
+    strv_pushl(&args, "log",
+               "--format=%H%x09%(trailers:key=Anabranch-Run,valueonly,separator=%x2C)%x09"
+               "%(trailers:key=Anabranch-Task,valueonly,separator=%x2C)",
+               NULL);
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (ends[i])
+            strv_push(&args, ends[i]);
+    }
+    /* Where history was rewritten, the commit that it began at may be gone. */
+    if (git_resolve(q->at, q->base_commit, &found, NULL) == 0)
+        strv_pushf(&args, "^%s", q->base_commit);
+    strv_push(&args, "--");
+    if (!past->tip && !past->result && !past->base)
+        return 0;
+    if (git_try(q->at, &args, &out, &errout, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git log: %s", errout.s);
+    for (char *next = arena_str(&past->arena, out.s), *line; (line = strsep(&next, "\n"));) {
+        if (*line)
+            take_commit(past, q->run, line);
+    }
+    return 0;
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+int past_load(struct past *past, struct store *store, const struct past_query *query,
+              struct err *err)
+{
+    struct loader l = {.past = past, .run = query->run};
+    *past = (struct past){0};
+    int rc = read_rows(&l, store, err);
+    vec_done(&l.tasks);
+    if (rc == 0 && query->base_ref)
+        rc = read_refs(past, query, err) || read_history(past, query, err) ? -1 : 0;
+    return rc;
+}
+
+void past_done(struct past *past)
+{
+    map_done(&past->by_id);
+    map_done(&past->history);
+    arena_done(&past->arena);
+}
+
+struct past_task *past_find(const struct past *past, const char *id)
+{
+    return map_get(&past->by_id, id, strlen(id));
+}
+
+bool past_has_commit(const struct past *past, const char *commit)
+{
+    return commit && map_get(&past->history, commit, strlen(commit));
+}

@@ -1,0 +1,55 @@
+/*
+ * struct past: what is known of the earlier life of a run: what its store says, and what git says,
+ * who has the last word. A handful of questions, however many tasks there are.
+ */
+#ifndef RUN_PAST_H
+#define RUN_PAST_H
+
+#include "base/map.h"
+#include "core/plan.h"
+#include "data/git.h"
+#include "data/store.h"
+#include "run/run.h"
+
+struct past_task {
+    struct store_task row;
+    enum task_state state;
+    bool has_landed;           /* at some time it was said to have */
+    bool is_named;             /* some commit of the run's history is by this task, as it says */
+    int tried[FAILURE_COUNT_]; /* retries since it last failed for good */
+    const char *branch_commit; /* where its branch is; NULL: there is none */
+};
+
+struct past {
+    struct arena arena;   /* holds all that is below */
+    struct store_run row; /* id is NULL where the store has no such run */
+    struct past_task *tasks;
+    size_t n;
+    struct map by_id;
+    const char *tip, *result; /* where those refs of the run are; NULL: there is none */
+    const char *base;         /* where the base branch is */
+    struct map history;       /* commits that the run's tip or the base has, since the run began */
+};
+
+/* The refs of a run: all that has landed, that for the user where the base could not follow, and,
+ * with the id of a task behind it, a task's. */
+#define PAST_TIP    "refs/anabranch/runs/"
+#define PAST_BRANCH "refs/heads/anabranch/"
+
+/* Which run, and where it began; the last three are NULL outside a repository. */
+struct past_query {
+    const char *run;
+    const struct git_place *at;
+    const char *base_ref, *base_commit;
+};
+
+int past_load(struct past *past, struct store *store, const struct past_query *query,
+              struct err *err);
+void past_done(struct past *past);
+
+struct past_task *past_find(const struct past *past, const char *id); /* NULL: not there */
+
+/* Whether a commit (NULL: no) came to the tip or the base since the run began. */
+bool past_has_commit(const struct past *past, const char *commit);
+
+#endif

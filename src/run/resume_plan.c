@@ -1,0 +1,25 @@
+#include "run/resume_plan.h"
+
+#include "run/saved.h"
+
+#include <string.h>
+
+bool resume_compare(const struct plan_file *was, const struct plan_file *now, bool *changed,
+                    bool *new)
+{
+    autobuf struct buf before = BUF_INIT, after = BUF_INIT;
+    bool common = false;
+    for (uint32_t t = 0; t < now->plan.task_count; t++) {
+        const struct task *old = plan_find(&was->plan, now->plan.tasks[t].id);
+        new[t] = !old;
+        if (!old)
+            continue;
+        common = true;
+        buf_cut(&before, 0);
+        buf_cut(&after, 0);
+        saved_task_text(was, old->index, &before);
+        saved_task_text(now, t, &after);
+        changed[t] = strcmp(before.s, after.s) != 0;
+    }
+    return common;
+}

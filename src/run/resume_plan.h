@@ -1,0 +1,14 @@
+/*
+ * A plan that was edited since it was run: which tasks are other tasks now.
+ */
+#ifndef RUN_RESUME_PLAN_H
+#define RUN_RESUME_PLAN_H
+
+#include "run/plan_file.h"
+
+/* Sets changed[t] for each task of `now` that `was` has with another text, and new[t] for each that
+ * it does not have. Returns whether the two plans have a task in common. */
+bool resume_compare(const struct plan_file *was, const struct plan_file *now, bool *changed,
+                    bool *new);
+
+#endif

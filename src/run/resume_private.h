@@ -1,0 +1,27 @@
+/*
+ * What the engine and the files of resuming share.
+ */
+#ifndef RUN_RESUME_PRIVATE_H
+#define RUN_RESUME_PRIVATE_H
+
+#include "run/resume.h"
+#include "run/run_private.h"
+
+/* resume.c */
+void resume_free(struct resume *resume);
+
+/* The workspace that a task had, as far as it is there; to be released. */
+void resume_workspace(const struct run *run, const char *id, const struct past_task *past,
+                      struct workspace *ws);
+
+/* Whether there is something of its workspace, or its branch. */
+bool resume_has_leftovers(const struct run *run, const struct past_task *past);
+
+const char *resume_commit(const struct past_task *past); /* what is to land */
+
+/* resume_go.c: in place of what a new run begins with. First what is true is written down; then,
+ * when the loop and the observers are there, each task is put on its way. */
+int resume_begin(struct run *run, struct err *err);
+void resume_go(struct run *run);
+
+#endif

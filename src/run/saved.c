@@ -1,0 +1,254 @@
+#include "run/saved.h"
+
+#include "base/build.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "core/plan_words.h"
+#include "data/doc.h"
+#include "run/remains.h"
+#include "run/run_private.h"
+#include "sys/dirs.h"
+#include "sys/file.h"
+
+#include <limits.h>
+#include <string.h>
+
+enum { VERSION = 1, RUN_MAX = 16 << 20 };
+
+/* --- the plan ----------------------------------------------------------------------------- */
+
+/* Whether a text can be a plan's own: a string that is not blank. */
+static bool can_be_said(const struct buf *text)
+{
+    return text_valid(text->s, text->len) == text->len && strlen(text->s) == text->len &&
+           text->s[strspn(text->s, " \t\r\n")];
+}
+
+/* Puts a prompt that is in a file in the place of the file's name. */
+static void take_in_prompt(const struct plan_file *pf, const struct task *t, struct node *node,
+                           struct arena *a)
+{
+    autobuf struct buf text = BUF_INIT;
+    struct node *file = node_get(node, "prompt_file");
+    if (!file || plan_file_prompt(pf, t, &text, NULL) || !can_be_said(&text))
+        return;
+    node_unlink(node, file);
+    build_put_string(a, node, "prompt", text.s);
+}
+
+/* The encoder hides what is secret from those who look; here it is needed. */
+static void reveal(const struct task *t, struct node *node)
+{
+    const struct node *env = node_get(node, "env");
+    for (size_t i = 0; i < t->env.n; i++) {
+        const struct env_var *var = &t->env.v[i];
+        struct node *value =
+            var->secret && var->value ? node_get(node_get(env, var->name), "value") : NULL;
+        if (value) {
+            value->text = var->value;
+            value->len = strlen(var->value);
+        }
+    }
+}
+
+static void put_plan(const struct plan_file *pf, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *map = plan_encode(&pf->plan, &a), *cwd = node_get(map, "cwd");
+    const struct task *t = pf->plan.tasks;
+    if (cwd) /* it was relative to where the plan was */
+        node_unlink(map, cwd);
+    build_put_string(&a, map, "cwd", pf->project);
+    node_each (node, node_get(map, "tasks")) {
+        take_in_prompt(pf, t, node, &a);
+        reveal(t++, node);
+    }
+    doc_write_line(out, map);
+    buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out)
+{
+    static const char *const how[] = {"engine",  "model",        "permissions", "estimate",
+                                      "timeout", "idle_timeout", "retry",       "group",
+                                      "order",   "budget",       "limits"};
+    struct arena a = {0};
+    const struct task *t = &pf->plan.tasks[task];
+    struct node *node = plan_encode_task(&pf->plan, t, &a);
+    take_in_prompt(pf, t, node, &a);
+    reveal(t, node);
+    for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
+        struct node *member = node_get(node, how[i]);
+        if (member)
+            node_unlink(node, member);
+    }
+    doc_write_line(out, node);
+    arena_done(&a);
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+/* A path that is still right in another folder; NULL where there is none. */
+static const char *absolute(const char *path, struct arena *a)
+{
+    char cwd[PATH_MAX];
+    if (!path || strcmp(path, "-") == 0)
+        return NULL;
+    return *path == '/' || !getcwd(cwd, sizeof(cwd)) ? path : arena_printf(a, "%s/%s", cwd, path);
+}
+
+/* One that is looked up on PATH stays as it is. */
+static const char *program(const char *name, struct arena *a)
+{
+    return name && strchr(name, '/') ? absolute(name, a) : name;
+}
+
+static void put_options(const struct run *run, struct node *map, struct arena *a)
+{
+    const struct run_options *o = &run->opts;
+    build_put_int(a, map, "workers", (int64_t)o->workers);
+    build_put_string(a, map, "engine", o->engine ? engine_words[o->engine] : NULL);
+    build_put_string(a, map, "engine_exe", program(o->engine_exe, a));
+    build_put_int(a, map, "timeout_ms", o->timeout);
+    build_put_bool(a, map, "keep", o->keep);
+    build_put_string(a, map, "log_dir", absolute(o->log_dir, a));
+    build_put_bool(a, map, "no_log", o->no_log);
+    struct node *only = o->wanted ? build_put_list(a, map, "only") : NULL;
+    for (size_t i = 0; only && i < run->pf->plan.task_count; i++) {
+        if (o->wanted[i])
+            build_add_string(a, only, run->pf->plan.tasks[i].id);
+    }
+}
+
+static void put_run(const struct run *run, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *map = build_map(&a);
+    build_put_int(&a, map, "version", VERSION);
+    build_put_string(&a, map, "run", run->id);
+    build_put_string(&a, map, "plan", run->plan_path);
+    build_put_string(&a, map, "plan_file",
+                     run->plan_file ? run->plan_file : absolute(run->plan_path, &a));
+    build_put_string(&a, map, "plan_dir", run->pf->dir);
+    build_put_int(&a, map, "vocabulary", run->pf->plan.kind);
+    build_put_string(&a, map, "base", run->base);
+    build_put_string(&a, map, "base_commit", run->base_commit);
+    build_put_int(&a, map, "started", run->started);
+    build_put_string(&a, map, "dropin", run->opts.judge ? "parallel-orchestra" : NULL);
+    put_options(run, map, &a);
+    doc_write_line(out, map);
+    buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+int saved_write(const struct run *run, struct err *err)
+{
+    autofree char *plan_path = mem_printf("%s/plan.json", run->dir);
+    autofree char *run_path = mem_printf("%s/run.json", run->dir);
+    autobuf struct buf plan = BUF_INIT, text = BUF_INIT;
+    put_plan(run->pf, &plan);
+    put_run(run, &text);
+    return file_replace_private(plan_path, plan.s, plan.len, err) ||
+                   file_replace_private(run_path, text.s, text.len, err)
+               ? -1
+               : 0;
+}
+
+void saved_remove(const char *dir)
+{
+    autofree char *plan_path = mem_printf("%s/plan.json", dir);
+    autofree char *run_path = mem_printf("%s/run.json", dir);
+    (void)unlink(plan_path); /* not being there is as good */
+    (void)unlink(run_path);
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+static bool truth(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+    return n && n->kind == NODE_BOOL && n->truth;
+}
+
+static enum engine engine_of(const char *name)
+{
+    for (int i = 1; name && engine_words[i]; i++) {
+        if (strcmp(name, engine_words[i]) == 0)
+            return (enum engine)i;
+    }
+    return ENGINE_UNSET;
+}
+
+static void take_options(struct saved *saved, const struct node *map)
+{
+    const struct node *only = node_get(map, "only");
+    saved->options = (struct run_options){
+        .workers = (size_t)build_int(map, "workers", 0),
+        .base = saved->base,
+        .engine = engine_of(build_string(map, "engine", NULL)),
+        .engine_exe = build_string(map, "engine_exe", NULL),
+        .timeout = build_int(map, "timeout_ms", 0),
+        .keep = truth(map, "keep"),
+        .log_dir = build_string(map, "log_dir", NULL),
+        .no_log = truth(map, "no_log"),
+    };
+    if (only && only->kind == NODE_LIST) {
+        node_each (id, only)
+            strv_push(&saved->only, id->kind == NODE_STRING ? id->text : "");
+    }
+}
+
+static void take_run(struct saved *saved, const struct node *map)
+{
+    saved->run = build_string(map, "run", "");
+    saved->plan = build_string(map, "plan", "-");
+    saved->plan_file = build_string(map, "plan_file", NULL);
+    saved->plan_dir = build_string(map, "plan_dir", "/");
+    saved->kind = (enum plan_kind)build_int(map, "vocabulary", PLAN_TASKS);
+    saved->base = build_string(map, "base", NULL);
+    saved->base_commit = build_string(map, "base_commit", NULL);
+    saved->started = build_int(map, "started", 0);
+    saved->dropin = build_string(map, "dropin", NULL);
+    take_options(saved, map);
+}
+
+int saved_load(struct saved *saved, const char *dir, struct err *err)
+{
+    autofree char *path = mem_printf("%s/run.json", dir);
+    autobuf struct buf text = BUF_INIT;
+    autoproblems struct problems ps;
+    struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = RUN_MAX};
+    struct err why = {0};
+    *saved = (struct saved){0};
+    problems_init(&ps, path);
+    if (file_read(path, RUN_MAX, &text, &why))
+        return err_set(err, ERR_INPUT, "nothing is kept that it could go on from: %s", why.msg);
+    if (doc_parse(&saved->doc, NULL, text.s, text.len, &opts, &ps) ||
+        saved->doc.root->kind != NODE_MAP)
+        return err_set(err, ERR_INPUT, "'%s' is damaged", path);
+    if (build_int(saved->doc.root, "version", 0) != VERSION)
+        return err_set(err, ERR_INPUT, "'%s' was written by another version of this program", path);
+    take_run(saved, saved->doc.root);
+    return 0;
+}
+
+void saved_done(struct saved *saved)
+{
+    doc_done(&saved->doc);
+    strv_done(&saved->only);
+}
+
+int saved_plan(const struct saved *saved, const char *dir, struct plan_file *pf,
+               struct problems *ps)
+{
+    autofree char *path = mem_printf("%s/plan.json", dir);
+    struct plan_origin origin = {.dir = saved->plan_dir, .kind = saved->kind};
+    return plan_file_reopen(pf, path, &origin, ps);
+}
+
+int saved_lock(const char *dir, int *ret_fd, struct err *err)
+{
+    autofree char *path = mem_printf("%s/" RUN_LOCK, dir);
+    return dirs_try_lock(path, ret_fd, err);
+}

@@ -1,0 +1,58 @@
+/*
+ * struct saved: a run as it was begun, in its own folder, so that another process can go on with it
+ * when this one is gone, whatever has become of the plan's file:
+ *
+ *     plan.json   the plan in the canonical vocabulary, with the prompts that it has in files
+ *     run.json    from where it was started, and how
+ *     run.alive   held (flock) by the process that carries the run out
+ *
+ * No id of a task has a point in it, so none of them is in the way of a task's folder.
+ * The files are for their owner alone (0600): a plan may hold secrets.
+ */
+#ifndef RUN_SAVED_H
+#define RUN_SAVED_H
+
+#include "base/strv.h"
+#include "run/run.h"
+
+#include <stdbool.h>
+
+struct saved {
+    struct doc doc;                 /* run.json; the strings below are in it */
+    const char *run;                /* its id */
+    const char *plan, *plan_file;   /* as it was given, and absolute; plan_file is NULL for "-" */
+    const char *plan_dir;           /* the folder that it was in */
+    enum plan_kind kind;            /* the vocabulary that it was written in */
+    const char *base, *base_commit; /* NULL outside a repository */
+    int64_t started;
+    struct strv only;           /* ids of the tasks that were wanted; empty: all */
+    struct run_options options; /* without `wanted` and what is not of a plain run */
+    const char *dropin;         /* the tool that it was started as, or NULL */
+};
+
+/* Writes both files of a run that begins, or that goes on with a plan that was edited. */
+int saved_write(const struct run *run, struct err *err);
+
+/* Takes them away again: the run could not begin. */
+void saved_remove(const char *dir);
+
+/* Reads run.json of the run whose folder dir is. ERR_INPUT where there is none, or not one of ours.
+ * To be released in every case. */
+int saved_load(struct saved *saved, const char *dir, struct err *err);
+void saved_done(struct saved *saved);
+#define autosaved own_cleanup(saved_done)
+
+/* Opens the plan as it was saved. As plan_file_open(). */
+int saved_plan(const struct saved *saved, const char *dir, struct plan_file *pf,
+               struct problems *ps);
+
+/* What makes a task the task that it is, as one line: two plans with the same line for a task ask
+ * for the same work. How it is done (engine, model, limits of time and money, its place in the
+ * order) is not in it. */
+void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out);
+
+/* Takes the lock of the run whose folder dir is. *ret_fd is -1 where another process has it: that
+ * run is alive. */
+int saved_lock(const char *dir, int *ret_fd, struct err *err);
+
+#endif
