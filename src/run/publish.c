@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/merge.h"
+#include "run/adopt.h"
 #include "run/shared.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -159,6 +160,21 @@ static bool waits_for_lock(struct run *run)
     return true;
 }
 
+/* What git refuses to touch may be what it wrote there itself, before it was killed or the disk was
+ * full. */
+static bool adopts(struct run *run)
+{
+    struct publication *p = &run->publication;
+    struct err err = {0};
+    bool some = false;
+    if (p->adopted || !run->refusal || lock_in_the_way(run) || !is_checked_out_here(run))
+        return false;
+    p->adopted = true;
+    if (adopt(run, p->seen.s, p->target, &some, &err))
+        record_error(run, -1, &err);
+    return some;
+}
+
 /* It stays where it is, unless someone else moved it meanwhile: then we try again on top of that.
  */
 static void not_moved(struct run *run)
@@ -169,6 +185,8 @@ static void not_moved(struct run *run)
     struct err none = {0};
     (void)git_resolve(&at, run->base_ref, &now, &none);
     if ((p->killed || strcmp(now.s, p->seen.s) != 0) && ++p->tries < TRIES)
+        move_base(run);
+    else if (adopts(run))
         move_base(run);
     else if (!waits_for_lock(run))
         finish(run);
@@ -291,7 +309,7 @@ void publish(struct run *run, void (*then)(struct run *))
     struct publication *p = &run->publication;
     p->busy = true;
     p->tries = 0;
-    p->killed = false;
+    p->killed = p->adopted = false;
     p->deadline = clock_mono() + patience(LOCK_MS);
     p->then = then;
     take_turn(run);

@@ -291,3 +291,58 @@ END
     assert_in main a work
     assert_clean
 }
+
+# A fast-forward that ends in the middle: the files are written, the index and the branch are not.
+half_forward() {
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' \
+        '    touch "$dir/half"' \
+        '    cd "$GIT_WORK_TREE" && GIT_INDEX_FILE=$dir/index "$git" read-tree "${!#}" &&' \
+        '        GIT_INDEX_FILE=$dir/index "$git" checkout-index -f -- a file dir/new && rm dir/inner' \
+        '    echo "fatal: unable to write new index file" >&2' \
+        '    exit 128' \
+        'fi'
+}
+
+@test "a checkout that was brought half-way is brought to the end" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work' 'append file ten' 'rename dir/inner dir/new' 'write b work'
+    half_forward
+    run_plan
+    real_git
+    [[ -e $BATS_TEST_TMPDIR/half ]] || fail 'it was never half-way'
+    assert_status 0
+    assert_in main b work
+    assert_clean
+    assert_unchanged_checkout
+}
+
+@test "what the user has changed is not taken for half a fast-forward" {
+    make_repo
+    echo mine >>file
+    begin_plan
+    add_task a -- 'write a work' 'append file ten' 'rename dir/inner dir/new'
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' \
+        '    touch "$dir/half"' '    echo work >"$GIT_WORK_TREE/a"' '    exit 128' 'fi'
+    run_plan
+    real_git
+    assert_status 4
+    [[ $(tail -n 1 file) == mine ]] || fail 'the change is lost'
+    [[ $(git status --porcelain) == $' M file\n?? a' ]] || fail "$(git status --porcelain)"
+}
+
+@test "half of a fast-forward that only deletes is gone on with" {
+    make_repo
+    begin_plan
+    add_task a -- 'delete dir/inner'
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' \
+        '    touch "$dir/half"' '    rm "$GIT_WORK_TREE/dir/inner"' '    echo no >&2' '    exit 128' 'fi'
+    run_plan
+    real_git
+    assert_status 0
+    refute_in main dir/inner
+    assert_unchanged_checkout
+}

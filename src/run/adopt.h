@@ -1,0 +1,17 @@
+/*
+ * A checkout that was brought half-way: git writes the files first, the index behind them and the
+ * branch last, and where it is killed or the disk is full it leaves what it has done. From then on
+ * it takes its own work for changes of the user's, and refuses to go on.
+ */
+#ifndef RUN_ADOPT_H
+#define RUN_ADOPT_H
+
+#include "run/run_private.h"
+
+/* Of the paths that differ between two commits, those whose file already is as in `to`, and whose
+ * index entry still is as in `from`, get the entry of `to`: a fast-forward has nothing to do there
+ * any more. No file is touched, and nothing at all where something else is in its way. *ret_some:
+ * there was such a path. */
+int adopt(const struct run *run, const char *from, const char *to, bool *ret_some, struct err *err);
+
+#endif
