@@ -175,6 +175,17 @@ static bool adopts(struct run *run)
     return some;
 }
 
+/* git reads the index before it locks it: what someone committed in between has then left the index
+ * again, though HEAD has it. */
+static void keep_theirs(struct run *run, const char *now)
+{
+    struct err err = {0};
+    bool some;
+    if (run->refusal && is_checked_out_here(run) &&
+        adopt(run, run->publication.seen.s, now, &some, &err))
+        record_error(run, -1, &err);
+}
+
 /* It stays where it is, unless someone else moved it meanwhile: then we try again on top of that.
  */
 static void not_moved(struct run *run)
@@ -184,6 +195,8 @@ static void not_moved(struct run *run)
     autobuf struct buf now = BUF_INIT;
     struct err none = {0};
     (void)git_resolve(&at, run->base_ref, &now, &none);
+    if (now.len && strcmp(now.s, p->seen.s) != 0)
+        keep_theirs(run, now.s);
     if ((p->killed || strcmp(now.s, p->seen.s) != 0) && ++p->tries < TRIES)
         move_base(run);
     else if (adopts(run))

@@ -346,3 +346,22 @@ half_forward() {
     refute_in main dir/inner
     assert_unchanged_checkout
 }
+
+@test "a commit while git brings the checkout forward stays in the index" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    # git reads the index, someone commits, git writes the index and finds that HEAD is another
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge && ! -e $dir/race ]]; then' \
+        '    touch "$dir/race" && cd "$GIT_WORK_TREE" && cp .git/index "$dir/stale" && echo theirs >other' \
+        '    "$git" add other && "$git" commit -qm other && cp "$dir/stale" .git/index' \
+        '    echo "fatal: cannot lock ref" >&2' '    exit 128' 'fi'
+    run_plan
+    real_git
+    [[ -e $BATS_TEST_TMPDIR/race ]] || fail 'there was no race'
+    assert_status 0
+    assert_in main other theirs
+    assert_in main a work
+    assert_unchanged_checkout
+}
