@@ -9,16 +9,18 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { INDEX_MAX = 1 << 30 };
+enum { INDEX_MAX = 1 << 30, FILE_MAX = 1 << 30 };
 
 /* One path that differs, as diff-tree says it: ":MODE MODE ID ID STATUS" and the path. */
 struct change {
     const char *mode, *id, *path; /* of the later commit; the mode of what is deleted there is 0 */
+    bool is_new;
 };
 
 struct adoption {
     struct git_place at; /* the user's checkout */
     const char *from, *to;
+    bool half;          /* a git of ours did not end well in it */
     struct buf listing; /* where the changes are */
     VEC(struct change) changes;
 };
@@ -39,7 +41,7 @@ static int list_changes(struct adoption *a, struct err *err)
         path = s + strlen(s) + 1;
         struct change c = {.path = path};
         char *next = s;
-        (void)strsep(&next, " ");
+        c.is_new = strncmp(strsep(&next, " "), ":000000", 7) == 0;
         c.mode = strsep(&next, " ");
         (void)strsep(&next, " ");
         c.id = strsep(&next, " ");
@@ -113,6 +115,38 @@ static bool is_gone(const struct adoption *a, const char *path)
     return lstat(full, &st) < 0 && errno == ENOENT;
 }
 
+/* Whether a file is the beginning of what git was to write there. */
+static bool is_stub(const struct adoption *a, const struct change *c)
+{
+    autofree char *full = mem_printf("%s/%s", a->at.work_tree, c->path);
+    autobuf struct buf there = BUF_INIT, whole = BUF_INIT;
+    autostrv struct strv args = {0};
+    struct err none = {0};
+    struct stat st;
+    int status;
+    strv_pushl(&args, "cat-file", "blob", c->id, NULL);
+    return c->is_new && strncmp(c->mode, "100", 3) == 0 && lstat(full, &st) == 0 &&
+           S_ISREG(st.st_mode) && file_read(full, FILE_MAX, &there, &none) == 0 &&
+           git_try(&a->at, &args, &whole, NULL, &status, &none) == 0 && status == 0 &&
+           there.len < whole.len && memcmp(there.s, whole.s, there.len) == 0;
+}
+
+/* What a full disk left of new files, all of which is in the commit, makes room for them. */
+static int remove_stubs(const struct adoption *a, const struct map *staged, bool *ret_some,
+                        struct err *err)
+{
+    for (size_t i = 0; a->half && i < a->changes.n; i++) {
+        const struct change *c = &a->changes.v[i];
+        if (map_get(staged, c->path, strlen(c->path)) || !is_stub(a, c))
+            continue;
+        autofree char *full = mem_printf("%s/%s", a->at.work_tree, c->path);
+        if (unlink(full) < 0)
+            return err_sys(err, "remove '%s'", full);
+        *ret_some = true;
+    }
+    return 0;
+}
+
 /* Whether git would go through, once these entries are there: tried out on a copy of the index.
  * Else something is in the way that is not ours, and the user's index stays as it is. */
 static int would_pass(const struct adoption *a, const char *copy, const struct buf *entries,
@@ -136,24 +170,30 @@ static int would_pass(const struct adoption *a, const char *copy, const struct b
 static int adopt_paths(struct adoption *a, const char *index, bool *ret_some, struct err *err)
 {
     autobuf struct buf unlike = BUF_INIT, staged = BUF_INIT, entries = BUF_INIT;
-    automap struct map others = {0};
+    automap struct map others = {0}, of_user = {0};
     if (list_unlike(a, index, &unlike, err) ||
         git_call(&a->at, &staged, err, "diff-index", "--cached", "-z", "--name-only",
                  "--no-renames", a->from, "--", NULL))
         return -1;
+    put_all(&of_user, &staged);
     put_all(&others, &unlike);
     put_all(&others, &staged);
+    if (remove_stubs(a, &of_user, ret_some, err))
+        return -1;
     for (size_t i = 0; i < a->changes.n; i++) {
         const struct change *c = &a->changes.v[i];
         if (!map_get(&others, c->path, strlen(c->path)) && (!is_deleted(c) || is_gone(a, c->path)))
             add_entry(c, &entries);
     }
-    if (entries.len && would_pass(a, index, &entries, ret_some, err))
+    bool passes = false;
+    if (entries.len && would_pass(a, index, &entries, &passes, err))
         return -1;
-    return *ret_some ? put_entries(&a->at, &entries, err) : 0;
+    *ret_some = *ret_some || passes;
+    return passes ? put_entries(&a->at, &entries, err) : 0;
 }
 
-int adopt(const struct run *run, const char *from, const char *to, bool *ret_some, struct err *err)
+int adopt(const struct run *run, const char *from, const char *to, bool half, bool *ret_some,
+          struct err *err)
 {
     const struct git_repo *repo = &run->pf->repo;
     autofree char *index = mem_printf("%s/adopt.index", run->dir);
@@ -161,6 +201,7 @@ int adopt(const struct run *run, const char *from, const char *to, bool *ret_som
         .at = {.git_dir = repo->git_dir, .common = repo->common, .work_tree = repo->root},
         .from = from,
         .to = to,
+        .half = half,
         .listing = BUF_INIT};
     *ret_some = false;
     if (list_changes(&a, err))

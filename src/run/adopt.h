@@ -10,8 +10,10 @@
 
 /* Of the paths that differ between two commits, those whose file already is as in `to`, and whose
  * index entry still is as in `from`, get the entry of `to`: a fast-forward has nothing to do there
- * any more. No file is touched, and nothing at all where something else is in its way. *ret_some:
- * there was such a path. */
-int adopt(const struct run *run, const char *from, const char *to, bool *ret_some, struct err *err);
+ * any more. No file is touched, and no entry where something else is in its way. With `half`, which
+ * is for after a git of ours that did not end well, new files that are only the beginning of what
+ * `to` has there are removed. *ret_some: there is reason to try again. */
+int adopt(const struct run *run, const char *from, const char *to, bool half, bool *ret_some,
+          struct err *err);
 
 #endif

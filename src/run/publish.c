@@ -15,9 +15,11 @@
 #include "sys/patience.h"
 #include "sys/spawn.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 enum { TRIES = 5, TURN_PAUSE_MS = 5, LOCK_MS = 10000, LOCK_PAUSE_MS = 20, WORDS_MAX = 1 << 20 };
 
@@ -160,6 +162,31 @@ static bool waits_for_lock(struct run *run)
     return true;
 }
 
+/* There from the start of a fast-forward to its good end: who finds it knows that files may have
+ * been written by half. */
+static char *mark_path(const struct run *run)
+{
+    return mem_printf("%s/forwarding", run->dir);
+}
+
+static int mark(struct run *run, struct err *err)
+{
+    autofree char *path = mark_path(run);
+    struct err why = {0};
+    run->publication.marked = file_create(path, "", 0, &why) == 0;
+    return run->publication.marked || why.errnum == EEXIST ? 0
+                                                           : err_set(err, why.code, "%s", why.msg);
+}
+
+/* What git refuses it has not begun. */
+static void unmark(struct run *run, bool moved)
+{
+    autofree char *path = mark_path(run);
+    bool refused = run->refusal && strstr(run->refusal, "would be overwritten");
+    if (moved || (run->publication.marked && (refused || lock_in_the_way(run))))
+        (void)unlink(path);
+}
+
 /* What git refuses to touch may be what it wrote there itself, before it was killed or the disk was
  * full. */
 static bool adopts(struct run *run)
@@ -170,7 +197,8 @@ static bool adopts(struct run *run)
     if (p->adopted || !run->refusal || lock_in_the_way(run) || !is_checked_out_here(run))
         return false;
     p->adopted = true;
-    if (adopt(run, p->seen.s, p->target, &some, &err))
+    autofree char *mark = mark_path(run);
+    if (adopt(run, p->seen.s, p->target, access(mark, F_OK) == 0, &some, &err))
         record_error(run, -1, &err);
     return some;
 }
@@ -182,7 +210,7 @@ static void keep_theirs(struct run *run, const char *now)
     struct err err = {0};
     bool some;
     if (run->refusal && is_checked_out_here(run) &&
-        adopt(run, run->publication.seen.s, now, &some, &err))
+        adopt(run, run->publication.seen.s, now, false, &some, &err))
         record_error(run, -1, &err);
 }
 
@@ -222,12 +250,14 @@ static void on_forwarded(void *ctx, int status)
     run->refusal = NULL;
     p->killed = WIFSIGNALED(status);
     if (status == 0) {
+        unmark(run, true);
         set_published(run, p->target);
         finish(run);
         return;
     }
     if (file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
         run->refusal = buf_steal(&words);
+    unmark(run, false);
     not_moved(run);
 }
 
@@ -256,7 +286,7 @@ static int fast_forward(struct run *run, const char *path, struct err *err)
     }
     sp.argv = argv.v;
     sp.env = env.v;
-    if (spawn_start(&sp, &pid, err))
+    if (mark(run, err) || spawn_start(&sp, &pid, err))
         return -1;
     p->child = loop_child(run->loop, pid, on_forwarded, run);
     return 0;

@@ -365,3 +365,28 @@ half_forward() {
     assert_in main a work
     assert_unchanged_checkout
 }
+
+@test "the beginning of a file that a full disk left makes room for the whole" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work' 'write b work'
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' \
+        '    touch "$dir/half" && cd "$GIT_WORK_TREE" && printf wo >a && : >b' \
+        '    echo "error: unable to write file a" >&2' '    exit 1' 'fi'
+    run_plan
+    real_git
+    assert_status 0
+    assert_in main a work
+    assert_unchanged_checkout
+}
+
+@test "an empty file of the user's does not make room" {
+    make_repo
+    : >a
+    begin_plan
+    add_task a -- 'write a work'
+    run_plan
+    assert_status 4
+    [[ -e a && ! -s a ]] || fail 'it was touched'
+}
