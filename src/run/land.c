@@ -48,7 +48,9 @@ static int candidate_of_merge(struct job *job, bool squash, struct err *err)
     const struct task_run *tr = &job->run->tasks[job->task];
     automerge struct merge_result m = MERGE_RESULT_INIT;
     at.work_tree = job->ws.path;
-    if (merge_child(&at, tr->start, job->run->tip, tr->commit, &m, err))
+    /* A tip that we made ourselves has all that its tasks began with. */
+    if (job->run->resume ? merge_trees(&at, job->run->tip, tr->commit, &m, err)
+                         : merge_child(&at, tr->start, job->run->tip, tr->commit, &m, err))
         return -1;
     if (!m.clean)
         return conflict(job, &m, err);

@@ -18,10 +18,8 @@ def is_marked(pid, mark):
 
 def role(pid):
     argv = read(f'/proc/{pid}/cmdline').split(b'\0')
-    for word, name in ((b'__guard', 'guard'), (b'__sim', 'agent')):
-        if word in argv[1:2]:
-            return name
-    return 'git' if os.path.basename(argv[0]) == b'git' else 'other'
+    names = {b'anabranch-guard': 'guard', b'git': 'git'}
+    return 'agent' if argv[1:2] == [b'__sim'] else names.get(os.path.basename(argv[0]), 'other')
 
 
 def marked(mark):
