@@ -8,13 +8,14 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/merge.h"
+#include "run/command.h"
 #include "run/job_env.h"
 #include "sys/file.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { OUTPUT_TAIL = 4000, PUBLICATION_MS = 200 };
+enum { OUTPUT_TAIL = 4000, PUBLICATION_MS = 200, VERIFY_MS = 60 * 60 * 1000 };
 
 /* --- making the candidate ----------------------------------------------------------------- */
 
@@ -139,16 +140,6 @@ static void verification_failed(struct job *job, int exit_code)
 
 static void on_verified(struct job *job, int exit_code);
 
-static int start_verification(struct job *job, const struct plan_command *cmd, struct err *err)
-{
-    autofree char *out = log_path(job, "verify.out"), *errlog = log_path(job, "verify.err");
-    own_cleanup(agent_call_done) struct agent_call call = {0};
-    if (job_environment(job, &call.env, err))
-        return -1;
-    (void)job_command(cmd, job->cwd, &call);
-    return process_start_guarded(job, &call, NULL, out, errlog, on_verified, err);
-}
-
 /* The task's own command first, then the plan's. */
 static const struct plan_command *next_command(struct job *job)
 {
@@ -170,7 +161,7 @@ static void verify_next(struct job *job)
     if (!cmd) {
         record(job->run, EV_TASK_VERIFIED, job->task, NULL);
         land_queue(job); /* where it lands at once, unless the tip has moved meanwhile */
-    } else if (start_verification(job, cmd, &err)) {
+    } else if (command_start(job, cmd, "verify", VERIFY_MS, on_verified, &err)) {
         job_error(job, &err);
     }
 }
@@ -179,8 +170,11 @@ static void on_verified(struct job *job, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     enum failure failure;
+    bool in_time = command_ended(job);
     if (job->stopped)
         job_fail(job, FAILURE_INTERNAL, "stopped");
+    else if (!in_time)
+        job_fail(job, FAILURE_VERIFY, "verification took longer than it may");
     else if (process_was_broken(job, &failure, &reason))
         job_fail(job, failure, "verification: %s", reason.s);
     else if (job->tampered)

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "data/bring.h"
 #include "data/doc.h"
+#include "run/command.h"
 #include "run/job_env.h"
 #include "run/shared.h"
 #include "sys/dirs.h"
@@ -17,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-    COMMAND_TIMEOUT = 10 * 60 * 1000, /* ms, of setup and teardown */
+    COMMAND_MS = 10 * 60 * 1000, /* for setup and teardown */
     PROGRESS_MS = 1000,
     PROGRESS_MAX = 64 << 20,
     PORTS = 10,
@@ -29,38 +30,6 @@ static void stop_ticking(struct job *job)
 {
     watch_free(job->tick);
     job->tick = NULL;
-}
-
-/* The deadline moves while everything stands still. */
-static void on_deadline(void *ctx)
-{
-    struct job *job = ctx;
-    int64_t left = job->deadline - clock_mono();
-    if (left > 0) {
-        watch_again(job->tick, left);
-        return;
-    }
-    job->overdue = true;
-    process_order(&job->process, GUARD_STOP);
-}
-
-/* Runs a command in the workspace, with logs of its own, for ten minutes or as long as the agent
- * may take. */
-static int run_command(struct job *job, const struct plan_command *cmd, const char *name,
-                       void (*next)(struct job *, int), struct err *err)
-{
-    autofree char *out = mem_printf("%s/%s.out", job->dir, name);
-    autofree char *errlog = mem_printf("%s/%s.err", job->dir, name);
-    own_cleanup(agent_call_done) struct agent_call call = {0};
-    if (job_environment(job, &call.env, err) || job_command(cmd, job->cwd, &call) ||
-        process_start_guarded(job, &call, NULL, out, errlog, next, err))
-        return -1;
-    int64_t own = task_of(job)->timeout > 0 ? task_of(job)->timeout : job->run->opts.timeout;
-    int64_t time = own > COMMAND_TIMEOUT ? own : COMMAND_TIMEOUT;
-    job->overdue = false;
-    job->deadline = clock_mono() + time;
-    job->tick = loop_timer(job->run->loop, time, on_deadline, job);
-    return 0;
 }
 
 static bool is_set(const struct plan_command *cmd)
@@ -95,7 +64,7 @@ static void on_setup(struct job *job, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     enum failure failure;
-    stop_ticking(job);
+    (void)command_ended(job); /* command_failed() looks at that */
     if (job->stopped)
         job_fail(job, FAILURE_INTERNAL, "stopped");
     else if (process_was_broken(job, &failure, &reason))
@@ -115,7 +84,7 @@ static void set_up(struct job *job)
     job->prepared = true;
     if (!is_set(setup))
         go_on(job);
-    else if (run_command(job, setup, "setup", on_setup, &err))
+    else if (command_start(job, setup, "setup", COMMAND_MS, on_setup, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
 
@@ -128,7 +97,7 @@ static void on_teardown(struct job *job, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     struct err err = {0};
-    stop_ticking(job);
+    (void)command_ended(job);
     if (command_failed(job, "teardown", exit_code, &reason)) {
         (void)err_set(&err, ERR_ENV, "%s", reason.s);
         record_error(job->run, job->task, &err);
@@ -145,7 +114,8 @@ void prepare_teardown(struct job *job, void (*then)(struct job *job))
     }
     job->tearing_down = true;
     job->then = then;
-    if (run_command(job, &job->run->pf->plan.teardown, "teardown", on_teardown, &err)) {
+    if (command_start(job, &job->run->pf->plan.teardown, "teardown", COMMAND_MS, on_teardown,
+                      &err)) {
         record_error(job->run, job->task, &err);
         then(job);
     }

@@ -1098,6 +1098,16 @@ END
     assert_clean
 }
 
+@test "run: a verification that does not end is ended, and is a failure" {
+    make_repo
+    begin_plan
+    add_task a 'verify: "sleep 4327"' 'retry: {verify: 0}' -- 'write a 1'
+    ANABRANCH_PATIENCE=1s run_plan
+    assert_status 1
+    assert_summary a 'verify: verification took longer than it may'
+    ! pgrep -f 'sleep 432[7]' || fail "it goes on"
+}
+
 @test "run: a task's own verification, then the plan's" {
     make_repo
     begin_plan 'landing: {verify: "echo plan >>$STAMPS.order"}'

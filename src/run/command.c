@@ -1,0 +1,44 @@
+#include "run/command.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "run/job_env.h"
+#include "sys/guard.h"
+#include "sys/patience.h"
+
+/* The deadline moves while everything stands still. */
+static void on_deadline(void *ctx)
+{
+    struct job *job = ctx;
+    int64_t left = job->deadline - clock_mono();
+    if (left > 0) {
+        watch_again(job->tick, left);
+        return;
+    }
+    job->overdue = true;
+    process_order(&job->process, GUARD_STOP);
+}
+
+int command_start(struct job *job, const struct plan_command *cmd, const char *name, int64_t least,
+                  void (*next)(struct job *, int), struct err *err)
+{
+    autofree char *out = mem_printf("%s/%s.out", job->dir, name);
+    autofree char *errlog = mem_printf("%s/%s.err", job->dir, name);
+    own_cleanup(agent_call_done) struct agent_call call = {0};
+    if (job_environment(job, &call.env, err) || job_command(cmd, job->cwd, &call) ||
+        process_start_guarded(job, &call, NULL, out, errlog, next, err))
+        return -1;
+    int64_t own = task_of(job)->timeout > 0 ? task_of(job)->timeout : job->run->opts.timeout;
+    int64_t time = own > patience(least) ? own : patience(least);
+    job->overdue = false;
+    job->deadline = clock_mono() + time;
+    job->tick = loop_timer(job->run->loop, time, on_deadline, job);
+    return 0;
+}
+
+bool command_ended(struct job *job)
+{
+    watch_free(job->tick);
+    job->tick = NULL;
+    return !job->overdue;
+}
