@@ -98,10 +98,9 @@ static void a_bomb_is_beaten(void **state)
     (void)state;
     struct err err = {0};
     /* Each generation forks the next and ends, in a session of its own, 4000 deep at most. */
-    pid_t mine =
-        start("f() { test $1 -gt 4000 && exit; (f $(($1 + 1)) &) ; exit; };"
-              " (f 1 &); (f 2 &); echo >&3; exec 3>&-; sleep 4414",
-              run_mark);
+    pid_t mine = start("f() { test $1 -gt 4000 && exit; (f $(($1 + 1)) &) ; exit; };"
+                       " (f 1 &); (f 2 &); echo >&3; exec 3>&-; sleep 4414",
+                       run_mark);
     assert_int_equal(leftovers_end_run(run_id, 0, NULL, &err), 0);
     reap(mine, SIGKILL);
 }
