@@ -79,8 +79,20 @@ static int descend(struct merge *m, const struct tree_entry *const at[SIDES], st
     return 0;
 }
 
+/* Old programs wrote others (100664, 040000), which git makes one of these when it merges. */
+static bool is_usual_mode(const struct tree_entry *e)
+{
+    static const char *const modes[] = {"100644 ", "100755 ", "120000 ", "160000 ", "40000 "};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strncmp(e->mode, modes[i], strlen(modes[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 static void take(struct merge *m, struct level *l, const struct tree_entry *e)
 {
+    m->plain = m->plain && is_usual_mode(e);
     buf_add(&l->merged, e->mode, (size_t)((const char *)e->id - e->mode) + m->id_len);
 }
 
@@ -93,12 +105,14 @@ static int settle(struct merge *m, struct level *l, const struct tree_entry *con
         m->plain = false;
     else if (!ours || !theirs)
         take(m, l, ours ? ours : theirs);
-    else if (tree_same(ours, theirs, m->id_len) || (base && tree_same(base, theirs, m->id_len)))
+    else if (base && tree_same(base, theirs, m->id_len))
         take(m, l, ours);
     else if (base && tree_same(base, ours, m->id_len))
         take(m, l, theirs);
+    else if (tree_same(ours, theirs, m->id_len) && !(base && ours->is_tree))
+        take(m, l, ours);
     else if (ours->is_tree && theirs->is_tree)
-        return descend(m, at, err);
+        return descend(m, at, err); /* what both took out may be elsewhere now, on each side */
     else
         m->plain = false;
     return 0;
@@ -143,23 +157,23 @@ static bool clash(const struct level *l)
 }
 
 /* The last folder is merged: it becomes an entry of the one above, or the result. */
-static int ascend(struct merge *m, struct buf *ret_tree, struct err *err)
+static void ascend(struct merge *m, struct buf *ret_tree)
 {
     struct level *l = m->levels.v[m->levels.n - 1];
     autobuf struct buf id = BUF_INIT;
-    if (clash(l)) {
+    struct err refused;
+    /* What hash-object does not take, merge-tree may: it looks at less. Or it says what is wrong.
+     */
+    if (clash(l) || git_batch_write(m->batch, GIT_BATCH_TREE, &l->merged, &id, &refused)) {
         m->plain = false;
-        return 0;
+        return;
     }
-    if (git_batch_write(m->batch, GIT_BATCH_TREE, &l->merged, &id, err))
-        return -1;
     m->levels.n--;
     if (m->levels.n)
         tree_add(&m->levels.v[m->levels.n - 1]->merged, "40000", l->name.s, l->name.len, id.s);
     else
         buf_add(ret_tree, id.s, id.len);
     level_free(l);
-    return 0;
 }
 
 static int begin(struct merge *m, const char *const commits[SIDES], struct err *err)
@@ -181,8 +195,10 @@ int merge_plain(struct git_batch *batch, const char *base, const char *ours, con
     int rc = begin(&m, commits, err);
     while (rc == 0 && m.plain && m.levels.n) {
         struct level *l = m.levels.v[m.levels.n - 1];
-        bool left = l->there[BASE] || l->there[OURS] || l->there[THEIRS];
-        rc = left ? step(&m, l, err) : ascend(&m, ret_tree, err);
+        if (l->there[BASE] || l->there[OURS] || l->there[THEIRS])
+            rc = step(&m, l, err);
+        else
+            ascend(&m, ret_tree);
     }
     *ret_plain = m.plain;
     while (m.levels.n)

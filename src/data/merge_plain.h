@@ -1,6 +1,7 @@
 /*
  * The merges that need no judgement: no folder has an entry that both sides changed in different
- * ways, and none that both changed lacks an entry that it had, so that no rename can be in play.
+ * ways, and none that both changed, be it in the same way, lacks an entry that it had, so that no
+ * rename can be in play.
  * There git would come to the same tree, and it takes a few questions to a process that is there
  * already instead of a process of its own. Everything else is git's to merge.
  */

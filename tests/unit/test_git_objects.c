@@ -189,6 +189,67 @@ static void test_merge(void **state)
     assert_in_range(plain_ones, ROUNDS / 8, ROUNDS - 1); /* both kinds were seen */
 }
 
+/* A commit of "MODE PATH" with the first blob for all, NULL at the end. */
+static char *commit_of(struct repo *r, const char *parent, ...)
+{
+    autobuf struct buf lines = BUF_INIT, none = BUF_INIT;
+    va_list ap;
+    va_start(ap, parent);
+    for (const char *s; (s = va_arg(ap, const char *));)
+        buf_addf(&lines, "%.*s %s\t%s\n", (int)strcspn(s, " "), s, r->blobs[0], strchr(s, ' ') + 1);
+    va_end(ap);
+    free(run(r, &none, "read-tree", "--empty", NULL));
+    free(run(r, &lines, "update-index", "--index-info", NULL));
+    return commit_index(r, parent);
+}
+
+static void check_left_to_git(struct repo *r, const char *base, const char *ours,
+                              const char *theirs)
+{
+    autobuf struct buf tree = BUF_INIT;
+    struct err err = {0};
+    bool plain = true;
+    good(merge_plain(r->at.batch, base, ours, theirs, &tree, &plain, &err));
+    assert_false(plain);
+    assert_int_equal(tree.len, 0);
+}
+
+/* The folder that they are moved out of is the same on both sides: git says that they conflict. */
+static void test_merge_moves(void **state)
+{
+    struct repo *r = *state;
+    autofree char *base = commit_of(r, NULL, "100644 a/moves", "100755 a/stays", NULL);
+    autofree char *there = commit_of(r, base, "100755 a/stays", "100644 b/moves", NULL);
+    autofree char *elsewhere = commit_of(r, base, "100755 a/stays", "100644 c/moves", NULL);
+    autofree char *gone = commit_of(r, base, "100755 a/stays", "120000 d", NULL);
+    check_left_to_git(r, base, there, elsewhere);
+    check_left_to_git(r, base, there, gone);
+    check_left_to_git(r, base, gone, there);
+}
+
+/* git's index has no such modes, but trees have: those of git's first years, or of other programs.
+ */
+static char *commit_old(struct repo *r, const char *parent, const char *added)
+{
+    autobuf struct buf lines = BUF_INIT, id = BUF_INIT;
+    struct err err = {0};
+    const char *const parents[] = {parent, NULL};
+    buf_addf(&lines, "100664 blob %s\told\n", r->blobs[0]);
+    if (added)
+        buf_addf(&lines, "100644 blob %s\t%s\n", r->blobs[1], added);
+    autofree char *tree = run(r, &lines, "mktree", NULL);
+    good(git_commit_tree(&r->at, tree, parents, "message", &id, &err));
+    return buf_steal(&id);
+}
+
+static void test_merge_old_modes(void **state)
+{
+    struct repo *r = *state;
+    autofree char *base = commit_old(r, NULL, NULL), *ours = commit_old(r, base, "x"),
+                  *theirs = commit_old(r, base, "y");
+    check_left_to_git(r, base, ours, theirs);
+}
+
 /* The same paths, though not in the same order: git sorts files and folders as one. */
 static void test_paths(void **state)
 {
@@ -291,6 +352,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_index),
         cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_merge_moves),
+        cmocka_unit_test(test_merge_old_modes),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_commit),
         cmocka_unit_test(test_kinds_left_to_git),
