@@ -407,8 +407,9 @@ int git_commit_tree(const struct git_place *at, const char *tree, const char *co
                     const char *message, struct buf *ret_commit, struct err *err)
 {
     autostrv struct strv args = {0};
-    if (at->batch)
-        return commit_by_batch(at->batch, tree, parents, message, ret_commit, err);
+    struct err refused = {0};
+    if (at->batch && commit_by_batch(at->batch, tree, parents, message, ret_commit, &refused) == 0)
+        return 0;
     strv_pushl(&args, "commit-tree", tree, "-m", message, NULL);
     for (; *parents; parents++)
         strv_pushl(&args, "-p", *parents, NULL);

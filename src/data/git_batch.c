@@ -1,11 +1,9 @@
 #include "data/git_batch.h"
 
-#include "base/arena.h"
-#include "base/map.h"
 #include "base/mem.h"
-#include "base/sha256.h"
 #include "base/strv.h"
 #include "data/git.h"
+#include "data/git_known.h"
 #include "sys/coproc.h"
 #include "sys/file.h"
 #include "sys/spawn.h"
@@ -15,23 +13,13 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { MEMORY_MAX = 4 << 20 };
-
-struct remembered {
-    const char *bytes;
-    size_t len;
-};
-
 struct git_batch {
     char *git_dir;
     struct coproc objects;                   /* cat-file --batch-command */
     struct coproc refs;                      /* update-ref --stdin */
     struct coproc writers[GIT_BATCH_TYPES_]; /* hash-object, one for each type */
     int scratch;                             /* where it finds what to write */
-    struct map written;                /* digest of a tree's bytes: its id, of those written here */
-    struct map roots;                  /* a commit's id: its tree's */
-    struct map trees;                  /* a tree's id: its bytes */
-    struct arena arena;                /* what these lead to */
+    struct git_known known;
     struct buf idents[GIT_BATCH_WHO_]; /* as git told them, or empty */
 };
 
@@ -59,10 +47,7 @@ void git_batch_free(struct git_batch *b)
         coproc_stop(&b->writers[i]);
     for (int i = 0; i < GIT_BATCH_WHO_; i++)
         buf_done(&b->idents[i]);
-    map_done(&b->written);
-    map_done(&b->roots);
-    map_done(&b->trees);
-    arena_done(&b->arena);
+    git_known_done(&b->known);
     own_close(&b->scratch);
     free(b->git_dir);
     free(b);
@@ -123,52 +108,16 @@ static bool read_size(const struct buf *answer, size_t *ret_size)
     return !*end;
 }
 
-/* --- what is remembered ------------------------------------------------------------------- */
-
-/* Objects never change, so that what was said of one stays true. All is forgotten when it gets too
- * much. */
-static void make_room(struct git_batch *b)
-{
-    if (b->arena.total < MEMORY_MAX)
-        return;
-    map_done(&b->written);
-    map_done(&b->roots);
-    map_done(&b->trees);
-    arena_done(&b->arena);
-}
-
-static void remember(struct git_batch *b, struct map *map, const char *key, size_t len,
-                     const void *value, size_t size)
-{
-    struct remembered *r = arena_alloc(&b->arena, sizeof(*r));
-    *r = (struct remembered){arena_dup(&b->arena, value, size), size};
-    (void)map_put(map, arena_dup(&b->arena, key, len), len, r);
-}
-
-/* "ID^{tree}": what comes before that, or 0 for another expression. */
-static size_t commit_len(const char *expression)
-{
-    size_t len = strspn(expression, "0123456789abcdef");
-    return len >= 40 && strcmp(expression + len, "^{tree}") == 0 ? len : 0;
-}
-
-/* The tree's id, where it is remembered; else the expression as it is. */
-static const char *tree_name(const struct git_batch *b, const char *expression)
-{
-    const struct remembered *root = map_get(&b->roots, expression, commit_len(expression));
-    return root ? root->bytes : expression;
-}
-
 /* --- reading ------------------------------------------------------------------------------ */
 
 int git_batch_resolve(struct git_batch *b, const char *expression, struct buf *out, bool *ret_found,
                       struct err *err)
 {
     autobuf struct buf answer = BUF_INIT;
-    size_t size, commit = commit_len(expression);
-    const char *known = tree_name(b, expression);
-    if (known != expression) {
-        buf_addstr(out, known);
+    size_t size, commit = git_known_commit(expression);
+    const char *root = git_known_root(&b->known, expression);
+    if (root) {
+        buf_addstr(out, root);
         *ret_found = true;
         return 0;
     }
@@ -179,9 +128,8 @@ int git_batch_resolve(struct git_batch *b, const char *expression, struct buf *o
         return 0;
     size_t len = strcspn(answer.s, " ");
     buf_add(out, answer.s, len);
-    make_room(b);
     if (commit)
-        remember(b, &b->roots, expression, commit, answer.s, len);
+        git_known_add_root(&b->known, expression, commit, answer.s, len);
     return 0;
 }
 
@@ -207,19 +155,18 @@ static int read_object(struct git_batch *b, const char *expression, struct buf *
 int git_batch_read(struct git_batch *b, const char *expression, struct buf *out, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
-    size_t before = out->len, commit = commit_len(expression);
-    const char *name = tree_name(b, expression);
-    const struct remembered *tree = map_get(&b->trees, name, strlen(name));
+    size_t before = out->len, commit = git_known_commit(expression);
+    const char *root = git_known_root(&b->known, expression), *name = root ? root : expression;
+    const struct git_known_bytes *tree = git_known_tree(&b->known, name);
     if (tree) {
-        buf_add(out, tree->bytes, tree->len);
+        buf_add(out, tree->s, tree->len);
         return 0;
     }
     if (read_object(b, name, out, &id, err))
         return -1;
-    make_room(b);
     if (commit) {
-        remember(b, &b->roots, expression, commit, id.s, id.len);
-        remember(b, &b->trees, id.s, id.len, out->s + before, out->len - before);
+        git_known_add_root(&b->known, expression, commit, id.s, id.len);
+        git_known_add_tree(&b->known, id.s, id.len, out->s + before, out->len - before);
     }
     return 0;
 }
@@ -242,45 +189,21 @@ static int write_object(struct git_batch *b, enum git_batch_type type, const str
     return 0;
 }
 
-/* Most folders of one commit are those of another: each tree is written once. */
-static int write_tree(struct git_batch *b, const struct buf *bytes, struct buf *ret_id,
-                      struct err *err)
-{
-    char digest[65];
-    size_t before = ret_id->len;
-    sha256_hex(bytes->s, bytes->len, digest);
-    const struct remembered *known = map_get(&b->written, digest, 64);
-    if (known) {
-        buf_add(ret_id, known->bytes, known->len);
-        return 0;
-    }
-    if (write_object(b, GIT_BATCH_TREE, bytes, ret_id, err))
-        return -1;
-    const char *id = ret_id->s + before;
-    make_room(b);
-    remember(b, &b->written, digest, 64, id, ret_id->len - before);
-    remember(b, &b->trees, id, ret_id->len - before, bytes->s, bytes->len);
-    return 0;
-}
-
-/* "tree ID" is a commit's first line. */
-static int write_commit(struct git_batch *b, const struct buf *bytes, struct buf *ret_id,
-                        struct err *err)
-{
-    size_t before = ret_id->len;
-    if (write_object(b, GIT_BATCH_COMMIT, bytes, ret_id, err))
-        return -1;
-    make_room(b);
-    remember(b, &b->roots, ret_id->s + before, ret_id->len - before, bytes->s + 5,
-             strcspn(bytes->s + 5, "\n"));
-    return 0;
-}
-
+/* One that was written before is written again: it may have been pruned meanwhile, and git does
+ * little where it was not. What is written here is soon read; a commit begins with "tree ID". */
 int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct buf *bytes,
                     struct buf *ret_id, struct err *err)
 {
-    return type == GIT_BATCH_TREE ? write_tree(b, bytes, ret_id, err)
-                                  : write_commit(b, bytes, ret_id, err);
+    size_t before = ret_id->len;
+    if (write_object(b, type, bytes, ret_id, err))
+        return -1;
+    const char *id = ret_id->s + before, *tree = bytes->s + strlen("tree ");
+    size_t len = ret_id->len - before;
+    if (type == GIT_BATCH_TREE)
+        git_known_add_tree(&b->known, id, len, bytes->s, bytes->len);
+    else
+        git_known_add_root(&b->known, id, len, tree, strcspn(tree, "\n"));
+    return 0;
 }
 
 /* --- who ---------------------------------------------------------------------------------- */

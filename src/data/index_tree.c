@@ -73,6 +73,16 @@ static void note_folder(struct reader *r, const struct buf *path, size_t entries
         r->root = id;
 }
 
+/* git says it of trees that were pruned as well: those are made again. */
+static bool exists(const struct reader *r, const unsigned char *id)
+{
+    autobuf struct buf name = BUF_INIT, out = BUF_INIT;
+    struct err none = {0};
+    bool found = false;
+    tree_id(&name, id, r->id_len);
+    return git_batch_resolve(r->batch, name.s, &out, &found, &none) == 0 && found;
+}
+
 static bool read_cache(struct reader *r, const char *at, const char *end)
 {
     VEC(struct open_node) open = {0};
@@ -94,7 +104,7 @@ static bool read_cache(struct reader *r, const char *at, const char *end)
             buf_addch(&path, '/');
         node.path = path.len;
         good = read_node(r, &at, end, &entries, &node.subtrees, &id);
-        if (good && entries > 0 && !node.known) {
+        if (good && entries > 0 && !node.known && exists(r, id)) {
             note_folder(r, &path, (size_t)entries, id);
             node.known = true;
         }
@@ -218,12 +228,13 @@ int index_tree(struct git_batch *batch, const char *path, size_t id_len, struct 
                bool *ret_done, struct err *err)
 {
     struct reader r = {.batch = batch, .id_len = id_len / 2, .last = BUF_INIT};
+    struct err refused = {0};
     int rc = git_index_open(&r.index, path, id_len, err);
     *ret_done = rc == 0 && look_ahead(&r);
     if (*ret_done && r.root)
         tree_id(ret_tree, r.root, r.id_len);
-    else if (*ret_done)
-        rc = build(&r, ret_tree, err);
+    else if (*ret_done) /* write-tree may take what hash-object does not, or says what is wrong */
+        *ret_done = build(&r, ret_tree, &refused) == 0;
     reader_done(&r);
     return rc;
 }

@@ -8,13 +8,17 @@
 #include "data/merge_plain.h"
 #include "data/tree_paths.h"
 #include "sys/dirs.h"
+#include "sys/file.h"
 #include "sys/proc.h"
 
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -250,6 +254,86 @@ static void test_merge_old_modes(void **state)
     check_left_to_git(r, base, ours, theirs);
 }
 
+static bool is_there(struct repo *r, const char *object)
+{
+    autostrv struct strv args = {0};
+    struct err err = {0};
+    int status = -1;
+    strv_pushl(&args, "cat-file", "-e", object, NULL);
+    good(git_try(&r->at, &args, NULL, NULL, &status, &err));
+    return status == 0;
+}
+
+static void remove_object(struct repo *r, const char *id)
+{
+    autofree char *path = mem_printf("%s/objects/%.2s/%s", r->dir, id, id + 2);
+    assert_int_equal(unlink(path), 0);
+}
+
+/* What nothing leads to yet is pruned by a `git gc --prune=now` of an agent's. */
+static void test_pruned(void **state)
+{
+    struct repo *r = *state;
+    autobuf struct buf none = BUF_INIT, tree = BUF_INIT, again = BUF_INIT;
+    struct err err = {0};
+    bool done = false;
+    free(run(r, &none, "read-tree", "--empty", NULL));
+    change(r, 30, false);
+    good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
+    remove_object(r, tree.s);
+    good(index_tree(r->at.batch, r->index, r->id_len, &again, &done, &err));
+    assert_string_equal(tree.s, again.s);
+    assert_true(is_there(r, tree.s));
+
+    free(run(r, &none, "write-tree", NULL)); /* from now on the index has its id */
+    remove_object(r, tree.s);
+    buf_cut(&again, 0);
+    good(index_tree(r->at.batch, r->index, r->id_len, &again, &done, &err));
+    assert_string_equal(tree.s, again.s);
+    assert_true(is_there(r, tree.s));
+}
+
+/* A git whose hash-object takes nothing: newer ones refuse trees that write-tree makes, such as one
+ * with a symlink .gitattributes. */
+static void make_picky_git(const char *dir)
+{
+    static const char script[] = "#!/bin/sh\n"
+                                 "case \" $* \" in *' hash-object '*) exit 1 ;; esac\n"
+                                 "PATH=${PATH#*:} exec git \"$@\"\n";
+    autofree char *path = mem_printf("%s/git", dir);
+    struct err err = {0};
+    good(dirs_make(dir, &err));
+    (void)unlink(path);
+    good(file_create(path, script, strlen(script), &err));
+    assert_int_equal(chmod(path, 0755), 0);
+}
+
+static void test_refused(void **state)
+{
+    struct repo *r = *state;
+    autofree char *base = commit_of(r, NULL, "100644 a", NULL);
+    autofree char *ours = commit_of(r, base, "100644 a", "100644 b", NULL);
+    autofree char *theirs = commit_of(r, base, "100644 a", "100644 c", NULL);
+    autofree char *dir = mem_printf("%s/picky", folder), *path = mem_str(getenv("PATH"));
+    autofree char *picky = mem_printf("%s:%s", dir, path);
+    autobuf struct buf tree = BUF_INIT;
+    struct git_batch *batch = r->at.batch;
+    struct err err = {0};
+    bool done = true;
+    make_picky_git(dir);
+    setenv("PATH", picky, 1);
+    r->at.batch = git_batch_new(r->dir);
+    check_left_to_git(r, base, ours, theirs);
+    autofree char *commit = commit_of(r, base, "100644 x", NULL);
+    assert_true(is_there(r, commit));
+    change(r, 1, false);
+    good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
+    assert_false(done);
+    git_batch_free(r->at.batch);
+    r->at.batch = batch;
+    setenv("PATH", path, 1);
+}
+
 /* The same paths, though not in the same order: git sorts files and folders as one. */
 static void test_paths(void **state)
 {
@@ -308,6 +392,7 @@ static int set_up(void **state)
 {
     static struct repo repo;
     const char *format = *state;
+    signal(SIGPIPE, SIG_IGN);
     setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
     setenv("GIT_CONFIG_SYSTEM", "/dev/null", 1);
     setenv("GIT_AUTHOR_NAME", "A U Thor", 1);
@@ -354,6 +439,8 @@ int main(void)
         cmocka_unit_test(test_merge),
         cmocka_unit_test(test_merge_moves),
         cmocka_unit_test(test_merge_old_modes),
+        cmocka_unit_test(test_pruned),
+        cmocka_unit_test(test_refused),
         cmocka_unit_test(test_paths),
         cmocka_unit_test(test_commit),
         cmocka_unit_test(test_kinds_left_to_git),
