@@ -6,12 +6,11 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 30000 };
+enum { PATIENCE_MS = 30000, STOP_MS = 1000 };
 
 void coproc_init(struct coproc *c)
 {
@@ -56,6 +55,8 @@ void coproc_stop(struct coproc *c)
     if (c->pid > 0) {
         own_close(&c->in);
         own_close(&c->out);
+        if (!spawn_ended(c->pid, STOP_MS))
+            spawn_end(c->pid);
         while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
             ;
     }
@@ -85,7 +86,7 @@ static int read_more(struct coproc *c, struct err *err)
     if (ready < 0 && errno == EINTR)
         return 0;
     if (ready <= 0) {
-        (void)kill(c->pid, SIGKILL); /* or its end would be waited for as well */
+        spawn_end(c->pid);
         return err_set(err, ERR_ENV, "no answer");
     }
     ssize_t n = read(c->out, bytes, sizeof(bytes));

@@ -21,11 +21,11 @@ void coproc_init(struct coproc *c);
 /* It has the descriptor `extra` as its 3 (SPAWN_NONE: none). */
 int coproc_start(struct coproc *c, char *const *argv, char *const *env, int extra, struct err *err);
 bool coproc_running(const struct coproc *c);
-void coproc_stop(struct coproc *c); /* closes its input and waits for its end */
+void coproc_stop(struct coproc *c); /* closes its input, waits for its end, or ends it */
 
 int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err);
 
-/* Appends the next line, without its end; waits at most 30 s for it, then it is killed. */
+/* Appends the next line, without its end; waits at most 30 s for it, then it is ended. */
 int coproc_read_line(struct coproc *c, struct buf *out, struct err *err);
 
 /* Appends the next len bytes, in the same way. */

@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
-#include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -107,7 +106,7 @@ static int capture(int in, char *const argv[], char *const env[], size_t max, st
     int result = started;
     if (started == 0 && read_streams(streams, err)) {
         result = err_wrap(err, "'%s'", argv[0]);
-        (void)kill(pid, SIGKILL);
+        spawn_end(pid);
     }
     own_close(&streams[0].fd);
     own_close(&streams[1].fd);

@@ -11,7 +11,7 @@
 
 /* Runs argv (argv[0] looked up on PATH) with the given environment (NULL: our own) and standard
  * input from /dev/null, waits for its end, and appends what it wrote on standard output to out
- * (more than max bytes, or no end within ten minutes: failure, the child is killed) and, where
+ * (more than max bytes, or no end within ten minutes: failure, the child is ended) and, where
  * errout is not NULL, up to 64 KiB of its standard error. *ret_status is its exit code, or 128 +
  * the signal that ended it. -1 where it could not be started. */
 int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,

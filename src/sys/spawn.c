@@ -1,14 +1,19 @@
 #include "sys/spawn.h"
 
+#include "base/clock.h"
 #include "base/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 extern char **environ;
+
+enum { GRACE_MS = 1000 };
 
 /* A source may have the number that another is to get: so all are put aside first, above them all.
  */
@@ -69,6 +74,27 @@ int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
         return 0;
     errno = rc == EBADF ? EMFILE : rc; /* ours are good: a number beyond the limit was asked for */
     return err_sys(err, "run '%s'", sp->argv[0]);
+}
+
+bool spawn_ended(pid_t pid, int64_t ms)
+{
+    struct timespec pause = {.tv_nsec = 1000000};
+    for (int64_t end = clock_mono() + ms;; (void)nanosleep(&pause, NULL)) {
+        siginfo_t info = {0};
+        int rc = waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT);
+        if (info.si_pid || (rc < 0 && errno != EINTR))
+            return true;
+        if (clock_mono() >= end)
+            return false;
+    }
+}
+
+/* As long as it is not reaped, its number is no other group's. */
+void spawn_end(pid_t pid)
+{
+    (void)kill(-pid, SIGTERM);
+    (void)spawn_ended(pid, GRACE_MS);
+    (void)kill(-pid, SIGKILL);
 }
 
 int spawn_pipe(int ends[2], struct err *err)

@@ -8,6 +8,7 @@
 #include "base/err.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 enum { SPAWN_FDS = 5 };
@@ -26,6 +27,13 @@ struct spawn {
 /* The child begins with no signal blocked and SIGPIPE, SIGINT, SIGTERM and SIGHUP at their
  * defaults. Fails also where the program cannot be executed. */
 int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err);
+
+/* Whether a child has ended, or does so within some ms; it is still to be reaped. */
+bool spawn_ended(pid_t pid, int64_t ms);
+
+/* Ends a child with a session of its own, and what it started there: asks, and a second later
+ * kills. It is still to be reaped. */
+void spawn_end(pid_t pid);
 
 /* A pipe of which no other child inherits an end. */
 int spawn_pipe(int ends[2], struct err *err);

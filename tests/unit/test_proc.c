@@ -1,11 +1,16 @@
 #include "sys/proc.h"
 
+#include "base/clock.h"
+#include "sys/procs.h"
+
 #include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include <cmocka.h>
 
@@ -92,6 +97,45 @@ static void the_environment_is_the_given_one(void **state)
     assert_string_equal(out.s, "1:\n");
 }
 
+static void await_end(pid_t pid)
+{
+    struct proc_id id = {pid, procs_start(pid)};
+    struct timespec pause = {.tv_nsec = 5000000};
+    for (int64_t end = clock_mono() + 10000; procs_signal(&id, 0); (void)nanosleep(&pause, NULL))
+        assert_true(clock_mono() < end);
+}
+
+/* A filter of git's, say. */
+static void what_a_child_started_ends_with_it(void **state)
+{
+    (void)state;
+    autobuf struct buf out = BUF_INIT;
+    struct err err = {0};
+    int status = -1;
+    setenv("ANABRANCH_PATIENCE", "1s", 1);
+    assert_int_equal(capture("sleep 1000 & echo $!; wait", 100, &out, NULL, &status, &err), -1);
+    assert_non_null(strstr(err.msg, "did not end"));
+    await_end((pid_t)strtol(out.s, NULL, 10));
+    buf_cut(&out, 0);
+    assert_int_equal(capture("sleep 1000 & echo $!", 100, &out, NULL, &status, &err), -1);
+    await_end((pid_t)strtol(out.s, NULL, 10));
+    unsetenv("ANABRANCH_PATIENCE");
+}
+
+/* git takes its locks away when it is asked to end, and not when it is made to. */
+static void a_child_is_asked_before_it_is_killed(void **state)
+{
+    (void)state;
+    autobuf struct buf out = BUF_INIT;
+    struct err err = {0};
+    int status = -1;
+    setenv("ANABRANCH_PATIENCE", "1s", 1);
+    assert_int_equal(
+        capture("trap 'exit 9' TERM; sleep 1000 & wait", 100, &out, NULL, &status, &err), -1);
+    assert_int_equal(status, 9);
+    unsetenv("ANABRANCH_PATIENCE");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -102,6 +146,8 @@ int main(void)
         cmocka_unit_test(a_program_that_is_not_there_is_told),
         cmocka_unit_test(standard_input_is_empty),
         cmocka_unit_test(the_environment_is_the_given_one),
+        cmocka_unit_test(what_a_child_started_ends_with_it),
+        cmocka_unit_test(a_child_is_asked_before_it_is_killed),
     };
     return cmocka_run_group_tests_name("proc", tests, NULL, NULL);
 }
