@@ -108,8 +108,8 @@ static int try_all(struct container *c, struct err *err)
 /* --- limits ------------------------------------------------------------------------------- */
 
 /* Without a controller, a task that may use so many processors is shown no others. Guards that
- * begin one after another take different ones. */
-static void limit_processors(double cpu)
+ * begin one after another take different ones, by their pids as seen from outside. */
+static void limit_processors(double cpu, pid_t guard)
 {
 #ifdef __linux__
     cpu_set_t may, chosen;
@@ -117,7 +117,7 @@ static void limit_processors(double cpu)
         return;
     int wanted = (int)cpu + ((double)(int)cpu < cpu), there = CPU_COUNT(&may);
     CPU_ZERO(&chosen);
-    for (int i = 0, skip = getpid() % there; i < 2 * CPU_SETSIZE && wanted > 0; i++) {
+    for (int i = 0, skip = guard % there; i < 2 * CPU_SETSIZE && wanted > 0; i++) {
         int number = i % CPU_SETSIZE;
         if (!CPU_ISSET(number, &may) || skip-- > 0 || CPU_ISSET(number, &chosen))
             continue;
@@ -126,7 +126,7 @@ static void limit_processors(double cpu)
     }
     (void)sched_setaffinity(0, sizeof(chosen), &chosen);
 #else
-    (void)cpu;
+    (void)cpu, (void)guard;
 #endif
 }
 
@@ -141,7 +141,7 @@ static void set_limits(struct container *c, const struct limits *limits)
     c->limited =
         c->cgroup.dir && cgroup_limit(&c->cgroup, limits->memory, limits->processes, limits->cpu);
     if (!c->limited && limits->cpu > 0)
-        limit_processors(limits->cpu);
+        limit_processors(limits->cpu, c->guard);
 }
 
 /* --- life --------------------------------------------------------------------------------- */

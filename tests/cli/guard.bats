@@ -389,6 +389,25 @@ END
     assert_in main m "$(nproc)"
 }
 
+# In a namespace all guards have the same pid.
+@test "guard: tasks that may use few processors are not all given the same ones" {
+    (($(nproc) > 1)) || skip "there is one only"
+    local means i lines
+    mkfifo "$BATS_TEST_TMPDIR/lifeline"
+    exec {lifeline}<>"$BATS_TEST_TMPDIR/lifeline"
+    for means in $MEANS; do
+        for i in {1..10}; do
+            ((i % 2)) || true | true # else each might begin as many pids after the last
+            "$ANABRANCH" __guard --contain "$means" --cpu 1 -- \
+                grep Cpus_allowed_list /proc/self/status 3<&"$lifeline" 4>/dev/null
+        done >"$BATS_TEST_TMPDIR/seen"
+        ! grep -q '[-,]' "$BATS_TEST_TMPDIR/seen" || skip "the kernel sees to it"
+        lines=$(sort -u "$BATS_TEST_TMPDIR/seen" | wc -l)
+        ((lines > 1)) || fail "$means:" "$(cat "$BATS_TEST_TMPDIR/seen")"
+    done
+    exec {lifeline}>&-
+}
+
 # --- who and where
 
 @test "guard: in a namespace a task sees its own processes, and all else as it is" {
