@@ -105,7 +105,7 @@ void git_settings_compare(const struct git_settings *before, const struct git_se
     }
 }
 
-int git_settings_put(const char *path, const char *key, struct git_values values, struct err *err)
+static int unset(const char *path, const char *key, struct err *err)
 {
     enum { NOT_THERE = 5 };
     autostrv struct strv args = {0};
@@ -116,9 +116,17 @@ int git_settings_put(const char *path, const char *key, struct git_values values
         return -1;
     if (status != 0 && status != NOT_THERE)
         return err_set(err, ERR_ENV, "git config: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    return 0;
+}
+
+/* The first takes the place of all that are there, in one step. */
+int git_settings_put(const char *path, const char *key, struct git_values values, struct err *err)
+{
+    if (!values.n)
+        return unset(path, key, err);
     for (size_t i = 0; i < values.n; i++) {
-        if (git_call(&nowhere, NULL, err, "config", "--file", path, "--add", key, values.v[i].value,
-                     NULL))
+        if (git_call(&nowhere, NULL, err, "config", "--file", path, i ? "--add" : "--replace-all",
+                     key, values.v[i].value, NULL))
             return -1;
     }
     return 0;

@@ -94,6 +94,21 @@ static void single_settings_are_put_back(void **state)
     assert_string_equal(git_settings_get(&after, "core.mine").v->value, "2");
 }
 
+/* In one step: whoever reads the file, or kills us, in between finds the one or the other. */
+static void a_setting_is_put_back_in_its_place(void **state)
+{
+    autofree char *path = mem_printf("%s/config", (char *)*state);
+    autosettings struct git_settings before = GIT_SETTINGS_INIT;
+    autobuf struct buf file = BUF_INIT;
+    static const char changed[] = "[user]\n\tname = Y\n\tname = Z\n[core]\n\tmine = 2\n";
+    assert_int_equal(file_create(path, changed, strlen(changed), NULL), 0);
+    read_text(&before, "[user]\n\tname = X\n");
+    assert_int_equal(
+        git_settings_put(path, "user.name", git_settings_get(&before, "user.name"), NULL), 0);
+    assert_int_equal(file_read(path, 4096, &file, NULL), 0);
+    assert_string_equal(file.s, "[user]\n\tname = X\n[core]\n\tmine = 2\n");
+}
+
 /* Only what is still what it was is replaced, and never under the lock of another. */
 static void a_file_is_replaced_or_left(void **state)
 {
@@ -142,6 +157,8 @@ int main(void)
         cmocka_unit_test(settings_are_read),
         cmocka_unit_test(differences_are_found),
         cmocka_unit_test_setup_teardown(single_settings_are_put_back, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(a_setting_is_put_back_in_its_place, make_folder,
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(a_file_is_replaced_or_left, make_folder, remove_folder),
         cmocka_unit_test(programs_and_secrets_are_known),
     };
