@@ -82,7 +82,9 @@ static void take_log(struct candidates *c, const struct workspace *ws, bool repl
     while (text.len) {
         if (text.s[text.len - 1] == '\n')
             buf_cut(&text, text.len - 1);
-        const char *lf = strrchr(text.s, '\n'), *line = lf ? lf + 1 : text.s;
+        const char *line = text.s + text.len;
+        while (line > text.s && line[-1] != '\n')
+            line--;
         take_line(c, line, replaced);
         buf_cut(&text, (size_t)(line - text.s));
     }
@@ -91,8 +93,9 @@ static void take_log(struct candidates *c, const struct workspace *ws, bool repl
 /* What git keeps in files beside HEAD while it is in the middle of something. */
 static void take_files(struct candidates *c, const struct workspace *ws)
 {
-    static const char *const names[] = {"HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD",
-                                        "REBASE_HEAD"};
+    static const char *const names[] = {
+        "HEAD",        "MERGE_HEAD",      "CHERRY_PICK_HEAD",       "REVERT_HEAD",
+        "REBASE_HEAD", "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         autofree char *path = mem_printf("%s/%s", ws->admin, names[i]);
         autobuf struct buf text = BUF_INIT;

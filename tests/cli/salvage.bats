@@ -150,6 +150,20 @@ make_salvage() { # STEP...
     assert_clean 'refs/anabranch/salvage/*/t/1' 'refs/anabranch/salvage/*/t/1.commits'
 }
 
+@test "salvage: what a rebase or a merge that did not end has put aside" {
+    make_repo
+    begin_plan
+    local task begin=('write file one' 'commit one' 'sh git checkout -q --detach HEAD^' 'write file two' 'commit two')
+    for task in rebase merge; do
+        add_task $task 'retry: 0' -- "${begin[@]}" "write dir/inner $task" "sh ! git $task -q --autostash @{-1}" 'exit 1'
+    done
+    run_plan
+    assert_status 1
+    for task in rebase merge; do
+        git log -m -p "$(saved "$task").commits" -- dir/inner | grep -qx "+$task" || fail "$task: $(git for-each-ref)"
+    done
+}
+
 @test "salvage: commits that a task that landed has left, but not what it only improved" {
     make_repo
     begin_plan
