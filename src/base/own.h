@@ -18,12 +18,14 @@ static inline void own_free(void *p)
     free(*(void **)p);
 }
 
-/* A descriptor below zero owns nothing. Files written through such a descriptor are closed by hand,
- * because there the result of close() matters. */
+/* A descriptor below zero owns nothing, and one that was closed is below zero: its number may be
+ * someone else's by then. Files written through such a descriptor are closed by hand, because there
+ * the result of close() matters. */
 static inline void own_close(int *fd)
 {
     if (*fd >= 0)
         (void)close(*fd);
+    *fd = -1;
 }
 
 #define autofree  own_cleanup(own_free)

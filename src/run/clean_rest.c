@@ -114,7 +114,6 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t 
         return -1;
     bool resumable = run->state && strcmp(run->state, "running") == 0;
     own_close(&run->lock); /* there may be more runs than descriptors */
-    run->lock = -1;
     if (run->alive || !(resumable ? old && c->opts->all : old || c->opts->all)) {
         ++*kept;
         return 0;

@@ -2,6 +2,7 @@
 
 #include "base/own.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -90,6 +91,18 @@ static void test_overflow_ends_the_process(void **state)
     assert_true(aborts(overflow_grow));
 }
 
+static void test_what_is_closed_is_not_closed_again(void **state)
+{
+    (void)state;
+    int first = dup(STDOUT_FILENO);
+    own_close(&first);
+    assert_int_equal(first, -1);
+    int other = dup(STDOUT_FILENO); /* gets the same number */
+    own_close(&first);
+    assert_true(fcntl(other, F_GETFD) >= 0);
+    own_close(&other);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -98,6 +111,7 @@ int main(void)
         cmocka_unit_test(test_grow_keeps),
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_overflow_ends_the_process),
+        cmocka_unit_test(test_what_is_closed_is_not_closed_again),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
