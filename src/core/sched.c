@@ -243,6 +243,8 @@ void sched_finish(struct sched *s, uint32_t task)
 void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped)
 {
     const struct graph *g = s->graph;
+    if (s->state[task] == SCHED_DONE || s->state[task] == SCHED_FAILED)
+        return;
     give_back(s, task);
     s->state[task] = SCHED_FAILED;
     s->left--;

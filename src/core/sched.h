@@ -77,7 +77,7 @@ void sched_ready(struct sched *s, uint32_t task);
 void sched_finish(struct sched *s, uint32_t task);
 
 /* The task has failed for good. All that depend on it, directly or not, are failed too; they are
- * appended to ret_skipped, nearest first. */
+ * appended to ret_skipped, nearest first. One that has come to its end before stays as it is. */
 struct sched_list {
     VEC(uint32_t) tasks;
 };

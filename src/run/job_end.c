@@ -139,6 +139,11 @@ static void finish_discard(struct job *job)
     uint32_t task = job->task;
     remove_workspace(job, true);
     job_free(job);
+    if (run->tasks[task].status.state ==
+        TASK_SKIPPED) { /* for another's sake, which stays failed */
+        record_task(run, task);
+        return;
+    }
     task_set_state(run, task, TASK_WAITING);
     sched_ready(&run->sched, task);
 }

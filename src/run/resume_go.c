@@ -410,10 +410,24 @@ static void tell_resumed(struct run *run)
     arena_done(&a);
 }
 
+static bool is_settled(const struct run *run, uint32_t task)
+{
+    enum resume_step step = run->resume->tasks[task].step;
+    return step == RESUME_KEEP || step == RESUME_FOUND || step == RESUME_LEAVE;
+}
+
+/* What stays as it is comes first, from the last task on: what landed when a task that it needs had
+ * not failed yet is not skipped for that. */
 void resume_go(struct run *run)
 {
     const struct graph *g = &run->pf->graph;
     tell_resumed(run);
-    for (size_t i = 0; i < g->n && !run->failed; i++)
-        go(run, g->order[i]);
+    for (size_t i = g->n; i-- > 0 && !run->failed;) {
+        if (is_settled(run, g->order[i]))
+            go(run, g->order[i]);
+    }
+    for (size_t i = 0; i < g->n && !run->failed; i++) {
+        if (!is_settled(run, g->order[i]))
+            go(run, g->order[i]);
+    }
 }

@@ -535,6 +535,28 @@ END
     assert_clean 'refs/anabranch/salvage/*/late/1'
 }
 
+@test "resume: what has landed is not skipped where a task that it needs has failed since" {
+    make_repo
+    begin_plan
+    add_task a -- 'append a x'
+    add_task b 'depends_on: [a]' -- 'append b x'
+    add_task c 'depends_on: [b]' 'retry: 0' -- 'exit 1'
+    run_plan
+    assert_status 1
+    begin_plan
+    add_task a 'retry: 0' -- 'exit 1'
+    add_task b 'depends_on: [a]' -- 'append b x'
+    add_task c 'depends_on: [b]' 'retry: 0' -- 'exit 1'
+    resume last
+    assert_status 1
+    assert_summary b landed
+    run_apart timeout 30 "$ANABRANCH" resume --keep-failed last 3>&-
+    assert_status 1
+    assert_summary a failed
+    assert_summary b landed
+    assert_summary c failed
+}
+
 @test "resume: another plan in the file's place, or one that is wrong, is refused; --saved goes on" {
     make_repo
     begin_plan

@@ -104,6 +104,10 @@ static void failure_skips_what_depends_on_it(void **state)
     assert_int_equal(t, 4);
     sched_finish(&f.s, 4);
     assert_int_equal(f.s.left, 0);
+    sched_fail(&f.s, 2, &skipped); /* has failed already */
+    sched_fail(&f.s, 4, &skipped); /* is done */
+    assert_int_equal(f.s.left, 0);
+    assert_int_equal(skipped.tasks.n, 3);
     vec_done(&skipped.tasks);
     drop(&f);
 }
