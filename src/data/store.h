@@ -30,6 +30,10 @@ struct store_run {
     int exit_code;
 };
 
+/* The last part of the name of a run's branch with what landed, where the base could not follow:
+ * refs/heads/anabranch/RUN/... No task's id has a plus. */
+#define STORE_RESULT "+result"
+
 struct store_task {
     const char *run, *id, *title, *engine, *state;
     const char *failure, *reason; /* why it failed, or NULL */

@@ -248,7 +248,7 @@ static void take_tip(struct rebuild *rb, const char *id, const char *commit)
 static bool is_result(const char *name)
 {
     const char *slash = strchr(name, '/');
-    return slash && strcmp(slash, "/result") == 0;
+    return slash && strcmp(slash, "/" STORE_RESULT) == 0;
 }
 
 /* "REF COMMIT TASK", the last by the commit's trailer. */
@@ -304,7 +304,7 @@ static int read_landed(struct rebuild *rb, const struct git_place *at, struct er
     if (git_call(at, &out, err, "log", since.s, "--grep=^Anabranch-Run: ",
                  "--format=%H %(" TRAILER("Run") ") %(" TRAILER("Task") ")",
                  "--exclude=anabranch/*", "--branches", "--glob=refs/anabranch/runs",
-                 "--glob=refs/heads/anabranch/*/result", NULL))
+                 "--glob=refs/heads/anabranch/*/" STORE_RESULT, NULL))
         return -1;
     each_line(rb, out.s, take_landed);
     return 0;

@@ -239,7 +239,7 @@ static int remove_branch(struct cleaner *c, struct remains_task *t, struct err *
 static bool keep_branch(struct cleaner *c, const struct remains_task *t)
 {
     const char *name = name_of(t), *elsewhere = used_elsewhere(c, t);
-    bool result = strcmp(t->task, "result") == 0 && !t->state, merged = false;
+    bool result = strcmp(t->task, STORE_RESULT) == 0, merged = false;
     autobuf struct buf head = BUF_INIT;
     struct err err = {0};
     if (keep_run(c, t))

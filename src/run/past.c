@@ -130,7 +130,7 @@ static void take_ref(struct past *past, const struct past_query *q, const char *
     struct past_task *t = past_find(past, ref + strlen(own));
     if (t)
         t->branch_commit = commit;
-    else if (strcmp(ref + strlen(own), "result") == 0)
+    else if (strcmp(ref + strlen(own), STORE_RESULT) == 0)
         past->result = commit;
 }
 

@@ -85,26 +85,25 @@ int publish_follow(struct run *run, struct err *err)
 
 /* --- the user's checkout ------------------------------------------------------------------ */
 
-/* Whether the work tree that the run was started in has the base checked out, by its own HEAD: the
- * usual case, and no process is needed to see it. */
-static bool is_checked_out_here(const struct run *run)
+/* Whether the work tree that the run was started in has a branch checked out, by its own HEAD: the
+ * usual case of the base, and no process is needed to see it. */
+static bool is_checked_out_here(const struct run *run, const char *ref)
 {
     autofree char *path = mem_printf("%s/HEAD", run->pf->repo.git_dir);
-    autofree char *expected = mem_printf("ref: %s\n", run->base_ref);
+    autofree char *expected = mem_printf("ref: %s\n", ref);
     autobuf struct buf head = BUF_INIT;
     return file_read(path, 4096, &head, NULL) == 0 && strcmp(head.s, expected) == 0;
 }
 
-/* The work tree in which the base branch is checked out, if any: "worktree PATH", "branch REF"
- * lines, each entry with an empty one behind it. The first is the main one, of which git only
- * guesses where it is. */
-static int find_checkout(struct run *run, struct buf *ret_path, struct err *err)
+/* "worktree PATH", "branch REF" lines, each entry with an empty one behind it. The first is the
+ * main one, of which git only guesses where it is. */
+int publish_checkout(const struct run *run, const char *ref, struct buf *ret_path, struct err *err)
 {
     struct git_place at = run_place(run);
     const struct git_repo *repo = &run->pf->repo;
     bool in_main = strcmp(repo->git_dir, repo->common) == 0;
     autobuf struct buf out = BUF_INIT;
-    if (is_checked_out_here(run)) {
+    if (is_checked_out_here(run, ref)) {
         buf_addstr(ret_path, repo->root);
         return 0;
     }
@@ -114,7 +113,7 @@ static int find_checkout(struct run *run, struct buf *ret_path, struct err *err)
     for (const char *s = out.s; s < out.s + out.len; s += strlen(s) + 1) {
         if (strncmp(s, "worktree ", 9) == 0)
             path = s + 9;
-        else if (path && strncmp(s, "branch ", 7) == 0 && strcmp(s + 7, run->base_ref) == 0)
+        else if (path && !ret_path->len && strncmp(s, "branch ", 7) == 0 && strcmp(s + 7, ref) == 0)
             buf_addstr(ret_path, path == first && in_main ? repo->root : path);
     }
     return 0;
@@ -194,7 +193,8 @@ static bool adopts(struct run *run)
     struct publication *p = &run->publication;
     struct err err = {0};
     bool some = false;
-    if (p->adopted || !run->refusal || lock_in_the_way(run) || !is_checked_out_here(run))
+    if (p->adopted || !run->refusal || lock_in_the_way(run) ||
+        !is_checked_out_here(run, run->base_ref))
         return false;
     p->adopted = true;
     autofree char *mark = mark_path(run);
@@ -209,7 +209,7 @@ static void keep_theirs(struct run *run, const char *now)
 {
     struct err err = {0};
     bool some;
-    if (run->refusal && is_checked_out_here(run) &&
+    if (run->refusal && is_checked_out_here(run, run->base_ref) &&
         adopt(run, run->publication.seen.s, now, false, &some, &err))
         record_error(run, -1, &err);
 }
@@ -325,7 +325,7 @@ static void move_base(void *ctx)
     }
     free(p->target);
     p->target = mem_str(run->tip);
-    if (find_checkout(run, &path, &err) ||
+    if (publish_checkout(run, run->base_ref, &path, &err) ||
         (path.len ? fast_forward(run, path.s, &err) : move_ref(run, &err)))
         fail(run, &err);
 }
@@ -375,11 +375,17 @@ int publish_finish(struct run *run, struct err *err)
     bool moved;
     if (strcmp(run->tip, run->published) == 0)
         return git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err);
-    autofree char *ref = mem_printf("refs/heads/anabranch/%s/result", run->id);
-    if (git_move_ref(&at, ref, "", run->tip, "anabranch: result", &moved, err) ||
-        git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err))
+    autofree char *name = mem_printf("anabranch/%s/" STORE_RESULT, run->id);
+    autofree char *ref = mem_printf("refs/heads/%s", name);
+    if (git_move_ref(&at, ref, "", run->tip, "anabranch: result", &moved, err))
         return -1;
-    run->result = mem_printf("anabranch/%s/result", run->id);
+    if (!moved)
+        return err_set(err, ERR_ENV,
+                       "the branch '%s' exists already; all that landed is kept as %s", name,
+                       run->tip_ref);
+    if (git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err))
+        return -1;
+    run->result = steal_ptr(name);
     run->advice = git_resolve(&at, run->base_ref, &base, &none)
                       ? mem_printf("git branch %s %s", run->base, run->result)
                       : mem_printf("git switch %s && git merge %s", run->base, run->result);

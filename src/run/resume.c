@@ -304,6 +304,22 @@ static void find_tip(struct run *run, const struct saved *saved)
     run->published = mem_str(run->base_commit);
 }
 
+/* The branch that kept what landed for the user becomes the tip again, and goes. */
+static int check_result(const struct run *run, struct err *err)
+{
+    autofree char *ref = mem_printf(PAST_BRANCH "%s/" STORE_RESULT, run->id);
+    autobuf struct buf path = BUF_INIT;
+    if (!run->resume->past.result)
+        return 0;
+    if (publish_checkout(run, ref, &path, err))
+        return -1;
+    return path.len ? err_set(err, ERR_INPUT,
+                              "'%s' is checked out in '%s', and would be taken away: switch to "
+                              "another branch there first",
+                              ref + strlen("refs/heads/"), path.s)
+                    : 0;
+}
+
 static int look_back(struct run *run, const struct saved *saved, bool writes, struct err *err)
 {
     struct git_place at = run_place(run);
@@ -312,7 +328,7 @@ static int look_back(struct run *run, const struct saved *saved, bool writes, st
     if (run->base)
         at.batch = run->batch = git_batch_new(run->pf->repo.common);
     if (store_open(&run->store, run->state_dir, writes, err) ||
-        past_load(&run->resume->past, run->store, &query, err))
+        past_load(&run->resume->past, run->store, &query, err) || check_result(run, err))
         return -1;
     find_tip(run, saved);
     return 0;

@@ -46,17 +46,19 @@ static int clear_halves(const struct run *run, struct err *err)
 
 /* --- the tip ------------------------------------------------------------------------------ */
 
-/* The tip's ref is made before the branch that kept it for the user goes. */
+/* The tip's ref is made before the branch that kept it for the user goes. Where that has more by
+ * now, it stays. */
 static int restore_tip(struct run *run, struct err *err)
 {
     const struct past *past = &run->resume->past;
     struct git_place at = run_place(run);
-    autofree char *result = mem_printf(PAST_BRANCH "%s/result", run->id);
-    bool moved;
-    if (!past->tip &&
-        git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: resume", &moved, err))
+    autofree char *result = mem_printf(PAST_BRANCH "%s/" STORE_RESULT, run->id);
+    bool moved, contained = false;
+    if ((!past->tip &&
+         git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: resume", &moved, err)) ||
+        (past->result && git_is_ancestor(&at, past->result, run->tip, &contained, err)))
         return -1;
-    return past->result &&
+    return contained &&
                    git_move_ref(&at, result, past->result, "", "anabranch: resume", &moved, err)
                ? -1
                : 0;

@@ -265,6 +265,8 @@ void land_turn(struct run *run);
 int publish_follow(struct run *run, struct err *err); /* takes in what others put on the base */
 /* Brings the base to the tip, if it may, and calls `then`; not to be called while it is busy. */
 void publish(struct run *run, void (*then)(struct run *));
+/* The work tree in which a branch is checked out; empty: there is none. */
+int publish_checkout(const struct run *run, const char *ref, struct buf *ret_path, struct err *err);
 int publish_finish(struct run *run, struct err *err); /* what is not there: a branch and advice */
 void publication_done(struct publication *p);
 

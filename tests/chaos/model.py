@@ -63,7 +63,7 @@ def check_ledger(world):
 
 
 def tip(world, run):
-    return world.commit_of(f'refs/heads/anabranch/{run["run"]}/result') or world.commit_of(world.base)
+    return world.commit_of(f'refs/heads/anabranch/{run["run"]}/+result') or world.commit_of(world.base)
 
 
 def check_told(world, run):
@@ -136,7 +136,7 @@ def check_left(world, run, states):
     trees = [line[9:] for line in listing if line.startswith('worktree ')]
     want(len(trees) == 1 + len(kept), f'worktrees: {trees}')
     want(sorted(trees[1:]) == sorted(t['workspace'] for t in kept), f'worktrees: {trees}')
-    allowed = {f'refs/heads/{t["branch"]}' for t in kept} | {f'refs/heads/anabranch/{run["run"]}/result'}
+    allowed = {f'refs/heads/{t["branch"]}' for t in kept} | {f'refs/heads/anabranch/{run["run"]}/+result'}
     refs = world.refs('refs/heads/anabranch', 'refs/anabranch')
     left = [r for r in refs if r not in allowed and not r.startswith('refs/anabranch/salvage/')]
     want(not left, f'refs are left: {left}')

@@ -138,7 +138,7 @@ assert_saved() { # PATH TEXT
     assert_status 4
     [[ $output$stderr == *index.lock* ]] || fail 'it does not name the lock'
     rm .git/index.lock
-    assert_in "$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/result')" a work
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/+result')" a work
     assert_unchanged_checkout
 }
 

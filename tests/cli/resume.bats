@@ -379,6 +379,30 @@ END
     assert_unchanged_checkout
 }
 
+@test "resume: the branch with the result is not taken away from who works on it" {
+    make_repo
+    begin_plan
+    add_task a -- 'write file changed' 'append a x'
+    echo mine >>file
+    run_plan
+    assert_status 4
+    result=$(git for-each-ref --format='%(refname:short)' 'refs/heads/anabranch/*/+result')
+    git stash -q
+    git switch -q "$result"
+    resume last
+    assert_status 2
+    [[ $stderr == *"'$result' is checked out in"* ]] || fail 'it does not say why'
+    assert_unchanged_checkout
+    echo by hand >>a
+    git commit -q -a -m 'by hand'
+    git switch -q main
+    resume last
+    assert_status 0
+    assert_in main a $'x\nby hand'
+    git stash drop -q
+    assert_clean
+}
+
 @test "resume: a run that was stopped says how to go on, and does" {
     make_repo
     begin_plan

@@ -595,7 +595,7 @@ assert_kept_apart() { # PATH TEXT PUT-AWAY...
     [[ $(<"$path") == "$text" ]] || fail "$path was touched: $(<"$path")"
     [[ $(git rev-parse main) == "$start" ]] || fail "main was moved"
     assert_contains 'could not follow'
-    assert_clean 'refs/heads/anabranch/*/result'
+    assert_clean 'refs/heads/anabranch/*/+result'
     command=$(grep -A1 'All that landed is on' <<<"$output" | sed -n '2s/^  //p')
     "$@"
     run bash -c "$command"
@@ -777,9 +777,39 @@ END
     [[ $(git log --format=%s main | grep -c '^theirs') -ge $theirs ]] || fail "commits of theirs are lost"
     [[ $(grep -c '"event":"task.landed"' <<<"$output") == 10 ]] || fail "not all landed"
     local at=main
-    [[ $status -eq 0 ]] || at=$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/result')
+    [[ $status -eq 0 ]] || at=$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/+result')
     for i in {1..10}; do assert_in "$at" "t$i" 1; done
     no_agents || fail "still alive"
+}
+
+@test "run: a task may be named as the branch that has the result" {
+    make_repo
+    begin_plan
+    add_task first 'order: 1' -- 'write file first'
+    add_task result 'order: 2' -- 'write file second'
+    echo mine >>file
+    run_plan
+    assert_status 4
+    assert_clean kept=1 'refs/heads/anabranch/*/result' 'refs/heads/anabranch/*/+result'
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/+result')" file first
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/result')" file second
+    git checkout -q file
+    run_apart anabranch resume last 3>&-
+    assert_status 4
+    assert_in main file first
+    assert_clean kept=1 'refs/heads/anabranch/*/result'
+}
+
+@test "run: a branch that is there already is not the result, and what landed stays where it is" {
+    make_repo
+    begin_plan
+    add_task a -- 'write file landed' 'sh git branch anabranch/$ANABRANCH_RUN/+result'
+    echo mine >>file
+    run_plan
+    assert_status 3
+    [[ $stderr == *"+result' exists already; all that landed is kept as refs/anabranch/runs/"* ]] ||
+        fail 'it does not say why'
+    assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/runs)" file landed
 }
 
 @test "run: a base that is removed during the run costs no work" {
@@ -789,7 +819,7 @@ END
     add_task a -- "sh cd $PWD && env -u GIT_CEILING_DIRECTORIES git branch -q -D main" 'write a 1'
     run_plan --base main
     assert_status 4
-    assert_clean 'refs/heads/anabranch/*/result'
+    assert_clean 'refs/heads/anabranch/*/+result'
     run bash -c "$(grep -A1 'All that landed is on' <<<"$output" | sed -n '2s/^  //p')"
     assert_status 0
     assert_in main a 1
