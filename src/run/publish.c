@@ -17,11 +17,20 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { TRIES = 5, TURN_PAUSE_MS = 5, LOCK_MS = 10000, LOCK_PAUSE_MS = 20, WORDS_MAX = 1 << 20 };
+enum {
+    TRIES = 5,
+    TURN_PAUSE_MS = 5,
+    LOCK_MS = 10000,
+    LOCK_PAUSE_MS = 20,
+    GIT_MS = 10 * 60 * 1000,
+    GRACE_MS = 5000,
+    WORDS_MAX = 1 << 20,
+};
 
 static int set_tip(struct run *run, const char *commit, struct err *err)
 {
@@ -144,18 +153,25 @@ static const char *lock_in_the_way(const struct run *run)
     return words && strstr(words, ".lock': File exists") ? words : NULL;
 }
 
+static void tell_waiting(struct run *run, const char *whom, const char *words)
+{
+    struct publication *p = &run->publication;
+    struct err why = {0};
+    (void)err_set(&why, ERR_ENV, "waiting for another %s%.*s", whom, (int)strcspn(words, "\n"),
+                  words);
+    if (!p->told)
+        record_error(run, -1, &why);
+    p->told = true;
+}
+
 /* The last time is worth waiting for; before that, what lands next brings another try. */
 static bool waits_for_lock(struct run *run)
 {
     struct publication *p = &run->publication;
     const char *words = lock_in_the_way(run);
-    struct err why = {0};
     if (!words || run->jobs || run->stopping || clock_mono() >= p->deadline)
         return false;
-    (void)err_set(&why, ERR_ENV, "waiting for another git: %.*s", (int)strcspn(words, "\n"), words);
-    if (!p->told)
-        record_error(run, -1, &why);
-    p->told = true;
+    tell_waiting(run, "git: ", words);
     watch_free(p->wait);
     p->wait = loop_timer(run->loop, LOCK_PAUSE_MS, move_base, run);
     return true;
@@ -238,14 +254,44 @@ static char *words_path(const struct run *run)
     return mem_printf("%s/publish.log", run->dir);
 }
 
+/* Asked to end, git takes its lock away; what it has written stays, and is marked. */
+static void end_git(struct run *run)
+{
+    struct publication *p = &run->publication;
+    (void)kill(-p->git, p->given_up ? SIGKILL : SIGTERM);
+    p->given_up = true;
+}
+
+static void on_overdue(void *ctx)
+{
+    struct run *run = ctx;
+    end_git(run);
+    watch_again(run->publication.limit, GRACE_MS);
+}
+
+static void given_up(struct run *run)
+{
+    free(run->refusal);
+    run->refusal = run->stopping ? mem_str("git had not ended when the run was stopped\n")
+                                 : mem_printf("git did not end within %lld s\n",
+                                              (long long)patience(GIT_MS) / 1000);
+    finish(run);
+}
+
+static void forget_child(struct publication *p)
+{
+    watch_free(p->child);
+    watch_free(p->limit);
+    p->child = p->limit = NULL;
+}
+
 static void on_forwarded(void *ctx, int status)
 {
     struct run *run = ctx;
     struct publication *p = &run->publication;
     autofree char *path = words_path(run);
     autobuf struct buf words = BUF_INIT;
-    watch_free(p->child);
-    p->child = NULL;
+    forget_child(p);
     free(run->refusal);
     run->refusal = NULL;
     p->killed = WIFSIGNALED(status);
@@ -258,7 +304,10 @@ static void on_forwarded(void *ctx, int status)
     if (file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
         run->refusal = buf_steal(&words);
     unmark(run, false);
-    not_moved(run);
+    if (p->given_up)
+        given_up(run);
+    else
+        not_moved(run);
 }
 
 /* By git itself, beside all else that goes on; what lands meanwhile is for the next time. */
@@ -288,7 +337,9 @@ static int fast_forward(struct run *run, const char *path, struct err *err)
     sp.env = env.v;
     if (mark(run, err) || spawn_start(&sp, &pid, err))
         return -1;
+    p->git = pid;
     p->child = loop_child(run->loop, pid, on_forwarded, run);
+    p->limit = loop_timer(run->loop, patience(GIT_MS), on_overdue, run);
     return 0;
 }
 
@@ -340,6 +391,8 @@ static void take_turn(void *ctx)
     if (dirs_try_lock(turn, &p->turn, &err)) {
         fail(run, &err);
     } else if (p->turn < 0) {
+        if (clock_mono() >= p->deadline)
+            tell_waiting(run, "run of anabranch, whose turn it is to land", "");
         watch_free(p->wait);
         p->wait = loop_timer(run->loop, TURN_PAUSE_MS, take_turn, run);
     } else {
@@ -350,6 +403,10 @@ static void take_turn(void *ctx)
 void publish(struct run *run, void (*then)(struct run *))
 {
     struct publication *p = &run->publication;
+    if (p->given_up) {
+        then(run);
+        return;
+    }
     p->busy = true;
     p->tries = 0;
     p->killed = p->adopted = false;
@@ -358,9 +415,22 @@ void publish(struct run *run, void (*then)(struct run *))
     take_turn(run);
 }
 
+void publish_give_up(struct run *run)
+{
+    struct publication *p = &run->publication;
+    if (p->child) {
+        end_git(run);
+    } else if (p->busy) {
+        p->given_up = true;
+        watch_free(p->wait);
+        p->wait = NULL;
+        finish(run);
+    }
+}
+
 void publication_done(struct publication *p)
 {
-    watch_free(p->child);
+    forget_child(p);
     watch_free(p->wait);
     own_close(&p->turn);
     buf_done(&p->seen);

@@ -14,6 +14,7 @@
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/guard.h"
+#include "sys/hurry.h"
 #include "sys/self.h"
 
 #include <signal.h>
@@ -138,13 +139,14 @@ static bool is_over(const struct run *run)
 
 static void stop_loop(struct run *run)
 {
+    run->home = true;
     loop_stop(run->loop);
 }
 
 /* All that is left to do is to bring the base to the tip. */
 static void bring_home(struct run *run)
 {
-    if (run->publication.busy)
+    if (run->publication.busy || run->home)
         return;
     if (run->base)
         publish(run, stop_loop);
@@ -202,11 +204,13 @@ void run_drain(struct run *run)
 /* The first one asks politely, the second one does not. */
 static void on_signal(struct run *run, int signal)
 {
-    char order = run->stopping ? GUARD_KILL : GUARD_STOP;
+    bool again = run->stopping;
     if (!run->signal)
         run->signal = signal;
     run->stopping = true;
-    stop_jobs(run, order);
+    stop_jobs(run, again ? GUARD_KILL : GUARD_STOP);
+    if (again)
+        publish_give_up(run);
     run_wake(run);
 }
 
@@ -235,6 +239,7 @@ static void on_sigtstp(void *ctx)
         if (run->tasks[i].job)
             job_pause(run->tasks[i].job);
     }
+    own_close(&run->publication.turn); /* others need not wait for that */
     (void)raise(SIGSTOP);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].job)
@@ -246,11 +251,12 @@ static const struct {
     int signal;
     watch_fn *fn;
     bool may_be_ignored; /* by whoever started us: nohup, or a shell without jobs */
+    bool hurries;        /* the second time, also a git that is waited for here and now */
 } signals[RUN_SIGNALS] = {
-    {SIGINT, on_sigint, false},
-    {SIGTERM, on_sigterm, false},
-    {SIGHUP, on_sighup, true},
-    {SIGTSTP, on_sigtstp, true},
+    {SIGINT, on_sigint, false, true},
+    {SIGTERM, on_sigterm, false, true},
+    {SIGHUP, on_sighup, true, true},
+    {SIGTSTP, on_sigtstp, true, false},
 };
 
 static void watch_signals(struct run *run)
@@ -260,6 +266,8 @@ static void watch_signals(struct run *run)
         bool ignored = sigaction(signals[i].signal, NULL, &old) == 0 && old.sa_handler == SIG_IGN;
         if (!ignored || !signals[i].may_be_ignored)
             run->signals[i] = loop_signal(run->loop, signals[i].signal, signals[i].fn, run);
+        if (run->signals[i] && signals[i].hurries)
+            hurry_by(signals[i].signal);
     }
 }
 

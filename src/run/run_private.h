@@ -104,6 +104,9 @@ struct publication {
     bool busy;
     int turn, tries;            /* the lock, or -1 */
     struct watch *child, *wait; /* git, which moves it; another run, whose turn it is */
+    pid_t git;                  /* leads its own group, as long as there is a child */
+    struct watch *limit;        /* until when that is waited for */
+    bool given_up;              /* that git, or a turn, did not come to its end: no more of it */
     struct buf seen;            /* where the base was when we last looked */
     bool killed;                /* that git was, and neither moved it nor refused to */
     int64_t deadline;           /* until when another git's lock is waited for */
@@ -159,6 +162,7 @@ struct run {
     enum contain contain; /* how agents are kept together */
     int signal;
     bool draining, stopping, failed;
+    bool home;      /* nothing is left to do: the loop was told to stop */
     struct err err; /* why the program itself could not go on */
 };
 
@@ -268,6 +272,8 @@ void publish(struct run *run, void (*then)(struct run *));
 /* The work tree in which a branch is checked out; empty: there is none. */
 int publish_checkout(const struct run *run, const char *ref, struct buf *ret_path, struct err *err);
 int publish_finish(struct run *run, struct err *err); /* what is not there: a branch and advice */
+/* Whoever is waited for is not waited for any longer: what landed stays on a branch. */
+void publish_give_up(struct run *run);
 void publication_done(struct publication *p);
 
 #endif

@@ -1,6 +1,7 @@
 #include "sys/coproc.h"
 
 #include "base/own.h"
+#include "sys/hurry.h"
 #include "sys/patience.h"
 #include "sys/spawn.h"
 
@@ -64,7 +65,7 @@ void coproc_stop(struct coproc *c)
     coproc_init(c);
 }
 
-int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err)
+static int write_all(struct coproc *c, const void *p, size_t len, struct err *err)
 {
     for (const char *s = p; len;) {
         ssize_t n = write(c->in, s, len);
@@ -78,11 +79,19 @@ int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err)
     return 0;
 }
 
+int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err)
+{
+    hurry_begin(c->pid);
+    int rc = write_all(c, p, len, err);
+    hurry_end();
+    return rc;
+}
+
 static int read_more(struct coproc *c, struct err *err)
 {
     char bytes[16384];
     struct pollfd fd = {.fd = c->out, .events = POLLIN};
-    int ready = poll(&fd, 1, (int)patience(PATIENCE_MS));
+    int ready = poll(&fd, 1, (int)hurry_limit(patience(PATIENCE_MS)));
     if (ready < 0 && errno == EINTR)
         return 0;
     if (ready <= 0) {
@@ -98,6 +107,17 @@ static int read_more(struct coproc *c, struct err *err)
     return 0;
 }
 
+/* Reads on until so many bytes are there, or, for 0, a line. */
+static int fill(struct coproc *c, size_t len, struct err *err)
+{
+    int rc = 0;
+    hurry_begin(c->pid);
+    while (rc == 0 && (len ? c->pending.len < len : !memchr(c->pending.s, '\n', c->pending.len)))
+        rc = read_more(c, err);
+    hurry_end();
+    return rc;
+}
+
 static void drop(struct coproc *c, size_t len)
 {
     size_t rest = c->pending.len - len;
@@ -107,11 +127,9 @@ static void drop(struct coproc *c, size_t len)
 
 int coproc_read_line(struct coproc *c, struct buf *out, struct err *err)
 {
-    char *lf;
-    while (!(lf = memchr(c->pending.s, '\n', c->pending.len))) {
-        if (read_more(c, err))
-            return -1;
-    }
+    if (fill(c, 0, err))
+        return -1;
+    char *lf = memchr(c->pending.s, '\n', c->pending.len);
     size_t len = (size_t)(lf - c->pending.s);
     buf_add(out, c->pending.s, len);
     drop(c, len + 1);
@@ -120,10 +138,8 @@ int coproc_read_line(struct coproc *c, struct buf *out, struct err *err)
 
 int coproc_read(struct coproc *c, size_t len, struct buf *out, struct err *err)
 {
-    while (c->pending.len < len) {
-        if (read_more(c, err))
-            return -1;
-    }
+    if (len && fill(c, len, err))
+        return -1;
     buf_add(out, c->pending.s, len);
     drop(c, len);
     return 0;

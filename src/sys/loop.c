@@ -52,7 +52,7 @@ int loop_run(struct loop *loop, struct err *err)
 
 void loop_stop(struct loop *loop)
 {
-    (void)event_base_loopbreak(loop->base);
+    (void)event_base_loopexit(loop->base, NULL); /* not loopbreak, which drops a signal that came */
 }
 
 static void fire(evutil_socket_t fd, short what, void *arg)

@@ -20,7 +20,7 @@ typedef void child_fn(void *ctx, int status); /* as waitpid() gives it */
 struct loop *loop_new(void);
 void loop_free(struct loop *loop);
 
-/* Runs callbacks until loop_stop(). */
+/* Runs callbacks until loop_stop(); those of what has happened by then are still called. */
 int loop_run(struct loop *loop, struct err *err);
 void loop_stop(struct loop *loop);
 

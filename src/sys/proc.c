@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "sys/hurry.h"
 #include "sys/patience.h"
 #include "sys/spawn.h"
 
@@ -51,7 +52,7 @@ static int drain(struct stream *s, struct err *err)
 
 static int read_streams(struct stream streams[2], struct err *err)
 {
-    int64_t limit = patience(PATIENCE_MS), end = clock_mono() + limit;
+    int64_t limit = hurry_limit(patience(PATIENCE_MS)), end = clock_mono() + limit;
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
         struct pollfd fds[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
         int64_t left = end - clock_mono();
@@ -72,9 +73,14 @@ static int read_streams(struct stream streams[2], struct err *err)
     return 0;
 }
 
+/* A child that has ended and is not reaped yet keeps its number. */
 static int reap(pid_t pid, int *ret_status, struct err *err)
 {
+    siginfo_t info;
     int status;
+    while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
+        ;
+    hurry_end();
     while (waitpid(pid, &status, 0) < 0) {
         if (errno != EINTR)
             return err_sys(err, "wait for a child");
@@ -104,6 +110,8 @@ static int capture(int in, char *const argv[], char *const env[], size_t max, st
     own_close(&outs[1]);
     own_close(&errs[1]);
     int result = started;
+    if (started == 0)
+        hurry_begin(pid);
     if (started == 0 && read_streams(streams, err)) {
         result = err_wrap(err, "'%s'", argv[0]);
         spawn_end(pid);

@@ -58,6 +58,10 @@ assert_saved() { # PATH TEXT
     cat .anabranch/worktrees/*/*/"$1" 2>/dev/null | grep -qxF -e "$2" || fail "lost: $1"
 }
 
+is_stopped() {
+    [[ $(ps -o state= -p "$engine") == T* ]]
+}
+
 @test "a disk that gets full ends the run with 3, and loses nothing" {
     repo_on_disk
     begin_plan 'limits: {workers: 1}'
@@ -224,6 +228,113 @@ assert_saved() { # PATH TEXT
     real_git
     assert_status 130
     assert_clean
+}
+
+@test "a git that hangs while the engine waits for nothing else is ended by a second signal" {
+    make_repo
+    export ANABRANCH_PATIENCE=5m
+    for hanging in hash-object ls-files; do
+        begin_plan
+        add_task a 'retry: 0' -- "write $hanging work" 'exit 1'
+        # shellcheck disable=SC2016
+        wrap_git "[[ \$sub != $hanging || -e \$dir/$hanging ]] || { touch \$dir/$hanging; exec sleep 60; }"
+        start_plan
+        wait_for test -e "$BATS_TEST_TMPDIR/$hanging"
+        sleep 1.2 # what has only just begun is not ended
+        kill -INT "$engine"
+        wait_for signal_seen
+        kill -TERM "$engine"
+        wait_for is_gone "$engine"
+        end_plan
+        real_git
+        assert_status 130
+        assert_saved "$hanging" work
+        no_agents || fail "$(agents_alive)"
+    done
+}
+
+@test "a git that hangs in the checkout is ended by a second signal, and what landed is on a branch" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    wrap_git '[[ $sub != merge ]] || { touch "$dir/hangs"; exec sleep 60; }'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/hangs"
+    kill -INT "$engine"
+    wait_for signal_seen
+    kill -INT "$engine"
+    wait_for is_gone "$engine"
+    end_plan
+    real_git
+    assert_status 130
+    assert_clean 'refs/heads/anabranch/*/+result'
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/+result')" a work
+    assert_unchanged_checkout
+}
+
+@test "a git that hangs in the checkout is given up after a while" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    add_task b 'depends_on: [a]' -- 'write b work'
+    # shellcheck disable=SC2016
+    wrap_git '[[ $sub != merge ]] || exec sleep 60'
+    export ANABRANCH_PATIENCE=500ms
+    begun=$SECONDS
+    run_plan
+    ((SECONDS - begun < 20)) || fail 'too late'
+    real_git
+    assert_status 4
+    assert_contains 'did not end within'
+    assert_clean 'refs/heads/anabranch/*/+result'
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/+result')" b work
+}
+
+@test "another run that does not give up its turn is told, and not waited for after a second signal" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    mkdir .git/anabranch
+    exec {turn}>.git/anabranch/turn
+    flock "$turn"
+    export ANABRANCH_PATIENCE=500ms
+    start_plan
+    wait_for grep -q 'waiting for another run' "$events"
+    kill -INT "$engine"
+    wait_for signal_seen
+    kill -INT "$engine"
+    wait_for is_gone "$engine"
+    end_plan
+    exec {turn}>&-
+    assert_status 130
+    assert_clean 'refs/heads/anabranch/*/+result'
+}
+
+@test "a run that is stopped by ^Z in the middle of its turn lets others have theirs" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    wrap_git '[[ $sub != merge || -e $dir/held ]] || {' \
+        'touch "$dir/held"; until [[ -e $dir/go ]]; do sleep 0.02; done; }'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/held"
+    kill -TSTP "$engine"
+    wait_for is_stopped
+    begin_plan
+    add_task b -- 'write b work'
+    run_apart timeout 30 "$ANABRANCH" run --engine sim plan.yaml 3>&-
+    assert_status 0
+    assert_in main b work
+    touch "$BATS_TEST_TMPDIR/go"
+    kill -CONT "$engine"
+    end_plan
+    real_git
+    assert_status 0
+    assert_in main a work
+    assert_clean
+    assert_unchanged_checkout
 }
 
 @test "a git that fails now and then costs a task at most, and leaves nothing" {

@@ -1,16 +1,21 @@
 #include "sys/proc.h"
 
 #include "base/clock.h"
+#include "sys/hurry.h"
 #include "sys/procs.h"
+#include "sys/spawn.h"
 
 #include <errno.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -136,6 +141,47 @@ static void a_child_is_asked_before_it_is_killed(void **state)
     unsetenv("ANABRANCH_PATIENCE");
 }
 
+static void ignore(int signal)
+{
+    (void)signal;
+}
+
+/* Sends a signal to us, twice, and what was begun before that is not young any more. */
+static pid_t ask_twice(int signal)
+{
+    autobuf struct buf command = BUF_INIT;
+    buf_addf(&command, "sleep 1.2; kill -%d %d; sleep 0.2; kill -%d %d", signal, (int)getpid(),
+             signal, (int)getpid());
+    char *const argv[] = {"sh", "-c", command.s, NULL};
+    struct spawn sp = {.argv = argv,
+                       .fds = {SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, SPAWN_NONE, SPAWN_NONE}};
+    pid_t pid;
+    assert_int_equal(spawn_start(&sp, &pid, NULL), 0);
+    return pid;
+}
+
+/* The last one: from then on nothing is waited for long. */
+static void who_is_asked_twice_does_not_wait(void **state)
+{
+    (void)state;
+    autobuf struct buf out = BUF_INIT;
+    struct err err = {0};
+    int status = -1;
+    int64_t begun = clock_mono();
+    struct sigaction sa = {.sa_handler = ignore};
+    assert_int_equal(sigaction(SIGUSR1, &sa, NULL), 0);
+    hurry_by(SIGUSR1);
+    pid_t asker = ask_twice(SIGUSR1);
+    assert_int_equal(capture("sleep 60", 100, &out, NULL, &status, NULL), 0);
+    assert_int_equal(status, 143);
+    assert_int_equal(capture("sleep 60", 100, &out, NULL, &status, &err), -1);
+    assert_non_null(strstr(err.msg, "did not end within 3 s"));
+    assert_true(clock_mono() - begun < 20000);
+    assert_int_equal(waitpid(asker, &status, 0), asker);
+    assert_int_equal(capture("exit 3", 100, &out, NULL, &status, NULL), 0);
+    assert_int_equal(status, 3);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -148,6 +194,7 @@ int main(void)
         cmocka_unit_test(the_environment_is_the_given_one),
         cmocka_unit_test(what_a_child_started_ends_with_it),
         cmocka_unit_test(a_child_is_asked_before_it_is_killed),
+        cmocka_unit_test(who_is_asked_twice_does_not_wait),
     };
     return cmocka_run_group_tests_name("proc", tests, NULL, NULL);
 }
