@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/cli.h"
 #include "cli/run_view.h"
@@ -204,8 +205,10 @@ static bool tell_runner_error(const struct session *s, uint32_t t)
     const char *id = s->o.pf->plan.tasks[t].id;
     if (st.state == TASK_CONFLICTED) {
         (void)runner_error("merge conflict: task '%s' (branch %s): %s", id, st.branch, st.reason);
-        (void)fprintf(stderr, "  to resolve it: git switch %s && git merge %s\n",
-                      run_base(s->o.run), st.branch);
+        autobuf struct buf advice = BUF_INIT;
+        shell_add(&advice, "git switch", run_base(s->o.run), NULL);
+        shell_add(&advice, " && git merge", st.branch, NULL);
+        (void)fprintf(stderr, "  to resolve it: %s\n", advice.s);
         return true;
     }
     bool ours = st.failure == FAILURE_INTERNAL || (st.failure == FAILURE_SETUP && !st.exit_code);

@@ -1,5 +1,6 @@
 #include "front/summary.h"
 
+#include "base/shell.h"
 #include "base/text.h"
 #include "front/shared_text.h"
 
@@ -89,8 +90,10 @@ static void add_conflict(const struct report_task *t, const char *base, struct b
 {
     if (t->end != REPORT_CONFLICTED || !t->row.branch)
         return;
-    buf_addf(out, "\nTo resolve %s by hand:\n  git switch %s && git merge %s\n", t->row.id,
-             base ? base : "", t->row.branch);
+    buf_addf(out, "\nTo resolve %s by hand:\n", t->row.id);
+    shell_add(out, "  git switch", base ? base : "", NULL);
+    shell_add(out, " && git merge", t->row.branch, NULL);
+    buf_addch(out, '\n');
     if (t->row.workspace) {
         buf_addstr(out, "Its workspace is ");
         add_safe(out, t->row.workspace);

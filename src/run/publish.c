@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/shell.h"
 #include "data/merge.h"
 #include "run/adopt.h"
 #include "run/shared.h"
@@ -437,11 +438,23 @@ void publication_done(struct publication *p)
     free(p->target);
 }
 
+/* Where someone removed the base, it is made again. */
+static char *advice(const struct run *run)
+{
+    struct git_place at = run_place(run);
+    autobuf struct buf base = BUF_INIT, out = BUF_INIT;
+    if (git_resolve(&at, run->base_ref, &base, NULL)) {
+        shell_add(&out, "git branch", run->base, run->result, NULL);
+    } else {
+        shell_add(&out, "git switch", run->base, NULL);
+        shell_add(&out, " && git merge", run->result, NULL);
+    }
+    return buf_steal(&out);
+}
+
 int publish_finish(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
-    autobuf struct buf base = BUF_INIT;
-    struct err none = {0};
     bool moved;
     if (strcmp(run->tip, run->published) == 0)
         return git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err);
@@ -456,8 +469,6 @@ int publish_finish(struct run *run, struct err *err)
     if (git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err))
         return -1;
     run->result = steal_ptr(name);
-    run->advice = git_resolve(&at, run->base_ref, &base, &none)
-                      ? mem_printf("git branch %s %s", run->base, run->result)
-                      : mem_printf("git switch %s && git merge %s", run->base, run->result);
+    run->advice = advice(run);
     return 0;
 }

@@ -782,6 +782,36 @@ END
     no_agents || fail "still alive"
 }
 
+@test "run: a command that is printed is right for any name of the base" {
+    make_repo
+    git branch -m "it's&\$HOME"
+    begin_plan
+    add_task first 'order: 1' -- 'write file first'
+    add_task second 'order: 2' -- 'write file second'
+    echo mine >>file
+    run_plan
+    assert_status 4
+    git checkout -q file
+    run bash -c "$(grep -A1 'All that landed is on' <<<"$output" | sed -n '2s/^  //p')"
+    assert_status 0
+    [[ $(<file) == first ]] || fail "file: $(<file)"
+    assert_clean kept=1 'refs/heads/anabranch/*/second' 'refs/heads/anabranch/*/+result'
+}
+
+@test "run: the command that resolves a conflict is right for any name of the base" {
+    make_repo
+    git branch -m "it's&here"
+    begin_plan
+    add_task first 'order: 1' -- 'write file first'
+    add_task second 'order: 2' -- 'write file second'
+    run_plan
+    assert_status 4
+    command=$(grep -A1 'To resolve second by hand' <<<"$output" | sed -n '2s/^  //p')
+    run bash -c "$command"
+    assert_status 1
+    assert_contains 'CONFLICT (content): Merge conflict in file'
+}
+
 @test "run: a task may be named as the branch that has the result" {
     make_repo
     begin_plan
