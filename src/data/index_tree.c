@@ -12,6 +12,9 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Above that, one process is quicker than so many questions. */
+enum { ASKED_MAX = 64 };
+
 /* A folder whose tree is known: so many entries of the index are in it. */
 struct known {
     size_t entries;
@@ -29,6 +32,7 @@ struct reader {
     struct git_index index;
     size_t id_len;
     struct arena arena;
+    size_t asked;              /* folders that git is asked about or to write */
     struct map folders;        /* path, with the slash: struct known */
     const unsigned char *root; /* its id, where all is known */
     VEC(struct level) levels;
@@ -103,7 +107,8 @@ static bool read_cache(struct reader *r, const char *at, const char *end)
         if (path.len)
             buf_addch(&path, '/');
         node.path = path.len;
-        good = read_node(r, &at, end, &entries, &node.subtrees, &id);
+        good = read_node(r, &at, end, &entries, &node.subtrees, &id) &&
+               (node.known || ++r->asked <= ASKED_MAX);
         if (good && entries > 0 && !node.known && exists(r, id)) {
             note_folder(r, &path, (size_t)entries, id);
             node.known = true;
@@ -130,8 +135,9 @@ static bool look_ahead(struct reader *r)
     first.name = (struct buf)BUF_INIT;
     for (struct git_index_entry e; good && git_index_next(&first, &e);)
         good = !is_odd(&e);
-    if (good && first.good && git_index_extension(&first, "TREE", &cache, &len))
-        good = read_cache(r, cache, cache + len);
+    if (good && first.good)
+        good = git_index_extension(&first, "TREE", &cache, &len) ? read_cache(r, cache, cache + len)
+                                                                 : r->index.left <= ASKED_MAX;
     buf_done(&first.name);
     return good && first.good;
 }

@@ -1,6 +1,7 @@
 /*
  * The tree of an index: what `git write-tree` gives, without a process. An index of a kind that is
- * not read here (split, sparse, with conflicts in it) is left to git.
+ * not read here (split, sparse, with conflicts in it), or with many folders to ask about, is left
+ * to git.
  */
 #ifndef DATA_INDEX_TREE_H
 #define DATA_INDEX_TREE_H
