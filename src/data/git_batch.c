@@ -86,15 +86,16 @@ static int ask(struct git_batch *b, struct coproc *proc, const char *const *args
 
 /* --- objects ------------------------------------------------------------------------------ */
 
+static const char *const cat_file[] = {"cat-file", "--batch-command", NULL};
+
 static int ask_object(struct git_batch *b, const char *verb, const char *expression,
                       struct buf *answer, struct err *err)
 {
-    static const char *const args[] = {"cat-file", "--batch-command", NULL};
     autobuf struct buf question = BUF_INIT;
     if (strchr(expression, '\n'))
         return err_set(err, ERR_INPUT, "'%s' is not a name", expression);
     buf_addf(&question, "%s %s\n", verb, expression);
-    return ask(b, &b->objects, args, SPAWN_NONE, &question, answer, err);
+    return ask(b, &b->objects, cat_file, SPAWN_NONE, &question, answer, err);
 }
 
 /* The size that ends an answer; false for "EXPRESSION missing" and "... ambiguous". */
@@ -168,6 +169,47 @@ int git_batch_read(struct git_batch *b, const char *expression, struct buf *out,
         git_known_add_root(&b->known, expression, commit, id.s, id.len);
         git_known_add_tree(&b->known, id.s, id.len, out->s + before, out->len - before);
     }
+    return 0;
+}
+
+/* The answers to the first n of many questions, which are asked all at once: either all of them are
+ * read, or nobody is left who could give one later. */
+static int has_these(struct git_batch *b, const struct buf *questions, size_t n, bool *ret_yes,
+                     struct err *err)
+{
+    autobuf struct buf answer = BUF_INIT;
+    size_t size;
+    if (n && ask(b, &b->objects, cat_file, SPAWN_NONE, questions, &answer, err))
+        return -1;
+    for (; n; n--) {
+        *ret_yes = *ret_yes && read_size(&answer, &size);
+        buf_cut(&answer, 0);
+        if (n > 1 && coproc_read_line(&b->objects, &answer, err)) {
+            coproc_stop(&b->objects);
+            return err_wrap(err, "git cat-file");
+        }
+    }
+    return 0;
+}
+
+int git_batch_has_all(struct git_batch *b, const struct buf *ids, bool *ret_yes, struct err *err)
+{
+    enum { AT_ONCE = 256 }; /* questions and answers fit into pipes */
+    autobuf struct buf questions = BUF_INIT;
+    size_t n = 0;
+    bool yes = true;
+    for (const char *id = ids->s; *id && yes; id += strcspn(id, "\n") + 1) {
+        buf_addf(&questions, "info %.*s\n", (int)strcspn(id, "\n"), id);
+        if (++n < AT_ONCE)
+            continue;
+        if (has_these(b, &questions, n, &yes, err))
+            return -1;
+        buf_cut(&questions, 0);
+        n = 0;
+    }
+    if (has_these(b, &questions, n, &yes, err))
+        return -1;
+    *ret_yes = yes;
     return 0;
 }
 

@@ -26,6 +26,10 @@ int git_batch_resolve(struct git_batch *batch, const char *expression, struct bu
 int git_batch_read(struct git_batch *batch, const char *expression, struct buf *out,
                    struct err *err);
 
+/* Whether all of these objects are there: their ids, each with a newline behind it. */
+int git_batch_has_all(struct git_batch *batch, const struct buf *ids, bool *ret_yes,
+                      struct err *err);
+
 enum git_batch_type { GIT_BATCH_COMMIT, GIT_BATCH_TREE, GIT_BATCH_TYPES_ };
 
 /* Writes an object and appends its id. git looks at its format before it takes it. */

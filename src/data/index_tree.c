@@ -36,7 +36,8 @@ struct reader {
     struct map folders;        /* path, with the slash: struct known */
     const unsigned char *root; /* its id, where all is known */
     VEC(struct level) levels;
-    struct buf last; /* the last path that was added */
+    struct buf last;  /* the last path that was added */
+    struct buf blobs; /* ids of what was added, a line each */
 };
 
 /* --- what is known of folders ------------------------------------------------------------- */
@@ -186,6 +187,8 @@ static void add_entry(struct reader *r, const struct git_index_entry *e)
             (void)snprintf(mode, sizeof(mode), "%o", e->mode);
             tree_id(&id, e->id, r->id_len);
             tree_add(&l->tree, mode, name, strlen(name), id.s);
+            if (!e->unseen && (e->mode & GIT_INDEX_KIND) != GIT_INDEX_SUBMODULE)
+                buf_addf(&r->blobs, "%s\n", id.s);
             return;
         }
         size_t prefix = (size_t)(slash + 1 - path);
@@ -198,7 +201,8 @@ static void add_entry(struct reader *r, const struct git_index_entry *e)
     }
 }
 
-/* Entries are sorted by path, so that a folder's are all together. */
+/* Entries are sorted by path, so that a folder's are all together. Fails also where a file's
+ * content is not there: what was just added is prunable until a commit leads to it. */
 static int build(struct reader *r, struct buf *ret_tree, struct err *err)
 {
     vec_push(&r->levels, (struct level){.tree = BUF_INIT});
@@ -212,6 +216,9 @@ static int build(struct reader *r, struct buf *ret_tree, struct err *err)
         buf_addstr(&r->last, e.path);
         add_entry(r, &e);
     }
+    bool all = false;
+    if (git_batch_has_all(r->batch, &r->blobs, &all, err) || !all)
+        return -1;
     while (r->levels.n) {
         if (close_level(r, ret_tree, err))
             return -1;
@@ -227,19 +234,21 @@ static void reader_done(struct reader *r)
     map_done(&r->folders);
     arena_done(&r->arena);
     buf_done(&r->last);
+    buf_done(&r->blobs);
     git_index_done(&r->index);
 }
 
 int index_tree(struct git_batch *batch, const char *path, size_t id_len, struct buf *ret_tree,
                bool *ret_done, struct err *err)
 {
-    struct reader r = {.batch = batch, .id_len = id_len / 2, .last = BUF_INIT};
+    struct reader r = {.batch = batch, .id_len = id_len / 2, .last = BUF_INIT, .blobs = BUF_INIT};
     struct err refused = {0};
     int rc = git_index_open(&r.index, path, id_len, err);
     *ret_done = rc == 0 && look_ahead(&r);
     if (*ret_done && r.root)
         tree_id(ret_tree, r.root, r.id_len);
-    else if (*ret_done) /* write-tree may take what hash-object does not, or says what is wrong */
+    else if (*ret_done) /* else write-tree may take what hash-object does not, or say what is wrong
+                         */
         *ret_done = build(&r, ret_tree, &refused) == 0;
     reader_done(&r);
     return rc;

@@ -31,6 +31,15 @@ int git_batch_resolve(struct git_batch *batch, const char *expression, struct bu
     return 0;
 }
 
+int git_batch_has_all(struct git_batch *batch, const struct buf *ids, bool *ret_yes,
+                      struct err *err)
+{
+    (void)err;
+    fuzz_check(ids->len % (batch->id_len + 1) == 0);
+    *ret_yes = true;
+    return 0;
+}
+
 static size_t count_entries(const struct buf *tree, size_t id_len, struct err *err)
 {
     size_t n = 0, pos = 0, last = 0;

@@ -293,6 +293,30 @@ static void test_pruned(void **state)
     assert_true(is_there(r, tree.s));
 }
 
+/* So can be the content of a file, while others are still being added: git says so. */
+static void test_pruned_blob(void **state)
+{
+    struct repo *r = *state;
+    enum { MANY = 600 };
+    autobuf struct buf text = BUF_INIT, lines = BUF_INIT, none = BUF_INIT, tree = BUF_INIT;
+    struct err err = {0};
+    bool done = false;
+    buf_addstr(&text, "soon gone\n");
+    autofree char *blob = run(r, &text, "hash-object", "-w", "--stdin", NULL);
+    for (int i = 0; i < MANY; i++)
+        buf_addf(&lines, "100644 %s\tfolder/%d\n", i == MANY - 1 ? blob : r->blobs[0], i);
+    free(run(r, &none, "read-tree", "--empty", NULL));
+    free(run(r, &lines, "update-index", "--index-info", NULL));
+    good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
+    assert_true(done);
+    remove_object(r, blob);
+    buf_cut(&tree, 0);
+    good(index_tree(r->at.batch, r->index, r->id_len, &tree, &done, &err));
+    assert_false(done);
+    assert_int_equal(tree.len, 0);
+    free(run(r, &text, "hash-object", "-w", "--stdin", NULL));
+}
+
 /* A git whose hash-object takes nothing: newer ones refuse trees that write-tree makes, such as one
  * with a symlink .gitattributes. */
 static void make_picky_git(const char *dir)
@@ -435,15 +459,11 @@ static int tear_down_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_index),
-        cmocka_unit_test(test_merge),
-        cmocka_unit_test(test_merge_moves),
-        cmocka_unit_test(test_merge_old_modes),
-        cmocka_unit_test(test_pruned),
-        cmocka_unit_test(test_refused),
-        cmocka_unit_test(test_paths),
-        cmocka_unit_test(test_commit),
-        cmocka_unit_test(test_kinds_left_to_git),
+        cmocka_unit_test(test_index),       cmocka_unit_test(test_merge),
+        cmocka_unit_test(test_merge_moves), cmocka_unit_test(test_merge_old_modes),
+        cmocka_unit_test(test_pruned),      cmocka_unit_test(test_pruned_blob),
+        cmocka_unit_test(test_refused),     cmocka_unit_test(test_paths),
+        cmocka_unit_test(test_commit),      cmocka_unit_test(test_kinds_left_to_git),
     };
     int failed = cmocka_run_group_tests_name("sha1", tests, set_up_sha1, tear_down);
     failed += cmocka_run_group_tests_name("sha256", tests, set_up_sha256, tear_down_all);
