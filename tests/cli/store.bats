@@ -137,7 +137,7 @@ one_task() { # ID STEP...
     make_repo
     begin_plan
     add_task conflicted 'order: 2' -- 'write file mine'
-    add_task failed 'retry: {transient: 0}' -- 'write half done' 'exit 1'
+    add_task failed 'retry: {transient: 0}' -- 'write half done' 'sh git init -q inner' 'write inner/file 1' 'exit 1'
     add_task landed 'order: 1' -- 'write file theirs'
     run_plan
     assert_status 4
@@ -145,6 +145,8 @@ one_task() { # ID STEP...
         'conflicted landed' ]] || fail "$(sql 'select id, state from tasks')"
     run=$(last_run)
     kept=$(git for-each-ref --format='%(refname:short) %(objectname)' refs/heads/anabranch)
+    git rev-parse -q --verify "refs/anabranch/salvage/$run/failed/1.nested/1/saved" || fail "$(git for-each-ref)"
+    git update-ref "refs/anabranch/salvage/$run/shared/1" HEAD # as what an agent took off another branch is kept
     rm "$db"
     one_task other 'write c three'
     run_plan
