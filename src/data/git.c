@@ -410,6 +410,8 @@ int git_commit_tree(const struct git_place *at, const char *tree, const char *co
     struct err refused = {0};
     if (at->batch && commit_by_batch(at->batch, tree, parents, message, ret_commit, &refused) == 0)
         return 0;
+    if (!git_batch_refused(&refused))
+        return err_set(err, refused.code, "%s", refused.msg);
     strv_pushl(&args, "commit-tree", tree, "-m", message, NULL);
     for (; *parents; parents++)
         strv_pushl(&args, "-p", *parents, NULL);

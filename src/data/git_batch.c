@@ -8,6 +8,7 @@
 #include "sys/file.h"
 #include "sys/spawn.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -246,6 +247,11 @@ int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct 
     else
         git_known_add_root(&b->known, id, len, tree, strcspn(tree, "\n"));
     return 0;
+}
+
+bool git_batch_refused(const struct err *err)
+{
+    return !err || err->errnum != ETIMEDOUT;
 }
 
 /* --- who ---------------------------------------------------------------------------------- */

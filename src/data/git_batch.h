@@ -36,6 +36,10 @@ enum git_batch_type { GIT_BATCH_COMMIT, GIT_BATCH_TREE, GIT_BATCH_TYPES_ };
 int git_batch_write(struct git_batch *batch, enum git_batch_type type, const struct buf *bytes,
                     struct buf *ret_id, struct err *err);
 
+/* Whether a write failed because git did not take the object, or could not write it. Another of its
+ * commands may take it, and says what is wrong; one that hangs is not to be waited for again. */
+bool git_batch_refused(const struct err *err);
+
 enum git_batch_who { GIT_BATCH_AUTHOR, GIT_BATCH_COMMITTER, GIT_BATCH_WHO_ };
 
 /* Appends "NAME <EMAIL> SECONDS ZONE", as git would write it now. */

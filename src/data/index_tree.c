@@ -247,9 +247,8 @@ int index_tree(struct git_batch *batch, const char *path, size_t id_len, struct 
     *ret_done = rc == 0 && look_ahead(&r);
     if (*ret_done && r.root)
         tree_id(ret_tree, r.root, r.id_len);
-    else if (*ret_done) /* else write-tree may take what hash-object does not, or say what is wrong
-                         */
+    else if (*ret_done)
         *ret_done = build(&r, ret_tree, &refused) == 0;
     reader_done(&r);
-    return rc;
+    return git_batch_refused(&refused) ? rc : err_set(err, refused.code, "%s", refused.msg);
 }

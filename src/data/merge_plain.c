@@ -157,16 +157,16 @@ static bool clash(const struct level *l)
 }
 
 /* The last folder is merged: it becomes an entry of the one above, or the result. */
-static void ascend(struct merge *m, struct buf *ret_tree)
+static int ascend(struct merge *m, struct buf *ret_tree, struct err *err)
 {
     struct level *l = m->levels.v[m->levels.n - 1];
     autobuf struct buf id = BUF_INIT;
-    struct err refused;
-    /* What hash-object does not take, merge-tree may: it looks at less. Or it says what is wrong.
-     */
-    if (clash(l) || git_batch_write(m->batch, GIT_BATCH_TREE, &l->merged, &id, &refused)) {
+    m->plain = !clash(l);
+    if (!m->plain)
+        return 0;
+    if (git_batch_write(m->batch, GIT_BATCH_TREE, &l->merged, &id, err)) {
         m->plain = false;
-        return;
+        return git_batch_refused(err) ? 0 : -1;
     }
     m->levels.n--;
     if (m->levels.n)
@@ -174,6 +174,7 @@ static void ascend(struct merge *m, struct buf *ret_tree)
     else
         buf_add(ret_tree, id.s, id.len);
     level_free(l);
+    return 0;
 }
 
 static int begin(struct merge *m, const char *const commits[SIDES], struct err *err)
@@ -195,10 +196,8 @@ int merge_plain(struct git_batch *batch, const char *base, const char *ours, con
     int rc = begin(&m, commits, err);
     while (rc == 0 && m.plain && m.levels.n) {
         struct level *l = m.levels.v[m.levels.n - 1];
-        if (l->there[BASE] || l->there[OURS] || l->there[THEIRS])
-            rc = step(&m, l, err);
-        else
-            ascend(&m, ret_tree);
+        bool left = l->there[BASE] || l->there[OURS] || l->there[THEIRS];
+        rc = left ? step(&m, l, err) : ascend(&m, ret_tree, err);
     }
     *ret_plain = m.plain;
     while (m.levels.n)

@@ -87,6 +87,15 @@ int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err)
     return rc;
 }
 
+static int give_up(struct coproc *c, struct err *err)
+{
+    spawn_end(c->pid);
+    (void)err_set(err, ERR_ENV, "no answer");
+    if (err)
+        err->errnum = ETIMEDOUT;
+    return -1;
+}
+
 static int read_more(struct coproc *c, struct err *err)
 {
     char bytes[16384];
@@ -94,10 +103,8 @@ static int read_more(struct coproc *c, struct err *err)
     int ready = poll(&fd, 1, (int)hurry_limit(patience(PATIENCE_MS)));
     if (ready < 0 && errno == EINTR)
         return 0;
-    if (ready <= 0) {
-        spawn_end(c->pid);
-        return err_set(err, ERR_ENV, "no answer");
-    }
+    if (ready <= 0)
+        return give_up(c, err);
     ssize_t n = read(c->out, bytes, sizeof(bytes));
     if (n < 0 && errno == EINTR)
         return 0;

@@ -25,7 +25,8 @@ void coproc_stop(struct coproc *c); /* closes its input, waits for its end, or e
 
 int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err);
 
-/* Appends the next line, without its end; waits at most 30 s for it, then it is ended. */
+/* Appends the next line, without its end; waits at most 30 s for it, then it is ended:
+ * errnum is ETIMEDOUT. */
 int coproc_read_line(struct coproc *c, struct buf *out, struct err *err);
 
 /* Appends the next len bytes, in the same way. */

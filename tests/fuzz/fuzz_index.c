@@ -40,6 +40,11 @@ int git_batch_has_all(struct git_batch *batch, const struct buf *ids, bool *ret_
     return 0;
 }
 
+bool git_batch_refused(const struct err *err)
+{
+    return !err || err->errnum == 0;
+}
+
 static size_t count_entries(const struct buf *tree, size_t id_len, struct err *err)
 {
     size_t n = 0, pos = 0, last = 0;

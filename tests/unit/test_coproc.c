@@ -85,6 +85,7 @@ static void one_that_gives_no_answer_is_asked_to_end(void **state)
     setenv("ANABRANCH_PATIENCE", "1s", 1);
     start(&c, script);
     assert_int_equal(coproc_read_line(&c, &line, &err), -1);
+    assert_int_equal(err.errnum, ETIMEDOUT);
     coproc_stop(&c);
     assert_int_equal(access(path, F_OK), -1);
     unsetenv("ANABRANCH_PATIENCE");
