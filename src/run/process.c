@@ -153,7 +153,7 @@ static void sweep_tree(struct job *job)
     struct arena a = {0};
     struct err err = {0};
     struct node *map = build_map(&a), *list = build_put_list(&a, map, "names");
-    if (leftovers_end_guard(job->run->id, job->process.pid, &names, &err))
+    if (leftovers_end_guard(job->run->id, job->process.pid, job->process.mark, &names, &err))
         record_error(job->run, job->task, &err);
     for (size_t i = 0; i < names.n; i++)
         build_add_string(&a, list, names.v[i]);
@@ -207,10 +207,23 @@ bool process_was_broken(const struct job *job, enum failure *ret_failure, struct
     return job->guard_lost || job->stuck || *job->limit;
 }
 
+/* The environment with a mark that no other guard of this run has. */
+static void mark(struct job *job, const struct strv *env, struct strv *ret)
+{
+    static const char name[] = GUARD_MARK "=";
+    (void)snprintf(job->process.mark, sizeof(job->process.mark), "%d.%zu", (int)getpid(),
+                   ++job->run->guards);
+    for (size_t i = 0; i < env->n; i++) {
+        if (strncmp(env->v[i], name, strlen(name)) != 0) /* of a run that we are in ourselves */
+            strv_push(ret, env->v[i]);
+    }
+    strv_pushf(ret, "%s%s", name, job->process.mark);
+}
+
 static int start_guard(struct job *job, const struct agent_call *call, int fds[SPAWN_FDS],
                        pid_t *ret_pid, struct err *err)
 {
-    autostrv struct strv argv = {0};
+    autostrv struct strv argv = {0}, env = {0};
     autofree char *file = job_file(job, "guard");
     struct task_limits limits = job_limits(job);
     struct guard_options opts = {
@@ -225,7 +238,8 @@ static int start_guard(struct job *job, const struct agent_call *call, int fds[S
     if (!job->run->guard)
         strv_push(&argv, "__guard");
     guard_args_format(&opts, &argv);
-    struct spawn sp = {.argv = argv.v, .env = call->env.v, .dir = call->dir, .new_session = true};
+    mark(job, &call->env, &env);
+    struct spawn sp = {.argv = argv.v, .env = env.v, .dir = call->dir, .new_session = true};
     memcpy(sp.fds, fds, sizeof(sp.fds));
     return spawn_start(&sp, ret_pid, err);
 }

@@ -42,6 +42,7 @@ struct process {
     pid_t pid;
     bool guarded;
     int lifeline, status; /* our ends of the guard's pipes, or -1 */
+    char mark[32];        /* of the guard, and of all that it starts */
 };
 
 enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_IDLE, STOP_USER };
@@ -132,6 +133,7 @@ struct run {
     struct task_run *tasks;
     char *id, *dir, *state_dir, *work; /* work: where workspaces are made */
     char *guard;                       /* the program; NULL: this one has to do it */
+    size_t guards;                     /* how many were started */
     char *base, *base_ref;             /* branch and full name; NULL outside a repository */
     char *base_commit;                 /* where the base was when the run began */
     char *tip;                         /* all that has landed */

@@ -154,9 +154,9 @@ int container_open(struct container *c, enum contain wanted, const struct limits
         return -1;
     if (!c->init)
         set_limits(c, limits);
-    char mark[24];
+    char mark[24]; /* where the engine has not given us one */
     (void)snprintf(mark, sizeof(mark), "%d", (int)c->guard);
-    return setenv("ANABRANCH_GUARD", mark, 1) < 0 ? err_sys(err, "mark what is started") : 0;
+    return setenv(GUARD_MARK, mark, 0) < 0 ? err_sys(err, "mark what is started") : 0;
 }
 
 /* A group that the system does not show may have members still. */
@@ -212,10 +212,10 @@ int container_start(struct container *c, char *const *argv, struct err *err)
 /* --- what is in it ------------------------------------------------------------------------ */
 
 /* Whoever has left the group is known by the mark that we gave it. */
-static void list_marked(const struct container *c, struct procs *procs)
+static void list_marked(struct procs *procs)
 {
     autofree char *run = mem_printf("ANABRANCH_RUN=%s", run_name());
-    autofree char *guard = mem_printf("ANABRANCH_GUARD=%d", (int)c->guard);
+    autofree char *guard = mem_printf(GUARD_MARK "=%s", getenv(GUARD_MARK));
     const char *const marks[] = {guard, getenv("ANABRANCH_RUN") ? run : NULL, NULL};
     procs_marked(procs, marks);
 }
@@ -226,7 +226,7 @@ void container_list(const struct container *c, struct procs *procs)
         procs_everyone(procs);
     } else if (c->means == CONTAIN_GROUP) {
         procs_in_group(procs, c->child);
-        list_marked(c, procs);
+        list_marked(procs);
     } else {
         procs_below(procs, getpid());
     }

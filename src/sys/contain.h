@@ -43,8 +43,11 @@ struct container {
     pid_t init;           /* in the guard outside a namespace: the one inside, who does the rest */
 };
 
-/* Tries the means, or the one that is wanted alone. What is started from then on has our pid, as
- * seen from outside, in its environment: ANABRANCH_GUARD. With a namespace it returns twice: where
+/* The variable by which all that a guard starts is known. The engine gives each guard another one,
+ * so that also who has not become the command yet has it. */
+#define GUARD_MARK "ANABRANCH_GUARD"
+
+/* Tries the means, or the one that is wanted alone. With a namespace it returns twice: where
  * c->init is set, all that is left to do is to wait for it. */
 int container_open(struct container *c, enum contain wanted, const struct limits *limits,
                    struct err *err);

@@ -3,12 +3,13 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "sys/cgroup.h"
+#include "sys/contain.h"
 #include "sys/procs.h"
 
 #include <signal.h>
 #include <time.h>
 
-enum { KILL_PATIENCE = 10000, NAMES_MAX = 20, PAUSE_MAX = 50 };
+enum { KILL_PATIENCE = 10000, NAMES_MAX = 20, PAUSE_MAX = 50, SECOND_LOOK = 10 };
 
 /* Doubles from call to call. */
 static void pause_for(int64_t *ms)
@@ -83,12 +84,19 @@ static void end_cgroups(const char *run, pid_t guard)
         cgroup_sweep(place.s, run, guard);
 }
 
-int leftovers_end_guard(const char *run, pid_t guard, struct strv *names, struct err *err)
+/* Who is just about to become another program has no environment for a moment: the second look sees
+ * it. */
+int leftovers_end_guard(const char *run, pid_t guard, const char *mark, struct strv *names,
+                        struct err *err)
 {
     autofree char *of_run = mem_printf("ANABRANCH_RUN=%s", run);
-    autofree char *of_guard = mem_printf("ANABRANCH_GUARD=%d", (int)guard);
+    autofree char *of_guard = mem_printf(GUARD_MARK "=%s", mark);
     const char *const marks[] = {of_run, of_guard, NULL};
+    int64_t ms = SECOND_LOOK;
     int rc = leftovers_end(marks, 0, names, err);
+    pause_for(&ms);
+    if (rc == 0)
+        rc = leftovers_end(marks, 0, names, err);
     end_cgroups(run, guard);
     return rc;
 }

@@ -18,8 +18,10 @@
  * names one. */
 int leftovers_end(const char *const *marks, int64_t patience, struct strv *names, struct err *err);
 
-/* The same at once, for the tree of one guard of a run, which was killed. */
-int leftovers_end_guard(const char *run, pid_t guard, struct strv *names, struct err *err);
+/* The same at once, for the tree of one guard of a run, which was killed; its mark is what it was
+ * given as GUARD_MARK. */
+int leftovers_end_guard(const char *run, pid_t guard, const char *mark, struct strv *names,
+                        struct err *err);
 
 /* The same for all that was started by a run, with the control groups that it left. */
 int leftovers_end_run(const char *run, int64_t patience, struct strv *names, struct err *err);

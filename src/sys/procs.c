@@ -244,7 +244,7 @@ void procs_marked(struct procs *procs, const char *const *marks)
     const struct entry *us = find(&t, getpid());
     for (size_t i = 0; i < t.all.n; i++) {
         const struct entry *e = &t.all.v[i];
-        bool above = us && descends(&t, us, e->pid);
+        bool above = e == us || (us && descends(&t, us, e->pid));
         if (!has_ended(e) && !above && !has(procs, e->pid) && has_marks(e->pid, marks))
             add(procs, e);
     }

@@ -30,8 +30,8 @@ void procs_in_group(struct procs *procs, pid_t group);
 void procs_everyone(struct procs *procs);
 
 /* All whose environment, as they were started with it, has each of the marks: "NAME=value", NULL
- * behind the last. Those that we descend from are left out, as are those that are listed already.
- */
+ * behind the last. We and those that we descend from are left out, as are those that are listed
+ * already. */
 void procs_marked(struct procs *procs, const char *const *marks);
 
 /* A process whose current folder is `folder` or below it; 0 where there is none, or the system does

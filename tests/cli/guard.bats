@@ -75,6 +75,22 @@ until_there() { # SUFFIX
     echo "sh until test -s \$STAMPS.$1; do sleep 0.02; done"
 }
 
+# --- marks
+
+# Who has not become the command yet when its guard is killed is known by what the guard has.
+@test "guard: a guard has the mark of what it starts, and no two have the same" {
+    make_repo
+    begin_plan
+    for task in a b; do
+        add_task "$task" -- "sh tr '\\0' '\\n' </proc/\$PPID/environ >all" \
+            'sh test -n "$ANABRANCH_GUARD" && echo "$ANABRANCH_GUARD" >>$STAMPS.marks' "write $task 1" 'sh rm all'
+    done
+    ANABRANCH_GUARD=outer run_plan
+    assert_status 0
+    [[ $(sort -u "$STAMPS.marks" | wc -l) == 2 ]] || fail "$(<"$STAMPS.marks")"
+    ! grep -q outer "$STAMPS.marks" || fail "it is the mark of another run"
+}
+
 # --- what tasks leave behind
 
 # Everything that those do who do not want to end.
