@@ -110,8 +110,8 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     set_reason(job, failure, reason.s);
 
     struct run *run = job->run;
-    bool untouched = !job->has_workspace || !job->prepared; /* what is in it is only ours */
-    bool saved = untouched || job_salvage(job);
+    bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
+    bool saved = !job->has_workspace || untouched || job_salvage(job);
     job->retry_delay =
         run->stopping || run->failed ? -1 : retry_delay(run, job->task, failure, job->report.reset);
     job->removes = saved && !(run->opts.keep && job->retry_delay < 0); /* a retry wants its place */

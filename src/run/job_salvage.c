@@ -110,9 +110,28 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
     return true;
 }
 
+bool job_salvage_commit(struct job *job, const char *commit)
+{
+    struct git_place at = run_place(job->run);
+    autofree char *ref = salvage_ref(job->run, task_of(job)->id, job->attempt);
+    autosalvaged struct salvaged saved = SALVAGED_INIT;
+    struct err err = {0};
+    bool moved = false;
+    if (git_move_ref(&at, ref, "", commit, "anabranch: salvage", &moved, &err) ||
+        (!moved && err_set(&err, ERR_ENV, "'%s' exists already", ref))) {
+        tell_failure(job, &err);
+        return false;
+    }
+    buf_addstr(&saved.commit, commit);
+    tell(job, ref, &saved);
+    return true;
+}
+
 bool job_salvage(struct job *job)
 {
     const struct task_status *s = &task_run(job)->status;
+    if (job->has_workspace && job->ready) /* which was made again, for its commit to land */
+        return job_salvage_commit(job, task_run(job)->commit);
     if (!job->has_workspace || !job->agent_started) /* nobody has worked in it */
         return true;
     autofree char *why = s->reason ? mem_printf("%s: %s", failure_names[s->failure], s->reason)

@@ -251,31 +251,13 @@ static struct job *reopen(struct run *run, uint32_t task)
     return job;
 }
 
-static void tell_salvaged(struct run *run, uint32_t task, const char *ref, const char *commit)
-{
-    struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "ref", ref);
-    build_put_string(&a, data, "commit", commit);
-    record(run, EV_TASK_SALVAGED, task, data);
-    arena_done(&a);
-}
-
 /* Commits of a workspace whose tree is gone. */
-static void save_branch(struct job *job, const struct past_task *past)
+static bool save_branch(struct job *job, const struct past_task *past)
 {
-    struct git_place at = run_place(job->run);
-    autofree char *ref = salvage_ref(job->run, past->row.id, past->row.attempts);
-    struct err err = {0};
-    bool moved = false;
-    if (job->agent_started || !past->branch_commit ||
-        past_has_commit(&job->run->resume->past, past->branch_commit) ||
-        strcmp(past->branch_commit, task_run(job)->start) == 0)
-        return;
-    if (git_move_ref(&at, ref, "", past->branch_commit, "anabranch: salvage", &moved, &err))
-        record_error(job->run, job->task, &err);
-    else if (moved)
-        tell_salvaged(job->run, job->task, ref, past->branch_commit);
+    bool saved = job->agent_started || !past->branch_commit ||
+                 past_has_commit(&job->run->resume->past, past->branch_commit) ||
+                 strcmp(past->branch_commit, task_run(job)->start) == 0;
+    return saved || job_salvage_commit(job, past->branch_commit);
 }
 
 /* Its turn comes when what is left of its last attempt is out of the way. */
@@ -286,8 +268,12 @@ static void run_again(struct run *run, uint32_t task)
         return;
     sched_hold(&run->sched, task);
     struct job *job = reopen(run, task);
-    save_branch(job, past);
-    job_discard(job);
+    if (save_branch(job, past)) {
+        job_discard(job);
+    } else {
+        job->has_workspace = false; /* what there is of it stays */
+        job_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");
+    }
 }
 
 static void land(struct run *run, uint32_t task)

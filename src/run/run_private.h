@@ -241,8 +241,9 @@ struct commit_job job_commit(const struct job *job, const char *index, const cha
 void job_stage(struct job *job); /* the agent has done its part: on to its commit */
 
 /* job_salvage.c: false where that failed, was told, and the workspace must stay. */
-bool job_salvage(struct job *job);      /* all that is in the workspace */
-bool job_salvage_rest(struct job *job); /* what did not land with it */
+bool job_salvage(struct job *job);                            /* all that is in the workspace */
+bool job_salvage_rest(struct job *job);                       /* what did not land with it */
+bool job_salvage_commit(struct job *job, const char *commit); /* that, where there is no tree */
 /* What was made since `start`; why is for those who find it. */
 bool job_salvage_since(struct job *job, const char *start, const char *why);
 /* The ref under which an attempt is saved: one that is free, as it may have been saved before, by

@@ -141,6 +141,46 @@ assert_once() { # TASK...
     done
 }
 
+@test "resume: a commit whose workspace is made again is saved where it does not land" {
+    make_repo
+    begin_plan "landing: {verify: 'touch $BATS_TEST_TMPDIR/verifying; $(until_exists go); exit 1'}"
+    add_task t 'retry: {verify: 0}' -- 'append t x'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/verifying"
+    kill_engine
+    rm -r .anabranch
+    touch "$BATS_TEST_TMPDIR/go"
+    resume
+    assert_status 1
+    assert_summary t 'verify'
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/t/1')" t x
+    assert_clean 'refs/anabranch/salvage/*/t/1'
+}
+
+@test "resume: stopped while a workspace is made again: its commit is not lost" {
+    make_repo
+    slow_checkout
+    touch "$BATS_TEST_TMPDIR/smudge-on"
+    begin_plan "landing: {verify: 'touch $BATS_TEST_TMPDIR/verifying; $(until_exists go)'}"
+    add_task t 'retry: 0' -- 'append t x'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/verifying"
+    kill_engine
+    rm -r .anabranch "$BATS_TEST_TMPDIR/smudge-on" "$BATS_TEST_TMPDIR/smudging"
+    touch "$BATS_TEST_TMPDIR/go"
+    events=$BATS_TEST_TMPDIR/events
+    "$ANABRANCH" resume --json >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    engine=$!
+    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for test -e "$BATS_TEST_TMPDIR/smudging"
+    kill -INT "$engine"
+    wait_for signal_seen
+    kill -INT "$engine"
+    end_plan
+    assert_status 130
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/t/1')" t x
+}
+
 @test "resume: killed between landing and saying so: nothing lands twice, in any style" {
     make_repo
     slow_checkout
