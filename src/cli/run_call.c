@@ -6,6 +6,7 @@
 #include "core/plan_words.h"
 
 #include <string.h>
+#include <unistd.h>
 
 static enum run_view_kind view_kind(const struct run_call *call)
 {
@@ -46,10 +47,12 @@ int run_call_check(const struct run_call *call, const struct command *cmd, struc
     return EXIT_OK;
 }
 
-/* On standard error, so that it is seen whatever is made of the output. */
+/* On standard error, so that it is seen whatever is made of the output. One that could not begin
+ * has left nothing to go on with. */
 static void say_how_to_resume(const struct run *run)
 {
-    (void)fprintf(stderr, "To go on with this run: anabranch resume %s\n", run_id(run));
+    if (access(run_dir(run), F_OK) == 0)
+        (void)fprintf(stderr, "To go on with this run: anabranch resume %s\n", run_id(run));
 }
 
 int run_call_go(const struct run_call *call, struct run *run, const struct plan_file *pf,

@@ -390,10 +390,10 @@ static void tell_resumed(struct run *run)
 {
     const struct resume *r = run->resume;
     struct arena a = {0};
-    struct node *data = build_map(&a);
+    struct node *data = build_map(&a), *steps = build_put_map(&a, data, "steps");
     for (int step = RESUME_KEEP; step < RESUME_STEP_COUNT_; step++)
-        build_put_int(&a, data, resume_step_names[step], (int64_t)r->count[step]);
-    build_put_int(&a, data, "dropped", (int64_t)r->dropped_count);
+        build_put_int(&a, steps, resume_step_names[step], (int64_t)r->count[step]);
+    build_put_int(&a, steps, "dropped", (int64_t)r->dropped_count);
     record(run, EV_RUN_RESUMED, -1, data);
     arena_done(&a);
 }

@@ -62,7 +62,7 @@ assert_once() { # TASK...
     assert_contains '1 has landed'
     resume --json
     assert_status 0
-    assert_event run.resumed '' '"keep":1'
+    assert_event run.resumed '' "\"run\":\"$id\",\"steps\":{\"keep\":1,"
     refute_event run.started
     refute_event task.started a
     assert_event task.salvaged b '"attempt":1'

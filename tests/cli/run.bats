@@ -782,6 +782,18 @@ END
     no_agents || fail "still alive"
 }
 
+@test "run: one that cannot begin is not said to be one to go on with" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a x'
+    mkdir .git/anabranch
+    touch .git/anabranch/tmp
+    run_plan
+    assert_status 3
+    [[ $stderr != *'To go on with'* ]] || fail 'there is nothing to go on with'
+    [[ ! -e .git/anabranch/runs ]] || [[ -z $(ls .git/anabranch/runs) ]] || fail "$(ls -R .git/anabranch/runs)"
+}
+
 @test "run: a command that is printed is right for any name of the base" {
     make_repo
     git branch -m "it's&\$HOME"
