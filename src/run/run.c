@@ -356,6 +356,17 @@ static void take_back_word(const struct run *run)
     (void)rmdir(run->dir);
 }
 
+/* What was begun is said to be over, and its ref goes. */
+static void withdraw(struct run *run)
+{
+    struct git_place at = run_place(run);
+    struct err none = {0};
+    bool moved;
+    run->finished = clock_wall();
+    (void)record_end(run, "broken", RUN_EXIT_BROKEN, NULL); /* why is told in any case */
+    (void)git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: not begun", &moved, &none);
+}
+
 /* The store first: a new one begins with the folders of those that were before us. */
 static int begin(struct run *run, struct err *err)
 {
@@ -372,12 +383,12 @@ static int begin(struct run *run, struct err *err)
         return resume_begin(run, err) || (run->base && shared_begin(run, err)) ? -1 : 0;
     if (saved_write(run, err) || record_begin(run, err))
         return -1;
-    if (!run->base)
+    if (!run->base ||
+        (git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err) == 0 &&
+         shared_begin(run, err) == 0))
         return 0;
-    return git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err) ||
-                   shared_begin(run, err)
-               ? -1
-               : 0;
+    withdraw(run);
+    return -1;
 }
 
 /* What was wrong with the record of earlier runs is no reason not to run. */

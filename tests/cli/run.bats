@@ -794,6 +794,21 @@ END
     [[ ! -e .git/anabranch/runs ]] || [[ -z $(ls .git/anabranch/runs) ]] || fail "$(ls -R .git/anabranch/runs)"
 }
 
+@test "run: one that cannot begin is over, and does not wait to be gone on with" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a x'
+    echo not a folder >.git/refs/anabranch
+    run_plan
+    assert_status 3
+    run anabranch status
+    assert_contains broken
+    rm .git/refs/anabranch
+    run_plan
+    assert_status 0
+    assert_clean
+}
+
 @test "run: a command that is printed is right for any name of the base" {
     make_repo
     git branch -m "it's&\$HOME"
