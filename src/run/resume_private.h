@@ -19,9 +19,13 @@ bool resume_has_leftovers(const struct run *run, const struct past_task *past);
 
 const char *resume_commit(const struct past_task *past); /* what is to land */
 
-/* resume_go.c: in place of what a new run begins with. First what is true is written down; then,
- * when the loop and the observers are there, each task is put on its way. */
+/* resume_begin.c: in place of what a new run begins with, what is true is written down. */
 int resume_begin(struct run *run, struct err *err);
+
+/* Makes a text of a task another one, or NULL, also where it is shown. */
+void resume_set(char **slot, const char **shown, const char *value);
+
+/* resume_go.c: when the loop and the observers are there, each task is put on its way. */
 void resume_go(struct run *run);
 
 #endif

@@ -1,0 +1,209 @@
+/*
+ * Beginning to go on: what dead processes left is cleared away, and what is true is written down.
+ *
+ * A row of the store is changed only when what it says has been dealt with: whoever goes on after
+ * our own death finds it as we did.
+ */
+#include "run/resume_private.h"
+
+#include "base/mem.h"
+#include "run/salvage.h"
+#include "sys/dirs.h"
+
+#include <string.h>
+
+/* --- what dead processes left ------------------------------------------------------------- */
+
+/* Locks in the run's own corners of the repository; nobody else takes them, and whoever did is
+ * gone.
+ */
+static int clear_locks(const struct run *run, struct err *err)
+{
+    const char *common = run->pf->repo.common;
+    autofree char *tip = mem_printf("%s/" PAST_TIP "%s.lock", common, run->id);
+    autofree char *heads = mem_printf("%s/" PAST_BRANCH "%s", common, run->id);
+    autofree char *salvage = mem_printf("%s/refs/anabranch/salvage/%s", common, run->id);
+    return dirs_remove(tip, err) || dirs_remove_endings(heads, ".lock", err) ||
+                   dirs_remove_endings(salvage, ".lock", err)
+               ? -1
+               : 0;
+}
+
+/* Workspaces that were half made, or half removed. */
+static int clear_halves(const struct run *run, struct err *err)
+{
+    autofree char *tmp = mem_printf("%s/anabranch/tmp", run->pf->repo.common);
+    autofree char *own = mem_printf("%s-", run->id);
+    autofree char *work = mem_printf("%s/%s", run->work, run->id);
+    return dirs_remove_entries(tmp, own, "", err) || dirs_remove_entries(work, "", ".gone", err)
+               ? -1
+               : 0;
+}
+
+/* --- the tip ------------------------------------------------------------------------------ */
+
+/* The tip's ref is made before the branch that kept it for the user goes. Where that has more by
+ * now, it stays. */
+static int restore_tip(struct run *run, struct err *err)
+{
+    const struct past *past = &run->resume->past;
+    struct git_place at = run_place(run);
+    autofree char *result = mem_printf(PAST_BRANCH "%s/" STORE_RESULT, run->id);
+    bool moved, contained = false;
+    if ((!past->tip &&
+         git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: resume", &moved, err)) ||
+        (past->result && git_is_ancestor(&at, past->result, run->tip, &contained, err)))
+        return -1;
+    return contained &&
+                   git_move_ref(&at, result, past->result, "", "anabranch: resume", &moved, err)
+               ? -1
+               : 0;
+}
+
+/* --- what is known of a task -------------------------------------------------------------- */
+
+void resume_set(char **slot, const char **shown, const char *value)
+{
+    free(*slot);
+    *slot = value ? mem_str(value) : NULL;
+    if (shown)
+        *shown = *slot;
+}
+
+static enum failure failure_of(const char *name)
+{
+    for (int f = 0; name && f < FAILURE_COUNT_; f++) {
+        if (strcmp(failure_names[f], name) == 0)
+            return (enum failure)f;
+    }
+    return FAILURE_INTERNAL;
+}
+
+static void recall(struct run *run, uint32_t task, const struct past_task *past)
+{
+    struct task_run *tr = &run->tasks[task];
+    struct task_status *s = &tr->status;
+    const struct store_task *row = &past->row;
+    *s = (struct task_status){
+        .state = past->state,
+        .attempts = row->attempts,
+        .failure = failure_of(row->failure),
+        .started = row->started,
+        .finished = row->finished,
+        .exit_code = row->exit_code,
+        .tokens_in = row->tokens_in,
+        .tokens_out = row->tokens_out,
+        .usd = row->usd,
+    };
+    memcpy(tr->tried, past->tried, sizeof(tr->tried));
+    resume_set(&tr->reason, &s->reason, row->reason);
+    resume_set(&tr->commit, &s->commit, row->commit);
+    resume_set(&tr->landed, &s->landed, row->landed);
+    resume_set(&tr->workspace, &s->workspace, row->workspace);
+    resume_set(&tr->start, NULL, row->start_commit ? row->start_commit : run->base_commit);
+    tr->branch = mem_printf(PAST_BRANCH "%s/%s", run->id, row->id);
+    s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
+    tr->logged = row->attempts > 0;
+    tr->on_top = past->has_landed;
+}
+
+/* Nothing of what it had counts any more; its attempts and what they cost do. */
+static void forget(struct task_run *tr)
+{
+    struct task_status *s = &tr->status;
+    s->state = TASK_WAITING;
+    s->finished = 0;
+    s->exit_code = 0;
+    resume_set(&tr->reason, &s->reason, NULL);
+    resume_set(&tr->commit, &s->commit, NULL);
+    resume_set(&tr->landed, &s->landed, NULL);
+}
+
+/* A task that begins anew is written down as such at once, unless something of it is left. */
+static void recall_task(struct run *run, uint32_t task)
+{
+    const struct resume_task *rt = &run->resume->tasks[task];
+    struct task_run *tr = &run->tasks[task];
+    if (rt->past && rt->step != RESUME_NOT_WANTED)
+        recall(run, task, rt->past);
+    if (rt->step != RESUME_RUN || resume_has_leftovers(run, rt->past))
+        return;
+    forget(tr);
+    resume_set(&tr->workspace, &tr->status.workspace, NULL);
+    tr->status.branch = NULL;
+}
+
+/* --- what the plan has no more ------------------------------------------------------------ */
+
+static int save_dropped(struct run *run, const struct past_task *p, const struct workspace *ws,
+                        struct err *err)
+{
+    static const char why[] = "the plan has it no more";
+    struct git_place at = run_place(run);
+    const char *start = p->row.start_commit ? p->row.start_commit : run->base_commit;
+    autofree char *index =
+        mem_printf("%s/%s/%d/salvage.index", run->dir, p->row.id, p->row.attempts);
+    autofree char *ref = salvage_ref(run, p->row.id, p->row.attempts);
+    autofree char *message = salvage_message(run->id, p->row.id, p->row.attempts, start, why);
+    struct salvage_job sj = {.commit = {.ws = ws,
+                                        .start = start,
+                                        .index = index,
+                                        .root = run->pf->repo.root,
+                                        .message = message},
+                             .ref = ref,
+                             .patterns = run->pf->plan.salvage.v,
+                             .pattern_count = run->pf->plan.salvage.n};
+    autosalvaged struct salvaged saved = SALVAGED_INIT;
+    bool moved;
+    if (p->state > TASK_PREPARING && workspace_is_whole(ws))
+        return salvage_workspace(&sj, &saved, err);
+    return p->branch_commit && strcmp(p->branch_commit, start) != 0 &&
+                   git_move_ref(&at, ref, "", p->branch_commit, "anabranch: salvage", &moved, err)
+               ? -1
+               : 0;
+}
+
+static int drop(struct run *run, const struct past_task *p, struct err *err)
+{
+    struct git_place at = run_place(run);
+    struct workspace ws;
+    bool moved;
+    resume_workspace(run, p->row.id, p, &ws);
+    int rc = !resume_has_leftovers(run, p)                                  ? 0
+             : save_dropped(run, p, &ws, err) || workspace_remove(&ws, err) ? -1
+             : p->branch_commit ? git_move_ref(&at, ws.branch, p->branch_commit, "",
+                                               "anabranch: dropped", &moved, err)
+                                : 0;
+    workspace_done(&ws);
+    return rc ? rc : store_drop_task(run->store, run->id, p->row.id, err);
+}
+
+/* --- beginning ---------------------------------------------------------------------------- */
+
+static int record_all(struct run *run, struct err *err)
+{
+    for (uint32_t t = 0; t < run->pf->plan.task_count; t++)
+        recall_task(run, t);
+    if (record_begin(run, err))
+        return -1;
+    for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
+        if (run->resume->tasks[t].step == RESUME_RUN)
+            forget(&run->tasks[t]);
+    }
+    return 0;
+}
+
+int resume_begin(struct run *run, struct err *err)
+{
+    const struct resume *r = run->resume;
+    if (run->base && (clear_locks(run, err) || clear_halves(run, err) || restore_tip(run, err)))
+        return -1;
+    if (record_all(run, err))
+        return -1;
+    for (size_t i = 0; i < r->dropped_count; i++) {
+        if (run->base ? drop(run, r->dropped[i], err)
+                      : store_drop_task(run->store, run->id, r->dropped[i]->row.id, err))
+            return -1;
+    }
+    return saved_write(run, err); /* when all that follows from an edit is written down */
+}
