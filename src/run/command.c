@@ -29,7 +29,7 @@ int command_start(struct job *job, const struct plan_command *cmd, const char *n
         process_start_guarded(job, &call, NULL, out, errlog, next, err))
         return -1;
     int64_t own = task_of(job)->timeout > 0 ? task_of(job)->timeout : job->run->opts.timeout;
-    int64_t time = own > patience(least) ? own : patience(least);
+    int64_t usual = patience_with_commands(least), time = own > usual ? own : usual;
     job->overdue = false;
     job->deadline = clock_mono() + time;
     job->tick = loop_timer(job->run->loop, time, on_deadline, job);

@@ -1189,10 +1189,18 @@ END
     make_repo
     begin_plan
     add_task a 'verify: "sleep 4327"' 'retry: {verify: 0}' -- 'write a 1'
-    ANABRANCH_PATIENCE=1s run_plan
+    ANABRANCH_COMMAND_TIME=1s run_plan
     assert_status 1
     assert_summary a 'verify: verification took longer than it may'
     ! pgrep -f 'sleep 432[7]' || fail "it goes on"
+}
+
+@test "run: little patience with git is none of a verification's business" {
+    make_repo
+    begin_plan
+    add_task a 'verify: "sleep 2"' 'retry: {verify: 0}' -- 'write a 1'
+    ANABRANCH_PATIENCE=1s run_plan
+    assert_status 0
 }
 
 @test "run: a task's own verification, then the plan's" {
