@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "sys/file.h"
+#include "sys/procs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -209,4 +210,20 @@ int adopt(const struct run *run, const char *from, const char *to, bool half, bo
     int rc = a.changes.n ? adopt_paths(&a, index, ret_some, err) : 0;
     (void)unlink(index); /* not there where nothing was to be done */
     return rc;
+}
+
+static bool is_older(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+void adopt_lock(const struct run *run, const char *mark)
+{
+    const struct git_repo *repo = &run->pf->repo;
+    autofree char *lock = mem_printf("%s/index.lock", repo->git_dir);
+    struct stat begun, st;
+    if (stat(mark, &begun) < 0 || lstat(lock, &st) < 0 || is_older(&st.st_mtim, &begun.st_mtim) ||
+        procs_program_in("git", repo->root))
+        return;
+    (void)unlink(lock); /* else it is told as another's */
 }

@@ -16,4 +16,9 @@
 int adopt(const struct run *run, const char *from, const char *to, bool half, bool *ret_some,
           struct err *err);
 
+/* Takes away the lock that a git of ours left on the checkout's index when it was killed; `mark` is
+ * a file that was made when that git began. Only where it can be nobody else's: it is not older
+ * than that, and no other git is at work there. */
+void adopt_lock(const struct run *run, const char *mark);
+
 #endif

@@ -304,6 +304,9 @@ static void on_forwarded(void *ctx, int status)
     }
     if (file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
         run->refusal = buf_steal(&words);
+    autofree char *begun = mark_path(run);
+    if (p->killed && is_checked_out_here(run, run->base_ref))
+        adopt_lock(run, begun);
     unmark(run, false);
     if (p->given_up)
         given_up(run);

@@ -193,6 +193,29 @@ pid_t procs_in(const char *folder)
     return found;
 }
 
+static bool is_called(pid_t pid, const char *name)
+{
+    enum { NAME_MAX_ = 32 };
+    autobuf struct buf text = BUF_INIT;
+    read_proc_file(pid, "comm", NAME_MAX_, &text);
+    size_t len = strlen(name);
+    return text.len == len + 1 && memcmp(text.s, name, len) == 0;
+}
+
+bool procs_program_in(const char *name, const char *folder)
+{
+    struct table t = {0};
+    read_table(&t);
+    bool found = !t.all.n; /* the system does not tell */
+    for (size_t i = 0; !found && i < t.all.n; i++) {
+        const struct entry *e = &t.all.v[i];
+        found = !has_ended(e) && is_called(e->pid, name) && is_in(e->pid, folder) &&
+                !descends(&t, e, getpid());
+    }
+    vec_done(&t.all);
+    return found;
+}
+
 void procs_command(pid_t pid, struct buf *out)
 {
     enum { COMMAND_MAX = 200 };

@@ -429,6 +429,31 @@ half_forward() {
     assert_unchanged_checkout
 }
 
+@test "the lock that a git of ours left when it was killed goes, and nobody else's" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' \
+        '    touch "$dir/half" "$GIT_DIR/index.lock"' '    echo work >"$GIT_WORK_TREE/a"' '    kill -KILL $$' 'fi'
+    run_plan
+    real_git
+    [[ -e $BATS_TEST_TMPDIR/half ]] || fail 'it was never killed'
+    assert_status 0
+    assert_in main a work
+    assert_clean
+    touch -d '1 hour ago' .git/index.lock
+    begin_plan
+    add_task b -- 'write b work'
+    rm "$BATS_TEST_TMPDIR/half"
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' '    touch "$dir/half"' '    kill -KILL $$' 'fi'
+    ANABRANCH_PATIENCE=1s run_plan
+    real_git
+    assert_status 4
+    [[ -e .git/index.lock ]] || fail 'a lock of someone else has gone'
+}
+
 @test "what the user has changed is not taken for half a fast-forward" {
     make_repo
     echo mine >>file

@@ -82,8 +82,10 @@ until_there() { # SUFFIX
     make_repo
     begin_plan
     for task in a b; do
-        add_task "$task" -- "sh tr '\\0' '\\n' </proc/\$PPID/environ >all" \
-            'sh test -n "$ANABRANCH_GUARD" && echo "$ANABRANCH_GUARD" >>$STAMPS.marks' "write $task 1" 'sh rm all'
+        # shellcheck disable=SC2016 # of the agent's shell
+        add_task "$task" -- 'sh guard=$(awk "{ print \$4 }" /proc/$PPID/stat) && tr "\0" "\n" </proc/$guard/environ >all' \
+            'sh grep -qx "ANABRANCH_GUARD=$ANABRANCH_GUARD" all && echo "$ANABRANCH_GUARD" >>$STAMPS.marks' \
+            'sh rm all' "write $task 1"
     done
     ANABRANCH_GUARD=outer run_plan
     assert_status 0
