@@ -107,9 +107,16 @@ static int try_all(struct container *c, struct err *err)
 
 /* --- limits ------------------------------------------------------------------------------- */
 
+/* Guards that begin one after another have other numbers: the last part of their mark. */
+static int own_number(void)
+{
+    const char *mark = getenv(GUARD_MARK), *point = mark ? strrchr(mark, '.') : NULL;
+    return point ? (int)strtol(point + 1, NULL, 10) & 0xffff : getpid();
+}
+
 /* Without a controller, a task that may use so many processors is shown no others. Guards that
- * begin one after another take different ones, by their pids as seen from outside. */
-static void limit_processors(double cpu, pid_t guard)
+ * begin one after another take different ones. */
+static void limit_processors(double cpu)
 {
 #ifdef __linux__
     cpu_set_t may, chosen;
@@ -117,7 +124,7 @@ static void limit_processors(double cpu, pid_t guard)
         return;
     int wanted = (int)cpu + ((double)(int)cpu < cpu), there = CPU_COUNT(&may);
     CPU_ZERO(&chosen);
-    for (int i = 0, skip = guard % there; i < 2 * CPU_SETSIZE && wanted > 0; i++) {
+    for (int i = 0, skip = own_number() % there; i < 2 * CPU_SETSIZE && wanted > 0; i++) {
         int number = i % CPU_SETSIZE;
         if (!CPU_ISSET(number, &may) || skip-- > 0 || CPU_ISSET(number, &chosen))
             continue;
@@ -126,7 +133,7 @@ static void limit_processors(double cpu, pid_t guard)
     }
     (void)sched_setaffinity(0, sizeof(chosen), &chosen);
 #else
-    (void)cpu, (void)guard;
+    (void)cpu;
 #endif
 }
 
@@ -141,7 +148,7 @@ static void set_limits(struct container *c, const struct limits *limits)
     c->limited =
         c->cgroup.dir && cgroup_limit(&c->cgroup, limits->memory, limits->processes, limits->cpu);
     if (!c->limited && limits->cpu > 0)
-        limit_processors(limits->cpu, c->guard);
+        limit_processors(limits->cpu);
 }
 
 /* --- life --------------------------------------------------------------------------------- */
