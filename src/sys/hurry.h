@@ -14,7 +14,8 @@
  * which is called as before. */
 void hurry_by(int signal);
 
-/* How long may be waited: these ms, or, when such a signal has come twice, three seconds at most. */
+/* How long may be waited: these ms, or, when such a signal has come twice, three seconds at most.
+ */
 int64_t hurry_limit(int64_t ms);
 
 /* Around the waiting: the group of processes that is waited for. Its leader must not be reaped in
