@@ -282,7 +282,7 @@ static int resolve_by_process(const struct git_place *at, const char *name, stru
 int git_resolve(const struct git_place *at, const char *name, struct buf *out, struct err *err)
 {
     /* A worktree's own HEAD is not known to the process that all share. */
-    bool shared = at->batch && strncmp(name, "HEAD", 4) != 0, found;
+    bool shared = at->batch && strncmp(name, "HEAD", 4) != 0, found = false;
     if ((shared ? resolve_by_batch : resolve_by_process)(at, name, out, &found, err))
         return -1;
     return found ? 0 : err_set(err, ERR_INPUT, "'%s' is not a commit or branch here", name);

@@ -101,10 +101,12 @@ static int settle(struct merge *m, struct level *l, const struct tree_entry *con
                   struct err *err)
 {
     const struct tree_entry *base = at[BASE], *ours = at[OURS], *theirs = at[THEIRS];
-    if (base && (!ours || !theirs))
+    if ((!ours && !theirs) || (base && (!ours || !theirs)))
         m->plain = false;
-    else if (!ours || !theirs)
-        take(m, l, ours ? ours : theirs);
+    else if (!ours)
+        take(m, l, theirs);
+    else if (!theirs)
+        take(m, l, ours);
     else if (base && tree_same(base, theirs, m->id_len))
         take(m, l, ours);
     else if (base && tree_same(base, ours, m->id_len))

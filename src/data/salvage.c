@@ -44,7 +44,7 @@ static int feed(const struct git_place *at, const struct buf *in, struct err *er
     va_end(ap);
     if (in->len && git_feed(at, &args, in, &out, &errout, &status, err))
         return -1;
-    return status ? err_set(err, ERR_ENV, "git %s: %s", args.v[0], errout.s) : 0;
+    return status ? err_set(err, ERR_ENV, "git %s: %s", args.n ? args.v[0] : "", errout.s) : 0;
 }
 
 /* --- the files ---------------------------------------------------------------------------- */

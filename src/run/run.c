@@ -248,15 +248,15 @@ static void on_sigtstp(void *ctx)
 }
 
 static const struct {
-    int signal;
     watch_fn *fn;
+    int signal;
     bool may_be_ignored; /* by whoever started us: nohup, or a shell without jobs */
     bool hurries;        /* the second time, also a git that is waited for here and now */
 } signals[RUN_SIGNALS] = {
-    {SIGINT, on_sigint, false, true},
-    {SIGTERM, on_sigterm, false, true},
-    {SIGHUP, on_sighup, true, true},
-    {SIGTSTP, on_sigtstp, true, false},
+    {on_sigint, SIGINT, false, true},
+    {on_sigterm, SIGTERM, false, true},
+    {on_sighup, SIGHUP, true, true},
+    {on_sigtstp, SIGTSTP, true, false},
 };
 
 static void watch_signals(struct run *run)

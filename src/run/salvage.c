@@ -57,9 +57,11 @@ static char *from_of(const char *const *fields)
 static void take_ref(struct salvages *s, const char *const *fields)
 {
     const char *id = fields[REF] + strlen(SALVAGE_REFS);
-    struct salvage *last = s->list.n ? &s->list.v[s->list.n - 1] : NULL;
-    size_t len = last ? strlen(last->id) : 0;
-    const char *part = last && strncmp(id, last->id, len) == 0 && id[len] == '.' ? id + len : "";
+    bool is_first = !s->list.n;
+    struct salvage *last = is_first ? NULL : &s->list.v[s->list.n - 1];
+    size_t len = is_first ? 0 : strlen(last->id);
+    const char *part =
+        !is_first && strncmp(id, last->id, len) == 0 && id[len] == '.' ? id + len : "";
     const char *slash = strrchr(part, '/');
     if (strcmp(part, ".commits") == 0) {
         last->strays = mem_str(fields[COMMIT]);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
+#include "sys/proc.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -20,7 +21,11 @@
 static void git(const char *dir, const char *line)
 {
     autofree char *command = mem_printf("cd '%s' && %s", dir, line);
-    assert_int_equal(system(command), 0);
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    char *const argv[] = {"sh", "-c", command, NULL};
+    int status = -1;
+    assert_int_equal(proc_capture(argv, NULL, 1 << 20, &out, &errout, &status, NULL), 0);
+    assert_int_equal(status, 0);
 }
 
 static int make_repository(void **state)

@@ -416,7 +416,7 @@ static int set_up(void **state)
 {
     static struct repo repo;
     const char *format = *state;
-    signal(SIGPIPE, SIG_IGN);
+    (void)signal(SIGPIPE, SIG_IGN);
     setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
     setenv("GIT_CONFIG_SYSTEM", "/dev/null", 1);
     setenv("GIT_AUTHOR_NAME", "A U Thor", 1);
