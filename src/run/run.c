@@ -1,9 +1,7 @@
 #include "run/run_private.h"
 
-#include "base/build.h"
 #include "base/clock.h"
 #include "base/mem.h"
-#include "core/plan_words.h"
 #include "data/workdir.h"
 #include "run/logs.h"
 #include "run/notify.h"
@@ -13,8 +11,6 @@
 #include "run/shared.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
-#include "sys/guard.h"
-#include "sys/hurry.h"
 #include "sys/self.h"
 
 #include <signal.h>
@@ -25,253 +21,10 @@
 
 enum { DEFAULT_WORKERS = 3 };
 
-const char *task_state_name(enum task_state state)
-{
-    static const char *const names[TASK_STATE_COUNT_] = {
-        [TASK_WAITING] = "waiting",
-        [TASK_READY] = "ready",
-        [TASK_PREPARING] = "preparing",
-        [TASK_RUNNING] = "running",
-        [TASK_COMMITTING] = "committing",
-        [TASK_VERIFYING] = "verifying",
-        [TASK_LANDING] = "landing",
-        [TASK_LANDED] = "landed",
-        [TASK_DONE] = "done",
-        [TASK_FAILED] = "failed",
-        [TASK_CONFLICTED] = "conflicted",
-        [TASK_SKIPPED] = "skipped",
-    };
-    return names[state];
-}
-
 struct git_place run_place(const struct run *run)
 {
     return (struct git_place){.batch = run->batch, .git_dir = run->pf->repo.common};
 }
-
-enum engine run_engine(const struct run *run, uint32_t task)
-{
-    enum engine own = run->pf->plan.tasks[task].engine;
-    if (run->opts.engine)
-        return run->opts.engine;
-    return own ? own : ENGINE_CLAUDE;
-}
-
-const char *run_engine_name(const struct run *run, uint32_t task)
-{
-    return engine_words[run_engine(run, task)];
-}
-
-/* --- what happens to tasks ---------------------------------------------------------------- */
-
-void task_set_state(struct run *run, uint32_t task, enum task_state state)
-{
-    run->tasks[task].status.state = state;
-    record_task(run, task);
-}
-
-static void skip(struct run *run, uint32_t task, uint32_t because)
-{
-    struct task_run *tr = &run->tasks[task];
-    struct arena a = {0};
-    struct node *data = build_map(&a);
-    free(tr->reason);
-    tr->reason = mem_printf("needs '%s'", run->pf->plan.tasks[because].id);
-    tr->status.reason = tr->reason;
-    tr->status.finished = clock_wall();
-    task_set_state(run, task, TASK_SKIPPED);
-    build_put_string(&a, data, "reason", tr->reason);
-    record(run, EV_TASK_SKIPPED, task, data);
-    arena_done(&a);
-}
-
-void task_ended(struct run *run, uint32_t task)
-{
-    enum task_state state = run->tasks[task].status.state;
-    struct sched_list skipped = {0};
-    if (state == TASK_LANDED || state == TASK_DONE)
-        sched_finish(&run->sched, task);
-    else
-        sched_fail(&run->sched, task, &skipped);
-    for (size_t i = 0; i < skipped.tasks.n; i++)
-        skip(run, skipped.tasks.v[i], task);
-    vec_done(&skipped.tasks);
-    run_wake(run);
-}
-
-void task_end(struct run *run, uint32_t task, enum task_state state)
-{
-    run->tasks[task].status.finished = clock_wall();
-    run->tasks[task].status.action = NULL;
-    task_set_state(run, task, state);
-    task_ended(run, task);
-}
-
-static void on_retry(void *ctx)
-{
-    struct task_run *tr = ctx;
-    struct run *run = tr->run;
-    uint32_t task = (uint32_t)(tr - run->tasks);
-    watch_free(tr->retry);
-    tr->retry = NULL;
-    task_set_state(run, task, TASK_READY);
-    sched_ready(&run->sched, task);
-    run_wake(run);
-}
-
-void task_retry_later(struct run *run, uint32_t task, int64_t delay)
-{
-    struct task_run *tr = &run->tasks[task];
-    tr->run = run;
-    sched_set_aside(&run->sched, task);
-    task_set_state(run, task, TASK_WAITING);
-    tr->retry = loop_timer(run->loop, delay, on_retry, tr);
-}
-
-/* --- turns -------------------------------------------------------------------------------- */
-
-static bool is_over(const struct run *run)
-{
-    if (run->jobs)
-        return false;
-    return run->draining || run->stopping || run->failed || run->sched.left == 0;
-}
-
-static void stop_loop(struct run *run)
-{
-    run->home = true;
-    loop_stop(run->loop);
-}
-
-/* All that is left to do is to bring the base to the tip. */
-static void bring_home(struct run *run)
-{
-    if (run->publication.busy || run->home)
-        return;
-    if (run->base)
-        publish(run, stop_loop);
-    else
-        stop_loop(run);
-}
-
-static void on_turn(void *ctx)
-{
-    struct run *run = ctx;
-    uint32_t task;
-    watch_free(run->later);
-    run->later = NULL;
-    land_turn(run);
-    while (!run->draining && !run->stopping && !run->failed && sched_next(&run->sched, &task)) {
-        record(run, EV_TASK_READY, task, NULL);
-        job_start(run, task);
-    }
-    if (is_over(run))
-        bring_home(run);
-}
-
-void run_wake(struct run *run)
-{
-    if (!run->later)
-        run->later = loop_timer(run->loop, 0, on_turn, run);
-}
-
-static void stop_jobs(struct run *run, char order)
-{
-    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        if (run->tasks[i].job)
-            job_stop(run->tasks[i].job, STOP_USER, order);
-        watch_free(run->tasks[i].retry);
-        run->tasks[i].retry = NULL;
-    }
-}
-
-void run_fail(struct run *run, const struct err *err)
-{
-    if (run->failed)
-        return;
-    run->err = *err;
-    run->failed = true;
-    stop_jobs(run, GUARD_STOP);
-    run_wake(run);
-}
-
-void run_drain(struct run *run)
-{
-    run->draining = true;
-    run_wake(run);
-}
-
-/* The first one asks politely, the second one does not. */
-static void on_signal(struct run *run, int signal)
-{
-    bool again = run->stopping;
-    if (!run->signal)
-        run->signal = signal;
-    run->stopping = true;
-    stop_jobs(run, again ? GUARD_KILL : GUARD_STOP);
-    if (again)
-        publish_give_up(run);
-    run_wake(run);
-}
-
-static void on_sigint(void *ctx)
-{
-    on_signal(ctx, SIGINT);
-}
-
-static void on_sigterm(void *ctx)
-{
-    on_signal(ctx, SIGTERM);
-}
-
-static void on_sighup(void *ctx)
-{
-    on_signal(ctx, SIGHUP);
-}
-
-/* ^Z stops all that we started as well, as that of a shell or of make does, and the time does not
- * count. Behind the raise() everything goes on. */
-static void on_sigtstp(void *ctx)
-{
-    struct run *run = ctx;
-    int64_t since = clock_mono();
-    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        if (run->tasks[i].job)
-            job_pause(run->tasks[i].job);
-    }
-    own_close(&run->publication.turn); /* others need not wait for that */
-    (void)raise(SIGSTOP);
-    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        if (run->tasks[i].job)
-            job_continue(run->tasks[i].job, clock_mono() - since);
-    }
-}
-
-static const struct {
-    watch_fn *fn;
-    int signal;
-    bool may_be_ignored; /* by whoever started us: nohup, or a shell without jobs */
-    bool hurries;        /* the second time, also a git that is waited for here and now */
-} signals[RUN_SIGNALS] = {
-    {on_sigint, SIGINT, false, true},
-    {on_sigterm, SIGTERM, false, true},
-    {on_sighup, SIGHUP, true, true},
-    {on_sigtstp, SIGTSTP, true, false},
-};
-
-static void watch_signals(struct run *run)
-{
-    for (size_t i = 0; i < RUN_SIGNALS; i++) {
-        struct sigaction old;
-        bool ignored = sigaction(signals[i].signal, NULL, &old) == 0 && old.sa_handler == SIG_IGN;
-        if (!ignored || !signals[i].may_be_ignored)
-            run->signals[i] = loop_signal(run->loop, signals[i].signal, signals[i].fn, run);
-        if (run->signals[i] && signals[i].hurries)
-            hurry_by(signals[i].signal);
-    }
-}
-
-/* --- beginning and end -------------------------------------------------------------------- */
 
 /* Sorts by time, and two that begin in the same second are still two. */
 static char *new_id(int64_t now)
@@ -417,7 +170,7 @@ int run_go(struct run *run, struct err *err)
         workdir_tidy(run->work, run->id);
         return -1;
     }
-    watch_signals(run);
+    run_watch_signals(run);
     run->notifier = notifier_new(run);
     if (run->resume)
         resume_go(run);
@@ -559,100 +312,4 @@ void run_every(struct run *run, int64_t ms, run_tick_fn *fn, void *ctx)
     *ticker = (struct ticker){.ms = ms, .fn = fn, .ctx = ctx};
     ticker->watch = loop_timer(run->loop, ms, on_ticker, ticker);
     vec_push(&run->tickers, ticker);
-}
-
-const char *run_id(const struct run *run)
-{
-    return run->id;
-}
-
-const char *run_dir(const struct run *run)
-{
-    return run->dir;
-}
-
-const char *run_state_dir(const struct run *run)
-{
-    return run->state_dir;
-}
-
-const char *run_base(const struct run *run)
-{
-    return run->base;
-}
-
-const char *run_base_commit(const struct run *run)
-{
-    return run->base_commit;
-}
-
-size_t run_workers(const struct run *run)
-{
-    return run->sched.workers;
-}
-
-struct task_terms run_terms(const struct run *run, uint32_t task)
-{
-    const struct task *t = &run->pf->plan.tasks[task];
-    struct task_terms terms = {
-        .engine = run_engine_name(run, task),
-        .timeout = t->timeout > 0 ? t->timeout : run->opts.timeout,
-        .idle_timeout = t->idle_timeout > 0 ? t->idle_timeout : 0,
-    };
-    for (int f = 0; f < FAILURE_COUNT_; f++)
-        terms.retries[f] = retry_times(run, task, (enum failure)f);
-    return terms;
-}
-
-struct task_status run_task(const struct run *run, uint32_t task)
-{
-    return run->tasks[task].status;
-}
-
-static int exit_code(const struct run_result *r)
-{
-    if (r->signal)
-        return 128 + r->signal;
-    if (r->conflicted || !r->published)
-        return RUN_EXIT_CONFLICT;
-    return r->failed || r->skipped ? RUN_EXIT_TASK : 0;
-}
-
-struct run_result run_result(const struct run *run)
-{
-    struct run_result r = {.signal = run->signal,
-                           .result = run->result,
-                           .advice = run->advice,
-                           .refusal = run->refusal};
-    r.published = !run->base || strcmp(run->tip, run->published) == 0;
-    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        switch (run->tasks[i].status.state) {
-        case TASK_LANDED:
-            r.landed++;
-            break;
-        case TASK_DONE:
-            r.done++;
-            break;
-        case TASK_FAILED:
-            r.failed++;
-            break;
-        case TASK_CONFLICTED:
-            r.conflicted++;
-            break;
-        case TASK_SKIPPED:
-            r.skipped++;
-            break;
-        case TASK_WAITING:
-        case TASK_READY:
-        case TASK_PREPARING:
-        case TASK_RUNNING:
-        case TASK_COMMITTING:
-        case TASK_VERIFYING:
-        case TASK_LANDING:
-        case TASK_STATE_COUNT_:
-            break;
-        }
-    }
-    r.exit_code = exit_code(&r);
-    return r;
 }

@@ -172,14 +172,21 @@ struct run {
 struct run *run_new(struct plan_file *pf, const char *path, const struct run_options *opts,
                     char *id, int64_t started); /* the id becomes the run's */
 void run_schedule(struct run *run);
-void run_fail(struct run *run, const struct err *err); /* the program cannot go on: stop */
-void run_wake(struct run *run);
-void run_drain(struct run *run); /* nothing new is started; what runs goes on to its end */
 struct git_place run_place(const struct run *run);
+
+/* run_turn.c */
+void run_wake(struct run *run);
+void run_fail(struct run *run, const struct err *err); /* the program cannot go on: stop */
+void run_drain(struct run *run); /* nothing new is started; what runs goes on to its end */
+void run_watch_signals(struct run *run);
+
+/* run_task.c */
 void task_set_state(struct run *run, uint32_t task, enum task_state state);
 void task_end(struct run *run, uint32_t task, enum task_state state);
 void task_ended(struct run *run, uint32_t task); /* as its state says: what follows from it */
 void task_retry_later(struct run *run, uint32_t task, int64_t delay);
+
+/* run_look.c */
 enum engine run_engine(const struct run *run, uint32_t task);
 const char *run_engine_name(const struct run *run, uint32_t task);
 

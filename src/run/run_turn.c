@@ -1,0 +1,153 @@
+/*
+ * Turns: what landed meanwhile, what may begin, whether all is over; and what interrupts them.
+ */
+#include "run/run_private.h"
+
+#include "base/clock.h"
+#include "sys/guard.h"
+#include "sys/hurry.h"
+
+#include <signal.h>
+
+static bool is_over(const struct run *run)
+{
+    if (run->jobs)
+        return false;
+    return run->draining || run->stopping || run->failed || run->sched.left == 0;
+}
+
+static void stop_loop(struct run *run)
+{
+    run->home = true;
+    loop_stop(run->loop);
+}
+
+/* All that is left to do is to bring the base to the tip. */
+static void bring_home(struct run *run)
+{
+    if (run->publication.busy || run->home)
+        return;
+    if (run->base)
+        publish(run, stop_loop);
+    else
+        stop_loop(run);
+}
+
+static void on_turn(void *ctx)
+{
+    struct run *run = ctx;
+    uint32_t task;
+    watch_free(run->later);
+    run->later = NULL;
+    land_turn(run);
+    while (!run->draining && !run->stopping && !run->failed && sched_next(&run->sched, &task)) {
+        record(run, EV_TASK_READY, task, NULL);
+        job_start(run, task);
+    }
+    if (is_over(run))
+        bring_home(run);
+}
+
+void run_wake(struct run *run)
+{
+    if (!run->later)
+        run->later = loop_timer(run->loop, 0, on_turn, run);
+}
+
+static void stop_jobs(struct run *run, char order)
+{
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        if (run->tasks[i].job)
+            job_stop(run->tasks[i].job, STOP_USER, order);
+        watch_free(run->tasks[i].retry);
+        run->tasks[i].retry = NULL;
+    }
+}
+
+void run_fail(struct run *run, const struct err *err)
+{
+    if (run->failed)
+        return;
+    run->err = *err;
+    run->failed = true;
+    stop_jobs(run, GUARD_STOP);
+    run_wake(run);
+}
+
+void run_drain(struct run *run)
+{
+    run->draining = true;
+    run_wake(run);
+}
+
+/* --- signals ------------------------------------------------------------------------------ */
+
+/* The first one asks politely, the second one does not. */
+static void on_signal(struct run *run, int signal)
+{
+    bool again = run->stopping;
+    if (!run->signal)
+        run->signal = signal;
+    run->stopping = true;
+    stop_jobs(run, again ? GUARD_KILL : GUARD_STOP);
+    if (again)
+        publish_give_up(run);
+    run_wake(run);
+}
+
+static void on_sigint(void *ctx)
+{
+    on_signal(ctx, SIGINT);
+}
+
+static void on_sigterm(void *ctx)
+{
+    on_signal(ctx, SIGTERM);
+}
+
+static void on_sighup(void *ctx)
+{
+    on_signal(ctx, SIGHUP);
+}
+
+/* ^Z stops all that we started as well, as that of a shell or of make does, and the time does not
+ * count. Behind the raise() everything goes on. */
+static void on_sigtstp(void *ctx)
+{
+    struct run *run = ctx;
+    int64_t since = clock_mono();
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        if (run->tasks[i].job)
+            job_pause(run->tasks[i].job);
+    }
+    own_close(&run->publication.turn); /* others need not wait for that */
+    (void)raise(SIGSTOP);
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        if (run->tasks[i].job)
+            job_continue(run->tasks[i].job, clock_mono() - since);
+    }
+}
+
+static const struct {
+    watch_fn *fn;
+    int signal;
+    bool may_be_ignored; /* by whoever started us: nohup, or a shell without jobs */
+    bool hurries;        /* the second time, also a git that is waited for here and now */
+} signals[RUN_SIGNALS] = {
+    {on_sigint, SIGINT, false, true},
+    {on_sigterm, SIGTERM, false, true},
+    {on_sighup, SIGHUP, true, true},
+    {on_sigtstp, SIGTSTP, true, false},
+};
+
+void run_watch_signals(struct run *run)
+{
+    for (size_t i = 0; i < RUN_SIGNALS; i++) {
+        struct sigaction old;
+        bool ignored = sigaction(signals[i].signal, NULL, &old) == 0 && old.sa_handler == SIG_IGN;
+        if (!ignored || !signals[i].may_be_ignored)
+            run->signals[i] = loop_signal(run->loop, signals[i].signal, signals[i].fn, run);
+        if (run->signals[i] && signals[i].hurries)
+            hurry_by(signals[i].signal);
+    }
+}
