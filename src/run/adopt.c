@@ -217,13 +217,13 @@ static bool is_older(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-void adopt_lock(const struct run *run, const char *mark)
+bool adopt_lock(const struct run *run, const char *mark)
 {
     const struct git_repo *repo = &run->pf->repo;
     autofree char *lock = mem_printf("%s/index.lock", repo->git_dir);
     struct stat begun, st;
     if (stat(mark, &begun) < 0 || lstat(lock, &st) < 0 || is_older(&st.st_mtim, &begun.st_mtim) ||
         procs_program_in("git", repo->root))
-        return;
-    (void)unlink(lock); /* else it is told as another's */
+        return false;
+    return unlink(lock) == 0; /* else it is told as another's */
 }

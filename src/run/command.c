@@ -19,6 +19,11 @@ static void on_deadline(void *ctx)
     process_order(&job->process, GUARD_STOP);
 }
 
+bool command_is_set(const struct plan_command *cmd)
+{
+    return cmd->shell || cmd->argv.n;
+}
+
 int command_start(struct job *job, const struct plan_command *cmd, const char *name, int64_t least,
                   void (*next)(struct job *, int), struct err *err)
 {

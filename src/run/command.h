@@ -6,6 +6,8 @@
 
 #include "run/run_private.h"
 
+bool command_is_set(const struct plan_command *cmd);
+
 /* Starts one under guard, with logs NAME.out and NAME.err; `next` follows when it has ended, and is
  * to call command_ended(). It may take as long as the agent, or `least` ms where that is more. */
 int command_start(struct job *job, const struct plan_command *cmd, const char *name, int64_t least,

@@ -10,12 +10,11 @@
 #include "data/merge.h"
 #include "run/command.h"
 #include "run/job_env.h"
-#include "sys/file.h"
 
 #include <stdio.h>
 #include <string.h>
 
-enum { OUTPUT_TAIL = 4000, PUBLICATION_MS = 200, VERIFY_MS = 60 * 60 * 1000 };
+enum { PUBLICATION_MS = 200, VERIFY_MS = 60 * 60 * 1000 };
 
 /* --- making the candidate ----------------------------------------------------------------- */
 
@@ -103,32 +102,12 @@ static int make_candidate(struct job *job, struct err *err)
 
 /* --- verifying ---------------------------------------------------------------------------- */
 
-static bool is_set(const struct plan_command *cmd)
-{
-    return cmd->shell || cmd->argv.n;
-}
-
-static char *log_path(const struct job *job, const char *name)
-{
-    return mem_printf("%s/%s", job->dir, name);
-}
-
-static void add_tail(const struct job *job, const char *name, struct buf *out)
-{
-    autofree char *path = log_path(job, name);
-    autobuf struct buf all = BUF_INIT;
-    if (file_read(path, 64 << 20, &all, NULL))
-        return;
-    size_t skip = all.len > OUTPUT_TAIL ? all.len - OUTPUT_TAIL : 0;
-    buf_add(out, all.s + skip, all.len - skip);
-}
-
 /* The next attempt is told what the command said. */
 static void verification_failed(struct job *job, int exit_code)
 {
     autobuf struct buf output = BUF_INIT;
-    add_tail(job, "verify.out", &output);
-    add_tail(job, "verify.err", &output);
+    job_read_tail(job, "verify.out", &output);
+    job_read_tail(job, "verify.err", &output);
     job_feedback(job, "Your last attempt at this did not pass its verification", exit_code,
                  output.s);
     while (output.len && strchr(" \n\r\t", output.s[output.len - 1]))
@@ -145,9 +124,9 @@ static const struct plan_command *next_command(struct job *job)
 {
     const struct plan_command *own = &task_of(job)->verify, *all = &job->run->pf->plan.land_verify;
     int step = job->verify_step++;
-    if (step == 0 && is_set(own))
+    if (step == 0 && command_is_set(own))
         return own;
-    if (step <= 1 && is_set(all)) {
+    if (step <= 1 && command_is_set(all)) {
         job->verify_step = 2;
         return all;
     }
@@ -197,7 +176,7 @@ static void on_checked_out(struct job *job, int exit_code)
         verify_next(job);
         return;
     }
-    add_tail(job, "prepare.log", &log);
+    job_read_tail(job, "prepare.log", &log);
     job_fail(job, FAILURE_INTERNAL, "the merged tree could not be checked out: %s", log.s);
 }
 
@@ -205,8 +184,8 @@ static void on_checked_out(struct job *job, int exit_code)
 static void verify(struct job *job)
 {
     struct git_place at = workspace_place(&job->ws);
-    autofree char *index = log_path(job, "index"), *own = mem_printf("%s/index", job->ws.admin);
-    autofree char *log = log_path(job, "prepare.log");
+    autofree char *index = job_file(job, "index"), *own = mem_printf("%s/index", job->ws.admin);
+    autofree char *log = job_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     task_set_state(job->run, job->task, TASK_VERIFYING);
@@ -264,7 +243,8 @@ static void land(struct job *job)
     int rc = make_candidate(job, &err);
     if (rc < 0)
         job_error(job, &err);
-    else if (rc == 0 && (is_set(&task_of(job)->verify) || is_set(&job->run->pf->plan.land_verify)))
+    else if (rc == 0 && (command_is_set(&task_of(job)->verify) ||
+                         command_is_set(&job->run->pf->plan.land_verify)))
         verify(job);
     else if (rc == 0)
         land_now(job);

@@ -32,11 +32,6 @@ static void stop_ticking(struct job *job)
     job->tick = NULL;
 }
 
-static bool is_set(const struct plan_command *cmd)
-{
-    return cmd->shell || cmd->argv.n;
-}
-
 /* How a command failed; false where it did not. */
 static bool command_failed(struct job *job, const char *name, int exit_code, struct buf *reason)
 {
@@ -82,7 +77,7 @@ static void set_up(struct job *job)
     const struct plan_command *setup = &job->run->pf->plan.setup;
     struct err err = {0};
     job->prepared = true;
-    if (!is_set(setup))
+    if (!command_is_set(setup))
         go_on(job);
     else if (command_start(job, setup, "setup", COMMAND_MS, on_setup, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
@@ -90,7 +85,7 @@ static void set_up(struct job *job)
 
 bool prepare_has_teardown(const struct job *job)
 {
-    return job->has_workspace && job->prepared && is_set(&job->run->pf->plan.teardown);
+    return job->has_workspace && job->prepared && command_is_set(&job->run->pf->plan.teardown);
 }
 
 static void on_teardown(struct job *job, int exit_code)

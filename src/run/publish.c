@@ -1,7 +1,6 @@
 /*
  * The base branch: it follows the tip, and the tip takes in what others put on it. Where the branch
- * is checked out, only a fast-forward by git itself moves it, which refuses rather than touch a
- * file that the user has changed.
+ * is checked out, it moves with the checkout.
  */
 #include "run/run_private.h"
 
@@ -9,29 +8,14 @@
 #include "base/mem.h"
 #include "base/shell.h"
 #include "data/merge.h"
-#include "run/adopt.h"
+#include "run/forward.h"
 #include "run/shared.h"
 #include "sys/dirs.h"
-#include "sys/file.h"
 #include "sys/patience.h"
-#include "sys/spawn.h"
 
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-enum {
-    TRIES = 5,
-    TURN_PAUSE_MS = 5,
-    LOCK_MS = 10000,
-    LOCK_PAUSE_MS = 20,
-    GIT_MS = 10 * 60 * 1000,
-    GRACE_MS = 5000,
-    WORDS_MAX = 1 << 20,
-};
+enum { TRIES = 5, TURN_PAUSE_MS = 5, LOCK_MS = 10000, LOCK_PAUSE_MS = 20 };
 
 static int set_tip(struct run *run, const char *commit, struct err *err)
 {
@@ -93,42 +77,6 @@ int publish_follow(struct run *run, struct err *err)
     return ours ? set_tip(run, now->s, err) : 0;
 }
 
-/* --- the user's checkout ------------------------------------------------------------------ */
-
-/* Whether the work tree that the run was started in has a branch checked out, by its own HEAD: the
- * usual case of the base, and no process is needed to see it. */
-static bool is_checked_out_here(const struct run *run, const char *ref)
-{
-    autofree char *path = mem_printf("%s/HEAD", run->pf->repo.git_dir);
-    autofree char *expected = mem_printf("ref: %s\n", ref);
-    autobuf struct buf head = BUF_INIT;
-    return file_read(path, 4096, &head, NULL) == 0 && strcmp(head.s, expected) == 0;
-}
-
-/* "worktree PATH", "branch REF" lines, each entry with an empty one behind it. The first is the
- * main one, of which git only guesses where it is. */
-int publish_checkout(const struct run *run, const char *ref, struct buf *ret_path, struct err *err)
-{
-    struct git_place at = run_place(run);
-    const struct git_repo *repo = &run->pf->repo;
-    bool in_main = strcmp(repo->git_dir, repo->common) == 0;
-    autobuf struct buf out = BUF_INIT;
-    if (is_checked_out_here(run, ref)) {
-        buf_addstr(ret_path, repo->root);
-        return 0;
-    }
-    if (git_call(&at, &out, err, "worktree", "list", "--porcelain", "-z", NULL))
-        return -1;
-    const char *path = NULL, *first = out.s + 9;
-    for (const char *s = out.s; s < out.s + out.len; s += strlen(s) + 1) {
-        if (strncmp(s, "worktree ", 9) == 0)
-            path = s + 9;
-        else if (path && !ret_path->len && strncmp(s, "branch ", 7) == 0 && strcmp(s + 7, ref) == 0)
-            buf_addstr(ret_path, path == first && in_main ? repo->root : path);
-    }
-    return 0;
-}
-
 /* --- moving it ---------------------------------------------------------------------------- */
 
 static void move_base(void *ctx);
@@ -147,13 +95,6 @@ static void fail(struct run *run, const struct err *err)
     finish(run);
 }
 
-/* git's words where another git is at work in the checkout, or was and died there; or NULL. */
-static const char *lock_in_the_way(const struct run *run)
-{
-    const char *words = run->refusal ? strstr(run->refusal, "Unable to create '") : NULL;
-    return words && strstr(words, ".lock': File exists") ? words : NULL;
-}
-
 static void tell_waiting(struct run *run, const char *whom, const char *words)
 {
     struct publication *p = &run->publication;
@@ -169,66 +110,13 @@ static void tell_waiting(struct run *run, const char *whom, const char *words)
 static bool waits_for_lock(struct run *run)
 {
     struct publication *p = &run->publication;
-    const char *words = lock_in_the_way(run);
+    const char *words = forward_lock(run);
     if (!words || run->jobs || run->stopping || clock_mono() >= p->deadline)
         return false;
     tell_waiting(run, "git: ", words);
     watch_free(p->wait);
     p->wait = loop_timer(run->loop, LOCK_PAUSE_MS, move_base, run);
     return true;
-}
-
-/* There from the start of a fast-forward to its good end: who finds it knows that files may have
- * been written by half. */
-static char *mark_path(const struct run *run)
-{
-    return mem_printf("%s/forwarding", run->dir);
-}
-
-static int mark(struct run *run, struct err *err)
-{
-    autofree char *path = mark_path(run);
-    struct err why = {0};
-    run->publication.marked = file_create(path, "", 0, &why) == 0;
-    return run->publication.marked || why.errnum == EEXIST ? 0
-                                                           : err_set(err, why.code, "%s", why.msg);
-}
-
-/* What git refuses it has not begun. */
-static void unmark(struct run *run, bool moved)
-{
-    autofree char *path = mark_path(run);
-    bool refused = run->refusal && strstr(run->refusal, "would be overwritten");
-    if (moved || (run->publication.marked && (refused || lock_in_the_way(run))))
-        (void)unlink(path);
-}
-
-/* What git refuses to touch may be what it wrote there itself, before it was killed or the disk was
- * full. */
-static bool adopts(struct run *run)
-{
-    struct publication *p = &run->publication;
-    struct err err = {0};
-    bool some = false;
-    if (p->adopted || !run->refusal || lock_in_the_way(run) ||
-        !is_checked_out_here(run, run->base_ref))
-        return false;
-    p->adopted = true;
-    autofree char *mark = mark_path(run);
-    if (adopt(run, p->seen.s, p->target, access(mark, F_OK) == 0, &some, &err))
-        record_error(run, -1, &err);
-    return some;
-}
-
-/* git reads the index before it locks it: what someone committed in between has then left the index
- * again, though HEAD has it. */
-static void keep_theirs(struct run *run, const char *now)
-{
-    struct err err = {0};
-    bool some;
-    if (run->refusal && is_checked_out_here(run, run->base_ref) &&
-        adopt(run, run->publication.seen.s, now, false, &some, &err))
-        record_error(run, -1, &err);
 }
 
 /* It stays where it is, unless someone else moved it meanwhile: then we try again on top of that.
@@ -241,110 +129,24 @@ static void not_moved(struct run *run)
     struct err none = {0};
     (void)git_resolve(&at, run->base_ref, &now, &none);
     if (now.len && strcmp(now.s, p->seen.s) != 0)
-        keep_theirs(run, now.s);
+        forward_keep(run, now.s);
     if ((p->killed || strcmp(now.s, p->seen.s) != 0) && ++p->tries < TRIES)
         move_base(run);
-    else if (adopts(run))
+    else if (forward_mend(run))
         move_base(run);
     else if (!waits_for_lock(run))
         finish(run);
 }
 
-static char *words_path(const struct run *run)
-{
-    return mem_printf("%s/publish.log", run->dir);
-}
-
-/* Asked to end, git takes its lock away; what it has written stays, and is marked. */
-static void end_git(struct run *run)
+static void on_forwarded(struct run *run, bool moved)
 {
     struct publication *p = &run->publication;
-    (void)kill(-p->git, p->given_up ? SIGKILL : SIGTERM);
-    p->given_up = true;
-}
-
-static void on_overdue(void *ctx)
-{
-    struct run *run = ctx;
-    end_git(run);
-    watch_again(run->publication.limit, GRACE_MS);
-}
-
-static void given_up(struct run *run)
-{
-    free(run->refusal);
-    run->refusal = run->stopping ? mem_str("git had not ended when the run was stopped\n")
-                                 : mem_printf("git did not end within %lld s\n",
-                                              (long long)patience(GIT_MS) / 1000);
-    finish(run);
-}
-
-static void forget_child(struct publication *p)
-{
-    watch_free(p->child);
-    watch_free(p->limit);
-    p->child = p->limit = NULL;
-}
-
-static void on_forwarded(void *ctx, int status)
-{
-    struct run *run = ctx;
-    struct publication *p = &run->publication;
-    autofree char *path = words_path(run);
-    autobuf struct buf words = BUF_INIT;
-    forget_child(p);
-    free(run->refusal);
-    run->refusal = NULL;
-    p->killed = WIFSIGNALED(status);
-    if (status == 0) {
-        unmark(run, true);
+    if (moved)
         set_published(run, p->target);
+    if (moved || p->given_up)
         finish(run);
-        return;
-    }
-    if (file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
-        run->refusal = buf_steal(&words);
-    autofree char *begun = mark_path(run);
-    if (p->killed && is_checked_out_here(run, run->base_ref))
-        adopt_lock(run, begun);
-    unmark(run, false);
-    if (p->given_up)
-        given_up(run);
     else
         not_moved(run);
-}
-
-/* By git itself, beside all else that goes on; what lands meanwhile is for the next time. */
-static int fast_forward(struct run *run, const char *path, struct err *err)
-{
-    const struct git_repo *repo = &run->pf->repo;
-    struct publication *p = &run->publication;
-    autofree char *words = words_path(run);
-    autoclose int fd = open(words, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    autostrv struct strv argv = {0}, env = {0};
-    struct spawn sp = {.fds = {SPAWN_NULL, SPAWN_NULL, fd, SPAWN_NONE, SPAWN_NONE},
-                       .new_session = true};
-    pid_t pid;
-    if (fd < 0)
-        return err_sys(err, "open '%s'", words);
-    strv_pushl(&argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
-               "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", NULL);
-    git_wait_for_locks(&argv);
-    strv_pushl(&argv, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
-               "--no-verify-signatures", "--no-autostash", p->target, NULL);
-    git_environment(&env);
-    if (strcmp(path, repo->root) == 0) { /* with core.worktree nothing in it says so */
-        strv_pushf(&env, "GIT_DIR=%s", repo->git_dir);
-        strv_pushf(&env, "GIT_WORK_TREE=%s", repo->root);
-    }
-    sp.argv = argv.v;
-    sp.env = env.v;
-    if (mark(run, err) || spawn_start(&sp, &pid, err))
-        return -1;
-    p->git = pid;
-    p->child = loop_child(run->loop, pid, on_forwarded, run);
-    p->limit = loop_timer(run->loop, patience(GIT_MS), on_overdue, run);
-    return 0;
 }
 
 /* Where it is checked out nowhere, a ref moves. */
@@ -380,8 +182,8 @@ static void move_base(void *ctx)
     }
     free(p->target);
     p->target = mem_str(run->tip);
-    if (publish_checkout(run, run->base_ref, &path, &err) ||
-        (path.len ? fast_forward(run, path.s, &err) : move_ref(run, &err)))
+    if (forward_find(run, run->base_ref, &path, &err) ||
+        (path.len ? forward_start(run, path.s, on_forwarded, &err) : move_ref(run, &err)))
         fail(run, &err);
 }
 
@@ -423,7 +225,7 @@ void publish_give_up(struct run *run)
 {
     struct publication *p = &run->publication;
     if (p->child) {
-        end_git(run);
+        forward_end(run);
     } else if (p->busy) {
         p->given_up = true;
         watch_free(p->wait);
@@ -434,7 +236,7 @@ void publish_give_up(struct run *run)
 
 void publication_done(struct publication *p)
 {
-    forget_child(p);
+    forward_forget(p);
     watch_free(p->wait);
     own_close(&p->turn);
     buf_done(&p->seen);

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/merge.h"
+#include "run/forward.h"
 #include "run/resume_plan.h"
 #include "run/resume_private.h"
 
@@ -311,7 +312,7 @@ static int check_result(const struct run *run, struct err *err)
     autobuf struct buf path = BUF_INIT;
     if (!run->resume->past.result)
         return 0;
-    if (publish_checkout(run, ref, &path, err))
+    if (forward_find(run, ref, &path, err))
         return -1;
     return path.len ? err_set(err, ERR_INPUT,
                               "'%s' is checked out in '%s', and would be taken away: switch to "

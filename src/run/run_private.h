@@ -115,6 +115,7 @@ struct publication {
     bool marked;                /* the mark of a fast-forward under way is of this one */
     bool adopted;               /* what an earlier git had left half-way, or there was nothing */
     char *target;
+    void (*forwarded)(struct run *run, bool moved); /* that git has ended */
     void (*then)(struct run *run);
 };
 
@@ -275,12 +276,10 @@ void job_conflicted(struct job *job, const char *files);
 void land_queue(struct job *job);
 void land_turn(struct run *run);
 
-/* publish.c: the base branch and the user's checkout. */
+/* publish.c: the base branch. */
 int publish_follow(struct run *run, struct err *err); /* takes in what others put on the base */
 /* Brings the base to the tip, if it may, and calls `then`; not to be called while it is busy. */
 void publish(struct run *run, void (*then)(struct run *));
-/* The work tree in which a branch is checked out; empty: there is none. */
-int publish_checkout(const struct run *run, const char *ref, struct buf *ret_path, struct err *err);
 int publish_finish(struct run *run, struct err *err); /* what is not there: a branch and advice */
 /* Whoever is waited for is not waited for any longer: what landed stays on a branch. */
 void publish_give_up(struct run *run);

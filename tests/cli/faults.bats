@@ -454,6 +454,24 @@ half_forward() {
     [[ -e .git/index.lock ]] || fail 'a lock of someone else has gone'
 }
 
+@test "the lock of a git that died together with the engine goes when the run is resumed" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge ]]; then' \
+        '    touch "$GIT_DIR/index.lock"' '    echo work >"$GIT_WORK_TREE/a"' '    kill -KILL $PPID $$' 'fi'
+    run_plan
+    real_git
+    [[ -e .git/index.lock ]] || fail 'nothing was left'
+    ANABRANCH_PATIENCE=1s run "$ANABRANCH" resume
+    assert_status 0
+    assert_in main a work
+    [[ ! -e .git/index.lock ]] || fail 'the lock is still there'
+    assert_clean
+    assert_unchanged_checkout
+}
+
 @test "what the user has changed is not taken for half a fast-forward" {
     make_repo
     echo mine >>file

@@ -1,0 +1,209 @@
+#include "run/forward.h"
+
+#include "base/mem.h"
+#include "run/adopt.h"
+#include "sys/file.h"
+#include "sys/patience.h"
+#include "sys/spawn.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, WORDS_MAX = 1 << 20 };
+
+/* Whether the work tree that the run was started in has a branch checked out, by its own HEAD: the
+ * usual case of the base, and no process is needed to see it. */
+static bool is_checked_out_here(const struct run *run, const char *ref)
+{
+    autofree char *path = mem_printf("%s/HEAD", run->pf->repo.git_dir);
+    autofree char *expected = mem_printf("ref: %s\n", ref);
+    autobuf struct buf head = BUF_INIT;
+    return file_read(path, 4096, &head, NULL) == 0 && strcmp(head.s, expected) == 0;
+}
+
+/* "worktree PATH", "branch REF" lines, each entry with an empty one behind it. The first is the
+ * main one, of which git only guesses where it is. */
+int forward_find(const struct run *run, const char *ref, struct buf *ret_path, struct err *err)
+{
+    struct git_place at = run_place(run);
+    const struct git_repo *repo = &run->pf->repo;
+    bool in_main = strcmp(repo->git_dir, repo->common) == 0;
+    autobuf struct buf out = BUF_INIT;
+    if (is_checked_out_here(run, ref)) {
+        buf_addstr(ret_path, repo->root);
+        return 0;
+    }
+    if (git_call(&at, &out, err, "worktree", "list", "--porcelain", "-z", NULL))
+        return -1;
+    const char *path = NULL, *first = out.s + 9;
+    for (const char *s = out.s; s < out.s + out.len; s += strlen(s) + 1) {
+        if (strncmp(s, "worktree ", 9) == 0)
+            path = s + 9;
+        else if (path && !ret_path->len && strncmp(s, "branch ", 7) == 0 && strcmp(s + 7, ref) == 0)
+            buf_addstr(ret_path, path == first && in_main ? repo->root : path);
+    }
+    return 0;
+}
+
+/* --- what a git of ours has left ---------------------------------------------------------- */
+
+/* There from the start of a fast-forward to its good end: who finds it knows that files may have
+ * been written by half. */
+static char *mark_path(const struct run *run)
+{
+    return mem_printf("%s/forwarding", run->dir);
+}
+
+static int mark(struct run *run, struct err *err)
+{
+    autofree char *path = mark_path(run);
+    struct err why = {0};
+    run->publication.marked = file_create(path, "", 0, &why) == 0;
+    return run->publication.marked || why.errnum == EEXIST ? 0
+                                                           : err_set(err, why.code, "%s", why.msg);
+}
+
+/* What git refuses it has not begun. */
+static void unmark(struct run *run, bool moved)
+{
+    autofree char *path = mark_path(run);
+    bool refused = run->refusal && strstr(run->refusal, "would be overwritten");
+    if (moved || (run->publication.marked && (refused || forward_lock(run))))
+        (void)unlink(path);
+}
+
+const char *forward_lock(const struct run *run)
+{
+    const char *words = run->refusal ? strstr(run->refusal, "Unable to create '") : NULL;
+    return words && strstr(words, ".lock': File exists") ? words : NULL;
+}
+
+/* Of an engine that died together with its git. */
+static bool removes_old_lock(struct run *run)
+{
+    autofree char *begun = mark_path(run);
+    return !run->publication.marked && adopt_lock(run, begun);
+}
+
+bool forward_mend(struct run *run)
+{
+    struct publication *p = &run->publication;
+    struct err err = {0};
+    bool some = false;
+    if (!run->refusal || !is_checked_out_here(run, run->base_ref))
+        return false;
+    if (forward_lock(run))
+        return removes_old_lock(run);
+    if (p->adopted)
+        return false;
+    p->adopted = true;
+    autofree char *begun = mark_path(run);
+    if (adopt(run, p->seen.s, p->target, access(begun, F_OK) == 0, &some, &err))
+        record_error(run, -1, &err);
+    return some;
+}
+
+void forward_keep(struct run *run, const char *now)
+{
+    struct err err = {0};
+    bool some;
+    if (run->refusal && is_checked_out_here(run, run->base_ref) &&
+        adopt(run, run->publication.seen.s, now, false, &some, &err))
+        record_error(run, -1, &err);
+}
+
+/* --- git itself --------------------------------------------------------------------------- */
+
+static char *words_path(const struct run *run)
+{
+    return mem_printf("%s/publish.log", run->dir);
+}
+
+/* Asked to end, git takes its lock away; what it has written stays, and is marked. */
+void forward_end(struct run *run)
+{
+    struct publication *p = &run->publication;
+    (void)kill(-p->git, p->given_up ? SIGKILL : SIGTERM);
+    p->given_up = true;
+}
+
+static void on_overdue(void *ctx)
+{
+    struct run *run = ctx;
+    forward_end(run);
+    watch_again(run->publication.limit, GRACE_MS);
+}
+
+static char *why_given_up(const struct run *run)
+{
+    return run->stopping
+               ? mem_str("git had not ended when the run was stopped\n")
+               : mem_printf("git did not end within %lld s\n", (long long)patience(GIT_MS) / 1000);
+}
+
+void forward_forget(struct publication *p)
+{
+    watch_free(p->child);
+    watch_free(p->limit);
+    p->child = p->limit = NULL;
+}
+
+static void on_forwarded(void *ctx, int status)
+{
+    struct run *run = ctx;
+    struct publication *p = &run->publication;
+    autofree char *path = words_path(run), *begun = mark_path(run);
+    autobuf struct buf words = BUF_INIT;
+    forward_forget(p);
+    free(run->refusal);
+    run->refusal = NULL;
+    p->killed = WIFSIGNALED(status);
+    if (status != 0 && file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
+        run->refusal = buf_steal(&words);
+    if (p->killed && is_checked_out_here(run, run->base_ref))
+        (void)adopt_lock(run, begun);
+    unmark(run, status == 0);
+    if (status != 0 && p->given_up) {
+        free(run->refusal);
+        run->refusal = why_given_up(run);
+    }
+    p->forwarded(run, status == 0);
+}
+
+int forward_start(struct run *run, const char *path, void (*forwarded)(struct run *, bool),
+                  struct err *err)
+{
+    const struct git_repo *repo = &run->pf->repo;
+    struct publication *p = &run->publication;
+    autofree char *words = words_path(run);
+    autoclose int fd = open(words, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    autostrv struct strv argv = {0}, env = {0};
+    struct spawn sp = {.fds = {SPAWN_NULL, SPAWN_NULL, fd, SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true};
+    pid_t pid;
+    if (fd < 0)
+        return err_sys(err, "open '%s'", words);
+    strv_pushl(&argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
+               "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", NULL);
+    git_wait_for_locks(&argv);
+    strv_pushl(&argv, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
+               "--no-verify-signatures", "--no-autostash", p->target, NULL);
+    git_environment(&env);
+    if (strcmp(path, repo->root) == 0) { /* with core.worktree nothing in it says so */
+        strv_pushf(&env, "GIT_DIR=%s", repo->git_dir);
+        strv_pushf(&env, "GIT_WORK_TREE=%s", repo->root);
+    }
+    sp.argv = argv.v;
+    sp.env = env.v;
+    if (mark(run, err) || spawn_start(&sp, &pid, err))
+        return -1;
+    p->forwarded = forwarded;
+    p->git = pid;
+    p->child = loop_child(run->loop, pid, on_forwarded, run);
+    p->limit = loop_timer(run->loop, patience(GIT_MS), on_overdue, run);
+    return 0;
+}

@@ -1,0 +1,36 @@
+/*
+ * The user's checkout follows the base: a fast-forward by git itself, which refuses rather than
+ * touch a file that the user has changed, beside all else that goes on.
+ */
+#ifndef RUN_FORWARD_H
+#define RUN_FORWARD_H
+
+#include "run/run_private.h"
+
+/* The work tree in which a branch is checked out; empty: there is none. */
+int forward_find(const struct run *run, const char *ref, struct buf *ret_path, struct err *err);
+
+/* Starts to bring the work tree at `path` to publication.target; `forwarded` is told when git has
+ * ended. Where it did not move, run->refusal has git's words, if it said any. */
+int forward_start(struct run *run, const char *path, void (*forwarded)(struct run *, bool moved),
+                  struct err *err);
+
+/* Asks that git to end; when called again, kills it. */
+void forward_end(struct run *run);
+
+/* That git is not waited for any more. */
+void forward_forget(struct publication *p);
+
+/* Of the words of git's refusal, those on a lock: another git is at work in the checkout, or was
+ * and died there. Or NULL. */
+const char *forward_lock(const struct run *run);
+
+/* What git refuses to touch may be what a git of ours has left there, before it was killed or the
+ * disk was full. True where some of that is mended, and there is reason to try again. */
+bool forward_mend(struct run *run);
+
+/* git reads the index before it locks it: what someone committed in between has then left the index
+ * again, though HEAD, which is at `now`, has it. Puts that back. */
+void forward_keep(struct run *run, const char *now);
+
+#endif
