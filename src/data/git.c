@@ -384,6 +384,20 @@ int git_move_ref(const struct git_place *at, const char *ref, const char *from, 
     return git_failed(&errout, err);
 }
 
+int git_delete_refs(const struct git_place *at, const struct strv *refs, const char *why,
+                    struct err *err)
+{
+    bool moved = false;
+    if (at->batch && refs->n && git_batch_delete_refs(at->batch, refs, &moved, err))
+        return -1;
+    for (size_t i = 0; !moved && i < refs->n; i += 2) {
+        bool one;
+        if (git_move_ref(at, refs->v[i], refs->v[i + 1], "", why, &one, err))
+            return -1;
+    }
+    return 0;
+}
+
 static int commit_by_batch(struct git_batch *batch, const char *tree, const char *const *parents,
                            const char *message, struct buf *ret_commit, struct err *err)
 {

@@ -86,6 +86,11 @@ int git_is_ancestor(const struct git_place *at, const char *ancestor, const char
 int git_move_ref(const struct git_place *at, const char *ref, const char *from, const char *to,
                  const char *why, bool *ret_moved, struct err *err);
 
+/* Deletes refs: full names, each with the id that it must be at behind it. All at once where none
+ * of them has moved; one that has stays. */
+int git_delete_refs(const struct git_place *at, const struct strv *refs, const char *why,
+                    struct err *err);
+
 /* Makes a commit of a tree, by the user's identity; parents end with NULL. */
 int git_commit_tree(const struct git_place *at, const char *tree, const char *const *parents,
                     const char *message, struct buf *ret_commit, struct err *err);

@@ -1,9 +1,9 @@
 #include "data/git_batch.h"
 
 #include "base/mem.h"
-#include "base/strv.h"
 #include "data/git.h"
 #include "data/git_known.h"
+#include "data/loose_ref.h"
 #include "sys/coproc.h"
 #include "sys/file.h"
 #include "sys/spawn.h"
@@ -112,17 +112,33 @@ static bool read_size(const struct buf *answer, size_t *ret_size)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
+/* A ref that is at a commit of which git has told, or which was written here: as long as it is, the
+ * commit is not pruned. */
+static bool read_ref(const struct git_batch *b, const char *expression, struct buf *out)
+{
+    static const char commit[] = "^{commit}";
+    const char *end = strstr(expression, commit);
+    autobuf struct buf id = BUF_INIT;
+    if (!end || end[strlen(commit)] || strncmp(expression, "refs/", 5) != 0)
+        return false;
+    autofree char *name = mem_dup(expression, (size_t)(end - expression));
+    if (!loose_ref_read(b->git_dir, name, &id) || !git_known_is_commit(&b->known, &id))
+        return false;
+    buf_add(out, id.s, id.len);
+    return true;
+}
+
 int git_batch_resolve(struct git_batch *b, const char *expression, struct buf *out, bool *ret_found,
                       struct err *err)
 {
     autobuf struct buf answer = BUF_INIT;
     size_t size, commit = git_known_commit(expression);
     const char *root = git_known_root(&b->known, expression);
-    if (root) {
+    if (root)
         buf_addstr(out, root);
-        *ret_found = true;
+    *ret_found = root || read_ref(b, expression, out);
+    if (*ret_found)
         return 0;
-    }
     if (ask_object(b, "info", expression, &answer, err))
         return -1;
     *ret_found = read_size(&answer, &size);
@@ -193,6 +209,14 @@ static int has_these(struct git_batch *b, const struct buf *questions, size_t n,
     return 0;
 }
 
+/* An object that is a file of its own, as new ones are; its id has a newline behind it. */
+static bool is_loose(const struct git_batch *b, const char *id)
+{
+    autofree char *path =
+        mem_printf("%s/objects/%.2s/%.*s", b->git_dir, id, (int)strcspn(id + 2, "\n"), id + 2);
+    return access(path, F_OK) == 0;
+}
+
 int git_batch_has_all(struct git_batch *b, const struct buf *ids, bool *ret_yes, struct err *err)
 {
     enum { AT_ONCE = 256 }; /* questions and answers fit into pipes */
@@ -200,6 +224,8 @@ int git_batch_has_all(struct git_batch *b, const struct buf *ids, bool *ret_yes,
     size_t n = 0;
     bool yes = true;
     for (const char *id = ids->s; *id && yes; id += strcspn(id, "\n") + 1) {
+        if (is_loose(b, id))
+            continue;
         buf_addf(&questions, "info %.*s\n", (int)strcspn(id, "\n"), id);
         if (++n < AT_ONCE)
             continue;
@@ -249,6 +275,11 @@ int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct 
     return 0;
 }
 
+const char *git_batch_tree_id(const struct git_batch *b, const struct buf *bytes)
+{
+    return git_known_tree_id(&b->known, bytes);
+}
+
 bool git_batch_refused(const struct err *err)
 {
     return !err || err->errnum != ETIMEDOUT;
@@ -292,25 +323,20 @@ int git_batch_ident(struct git_batch *b, enum git_batch_who who, struct buf *out
 
 /* --- refs --------------------------------------------------------------------------------- */
 
-/* update-ref says what is wrong on standard error and ends: that is the answer that it has moved,
- * for git_move_ref() to look into. */
-int git_batch_move_ref(struct git_batch *b, const char *ref, const char *from, const char *to,
-                       bool *ret_moved, struct err *err)
+/* Lines of a transaction. update-ref says what is wrong on standard error and ends: that is the
+ * answer that something has moved, for git_move_ref() to look into. */
+static int update_refs(struct git_batch *b, const struct buf *lines, bool *ret_moved,
+                       struct err *err)
 {
     /* It is git_move_ref() that waits for locks, and knows which. */
     static const char *const args[] = {
         "-c", "core.filesRefLockTimeout=100", "update-ref", "--stdin", "--no-deref", NULL};
-    autobuf struct buf line = BUF_INIT, answer = BUF_INIT;
-    if (!*to)
-        buf_addf(&line, "start\ndelete %s %s\ncommit\n", ref, from);
-    else if (*from)
-        buf_addf(&line, "start\nupdate %s %s %s\ncommit\n", ref, to, from);
-    else
-        buf_addf(&line, "start\ncreate %s %s\ncommit\n", ref, to);
+    autobuf struct buf all = BUF_INIT, answer = BUF_INIT;
+    buf_addf(&all, "start\n%scommit\n", lines->s);
     *ret_moved = false;
     if (start(b, &b->refs, args, SPAWN_NONE, err))
         return -1;
-    if (coproc_write(&b->refs, line.s, line.len, err)) {
+    if (coproc_write(&b->refs, all.s, all.len, err)) {
         coproc_stop(&b->refs);
         return 0;
     }
@@ -323,4 +349,26 @@ int git_batch_move_ref(struct git_batch *b, const char *ref, const char *from, c
     }
     *ret_moved = strcmp(answer.s, "commit: ok") == 0;
     return 0;
+}
+
+int git_batch_move_ref(struct git_batch *b, const char *ref, const char *from, const char *to,
+                       bool *ret_moved, struct err *err)
+{
+    autobuf struct buf line = BUF_INIT;
+    if (!*to)
+        buf_addf(&line, "delete %s %s\n", ref, from);
+    else if (*from)
+        buf_addf(&line, "update %s %s %s\n", ref, to, from);
+    else
+        buf_addf(&line, "create %s %s\n", ref, to);
+    return update_refs(b, &line, ret_moved, err);
+}
+
+int git_batch_delete_refs(struct git_batch *b, const struct strv *refs, bool *ret_deleted,
+                          struct err *err)
+{
+    autobuf struct buf lines = BUF_INIT;
+    for (size_t i = 0; i < refs->n; i += 2)
+        buf_addf(&lines, "delete %s %s\n", refs->v[i], refs->v[i + 1]);
+    return update_refs(b, &lines, ret_deleted, err);
 }

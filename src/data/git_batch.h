@@ -8,6 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/strv.h"
 
 #include <stdbool.h>
 
@@ -36,6 +37,10 @@ enum git_batch_type { GIT_BATCH_COMMIT, GIT_BATCH_TREE, GIT_BATCH_TYPES_ };
 int git_batch_write(struct git_batch *batch, enum git_batch_type type, const struct buf *bytes,
                     struct buf *ret_id, struct err *err);
 
+/* The id of a tree that was written or read before, by its bytes; NULL for another. Whether it is
+ * still there is for git_batch_has_all() to say. */
+const char *git_batch_tree_id(const struct git_batch *batch, const struct buf *bytes);
+
 /* Whether a write failed because git did not take the object, or could not write it. Another of its
  * commands may take it, and says what is wrong; one that hangs is not to be waited for again. */
 bool git_batch_refused(const struct err *err);
@@ -49,5 +54,9 @@ int git_batch_ident(struct git_batch *batch, enum git_batch_who who, struct buf 
 /* As git_move_ref(). */
 int git_batch_move_ref(struct git_batch *batch, const char *ref, const char *from, const char *to,
                        bool *ret_moved, struct err *err);
+
+/* As git_delete_refs(), but all or none. */
+int git_batch_delete_refs(struct git_batch *batch, const struct strv *refs, bool *ret_deleted,
+                          struct err *err);
 
 #endif

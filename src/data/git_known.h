@@ -6,11 +6,14 @@
 #define DATA_GIT_KNOWN_H
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/map.h"
 
+#include <stdbool.h>
+
 struct git_known {
-    struct map roots, trees;
-    struct arena arena; /* what these lead to */
+    struct map roots, trees, ids; /* ids: of trees, by their bytes */
+    struct arena arena;           /* what these lead to */
 };
 
 struct git_known_bytes {
@@ -23,6 +26,8 @@ void git_known_done(struct git_known *known);
 /* The length of the commit's id in "ID^{tree}"; 0 for another expression. */
 size_t git_known_commit(const char *expression);
 
+bool git_known_is_commit(const struct git_known *known, const struct buf *id);
+
 /* The id of the tree that such an expression stands for, or NULL. */
 const char *git_known_root(const struct git_known *known, const char *expression);
 void git_known_add_root(struct git_known *known, const char *commit, size_t commit_len,
@@ -30,6 +35,8 @@ void git_known_add_root(struct git_known *known, const char *commit, size_t comm
 
 /* The bytes of a tree by its id, or NULL; until the next thing is added. */
 const struct git_known_bytes *git_known_tree(const struct git_known *known, const char *id);
+/* The id of a tree by its bytes, or NULL. It may have been pruned since it was written. */
+const char *git_known_tree_id(const struct git_known *known, const struct buf *bytes);
 void git_known_add_tree(struct git_known *known, const char *id, size_t id_len, const void *bytes,
                         size_t len);
 

@@ -36,8 +36,8 @@ struct reader {
     struct map folders;        /* path, with the slash: struct known */
     const unsigned char *root; /* its id, where all is known */
     VEC(struct level) levels;
-    struct buf last;  /* the last path that was added */
-    struct buf blobs; /* ids of what was added, a line each */
+    struct buf last;   /* the last path that was added */
+    struct buf relied; /* ids of what must be there already, a line each */
 };
 
 /* --- what is known of folders ------------------------------------------------------------- */
@@ -145,12 +145,23 @@ static bool look_ahead(struct reader *r)
 
 /* --- putting it together ------------------------------------------------------------------ */
 
+/* Most folders are as in another task's commit. */
+static int write_tree(struct reader *r, const struct buf *tree, struct buf *ret_id, struct err *err)
+{
+    const char *known = git_batch_tree_id(r->batch, tree);
+    if (!known)
+        return git_batch_write(r->batch, GIT_BATCH_TREE, tree, ret_id, err);
+    buf_addstr(ret_id, known);
+    buf_addf(&r->relied, "%s\n", known);
+    return 0;
+}
+
 /* The last folder is complete: it becomes an entry of the one above, or the result. */
 static int close_level(struct reader *r, struct buf *ret_tree, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
     struct level *l = &r->levels.v[r->levels.n - 1];
-    if (git_batch_write(r->batch, GIT_BATCH_TREE, &l->tree, &id, err))
+    if (write_tree(r, &l->tree, &id, err))
         return -1;
     buf_done(&l->tree);
     if (--r->levels.n) {
@@ -188,7 +199,7 @@ static void add_entry(struct reader *r, const struct git_index_entry *e)
             tree_id(&id, e->id, r->id_len);
             tree_add(&l->tree, mode, name, strlen(name), id.s);
             if (!e->unseen && (e->mode & GIT_INDEX_KIND) != GIT_INDEX_SUBMODULE)
-                buf_addf(&r->blobs, "%s\n", id.s);
+                buf_addf(&r->relied, "%s\n", id.s);
             return;
         }
         size_t prefix = (size_t)(slash + 1 - path);
@@ -216,14 +227,12 @@ static int build(struct reader *r, struct buf *ret_tree, struct err *err)
         buf_addstr(&r->last, e.path);
         add_entry(r, &e);
     }
-    bool all = false;
-    if (git_batch_has_all(r->batch, &r->blobs, &all, err) || !all)
-        return -1;
     while (r->levels.n) {
         if (close_level(r, ret_tree, err))
             return -1;
     }
-    return 0;
+    bool all = false;
+    return git_batch_has_all(r->batch, &r->relied, &all, err) || !all ? -1 : 0;
 }
 
 static void reader_done(struct reader *r)
@@ -234,21 +243,24 @@ static void reader_done(struct reader *r)
     map_done(&r->folders);
     arena_done(&r->arena);
     buf_done(&r->last);
-    buf_done(&r->blobs);
+    buf_done(&r->relied);
     git_index_done(&r->index);
 }
 
 int index_tree(struct git_batch *batch, const char *path, size_t id_len, struct buf *ret_tree,
                bool *ret_done, struct err *err)
 {
-    struct reader r = {.batch = batch, .id_len = id_len / 2, .last = BUF_INIT, .blobs = BUF_INIT};
+    struct reader r = {.batch = batch, .id_len = id_len / 2, .last = BUF_INIT, .relied = BUF_INIT};
     struct err refused = {0};
+    size_t before = ret_tree->len;
     int rc = git_index_open(&r.index, path, id_len, err);
     *ret_done = rc == 0 && look_ahead(&r);
     if (*ret_done && r.root)
         tree_id(ret_tree, r.root, r.id_len);
     else if (*ret_done)
         *ret_done = build(&r, ret_tree, &refused) == 0;
+    if (!*ret_done)
+        buf_cut(ret_tree, before);
     reader_done(&r);
     return git_batch_refused(&refused) ? rc : err_set(err, refused.code, "%s", refused.msg);
 }

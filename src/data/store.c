@@ -182,6 +182,11 @@ int store_begin(struct store *store, struct err *err)
     return 0;
 }
 
+bool store_in_group(const struct store *store)
+{
+    return store->in_group;
+}
+
 static int commit(struct store *store, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;

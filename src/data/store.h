@@ -82,6 +82,7 @@ int store_drop_task(struct store *store, const char *run, const char *id, struct
  * cut. Where a write in it fails, the rest of it fails, too. */
 int store_begin(struct store *store, struct err *err);
 int store_commit(struct store *store, struct err *err);
+bool store_in_group(const struct store *store);
 
 /* Calls back for each row: runs newest first, tasks in the order of their plan, events in the order
  * of time. The callback returns false to stop. */

@@ -25,13 +25,21 @@ static int take_away(struct job *job, struct err *err)
                                                                                             : 0;
 }
 
-/* Takes the workspace away, and its branch where all that is on it is elsewhere. */
-static void remove_workspace(struct job *job, bool branch_too)
+void job_drop_branches(struct run *run)
+{
+    struct git_place at = run_place(run);
+    struct err err = {0};
+    if (git_delete_refs(&at, &run->spent, "anabranch: done", &err))
+        record_error(run, -1, &err);
+    strv_done(&run->spent);
+}
+
+/* Takes the workspace away; its branch, on which all is elsewhere, is for job_drop_branches(). */
+static void retire_workspace(struct job *job)
 {
     struct git_place at = run_place(job->run);
     autobuf struct buf where = BUF_INIT;
     struct err err = {0};
-    bool moved;
     if (!job->has_workspace)
         return;
     job->has_workspace = false;
@@ -40,11 +48,15 @@ static void remove_workspace(struct job *job, bool branch_too)
     else
         record(job->run, EV_WORKSPACE_REMOVED, job->task, NULL);
     task_run(job)->status.workspace = NULL;
-    if (branch_too && git_resolve(&at, job->ws.branch, &where, &err) == 0 &&
-        git_move_ref(&at, job->ws.branch, where.s, "", "anabranch: done", &moved, &err))
-        record_error(job->run, job->task, &err);
-    if (branch_too)
-        task_run(job)->status.branch = NULL;
+    if (git_resolve(&at, job->ws.branch, &where, &err) == 0)
+        strv_pushl(&job->run->spent, job->ws.branch, where.s, NULL);
+    task_run(job)->status.branch = NULL;
+}
+
+static void remove_workspace(struct job *job)
+{
+    retire_workspace(job);
+    job_drop_branches(job->run);
 }
 
 static void set_reason(struct job *job, enum failure failure, const char *reason)
@@ -82,7 +94,7 @@ static void finish_failure(struct job *job)
     struct arena a = {0};
     struct node *data = failure_data(&a, job);
     if (job->removes)
-        remove_workspace(job, true);
+        remove_workspace(job);
     if (delay >= 0) {
         bool parked = failure == FAILURE_LIMIT && job->report.reset > 0;
         build_put_int(&a, data, "delay_ms", delay);
@@ -128,7 +140,7 @@ void job_error(struct job *job, const struct err *err)
 
 static void finish_removal(struct job *job)
 {
-    remove_workspace(job, true);
+    remove_workspace(job);
     record_task(job->run, job->task);
     job_free(job);
 }
@@ -137,7 +149,7 @@ static void finish_discard(struct job *job)
 {
     struct run *run = job->run;
     uint32_t task = job->task;
-    remove_workspace(job, true);
+    remove_workspace(job);
     job_free(job);
     if (run->tasks[task].status.state ==
         TASK_SKIPPED) { /* for another's sake, which stays failed */
@@ -162,7 +174,7 @@ static void finish(struct job *job, enum task_state state, bool removes)
 {
     bool later = removes && prepare_has_teardown(job);
     if (removes && !later)
-        remove_workspace(job, true);
+        retire_workspace(job);
     task_end(job->run, job->task, state);
     if (later)
         prepare_teardown(job, finish_removal);
@@ -224,9 +236,10 @@ void job_conflicted(struct job *job, const char *files)
 /* There is nothing to land. */
 void job_unlanded(struct job *job)
 {
-    bool saved = job_salvage(job);
-    bool kept = job->run->opts.keep && !task_of(job)->read_only;
-    task_set_state(job->run, job->task, TASK_DONE);
-    record(job->run, EV_TASK_DONE, job->task, NULL);
+    struct run *run = job->run;
+    bool saved = job_salvage(job), kept = run->opts.keep && !task_of(job)->read_only;
+    task_set_state(run, job->task, TASK_DONE);
+    record(run, EV_TASK_DONE, job->task, NULL);
     finish(job, TASK_DONE, saved && !kept);
+    job_drop_branches(run);
 }

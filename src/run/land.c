@@ -282,16 +282,20 @@ static void tell_landed(struct job *job)
     run->tasks[job->task].status.state = TASK_LANDED;
     record_step(run, EV_TASK_LANDED, job->task, data);
     arena_done(&a);
-    job_landed(job);
 }
 
 static void publish_landed(struct run *run);
 
 static void on_published(struct run *run)
 {
+    record_together(run);
     for (size_t i = 0; i < run->publishing.n; i++)
         tell_landed(run->publishing.v[i]);
+    record_end_of_group(run);
+    for (size_t i = 0; i < run->publishing.n; i++)
+        job_landed(run->publishing.v[i]);
     run->publishing.n = 0;
+    job_drop_branches(run);
     publish_landed(run);
     run_wake(run);
 }

@@ -102,12 +102,27 @@ void record_task(struct run *run, uint32_t task)
 /* A group is written to its end, whatever becomes of its parts: it then counts as a whole. */
 static int write_group(struct run *run, int64_t task, struct event *ev, struct err *err)
 {
-    if (store_begin(run->store, err))
+    bool outer = store_in_group(run->store);
+    if (!outer && store_begin(run->store, err))
         return -1;
     int rc = task >= 0 ? write_task(run, (uint32_t)task, err) : 0;
     if (rc == 0 && ev)
         rc = write_event(run, ev, err);
-    return store_commit(run->store, rc ? NULL : err) ? -1 : rc;
+    return !outer && store_commit(run->store, rc ? NULL : err) ? -1 : rc;
+}
+
+void record_together(struct run *run)
+{
+    struct err err = {0};
+    if (store_begin(run->store, &err))
+        run_fail(run, &err);
+}
+
+void record_end_of_group(struct run *run)
+{
+    struct err err = {0};
+    if (store_in_group(run->store) && store_commit(run->store, &err))
+        run_fail(run, &err);
 }
 
 void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data)

@@ -289,6 +289,7 @@ void run_close(struct run *run)
     vec_done(&run->landing);
     vec_done(&run->landed_now);
     vec_done(&run->publishing);
+    strv_done(&run->spent);
     free(run->by_order);
     free(run->tasks);
     free(run);

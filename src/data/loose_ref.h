@@ -1,0 +1,15 @@
+/*
+ * A ref that is a file of its own, as those are that were moved lately: read without git.
+ */
+#ifndef DATA_LOOSE_REF_H
+#define DATA_LOOSE_REF_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+/* Appends the id that a ref (full name) is at. False where git must be asked: it is packed or in a
+ * table, stands for another ref, or is not there. */
+bool loose_ref_read(const char *common, const char *name, struct buf *ret_id);
+
+#endif
