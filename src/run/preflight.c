@@ -63,11 +63,11 @@ int preflight_git_version(const char *text, struct err *err)
 
 static int check_git(const struct git_place *at, struct err *err)
 {
-    autobuf struct buf version = BUF_INIT;
+    autobuf struct buf version = BUF_INIT, who = BUF_INIT;
     if (git_call(at, &version, err, "version", NULL) || preflight_git_version(version.s, err))
         return -1;
-    if (git_call(at, NULL, err, "var", "GIT_COMMITTER_IDENT", NULL) ||
-        git_call(at, NULL, err, "var", "GIT_AUTHOR_IDENT", NULL))
+    if (git_batch_ident(at->batch, GIT_BATCH_COMMITTER, &who, err) ||
+        git_batch_ident(at->batch, GIT_BATCH_AUTHOR, &who, err))
         return err_set(err, ERR_ENV, "git does not know who you are: set user.name and user.email");
     return 0;
 }

@@ -326,8 +326,6 @@ static int look_back(struct run *run, const struct saved *saved, bool writes, st
     struct git_place at = run_place(run);
     struct past_query query = {
         .run = run->id, .at = &at, .base_ref = run->base_ref, .base_commit = saved->base_commit};
-    if (run->base)
-        at.batch = run->batch = git_batch_new(run->pf->repo.common);
     if (store_open(&run->store, run->state_dir, writes, err) ||
         past_load(&run->resume->past, run->store, &query, err) || check_result(run, err))
         return -1;

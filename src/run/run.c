@@ -125,8 +125,6 @@ static int begin(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
     bool moved;
-    if (run->base && !run->batch)
-        at.batch = run->batch = git_batch_new(run->pf->repo.common);
     if (dirs_make(run->state_dir, err) ||
         (!run->store && store_open(&run->store, run->state_dir, true, err)) ||
         make_folders(run, err) || leave_word(run, err) ||
@@ -215,6 +213,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->id = id;
     run->guard = self_companion(ANABRANCH_LIBEXEC, "anabranch-guard");
     (void)setenv("ANABRANCH_RUN", run->id, 1); /* all that we start is found by it */
+    run->batch = pf->repo.root ? git_batch_new(pf->repo.common) : NULL;
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
     for (size_t i = 0; i < pf->plan.task_count; i++)
         run->tasks[i].status.usd = -1;
