@@ -183,6 +183,16 @@ is_gone() { # PID
     ! kill -0 "$1" 2>/dev/null || [[ $(ps -o state= -p "$1") == Z* ]]
 }
 
+# Ends a server that a test has started in the background, if it has.
+stop_server() { # PIDFILE
+    local pid
+    [[ -e $1 ]] || return 0
+    pid=$(<"$1")
+    rm "$1"
+    kill "$pid" 2>/dev/null || return 0
+    wait_for is_gone "$pid"
+}
+
 # The processes of this test's agents, by what is in their environment.
 agents_alive() {
     local file
