@@ -26,6 +26,7 @@ extern const struct command cmd_resume;
 extern const struct command cmd_run;
 extern const struct command cmd_salvage;
 extern const struct command cmd_sim;
+extern const struct command cmd_skill;
 extern const struct command cmd_status;
 extern const struct command cmd_warden;
 

@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int dirs_make(const char *path, struct err *err)
+static int make(const char *path, mode_t mode, struct err *err)
 {
     autofree char *copy = mem_str(path);
     for (char *slash = copy + 1;; slash++) {
@@ -21,13 +21,23 @@ int dirs_make(const char *path, struct err *err)
         char was = *slash;
         *slash = '\0';
         struct stat st;
-        if (mkdir(copy, 0700) < 0 &&
+        if (mkdir(copy, mode) < 0 &&
             !(errno == EEXIST && stat(copy, &st) == 0 && S_ISDIR(st.st_mode)))
             return err_sys(err, "make folder '%s'", copy);
         if (!was)
             return 0;
         *slash = was;
     }
+}
+
+int dirs_make(const char *path, struct err *err)
+{
+    return make(path, 0700, err);
+}
+
+int dirs_make_open(const char *path, struct err *err)
+{
+    return make(path, 0777, err);
 }
 
 /* Looks at the lowest folder of the path that is there. */

@@ -9,6 +9,9 @@
 /* Makes a folder and those above it that are missing, for us alone (0700). */
 int dirs_make(const char *path, struct err *err);
 
+/* The same for what others may look into, as far as the umask lets them. */
+int dirs_make_open(const char *path, struct err *err);
+
 /* Whether dirs_make() would succeed and files could be made in the folder, without doing either;
  * ERR_INPUT if not. */
 int dirs_check(const char *path, struct err *err);
