@@ -439,3 +439,26 @@ const char *text_nearest(const char *word, const char *const *candidates, size_t
     }
     return nearest;
 }
+
+static size_t digits(const char *s)
+{
+    return strspn(s, "0123456789");
+}
+
+int text_natural(const char *a, const char *b)
+{
+    const char *left = a, *right = b;
+    while (*left && *right) {
+        size_t zeros = strspn(left, "0"), more_zeros = strspn(right, "0");
+        size_t len = digits(left + zeros), more = digits(right + more_zeros);
+        bool numbers = zeros + len && more_zeros + more;
+        int order = numbers ? (len != more ? (len < more ? -1 : 1)
+                                           : strncmp(left + zeros, right + more_zeros, len))
+                            : (unsigned char)*left - (unsigned char)*right;
+        if (order)
+            return order;
+        left += numbers ? zeros + len : 1;
+        right += numbers ? more_zeros + more : 1;
+    }
+    return *left || *right ? (unsigned char)*left - (unsigned char)*right : strcmp(a, b);
+}

@@ -60,4 +60,8 @@ unsigned text_distance(const char *a, const char *b, unsigned limit);
  * ASCII letters is no edit here. */
 const char *text_nearest(const char *word, const char *const *candidates, size_t n);
 
+/* Orders texts as people number things: "a2" before "a10". Runs of ASCII digits compare by value,
+ * all else bytewise; 0 only for texts that are the same. */
+int text_natural(const char *a, const char *b);
+
 #endif

@@ -421,6 +421,24 @@ static void test_nearest(void **state)
     assert_null(text_nearest("rat", equals, 0));
 }
 
+static void test_natural(void **state)
+{
+    (void)state;
+    static const char *const sorted[] = {
+        "",    "0",    "01", "1",   "2",   "10", "a",
+        "a-2", "a-10", "a2", "a2b", "a10", "b",  "99999999999999999999999"};
+    for (size_t i = 0; i < 13; i++) {
+        for (size_t j = 0; j < 13; j++) {
+            int order = text_natural(sorted[i], sorted[j]);
+            bool right = i < j ? order < 0 : i > j ? order > 0 : order == 0;
+            if (!right)
+                fail_msg("'%s' and '%s': %d", sorted[i], sorted[j], order);
+        }
+    }
+    assert_true(text_natural("99999999999999999999998", sorted[13]) < 0);
+    assert_true(text_natural("thread-2", "thread-10") < 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -440,6 +458,7 @@ int main(void)
         cmocka_unit_test(test_distance),
         cmocka_unit_test(test_distance_of_long_words),
         cmocka_unit_test(test_nearest),
+        cmocka_unit_test(test_natural),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
