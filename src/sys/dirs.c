@@ -13,21 +13,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+static bool make_one(const char *path, mode_t mode)
+{
+    struct stat st;
+    return mkdir(path, mode) == 0 ||
+           (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+/* Mostly the last one is all that is missing. */
 static int make(const char *path, mode_t mode, struct err *err)
 {
     autofree char *copy = mem_str(path);
-    for (char *slash = copy + 1;; slash++) {
+    bool made = make_one(path, mode);
+    for (char *slash = copy + 1; !made; slash++) {
         slash += strcspn(slash, "/");
         char was = *slash;
         *slash = '\0';
-        struct stat st;
-        if (mkdir(copy, mode) < 0 &&
-            !(errno == EEXIST && stat(copy, &st) == 0 && S_ISDIR(st.st_mode)))
+        if (!make_one(copy, mode))
             return err_sys(err, "make folder '%s'", copy);
-        if (!was)
-            return 0;
+        made = !was;
         *slash = was;
     }
+    return 0;
 }
 
 int dirs_make(const char *path, struct err *err)
