@@ -30,9 +30,11 @@ struct store_run {
     int exit_code;
 };
 
-/* The last part of the name of a run's branch with what landed, where the base could not follow:
- * refs/heads/anabranch/RUN/... No task's id has a plus. */
+/* Names beside those of a run's tasks, none of which has a plus: the branch with what landed, where
+ * the base could not follow (refs/heads/anabranch/RUN/...); what agents took away that all share,
+ * in salvage and in the run's folder. */
 #define STORE_RESULT "+result"
+#define STORE_SHARED "+shared"
 
 struct store_task {
     const char *run, *id, *title, *engine, *state;

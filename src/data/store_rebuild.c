@@ -227,14 +227,13 @@ static void take_branch(struct rebuild *rb, char *name, const char *commit, cons
 }
 
 /* "RUN/TASK/ATTEMPT"; beside and below an attempt is what else was saved of it. What agents did to
- * that which all share is "RUN/shared/NUMBER". */
+ * that which all share is "RUN/+shared/NUMBER". */
 static void take_salvage(struct rebuild *rb, char *name)
 {
     const char *id = strsep(&name, "/"), *task_id = strsep(&name, "/");
     struct found_run *run = name && !strchr(name, '/') ? run_of(rb, id) : NULL;
-    if (!run || (strcmp(task_id, "shared") == 0 && !map_get(&run->by_id, "shared", 6)))
-        return;
-    saw_attempt(task_of(rb, run, task_id), name);
+    if (run && strcmp(task_id, STORE_SHARED) != 0)
+        saw_attempt(task_of(rb, run, task_id), name);
 }
 
 static void take_tip(struct rebuild *rb, const char *id, const char *commit)

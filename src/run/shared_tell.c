@@ -5,6 +5,7 @@
 
 #include "base/build.h"
 #include "base/mem.h"
+#include "data/salvage.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 
@@ -49,7 +50,7 @@ void shared_tell(struct run *run, const shared_tasks *suspects, const struct fin
 
 char *shared_save(struct run *run, const char *name, struct git_content content)
 {
-    autofree char *dir = mem_printf("%s/shared/%d", run->dir, ++run->shared->saved);
+    autofree char *dir = mem_printf("%s/" STORE_SHARED "/%d", run->dir, ++run->shared->saved);
     const char *slash = strrchr(name, '/');
     char *path = mem_printf("%s/%s", dir, slash ? slash + 1 : name);
     struct err err = {0};
@@ -80,7 +81,7 @@ char *shared_keep(struct run *run, const char *commit)
     if (!isxdigit((unsigned char)*commit) || is_reachable(&at, commit))
         return NULL;
     for (int i = 1; i < KEEP_TRIES; i++) {
-        char *ref = mem_printf("refs/anabranch/salvage/%s/shared/%d", run->id, i);
+        char *ref = mem_printf(SALVAGE_REFS "%s/" STORE_SHARED "/%d", run->id, i);
         autobuf struct buf there = BUF_INIT;
         if (git_resolve(&at, ref, &there, NULL) &&
             git_move_ref(&at, ref, "", commit, "anabranch: keep", &moved, &err) == 0 && moved)

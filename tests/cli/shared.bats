@@ -224,9 +224,22 @@ END
     assert_status 0
     assert_event git.state_changed a "\"what\":\"ref\",\"name\":\"refs/heads/feature\",\"from\":\"$id\",\"restored\":false"
     [[ $(git rev-parse "$(change refs/heads/feature kept)") == "$id" ]]
-    assert_clean 'refs/anabranch/salvage/*/shared/1'
+    assert_clean 'refs/anabranch/salvage/*/+shared/1'
     eval "$(change refs/heads/feature undo)"
     [[ $(git rev-parse feature) == "$id" ]]
+}
+
+@test "shared: a task may have that name" {
+    make_repo
+    git branch feature "$(git commit-tree -p HEAD -m precious 'HEAD^{tree}')"
+    begin_plan
+    add_task shared 'retry: 0' -- 'write a A' 'sh git branch -D feature' 'exit 1'
+    run_plan
+    assert_status 1
+    run_apart anabranch salvage list 3>&-
+    assert_status 0
+    [[ $(git for-each-ref --format='%(refname)' refs/anabranch/salvage | wc -l) == 2 ]] || fail "$(git for-each-ref)"
+    git rev-parse -q --verify "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/shared/1'):a" >/dev/null
 }
 
 @test "shared: what another ref leads to needs not be kept" {
@@ -356,7 +369,7 @@ END
     [[ $(printf '%s\n' "$output" | grep -c git.state_changed) -eq 1 ]]
     eval "$(change 'On main: work 2' undo)"
     [[ $(git rev-parse 'stash@{0}') == "$id" ]]
-    assert_clean 'refs/anabranch/salvage/*/shared/1'
+    assert_clean 'refs/anabranch/salvage/*/+shared/1'
 }
 
 @test "shared: hooks that come or change are told of, never run, and the old one is saved" {

@@ -146,7 +146,7 @@ one_task() { # ID STEP...
     run=$(last_run)
     kept=$(git for-each-ref --format='%(refname:short) %(objectname)' refs/heads/anabranch)
     git rev-parse -q --verify "refs/anabranch/salvage/$run/failed/1.nested/1/saved" || fail "$(git for-each-ref)"
-    git update-ref "refs/anabranch/salvage/$run/shared/1" HEAD # as what an agent took off another branch is kept
+    git update-ref "refs/anabranch/salvage/$run/+shared/1" HEAD # as what an agent took off another branch is kept
     rm "$db"
     one_task other 'write c three'
     run_plan
