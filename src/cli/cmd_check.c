@@ -77,11 +77,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const struct arg args[] = {
-    {.name = "PLAN", .help = "The plan's file, or - for standard input", .file = true},
-    {0},
-};
-
 static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_check = {
@@ -97,7 +92,7 @@ const struct command cmd_check = {
                 "anabranch check --strict plan.toml\tFail on warnings too, as in CI\n"
                 "anabranch check --graph dot plan.md | dot -Tsvg >plan.svg\tDraw it\n"
                 "generate | anabranch check --json -\tCheck what another program writes\n",
-    .args = args,
+    .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct check_opts),
     .exits = exits,

@@ -43,11 +43,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const struct arg args[] = {
-    {.name = "PLAN", .help = "The plan's file, or - for standard input", .file = true},
-    {0},
-};
-
 static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_convert = {
@@ -61,7 +56,7 @@ const struct command cmd_convert = {
         "outside of it) is an error.",
     .examples = "anabranch convert plan.md --to toml >plan.toml\tFrom Markdown to TOML\n"
                 "anabranch convert plan.toml --to json | jq .\tFor other programs\n",
-    .args = args,
+    .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct convert_opts),
     .exits = exits,

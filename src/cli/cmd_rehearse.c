@@ -95,11 +95,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const struct arg args[] = {
-    {.name = "PLAN", .help = "The plan's file, or - for standard input", .file = true},
-    {0},
-};
-
 static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_CONFLICT, EXIT_OK};
 
 const struct command cmd_rehearse = {
@@ -115,7 +110,7 @@ const struct command cmd_rehearse = {
         "only if you say so.",
     .examples = "anabranch rehearse plan.md\tWhat would happen?\n"
                 "anabranch rehearse --with-commands plan.md\tAnd would it verify?\n",
-    .args = args,
+    .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct rehearse_opts),
     .exits = exits,

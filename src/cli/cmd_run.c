@@ -146,11 +146,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const struct arg args[] = {
-    {.name = "PLAN", .help = "The plan's file, or - for standard input", .file = true},
-    {0},
-};
-
 static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_CONFLICT, EXIT_OK};
 
 const struct command cmd_run = {
@@ -175,7 +170,7 @@ const struct command cmd_run = {
                 "anabranch run -j 8 plan.md\tWith up to eight agents at once\n"
                 "anabranch run --dry-run plan.md\tSay what would be run\n"
                 "anabranch run --engine sim plan.md\tWith the built-in scripted agent\n",
-    .args = args,
+    .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct run_opts),
     .exits = exits,

@@ -9,6 +9,11 @@
 /* By enum doc_syntax. */
 const char *const plan_syntaxes[] = {"auto", "markdown", "yaml", "toml", "json", NULL};
 
+const struct arg plan_args[] = {
+    {.name = "PLAN", .help = "The plan's file, or - for standard input", .file = true},
+    {0},
+};
+
 struct doc_options plan_doc_options(const struct plan_opts *opts)
 {
     return (struct doc_options){

@@ -5,6 +5,7 @@
 #define CLI_PLAN_OPTS_H
 
 #include "base/problem.h"
+#include "cli/cli.h"
 #include "data/doc.h"
 
 #include <stdint.h>
@@ -29,6 +30,8 @@ extern const char *const plan_syntaxes[];
         "max-size", 0, OPT_COUNT, offsetof(struct plan_opts, max_size), "SIZE", NULL,              \
             "Read plans up to this size (4MiB)"                                                    \
     }
+
+extern const struct arg plan_args[]; /* PLAN alone */
 
 struct doc_options plan_doc_options(const struct plan_opts *opts);
 

@@ -212,12 +212,8 @@ is_stopped() {
     git fsck --connectivity-only
 }
 
-@test "a git that hangs while a worktree is filled is ended by a second signal" {
-    make_repo
-    begin_plan
-    add_task a -- 'write a work'
-    # shellcheck disable=SC2016
-    wrap_git '[[ $sub != read-tree ]] || { touch "$dir/hangs"; exec sleep 60; }'
+# The run in which a git has come to hang is told twice to stop.
+stop_twice() {
     start_plan
     wait_for test -e "$BATS_TEST_TMPDIR/hangs"
     kill -INT "$engine"
@@ -227,6 +223,15 @@ is_stopped() {
     end_plan
     real_git
     assert_status 130
+}
+
+@test "a git that hangs while a worktree is filled is ended by a second signal" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    wrap_git '[[ $sub != read-tree ]] || { touch "$dir/hangs"; exec sleep 60; }'
+    stop_twice
     assert_clean
 }
 
@@ -259,15 +264,7 @@ is_stopped() {
     add_task a -- 'write a work'
     # shellcheck disable=SC2016
     wrap_git '[[ $sub != merge ]] || { touch "$dir/hangs"; exec sleep 60; }'
-    start_plan
-    wait_for test -e "$BATS_TEST_TMPDIR/hangs"
-    kill -INT "$engine"
-    wait_for signal_seen
-    kill -INT "$engine"
-    wait_for is_gone "$engine"
-    end_plan
-    real_git
-    assert_status 130
+    stop_twice
     assert_clean 'refs/heads/anabranch/*/+result'
     assert_in "$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/+result')" a work
     assert_unchanged_checkout

@@ -29,6 +29,17 @@ began() { # NAME
     printf '%s\n' "on 1 sh touch $BATS_TEST_TMPDIR/$1" 'on 1 hang'
 }
 
+# A run of one task, t, whose agent is at work when the engine dies.
+interrupt_one() {
+    local steps
+    begin_plan
+    mapfile -t steps < <(began t)
+    add_task t -- 'append t x' "${steps[@]}"
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/t"
+    kill_engine
+}
+
 is_landed() { # PATH
     git cat-file -e "main:$1" 2>/dev/null
 }
@@ -301,12 +312,7 @@ END
     git -c protocol.file.allow=always submodule --quiet add ../sub sub
     git commit -q -m submodule
     cp .git/config "$BATS_TEST_TMPDIR/config"
-    begin_plan
-    mapfile -t steps < <(began t)
-    add_task t -- 'append t x' "${steps[@]}"
-    start_plan
-    wait_for test -e "$BATS_TEST_TMPDIR/t"
-    kill_engine
+    interrupt_one
     resume
     assert_status 0
     assert_once t
@@ -623,12 +629,7 @@ END
 
 @test "resume: another plan in the file's place, or one that is wrong, is refused; --saved goes on" {
     make_repo
-    begin_plan
-    mapfile -t steps < <(began t)
-    add_task t -- 'append t x' "${steps[@]}"
-    start_plan
-    wait_for test -e "$BATS_TEST_TMPDIR/t"
-    kill_engine
+    interrupt_one
     begin_plan
     add_task other -- 'append other x'
     resume

@@ -17,6 +17,8 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
+
 /* A real repository, made by git; user and system configuration are not looked at. */
 static void git(const char *dir, const char *line)
 {
@@ -30,21 +32,12 @@ static void git(const char *dir, const char *line)
 
 static int make_repository(void **state)
 {
-    char *dir = mem_str("/tmp/anabranch-checkout-XXXXXX");
-    *state = mkdtemp(dir) ? dir : NULL;
-    if (!*state || setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1) ||
+    if (make_folder(state) || setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1) ||
         setenv("GIT_CONFIG_NOSYSTEM", "1", 1))
         return -1;
-    git(dir, "git init -q . && mkdir -p d/e && echo 1 >a && echo 2 >d/e/b && echo 3 >d/e/bc && "
-             "echo 4 >d/z && ln -s a link && git add .");
+    git(*state, "git init -q . && mkdir -p d/e && echo 1 >a && echo 2 >d/e/b && echo 3 >d/e/bc && "
+                "echo 4 >d/z && ln -s a link && git add .");
     return 0;
-}
-
-static int remove_repository(void **state)
-{
-    int rc = dirs_remove(*state, NULL);
-    free(*state);
-    return rc;
 }
 
 /* Whether it can be read, and the paths of what is not special in some way. */
@@ -154,12 +147,11 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(every_version_of_an_index_is_read, make_repository,
-                                        remove_repository),
+                                        remove_folder),
         cmocka_unit_test_setup_teardown(a_damaged_index_does_no_harm, make_repository,
-                                        remove_repository),
-        cmocka_unit_test_setup_teardown(changes_are_seen_once, make_repository, remove_repository),
-        cmocka_unit_test_setup_teardown(git_at_work_is_waited_for, make_repository,
-                                        remove_repository),
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(changes_are_seen_once, make_repository, remove_folder),
+        cmocka_unit_test_setup_teardown(git_at_work_is_waited_for, make_repository, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

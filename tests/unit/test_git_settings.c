@@ -15,22 +15,10 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
+
 static const char text[] = "[core]\n\tbare = false\n\tEditor = vi\n[remote \"A.b\"]\n\turl = x\n"
                            "\tfetch = 1\n\tfetch = 2\n[alias]\n\tst\n";
-
-static int make_folder(void **state)
-{
-    char *dir = mem_str("/tmp/anabranch-settings-XXXXXX");
-    *state = mkdtemp(dir) ? dir : NULL;
-    return *state ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    int rc = dirs_remove(*state, NULL);
-    free(*state);
-    return rc;
-}
 
 static void read_text(struct git_settings *s, const char *from)
 {

@@ -15,19 +15,7 @@
 
 #include <cmocka.h>
 
-static int make_folder(void **state)
-{
-    char *dir = strdup("/tmp/anabranch-store-XXXXXX");
-    *state = dir && mkdtemp(dir) ? dir : NULL;
-    return *state ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    int rc = dirs_remove(*state, NULL);
-    free(*state);
-    return rc;
-}
+#include "folder.h"
 
 static bool take_names(void *ctx, const struct store_event *ev)
 {

@@ -18,21 +18,9 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
+
 #define RUN "20260301-120000-12ab"
-
-static int make_folder(void **state)
-{
-    char *dir = strdup("/tmp/anabranch-store-XXXXXX");
-    *state = dir && mkdtemp(dir) ? dir : NULL;
-    return *state ? 0 : -1;
-}
-
-static int remove_folder(void **state)
-{
-    int rc = dirs_remove(*state, NULL);
-    free(*state);
-    return rc;
-}
 
 /* --- what the tests look at --------------------------------------------------------------- */
 
