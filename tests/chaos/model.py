@@ -15,20 +15,18 @@ def want(holds, text):
         raise Wrong(text)
 
 
-def check_exit(world, code, hits):
+def check_exit(engine, code, hits):
     """Exit codes are those of the manual; signals are those that were sent, before and after they are heeded."""
     allowed = {0, 1, 4} | ({3} if any(h.victim != 'engine' for h in hits) else set())
     for number in (getattr(signal, name) for h in hits if h.victim == 'engine' for name in h.signals):
         allowed |= {-number} if number == signal.SIGKILL else {-number, 128 + number}
-    want(code in allowed, f'exit code {code} after {hits}: {world.said()}')
+    want(code in allowed, f'exit code {code} of {engine.plan.name} after {hits}: {engine.said()}')
 
 
-def check_said(world):
-    """No round may end with a complaint of a sanitizer or an assertion."""
-    for i in range(1, world.rounds + 1):
-        with open(f'{world.dir}/{i}.err') as f:
-            text = f.read()
-        want(not re.search(r'Sanitizer|runtime error|Assertion|core dumped', text), f'round {i}: {text}')
+def check_said(engine):
+    """A round may not end with a complaint of a sanitizer or an assertion."""
+    text = engine.said()
+    want(not re.search(r'Sanitizer|runtime error|Assertion|core dumped', text), f'round {engine.rounds}: {text}')
 
 
 def check_user(world):
@@ -38,14 +36,19 @@ def check_user(world):
 
 
 def check_history(world):
-    """The base only ever went forward, and has all that people put on it."""
+    """The base only ever went forward, as git noted it and as it was seen, and has all that people put on it."""
+    others = list(world.others)
+    world.see_base()
     with open(f'{world.repo}/.git/logs/{world.base}') as f:
-        moves = [line.split()[:2] for line in f]
-    for older, newer in moves[1:]:
+        moves = [line.split()[:2] for line in f if line.endswith('\n')]
+    moves = moves[1:] + list(zip(world.tips, world.tips[1:]))
+    world.learn([newer for _, newer in moves])
+    for older, newer in moves:
         want(world.contains(newer, older), f'{world.base} was rewound from {older} to {newer}')
     base = world.commit_of(world.base)
-    want(world.contains(base, world.first), 'the base has lost its beginning')
-    for path, commit in world.others:
+    for commit in [world.first, *world.tips]:
+        want(world.contains(base, commit), f'{world.base} was at {commit}, which it has lost')
+    for path, commit in others:
         want(world.contains(base, commit), f'the base has lost {path} of someone else')
 
 
@@ -62,48 +65,83 @@ def check_ledger(world):
         want(nonce in known, f'work of {task} is lost: {nonce}')
 
 
-def tip(world, run):
-    return world.commit_of(f'refs/heads/anabranch/{run["run"]}/+result') or world.commit_of(world.base)
+def tip(engine):
+    world = engine.world
+    return world.commit_of(f'refs/heads/anabranch/{engine.told["run"]}/+result') or world.commit_of(world.base)
 
 
-def check_told(world, run):
+def is_published(engine):
+    return engine.world.contains(engine.world.commit_of(engine.world.base), tip(engine))
+
+
+def check_told(engine):
     """What the store says to have landed has, also right after an interruption."""
+    world, run = engine.world, engine.told
     known = ('finished', 'stopped', 'broken', 'interrupted', 'unknown')
     want(run['state'] in known, f'the run is said to be {run["state"]}')
-    at = [tip(world, run), world.commit_of(f'refs/anabranch/runs/{run["run"]}')]
+    at = [tip(engine), world.commit_of(f'refs/anabranch/runs/{run["run"]}')]
     for task in run['tasks']:
         if task['state'] == 'landed':
             want(any(a and world.contains(a, task['landed']) for a in at),
                  f'{task["id"]} is said to have landed, and has not')
 
 
-def check_states(world, run):
-    states = {t['id']: t['state'] for t in run['tasks']}
-    want(set(states) == {t.name for t in world.plan.tasks}, f'tasks are missing: {states}')
-    for task in world.plan.tasks:
-        state, allowed = states[task.name], set(task.outcome)
+def check_states(engine):
+    tasks, told = engine.plan.tasks, {t['id']: t for t in engine.told['tasks']}
+    states = {name: t['state'] for name, t in told.items()}
+    want(set(states) == {t.name for t in tasks}, f'tasks are missing: {states}')
+    for task in tasks:
+        allowed = set(task.outcome)
         if any(states[d.name] not in ('landed', 'done') for d in task.deps):
             allowed = {'skipped'}
-        reason = next(t['reason'] for t in run['tasks'] if t['id'] == task.name)
-        want(state in allowed, f'{task.name} ({task.kind}) is {state}: {reason}; expected {allowed}')
-    clashes = [states[t.name] for t in world.plan.tasks if t.kind == 'clashes']
+        want(states[task.name] in allowed, f'{task.name} ({task.kind}) is {states[task.name]}: '
+             f'{told[task.name]["reason"]}; expected {allowed}')
+    clashes = [states[t.name] for t in tasks if t.kind == 'clashes']
     want('conflicted' not in clashes or 'landed' in clashes, f'conflicts with nothing: {states}')
-    return states
 
 
-def check_tree(world, run, states):
-    """The tip is the first tree, what others committed, and what landed, each once."""
-    expected, found = dict(world.first_tree), world.tree(tip(world, run))
-    writers = [t.name for t in world.plan.tasks if t.kind == 'clashes' and states[t.name] == 'landed']
-    for path, commit in world.others:  # where the base could not follow, it has some that the tip has not
-        if world.contains(tip(world, run), commit):
+def expected_exit(engine):
+    states = {t['state'] for t in engine.told['tasks']}
+    if 'conflicted' in states or not is_published(engine):
+        return 4
+    return 1 if {'failed', 'skipped'} & states else 0
+
+
+def check_outcome(engine, blocked):
+    want(is_published(engine) or blocked, 'the base could not be brought to the tip, and nothing is in the way')
+    states = {t['id']: t['state'] for t in engine.told['tasks']}
+    code, stored = engine.code, engine.told['exit_code']
+    want(code == expected_exit(engine), f'exit code {code} with {states}, published: {is_published(engine)}')
+    want(stored == code, f'the store has exit code {stored}, it was {code}')
+
+
+def landed_on(world, commit, engine):
+    """The tasks of an engine whose landing a commit has; not those of another run that it was made without."""
+    landings = {t['id']: t['landed'] for t in engine.told['tasks'] if t['state'] == 'landed'}
+    return [t for t in engine.plan.tasks if t.name in landings and world.contains(commit, landings[t.name])]
+
+
+def expected_tree(world, commit, found):
+    """The first tree, what others committed, and what landed, of all runs."""
+    expected = dict(world.first_tree)
+    for path, other in world.others:  # where the base could not follow, it has some that the tip has not
+        if world.contains(commit, other):
             expected[path] = ('100644', 'of someone else\n')
-    for task in world.plan.tasks:
-        if states[task.name] == 'landed':
+    for engine in world.engines:
+        landed, shared = landed_on(world, commit, engine), engine.plan.shared
+        for task in landed:
             task.effects(expected)
-    if writers:
-        want(found.get('shared', ('', ''))[1] in [f'by {w}\n' for w in writers], f'shared: {found.get("shared")}')
-        expected['shared'] = found['shared']
+        writers = [t.name for t in landed if t.kind == 'clashes']
+        if writers:
+            want(found.get(shared, ('', ''))[1] in [f'by {w}\n' for w in writers], f'{shared}: {found.get(shared)}')
+            expected[shared] = found[shared]
+    return expected
+
+
+def check_tree(world, commit):
+    """The tip is what is expected of it, each thing once."""
+    found = world.tree(commit)
+    expected = expected_tree(world, commit, found)
     want(sorted(found) == sorted(expected), f'files on the tip: {sorted(set(found) ^ set(expected))} differ')
     with open(world.ledger) as f:
         noted = {line.split()[1] for line in f}
@@ -112,31 +150,29 @@ def check_tree(world, run, states):
         want(same and expected[path][0] == mode, f'{path} on the tip: {mode} {text!r}, expected {expected[path]}')
 
 
-def check_landed_once(world, run, states):
+def check_landed_once(world, commit, engine):
     """One commit on the way to the tip for each landing."""
-    style = world.plan.style
+    style, landed = engine.plan.style, {t.name for t in landed_on(world, commit, engine)}
     if style == 'rebase':
         return  # the tree shows it: each task's lines are there once
     log = world.git('log', '--format=%(trailers:key=Anabranch-Task,valueonly,separator=%x2C)|%P',
-                    f'{world.first}..{tip(world, run)}')
-    for name, state in states.items():
+                    f'{world.first}..{commit}')
+    for name in (t.name for t in engine.plan.tasks):
         lines = [line.split('|')[1].split() for line in log.splitlines() if line.split('|')[0] == name]
         landings = [parents for parents in lines if len(parents) == (2 if style == 'merge' else 1)]
-        if style == 'merge' or state != 'landed':
-            want(len(landings) == (state == 'landed'), f'{name} is {state}, with {len(landings)} landings')
-        else:
-            want(len(landings) == 1, f'{name} landed {len(landings)} times')
+        want(len(landings) == (name in landed), f'{name}: {len(landings)} landings; landed: {sorted(landed)}')
 
 
-def check_left(world, run, states):
+def check_left(world):
     """No worktree, ref, lock or temporary file but those that a person is to look at."""
-    kept = [t for t in run['tasks'] if t['state'] == 'conflicted']
+    kept = [t for e in world.engines for t in e.told['tasks'] if t['state'] == 'conflicted']
     git = f'{world.repo}/.git'
     listing = world.git('worktree', 'list', '--porcelain').splitlines()
     trees = [line[9:] for line in listing if line.startswith('worktree ')]
     want(len(trees) == 1 + len(kept), f'worktrees: {trees}')
     want(sorted(trees[1:]) == sorted(t['workspace'] for t in kept), f'worktrees: {trees}')
-    allowed = {f'refs/heads/{t["branch"]}' for t in kept} | {f'refs/heads/anabranch/{run["run"]}/+result'}
+    allowed = {f'refs/heads/{t["branch"]}' for t in kept}
+    allowed |= {f'refs/heads/anabranch/{e.told["run"]}/+result' for e in world.engines}
     refs = world.refs('refs/heads/anabranch', 'refs/anabranch')
     left = [r for r in refs if r not in allowed and not r.startswith('refs/anabranch/salvage/')]
     want(not left, f'refs are left: {left}')
@@ -157,29 +193,25 @@ def check_fsck(world):
     want(p.returncode == 0, f'fsck: {p.stdout}{p.stderr}')
 
 
-def expected_exit(world, run, states):
-    if 'conflicted' in states.values() or tip(world, run) != world.commit_of(world.base):
-        return 4
-    return 1 if {'failed', 'skipped'} & set(states.values()) else 0
+def check_between(engine):
+    check_said(engine)
+    check_history(engine.world)
+    if engine.told:
+        check_told(engine)
 
 
-def check_between(world, run):
-    check_said(world)
+def check_end(world, blocked=None):
+    """`blocked`: the plan that has a file of the user's in its way."""
     check_history(world)
-    if run:
-        check_told(world, run)
-
-
-def check_end(world, run, code, blocked):
-    check_between(world, run)
     check_user(world)
     check_ledger(world)
-    states = check_states(world, run)
-    published = tip(world, run) == world.commit_of(world.base)
-    want(published or blocked, 'the base could not be brought to the tip, and nothing is in the way')
-    want(code == expected_exit(world, run, states), f'exit code {code} with {states}, published: {published}')
-    want(run['exit_code'] == code, f'the store has exit code {run["exit_code"]}, it was {code}')
-    check_tree(world, run, states)
-    check_landed_once(world, run, states)
-    check_left(world, run, states)
+    for engine in world.engines:
+        check_told(engine)
+        check_states(engine)
+        check_outcome(engine, blocked == engine.plan)
+    for commit in {tip(e) for e in world.engines}:
+        check_tree(world, commit)
+        for engine in world.engines:
+            check_landed_once(world, commit, engine)
+    check_left(world)
     check_fsck(world)

@@ -12,7 +12,7 @@ def work(task, name='work'):
     return WORK.format(t=task, name=name)
 
 
-# kind: weight, outcome, steps ({t} is the task's name and folder), keys of the task
+# kind: weight, outcome, steps ({t}: the task's name and folder, {s}: a file of all tasks of the plan), keys of the task
 KINDS = {
     'writes': (8, LANDS, [work('{t}')], {}),
     'edits': (5, LANDS, [work('{t}'), 'delete {t}/old', 'rename {t}/mv {t}/moved',
@@ -28,7 +28,7 @@ KINDS = {
     'hangs': (0.3, FAILS, [work('{t}'), 'hang'], {'timeout': '1s'}),
     'empty': (0.5, FAILS, ['say nothing to do'], {}),
     'strays': (0.7, FAILS, [work('{t}'), 'write elsewhere-{t} x'], {'owns': ['{t}/']}),
-    'clashes': (2, MAY_CLASH, [work('{t}'), 'write shared "by {t}"'], {}),
+    'clashes': (2, MAY_CLASH, [work('{t}'), 'write {s} "by {t}"'], {}),
     'reads': (1, DONE, ['say read'], {'read_only': True}),
     'scribbles': (1, DONE, [work('{t}')], {'read_only': True}),
     'daemon': (1, LANDS, [work('{t}'), 'daemon exec sleep 60'], {}),
@@ -38,10 +38,15 @@ KINDS = {
 }
 
 
+def shared_by(task):
+    """Plans that run at once share no file: the letter that their tasks begin with tells them apart."""
+    return f'shared-{task[0]}'
+
+
 def fill(value, task):
-    """Puts the task's name into all text of a value."""
+    """Puts the names of the task and of its plan's file into all text of a value."""
     if isinstance(value, str):
-        return value.replace('{t}', task)
+        return value.replace('{t}', task).replace('{s}', shared_by(task))
     if isinstance(value, list):
         return [fill(v, task) for v in value]
     if isinstance(value, dict):
@@ -76,10 +81,12 @@ class Task:
 
 
 class Plan:
-    """`style`, how it lands, is of the plan; `document` is what the program reads."""
+    """`style`, how it lands, is of the plan; `document` is what the program reads in `file`."""
 
     def __init__(self, tasks, style, document):
         self.tasks, self.style, self.document = tasks, style, document
+        self.name, self.shared = tasks[0].name[0], shared_by(tasks[0].name)
+        self.file = f'plan-{self.name}.json'
 
 
 def standard(rnd):
@@ -100,12 +107,12 @@ def dress(rnd, entry):
     return entry
 
 
-def random_plan(rnd, base):
+def random_plan(rnd, base, letter):
     kinds, weights = list(KINDS), [k[0] for k in KINDS.values()]
     tasks = []
     for i in range(rnd.choice([1, 2, 3, 4, 4, 5, 6, 8, 12])):
         deps = rnd.sample(tasks, min(len(tasks), rnd.choice([0, 0, 0, 1, 1, 2])))
-        tasks.append(Task(f't{i}', rnd.choices(kinds, weights)[0], deps))
+        tasks.append(Task(f'{letter}{i}', rnd.choices(kinds, weights)[0], deps))
     landing = {'at': rnd.choice(['each', 'each', 'end']), 'style': rnd.choice(['merge', 'merge', 'squash', 'rebase'])}
     if rnd.random() < 0.2:
         landing['verify'] = 'test -e keep'

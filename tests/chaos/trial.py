@@ -1,38 +1,57 @@
-"""One run, from its start over all its interruptions to its end."""
+"""One run, from its start over all its interruptions to its end; and several at once."""
+import concurrent.futures
+
 import hunt
 import model
-from world import Hit, Wrong
+from engine import Hit
+from world import Wrong
 
 ROUNDS_MAX = 12
 GONE = 15  # seconds after the engine's end in which all that it started must be gone
 
 
-def wait_gone(world):
-    left, seconds = hunt.wait_gone(world.mark, GONE)
+def wait_gone(engine):
+    left, seconds = hunt.wait_gone(engine.mark, GONE)
     model.want(not left, f'processes are left: {hunt.describe(left)}')
-    world.slowest = max(world.slowest, seconds)
+    engine.slowest = max(engine.slowest, seconds)
 
 
-def see_through(world, next_round, hasty=False):
-    """next_round() gives the disturbances and the environment of a round. The run as it ended, and its exit code.
+def see_through(engine, next_round, hasty=False):
+    """next_round() gives the disturbances and the environment of a round. The engine then has the run as it ended.
 
     Who is hasty goes on at once, while guards still end what the dead engine left. What failed because
     something of it was killed is run again: in the end all is as the plan says.
     """
-    args = ['run', '--json', 'plan.json']
-    while world.rounds < ROUNDS_MAX:
-        hits = len(world.hits)
+    world, args = engine.world, ['run', '--json', engine.plan.file]
+    while engine.rounds < ROUNDS_MAX:
+        hits = len(engine.hits)
         troubles, extra = next_round()
-        world.start(args, extra)
-        code = world.watch(troubles)
+        code = engine.round(args, troubles, extra)
         if not hasty:
-            wait_gone(world)
-        hits = world.hits[hits:] + ([Hit(world.rounds, 'engine', ['SIGKILL'])] if 'ANABRANCH_KILL_AT' in extra else [])
-        model.check_exit(world, code, hits)
-        run = world.status()
-        model.check_between(world, run)
-        if run and run['state'] == 'finished' and not (hits and world.is_hurt()):
-            wait_gone(world)
-            return run, run['exit_code'] if code < 0 else code
-        args = ['resume', '--json'] if run else args
+            wait_gone(engine)
+        hits = engine.hits[hits:]
+        hits += [Hit(engine.rounds, 'engine', ['SIGKILL'])] if 'ANABRANCH_KILL_AT' in extra else []
+        model.check_exit(engine, code, hits)
+        world.wait_well()
+        run = engine.look()
+        model.check_between(engine)
+        if run and run['state'] == 'finished' and not (hits and engine.is_hurt()):
+            wait_gone(engine)
+            engine.code = run['exit_code'] if code < 0 else code
+            return
+        alone = len(world.engines) == 1
+        args = ['resume', '--json'] + ([] if alone else [run['run']]) if run else args
     raise Wrong(f'not finished after {ROUNDS_MAX} rounds')
+
+
+def side_by_side(world, ways, person=None):
+    """Each way is a function that sees one run through; `person` is at work until all are done."""
+    with concurrent.futures.ThreadPoolExecutor(len(ways) + 1) as pool:
+        beside = [pool.submit(person)] if person else []
+        try:
+            for way in concurrent.futures.as_completed([pool.submit(w) for w in ways]):
+                way.result()
+        finally:
+            world.over.set()
+        for other in beside:
+            other.result()

@@ -1,63 +1,56 @@
-"""A repository with a user's unfinished work in it, and a run that is disturbed in it."""
-import collections
-import errno
+"""A repository with a user's unfinished work in it, for runs to be disturbed in."""
 import json
 import os
 import shutil
-import signal
 import subprocess
 import tempfile
+import threading
 import time
-import uuid
 
-import hunt
+from disk import Disk
 
-LIMIT = 90  # seconds that an engine may take, undisturbed or not
 # Where there is a disk in memory, the same goes several times as fast.
 PLACE = os.environ.get('TMPDIR') or ('/dev/shm' if os.access('/dev/shm', os.W_OK) else None)
-SMALL_DISK = 72 << 20  # bytes: what a run asks for at its start, and a little
 
 
 class Wrong(Exception):
     """An invariant does not hold."""
 
 
-Hit = collections.namedtuple('Hit', 'round victim signals what', defaults=((), ''))
-
-
 class World:
+    """`engines` are at work in it, each seen through by a thread, until it is `over`."""
+
     def __init__(self, program, small_disk=False):
-        self.program = program
+        self.program, self.engines, self.over = program, [], threading.Event()
         self.dir = tempfile.mkdtemp(prefix='anabranch-chaos-', dir=PLACE)
-        self.mounted = small_disk and self.mount()
-        self.no_disk = small_disk and not self.mounted
+        self.disk = Disk(f'{self.dir}/disk', small_disk)
         self.repo = f'{self.dir}/disk/repo'
         self.ledger = f'{self.dir}/ledger'
-        self.mark = f'CHAOS_MARK={uuid.uuid4()}'.encode()
         self.env = {k: v for k, v in os.environ.items() if not k.startswith(('GIT_', 'ANABRANCH'))}
         self.env.update(HOME=f'{self.dir}/home', GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_NOSYSTEM='1',
                         GIT_CEILING_DIRECTORIES=self.dir, LC_ALL='C.UTF-8', CHAOS_LEDGER=self.ledger,
                         TMPDIR=f'{self.dir}/tmp')
-        self.rounds, self.hits, self.others, self.slowest = 0, [], [], 0.0
-        self.commits, self.histories = 0, {}
+        self.others, self.parents, self.tips = [], {}, []
+        self.lock, self.persons_turn = threading.Lock(), threading.Lock()
         for name in ('home', 'disk/repo', 'tmp'):
             os.makedirs(f'{self.dir}/{name}')
         open(self.ledger, 'w').close()
 
-    def mount(self):
-        os.mkdir(f'{self.dir}/disk')
-        return subprocess.run(['mount', '-t', 'tmpfs', '-o', f'size={SMALL_DISK}', 'chaos', f'{self.dir}/disk'],
-                              capture_output=True).returncode == 0
-
-    def unmount(self, keep):
-        if self.mounted:
-            if keep:
-                shutil.copytree(f'{self.dir}/disk', f'{self.dir}/kept', symlinks=True)
-            subprocess.run(['umount', f'{self.dir}/disk'], check=True)
+    def end_all(self):
+        """Ends what is left, and keeps what there is to look at."""
+        for engine in self.engines:
+            engine.end_all()
+        self.disk.heal()
+        self.disk.remove(f'{self.dir}/kept')
 
     def remove(self):
-        self.unmount(False)
+        self.disk.remove()
         shutil.rmtree(self.dir)
+
+    def wait_well(self):
+        """Until the disk is as it should be; who made it ill heals it."""
+        while self.disk.ill and not self.over.wait(0.001):
+            pass
 
     # --- git
 
@@ -76,10 +69,27 @@ class World:
             return self.git('rev-parse', '--verify', '-q', f'{ref}^{{commit}}', ok=(0, 1, 128))
 
     def contains(self, tip, commit):
-        """Whether one commit is an ancestor of another; each history is asked for once."""
-        if tip not in self.histories:
-            self.histories[tip] = set(self.git('rev-list', tip).split())
-        return commit in self.histories[tip]
+        """Whether one commit is an ancestor of another; the nearest are looked at first, as it mostly is a near one."""
+        self.learn([tip])
+        seen, level = {tip}, [tip]
+        while level and commit not in seen:
+            level = list(dict.fromkeys(p for c in level for p in self.parents[c] if p not in seen))
+            seen.update(level)
+        return commit in seen
+
+    def learn(self, commits):
+        """The parents of commits and of all before them; each history is asked for once."""
+        new = [c for c in commits if c not in self.parents]
+        if new:
+            log = self.git('rev-list', '--parents', '--stdin', stdin='\n'.join(new) + '\n')
+            self.parents.update({line.split()[0]: line.split()[1:] for line in log.splitlines()})
+
+    def see_base(self):
+        """Notes where the base is, if it has moved."""
+        with self.lock:
+            now = self.commit_of(self.base)
+            if now and self.tips[-1:] != [now]:
+                self.tips.append(now)
 
     def refs(self, *under):
         lines = self.git('for-each-ref', '--format=%(refname) %(objectname)', *under).splitlines()
@@ -114,14 +124,14 @@ class World:
             f.write(text)
         os.chmod(path, mode)
 
-    def begin(self, plan, base, blocked):
-        self.plan, self.base = plan, f'refs/heads/{base}'
+    def begin(self, plans, base, blocked):
+        self.base, self.plans = f'refs/heads/{base}', plans
         subprocess.run(['git', 'init', '-q', '-b', 'main', self.repo], env=self.env, check=True)
         for key, value in (('user.name', 'Chaos'), ('user.email', 'chaos@example.com'), ('gc.auto', '0')):
             self.git('config', key, value)
-        for name in ('keep', 'shared', 'dirty', 'staged', 'both', 'exec'):
+        for name in ('keep', 'dirty', 'staged', 'both', 'exec', *(p.shared for p in plans)):
             self.put(name, f'{name} at first\n')
-        for task in plan.tasks:
+        for task in (t for p in plans for t in p.tasks):
             for name in ('old', 'mv', 'mode'):
                 self.put(f'{task.name}/{name}', f'{name} of {task.name}\n')
         self.git('add', '-A')
@@ -136,8 +146,9 @@ class World:
     def leave_unfinished(self, blocked):
         """Changed, staged, both, untracked, with modes of their own; and `blocked`, where a task will want to write."""
         with open(f'{self.repo}/.git/info/exclude', 'a') as f:
-            f.write('plan.json\n')
-        self.put('plan.json', json.dumps(self.plan.document, indent=1))
+            f.writelines(f'{p.file}\n' for p in self.plans)
+        for plan in self.plans:
+            self.put(plan.file, json.dumps(plan.document, indent=1))
         self.put('dirty', 'changed by the user\n', 0o600)
         self.put('staged', 'staged by the user\n')
         self.put('both', 'staged\n')
@@ -145,9 +156,10 @@ class World:
         self.put('both', 'staged, and changed again\n')
         os.chmod(f'{self.repo}/exec', 0o755)
         self.put('notes/untracked', 'of the user\n', 0o640)
+        self.mine = ['dirty', 'staged', 'both', 'exec', 'notes/untracked', *(p.file for p in self.plans)]
         if blocked:
             self.put(blocked, 'of the user\n')
-        self.mine = ['dirty', 'staged', 'both', 'exec', 'notes/untracked', 'plan.json'] + [blocked] * bool(blocked)
+            self.mine.append(blocked)
 
     def look_at_user(self):
         """All of the user's that a run must leave alone."""
@@ -166,22 +178,31 @@ class World:
 
     def someone_commits(self):
         """A person commits to the base meanwhile; where they meet a lock they try again, as people do."""
-        self.commits += 1
-        path, end = f'other-{self.commits}', time.monotonic() + 10
-        checked_out = self.base == 'refs/heads/main'
-        while time.monotonic() < end:
-            try:
-                if checked_out:
-                    self.put(path, 'of someone else\n')
-                    self.git('add', path)
-                    self.git('commit', '-q', '-m', path, '--only', '--', path)
-                else:
-                    self.commit_beside(path)
-                self.others.append((path, self.git('log', '-1', '--format=%H', self.base, '--', path)))
-                return
-            except Wrong:
+        with self.persons_turn:
+            path, end = f'other-{len(self.others) + 1}', time.monotonic() + 10
+            while not self.tries_to_commit(path):
+                if self.disk.ill:
+                    end = time.monotonic() + 10
+                if time.monotonic() > end:
+                    raise Wrong(f'someone else could not commit to {self.base} for 10 seconds')
                 time.sleep(0.01)
-        raise Wrong(f'someone else could not commit to {self.base} for 10 seconds')
+
+    def tries_to_commit(self, path):
+        try:
+            if not self.committed(path):  # a try that was told to have failed may have come that far
+                self.commit_here(path) if self.base == 'refs/heads/main' else self.commit_beside(path)
+            self.others.append((path, self.committed(path)))
+            return True
+        except (Wrong, OSError):
+            return False
+
+    def committed(self, path):
+        return self.git('log', '-1', '--format=%H', self.base, '--', path)
+
+    def commit_here(self, path):
+        self.put(path, 'of someone else\n')
+        self.git('add', path)
+        self.git('commit', '-q', '-m', path, '--only', '--', path)
 
     def commit_beside(self, path):
         old = self.commit_of(self.base)
@@ -189,90 +210,3 @@ class World:
         listing = self.git('ls-tree', old) + f'\n100644 blob {blob}\t{path}\n'
         tree = self.git('mktree', stdin=listing)
         self.git('update-ref', self.base, self.git('commit-tree', tree, '-p', old, '-m', path), old)
-
-    # --- the engine
-
-    def said(self):
-        with open(f'{self.dir}/{self.rounds}.err') as f:
-            return f.read().strip()
-
-    def start(self, args, extra):
-        self.rounds += 1
-        out, err = (open(f'{self.dir}/{self.rounds}.{name}', 'w') for name in ('out', 'err'))
-        mark = dict([self.mark.decode().split('=', 1)], **extra)
-        with out, err:
-            self.engine = subprocess.Popen([self.program, *args], cwd=self.repo, env={**self.env, **mark},
-                                           stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
-
-    def progress(self):
-        """Changes with about everything that the engine does."""
-        def size(path):
-            try:
-                st = os.stat(path)
-                return st.st_size, st.st_mtime_ns
-            except OSError:
-                return 0
-        children = hunt.read(f'/proc/{self.engine.pid}/task/{self.engine.pid}/children')
-        return (children, size(f'{self.dir}/{self.rounds}.out'), size(f'{self.repo}/.git/anabranch/state.db-wal'),
-                size(f'{self.repo}/.git/anabranch/tmp'), size(f'{self.repo}/.git/worktrees'))
-
-    def watch(self, disturbances):
-        """Sees the engine to its end; each disturbance is tried from its step of progress on until it is done."""
-        last, step, begin, due = None, 0, time.monotonic(), sorted(disturbances, key=lambda d: d.step)
-        while self.engine.poll() is None:
-            now = self.progress()
-            step += now != last
-            last = now
-            while due and step >= due[0].step and due[0].act(self):
-                due.pop(0)
-            if time.monotonic() - begin > LIMIT:
-                raise Wrong(f'the engine hangs: {hunt.describe(hunt.marked(self.mark))}')
-            if not due or step < due[0].step:
-                time.sleep(0.001)
-        self.release()
-        return self.engine.returncode
-
-    def fill_disk(self):
-        with open(f'{self.dir}/disk/ballast', 'wb', buffering=0) as f:
-            try:
-                while True:
-                    f.write(bytes(1 << 16))
-            except OSError as e:
-                if e.errno != errno.ENOSPC:
-                    raise
-
-    def release(self):
-        if os.path.exists(f'{self.dir}/disk/ballast'):
-            os.unlink(f'{self.dir}/disk/ballast')
-
-    def run(self, *args, **extra):
-        """Undisturbed: what it said and its exit code."""
-        p = subprocess.run([self.program, *args], cwd=self.repo, env={**self.env, **extra},
-                           stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=LIMIT)
-        return p.returncode, p.stdout, p.stderr
-
-    def status(self):
-        """The newest run as `status` tells it, or None where there was none yet."""
-        if not os.path.exists(f'{self.repo}/.git/anabranch/state.db'):
-            return None
-        code, out, err = self.run('history', '--json')
-        if (code == 0 and not out.strip()) or 'nothing was ever run' in err:
-            return None
-        code, out, err = self.run('status', '--json')
-        if code:
-            raise Wrong(f'status: {code}: {err}')
-        return json.loads(out)
-
-    def is_hurt(self):
-        """Whether tasks may have failed that should not: something else than the engine was hit."""
-        return any(hit.victim != 'engine' for hit in self.hits)
-
-    def figures(self):
-        return len(self.hits), self.slowest, self.rounds, self.no_disk
-
-    def end_all(self):
-        for pid in hunt.marked(self.mark):
-            hunt.send(pid, self.mark, signal.SIGKILL)
-        if self.engine.poll() is None:
-            self.engine.kill()
-        self.engine.wait()

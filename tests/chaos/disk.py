@@ -1,0 +1,68 @@
+"""The disk that a repository is on: where it is a small one of its own it can be full or read-only for a while."""
+import collections
+import errno
+import os
+import shutil
+import subprocess
+import time
+
+SMALL = 72 << 20  # bytes: what a run asks for at its start, and a little
+
+Illness = collections.namedtuple('Illness', 'what how begin')
+
+
+def mount(*args):
+    return subprocess.run(['mount', *args], capture_output=True).returncode == 0
+
+
+class Disk:
+    def __init__(self, path, small):
+        self.path, self.ballast = path, f'{path}/ballast'
+        os.mkdir(path)
+        self.mounted = small and mount('-t', 'tmpfs', '-o', f'size={SMALL}', 'chaos', path)
+        self.missing = small and not self.mounted
+        self.ill, self.past = None, []  # past: an illness, and when it ended
+
+    def remove(self, keep_in=None):
+        if self.mounted:
+            if keep_in:
+                shutil.copytree(self.path, keep_in, symlinks=True)
+            subprocess.run(['umount', self.path], check=True)
+
+    def illnesses(self, since):
+        """Those of which something was to be felt after a moment."""
+        return [i for i, end in self.past if end > since] + ([self.ill] if self.ill else [])
+
+    def fill(self):
+        self.ill = Illness('full disk', '', time.monotonic())
+        with open(self.ballast, 'wb', buffering=0) as f:
+            try:
+                while True:
+                    f.write(bytes(1 << 16))
+            except OSError as e:
+                if e.errno != errno.ENOSPC:
+                    raise
+
+    def forbid_writing(self):
+        """Whether it is read-only now. The kernel refuses that as long as a file is open for writing, which the store
+        is while an engine lives; a read-only mount on top of the repository leaves nothing out but such files."""
+        begin, repo = time.monotonic(), f'{self.path}/repo'
+        how = 'remounted' if mount('-o', 'remount,ro', self.path) else 'covered'
+        if how == 'covered' and not mount('--bind', repo, repo):
+            return False
+        self.ill = Illness('read-only disk', how, begin)
+        return how == 'remounted' or mount('-o', 'remount,bind,ro', repo)
+
+    def heal(self):
+        """Who began to work in a covered repository may still do so: it is made writable before it is uncovered."""
+        if not self.ill:
+            return
+        if os.path.exists(self.ballast):
+            os.unlink(self.ballast)
+        elif self.ill.how == 'remounted':
+            subprocess.run(['mount', '-o', 'remount,rw', self.path], check=True)
+        else:
+            subprocess.run(['mount', '-o', 'remount,bind,rw', f'{self.path}/repo'], check=True)
+            subprocess.run(['umount', '-l', f'{self.path}/repo'], check=True)
+        self.past.append((self.ill, time.monotonic()))
+        self.ill = None

@@ -1,0 +1,114 @@
+"""One plan, and the engines that carry it out one after the other, each until it ends or is disturbed."""
+import collections
+import json
+import os
+import signal
+import subprocess
+import time
+import uuid
+
+import hunt
+from world import Wrong
+
+LIMIT = 90  # seconds that an engine may take, undisturbed or not
+
+Hit = collections.namedtuple('Hit', 'round victim signals what', defaults=((), ''))
+
+
+class Engine:
+    """`told` is the run as `status` had it last, `code` the exit code of the one that finished it."""
+
+    def __init__(self, world, plan):
+        self.world, self.plan, self.program = world, plan, world.program
+        self.mark = f'CHAOS_MARK={uuid.uuid4()}'.encode()
+        self.rounds, self.hits, self.slowest = 0, [], 0.0
+        self.process = self.told = self.code = None
+        world.engines.append(self)
+
+    def file(self, name):
+        return f'{self.world.dir}/{self.plan.name}-{self.rounds}.{name}'
+
+    def said(self):
+        with open(self.file('err')) as f:
+            return f.read().strip()
+
+    def start(self, args, extra):
+        mark = dict([self.mark.decode().split('=', 1)], **extra)
+        with open(self.file('out'), 'w') as out, open(self.file('err'), 'w') as err:
+            self.process = subprocess.Popen([self.program, *args], cwd=self.world.repo, env={**self.world.env, **mark},
+                                            stdin=subprocess.DEVNULL, stdout=out, stderr=err, start_new_session=True)
+
+    def progress(self):
+        """Changes with about everything that the engine does."""
+        def size(path):
+            try:
+                st = os.stat(path)
+                return st.st_size, st.st_mtime_ns
+            except OSError:
+                return 0
+        git, pid = f'{self.world.repo}/.git', self.process.pid
+        return (hunt.read(f'/proc/{pid}/task/{pid}/children'), size(self.file('out')),
+                size(f'{git}/anabranch/state.db-wal'), size(f'{git}/anabranch/tmp'), size(f'{git}/worktrees'))
+
+    def watch(self, due):
+        """Sees it to its end; each disturbance is tried from its step of progress on until it is done."""
+        last, step, begin = None, 0, time.monotonic()
+        while self.process.poll() is None:
+            now = self.progress()
+            step += now != last
+            last = now
+            self.world.see_base()
+            while due and step >= due[0].step and due[0].act(self):
+                due.pop(0)
+            if time.monotonic() - begin > LIMIT:
+                raise Wrong(f'the engine hangs: {hunt.describe(hunt.marked(self.mark))}')
+            if self.world.over.is_set():
+                raise Wrong('given up, as something else went wrong')
+            if not due or step < due[0].step:
+                time.sleep(0.001)
+
+    def round(self, args, disturbances, extra):
+        """From its start to its end: the exit code. What is to come at step 0 comes before it starts."""
+        begin, due = time.monotonic(), sorted(disturbances, key=lambda d: d.step)
+        self.rounds += 1
+        while due and due[0].step == 0 and due[0].act(self):
+            due.pop(0)
+        self.start(args, extra)
+        self.watch(due)
+        for d in due:
+            d.end(self)
+        self.hits += [Hit(self.rounds, i.what, (), i.how) for i in self.world.disk.illnesses(begin)]
+        return self.process.returncode
+
+    def ask(self, *args):
+        """Undisturbed: what it said and its exit code."""
+        p = subprocess.run([self.program, *args], cwd=self.world.repo, env=self.world.env, stdin=subprocess.DEVNULL,
+                           capture_output=True, text=True, timeout=LIMIT)
+        return p.returncode, p.stdout, p.stderr
+
+    def look(self):
+        """The newest run of the plan as `status` tells it, or None where there was none yet."""
+        self.told = None
+        if os.path.exists(f'{self.world.repo}/.git/anabranch/state.db'):
+            code, out, err = self.ask('history', '--json')
+            if code and 'nothing was ever run' not in err:
+                raise Wrong(f'history: {code}: {err}')
+            runs = [r['run'] for r in map(json.loads, out.splitlines()) if r['plan'] == self.plan.file]
+            if runs:
+                code, out, err = self.ask('status', '--json', runs[0])
+                if code:
+                    raise Wrong(f'status: {code}: {err}')
+                self.told = json.loads(out)
+        return self.told
+
+    def is_hurt(self):
+        """Whether tasks may have failed that should not: something else than the engine was hit."""
+        return any(hit.victim != 'engine' for hit in self.hits)
+
+    def end_all(self):
+        for pid in hunt.marked(self.mark):
+            hunt.send(pid, self.mark, signal.SIGKILL)
+        if self.process:
+            if self.process.poll() is None:
+                self.process.kill()
+            self.process.wait()
