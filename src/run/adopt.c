@@ -223,7 +223,7 @@ bool adopt_lock(const struct run *run, const char *mark)
     autofree char *lock = mem_printf("%s/index.lock", repo->git_dir);
     struct stat begun, st;
     if (stat(mark, &begun) < 0 || lstat(lock, &st) < 0 || is_older(&st.st_mtim, &begun.st_mtim) ||
-        procs_program_in("git", repo->root))
+        procs_program_in("git", repo->root, "ANABRANCH_RUN"))
         return false;
     return unlink(lock) == 0; /* else it is told as another's */
 }

@@ -18,7 +18,8 @@ int adopt(const struct run *run, const char *from, const char *to, bool half, bo
 
 /* Takes away the lock that a git of ours left on the checkout's index when it was killed; `mark` is
  * a file that was made when that git began. Only where it can be nobody else's: it is not older
- * than that, and no other git is at work there. True where it has gone. */
+ * than that, and no other git is at work there but those of runs, which wait for our turn to end.
+ * True where it has gone. */
 bool adopt_lock(const struct run *run, const char *mark);
 
 #endif

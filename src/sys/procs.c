@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -202,20 +203,6 @@ static bool is_called(pid_t pid, const char *name)
     return text.len == len + 1 && memcmp(text.s, name, len) == 0;
 }
 
-bool procs_program_in(const char *name, const char *folder)
-{
-    struct table t = {0};
-    read_table(&t);
-    bool found = !t.all.n; /* the system does not tell */
-    for (size_t i = 0; !found && i < t.all.n; i++) {
-        const struct entry *e = &t.all.v[i];
-        found = !has_ended(e) && is_called(e->pid, name) && is_in(e->pid, folder) &&
-                !descends(&t, e, getpid());
-    }
-    vec_done(&t.all);
-    return found;
-}
-
 void procs_command(pid_t pid, struct buf *out)
 {
     enum { COMMAND_MAX = 200 };
@@ -272,6 +259,54 @@ void procs_marked(struct procs *procs, const char *const *marks)
             add(procs, e);
     }
     vec_done(&t.all);
+}
+
+/* --- programs in a folder ----------------------------------------------------------------- */
+
+static bool has_variable(pid_t pid, const char *name)
+{
+    autobuf struct buf environment = BUF_INIT;
+    size_t len = strlen(name);
+    read_proc_file(pid, "environ", ENVIRONMENT_MAX, &environment);
+    for (size_t at = 0; at < environment.len; at += strlen(environment.s + at) + 1) {
+        if (strncmp(environment.s + at, name, len) == 0 && environment.s[at + len] == '=')
+            return true;
+    }
+    return false;
+}
+
+static bool is_our_program(pid_t pid)
+{
+    char path[64];
+    struct stat own, other;
+    (void)snprintf(path, sizeof(path), "/proc/%d/exe", (int)pid);
+    return stat("/proc/self/exe", &own) == 0 && stat(path, &other) == 0 &&
+           own.st_dev == other.st_dev && own.st_ino == other.st_ino;
+}
+
+static bool is_below_our_program(const struct table *t, const struct entry *e)
+{
+    for (size_t steps = 0; e && steps <= t->all.n; steps++) {
+        if (is_our_program(e->parent))
+            return true;
+        e = find(t, e->parent);
+    }
+    return false;
+}
+
+bool procs_program_in(const char *name, const char *folder, const char *variable)
+{
+    struct table t = {0};
+    read_table(&t);
+    bool found = !t.all.n; /* the system does not tell */
+    for (size_t i = 0; !found && i < t.all.n; i++) {
+        const struct entry *e = &t.all.v[i];
+        found = !has_ended(e) && is_called(e->pid, name) && is_in(e->pid, folder) &&
+                !descends(&t, e, getpid()) &&
+                !(has_variable(e->pid, variable) && is_below_our_program(&t, e));
+    }
+    vec_done(&t.all);
+    return found;
 }
 
 /* --- signals ------------------------------------------------------------------------------ */

@@ -38,9 +38,10 @@ void procs_marked(struct procs *procs, const char *const *marks);
  * not tell. */
 pid_t procs_in(const char *folder);
 
-/* Whether a program of that name, not started by us, has its current folder at `folder` or below;
- * true as well where the system does not tell. */
-bool procs_program_in(const char *name, const char *folder);
+/* Whether a program of that name has its current folder at `folder` or below; true as well where
+ * the system does not tell. Those that we have started are left out, and those with a variable of
+ * that name in their environment which another process of our program, that lives, has started. */
+bool procs_program_in(const char *name, const char *folder, const char *variable);
 
 /* Appends the command line of a process, arguments separated by blanks, at most 200 bytes. */
 void procs_command(pid_t pid, struct buf *out);

@@ -469,6 +469,28 @@ half_forward() {
     assert_unchanged_checkout
 }
 
+@test "the lock of a git of ours that was killed goes, whatever another run is about" {
+    make_repo
+    begin_plan
+    add_task b -- "sh $(until_exists go)" 'write b work'
+    start_plan
+    wait_for in_events task.started b
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' \
+        '    touch "$dir/half" "$GIT_DIR/index.lock"' '    kill -KILL $$' 'fi'
+    ANABRANCH_PATIENCE=1s run_plan
+    real_git
+    [[ -e $BATS_TEST_TMPDIR/half ]] || fail 'it was never killed'
+    assert_status 0
+    assert_in main a work
+    touch "$BATS_TEST_TMPDIR/go"
+    wait "$engine"
+    assert_in main b work
+    assert_clean
+}
+
 @test "what the user has changed is not taken for half a fast-forward" {
     make_repo
     echo mine >>file
