@@ -217,13 +217,19 @@ static bool is_older(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-bool adopt_lock(const struct run *run, const char *mark)
+void adopt_locks(const struct run *run, const char *mark, bool checked_out)
 {
     const struct git_repo *repo = &run->pf->repo;
-    autofree char *lock = mem_printf("%s/index.lock", repo->git_dir);
+    autofree char *base = mem_printf("%s/%s.lock", repo->common, run->base_ref);
+    autofree char *index = mem_printf("%s/index.lock", repo->git_dir);
+    autofree char *head = mem_printf("%s/HEAD.lock", repo->git_dir);
+    const char *const locks[] = {base, checked_out ? index : NULL, head, NULL};
     struct stat begun, st;
-    if (stat(mark, &begun) < 0 || lstat(lock, &st) < 0 || is_older(&st.st_mtim, &begun.st_mtim) ||
-        procs_program_in("git", repo->root, "ANABRANCH_RUN"))
-        return false;
-    return unlink(lock) == 0; /* else it is told as another's */
+    if (stat(mark, &begun) < 0)
+        return;
+    for (const char *const *l = locks; *l; l++) {
+        if (lstat(*l, &st) == 0 && !is_older(&st.st_mtim, &begun.st_mtim) &&
+            !procs_program_in("git", repo->root, "ANABRANCH_RUN"))
+            (void)unlink(*l); /* else it is told as another's */
+    }
 }

@@ -51,14 +51,14 @@ int forward_find(const struct run *run, const char *ref, struct buf *ret_path, s
 
 /* --- what a git of ours has left ---------------------------------------------------------- */
 
-/* There from the start of a fast-forward to its good end: who finds it knows that files may have
- * been written by half. */
+/* There from the start of a move to its good end: who finds it knows that files may have been
+ * written by half, and locks left. */
 static char *mark_path(const struct run *run)
 {
     return mem_printf("%s/forwarding", run->dir);
 }
 
-static int mark(struct run *run, struct err *err)
+int forward_mark(struct run *run, struct err *err)
 {
     autofree char *path = mark_path(run);
     struct err why = {0};
@@ -67,13 +67,24 @@ static int mark(struct run *run, struct err *err)
                                                            : err_set(err, why.code, "%s", why.msg);
 }
 
-/* What git refuses it has not begun. */
-static void unmark(struct run *run, bool moved)
+void forward_unmark(const struct run *run)
 {
     autofree char *path = mark_path(run);
+    (void)unlink(path);
+}
+
+/* What git refuses it has not begun. */
+static bool is_refused(const struct run *run)
+{
     bool refused = run->refusal && strstr(run->refusal, "would be overwritten");
-    if (moved || (run->publication.marked && (refused || forward_lock(run))))
-        (void)unlink(path);
+    return run->publication.marked && (refused || forward_lock(run));
+}
+
+void forward_clear(const struct run *run)
+{
+    autofree char *begun = mark_path(run);
+    if (access(begun, F_OK) == 0)
+        adopt_locks(run, begun, is_checked_out_here(run, run->base_ref));
 }
 
 const char *forward_lock(const struct run *run)
@@ -82,23 +93,13 @@ const char *forward_lock(const struct run *run)
     return words && strstr(words, ".lock': File exists") ? words : NULL;
 }
 
-/* Of an engine that died together with its git. */
-static bool removes_old_lock(struct run *run)
-{
-    autofree char *begun = mark_path(run);
-    return !run->publication.marked && adopt_lock(run, begun);
-}
-
 bool forward_mend(struct run *run)
 {
     struct publication *p = &run->publication;
     struct err err = {0};
     bool some = false;
-    if (!run->refusal || !is_checked_out_here(run, run->base_ref))
-        return false;
-    if (forward_lock(run))
-        return removes_old_lock(run);
-    if (p->adopted)
+    if (p->adopted || !run->refusal || forward_lock(run) ||
+        !is_checked_out_here(run, run->base_ref))
         return false;
     p->adopted = true;
     autofree char *begun = mark_path(run);
@@ -156,7 +157,7 @@ static void on_forwarded(void *ctx, int status)
 {
     struct run *run = ctx;
     struct publication *p = &run->publication;
-    autofree char *path = words_path(run), *begun = mark_path(run);
+    autofree char *path = words_path(run);
     autobuf struct buf words = BUF_INIT;
     forward_forget(p);
     free(run->refusal);
@@ -164,9 +165,10 @@ static void on_forwarded(void *ctx, int status)
     p->killed = WIFSIGNALED(status);
     if (status != 0 && file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
         run->refusal = buf_steal(&words);
-    if (p->killed && is_checked_out_here(run, run->base_ref))
-        (void)adopt_lock(run, begun);
-    unmark(run, status == 0);
+    if (p->killed)
+        forward_clear(run);
+    if (status == 0 || is_refused(run))
+        forward_unmark(run);
     if (status != 0 && p->given_up) {
         free(run->refusal);
         run->refusal = why_given_up(run);
@@ -199,7 +201,7 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
     }
     sp.argv = argv.v;
     sp.env = env.v;
-    if (mark(run, err) || spawn_start(&sp, &pid, err))
+    if (forward_mark(run, err) || spawn_start(&sp, &pid, err))
         return -1;
     p->forwarded = forwarded;
     p->git = pid;

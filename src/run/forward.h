@@ -21,6 +21,15 @@ void forward_end(struct run *run);
 /* That git is not waited for any more. */
 void forward_forget(struct publication *p);
 
+/* Notes that the base is about to be moved, and that this has come to an end; of a fast-forward
+ * both is noted by itself. */
+int forward_mark(struct run *run, struct err *err);
+void forward_unmark(const struct run *run);
+
+/* Takes away the locks that were left where a move has come to no end: git was killed, maybe
+ * together with the engine. Only for whose turn it is. */
+void forward_clear(const struct run *run);
+
 /* Of the words of git's refusal, those on a lock: another git is at work in the checkout, or was
  * and died there. Or NULL. */
 const char *forward_lock(const struct run *run);

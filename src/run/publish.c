@@ -154,9 +154,11 @@ static int move_ref(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
     bool moved;
-    if (git_move_ref(&at, run->base_ref, run->published, run->publication.target, "anabranch: land",
+    if (forward_mark(run, err) ||
+        git_move_ref(&at, run->base_ref, run->published, run->publication.target, "anabranch: land",
                      &moved, err))
         return -1;
+    forward_unmark(run);
     if (moved) {
         set_published(run, run->publication.target);
         finish(run);
@@ -172,6 +174,7 @@ static void move_base(void *ctx)
     struct publication *p = &run->publication;
     autobuf struct buf path = BUF_INIT;
     struct err err = {0};
+    forward_clear(run); /* it is our turn: the gits of other runs are not at work on the base */
     if (publish_follow(run, &err)) {
         fail(run, &err);
         return;

@@ -491,6 +491,40 @@ half_forward() {
     assert_clean
 }
 
+# From now on git is killed with its locks taken when it is about to move a branch, and so is who started it.
+die_about_to_move() { # BRANCH
+    mkdir -p "$BATS_TEST_TMPDIR/hooks"
+    cat >"$BATS_TEST_TMPDIR/hooks/reference-transaction" <<END
+#!/bin/sh
+grep -q ' refs/heads/$1\$' && test "\$1" = prepared || exit 0
+engine=\$(sed -n 's/^PPid:[[:space:]]*//p' "/proc/\$PPID/status")
+kill -KILL "\$engine" "\$PPID"
+END
+    chmod +x "$BATS_TEST_TMPDIR/hooks/reference-transaction"
+    # shellcheck disable=SC2016
+    wrap_git 'set -- "${@/core.hooksPath=*/core.hooksPath=$dir/hooks}"'
+}
+
+@test "the locks of a branch that was about to move when all was killed go when the run goes on" {
+    make_repo
+    git branch side
+    for try in 'main 1' 'side 2' 'main 3'; do
+        base=${try% *}
+        begin_plan "base: $base"
+        add_task "a-$base" -- "write $try"
+        die_about_to_move "$base"
+        run_plan
+        real_git
+        [[ $status == 137 && -e .git/refs/heads/$base.lock ]] || fail 'it was not killed on its way'
+        # a moment later only the lock of HEAD would have been left
+        [[ $try != *3 ]] || mv .git/refs/heads/main.lock .git/refs/heads/main
+        ANABRANCH_PATIENCE=1s run_apart anabranch resume 3>&-
+        assert_status 0
+        assert_in "$base" "$base" "${try#* }"
+        assert_clean
+    done
+}
+
 @test "what the user has changed is not taken for half a fast-forward" {
     make_repo
     echo mine >>file
