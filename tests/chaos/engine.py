@@ -2,7 +2,6 @@
 import collections
 import json
 import os
-import signal
 import subprocess
 import time
 import uuid
@@ -106,9 +105,6 @@ class Engine:
         return any(hit.victim != 'engine' for hit in self.hits)
 
     def end_all(self):
-        for pid in hunt.marked(self.mark):
-            hunt.send(pid, self.mark, signal.SIGKILL)
+        hunt.end_all(self.mark, [])
         if self.process:
-            if self.process.poll() is None:
-                self.process.kill()
             self.process.wait()

@@ -56,6 +56,15 @@ def send(pid, mark, *signals):
         os.close(fd)
 
 
+def end_all(mark, first):
+    """Kills all that have the mark, those that are known first, until there is none."""
+    for pid in first:
+        send(pid, mark, signal.SIGKILL)
+    while left := marked(mark):
+        for pid in left:
+            send(pid, mark, signal.SIGKILL)
+
+
 def wait_gone(mark, seconds):
     """The processes that are still there after so many seconds, and how long it took."""
     begin = time.monotonic()

@@ -18,7 +18,7 @@ def want(holds, text):
 def check_exit(engine, code, hits):
     """Exit codes are those of the manual; signals are those that were sent, before and after they are heeded."""
     allowed = {0, 1, 4} | ({3} if any(h.victim != 'engine' for h in hits) else set())
-    for number in (getattr(signal, name) for h in hits if h.victim == 'engine' for name in h.signals):
+    for number in (getattr(signal, name) for h in hits if h.victim in ('engine', 'all') for name in h.signals):
         allowed |= {-number} if number == signal.SIGKILL else {-number, 128 + number}
     want(code in allowed, f'exit code {code} of {engine.plan.name} after {hits}: {engine.said()}')
 
