@@ -3,7 +3,6 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "sys/file.h"
-#include "sys/procs.h"
 
 #include <errno.h>
 #include <string.h>
@@ -210,26 +209,4 @@ int adopt(const struct run *run, const char *from, const char *to, bool half, bo
     int rc = a.changes.n ? adopt_paths(&a, index, ret_some, err) : 0;
     (void)unlink(index); /* not there where nothing was to be done */
     return rc;
-}
-
-static bool is_older(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
-}
-
-void adopt_locks(const struct run *run, const char *mark, bool checked_out)
-{
-    const struct git_repo *repo = &run->pf->repo;
-    autofree char *base = mem_printf("%s/%s.lock", repo->common, run->base_ref);
-    autofree char *index = mem_printf("%s/index.lock", repo->git_dir);
-    autofree char *head = mem_printf("%s/HEAD.lock", repo->git_dir);
-    const char *const locks[] = {base, checked_out ? index : NULL, head, NULL};
-    struct stat begun, st;
-    if (stat(mark, &begun) < 0)
-        return;
-    for (const char *const *l = locks; *l; l++) {
-        if (lstat(*l, &st) == 0 && !is_older(&st.st_mtim, &begun.st_mtim) &&
-            !procs_program_in("git", repo->root, "ANABRANCH_RUN"))
-            (void)unlink(*l); /* else it is told as another's */
-    }
 }

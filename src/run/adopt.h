@@ -16,10 +16,4 @@
 int adopt(const struct run *run, const char *from, const char *to, bool half, bool *ret_some,
           struct err *err);
 
-/* Takes away the locks that a git of ours left on the base branch, and on the index and HEAD where
- * that is checked out, when it was killed; `mark` is a file that was made when that git began. Only
- * where they can be nobody else's: they are not older than that, and no other git is at work there
- * but those of runs, which wait for our turn to end. */
-void adopt_locks(const struct run *run, const char *mark, bool checked_out);
-
 #endif

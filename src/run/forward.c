@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "run/adopt.h"
+#include "run/base_turn.h"
 #include "sys/file.h"
 #include "sys/patience.h"
 #include "sys/spawn.h"
@@ -15,9 +16,8 @@
 
 enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, WORDS_MAX = 1 << 20 };
 
-/* Whether the work tree that the run was started in has a branch checked out, by its own HEAD: the
- * usual case of the base, and no process is needed to see it. */
-static bool is_checked_out_here(const struct run *run, const char *ref)
+/* By its own HEAD: no process is needed to see it. */
+bool forward_is_here(const struct run *run, const char *ref)
 {
     autofree char *path = mem_printf("%s/HEAD", run->pf->repo.git_dir);
     autofree char *expected = mem_printf("ref: %s\n", ref);
@@ -33,7 +33,7 @@ int forward_find(const struct run *run, const char *ref, struct buf *ret_path, s
     const struct git_repo *repo = &run->pf->repo;
     bool in_main = strcmp(repo->git_dir, repo->common) == 0;
     autobuf struct buf out = BUF_INIT;
-    if (is_checked_out_here(run, ref)) {
+    if (forward_is_here(run, ref)) {
         buf_addstr(ret_path, repo->root);
         return 0;
     }
@@ -51,14 +51,14 @@ int forward_find(const struct run *run, const char *ref, struct buf *ret_path, s
 
 /* --- what a git of ours has left ---------------------------------------------------------- */
 
-/* There from the start of a move to its good end: who finds it knows that files may have been
- * written by half, and locks left. */
+/* There from the start of a fast-forward to its good end: who finds it knows that files may have
+ * been written by half. */
 static char *mark_path(const struct run *run)
 {
     return mem_printf("%s/forwarding", run->dir);
 }
 
-int forward_mark(struct run *run, struct err *err)
+static int mark(struct run *run, struct err *err)
 {
     autofree char *path = mark_path(run);
     struct err why = {0};
@@ -67,24 +67,13 @@ int forward_mark(struct run *run, struct err *err)
                                                            : err_set(err, why.code, "%s", why.msg);
 }
 
-void forward_unmark(const struct run *run)
+/* What git refuses it has not begun. */
+static void unmark(const struct run *run, bool moved)
 {
     autofree char *path = mark_path(run);
-    (void)unlink(path);
-}
-
-/* What git refuses it has not begun. */
-static bool is_refused(const struct run *run)
-{
     bool refused = run->refusal && strstr(run->refusal, "would be overwritten");
-    return run->publication.marked && (refused || forward_lock(run));
-}
-
-void forward_clear(const struct run *run)
-{
-    autofree char *begun = mark_path(run);
-    if (access(begun, F_OK) == 0)
-        adopt_locks(run, begun, is_checked_out_here(run, run->base_ref));
+    if (moved || (run->publication.marked && (refused || forward_lock(run))))
+        (void)unlink(path);
 }
 
 const char *forward_lock(const struct run *run)
@@ -98,8 +87,7 @@ bool forward_mend(struct run *run)
     struct publication *p = &run->publication;
     struct err err = {0};
     bool some = false;
-    if (p->adopted || !run->refusal || forward_lock(run) ||
-        !is_checked_out_here(run, run->base_ref))
+    if (p->adopted || !run->refusal || forward_lock(run) || !forward_is_here(run, run->base_ref))
         return false;
     p->adopted = true;
     autofree char *begun = mark_path(run);
@@ -112,7 +100,7 @@ void forward_keep(struct run *run, const char *now)
 {
     struct err err = {0};
     bool some;
-    if (run->refusal && is_checked_out_here(run, run->base_ref) &&
+    if (run->refusal && forward_is_here(run, run->base_ref) &&
         adopt(run, run->publication.seen.s, now, false, &some, &err))
         record_error(run, -1, &err);
 }
@@ -166,9 +154,10 @@ static void on_forwarded(void *ctx, int status)
     if (status != 0 && file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
         run->refusal = buf_steal(&words);
     if (p->killed)
-        forward_clear(run);
-    if (status == 0 || is_refused(run))
-        forward_unmark(run);
+        base_turn_clear(run);
+    else
+        base_turn_unmark(run, status == 0);
+    unmark(run, status == 0);
     if (status != 0 && p->given_up) {
         free(run->refusal);
         run->refusal = why_given_up(run);
@@ -201,7 +190,7 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
     }
     sp.argv = argv.v;
     sp.env = env.v;
-    if (forward_mark(run, err) || spawn_start(&sp, &pid, err))
+    if (mark(run, err) || base_turn_mark(run, err) || spawn_start(&sp, &pid, err))
         return -1;
     p->forwarded = forwarded;
     p->git = pid;

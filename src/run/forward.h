@@ -7,6 +7,10 @@
 
 #include "run/run_private.h"
 
+/* Whether the work tree that the run was started in has a branch checked out: the usual case of the
+ * base. */
+bool forward_is_here(const struct run *run, const char *ref);
+
 /* The work tree in which a branch is checked out; empty: there is none. */
 int forward_find(const struct run *run, const char *ref, struct buf *ret_path, struct err *err);
 
@@ -20,15 +24,6 @@ void forward_end(struct run *run);
 
 /* That git is not waited for any more. */
 void forward_forget(struct publication *p);
-
-/* Notes that the base is about to be moved, and that this has come to an end; of a fast-forward
- * both is noted by itself. */
-int forward_mark(struct run *run, struct err *err);
-void forward_unmark(const struct run *run);
-
-/* Takes away the locks that were left where a move has come to no end: git was killed, maybe
- * together with the engine. Only for whose turn it is. */
-void forward_clear(const struct run *run);
 
 /* Of the words of git's refusal, those on a lock: another git is at work in the checkout, or was
  * and died there. Or NULL. */

@@ -8,9 +8,9 @@
 #include "base/mem.h"
 #include "base/shell.h"
 #include "data/merge.h"
+#include "run/base_turn.h"
 #include "run/forward.h"
 #include "run/shared.h"
-#include "sys/dirs.h"
 #include "sys/patience.h"
 
 #include <string.h>
@@ -154,11 +154,11 @@ static int move_ref(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
     bool moved;
-    if (forward_mark(run, err) ||
+    if (base_turn_mark(run, err) ||
         git_move_ref(&at, run->base_ref, run->published, run->publication.target, "anabranch: land",
                      &moved, err))
         return -1;
-    forward_unmark(run);
+    base_turn_unmark(run, moved);
     if (moved) {
         set_published(run, run->publication.target);
         finish(run);
@@ -174,7 +174,7 @@ static void move_base(void *ctx)
     struct publication *p = &run->publication;
     autobuf struct buf path = BUF_INIT;
     struct err err = {0};
-    forward_clear(run); /* it is our turn: the gits of other runs are not at work on the base */
+    base_turn_clear(run);
     if (publish_follow(run, &err)) {
         fail(run, &err);
         return;
@@ -195,9 +195,8 @@ static void take_turn(void *ctx)
 {
     struct run *run = ctx;
     struct publication *p = &run->publication;
-    autofree char *turn = mem_printf("%s/turn", run->state_dir);
     struct err err = {0};
-    if (dirs_try_lock(turn, &p->turn, &err)) {
+    if (base_turn_take(run, &err)) {
         fail(run, &err);
     } else if (p->turn < 0) {
         if (clock_mono() >= p->deadline)

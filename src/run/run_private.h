@@ -113,6 +113,7 @@ struct publication {
     int64_t deadline;           /* until when another git's lock is waited for */
     bool told;                  /* that it is */
     bool marked;                /* the mark of a fast-forward under way is of this one */
+    bool marked_turn;           /* so is that of the turn */
     bool adopted;               /* what an earlier git had left half-way, or there was nothing */
     char *target;
     void (*forwarded)(struct run *run, bool moved); /* that git has ended */

@@ -4,6 +4,7 @@
 #include "run/run_private.h"
 
 #include "base/clock.h"
+#include "run/base_turn.h"
 #include "sys/guard.h"
 #include "sys/hurry.h"
 
@@ -120,7 +121,7 @@ static void on_sigtstp(void *ctx)
         if (run->tasks[i].job)
             job_pause(run->tasks[i].job);
     }
-    own_close(&run->publication.turn); /* others need not wait for that */
+    base_turn_leave(run); /* others need not wait for that */
     (void)raise(SIGSTOP);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].job)

@@ -451,7 +451,8 @@ half_forward() {
     [[ -e .git/index.lock ]] || fail 'a lock of someone else has gone'
 }
 
-@test "the lock of a git that died together with the engine goes when the run is resumed" {
+# A run that dies together with its git, which has locked the checkout and written half of it.
+die_together() {
     make_repo
     begin_plan
     add_task a -- 'write a work'
@@ -461,12 +462,27 @@ half_forward() {
     run_plan
     real_git
     [[ -e .git/index.lock ]] || fail 'nothing was left'
+}
+
+@test "the lock of a git that died together with the engine goes when the run is resumed" {
+    die_together
     ANABRANCH_PATIENCE=1s run "$ANABRANCH" resume
     assert_status 0
     assert_in main a work
     [[ ! -e .git/index.lock ]] || fail 'the lock is still there'
     assert_clean
     assert_unchanged_checkout
+}
+
+@test "the lock of a git that died together with its engine is not in the way of another run" {
+    die_together
+    rm a
+    begin_plan
+    add_task b -- 'write b work'
+    ANABRANCH_PATIENCE=1s run_plan
+    assert_status 0
+    assert_in main b work
+    [[ ! -e .git/index.lock ]] || fail 'the lock is still there'
 }
 
 @test "the lock of a git of ours that was killed goes, whatever another run is about" {
