@@ -50,6 +50,7 @@ struct opt {
     const char *arg;            /* "FORMAT", what the value is called in help; NULL for flags */
     const char *const *choices; /* for OPT_CHOICE, NULL-terminated */
     const char *help;           /* one sentence, without a full stop */
+    bool bare;                  /* of OPT_CHOICE: may be given alone, as the second choice then */
 };
 
 /* One positional argument. */

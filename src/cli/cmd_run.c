@@ -8,8 +8,6 @@
 #include "sys/self.h"
 #include "sys/term.h"
 
-#include <string.h>
-
 struct run_opts {
     struct plan_opts plan;
     struct run_call call;
@@ -28,21 +26,6 @@ static int show_dry_run(const struct run *run, struct plan_file *pf, const bool 
 }
 
 /* --- options ------------------------------------------------------------------------------ */
-
-/* Marks the tasks of a comma-separated list; -1, told, where there is none of that name. */
-static int choose_tasks(const struct plan *plan, const char *only, bool *wanted)
-{
-    autofree char *list = mem_str(only);
-    for (char *next = list, *id; (id = strsep(&next, ","));) {
-        const struct task *t = plan_find(plan, id);
-        if (!t) {
-            (void)cli_fail(EXIT_USAGE, "--only: the plan has no task '%s'", id);
-            return -1;
-        }
-        wanted[t->index] = true;
-    }
-    return 0;
-}
 
 static int go(struct plan_file *pf, const char *path, const struct run_opts *opts,
               struct run_options *ro)
@@ -111,7 +94,7 @@ static int run_run(const void *options, int argc, char **argv)
     if (checked)
         return EXIT_USAGE;
     autofree bool *wanted = mem_array(pf.plan.task_count, sizeof(*wanted));
-    if (opts->only && choose_tasks(&pf.plan, opts->only, wanted))
+    if (opts->only && plan_choose_tasks(&pf.plan, opts->only, wanted))
         return EXIT_USAGE;
     ro.wanted = opts->only ? wanted : NULL;
     return go(&pf, argv[0], opts, &ro);

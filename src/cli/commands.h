@@ -14,6 +14,7 @@ extern const struct command cmd_completion;
 extern const struct command cmd_convert;
 extern const struct command cmd_diff;
 extern const struct command cmd_doctor;
+extern const struct command cmd_fanout;
 extern const struct command cmd_help;
 extern const struct command cmd_history;
 extern const struct command cmd_init;

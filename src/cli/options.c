@@ -91,7 +91,9 @@ static void parser_init(struct parser *p, const struct command *cmd)
     for (size_t i = 0; (opt = options_at(cmd, i)); i++) {
         bool value = opt->kind != OPT_FLAG;
         vec_push(&p->longs, (struct option){.name = opt->name,
-                                            .has_arg = value ? required_argument : no_argument,
+                                            .has_arg = opt->bare ? optional_argument
+                                                       : value   ? required_argument
+                                                                 : no_argument,
                                             .val = LONG_BASE + (int)i});
         vec_push(&p->names, opt->name);
         if (opt->letter)
@@ -202,7 +204,7 @@ static int find_choice(const char *const *choices, const char *word, const char 
 static int set_choice(const struct opt *opt, const char *word, int *place, struct err *err)
 {
     autofree char *what = mem_printf("'--%s'", opt->name);
-    int choice = find_choice(opt->choices, word, what, err);
+    int choice = word ? find_choice(opt->choices, word, what, err) : 1;
     if (choice < 0)
         return -1;
     *place = choice;

@@ -2,7 +2,9 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "cli/cli.h"
 #include "cli/color.h"
+#include "core/plan_words.h"
 
 #include <string.h>
 
@@ -20,6 +22,32 @@ struct doc_options plan_doc_options(const struct plan_opts *opts)
         .syntax = (enum doc_syntax)opts->syntax,
         .max_bytes = (size_t)opts->max_size,
     };
+}
+
+int plan_choose_tasks(const struct plan *plan, const char *only, bool *wanted)
+{
+    autofree char *list = mem_str(only);
+    for (char *next = list, *id; (id = strsep(&next, ","));) {
+        const struct task *t = plan_find(plan, id);
+        if (!t) {
+            (void)cli_fail(EXIT_USAGE, "--only: the plan has no task '%s'", id);
+            return -1;
+        }
+        wanted[t->index] = true;
+    }
+    return 0;
+}
+
+int plan_find_engine(const char *name, enum engine *ret)
+{
+    for (int i = 1; engine_words[i]; i++) {
+        if (strcmp(name, engine_words[i]) == 0) {
+            *ret = (enum engine)i;
+            return 0;
+        }
+    }
+    (void)cli_fail(EXIT_USAGE, "--engine: there is no engine '%s'", name);
+    return -1;
 }
 
 static void add_count(struct buf *out, const struct problems *ps)

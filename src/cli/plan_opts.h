@@ -6,6 +6,7 @@
 
 #include "base/problem.h"
 #include "cli/cli.h"
+#include "core/plan.h"
 #include "data/doc.h"
 
 #include <stdint.h>
@@ -34,6 +35,12 @@ extern const char *const plan_syntaxes[];
 extern const struct arg plan_args[]; /* PLAN alone */
 
 struct doc_options plan_doc_options(const struct plan_opts *opts);
+
+/* Marks the tasks of a comma-separated list, --only; -1, told, where there is none of that name. */
+int plan_choose_tasks(const struct plan *plan, const char *only, bool *wanted);
+
+/* The engine of --engine; -1, told, where there is none of that name. */
+int plan_find_engine(const char *name, enum engine *ret);
 
 /* Prints all problems on standard error, and how many there were. */
 void plan_print_problems(const struct problems *ps);

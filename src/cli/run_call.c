@@ -1,9 +1,9 @@
 #include "cli/run_call.h"
 
 #include "base/text.h"
+#include "cli/plan_opts.h"
 #include "cli/run_end.h"
 #include "cli/run_view.h"
-#include "core/plan_words.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -22,24 +22,13 @@ static enum run_end_show end_show(const struct run_call *call)
     return call->json ? RUN_END_NOTHING : call->quiet ? RUN_END_PROBLEMS : RUN_END_ALL;
 }
 
-static int find_engine(const char *name, enum engine *ret)
-{
-    for (int i = 1; engine_words[i]; i++) {
-        if (strcmp(name, engine_words[i]) == 0) {
-            *ret = (enum engine)i;
-            return EXIT_OK;
-        }
-    }
-    return cli_fail(EXIT_USAGE, "--engine: there is no engine '%s'", name);
-}
-
 int run_call_check(const struct run_call *call, const struct command *cmd, struct run_options *ro)
 {
     if (call->dashboard && (call->no_dashboard || call->json))
         return cli_usage(cmd, "--dashboard and --%s do not go together",
                          call->json ? "json" : "no-dashboard");
     if (run_end_check(&call->reports, ro->log_dir) != EXIT_OK ||
-        (call->engine && find_engine(call->engine, &ro->engine) != EXIT_OK))
+        (call->engine && plan_find_engine(call->engine, &ro->engine)))
         return EXIT_USAGE;
     if (call->timeout &&
         (ro->timeout = text_parse_duration(call->timeout, strlen(call->timeout))) <= 0)

@@ -5,15 +5,13 @@
 #include "base/strv.h"
 #include "base/text.h"
 #include "base/vec.h"
+#include "data/excludes.h"
 #include "data/git.h"
 #include "sys/file.h"
 
-#include <errno.h>
 #include <fnmatch.h>
 #include <string.h>
 #include <sys/stat.h>
-
-enum { EXCLUDES_MAX = 16 << 20 };
 
 struct entry {
     char *path;      /* relative to the root; a repository in the repository ends with a slash */
@@ -246,35 +244,6 @@ static int judge(const struct bring *b, struct entries *es, struct err *err)
 
 /* --- what git is told --------------------------------------------------------------------- */
 
-/* What the user has set up, since ours takes its place. */
-static int add_own_excludes(const struct bring *b, struct buf *out, struct err *err)
-{
-    autofree char *git_dir = mem_printf("%s/.git", b->root);
-    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
-    autobuf struct buf path = BUF_INIT;
-    autostrv struct strv args = {0};
-    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
-    int status;
-    strv_pushl(&args, "config", "--null", "--type=path", "--get", "core.excludesFile", NULL);
-    if (git_try(&at, &args, &path, NULL, &status, err))
-        return -1;
-    if (status == 0 && *path.s && *path.s != '/') { /* relative to the top of the work tree */
-        autofree char *name = mem_str(path.s);
-        buf_cut(&path, 0);
-        buf_addf(&path, "%s/%s", b->root, name);
-    } else if (status != 0 && xdg && *xdg) {
-        buf_addf(&path, "%s/git/ignore", xdg);
-    } else if (status != 0 && home) {
-        buf_addf(&path, "%s/.config/git/ignore", home);
-    }
-    struct err why = {0};
-    if (*path.s && file_read(path.s, EXCLUDES_MAX, out, &why) && why.errnum != ENOENT)
-        return err_set(err, why.code, "core.excludesFile: %s", why.msg);
-    if (out->len && out->s[out->len - 1] != '\n')
-        buf_addch(out, '\n');
-    return 0;
-}
-
 /* A path as a pattern that matches nothing else. A line end, which no pattern can have, is the one
  * exception: there it matches any character. */
 static void add_pattern(struct buf *out, const char *path, size_t len)
@@ -295,7 +264,7 @@ static void add_pattern(struct buf *out, const char *path, size_t len)
 static int write_lists(const struct bring *b, const struct entries *es, struct err *err)
 {
     autobuf struct buf patterns = BUF_INIT, paths = BUF_INIT;
-    if (add_own_excludes(b, &patterns, err))
+    if (excludes_add_own(b->root, &patterns, err))
         return -1;
     const struct entry *last = NULL;
     for (size_t i = 0; i < es->all.n; i++) {

@@ -3,46 +3,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/plan_words.h"
+#include "run/env.h"
 #include "sys/file.h"
 
 #include <errno.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
-
-/* Sets a variable, also where it is set already: of two with one name programs see either. */
-__attribute__((format(printf, 3, 4))) static void set(struct strv *env, const char *name,
-                                                      const char *fmt, ...)
-{
-    autobuf struct buf entry = BUF_INIT;
-    va_list ap;
-    buf_addf(&entry, "%s=", name);
-    size_t len = entry.len;
-    va_start(ap, fmt);
-    buf_addv(&entry, fmt, ap);
-    va_end(ap);
-    for (size_t i = 0; i < env->n; i++) {
-        if (strncmp(env->v[i], entry.s, len) == 0) {
-            free(env->v[i]);
-            env->v[i] = buf_steal(&entry);
-            return;
-        }
-    }
-    strv_push(env, entry.s);
-}
-
-static int add_plan_variable(struct strv *env, const struct env_var *var, struct err *err)
-{
-    const char *value = var->from ? getenv(var->from) : var->value;
-    if (!value)
-        return err_set(err, ERR_INPUT, "the variable '%s', for '%s', is not set", var->from,
-                       var->name);
-    set(env, var->name, "%s", value);
-    return 0;
-}
 
 /* An owned path as the agent sees it, from its folder. What the plan's file writes relative to
  * itself has to be turned round; a path beside the project stays relative to the root. */
@@ -61,7 +30,7 @@ static void add_owns(struct strv *env, const struct run *run, const struct task 
     autobuf struct buf owns = BUF_INIT;
     for (size_t i = 0; i < t->owns.n; i++)
         buf_addf(&owns, "%s%s", i ? "\n" : "", owned_path(run, t, i));
-    set(env, "ANABRANCH_OWNS", "%s", owns.s);
+    env_set(env, "ANABRANCH_OWNS", "%s", owns.s);
 }
 
 /* One more setting, behind those that the user's own environment has. */
@@ -75,9 +44,9 @@ static void add_git_setting(struct strv *env, const char *key, const char *value
     }
     autofree char *key_name = mem_printf("GIT_CONFIG_KEY_%ld", count);
     autofree char *value_name = mem_printf("GIT_CONFIG_VALUE_%ld", count);
-    set(env, key_name, "%s", key);
-    set(env, value_name, "%s", value);
-    set(env, "GIT_CONFIG_COUNT", "%ld", count + 1);
+    env_set(env, key_name, "%s", key);
+    env_set(env, value_name, "%s", value);
+    env_set(env, "GIT_CONFIG_COUNT", "%ld", count + 1);
 }
 
 int job_environment(struct job *job, struct strv *env, struct err *err)
@@ -86,24 +55,24 @@ int job_environment(struct job *job, struct strv *env, struct err *err)
     const struct task *t = &run->pf->plan.tasks[job->task];
     git_outside_environment(env);
     for (size_t i = 0; i < t->env.n; i++) {
-        if (add_plan_variable(env, &t->env.v[i], err))
+        if (env_set_planned(env, &t->env.v[i], err))
             return -1;
     }
     for (size_t i = 0; run->opts.write_env && !t->read_only && run->opts.write_env[i]; i++)
         strv_push(env, run->opts.write_env[i]);
-    set(env, "ANABRANCH_RUN", "%s", run->id);
-    set(env, "ANABRANCH_TASK", "%s", t->id);
-    set(env, "ANABRANCH_ATTEMPT", "%d", job->attempt);
-    set(env, "ANABRANCH_WORKSPACE", "%s", job->cwd);
-    set(env, "TMPDIR", "%s/tmp", job->dir);
+    env_set(env, "ANABRANCH_RUN", "%s", run->id);
+    env_set(env, "ANABRANCH_TASK", "%s", t->id);
+    env_set(env, "ANABRANCH_ATTEMPT", "%d", job->attempt);
+    env_set(env, "ANABRANCH_WORKSPACE", "%s", job->cwd);
+    env_set(env, "TMPDIR", "%s/tmp", job->dir);
     /* A workspace that has lost its .git is not taken for a part of the user's checkout. */
     if (run->base)
-        set(env, "GIT_CEILING_DIRECTORIES", "%s/%s:%s", run->work, run->id,
-            getenv("GIT_CEILING_DIRECTORIES") ? getenv("GIT_CEILING_DIRECTORIES") : "");
+        env_set(env, "GIT_CEILING_DIRECTORIES", "%s/%s:%s", run->work, run->id,
+                getenv("GIT_CEILING_DIRECTORIES") ? getenv("GIT_CEILING_DIRECTORIES") : "");
     if (job->port)
-        set(env, "ANABRANCH_PORT", "%d", job->port);
+        env_set(env, "ANABRANCH_PORT", "%d", job->port);
     if (t->estimate > 0)
-        set(env, "ANABRANCH_ESTIMATE_MS", "%lld", (long long)t->estimate);
+        env_set(env, "ANABRANCH_ESTIMATE_MS", "%lld", (long long)t->estimate);
     add_owns(env, run, t);
     /* Nothing that an agent's git does in passing may pack or prune the shared objects, and its
      * `git add -A` leaves out what was brought along, as ours does. */

@@ -1,0 +1,20 @@
+/*
+ * Taking threads away, so that nothing of them is left. What they hold is for the caller to look at
+ * before.
+ */
+#ifndef DATA_THREAD_END_H
+#define DATA_THREAD_END_H
+
+#include "data/thread.h"
+
+/* Takes away the worktree with its administrative folder, and the branch if it is at `tip` (NULL:
+ * the branch stays). Parts that are not there any more are fine. */
+int thread_remove(const struct thread *t, const struct git_repo *repo, const char *tip,
+                  struct err *err);
+
+/* To be called when all that were to go are gone, with one of them: takes away the folder that it
+ * was in, if that is empty, and with the last thread of the repository what was switched on for
+ * them in its configuration. */
+int threads_leave(const struct git_repo *repo, const struct thread *gone, struct err *err);
+
+#endif

@@ -1,0 +1,163 @@
+#include "data/worktree_config.h"
+
+#include "base/mem.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define EXTENSION "extensions.worktreeConfig"
+
+/* They are the main worktree's alone. */
+static const char *const main_keys[] = {"core.bare", "core.worktree"};
+enum { MAIN_KEYS = sizeof(main_keys) / sizeof(main_keys[0]) };
+
+struct files {
+    char *shared, *own; /* of all worktrees, of the main one */
+    struct git_place at;
+};
+
+static void files_init(struct files *f, const struct git_repo *repo)
+{
+    *f = (struct files){.shared = mem_printf("%s/config", repo->common),
+                        .own = mem_printf("%s/config.worktree", repo->common),
+                        .at = {.git_dir = repo->common}};
+}
+
+static void files_done(struct files *f)
+{
+    free(f->shared);
+    free(f->own);
+}
+
+/* What a file says of a key; *ret_found is false where it says nothing. */
+static int look_up(const struct files *f, const char *file, const char *key, struct buf *out,
+                   bool *ret_found, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "config", "--file", file, "--get", key, NULL);
+    if (git_try(&f->at, &args, out, &errout, &status, err))
+        return -1;
+    if (status > 1) /* 1: it is not there */
+        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    buf_cut(out, strcspn(out->s, "\n"));
+    *ret_found = status == 0;
+    return 0;
+}
+
+/* Copies what is the main worktree's alone; says which of it there was. */
+static int copy_main_keys(const struct files *f, const char *from, const char *to, bool *ret_had,
+                          struct err *err)
+{
+    for (size_t i = 0; i < MAIN_KEYS; i++) {
+        autobuf struct buf value = BUF_INIT;
+        if (look_up(f, from, main_keys[i], &value, &ret_had[i], err))
+            return -1;
+        if (i == 0 && strcmp(value.s, "false") == 0)
+            ret_had[i] = false; /* that is so for all of them */
+        if (ret_had[i] &&
+            git_call(&f->at, NULL, err, "config", "--file", to, main_keys[i], value.s, NULL))
+            return -1;
+    }
+    return 0;
+}
+
+static int drop_main_keys(const struct files *f, const char *from, const bool *had, struct err *err)
+{
+    for (size_t i = 0; i < MAIN_KEYS; i++) {
+        if (had[i] &&
+            git_call(&f->at, NULL, err, "config", "--file", from, "--unset", main_keys[i], NULL))
+            return -1;
+    }
+    return 0;
+}
+
+int worktree_config_on(const struct git_repo *repo, bool *ret_switched, struct err *err)
+{
+    own_cleanup(files_done) struct files f;
+    autobuf struct buf value = BUF_INIT;
+    bool had[MAIN_KEYS], found = false;
+    files_init(&f, repo);
+    if (look_up(&f, f.shared, EXTENSION, &value, &found, err))
+        return -1;
+    *ret_switched = !found || strcmp(value.s, "true") != 0;
+    if (!*ret_switched)
+        return 0;
+    /* In this order nothing is ever said by neither file. */
+    return copy_main_keys(&f, f.shared, f.own, had, err) ||
+                   git_call(&f.at, NULL, err, "config", "--file", f.shared, EXTENSION, "true",
+                            NULL) ||
+                   drop_main_keys(&f, f.shared, had, err)
+               ? -1
+               : 0;
+}
+
+/* Whether the main worktree's own file says no more than was moved there. */
+static int main_is_free(const struct files *f, bool *ret_free, struct err *err)
+{
+    autobuf struct buf keys = BUF_INIT;
+    *ret_free = true;
+    if (access(f->own, F_OK) < 0)
+        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", f->own);
+    if (git_call(&f->at, &keys, err, "config", "--file", f->own, "--name-only", "--list", NULL))
+        return -1;
+    for (char *rest = keys.s, *key; (key = strsep(&rest, "\n"));) {
+        bool known = !*key;
+        for (size_t i = 0; i < MAIN_KEYS; i++)
+            known = known || strcmp(key, main_keys[i]) == 0;
+        *ret_free = *ret_free && known;
+    }
+    return 0;
+}
+
+static int linked_are_free(const struct git_repo *repo, bool *ret_free, struct err *err)
+{
+    autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
+    DIR *dir = opendir(worktrees);
+    *ret_free = true;
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", worktrees);
+    for (struct dirent *e; (e = readdir(dir));) {
+        autofree char *path = mem_printf("%s/%s/config.worktree", worktrees, e->d_name);
+        *ret_free = *ret_free && access(path, F_OK) < 0;
+    }
+    (void)closedir(dir);
+    return 0;
+}
+
+/* git leaves an empty file where the last setting was. */
+static void drop_empty(const char *path)
+{
+    struct stat st;
+    if (stat(path, &st) == 0 && st.st_size == 0)
+        (void)unlink(path);
+}
+
+int worktree_config_off(const struct git_repo *repo, struct err *err)
+{
+    own_cleanup(files_done) struct files f;
+    bool had[MAIN_KEYS] = {false}, own, linked;
+    files_init(&f, repo);
+    if (main_is_free(&f, &own, err) || linked_are_free(repo, &linked, err))
+        return -1;
+    if (!own || !linked)
+        return 0;
+    if (access(f.own, F_OK) == 0 && copy_main_keys(&f, f.own, f.shared, had, err))
+        return -1;
+    if (git_call(&f.at, NULL, err, "config", "--file", f.shared, "--unset", EXTENSION, NULL) ||
+        drop_main_keys(&f, f.own, had, err))
+        return -1;
+    drop_empty(f.own);
+    return 0;
+}
+
+int worktree_config_set(const char *admin, const char *key, const char *value, struct err *err)
+{
+    autofree char *file = mem_printf("%s/config.worktree", admin);
+    struct git_place at = {.git_dir = admin};
+    return git_call(&at, NULL, err, "config", "--file", file, key, value, NULL);
+}

@@ -1,0 +1,25 @@
+/*
+ * Configuration of a single worktree: git reads the file config.worktree of a worktree's own folder
+ * where extensions.worktreeConfig is on. It is off by default, so whoever switches it on has to
+ * see to it that it goes off again, and that core.bare and core.worktree, which then would hold for
+ * all worktrees, are in the main one's own file meanwhile (git-worktree(1)).
+ */
+#ifndef DATA_WORKTREE_CONFIG_H
+#define DATA_WORKTREE_CONFIG_H
+
+#include "base/err.h"
+#include "data/git.h"
+
+#include <stdbool.h>
+
+/* *ret_switched is false where it was on already. */
+int worktree_config_on(const struct git_repo *repo, bool *ret_switched, struct err *err);
+
+/* Switches it off, unless some worktree has settings of its own: then it stays on, which is no
+ * failure. For who switched it on. */
+int worktree_config_off(const struct git_repo *repo, struct err *err);
+
+/* One setting of the worktree whose administrative folder that is. */
+int worktree_config_set(const char *admin, const char *key, const char *value, struct err *err);
+
+#endif

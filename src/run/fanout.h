@@ -1,0 +1,49 @@
+/*
+ * Fanning out: from a plan to threads (data/thread.h), each with a branch, a worktree and a brief,
+ * for people and agents to work in. All of them are made or none.
+ *
+ * A thread that is there already stays as it is, so that the same plan can be fanned out again when
+ * it has grown.
+ */
+#ifndef RUN_FANOUT_H
+#define RUN_FANOUT_H
+
+#include "data/thread.h"
+#include "run/plan_file.h"
+
+#include <stdbool.h>
+
+struct fanout_options {
+    const bool *wanted;    /* per task; NULL: all */
+    const char *plan_path; /* its changes do not count as the user's */
+    enum engine engine;    /* in place of what the plan says; ENGINE_UNSET: as it says */
+    bool allow_dirty;
+};
+
+struct fanout {
+    const struct plan_file *pf;
+    struct fanout_options opts;
+    char *work;           /* the folder that the worktrees are in */
+    char *base;           /* full name of the ref that threads are to land on, or NULL */
+    char *base_commit;    /* what all of them begin with */
+    struct threads there; /* all that the repository has */
+    struct threads fresh; /* to be made; afterwards: made */
+    struct strv known;    /* ids that were asked for and are there */
+    int signal;           /* that stopped it, or 0 */
+};
+
+/* Checks everything that can be checked, and changes nothing. ERR_INPUT where plan or options are
+ * wrong, ERR_ENV where something is in the way. To be released in every case. */
+int fanout_open(struct fanout *f, const struct plan_file *pf, const struct fanout_options *opts,
+                struct err *err);
+
+/* Makes the fresh ones. On failure, and where SIGINT, SIGTERM or SIGHUP came, what was made is gone
+ * again. */
+int fanout_make(struct fanout *f, struct err *err);
+void fanout_close(struct fanout *f);
+#define autofanout own_cleanup(fanout_close)
+
+/* Appends the shell line that begins work in a thread: "cd PATH && claude". */
+void fanout_add_call(const struct fanout *f, const struct thread *t, struct buf *out);
+
+#endif
