@@ -4,6 +4,7 @@
 #include "data/workdir.h"
 #include "data/workspace.h"
 #include "data/worktree_config.h"
+#include "sys/dirs.h"
 #include "sys/file.h"
 
 #include <string.h>
@@ -25,9 +26,10 @@ static int remove_branch(const struct thread *t, const struct git_repo *repo, co
 int thread_remove(const struct thread *t, const struct git_repo *repo, const char *tip,
                   struct err *err)
 {
+    autofree char *aside = mem_printf("%s/anabranch/tmp", repo->common);
     struct workspace ws = {
         .path = t->path, .admin = t->admin, .common = repo->common, .branch = t->branch};
-    if (workspace_remove(&ws, err))
+    if (dirs_make(aside, err) || workspace_remove(&ws, err))
         return -1;
     return tip ? remove_branch(t, repo, tip, err) : 0;
 }

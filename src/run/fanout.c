@@ -200,7 +200,7 @@ int fanout_open(struct fanout *f, const struct plan_file *pf, const struct fanou
 /* A command of the plan's own, with the brief as its prompt. */
 static void add_command(const struct plan_command *cmd, struct buf *out)
 {
-    buf_addf(out, " && %s", cmd->shell ? cmd->shell : "");
+    buf_addf(out, " &&%s%s", cmd->shell ? " " : "", cmd->shell ? cmd->shell : "");
     for (size_t i = 0; i < cmd->argv.n; i++) {
         bool prompt = strcmp(cmd->argv.v[i], "{prompt_file}") == 0;
         shell_add(out, "", prompt ? THREAD_BRIEF : cmd->argv.v[i], NULL);

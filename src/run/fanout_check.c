@@ -174,6 +174,25 @@ static int check_tracked(const struct fanout *f, struct err *err)
                    f->work + len + 1);
 }
 
+/* A file of ours that is tracked would be committed. */
+static int check_brief(const struct fanout *f, struct err *err)
+{
+    struct git_place at = {.git_dir = f->pf->repo.common};
+    autostrv struct strv args = {0};
+    autobuf struct buf none = BUF_INIT;
+    int status;
+    strv_pushl(&args, "cat-file", "-e", NULL);
+    strv_pushf(&args, "%s:" THREAD_BRIEF, f->base_commit);
+    if (git_try(&at, &args, &none, NULL, &status, err))
+        return -1;
+    if (status != 0)
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "the project has a file '" THREAD_BRIEF
+                   "' of its own, where each thread's brief "
+                   "is to be: rename it");
+}
+
 static int check_hidden(const struct fanout *f, struct err *err)
 {
     autofree char *ignore = mem_printf("%s/.gitignore", f->work);
@@ -265,7 +284,7 @@ static int check_git(const struct fanout *f, struct err *err)
 
 int fanout_check(const struct fanout *f, struct err *err)
 {
-    if (check_git(f, err) || check_paths(f, err) || check_tracked(f, err) ||
+    if (check_git(f, err) || check_paths(f, err) || check_tracked(f, err) || check_brief(f, err) ||
         check_changes(f, err) || check_hidden(f, err) || check_places(f, err))
         return -1;
     return dirs_check(f->work, err) || preflight_disk(f->pf->repo.root, err) ? -1 : 0;
