@@ -11,6 +11,7 @@
 #include "data/worktree_config.h"
 #include "sys/dirs.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -102,6 +103,7 @@ static void making_done(struct making *m)
     ports_done(&m->ports);
     git_batch_free(m->batch);
     loop_free(m->loop);
+    free(m->folder);
 }
 
 /* The branch goes with it if nothing but the base is on it. */
@@ -139,6 +141,50 @@ static int look_again(const struct fanout *f, struct err *err)
     return tidy(f, err);
 }
 
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+/* People look into it with programs and users other than ours: it is as mkdir makes it. */
+static int open_up(const char *path, struct err *err)
+{
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    return chmod(path, 0777 & ~mask) < 0 ? err_sys(err, "chmod '%s'", path) : 0;
+}
+
+/* The highest folder of a path that is not there; NULL where all are. */
+static char *first_missing(const char *path)
+{
+    for (const char *end = path; *end;) {
+        end += 1 + strcspn(end + 1, "/");
+        autofree char *part = mem_dup(path, (size_t)(end - path));
+        if (!exists(part))
+            return steal_ptr(part);
+    }
+    return NULL;
+}
+
+static int make_folder(struct making *m, struct err *err)
+{
+    const char *work = m->f->work;
+    m->folder = first_missing(work);
+    if (dirs_make(work, err) || workdir_hide(work, err))
+        return -1;
+    return m->folder ? open_up(work, err) : 0;
+}
+
+/* Those that were made and hold nothing. */
+static void remove_folders(const struct making *m)
+{
+    autofree char *path = mem_str(m->f->work);
+    size_t least = m->folder ? strlen(m->folder) : strlen(path) + 1;
+    while (strlen(path) >= least && (rmdir(path) == 0 || errno == ENOENT))
+        *strrchr(path, '/') = '\0';
+}
+
 /* Only the first of the fanouts finds the extension off, and all threads have to know that. */
 static int configure(struct making *m, struct err *err)
 {
@@ -160,14 +206,16 @@ static int make_worktrees(struct making *m, struct err *err)
                                                          t->base_commit, m->batch, err))
             return err_wrap(err, "thread %s", t->id);
         w->has_ws = true;
+        if (open_up(t->path, err))
+            return -1;
     }
     return 0;
 }
 
 static int begin(struct making *m, struct err *err)
 {
-    return excludes_add_own(m->f->pf->repo.root, &m->excludes, err) || dirs_make(m->f->work, err) ||
-                   workdir_hide(m->f->work, err) || configure(m, err) || make_worktrees(m, err)
+    return excludes_add_own(m->f->pf->repo.root, &m->excludes, err) || make_folder(m, err) ||
+                   configure(m, err) || make_worktrees(m, err)
                ? -1
                : 0;
 }
@@ -186,6 +234,7 @@ static void undo(struct making *m)
     }
     if (threads_leave(&f->pf->repo, &f->fresh.v[0], &why))
         (void)err_wrap(m->err, "%s", why.msg);
+    remove_folders(m);
 }
 
 /* The worktrees are for people from now on. */

@@ -35,6 +35,7 @@ struct making {
     size_t next, running, limit;
     bool failed;   /* *err says why */
     bool switched; /* the extension was off */
+    char *folder;  /* the highest folder above the worktrees that was not there, or NULL */
 };
 
 /* Gives a thread its block of ports. */

@@ -90,6 +90,7 @@ assert_thread() { # ID BRANCH COMMIT
     grep -qxF -e '_(none)_' "$(tree 1)/THREAD_BRIEF.md"
     grep -qF 'anabranch own request PATH' "$(tree 1)/THREAD_BRIEF.md"
     cmp file "$(tree 1)/file"
+    [[ $(stat -c %a worktrees worktrees/thread-1) == "$(stat -c %a dir dir)" ]]
     [[ $(state 2) == *'"base":"refs/heads/main","base_commit":"'"$head"'"'* ]] || fail "$(state 2)"
     git worktree remove "$(tree 3)" # it is for people: git's own commands do with it what they do
 }
@@ -426,7 +427,7 @@ assert_thread() { # ID BRANCH COMMIT
 }
 
 @test "PS-12: where one thread cannot be made, nothing is left of the others" {
-    begin 4 '[workspace]' 'setup = "test $ANABRANCH_TASK != 3 || { echo no luck; exit 7; }"'
+    begin 4 '[workspace]' 'dir = "a/b/c"' 'setup = "test $ANABRANCH_TASK != 3 || { echo no luck; exit 7; }"'
     fanout plan.toml
     assert_status 3
     assert_error "thread 3: workspace.setup ended with 7: no luck"
