@@ -31,6 +31,7 @@ enum opt_kind {
     OPT_FLAG,   /* bool */
     OPT_STRING, /* const char * */
     OPT_CHOICE, /* int: the index of the word in `choices`; 0, the first, where it is not given */
+    OPT_WAY,    /* the same; without a value, as a flag, it is the second */
     OPT_COUNT,  /* int64_t from 1 on, with k/M/G or KiB/MiB/GiB */
     OPT_LIST,   /* struct opt_list: may be given several times */
 };
@@ -50,7 +51,6 @@ struct opt {
     const char *arg;            /* "FORMAT", what the value is called in help; NULL for flags */
     const char *const *choices; /* for OPT_CHOICE, NULL-terminated */
     const char *help;           /* one sentence, without a full stop */
-    bool bare;                  /* of OPT_CHOICE: may be given alone, as the second choice then */
 };
 
 /* One positional argument. */

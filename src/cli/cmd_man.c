@@ -52,7 +52,7 @@ static void add_opt(struct buf *out, const struct opt *opt)
         buf_addf(out, "*-%c*, ", opt->letter);
     buf_addf(out, "*--%s*", opt->name);
     if (opt->arg)
-        buf_addf(out, opt->bare ? "[=_%s_]" : " _%s_", opt->arg);
+        buf_addf(out, opt->kind == OPT_WAY ? "[=_%s_]" : " _%s_", opt->arg);
     buf_addch(out, '\n');
     add_entry_text(out, opt->help, opt->choices);
 }

@@ -73,7 +73,7 @@ static void end(struct buf *out, const char *otherwise)
 
 static void add_value(struct buf *out, const char *command, const struct opt *opt)
 {
-    if (opt->kind == OPT_FLAG || opt->bare) /* the word behind a bare one is not its value */
+    if (opt->kind == OPT_FLAG || opt->kind == OPT_WAY) /* the next word is no value */
         return;
     buf_addf(out, "    %s:--%s", command, opt->name);
     if (opt->letter)

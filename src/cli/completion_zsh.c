@@ -44,7 +44,7 @@ static void add_commands(struct buf *out)
 
 static void add_value(struct buf *out, const struct opt *opt)
 {
-    buf_addf(out, "%s:%s:", opt->bare ? ":" : "", opt->arg);
+    buf_addf(out, "%s:%s:", opt->kind == OPT_WAY ? ":" : "", opt->arg);
     if (opt->choices) {
         buf_addch(out, '(');
         options_add_words(out, opt->choices, " ", " ");
@@ -68,7 +68,7 @@ static void add_opt(struct buf *out, const struct opt *opt)
         buf_addf(out, "'(-%c --%s)'{-%c%s,--%s%s}'[", c, name, c, value ? "+" : "", name,
                  value ? "=" : "");
     else
-        buf_addf(out, "'--%s%s[", name, opt->bare ? "=-" : value ? "=" : "");
+        buf_addf(out, "'--%s%s[", name, opt->kind == OPT_WAY ? "=-" : value ? "=" : "");
     add_text(out, opt->help);
     buf_addch(out, ']');
     if (value)

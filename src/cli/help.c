@@ -23,7 +23,7 @@ static void add_words_entry(struct page *page, const char *label, const char *he
 /* What stands between an option and its value. */
 static const char *value_mark(const struct opt *opt)
 {
-    return opt->bare ? "[=" : opt->arg ? " " : "";
+    return opt->kind == OPT_WAY ? "[=" : opt->arg ? " " : "";
 }
 
 void help_usage_words(const struct command *cmd, struct strv *out)
@@ -35,7 +35,7 @@ void help_usage_words(const struct command *cmd, struct strv *out)
     strv_push(out, cmd->name);
     for (const struct opt *o = cmd->opts; o && o->name; o++)
         strv_pushf(out, "[--%s%s%s%s]%s", o->name, value_mark(o), o->arg ? o->arg : "",
-                   o->bare ? "]" : "", o->kind == OPT_LIST ? "..." : "");
+                   o->kind == OPT_WAY ? "]" : "", o->kind == OPT_LIST ? "..." : "");
     for (const struct arg *a = cmd->args; a && a->name; a++)
         strv_pushf(out, "%s%s%s%s", a->optional ? "[" : "", a->name, a->optional ? "]" : "",
                    a->many ? "..." : "");
@@ -68,7 +68,7 @@ static char *opt_label(const struct opt *opt)
 {
     const char letter[] = {'-', opt->letter, ',', '\0'};
     return mem_printf("%s --%s%s%s%s", opt->letter ? letter : "   ", opt->name, value_mark(opt),
-                      opt->arg ? opt->arg : "", opt->bare ? "]" : "");
+                      opt->arg ? opt->arg : "", opt->kind == OPT_WAY ? "]" : "");
 }
 
 static void add_opts(struct page *page, const struct command *cmd)

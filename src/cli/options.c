@@ -91,9 +91,9 @@ static void parser_init(struct parser *p, const struct command *cmd)
     for (size_t i = 0; (opt = options_at(cmd, i)); i++) {
         bool value = opt->kind != OPT_FLAG;
         vec_push(&p->longs, (struct option){.name = opt->name,
-                                            .has_arg = opt->bare ? optional_argument
-                                                       : value   ? required_argument
-                                                                 : no_argument,
+                                            .has_arg = opt->kind == OPT_WAY ? optional_argument
+                                                       : value              ? required_argument
+                                                                            : no_argument,
                                             .val = LONG_BASE + (int)i});
         vec_push(&p->names, opt->name);
         if (opt->letter)
@@ -231,6 +231,7 @@ static int set_value(const struct opt *opt, const char *word, void *place, struc
         *(const char **)place = word;
         return 0;
     case OPT_CHOICE:
+    case OPT_WAY:
         return set_choice(opt, word, place, err);
     case OPT_COUNT:
         return set_count(opt, word, place, err);

@@ -80,7 +80,7 @@ int worktree_config_on(const struct git_repo *repo, bool *ret_switched, struct e
 {
     own_cleanup(files_done) struct files f;
     autobuf struct buf value = BUF_INIT;
-    bool had[MAIN_KEYS], found = false;
+    bool had[MAIN_KEYS] = {false}, found = false;
     files_init(&f, repo);
     if (look_up(&f, f.shared, EXTENSION, &value, &found, err))
         return -1;
