@@ -1,6 +1,7 @@
 #include "data/worktree_config.h"
 
 #include "base/mem.h"
+#include "sys/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,6 +10,8 @@
 #include <unistd.h>
 
 #define EXTENSION "extensions.worktreeConfig"
+
+enum { CONFIG_MAX = 1 << 20 };
 
 /* They are the main worktree's alone. */
 static const char *const main_keys[] = {"core.bare", "core.worktree"};
@@ -155,9 +158,31 @@ int worktree_config_off(const struct git_repo *repo, struct err *err)
     return 0;
 }
 
+/* A value as git reads it, whatever is in it. */
+static void add_value(struct buf *out, const char *value)
+{
+    buf_addch(out, '"');
+    for (; *value; value++) {
+        if (*value == '\n') {
+            buf_addstr(out, "\\n");
+            continue;
+        }
+        if (*value == '"' || *value == '\\')
+            buf_addch(out, '\\');
+        buf_addch(out, *value);
+    }
+    buf_addstr(out, "\"\n");
+}
+
 int worktree_config_set(const char *admin, const char *key, const char *value, struct err *err)
 {
     autofree char *file = mem_printf("%s/config.worktree", admin);
-    struct git_place at = {.git_dir = admin};
-    return git_call(&at, NULL, err, "config", "--file", file, key, value, NULL);
+    const char *dot = strrchr(key, '.');
+    autobuf struct buf text = BUF_INIT;
+    struct err why = {0};
+    if (file_read(file, CONFIG_MAX, &text, &why) && why.errnum != ENOENT)
+        return err_set(err, why.code, "%s", why.msg);
+    buf_addf(&text, "[%.*s]\n\t%s = ", (int)(dot - key), key, dot + 1);
+    add_value(&text, value);
+    return file_replace(file, text.s, text.len, err);
 }

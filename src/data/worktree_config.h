@@ -19,7 +19,9 @@ int worktree_config_on(const struct git_repo *repo, bool *ret_switched, struct e
  * failure. For who switched it on. */
 int worktree_config_off(const struct git_repo *repo, struct err *err);
 
-/* One setting of the worktree whose administrative folder that is. */
+/* One setting, "section.name", of the worktree whose administrative folder that is; what it was set
+ * to before does not count any more. For worktrees that nobody is at work in: it does not wait for
+ * git's lock of the file, and starts no process. */
 int worktree_config_set(const char *admin, const char *key, const char *value, struct err *err);
 
 #endif

@@ -7,6 +7,7 @@
 #include "run/fanout_private.h"
 
 #include <string.h>
+#include <unistd.h>
 
 #define HEADS "refs/heads/"
 
@@ -164,6 +165,12 @@ static int note_known(struct fanout *f, const struct thread *there, const struct
                        "there is a thread '%s' already, on the branch '%s': give this one another "
                        "id, or clean up first",
                        t->id, there->branch + strlen(HEADS));
+    if (access(there->path, F_OK) < 0)
+        return err_set(
+            err, ERR_ENV,
+            "the worktree '%s' of thread %s is gone: bring it back, or let git forget it "
+            "with 'git worktree prune'",
+            there->path, t->id);
     strv_push(&f->known, t->id);
     return 0;
 }

@@ -133,6 +133,17 @@ assert_thread() { # ID BRANCH COMMIT
     [[ $(jq -r '.threads[] | "\(.id) \(.new) \(.engine)"' <<<"$output") == "db false codex" ]]
 }
 
+@test "ports of a thread that is there are not given to another" {
+    begin 1 '[workspace]' 'ports = 4'
+    fanout plan.toml
+    assert_status 0
+    sed -i 's/"port":[0-9]*,"ports":4/"port":1,"ports":65535/' .git/worktrees/*/anabranch.json
+    make_threads 2 '[workspace]' 'ports = 4'
+    fanout plan.toml
+    assert_status 3
+    assert_error "no 4 ports in a row are free"
+}
+
 @test "--engine and --only; --dry-run changes nothing" {
     begin 3
     fanout --dry-run plan.toml
@@ -309,6 +320,7 @@ assert_thread() { # ID BRANCH COMMIT
 
 @test "PS-3: a plan in the repository is no change, nor are threads that are there, nor what failed" {
     begin 2
+    touch notes
     fanout --only 1 plan.toml
     assert_status 0
     fanout plan.toml
@@ -362,6 +374,34 @@ assert_thread() { # ID BRANCH COMMIT
     assert_status 2
     assert_error "'lib' of thread 1"
     assert_untouched
+}
+
+@test "a thread whose worktree was deleted is not taken for one that is there" {
+    begin 1
+    fanout plan.toml
+    assert_status 0
+    rm -r worktrees/thread-1
+    fanout plan.toml
+    assert_status 3
+    assert_error "'git worktree prune'"
+    git worktree prune
+    fanout plan.toml
+    assert_status 3
+    assert_error "'parallel/part1-thread-1'"
+    git branch -q -D parallel/part1-thread-1
+    fanout plan.toml
+    assert_status 0
+    assert_thread 1 parallel/part1-thread-1 "$(git rev-parse HEAD)"
+}
+
+@test "a damaged file of a thread is named" {
+    begin 1
+    fanout plan.toml
+    assert_status 0
+    echo '{' >.git/worktrees/worktrees-thread-1/anabranch.json
+    fanout plan.toml
+    assert_status 3
+    assert_error ".git/worktrees/worktrees-thread-1/anabranch.json' is damaged"
 }
 
 @test "PS-4: what check refuses, fanout refuses, and changes nothing" {

@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#define ODD "/a b; #c \"d\" \\e\n\tf'\xff  "
+
 /* A real repository, made by git; user and system configuration are not looked at. */
 struct fixture {
     char *dir;
@@ -82,7 +84,9 @@ static void add_thread(const struct fixture *f, const char *id)
                        .base_commit = mem_str("c"),
                        .configured = true,
                        .admin = mem_printf("%s/worktrees/%s", f->repo.common, id)};
-    assert_int_equal(worktree_config_set(t.admin, "core.excludesFile", "/x y;#", NULL), 0);
+    assert_int_equal(worktree_config_set(t.admin, "core.hooksPath", "/before", NULL), 0);
+    assert_int_equal(worktree_config_set(t.admin, "core.excludesFile", "/x", NULL), 0);
+    assert_int_equal(worktree_config_set(t.admin, "core.hooksPath", ODD, NULL), 0);
     assert_int_equal(thread_save(&t, NULL), 0);
     thread_done(&t);
 }
@@ -107,7 +111,8 @@ static void test_last_one_leaves_nothing(void **state)
     assert_false(switched);
     add_thread(f, "1");
     add_thread(f, "2");
-    assert_says(f, "git -C worktrees/1 config core.excludesFile", "/x y;#\n");
+    assert_says(f, "git -C worktrees/1 config core.excludesFile", "/x\n");
+    assert_says(f, "git -C worktrees/1 config core.hooksPath", ODD "\n");
     end_thread(f, "1");
     assert_says(f, "ls -A worktrees; git branch --format='%(refname:short)'",
                 ".gitignore\n2\nmain\nt2\n");
