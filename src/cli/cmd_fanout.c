@@ -190,11 +190,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const struct arg args[] = {
-    {.name = "PLAN", .help = "The plan's file, or - for standard input", .file = true},
-    {0},
-};
-
 static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_SIGINT, EXIT_SIGTERM, EXIT_OK};
 
 const struct command cmd_fanout = {
@@ -217,7 +212,7 @@ const struct command cmd_fanout = {
                 "anabranch fanout --only api,docs plan.toml\tTwo of them\n"
                 "anabranch fanout --tmux=start plan.toml\tOpen a shell in each, in a tmux session\n"
                 "anabranch fanout --json plan.toml | jq -r '.threads[].path'\tFor programs\n",
-    .args = args,
+    .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct fanout_opts),
     .exits = exits,
