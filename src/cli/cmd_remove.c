@@ -9,11 +9,12 @@
 #include <sys/resource.h>
 
 struct remove_opts {
-    bool idle, tidy;
+    bool idle;
+    const char *tidy; /* the lock for that */
 };
 
 /* The folder of a run, and the one that it is in, if nothing else is there. */
-static void tidy(const char *path)
+static void tidy(const char *lock, const char *path)
 {
     autofree char *work = mem_str(path);
     char *name = strrchr(work, '/');
@@ -25,7 +26,7 @@ static void tidy(const char *path)
         return;
     *run = '\0';
     if (is_run_id(run + 1))
-        workdir_tidy(work, run + 1);
+        workdir_tidy(lock, work, run + 1);
 }
 
 static int run_remove(const void *options, int argc, char **argv)
@@ -39,7 +40,7 @@ static int run_remove(const void *options, int argc, char **argv)
         if (dirs_remove(argv[i], &err))
             code = cli_fail(EXIT_ENV, "%s", err.msg);
         else if (opts->tidy)
-            tidy(argv[i]);
+            tidy(opts->tidy, argv[i]);
     }
     return code;
 }
@@ -47,7 +48,7 @@ static int run_remove(const void *options, int argc, char **argv)
 static const struct opt opts_table[] = {
     {"idle", 0, OPT_FLAG, offsetof(struct remove_opts, idle), NULL, NULL,
      "Do it when there is nothing else to do"},
-    {"tidy", 0, OPT_FLAG, offsetof(struct remove_opts, tidy), NULL, NULL,
+    {"tidy", 0, OPT_STRING, offsetof(struct remove_opts, tidy), "LOCK", NULL,
      "Take away the folders that held workspaces, too, where they are empty then"},
     {0},
 };

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "sys/dirs.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -18,8 +19,18 @@ int workdir_hide(const char *work, struct err *err)
     return 0;
 }
 
-void workdir_tidy(const char *work, const char *run)
+int workdir_make(const char *lock, const char *work, const char *run, struct err *err)
 {
+    autofree char *own = mem_printf("%s/%s", work, run);
+    autoclose int fd = -1;
+    return dirs_lock(lock, &fd, err) || dirs_make(own, err) || workdir_hide(work, err) ? -1 : 0;
+}
+
+/* Also where it cannot be locked, as on a disk that may not be written to any more. */
+void workdir_tidy(const char *lock, const char *work, const char *run)
+{
+    autoclose int fd = -1;
+    (void)dirs_lock(lock, &fd, NULL);
     autofree char *own = mem_printf("%s/%s", work, run);
     autofree char *ignore = mem_printf("%s/.gitignore", work);
     (void)rmdir(own);

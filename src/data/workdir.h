@@ -10,8 +10,12 @@
 /* It ignores itself, so that it needs no entry in anyone's ignore file. */
 int workdir_hide(const char *work, struct err *err);
 
+/* Makes it, with the folder of a run, for whose sake it stays. `lock` is a file by which those who
+ * make and tidy wait for each other. */
+int workdir_make(const char *lock, const char *work, const char *run, struct err *err);
+
 /* Takes away the folder of a run, and then itself, where they are empty. What holds a workspace
  * stays. */
-void workdir_tidy(const char *work, const char *run);
+void workdir_tidy(const char *lock, const char *work, const char *run);
 
 #endif

@@ -203,7 +203,7 @@ static int delete_later(struct cleaner *c, struct err *err)
     pid_t pid;
     strv_pushl(&argv, c->opts->self, "__remove", "--idle", NULL);
     if (!remains_any_alive(&c->remains))
-        strv_push(&argv, "--tidy");
+        strv_pushf(&argv, "--tidy=%s/lock", c->opts->state_dir);
     strv_push(&argv, "--");
     for (size_t i = 0; i < c->large.n; i++)
         strv_push(&argv, c->large.v[i]);
@@ -217,6 +217,7 @@ static int delete_later(struct cleaner *c, struct err *err)
 static void tidy(const struct cleaner *c)
 {
     bool alive = remains_any_alive(&c->remains);
+    autofree char *lock = mem_printf("%s/lock", c->opts->state_dir);
     for (size_t i = 0; i < c->remains.works.n; i++) {
         for (size_t k = 0; k < c->remains.runs.n; k++) {
             autofree char *own =
@@ -225,7 +226,7 @@ static void tidy(const struct cleaner *c)
                 (void)rmdir(own);
         }
         if (!alive)
-            workdir_tidy(c->remains.works.v[i], "");
+            workdir_tidy(lock, c->remains.works.v[i], "");
     }
 }
 

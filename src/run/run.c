@@ -77,9 +77,17 @@ static void arrange_order(struct run *run)
 static int make_folders(struct run *run, struct err *err)
 {
     autofree char *tmp = run->base ? mem_printf("%s/anabranch/tmp", run->pf->repo.common) : NULL;
-    if (dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) || dirs_make(run->work, err))
-        return -1;
-    return workdir_hide(run->work, err);
+    autofree char *lock = mem_printf("%s/lock", run->state_dir);
+    return dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) ||
+                   workdir_make(lock, run->work, run->id, err)
+               ? -1
+               : 0;
+}
+
+static void tidy_folders(const struct run *run)
+{
+    autofree char *lock = mem_printf("%s/lock", run->state_dir);
+    workdir_tidy(lock, run->work, run->id);
 }
 
 /* What others need to know of a run that has ended without a word: that it has, by the lock, and
@@ -155,7 +163,7 @@ static void tell_notice(struct run *run)
 static int end(struct run *run, int rc, struct err *err)
 {
     const char *state = run->signal ? "stopped" : rc ? "broken" : "finished";
-    workdir_tidy(run->work, run->id);
+    tidy_folders(run);
     if (record_end(run, state, rc ? RUN_EXIT_BROKEN : run_result(run).exit_code, rc ? NULL : err))
         return -1;
     return rc;
@@ -165,7 +173,7 @@ int run_go(struct run *run, struct err *err)
 {
     if (begin(run, err)) {
         take_back_word(run);
-        workdir_tidy(run->work, run->id);
+        tidy_folders(run);
         return -1;
     }
     run_watch_signals(run);

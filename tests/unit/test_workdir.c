@@ -1,0 +1,58 @@
+#include "base/mem.h"
+#include "base/own.h"
+#include "data/workdir.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "folder.h"
+
+static bool is_there(const char *dir, const char *name)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+/* A run that ends as another begins leaves the folder to that one, and hidden. */
+static void the_last_one_takes_it_away(void **state)
+{
+    autofree char *lock = mem_printf("%s/lock", (char *)*state);
+    autofree char *work = mem_printf("%s/.anabranch/worktrees", (char *)*state);
+    struct err err = {0};
+    assert_int_equal(workdir_make(lock, work, "first", &err), 0);
+    assert_int_equal(workdir_make(lock, work, "second", &err), 0);
+    workdir_tidy(lock, work, "first");
+    assert_false(is_there(work, "first"));
+    assert_true(is_there(work, "second"));
+    assert_true(is_there(work, ".gitignore"));
+    workdir_tidy(lock, work, "second");
+    assert_false(is_there(*state, ".anabranch"));
+}
+
+static void what_holds_something_stays(void **state)
+{
+    autofree char *lock = mem_printf("%s/lock", (char *)*state);
+    autofree char *work = mem_printf("%s/elsewhere", (char *)*state);
+    autofree char *task = mem_printf("%s/run/task", work);
+    struct err err = {0};
+    assert_int_equal(workdir_make(lock, work, "run", &err), 0);
+    assert_int_equal(dirs_make(task, &err), 0);
+    workdir_tidy(lock, work, "run");
+    assert_true(is_there(work, "run/task"));
+    assert_true(is_there(work, ".gitignore"));
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(the_last_one_takes_it_away, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(what_holds_something_stays, make_folder, remove_folder),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
