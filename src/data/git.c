@@ -4,10 +4,12 @@
 #include "data/git_batch.h"
 #include "sys/patience.h"
 #include "sys/proc.h"
+#include "sys/procs.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -337,10 +339,26 @@ static bool is_ours(const char *ref)
     return strncmp(ref, refs, strlen(refs)) == 0 || strncmp(ref, heads, strlen(heads)) == 0;
 }
 
+/* What a git of ours that was killed leaves when it deletes a ref. Others have it as well: it is
+ * nobody's if it was there all the while that git waited, and nobody is there whose it could be. */
+static bool break_packed_lock(const char *common, const struct buf *errout)
+{
+    autofree char *lock = mem_printf("%s/packed-refs.lock", common);
+    size_t len = strlen(common), dot_git = strlen("/.git");
+    bool in_tree = len > dot_git && strcmp(common + len - dot_git, "/.git") == 0;
+    autofree char *folder = mem_dup(common, len - (in_tree ? dot_git : 0));
+    struct stat st;
+    return strstr(errout->s, "packed-refs.lock': File exists") && lstat(lock, &st) == 0 &&
+           (time(NULL) - st.st_mtime) * 1000 >= patience(LOCK_MS) / 2 &&
+           !procs_program_in("git", folder, "ANABRANCH_RUN") && unlink(lock) == 0;
+}
+
 static bool break_lock(const struct git_place *at, const char *ref, const struct buf *errout)
 {
-    autofree char *lock = mem_printf("%s/%s.lock", at->common ? at->common : at->git_dir, ref);
-    return is_ours(ref) && strstr(errout->s, ".lock': File exists") && unlink(lock) == 0;
+    const char *common = at->common ? at->common : at->git_dir;
+    autofree char *lock = mem_printf("%s/%s.lock", common, ref);
+    return (is_ours(ref) && strstr(errout->s, ".lock': File exists") && unlink(lock) == 0) ||
+           break_packed_lock(common, errout);
 }
 
 static int update_ref(const struct git_place *at, const char *ref, const char *from, const char *to,

@@ -329,8 +329,10 @@ static int update_refs(struct git_batch *b, const struct buf *lines, bool *ret_m
                        struct err *err)
 {
     /* It is git_move_ref() that waits for locks, and knows which. */
-    static const char *const args[] = {
-        "-c", "core.filesRefLockTimeout=100", "update-ref", "--stdin", "--no-deref", NULL};
+    static const char *const args[] = {"-c",         "core.filesRefLockTimeout=100",
+                                       "-c",         "core.packedRefsTimeout=1000",
+                                       "update-ref", "--stdin",
+                                       "--no-deref", NULL};
     autobuf struct buf all = BUF_INIT, answer = BUF_INIT;
     buf_addf(&all, "start\n%scommit\n", lines->s);
     *ret_moved = false;

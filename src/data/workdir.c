@@ -6,6 +6,7 @@
 #include "sys/file.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -19,13 +20,6 @@ int workdir_hide(const char *work, struct err *err)
     return 0;
 }
 
-int workdir_make(const char *lock, const char *work, const char *run, struct err *err)
-{
-    autofree char *own = mem_printf("%s/%s", work, run);
-    autoclose int fd = -1;
-    return dirs_lock(lock, &fd, err) || dirs_make(own, err) || workdir_hide(work, err) ? -1 : 0;
-}
-
 /* Also where it cannot be locked, as on a disk that may not be written to any more. */
 void workdir_tidy(const char *lock, const char *work, const char *run)
 {
@@ -34,7 +28,8 @@ void workdir_tidy(const char *lock, const char *work, const char *run)
     autofree char *own = mem_printf("%s/%s", work, run);
     autofree char *ignore = mem_printf("%s/.gitignore", work);
     (void)rmdir(own);
-    if (unlink(ignore) == 0 && rmdir(work) < 0)
+    bool hidden = unlink(ignore) == 0;
+    if (rmdir(work) < 0 && hidden)
         (void)workdir_hide(work, NULL);
     const char *slash = strrchr(work, '/');
     autofree char *parent = mem_dup(work, (size_t)(slash - work));

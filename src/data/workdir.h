@@ -7,15 +7,12 @@
 
 #include "base/err.h"
 
-/* It ignores itself, so that it needs no entry in anyone's ignore file. */
+/* It ignores itself, so that it needs no entry in anyone's ignore file. To be called when there is
+ * something in it: empty, it may be taken away by a run that ends. */
 int workdir_hide(const char *work, struct err *err);
 
-/* Makes it, with the folder of a run, for whose sake it stays. `lock` is a file by which those who
- * make and tidy wait for each other. */
-int workdir_make(const char *lock, const char *work, const char *run, struct err *err);
-
 /* Takes away the folder of a run, and then itself, where they are empty. What holds a workspace
- * stays. */
+ * stays. `lock` is the file by which those who make workspaces wait for each other. */
 void workdir_tidy(const char *lock, const char *work, const char *run);
 
 #endif

@@ -6,6 +6,7 @@
 #include "base/text.h"
 #include "data/bring.h"
 #include "data/doc.h"
+#include "data/workdir.h"
 #include "run/command.h"
 #include "run/job_env.h"
 #include "run/shared.h"
@@ -286,7 +287,10 @@ static int fill(struct job *job, struct err *err)
     autofree char *log = job_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     workspace_fill(&job->ws, &argv, &env);
-    return process_start(job, argv.v, env.v, job->ws.path, log, on_filled, err);
+    return workdir_hide(job->run->work, err) ||
+                   process_start(job, argv.v, env.v, job->ws.path, log, on_filled, err)
+               ? -1
+               : 0;
 }
 
 static int make_workspace(struct job *job, struct err *err)

@@ -77,9 +77,7 @@ static void arrange_order(struct run *run)
 static int make_folders(struct run *run, struct err *err)
 {
     autofree char *tmp = run->base ? mem_printf("%s/anabranch/tmp", run->pf->repo.common) : NULL;
-    autofree char *lock = mem_printf("%s/lock", run->state_dir);
-    return dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) ||
-                   workdir_make(lock, run->work, run->id, err)
+    return dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) || dirs_check(run->work, err)
                ? -1
                : 0;
 }

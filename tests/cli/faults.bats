@@ -190,6 +190,30 @@ is_stopped() {
     assert_clean
 }
 
+@test "packed-refs.lock that a killed git has left is taken away when it was waited for" {
+    make_repo
+    touch -d '1 minute ago' .git/packed-refs.lock
+    begin_plan
+    add_task a -- 'write a work'
+    ANABRANCH_PATIENCE=2s run_plan
+    assert_status 0
+    assert_in main a work
+    assert_clean
+}
+
+@test "packed-refs.lock is left alone as long as some git is there" {
+    make_repo
+    touch -d '1 minute ago' .git/packed-refs.lock
+    git cat-file --batch <> <(:) >/dev/null 3>&- &
+    echo $! >"$BATS_TEST_TMPDIR/other.pid"
+    begin_plan
+    add_task a -- 'write a work'
+    ANABRANCH_PATIENCE=2s run_plan
+    kill "$(<"$BATS_TEST_TMPDIR/other.pid")"
+    [[ -e .git/packed-refs.lock ]] || fail 'it has gone'
+    assert_in main a work
+}
+
 @test "a git that hangs is given up, whatever it was asked" {
     make_repo
     export ANABRANCH_PATIENCE=300ms
