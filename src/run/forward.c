@@ -12,9 +12,10 @@
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, WORDS_MAX = 1 << 20 };
+enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, WORDS_MAX = 1 << 20, ID_MAX = 64 };
 
 /* By its own HEAD: no process is needed to see it. */
 bool forward_is_here(const struct run *run, const char *ref)
@@ -52,7 +53,7 @@ int forward_find(const struct run *run, const char *ref, struct buf *ret_path, s
 /* --- what a git of ours has left ---------------------------------------------------------- */
 
 /* There from the start of a fast-forward to its good end: who finds it knows that files may have
- * been written by half. */
+ * been written by half. It says where the branch was then. */
 static char *mark_path(const struct run *run)
 {
     return mem_printf("%s/forwarding", run->dir);
@@ -61,10 +62,11 @@ static char *mark_path(const struct run *run)
 static int mark(struct run *run, struct err *err)
 {
     autofree char *path = mark_path(run);
+    struct publication *p = &run->publication;
     struct err why = {0};
-    run->publication.marked = file_create(path, "", 0, &why) == 0;
-    return run->publication.marked || why.errnum == EEXIST ? 0
-                                                           : err_set(err, why.code, "%s", why.msg);
+    p->marked = file_create(path, p->seen.s, p->seen.len, &why) == 0 ||
+                (why.errnum == ENOSPC && file_create(path, "", 0, &why) == 0);
+    return p->marked || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
 }
 
 /* What git refuses it has not begun. */
@@ -96,13 +98,34 @@ bool forward_mend(struct run *run)
     return some;
 }
 
+/* Someone who commits once has the index locked for a moment. */
 void forward_keep(struct run *run, const char *now)
 {
+    enum { TRIES = 50 };
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
     struct err err = {0};
     bool some;
-    if (run->refusal && forward_is_here(run, run->base_ref) &&
-        adopt(run, run->publication.seen.s, now, false, &some, &err))
+    int rc = 0;
+    for (int i = 0; run->refusal && forward_is_here(run, run->base_ref) && i < TRIES; i++) {
+        rc = adopt(run, run->publication.seen.s, now, false, &some, &err);
+        if (rc == 0 || !strstr(err.msg, "index.lock"))
+            break;
+        (void)nanosleep(&pause, NULL);
+    }
+    if (rc)
         record_error(run, -1, &err);
+}
+
+/* The same for a git of ours that was killed, or that could not be followed by that. */
+static int keep_since_mark(const struct run *run, struct err *err)
+{
+    autofree char *path = mark_path(run);
+    autobuf struct buf then = BUF_INIT;
+    const char *now = run->publication.seen.s;
+    bool some;
+    if (file_read(path, ID_MAX, &then, NULL) || !then.len || strcmp(then.s, now) == 0)
+        return 0;
+    return forward_is_here(run, run->base_ref) ? adopt(run, then.s, now, false, &some, err) : 0;
 }
 
 /* --- git itself --------------------------------------------------------------------------- */
@@ -176,8 +199,11 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
     struct spawn sp = {.fds = {SPAWN_NULL, SPAWN_NULL, fd, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
     pid_t pid;
+    struct err why = {0};
     if (fd < 0)
         return err_sys(err, "open '%s'", words);
+    if (keep_since_mark(run, &why))
+        record_error(run, -1, &why);
     strv_pushl(&argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
                "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", NULL);
     git_wait_for_locks(&argv);

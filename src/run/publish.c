@@ -130,7 +130,9 @@ static void not_moved(struct run *run)
     (void)git_resolve(&at, run->base_ref, &now, &none);
     if (now.len && strcmp(now.s, p->seen.s) != 0)
         forward_keep(run, now.s);
-    if ((p->killed || strcmp(now.s, p->seen.s) != 0) && ++p->tries < TRIES)
+    if (p->given_up)
+        finish(run);
+    else if ((p->killed || strcmp(now.s, p->seen.s) != 0) && ++p->tries < TRIES)
         move_base(run);
     else if (forward_mend(run))
         move_base(run);
@@ -141,12 +143,12 @@ static void not_moved(struct run *run)
 static void on_forwarded(struct run *run, bool moved)
 {
     struct publication *p = &run->publication;
-    if (moved)
-        set_published(run, p->target);
-    if (moved || p->given_up)
-        finish(run);
-    else
+    if (!moved) {
         not_moved(run);
+        return;
+    }
+    set_published(run, p->target);
+    finish(run);
 }
 
 /* Where it is checked out nowhere, a ref moves. */

@@ -594,23 +594,55 @@ END
     assert_unchanged_checkout
 }
 
-@test "a commit while git brings the checkout forward stays in the index" {
-    make_repo
-    begin_plan
-    add_task a -- 'write a work'
-    # git reads the index, someone commits, git writes the index and finds that HEAD is another
+# git reads the index, someone commits, git writes the index and finds that HEAD is another; then come
+# these lines.
+race_commit() { # [LINE...]
     # shellcheck disable=SC2016
     wrap_git 'if [[ $sub == merge && ! -e $dir/race ]]; then' \
         '    touch "$dir/race" && cd "$GIT_WORK_TREE" && cp .git/index "$dir/stale" && echo theirs >other' \
         '    "$git" add other && "$git" commit -qm other && cp "$dir/stale" .git/index' \
-        '    echo "fatal: cannot lock ref" >&2' '    exit 128' 'fi'
-    run_plan
-    real_git
+        "$@" '    echo "fatal: cannot lock ref" >&2' '    exit 128' 'fi'
+}
+
+assert_race_survived() {
     [[ -e $BATS_TEST_TMPDIR/race ]] || fail 'there was no race'
     assert_status 0
     assert_in main other theirs
     assert_in main a work
     assert_unchanged_checkout
+}
+
+@test "a commit while git brings the checkout forward stays in the index" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    race_commit
+    run_plan
+    real_git
+    assert_race_survived
+}
+
+@test "a commit while git brings the checkout forward stays in the index, also where that is locked" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    race_commit 'touch .git/index.lock; (sleep 0.3; rm .git/index.lock) >/dev/null 2>&1 &'
+    run_plan
+    real_git
+    assert_race_survived
+}
+
+@test "a commit while git brings the checkout forward stays in the index, also when all is killed then" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    race_commit 'kill -KILL $PPID $$'
+    run_plan
+    real_git
+    run_apart anabranch resume 3>&-
+    assert_race_survived
 }
 
 @test "the beginning of a file that a full disk left makes room for the whole" {
