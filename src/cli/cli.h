@@ -12,7 +12,7 @@
 /* The whole table of exit codes. */
 enum exit_code {
     EXIT_OK = 0,        /* all well */
-    EXIT_TASK = 1,      /* some task failed or was skipped */
+    EXIT_TASK = 1,      /* some task failed or was skipped, a thread strayed */
     EXIT_USAGE = 2,     /* usage or plan error: nothing was changed */
     EXIT_ENV = 3,       /* environment or runner error */
     EXIT_CONFLICT = 4,  /* a conflict was left for a person */

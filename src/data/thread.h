@@ -23,7 +23,8 @@
 /* A path that the thread asked for later, by `own request`. */
 struct thread_request {
     char *path;       /* normalised, as those of `owns` */
-    char *claimed_by; /* id of the thread whose it is; NULL: it was granted, and counts as owned */
+    char *claimed_by; /* id of the thread whose it is, its own where its plan forbids it; NULL: it
+                       * was granted, and counts as owned */
     int64_t at;       /* ms since 1970 */
 };
 

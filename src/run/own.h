@@ -63,6 +63,9 @@ void own_verdict_done(struct own_verdict *v);
 void own_verdict_add(struct own_verdict *v, const struct own_rules *rules, const struct thread *t,
                      const char *paths, size_t len);
 
+/* Appends how the thread stands to a path, in words: "belongs to thread 2". */
+void own_path_describe(const struct own_path *p, struct buf *out);
+
 /* Appends the paths outside, as a sentence goes on: "a/b (belongs to thread 2), c (not owned)";
  * after `most` of them how many more there are. Harmless to print. */
 void own_verdict_describe(const struct own_verdict *v, size_t most, struct buf *out);

@@ -1,0 +1,27 @@
+/*
+ * struct own_here: the thread whose worktree a command was called in, among all threads of the
+ * repository.
+ */
+#ifndef CLI_OWN_HERE_H
+#define CLI_OWN_HERE_H
+
+#include "cli/cli.h"
+#include "data/thread.h"
+
+struct own_here {
+    struct git_repo repo;
+    struct threads all;
+    struct thread *thread; /* NULL: the folder is in no thread's worktree */
+};
+
+int own_here_open(struct own_here *here, const char *dir, struct err *err);
+void own_here_close(struct own_here *here);
+#define autohere own_cleanup(own_here_close)
+
+/* Says what a call failed of; returns the exit code. */
+int own_told(const struct err *err);
+
+/* The same for the folder that we are in, told: EXIT_OK; EXIT_USAGE where it is in no thread. */
+int own_here_find(struct own_here *here);
+
+#endif
