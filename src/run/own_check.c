@@ -200,7 +200,8 @@ static int look_at_tree(const struct own_question *q, struct buf *out, struct er
     autoset struct set changed = SET_INIT, all = SET_INIT;
     if (add_base(q, &commits, err) || add_merged(q, &commits, err) ||
         diff_all(q, &commits, &changed, err) ||
-        git_call(&at, &all.text, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
+        git_call(&at, &all.text, err, "ls-files", "-z", "--others", "--exclude-standard",
+                 "--full-name", "--", ":/", NULL))
         return -1;
     set_write(&changed, &all.text);
     set_index(&all);
