@@ -21,6 +21,8 @@ extern const struct command cmd_init;
 extern const struct command cmd_logs;
 extern const struct command cmd_man;
 extern const struct command cmd_own;
+extern const struct command cmd_own_commit;
+extern const struct command cmd_own_hook;
 extern const struct command cmd_rehearse;
 extern const struct command cmd_report;
 extern const struct command cmd_remove;

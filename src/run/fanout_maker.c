@@ -9,6 +9,7 @@
 #include "data/worktree_config.h"
 #include "run/brief.h"
 #include "run/env.h"
+#include "run/thread_hooks.h"
 #include "sys/file.h"
 #include "sys/patience.h"
 #include "sys/self.h"
@@ -172,7 +173,9 @@ static void furnish(struct maker *w)
     struct err err = {0};
     if (w->all->failed)
         finish_one(w->all);
-    else if (write_excludes(w, &err) || write_brief(w, &err) || (has_setup && start_setup(w, &err)))
+    else if (write_excludes(w, &err) || write_brief(w, &err) ||
+             thread_hooks_install(&w->all->f->pf->repo, w->thread, &err) ||
+             (has_setup && start_setup(w, &err)))
         fail(w, &err);
     else if (!has_setup)
         finish_one(w->all);
