@@ -145,7 +145,7 @@ static int answer(const char *decision, const char *why)
 static int refuse(const struct thread *t, const struct buf *why, const char *request)
 {
     autobuf struct buf text = BUF_INIT;
-    buf_addf(&text, "%s (thread %s). ", why->s, t->id);
+    buf_addf(&text, "This is thread %s: %s. ", t->id, why->s);
     if (request) {
         buf_addstr(&text, "If you need it, ask: anabranch own request ");
         text_harmless(&text, request, strlen(request));
@@ -170,7 +170,7 @@ static int judge(struct call *c, const char *tree, struct err *err)
     autofree char *request = NULL;
     const char *dir = c->dir ? c->dir : tree ? tree : ".";
     bool may = false;
-    if (!c->file)
+    if (!c->file || claude_keeps(c->file))
         return EXIT_OK;
     if (find_thread(&here, tree, dir, err))
         return -1;

@@ -5,6 +5,7 @@
 #include "data/doc.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
+#include "sys/target.h"
 
 #include <errno.h>
 #include <string.h>
@@ -254,4 +255,21 @@ int claude_settings_remove(const struct thread *t, struct err *err)
     if (rc == 0)
         (void)unlink(s.before);
     return rc;
+}
+
+/* --- its own files ------------------------------------------------------------------------ */
+
+bool claude_keeps(const char *path)
+{
+    static const char *const folders[] = {"plans", "projects"};
+    const char *config = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
+    autofree char *usual = mem_printf("%s/.claude", home ? home : "");
+    autofree char *target = *path == '/' ? target_of(path) : NULL;
+    autofree char *top = target_of(config && *config ? config : usual);
+    bool keeps = false;
+    for (size_t i = 0; target && top && i < sizeof(folders) / sizeof(folders[0]); i++) {
+        autofree char *folder = mem_printf("%s/%s/", top, folders[i]);
+        keeps = keeps || strncmp(target, folder, strlen(folder)) == 0;
+    }
+    return keeps;
 }

@@ -20,4 +20,8 @@ int claude_settings_add(const struct thread *t, const char *command, bool *ret_d
  * was changed meanwhile. */
 int claude_settings_remove(const struct thread *t, struct err *err);
 
+/* Whether an absolute path is one where Claude Code keeps plans and memories of its own, outside of
+ * all projects, but by the tools that it writes files with. */
+bool claude_keeps(const char *path);
+
 #endif

@@ -2,6 +2,7 @@
 # Ownership of threads: what is outside, who gets a path that he asks for, and the hooks that hold
 # agents to it. PS-N are defects of parallel-sessions that are not to be here.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
+# shellcheck disable=SC2016,SC2103 # what is not expanded here is for another shell; a test ends where it ends
 # shellcheck disable=SC2154 # run sets output
 
 load helper
@@ -329,4 +330,376 @@ assert_error() { # TEXT
         ../../.git/worktrees/*/anabranch.json | wc -l) -eq 1 ]] || fail "not one has it"
     [[ $(jq -r '.requests[] | select(.path != "shared") | .path' \
         ../../.git/worktrees/*/anabranch.json | wc -l) -eq 9 ]] || fail "some are lost"
+}
+
+# --- commits --------------------------------------------------------------------------------
+
+commit() { # [ARG...]
+    run git commit -q -m work "$@" 3>&-
+    refute_contains Sanitizer
+}
+
+@test "PS-5: what a thread does not own is not committed, however it is committed" {
+    begin
+    local start
+    start=$(git rev-parse HEAD)
+    echo x | tee a/one b/one a/no/x >/dev/null
+    commit -a
+    assert_status 1
+    assert_line "anabranch: thread 1 does not own all that this commit changes:"
+    assert_line "  a/no/x: forbidden"
+    assert_line "  b/one: belongs to thread 2"
+    assert_contains "Nothing was committed."
+    commit b/one
+    assert_status 1
+    git mv a/two b/moved
+    commit
+    assert_status 1
+    [[ $(git rev-parse HEAD) == "$start" ]] || fail "it was committed"
+    git restore -q --staged --worktree .
+    echo x >a/one
+    commit a/one
+    assert_status 0
+    own request b/three
+    assert_status 1
+}
+
+@test "a path that was granted may be committed" {
+    begin
+    echo x >file
+    commit -a
+    assert_status 1
+    own request file
+    assert_status 0
+    commit -a
+    assert_status 0
+}
+
+@test "enforce: warn says what is outside and commits it" {
+    begin 'enforce: warn'
+    echo x >b/one
+    commit -a
+    assert_status 0
+    assert_line "  b/one: belongs to thread 2"
+    [[ $(git log -1 --format=%s) == work ]] || fail "it was not committed"
+}
+
+@test "enforce: ask asks on the terminal, and refuses where there is none" {
+    begin 'enforce: ask'
+    echo x >b/one
+    git add b/one
+    commit
+    assert_status 1
+    assert_line "  b/one: belongs to thread 2"
+    script --version 2>/dev/null | grep -q util-linux || skip "needs script(1) of util-linux"
+    answer n
+    assert_contains "Commit it all the same? [y/N]"
+    [[ -n $(git diff --cached --name-only) ]] || fail "it was committed"
+    answer y
+    [[ -z $(git diff --cached --name-only) ]] || fail "it was not committed: $output"
+}
+
+# A commit on a terminal on which that word is typed when it is asked for.
+answer() { # WORD
+    local out=$BATS_TEST_TMPDIR/terminal keys=$BATS_TEST_TMPDIR/keys
+    : >"$out"
+    rm -f "$keys"
+    mkfifo "$keys"
+    SHELL=/bin/sh script -qefc 'git commit -q -m work' -O /dev/null <"$keys" >"$out" 2>&1 3>&- &
+    exec 7>"$keys"
+    wait_for grep -qF '[y/N]' "$out"
+    printf '%s\n' "$1" >&7
+    wait "$!" || true
+    exec 7>&-
+    output=$(<"$out")
+}
+
+@test "where the program is gone a commit passes with a word about it" {
+    make_repo
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    cp "$ANABRANCH" "$BATS_TEST_TMPDIR/bin/anabranch"
+    begin_plan
+    add_task 1 'prompt: One' 'owns: [dir]'
+    "$BATS_TEST_TMPDIR/bin/anabranch" fanout plan.yaml >/dev/null 3>&-
+    cd worktrees/thread-1
+    echo x >file
+    commit -a
+    assert_status 1
+    rm "$BATS_TEST_TMPDIR/bin/anabranch"
+    commit -a
+    assert_status 0
+    assert_line "anabranch is gone: whether this thread owns what it commits was not checked"
+}
+
+# --- the user's hooks -----------------------------------------------------------------------
+
+# A hook of the user's own, which notes its name, arguments and input in `calls`.
+add_hook() { # FOLDER NAME [LINE]
+    mkdir -p "$1"
+    cat >"$1/$2" <<END
+#!/bin/sh
+printf '%s' "\${0##*/}" >>'$BATS_TEST_TMPDIR/calls'
+printf ' <%s>' "\$@" "\$(test $2 != pre-push || cat)" >>'$BATS_TEST_TMPDIR/calls'
+echo " from \$(cd "\$(dirname "\$0")" && pwd)" >>'$BATS_TEST_TMPDIR/calls'
+${3-}
+END
+    chmod +x "$1/$2"
+}
+
+assert_called() { # LINE
+    grep -qxF -e "$1" "$BATS_TEST_TMPDIR/calls" || fail "not called: $1" "$(cat "$BATS_TEST_TMPDIR/calls")"
+}
+
+@test "the user's hooks go on working in a thread, and those that come later" {
+    make_repo
+    local hooks=$PWD/.git/hooks zeros
+    add_hook "$hooks" pre-commit 'test ! -e "$(git rev-parse --show-toplevel)/dir/bad"'
+    add_hook "$hooks" reference-transaction
+    begin_plan
+    add_task 1 'prompt: One' 'owns: [dir]'
+    anabranch fanout plan.yaml >/dev/null 3>&-
+    : >"$BATS_TEST_TMPDIR/calls"
+    add_hook "$hooks" commit-msg
+    add_hook "$hooks" pre-push
+    add_hook "$hooks" post-checkout
+    chmod -x "$hooks/post-checkout"
+    git init -q --bare "$BATS_TEST_TMPDIR/origin"
+    cd worktrees/thread-1
+    echo x >dir/bad
+    git add dir
+    commit
+    assert_status 1
+    git mv dir/bad dir/good
+    commit
+    assert_status 0
+    assert_called "pre-commit <> from $hooks"
+    assert_called "commit-msg <$(git rev-parse --git-dir)/COMMIT_EDITMSG> <> from $hooks"
+    assert_called "reference-transaction <prepared> <> from $hooks"
+    zeros=$(git rev-parse HEAD | tr '0-9a-f' 0)
+    git push -q "$BATS_TEST_TMPDIR/origin" HEAD:refs/heads/new 3>&-
+    assert_called "pre-push <$BATS_TEST_TMPDIR/origin> <$BATS_TEST_TMPDIR/origin> <HEAD $(git rev-parse HEAD) refs/heads/new $zeros> from $hooks"
+    git checkout -q -b other
+    ! grep -q post-checkout "$BATS_TEST_TMPDIR/calls" || fail "one that is not executable was called"
+}
+
+@test "a core.hooksPath of the user's, also a relative one that comes later, is where hooks are" {
+    make_repo
+    add_hook .githooks commit-msg
+    add_hook .git/hooks commit-msg
+    git add .githooks
+    git commit -q -m hooks 3>&-
+    begin_plan
+    add_task 1 'prompt: One' 'owns: [dir]'
+    anabranch fanout plan.yaml >/dev/null 3>&-
+    git config core.hooksPath .githooks
+    cd worktrees/thread-1
+    : >"$BATS_TEST_TMPDIR/calls"
+    echo x >dir/x
+    git add dir
+    commit
+    assert_status 0
+    assert_called "commit-msg <$(git rev-parse --git-dir)/COMMIT_EDITMSG> <> from $PWD/.githooks"
+    [[ $(wc -l <"$BATS_TEST_TMPDIR/calls") -eq 1 ]] || fail "too many: $(<"$BATS_TEST_TMPDIR/calls")"
+}
+
+@test "hooks and settings are of the thread's worktree alone, and no change" {
+    begin
+    [[ -z $(git -C ../.. config core.hooksPath) ]] || fail "the main worktree has it as well"
+    [[ -z $(git status --porcelain) ]] || fail "$(git status --porcelain)"
+    [[ ! -e ../../.claude ]] || fail "the main worktree has settings"
+    git add -A
+    [[ -z $(git diff --cached --name-only) ]] || fail "staged: $(git diff --cached --name-only)"
+    cd ../..
+    echo x >b/one
+    commit -a
+    assert_status 0
+}
+
+# --- settings of Claude Code ----------------------------------------------------------------
+
+# The commands that it calls before it writes, one per line.
+claude_hooks() { # FILE
+    jq -r '.hooks.PreToolUse[] | "\(.matcher) \(.hooks[].command)"' "$1"
+}
+
+@test "the user's local settings come along with the hook beside what they say" {
+    make_repo
+    mkdir .claude
+    cat >.claude/settings.local.json <<'END'
+{"permissions": {"allow": ["Bash(ls)"]}, "n": 1.5,
+ "hooks": {"PreToolUse": [{"matcher": "Bash", "hooks": [{"type": "command", "command": "true"}]}]}}
+END
+    cp .claude/settings.local.json "$BATS_TEST_TMPDIR/before"
+    echo .claude >>.git/info/exclude
+    begin_plan
+    add_task 1 'prompt: One' 'owns: [dir]'
+    anabranch fanout plan.yaml >/dev/null 3>&-
+    cmp .claude/settings.local.json "$BATS_TEST_TMPDIR/before" || fail "the user's own were changed"
+    local file=worktrees/thread-1/.claude/settings.local.json
+    [[ $(claude_hooks "$file") == "Bash true
+Write|Edit|MultiEdit|NotebookEdit $ANABRANCH __own-hook $PWD/worktrees/thread-1" ]] || fail "$(<"$file")"
+    [[ $(jq -c '[.permissions.allow[0], .n]' "$file") == '["Bash(ls)",1.5]' ]] || fail "$(<"$file")"
+}
+
+@test "settings that git tracks, or that are shared by a symlink, stay as they are" {
+    make_repo
+    mkdir .claude
+    echo '{"a": 1}' >.claude/settings.local.json
+    git add -f .claude
+    git commit -q -m settings
+    begin_plan
+    add_task 1 'prompt: One' 'owns: [dir]'
+    anabranch fanout plan.yaml >/dev/null 3>&-
+    [[ $(<worktrees/thread-1/.claude/settings.local.json) == '{"a": 1}' ]] || fail "it was changed"
+    [[ -z $(git -C worktrees/thread-1 status --porcelain) ]] || fail "not clean"
+    git rm -q -r .claude
+    mkdir "$BATS_TEST_TMPDIR/elsewhere"
+    echo '{"a": 1}' >"$BATS_TEST_TMPDIR/elsewhere/settings.local.json"
+    ln -s "$BATS_TEST_TMPDIR/elsewhere" .claude
+    git add .claude
+    git commit -q -m link
+    begin_plan
+    add_task 2 'prompt: Two' 'owns: [file]'
+    anabranch fanout plan.yaml >/dev/null 3>&-
+    [[ -L worktrees/thread-2/.claude ]] || fail "no link"
+    [[ $(<"$BATS_TEST_TMPDIR/elsewhere/settings.local.json") == '{"a": 1}' ]] || fail "it was changed"
+}
+
+@test "a thread of another engine has no settings of Claude Code" {
+    make_repo
+    begin_plan
+    add_task 1 'prompt: One' 'engine: codex' 'owns: [dir]'
+    anabranch fanout plan.yaml >/dev/null 3>&-
+    [[ ! -e worktrees/thread-1/.claude ]] || fail "it has"
+    cd worktrees/thread-1
+    echo x >file
+    commit -a
+    assert_status 1
+}
+
+# --- before a write -------------------------------------------------------------------------
+
+# What the hook answers when a tool is about to write FILE: its decision, in $output.
+ask_hook() { # FILE [KEY OF THE INPUT]
+    printf '{"hook_event_name":"PreToolUse","tool_name":"Write","cwd":"%s","tool_input":{"%s":"%s"}}' \
+        "$PWD" "${2-file_path}" "$1" >"$BATS_TEST_TMPDIR/call"
+    run_apart anabranch __own-hook "$tree" <"$BATS_TEST_TMPDIR/call"
+    assert_no_sanitizer
+    assert_status 0
+    reason=
+    [[ -z $output ]] || {
+        read -r output
+        read -r reason
+    } < <(jq -r '(.hookSpecificOutput.permissionDecision // "says"),
+        (.hookSpecificOutput.permissionDecisionReason // .systemMessage)' <<<"$output")
+}
+
+assert_answer() { # FILE DECISION [TEXT]
+    ask_hook "$1"
+    [[ $output == "$2" && $reason == *"${3-}"* ]] || fail "for $1 expected: $2 ${3-}" "$reason"
+}
+
+@test "the hook denies what is outside, and says nothing of what is inside" {
+    begin
+    local tree=$PWD
+    assert_answer "$PWD/a/new/deep" ""
+    assert_answer a/one ""
+    assert_answer "$PWD/THREAD_BRIEF.md" ""
+    assert_answer "$PWD/b/one" deny "This is thread 1: b/one belongs to thread 2. If you need it, ask: anabranch own request b/one"
+    assert_answer "$PWD/a/no/new" deny "a/no/new is forbidden"
+    assert_answer "$PWD/file" deny "file is not owned"
+    assert_answer "$PWD/a/../file" deny "file is not owned"
+    assert_answer "$PWD/../thread-2/a/one" deny "is not in this thread's worktree"
+    assert_answer "$(realpath ../..)/a/one" deny "is not in this thread's worktree"
+    assert_answer "$PWD" deny "is not in this thread's worktree"
+    assert_answer /etc/passwd deny "/etc/passwd is not in this thread's worktree"
+    assert_answer "$HOME/.claude/settings.json" deny
+    assert_answer "$HOME/.claude/plans/plan.md" ""
+    CLAUDE_CONFIG_DIR=$BATS_TEST_TMPDIR/conf assert_answer "$BATS_TEST_TMPDIR/conf/projects/x/memory/note.md" ""
+    ask_hook "$PWD/b/x.ipynb" notebook_path
+    assert_output deny
+    cd a
+    assert_answer one ""
+    assert_answer ../b/one deny "b/one belongs to thread 2"
+}
+
+@test "the hook follows symlinks, and is not for git's files or its own settings" {
+    begin
+    local tree=$PWD
+    ln -s ../b a/folder
+    ln -s ../../../file a/out
+    ln -s ../b/not-yet a/dangling
+    ln -s loop a/loop
+    ln -s a/one way-in
+    ln -s "$PWD" "$BATS_TEST_TMPDIR/door"
+    assert_answer "$PWD/a/folder/one" deny "b/one belongs to thread 2"
+    assert_answer "$PWD/a/folder/../a/one" ""
+    assert_answer "$PWD/a/out" deny "is not in this thread's worktree"
+    assert_answer "$PWD/a/dangling" deny "b/not-yet belongs to thread 2"
+    assert_answer "$PWD/a/loop" deny
+    assert_answer "$PWD/way-in" deny "way-in is not owned"
+    assert_answer "$PWD/a/link" ""
+    assert_answer "$BATS_TEST_TMPDIR/door/a/one" ""
+    assert_answer "$BATS_TEST_TMPDIR/door/b/one" deny "b/one belongs to thread 2"
+    assert_answer "$PWD/.git" deny "is not for agents to write"
+    assert_answer "$PWD/.claude/settings.local.json" deny "is not for agents to write"
+}
+
+@test "the hook lets pass what git ignores" {
+    begin
+    local tree=$PWD
+    echo '*.log' >>../../.git/info/exclude
+    assert_answer "$PWD/some.log" ""
+    assert_answer "$PWD/some.txt" deny
+    echo x >b/kept.log
+    git add -f b/kept.log
+    assert_answer "$PWD/b/kept.log" deny
+}
+
+@test "the hook asks or only says it by the grade, and asks where it cannot tell" {
+    begin 'enforce: ask'
+    local tree=$PWD
+    assert_answer "$PWD/b/one" ask "b/one belongs to thread 2"
+    assert_answer /etc/passwd ask
+    assert_answer "$PWD/a/one" ""
+    local file
+    file=$(git rev-parse --git-dir)/anabranch.json
+    jq -c '.enforce = "warn"' "$file" >"$file.new"
+    mv "$file.new" "$file"
+    assert_answer "$PWD/b/one" says "b/one belongs to thread 2"
+    run_apart anabranch __own-hook "$PWD" <<<'nonsense'
+    assert_status 0
+    [[ $(jq -r .hookSpecificOutput.permissionDecision <<<"$output") == ask ]] || fail "no question"
+    run_apart anabranch __own-hook "$PWD" <<<'{"tool_name": "Bash", "tool_input": {"command": "ls"}}'
+    assert_status 0
+    assert_output ""
+    echo damaged >"$file"
+    assert_answer "$PWD/a/one" ask "is damaged"
+}
+
+@test "claude itself is denied a write outside before it happens, and writes inside" {
+    claude_available
+    begin
+    model_start
+    run_claude --permission-mode acceptEdits -- 'write a/new "inside\n"' 'write b/new "outside\n"' \
+        'tool Read {"file_path": "'"$PWD"'/file"}' \
+        'tool Edit {"file_path": "'"$PWD"'/file", "old_string": "one", "new_string": "other"}' 'say Done.'
+    assert_status 0
+    [[ $(<a/new) == inside ]] || fail "not written"
+    [[ ! -e b/new ]] || fail "written"
+    git diff --quiet file || fail "edited"
+    claude_events user '.message.content[] | select(.is_error) | .content' >"$BATS_TEST_TMPDIR/errors"
+    grep -q 'This is thread 1: b/new belongs to thread 2.' "$BATS_TEST_TMPDIR/errors" || fail "$(<"$BATS_TEST_TMPDIR/errors")"
+    grep -q 'file is not owned' "$BATS_TEST_TMPDIR/errors" || fail "$(<"$BATS_TEST_TMPDIR/errors")"
+    own
+    assert_status 0
+}
+
+@test "claude itself is not hindered where it is only warned" {
+    claude_available
+    begin 'enforce: warn'
+    model_start
+    run_claude --permission-mode acceptEdits -- 'write b/new "outside\n"' 'say Done.'
+    assert_status 0
+    [[ $(<b/new) == outside ]] || fail "not written"
 }
