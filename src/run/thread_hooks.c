@@ -191,7 +191,8 @@ static int find_own(const struct thread *t, const char *folder, struct buf *ret,
     strv_pushl(&args, "config", "--file", file, "-z", "--type=path", "--get", KEY, NULL);
     if (git_try(&at, &args, ret, NULL, &status, err))
         return -1;
-    buf_cut(ret, strlen(ret->s));
+    bool ours = strcmp(ret->s, folder) == 0;
+    buf_cut(ret, ours ? 0 : strlen(ret->s));
     return ret->len ? file_replace(kept, ret->s, ret->len, err) : 0;
 }
 
