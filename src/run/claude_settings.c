@@ -119,7 +119,8 @@ static int write_tree(const char *path, const struct node *root, struct err *err
     problems_init(&ps, path);
     if (doc_write(&text, root, DOC_JSON, &ps))
         return err_set(err, ERR_INPUT, "'%s' cannot be written as JSON again", path);
-    return file_replace(path, text.s, text.len, err);
+    return access(path, F_OK) < 0 ? file_create(path, text.s, text.len, err)
+                                  : file_replace(path, text.s, text.len, err);
 }
 
 /* --- adding ------------------------------------------------------------------------------- */

@@ -9,6 +9,7 @@
 #include "data/thread_end.h"
 #include "data/workdir.h"
 #include "data/worktree_config.h"
+#include "run/thread_hooks.h"
 #include "sys/dirs.h"
 
 #include <errno.h>
@@ -100,6 +101,7 @@ static void making_done(struct making *m)
         watch_free(m->signals[i]);
     free(m->makers);
     buf_done(&m->excludes);
+    free(m->hooks);
     ports_done(&m->ports);
     git_batch_free(m->batch);
     loop_free(m->loop);
@@ -215,7 +217,8 @@ static int make_worktrees(struct making *m, struct err *err)
 static int begin(struct making *m, struct err *err)
 {
     return excludes_add_own(m->f->pf->repo.root, &m->excludes, err) || make_folder(m, err) ||
-                   configure(m, err) || make_worktrees(m, err)
+                   thread_hooks_find(&m->f->pf->repo, &m->hooks, err) || configure(m, err) ||
+                   make_worktrees(m, err)
                ? -1
                : 0;
 }

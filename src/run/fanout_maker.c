@@ -8,6 +8,7 @@
 #include "data/bring.h"
 #include "data/worktree_config.h"
 #include "run/brief.h"
+#include "run/claude_settings.h"
 #include "run/env.h"
 #include "run/thread_hooks.h"
 #include "sys/file.h"
@@ -77,7 +78,7 @@ int maker_take_ports(struct maker *w, struct err *err)
     return 0;
 }
 
-/* The user's patterns, those of what was brought along, and the brief. */
+/* The user's patterns, those of what was brought along, and what is ours. */
 static int write_excludes(struct maker *w, struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
@@ -85,7 +86,7 @@ static int write_excludes(struct maker *w, struct err *err)
         buf_add(&text, w->all->excludes.s, w->all->excludes.len);
     else if (file_read(w->excludes, EXCLUDES_MAX, &text, err))
         return -1;
-    buf_addstr(&text, "/" THREAD_BRIEF "\n");
+    buf_addstr(&text, "/" THREAD_BRIEF "\n/" CLAUDE_SETTINGS "\n");
     return file_replace(w->excludes, text.s, text.len, err) ||
                    worktree_config_set(w->thread->admin, "core.excludesFile", w->excludes, err)
                ? -1
@@ -174,7 +175,7 @@ static void furnish(struct maker *w)
     if (w->all->failed)
         finish_one(w->all);
     else if (write_excludes(w, &err) || write_brief(w, &err) ||
-             thread_hooks_install(&w->all->f->pf->repo, w->thread, &err) ||
+             thread_hooks_install(&w->all->f->pf->repo, w->thread, w->all->hooks, &err) ||
              (has_setup && start_setup(w, &err)))
         fail(w, &err);
     else if (!has_setup)

@@ -31,6 +31,7 @@ struct making {
     struct git_batch *batch;
     struct ports ports;
     struct buf excludes; /* the user's own */
+    char *hooks;         /* the folder of the user's, as his settings name it, or NULL */
     struct maker *makers;
     size_t next, running, limit;
     bool failed;   /* *err says why */

@@ -68,17 +68,17 @@ static int write_script(const char *folder, const char *name, const struct buf *
                         struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", folder, name);
-    if (file_replace(path, text->s, text->len, err))
+    if (unlink(path) < 0 && errno != ENOENT)
+        return err_sys(err, "replace '%s'", path);
+    if (file_create(path, text->s, text->len, err))
         return -1;
     return chmod(path, 0755) < 0 ? err_sys(err, "make '%s' executable", path) : 0;
 }
 
 /* own: the folder that the worktree's own setting named before, or "". */
-static int write_chain(const struct git_repo *repo, const char *folder, const char *own,
-                       struct err *err)
+static int write_chain(const char *usual, const char *folder, const char *own, struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
-    autofree char *usual = mem_printf("%s/hooks", repo->common);
     buf_addstr(&text, head_text);
     add_variable(&text, "hooks", usual);
     add_variable(&text, "own", own);
@@ -133,9 +133,7 @@ static int link_others(const char *folder, const char *users, struct err *err)
     return rc;
 }
 
-/* What the settings of all worktrees name as the folder of hooks, or nothing. */
-static int find_shared(const struct git_repo *repo, const struct thread *t, struct buf *ret,
-                       struct err *err)
+int thread_hooks_find(const struct git_repo *repo, char **ret, struct err *err)
 {
     struct git_place at = {.git_dir = repo->common};
     autostrv struct strv args = {0};
@@ -151,26 +149,18 @@ static int find_shared(const struct git_repo *repo, const struct thread *t, stru
         if (strcmp(scope, "command") != 0 && strcmp(scope, "worktree") != 0)
             value = p; /* the last one counts; ours by the command line does not */
     }
-    if (value)
-        buf_addf(ret, *value == '/' ? "%s%s" : "%s/%s", *value == '/' ? "" : t->path, value);
+    *ret = value ? mem_str(value) : NULL;
     return 0;
 }
 
-static int link_all(const struct git_repo *repo, const struct thread *t, const char *folder,
-                    const char *own, struct err *err)
+static int link_all(const struct thread *t, const char *folder, const char *users, struct err *err)
 {
-    autobuf struct buf users = BUF_INIT;
+    autofree char *path = *users == '/' ? mem_str(users) : mem_printf("%s/%s", t->path, users);
     for (size_t i = 0; i < sizeof(standing) / sizeof(standing[0]); i++) {
         if (link_hook(folder, standing[i], err))
             return -1;
     }
-    if (*own)
-        buf_addstr(&users, own);
-    else if (find_shared(repo, t, &users, err))
-        return -1;
-    if (!users.len)
-        buf_addf(&users, "%s/hooks", repo->common);
-    return link_others(folder, users.s, err);
+    return link_others(folder, path, err);
 }
 
 /* --- the setting -------------------------------------------------------------------------- */
@@ -210,13 +200,16 @@ static int reset(const struct thread *t, const char *folder, struct err *err)
     return git_call(&at, NULL, err, "config", "--file", file, "--unset-all", KEY, NULL);
 }
 
-static int install_git(const struct git_repo *repo, const struct thread *t, struct err *err)
+static int install_git(const struct git_repo *repo, const struct thread *t, const char *shared,
+                       struct err *err)
 {
-    autofree char *folder = hooks_folder(t);
+    autofree char *folder = hooks_folder(t), *usual = mem_printf("%s/hooks", repo->common);
     autobuf struct buf own = BUF_INIT;
-    return dirs_make_open(folder, err) || find_own(t, folder, &own, err) ||
-                   write_chain(repo, folder, own.s, err) || write_gate(folder, err) ||
-                   link_all(repo, t, folder, own.s, err) ||
+    if (dirs_make_open(folder, err) || find_own(t, folder, &own, err))
+        return -1;
+    const char *users = own.len ? own.s : shared && *shared ? shared : usual;
+    return write_chain(usual, folder, own.s, err) || write_gate(folder, err) ||
+                   link_all(t, folder, users, err) ||
                    worktree_config_set(t->admin, KEY, folder, err)
                ? -1
                : 0;
@@ -255,9 +248,10 @@ static int install_claude(const struct thread *t, struct err *err)
 
 /* --- both --------------------------------------------------------------------------------- */
 
-int thread_hooks_install(const struct git_repo *repo, const struct thread *t, struct err *err)
+int thread_hooks_install(const struct git_repo *repo, const struct thread *t, const char *shared,
+                         struct err *err)
 {
-    if (install_git(repo, t, err))
+    if (install_git(repo, t, shared, err))
         return -1;
     return strcmp(t->engine, "claude") == 0 ? install_claude(t, err) : 0;
 }

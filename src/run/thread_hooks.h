@@ -16,10 +16,16 @@
 #include "data/git.h"
 #include "data/thread.h"
 
-/* Installs them; again, too. extensions.worktreeConfig is on (data/worktree_config.h), and the
- * worktree filled. Claude Code's are left out where its local settings are not the worktree's own
- * (run/claude_settings.h), or the thread is for another engine. */
-int thread_hooks_install(const struct git_repo *repo, const struct thread *t, struct err *err);
+/* The folder of hooks that the settings of all worktrees name, as they do, for the caller to free;
+ * NULL where they name none. One process, for any number of threads. */
+int thread_hooks_find(const struct git_repo *repo, char **ret, struct err *err);
+
+/* Installs them; again, too. `shared` is what thread_hooks_find() said. extensions.worktreeConfig
+ * is on (data/worktree_config.h), and the worktree filled. Claude Code's are left out where its
+ * local settings are not the worktree's own (run/claude_settings.h), or the thread is for another
+ * engine. */
+int thread_hooks_install(const struct git_repo *repo, const struct thread *t, const char *shared,
+                         struct err *err);
 
 /* Takes them away, and brings back what was there before, but for a pattern in the worktree's own
  * file of excludes. For who leaves the worktree where it is: else they go with it. */

@@ -235,7 +235,8 @@ assert_thread() { # ID BRANCH COMMIT
     cmp .git/info/exclude "$BATS_TEST_TMPDIR/exclude"
     cd worktrees/thread-1
     [[ -z $(git status --porcelain) ]]
-    echo new >other
+    mkdir d1
+    echo new >d1/other
     git add -A
     git commit -q -m work
     [[ $(git ls-tree --name-only HEAD) != *THREAD_BRIEF* ]]

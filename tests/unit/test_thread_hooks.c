@@ -75,7 +75,7 @@ static int tear_down(void **state)
 static void install(struct fixture *f)
 {
     struct err err = {0};
-    if (thread_hooks_install(&f->repo, &f->thread, &err))
+    if (thread_hooks_install(&f->repo, &f->thread, NULL, &err))
         fail_msg("%s", err.msg);
 }
 
@@ -144,7 +144,7 @@ static void test_bad_settings_are_refused(void **state)
     struct fixture *f = *state;
     struct err err = {0};
     free(sh(f, "mkdir tree/.claude && echo '{]' >tree/.claude/settings.local.json"));
-    assert_int_equal(thread_hooks_install(&f->repo, &f->thread, &err), -1);
+    assert_int_equal(thread_hooks_install(&f->repo, &f->thread, NULL, &err), -1);
     assert_int_equal(err.code, ERR_INPUT);
     assert_says(f, "cat tree/.claude/settings.local.json", "{]\n");
 }
