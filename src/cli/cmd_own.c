@@ -1,5 +1,4 @@
 #include "base/build.h"
-#include "base/shell.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/own_here.h"

@@ -3,12 +3,14 @@
  * agent writes a file. The thread's grade says what becomes of what is outside.
  */
 #include "base/build.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/own_here.h"
 #include "data/doc.h"
 #include "run/claude_settings.h"
 #include "run/own.h"
+#include "run/own_request.h"
 #include "run/own_write.h"
 #include "sys/file.h"
 
@@ -147,8 +149,10 @@ static int refuse(const struct thread *t, const struct buf *why, const char *req
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "This is thread %s: %s. ", t->id, why->s);
     if (request) {
-        buf_addstr(&text, "If you need it, ask: anabranch own request ");
-        text_harmless(&text, request, strlen(request));
+        autobuf struct buf claim = BUF_INIT, call = BUF_INIT;
+        own_request_literal(&claim, request);
+        shell_add(&call, "If you need it, ask: anabranch own request", claim.s, NULL);
+        text_harmless(&text, call.s, call.len);
     } else {
         buf_addstr(&text, "Stay in this worktree; THREAD_BRIEF.md says what is yours.");
     }

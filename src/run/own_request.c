@@ -7,7 +7,10 @@
 #include "sys/dirs.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define WILDCARDS "*?[\\"
 
 struct asking {
     const struct threads *all;
@@ -33,7 +36,7 @@ void own_decisions_done(struct own_decisions *ds)
 static bool covers(const char *claim, const struct glob *wanted, const char *path, bool fold)
 {
     struct glob *glob = glob_new(claim, fold);
-    bool plain = *path && !strpbrk(path, "*?[\\");
+    bool plain = *path && !strpbrk(path, WILDCARDS);
     bool yes = glob && ((plain && glob_match(glob, path)) || glob_covers(glob, wanted));
     glob_free(glob);
     return yes;
@@ -135,11 +138,39 @@ static void record(struct thread *t, const struct own_decision *d)
 
 /* --- asking ------------------------------------------------------------------------------- */
 
+void own_request_literal(struct buf *out, const char *path)
+{
+    for (; *path; path++) {
+        if (strchr(WILDCARDS, *path))
+            buf_addch(out, '\\');
+        buf_addch(out, *path);
+    }
+}
+
+/* What was typed, as a claim: names like app/[id] are common, and so are not taken for globs where
+ * there is something of that name. */
+static void spell(const struct asking *a, const char *prefix, const char *text,
+                  struct buf *ret_prefix, struct buf *ret_text)
+{
+    autofree char *path = mem_printf("%s/%s/%s", a->thread->path, prefix, text);
+    struct stat st;
+    bool there = lstat(path, &st) == 0;
+    bool odd = strpbrk(prefix, WILDCARDS) || (there && strpbrk(text, WILDCARDS));
+    own_request_literal(ret_prefix, prefix);
+    if (odd && there)
+        own_request_literal(ret_text, text);
+    else
+        buf_addstr(ret_text, text);
+    if (odd && there && S_ISDIR(st.st_mode)) /* a claim with a backslash has nothing below it */
+        buf_addstr(ret_text, "/**");
+}
+
 static int ask_for(const struct asking *a, const char *prefix, const char *text,
                    struct own_decisions *ret, struct err *err)
 {
-    autobuf struct buf path = BUF_INIT;
-    const char *wrong = claim_normalise(text, prefix, &path);
+    autobuf struct buf path = BUF_INIT, folder = BUF_INIT, claim = BUF_INIT;
+    spell(a, prefix, text, &folder, &claim);
+    const char *wrong = claim_normalise(claim.s, folder.s, &path);
     if (wrong)
         return err_set(err, ERR_INPUT, "'%s' %s", text, wrong);
     struct glob *wanted = glob_new(path.s, a->fold);

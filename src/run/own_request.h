@@ -30,9 +30,13 @@ struct own_decisions {
 void own_decisions_done(struct own_decisions *ds);
 #define autodecisions own_cleanup(own_decisions_done)
 
-/* Decides on paths (files, folders or globs) that are relative to `prefix` in the worktree of the
- * thread of that id, under a lock, so that of two who ask at once one gets it. ERR_INPUT, and
- * nothing is changed, where one of them is no path in the repository. Released in every case. */
+/* Appends the claim that is just this path, whatever characters are in it. */
+void own_request_literal(struct buf *out, const char *path);
+
+/* Decides on paths (files, folders or globs; a name that is there is taken as it is) that are
+ * relative to `prefix` in the worktree of the thread of that id, under a lock, so that of two who
+ * ask at once one gets it. ERR_INPUT, and nothing is changed, where one of them is no path in the
+ * repository. Released in every case. */
 int own_request(const struct git_repo *repo, const char *id, const char *prefix,
                 const char *const *paths, struct own_decisions *ret, struct err *err);
 

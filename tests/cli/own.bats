@@ -299,6 +299,22 @@ assert_error() { # TEXT
         fail "recorded: $(<"$file")"
 }
 
+@test "own request: a name that is there is no glob" {
+    begin
+    mkdir -p 'app/[id]/sub' app/i
+    touch 'app/[id]/page' 'app/[id]/new' 'app/[id]/sub/x' app/i/page 'x*' xy
+    own request 'app/[id]/page' 'app/[id]/sub' 'x*'
+    assert_status 0
+    (cd 'app/[id]' && anabranch own request new >/dev/null)
+    verdicts
+    assert_output 'app/[id]/new granted,app/[id]/page granted,app/[id]/sub/x granted,app/i/page not-owned,x* granted,xy not-owned'
+    cd ../thread-2
+    own request 'app/\[id\]/page'
+    assert_status 1
+    local tree=$PWD
+    assert_answer "$PWD/some [1]" deny "anabranch own request 'some \\[1]'"
+}
+
 @test "own request: what is no path here changes nothing" {
     begin
     local file
