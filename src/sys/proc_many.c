@@ -1,0 +1,169 @@
+#include "sys/proc_many.h"
+
+#include "base/clock.h"
+#include "base/mem.h"
+#include "sys/patience.h"
+#include "sys/spawn.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { OUT, ERR, STREAMS };
+enum { OUTPUT_MAX = 1 << 30, PATIENCE_MS = 10 * 60 * 1000 };
+
+/* A place in which one job after the other runs; pid is 0 while it is free. */
+struct slot {
+    struct proc_job *job;
+    pid_t pid;
+    int fds[STREAMS];
+    int64_t deadline;
+};
+
+struct crowd {
+    struct slot *slots;
+    struct pollfd *polls; /* STREAMS of each slot */
+    size_t width, busy;
+};
+
+void proc_job_done(struct proc_job *job)
+{
+    strv_done(&job->argv);
+    strv_done(&job->env);
+    buf_done(&job->out);
+    buf_done(&job->errout);
+}
+
+static int start(struct slot *s, struct proc_job *job, struct err *err)
+{
+    int outs[2], errs[2];
+    if (spawn_pipe(outs, err))
+        return -1;
+    if (spawn_pipe(errs, err)) {
+        own_close(&outs[0]);
+        own_close(&outs[1]);
+        return -1;
+    }
+    struct spawn sp = {.argv = job->argv.v,
+                       .env = job->env.v,
+                       .fds = {SPAWN_NULL, outs[1], errs[1], SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true};
+    *s = (struct slot){
+        .job = job, .fds = {outs[0], errs[0]}, .deadline = clock_mono() + patience(PATIENCE_MS)};
+    int rc = spawn_start(&sp, &s->pid, err);
+    own_close(&outs[1]);
+    own_close(&errs[1]);
+    if (rc) {
+        own_close(&s->fds[OUT]);
+        own_close(&s->fds[ERR]);
+        s->pid = 0;
+    }
+    return rc;
+}
+
+static int reap(struct slot *s, struct err *err)
+{
+    int status;
+    while (waitpid(s->pid, &status, 0) < 0) {
+        if (errno != EINTR)
+            return err_sys(err, "wait for a child");
+    }
+    s->job->status = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+    s->pid = 0;
+    return 0;
+}
+
+static int drain(struct slot *s, int stream, struct err *err)
+{
+    struct buf *to = stream == OUT ? &s->job->out : &s->job->errout;
+    char bytes[65536];
+    ssize_t n = read(s->fds[stream], bytes, sizeof(bytes));
+    if (n < 0)
+        return errno == EINTR || errno == EAGAIN ? 0 : err_sys(err, "read from a child");
+    if (n == 0)
+        own_close(&s->fds[stream]);
+    buf_add(to, bytes, (size_t)n);
+    return to->len <= OUTPUT_MAX ? 0
+                                 : err_set(err, ERR_ENV, "'%s' wrote more than was expected of it",
+                                           s->job->argv.v[0]);
+}
+
+/* Waits for what comes first, and takes it. */
+static int turn(struct crowd *c, struct err *err)
+{
+    int64_t now = clock_mono(), end = INT64_MAX;
+    for (size_t i = 0; i < c->width; i++) {
+        struct slot *s = &c->slots[i];
+        for (int k = 0; k < STREAMS; k++)
+            c->polls[i * STREAMS + (size_t)k] = (struct pollfd){s->pid ? s->fds[k] : -1, POLLIN, 0};
+        end = s->pid && s->deadline < end ? s->deadline : end;
+    }
+    int ready = poll(c->polls, (nfds_t)(c->width * STREAMS), end > now ? (int)(end - now) : 0);
+    if (ready < 0)
+        return errno == EINTR ? 0 : err_sys(err, "poll");
+    if (ready == 0)
+        return err_set(err, ERR_ENV, "a child did not end in time");
+    for (size_t i = 0; i < c->width * STREAMS; i++) {
+        if (c->polls[i].revents && drain(&c->slots[i / STREAMS], (int)(i % STREAMS), err))
+            return -1;
+    }
+    return 0;
+}
+
+static int reap_ended(struct crowd *c, struct err *err)
+{
+    for (size_t i = 0; i < c->width; i++) {
+        struct slot *s = &c->slots[i];
+        if (!s->pid || s->fds[OUT] >= 0 || s->fds[ERR] >= 0)
+            continue;
+        if (reap(s, err))
+            return -1;
+        c->busy--;
+    }
+    return 0;
+}
+
+static int fill(struct crowd *c, struct proc_job *jobs, size_t n, size_t *next, struct err *err)
+{
+    for (size_t i = 0; i < c->width && *next < n; i++) {
+        if (c->slots[i].pid)
+            continue;
+        if (start(&c->slots[i], &jobs[*next], err))
+            return -1;
+        (*next)++;
+        c->busy++;
+    }
+    return 0;
+}
+
+static void end_all(struct crowd *c)
+{
+    for (size_t i = 0; i < c->width; i++) {
+        struct slot *s = &c->slots[i];
+        if (!s->pid)
+            continue;
+        own_close(&s->fds[OUT]);
+        own_close(&s->fds[ERR]);
+        spawn_end(s->pid);
+        (void)reap(s, NULL);
+    }
+}
+
+int proc_many(struct proc_job *jobs, size_t n, struct err *err)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    struct crowd c = {.width = processors > 1 ? (size_t)processors : 2};
+    size_t next = 0;
+    int rc = 0;
+    c.slots = mem_array(c.width, sizeof(*c.slots));
+    c.polls = mem_array(c.width * STREAMS, sizeof(*c.polls));
+    while (rc == 0 && (next < n || c.busy))
+        rc = fill(&c, jobs, n, &next, err) || turn(&c, err) || reap_ended(&c, err) ? -1 : 0;
+    end_all(&c);
+    free(c.slots);
+    free(c.polls);
+    return rc;
+}
