@@ -21,28 +21,39 @@ static void take_answer(struct merge_result *ret, const struct buf *out)
         buf_add(&ret->conflicts, s, strlen(s) + 1);
 }
 
+void merge_ask(const struct git_place *at, const char *ours, const char *theirs, struct strv *args)
+{
+    if (at->work_tree) /* or else it reads attributes in whatever folder we were started in */
+        strv_pushl(args, "-C", at->work_tree, NULL);
+    strv_pushl(args, "merge-tree", "--write-tree", "--name-only", "-z", "--messages", ours, theirs,
+               NULL);
+}
+
+int merge_answer(const struct buf *out, const struct buf *errout, int status,
+                 struct merge_result *ret, struct err *err)
+{
+    if (status > 1 || !out->len)
+        return err_set(err, ERR_ENV, "git merge-tree: %.*s", (int)strcspn(errout->s, "\n"),
+                       errout->s);
+    buf_cut(&ret->tree, 0);
+    buf_cut(&ret->conflicts, 0);
+    take_answer(ret, out);
+    ret->clean = status == 0;
+    if (ret->clean)
+        buf_cut(&ret->conflicts, 0);
+    return 0;
+}
+
 int merge_trees(const struct git_place *at, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
     int status;
-    if (at->work_tree) /* or else it reads attributes in whatever folder we were started in */
-        strv_pushl(&args, "-C", at->work_tree, NULL);
-    strv_pushl(&args, "merge-tree", "--write-tree", "--name-only", "-z", "--messages", ours, theirs,
-               NULL);
+    merge_ask(at, ours, theirs, &args);
     if (git_try(at, &args, &out, &errout, &status, err))
         return -1;
-    if (status > 1 || !out.len)
-        return err_set(err, ERR_ENV, "git merge-tree: %.*s", (int)strcspn(errout.s, "\n"),
-                       errout.s);
-    buf_cut(&ret->tree, 0);
-    buf_cut(&ret->conflicts, 0);
-    take_answer(ret, &out);
-    ret->clean = status == 0;
-    if (ret->clean)
-        buf_cut(&ret->conflicts, 0);
-    return 0;
+    return merge_answer(&out, &errout, status, ret, err);
 }
 
 /* Whether the commit has that one parent and no other. */

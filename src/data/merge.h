@@ -7,6 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/strv.h"
 #include "data/git.h"
 
 #include <stdbool.h>
@@ -28,6 +29,11 @@ void merge_result_done(struct merge_result *m);
  * work tree is where attributes (merge=union, drivers) are read and drivers are run. */
 int merge_trees(const struct git_place *at, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err);
+
+/* The same for who runs git himself: its arguments, and what it said by its output and status. */
+void merge_ask(const struct git_place *at, const char *ours, const char *theirs, struct strv *args);
+int merge_answer(const struct buf *out, const struct buf *errout, int status,
+                 struct merge_result *ret, struct err *err);
 
 /* The same for a commit that was made on `base`, which is in the history of `ours`. */
 int merge_child(const struct git_place *at, const char *base, const char *ours, const char *child,
