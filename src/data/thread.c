@@ -13,8 +13,8 @@ enum { VERSION = 1, THREAD_MAX = 4 << 20 };
 
 void thread_done(struct thread *t)
 {
-    char *const strings[] = {t->id,      t->branch, t->goal,        t->prompt, t->engine,
-                             t->enforce, t->base,   t->base_commit, t->path,   t->admin};
+    char *const strings[] = {t->id,   t->branch,      t->goal, t->prompt, t->engine, t->enforce,
+                             t->base, t->base_commit, t->path, t->admin,  t->pull,   t->pull_state};
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         free(strings[i]);
     for (size_t i = 0; i < t->requests.n; i++) {
@@ -78,6 +78,8 @@ static struct node *encode(const struct thread *t, struct arena *a)
     build_put_bool(a, map, "made", t->made);
     build_put_bool(a, map, "configured", t->configured);
     put_requests(a, map, t);
+    build_put_string(a, map, "pull", t->pull);
+    build_put_string(a, map, "pull_state", t->pull_state);
     return map;
 }
 
@@ -170,6 +172,8 @@ static void decode(struct thread *t, const struct node *map)
         .ports = build_int(map, "ports", 0),
         .made = take_bool(map, "made"),
         .configured = take_bool(map, "configured"),
+        .pull = take_string(map, "pull"),
+        .pull_state = take_string(map, "pull_state"),
     };
     take_list(map, "owns", &t->owns);
     take_list(map, "forbids", &t->forbids);

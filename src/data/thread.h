@@ -47,6 +47,8 @@ struct thread {
     bool made;           /* the worktree and the branch are ours: cleanup may take them away */
     bool configured;     /* we switched extensions.worktreeConfig on: off with the last one */
     VEC(struct thread_request) requests;
+    char *pull;       /* address of its pull request, as converge made or found it; or NULL */
+    char *pull_state; /* "open" or "draft", as of then */
 
     /* Where it is; not in the file. */
     char *path;  /* the worktree, absolute; it need not be there any more */
