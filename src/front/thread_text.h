@@ -1,0 +1,16 @@
+/*
+ * Threads as they stand, for people and for programs.
+ */
+#ifndef FRONT_THREAD_TEXT_H
+#define FRONT_THREAD_TEXT_H
+
+#include "base/node.h"
+#include "run/thread_look.h"
+
+/* A table, and below it what the table has no room for: conflicts, paths outside, pull requests. */
+void thread_text(const struct thread_looks *ls, struct buf *out);
+
+/* The same as a list of maps. */
+struct node *thread_encode(const struct thread_looks *ls, struct arena *a);
+
+#endif

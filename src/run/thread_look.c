@@ -1,0 +1,279 @@
+#include "run/thread_look.h"
+
+#include "base/mem.h"
+#include "data/git_batch.h"
+#include "data/history.h"
+#include "data/tree_paths.h"
+#include "run/thread_meet.h"
+#include "sys/proc_many.h"
+
+#include <string.h>
+#include <unistd.h>
+
+struct looking {
+    const struct git_repo *repo;
+    struct git_batch *batch;
+    const struct threads *threads;
+    struct git_place at;
+    const char *base; /* in place of that of each */
+    struct thread_looks *looks;
+};
+
+const char *thread_merge_name(enum thread_merge merge)
+{
+    static const char *const names[] = {"nothing", "clean", "conflict", "untested"};
+    return names[merge];
+}
+
+static void look_done(struct thread_look *l)
+{
+    char *const strings[] = {l->problem, l->head, l->elsewhere, l->subject, l->base, l->fork};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+        free(strings[i]);
+    strv_done(&l->uncommitted);
+    strv_done(&l->conflicts);
+    buf_done(&l->paths);
+    own_verdict_done(&l->own);
+    vec_done(&l->meetings);
+}
+
+void thread_looks_close(struct thread_looks *ls)
+{
+    for (size_t i = 0; i < ls->n; i++)
+        look_done(&ls->v[i]);
+    free(ls->v);
+    *ls = (struct thread_looks){0};
+}
+
+static void set_problem(struct thread_look *l, const char *words)
+{
+    if (!l->problem)
+        l->problem = mem_dup(words, strcspn(words, "\n"));
+}
+
+/* --- what is not committed ---------------------------------------------------------------- */
+
+/* Behind so many blanks the path begins; entry[0] says the kind. */
+static const char *path_of(const char *entry)
+{
+    int fields = entry[0] == '1' ? 8 : entry[0] == '2' ? 9 : entry[0] == 'u' ? 10 : 1;
+    for (; fields && *entry; entry++)
+        fields -= *entry == ' ';
+    return entry;
+}
+
+/* A rename has its old name behind it. */
+static const char *take_entry(struct thread_look *l, const char *entry)
+{
+    const char *path = path_of(entry), *next = path + strlen(path) + 1;
+    if (entry[0] == '?') {
+        if (strcmp(path, THREAD_BRIEF) != 0)
+            strv_pushf(&l->uncommitted, "?? %s", path);
+        return next;
+    }
+    char x = entry[2] == '.' ? ' ' : entry[2], y = entry[3] == '.' ? ' ' : entry[3];
+    if (entry[0] == '2') {
+        strv_pushf(&l->uncommitted, "D  %s", next);
+        next += strlen(next) + 1;
+    }
+    strv_pushf(&l->uncommitted, "%c%c %s", x, y, path);
+    return next;
+}
+
+static void take_header(struct thread_look *l, const char *line)
+{
+    static const char oid[] = "# branch.oid ", head[] = "# branch.head ";
+    const char *branch = l->thread->branch + strlen("refs/heads/");
+    if (strncmp(line, oid, strlen(oid)) == 0)
+        l->head = mem_str(line + strlen(oid));
+    else if (strncmp(line, head, strlen(head)) == 0 && strcmp(line + strlen(head), branch) != 0)
+        l->elsewhere = mem_str(line + strlen(head));
+}
+
+static void take_status(struct thread_look *l, const struct proc_job *job)
+{
+    const char *s = job->out.s, *end = s + job->out.len;
+    if (job->status != 0)
+        set_problem(l, job->errout.len ? job->errout.s : "git status failed");
+    while (job->status == 0 && s < end) {
+        if (*s == '#') {
+            take_header(l, s);
+            s += strlen(s) + 1;
+        } else {
+            s = take_entry(l, s);
+        }
+    }
+}
+
+/* By the three folders, so that nothing in the worktree is believed. */
+static void prepare_status(const struct looking *lk, const struct thread *t, struct proc_job *job)
+{
+    struct git_place at = {.git_dir = t->admin, .common = lk->repo->common, .work_tree = t->path};
+    *job = (struct proc_job)PROC_JOB_INIT;
+    git_prepare(&at, &job->argv, &job->env);
+    if (lk->looks->n > 2) /* threads of its own are of use only to one that is alone */
+        strv_pushl(&job->argv, "-c", "core.preloadIndex=false", NULL);
+    strv_pushl(&job->argv, "-C", t->path, "status", "--porcelain=v2", "-z", "--branch",
+               "--no-ahead-behind", "--untracked-files=all", "--renames", NULL);
+}
+
+static int ask_status(struct looking *lk, struct err *err)
+{
+    size_t n = lk->looks->n, asked = 0;
+    struct proc_job *jobs = mem_array(n + 1, sizeof(*jobs));
+    struct thread_look **whose = mem_array(n + 1, sizeof(struct thread_look *));
+    for (size_t i = 0; i < n; i++) {
+        struct thread_look *l = &lk->looks->v[i];
+        if (access(l->thread->path, F_OK) < 0) {
+            set_problem(l, "its worktree is gone");
+            continue;
+        }
+        prepare_status(lk, l->thread, &jobs[asked]);
+        whose[asked++] = l;
+    }
+    int rc = proc_many(jobs, asked, err);
+    for (size_t i = 0; i < asked; i++) {
+        if (rc == 0)
+            take_status(whose[i], &jobs[i]);
+        proc_job_done(&jobs[i]);
+    }
+    free(jobs);
+    free(whose);
+    return rc;
+}
+
+/* --- commits ------------------------------------------------------------------------------ */
+
+/* A name that may be gone: *ret is then NULL. */
+static int resolve(const struct looking *lk, const char *name, char **ret, struct err *err)
+{
+    autobuf struct buf id = BUF_INIT;
+    autofree char *expression = mem_printf("%s^{commit}", name);
+    bool found;
+    if (git_batch_resolve(lk->batch, expression, &id, &found, err))
+        return -1;
+    *ret = found ? mem_str(id.s) : NULL;
+    return 0;
+}
+
+static int take_subject(const struct looking *lk, struct thread_look *l, struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (git_batch_read(lk->batch, l->head, &text, err))
+        return -1;
+    const char *message = strstr(text.s, "\n\n");
+    message = message ? message + 2 + strspn(message + 2, "\n") : "";
+    l->subject = mem_dup(message, strcspn(message, "\n"));
+    return 0;
+}
+
+/* A base that someone has removed leaves the commit that the thread began with. */
+static int find_commits(const struct looking *lk, struct thread_look *l, struct err *err)
+{
+    const struct thread *t = l->thread;
+    const char *base = lk->base ? lk->base : t->base;
+    if (l->problem)
+        return 0;
+    if (l->elsewhere) {
+        free(steal_ptr(l->head));
+        if (resolve(lk, t->branch, &l->head, err))
+            return -1;
+    }
+    if ((base && resolve(lk, base, &l->base, err)) ||
+        (!l->base && resolve(lk, t->base_commit, &l->base, err)))
+        return -1;
+    if (!l->head || strchr(l->head, '(')) /* "(initial)" */
+        set_problem(l, "its branch is gone");
+    else if (!l->base)
+        set_problem(l, "the commit that it was made from is gone");
+    return l->problem ? 0 : take_subject(lk, l, err);
+}
+
+static int count(const struct looking *lk, struct err *err)
+{
+    autostrv struct strv tips = {0};
+    autohistory struct history h = {0};
+    for (size_t i = 0; i < lk->looks->n; i++) {
+        const struct thread_look *l = &lk->looks->v[i];
+        if (!l->problem)
+            strv_pushl(&tips, l->head, l->base, NULL);
+    }
+    if (history_read(&h, &lk->at, &tips, err))
+        return -1;
+    for (size_t i = 0; i < lk->looks->n; i++) {
+        struct thread_look *l = &lk->looks->v[i];
+        if (l->problem)
+            continue;
+        history_count(&h, l->head, l->base, &l->ahead, &l->behind);
+        const char *fork = history_fork(&h, l->head, l->base);
+        l->fork = fork ? mem_str(fork) : NULL;
+    }
+    return 0;
+}
+
+/* --- paths -------------------------------------------------------------------------------- */
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* What is committed and what is not, each path once. */
+static void judge(const struct own_rules *rules, struct thread_look *l)
+{
+    autostrv struct strv all = {0};
+    autobuf struct buf list = BUF_INIT;
+    const char *end = l->paths.s + l->paths.len;
+    for (const char *path = l->paths.s; path < end; path += strlen(path) + 1)
+        strv_push(&all, path);
+    for (size_t i = 0; i < l->uncommitted.n; i++)
+        strv_push(&all, l->uncommitted.v[i] + 3);
+    if (all.n)
+        qsort(all.v, all.n, sizeof(*all.v), compare_paths);
+    for (size_t i = 0; i < all.n; i++) {
+        if (!i || strcmp(all.v[i - 1], all.v[i]) != 0)
+            buf_add(&list, all.v[i], strlen(all.v[i]) + 1);
+    }
+    own_verdict_add(&l->own, rules, l->thread, list.s, list.len);
+}
+
+static int find_paths(const struct looking *lk, struct err *err)
+{
+    struct own_rules *rules = own_rules_new(lk->threads, lk->repo->ignore_case);
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < lk->looks->n; i++) {
+        struct thread_look *l = &lk->looks->v[i];
+        if (l->problem)
+            continue;
+        const char *from = l->fork ? l->fork : l->thread->base_commit;
+        if (l->ahead)
+            rc = tree_paths(lk->batch, from, l->head, &l->paths, err);
+        if (rc == 0)
+            judge(rules, l);
+    }
+    own_rules_free(rules);
+    return rc;
+}
+
+int thread_looks_open(struct thread_looks *ls, const struct git_repo *repo, struct git_batch *batch,
+                      const struct threads *ts, const char *base, bool merges, struct err *err)
+{
+    struct looking lk = {.repo = repo,
+                         .batch = batch,
+                         .threads = ts,
+                         .at = {.batch = batch, .git_dir = repo->common, .work_tree = repo->root},
+                         .base = base,
+                         .looks = ls};
+    *ls = (struct thread_looks){.v = mem_array(ts->n + 1, sizeof(*ls->v)), .n = ts->n};
+    for (size_t i = 0; i < ts->n; i++)
+        ls->v[i] = (struct thread_look){.thread = &ts->v[i], .paths = BUF_INIT};
+    if (ask_status(&lk, err))
+        return -1;
+    for (size_t i = 0; i < ls->n; i++) {
+        if (find_commits(&lk, &ls->v[i], err))
+            return -1;
+    }
+    if (count(&lk, err) || find_paths(&lk, err))
+        return -1;
+    return merges ? thread_meet(ls, &lk.at, err) : 0;
+}
