@@ -1,12 +1,22 @@
+#include "base/build.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/look.h"
+#include "cli/run_view.h"
+#include "data/doc.h"
+#include "data/git_batch.h"
+#include "front/redraw.h"
 #include "front/summary.h"
+#include "front/thread_text.h"
+#include "sys/term.h"
 
 #include <string.h>
+#include <time.h>
+
+enum { WATCH_SECONDS = 1, DEFAULT_COLUMNS = 80, DEFAULT_ROWS = 24 };
 
 struct status_opts {
-    bool json;
+    bool json, watch;
 };
 
 static void add_head(const struct report *r, struct buf *out)
@@ -26,29 +36,177 @@ static void add_head(const struct report *r, struct buf *out)
     buf_addch(out, '\n');
 }
 
+/* --- what there is ------------------------------------------------------------------------ */
+
+struct status {
+    struct look look;
+    struct report run;
+    struct threads threads;
+    struct git_batch *batch;
+    struct thread_looks looks;
+};
+
+static void status_close(struct status *s)
+{
+    thread_looks_close(&s->looks);
+    git_batch_free(s->batch);
+    threads_done(&s->threads);
+    report_done(&s->run);
+    look_close(&s->look);
+}
+#define autostatus own_cleanup(status_close)
+
+static int told(const struct err *err)
+{
+    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
+}
+
+static bool take_one(void *ctx, const struct store_run *run)
+{
+    (void)run;
+    *(bool *)ctx = true;
+    return false;
+}
+
+static int has_run(struct status *s, bool *ret_yes)
+{
+    struct err err = {0};
+    *ret_yes = false;
+    return s->look.store && store_each_run(s->look.store, take_one, ret_yes, &err) ? told(&err)
+                                                                                   : EXIT_OK;
+}
+
+static int look_at_threads(struct status *s)
+{
+    struct err err = {0};
+    if (!s->look.repo.root)
+        return EXIT_OK;
+    if (threads_load(&s->threads, &s->look.repo, &err))
+        return told(&err);
+    if (!s->threads.n)
+        return EXIT_OK;
+    s->batch = git_batch_new(s->look.repo.common);
+    return thread_looks_open(&s->looks, &s->look.repo, s->batch, &s->threads, NULL, true, &err)
+               ? told(&err)
+               : EXIT_OK;
+}
+
+/* Who names a run wants to see that alone. */
+static int status_open(struct status *s, const char *word)
+{
+    bool ran;
+    *s = (struct status){0};
+    int code = look_find(&s->look);
+    if (code == EXIT_OK && !word)
+        code = look_at_threads(s);
+    if (code == EXIT_OK)
+        code = has_run(s, &ran);
+    if (code != EXIT_OK)
+        return code;
+    if (!ran && s->threads.n)
+        return EXIT_OK;
+    if (!ran)
+        return cli_fail(EXIT_USAGE, "nothing was ever run in this repository");
+    return look_run(&s->look, word, &s->run);
+}
+
+/* --- showing it --------------------------------------------------------------------------- */
+
+static void add_text(const struct status *s, struct buf *out)
+{
+    if (s->run.row.id) {
+        add_head(&s->run, out);
+        summary(&s->run, false, out);
+    }
+    if (s->run.row.id && s->looks.n)
+        buf_addch(out, '\n');
+    if (s->looks.n)
+        thread_text(&s->looks, out);
+}
+
+static void add_json(const struct status *s, bool line, struct buf *out)
+{
+    struct arena a = {0};
+    autoproblems struct problems none;
+    problems_init(&none, "status");
+    struct node *map = s->run.row.id ? report_encode(&s->run, &a) : build_map(&a);
+    if (s->looks.n)
+        build_put(&a, map, "threads", thread_encode(&s->looks, &a));
+    if (line)
+        doc_write_line(out, map);
+    else
+        (void)doc_write(out, map, DOC_JSON, &none); /* nothing in it has no JSON form */
+    if (line)
+        buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+static int take_look(const struct status_opts *opts, const char *word, struct buf *out)
+{
+    autostatus struct status s;
+    int code = status_open(&s, word);
+    if (code != EXIT_OK)
+        return code;
+    if (opts->json)
+        add_json(&s, opts->watch, out);
+    else
+        add_text(&s, out);
+    return EXIT_OK;
+}
+
+/* --- again and again ---------------------------------------------------------------------- */
+
+/* On a terminal in place, elsewhere what is new. */
+static int show(struct redraw *r, struct buf *last, const struct buf *now, bool draws)
+{
+    autobuf struct buf out = BUF_INIT;
+    struct term_size size = term_size(STDOUT_FILENO);
+    if (draws)
+        redraw_paint(r, now->s, size.columns ? size.columns : DEFAULT_COLUMNS,
+                     size.rows ? size.rows : DEFAULT_ROWS, &out);
+    else
+        redraw_news(last->s, now->s, &out);
+    buf_cut(last, 0);
+    buf_add(last, now->s, now->len);
+    return out.len ? cli_print(out.s, out.len) : EXIT_OK;
+}
+
+/* Until a signal ends it, or nobody reads any more. */
+static int watch(const struct status_opts *opts, const char *word)
+{
+    autoredraw struct redraw r = REDRAW_INIT;
+    autobuf struct buf last = BUF_INIT;
+    const struct timespec pause = {.tv_sec = WATCH_SECONDS};
+    bool draws = !opts->json && run_view_can_draw(stdout);
+    for (int code = EXIT_OK;;) {
+        autobuf struct buf now = BUF_INIT;
+        code = take_look(opts, word, &now);
+        if (code == EXIT_OK)
+            code = show(&r, &last, &now, draws);
+        if (code == EXIT_OK && fflush(stdout) != 0)
+            code = EXIT_ENV;
+        if (code != EXIT_OK)
+            return code;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 static int run_status(const void *options, int argc, char **argv)
 {
     const struct status_opts *opts = options;
-    autolook struct look look;
-    autoreport struct report r = {0};
+    const char *word = argc ? argv[0] : NULL;
     autobuf struct buf out = BUF_INIT;
-    int code = look_open(&look);
-    if (code == EXIT_OK)
-        code = look_run(&look, argc ? argv[0] : NULL, &r);
-    if (code != EXIT_OK)
-        return code;
-    if (opts->json) {
-        report_json(&r, &out);
-    } else {
-        add_head(&r, &out);
-        summary(&r, false, &out);
-    }
-    return cli_print(out.s, out.len);
+    if (opts->watch)
+        return watch(opts, word);
+    int code = take_look(opts, word, &out);
+    return code == EXIT_OK ? cli_print(out.s, out.len) : code;
 }
 
 static const struct opt opts_table[] = {
     {"json", 0, OPT_FLAG, offsetof(struct status_opts, json), NULL, NULL,
      "Print it as JSON, as a report has it"},
+    {"watch", 'w', OPT_FLAG, offsetof(struct status_opts, watch), NULL, NULL,
+     "Show it again whenever it has changed, until Ctrl-C"},
     {0},
 };
 
@@ -63,10 +221,15 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 
 const struct command cmd_status = {
     .name = "status",
-    .summary = "Show how a run stands, or how it ended",
+    .summary = "Show how a run and threads stand, or how a run ended",
     .about = "Shows each task of a run with its state, commit, duration and attempts, and why it "
-             "failed. A run whose process is gone without having ended is shown as interrupted.",
+             "failed. A run whose process is gone without having ended is shown as interrupted.\n\n"
+             "Without RUN it also shows each thread that 'fanout' made: the commits that it is "
+             "ahead and behind of its base, what is not committed, whether it would merge with "
+             "the base and with the other threads now, whether it keeps to its paths, and its "
+             "pull request as 'converge' knows it. The network is not used.",
     .examples = "anabranch status\tThe newest run, also while it goes on\n"
+                "anabranch status --watch\tThe same, and what changes from now on\n"
                 "anabranch status --json last | jq .totals\tThe same for programs\n",
     .args = args,
     .opts = opts_table,
