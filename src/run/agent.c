@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "core/plan_words.h"
 #include "run/agent_dialect.h"
+#include "sys/spawn.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -116,21 +117,6 @@ int agent_build(enum engine engine, const struct task *task, const struct agent_
     return agent->build(task, ctx, call, err);
 }
 
-/* Looks along PATH as the shell does. */
-static bool is_on_path(const char *program)
-{
-    if (strchr(program, '/'))
-        return access(program, X_OK) == 0;
-    const char *path = getenv("PATH");
-    for (size_t len; path && *path; path += len + (path[len] == ':')) {
-        len = strcspn(path, ":");
-        autofree char *file = mem_printf("%.*s/%s", (int)len, len ? path : ".", program);
-        if (access(file, X_OK) == 0)
-            return true;
-    }
-    return false;
-}
-
 int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err)
 {
     const struct agent *agent = find_agent(engine);
@@ -140,7 +126,7 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
         engine == ENGINE_COMMAND && task->command.argv.n ? task->command.argv.v[0] : agent->program;
     if (exe && agent->program)
         program = exe;
-    if (!program || is_on_path(program))
+    if (!program || spawn_finds(program))
         return 0;
     return err_set(err, ERR_ENV, "'%s' was not found: install it, or name it with --engine-exe",
                    program);

@@ -18,23 +18,28 @@
 enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, WORDS_MAX = 1 << 20, ID_MAX = 64 };
 
 /* By its own HEAD: no process is needed to see it. */
-bool forward_is_here(const struct run *run, const char *ref)
+static bool is_here(const struct git_repo *repo, const char *ref)
 {
-    autofree char *path = mem_printf("%s/HEAD", run->pf->repo.git_dir);
+    autofree char *path = mem_printf("%s/HEAD", repo->git_dir);
     autofree char *expected = mem_printf("ref: %s\n", ref);
     autobuf struct buf head = BUF_INIT;
     return file_read(path, 4096, &head, NULL) == 0 && strcmp(head.s, expected) == 0;
 }
 
+bool forward_is_here(const struct run *run, const char *ref)
+{
+    return is_here(&run->pf->repo, ref);
+}
+
 /* "worktree PATH", "branch REF" lines, each entry with an empty one behind it. The first is the
  * main one, of which git only guesses where it is. */
-int forward_find(const struct run *run, const char *ref, struct buf *ret_path, struct err *err)
+int forward_place(const struct git_repo *repo, const char *ref, struct buf *ret_path,
+                  struct err *err)
 {
-    struct git_place at = run_place(run);
-    const struct git_repo *repo = &run->pf->repo;
+    struct git_place at = {.git_dir = repo->common};
     bool in_main = strcmp(repo->git_dir, repo->common) == 0;
     autobuf struct buf out = BUF_INIT;
-    if (forward_is_here(run, ref)) {
+    if (is_here(repo, ref)) {
         buf_addstr(ret_path, repo->root);
         return 0;
     }
@@ -48,6 +53,11 @@ int forward_find(const struct run *run, const char *ref, struct buf *ret_path, s
             buf_addstr(ret_path, path == first && in_main ? repo->root : path);
     }
     return 0;
+}
+
+int forward_find(const struct run *run, const char *ref, struct buf *ret_path, struct err *err)
+{
+    return forward_place(&run->pf->repo, ref, ret_path, err);
 }
 
 /* --- what a git of ours has left ---------------------------------------------------------- */
@@ -188,10 +198,24 @@ static void on_forwarded(void *ctx, int status)
     p->forwarded(run, status == 0);
 }
 
+void forward_command(const struct git_repo *repo, const char *path, const char *target,
+                     struct strv *argv, struct strv *env)
+{
+    strv_pushl(argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
+               "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", NULL);
+    git_wait_for_locks(argv);
+    strv_pushl(argv, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
+               "--no-verify-signatures", "--no-autostash", target, NULL);
+    git_environment(env);
+    if (strcmp(path, repo->root) == 0) { /* with core.worktree nothing in it says so */
+        strv_pushf(env, "GIT_DIR=%s", repo->git_dir);
+        strv_pushf(env, "GIT_WORK_TREE=%s", repo->root);
+    }
+}
+
 int forward_start(struct run *run, const char *path, void (*forwarded)(struct run *, bool),
                   struct err *err)
 {
-    const struct git_repo *repo = &run->pf->repo;
     struct publication *p = &run->publication;
     autofree char *words = words_path(run);
     autoclose int fd = open(words, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -204,16 +228,7 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
         return err_sys(err, "open '%s'", words);
     if (keep_since_mark(run, &why))
         record_error(run, -1, &why);
-    strv_pushl(&argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
-               "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", NULL);
-    git_wait_for_locks(&argv);
-    strv_pushl(&argv, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
-               "--no-verify-signatures", "--no-autostash", p->target, NULL);
-    git_environment(&env);
-    if (strcmp(path, repo->root) == 0) { /* with core.worktree nothing in it says so */
-        strv_pushf(&env, "GIT_DIR=%s", repo->git_dir);
-        strv_pushf(&env, "GIT_WORK_TREE=%s", repo->root);
-    }
+    forward_command(&run->pf->repo, path, p->target, &argv, &env);
     sp.argv = argv.v;
     sp.env = env.v;
     if (mark(run, err) || base_turn_mark(run, err) || spawn_start(&sp, &pid, err))

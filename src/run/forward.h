@@ -14,6 +14,12 @@ bool forward_is_here(const struct run *run, const char *ref);
 /* The work tree in which a branch is checked out; empty: there is none. */
 int forward_find(const struct run *run, const char *ref, struct buf *ret_path, struct err *err);
 
+/* The same, and the command that brings a work tree to a commit, for who has no run. */
+int forward_place(const struct git_repo *repo, const char *ref, struct buf *ret_path,
+                  struct err *err);
+void forward_command(const struct git_repo *repo, const char *path, const char *target,
+                     struct strv *argv, struct strv *env);
+
 /* Starts to bring the work tree at `path` to publication.target; `forwarded` is told when git has
  * ended. Where it did not move, run->refusal has git's words, if it said any. */
 int forward_start(struct run *run, const char *path, void (*forwarded)(struct run *, bool moved),

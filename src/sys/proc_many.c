@@ -49,6 +49,7 @@ static int start(struct slot *s, struct proc_job *job, struct err *err)
     }
     struct spawn sp = {.argv = job->argv.v,
                        .env = job->env.v,
+                       .dir = job->dir,
                        .fds = {SPAWN_NULL, outs[1], errs[1], SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
     *s = (struct slot){

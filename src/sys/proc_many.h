@@ -13,6 +13,7 @@
 struct proc_job {
     struct strv argv; /* argv[0] is looked up on PATH */
     struct strv env;  /* empty: our own */
+    const char *dir;  /* NULL: our own */
 
     struct buf out, errout; /* what it wrote */
     int status;             /* its exit code, or 128 + the signal that ended it */

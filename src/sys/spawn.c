@@ -1,12 +1,14 @@
 #include "sys/spawn.h"
 
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/own.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -112,4 +114,18 @@ int spawn_pipe(int ends[2], struct err *err)
 #else
     return pipe2(ends, O_CLOEXEC) < 0 ? err_sys(err, "pipe") : 0;
 #endif
+}
+
+bool spawn_finds(const char *program)
+{
+    if (strchr(program, '/'))
+        return access(program, X_OK) == 0;
+    const char *path = getenv("PATH");
+    for (size_t len; path && *path; path += len + (path[len] == ':')) {
+        len = strcspn(path, ":");
+        autofree char *file = mem_printf("%.*s/%s", (int)len, len ? path : ".", program);
+        if (access(file, X_OK) == 0)
+            return true;
+    }
+    return false;
 }

@@ -28,6 +28,9 @@ struct spawn {
  * defaults. Fails also where the program cannot be executed. */
 int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err);
 
+/* Whether there is such a program: along PATH, as a shell looks, unless it has a slash. */
+bool spawn_finds(const char *program);
+
 /* Whether a child has ended, or does so within some ms; it is still to be reaped. */
 bool spawn_ended(pid_t pid, int64_t ms);
 

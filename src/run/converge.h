@@ -1,0 +1,74 @@
+/*
+ * Converging: the work of threads (data/thread.h) becomes pull requests, or commands that make
+ * them, or part of the base branch; one thread after the other, in the order in which they are to
+ * be merged. What goes wrong with one does not stop the others.
+ */
+#ifndef RUN_CONVERGE_H
+#define RUN_CONVERGE_H
+
+#include "run/forge.h"
+#include "run/thread_look.h"
+
+#include <stdbool.h>
+
+enum converge_way { CONVERGE_PUSH, CONVERGE_PRINT, CONVERGE_INTO_BASE };
+
+struct converge_options {
+    enum converge_way way;
+    bool draft;
+    bool commit;             /* what is not committed is committed first */
+    const char *remote;      /* NULL: "origin" */
+    const char *base;        /* short name of a branch in place of each thread's own, or NULL */
+    const struct strv *only; /* ids; NULL: all */
+};
+
+enum converge_end {
+    CONVERGE_PENDING,  /* not yet */
+    CONVERGE_NOTHING,  /* it has no commits of its own */
+    CONVERGE_MADE,     /* pushed, with a new pull request */
+    CONVERGE_UPDATED,  /* pushed; the pull request that was there says what is true now */
+    CONVERGE_PRINTED,  /* commands has what to type */
+    CONVERGE_LANDED,   /* it is part of the base now */
+    CONVERGE_REFUSED,  /* from here on: not done. By us */
+    CONVERGE_FAILED,   /* by git or the forge */
+    CONVERGE_CONFLICT, /* it does not merge */
+};
+
+const char *converge_end_name(enum converge_end end); /* "nothing", "made" ... */
+
+struct converge_result {
+    struct thread_look *look;
+    enum converge_end end;
+    char *detail; /* why it was not done; or the address of the pull request, or the commit; or NULL
+                   */
+    char *warning; /* that it strayed from its paths, or NULL */
+    struct buf commands;
+};
+
+struct converge {
+    const struct git_repo *repo;
+    struct converge_options opts;
+    struct git_batch *batch;
+    struct threads threads;
+    struct thread_looks looks;
+    struct forge forge;
+    char *base_ref; /* of opts.base, or NULL */
+    struct {
+        struct converge_result *v; /* of those that were asked for, in their order */
+        size_t n, cap;
+    } results;
+};
+
+/* Does it. ERR_INPUT where options are wrong or there is no thread, ERR_ENV where the repository or
+ * the forge's program is not as it must be: nothing was changed then. To be closed in every case.
+ */
+int converge(struct converge *c, const struct git_repo *repo, const struct converge_options *opts,
+             struct err *err);
+void converge_close(struct converge *c);
+#define autoconverge own_cleanup(converge_close)
+
+/* The end of one, with words for it. */
+void converge_end(struct converge_result *r, enum converge_end end, const char *fmt, ...)
+    __attribute__((format(printf, 3, 4)));
+
+#endif

@@ -1,0 +1,223 @@
+#include "run/converge_land.h"
+
+#include "base/mem.h"
+#include "data/merge.h"
+#include "run/forward.h"
+#include "run/proposal.h"
+#include "sys/dirs.h"
+#include "sys/proc.h"
+
+#include <string.h>
+
+enum { TRIES = 5, OUTPUT_MAX = 1 << 20 };
+
+/* The threads that land on one branch, as of what that is at. */
+struct landing {
+    struct converge *c;
+    const char *ref;
+    struct git_place at;
+    struct buf seen, tip; /* where the branch is, and where it is to be */
+    VEC(struct converge_result *) landed;
+    struct buf words; /* git's, where the checkout did not follow */
+};
+
+/* --- merging ------------------------------------------------------------------------------ */
+
+static const struct converge_result *result_of(const struct converge *c, const char *id)
+{
+    for (size_t i = 0; i < c->results.n; i++) {
+        if (strcmp(c->results.v[i].look->thread->id, id) == 0)
+            return &c->results.v[i];
+    }
+    return NULL;
+}
+
+/* What a thread depends on and is not in the base yet; or NULL. */
+static const char *missing(const struct converge *c, const struct thread *t)
+{
+    for (size_t i = 0; i < t->after.n; i++) {
+        const struct converge_result *r = result_of(c, t->after.v[i]);
+        if (r && r->end >= CONVERGE_REFUSED)
+            return t->after.v[i];
+    }
+    return NULL;
+}
+
+static char *message_of(const struct thread *t)
+{
+    autobuf struct buf title = BUF_INIT;
+    proposal_title(t, &title);
+    return mem_printf("Merge %s\n\nAnabranch-Thread: %s\n", title.s, t->id);
+}
+
+static int conflict(struct landing *l, struct converge_result *r, const struct merge_result *m,
+                    struct err *err)
+{
+    autobuf struct buf files = BUF_INIT;
+    if (merge_describe(&l->at, m, &files, err))
+        return -1;
+    converge_end(r, CONVERGE_CONFLICT, "it conflicts in %s", files.s);
+    return 0;
+}
+
+static int merge_one(struct landing *l, struct converge_result *r, struct err *err)
+{
+    const struct thread_look *look = r->look;
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    autobuf struct buf commit = BUF_INIT;
+    if (merge_trees(&l->at, l->tip.s, look->head, &m, err))
+        return -1;
+    if (!m.clean)
+        return conflict(l, r, &m, err);
+    autofree char *message = message_of(look->thread);
+    const char *const parents[] = {l->tip.s, look->head, NULL};
+    if (git_commit_tree(&l->at, m.tree.s, parents, message, &commit, err))
+        return -1;
+    buf_cut(&l->tip, 0);
+    buf_addstr(&l->tip, commit.s);
+    converge_end(r, CONVERGE_LANDED, "%s", commit.s);
+    vec_push(&l->landed, r);
+    return 0;
+}
+
+static int merge_next(struct landing *l, struct converge_result *r, struct err *err)
+{
+    const char *before = missing(l->c, r->look->thread);
+    bool there;
+    if (before) {
+        converge_end(r, CONVERGE_REFUSED, "it follows thread %s, which did not land", before);
+        return 0;
+    }
+    if (git_is_ancestor(&l->at, r->look->head, l->tip.s, &there, err))
+        return -1;
+    if (there) {
+        converge_end(r, CONVERGE_NOTHING, "%s", "");
+        return 0;
+    }
+    return merge_one(l, r, err);
+}
+
+static bool is_for(const struct landing *l, const struct converge_result *r)
+{
+    const struct thread *t = r->look->thread;
+    return strcmp(l->c->base_ref ? l->c->base_ref : t->base, l->ref) == 0;
+}
+
+static int merge_all(struct landing *l, struct err *err)
+{
+    buf_cut(&l->seen, 0);
+    buf_cut(&l->tip, 0);
+    l->landed.n = 0;
+    if (git_resolve(&l->at, l->ref, &l->seen, err))
+        return -1;
+    buf_addstr(&l->tip, l->seen.s);
+    for (size_t i = 0; i < l->c->results.n; i++) {
+        struct converge_result *r = &l->c->results.v[i];
+        if (r->end == CONVERGE_PENDING && is_for(l, r) && merge_next(l, r, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- the branch --------------------------------------------------------------------------- */
+
+static int forward(struct landing *l, const char *path, bool *ret_moved, struct err *err)
+{
+    autostrv struct strv argv = {0}, env = {0};
+    int status;
+    forward_command(l->c->repo, path, l->tip.s, &argv, &env);
+    buf_cut(&l->words, 0);
+    if (proc_capture(argv.v, env.v, OUTPUT_MAX, NULL, &l->words, &status, err))
+        return -1;
+    *ret_moved = status == 0;
+    return 0;
+}
+
+static int move(struct landing *l, bool *ret_moved, struct err *err)
+{
+    autobuf struct buf path = BUF_INIT;
+    if (forward_place(l->c->repo, l->ref, &path, err))
+        return -1;
+    return path.len ? forward(l, path.s, ret_moved, err)
+                    : git_move_ref(&l->at, l->ref, l->seen.s, l->tip.s, "anabranch: converge",
+                                   ret_moved, err);
+}
+
+/* The words of git, several lines, as one. */
+static void not_landed(struct landing *l)
+{
+    for (char *s = l->words.s; *s; s++)
+        *s = *s == '\n' || *s == '\t' ? ' ' : *s;
+    for (size_t i = 0; i < l->landed.n; i++)
+        converge_end(l->landed.v[i], CONVERGE_FAILED, "the checkout of %s could not follow: %s",
+                     l->ref + strlen("refs/heads/"), l->words.s);
+}
+
+/* Someone moved the branch meanwhile: all that was merged is merged anew, on top of that. */
+static int is_elsewhere(struct landing *l, bool *ret_yes, struct err *err)
+{
+    autobuf struct buf now = BUF_INIT;
+    if (git_resolve(&l->at, l->ref, &now, err))
+        return -1;
+    *ret_yes = strcmp(now.s, l->seen.s) != 0;
+    for (size_t i = 0; *ret_yes && i < l->c->results.n; i++) {
+        struct converge_result *r = &l->c->results.v[i];
+        if (is_for(l, r) && (r->end == CONVERGE_LANDED || r->end == CONVERGE_CONFLICT))
+            converge_end(r, CONVERGE_PENDING, "%s", "");
+    }
+    return 0;
+}
+
+static int land_on(struct landing *l, struct err *err)
+{
+    bool moved = false, again = true;
+    for (int tries = 0; again && tries < TRIES; tries++) {
+        if (merge_all(l, err))
+            return -1;
+        if (!l->landed.n)
+            return 0;
+        if (move(l, &moved, err))
+            return -1;
+        if (moved)
+            return 0;
+        if (is_elsewhere(l, &again, err))
+            return -1;
+    }
+    not_landed(l);
+    return 0;
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+static int land_branch(struct converge *c, const char *ref, struct err *err)
+{
+    struct landing l = {
+        .c = c,
+        .ref = ref,
+        .at = {.batch = c->batch, .git_dir = c->repo->common, .work_tree = c->repo->root},
+        .seen = BUF_INIT,
+        .tip = BUF_INIT,
+        .words = BUF_INIT};
+    int rc = land_on(&l, err);
+    buf_done(&l.seen);
+    buf_done(&l.tip);
+    buf_done(&l.words);
+    vec_done(&l.landed);
+    return rc;
+}
+
+int converge_land(struct converge *c, struct err *err)
+{
+    autofree char *state = mem_printf("%s/anabranch", c->repo->common);
+    autofree char *turn = mem_printf("%s/turn", state);
+    autoclose int lock = -1;
+    if (dirs_make(state, err) || dirs_lock(turn, &lock, err))
+        return -1;
+    for (size_t i = 0; i < c->results.n; i++) {
+        const struct converge_result *r = &c->results.v[i];
+        if (r->end == CONVERGE_PENDING &&
+            land_branch(c, c->base_ref ? c->base_ref : r->look->thread->base, err))
+            return -1;
+    }
+    return 0;
+}
