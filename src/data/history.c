@@ -156,12 +156,13 @@ static void mark_older(struct history *h)
     }
 }
 
-const char *history_fork(struct history *h, const char *a, const char *b)
+const char *history_fork(struct history *h, const char *tip, const char *const *others, size_t n)
 {
     const char *found = NULL;
     clear(h);
-    walk(h, a, MARK_A);
-    walk(h, b, MARK_B);
+    walk(h, tip, MARK_A);
+    for (size_t i = 0; i < n; i++)
+        walk(h, others[i], MARK_B);
     mark_older(h);
     for (size_t i = 0; i < h->commits.n; i++) {
         if (h->commits.v[i].marks != MARK_BOTH)

@@ -37,7 +37,8 @@ void history_done(struct history *h);
 void history_count(struct history *h, const char *tip, const char *of, size_t *ret_ahead,
                    size_t *ret_behind);
 
-/* The one commit that two tips go back to; NULL where there is none, or more than one. */
-const char *history_fork(struct history *h, const char *a, const char *b);
+/* The one commit where a tip left the others, of which there are n; NULL where there is none, or
+ * more than one. */
+const char *history_fork(struct history *h, const char *tip, const char *const *others, size_t n);
 
 #endif

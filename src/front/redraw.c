@@ -67,18 +67,27 @@ void redraw_paint(struct redraw *r, const char *text, size_t columns, size_t row
     r->columns = columns;
 }
 
+/* Lines as they are, but that one blank stands for many: a column that became wider is no news. */
+static void squeeze(const char *s, struct buf *out)
+{
+    for (; *s; s++) {
+        if (*s != ' ' || s[1] != ' ')
+            buf_addch(out, *s);
+    }
+}
+
 void redraw_news(const char *before, const char *now, struct buf *out)
 {
+    autobuf struct buf old = BUF_INIT, fresh = BUF_INIT;
     automap struct map known = {0};
-    for (const char *s = before; *s; s += strspn(s, "\n")) {
-        size_t len = strcspn(s, "\n");
-        (void)map_put(&known, s, len, &known);
-        s += len;
-    }
-    for (const char *s = now; *s; s += strspn(s, "\n")) {
-        size_t len = strcspn(s, "\n");
-        if (!map_get(&known, s, len))
-            buf_addf(out, "%.*s\n", (int)len, s);
-        s += len;
+    squeeze(before, &old);
+    squeeze(now, &fresh);
+    for (const char *s = old.s, *end; (end = strchr(s, '\n')); s = end + 1)
+        (void)map_put(&known, s, (size_t)(end - s), &known);
+    for (const char *s = fresh.s, *end; (end = strchr(s, '\n')); s = end + 1) {
+        size_t len = strcspn(now, "\n") + 1;
+        if (!map_get(&known, s, (size_t)(end - s)))
+            buf_add(out, now, len);
+        now += len;
     }
 }

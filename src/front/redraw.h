@@ -27,7 +27,8 @@ void redraw_done(struct redraw *r);
  * rows for are counted. */
 void redraw_paint(struct redraw *r, const char *text, size_t columns, size_t rows, struct buf *out);
 
-/* Appends the lines of a text that another one has not: what is new, for who has no screen. */
+/* Appends the lines of a text that another one has not, however many blanks are in them: what is
+ * new, for who has no screen. */
 void redraw_news(const char *before, const char *now, struct buf *out);
 
 #endif

@@ -164,7 +164,7 @@ static void examine(const struct converge *c, struct converge_result *r)
                      l->elsewhere, short_name(l->thread->branch));
     else if (l->uncommitted.n && !commits)
         refuse_uncommitted(r);
-    else if (!l->ahead && !l->uncommitted.n)
+    else if (!l->uncommitted.n && (!l->ahead || strcmp(l->head, l->thread->base_commit) == 0))
         converge_end(r, CONVERGE_NOTHING, "%s", "");
     else if (!c->opts.base && !l->thread->base)
         converge_end(r, CONVERGE_REFUSED,

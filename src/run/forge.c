@@ -312,10 +312,10 @@ int forge_propose(const struct forge *f, const struct forge_pull *p, struct buf 
     if (find(f, p, &number, &address, err))
         return -1;
     *ret_deed = !number.len ? FORGE_MADE : f->shape || f->update.n ? FORGE_UPDATED : FORGE_LEFT;
-    if (number.len)
-        add_update(f, p, number.s, &job.argv);
-    else
+    if (*ret_deed == FORGE_MADE)
         add_create(f, p, &job.argv);
+    else if (*ret_deed == FORGE_UPDATED)
+        add_update(f, p, number.s, &job.argv);
     int rc = f->shape ? 0 : write_body(p, err);
     if (rc == 0 && *ret_deed != FORGE_LEFT)
         rc = call(&job, p->dir, err);

@@ -27,9 +27,11 @@ const char *thread_merge_name(enum thread_merge merge)
 
 static void look_done(struct thread_look *l)
 {
-    char *const strings[] = {l->problem, l->head, l->elsewhere, l->subject, l->base, l->fork};
+    char *const strings[] = {l->problem, l->head, l->elsewhere, l->subject,
+                             l->base,    l->fork, l->since};
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         free(strings[i]);
+    strv_done(&l->own_bases);
     strv_done(&l->uncommitted);
     strv_done(&l->conflicts);
     buf_done(&l->paths);
@@ -167,6 +169,28 @@ static int take_subject(const struct looking *lk, struct thread_look *l, struct 
     return 0;
 }
 
+static int add_base(const struct looking *lk, struct thread_look *l, const char *name,
+                    struct err *err)
+{
+    autofree char *id = NULL;
+    if (resolve(lk, name, &id, err))
+        return -1;
+    if (id)
+        strv_push(&l->own_bases, id);
+    return 0;
+}
+
+static int add_bases(const struct looking *lk, struct thread_look *l, struct err *err)
+{
+    const struct thread *t = l->thread;
+    if (add_base(lk, l, t->base_commit, err))
+        return -1;
+    if (!t->base)
+        return 0;
+    autofree char *upstream = mem_printf("%s@{upstream}", t->base + strlen("refs/heads/"));
+    return add_base(lk, l, t->base, err) || add_base(lk, l, upstream, err) ? -1 : 0;
+}
+
 /* A base that someone has removed leaves the commit that the thread began with. */
 static int find_commits(const struct looking *lk, struct thread_look *l, struct err *err)
 {
@@ -186,7 +210,21 @@ static int find_commits(const struct looking *lk, struct thread_look *l, struct 
         set_problem(l, "its branch is gone");
     else if (!l->base)
         set_problem(l, "the commit that it was made from is gone");
-    return l->problem ? 0 : take_subject(lk, l, err);
+    return l->problem ? 0 : take_subject(lk, l, err) || add_bases(lk, l, err) ? -1 : 0;
+}
+
+static char *copy(const char *id)
+{
+    return id ? mem_str(id) : NULL;
+}
+
+static void count_one(struct history *h, struct thread_look *l)
+{
+    const char *const bases[] = {l->base};
+    const char *const *own = (const char *const *)l->own_bases.v;
+    history_count(h, l->head, l->base, &l->ahead, &l->behind);
+    l->fork = copy(history_fork(h, l->head, bases, 1));
+    l->since = copy(history_fork(h, l->head, own, l->own_bases.n));
 }
 
 static int count(const struct looking *lk, struct err *err)
@@ -195,18 +233,17 @@ static int count(const struct looking *lk, struct err *err)
     autohistory struct history h = {0};
     for (size_t i = 0; i < lk->looks->n; i++) {
         const struct thread_look *l = &lk->looks->v[i];
-        if (!l->problem)
-            strv_pushl(&tips, l->head, l->base, NULL);
+        if (l->problem)
+            continue;
+        strv_pushl(&tips, l->head, l->base, NULL);
+        for (size_t k = 0; k < l->own_bases.n; k++)
+            strv_push(&tips, l->own_bases.v[k]);
     }
     if (history_read(&h, &lk->at, &tips, err))
         return -1;
     for (size_t i = 0; i < lk->looks->n; i++) {
-        struct thread_look *l = &lk->looks->v[i];
-        if (l->problem)
-            continue;
-        history_count(&h, l->head, l->base, &l->ahead, &l->behind);
-        const char *fork = history_fork(&h, l->head, l->base);
-        l->fork = fork ? mem_str(fork) : NULL;
+        if (!lk->looks->v[i].problem)
+            count_one(&h, &lk->looks->v[i]);
     }
     return 0;
 }
@@ -245,7 +282,7 @@ static int find_paths(const struct looking *lk, struct err *err)
         struct thread_look *l = &lk->looks->v[i];
         if (l->problem)
             continue;
-        const char *from = l->fork ? l->fork : l->thread->base_commit;
+        const char *from = l->since ? l->since : l->thread->base_commit;
         if (l->ahead)
             rc = tree_paths(lk->batch, from, l->head, &l->paths, err);
         if (rc == 0)

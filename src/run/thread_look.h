@@ -42,6 +42,8 @@ struct thread_look {
     char *subject;   /* of the last commit */
     char *base;      /* the commit that it is held against: what its base is at now */
     char *fork;      /* where it left that one, or NULL where there is no single such commit */
+    struct strv own_bases; /* of its own: the base branch, that one's upstream, where it began */
+    char *since;           /* where it left these: what it changed itself counts from here */
     size_t ahead, behind;
     struct strv uncommitted; /* "XY path", as `git status --short` has it */
     struct buf paths;        /* that its commits change, each with a NUL behind it */

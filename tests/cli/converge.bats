@@ -1,0 +1,481 @@
+#!/usr/bin/env bats
+# `converge`: the real gh against a forge on the loopback, a real origin, and other forges by programs
+# that note how they were called. PS-N are defects of parallel-sessions that are not to be here.
+# shellcheck disable=SC2016 # what is not expanded here is for another shell
+# shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
+# shellcheck disable=SC2154 # run_apart sets stderr
+
+load helper
+load threads_helper
+load forge_helper
+
+teardown() {
+    forge_stop
+    ssh_origin_stop
+}
+
+# A repository with an origin and a forge, and threads in this merge order.
+begin() { # ID...
+    make_repo
+    forge_start
+    file_origin
+    plan_threads "$@"
+    fan_out
+}
+
+converge() { # [OPTION...]
+    run_apart anabranch converge "$@" 3>&-
+    assert_no_sanitizer
+}
+
+assert_error() { # TEXT
+    [[ $stderr == *"$1"* ]] || fail "not among the errors: $1"
+}
+
+heads() { # of the pull requests, in the order in which they were made
+    forge_changes PullRequestCreate .headRefName | tr -d '"' | paste -s -d ' '
+}
+
+at_origin() { # BRANCH
+    git -C "$FORGE/acme/widget.git" rev-parse -q --verify "refs/heads/$1" || echo none
+}
+
+state() { # ID FILTER
+    jq -r "$2" "$(git -C "$(tree "$1")" rev-parse --git-dir)/anabranch.json"
+}
+
+# A program of that name that notes its arguments, a line each, and prints the answer for its
+# second word: `list`, `create` ...
+stub() { # NAME LIST CREATE
+    mkdir -p "$BATS_TEST_TMPDIR/stubs"
+    cat >"$BATS_TEST_TMPDIR/stubs/$1" <<END
+#!/bin/sh
+printf '%s\n' "\$@" '' >>'$BATS_TEST_TMPDIR/args'
+case \$2 in
+list) printf '%s\n' '$2' ;;
+*) printf '%s\n' '$3' ;;
+esac
+END
+    chmod +x "$BATS_TEST_TMPDIR/stubs/$1"
+    PATH=$BATS_TEST_TMPDIR/stubs:$PATH
+}
+
+args() {
+    cat "$BATS_TEST_TMPDIR/args"
+}
+
+# --- pull requests --------------------------------------------------------------------------
+
+@test "PS-2: pull requests are made in merge order, and none for a thread without commits" {
+    begin 3 10 2 1
+    for id in 1 2 10; do
+        work $id "d$id/file" text
+    done
+    converge
+    assert_status 0
+    [[ $(heads) == "$(branch 10) $(branch 2) $(branch 1)" ]] || fail "another order: $(heads)"
+    assert_output "$(printf 'thread-%s: pushed, new pull request https://github.com/acme/widget/pull/%s\n' 10 1 2 2 1 3)"
+    for id in 1 2 10; do
+        [[ $(at_origin "$(branch $id)") == $(git rev-parse "$(branch $id)") ]] || fail "$id is not at origin"
+        [[ $(git rev-parse --abbrev-ref "$(branch $id)@{u}") == "origin/$(branch $id)" ]] || fail "$id follows nothing"
+    done
+    [[ $(at_origin "$(branch 3)") == none ]] || fail "3 has nothing, and was pushed"
+}
+
+@test "PS-2: what a thread depends on comes before it, whatever the merge order" {
+    make_repo
+    forge_start
+    file_origin
+    plan_threads 1 2
+    add_thread 0 'goal = "First"' 'owns = ["d0"]' 'depends_on = ["2"]' 'merge_order = 0'
+    fan_out
+    for id in 0 1 2; do
+        work $id "d$id/file" text
+    done
+    converge
+    assert_status 0
+    [[ $(heads) == "$(branch 2) $(branch 0) $(branch 1)" ]] || fail "another order: $(heads)"
+}
+
+@test "a pull request says goal, paths, order, ownership, and whom it follows" {
+    make_repo
+    forge_start
+    file_origin
+    echo plan.toml >>.git/info/exclude
+    add_thread 1 'goal = "Lay the ground"' 'owns = ["d1"]' 'merge_order = 1' 'enforce = "warn"'
+    add_thread 2 'goal = """Say "it" with `code`\nand more"""' 'owns = ["d2/**"]' 'forbids = ["d2/no"]' 'merge_order = 2'
+    fan_out
+    work 1 d1/file text
+    work 1 stray text
+    work 2 d2/file text
+    converge --draft
+    assert_status 0
+    assert_error 'thread-1: warning: it changes what it does not own: stray (not owned)'
+    run forge_changes PullRequestCreate '[.title, .baseRefName, .draft]'
+    assert_output '["[thread-1] Lay the ground","main",true]
+["[thread-2] Say \"it\" with `code`","main",true]'
+    run forge_changes PullRequestCreate .body
+    output=$(printf '%s\n' "$output" | jq -r .)
+    assert_contains $'## Goal\n\nLay the ground\n'
+    assert_contains $'- owns `d1`\n'
+    assert_contains $'It follows no other thread.\n'
+    assert_contains $'**1 changed path is outside of them:**\n\n- `stray`: '
+    assert_contains $'Say "it" with `code`\nand more\n'
+    assert_contains $'- owns `d2/**`\n- forbids `d2/no`\n'
+    assert_contains $'Merge order 2.\n\nTo be merged after:\n\n- thread 1, https://github.com/acme/widget/pull/1\n'
+    assert_contains $'All changes are within these paths.'
+    [[ $(state 2 '.pull, .pull_state') == $'https://github.com/acme/widget/pull/2\ndraft' ]] || fail "not recorded"
+    run anabranch status
+    assert_line 'thread 2: https://github.com/acme/widget/pull/2'
+}
+
+@test "PS-8: from a feature branch, threads without work are left alone, and the rest goes to that branch" {
+    make_repo
+    git branch -q -m trunk
+    forge_start
+    git branch -q main
+    file_origin
+    git switch -q -c feature
+    git commit -q --allow-empty -m 'of the feature'
+    git push -q origin feature trunk
+    plan_threads 1 2 3
+    fan_out
+    work 2 d2/file text
+    converge
+    assert_status 0
+    run forge_changes PullRequestCreate '[.headRefName, .baseRefName]'
+    assert_output "[\"$(branch 2)\",\"feature\"]"
+    [[ $(at_origin "$(branch 1)") == none ]] || fail "1 was pushed"
+    work 3 d3/file text
+    converge --base trunk --only 1,3
+    assert_status 0
+    assert_output 'thread-3: pushed, new pull request https://github.com/acme/widget/pull/2'
+    [[ $(at_origin "$(branch 1)") == none ]] || fail "1 was pushed"
+}
+
+# --- what goes wrong ------------------------------------------------------------------------
+
+@test "PS-9: uncommitted work is refused with its list, the others go on; --commit commits it" {
+    begin 1 2 3
+    work 1 d1/file text
+    work 2 d2/file text
+    echo more >>"$(tree 1)/d1/file"
+    echo new >"$(tree 1)/d1/new"
+    mkdir "$(tree 3)/d3"
+    echo new >"$(tree 3)/d3/only"
+    converge
+    assert_status 1
+    assert_error 'thread-1: refused: not all of its work is committed: d1/file, d1/new (--commit does it)'
+    assert_error 'thread-3: refused: not all of its work is committed: d3/only '
+    [[ $(heads) == $(branch 2) ]] || fail "others: $(heads)"
+    [[ $(at_origin "$(branch 1)") == none ]] || fail "1 was pushed"
+    converge --commit
+    assert_status 0
+    assert_in "$(branch 1)" d1/file $'text\nmore'
+    assert_in "$(branch 3)" d3/only new
+    [[ $(git log -1 --format=%s "$(branch 3)") == '[thread-3] Goal of 3' ]] || fail "another subject"
+    refute_in "$(branch 3)" THREAD_BRIEF.md
+    [[ $(at_origin "$(branch 3)") == $(git rev-parse "$(branch 3)") ]] || fail "3 is not at origin"
+}
+
+@test "PS-9: a push or a pull request that fails does not stop the rest, and the exit code says so" {
+    begin 1 2 3
+    for id in 1 2 3; do
+        work $id "d$id/file" text
+    done
+    printf '#!/bin/sh\ntest "$1" != refs/heads/%s || { echo "no such luck" >&2; exit 1; }\n' "$(branch 1)" \
+        >"$FORGE/acme/widget.git/hooks/update"
+    chmod +x "$FORGE/acme/widget.git/hooks/update"
+    forge_refuse "$(branch 2)"
+    converge
+    assert_status 1
+    assert_error 'thread-1: failed: git push: ! [remote rejected]'
+    assert_error 'thread-2: failed: gh: '
+    assert_output 'thread-3: pushed, new pull request https://github.com/acme/widget/pull/1'
+    rm "$FORGE/acme/widget.git/hooks/update" "$FORGE/refuse"
+    converge --json
+    assert_status 0
+    [[ $(jq -c '[.threads[] | [.id, .result]]' <<<"$output") == '[["1","made"],["2","made"],["3","updated"]]' ]] ||
+        fail "other results"
+}
+
+@test "PS-9: an open pull request is updated, one that was merged is followed by another" {
+    begin 1 2
+    work 1 d1/file text
+    converge
+    assert_status 0
+    work 1 d1/file again
+    converge
+    assert_status 0
+    assert_output 'thread-1: pushed, pull request updated: https://github.com/acme/widget/pull/1'
+    [[ $(forge_changes PullRequestUpdate '.title' | sort -u) == '"[thread-1] Goal of 1"' ]] || fail "not updated"
+    [[ $(at_origin "$(branch 1)") == $(git rev-parse "$(branch 1)") ]] || fail "not pushed"
+    forge_merge 1
+    work 1 d1/file 'and again'
+    converge
+    assert_output 'thread-1: pushed, new pull request https://github.com/acme/widget/pull/2'
+    [[ $(state 1 .pull) == */pull/2 ]] || fail "not recorded"
+}
+
+@test "what is at origin is never overwritten" {
+    begin 1 2
+    work 1 d1/file text
+    converge
+    local there
+    there=$(at_origin "$(branch 1)")
+    git -C "$(tree 1)" commit -q --no-verify --amend -m 'Another history'
+    converge
+    assert_status 1
+    assert_error 'thread-1: failed: git push: ! [rejected]'
+    [[ $(at_origin "$(branch 1)") == "$there" ]] || fail "it was"
+}
+
+@test "PS-5: a thread that strayed is refused where the plan says block" {
+    begin 1 2
+    work 1 d2/mine text
+    work 2 d2/file text
+    converge
+    assert_status 1
+    assert_error 'thread-1: refused: it changes what it does not own: d2/mine (belongs to thread 2)'
+    [[ $(heads) == $(branch 2) ]] || fail "others: $(heads)"
+}
+
+@test "what cannot work at all is said before anything is done" {
+    make_repo
+    converge
+    assert_status 2
+    assert_error "there are no threads here; 'anabranch fanout PLAN' makes them"
+    plan_threads 1 2
+    fan_out
+    work 1 d1/file text
+    converge
+    assert_status 2
+    assert_error "there is no remote 'origin' to push to"
+    converge --only 1,7
+    assert_status 2
+    assert_error "--only: there is no thread '7'"
+    converge --into-base --base nowhere
+    assert_status 2
+    assert_error "--base: there is no branch 'nowhere'"
+    converge --into-base --no-push
+    assert_usage_error '--no-push and --into-base do not go together' converge
+    make_bare
+    add_origin "$FORGE/acme/widget.git"
+    git config anabranch.forge nonsense
+    converge
+    assert_status 2
+    git config anabranch.forge 'no-such-program {branch}'
+    converge
+    assert_status 3
+    assert_error "there is no 'no-such-program' here"
+    [[ $(at_origin "$(branch 1)") == none ]] || fail "it was pushed"
+}
+
+@test "origin by ssh takes the branches" {
+    make_repo
+    forge_start
+    ssh_origin_start
+    plan_threads 1 2
+    fan_out
+    work 2 d2/file text
+    converge
+    assert_status 0
+    assert_output 'thread-2: pushed, new pull request https://github.com/acme/widget/pull/1'
+    [[ $(at_origin "$(branch 2)") == $(git rev-parse "$(branch 2)") ]] || fail "not at origin"
+    grep -q 'Accepted publickey' "$BATS_TEST_TMPDIR/ssh/log" || fail "by no ssh"
+}
+
+# --- commands -------------------------------------------------------------------------------
+
+@test "PS-10: what --no-push prints does the same in any shell, and nothing else, whatever the goal contains" {
+    local shell goal='It'\''s "$(touch bad)" `touch bad` $HOME \\ !x ; touch bad & <(x) *'
+    make_repo
+    make_bare
+    add_origin "$FORGE/acme/widget.git"
+    echo plan.toml >>.git/info/exclude
+    add_thread 1 "goal = '''$goal
+second \$(touch bad) line''" "owns = ['d1']" 2>/dev/null
+    sed -i.old "s/line''/line'''/" plan.toml
+    fan_out
+    work 1 d1/file text
+    stub gh '[]' https://example.com/1
+    converge --no-push
+    assert_status 0
+    [[ $(at_origin "$(branch 1)") == none && ! -e $BATS_TEST_TMPDIR/args ]] || fail "it was done"
+    local printed=$output
+    for shell in sh dash 'bash --posix' bash zsh; do
+        command -v "${shell%% *}" >/dev/null || continue
+        git push -q origin ":$(branch 1)" 2>/dev/null || true
+        rm -f "$BATS_TEST_TMPDIR/args"
+        run $shell <<<"$printed"
+        assert_status 0
+        [[ -z $(find "$BATS_TEST_TMPDIR" -name bad) ]] || fail "$shell ran what is in the goal"
+        [[ $(at_origin "$(branch 1)") == $(git rev-parse "$(branch 1)") ]] || fail "$shell did not push"
+        run args
+        assert_line "[thread-1] $goal"
+        assert_line 'second $(touch bad) line'
+        [[ $(sed -n '4p' <<<"$output") == "$(branch 1)" ]] || fail "another branch"
+    done
+}
+
+@test "PS-10: no control character of a goal reaches a terminal that it is pasted into" {
+    make_repo
+    plan_threads 1
+    add_thread 2 'goal = "tab\there \u001b[201~ \u0003 bidi \u202e"' 'owns = ["d2"]'
+    fan_out
+    work 2 d2/file text
+    converge --no-push
+    assert_status 0
+    [[ -z $(tr -d '\n -~' <<<"$output") ]] || fail "there are others"
+    assert_contains 'tab    here \e[201~ \x03 bidi \u{202E}'
+}
+
+@test "--no-push --commit prints the commit too" {
+    make_threads 1 2
+    make_bare
+    add_origin "$FORGE/acme/widget.git"
+    mkdir "$(tree 1)/d1"
+    echo new >"$(tree 1)/d1/a b"
+    stub gh '[]' https://example.com/1
+    converge --no-push
+    assert_status 1
+    converge --no-push --commit
+    assert_status 0
+    [[ -n $(git -C "$(tree 1)" status --porcelain) ]] || fail "it was done"
+    run sh <<<"$output"
+    assert_status 0
+    assert_in "$(branch 1)" 'd1/a b' new
+    [[ $(at_origin "$(branch 1)") == $(git rev-parse "$(branch 1)") ]] || fail "not pushed"
+}
+
+# --- other forges ---------------------------------------------------------------------------
+
+begin_other() { # FORGE
+    make_repo
+    make_bare
+    add_origin "$FORGE/acme/widget.git"
+    git config anabranch.forge "$1"
+    plan_threads 1 2
+    fan_out
+    work 1 d1/file text
+}
+
+@test "glab makes and updates merge requests" {
+    begin_other glab
+    stub glab '[]' 'https://gitlab.example/x/-/merge_requests/4'
+    converge --draft
+    assert_status 0
+    assert_output 'thread-1: pushed, new pull request https://gitlab.example/x/-/merge_requests/4'
+    [[ $(args | sed -n '/^create$/,/^--description$/p' | paste -s -d ' ') == \
+        "create --source-branch $(branch 1) --target-branch main --title [thread-1] Goal of 1 --description" ]] ||
+        fail "$(args)"
+    [[ $(args | tail -n 3 | paste -s -d ' ') == '--yes --draft ' ]] || fail "$(args)"
+    stub glab '[{"iid": 4, "web_url": "https://gitlab.example/x/-/merge_requests/4"}]' ''
+    converge
+    assert_status 0
+    assert_output 'thread-1: pushed, pull request updated: https://gitlab.example/x/-/merge_requests/4'
+    [[ $(args | sed -n '/^update$/,/^--description$/p' | paste -s -d ' ') == \
+        'update 4 --title [thread-1] Goal of 1 --description' ]] || fail "$(args)"
+}
+
+@test "tea makes and updates pull requests, and only those of the branch" {
+    begin_other tea
+    stub tea '[{"index": "7", "head": "other", "url": "https://gitea.example/pulls/7"}]' \
+        '  # 8 Goal of 1 (open)  https://gitea.example/pulls/8 '
+    converge --draft
+    assert_status 0
+    assert_output 'thread-1: pushed, new pull request https://gitea.example/pulls/8'
+    [[ $(args | sed -n '/^create$/,/^--description$/p' | paste -s -d ' ') == \
+        "create --head $(branch 1) --base main --title WIP: [thread-1] Goal of 1 --description" ]] || fail "$(args)"
+    stub tea "[{\"index\": \"8\", \"head\": \"$(branch 1)\", \"url\": \"https://gitea.example/pulls/8\"}]" ''
+    converge
+    assert_output 'thread-1: pushed, pull request updated: https://gitea.example/pulls/8'
+    [[ $(args | sed -n '/^edit$/,/^--description$/p' | paste -s -d ' ') == \
+        'edit 8 --title [thread-1] Goal of 1 --description' ]] || fail "$(args)"
+}
+
+@test "a command of the user's gets the words it asks for, and knows the pull request again" {
+    begin_other 'mine new --from={branch} {base} {title} {body-file} {other}'
+    mkdir "$BATS_TEST_TMPDIR/stubs"
+    printf '%s\n' '#!/bin/sh' "printf '%s\n' \"\$@\" >'$BATS_TEST_TMPDIR/args'" \
+        "test \"\$1\" != new || cp \"\$5\" '$BATS_TEST_TMPDIR/body'" 'echo "made it: #9"' >"$BATS_TEST_TMPDIR/stubs/mine"
+    chmod +x "$BATS_TEST_TMPDIR/stubs/mine"
+    PATH=$BATS_TEST_TMPDIR/stubs:$PATH
+    converge
+    assert_status 0
+    assert_output 'thread-1: pushed, new pull request made it: #9'
+    [[ $(args | sed 5d) == "$(printf '%s\n' new "--from=$(branch 1)" main '[thread-1] Goal of 1' '{other}')" ]] ||
+        fail "$(args)"
+    grep -q '^## Goal' "$BATS_TEST_TMPDIR/body" || fail "no body"
+    [[ -z $(find .git -name 'anabranch-pull*') ]] || fail "the body is left"
+    converge
+    assert_output 'thread-1: pushed, pull request updated: made it: #9'
+    git config anabranch.forgeUpdate 'mine again {pull} {title}'
+    converge
+    [[ $(args) == $'again\nmade it: #9\n[thread-1] Goal of 1' ]] || fail "$(args)"
+}
+
+# --- without a forge ------------------------------------------------------------------------
+
+@test "--into-base lands in order, and the checkout follows" {
+    make_threads 3 10 2
+    for id in 2 3 10; do
+        work $id "d$id/file" text
+    done
+    converge --into-base
+    assert_status 0
+    [[ $(git log --first-parent --format=%s -3) == "$(printf 'Merge [thread-%s] Goal of %s\n' 2 2 10 10 3 3)" ]] ||
+        fail "$(git log --first-parent --format=%s)"
+    [[ -e d10/file && $(git log -1 --format=%B) == *"Anabranch-Thread: 2"* ]] || fail "not in the checkout"
+    assert_unchanged_checkout
+    converge --into-base
+    assert_status 0
+    assert_error 'nothing to converge'
+}
+
+@test "--into-base leaves a conflict for a person, and lands the others" {
+    make_repo
+    plan_threads 1 2 3
+    add_thread 4 'goal = "After 2"' 'owns = ["d4"]' 'depends_on = ["2"]'
+    printf 'enforce = "warn"\n%s' "$(<plan.toml)" >plan.toml
+    fan_out
+    change_line 1 5 fifth
+    change_line 2 5 FIFTH
+    work 3 d3/file text
+    work 4 d4/file text
+    converge --into-base
+    assert_status 4
+    assert_error 'thread-2: conflict: it conflicts in file (lines 5-9)'
+    assert_error 'thread-4: refused: it follows thread 2, which did not land'
+    assert_contains 'thread-1: landed as '
+    assert_contains 'thread-3: landed as '
+    [[ $(sed -n 5p file) == fifth && -e d3/file && ! -e d4 ]] || fail "other files"
+    assert_unchanged_checkout
+}
+
+@test "--into-base touches no file that the user has changed, and then nothing has landed" {
+    make_threads 1 2
+    git config core.fileMode false
+    work 1 d1/file text
+    work 2 dir/inner theirs
+    sed -i.old 's/"block"/"warn"/' "$(git -C "$(tree 2)" rev-parse --git-dir)/anabranch.json"
+    local before
+    before=$(git rev-parse main)
+    echo mine >dir/inner
+    converge --into-base
+    assert_status 1
+    assert_error 'thread-2: failed: the checkout of main could not follow: '
+    assert_error 'dir/inner'
+    [[ $(git rev-parse main) == "$before" && $(<dir/inner) == mine && ! -e d1 ]] || fail "something was changed"
+}
+
+@test "--into-base moves a branch that is checked out nowhere" {
+    make_threads 1 2
+    git branch -q next
+    work 1 d1/file text
+    converge --into-base --base next
+    assert_status 0
+    assert_in next d1/file text
+    refute_in main d1/file
+    assert_unchanged_checkout
+}

@@ -1,0 +1,73 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2154 # run_apart sets stderr
+# For tests of what is done with threads, beside `load helper`: threads that fanout made, and work in
+# them.
+
+# Adds a thread to the plan.
+add_thread() { # ID [LINE OF TOML...]
+    printf '[[threads]]\nid = "%s"\nbranch = "part"\n' "$1" | sed "s/part/part$1/" >>plan.toml
+    shift
+    printf '%s\n' "$@" >>plan.toml
+    echo >>plan.toml
+}
+
+# Threads of these ids, in this merge order; each owns the folder of its name.
+plan_threads() { # ID...
+    local id order=0
+    echo plan.toml >>.git/info/exclude
+    : >plan.toml
+    for id; do
+        add_thread "$id" "goal = \"Goal of $id\"" "owns = [\"d$id\"]" "merge_order = $((++order))"
+    done
+}
+
+fan_out() {
+    run_apart anabranch fanout plan.toml
+    assert_status 0
+    cp .git/config "$BATS_TEST_TMPDIR/config"
+}
+
+# A repository with such threads.
+make_threads() { # ID...
+    make_repo
+    plan_threads "$@"
+    fan_out
+}
+
+tree() { # ID
+    echo "$PWD/worktrees/thread-$1"
+}
+
+branch() { # ID
+    echo "parallel/part$1-thread-$1"
+}
+
+# What thread ID is to have in a file, which is then committed, whatever its hooks say.
+work() { # ID PATH TEXT [SUBJECT]
+    mkdir -p "$(dirname "$(tree "$1")/$2")"
+    echo "$3" >"$(tree "$1")/$2"
+    git -C "$(tree "$1")" add -A
+    git -C "$(tree "$1")" commit -q --no-verify -m "${4:-Work on $2}"
+}
+
+# Replaces one of the nine lines of `file`.
+change_line() { # ID NUMBER TEXT
+    sed -i.old "$2s/.*/$3/" "$(tree "$1")/file"
+    rm "$(tree "$1")/file.old"
+    git -C "$(tree "$1")" commit -q --no-verify -a -m "Line $2"
+}
+
+# From now on each git that is started leaves its arguments in the file `calls`.
+count_gits() {
+    local real
+    real=$(command -v git)
+    mkdir -p "$BATS_TEST_TMPDIR/counted"
+    printf '#!/bin/sh\necho "$*" >>"%s"\nexec %s "$@"\n' "$BATS_TEST_TMPDIR/calls" "$real" \
+        >"$BATS_TEST_TMPDIR/counted/git"
+    chmod +x "$BATS_TEST_TMPDIR/counted/git"
+    PATH=$BATS_TEST_TMPDIR/counted:$PATH
+}
+
+gits() { # [WORD]
+    grep -c -e "${1-}" "$BATS_TEST_TMPDIR/calls"
+}

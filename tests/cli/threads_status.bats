@@ -1,0 +1,193 @@
+#!/usr/bin/env bats
+# `status` of threads: what it says, and what it costs. PS-N are defects of parallel-sessions that
+# are not to be here.
+# shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
+# shellcheck disable=SC2154 # run_apart sets stderr
+
+load helper
+load threads_helper
+
+teardown() {
+    [[ ! ${watcher-} ]] || kill -TERM "$watcher" 2>/dev/null || true
+}
+
+status_of() { # ID: its line, with single blanks
+    grep -E "^  $1 " <<<"$output" | tr -s ' '
+}
+
+assert_thread() { # ID TEXT
+    [[ $(status_of "$1") == *"$2"* ]] || fail "thread $1 is: $(status_of "$1")" "expected: $2"
+}
+
+look() { # ID FILTER
+    anabranch status --json | jq -c ".threads[] | select(.id == \"$1\") | $2"
+}
+
+show() { # [OPTION...]
+    run_apart anabranch status "$@"
+    assert_no_sanitizer
+}
+
+@test "PS-13: ahead and behind, dirty or clean, the last commit; threads in merge order" {
+    make_threads 2 10 1
+    work 2 d2/a one 'First'
+    work 2 d2/a two 'Second of two'
+    echo new >"$(tree 1)/d1-new"
+    git commit -q --allow-empty -m 'main goes on'
+    show
+    assert_status 0
+    [[ $(sed -n 's/^  \([0-9]*\) .*/\1/p' <<<"$output" | paste -s -d ' ') == '2 10 1' ]] || fail "another order"
+    assert_thread 2 " 2 $(branch 2) 2 1 clean yes inside - $(git rev-parse "$(branch 2)" | cut -c 1-10) Second of two"
+    assert_thread 10 ' 0 1 clean - - - '
+    assert_thread 1 ' 0 1 dirty 1 - 1 outside - '
+    [[ $(look 1 .uncommitted) == '["?? d1-new"]' ]] || fail "another list"
+    [[ $(look 2 '[.ahead, .behind, .subject, .merge]') == '[2,1,"Second of two","clean"]' ]] || fail "other JSON"
+}
+
+@test "PS-13: at most two git processes per worktree, and none for merges that need no judgement" {
+    local ids=(1 2 3 4 5 6 7 8) id
+    make_threads "${ids[@]}"
+    for id in "${ids[@]}"; do
+        work "$id" "d$id/file" text
+    done
+    echo main >on-main
+    git add on-main
+    git commit -q -m 'main goes on'
+    count_gits
+    show
+    assert_status 0
+    for id in "${ids[@]}"; do
+        assert_thread "$id" ' 1 1 clean yes inside '
+    done
+    [[ $(gits ' status ') -eq 8 ]] || fail "status: $(gits ' status ')"
+    [[ $(gits merge-tree) -eq 0 ]] || fail "merges were asked about: $(gits merge-tree)"
+    [[ $(gits) -le 16 ]] || fail "$(<"$BATS_TEST_TMPDIR/calls")"
+}
+
+@test "PS-8: threads are held against the branch that they were made from, whatever its name" {
+    make_repo
+    git branch -q -m trunk
+    git switch -q -c feature
+    git commit -q --allow-empty -m 'of the feature'
+    plan_threads 1 2 3
+    fan_out
+    work 1 d1/a text
+    show
+    assert_thread 1 ' 1 0 clean yes '
+    assert_thread 2 ' 0 0 clean - '
+}
+
+@test "a conflict with the base names the files, one with another thread names that" {
+    make_threads 1 2 3
+    change_line 1 5 fifth
+    change_line 2 5 FIVE
+    change_line 3 9 NINE
+    sed -i.old 's/^nine/nines/' file
+    git commit -q -a -m 'main changes nine'
+    show
+    assert_thread 1 ' 1 1 clean yes 1 outside'
+    assert_thread 3 ' 1 1 clean no 1 outside'
+    assert_line 'thread 1: conflicts with thread 2'
+    assert_line 'thread 3: conflicts with its base in file'
+    assert_line 'thread 1: changes what it does not own: file (not owned)'
+    refute_contains 'conflicts with thread 3'
+    [[ $(look 3 '[.merge, .conflicts[]]') == '["conflict","file"]' ]] || fail "other JSON"
+    [[ $(look 1 '[.meets[] | [.thread, .merge]]') == '[["2","conflict"],["3","clean"]]' ]] || fail "$(look 1 .meets)"
+}
+
+@test "a file where another thread has a folder is a conflict" {
+    make_threads 1 2 3
+    work 1 new file
+    work 2 new/inner folder
+    show
+    assert_line 'thread 1: conflicts with thread 2'
+}
+
+@test "where all threads change one file, git is not asked about every two of them" {
+    local ids=({1..20}) id
+    make_threads "${ids[@]}"
+    for id in "${ids[@]}"; do
+        change_line "$id" 5 "by $id"
+    done
+    count_gits
+    show
+    assert_status 0
+    [[ $(gits merge-tree) -eq 20 ]] || fail "merges: $(gits merge-tree)"
+    assert_contains 'thread 1: conflicts with thread 2, 3'
+    assert_contains 'thread 19: changes the same files as thread 20'
+}
+
+@test "a worktree that is gone, and one that is on another branch, are named" {
+    make_threads 1 2 3
+    rm -rf "$(tree 1)"
+    git -C "$(tree 2)" switch -q -c other
+    show
+    assert_status 0
+    assert_thread 1 'its worktree is gone'
+    assert_line 'thread 2: its worktree is not on its branch but on other'
+    assert_thread 3 ' 0 0 clean '
+    [[ $(look 1 .problem) == '"its worktree is gone"' ]] || fail "$(look 1 .)"
+}
+
+@test "threads are shown beside a run, and a run that is named is shown alone" {
+    make_threads 1 2 3
+    begin_plan
+    add_task alpha -- 'write a one'
+    run_plan
+    assert_status 0
+    show
+    assert_contains 'alpha '
+    assert_thread 2 ' 0 2 clean '
+    run anabranch status --json
+    [[ $(jq -c '[.tasks[0].id, .threads[0].id]' <<<"$output") == '["alpha","1"]' ]] || fail "other JSON"
+    show last
+    assert_contains 'alpha '
+    refute_contains "$(branch 2)"
+}
+
+@test "what a commit's subject would do to the terminal is not done" {
+    make_threads 1 2 3
+    work 1 d1/a text $'red \e[31m and \u202e back'
+    show
+    assert_thread 1 'red \e[31m and \u{202E} back'
+}
+
+@test "--watch prints what is new, as lines or as JSON, until it is ended" {
+    local out=$BATS_TEST_TMPDIR/watched
+    make_threads 1 2 3
+    for option in --watch '--watch --json'; do
+        # shellcheck disable=SC2086
+        "$ANABRANCH" status $option >"$out" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+        watcher=$!
+        wait_for grep -q "$(branch 3)" "$out"
+        work 2 d2/a "$option" "Seen with $option"
+        wait_for grep -q -e "Seen with $option" "$out"
+        kill -0 "$watcher" || fail "it has ended"
+        [[ $(grep -c "$(branch 1)" "$out") -eq 1 || $option == *json ]] || fail "said again: $(<"$out")"
+        kill -TERM "$watcher"
+        wait_for is_gone "$watcher"
+        watcher=
+        [[ ! -s $BATS_TEST_TMPDIR/stderr ]] || fail "$(<"$BATS_TEST_TMPDIR/stderr")"
+    done
+    [[ $(jq -c .threads[1].subject "$out" | tail -n 1) == '"Seen with --watch --json"' ]] || fail "no JSON lines"
+}
+
+@test "--watch draws in place on a terminal" {
+    local typescript=$BATS_TEST_TMPDIR/typescript command
+    script --version 2>/dev/null | grep -q util-linux || skip "needs script(1) of util-linux"
+    make_threads 1 2 3
+    command="stty cols 120 rows 20 && echo \$\$ >$(printf %q "$BATS_TEST_TMPDIR/pid") &&
+        exec $(printf '%q ' "$ANABRANCH" status --watch)"
+    SHELL=/bin/sh script -qefc "$command" -O /dev/null </dev/null >"$typescript" 2>&1 3>&- &
+    watcher=$!
+    wait_for grep -q 'thread-3' "$typescript"
+    work 2 d2/a text
+    wait_for grep -q $'\033\[4A.*' "$typescript"
+    kill -TERM "$(<"$BATS_TEST_TMPDIR/pid")"
+    wait_for is_gone "$watcher"
+    watcher=
+    run python3 "$BATS_TEST_DIRNAME/screen.py" 120 20 <"$typescript"
+    assert_status 0
+    assert_thread 2 ' 1 0 clean yes inside'
+    [[ $(grep -c 'branch ' <<<"$output") -eq 1 ]] || fail "drawn twice"
+}
