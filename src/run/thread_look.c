@@ -15,7 +15,8 @@ struct looking {
     struct git_batch *batch;
     const struct threads *threads;
     struct git_place at;
-    const char *base; /* in place of that of each */
+    const char *base;      /* in place of that of each */
+    struct strv upstreams; /* full names of base branches, each with its upstream behind it */
     struct thread_looks *looks;
 };
 
@@ -185,10 +186,38 @@ static int add_bases(const struct looking *lk, struct thread_look *l, struct err
     const struct thread *t = l->thread;
     if (add_base(lk, l, t->base_commit, err))
         return -1;
-    if (!t->base)
+    if (t->base && add_base(lk, l, t->base, err))
+        return -1;
+    for (size_t i = 0; t->base && i < lk->upstreams.n; i += 2) {
+        if (strcmp(lk->upstreams.v[i], t->base) == 0 &&
+            add_base(lk, l, lk->upstreams.v[i + 1], err))
+            return -1;
+    }
+    return 0;
+}
+
+/* One process for all base branches. */
+static int find_upstreams(struct looking *lk, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT;
+    int status;
+    strv_pushl(&args, "for-each-ref", "--format=%(refname) %(upstream)", NULL);
+    for (size_t i = 0; i < lk->threads->n; i++) {
+        const char *base = lk->threads->v[i].base;
+        if (base && (args.n < 3 || strcmp(args.v[args.n - 1], base) != 0))
+            strv_push(&args, base);
+    }
+    if (args.n < 3)
         return 0;
-    autofree char *upstream = mem_printf("%s@{upstream}", t->base + strlen("refs/heads/"));
-    return add_base(lk, l, t->base, err) || add_base(lk, l, upstream, err) ? -1 : 0;
+    if (git_try(&lk->at, &args, &out, NULL, &status, err))
+        return -1;
+    for (char *rest = out.s, *line; status == 0 && (line = strsep(&rest, "\n"));) {
+        const char *base = strsep(&line, " ");
+        if (line && *line)
+            strv_pushl(&lk->upstreams, base, line, NULL);
+    }
+    return 0;
 }
 
 /* A base that someone has removed leaves the commit that the thread began with. */
@@ -292,6 +321,19 @@ static int find_paths(const struct looking *lk, struct err *err)
     return rc;
 }
 
+static int look(struct looking *lk, bool merges, struct err *err)
+{
+    if (ask_status(lk, err) || find_upstreams(lk, err))
+        return -1;
+    for (size_t i = 0; i < lk->looks->n; i++) {
+        if (find_commits(lk, &lk->looks->v[i], err))
+            return -1;
+    }
+    if (count(lk, err) || find_paths(lk, err))
+        return -1;
+    return merges ? thread_meet(lk->looks, &lk->at, err) : 0;
+}
+
 int thread_looks_open(struct thread_looks *ls, const struct git_repo *repo, struct git_batch *batch,
                       const struct threads *ts, const char *base, bool merges, struct err *err)
 {
@@ -304,13 +346,7 @@ int thread_looks_open(struct thread_looks *ls, const struct git_repo *repo, stru
     *ls = (struct thread_looks){.v = mem_array(ts->n + 1, sizeof(*ls->v)), .n = ts->n};
     for (size_t i = 0; i < ts->n; i++)
         ls->v[i] = (struct thread_look){.thread = &ts->v[i], .paths = BUF_INIT};
-    if (ask_status(&lk, err))
-        return -1;
-    for (size_t i = 0; i < ls->n; i++) {
-        if (find_commits(&lk, &ls->v[i], err))
-            return -1;
-    }
-    if (count(&lk, err) || find_paths(&lk, err))
-        return -1;
-    return merges ? thread_meet(ls, &lk.at, err) : 0;
+    int rc = look(&lk, merges, err);
+    strv_done(&lk.upstreams);
+    return rc;
 }
