@@ -38,6 +38,7 @@ bench:
 	@$(MAKE) -s all
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/run
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/tasks
+	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/threads
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/guard
 
 lint:
