@@ -2,7 +2,8 @@
 
 const struct exit_meaning cli_exit_codes[] = {
     {EXIT_OK, "All is well"},
-    {EXIT_TASK, "Some task failed or was skipped, or a thread left what it owns"},
+    {EXIT_TASK,
+     "Some task failed or was skipped, or a thread left what it owns or did not converge"},
     {EXIT_USAGE, "The command line or the plan is wrong; nothing was changed"},
     {EXIT_ENV, "The machine, a file or another program did not do its part"},
     {EXIT_CONFLICT, "A conflict was left for a person"},
