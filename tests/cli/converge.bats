@@ -240,6 +240,18 @@ args() {
     [[ $(heads) == $(branch 2) ]] || fail "others: $(heads)"
 }
 
+@test "--commit is held to the thread's paths as any commit is" {
+    begin 1 2
+    echo stray >"$(tree 1)/stray"
+    mkdir "$(tree 2)/d2"
+    echo new >"$(tree 2)/d2/new"
+    converge --commit
+    assert_status 1
+    assert_error 'thread-1: failed: git commit: '
+    [[ $(heads) == $(branch 2) ]] || fail "others: $(heads)"
+    refute_in "$(branch 1)" stray
+}
+
 @test "what cannot work at all is said before anything is done" {
     make_repo
     converge

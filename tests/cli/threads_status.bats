@@ -117,6 +117,45 @@ show() { # [OPTION...]
     assert_contains 'thread 19: changes the same files as thread 20'
 }
 
+@test "what a thread took over from its base or from upstream is no change of its own" {
+    make_threads 1 2
+    git clone -q --bare . "$BATS_TEST_TMPDIR/up.git"
+    git remote add origin "$BATS_TEST_TMPDIR/up.git"
+    git fetch -q
+    git branch -q -u origin/main
+    work 1 d1/a text
+    echo base >by-base
+    git add by-base
+    git commit -q -m 'on main'
+    git switch -q -c elsewhere
+    echo up >by-upstream
+    git add by-upstream
+    git commit -q -m 'upstream'
+    git push -q origin elsewhere:main
+    git switch -q main
+    git fetch -q
+    git -C "$(tree 1)" merge -q --no-edit main
+    show
+    assert_thread 1 ' 2 0 clean yes inside '
+    git -C "$(tree 1)" merge -q --no-edit origin/main
+    show
+    assert_thread 1 ' 4 0 clean yes inside '
+    work 1 by-upstream mine
+    show
+    assert_thread 1 ' 5 0 clean yes 1 outside '
+}
+
+@test "the same is shown from within a worktree" {
+    make_threads 1 2
+    change_line 1 5 fifth
+    change_line 2 5 FIFTH
+    show
+    local here=$output
+    cd "$(tree 1)/dir"
+    show
+    assert_output "$here"
+}
+
 @test "a worktree that is gone, and one that is on another branch, are named" {
     make_threads 1 2 3
     rm -rf "$(tree 1)"

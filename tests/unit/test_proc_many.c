@@ -30,7 +30,7 @@ static void all_are_run_and_say_what_they_say(void **state)
     }
     assert_int_equal(proc_many(jobs, JOBS, &err), 0);
     for (int i = 0; i < JOBS; i++) {
-        assert_int_equal(atoi(jobs[i].out.s), i);
+        assert_int_equal(strtol(jobs[i].out.s, NULL, 10), i);
         assert_int_equal(jobs[i].status, i);
         assert_string_equal(jobs[i].errout.s, "error\n");
         proc_job_done(&jobs[i]);
