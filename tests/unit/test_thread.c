@@ -119,6 +119,8 @@ static struct thread make_full(const struct fixture *f)
     vec_push(&t.requests,
              (struct thread_request){mem_str("lib"), mem_str("db"), INT64_C(1700000000000)});
     vec_push(&t.requests, (struct thread_request){mem_str("doc"), NULL, 5});
+    t.pull = mem_str("https://example.com/pull/1");
+    t.pull_state = mem_str("draft");
     return t;
 }
 
@@ -149,6 +151,8 @@ static void test_round_trip(void **state)
     assert_string_equal(r->requests.v[0].claimed_by, "db");
     assert_true(r->requests.v[0].at == INT64_C(1700000000000));
     assert_null(r->requests.v[1].claimed_by);
+    assert_string_equal(r->pull, "https://example.com/pull/1");
+    assert_string_equal(r->pull_state, "draft");
     assert_string_equal(r->admin, t.admin);
     thread_done(&t);
 }
