@@ -52,6 +52,7 @@ static int find_project(struct plan_file *pf, struct problems *ps)
         problem_warn(ps, RULE_FILE, pf->doc.root, "the repository cannot be looked at: %s",
                      err.msg);
         git_close(&pf->repo);
+        pf->repo_unknown = true;
     }
     if (!pf->project) {
         pf->project = mem_str(pf->repo.root ? pf->repo.root : pf->dir);

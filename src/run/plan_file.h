@@ -19,6 +19,7 @@ struct plan_file {
     char *dir;            /* folder of the plan, absolute */
     char *project;        /* folder that its paths are relative to, absolute */
     struct git_repo repo; /* that the project is in; repo.root may be NULL */
+    bool repo_unknown;    /* git could not tell whether it is in one */
 };
 
 /* Reads a plan and checks everything that can be checked without changing anything: what is wrong

@@ -144,6 +144,9 @@ int preflight(struct run *run, struct err *err)
     struct git_place at = run_place(run);
     if (contain_wanted(&run->contain, err) || check_engines(run, err) || check_variables(run, err))
         return -1;
+    if (pf->repo_unknown)
+        return err_set(err, ERR_ENV, "git could not tell whether '%s' is in a repository",
+                       pf->project);
     if (!pf->repo.root && !only_reads(run))
         return err_set(err, ERR_ENV, "'%s' is not in a git repository", pf->project);
     if (pf->repo.root &&

@@ -358,6 +358,20 @@ stop_twice() {
     assert_unchanged_checkout
 }
 
+@test "a git that dies when it is asked for the repository is no reason to work outside of it" {
+    make_repo
+    begin_plan
+    add_task a 'read_only: true' -- 'say hello'
+    # shellcheck disable=SC2016
+    wrap_git '[[ " $* " != *" --show-toplevel "* ]] || kill -KILL $$'
+    run_plan
+    real_git
+    assert_status 3
+    [[ $stderr == *"could not tell whether"* ]] || fail "$stderr"
+    [[ ! -e .anabranch ]] || fail 'something was begun'
+    assert_unchanged_checkout
+}
+
 @test "a git that fails now and then costs a task at most, and leaves nothing" {
     make_repo
     begin_plan 'limits: {workers: 2}'
