@@ -149,20 +149,32 @@ int dirs_remove_endings(const char *path, const char *ending, struct err *err)
     return rc;
 }
 
+/* Whether an open file is the one of that name: whoever had the lock may have taken it away. */
+static bool is_file(int fd, const char *path)
+{
+    struct stat ours, there;
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
 static int lock(const char *path, int how, int *ret_fd, struct err *err)
 {
-    autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_sys(err, "open '%s'", path);
     *ret_fd = -1;
-    while (flock(fd, how) < 0) {
-        if (errno == EWOULDBLOCK)
+    for (;;) {
+        autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        if (fd < 0)
+            return err_sys(err, "open '%s'", path);
+        while (flock(fd, how) < 0) {
+            if (errno == EWOULDBLOCK)
+                return 0;
+            if (errno != EINTR)
+                return err_sys(err, "lock '%s'", path);
+        }
+        if (is_file(fd, path)) {
+            *ret_fd = steal_fd(&fd);
             return 0;
-        if (errno != EINTR)
-            return err_sys(err, "lock '%s'", path);
+        }
     }
-    *ret_fd = steal_fd(&fd);
-    return 0;
 }
 
 int dirs_lock(const char *path, int *ret_fd, struct err *err)
