@@ -17,4 +17,12 @@ int thread_remove(const struct thread *t, const struct git_repo *repo, const cha
  * them in its configuration. */
 int threads_leave(const struct git_repo *repo, const struct thread *gone, struct err *err);
 
+/* Threads are made and taken away by one at a time: waits for that. The lock goes with the
+ * descriptor. */
+int threads_lock(const struct git_repo *repo, int *ret_fd, struct err *err);
+
+/* The same end for who has taken the last one away: our folder in the repository, which the lock is
+ * in, goes as well, unless there is something of runs in it. */
+void threads_unlock_last(const struct git_repo *repo, int fd);
+
 #endif

@@ -274,12 +274,10 @@ static int make_all(struct fanout *f, struct err *err)
 
 int fanout_make(struct fanout *f, struct err *err)
 {
-    autofree char *state = mem_printf("%s/anabranch/tmp", f->pf->repo.common);
-    autofree char *path = mem_printf("%s/anabranch/fanout", f->pf->repo.common);
     autoclose int lock = -1;
     if (!f->fresh.n)
         return 0;
-    if (dirs_make(state, err) || dirs_lock(path, &lock, err) || look_again(f, err))
+    if (threads_lock(&f->pf->repo, &lock, err) || look_again(f, err))
         return -1;
     return make_all(f, err);
 }
