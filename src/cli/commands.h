@@ -10,6 +10,7 @@
 extern const struct command cmd_bring;
 extern const struct command cmd_check;
 extern const struct command cmd_clean;
+extern const struct command cmd_cleanup;
 extern const struct command cmd_completion;
 extern const struct command cmd_converge;
 extern const struct command cmd_convert;

@@ -165,6 +165,15 @@ static int ignored(const struct salvage_job *job, const struct git_place *at, st
     return add_ignored(job, at, &brought, err) || note_dropped(at, &brought, ret, err) ? -1 : 0;
 }
 
+int salvage_dropped(const struct salvage_job *job, struct salvaged *ret, struct err *err)
+{
+    struct git_place at = place_of(job);
+    autobrought struct brought brought = BROUGHT_INIT;
+    if (brought_open(&brought, job->commit.brought, job->commit.root, err))
+        return -1;
+    return note_dropped(&at, &brought, ret, err);
+}
+
 /* --- what else there is ------------------------------------------------------------------- */
 
 static int save_nested(const struct salvage_job *job, const struct strv *paths,

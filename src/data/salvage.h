@@ -56,4 +56,7 @@ int salvage_workspace(const struct salvage_job *job, struct salvaged *ret, struc
 int salvage_rest(const struct salvage_job *job, const char *const *kept, bool has_nested,
                  struct salvaged *ret, struct err *err);
 
+/* Only names what a workspace has that neither would save. */
+int salvage_dropped(const struct salvage_job *job, struct salvaged *ret, struct err *err);
+
 #endif

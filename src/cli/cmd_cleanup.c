@@ -1,0 +1,155 @@
+#include "base/build.h"
+#include "base/mem.h"
+#include "base/text.h"
+#include "cli/color.h"
+#include "cli/commands.h"
+#include "data/doc.h"
+#include "run/cleanup.h"
+
+#include <string.h>
+
+struct cleanup_opts {
+    const char *only;
+    bool dry_run, json;
+};
+
+struct teller {
+    const struct cleanup_opts *opts;
+    size_t count[CLEANUP_FAILED + 1];
+    int code; /* of the last thing that was printed */
+};
+
+static const char *word(const struct teller *t, enum cleanup_action action)
+{
+    static const char *const words[] = {
+        [CLEANUP_REMOVED] = "removed", [CLEANUP_KEPT] = "kept", [CLEANUP_FAILED] = "failed"};
+    return action == CLEANUP_REMOVED && t->opts->dry_run ? "would remove" : words[action];
+}
+
+static const char *branch_of(const struct cleanup_item *item)
+{
+    return item->thread->branch + strlen("refs/heads/");
+}
+
+static void add_json(const struct teller *t, const struct cleanup_item *item, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *map = build_map(&a);
+    build_put_string(&a, map, "action", word(t, item->action));
+    build_put_string(&a, map, "thread", item->thread->id);
+    build_put_string(&a, map, "branch", branch_of(item));
+    build_put_string(&a, map, "path", item->thread->path);
+    build_put_string(&a, map, "reason", cleanup_words[item->reason]);
+    build_put_string(&a, map, "why", item->why);
+    build_put_string(&a, map, "salvage", item->salvage);
+    struct node *list = item->dropped ? build_put_list(&a, map, "dropped") : NULL;
+    for (size_t i = 0; list && i < item->dropped->n; i++)
+        build_add_string(&a, list, item->dropped->v[i]);
+    doc_write_line(out, map);
+    buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+static void add_line(const struct teller *t, const struct cleanup_item *item, struct buf *out)
+{
+    static const enum color colors[] = {[CLEANUP_REMOVED] = COLOR_GREEN,
+                                        [CLEANUP_KEPT] = COLOR_YELLOW,
+                                        [CLEANUP_FAILED] = COLOR_RED};
+    buf_addf(out, "%s%-*s%s  thread-%s: ", color_on(stdout, colors[item->action]),
+             t->opts->dry_run ? 12 : 7, word(t, item->action), color_on(stdout, COLOR_NONE),
+             item->thread->id);
+    text_harmless(out, item->why, strlen(item->why));
+    if (item->salvage)
+        buf_addf(out, "; commits that it had left behind are saved as %s", item->salvage);
+    for (size_t i = 0; item->dropped && i < item->dropped->n; i++) {
+        buf_addstr(out, i ? ", " : "; ignored files go with it: ");
+        text_harmless(out, item->dropped->v[i], strlen(item->dropped->v[i]));
+    }
+    buf_addch(out, '\n');
+}
+
+static void tell(void *ctx, const struct cleanup_item *item)
+{
+    struct teller *t = ctx;
+    autobuf struct buf out = BUF_INIT;
+    t->count[item->action]++;
+    if (t->opts->json)
+        add_json(t, item, &out);
+    else
+        add_line(t, item, &out);
+    int code = cli_print(out.s, out.len);
+    t->code = t->code ? t->code : code;
+}
+
+static void warn(void *ctx, const char *message)
+{
+    (void)ctx;
+    (void)cli_fail(EXIT_OK, "%s", message);
+}
+
+static int finish(const struct teller *t)
+{
+    static const char none[] = "There are no threads.\n";
+    if (t->code)
+        return t->code;
+    if (t->count[CLEANUP_FAILED])
+        return EXIT_ENV;
+    bool any = t->count[CLEANUP_REMOVED] || t->count[CLEANUP_KEPT];
+    return any || t->opts->json ? EXIT_OK : cli_print(none, strlen(none));
+}
+
+static int run_cleanup(const void *options, int argc, char **argv)
+{
+    struct teller t = {.opts = options};
+    struct git_repo repo;
+    struct err err = {0};
+    (void)argc;
+    (void)argv;
+    int rc = git_open(&repo, ".", &err);
+    if (rc == 0 && !repo.root)
+        rc = err_set(&err, ERR_ENV, "this is not in a git repository");
+    struct cleanup_options opts = {.repo = &repo,
+                                   .only = t.opts->only,
+                                   .dry_run = t.opts->dry_run,
+                                   .tell = tell,
+                                   .warn = warn,
+                                   .ctx = &t};
+    if (rc == 0)
+        rc = cleanup(&opts, &err);
+    git_close(&repo);
+    return rc ? cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg) : finish(&t);
+}
+
+static const struct opt opts_table[] = {
+    {"only", 0, OPT_STRING, offsetof(struct cleanup_opts, only), "THREAD,...", NULL,
+     "Look at these threads alone"},
+    {"dry-run", 'n', OPT_FLAG, offsetof(struct cleanup_opts, dry_run), NULL, NULL,
+     "Only say what would be done"},
+    {"json", 0, OPT_FLAG, offsetof(struct cleanup_opts, json), NULL, NULL,
+     "Print one thread per line, as JSON"},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_cleanup = {
+    .name = "cleanup",
+    .summary = "Take threads away whose work has been merged",
+    .about =
+        "Removes worktree and branch of each thread whose commits are in the branch that they "
+        "are for, here or, after a git fetch, upstream: merged, rebased or squashed, or because "
+        "all that they change is there already. Where gh is there it is asked as well about the "
+        "pull request of a branch that was pushed.\n\n"
+        "Kept, with the reason, is a thread with anything that is not committed, with commits "
+        "that are nowhere else, or without a commit of its own, one in which a process is at "
+        "work, and one that is locked. Commits that were left behind in a worktree are saved "
+        "first ('anabranch salvage'). With the last thread everything goes that was made in the "
+        "repository for threads.",
+    .examples = "anabranch cleanup --dry-run\tWhich threads would go, which stay, and why\n"
+                "anabranch cleanup --only api\tOne of them\n",
+    .opts = opts_table,
+    .options_size = sizeof(struct cleanup_opts),
+    .exits = exits,
+    .see_also = "git-worktree(1)",
+    .run = run_cleanup,
+};

@@ -1,0 +1,88 @@
+/*
+ * What the forge knows of a thread's branch, by gh.
+ */
+#include "run/cleanup_private.h"
+
+#include "base/build.h"
+#include "base/mem.h"
+#include "data/doc.h"
+#include "sys/proc.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { ANSWER_MAX = 1 << 20 };
+
+/* By git's configuration or by what it knows of the remotes. */
+static int was_pushed(const struct cleaning *c, const struct thread *t, bool *ret_yes,
+                      struct err *err)
+{
+    autofree char *tracking = mem_printf("refs/remotes/*/%s", t->branch + strlen("refs/heads/"));
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(&c->at, &out, err, "for-each-ref",
+                 "--format=%(if)%(upstream:remotename)%(then)pushed%(end)%(if:equals=refs/remotes)"
+                 "%(refname:rstrip=-2)%(then)pushed%(end)",
+                 t->branch, tracking, NULL))
+        return -1;
+    *ret_yes = strstr(out.s, "pushed") != NULL;
+    return 0;
+}
+
+static void read_answer(const struct buf *answer, const char *tip, bool *ret_merged,
+                        struct buf *note)
+{
+    autoproblems struct problems ps;
+    struct doc_options opts = {.syntax = DOC_JSON};
+    struct doc doc;
+    problems_init(&ps, "gh");
+    if (doc_parse(&doc, NULL, answer->s, answer->len, &opts, &ps) == 0) {
+        const char *state = build_string(doc.root, "state", "");
+        bool same = strcmp(build_string(doc.root, "headRefOid", ""), tip) == 0;
+        *ret_merged = same && strcmp(state, "MERGED") == 0;
+        if (strcmp(state, "OPEN") == 0)
+            buf_addstr(note, "; its pull request is open");
+        else if (strcmp(state, "CLOSED") == 0)
+            buf_addstr(note, "; its pull request was closed");
+        else if (strcmp(state, "MERGED") == 0)
+            buf_addstr(note, "; its pull request was merged with other commits than it has now");
+    }
+    doc_done(&doc);
+}
+
+/* That there is no pull request is an answer; anything else is told once. */
+static void take_failure(struct cleaning *c, int status, const struct buf *errout)
+{
+    autofree char *line = mem_dup(errout->s, strcspn(errout->s, "\n"));
+    autofree char *message = mem_printf("gh: %s", *line ? line : "it failed");
+    if (status == 1 && strstr(errout->s, "no pull requests found"))
+        return;
+    c->no_forge = true;
+    c->opts->warn(c->opts->ctx, message);
+}
+
+int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *tip, bool *ret_merged,
+                      struct buf *ret_note, struct err *err)
+{
+    const char *const argv[] = {
+        "gh", "pr", "view", t->branch + strlen("refs/heads/"), "--json", "state,headRefOid", NULL};
+    autostrv struct strv env = {0};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    struct err why = {0};
+    bool pushed = false;
+    int status;
+    if (c->no_forge)
+        return 0;
+    if (was_pushed(c, t, &pushed, err))
+        return -1;
+    if (!pushed)
+        return 0;
+    git_outside_environment(&env);
+    strv_pushl(&env, "GH_PROMPT_DISABLED=1", NULL);
+    if (proc_capture((char *const *)argv, env.v, ANSWER_MAX, &out, &errout, &status, &why))
+        c->no_forge = true; /* there is no gh */
+    else if (status != 0)
+        take_failure(c, status, &errout);
+    else
+        read_answer(&out, tip, ret_merged, ret_note);
+    return 0;
+}
