@@ -6,5 +6,6 @@
 #define CLI_DROPIN_H
 
 int dropin_orchestra(int argc, char **argv); /* parallel-orchestra */
+int dropin_sessions(int argc, char **argv);  /* parallel-sessions */
 
 #endif

@@ -10,6 +10,7 @@ static const struct {
     int (*main)(int argc, char **argv);
 } dropins[] = {
     {"parallel-orchestra", dropin_orchestra},
+    {"parallel-sessions", dropin_sessions},
 };
 
 /* The program by the name that it was called by. What it starts itself with is its own under any

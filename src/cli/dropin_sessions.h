@@ -1,0 +1,28 @@
+/*
+ * parallel-sessions: what its commands do. Each returns the exit code: 0, or 1 for whatever went
+ * wrong, which was told as "error: ..." then.
+ */
+#ifndef CLI_DROPIN_SESSIONS_H
+#define CLI_DROPIN_SESSIONS_H
+
+#include "base/node.h"
+
+#include <stdbool.h>
+
+struct sessions_options {
+    const char *plan;
+    bool no_push;
+};
+
+int sessions_fanout(const struct sessions_options *opts);
+int sessions_cleanup(const struct sessions_options *opts);
+
+/* Prints "error: message" as one harmless line, and returns the exit code. */
+int sessions_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* That tool's own rules for a plan, in its order and its words: three to five threads, fields,
+ * unique ids and branches, no path that two of them own. False where one is broken, which is told.
+ * What is of the wrong type is left to others. */
+bool sessions_check_plan(const struct node *root, bool fold);
+
+#endif

@@ -1,0 +1,301 @@
+#!/usr/bin/env bats
+# The program as parallel-sessions: its command line, plan rules, messages and exit codes, and its
+# defects, under their numbers.
+# shellcheck disable=SC2016 # what is not expanded here is for another shell
+# shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
+# shellcheck disable=SC2154 # run_apart sets stderr
+
+load helper
+load forge_helper
+
+teardown() {
+    forge_stop
+}
+
+sessions() { # [ARG...]
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    ln -sf "$ANABRANCH" "$BATS_TEST_TMPDIR/bin/parallel-sessions"
+    run_apart "$BATS_TEST_TMPDIR/bin/parallel-sessions" "$@" 3>&-
+    assert_no_sanitizer
+}
+
+# A thread of the plan; lines of its own come in place of those of the same name.
+thread() { # ID [LINE...]
+    local line
+    local -A fields=([branch]="branch = \"part$1\"" [goal]="goal = \"Part $1\"" [owns]="owns = [\"d$1\"]")
+    for line in "${@:2}"; do
+        fields[${line%% *}]=$line
+    done
+    printf '%s\n' '[[threads]]' "id = $1" "${fields[@]}" >>plan.toml
+}
+
+threads() { # ID...
+    for id in "$@"; do thread "$id"; done
+}
+
+begin() { # ID...
+    make_repo
+    : >plan.toml
+    threads "$@"
+}
+
+tree() { # ID
+    echo "$PWD/worktrees/thread-$1"
+}
+
+branch() { # ID
+    echo "parallel/part$1-thread-$1"
+}
+
+work() { # ID FILE [TEXT]
+    mkdir -p "$(dirname "$(tree "$1")/$2")"
+    echo "${3-$1}" >>"$(tree "$1")/$2"
+    git -C "$(tree "$1")" add -A
+    git -C "$(tree "$1")" commit -q -m "$1: $2"
+}
+
+assert_fails() { # MESSAGE: exit 1, all that is said
+    assert_status 1
+    [[ -z $output ]] || fail "expected nothing on the standard output"
+    [[ $stderr == "error: $1" ]] || fail "expected errors:" "error: $1"
+}
+
+refused() { # MESSAGE
+    sessions fanout plan.toml
+    assert_fails "$1"
+    [[ ! -e worktrees && $(git worktree list | wc -l) -eq 1 ]] || fail "something was made"
+}
+
+# --- the command line -------------------------------------------------------------------------
+
+usage='usage: parallel-sessions [-h] {fanout,status,converge,cleanup} ...'
+
+@test "sessions: a command is required, and wrong calls exit with 2 as argparse does" {
+    make_repo
+    sessions
+    assert_status 2
+    [[ $stderr == "$usage"$'\n''parallel-sessions: error: the following arguments are required: cmd' ]] || fail "usage"
+    sessions run
+    assert_status 2
+    [[ $stderr == *"error: argument cmd: invalid choice: 'run' (choose from 'fanout', 'status', 'converge', 'cleanup')" ]] ||
+        fail "choice"
+    sessions fanout
+    assert_status 2
+    [[ $stderr == 'usage: parallel-sessions fanout [-h] plan'$'\n''parallel-sessions fanout: error: the following arguments are required: plan' ]] ||
+        fail "plan"
+    sessions fanout a b
+    assert_status 2
+    [[ $stderr == *'parallel-sessions: error: unrecognized arguments: b' ]] || fail "too many"
+    sessions status --no-push
+    assert_status 2
+    [[ $stderr == *'parallel-sessions: error: unrecognized arguments: --no-push' ]] || fail "option"
+}
+
+@test "sessions: -h everywhere" {
+    sessions -h
+    assert_status 0
+    assert_contains "$usage"
+    for command in fanout status converge cleanup; do
+        sessions $command --help
+        assert_status 0
+        assert_contains "usage: parallel-sessions $command [-h]"
+    done
+    assert_contains 'parallel-sessions(1)'
+}
+
+# --- rules of the plan ------------------------------------------------------------------------
+
+@test "sessions: three to five threads" {
+    make_repo
+    : >plan.toml
+    refused 'plan must declare 3-5 threads (got 0)'
+    threads 1 2
+    refused 'plan must declare 3-5 threads (got 2)'
+    threads 3 4 5 6
+    refused 'plan must declare 3-5 threads (got 6)'
+    : >plan.toml
+    threads 1 2 3 4 5
+    sessions fanout plan.toml
+    assert_status 0
+}
+
+@test "sessions: fields that are missing or empty" {
+    begin 1 2
+    printf '[[threads]]\nid = 3\nowns = ["x"]\n' >>plan.toml
+    refused "thread 3 missing fields: ['branch', 'goal']"
+    begin_again 1 2
+    printf '[[threads]]\nbranch = "b"\ngoal = "g"\nowns = ["x"]\n' >>plan.toml
+    refused "thread ? missing fields: ['id']"
+    begin_again 1 2
+    thread 3 'owns = []'
+    refused 'thread 3 has empty owns — declare at least one owned path'
+}
+
+begin_again() { # ID...
+    : >plan.toml
+    threads "$@"
+}
+
+@test "sessions: ids, branches and paths are unique" {
+    begin 1 2 2
+    refused 'thread ids must be unique'
+    begin_again 1 2
+    thread 3 'branch = "part1"'
+    refused 'thread branches must be unique'
+    begin_again 1 2
+    thread 3 'owns = ["x", "d2/sub"]'
+    refused "path overlap: thread 2 owns 'd2' overlaps thread 3 owns 'd2/sub'"
+    begin_again 1 2
+    thread 3 'owns = ["d2-v2", "services/d1"]'
+    sessions fanout plan.toml
+    assert_status 0
+}
+
+@test "PS-4: paths that are written differently overlap all the same" {
+    begin 1 2
+    for path in ./d1 . d2/../d1 d1//x 'd*' '**/file'; do
+        begin_again 1 2
+        thread 3 "owns = [\"$path\"]"
+        refused "path overlap: thread 1 owns 'd1' overlaps thread 3 owns '$path'"
+    done
+    begin_again 1 2
+    thread 3 'owns = "d4"'
+    sessions fanout plan.toml
+    assert_status 1
+    [[ $stderr == 'error: '*'owns: expected a list, got a string'* ]] || fail "no word of the type"
+}
+
+@test "PS-12: no traceback: no repository, no plan, no TOML, wrong types, a branch that exists" {
+    threads 1 2 3
+    sessions fanout plan.toml
+    assert_fails 'not a git repository'
+    for command in status cleanup converge; do
+        sessions $command
+        assert_fails 'not a git repository'
+    done
+    begin 1 2 3
+    sessions fanout none.toml
+    assert_fails "plan file not found: $PWD/none.toml"
+    echo 'threads = [' >bad.toml
+    sessions fanout bad.toml
+    assert_status 1
+    [[ $stderr == "error: $PWD/bad.toml:"* ]] || fail "no place"
+    begin_again 1 2
+    thread 3 'merge_order = "first"'
+    sessions fanout plan.toml
+    assert_status 1
+    [[ $stderr == 'error: '*'merge_order: expected an integer, got a string'* ]] || fail "no word of the type"
+    begin_again 1 2 3
+    git branch "$(branch 2)"
+    sessions fanout plan.toml
+    assert_status 1
+    [[ $stderr == "error: the branch '$(branch 2)' is there already"* ]] || fail "no word of the branch"
+    [[ ! -e worktrees && $(git worktree list | wc -l) -eq 1 ]] || fail "half of it was made"
+}
+
+# --- fanout -----------------------------------------------------------------------------------
+
+@test "sessions: fanout says what that tool says" {
+    begin 1 2
+    thread 3 'merge_order = 0' 'color = "red"' 'goal = "Say \"it'"'"'s\" $(done)"'
+    sessions fanout plan.toml
+    assert_status 0
+    assert_output "
+created 3 worktrees. open each in its own terminal:
+
+  # thread 3: Say \"it's\" \$(done)
+  cd $(tree 3) && claude
+
+  # thread 1: Part 1
+  cd $(tree 1) && claude
+
+  # thread 2: Part 2
+  cd $(tree 2) && claude
+
+when threads are ready to merge:  parallel-sessions converge"
+    [[ -z $stderr ]] || fail "errors"
+    head -n 1 "$(tree 1)/THREAD_BRIEF.md" | grep -q '^# Thread 1: ' || fail "the brief"
+    for i in 1 2 3; do
+        [[ $(git -C "$(tree $i)" symbolic-ref --short HEAD) == "$(branch $i)" ]] || fail "branch of $i"
+    done
+}
+
+@test "PS-3: neither plan nor worktrees make the tree dirty; changes of tracked files do" {
+    begin 1 2 3
+    git status --porcelain | grep -q plan.toml || fail "the plan is not an untracked file"
+    echo change >>file
+    refused 'working tree is dirty — commit or stash before fanout'
+    git checkout -q file
+    sessions fanout plan.toml
+    assert_status 0
+    sessions fanout plan.toml
+    assert_fails "worktree already exists: $(tree 1) — run 'parallel-sessions cleanup' first"
+    begin_again 4 5 6
+    sessions fanout plan.toml
+    assert_status 0
+    [[ $(git worktree list | wc -l) -eq 7 ]] || fail "not all are there"
+}
+
+@test "sessions: the repository is that of the current folder, wherever the plan is" {
+    begin 1 2 3
+    mkdir ../elsewhere
+    mv plan.toml ../elsewhere
+    cd dir
+    sessions fanout ../../elsewhere/plan.toml
+    assert_status 0
+    cd ..
+    [[ -e $(tree 3)/file ]] || fail "not here"
+}
+
+@test "PS-11: info/exclude is not touched, and nothing is left when all is cleaned up" {
+    begin 1 2 3
+    find . -path ./.git/objects -prune -o -path ./.git/logs -prune -o -name index -prune -o -print |
+        sort >"$BATS_TEST_TMPDIR/before"
+    cp .git/info/exclude "$BATS_TEST_TMPDIR/exclude"
+    sessions fanout plan.toml
+    [[ -z $(git -C "$(tree 1)" status --porcelain) ]] || fail "the brief shows"
+    cmp .git/info/exclude "$BATS_TEST_TMPDIR/exclude" || fail "exclude"
+    start=$(git rev-parse HEAD)
+    for i in 1 2 3; do
+        work $i "d$i/x"
+        git merge -q -m merge "$(branch $i)"
+    done
+    sessions cleanup
+    assert_status 0
+    assert_output 'removed: thread-1, thread-2, thread-3'
+    git reset -q --hard "$start"
+    rm -f .git/ORIG_HEAD
+    diff "$BATS_TEST_TMPDIR/before" <(find . -path ./.git/objects -prune -o -path ./.git/logs -prune -o -name index -prune -o -print | sort) ||
+        fail "left"
+    cmp .git/info/exclude "$BATS_TEST_TMPDIR/exclude" && cmp .git/config "$BATS_TEST_TMPDIR/config" || fail "changed"
+}
+
+# --- cleanup ----------------------------------------------------------------------------------
+
+@test "PS-6, PS-7: cleanup removes what was merged in any way, without origin too, and keeps the rest" {
+    begin 1 2 3 4 5
+    sessions fanout plan.toml
+    work 1 d1/x
+    work 2 d2/x && work 2 d2/y
+    work 3 d3/x
+    work 4 d4/x
+    echo more >"$(tree 4)/d4/new"
+    git merge -q -m merge "$(branch 1)"
+    git merge -q --squash "$(branch 2)" && git commit -q -m squashed
+    git merge -q -m merge "$(branch 4)"
+    sessions cleanup
+    assert_status 0
+    assert_output 'removed: thread-1, thread-2
+skipped:
+  thread-3 (unmerged commits)
+  thread-4 (dirty)
+  thread-5 (not started)'
+    [[ -z $stderr ]] || fail "errors"
+}
+
+@test "sessions: cleanup without worktrees" {
+    make_repo
+    sessions cleanup
+    assert_status 0
+    assert_output 'no worktrees'
+}
