@@ -51,12 +51,14 @@ int thread_remove(const struct thread *t, const struct git_repo *repo, const cha
 }
 
 /* The folder with nothing but the file that hides it; that of someone else stays. */
-static void remove_folder(const char *work)
+static void remove_folder(const char *lock, const char *work)
 {
+    autoclose int fd = -1;
     autofree char *ignore = mem_printf("%s/.gitignore", work);
     autobuf struct buf text = BUF_INIT;
     if (file_read(ignore, 16, &text, NULL) || strcmp(text.s, "*\n") != 0)
         return;
+    (void)dirs_lock(lock, &fd, NULL); /* as in workdir_tidy(): also where it cannot be */
     if (unlink(ignore) == 0 && rmdir(work) < 0)
         (void)workdir_hide(work, NULL);
 }
@@ -65,8 +67,9 @@ int threads_leave(const struct git_repo *repo, const struct thread *gone, struct
 {
     autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
     autofree char *work = mem_dup(gone->path, (size_t)(strrchr(gone->path, '/') - gone->path));
+    autofree char *lock = mem_printf("%s/anabranch/lock", repo->common);
     autothreads struct threads left = {0};
-    remove_folder(work);
+    remove_folder(lock, work);
     (void)rmdir(worktrees); /* as git does, where it is empty */
     if (!gone->configured)
         return 0;
