@@ -86,17 +86,23 @@ int threads_lock(const struct git_repo *repo, int *ret_fd, struct err *err)
 }
 
 /* Whoever waits for a lock finds out that its file is gone. */
-void threads_unlock_last(const struct git_repo *repo, int fd)
+static void remove_state(const struct git_repo *repo)
 {
     autofree char *state = mem_printf("%s/anabranch", repo->common);
     autofree char *tmp = mem_printf("%s/tmp", state), *runs = mem_printf("%s/runs", state);
     autofree char *ours = mem_printf("%s/fanout", state), *lock = mem_printf("%s/lock", state);
-    autoclose int held = fd, other = -1;
+    autoclose int fd = -1;
     if (access(runs, F_OK) == 0 || rmdir(tmp) < 0)
         return;
-    if (dirs_try_lock(lock, &other, NULL) || other < 0)
+    if (dirs_try_lock(lock, &fd, NULL) || fd < 0)
         return;
     (void)unlink(lock);
     (void)unlink(ours);
     (void)rmdir(state); /* it stays where a run has begun meanwhile */
+}
+
+void threads_unlock_last(const struct git_repo *repo, int *fd)
+{
+    remove_state(repo);
+    own_close(fd);
 }

@@ -23,6 +23,6 @@ int threads_lock(const struct git_repo *repo, int *ret_fd, struct err *err);
 
 /* The same end for who has taken the last one away: our folder in the repository, which the lock is
  * in, goes as well, unless there is something of runs in it. */
-void threads_unlock_last(const struct git_repo *repo, int fd);
+void threads_unlock_last(const struct git_repo *repo, int *fd);
 
 #endif

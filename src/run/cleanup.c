@@ -129,22 +129,19 @@ static int load(struct cleaning *c, struct err *err)
 static int carry_out(struct cleaning *c, struct err *err)
 {
     const struct cleanup_options *o = c->opts;
-    int lock = -1;
+    autoclose int lock = -1;
     bool last = false;
     if (load(c, err))
         return -1;
     if (!c->threads.n)
         return 0;
-    if (!o->dry_run && (threads_lock(o->repo, &lock, err) || load(c, err))) {
-        own_close(&lock);
+    if (!o->dry_run && (threads_lock(o->repo, &lock, err) || load(c, err)))
         return -1;
-    }
-    int rc = clean_all(c, &last, err);
+    if (clean_all(c, &last, err))
+        return -1;
     if (last && !o->dry_run)
-        threads_unlock_last(o->repo, lock);
-    else
-        own_close(&lock);
-    return rc;
+        threads_unlock_last(o->repo, &lock);
+    return 0;
 }
 
 int cleanup(const struct cleanup_options *opts, struct err *err)

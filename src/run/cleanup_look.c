@@ -8,7 +8,6 @@
 #include "sys/file.h"
 #include "sys/procs.h"
 
-#include <ctype.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -108,23 +107,20 @@ static int look_into(const struct cleaning *c, struct verdict *v, const char *co
 {
     static const struct {
         enum cleanup_reason reason;
-        const char *words;
+        const char *before, *after;
     } ways[] = {
-        [MERGED_WHOLE] = {CLEANUP_MERGED, "merged into %s"},
-        [MERGED_REBASED] = {CLEANUP_REBASED, "rebased onto %s"},
-        [MERGED_SQUASHED] = {CLEANUP_SQUASHED, "squashed into %s"},
-        [MERGED_CONTAINED] = {CLEANUP_CONTAINED, "%s has all that it changed"},
+        [MERGED_NOT] = {CLEANUP_UNMERGED, "", ""},
+        [MERGED_WHOLE] = {CLEANUP_MERGED, "merged into ", ""},
+        [MERGED_REBASED] = {CLEANUP_REBASED, "rebased onto ", ""},
+        [MERGED_SQUASHED] = {CLEANUP_SQUASHED, "squashed into ", ""},
+        [MERGED_CONTAINED] = {CLEANUP_CONTAINED, "", " has all that it changed"},
     };
     enum merged how;
     if (merged_look(&c->at, v->tip.s, commit, &how, err))
         return -1;
     *ret_decided = how != MERGED_NOT;
-    if (*ret_decided) {
-        autobuf struct buf words = BUF_INIT;
-        const char *way = ways[how].words, *gap = strstr(way, "%s");
-        buf_addf(&words, "%.*s%s%s", (int)(gap - way), way, name, gap + 2);
-        (void)decide(v, true, ways[how].reason, "%s", words.s);
-    }
+    if (*ret_decided)
+        (void)decide(v, true, ways[how].reason, "%s%s%s", ways[how].before, name, ways[how].after);
     return 0;
 }
 
