@@ -6,11 +6,6 @@
 # shellcheck disable=SC2154 # run_apart sets stderr
 
 load helper
-load forge_helper
-
-teardown() {
-    forge_stop
-}
 
 sessions() { # [ARG...]
     mkdir -p "$BATS_TEST_TMPDIR/bin"
@@ -68,7 +63,7 @@ refused() { # MESSAGE
 
 # --- the command line -------------------------------------------------------------------------
 
-usage='usage: parallel-sessions [-h] {fanout,status,converge,cleanup} ...'
+usage='usage: parallel-sessions [-h] {fanout,cleanup} ...'
 
 @test "sessions: a command is required, and wrong calls exit with 2 as argparse does" {
     make_repo
@@ -77,7 +72,7 @@ usage='usage: parallel-sessions [-h] {fanout,status,converge,cleanup} ...'
     [[ $stderr == "$usage"$'\n''parallel-sessions: error: the following arguments are required: cmd' ]] || fail "usage"
     sessions run
     assert_status 2
-    [[ $stderr == *"error: argument cmd: invalid choice: 'run' (choose from 'fanout', 'status', 'converge', 'cleanup')" ]] ||
+    [[ $stderr == *"error: argument cmd: invalid choice: 'run' (choose from 'fanout', 'cleanup')" ]] ||
         fail "choice"
     sessions fanout
     assert_status 2
@@ -86,7 +81,7 @@ usage='usage: parallel-sessions [-h] {fanout,status,converge,cleanup} ...'
     sessions fanout a b
     assert_status 2
     [[ $stderr == *'parallel-sessions: error: unrecognized arguments: b' ]] || fail "too many"
-    sessions status --no-push
+    sessions cleanup --no-push
     assert_status 2
     [[ $stderr == *'parallel-sessions: error: unrecognized arguments: --no-push' ]] || fail "option"
 }
@@ -95,7 +90,7 @@ usage='usage: parallel-sessions [-h] {fanout,status,converge,cleanup} ...'
     sessions -h
     assert_status 0
     assert_contains "$usage"
-    for command in fanout status converge cleanup; do
+    for command in fanout cleanup; do
         sessions $command --help
         assert_status 0
         assert_contains "usage: parallel-sessions $command [-h]"
@@ -169,10 +164,8 @@ begin_again() { # ID...
     threads 1 2 3
     sessions fanout plan.toml
     assert_fails 'not a git repository'
-    for command in status cleanup converge; do
-        sessions $command
-        assert_fails 'not a git repository'
-    done
+    sessions cleanup
+    assert_fails 'not a git repository'
     begin 1 2 3
     sessions fanout none.toml
     assert_fails "plan file not found: $PWD/none.toml"
@@ -240,10 +233,7 @@ when threads are ready to merge:  parallel-sessions converge"
     begin 1 2 3
     mkdir ../elsewhere
     mv plan.toml ../elsewhere
-    cd dir
-    sessions fanout ../../elsewhere/plan.toml
-    assert_status 0
-    cd ..
+    (cd dir && sessions fanout ../../elsewhere/plan.toml && assert_status 0)
     [[ -e $(tree 3)/file ]] || fail "not here"
 }
 
