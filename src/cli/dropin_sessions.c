@@ -23,6 +23,9 @@ struct subcommand {
 
 static const struct subcommand subcommands[] = {
     {"fanout", " plan", "create worktrees from a plan.toml", true, false, sessions_fanout},
+    {"status", "", "show status across all worktrees", false, false, sessions_status},
+    {"converge", " [--no-push]", "push branches + open one PR per worktree", false, true,
+     sessions_converge},
     {"cleanup", "", "remove merged worktrees", false, false, sessions_cleanup},
 };
 enum { SUBCOMMANDS = sizeof(subcommands) / sizeof(subcommands[0]) };

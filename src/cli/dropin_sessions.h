@@ -6,6 +6,7 @@
 #define CLI_DROPIN_SESSIONS_H
 
 #include "base/node.h"
+#include "data/git.h"
 
 #include <stdbool.h>
 
@@ -15,10 +16,15 @@ struct sessions_options {
 };
 
 int sessions_fanout(const struct sessions_options *opts);
+int sessions_status(const struct sessions_options *opts);
+int sessions_converge(const struct sessions_options *opts);
 int sessions_cleanup(const struct sessions_options *opts);
 
 /* Prints "error: message" as one harmless line, and returns the exit code. */
 int sessions_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+
+/* The repository of the current folder, wherever a plan is; ERR_ENV where there is none. */
+int sessions_repository(struct git_repo *repo, struct err *err);
 
 /* That tool's own rules for a plan, in its order and its words: three to five threads, fields,
  * unique ids and branches, no path that two of them own. False where one is broken, which is told.

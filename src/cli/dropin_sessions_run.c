@@ -33,8 +33,7 @@ static int print(const struct buf *out)
     return cli_print(out->s, out->len);
 }
 
-/* The repository of the current folder, wherever a plan is. */
-static int open_repository(struct git_repo *repo, struct err *err)
+int sessions_repository(struct git_repo *repo, struct err *err)
 {
     if (git_open(repo, ".", err))
         return -1;
@@ -127,7 +126,7 @@ int sessions_fanout(const struct sessions_options *opts)
     struct err err = {0};
     if (access(path, F_OK) < 0)
         return sessions_error("plan file not found: %s", path);
-    int opened = open_repository(&repo, &err);
+    int opened = sessions_repository(&repo, &err);
     int code = open_plan(&pf, path, &repo);
     if (code == EXIT_OK && opened)
         code = sessions_error("%s", err.msg);
@@ -201,7 +200,7 @@ int sessions_cleanup(const struct sessions_options *unused)
     struct err err = {0};
     struct cleanup_options opts = {.repo = &repo, .tell = tell, .warn = warn, .ctx = &t};
     (void)unused;
-    int rc = open_repository(&repo, &err) || cleanup(&opts, &err) ? -1 : 0;
+    int rc = sessions_repository(&repo, &err) || cleanup(&opts, &err) ? -1 : 0;
     int code = rc ? sessions_error("%s", err.msg) : report(&t);
     git_close(&repo);
     buf_done(&t.removed);

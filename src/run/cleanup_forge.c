@@ -13,7 +13,7 @@
 
 enum { ANSWER_MAX = 1 << 20 };
 
-/* By git's configuration or by what it knows of the remotes. */
+/* As converge, git's configuration or its remote-tracking branches have it. */
 static int was_pushed(const struct cleaning *c, const struct thread *t, bool *ret_yes,
                       struct err *err)
 {
@@ -24,7 +24,7 @@ static int was_pushed(const struct cleaning *c, const struct thread *t, bool *re
                  "%(refname:rstrip=-2)%(then)pushed%(end)",
                  t->branch, tracking, NULL))
         return -1;
-    *ret_yes = strstr(out.s, "pushed") != NULL;
+    *ret_yes = t->pull || strstr(out.s, "pushed");
     return 0;
 }
 

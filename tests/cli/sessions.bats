@@ -6,6 +6,11 @@
 # shellcheck disable=SC2154 # run_apart sets stderr
 
 load helper
+load forge_helper
+
+teardown() {
+    forge_stop
+}
 
 sessions() { # [ARG...]
     mkdir -p "$BATS_TEST_TMPDIR/bin"
@@ -63,7 +68,7 @@ refused() { # MESSAGE
 
 # --- the command line -------------------------------------------------------------------------
 
-usage='usage: parallel-sessions [-h] {fanout,cleanup} ...'
+usage='usage: parallel-sessions [-h] {fanout,status,converge,cleanup} ...'
 
 @test "sessions: a command is required, and wrong calls exit with 2 as argparse does" {
     make_repo
@@ -72,7 +77,7 @@ usage='usage: parallel-sessions [-h] {fanout,cleanup} ...'
     [[ $stderr == "$usage"$'\n''parallel-sessions: error: the following arguments are required: cmd' ]] || fail "usage"
     sessions run
     assert_status 2
-    [[ $stderr == *"error: argument cmd: invalid choice: 'run' (choose from 'fanout', 'cleanup')" ]] ||
+    [[ $stderr == *"error: argument cmd: invalid choice: 'run' (choose from 'fanout', 'status', 'converge', 'cleanup')" ]] ||
         fail "choice"
     sessions fanout
     assert_status 2
@@ -81,7 +86,7 @@ usage='usage: parallel-sessions [-h] {fanout,cleanup} ...'
     sessions fanout a b
     assert_status 2
     [[ $stderr == *'parallel-sessions: error: unrecognized arguments: b' ]] || fail "too many"
-    sessions cleanup --no-push
+    sessions status --no-push
     assert_status 2
     [[ $stderr == *'parallel-sessions: error: unrecognized arguments: --no-push' ]] || fail "option"
 }
@@ -90,7 +95,7 @@ usage='usage: parallel-sessions [-h] {fanout,cleanup} ...'
     sessions -h
     assert_status 0
     assert_contains "$usage"
-    for command in fanout cleanup; do
+    for command in fanout status converge cleanup; do
         sessions $command --help
         assert_status 0
         assert_contains "usage: parallel-sessions $command [-h]"
@@ -164,8 +169,10 @@ begin_again() { # ID...
     threads 1 2 3
     sessions fanout plan.toml
     assert_fails 'not a git repository'
-    sessions cleanup
-    assert_fails 'not a git repository'
+    for command in status cleanup converge; do
+        sessions $command
+        assert_fails 'not a git repository'
+    done
     begin 1 2 3
     sessions fanout none.toml
     assert_fails "plan file not found: $PWD/none.toml"
@@ -288,4 +295,122 @@ skipped:
     sessions cleanup
     assert_status 0
     assert_output 'no worktrees'
+}
+
+# --- status -----------------------------------------------------------------------------------
+
+@test "sessions: status shows each worktree in that tool's columns" {
+    make_repo
+    sessions status
+    assert_status 0
+    assert_output 'no worktrees'
+    threads 1 2 10
+    sessions fanout plan.toml
+    work 2 d2/x
+    echo more >"$(tree 10)/new"
+    sessions status
+    assert_status 0
+    start=$(git log -1 --format='%h %s')
+    assert_output "WORKTREE       BRANCH                                           AHEAD  STATE  LAST COMMIT
+thread-1       parallel/part1-thread-1                          0      clean  $start
+thread-2       parallel/part2-thread-2                          1      clean  $(git log -1 --format='%h %s' "$(branch 2)")
+thread-10      parallel/part10-thread-10                        0      dirty  $start"
+}
+
+@test "PS-8: threads of a feature branch are held against that, and main may have any name" {
+    make_repo
+    git branch -q -m trunk
+    git switch -q -c feature
+    echo x >feature && git add feature && git commit -q -m feature
+    threads 1 2 3
+    sessions fanout plan.toml
+    work 2 d2/x
+    sessions status
+    assert_status 0
+    [[ $(awk 'NR > 1 { print $1, $3 }' <<<"$output" | paste -s -d ' ') == 'thread-1 0 thread-2 1 thread-3 0' ]] ||
+        fail "ahead"
+    sessions converge --no-push
+    assert_status 0
+    [[ $(grep '^# thread' <<<"$output") == '# thread-2' ]] || fail "others are pushed too"
+}
+
+# --- converge ---------------------------------------------------------------------------------
+
+@test "sessions: converge without worktrees, and without commits" {
+    make_repo
+    sessions converge
+    assert_fails 'no worktrees to converge'
+    threads 1 2 3
+    sessions fanout plan.toml
+    for option in '' --no-push; do
+        # shellcheck disable=SC2086 # none, or one
+        sessions converge $option
+        assert_status 0
+        assert_output 'no threads have new commits — nothing to converge'
+    done
+}
+
+@test "PS-2, PS-10: converge --no-push prints commands in merge order that any shell can be given" {
+    make_repo
+    thread 1 'merge_order = 3'
+    thread 2 'merge_order = 1' 'goal = "It'"'"'s \"x\" $(touch ran) `touch ran`"'
+    thread 10 'merge_order = 2'
+    sessions fanout plan.toml
+    for i in 1 2 10; do work $i "d$i/x"; done
+    sessions converge --no
+    assert_status 0
+    [[ $(grep '^# ' <<<"$output" | paste -s -d ' ') == '# thread-2 # thread-10 # thread-1' ]] || fail "order"
+    assert_line "git -C $(tree 2) push -u origin $(branch 2)"
+    printf '#!/bin/sh\nfor a in "$@"; do printf "<%%s>" "$a"; done >>"$LOG"\necho >>"$LOG"\n' >"$BATS_TEST_TMPDIR/bin/gh"
+    cp "$BATS_TEST_TMPDIR/bin/gh" "$BATS_TEST_TMPDIR/bin/git"
+    chmod +x "$BATS_TEST_TMPDIR/bin/gh" "$BATS_TEST_TMPDIR/bin/git"
+    export LOG=$BATS_TEST_TMPDIR/log
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH dash -c "$output"
+    grep -qF '<[thread-2] It'"'"'s "x" $(touch ran) `touch ran`>' "$LOG" || fail "title: $(<"$LOG")"
+    [[ ! -e ran && ! -e $(tree 2)/ran ]] || fail "it was run"
+}
+
+@test "PS-9: converge goes on behind a failure, tells what is not committed, and can be called again" {
+    begin 1 2 3 4
+    forge_start
+    file_origin
+    sessions fanout plan.toml
+    for i in 1 2 3; do work $i "d$i/x"; done
+    echo more >"$(tree 4)/new"
+    forge_refuse "$(branch 1)"
+    sessions converge
+    assert_status 1
+    assert_output "pushing $(branch 2)…
+opening PR for thread-2…
+https://github.com/acme/widget/pull/1
+pushing $(branch 3)…
+opening PR for thread-3…
+https://github.com/acme/widget/pull/2"
+    [[ $stderr == *'error: thread-1: '* ]] || fail "no word of 1"
+    [[ $stderr == *'error: thread-4: '*new* ]] || fail "no word of 4"
+    [[ $(forge_pulls title | paste -s -d ' ') == *'[thread-2] Part 2'* ]] || fail "titles"
+    rm "$FORGE/refuse" "$(tree 4)/new"
+    work 2 d2/y
+    sessions converge
+    assert_status 0
+    [[ $(forge_pulls number | wc -l) -eq 3 ]] || fail "pull requests: $(forge_pulls number,title)"
+    [[ $(git -C "$FORGE/acme/widget.git" rev-parse "$(branch 2)") == $(git rev-parse "$(branch 2)") ]] || fail "not pushed"
+    forge_merge 1
+    sessions cleanup
+    assert_status 0
+    assert_line 'removed: thread-2'
+}
+
+@test "PS-5: a thread that strays from its paths is not converged without a word" {
+    begin 1 2 3
+    sessions fanout plan.toml
+    work 1 d1/x
+    mkdir -p "$(tree 2)/d3"
+    echo x >"$(tree 2)/d3/x"
+    git -C "$(tree 2)" add -A
+    git -C "$(tree 2)" commit -q --no-verify -m stray
+    sessions converge --no-push
+    assert_status 1
+    [[ $stderr == 'error: thread-2: '*d3/x* ]] || fail "no word of it"
+    [[ $(grep '^# ' <<<"$output") == '# thread-1' ]] || fail "not the others"
 }
