@@ -62,6 +62,16 @@ assert_refused() { # FILE
     assert_status 0
 }
 
+@test "every command and option that the skill names is there" {
+    local name option
+    while read -r name option; do
+        run anabranch help "$name"
+        assert_status 0
+        [[ -z $option ]] || grep -qE -e "^ .*$option([ =[]|\$)" <<<"$output" || fail "no option $option"
+    done < <(anabranch skill show | grep -oE '(^|`)anabranch [a-z]+( --[a-z-]+)?' | sed 's/.*anabranch //' | sort -u
+        printf '%s\n' 'fanout --tmux' 'fanout --allow-dirty' 'status --json' 'converge --into-base')
+}
+
 # --- where it goes
 
 @test "install puts it at the top of the repository, and the second time changes nothing" {
