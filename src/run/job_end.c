@@ -124,9 +124,11 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     struct run *run = job->run;
     bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
     bool saved = !job->has_workspace || untouched || job_salvage(job);
-    job->retry_delay =
-        run->stopping || run->failed ? -1 : retry_delay(run, job->task, failure, job->report.reset);
-    job->removes = saved && !(run->opts.keep && job->retry_delay < 0); /* a retry wants its place */
+    /* A retry wants its place: where that cannot be saved, it is for a resume. */
+    job->retry_delay = run->stopping || run->failed || !saved
+                           ? -1
+                           : retry_delay(run, job->task, failure, job->report.reset);
+    job->removes = saved && !(run->opts.keep && job->retry_delay < 0);
     if (job->removes)
         prepare_teardown(job, finish_failure);
     else

@@ -299,15 +299,16 @@ static int make_workspace(struct job *job, struct err *err)
     struct task_run *tr = &run->tasks[job->task];
     const struct task *t = task_of(job);
     autofree char *path = mem_printf("%s/%s/%s", run->work, run->id, t->id);
+    const char *start = t->dep_count || tr->on_top ? run->tip : run->base_commit;
     autobuf struct buf branch = BUF_INIT;
-    free(tr->branch);
-    free(tr->start);
     buf_addstr(&branch, "refs/heads/");
     job_expand(job, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
-    tr->branch = buf_steal(&branch);
-    tr->start = mem_str(t->dep_count || tr->on_top ? run->tip : run->base_commit);
-    if (workspace_create(&job->ws, &run->pf->repo, path, tr->branch, tr->start, run->batch, err))
+    if (workspace_create(&job->ws, &run->pf->repo, path, branch.s, start, run->batch, err))
         return -1;
+    free(tr->branch);
+    free(tr->start);
+    tr->branch = buf_steal(&branch);
+    tr->start = mem_str(start);
     note_workspace(job);
     return fill(job, err);
 }

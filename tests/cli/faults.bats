@@ -372,6 +372,25 @@ stop_twice() {
     assert_unchanged_checkout
 }
 
+@test "what cannot be saved stays where it is, is not tried again over it, and a resume goes on" {
+    make_repo
+    begin_plan
+    add_task a 'retry: 3' -- 'write a work' 'on 1 exit 1'
+    # shellcheck disable=SC2016
+    wrap_git '[[ $GIT_INDEX_FILE != */salvage.index ]] || { echo "fatal: no room" >&2; exit 128; }'
+    run_plan
+    real_git
+    assert_status 1
+    [[ $(<.anabranch/worktrees/*/a/a) == work ]] || fail 'it is lost'
+    run_apart anabranch status --json 3>&-
+    [[ $(jq -r '.tasks[0] | "\(.state) \(.attempts) \(.branch)"' <<<"$output") == "failed 1 anabranch/$(ls .git/anabranch/runs)/a" ]] ||
+        fail "$output"
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    assert_in main a work
+    assert_saved a work
+}
+
 @test "a git that fails now and then costs a task at most, and leaves nothing" {
     make_repo
     begin_plan 'limits: {workers: 2}'
