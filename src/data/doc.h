@@ -51,8 +51,10 @@ void doc_done(struct doc *doc);
 int doc_write(struct buf *out, const struct node *root, enum doc_syntax syntax,
               struct problems *ps);
 
-/* Appends a tree that the program built itself as JSON on one line, without a line end. */
+/* Appends a tree that the program built itself as JSON: on one line, without a line end, or on
+ * several. What is not UTF-8, as the name of a file may be, gets U+FFFD for it. */
 void doc_write_line(struct buf *out, const struct node *root);
+void doc_write_lines(struct buf *out, const struct node *root);
 
 const char *doc_syntax_name(enum doc_syntax syntax); /* "yaml" ... */
 

@@ -123,9 +123,7 @@ static int write_state(struct orchestra_state *s, struct err *err)
     struct arena a = {0};
     struct node *root = build_map(&a);
     autobuf struct buf created = BUF_INIT, now = BUF_INIT, out = BUF_INIT;
-    autoproblems struct problems ps;
     int64_t start = clock_mono();
-    problems_init(&ps, s->path);
     clock_format(&created, s->created);
     clock_format(&now, clock_wall());
     build_put_string(&a, root, "manifest_path", s->o->path);
@@ -133,7 +131,7 @@ static int write_state(struct orchestra_state *s, struct err *err)
     put_done(s, &a, root);
     build_put_string(&a, root, "created_at", created.s);
     build_put_string(&a, root, "updated_at", now.s);
-    (void)doc_write(&out, root, DOC_JSON, &ps); /* all strings: cannot fail */
+    doc_write_lines(&out, root);
     arena_done(&a);
     int rc = file_replace(s->path, out.s, out.len, err);
     s->dirty = false;

@@ -1195,6 +1195,19 @@ assert_no_hook() { # FOLDER
     done
 }
 
+@test "odd: a path that is not UTF-8" {
+    mkdir $'caf\xe9'
+    cd $'caf\xe9' || return
+    odd_repo
+    odd_plan
+    run_odd
+    assert_done
+    run_apart anabranch status --json
+    [[ $(jq -r .state <<<"$output") == finished ]] || fail "$output"
+    run_apart anabranch report "$(ls .git/anabranch/runs)" --format json
+    [[ $(jq -r .state <<<"$output") == finished ]] || fail "$output"
+}
+
 @test "odd: a path with a newline is refused" {
     mkdir $'new\nline'
     cd $'new\nline' || return
