@@ -17,7 +17,14 @@
 
 enum { TRIES = 5, TURN_PAUSE_MS = 5, LOCK_MS = 10000, LOCK_PAUSE_MS = 20 };
 
-static int set_tip(struct run *run, const char *commit, struct err *err)
+static void set_published(struct run *run, const char *commit)
+{
+    free(run->published);
+    run->published = mem_str(commit);
+}
+
+/* The tip has all that the base is then said to have; where it cannot be moved, neither is. */
+static int set_tip(struct run *run, const char *commit, const char *published, struct err *err)
 {
     struct git_place at = run_place(run);
     bool moved;
@@ -28,13 +35,8 @@ static int set_tip(struct run *run, const char *commit, struct err *err)
         return err_set(err, ERR_ENV, "'%s' was moved by someone else", run->tip_ref);
     free(run->tip);
     run->tip = mem_str(commit);
+    set_published(run, published);
     return 0;
-}
-
-static void set_published(struct run *run, const char *commit)
-{
-    free(run->published);
-    run->published = mem_str(commit);
 }
 
 /* Both sides went on: their merge is the new tip. A conflict stays for the person at the end. */
@@ -53,8 +55,7 @@ static int join(struct run *run, const char *theirs, struct err *err)
         mem_printf("Merge anabranch run %s\n\nAnabranch-Run: %s\n", run->id, run->id);
     if (git_commit_tree(&at, m.tree.s, parents, message, &commit, err))
         return -1;
-    set_published(run, theirs);
-    return set_tip(run, commit.s, err);
+    return set_tip(run, commit.s, theirs, err);
 }
 
 int publish_follow(struct run *run, struct err *err)
@@ -73,8 +74,10 @@ int publish_follow(struct run *run, struct err *err)
         return -1;
     if (!theirs && !ours)
         return join(run, now->s, err);
+    if (ours)
+        return set_tip(run, now->s, now->s, err);
     set_published(run, now->s);
-    return ours ? set_tip(run, now->s, err) : 0;
+    return 0;
 }
 
 /* --- moving it ---------------------------------------------------------------------------- */
@@ -151,11 +154,15 @@ static void on_forwarded(struct run *run, bool moved)
     finish(run);
 }
 
-/* Where it is checked out nowhere, a ref moves. */
+/* Where it is checked out nowhere, a ref moves; forward, as git itself would insist. */
 static int move_ref(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
-    bool moved;
+    bool moved, ahead;
+    if (git_is_ancestor(&at, run->published, run->publication.target, &ahead, err))
+        return -1;
+    if (!ahead)
+        return err_set(err, ERR_ENV, "'%s' has something that would be lost", run->base_ref);
     if (base_turn_mark(run, err) ||
         git_move_ref(&at, run->base_ref, run->published, run->publication.target, "anabranch: land",
                      &moved, err))

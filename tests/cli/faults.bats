@@ -391,6 +391,30 @@ stop_twice() {
     assert_saved a work
 }
 
+@test "a tip that cannot follow the base does not take the base back with it" {
+    make_repo
+    git branch side
+    begin_plan
+    # shellcheck disable=SC2016
+    add_task a -- 'write a work' \
+        'sh git update-ref refs/heads/side "$(git commit-tree -p side -m theirs "side^{tree}")" && touch "$FULL"'
+    export FULL=$BATS_TEST_TMPDIR/full
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == update-ref && " $* " == *" --stdin "* ]]; then' \
+        '    while IFS= read -r line; do [[ ! -e $FULL ]] || exit 1; printf "%s\n" "$line"; done | "$git" "$@"' '    exit' \
+        'elif [[ $sub == update-ref && -e $FULL && " $* " == *" refs/anabranch/runs/"* ]]; then' \
+        '    mv "$FULL" "$FULL.seen"; echo "fatal: no room" >&2; exit 128' 'fi'
+    run_plan --base side
+    real_git
+    [[ -e $FULL.seen ]] || fail 'it could follow'
+    assert_status 3
+    [[ $(git log -1 --format=%s side) == theirs ]] || fail "$(git log --oneline side)"
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    assert_in side a work
+    git log --format=%s side | grep -qx theirs || fail 'what someone else has committed is lost'
+}
+
 @test "a git that fails now and then costs a task at most, and leaves nothing" {
     make_repo
     begin_plan 'limits: {workers: 2}'
