@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/merge.h"
+#include "data/patches.h"
 
 #include <string.h>
 
@@ -19,19 +20,40 @@ static int find_fork(const struct git_place *at, const char *a, const char *b, s
     return status > 1 ? err_set(err, ERR_ENV, "git merge-base: %s", errout.s) : 0;
 }
 
-/* Whether git finds the patch of each commit that `into` has not among those that `commit` has not.
- * A merge has none, so that one with changes of its own is never found. */
+/* The commits on one side of a range: those whose patch git finds on the other one too, and whether
+ * that is all of them. */
+static int list_side(const struct git_place *at, const char *side, const char *range,
+                     struct buf *ret, bool *ret_all, struct err *err)
+{
+    autobuf struct buf marks = BUF_INIT;
+    if (git_call(at, &marks, err, "rev-list", side, "--cherry-mark", range, "--", NULL))
+        return -1;
+    *ret_all = marks.len > 0;
+    for (char *rest = marks.s, *line; (line = strsep(&rest, "\n"));) {
+        if (*line == '=')
+            buf_addf(ret, "%s\n", line + 1);
+        *ret_all = *ret_all && (!*line || *line == '=');
+    }
+    return 0;
+}
+
+/* Whether the patch of each commit that `into` has not is among those that `commit` has not. A
+ * merge has none, so that one with changes of its own is never found. git finds the candidates. */
 static int has_patches(const struct git_place *at, const char *commit, const char *into,
                        bool *ret_yes, struct err *err)
 {
     autofree char *range = mem_printf("%s...%s", into, commit);
-    autobuf struct buf marks = BUF_INIT;
-    if (git_call(at, &marks, err, "rev-list", "--right-only", "--cherry-mark", range, "--", NULL))
+    autobuf struct buf ours = BUF_INIT, theirs = BUF_INIT;
+    bool all;
+    *ret_yes = false;
+    if (list_side(at, "--right-only", range, &ours, ret_yes, err))
         return -1;
-    *ret_yes = marks.len > 0;
-    for (char *rest = marks.s, *line; *ret_yes && (line = strsep(&rest, "\n"));)
-        *ret_yes = !*line || *line == '=';
-    return 0;
+    if (!*ret_yes)
+        return 0;
+    return list_side(at, "--left-only", range, &theirs, &all, err) ||
+                   patches_are_among(at, &ours, &theirs, ret_yes, err)
+               ? -1
+               : 0;
 }
 
 /* The commit that a squash would be, which nothing refers to. It is written by itself, as it needs
@@ -59,12 +81,34 @@ static int is_squashed(const struct git_place *at, const char *tree, const char 
     return squash(at, tree, fork, &one, err) || has_patches(at, one.s, into, ret_yes, err) ? -1 : 0;
 }
 
+/* Programs of the user's that merge may leave out what they like: with them it is a conflict. */
+static int refuse_drivers(const struct git_place *at, struct strv *args, struct err *err)
+{
+    autostrv struct strv ask = {0};
+    autobuf struct buf names = BUF_INIT;
+    int status;
+    strv_pushl(&ask, "config", "-z", "--name-only", "--get-regexp", "^merge\\..*\\.driver$", NULL);
+    if (git_try(at, &ask, &names, NULL, &status, err))
+        return -1;
+    for (const char *p = names.s; p < names.s + names.len; p += strlen(p) + 1) {
+        strv_push(args, "-c");
+        strv_pushf(args, "%s=false", p);
+    }
+    return 0;
+}
+
 static int is_contained(const struct git_place *at, const char *commit, const char *into,
                         bool *ret_yes, struct err *err)
 {
     automerge struct merge_result m = MERGE_RESULT_INIT;
-    autobuf struct buf tree = BUF_INIT;
-    if (merge_trees(at, into, commit, &m, err) || git_tree_of(at, into, &tree, err))
+    autostrv struct strv args = {0};
+    autobuf struct buf tree = BUF_INIT, out = BUF_INIT, errout = BUF_INIT;
+    int status;
+    if (refuse_drivers(at, &args, err) || git_tree_of(at, into, &tree, err))
+        return -1;
+    merge_ask(at, into, commit, &args);
+    if (git_try(at, &args, &out, &errout, &status, err) ||
+        merge_answer(&out, &errout, status, &m, err))
         return -1;
     *ret_yes = m.clean && strcmp(m.tree.s, tree.s) == 0;
     return 0;

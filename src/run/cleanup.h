@@ -27,12 +27,12 @@ enum cleanup_reason {
     CLEANUP_FORGE,     /* the forge says that its pull request was merged */
     CLEANUP_GONE,      /* neither its worktree nor its branch is there */
 
-    CLEANUP_DIRTY,     /* something is not committed */
+    CLEANUP_DIRTY,     /* something is not committed, or begun and not finished */
     CLEANUP_UNMERGED,  /* some commit is nowhere else */
     CLEANUP_UNSTARTED, /* it has no commit of its own */
     CLEANUP_BUSY,      /* a process works in it */
     CLEANUP_LOCKED,    /* by `git worktree lock` */
-    CLEANUP_ELSEWHERE, /* something else than its branch is checked out in it */
+    CLEANUP_ELSEWHERE, /* its branch is not checked out in it, or not in it alone */
     CLEANUP_FOREIGN,   /* it was not made by us */
     CLEANUP_ERROR,
 };

@@ -8,6 +8,7 @@
 #include "sys/file.h"
 #include "sys/procs.h"
 
+#include <dirent.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -36,10 +37,10 @@ static const char *name_of(const struct thread *t)
     return t->branch + strlen("refs/heads/");
 }
 
-/* The first line of a file in its administrative folder; false where there is none. */
-static bool read_line(const struct thread *t, const char *name, struct buf *ret)
+/* The first line of a file in a folder; false where there is none. */
+static bool read_line(const char *folder, const char *name, struct buf *ret)
 {
-    autofree char *path = mem_printf("%s/%s", t->admin, name);
+    autofree char *path = mem_printf("%s/%s", folder, name);
     if (file_read(path, 1 << 16, ret, NULL))
         return false;
     buf_cut(ret, strcspn(ret->s, "\n"));
@@ -56,11 +57,28 @@ static bool may_come_back(const struct cleaning *c, const struct thread *t)
     return !inside && *above && !is_there(above);
 }
 
-static bool is_on_branch(const struct thread *t)
+/* Of a worktree, by its administrative folder. */
+static bool is_on_branch(const char *admin, const char *branch)
 {
     autobuf struct buf head = BUF_INIT;
-    return read_line(t, "HEAD", &head) && strncmp(head.s, "ref: ", 5) == 0 &&
-           strcmp(head.s + 5, t->branch) == 0;
+    return read_line(admin, "HEAD", &head) && strncmp(head.s, "ref: ", 5) == 0 &&
+           strcmp(head.s + 5, branch) == 0;
+}
+
+/* git lets a branch be checked out more than once where it is told to. */
+static bool is_elsewhere(const struct cleaning *c, const struct thread *t)
+{
+    const char *common = c->opts->repo->common;
+    autofree char *worktrees = mem_printf("%s/worktrees", common);
+    DIR *dir = opendir(worktrees);
+    bool found = is_on_branch(common, t->branch);
+    for (struct dirent *e; !found && dir && (e = readdir(dir));) {
+        autofree char *admin = mem_printf("%s/%s", worktrees, e->d_name);
+        found = *e->d_name != '.' && strcmp(admin, t->admin) != 0 && is_on_branch(admin, t->branch);
+    }
+    if (dir)
+        (void)closedir(dir);
+    return found;
 }
 
 /* --- reasons that have nothing to do with its work ------------------------------------------ */
@@ -71,7 +89,7 @@ static bool look_at_place(const struct cleaning *c, const struct thread *t, stru
     autobuf struct buf lock = BUF_INIT;
     if (!t->made)
         (void)decide(v, false, CLEANUP_FOREIGN, "it was not made by fanout");
-    else if (read_line(t, "locked", &lock))
+    else if (read_line(t->admin, "locked", &lock))
         (void)decide(v, false, CLEANUP_LOCKED, "it is locked%s%s", lock.len ? ": " : "", lock.s);
     else if (may_come_back(c, t))
         (void)decide(v, false, CLEANUP_ELSEWHERE, "the disk of %s does not seem to be there",
@@ -80,11 +98,27 @@ static bool look_at_place(const struct cleaning *c, const struct thread *t, stru
         (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is gone");
     else if (!v->tip.len)
         (void)decide(v, true, CLEANUP_GONE, "neither its branch nor its worktree is there");
-    else if (!is_on_branch(t))
+    else if (is_there(t->path) && cleanup_unfinished(t))
+        (void)decide(v, false, CLEANUP_DIRTY, "%s in it is not finished", cleanup_unfinished(t));
+    else if (!is_on_branch(t->admin, t->branch))
         (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is not checked out in it");
+    else if (is_elsewhere(c, t))
+        (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is checked out elsewhere as well");
     else
         return false;
     return true;
+}
+
+static int look_inside(const struct cleaning *c, const struct thread *t, struct verdict *v,
+                       struct err *err)
+{
+    autobuf struct buf why = BUF_INIT;
+    if (cleanup_inside(c, t, &why, err))
+        return -1;
+    if (!why.len)
+        return 0;
+    buf_cut(&v->why, 0);
+    return decide(v, false, CLEANUP_DIRTY, "%s", why.s);
 }
 
 /* A person or an agent who is there would have no ground to stand on. */
@@ -186,7 +220,7 @@ int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret
         return err_wrap(err, "%s", name_of(t));
     if (names.len)
         return decide(ret, false, CLEANUP_DIRTY, "not committed: %s", names.s);
-    if (look_at_work(c, t, ret, err))
+    if (look_at_work(c, t, ret, err) || (ret->goes && look_inside(c, t, ret, err)))
         return -1;
     return ret->goes ? look_for_processes(t, ret) : 0;
 }

@@ -44,8 +44,16 @@ int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret
 int cleanup_changes(const struct cleaning *c, const struct thread *t, struct buf *ret_names,
                     struct err *err);
 
+/* What git is in the middle of in it, in words; NULL: nothing. */
+const char *cleanup_unfinished(const struct thread *t);
+
 /* Whether some commit was ever made in it. */
 bool cleanup_has_begun(const struct thread *t);
+
+/* cleanup_inside.c: appends what a repository holds that would go with it and that is nowhere else;
+ * nothing where there is none. */
+int cleanup_inside(const struct cleaning *c, const struct thread *t, struct buf *ret_why,
+                   struct err *err);
 
 /* cleanup_forge.c: whether the forge has merged its branch as it is; else what there is to say of
  * its pull request is appended to `ret_note`. */

@@ -93,6 +93,24 @@ int cleanup_changes(const struct cleaning *c, const struct thread *t, struct buf
     return rc ? -1 : 0;
 }
 
+const char *cleanup_unfinished(const struct thread *t)
+{
+    static const struct {
+        const char *file, *what;
+    } signs[] = {
+        {"rebase-merge", "a rebase"},  {"rebase-apply", "a rebase or git am"},
+        {"MERGE_HEAD", "a merge"},     {"CHERRY_PICK_HEAD", "a cherry-pick"},
+        {"REVERT_HEAD", "a revert"},   {"sequencer", "a cherry-pick or revert"},
+        {"BISECT_LOG", "a bisection"},
+    };
+    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+        autofree char *path = mem_printf("%s/%s", t->admin, signs[i].file);
+        if (access(path, F_OK) == 0)
+            return signs[i].what;
+    }
+    return NULL;
+}
+
 /* --- whether work has begun --------------------------------------------------------------- */
 
 /* Whether what git noted is the making of a commit that was not there before. */

@@ -104,7 +104,7 @@ static int forget_branch(const struct cleaning *c, const struct thread *t, struc
 int cleanup_take(const struct cleaning *c, const struct thread *t, const char *tip,
                  struct buf *ret_salvage, struct err *err)
 {
-    if (*tip && save(c, t, tip, ret_salvage, err))
+    if (save(c, t, *tip ? tip : t->base_commit, ret_salvage, err))
         return -1;
     return thread_remove(t, c->opts->repo, *tip ? tip : NULL, err) || forget_branch(c, t, err) ? -1
                                                                                                : 0;

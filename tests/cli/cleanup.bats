@@ -149,6 +149,24 @@ assert_kept_whole() { # ID
     assert_removed 1 'main has all that it changed'
 }
 
+@test "cleanup: a patch with other blanks, and what a merge driver leaves out, are not the thread's work" {
+    begin 2
+    git config merge.ours.driver true
+    sed -i 's/five/    five/' "$(tree 1)/file"
+    git -C "$(tree 1)" commit -q --no-verify -a -m indent
+    sed -i 's/two/TWO/' "$(tree 2)/file"
+    git -C "$(tree 2)" commit -q --no-verify -a -m two
+    sed -i 's/five/  five/' file
+    git commit -q -a -m indent
+    sed -i 's/two/zwei/' file
+    echo 'file merge=ours' >.git/info/attributes
+    git commit -q -a -m zwei
+    cleanup
+    assert_status 0
+    assert_kept 1 'its commits are not in main'
+    assert_kept 2 'its commits are not in main'
+}
+
 @test "cleanup: a thread that took main in by a merge is recognised when it is squashed" {
     begin 1
     work 1 a
@@ -266,6 +284,79 @@ assert_kept_whole() { # ID
 
 is_in() { # PID FOLDER
     [[ $(readlink "/proc/$1/cwd") == "$2" && $(<"/proc/$1/comm") == sleep ]]
+}
+
+# A commit of the thread that is merged, so that nothing but what follows keeps it.
+merged() { # ID...
+    local i
+    for i; do
+        work "$i" a
+        git merge -q -m merge "$(branch "$i")"
+    done
+}
+
+@test "cleanup: what git is in the middle of, and a branch that is checked out twice, keep a thread" {
+    begin 3
+    merged 1 2 3
+    printf '%s\n' 'From: a <a@example.com>' 'Subject: x' '' --- 'diff --git a/no b/no' '--- a/no' '+++ b/no' \
+        '@@ -1 +1 @@' -a +b >"$BATS_TEST_TMPDIR/patch"
+    run git -C "$(tree 1)" am "$BATS_TEST_TMPDIR/patch"
+    git branch side main~1
+    git -C "$(tree 2)" merge -q --no-commit -s ours "$(git commit-tree -p side -m x 'side^{tree}')" >/dev/null 2>&1
+    git worktree add -q -f "$BATS_TEST_TMPDIR/other" "$(branch 3)"
+    cleanup
+    assert_status 0
+    assert_kept 1 'a rebase or git am in it is not finished'
+    assert_kept 2 'a merge in it is not finished'
+    assert_kept 3 'its branch is checked out elsewhere as well'
+}
+
+@test "cleanup: commits of a submodule that are nowhere else keep a thread" {
+    make_repo
+    local allow=(-c protocol.file.allow=always)
+    git init -q -b main "$BATS_TEST_TMPDIR/library"
+    (cd "$BATS_TEST_TMPDIR/library" && git -c user.name=T -c user.email=t@example.com commit -q --allow-empty -m start)
+    git "${allow[@]}" submodule --quiet add "$BATS_TEST_TMPDIR/library" sub
+    git commit -q -m submodule
+    plan 2
+    anabranch fanout plan.toml >/dev/null
+    for i in 1 2; do git -C "$(tree $i)" "${allow[@]}" submodule --quiet update --init; done
+    merged 1 2
+    (cd "$(tree 1)/sub" && git switch -q -c feature &&
+        git -c user.name=T -c user.email=t@example.com commit -q --allow-empty -m precious && git switch -q --detach HEAD~1)
+    [[ -z $(git -C "$(tree 1)" status --porcelain) ]] || fail "git shows it"
+    cleanup
+    assert_status 0
+    assert_kept 1 "'sub' is a submodule with commits that are on no remote"
+    assert_removed 2 'merged into main'
+}
+
+@test "cleanup: repositories and worktrees in ignored folders keep a thread, clones without own work do not" {
+    begin 4
+    merged 1 2 3 4
+    echo ignored/ >>.git/info/exclude
+    for i in 1 2 4; do git clone -q . "$(tree $i)/ignored/deep/clone"; done
+    echo x >"$(tree 1)/ignored/deep/clone/new"
+    (cd "$(tree 2)/ignored/deep/clone" && git -c user.name=T -c user.email=t@example.com commit -q --allow-empty -m own)
+    git worktree add -q -b side "$(tree 3)/ignored/wt"
+    cleanup
+    assert_status 0
+    assert_kept 1 "'ignored/deep/clone' in it is a repository with changes that are not committed"
+    assert_kept 2 "'ignored/deep/clone' in it is a repository with commits that are on no remote"
+    assert_kept 3 "'ignored/wt' in it is a worktree as well"
+    assert_contains 'removed  thread-4: merged into main'
+}
+
+@test "cleanup: commits of a thread that has lost its branch and its worktree are saved" {
+    begin 1
+    git -C "$(tree 1)" switch -q --detach
+    work 1 precious
+    rm -r "$(tree 1)"
+    git branch -q -D "$(branch 1)"
+    cleanup
+    assert_status 0
+    assert_contains 'removed  thread-1: neither its branch nor its worktree is there'
+    [[ $(git log --format=%s --glob='refs/anabranch/salvage/*') == *'1: precious'* ]] || fail "it is lost"
 }
 
 @test "cleanup: a worktree that was not made by fanout is left alone" {
