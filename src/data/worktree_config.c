@@ -35,14 +35,18 @@ static void files_done(struct files *f)
     free(f->own);
 }
 
-/* What a file says of a key; *ret_found is false where it says nothing. */
-static int look_up(const struct files *f, const char *file, const char *key, struct buf *out,
-                   bool *ret_found, struct err *err)
+/* What a file says of a key, as a value of that type ("": as it stands there); *ret_found is false
+ * where it says nothing. */
+static int look_up(const struct files *f, const char *file, const char *type, const char *key,
+                   struct buf *out, bool *ret_found, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
     int status;
-    strv_pushl(&args, "config", "--file", file, "--get", key, NULL);
+    strv_pushl(&args, "config", "--file", file, NULL);
+    if (*type)
+        strv_pushf(&args, "--type=%s", type);
+    strv_pushl(&args, "--get", key, NULL);
     if (git_try(&f->at, &args, out, &errout, &status, err))
         return -1;
     if (status > 1) /* 1: it is not there */
@@ -58,7 +62,7 @@ static int copy_main_keys(const struct files *f, const char *from, const char *t
 {
     for (size_t i = 0; i < MAIN_KEYS; i++) {
         autobuf struct buf value = BUF_INIT;
-        if (look_up(f, from, main_keys[i], &value, &ret_had[i], err))
+        if (look_up(f, from, "", main_keys[i], &value, &ret_had[i], err))
             return -1;
         if (i == 0 && strcmp(value.s, "false") == 0)
             ret_had[i] = false; /* that is so for all of them */
@@ -85,7 +89,7 @@ int worktree_config_on(const struct git_repo *repo, bool *ret_switched, struct e
     autobuf struct buf value = BUF_INIT;
     bool had[MAIN_KEYS] = {false}, found = false;
     files_init(&f, repo);
-    if (look_up(&f, f.shared, EXTENSION, &value, &found, err))
+    if (look_up(&f, f.shared, "bool", EXTENSION, &value, &found, err))
         return -1;
     *ret_switched = !found || strcmp(value.s, "true") != 0;
     if (!*ret_switched)

@@ -81,6 +81,12 @@ static bool is_elsewhere(const struct cleaning *c, const struct thread *t)
     return found;
 }
 
+/* Our own lock on what is a thread by now is that of a fanout that was killed. */
+static bool is_locked(const struct thread *t, struct buf *ret_why)
+{
+    return read_line(t->admin, "locked", ret_why) && strcmp(ret_why->s, "in use by anabranch") != 0;
+}
+
 /* --- reasons that have nothing to do with its work ------------------------------------------ */
 
 /* True where one was found. */
@@ -89,7 +95,7 @@ static bool look_at_place(const struct cleaning *c, const struct thread *t, stru
     autobuf struct buf lock = BUF_INIT;
     if (!t->made)
         (void)decide(v, false, CLEANUP_FOREIGN, "it was not made by fanout");
-    else if (read_line(t->admin, "locked", &lock))
+    else if (is_locked(t, &lock))
         (void)decide(v, false, CLEANUP_LOCKED, "it is locked%s%s", lock.len ? ": " : "", lock.s);
     else if (may_come_back(c, t))
         (void)decide(v, false, CLEANUP_ELSEWHERE, "the disk of %s does not seem to be there",

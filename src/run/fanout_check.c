@@ -89,14 +89,26 @@ static bool has_file_of(const char *admin)
     return exists(file);
 }
 
-/* Nothing in it but the link to its administrative folder. */
-static bool is_hollow(const char *path)
+/* Whether a file consists of that one line. */
+static bool says(const char *folder, const char *name, const char *line)
 {
-    DIR *dir = opendir(path);
+    autofree char *path = mem_printf("%s/%s", folder, name);
+    autobuf struct buf text = BUF_INIT;
+    if (file_read(path, PATH_MAX + 64, &text, NULL))
+        return false;
+    buf_cut(&text, strcspn(text.s, "\n"));
+    return strcmp(text.s, line) == 0;
+}
+
+/* Nothing in it but the link to its administrative folder; a repository of its own is none. */
+static bool is_hollow(const struct thread *t)
+{
+    autofree char *link = mem_printf("gitdir: %s", t->admin);
+    DIR *dir = opendir(t->path);
     bool hollow = dir != NULL;
-    for (struct dirent *e; dir && (e = readdir(dir));)
-        hollow = hollow && (strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-                            strcmp(e->d_name, ".git") == 0);
+    for (struct dirent *e; hollow && (e = readdir(dir));)
+        hollow = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+                 (strcmp(e->d_name, ".git") == 0 && says(t->path, ".git", link));
     if (dir)
         (void)closedir(dir);
     return hollow;
@@ -104,12 +116,11 @@ static bool is_hollow(const char *path)
 
 bool fanout_is_half_made(const struct thread *t)
 {
-    autofree char *locked = mem_printf("%s/locked", t->admin);
-    autobuf struct buf why = BUF_INIT;
+    autofree char *tree = mem_printf("%s/.git", t->path);
     if (!exists(t->admin))
-        return is_hollow(t->path);
-    return !has_file_of(t->admin) && file_read(locked, 64, &why, NULL) == 0 &&
-           strcmp(why.s, "in use by anabranch\n") == 0;
+        return is_hollow(t);
+    return !has_file_of(t->admin) && says(t->admin, "locked", "in use by anabranch") &&
+           says(t->admin, "gitdir", tree);
 }
 
 static int check_place(const struct thread *t, struct err *err)

@@ -359,6 +359,15 @@ merged() { # ID...
     [[ $(git log --format=%s --glob='refs/anabranch/salvage/*') == *'1: precious'* ]] || fail "it is lost"
 }
 
+@test "cleanup: the lock of a fanout that was killed at its end keeps nothing" {
+    begin 1
+    merged 1
+    echo 'in use by anabranch' >"$(git -C "$(tree 1)" rev-parse --git-dir)/locked"
+    cleanup
+    assert_status 0
+    assert_removed 1 'merged into main'
+}
+
 @test "cleanup: a worktree that was not made by fanout is left alone" {
     begin 1
     git worktree add -q -b mine ../mine

@@ -534,6 +534,25 @@ stopped_by() { # SIGNAL CODE
     done
 }
 
+@test "a repository without a checkout in a thread's place is no half-made thread" {
+    begin 1
+    git clone -q --no-checkout . worktrees/thread-1
+    git -C worktrees/thread-1 branch precious
+    fanout plan.toml
+    assert_status 3
+    assert_error "worktrees/thread-1' is in the way of thread 1"
+    git -C worktrees/thread-1 rev-parse -q --verify precious >/dev/null || fail "it is gone"
+}
+
+@test "a user's own extensions.worktreeConfig stays, however it is spelt" {
+    begin 1
+    git config extensions.worktreeConfig yes
+    fanout plan.toml
+    assert_status 0
+    [[ $(git config --file .git/config extensions.worktreeConfig) == yes ]] || fail "it was changed"
+    [[ $(jq .configured <<<"$(state 1)") != true ]] || fail "it is taken for ours"
+}
+
 @test "two at once make each thread once" {
     begin 6
     "$ANABRANCH" fanout plan.toml >"$BATS_TEST_TMPDIR/one" 2>&1 3>&- &
