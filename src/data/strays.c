@@ -6,6 +6,7 @@
 
 #include <stdint.h>
 #include <string.h>
+#include <unistd.h>
 
 /* Commits in question, each once. */
 struct candidates {
@@ -104,6 +105,23 @@ static void take_files(struct candidates *c, const struct workspace *ws)
     }
 }
 
+/* Refs that are the worktree's own. Most have none, and then git is not asked. */
+static void take_refs(struct candidates *c, const struct workspace *ws)
+{
+    struct git_place at = workspace_place(ws);
+    autofree char *refs = mem_printf("%s/refs", ws->admin);
+    autobuf struct buf out = BUF_INIT;
+    struct err none = {0};
+    if (access(refs, F_OK) < 0 ||
+        git_call(&at, &out, &none, "for-each-ref", "--format=%(objecttype) %(objectname)",
+                 "refs/worktree", "refs/bisect", "refs/rewritten", NULL))
+        return;
+    for (char *rest = out.s, *line; (line = strsep(&rest, "\n"));) {
+        if (begins(line, "commit "))
+            add(c, line + strlen("commit "), strlen(line + strlen("commit ")));
+    }
+}
+
 static void take_branch(struct candidates *c, const struct workspace *ws)
 {
     struct git_place at = workspace_place(ws);
@@ -171,6 +189,7 @@ int strays_find(const struct workspace *ws, const char *const *kept, bool replac
         (void)note(&c, kept[i], strlen(kept[i]));
     take_log(&c, ws, replaced);
     take_files(&c, ws);
+    take_refs(&c, ws);
     take_branch(&c, ws);
     if (!c.ids.n)
         return 0;

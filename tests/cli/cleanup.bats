@@ -368,6 +368,19 @@ merged() { # ID...
     assert_removed 1 'merged into main'
 }
 
+@test "cleanup: what only a ref of the worktree's own leads to is saved" {
+    begin 1
+    merged 1
+    work 1 precious
+    git -C "$(tree 1)" update-ref refs/worktree/mine HEAD
+    git -C "$(tree 1)" reset -q --hard HEAD~1
+    sed -i /precious/d "$(git -C "$(tree 1)" rev-parse --git-dir)/logs/HEAD"
+    cleanup
+    assert_status 0
+    assert_contains 'removed  thread-1: merged into main'
+    [[ $(git log --format=%s --glob='refs/anabranch/salvage/*') == *precious* ]] || fail "it is lost"
+}
+
 @test "cleanup: a worktree that was not made by fanout is left alone" {
     begin 1
     git worktree add -q -b mine ../mine
