@@ -151,7 +151,9 @@ static int find(struct look *look, const struct rows *rows, const char *word, ch
         return EXIT_USAGE;
     autofree char *dir = folder_of(look, row->id);
     if (access(dir, F_OK) < 0)
-        return cli_fail(EXIT_USAGE, "run %s cannot be gone on with: its folder is gone", row->id);
+        return cli_fail(EXIT_USAGE,
+                        "run %s cannot be gone on with: its folder is gone; run its plan again",
+                        row->id);
     if (saved_lock(dir, ret_lock, &err))
         return told(&err);
     if (*ret_lock < 0)

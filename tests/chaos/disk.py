@@ -58,6 +58,7 @@ class Disk:
         if not self.ill:
             return
         if os.path.exists(self.ballast):
+            os.truncate(self.ballast, 0)  # whoever has just been forked may still have it
             os.unlink(self.ballast)
         elif self.ill.how == 'remounted':
             subprocess.run(['mount', '-o', 'remount,rw', self.path], check=True)

@@ -93,6 +93,7 @@ class Engine:
             if code and 'nothing was ever run' not in err:
                 raise Wrong(f'history: {code}: {err}')
             runs = [r['run'] for r in map(json.loads, out.splitlines()) if r['plan'] == self.plan.file]
+            runs = [r for r in runs if os.path.exists(f'{self.world.repo}/.git/anabranch/runs/{r}')]  # else: not begun
             if runs:
                 code, out, err = self.ask('status', '--json', runs[0])
                 if code:
