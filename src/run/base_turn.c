@@ -8,18 +8,28 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int base_turn_take(struct run *run, struct err *err)
+int base_turn_take(struct base_turn *turn, const char *state_dir, struct err *err)
 {
-    autofree char *path = mem_printf("%s/turn", run->state_dir);
-    return dirs_try_lock(path, &run->publication.turn, err);
+    autofree char *path = mem_printf("%s/turn", state_dir);
+    return dirs_try_lock(path, &turn->fd, err);
+}
+
+int base_turn_await(struct base_turn *turn, const char *state_dir, struct err *err)
+{
+    autofree char *path = mem_printf("%s/turn", state_dir);
+    return dirs_lock(path, &turn->fd, err);
+}
+
+void base_turn_done(struct base_turn *turn)
+{
+    own_close(&turn->fd);
 }
 
 /* Since when it is marked; false where it is not. A byte that is not written needs no room. */
-static bool is_marked(const struct run *run, struct timespec *ret_since)
+static bool is_marked(const struct base_turn *turn, struct timespec *ret_since)
 {
     struct stat st;
-    int turn = run->publication.turn;
-    bool marked = turn >= 0 && fstat(turn, &st) == 0 && st.st_size > 0;
+    bool marked = turn->fd >= 0 && fstat(turn->fd, &st) == 0 && st.st_size > 0;
     if (marked)
         *ret_since = st.st_mtim;
     return marked;
@@ -32,14 +42,13 @@ static bool is_older(const char *path, const struct timespec *since)
            (st.st_mtim.tv_sec == since->tv_sec && st.st_mtim.tv_nsec < since->tv_nsec);
 }
 
-void base_turn_clear(const struct run *run)
+void base_turn_clear(const struct base_turn *turn, const struct git_repo *repo, const char *ref)
 {
-    const struct git_repo *repo = &run->pf->repo;
     struct timespec since;
-    if (!is_marked(run, &since))
+    if (!is_marked(turn, &since))
         return;
-    bool here = forward_is_here(run, run->base_ref);
-    autofree char *base = mem_printf("%s/%s.lock", repo->common, run->base_ref);
+    bool here = forward_is_here(repo, ref);
+    autofree char *base = mem_printf("%s/%s.lock", repo->common, ref);
     autofree char *index = here ? mem_printf("%s/index.lock", repo->git_dir) : NULL;
     autofree char *head = here ? mem_printf("%s/HEAD.lock", repo->git_dir) : NULL;
     const char *const locks[] = {base, index, head};
@@ -50,26 +59,24 @@ void base_turn_clear(const struct run *run)
     }
 }
 
-int base_turn_mark(struct run *run, struct err *err)
+int base_turn_mark(struct base_turn *turn, struct err *err)
 {
-    struct publication *p = &run->publication;
     struct timespec since;
-    p->marked_turn = p->turn >= 0 && !is_marked(run, &since);
-    return p->marked_turn && ftruncate(p->turn, 1) < 0 ? err_sys(err, "mark the turn") : 0;
+    turn->marked = turn->fd >= 0 && !is_marked(turn, &since);
+    return turn->marked && ftruncate(turn->fd, 1) < 0 ? err_sys(err, "mark the turn") : 0;
 }
 
 /* A mark of the one before stays until the base has moved: its locks may still be in the way. Where
  * it cannot be taken away, who comes next looks for locks in vain. */
-void base_turn_unmark(struct run *run, bool moved)
+void base_turn_unmark(struct base_turn *turn, bool moved)
 {
-    struct publication *p = &run->publication;
-    if (p->turn >= 0 && (moved || p->marked_turn) && ftruncate(p->turn, 0) < 0)
+    if (turn->fd >= 0 && (moved || turn->marked) && ftruncate(turn->fd, 0) < 0)
         return;
-    p->marked_turn = false;
+    turn->marked = false;
 }
 
-void base_turn_leave(struct run *run)
+void base_turn_leave(struct base_turn *turn)
 {
-    base_turn_unmark(run, false);
-    own_close(&run->publication.turn);
+    base_turn_unmark(turn, false);
+    own_close(&turn->fd);
 }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/merge.h"
+#include "run/base_turn.h"
 #include "run/forward.h"
 #include "run/proposal.h"
 #include "sys/dirs.h"
@@ -9,16 +10,18 @@
 
 #include <string.h>
 
-enum { TRIES = 5, OUTPUT_MAX = 1 << 20 };
+enum { TRIES = 5, OUTPUT_MAX = 1 << 20, KILLED = 128 };
 
 /* The threads that land on one branch, as of what that is at. */
 struct landing {
     struct converge *c;
+    struct base_turn *turn;
     const char *ref;
     struct git_place at;
     struct buf seen, tip; /* where the branch is, and where it is to be */
-    VEC(struct converge_result *) landed;
+    VEC(struct converge_result *) tried, landed;
     struct buf words; /* git's, where the checkout did not follow */
+    bool killed;      /* it was, and neither moved the branch nor refused to */
 };
 
 /* --- merging ------------------------------------------------------------------------------ */
@@ -107,13 +110,18 @@ static int merge_all(struct landing *l, struct err *err)
 {
     buf_cut(&l->seen, 0);
     buf_cut(&l->tip, 0);
-    l->landed.n = 0;
+    for (size_t i = 0; i < l->tried.n; i++)
+        converge_end(l->tried.v[i], CONVERGE_PENDING, "%s", "");
+    l->tried.n = l->landed.n = 0;
     if (git_resolve(&l->at, l->ref, &l->seen, err))
         return -1;
     buf_addstr(&l->tip, l->seen.s);
     for (size_t i = 0; i < l->c->results.n; i++) {
         struct converge_result *r = &l->c->results.v[i];
-        if (r->end == CONVERGE_PENDING && is_for(l, r) && merge_next(l, r, err))
+        if (r->end != CONVERGE_PENDING || !is_for(l, r))
+            continue;
+        vec_push(&l->tried, r);
+        if (merge_next(l, r, err))
             return -1;
     }
     return 0;
@@ -130,41 +138,55 @@ static int forward(struct landing *l, const char *path, bool *ret_moved, struct 
     if (proc_capture(argv.v, env.v, OUTPUT_MAX, NULL, &l->words, &status, err))
         return -1;
     *ret_moved = status == 0;
+    l->killed = status > KILLED;
+    if (l->killed)
+        base_turn_clear(l->turn, l->c->repo, l->ref);
+    else
+        base_turn_unmark(l->turn, *ret_moved);
+    return 0;
+}
+
+static int move_ref(struct landing *l, bool *ret_moved, struct err *err)
+{
+    if (git_move_ref(&l->at, l->ref, l->seen.s, l->tip.s, "anabranch: converge", ret_moved, err))
+        return -1;
+    base_turn_unmark(l->turn, *ret_moved);
     return 0;
 }
 
 static int move(struct landing *l, bool *ret_moved, struct err *err)
 {
     autobuf struct buf path = BUF_INIT;
-    if (forward_place(l->c->repo, l->ref, &path, err))
+    if (forward_place(l->c->repo, l->ref, &path, err) || base_turn_mark(l->turn, err))
         return -1;
-    return path.len ? forward(l, path.s, ret_moved, err)
-                    : git_move_ref(&l->at, l->ref, l->seen.s, l->tip.s, "anabranch: converge",
-                                   ret_moved, err);
+    return path.len ? forward(l, path.s, ret_moved, err) : move_ref(l, ret_moved, err);
 }
 
-/* The words of git, several lines, as one. */
+/* The words of git, several lines, as one. It has none where it was killed, or a ref did not move.
+ */
 static void not_landed(struct landing *l)
 {
+    const char *name = l->ref + strlen("refs/heads/");
     for (char *s = l->words.s; *s; s++)
         *s = *s == '\n' || *s == '\t' ? ' ' : *s;
-    for (size_t i = 0; i < l->landed.n; i++)
-        converge_end(l->landed.v[i], CONVERGE_FAILED, "the checkout of %s could not follow: %s",
-                     l->ref + strlen("refs/heads/"), l->words.s);
+    for (size_t i = 0; i < l->landed.n; i++) {
+        if (l->words.len)
+            converge_end(l->landed.v[i], CONVERGE_FAILED, "the checkout of %s could not follow: %s",
+                         name, l->words.s);
+        else
+            converge_end(l->landed.v[i], CONVERGE_FAILED,
+                         "%s did not move: others move it, or git was killed; try again", name);
+    }
 }
 
-/* Someone moved the branch meanwhile: all that was merged is merged anew, on top of that. */
-static int is_elsewhere(struct landing *l, bool *ret_yes, struct err *err)
+/* Whether to try again: someone moved the branch meanwhile, and all is merged anew, on top of that.
+ */
+static int is_worthwhile(struct landing *l, bool *ret_yes, struct err *err)
 {
     autobuf struct buf now = BUF_INIT;
     if (git_resolve(&l->at, l->ref, &now, err))
         return -1;
-    *ret_yes = strcmp(now.s, l->seen.s) != 0;
-    for (size_t i = 0; *ret_yes && i < l->c->results.n; i++) {
-        struct converge_result *r = &l->c->results.v[i];
-        if (is_for(l, r) && (r->end == CONVERGE_LANDED || r->end == CONVERGE_CONFLICT))
-            converge_end(r, CONVERGE_PENDING, "%s", "");
-    }
+    *ret_yes = l->killed || strcmp(now.s, l->seen.s) != 0;
     return 0;
 }
 
@@ -172,6 +194,7 @@ static int land_on(struct landing *l, struct err *err)
 {
     bool moved = false, again = true;
     for (int tries = 0; again && tries < TRIES; tries++) {
+        base_turn_clear(l->turn, l->c->repo, l->ref);
         if (merge_all(l, err))
             return -1;
         if (!l->landed.n)
@@ -180,7 +203,7 @@ static int land_on(struct landing *l, struct err *err)
             return -1;
         if (moved)
             return 0;
-        if (is_elsewhere(l, &again, err))
+        if (is_worthwhile(l, &again, err))
             return -1;
     }
     not_landed(l);
@@ -189,35 +212,47 @@ static int land_on(struct landing *l, struct err *err)
 
 /* --- all of them -------------------------------------------------------------------------- */
 
-static int land_branch(struct converge *c, const char *ref, struct err *err)
+/* Other branches have nothing to do with it. */
+static void all_failed(struct landing *l, const struct err *err)
+{
+    for (size_t i = 0; i < l->c->results.n; i++) {
+        struct converge_result *r = &l->c->results.v[i];
+        bool undone = r->end == CONVERGE_PENDING || r->end == CONVERGE_LANDED;
+        if (undone && is_for(l, r))
+            converge_end(r, CONVERGE_FAILED, "%s", err->msg);
+    }
+}
+
+static void land_branch(struct converge *c, struct base_turn *turn, const char *ref)
 {
     struct landing l = {
         .c = c,
+        .turn = turn,
         .ref = ref,
         .at = {.batch = c->batch, .git_dir = c->repo->common, .work_tree = c->repo->root},
         .seen = BUF_INIT,
         .tip = BUF_INIT,
         .words = BUF_INIT};
-    int rc = land_on(&l, err);
+    struct err err = {0};
+    if (land_on(&l, &err))
+        all_failed(&l, &err);
     buf_done(&l.seen);
     buf_done(&l.tip);
     buf_done(&l.words);
+    vec_done(&l.tried);
     vec_done(&l.landed);
-    return rc;
 }
 
 int converge_land(struct converge *c, struct err *err)
 {
     autofree char *state = mem_printf("%s/anabranch", c->repo->common);
-    autofree char *turn = mem_printf("%s/turn", state);
-    autoclose int lock = -1;
-    if (dirs_make(state, err) || dirs_lock(turn, &lock, err))
+    autoturn struct base_turn turn = BASE_TURN_INIT;
+    if (dirs_make(state, err) || base_turn_await(&turn, state, err))
         return -1;
     for (size_t i = 0; i < c->results.n; i++) {
         const struct converge_result *r = &c->results.v[i];
-        if (r->end == CONVERGE_PENDING &&
-            land_branch(c, c->base_ref ? c->base_ref : r->look->thread->base, err))
-            return -1;
+        if (r->end == CONVERGE_PENDING)
+            land_branch(c, &turn, c->base_ref ? c->base_ref : r->look->thread->base);
     }
     return 0;
 }

@@ -18,17 +18,12 @@
 enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, WORDS_MAX = 1 << 20, ID_MAX = 64 };
 
 /* By its own HEAD: no process is needed to see it. */
-static bool is_here(const struct git_repo *repo, const char *ref)
+bool forward_is_here(const struct git_repo *repo, const char *ref)
 {
     autofree char *path = mem_printf("%s/HEAD", repo->git_dir);
     autofree char *expected = mem_printf("ref: %s\n", ref);
     autobuf struct buf head = BUF_INIT;
     return file_read(path, 4096, &head, NULL) == 0 && strcmp(head.s, expected) == 0;
-}
-
-bool forward_is_here(const struct run *run, const char *ref)
-{
-    return is_here(&run->pf->repo, ref);
 }
 
 /* "worktree PATH", "branch REF" lines, each entry with an empty one behind it. The first is the
@@ -39,7 +34,7 @@ int forward_place(const struct git_repo *repo, const char *ref, struct buf *ret_
     struct git_place at = {.git_dir = repo->common};
     bool in_main = strcmp(repo->git_dir, repo->common) == 0;
     autobuf struct buf out = BUF_INIT;
-    if (is_here(repo, ref)) {
+    if (forward_is_here(repo, ref)) {
         buf_addstr(ret_path, repo->root);
         return 0;
     }
@@ -99,7 +94,8 @@ bool forward_mend(struct run *run)
     struct publication *p = &run->publication;
     struct err err = {0};
     bool some = false;
-    if (p->adopted || !run->refusal || forward_lock(run) || !forward_is_here(run, run->base_ref))
+    if (p->adopted || !run->refusal || forward_lock(run) ||
+        !forward_is_here(&run->pf->repo, run->base_ref))
         return false;
     p->adopted = true;
     autofree char *begun = mark_path(run);
@@ -116,7 +112,8 @@ void forward_keep(struct run *run, const char *now)
     struct err err = {0};
     bool some;
     int rc = 0;
-    for (int i = 0; run->refusal && forward_is_here(run, run->base_ref) && i < TRIES; i++) {
+    for (int i = 0; run->refusal && forward_is_here(&run->pf->repo, run->base_ref) && i < TRIES;
+         i++) {
         rc = adopt(run, run->publication.seen.s, now, false, &some, &err);
         if (rc == 0 || !strstr(err.msg, "index.lock"))
             break;
@@ -135,7 +132,9 @@ static int keep_since_mark(const struct run *run, struct err *err)
     bool some;
     if (file_read(path, ID_MAX, &then, NULL) || !then.len || strcmp(then.s, now) == 0)
         return 0;
-    return forward_is_here(run, run->base_ref) ? adopt(run, then.s, now, false, &some, err) : 0;
+    return forward_is_here(&run->pf->repo, run->base_ref)
+               ? adopt(run, then.s, now, false, &some, err)
+               : 0;
 }
 
 /* --- git itself --------------------------------------------------------------------------- */
@@ -187,9 +186,9 @@ static void on_forwarded(void *ctx, int status)
     if (status != 0 && file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
         run->refusal = buf_steal(&words);
     if (p->killed)
-        base_turn_clear(run);
+        base_turn_clear(&p->turn, &run->pf->repo, run->base_ref);
     else
-        base_turn_unmark(run, status == 0);
+        base_turn_unmark(&p->turn, status == 0);
     unmark(run, status == 0);
     if (status != 0 && p->given_up) {
         free(run->refusal);
@@ -231,7 +230,7 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
     forward_command(&run->pf->repo, path, p->target, &argv, &env);
     sp.argv = argv.v;
     sp.env = env.v;
-    if (mark(run, err) || base_turn_mark(run, err) || spawn_start(&sp, &pid, err))
+    if (mark(run, err) || base_turn_mark(&p->turn, err) || spawn_start(&sp, &pid, err))
         return -1;
     p->forwarded = forwarded;
     p->git = pid;

@@ -7,9 +7,9 @@
 
 #include "run/run_private.h"
 
-/* Whether the work tree that the run was started in has a branch checked out: the usual case of the
+/* Whether the work tree that we were started in has a branch checked out: the usual case of the
  * base. */
-bool forward_is_here(const struct run *run, const char *ref);
+bool forward_is_here(const struct git_repo *repo, const char *ref);
 
 /* The work tree in which a branch is checked out; empty: there is none. */
 int forward_find(const struct run *run, const char *ref, struct buf *ret_path, struct err *err);

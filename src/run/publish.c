@@ -87,7 +87,7 @@ static void move_base(void *ctx);
 static void finish(struct run *run)
 {
     struct publication *p = &run->publication;
-    own_close(&p->turn);
+    base_turn_done(&p->turn);
     p->busy = false;
     p->then(run);
 }
@@ -163,11 +163,11 @@ static int move_ref(struct run *run, struct err *err)
         return -1;
     if (!ahead)
         return err_set(err, ERR_ENV, "'%s' has something that would be lost", run->base_ref);
-    if (base_turn_mark(run, err) ||
+    if (base_turn_mark(&run->publication.turn, err) ||
         git_move_ref(&at, run->base_ref, run->published, run->publication.target, "anabranch: land",
                      &moved, err))
         return -1;
-    base_turn_unmark(run, moved);
+    base_turn_unmark(&run->publication.turn, moved);
     if (moved) {
         set_published(run, run->publication.target);
         finish(run);
@@ -183,7 +183,7 @@ static void move_base(void *ctx)
     struct publication *p = &run->publication;
     autobuf struct buf path = BUF_INIT;
     struct err err = {0};
-    base_turn_clear(run);
+    base_turn_clear(&p->turn, &run->pf->repo, run->base_ref);
     if (publish_follow(run, &err)) {
         fail(run, &err);
         return;
@@ -205,9 +205,9 @@ static void take_turn(void *ctx)
     struct run *run = ctx;
     struct publication *p = &run->publication;
     struct err err = {0};
-    if (base_turn_take(run, &err)) {
+    if (base_turn_take(&p->turn, run->state_dir, &err)) {
         fail(run, &err);
-    } else if (p->turn < 0) {
+    } else if (p->turn.fd < 0) {
         if (clock_mono() >= p->deadline)
             tell_waiting(run, "run of anabranch, whose turn it is to land", "");
         watch_free(p->wait);
@@ -249,7 +249,7 @@ void publication_done(struct publication *p)
 {
     forward_forget(p);
     watch_free(p->wait);
-    own_close(&p->turn);
+    base_turn_done(&p->turn);
     buf_done(&p->seen);
     free(p->target);
 }

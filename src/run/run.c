@@ -213,7 +213,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->pf = pf;
     run->lock = -1;
     run->plan_path = path;
-    run->publication = (struct publication){.turn = -1, .seen = BUF_INIT};
+    run->publication = (struct publication){.turn = BASE_TURN_INIT, .seen = BUF_INIT};
     run->opts = *opts;
     run->started = started;
     run->id = id;

@@ -10,6 +10,7 @@
 #include "data/store.h"
 #include "data/workspace.h"
 #include "run/agent.h"
+#include "run/base_turn.h"
 #include "run/run.h"
 #include "run/secrets.h"
 #include "run/warden.h"
@@ -103,7 +104,8 @@ struct ticker {
 /* The base branch on its way to the tip. */
 struct publication {
     bool busy;
-    int turn, tries;            /* the lock, or -1 */
+    int tries;
+    struct base_turn turn;
     struct watch *child, *wait; /* git, which moves it; another run, whose turn it is */
     pid_t git;                  /* leads its own group, as long as there is a child */
     struct watch *limit;        /* until when that is waited for */
@@ -113,7 +115,6 @@ struct publication {
     int64_t deadline;           /* until when another git's lock is waited for */
     bool told;                  /* that it is */
     bool marked;                /* the mark of a fast-forward under way is of this one */
-    bool marked_turn;           /* so is that of the turn */
     bool adopted;               /* what an earlier git had left half-way, or there was nothing */
     char *target;
     void (*forwarded)(struct run *run, bool moved); /* that git has ended */

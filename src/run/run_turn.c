@@ -121,7 +121,7 @@ static void on_sigtstp(void *ctx)
         if (run->tasks[i].job)
             job_pause(run->tasks[i].job);
     }
-    base_turn_leave(run); /* others need not wait for that */
+    base_turn_leave(&run->publication.turn); /* others need not wait for that */
     (void)raise(SIGSTOP);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].job)

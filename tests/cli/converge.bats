@@ -60,6 +60,12 @@ END
     PATH=$BATS_TEST_TMPDIR/stubs:$PATH
 }
 
+change_line_here() { # NUMBER TEXT
+    sed -i.old "$1s/.*/$2/" file
+    rm file.old
+    git commit -q -a -m 'main changes it too'
+}
+
 args() {
     cat "$BATS_TEST_TMPDIR/args"
 }
@@ -489,5 +495,70 @@ begin_other() { # FORGE
     assert_status 0
     assert_in next d1/file text
     refute_in main d1/file
+    assert_unchanged_checkout
+}
+
+@test "--into-base: a base that is gone is the failure of its threads, and the others land" {
+    make_repo
+    git switch -q -c feature
+    plan_threads 1 2
+    fan_out
+    git switch -q main
+    add_thread 3 'goal = "On main"' 'owns = ["d3"]'
+    fan_out
+    work 1 d1/file text
+    work 3 d3/file text
+    git branch -q -D feature
+    converge --into-base
+    assert_status 1
+    assert_error "thread-1: failed: 'refs/heads/feature' is not"
+    assert_contains 'thread-3: landed as '
+    assert_in main d3/file text
+}
+
+@test "--into-base: where someone moves the base meanwhile, all is merged anew on top of that" {
+    make_repo
+    plan_threads 1 2
+    add_thread 3 'goal = "After 2"' 'owns = ["d3"]' 'depends_on = ["2"]'
+    printf 'enforce = "warn"\n%s' "$(<plan.toml)" >plan.toml
+    fan_out
+    work 1 d1/file text
+    change_line 2 5 fifth
+    work 3 d3/file text
+    change_line_here 5 FIVE
+    # What someone pushes takes away the conflict of 2, and with it what kept 3 back.
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' '    touch "$dir/half"' \
+        '    cd "$GIT_WORK_TREE" && "$git" revert -n HEAD && "$git" commit -q -m "by someone else"' 'fi'
+    converge --into-base
+    real_git
+    [[ -e $BATS_TEST_TMPDIR/half ]] || fail "nobody moved it"
+    assert_status 0
+    [[ $(git log --first-parent --format=%s -4) == *$'Merge [thread-1] Goal of 1\nby someone else' ]] ||
+        fail "$(git log --first-parent --format=%s)"
+    assert_contains 'thread-3: landed as '
+    [[ $(sed -n 5p file) == fifth && -e d3/file ]] || fail "other files"
+    assert_unchanged_checkout
+}
+
+@test "--into-base: the lock that its git left when it was killed goes, also when both were" {
+    make_threads 1 2
+    work 1 d1/file text
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' '    touch "$dir/half" "$GIT_DIR/index.lock"' \
+        '    kill -KILL $$' 'fi'
+    converge --into-base
+    real_git
+    [[ -e $BATS_TEST_TMPDIR/half ]] || fail "it was not killed"
+    assert_status 0
+    assert_in main d1/file text
+    work 2 d2/file text
+    wrap_git 'if [[ $sub == merge ]]; then' '    touch "$GIT_DIR/index.lock"' '    kill -KILL $PPID $$' 'fi'
+    converge --into-base
+    real_git
+    [[ -e .git/index.lock ]] || fail "nothing was left"
+    converge --into-base
+    assert_status 0
+    assert_in main d2/file text
+    [[ ! -e .git/index.lock ]] || fail "the lock is still there"
+    [[ ! -s .git/anabranch/turn ]] || fail "the mark is still there"
     assert_unchanged_checkout
 }

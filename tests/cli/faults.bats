@@ -25,30 +25,6 @@ fill_disk() { # a line of shell
     echo "cat /dev/zero >$disk/ballast 2>/dev/null; true"
 }
 
-# Puts a program named git in front of the real one, which is $git; the subcommand is in $sub.
-wrap_git() { # LINE OF SHELL...
-    mkdir -p "$BATS_TEST_TMPDIR/bin"
-    {
-        echo '#!/bin/bash'
-        echo "git='$(command -v git)' dir='$BATS_TEST_TMPDIR' sub= skip="
-        # shellcheck disable=SC2016
-        echo 'for arg; do
-    if [[ $skip ]]; then skip=
-    elif [[ $arg == -c || $arg == -C ]]; then skip=1
-    elif [[ $arg != -* ]]; then sub=$arg; break
-    fi
-done'
-        # shellcheck disable=SC2016
-        printf '%s\n' "$@" 'exec "$git" "$@"'
-    } >"$BATS_TEST_TMPDIR/bin/git"
-    chmod +x "$BATS_TEST_TMPDIR/bin/git"
-    PATH=$BATS_TEST_TMPDIR/bin:$PATH
-}
-
-real_git() {
-    PATH=${PATH#"$BATS_TEST_TMPDIR/bin:"}
-}
-
 # The task's file is on the base, or in what was salvaged of it.
 assert_saved() { # PATH TEXT
     local ref
