@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 enum { OUT, ERR, STREAMS };
-enum { OUTPUT_MAX = 1 << 30, PATIENCE_MS = 10 * 60 * 1000 };
+enum { OUTPUT_MAX = 1 << 30, PATIENCE_MS = 10 * 60 * 1000, LOOK_MS = 100 };
 
 /* A place in which one job after the other runs; pid is 0 while it is free. */
 struct slot {
     struct proc_job *job;
     pid_t pid;
     int fds[STREAMS];
+    bool ended;
     int64_t deadline;
 };
 
@@ -92,6 +93,27 @@ static int drain(struct slot *s, int stream, struct err *err)
                                            s->job->argv.v[0]);
 }
 
+static bool has_ended(pid_t pid)
+{
+    siginfo_t info = {0};
+    return waitid(P_PID, (id_t)pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == pid;
+}
+
+/* Nobody wrote for a while. One that has ended may have left others behind that hold its streams
+ * open: a connection that ssh keeps, or what a hook has started. What it wrote itself is there to
+ * be read by the next time. */
+static void look_for_ended(struct crowd *c)
+{
+    for (size_t i = 0; i < c->width; i++) {
+        struct slot *s = &c->slots[i];
+        if (s->pid && s->ended) {
+            own_close(&s->fds[OUT]);
+            own_close(&s->fds[ERR]);
+        }
+        s->ended = s->pid && has_ended(s->pid);
+    }
+}
+
 /* Waits for what comes first, and takes it. */
 static int turn(struct crowd *c, struct err *err)
 {
@@ -102,11 +124,14 @@ static int turn(struct crowd *c, struct err *err)
             c->polls[i * STREAMS + (size_t)k] = (struct pollfd){s->pid ? s->fds[k] : -1, POLLIN, 0};
         end = s->pid && s->deadline < end ? s->deadline : end;
     }
-    int ready = poll(c->polls, (nfds_t)(c->width * STREAMS), end > now ? (int)(end - now) : 0);
+    int64_t wait = end > now ? end - now : 0;
+    int ready = poll(c->polls, (nfds_t)(c->width * STREAMS), wait < LOOK_MS ? (int)wait : LOOK_MS);
     if (ready < 0)
         return errno == EINTR ? 0 : err_sys(err, "poll");
-    if (ready == 0)
+    if (ready == 0 && !wait)
         return err_set(err, ERR_ENV, "a child did not end in time");
+    if (ready == 0)
+        look_for_ended(c);
     for (size_t i = 0; i < c->width * STREAMS; i++) {
         if (c->polls[i].revents && drain(&c->slots[i / STREAMS], (int)(i % STREAMS), err))
             return -1;
