@@ -4,6 +4,7 @@
 #include "base/shell.h"
 #include "base/text.h"
 #include "data/git_batch.h"
+#include "data/merge.h"
 #include "run/converge_land.h"
 #include "run/proposal.h"
 #include "sys/proc_many.h"
@@ -151,6 +152,49 @@ static void look_at_paths(struct converge_result *r)
         r->warning = mem_printf("it changes what it does not own: %s", outside.s);
 }
 
+/* A path that git could not merge by itself, and that nobody has dealt with; or NULL. */
+static const char *unmerged(const struct thread_look *l)
+{
+    for (size_t i = 0; i < l->uncommitted.n; i++) {
+        const char *entry = l->uncommitted.v[i];
+        if (entry[0] == 'U' || entry[1] == 'U' || (entry[0] == entry[1] && strchr("AD", entry[0])))
+            return entry + 3;
+    }
+    return NULL;
+}
+
+/* Whether a merge would change nothing: squashed or rebased, the work is there already. */
+static int adds_nothing(const struct converge *c, const char *base, const char *head, bool *ret_yes,
+                        struct err *err)
+{
+    struct git_place at = {
+        .batch = c->batch, .git_dir = c->repo->common, .work_tree = c->repo->root};
+    autofree char *name = mem_printf("%s^{tree}", base);
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    autobuf struct buf tree = BUF_INIT;
+    bool found;
+    if (merge_trees(&at, base, head, &m, err) ||
+        git_batch_resolve(c->batch, name, &tree, &found, err))
+        return -1;
+    *ret_yes = m.clean && found && strcmp(m.tree.s, tree.s) == 0;
+    return 0;
+}
+
+/* The base here, and for a pull request what is known of it there. */
+static void look_into_bases(const struct converge *c, struct converge_result *r)
+{
+    const struct thread_look *l = r->look;
+    bool there = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, yes = false;
+    struct err err = {0};
+    int rc = adds_nothing(c, l->base, l->head, &yes, &err);
+    for (size_t i = 1; rc == 0 && !yes && there && i < l->own_bases.n; i++)
+        rc = adds_nothing(c, l->own_bases.v[i], l->head, &yes, &err);
+    if (rc)
+        converge_end(r, CONVERGE_FAILED, "%s", err.msg);
+    else if (yes)
+        converge_end(r, CONVERGE_NOTHING, "%s", "");
+}
+
 static void examine(const struct converge *c, struct converge_result *r)
 {
     const struct thread_look *l = r->look;
@@ -162,6 +206,9 @@ static void examine(const struct converge *c, struct converge_result *r)
     else if (l->elsewhere)
         converge_end(r, CONVERGE_REFUSED, "its worktree is on %s, not on its branch %s",
                      l->elsewhere, short_name(l->thread->branch));
+    else if (unmerged(l))
+        converge_end(r, CONVERGE_REFUSED, "a conflict in its worktree is not resolved: %s",
+                     unmerged(l));
     else if (l->uncommitted.n && !commits)
         refuse_uncommitted(r);
     else if (!l->uncommitted.n && (!l->ahead || strcmp(l->head, l->thread->base_commit) == 0))
@@ -169,7 +216,9 @@ static void examine(const struct converge *c, struct converge_result *r)
     else if (!c->opts.base && !l->thread->base)
         converge_end(r, CONVERGE_REFUSED,
                      "it was made from a commit, not from a branch; --base says where it is to go");
-    else
+    else if (!l->uncommitted.n)
+        look_into_bases(c, r);
+    if (r->end == CONVERGE_PENDING)
         look_at_paths(r);
 }
 
@@ -209,7 +258,7 @@ static bool commit_one(struct converge_result *r)
 {
     const struct thread_look *l = r->look;
     struct err err = {0};
-    if (l->problem || l->elsewhere || !l->uncommitted.n)
+    if (l->problem || l->elsewhere || !l->uncommitted.n || unmerged(l))
         return false;
     autofree char *message = message_of(l->thread);
     if (call_git(l->thread, &err, "add", "-A", NULL) ||
@@ -287,7 +336,8 @@ static void propose(struct converge *c, struct converge_result *r, const struct 
 static void push(struct converge *c, struct converge_result *r, const struct forge_pull *p)
 {
     struct err err = {0};
-    if (call_git(r->look->thread, &err, "push", "--quiet", "-u", remote_of(c), p->branch, NULL))
+    if (call_git(r->look->thread, &err, "push", "--quiet", "-u", remote_of(c),
+                 r->look->thread->branch, NULL))
         converge_end(r, CONVERGE_FAILED, "%s", err.msg);
     else
         propose(c, r, p);
@@ -304,12 +354,12 @@ static void print(struct converge *c, struct converge_result *r, const struct fo
     harmless.body = body.s;
     if (r->look->uncommitted.n) {
         shell_add(&r->commands, "git -C", t->path, "add", "-A", NULL);
-        shell_add(&r->commands, "\ngit -C", t->path, "commit", "-m", title.s, NULL);
-        buf_addch(&r->commands, '\n');
+        shell_add(&r->commands, " &&\ngit -C", t->path, "commit", "-m", title.s, NULL);
+        buf_addstr(&r->commands, " &&\n");
     }
-    shell_add(&r->commands, "git -C", t->path, "push", "-u", remote_of(c), p->branch, NULL);
-    buf_addch(&r->commands, '\n');
+    shell_add(&r->commands, "git -C", t->path, "push", "-u", remote_of(c), t->branch, NULL);
     forge_print(&c->forge, &harmless, &r->commands);
+    buf_addch(&r->commands, '\n');
     converge_end(r, CONVERGE_PRINTED, "%s", "");
 }
 

@@ -194,7 +194,7 @@ void forge_print(const struct forge *f, const struct forge_pull *p, struct buf *
         add_update(f, p, p->known, &argv);
     if (!argv.n)
         return;
-    shell_add(out, "(cd", p->dir, NULL);
+    shell_add(out, " &&\n(cd", p->dir, NULL);
     buf_addstr(out, " &&");
     if (!f->shape) { /* a command may want the file */
         shell_add(out, " printf %s", p->body, NULL);
@@ -203,7 +203,7 @@ void forge_print(const struct forge *f, const struct forge_pull *p, struct buf *
     }
     for (size_t i = 0; i < argv.n; i++)
         shell_add(out, "", argv.v[i], NULL);
-    buf_addstr(out, ")\n");
+    buf_addstr(out, ")");
 }
 
 /* --- calling ------------------------------------------------------------------------------ */

@@ -258,6 +258,68 @@ args() {
     refute_in "$(branch 1)" stray
 }
 
+@test "--commit commits no conflict that nobody has resolved" {
+    make_repo
+    plan_threads 1 2
+    add_thread 3 'goal = "Change it"' 'owns = ["file"]'
+    fan_out
+    change_line 3 5 fifth
+    change_line_here 5 FIVE
+    ! git -C "$(tree 3)" merge -q main || fail "there is no conflict"
+    for how in --into-base --no-push; do
+        converge --commit $how
+        assert_status 1
+        assert_error 'thread-3: refused: a conflict in its worktree is not resolved: file'
+    done
+    [[ $(git show "$(branch 3):file") != *'<<<'* ]] || fail "it was committed"
+    [[ $(git -C "$(tree 3)" status --porcelain) == 'UU file' ]] || fail "it was staged"
+}
+
+@test "work that was squashed into the base, here or at origin, is not proposed again" {
+    begin 1 2 3
+    git branch -q -u origin/main
+    work 1 d1/file text
+    work 2 d2/file text
+    git switch -q -c other
+    git merge -q --squash "$(branch 2)"
+    git commit -q -m 'squashed there'
+    git push -q origin other:main
+    git switch -q main
+    git merge -q --squash "$(branch 1)"
+    git commit -q -m 'squashed here'
+    git fetch -q
+    converge
+    assert_status 0
+    assert_error 'nothing to converge'
+    [[ -z $(heads) && $(at_origin "$(branch 1)$(branch 2)") == none ]] || fail "made: $(heads)"
+    converge --into-base --only 1
+    assert_error 'nothing to converge'
+    work 1 d1/file more
+    converge
+    assert_status 0
+    [[ $(heads) == "$(branch 1)" ]] || fail "made: $(heads)"
+}
+
+@test "a tag that has the name of the branch is not taken for it" {
+    begin 1 2
+    work 1 d1/file text
+    git tag "$(branch 1)" main
+    converge
+    assert_status 0
+    [[ $(at_origin "$(branch 1)") == $(git rev-parse "refs/heads/$(branch 1)") ]] || fail "not pushed"
+}
+
+@test "what a hook leaves behind in the background is not waited for" {
+    begin 1 2
+    work 1 d1/file text
+    printf '#!/bin/sh\nsleep 60 &\necho $! >"%s"\n' "$BATS_TEST_TMPDIR/left" >.git/hooks/pre-push
+    chmod +x .git/hooks/pre-push
+    converge
+    assert_status 0
+    assert_output 'thread-1: pushed, new pull request https://github.com/acme/widget/pull/1'
+    kill "$(<"$BATS_TEST_TMPDIR/left")" || fail "it was waited for"
+}
+
 @test "what cannot work at all is said before anything is done" {
     make_repo
     converge
@@ -364,6 +426,24 @@ second \$(touch bad) line''" "owns = ['d1']" 2>/dev/null
     assert_status 0
     assert_in "$(branch 1)" 'd1/a b' new
     [[ $(at_origin "$(branch 1)") == $(git rev-parse "$(branch 1)") ]] || fail "not pushed"
+}
+
+@test "PS-9: of the commands that --no-push prints, none is run after one of its thread that failed" {
+    make_threads 1 2 3
+    make_bare
+    add_origin "$FORGE/acme/widget.git"
+    work 1 d1/file text
+    work 2 d2/file text
+    echo new >"$(tree 1)/d1/new"
+    printf '#!/bin/sh\ntest ! -e d1\n' >.git/hooks/pre-commit
+    chmod +x .git/hooks/pre-commit
+    stub gh '[]' https://example.com/1
+    converge --no-push --commit
+    assert_status 0
+    run sh <<<"$output"
+    [[ $(at_origin "$(branch 1)") == none ]] || fail "half of thread 1 was pushed"
+    [[ $(at_origin "$(branch 2)") != none ]] || fail "thread 2 was not pushed"
+    [[ $(args | grep -c '^create$') -eq 1 ]] || fail "$(args)"
 }
 
 # --- other forges ---------------------------------------------------------------------------
