@@ -1,4 +1,5 @@
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/look.h"
@@ -11,9 +12,8 @@
 #include "sys/term.h"
 
 #include <string.h>
-#include <time.h>
 
-enum { WATCH_SECONDS = 1, DEFAULT_COLUMNS = 80, DEFAULT_ROWS = 24 };
+enum { WATCH_MS = 1000, DEFAULT_COLUMNS = 80, DEFAULT_ROWS = 24 };
 
 struct status_opts {
     bool json, watch;
@@ -169,23 +169,26 @@ static int show(struct redraw *r, struct buf *last, const struct buf *now, bool 
     return out.len ? cli_print(out.s, out.len) : EXIT_OK;
 }
 
-/* Until a signal ends it, or nobody reads any more. */
+/* Until a signal ends it, or nobody reads any more. Where a look is much work, it is not most of
+ * what the machine does. */
 static int watch(const struct status_opts *opts, const char *word)
 {
     autoredraw struct redraw r = REDRAW_INIT;
     autobuf struct buf last = BUF_INIT;
-    const struct timespec pause = {.tv_sec = WATCH_SECONDS};
     bool draws = !opts->json && run_view_can_draw(stdout);
     for (int code = EXIT_OK;;) {
         autobuf struct buf now = BUF_INIT;
+        int64_t start = clock_mono();
         code = take_look(opts, word, &now);
+        int64_t pause = 2 * (clock_mono() - start);
         if (code == EXIT_OK)
             code = show(&r, &last, &now, draws);
         if (code == EXIT_OK && fflush(stdout) != 0)
             code = EXIT_ENV;
         if (code != EXIT_OK)
             return code;
-        (void)nanosleep(&pause, NULL);
+        if (!term_pause(STDOUT_FILENO, pause > WATCH_MS ? (int)pause : WATCH_MS))
+            return EXIT_OK;
     }
 }
 

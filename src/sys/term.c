@@ -1,5 +1,6 @@
 #include "sys/term.h"
 
+#include <poll.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
 
@@ -19,4 +20,10 @@ struct term_size term_size(int fd)
     if (ioctl(fd, TIOCGWINSZ, &size) < 0)
         return (struct term_size){0};
     return (struct term_size){size.ws_col, size.ws_row};
+}
+
+bool term_pause(int fd, int ms)
+{
+    struct pollfd out = {.fd = fd};
+    return poll(&out, 1, ms) <= 0 || !(out.revents & (POLLERR | POLLHUP));
 }

@@ -4,6 +4,7 @@
 #ifndef SYS_TERM_H
 #define SYS_TERM_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* Columns of the terminal behind fd, or what COLUMNS says; 0 where it is none or does not tell. */
@@ -15,5 +16,8 @@ struct term_size {
     size_t columns, rows;
 };
 struct term_size term_size(int fd);
+
+/* Waits so long, or until a signal comes; false at once where fd is a pipe that nobody reads. */
+bool term_pause(int fd, int ms);
 
 #endif

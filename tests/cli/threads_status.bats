@@ -211,6 +211,16 @@ show() { # [OPTION...]
     [[ $(jq -c .threads[1].subject "$out" | tail -n 1) == '"Seen with --watch --json"' ]] || fail "no JSON lines"
 }
 
+@test "--watch ends when nobody reads any more, also when there is nothing new" {
+    make_threads 1 2
+    mkfifo "$BATS_TEST_TMPDIR/pipe"
+    "$ANABRANCH" status --watch >"$BATS_TEST_TMPDIR/pipe" 3>&- &
+    watcher=$!
+    head -n 1 <"$BATS_TEST_TMPDIR/pipe" | grep -q branch || fail "it said nothing"
+    wait_for is_gone "$watcher"
+    watcher=
+}
+
 @test "--watch draws in place on a terminal" {
     local typescript=$BATS_TEST_TMPDIR/typescript command
     script --version 2>/dev/null | grep -q util-linux || skip "needs script(1) of util-linux"
