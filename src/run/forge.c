@@ -18,16 +18,19 @@ enum { WORDS = 16 };
 struct forge_shape {
     const char *list[WORDS], *create[WORDS], *update[WORDS];
     const char *number, *address, *head; /* members of what `list` prints; head may be NULL */
-    const char *draft; /* word that makes a draft of it; NULL: a title that says so */
+    const char *foreign; /* a member that is true where the branch is that of a fork; or NULL */
+    const char *draft;   /* word that makes a draft of it; NULL: a title that says so */
 };
 
 static const struct forge_shape shapes[] = {
-    {.list = {"gh", "pr", "list", "--head", "{branch}", "--state", "open", "--json", "number,url"},
+    {.list = {"gh", "pr", "list", "--head", "{branch}", "--state", "open", "--json",
+              "number,url,isCrossRepository"},
      .create = {"gh", "pr", "create", "--head", "{branch}", "--base", "{base}", "--title",
                 "{title}", "--body", "{body}"},
      .update = {"gh", "pr", "edit", "{pull}", "--title", "{title}", "--body", "{body}"},
      .number = "number",
      .address = "url",
+     .foreign = "isCrossRepository",
      .draft = "--draft"},
     {.list = {"glab", "mr", "list", "--source-branch", "{branch}", "--output", "json"},
      .create = {"glab", "mr", "create", "--source-branch", "{branch}", "--target-branch", "{base}",
@@ -238,6 +241,14 @@ static void add_member(struct buf *out, const struct node *map, const char *key)
         buf_addstr(out, build_string(map, key, ""));
 }
 
+/* A fork may have a branch of that name. */
+static bool is_ours(const struct forge_shape *s, const char *branch, const struct node *entry)
+{
+    const struct node *foreign = s->foreign ? node_get(entry, s->foreign) : NULL;
+    return (!s->head || strcmp(build_string(entry, s->head, ""), branch) == 0) &&
+           !(foreign && foreign->kind == NODE_BOOL && foreign->truth);
+}
+
 /* The first of the list that is for the branch. */
 static int take_list(const struct forge_shape *s, const char *branch, const struct buf *text,
                      struct buf *ret_number, struct buf *ret_address, struct err *err)
@@ -251,8 +262,7 @@ static int take_list(const struct forge_shape *s, const char *branch, const stru
     good = good && doc.root->kind == NODE_LIST;
     if (good) {
         node_each (entry, doc.root) {
-            bool ours = !s->head || strcmp(build_string(entry, s->head, ""), branch) == 0;
-            if (entry->kind != NODE_MAP || !ours || ret_number->len)
+            if (entry->kind != NODE_MAP || !is_ours(s, branch, entry) || ret_number->len)
                 continue;
             add_member(ret_number, entry, s->number);
             add_member(ret_address, entry, s->address);

@@ -458,6 +458,15 @@ begin_other() { # FORGE
     work 1 d1/file text
 }
 
+@test "a pull request from a fork's branch of the same name is left alone" {
+    begin_other gh
+    stub gh '[{"number": 5, "url": "https://example.com/5", "isCrossRepository": true}]' https://example.com/6
+    converge
+    assert_status 0
+    assert_output 'thread-1: pushed, new pull request https://example.com/6'
+    ! args | grep -q '^edit$' || fail "$(args)"
+}
+
 @test "glab makes and updates merge requests" {
     begin_other glab
     stub glab '[]' 'https://gitlab.example/x/-/merge_requests/4'
