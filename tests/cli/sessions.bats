@@ -360,7 +360,7 @@ thread-10      parallel/part10-thread-10                        0      dirty  $s
     sessions converge --no
     assert_status 0
     [[ $(grep '^# ' <<<"$output" | paste -s -d ' ') == '# thread-2 # thread-10 # thread-1' ]] || fail "order"
-    assert_line "git -C $(tree 2) push -u origin $(branch 2)"
+    assert_line "git -C $(tree 2) push -u origin refs/heads/$(branch 2) &&"
     printf '#!/bin/sh\nfor a in "$@"; do printf "<%%s>" "$a"; done >>"$LOG"\necho >>"$LOG"\n' >"$BATS_TEST_TMPDIR/bin/gh"
     cp "$BATS_TEST_TMPDIR/bin/gh" "$BATS_TEST_TMPDIR/bin/git"
     chmod +x "$BATS_TEST_TMPDIR/bin/gh" "$BATS_TEST_TMPDIR/bin/git"
