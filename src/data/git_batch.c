@@ -18,6 +18,7 @@ struct git_batch {
     char *git_dir;
     struct coproc objects;                   /* cat-file --batch-command */
     struct coproc refs;                      /* update-ref --stdin */
+    bool refs_killed;                        /* when it was last asked */
     struct coproc writers[GIT_BATCH_TYPES_]; /* hash-object, one for each type */
     int scratch;                             /* where it finds what to write */
     struct git_known known;
@@ -335,17 +336,17 @@ static int update_refs(struct git_batch *b, const struct buf *lines, bool *ret_m
                                        "--no-deref", NULL};
     autobuf struct buf all = BUF_INIT, answer = BUF_INIT;
     buf_addf(&all, "start\n%scommit\n", lines->s);
-    *ret_moved = false;
+    *ret_moved = b->refs_killed = false;
     if (start(b, &b->refs, args, SPAWN_NONE, err))
         return -1;
     if (coproc_write(&b->refs, all.s, all.len, err)) {
-        coproc_stop(&b->refs);
+        b->refs_killed = coproc_stop(&b->refs);
         return 0;
     }
     for (int i = 0; i < 2; i++) { /* "start: ok", "commit: ok" */
         buf_cut(&answer, 0);
         if (coproc_read_line(&b->refs, &answer, err)) {
-            coproc_stop(&b->refs);
+            b->refs_killed = coproc_stop(&b->refs);
             return 0;
         }
     }
@@ -364,6 +365,11 @@ int git_batch_move_ref(struct git_batch *b, const char *ref, const char *from, c
     else
         buf_addf(&line, "create %s %s\n", ref, to);
     return update_refs(b, &line, ret_moved, err);
+}
+
+bool git_batch_was_killed(const struct git_batch *b)
+{
+    return b->refs_killed;
 }
 
 int git_batch_delete_refs(struct git_batch *b, const struct strv *refs, bool *ret_deleted,

@@ -55,6 +55,9 @@ int git_batch_ident(struct git_batch *batch, enum git_batch_who who, struct buf 
 int git_batch_move_ref(struct git_batch *batch, const char *ref, const char *from, const char *to,
                        bool *ret_moved, struct err *err);
 
+/* Whether the git that was asked for that was killed meanwhile, and may have left its lock. */
+bool git_batch_was_killed(const struct git_batch *batch);
+
 /* As git_delete_refs(), but all or none. */
 int git_batch_delete_refs(struct git_batch *batch, const struct strv *refs, bool *ret_deleted,
                           struct err *err);

@@ -154,6 +154,20 @@ static void on_forwarded(struct run *run, bool moved)
     finish(run);
 }
 
+/* The lock that a git leaves which was killed meanwhile is not to be waited for, by nobody. */
+static int try_ref(struct run *run, bool *ret_moved, struct err *err)
+{
+    struct git_place at = run_place(run);
+    const char *to = run->publication.target;
+    if (git_batch_move_ref(run->batch, run->base_ref, run->published, to, ret_moved, err))
+        return -1;
+    if (*ret_moved)
+        return 0;
+    if (git_batch_was_killed(run->batch))
+        base_turn_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
+    return git_move_ref(&at, run->base_ref, run->published, to, "anabranch: land", ret_moved, err);
+}
+
 /* Where it is checked out nowhere, a ref moves; forward, as git itself would insist. */
 static int move_ref(struct run *run, struct err *err)
 {
@@ -163,9 +177,7 @@ static int move_ref(struct run *run, struct err *err)
         return -1;
     if (!ahead)
         return err_set(err, ERR_ENV, "'%s' has something that would be lost", run->base_ref);
-    if (base_turn_mark(&run->publication.turn, err) ||
-        git_move_ref(&at, run->base_ref, run->published, run->publication.target, "anabranch: land",
-                     &moved, err))
+    if (base_turn_mark(&run->publication.turn, err) || try_ref(run, &moved, err))
         return -1;
     base_turn_unmark(&run->publication.turn, moved);
     if (moved) {

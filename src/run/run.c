@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/workdir.h"
+#include "run/base_turn.h"
 #include "run/logs.h"
 #include "run/notify.h"
 #include "run/remains.h"
@@ -126,6 +127,14 @@ static void withdraw(struct run *run)
     (void)git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: not begun", &moved, &none);
 }
 
+/* What one that was killed has left on the base is in the way of others as well. */
+static void clear_base(const struct run *run)
+{
+    autoturn struct base_turn turn = BASE_TURN_INIT;
+    if (run->base && base_turn_take(&turn, run->state_dir, NULL) == 0)
+        base_turn_clear(&turn, &run->pf->repo, run->base_ref);
+}
+
 /* The store first: a new one begins with the folders of those that were before us. */
 static int begin(struct run *run, struct err *err)
 {
@@ -136,6 +145,7 @@ static int begin(struct run *run, struct err *err)
         make_folders(run, err) || leave_word(run, err) ||
         warden_start(&run->warden, run->opts.self, run->id, err))
         return -1;
+    clear_base(run);
     if (run->resume)
         return resume_begin(run, err) || (run->base && shared_begin(run, err)) ? -1 : 0;
     if (saved_write(run, err) || record_begin(run, err))

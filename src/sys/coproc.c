@@ -51,18 +51,22 @@ int coproc_start(struct coproc *c, char *const *argv, char *const *env, int extr
     return 0;
 }
 
-void coproc_stop(struct coproc *c)
+bool coproc_stop(struct coproc *c)
 {
+    int status = 0;
+    bool ended = false;
     if (c->pid > 0) {
         own_close(&c->in);
         own_close(&c->out);
-        if (!spawn_ended(c->pid, STOP_MS))
+        ended = spawn_ended(c->pid, STOP_MS);
+        if (!ended)
             spawn_end(c->pid);
-        while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+        while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
             ;
     }
     buf_done(&c->pending);
     coproc_init(c);
+    return ended && WIFSIGNALED(status);
 }
 
 static int write_all(struct coproc *c, const void *p, size_t len, struct err *err)

@@ -21,7 +21,8 @@ void coproc_init(struct coproc *c);
 /* It has the descriptor `extra` as its 3 (SPAWN_NONE: none). */
 int coproc_start(struct coproc *c, char *const *argv, char *const *env, int extra, struct err *err);
 bool coproc_running(const struct coproc *c);
-void coproc_stop(struct coproc *c); /* closes its input, waits for its end, or ends it */
+/* Closes its input, waits for its end, or ends it. True where someone else had killed it. */
+bool coproc_stop(struct coproc *c);
 
 int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err);
 
