@@ -184,9 +184,15 @@ static void finish(struct job *job, enum task_state state, bool removes)
         job_free(job);
 }
 
+/* What has landed is safe; of a task that only read nothing is, if it could not be saved before. */
+static bool is_safe(struct job *job)
+{
+    return task_run(job)->landed ? job_salvage_rest(job) : job_salvage(job);
+}
+
 void job_tidy(struct job *job)
 {
-    if (!job->prepared || !workspace_is_whole(&job->ws) || job_salvage_rest(job))
+    if (!job->prepared || !workspace_is_whole(&job->ws) || is_safe(job))
         prepare_teardown(job, finish_removal);
     else
         job_free(job);

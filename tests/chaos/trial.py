@@ -27,9 +27,10 @@ def see_through(engine, next_round, hasty=False):
         hits = len(engine.hits)
         troubles, extra = next_round()
         code = engine.round(args, troubles, extra)
-        if not hasty:
-            wait_gone(engine)
         hits = engine.hits[hits:]
+        # Where all were killed at once, nobody is left to end what one of them had just begun, but the next round.
+        if not hasty and not any(h.victim == 'all' for h in hits):
+            wait_gone(engine)
         hits += [Hit(engine.rounds, 'engine', ['SIGKILL'])] if 'ANABRANCH_KILL_AT' in extra else []
         model.check_exit(engine, code, hits)
         world.wait_well()

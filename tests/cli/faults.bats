@@ -391,6 +391,22 @@ stop_twice() {
     git log --format=%s side | grep -qx theirs || fail 'what someone else has committed is lost'
 }
 
+@test "what a task that only reads has left, and could not be saved, is saved by a resume" {
+    make_repo
+    begin_plan
+    add_task a 'read_only: true' -- 'sh echo work >a'
+    add_task b 'retry: 0' -- 'write b work' 'on 1 exit 1'
+    # shellcheck disable=SC2016
+    wrap_git '[[ $sub != ls-files ]] || exit 128'
+    run_plan
+    real_git
+    assert_status 1
+    [[ $(<.anabranch/worktrees/*/a/a) == work ]] || fail 'it is lost'
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    assert_saved a work
+}
+
 @test "a git that fails now and then costs a task at most, and leaves nothing" {
     make_repo
     begin_plan 'limits: {workers: 2}'
