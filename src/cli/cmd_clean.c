@@ -1,9 +1,9 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/color.h"
 #include "cli/commands.h"
 #include "cli/look.h"
+#include "cli/removal.h"
 #include "data/doc.h"
 #include "run/clean.h"
 #include "sys/self.h"
@@ -14,24 +14,11 @@ struct clean_opts {
     bool dry_run, all, json;
 };
 
-struct teller {
-    const struct clean_opts *opts;
-    size_t count[CLEAN_FAILED + 1];
-    int code; /* of the last thing that was printed */
-};
-
-static const char *word(const struct teller *t, enum clean_action action)
-{
-    static const char *const words[] = {
-        [CLEAN_REMOVED] = "removed", [CLEAN_KEPT] = "kept", [CLEAN_FAILED] = "failed"};
-    return action == CLEAN_REMOVED && t->opts->dry_run ? "would remove" : words[action];
-}
-
-static void add_json(const struct teller *t, const struct clean_item *item, struct buf *out)
+static void add_json(const struct removals *r, const struct clean_item *item, struct buf *out)
 {
     struct arena a = {0};
     struct node *map = build_map(&a);
-    build_put_string(&a, map, "action", word(t, item->action));
+    build_put_string(&a, map, "action", removal_word(r, item->action));
     build_put_string(&a, map, "kind", item->kind);
     build_put_string(&a, map, "name", item->name);
     build_put_string(&a, map, "why", item->why);
@@ -41,13 +28,10 @@ static void add_json(const struct teller *t, const struct clean_item *item, stru
     arena_done(&a);
 }
 
-static void add_line(const struct teller *t, const struct clean_item *item, struct buf *out)
+static void add_line(const struct removals *r, const struct clean_item *item, struct buf *out)
 {
-    static const enum color colors[] = {
-        [CLEAN_REMOVED] = COLOR_GREEN, [CLEAN_KEPT] = COLOR_YELLOW, [CLEAN_FAILED] = COLOR_RED};
-    buf_addf(out, "%s%-*s%s  %s ", color_on(stdout, colors[item->action]),
-             t->opts->dry_run ? 12 : 7, word(t, item->action), color_on(stdout, COLOR_NONE),
-             item->kind);
+    removal_add_word(r, item->action, out);
+    buf_addf(out, "%s ", item->kind);
     text_harmless(out, item->name, strlen(item->name));
     buf_addstr(out, ": ");
     text_harmless(out, item->why, strlen(item->why));
@@ -56,33 +40,21 @@ static void add_line(const struct teller *t, const struct clean_item *item, stru
 
 static void tell(void *ctx, const struct clean_item *item)
 {
-    struct teller *t = ctx;
+    struct removals *r = ctx;
     autobuf struct buf out = BUF_INIT;
-    t->count[item->action]++;
-    if (t->opts->json)
-        add_json(t, item, &out);
+    if (r->json)
+        add_json(r, item, &out);
     else
-        add_line(t, item, &out);
-    int code = cli_print(out.s, out.len);
-    t->code = t->code ? t->code : code;
-}
-
-static int finish(const struct teller *t)
-{
-    static const char none[] = "There is nothing to clean.\n";
-    if (t->code)
-        return t->code;
-    if (t->count[CLEAN_FAILED])
-        return EXIT_ENV;
-    bool any = t->count[CLEAN_REMOVED] || t->count[CLEAN_KEPT];
-    return any || t->opts->json ? EXIT_OK : cli_print(none, strlen(none));
+        add_line(r, item, &out);
+    removal_tell(r, item->action, &out);
 }
 
 static int run_clean(const void *options, int argc, char **argv)
 {
     (void)argc;
     (void)argv;
-    struct teller t = {.opts = options};
+    const struct clean_opts *given = options;
+    struct removals r = {.dry_run = given->dry_run, .json = given->json};
     struct err err = {0};
     autolook struct look look;
     int code = look_find(&look);
@@ -92,13 +64,13 @@ static int run_clean(const void *options, int argc, char **argv)
                                  .state_dir = look.state_dir,
                                  .store = look.store,
                                  .self = self_path(),
-                                 .dry_run = t.opts->dry_run,
-                                 .all = t.opts->all,
+                                 .dry_run = given->dry_run,
+                                 .all = given->all,
                                  .tell = tell,
-                                 .ctx = &t};
+                                 .ctx = &r};
     if (clean(&opts, &err))
         return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
-    return finish(&t);
+    return removals_end(&r, "There is nothing to clean.\n");
 }
 
 static const struct opt opts_table[] = {

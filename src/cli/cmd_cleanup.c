@@ -1,8 +1,8 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "cli/color.h"
 #include "cli/commands.h"
+#include "cli/removal.h"
 #include "data/doc.h"
 #include "run/cleanup.h"
 
@@ -13,29 +13,16 @@ struct cleanup_opts {
     bool dry_run, json;
 };
 
-struct teller {
-    const struct cleanup_opts *opts;
-    size_t count[CLEANUP_FAILED + 1];
-    int code; /* of the last thing that was printed */
-};
-
-static const char *word(const struct teller *t, enum cleanup_action action)
-{
-    static const char *const words[] = {
-        [CLEANUP_REMOVED] = "removed", [CLEANUP_KEPT] = "kept", [CLEANUP_FAILED] = "failed"};
-    return action == CLEANUP_REMOVED && t->opts->dry_run ? "would remove" : words[action];
-}
-
 static const char *branch_of(const struct cleanup_item *item)
 {
     return item->thread->branch + strlen("refs/heads/");
 }
 
-static void add_json(const struct teller *t, const struct cleanup_item *item, struct buf *out)
+static void add_json(const struct removals *r, const struct cleanup_item *item, struct buf *out)
 {
     struct arena a = {0};
     struct node *map = build_map(&a);
-    build_put_string(&a, map, "action", word(t, item->action));
+    build_put_string(&a, map, "action", removal_word(r, item->action));
     build_put_string(&a, map, "thread", item->thread->id);
     build_put_string(&a, map, "branch", branch_of(item));
     build_put_string(&a, map, "path", item->thread->path);
@@ -50,14 +37,10 @@ static void add_json(const struct teller *t, const struct cleanup_item *item, st
     arena_done(&a);
 }
 
-static void add_line(const struct teller *t, const struct cleanup_item *item, struct buf *out)
+static void add_line(const struct removals *r, const struct cleanup_item *item, struct buf *out)
 {
-    static const enum color colors[] = {[CLEANUP_REMOVED] = COLOR_GREEN,
-                                        [CLEANUP_KEPT] = COLOR_YELLOW,
-                                        [CLEANUP_FAILED] = COLOR_RED};
-    buf_addf(out, "%s%-*s%s  thread-%s: ", color_on(stdout, colors[item->action]),
-             t->opts->dry_run ? 12 : 7, word(t, item->action), color_on(stdout, COLOR_NONE),
-             item->thread->id);
+    removal_add_word(r, item->action, out);
+    buf_addf(out, "thread-%s: ", item->thread->id);
     text_harmless(out, item->why, strlen(item->why));
     if (item->salvage)
         buf_addf(out, "; commits that it had left behind are saved as %s", item->salvage);
@@ -70,15 +53,13 @@ static void add_line(const struct teller *t, const struct cleanup_item *item, st
 
 static void tell(void *ctx, const struct cleanup_item *item)
 {
-    struct teller *t = ctx;
+    struct removals *r = ctx;
     autobuf struct buf out = BUF_INIT;
-    t->count[item->action]++;
-    if (t->opts->json)
-        add_json(t, item, &out);
+    if (r->json)
+        add_json(r, item, &out);
     else
-        add_line(t, item, &out);
-    int code = cli_print(out.s, out.len);
-    t->code = t->code ? t->code : code;
+        add_line(r, item, &out);
+    removal_tell(r, item->action, &out);
 }
 
 static void warn(void *ctx, const char *message)
@@ -87,20 +68,10 @@ static void warn(void *ctx, const char *message)
     (void)cli_fail(EXIT_OK, "%s", message);
 }
 
-static int finish(const struct teller *t)
-{
-    static const char none[] = "There are no threads.\n";
-    if (t->code)
-        return t->code;
-    if (t->count[CLEANUP_FAILED])
-        return EXIT_ENV;
-    bool any = t->count[CLEANUP_REMOVED] || t->count[CLEANUP_KEPT];
-    return any || t->opts->json ? EXIT_OK : cli_print(none, strlen(none));
-}
-
 static int run_cleanup(const void *options, int argc, char **argv)
 {
-    struct teller t = {.opts = options};
+    const struct cleanup_opts *given = options;
+    struct removals r = {.dry_run = given->dry_run, .json = given->json};
     struct git_repo repo;
     struct err err = {0};
     (void)argc;
@@ -109,15 +80,16 @@ static int run_cleanup(const void *options, int argc, char **argv)
     if (rc == 0 && !repo.root)
         rc = err_set(&err, ERR_ENV, "this is not in a git repository");
     struct cleanup_options opts = {.repo = &repo,
-                                   .only = t.opts->only,
-                                   .dry_run = t.opts->dry_run,
+                                   .only = given->only,
+                                   .dry_run = given->dry_run,
                                    .tell = tell,
                                    .warn = warn,
-                                   .ctx = &t};
+                                   .ctx = &r};
     if (rc == 0)
         rc = cleanup(&opts, &err);
     git_close(&repo);
-    return rc ? cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg) : finish(&t);
+    return rc ? cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg)
+              : removals_end(&r, "There are no threads.\n");
 }
 
 static const struct opt opts_table[] = {

@@ -160,9 +160,9 @@ static void tell(void *ctx, const struct cleanup_item *item)
 {
     struct teller *t = ctx;
     const char *reason = reason_of(item);
-    if (item->action == CLEANUP_REMOVED) {
+    if (item->action == CLEAN_REMOVED) {
         buf_addf(&t->removed, "%sthread-%s", t->removed.len ? ", " : "", item->thread->id);
-    } else if (item->action == CLEANUP_KEPT) {
+    } else if (item->action == CLEAN_KEPT) {
         buf_addf(&t->skipped, "  thread-%s (", item->thread->id);
         text_harmless(&t->skipped, reason, strlen(reason));
         buf_addstr(&t->skipped, ")\n");

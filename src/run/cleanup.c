@@ -45,7 +45,7 @@ static int check_only(const struct threads *ts, const char *only, struct err *er
 static void tell_failure(const struct cleaning *c, const struct thread *t, const struct err *err)
 {
     struct cleanup_item item = {
-        .action = CLEANUP_FAILED, .reason = CLEANUP_ERROR, .thread = t, .why = err->msg};
+        .action = CLEAN_FAILED, .reason = CLEANUP_ERROR, .thread = t, .why = err->msg};
     c->opts->tell(c->opts->ctx, &item);
 }
 
@@ -54,7 +54,7 @@ static int take_away(const struct cleaning *c, const struct thread *t, const str
 {
     autostrv struct strv dropped = {0};
     autobuf struct buf salvage = BUF_INIT;
-    struct cleanup_item item = {.action = CLEANUP_REMOVED,
+    struct cleanup_item item = {.action = CLEAN_REMOVED,
                                 .reason = v->reason,
                                 .thread = t,
                                 .why = v->why.s,
@@ -81,7 +81,7 @@ static bool clean_thread(struct cleaning *c, const struct thread *t)
     int rc = cleanup_look(c, t, &v, &err);
     if (rc == 0 && !v.goes) {
         struct cleanup_item item = {
-            .action = CLEANUP_KEPT, .reason = v.reason, .thread = t, .why = v.why.s};
+            .action = CLEAN_KEPT, .reason = v.reason, .thread = t, .why = v.why.s};
         c->opts->tell(c->opts->ctx, &item);
     } else if (rc || take_away(c, t, &v, &err)) {
         tell_failure(c, t, &err);

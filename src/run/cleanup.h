@@ -9,14 +9,9 @@
 #define RUN_CLEANUP_H
 
 #include "data/thread.h"
+#include "run/clean.h"
 
 #include <stdbool.h>
-
-enum cleanup_action {
-    CLEANUP_REMOVED,
-    CLEANUP_KEPT,
-    CLEANUP_FAILED, /* it could not be found out, or not be removed */
-};
 
 /* Why, as a word for programs. */
 enum cleanup_reason {
@@ -39,7 +34,7 @@ enum cleanup_reason {
 extern const char *const cleanup_words[];
 
 struct cleanup_item {
-    enum cleanup_action action;
+    enum clean_action action; /* CLEAN_FAILED also where it could not be found out */
     enum cleanup_reason reason;
     const struct thread *thread;
     const char *why;            /* one line */

@@ -92,23 +92,14 @@ static int reap(pid_t pid, int *ret_status, struct err *err)
 static int capture(int in, char *const argv[], char *const env[], size_t max, struct buf *out,
                    struct buf *errout, int *ret_status, struct err *err)
 {
-    int outs[2], errs[2];
-    if (spawn_pipe(outs, err))
-        return -1;
-    if (spawn_pipe(errs, err)) {
-        own_close(&outs[0]);
-        own_close(&outs[1]);
-        return -1;
-    }
-    struct stream streams[2] = {{outs[0], out, max, false}, {errs[0], errout, STDERR_MAX, false}};
     struct spawn sp = {.argv = argv,
                        .env = env,
-                       .fds = {in, outs[1], errs[1], SPAWN_NONE, SPAWN_NONE},
+                       .fds = {in, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true}; /* a ^C at the terminal is not for it */
+    int fds[2];
     pid_t pid;
-    int started = spawn_start(&sp, &pid, err);
-    own_close(&outs[1]);
-    own_close(&errs[1]);
+    int started = spawn_captured(&sp, fds, &pid, err);
+    struct stream streams[2] = {{fds[0], out, max, false}, {fds[1], errout, STDERR_MAX, false}};
     int result = started;
     if (started == 0)
         hurry_begin(pid);

@@ -40,29 +40,15 @@ void proc_job_done(struct proc_job *job)
 
 static int start(struct slot *s, struct proc_job *job, struct err *err)
 {
-    int outs[2], errs[2];
-    if (spawn_pipe(outs, err))
-        return -1;
-    if (spawn_pipe(errs, err)) {
-        own_close(&outs[0]);
-        own_close(&outs[1]);
-        return -1;
-    }
     struct spawn sp = {.argv = job->argv.v,
                        .env = job->env.v,
                        .dir = job->dir,
-                       .fds = {SPAWN_NULL, outs[1], errs[1], SPAWN_NONE, SPAWN_NONE},
+                       .fds = {SPAWN_NULL, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
-    *s = (struct slot){
-        .job = job, .fds = {outs[0], errs[0]}, .deadline = clock_mono() + patience(PATIENCE_MS)};
-    int rc = spawn_start(&sp, &s->pid, err);
-    own_close(&outs[1]);
-    own_close(&errs[1]);
-    if (rc) {
-        own_close(&s->fds[OUT]);
-        own_close(&s->fds[ERR]);
+    *s = (struct slot){.job = job, .deadline = clock_mono() + patience(PATIENCE_MS)};
+    int rc = spawn_captured(&sp, s->fds, &s->pid, err);
+    if (rc)
         s->pid = 0;
-    }
     return rc;
 }
 

@@ -129,3 +129,22 @@ bool spawn_finds(const char *program)
     }
     return false;
 }
+
+int spawn_captured(struct spawn *sp, int ret_fds[2], pid_t *ret_pid, struct err *err)
+{
+    int outs[2] = {-1, -1}, errs[2] = {-1, -1};
+    int rc = spawn_pipe(outs, err) || spawn_pipe(errs, err) ? -1 : 0;
+    sp->fds[1] = outs[1];
+    sp->fds[2] = errs[1];
+    if (rc == 0)
+        rc = spawn_start(sp, ret_pid, err);
+    own_close(&outs[1]);
+    own_close(&errs[1]);
+    if (rc) {
+        own_close(&outs[0]);
+        own_close(&errs[0]);
+    }
+    ret_fds[0] = outs[0];
+    ret_fds[1] = errs[0];
+    return rc;
+}

@@ -41,4 +41,8 @@ void spawn_end(pid_t pid);
 /* A pipe of which no other child inherits an end. */
 int spawn_pipe(int ends[2], struct err *err);
 
+/* Starts it with pipes for its standard output and error; what is to be read of both is in ret_fds,
+ * which are -1 on failure. */
+int spawn_captured(struct spawn *sp, int ret_fds[2], pid_t *ret_pid, struct err *err);
+
 #endif

@@ -2,6 +2,7 @@
 #include "data/history.h"
 
 #include "base/mem.h"
+#include "sys/dirs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -51,10 +52,9 @@ static int set_up(void **state)
 
 static int tear_down(void **state)
 {
-    autofree char *command = mem_printf("rm -rf '%s'", folder);
     (void)state;
     free(git_dir);
-    return system(command); // NOLINT(cert-env33-c)
+    return dirs_remove(folder, NULL);
 }
 
 static void read_all(struct history *h, const char *const *ids, size_t n)

@@ -16,6 +16,8 @@
 
 #include <cmocka.h>
 
+#include "shell.h"
+
 #define ODD "/a b; #c \"d\" \\e\n\tf'\xff  "
 
 /* A real repository, made by git; user and system configuration are not looked at. */
@@ -27,18 +29,7 @@ struct fixture {
 
 static char *sh(const struct fixture *f, const char *line)
 {
-    autofree char *script =
-        mem_printf("cd '%s' && export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null "
-                   "GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a GIT_COMMITTER_NAME=a "
-                   "GIT_COMMITTER_EMAIL=a && %s",
-                   f->dir, line);
-    char *const argv[] = {(char *)"sh", (char *)"-c", script, NULL};
-    autobuf struct buf out = BUF_INIT;
-    int status;
-    assert_int_equal(proc_capture(argv, NULL, 1 << 20, &out, NULL, &status, NULL), 0);
-    if (status != 0)
-        fail_msg("%s: %d", line, status);
-    return buf_steal(&out);
+    return shell(f->dir, line);
 }
 
 static void assert_says(const struct fixture *f, const char *line, const char *want)

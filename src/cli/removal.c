@@ -1,0 +1,38 @@
+#include "cli/removal.h"
+
+#include "cli/cli.h"
+#include "cli/color.h"
+
+#include <string.h>
+
+const char *removal_word(const struct removals *r, enum clean_action action)
+{
+    static const char *const words[] = {
+        [CLEAN_REMOVED] = "removed", [CLEAN_KEPT] = "kept", [CLEAN_FAILED] = "failed"};
+    return action == CLEAN_REMOVED && r->dry_run ? "would remove" : words[action];
+}
+
+void removal_add_word(const struct removals *r, enum clean_action action, struct buf *out)
+{
+    static const enum color colors[] = {
+        [CLEAN_REMOVED] = COLOR_GREEN, [CLEAN_KEPT] = COLOR_YELLOW, [CLEAN_FAILED] = COLOR_RED};
+    buf_addf(out, "%s%-*s%s  ", color_on(stdout, colors[action]), r->dry_run ? 12 : 7,
+             removal_word(r, action), color_on(stdout, COLOR_NONE));
+}
+
+void removal_tell(struct removals *r, enum clean_action action, const struct buf *text)
+{
+    r->count[action]++;
+    int code = cli_print(text->s, text->len);
+    r->code = r->code ? r->code : code;
+}
+
+int removals_end(const struct removals *r, const char *none)
+{
+    if (r->code)
+        return r->code;
+    if (r->count[CLEAN_FAILED])
+        return EXIT_ENV;
+    bool any = r->count[CLEAN_REMOVED] || r->count[CLEAN_KEPT];
+    return any || r->json ? EXIT_OK : cli_print(none, strlen(none));
+}

@@ -1,0 +1,30 @@
+/*
+ * What commands show that take things away: what became of each, and how it went on the whole.
+ */
+#ifndef CLI_REMOVAL_H
+#define CLI_REMOVAL_H
+
+#include "base/buf.h"
+#include "run/clean.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+struct removals {
+    bool dry_run, json;
+    size_t count[CLEAN_FAILED + 1];
+    int code; /* of what could not be printed */
+};
+
+const char *removal_word(const struct removals *r, enum clean_action action);
+
+/* Appends the word as a column, in its colour. */
+void removal_add_word(const struct removals *r, enum clean_action action, struct buf *out);
+
+/* Prints what was put together of one, and counts it. */
+void removal_tell(struct removals *r, enum clean_action action, const struct buf *text);
+
+/* The exit code; `none` is printed where there was nothing at all. */
+int removals_end(const struct removals *r, const char *none);
+
+#endif
