@@ -80,10 +80,14 @@ class Engine:
         return self.process.returncode
 
     def ask(self, *args):
-        """Undisturbed: what it said and its exit code."""
-        p = subprocess.run([self.program, *args], cwd=self.world.repo, env=self.world.env, stdin=subprocess.DEVNULL,
-                           capture_output=True, text=True, timeout=LIMIT)
-        return p.returncode, p.stdout, p.stderr
+        """Undisturbed: its exit code and what it said. A disk that was ill meanwhile, for another plan, has disturbed it."""
+        while True:
+            self.world.wait_well()
+            begin = time.monotonic()
+            p = subprocess.run([self.program, *args], cwd=self.world.repo, env=self.world.env, timeout=LIMIT,
+                               stdin=subprocess.DEVNULL, capture_output=True, text=True)
+            if p.returncode == 0 or self.world.over.is_set() or not self.world.disk.illnesses(begin):
+                return p.returncode, p.stdout, p.stderr
 
     def look(self):
         """The newest run of the plan as `status` tells it, or None where there was none yet."""

@@ -1,6 +1,7 @@
 """A repository with a user's unfinished work in it, for runs to be disturbed in."""
 import json
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -11,6 +12,10 @@ from disk import Disk
 
 # Where there is a disk in memory, the same goes several times as fast.
 PLACE = os.environ.get('TMPDIR') or ('/dev/shm' if os.access('/dev/shm', os.W_OK) else None)
+
+
+# What git says when it can't take its lock away, as on a disk that has just become read-only.
+LOCK_LEFT = re.compile(r"unable to unlink '(.*\.lock)'")
 
 
 class Wrong(Exception):
@@ -30,7 +35,7 @@ class World:
         self.env.update(HOME=f'{self.dir}/home', GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_NOSYSTEM='1',
                         GIT_CEILING_DIRECTORIES=self.dir, LC_ALL='C.UTF-8', CHAOS_LEDGER=self.ledger,
                         TMPDIR=f'{self.dir}/tmp')
-        self.others, self.parents, self.tips = [], {}, []
+        self.others, self.parents, self.tips, self.own_locks = [], {}, [], []
         self.lock, self.persons_turn = threading.Lock(), threading.Lock()
         for name in ('home', 'disk/repo', 'tmp'):
             os.makedirs(f'{self.dir}/{name}')
@@ -56,6 +61,7 @@ class World:
 
     def git(self, *args, ok=(0,), stdin=None):
         p = subprocess.run(['git', '-C', self.repo, *args], env=self.env, input=stdin, capture_output=True, text=True)
+        self.own_locks += [(lock, os.stat(lock).st_ino) for lock in LOCK_LEFT.findall(p.stderr) if os.path.exists(lock)]
         if p.returncode not in ok:
             raise Wrong(f'git {" ".join(args)}: {p.returncode}: {p.stderr.strip()}')
         return p.stdout.strip() if p.returncode == 0 else ''
@@ -187,8 +193,17 @@ class World:
                     raise Wrong(f'someone else could not commit to {self.base} for 10 seconds')
                 time.sleep(0.01)
 
+    def take_own_locks_away(self):
+        """What a person does when git tells them that it could not: only with a lock that git named, as it was then."""
+        while self.own_locks:
+            lock, inode = self.own_locks[-1]
+            if os.path.exists(lock) and os.stat(lock).st_ino == inode:
+                os.unlink(lock)
+            self.own_locks.pop()
+
     def tries_to_commit(self, path):
         try:
+            self.take_own_locks_away()
             if not self.committed(path):  # a try that was told to have failed may have come that far
                 self.commit_here(path) if self.base == 'refs/heads/main' else self.commit_beside(path)
             self.others.append((path, self.committed(path)))
