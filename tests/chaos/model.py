@@ -39,14 +39,15 @@ def check_history(world):
     """The base only ever went forward, as git noted it and as it was seen, and has all that people put on it."""
     others = list(world.others)
     world.see_base()
+    tips = list(world.tips)  # another plan's thread notes more meanwhile
     with open(f'{world.repo}/.git/logs/{world.base}') as f:
         moves = [line.split()[:2] for line in f if line.endswith('\n')]
-    moves = moves[1:] + list(zip(world.tips, world.tips[1:]))
+    moves = moves[1:] + list(zip(tips, tips[1:]))
     world.learn([newer for _, newer in moves])
     for older, newer in moves:
         want(world.contains(newer, older), f'{world.base} was rewound from {older} to {newer}')
     base = world.commit_of(world.base)
-    for commit in [world.first, *world.tips]:
+    for commit in [world.first, *tips]:
         want(world.contains(base, commit), f'{world.base} was at {commit}, which it has lost')
     for path, commit in others:
         want(world.contains(base, commit), f'the base has lost {path} of someone else')
