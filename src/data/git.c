@@ -4,6 +4,7 @@
 #include "data/git_batch.h"
 #include "sys/patience.h"
 #include "sys/proc.h"
+#include "sys/proc_many.h"
 #include "sys/procs.h"
 
 #include <errno.h>
@@ -108,38 +109,49 @@ static void take_answer(struct git_repo *repo, char *answer)
         repo->prefix[len - 1] = '\0';
 }
 
-static int read_ignore_case(struct git_repo *repo, struct err *err)
+/* What is asked of a folder when it is opened. */
+enum { PLACES, IGNORE_CASE, OPENING };
+
+static void prepare_opening(struct proc_job jobs[OPENING], const char *dir)
 {
-    autostrv struct strv argv = {0};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
-    int status;
-    strv_pushl(&argv, "git", "-C", repo->root, "config", "--type=bool", "core.ignorecase", NULL);
-    if (git_run(&argv, &out, &errout, &status, err))
-        return -1;
-    if (status >= GIT_FATAL)
-        return git_failed(&errout, err);
-    repo->ignore_case = strncmp(out.s, "true", 4) == 0;
-    return 0;
+    for (int i = 0; i < OPENING; i++) {
+        jobs[i] = (struct proc_job)PROC_JOB_INIT;
+        git_environment(&jobs[i].env);
+        strv_pushl(&jobs[i].argv, "git", "-C", dir, NULL);
+    }
+    strv_pushl(&jobs[PLACES].argv, "rev-parse", "--path-format=absolute", "--show-toplevel",
+               "--show-prefix", "--git-dir", "--git-common-dir", NULL);
+    strv_pushl(&jobs[IGNORE_CASE].argv, "config", "--type=bool", "core.ignorecase", NULL);
 }
 
+static int take_opening(struct git_repo *repo, const struct proc_job jobs[OPENING], struct err *err)
+{
+    const struct proc_job *places = &jobs[PLACES], *ignore_case = &jobs[IGNORE_CASE];
+    const char *words = places->errout.s;
+    if (places->status != 0 || !places->out.len)
+        return strstr(words, "not a git repository") || strstr(words, "must be run in a work tree")
+                   ? 0
+                   : git_failed(&places->errout, err);
+    take_answer(repo, places->out.s);
+    repo->ignore_case = strncmp(ignore_case->out.s, "true", 4) == 0;
+    return ignore_case->status < GIT_FATAL ? 0 : git_failed(&ignore_case->errout, err);
+}
+
+/* Both at once: most commands begin with it, and most of a git's time is its start. */
 int git_open(struct git_repo *repo, const char *dir, struct err *err)
 {
-    *repo = (struct git_repo){0};
-    autostrv struct strv argv = {0};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
-    int status;
-    strv_pushl(&argv, "git", "-C", dir, "rev-parse", "--path-format=absolute", "--show-toplevel",
-               "--show-prefix", "--git-dir", "--git-common-dir", NULL);
+    struct proc_job jobs[OPENING];
     struct err why = {0};
-    if (git_run(&argv, &out, &errout, &status, &why))
-        return why.errnum == ENOENT ? 0 : err_set(err, ERR_ENV, "%s", why.msg);
-    if (status == 0 && out.len) {
-        take_answer(repo, out.s);
-        return read_ignore_case(repo, err);
-    }
-    if (strstr(errout.s, "not a git repository") || strstr(errout.s, "must be run in a work tree"))
-        return 0;
-    return git_failed(&errout, err);
+    *repo = (struct git_repo){0};
+    prepare_opening(jobs, dir);
+    int rc = proc_many(jobs, OPENING, &why);
+    if (rc == 0)
+        rc = take_opening(repo, jobs, err);
+    else
+        rc = why.errnum == ENOENT ? 0 : err_set(err, ERR_ENV, "%s", why.msg);
+    for (int i = 0; i < OPENING; i++)
+        proc_job_done(&jobs[i]);
+    return rc;
 }
 
 void git_close(struct git_repo *repo)

@@ -6,6 +6,7 @@
 #include "data/loose_ref.h"
 #include "sys/coproc.h"
 #include "sys/file.h"
+#include "sys/proc_many.h"
 #include "sys/spawn.h"
 
 #include <errno.h>
@@ -43,6 +44,11 @@ void git_batch_free(struct git_batch *b)
 {
     if (!b)
         return;
+    /* All are told before the first is waited for. */
+    coproc_hang_up(&b->objects);
+    coproc_hang_up(&b->refs);
+    for (int i = 0; i < GIT_BATCH_TYPES_; i++)
+        coproc_hang_up(&b->writers[i]);
     coproc_stop(&b->objects);
     coproc_stop(&b->refs);
     for (int i = 0; i < GIT_BATCH_TYPES_; i++)
@@ -243,17 +249,24 @@ int git_batch_has_all(struct git_batch *b, const struct buf *ids, bool *ret_yes,
 
 /* --- writing ------------------------------------------------------------------------------ */
 
+enum { WRITER_ARGS = 7 };
+
+static const char *const hash_object[GIT_BATCH_TYPES_][WRITER_ARGS] = {
+    [GIT_BATCH_COMMIT] = {"hash-object", "-w", "-t", "commit", "--no-filters", "--stdin-paths"},
+    [GIT_BATCH_TREE] = {"hash-object", "-w", "-t", "tree", "--no-filters", "--stdin-paths"}};
+
+static int open_scratch(struct git_batch *b, struct err *err)
+{
+    return b->scratch < 0 ? file_scratch(&b->scratch, err) : 0;
+}
+
 static int write_object(struct git_batch *b, enum git_batch_type type, const struct buf *bytes,
                         struct buf *ret_id, struct err *err)
 {
-    static const char *const names[] = {[GIT_BATCH_COMMIT] = "commit", [GIT_BATCH_TREE] = "tree"};
-    const char *const args[] = {"hash-object",   "-w", "-t", names[type], "--no-filters",
-                                "--stdin-paths", NULL};
     autobuf struct buf question = BUF_INIT, answer = BUF_INIT;
     buf_addstr(&question, "/dev/fd/3\n"); /* a path is all that it takes */
-    if ((b->scratch < 0 && file_scratch(&b->scratch, err)) ||
-        file_refill(b->scratch, bytes->s, bytes->len, err) ||
-        ask(b, &b->writers[type], args, b->scratch, &question, &answer, err))
+    if (open_scratch(b, err) || file_refill(b->scratch, bytes->s, bytes->len, err) ||
+        ask(b, &b->writers[type], hash_object[type], b->scratch, &question, &answer, err))
         return -1;
     buf_add(ret_id, answer.s, answer.len);
     return 0;
@@ -298,19 +311,22 @@ static void add_now(struct buf *out)
              minutes % 60);
 }
 
-static int ask_ident(const struct git_batch *b, const char *which, struct buf *out, struct err *err)
+static const char *const ident_names[] = {
+    [GIT_BATCH_AUTHOR] = "GIT_AUTHOR_IDENT", [GIT_BATCH_COMMITTER] = "GIT_COMMITTER_IDENT"};
+
+static int ask_ident(const struct git_batch *b, enum git_batch_who who, struct buf *out,
+                     struct err *err)
 {
     struct git_place at = {.git_dir = b->git_dir};
-    return git_call(&at, out, err, "var", which, NULL);
+    return git_call(&at, out, err, "var", ident_names[who], NULL);
 }
 
 /* git is asked once; what changes is the time, unless the user has fixed that as well. */
 int git_batch_ident(struct git_batch *b, enum git_batch_who who, struct buf *out, struct err *err)
 {
-    static const char *const names[] = {"GIT_AUTHOR_IDENT", "GIT_COMMITTER_IDENT"};
     static const char *const dates[] = {"GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"};
     struct buf *known = &b->idents[who];
-    if (!known->len && ask_ident(b, names[who], known, err))
+    if (!known->len && ask_ident(b, who, known, err))
         return -1;
     const char *mail_end = strrchr(known->s, '>');
     if (!mail_end || getenv(dates[who])) {
@@ -324,20 +340,21 @@ int git_batch_ident(struct git_batch *b, enum git_batch_who who, struct buf *out
 
 /* --- refs --------------------------------------------------------------------------------- */
 
+/* It is git_move_ref() that waits for locks, and knows which. */
+static const char *const update_ref[] = {"-c",         "core.filesRefLockTimeout=100",
+                                         "-c",         "core.packedRefsTimeout=1000",
+                                         "update-ref", "--stdin",
+                                         "--no-deref", NULL};
+
 /* Lines of a transaction. update-ref says what is wrong on standard error and ends: that is the
  * answer that something has moved, for git_move_ref() to look into. */
 static int update_refs(struct git_batch *b, const struct buf *lines, bool *ret_moved,
                        struct err *err)
 {
-    /* It is git_move_ref() that waits for locks, and knows which. */
-    static const char *const args[] = {"-c",         "core.filesRefLockTimeout=100",
-                                       "-c",         "core.packedRefsTimeout=1000",
-                                       "update-ref", "--stdin",
-                                       "--no-deref", NULL};
     autobuf struct buf all = BUF_INIT, answer = BUF_INIT;
     buf_addf(&all, "start\n%scommit\n", lines->s);
     *ret_moved = b->refs_killed = false;
-    if (start(b, &b->refs, args, SPAWN_NONE, err))
+    if (start(b, &b->refs, update_ref, SPAWN_NONE, err))
         return -1;
     if (coproc_write(&b->refs, all.s, all.len, err)) {
         b->refs_killed = coproc_stop(&b->refs);
@@ -379,4 +396,43 @@ int git_batch_delete_refs(struct git_batch *b, const struct strv *refs, bool *re
     for (size_t i = 0; i < refs->n; i += 2)
         buf_addf(&lines, "delete %s %s\n", refs->v[i], refs->v[i + 1]);
     return update_refs(b, &lines, ret_deleted, err);
+}
+
+/* --- the beginning ------------------------------------------------------------------------- */
+
+static void take_line(struct buf *to, const struct proc_job *job)
+{
+    if (job->status == 0 && !to->len)
+        buf_add(to, job->out.s, strcspn(job->out.s, "\n"));
+}
+
+int git_batch_begin(struct git_batch *b, struct buf *ret_version, struct err *err)
+{
+    enum { VERSION = GIT_BATCH_WHO_, QUESTIONS };
+    struct git_place at = {.git_dir = b->git_dir};
+    struct proc_job jobs[QUESTIONS];
+    for (int i = 0; i < QUESTIONS; i++) {
+        jobs[i] = (struct proc_job)PROC_JOB_INIT;
+        git_prepare(&at, &jobs[i].argv, &jobs[i].env);
+        if (i == VERSION)
+            strv_push(&jobs[i].argv, "version");
+        else
+            strv_pushl(&jobs[i].argv, "var", ident_names[i], NULL);
+    }
+    int rc = proc_many(jobs, QUESTIONS, err);
+    for (int i = 0; i < QUESTIONS; i++) {
+        if (rc == 0)
+            take_line(i == VERSION ? ret_version : &b->idents[i], &jobs[i]);
+        proc_job_done(&jobs[i]);
+    }
+    return rc;
+}
+
+int git_batch_get_ready(struct git_batch *b, struct err *err)
+{
+    int rc = start(b, &b->objects, cat_file, SPAWN_NONE, err) ||
+             start(b, &b->refs, update_ref, SPAWN_NONE, err) || open_scratch(b, err);
+    for (int i = 0; rc == 0 && i < GIT_BATCH_TYPES_; i++)
+        rc = start(b, &b->writers[i], hash_object[i], b->scratch, err);
+    return rc ? -1 : 0;
 }

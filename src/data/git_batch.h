@@ -17,6 +17,13 @@ struct git_batch;
 struct git_batch *git_batch_new(const char *git_dir);
 void git_batch_free(struct git_batch *batch);
 
+/* Appends what `git version` says, and learns who the user is for git_batch_ident(), all at once.
+ * What git did not answer is left out. */
+int git_batch_begin(struct git_batch *batch, struct buf *ret_version, struct err *err);
+
+/* Starts all of its processes without waiting for any, where all will be asked for. */
+int git_batch_get_ready(struct git_batch *batch, struct err *err);
+
 /* The id of the object that an expression stands for ("refs/heads/x^{commit}", "ID^{tree}");
  * *ret_found is false where there is none. */
 int git_batch_resolve(struct git_batch *batch, const char *expression, struct buf *out,

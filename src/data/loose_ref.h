@@ -12,4 +12,7 @@
  * table, stands for another ref, or is not there. */
 bool loose_ref_read(const char *common, const char *name, struct buf *ret_id);
 
+/* Appends the full name of the branch that a HEAD stands for. False where git must be asked. */
+bool loose_ref_head(const char *git_dir, struct buf *ret_branch);
+
 #endif

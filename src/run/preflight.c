@@ -4,6 +4,7 @@
 #include "run/run_private.h"
 
 #include "base/mem.h"
+#include "data/loose_ref.h"
 #include "sys/dirs.h"
 
 #include <stdio.h>
@@ -64,7 +65,7 @@ int preflight_git_version(const char *text, struct err *err)
 static int check_git(const struct git_place *at, struct err *err)
 {
     autobuf struct buf version = BUF_INIT, who = BUF_INIT;
-    if (git_call(at, &version, err, "version", NULL) || preflight_git_version(version.s, err))
+    if (git_batch_begin(at->batch, &version, err) || preflight_git_version(version.s, err))
         return -1;
     if (git_batch_ident(at->batch, GIT_BATCH_COMMITTER, &who, err) ||
         git_batch_ident(at->batch, GIT_BATCH_AUTHOR, &who, err))
@@ -82,7 +83,8 @@ static int find_base(struct run *run, const struct git_place *at, struct err *er
         run->base = mem_str(named);
     } else {
         struct git_place here = {.git_dir = run->pf->repo.git_dir};
-        if (git_call(&here, &head, err, "symbolic-ref", "HEAD", NULL) &&
+        if (!loose_ref_head(here.git_dir, &head) &&
+            git_call(&here, &head, err, "symbolic-ref", "HEAD", NULL) &&
             !strstr(err->msg, "not a symbolic ref"))
             return -1;
         if (strncmp(head.s, heads, strlen(heads)) != 0)
@@ -147,7 +149,8 @@ int preflight(struct run *run, struct err *err)
     if (pf->repo_unknown)
         return err_set(err, ERR_ENV, "git could not tell whether '%s' is in a repository",
                        pf->project);
-    if (!pf->repo.root && !only_reads(run))
+    run->only_reads = only_reads(run);
+    if (!pf->repo.root && !run->only_reads)
         return err_set(err, ERR_ENV, "'%s' is not in a git repository", pf->project);
     if (pf->repo.root &&
         (check_git(&at, err) || find_base(run, &at, err) || check_branches(run, &at, err)))

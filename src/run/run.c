@@ -140,6 +140,8 @@ static int begin(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
     bool moved;
+    if (run->base && !run->only_reads && git_batch_get_ready(run->batch, err))
+        return -1;
     if (dirs_make(run->state_dir, err) ||
         (!run->store && store_open(&run->store, run->state_dir, true, err)) ||
         make_folders(run, err) || leave_word(run, err) ||

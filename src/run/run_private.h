@@ -132,6 +132,7 @@ struct run {
     struct ports ports;
     struct store *store;
     struct git_batch *batch;
+    bool only_reads; /* all tasks do */
     struct shared *shared; /* NULL outside a repository */
     struct task_run *tasks;
     char *id, *dir, *state_dir, *work; /* work: where workspaces are made */

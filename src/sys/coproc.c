@@ -51,6 +51,11 @@ int coproc_start(struct coproc *c, char *const *argv, char *const *env, int extr
     return 0;
 }
 
+void coproc_hang_up(struct coproc *c)
+{
+    own_close(&c->in);
+}
+
 bool coproc_stop(struct coproc *c)
 {
     int status = 0;

@@ -21,6 +21,8 @@ void coproc_init(struct coproc *c);
 /* It has the descriptor `extra` as its 3 (SPAWN_NONE: none). */
 int coproc_start(struct coproc *c, char *const *argv, char *const *env, int extra, struct err *err);
 bool coproc_running(const struct coproc *c);
+/* Closes its input: there is nothing more to ask, and it may end. It is still to be stopped. */
+void coproc_hang_up(struct coproc *c);
 /* Closes its input, waits for its end, or ends it. True where someone else had killed it. */
 bool coproc_stop(struct coproc *c);
 
