@@ -110,3 +110,14 @@ void doc_done(struct doc *doc)
     arena_done(&doc->arena);
     doc->root = NULL;
 }
+
+const struct node *doc_read_line(struct arena *a, const char *text, size_t len)
+{
+    struct doc doc = {0};
+    struct doc_options opts = {.syntax = DOC_JSON};
+    autoproblems struct problems ps;
+    problems_init(&ps, "line");
+    bool good = *text == '{' && doc_parse(&doc, NULL, text, len, &opts, &ps) == 0;
+    *a = doc.arena; /* the tree goes on to live there */
+    return good && doc.root->kind == NODE_MAP ? doc.root : NULL;
+}

@@ -45,6 +45,10 @@ int doc_parse(struct doc *doc, const char *name, const char *text, size_t len,
               const struct doc_options *opts, struct problems *ps);
 void doc_done(struct doc *doc);
 
+/* The same for a JSON object that a program wrote, with a NUL behind it: NULL where it is none. The
+ * tree lives in the arena, which is empty before. */
+const struct node *doc_read_line(struct arena *a, const char *text, size_t len);
+
 /* Writes a tree in a syntax (not Markdown, not AUTO), so that reading it gives the same tree. Fails
  * with a problem about the value that the syntax cannot express: null in TOML, infinity in JSON, a
  * TOML date anywhere else. */

@@ -3,7 +3,7 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "base/text.h"
-#include "run/agent_dialect.h"
+#include "data/doc.h"
 #include "run/secrets.h"
 
 #include <errno.h>
@@ -86,7 +86,7 @@ static char *base_name(char *path)
 static void take(struct orchestra_result *r, const char *s, size_t len, bool wrapped)
 {
     struct arena a = {0};
-    const struct node *map = len ? dialect_parse(&a, s, len) : NULL;
+    const struct node *map = len ? doc_read_line(&a, s, len) : NULL;
     const struct node *text = map && !wrapped ? node_get(map, "result") : NULL;
     if (text && text->kind == NODE_STRING) { /* the engine's own result: its text is the agent's */
         const char *line = last_line(text->text, text->len, &len);

@@ -2,17 +2,14 @@
 
 #include "base/mem.h"
 #include "core/plan_words.h"
-#include "run/agent_dialect.h"
+#include "run/agent_tail.h"
+#include "run/dialect.h"
 #include "sys/spawn.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
-
-enum { LINE_MAX = 1 << 20 };
 
 /* --- how they are called ------------------------------------------------------------------ */
 
@@ -83,14 +80,14 @@ static int build_claude(const struct task *task, const struct agent_context *ctx
 static const struct agent {
     int (*build)(const struct task *, const struct agent_context *, struct agent_call *,
                  struct err *);
-    dialect_fn *read;
+    const struct dialect *dialect;
     const char *program; /* that must be there; NULL: none */
     int stop_signal;
     bool continues; /* can take up a session again */
 } agents[] = {
-    [ENGINE_SIM] = {build_sim, dialect_sim, NULL, SIGTERM, false},
+    [ENGINE_SIM] = {build_sim, &dialect_sim, NULL, SIGTERM, false},
     [ENGINE_COMMAND] = {build_command, NULL, NULL, SIGTERM, false},
-    [ENGINE_CLAUDE] = {build_claude, dialect_claude, "claude", SIGINT, true},
+    [ENGINE_CLAUDE] = {build_claude, &dialect_claude, "claude", SIGINT, true},
 };
 
 static const struct agent *find_agent(enum engine engine)
@@ -142,58 +139,10 @@ void agent_report_done(struct agent_report *report)
     buf_done(&report->reason);
 }
 
-void agent_read_line(enum engine engine, struct agent_report *report, const char *line, size_t len)
+const struct dialect *agent_dialect(enum engine engine)
 {
     const struct agent *agent = find_agent(engine);
-    if (agent && agent->read && len)
-        agent->read(report, line, len);
-}
-
-void agent_tail_open(struct agent_tail *tail, const char *path)
-{
-    *tail = (struct agent_tail){.fd = open(path, O_RDONLY | O_CLOEXEC), .line = BUF_INIT};
-}
-
-static void take_bytes(struct agent_tail *tail, enum engine engine, struct agent_report *report,
-                       const char *s, size_t n)
-{
-    while (n) {
-        const char *lf = memchr(s, '\n', n);
-        size_t part = lf ? (size_t)(lf - s) : n;
-        size_t room = LINE_MAX - tail->line.len;
-        buf_add(&tail->line, s, part < room ? part : room);
-        if (!lf)
-            return;
-        agent_read_line(engine, report, tail->line.s, tail->line.len);
-        buf_cut(&tail->line, 0);
-        s += part + 1;
-        n -= part + 1;
-    }
-}
-
-void agent_tail_read(struct agent_tail *tail, enum engine engine, struct agent_report *report)
-{
-    char bytes[65536];
-    for (ssize_t n; tail->fd >= 0 && (n = read(tail->fd, bytes, sizeof(bytes))) != 0;) {
-        if (n < 0 && errno != EINTR)
-            return;
-        if (n > 0)
-            take_bytes(tail, engine, report, bytes, (size_t)n);
-    }
-}
-
-void agent_tail_end(struct agent_tail *tail, enum engine engine, struct agent_report *report)
-{
-    agent_tail_read(tail, engine, report);
-    agent_read_line(engine, report, tail->line.s, tail->line.len);
-    agent_tail_close(tail);
-}
-
-void agent_tail_close(struct agent_tail *tail)
-{
-    own_close(&tail->fd);
-    tail->fd = -1;
-    buf_done(&tail->line);
+    return agent ? agent->dialect : NULL;
 }
 
 bool agent_find_session(enum engine engine, const char *path, struct buf *out)
@@ -201,13 +150,11 @@ bool agent_find_session(enum engine engine, const char *path, struct buf *out)
     const struct agent *agent = find_agent(engine);
     struct agent_report report = AGENT_REPORT_INIT;
     struct agent_tail tail;
-    char bytes[65536];
     if (!agent || !agent->continues)
         return false;
-    agent_tail_open(&tail, path);
-    for (ssize_t n;
-         tail.fd >= 0 && !report.session.len && (n = read(tail.fd, bytes, sizeof(bytes))) > 0;)
-        take_bytes(&tail, engine, &report, bytes, (size_t)n);
+    agent_tail_open(&tail, path, agent->dialect, &report);
+    while (!report.session.len && agent_tail_more(&tail))
+        ;
     buf_add(out, report.session.s, report.session.len);
     agent_tail_close(&tail);
     agent_report_done(&report);
@@ -280,7 +227,7 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
 {
     enum { USAGE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
     const struct agent *agent = find_agent(engine);
-    bool speaks = agent && agent->read;
+    bool speaks = agent && agent->dialect;
     if (exit_code == 0 && !report->failed && (!speaks || (report->finished && report->ok)))
         return false;
     if (report->failed) {

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+struct dialect;
+
 struct agent_call {
     struct strv argv, env;
     int stop_signal; /* how it is asked to end */
@@ -58,21 +60,8 @@ struct agent_report {
     }
 void agent_report_done(struct agent_report *report);
 
-/* Takes one line of the engine's standard output. */
-void agent_read_line(enum engine engine, struct agent_report *report, const char *line, size_t len);
-
-/* An output file that grows: lines are read as they become complete, in bounded memory; a line
- * beyond 1 MiB is cut there. */
-struct agent_tail {
-    int fd;
-    struct buf line;
-    bool cut;
-};
-void agent_tail_open(struct agent_tail *tail, const char *path);
-void agent_tail_read(struct agent_tail *tail, enum engine engine, struct agent_report *report);
-/* The output has ended: what is left is a line too, though nothing ends it. */
-void agent_tail_end(struct agent_tail *tail, enum engine engine, struct agent_report *report);
-void agent_tail_close(struct agent_tail *tail);
+/* What an engine's output means; NULL: nothing that it says is understood. */
+const struct dialect *agent_dialect(enum engine engine);
 
 /* Why an agent that ended did not do what it was asked: by its report, exit code, signal, and the
  * words on its standard error. False where there is no failure. */

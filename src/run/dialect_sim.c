@@ -1,8 +1,20 @@
-#include "run/agent_dialect.h"
-
-#include "base/build.h"
+#include "run/dialect.h"
 
 #include <string.h>
+
+enum { TYPE, TEXT, SESSION, TOKENS_IN, TOKENS_OUT, USD, RESETS_AT, CLASS, OK };
+
+static const struct json_field fields[] = {
+    {"type", TYPE},
+    {"text", TEXT},
+    {"session", SESSION},
+    {"tokens_in", TOKENS_IN},
+    {"tokens_out", TOKENS_OUT},
+    {"usd", USD},
+    {"resets_at", RESETS_AT},
+    {"class", CLASS},
+    {"ok", OK},
+};
 
 static enum failure failure_of(const char *name)
 {
@@ -13,51 +25,38 @@ static enum failure failure_of(const char *name)
     return FAILURE_TRANSIENT;
 }
 
-static double money(const struct node *map)
+static void add_usage(struct agent_report *r, const struct dialect_line *l)
 {
-    const struct node *usd = node_get(map, "usd");
-    if (!usd)
-        return -1;
-    return usd->kind == NODE_INT ? (double)usd->integer : usd->kind == NODE_REAL ? usd->real : -1;
-}
-
-static void add_usage(struct agent_report *r, const struct node *map)
-{
-    double usd = money(map);
-    r->tokens_in += build_int(map, "tokens_in", 0);
-    r->tokens_out += build_int(map, "tokens_out", 0);
+    double usd = dialect_real(l, USD, -1);
+    r->tokens_in += dialect_int(l, TOKENS_IN, 0);
+    r->tokens_out += dialect_int(l, TOKENS_OUT, 0);
     if (usd >= 0)
         r->usd = (r->usd < 0 ? 0 : r->usd) + usd;
     r->changed = true;
 }
 
-void dialect_sim(struct agent_report *r, const char *line, size_t len)
+static void take(struct agent_report *r, const struct dialect_line *l)
 {
-    struct arena a = {0};
-    const struct node *map = dialect_parse(&a, line, len);
-    const char *type = build_string(map, "type", "");
-    const char *text = build_string(map, "text", "");
-    if (strcmp(type, "start") == 0) {
-        dialect_set(r, &r->session, build_string(map, "session", ""));
-    } else if (strcmp(type, "action") == 0) {
+    const char *text = dialect_text(l, TEXT);
+    if (dialect_is(l, TYPE, "start")) {
+        dialect_set(r, &r->session, dialect_text(l, SESSION));
+    } else if (dialect_is(l, TYPE, "action") || dialect_is(l, TYPE, "ask")) {
         dialect_set(r, &r->action, text);
-    } else if (strcmp(type, "text") == 0) {
+    } else if (dialect_is(l, TYPE, "text")) {
         dialect_set(r, &r->text, text);
-    } else if (strcmp(type, "usage") == 0) {
-        add_usage(r, map);
-    } else if (strcmp(type, "limit") == 0) {
-        r->reset = build_int(map, "resets_at", 0) * 1000;
+    } else if (dialect_is(l, TYPE, "usage")) {
+        add_usage(r, l);
+    } else if (dialect_is(l, TYPE, "limit")) {
+        r->reset = dialect_int(l, RESETS_AT, 0) * 1000;
         dialect_fail(r, FAILURE_LIMIT, *text ? text : "usage limit reached");
-    } else if (strcmp(type, "error") == 0) {
-        dialect_fail(r, failure_of(build_string(map, "class", "transient")), text);
-    } else if (strcmp(type, "ask") == 0) {
-        dialect_set(r, &r->action, text);
-    } else if (strcmp(type, "result") == 0) {
-        const struct node *ok = node_get(map, "ok");
+    } else if (dialect_is(l, TYPE, "error")) {
+        dialect_fail(r, failure_of(dialect_text(l, CLASS)), text);
+    } else if (dialect_is(l, TYPE, "result")) {
         r->finished = true;
-        r->ok = ok && ok->kind == NODE_BOOL && ok->truth;
+        r->ok = dialect_true(l, OK);
         if (*text)
             dialect_set(r, &r->text, text);
     }
-    arena_done(&a);
 }
+
+const struct dialect dialect_sim = {fields, sizeof(fields) / sizeof(fields[0]), take};

@@ -27,16 +27,12 @@ static void read_all(int fd, struct buf *out)
 static int judge(const struct buf *status, struct buf *said, struct buf *ret_means, struct err *err)
 {
     static const char prefix[] = "anabranch: ";
-    struct doc doc;
-    autoproblems struct problems ps;
-    problems_init(&ps, "guard");
-    struct doc_options opts = {.syntax = DOC_JSON};
-    bool good = status->len && doc_parse(&doc, NULL, status->s, status->len, &opts, &ps) == 0;
-    if (good)
-        buf_addstr(ret_means, build_string(doc.root, "means", ""));
-    if (status->len)
-        doc_done(&doc);
-    if (good)
+    struct arena a = {0};
+    const struct node *line = doc_read_line(&a, status->s, status->len);
+    if (line)
+        buf_addstr(ret_means, build_string(line, "means", ""));
+    arena_done(&a);
+    if (line)
         return 0;
     const char *why =
         strncmp(said->s, prefix, strlen(prefix)) == 0 ? said->s + strlen(prefix) : said->s;

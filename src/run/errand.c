@@ -47,19 +47,14 @@ void errand_last_words(const struct errand *e, struct buf *out)
 static void read_status(struct errand *e)
 {
     autobuf struct buf line = BUF_INIT;
-    autoproblems struct problems ps;
-    struct doc_options opts = {.syntax = DOC_JSON};
-    struct doc doc;
+    struct arena a = {0};
     char bytes[4096];
     for (ssize_t n; (n = read(e->status, bytes, sizeof(bytes))) > 0;)
         buf_add(&line, bytes, (size_t)n);
-    problems_init(&ps, "guard");
-    if (line.len && doc_parse(&doc, NULL, line.s, line.len, &opts, &ps) == 0) {
-        int64_t signal = build_int(doc.root, "signal", 0);
-        e->exit_code = (int)build_int(doc.root, "exit", 128 + signal);
-    }
-    if (line.len)
-        doc_done(&doc);
+    const struct node *said = doc_read_line(&a, line.s, line.len);
+    if (said)
+        e->exit_code = (int)build_int(said, "exit", 128 + build_int(said, "signal", 0));
+    arena_done(&a);
 }
 
 static void on_end(void *ctx, int status)

@@ -176,7 +176,8 @@ static void on_tick(void *ctx)
     const struct task *t = task_of(job);
     int64_t now = clock_mono();
     int64_t timeout = t->timeout > 0 ? t->timeout : job->run->opts.timeout;
-    agent_tail_read(&job->tail, run_engine(job->run, job->task), &job->report);
+    while (agent_tail_more(&job->tail))
+        ;
     note_output(job);
     tell_progress(job);
     if (timeout > 0 && now - job->agent_started >= timeout)
@@ -211,7 +212,7 @@ static void on_agent_end(struct job *job, int exit_code)
     autobuf struct buf err_text = BUF_INIT, reason = BUF_INIT;
     enum engine engine = run_engine(job->run, job->task);
     enum failure failure = FAILURE_TRANSIENT;
-    agent_tail_end(&job->tail, engine, &job->report);
+    agent_tail_end(&job->tail);
     watch_free(job->tick);
     job->tick = NULL;
     tell_progress(job);
@@ -260,7 +261,7 @@ static int start_agent(struct job *job, struct err *err)
         agent_build(run_engine(job->run, job->task), task_of(job), &ctx, &call, err) ||
         process_start_guarded(job, &call, prompt, out, errlog, on_agent_end, err))
         return -1;
-    agent_tail_open(&job->tail, out);
+    agent_tail_open(&job->tail, out, agent_dialect(run_engine(job->run, job->task)), &job->report);
     job->agent_started = job->last_output = clock_mono();
     job->tick = loop_timer(job->run->loop, TICK_MS, on_tick, job);
     return 0;
@@ -292,7 +293,7 @@ struct job *job_new(struct run *run, uint32_t task, int attempt)
         .attempt = attempt,
         .process = {.lifeline = -1, .status = -1},
         .report = AGENT_REPORT_INIT,
-        .tail = {.fd = -1, .line = BUF_INIT},
+        .tail = {.fd = -1},
         .candidate = BUF_INIT,
         .candidate_base = BUF_INIT,
     };

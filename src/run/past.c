@@ -61,16 +61,12 @@ static bool take_task(void *ctx, const struct store_task *task)
 /* A string of an event's data; NULL where it has none. */
 static const char *said(struct past *past, const struct store_event *ev, const char *key)
 {
-    struct doc doc;
-    autoproblems struct problems ps;
-    struct doc_options opts = {.syntax = DOC_JSON};
-    const char *value = NULL;
-    problems_init(&ps, "event");
+    struct arena a = {0};
     if (!ev->data)
         return NULL;
-    if (doc_parse(&doc, NULL, ev->data, strlen(ev->data), &opts, &ps) == 0)
-        value = keep(past, build_string(doc.root, key, NULL));
-    doc_done(&doc);
+    const struct node *data = doc_read_line(&a, ev->data, strlen(ev->data));
+    const char *value = data ? keep(past, build_string(data, key, NULL)) : NULL;
+    arena_done(&a);
     return value;
 }
 

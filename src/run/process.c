@@ -132,17 +132,12 @@ static bool read_status(struct job *job)
     char bytes[4096];
     for (ssize_t n; (n = read(job->process.status, bytes, sizeof(bytes))) > 0;)
         buf_add(&line, bytes, (size_t)n);
-    if (!line.len)
-        return false;
-    struct doc doc;
-    autoproblems struct problems ps;
-    problems_init(&ps, "guard");
-    struct doc_options opts = {.syntax = DOC_JSON};
-    bool good = doc_parse(&doc, NULL, line.s, line.len, &opts, &ps) == 0;
-    if (good)
-        take_status(job, doc.root);
-    doc_done(&doc);
-    return good;
+    struct arena a = {0};
+    const struct node *said = doc_read_line(&a, line.s, line.len);
+    if (said)
+        take_status(job, said);
+    arena_done(&a);
+    return said;
 }
 
 /* Nobody holds its tree any more: in a namespace it dies with the guard, else it is for us to find.

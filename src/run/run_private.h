@@ -10,6 +10,7 @@
 #include "data/store.h"
 #include "data/workspace.h"
 #include "run/agent.h"
+#include "run/agent_tail.h"
 #include "run/base_turn.h"
 #include "run/run.h"
 #include "run/secrets.h"

@@ -2,7 +2,7 @@
 
 #include "base/build.h"
 #include "base/text.h"
-#include "run/agent_dialect.h"
+#include "data/doc.h"
 
 #include <string.h>
 
@@ -144,7 +144,7 @@ void transcript_line(struct transcript *t, const char *line, size_t len, struct 
 {
     struct arena a = {0};
     bool speaks = t->engine == ENGINE_SIM || t->engine == ENGINE_CLAUDE;
-    const struct node *map = speaks && len ? dialect_parse(&a, line, len) : NULL;
+    const struct node *map = speaks && len ? doc_read_line(&a, line, len) : NULL;
     if (!map)
         add_line(out, line, len && line[len - 1] == '\r' ? len - 1 : len);
     else if (t->engine == ENGINE_SIM)

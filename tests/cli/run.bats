@@ -1421,6 +1421,24 @@ END
     [[ $stderr == *"there is no engine 'nosuch'"* ]] || fail "no message"
 }
 
+@test "run: a result of claude's that is longer than a megabyte counts" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a 1'
+    cat >"$BATS_TEST_TMPDIR/fake" <<'END'
+#!/bin/sh
+cat >prompt
+long=$(head -c 3000000 /dev/zero | tr '\0' x)
+printf '{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Write","input":{"file_path":"a","content":"%s"}}]}}\n' "$long"
+printf '{"type":"result","result":"%s","is_error":false,"total_cost_usd":0.25,"usage":{"input_tokens":7,"output_tokens":1}}\n' "$long"
+END
+    chmod +x "$BATS_TEST_TMPDIR/fake"
+    run_apart anabranch run --json --engine claude --engine-exe "$BATS_TEST_TMPDIR/fake" plan.yaml 3>&-
+    assert_status 0
+    assert_in main prompt 'sim> write a 1'
+    [[ $output == *'"action":"Write a"'* && $output == *'"tokens_in":7'*'"usd":0.25'* ]] || fail "not told"
+}
+
 @test "run: --keep leaves workspaces and branches of what landed" {
     make_repo
     begin_plan

@@ -1,0 +1,25 @@
+/*
+ * struct agent_tail: an agent's output, a file that grows, read as far as it has come.
+ */
+#ifndef RUN_AGENT_TAIL_H
+#define RUN_AGENT_TAIL_H
+
+#include "run/dialect.h"
+
+struct agent_tail {
+    int fd; /* -1: there is nothing to read */
+    struct dialect_reader reader;
+};
+
+/* A file that is not there, or says nothing that is understood (dialect NULL), is not read. The
+ * tail must not be moved from then on. */
+void agent_tail_open(struct agent_tail *tail, const char *path, const struct dialect *dialect,
+                     struct agent_report *report);
+/* Takes the next piece; false where there is none yet. */
+bool agent_tail_more(struct agent_tail *tail);
+/* The output has ended: all of it is read. */
+void agent_tail_end(struct agent_tail *tail);
+/* Also for one that was never opened and is all zero. */
+void agent_tail_close(struct agent_tail *tail);
+
+#endif

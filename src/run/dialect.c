@@ -1,0 +1,114 @@
+#include "run/dialect.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { TEXT_MAX = 4096 };
+
+size_t dialect_count(const struct dialect_line *line, int id)
+{
+    return line->fields[id].count;
+}
+
+const char *dialect_text(const struct dialect_line *line, int id)
+{
+    bool there = line->fields[id].count && line->fields[id].kind == JSON_STRING;
+    return there ? line->fields[id].text.s : "";
+}
+
+bool dialect_is(const struct dialect_line *line, int id, const char *text)
+{
+    return strcmp(dialect_text(line, id), text) == 0;
+}
+
+bool dialect_true(const struct dialect_line *line, int id)
+{
+    return line->fields[id].count && line->fields[id].kind == JSON_TRUE;
+}
+
+static bool is_number(const struct dialect_line *line, int id)
+{
+    return line->fields[id].count && line->fields[id].kind == JSON_NUMBER;
+}
+
+int64_t dialect_int(const struct dialect_line *line, int id, int64_t otherwise)
+{
+    return is_number(line, id) ? strtoll(line->fields[id].text.s, NULL, 10) : otherwise;
+}
+
+double dialect_real(const struct dialect_line *line, int id, double otherwise)
+{
+    return is_number(line, id) ? strtod(line->fields[id].text.s, NULL) : otherwise;
+}
+
+void dialect_set(struct agent_report *report, struct buf *slot, const char *text)
+{
+    size_t len = strlen(text);
+    buf_cut(slot, 0);
+    buf_add(slot, text, len < TEXT_MAX ? len : TEXT_MAX);
+    report->changed = true;
+}
+
+void dialect_fail(struct agent_report *report, enum failure failure, const char *reason)
+{
+    report->failed = true;
+    report->failure = failure;
+    dialect_set(report, &report->reason, reason);
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+static void forget(struct dialect_line *line)
+{
+    for (size_t i = 0; i < DIALECT_FIELDS_MAX; i++)
+        line->fields[i].count = 0;
+}
+
+static void take(void *ctx, int id, enum json_kind kind, const char *text, size_t len)
+{
+    struct dialect_reader *r = ctx;
+    if (kind == JSON_LINE)
+        r->dialect->take(r->report, &r->line);
+    if (kind == JSON_LINE || kind == JSON_JUNK) {
+        forget(&r->line);
+    } else if (kind != JSON_CLOSE) {
+        struct buf *to = &r->line.fields[id].text;
+        r->line.fields[id].kind = kind;
+        r->line.fields[id].count++;
+        buf_cut(to, 0);
+        buf_add(to, text, len);
+    }
+}
+
+void dialect_reader_init(struct dialect_reader *r, const struct dialect *dialect,
+                         struct agent_report *report)
+{
+    *r = (struct dialect_reader){.dialect = dialect, .report = report};
+    for (size_t i = 0; i < DIALECT_FIELDS_MAX; i++)
+        r->line.fields[i].text = (struct buf)BUF_INIT;
+    if (dialect)
+        json_lines_init(&r->json, dialect->fields, dialect->n, take, r);
+}
+
+void dialect_reader_done(struct dialect_reader *r)
+{
+    if (!r->report) /* it was never begun */
+        return;
+    for (size_t i = 0; i < DIALECT_FIELDS_MAX; i++)
+        buf_done(&r->line.fields[i].text);
+    if (r->dialect)
+        json_lines_done(&r->json);
+    *r = (struct dialect_reader){0};
+}
+
+void dialect_reader_feed(struct dialect_reader *r, const char *bytes, size_t n)
+{
+    if (r->dialect)
+        json_lines_feed(&r->json, bytes, n);
+}
+
+void dialect_reader_end(struct dialect_reader *r)
+{
+    if (r->dialect)
+        json_lines_end(&r->json);
+}
