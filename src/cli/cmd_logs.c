@@ -172,7 +172,8 @@ static int run_logs(const void *options, int argc, char **argv)
     if (code != EXIT_OK)
         return code;
     enum engine engine = opts->errors ? ENGINE_COMMAND : find_engine(t->row.engine);
-    struct shown s = {.opts = opts, .text = TRANSCRIPT_INIT(engine), .fd = -1, .line = BUF_INIT};
+    struct shown s = {.opts = opts, .fd = -1, .line = BUF_INIT};
+    transcript_init(&s.text, agent_dialect(engine));
     code = show(&look, &s, &r, t);
     own_close(&s.fd);
     buf_done(&s.line);

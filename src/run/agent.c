@@ -133,6 +133,7 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
 
 void agent_report_done(struct agent_report *report)
 {
+    buf_done(&report->said);
     buf_done(&report->session);
     buf_done(&report->action);
     buf_done(&report->text);

@@ -41,8 +41,21 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
 /* The session that an agent's output (a file) names, where the engine can take one up again. */
 bool agent_find_session(enum engine engine, const char *path, struct buf *out);
 
+/* What an agent said or did, for those who want to show it as it happens. */
+enum agent_saying {
+    AGENT_WORDS,   /* its own */
+    AGENT_ACTION,  /* a tool, and what it is used on */
+    AGENT_REFUSAL, /* what a tool answered that failed */
+    AGENT_ASK,     /* what it waits for a person to say */
+    AGENT_TROUBLE, /* what is wrong, with it or with its model */
+};
+typedef void agent_saying_fn(void *ctx, enum agent_saying kind, const char *text);
+
 /* What an agent's output said so far. */
 struct agent_report {
+    agent_saying_fn *saying; /* or NULL */
+    void *saying_ctx;
+    struct buf said;                  /* last */
     struct buf session, action, text; /* text: its last words */
     int64_t tokens_in, tokens_out;
     double usd;    /* below 0: not known */
@@ -56,7 +69,8 @@ struct agent_report {
 };
 #define AGENT_REPORT_INIT                                                                          \
     {                                                                                              \
-        .session = BUF_INIT, .action = BUF_INIT, .text = BUF_INIT, .reason = BUF_INIT, .usd = -1   \
+        .said = BUF_INIT, .session = BUF_INIT, .action = BUF_INIT, .text = BUF_INIT,               \
+        .reason = BUF_INIT, .usd = -1                                                              \
     }
 void agent_report_done(struct agent_report *report);
 

@@ -49,35 +49,87 @@ void dialect_set(struct agent_report *report, struct buf *slot, const char *text
     report->changed = true;
 }
 
+static void tell(struct agent_report *report, enum agent_saying kind, const char *text)
+{
+    buf_cut(&report->said, 0);
+    buf_addstr(&report->said, text);
+    if (report->saying && *text)
+        report->saying(report->saying_ctx, kind, text);
+}
+
+static void tell_trouble(struct agent_report *report, const char *text)
+{
+    if (strcmp(report->said.s, text) != 0)
+        tell(report, AGENT_TROUBLE, text);
+}
+
+void dialect_say(struct agent_report *report, enum agent_saying kind, const char *text)
+{
+    if (kind == AGENT_WORDS)
+        dialect_set(report, &report->text, text);
+    if (kind == AGENT_ACTION || kind == AGENT_ASK)
+        dialect_set(report, &report->action, text);
+    tell(report, kind, text);
+}
+
+void dialect_end(struct agent_report *report, bool ok, const char *text)
+{
+    report->finished = true;
+    report->ok = ok;
+    if (*text)
+        dialect_set(report, &report->text, text);
+    if (!ok)
+        tell_trouble(report, text);
+}
+
 void dialect_fail(struct agent_report *report, enum failure failure, const char *reason)
 {
     report->failed = true;
     report->failure = failure;
     dialect_set(report, &report->reason, reason);
+    tell_trouble(report, reason);
 }
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-static void forget(struct dialect_line *line)
+/* From that id on. */
+static void forget(struct dialect_line *line, int id)
 {
-    for (size_t i = 0; i < DIALECT_FIELDS_MAX; i++)
-        line->fields[i].count = 0;
+    for (; id < DIALECT_FIELDS_MAX; id++)
+        line->fields[id].count = 0;
+}
+
+static void note(struct dialect_line *line, int id, enum json_kind kind, const char *text,
+                 size_t len)
+{
+    struct buf *to = &line->fields[id].text;
+    line->fields[id].kind = kind;
+    line->fields[id].count++;
+    buf_cut(to, 0);
+    buf_add(to, text, len);
+}
+
+static void end_line(struct dialect_reader *r, bool whole)
+{
+    if (whole) {
+        r->lines++;
+        r->dialect->take(r->report, &r->line);
+    }
+    forget(&r->line, 0);
 }
 
 static void take(void *ctx, int id, enum json_kind kind, const char *text, size_t len)
 {
     struct dialect_reader *r = ctx;
-    if (kind == JSON_LINE)
-        r->dialect->take(r->report, &r->line);
-    if (kind == JSON_LINE || kind == JSON_JUNK) {
-        forget(&r->line);
-    } else if (kind != JSON_CLOSE) {
-        struct buf *to = &r->line.fields[id].text;
-        r->line.fields[id].kind = kind;
-        r->line.fields[id].count++;
-        buf_cut(to, 0);
-        buf_add(to, text, len);
-    }
+    bool part = id > 0 && id == r->dialect->part;
+    if (kind == JSON_LINE || kind == JSON_JUNK)
+        end_line(r, kind == JSON_LINE);
+    else if (part && kind == JSON_OPEN)
+        forget(&r->line, id + 1);
+    else if (part && kind == JSON_CLOSE)
+        r->dialect->take_part(r->report, &r->line);
+    else if (kind != JSON_CLOSE)
+        note(&r->line, id, kind, text, len);
 }
 
 void dialect_reader_init(struct dialect_reader *r, const struct dialect *dialect,

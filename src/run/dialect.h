@@ -20,10 +20,14 @@ struct dialect_line {
     } fields[DIALECT_FIELDS_MAX];
 };
 
+/* Where a line is a list of things, each of them is a part, which is taken by itself: `part` is its
+ * id, and all ids above are those of what is in it. */
 struct dialect {
     const struct json_field *fields;
     size_t n;
     void (*take)(struct agent_report *report, const struct dialect_line *line);
+    int part; /* 0: there are none */
+    void (*take_part)(struct agent_report *report, const struct dialect_line *line);
 };
 
 extern const struct dialect dialect_sim;    /* anabranch __sim */
@@ -42,6 +46,14 @@ double dialect_real(const struct dialect_line *line, int id, double otherwise);
 /* Sets a text of the report, cut to a length that screens can take, and marks it as changed. */
 void dialect_set(struct agent_report *report, struct buf *slot, const char *text);
 
+/* The agent says or does something: words and actions become those of the report as well. */
+void dialect_say(struct agent_report *report, enum agent_saying kind, const char *text);
+
+/* It says that it is done, well or not, with these words; they are told only where something went
+ * wrong. */
+void dialect_end(struct agent_report *report, bool ok, const char *text);
+
+/* Something went wrong; told unless it was said just before. */
 void dialect_fail(struct agent_report *report, enum failure failure, const char *reason);
 
 /* Reads a dialect in pieces of any size; NULL as the dialect: nothing that is said is understood.
@@ -51,6 +63,7 @@ struct dialect_reader {
     struct agent_report *report;
     struct json_lines json;
     struct dialect_line line;
+    size_t lines; /* that were understood */
 };
 /* It must not be moved from then on. */
 void dialect_reader_init(struct dialect_reader *r, const struct dialect *dialect,

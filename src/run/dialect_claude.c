@@ -11,10 +11,6 @@ enum {
     TYPE,
     SUBTYPE,
     SESSION,
-    BLOCK_TEXT,
-    TOOL,
-    TARGET,      /* what a tool is used on ... */
-    DESCRIPTION, /* ... where nothing else says it */
     IS_ERROR,
     STATUS,
     STOP_REASON,
@@ -24,20 +20,20 @@ enum {
     TOKENS_IN,
     TOKENS_OUT,
     COST,
+    BLOCK,
+    BLOCK_TYPE,
+    BLOCK_TEXT,
+    TOOL,
+    TARGET,      /* what a tool is used on ... */
+    DESCRIPTION, /* ... where nothing else says it */
+    TOOL_FAILED,
+    ANSWER, /* a string, or several with a type each */
 };
 
 static const struct json_field fields[] = {
     {"type", TYPE},
     {"subtype", SUBTYPE},
     {"session_id", SESSION},
-    {"message.content[].text", BLOCK_TEXT},
-    {"message.content[].name", TOOL},
-    {"message.content[].input.file_path", TARGET},
-    {"message.content[].input.path", TARGET},
-    {"message.content[].input.command", TARGET},
-    {"message.content[].input.pattern", TARGET},
-    {"message.content[].input.url", TARGET},
-    {"message.content[].input.description", DESCRIPTION},
     {"is_error", IS_ERROR},
     {"api_error_status", STATUS},
     {"stop_reason", STOP_REASON},
@@ -47,18 +43,34 @@ static const struct json_field fields[] = {
     {"usage.input_tokens", TOKENS_IN},
     {"usage.output_tokens", TOKENS_OUT},
     {"total_cost_usd", COST},
+    {"message.content[]", BLOCK},
+    {"message.content[].type", BLOCK_TYPE},
+    {"message.content[].text", BLOCK_TEXT},
+    {"message.content[].name", TOOL},
+    {"message.content[].input.file_path", TARGET},
+    {"message.content[].input.path", TARGET},
+    {"message.content[].input.command", TARGET},
+    {"message.content[].input.pattern", TARGET},
+    {"message.content[].input.url", TARGET},
+    {"message.content[].input.description", DESCRIPTION},
+    {"message.content[].is_error", TOOL_FAILED},
+    {"message.content[].content", ANSWER},
+    {"message.content[].content[].text", ANSWER},
 };
 
-/* One line has one block of what the model said, or more. */
-static void on_assistant(struct agent_report *r, const struct dialect_line *l)
+/* A block of what the model said, or of what it was answered. */
+static void take_block(struct agent_report *r, const struct dialect_line *l)
 {
-    if (dialect_count(l, TOOL)) {
-        int on = dialect_count(l, TARGET) ? TARGET : DESCRIPTION;
-        autofree char *action = mem_printf("%s %s", dialect_text(l, TOOL), dialect_text(l, on));
-        dialect_set(r, &r->action, action);
+    if (dialect_is(l, BLOCK_TYPE, "text")) {
+        if (dialect_is(l, TYPE, "assistant"))
+            dialect_say(r, AGENT_WORDS, dialect_text(l, BLOCK_TEXT));
+    } else if (dialect_is(l, BLOCK_TYPE, "tool_use")) {
+        const char *on = dialect_text(l, dialect_count(l, TARGET) ? TARGET : DESCRIPTION);
+        autofree char *action = mem_printf("%s%s%s", dialect_text(l, TOOL), *on ? " " : "", on);
+        dialect_say(r, AGENT_ACTION, action);
+    } else if (dialect_is(l, BLOCK_TYPE, "tool_result") && dialect_true(l, TOOL_FAILED)) {
+        dialect_say(r, AGENT_REFUSAL, dialect_text(l, ANSWER));
     }
-    if (dialect_count(l, BLOCK_TEXT))
-        dialect_set(r, &r->text, dialect_text(l, BLOCK_TEXT));
 }
 
 static enum failure failure_of(const struct dialect_line *l)
@@ -88,17 +100,15 @@ static const char *reason_of(const struct dialect_line *l)
     return "error";
 }
 
-static void on_result(struct agent_report *r, const struct dialect_line *l)
+static void take_result(struct agent_report *r, const struct dialect_line *l)
 {
-    r->finished = true;
-    r->ok = !dialect_true(l, IS_ERROR);
+    bool ok = !dialect_true(l, IS_ERROR);
     r->tokens_in = dialect_int(l, TOKENS_IN, r->tokens_in);
     r->tokens_out = dialect_int(l, TOKENS_OUT, r->tokens_out);
     r->usd = dialect_real(l, COST, r->usd);
     r->changed = true;
-    if (dialect_count(l, RESULT))
-        dialect_set(r, &r->text, dialect_text(l, RESULT));
-    if (!r->ok)
+    dialect_end(r, ok, ok ? dialect_text(l, RESULT) : reason_of(l));
+    if (!ok)
         dialect_fail(r, failure_of(l), reason_of(l));
     else if (dialect_count(l, DENIAL))
         dialect_set(r, &r->action, "was denied a permission");
@@ -106,12 +116,11 @@ static void on_result(struct agent_report *r, const struct dialect_line *l)
 
 static void take(struct agent_report *r, const struct dialect_line *l)
 {
-    if (dialect_is(l, TYPE, "assistant"))
-        on_assistant(r, l);
-    else if (dialect_is(l, TYPE, "result"))
-        on_result(r, l);
+    if (dialect_is(l, TYPE, "result"))
+        take_result(r, l);
     else if (dialect_is(l, TYPE, "system") && dialect_is(l, SUBTYPE, "init"))
         dialect_set(r, &r->session, dialect_text(l, SESSION));
 }
 
-const struct dialect dialect_claude = {fields, sizeof(fields) / sizeof(fields[0]), take};
+const struct dialect dialect_claude = {fields, sizeof(fields) / sizeof(fields[0]), take, BLOCK,
+                                       take_block};

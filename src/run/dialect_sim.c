@@ -40,10 +40,12 @@ static void take(struct agent_report *r, const struct dialect_line *l)
     const char *text = dialect_text(l, TEXT);
     if (dialect_is(l, TYPE, "start")) {
         dialect_set(r, &r->session, dialect_text(l, SESSION));
-    } else if (dialect_is(l, TYPE, "action") || dialect_is(l, TYPE, "ask")) {
-        dialect_set(r, &r->action, text);
+    } else if (dialect_is(l, TYPE, "action")) {
+        dialect_say(r, AGENT_ACTION, text);
+    } else if (dialect_is(l, TYPE, "ask")) {
+        dialect_say(r, AGENT_ASK, text);
     } else if (dialect_is(l, TYPE, "text")) {
-        dialect_set(r, &r->text, text);
+        dialect_say(r, AGENT_WORDS, text);
     } else if (dialect_is(l, TYPE, "usage")) {
         add_usage(r, l);
     } else if (dialect_is(l, TYPE, "limit")) {
@@ -52,11 +54,8 @@ static void take(struct agent_report *r, const struct dialect_line *l)
     } else if (dialect_is(l, TYPE, "error")) {
         dialect_fail(r, failure_of(dialect_text(l, CLASS)), text);
     } else if (dialect_is(l, TYPE, "result")) {
-        r->finished = true;
-        r->ok = dialect_true(l, OK);
-        if (*text)
-            dialect_set(r, &r->text, text);
+        dialect_end(r, dialect_true(l, OK), text);
     }
 }
 
-const struct dialect dialect_sim = {fields, sizeof(fields) / sizeof(fields[0]), take};
+const struct dialect dialect_sim = {fields, sizeof(fields) / sizeof(fields[0]), take, 0, NULL};

@@ -1,8 +1,6 @@
 #include "run/transcript.h"
 
-#include "base/build.h"
 #include "base/text.h"
-#include "data/doc.h"
 
 #include <string.h>
 
@@ -34,122 +32,40 @@ static void add_text(struct buf *out, const char *mark, const char *s, size_t le
     }
 }
 
-static void add_string(struct buf *out, const char *mark, const char *s)
+static void show(void *ctx, enum agent_saying kind, const char *text)
 {
-    add_text(out, mark, s, strlen(s));
+    static const char *const marks[] = {[AGENT_WORDS] = "",
+                                        [AGENT_ACTION] = "> ",
+                                        [AGENT_REFUSAL] = "! ",
+                                        [AGENT_ASK] = "? ",
+                                        [AGENT_TROUBLE] = "! "};
+    struct transcript *t = ctx;
+    size_t len = strlen(text);
+    add_text(t->out, marks[kind], text, len);
+    if (len == JSON_TEXT_MAX)
+        buf_addstr(t->out, "[cut here: --raw shows all of it]\n");
 }
 
-/* What the agent says, and what it ends with. */
-static void add_words(struct transcript *t, struct buf *out, const char *mark, const char *s)
+void transcript_init(struct transcript *t, const struct dialect *dialect)
 {
-    add_string(out, mark, s);
-    buf_cut(&t->last, 0);
-    buf_addstr(&t->last, s);
-}
-
-static void add_result(struct transcript *t, struct buf *out, const char *s)
-{
-    if (strcmp(s, t->last.s) != 0)
-        add_string(out, "! ", s);
-}
-
-static bool is_true(const struct node *map, const char *key)
-{
-    const struct node *n = node_get(map, key);
-    return n && n->kind == NODE_BOOL && n->truth;
-}
-
-/* --- sim ---------------------------------------------------------------------------------- */
-
-static void show_sim(struct transcript *t, const struct node *map, struct buf *out)
-{
-    const char *type = build_string(map, "type", ""), *text = build_string(map, "text", "");
-    if (strcmp(type, "text") == 0)
-        add_words(t, out, "", text);
-    else if (strcmp(type, "action") == 0)
-        add_string(out, "> ", text);
-    else if (strcmp(type, "ask") == 0)
-        add_string(out, "? ", text);
-    else if (strcmp(type, "error") == 0)
-        add_words(t, out, "! ", text);
-    else if (strcmp(type, "limit") == 0)
-        add_string(out, "! ", "usage limit reached");
-    else if (strcmp(type, "result") == 0 && !is_true(map, "ok"))
-        add_result(t, out, text);
-}
-
-/* --- claude ------------------------------------------------------------------------------- */
-
-static void show_tool(const struct node *block, struct buf *out)
-{
-    static const char *const keys[] = {"file_path", "path", "command",
-                                       "pattern",   "url",  "description"};
-    const struct node *input = node_get(block, "input");
-    autobuf struct buf text = BUF_INIT;
-    buf_addstr(&text, build_string(block, "name", "tool"));
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-        const char *value = build_string(input, keys[i], NULL);
-        if (!value)
-            continue;
-        buf_addf(&text, " %s", value);
-        break;
-    }
-    add_text(out, "> ", text.s, text.len);
-}
-
-/* What a tool answers is a string, or a list of blocks. */
-static void show_refusal(const struct node *block, struct buf *out)
-{
-    const struct node *content = node_get(block, "content");
-    if (content && content->kind == NODE_STRING)
-        add_text(out, "! ", content->text, content->len);
-    if (!content || content->kind != NODE_LIST)
-        return;
-    node_each (part, content)
-        add_string(out, "! ", build_string(part, "text", ""));
-}
-
-static void show_blocks(struct transcript *t, const struct node *map, struct buf *out)
-{
-    const struct node *content = node_get(node_get(map, "message"), "content");
-    bool agent = strcmp(build_string(map, "type", ""), "assistant") == 0;
-    if (!content || content->kind != NODE_LIST)
-        return;
-    node_each (block, content) {
-        const char *type = build_string(block, "type", "");
-        if (agent && strcmp(type, "text") == 0)
-            add_words(t, out, "", build_string(block, "text", ""));
-        else if (agent && strcmp(type, "tool_use") == 0)
-            show_tool(block, out);
-        else if (strcmp(type, "tool_result") == 0 && is_true(block, "is_error"))
-            show_refusal(block, out);
-    }
-}
-
-static void show_claude(struct transcript *t, const struct node *map, struct buf *out)
-{
-    const char *type = build_string(map, "type", "");
-    if (strcmp(type, "assistant") == 0 || strcmp(type, "user") == 0)
-        show_blocks(t, map, out);
-    else if (strcmp(type, "result") == 0 && is_true(map, "is_error"))
-        add_result(t, out, build_string(map, "result", build_string(map, "subtype", "error")));
+    *t = (struct transcript){.report = AGENT_REPORT_INIT};
+    t->report.saying = show;
+    t->report.saying_ctx = t;
+    dialect_reader_init(&t->reader, dialect, &t->report);
 }
 
 void transcript_done(struct transcript *t)
 {
-    buf_done(&t->last);
+    dialect_reader_done(&t->reader);
+    agent_report_done(&t->report);
 }
 
 void transcript_line(struct transcript *t, const char *line, size_t len, struct buf *out)
 {
-    struct arena a = {0};
-    bool speaks = t->engine == ENGINE_SIM || t->engine == ENGINE_CLAUDE;
-    const struct node *map = speaks && len ? doc_read_line(&a, line, len) : NULL;
-    if (!map)
+    size_t lines = t->reader.lines;
+    t->out = out;
+    dialect_reader_feed(&t->reader, line, len);
+    dialect_reader_end(&t->reader);
+    if (t->reader.lines == lines)
         add_line(out, line, len && line[len - 1] == '\r' ? len - 1 : len);
-    else if (t->engine == ENGINE_SIM)
-        show_sim(t, map, out);
-    else
-        show_claude(t, map, out);
-    arena_done(&a);
 }

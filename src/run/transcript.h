@@ -5,17 +5,16 @@
 #ifndef RUN_TRANSCRIPT_H
 #define RUN_TRANSCRIPT_H
 
-#include "base/buf.h"
-#include "core/plan.h"
+#include "run/dialect.h"
 
 struct transcript {
-    enum engine engine;
-    struct buf last; /* words that were shown last: a result may only say them again */
+    struct agent_report report;
+    struct dialect_reader reader;
+    struct buf *out; /* of the line that is read */
 };
-#define TRANSCRIPT_INIT(e)                                                                         \
-    {                                                                                              \
-        .engine = (e), .last = BUF_INIT                                                            \
-    }
+
+/* It must not be moved from then on. */
+void transcript_init(struct transcript *t, const struct dialect *dialect);
 void transcript_done(struct transcript *t);
 
 /* Appends what a line of the output comes to, which may be nothing: whole lines, each harmless. */
