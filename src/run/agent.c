@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "core/plan_words.h"
 #include "run/agent_tail.h"
-#include "run/dialect.h"
+#include "run/engines.h"
 #include "sys/spawn.h"
 
 #include <signal.h>
@@ -13,87 +13,15 @@
 
 /* --- how they are called ------------------------------------------------------------------ */
 
-static int build_sim(const struct task *task, const struct agent_context *ctx,
-                     struct agent_call *call, struct err *err)
-{
-    (void)task;
-    (void)err;
-    strv_pushl(&call->argv, ctx->exe ? ctx->exe : ctx->self, "__sim", NULL);
-    return 0;
-}
-
-/* "{prompt_file}" in a word stands for the file's path. */
-static void push_template(struct strv *argv, const char *word, const char *prompt_file)
-{
-    static const char place[] = "{prompt_file}";
-    autobuf struct buf out = BUF_INIT;
-    for (const char *at; (at = strstr(word, place)); word = at + strlen(place)) {
-        buf_add(&out, word, (size_t)(at - word));
-        buf_addstr(&out, prompt_file);
-    }
-    buf_addstr(&out, word);
-    strv_push(argv, out.s);
-}
-
-static int build_command(const struct task *task, const struct agent_context *ctx,
-                         struct agent_call *call, struct err *err)
-{
-    (void)err;
-    if (task->command.shell)
-        strv_pushl(&call->argv, "/bin/sh", "-c", task->command.shell, NULL);
-    for (size_t i = 0; i < task->command.argv.n; i++)
-        push_template(&call->argv, task->command.argv.v[i], ctx->prompt_file);
-    return 0;
-}
-
-static void claude_permissions(const struct task *task, struct agent_call *call)
-{
-    if (task->read_only || task->permissions == PERMISSIONS_READ) {
-        strv_pushl(&call->argv, "--permission-mode", "plan", NULL);
-    } else if (task->permissions == PERMISSIONS_FULL) {
-        strv_push(&call->argv, "--dangerously-skip-permissions");
-        if (geteuid() ==
-            0) /* it refuses to skip them as root unless told that it is in a sandbox */
-            strv_push(&call->env, "IS_SANDBOX=1");
-    } else {
-        strv_pushl(&call->argv, "--permission-mode", "acceptEdits", "--allowedTools", "Bash(git *)",
-                   "Bash(make *)", NULL);
-    }
-}
-
-static int build_claude(const struct task *task, const struct agent_context *ctx,
-                        struct agent_call *call, struct err *err)
-{
-    (void)err;
-    strv_pushl(&call->argv, ctx->exe ? ctx->exe : "claude", "-p", "--output-format", "stream-json",
-               "--verbose", NULL);
-    if (task->agent)
-        strv_pushl(&call->argv, "--agent", task->agent, NULL);
-    if (task->model)
-        strv_pushl(&call->argv, "--model", task->model, NULL);
-    if (ctx->session)
-        strv_pushl(&call->argv, "--resume", ctx->session, NULL);
-    claude_permissions(task, call);
-    return 0;
-}
-
-static const struct agent {
-    int (*build)(const struct task *, const struct agent_context *, struct agent_call *,
-                 struct err *);
-    const struct dialect *dialect;
-    const char *program; /* that must be there; NULL: none */
-    int stop_signal;
-    bool continues; /* can take up a session again */
-} agents[] = {
-    [ENGINE_SIM] = {build_sim, &dialect_sim, NULL, SIGTERM, false},
-    [ENGINE_COMMAND] = {build_command, NULL, NULL, SIGTERM, false},
-    [ENGINE_CLAUDE] = {build_claude, &dialect_claude, "claude", SIGINT, true},
+static const struct engine_def *const engines[] = {
+    [ENGINE_SIM] = &engine_sim,
+    [ENGINE_COMMAND] = &engine_command,
+    [ENGINE_CLAUDE] = &engine_claude,
 };
 
-static const struct agent *find_agent(enum engine engine)
+static const struct engine_def *find_engine(enum engine engine)
 {
-    return engine < sizeof(agents) / sizeof(agents[0]) && agents[engine].build ? &agents[engine]
-                                                                               : NULL;
+    return engine < sizeof(engines) / sizeof(engines[0]) ? engines[engine] : NULL;
 }
 
 void agent_call_done(struct agent_call *call)
@@ -106,22 +34,22 @@ void agent_call_done(struct agent_call *call)
 int agent_build(enum engine engine, const struct task *task, const struct agent_context *ctx,
                 struct agent_call *call, struct err *err)
 {
-    const struct agent *agent = find_agent(engine);
-    if (!agent)
+    const struct engine_def *def = find_engine(engine);
+    if (!def)
         return err_set(err, ERR_INPUT, "engine '%s' cannot be run yet", engine_words[engine]);
-    call->stop_signal = agent->stop_signal;
+    call->stop_signal = def->stop_signal;
     call->dir = mem_str(ctx->dir);
-    return agent->build(task, ctx, call, err);
+    return def->build(task, ctx, call, err);
 }
 
 int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err)
 {
-    const struct agent *agent = find_agent(engine);
-    if (!agent)
+    const struct engine_def *def = find_engine(engine);
+    if (!def)
         return err_set(err, ERR_INPUT, "engine '%s' cannot be run yet", engine_words[engine]);
     const char *program =
-        engine == ENGINE_COMMAND && task->command.argv.n ? task->command.argv.v[0] : agent->program;
-    if (exe && agent->program)
+        engine == ENGINE_COMMAND && task->command.argv.n ? task->command.argv.v[0] : def->program;
+    if (exe && def->program)
         program = exe;
     if (!program || spawn_finds(program))
         return 0;
@@ -142,18 +70,18 @@ void agent_report_done(struct agent_report *report)
 
 const struct dialect *agent_dialect(enum engine engine)
 {
-    const struct agent *agent = find_agent(engine);
-    return agent ? agent->dialect : NULL;
+    const struct engine_def *def = find_engine(engine);
+    return def ? def->dialect : NULL;
 }
 
 bool agent_find_session(enum engine engine, const char *path, struct buf *out)
 {
-    const struct agent *agent = find_agent(engine);
+    const struct engine_def *def = find_engine(engine);
     struct agent_report report = AGENT_REPORT_INIT;
     struct agent_tail tail;
-    if (!agent || !agent->continues)
+    if (!def || !def->continues)
         return false;
-    agent_tail_open(&tail, path, agent->dialect, &report);
+    agent_tail_open(&tail, path, def->dialect, &report);
     while (!report.session.len && agent_tail_more(&tail))
         ;
     buf_add(out, report.session.s, report.session.len);
@@ -227,8 +155,8 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
                   const char *err_text, enum failure *ret_failure, struct buf *ret_reason)
 {
     enum { USAGE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
-    const struct agent *agent = find_agent(engine);
-    bool speaks = agent && agent->dialect;
+    const struct engine_def *def = find_engine(engine);
+    bool speaks = def && def->dialect;
     if (exit_code == 0 && !report->failed && (!speaks || (report->finished && report->ok)))
         return false;
     if (report->failed) {

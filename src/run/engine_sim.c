@@ -1,0 +1,18 @@
+#include "run/engines.h"
+
+#include <signal.h>
+
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    (void)task;
+    (void)err;
+    strv_pushl(&call->argv, ctx->exe ? ctx->exe : ctx->self, "__sim", NULL);
+    return 0;
+}
+
+const struct engine_def engine_sim = {
+    .build = build,
+    .dialect = &dialect_sim,
+    .stop_signal = SIGTERM,
+};

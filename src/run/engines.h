@@ -1,0 +1,23 @@
+/*
+ * The engines, one definition each, in a file of its own: how the program is called, and in which
+ * dialect it speaks. agent.c has the table.
+ */
+#ifndef RUN_ENGINES_H
+#define RUN_ENGINES_H
+
+#include "run/agent.h"
+#include "run/dialect.h"
+
+struct engine_def {
+    const char *program; /* that must be there; NULL: none, or the task's own */
+    /* Its argv, and what it itself needs in the environment. The prompt is its standard input. */
+    int (*build)(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err);
+    const struct dialect *dialect; /* NULL: it speaks plain text */
+    int stop_signal;               /* by which it is asked to end */
+    bool continues;                /* it can take up a session again */
+};
+
+extern const struct engine_def engine_claude, engine_command, engine_sim;
+
+#endif
