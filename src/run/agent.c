@@ -61,11 +61,10 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
 
 void agent_report_done(struct agent_report *report)
 {
-    buf_done(&report->said);
-    buf_done(&report->session);
-    buf_done(&report->action);
-    buf_done(&report->text);
-    buf_done(&report->reason);
+    struct buf *const texts[] = {&report->said, &report->session, &report->model, &report->action,
+                                 &report->text, &report->denied,  &report->reason};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        buf_done(texts[i]);
 }
 
 const struct dialect *agent_dialect(enum engine engine)

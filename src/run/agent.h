@@ -47,6 +47,7 @@ enum agent_saying {
     AGENT_ACTION,  /* a tool, and what it is used on */
     AGENT_REFUSAL, /* what a tool answered that failed */
     AGENT_ASK,     /* what it waits for a person to say */
+    AGENT_WAIT,    /* what it waits for by itself, as a model that is overloaded */
     AGENT_TROUBLE, /* what is wrong, with it or with its model */
 };
 typedef void agent_saying_fn(void *ctx, enum agent_saying kind, const char *text);
@@ -55,13 +56,18 @@ typedef void agent_saying_fn(void *ctx, enum agent_saying kind, const char *text
 struct agent_report {
     agent_saying_fn *saying; /* or NULL */
     void *saying_ctx;
-    struct buf said;                  /* last */
-    struct buf session, action, text; /* text: its last words */
-    int64_t tokens_in, tokens_out;
-    double usd;    /* below 0: not known */
-    bool finished; /* it said that it is done ... */
-    bool ok;       /* ... and well */
-    bool failed;   /* it named a failure: */
+    struct buf said; /* last */
+    struct buf session, model, action;
+    struct buf text;                /* its last words */
+    int64_t tokens_in, tokens_out;  /* without what is cached: */
+    int64_t cache_read, cache_made; /* tokens */
+    double usd;                     /* below 0: not known */
+    int helpers;                    /* agents that it has begun itself */
+    int denials;                    /* of tools that it wanted to use ... */
+    struct buf denied;              /* ... the last one */
+    bool finished;                  /* it said that it is done ... */
+    bool ok;                        /* ... and well */
+    bool failed;                    /* it named a failure: */
     enum failure failure;
     struct buf reason;
     int64_t reset; /* of a limit: ms since 1970; 0: not said */
@@ -69,8 +75,8 @@ struct agent_report {
 };
 #define AGENT_REPORT_INIT                                                                          \
     {                                                                                              \
-        .said = BUF_INIT, .session = BUF_INIT, .action = BUF_INIT, .text = BUF_INIT,               \
-        .reason = BUF_INIT, .usd = -1                                                              \
+        .said = BUF_INIT, .session = BUF_INIT, .model = BUF_INIT, .action = BUF_INIT,              \
+        .text = BUF_INIT, .usd = -1, .denied = BUF_INIT, .reason = BUF_INIT                        \
     }
 void agent_report_done(struct agent_report *report);
 

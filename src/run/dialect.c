@@ -67,15 +67,22 @@ void dialect_say(struct agent_report *report, enum agent_saying kind, const char
 {
     if (kind == AGENT_WORDS)
         dialect_set(report, &report->text, text);
-    if (kind == AGENT_ACTION || kind == AGENT_ASK)
+    if (kind == AGENT_ACTION || kind == AGENT_ASK || kind == AGENT_WAIT)
         dialect_set(report, &report->action, text);
     tell(report, kind, text);
+}
+
+void dialect_deny(struct agent_report *report, const char *tool)
+{
+    report->denials++;
+    dialect_set(report, &report->denied, tool);
 }
 
 void dialect_end(struct agent_report *report, bool ok, const char *text)
 {
     report->finished = true;
     report->ok = ok;
+    report->failed = report->failed && !ok; /* of an earlier turn */
     if (*text)
         dialect_set(report, &report->text, text);
     if (!ok)

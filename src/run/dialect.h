@@ -49,6 +49,9 @@ void dialect_set(struct agent_report *report, struct buf *slot, const char *text
 /* The agent says or does something: words and actions become those of the report as well. */
 void dialect_say(struct agent_report *report, enum agent_saying kind, const char *text);
 
+/* A tool that it was not allowed to use. */
+void dialect_deny(struct agent_report *report, const char *tool);
+
 /* It says that it is done, well or not, with these words; they are told only where something went
  * wrong. */
 void dialect_end(struct agent_report *report, bool ok, const char *text);

@@ -11,14 +11,22 @@ enum {
     TYPE,
     SUBTYPE,
     SESSION,
+    MODEL,
+    ATTEMPT, /* at reaching the model ... */
+    ATTEMPTS,
+    DELAY, /* ms until the next */
+    WHY,   /* ... the last one failed */
+    TASK,  /* what kind of it was begun beside the main one */
     IS_ERROR,
     STATUS,
     STOP_REASON,
     RESULT,
     ERROR,
-    DENIAL,
+    DENIED,
     TOKENS_IN,
     TOKENS_OUT,
+    CACHE_READ,
+    CACHE_MADE,
     COST,
     BLOCK,
     BLOCK_TYPE,
@@ -34,14 +42,22 @@ static const struct json_field fields[] = {
     {"type", TYPE},
     {"subtype", SUBTYPE},
     {"session_id", SESSION},
+    {"model", MODEL},
+    {"attempt", ATTEMPT},
+    {"max_retries", ATTEMPTS},
+    {"retry_delay_ms", DELAY},
+    {"error", WHY},
+    {"task_type", TASK},
     {"is_error", IS_ERROR},
     {"api_error_status", STATUS},
     {"stop_reason", STOP_REASON},
     {"result", RESULT},
     {"errors[]", ERROR},
-    {"permission_denials[]", DENIAL},
+    {"permission_denials[].tool_name", DENIED},
     {"usage.input_tokens", TOKENS_IN},
     {"usage.output_tokens", TOKENS_OUT},
+    {"usage.cache_read_input_tokens", CACHE_READ},
+    {"usage.cache_creation_input_tokens", CACHE_MADE},
     {"total_cost_usd", COST},
     {"message.content[]", BLOCK},
     {"message.content[].type", BLOCK_TYPE},
@@ -100,26 +116,51 @@ static const char *reason_of(const struct dialect_line *l)
     return "error";
 }
 
+/* The denials of a whole session are in each of its results. */
 static void take_result(struct agent_report *r, const struct dialect_line *l)
 {
     bool ok = !dialect_true(l, IS_ERROR);
     r->tokens_in = dialect_int(l, TOKENS_IN, r->tokens_in);
     r->tokens_out = dialect_int(l, TOKENS_OUT, r->tokens_out);
+    r->cache_read = dialect_int(l, CACHE_READ, r->cache_read);
+    r->cache_made = dialect_int(l, CACHE_MADE, r->cache_made);
     r->usd = dialect_real(l, COST, r->usd);
     r->changed = true;
+    r->denials = (int)dialect_count(l, DENIED);
+    if (r->denials)
+        dialect_set(r, &r->denied, dialect_text(l, DENIED));
     dialect_end(r, ok, ok ? dialect_text(l, RESULT) : reason_of(l));
     if (!ok)
         dialect_fail(r, failure_of(l), reason_of(l));
-    else if (dialect_count(l, DENIAL))
-        dialect_set(r, &r->action, "was denied a permission");
+}
+
+static void take_retry(struct agent_report *r, const struct dialect_line *l)
+{
+    autofree char *what =
+        mem_printf("waits for its model: %s, try %lld of %lld in %.0f s", dialect_text(l, WHY),
+                   (long long)dialect_int(l, ATTEMPT, 0), (long long)dialect_int(l, ATTEMPTS, 0),
+                   dialect_real(l, DELAY, 0) / 1000);
+    dialect_say(r, AGENT_WAIT, what);
+}
+
+static void take_system(struct agent_report *r, const struct dialect_line *l)
+{
+    if (dialect_is(l, SUBTYPE, "init")) {
+        dialect_set(r, &r->session, dialect_text(l, SESSION));
+        dialect_set(r, &r->model, dialect_text(l, MODEL));
+    } else if (dialect_is(l, SUBTYPE, "api_retry")) {
+        take_retry(r, l);
+    } else if (dialect_is(l, SUBTYPE, "task_started") && dialect_is(l, TASK, "local_agent")) {
+        r->helpers++;
+    }
 }
 
 static void take(struct agent_report *r, const struct dialect_line *l)
 {
     if (dialect_is(l, TYPE, "result"))
         take_result(r, l);
-    else if (dialect_is(l, TYPE, "system") && dialect_is(l, SUBTYPE, "init"))
-        dialect_set(r, &r->session, dialect_text(l, SESSION));
+    else if (dialect_is(l, TYPE, "system"))
+        take_system(r, l);
 }
 
 const struct dialect dialect_claude = {fields, sizeof(fields) / sizeof(fields[0]), take, BLOCK,

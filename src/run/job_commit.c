@@ -82,6 +82,18 @@ static char *final_message(struct job *job)
     return job_message(job);
 }
 
+static void fail_unchanged(struct job *job)
+{
+    const struct agent_report *r = &job->report;
+    if (r->denials)
+        job_fail(job, FAILURE_NO_CHANGE,
+                 "the agent changed nothing: it was not allowed to use %s (%d time%s denied); see "
+                 "'permissions'",
+                 r->denied.s, r->denials, r->denials == 1 ? "" : "s");
+    else
+        job_fail(job, FAILURE_NO_CHANGE, "the agent changed nothing");
+}
+
 static void finish_commit(struct job *job)
 {
     struct task_run *tr = task_run(job);
@@ -99,7 +111,7 @@ static void finish_commit(struct job *job)
         return;
     }
     if (!commit.len) {
-        job_fail(job, FAILURE_NO_CHANGE, "the agent changed nothing");
+        fail_unchanged(job);
         return;
     }
     free(tr->commit);

@@ -34,11 +34,9 @@ static void add_text(struct buf *out, const char *mark, const char *s, size_t le
 
 static void show(void *ctx, enum agent_saying kind, const char *text)
 {
-    static const char *const marks[] = {[AGENT_WORDS] = "",
-                                        [AGENT_ACTION] = "> ",
-                                        [AGENT_REFUSAL] = "! ",
-                                        [AGENT_ASK] = "? ",
-                                        [AGENT_TROUBLE] = "! "};
+    static const char *const marks[] = {
+        [AGENT_WORDS] = "", [AGENT_ACTION] = "> ", [AGENT_REFUSAL] = "! ",
+        [AGENT_ASK] = "? ", [AGENT_WAIT] = "... ", [AGENT_TROUBLE] = "! "};
     struct transcript *t = ctx;
     size_t len = strlen(text);
     add_text(t->out, marks[kind], text, len);

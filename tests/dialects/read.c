@@ -1,0 +1,150 @@
+/*
+ * Reads an agent's transcript as the run does, and prints what it came to.
+ *
+ *     read ENGINE EXIT_CODE TRANSCRIPT [STDERR]
+ *
+ * It is read in pieces of several sizes, which must all come to the same; and cut at every byte,
+ * where only a line that is whole may count. STDERR is what it wrote there.
+ */
+#include "base/mem.h"
+#include "core/plan_words.h"
+#include "run/agent.h"
+#include "run/transcript.h"
+#include "sys/file.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CUT_MAX = 2 << 10 }; /* bytes: longer ones are cut at some places only */
+
+static const struct dialect *dialect;
+
+static void fail(const char *what)
+{
+    (void)fprintf(stderr, "read: %s\n", what);
+    exit(2);
+}
+
+static void add(struct buf *out, const char *name, const struct buf *text)
+{
+    if (text->len)
+        buf_addf(out, "%s: %s\n", name, text->s);
+}
+
+static void note(void *ctx, enum agent_saying kind, const char *text)
+{
+    static const char *const names[] = {
+        [AGENT_WORDS] = "words", [AGENT_ACTION] = "action", [AGENT_REFUSAL] = "refusal",
+        [AGENT_ASK] = "ask",     [AGENT_WAIT] = "wait",     [AGENT_TROUBLE] = "trouble"};
+    buf_addf(ctx, "- %s: %s\n", names[kind], text);
+}
+
+static void add_report(struct buf *out, const struct agent_report *r)
+{
+    add(out, "session", &r->session);
+    add(out, "model", &r->model);
+    add(out, "text", &r->text);
+    buf_addf(out, "tokens: %lld in, %lld out, %lld read from cache, %lld cached\n",
+             (long long)r->tokens_in, (long long)r->tokens_out, (long long)r->cache_read,
+             (long long)r->cache_made);
+    if (r->usd >= 0)
+        buf_addf(out, "usd: %.6f\n", r->usd);
+    if (r->helpers)
+        buf_addf(out, "helpers: %d\n", r->helpers);
+    if (r->denials)
+        buf_addf(out, "denials: %d, last %s\n", r->denials, r->denied.s);
+    if (r->finished)
+        buf_addf(out, "finished: %s\n", r->ok ? "well" : "badly");
+}
+
+static void add_verdict(struct buf *out, enum engine engine, const struct agent_report *r,
+                        int exit_code, const char *err_text)
+{
+    enum failure failure = FAILURE_TRANSIENT;
+    autobuf struct buf reason = BUF_INIT;
+    int signal = exit_code > 128 ? exit_code - 128 : 0;
+    if (agent_failed(engine, r, exit_code, signal, err_text, &failure, &reason))
+        buf_addf(out, "failed: %s: %s\n", failure_names[failure], reason.s);
+    else
+        buf_addstr(out, "succeeded\n");
+}
+
+/* The first len bytes in pieces; what was said, and the report. */
+static void read_pieces(const struct buf *text, size_t len, size_t piece, struct buf *out,
+                        struct agent_report *r)
+{
+    struct dialect_reader reader;
+    r->saying = note;
+    r->saying_ctx = out;
+    dialect_reader_init(&reader, dialect, r);
+    for (size_t at = 0; at < len; at += piece)
+        dialect_reader_feed(&reader, text->s + at, len - at < piece ? len - at : piece);
+    dialect_reader_end(&reader);
+    dialect_reader_done(&reader);
+    add_report(out, r);
+}
+
+static void check_pieces(const struct buf *text, const struct buf *whole)
+{
+    static const size_t sizes[] = {1, 2, 3, 7, 64, 4096};
+    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+        struct agent_report r = AGENT_REPORT_INIT;
+        autobuf struct buf out = BUF_INIT;
+        read_pieces(text, text->len, sizes[i], &out, &r);
+        agent_report_done(&r);
+        if (out.len != whole->len || memcmp(out.s, whole->s, out.len) != 0)
+            fail("in other pieces it comes to something else");
+    }
+}
+
+/* Cut inside of a line, that line does not count: it is as if it were cut before. */
+static void check_cuts(const struct buf *text)
+{
+    size_t line = 0, step = text->len > CUT_MAX ? text->len / CUT_MAX + 1 : 1;
+    for (size_t at = 0; at < text->len; at += step) {
+        struct agent_report cut = AGENT_REPORT_INIT, before = AGENT_REPORT_INIT;
+        autobuf struct buf a = BUF_INIT, b = BUF_INIT;
+        while (memchr(text->s + line, '\n', at - line))
+            line = (size_t)((char *)memchr(text->s + line, '\n', at - line) - text->s) + 1;
+        read_pieces(text, at, text->len, &a, &cut);
+        read_pieces(text, line, text->len, &b, &before);
+        bool whole = at > line && text->s[at] == '\n'; /* only its end is missing */
+        if (!whole && (cut.finished != before.finished || cut.usd != before.usd ||
+                       cut.tokens_in != before.tokens_in || cut.failed != before.failed))
+            fail("a line that is cut counts");
+        agent_report_done(&cut);
+        agent_report_done(&before);
+    }
+}
+
+static enum engine find_engine(const char *name)
+{
+    for (int i = 1; engine_words[i]; i++) {
+        if (strcmp(engine_words[i], name) == 0)
+            return (enum engine)i;
+    }
+    fail("there is no such engine");
+    return ENGINE_UNSET;
+}
+
+int main(int argc, char **argv)
+{
+    autobuf struct buf text = BUF_INIT, err_text = BUF_INIT, out = BUF_INIT;
+    struct agent_report r = AGENT_REPORT_INIT;
+    struct err err = {0};
+    if (argc < 4 || argc > 5)
+        fail("usage: read ENGINE EXIT_CODE TRANSCRIPT [STDERR]");
+    enum engine engine = find_engine(argv[1]);
+    dialect = agent_dialect(engine);
+    if (file_read(argv[3], SIZE_MAX, &text, &err) ||
+        (argc == 5 && file_read(argv[4], SIZE_MAX, &err_text, &err)))
+        fail(err.msg);
+    read_pieces(&text, text.len, text.len + 1, &out, &r);
+    check_pieces(&text, &out);
+    check_cuts(&text);
+    add_verdict(&out, engine, &r, (int)strtol(argv[2], NULL, 10), err_text.s);
+    agent_report_done(&r);
+    return fwrite(out.s, 1, out.len, stdout) == out.len && fflush(stdout) == 0 ? 0 : 2;
+}
