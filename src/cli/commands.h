@@ -18,6 +18,7 @@ extern const struct command cmd_diff;
 extern const struct command cmd_doctor;
 extern const struct command cmd_fanout;
 extern const struct command cmd_help;
+extern const struct command cmd_cost;
 extern const struct command cmd_history;
 extern const struct command cmd_init;
 extern const struct command cmd_logs;

@@ -14,6 +14,9 @@ static const char *const sql[STATEMENT_COUNT_] = {
                  " branch, workspace, start_commit, commit_id, landed, place, attempts, exit_code,"
                  " started, finished, tokens_in, tokens_out, usd)"
                  " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [PUT_SPENDING] = "insert or replace into spending (run, task, engine, model, attempt, time,"
+                     " tokens_in, tokens_out, cache_read, cache_made, usd)"
+                     " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [DROP_TASK] = "delete from tasks where run = ? and id = ?",
     [EACH_RUN] = "select id, plan, name, base, base_commit, tip, state, started, finished, pid,"
                  " pid_start, exit_code from runs order by started desc, id desc",
@@ -22,6 +25,9 @@ static const char *const sql[STATEMENT_COUNT_] = {
                   " tokens_in, tokens_out, usd from tasks where run = ? order by place",
     [EACH_EVENT] = "select seq, time, name, run, task, attempt, data from events"
                    " where run = ? and seq > ? order by seq",
+    [EACH_SPENDING] = "select run, task, engine, model, attempt, time, tokens_in, tokens_out,"
+                      " cache_read, cache_made, usd from spending where (?1 is null or run = ?1)"
+                      " and time >= ?2 order by run, task, attempt",
     [BEGIN] = "begin immediate",
     [COMMIT] = "commit",
 };
@@ -152,6 +158,22 @@ int store_put_task(struct store *store, const struct store_task *t, struct err *
     return finish(store, b.stmt, "write a task", err);
 }
 
+int store_put_spending(struct store *store, const struct store_spending *s, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, PUT_SPENDING, &b.stmt, err))
+        return -1;
+    const char *const texts[] = {s->run, s->task, s->engine, s->model};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        bind_text(&b, texts[i]);
+    const int64_t numbers[] = {s->attempt,    s->time,       s->tokens_in,
+                               s->tokens_out, s->cache_read, s->cache_made};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        bind_int(&b, numbers[i]);
+    (void)sqlite3_bind_double(b.stmt, ++b.n, s->usd);
+    return finish(store, b.stmt, "write what was spent", err);
+}
+
 int store_drop_task(struct store *store, const char *run, const char *id, struct err *err)
 {
     struct binder b = {0};
@@ -277,6 +299,35 @@ int store_each_task(struct store *store, const char *run, store_task_fn *fn, voi
         t.tokens_out = number(&r);
         t.usd = sqlite3_column_double(b.stmt, r.n);
         if (!fn(ctx, &t))
+            break;
+    }
+    return end_query(store, b.stmt, rc, err);
+}
+
+int store_each_spending(struct store *store, const char *run, int64_t since, store_spending_fn *fn,
+                        void *ctx, struct err *err)
+{
+    struct binder b = {0};
+    if (store->version < STORE_HAS_SPENDING)
+        return 0;
+    if (prepare(store, EACH_SPENDING, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    bind_int(&b, since);
+    int rc;
+    while ((rc = sqlite3_step(b.stmt)) == SQLITE_ROW) {
+        struct row r = {b.stmt, 0};
+        struct store_spending s = {0};
+        const char **const texts[] = {&s.run, &s.task, &s.engine, &s.model};
+        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+            *texts[i] = text(&r);
+        s.attempt = (int)number(&r);
+        int64_t *const numbers[] = {&s.time, &s.tokens_in, &s.tokens_out, &s.cache_read,
+                                    &s.cache_made};
+        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+            *numbers[i] = number(&r);
+        s.usd = sqlite3_column_double(b.stmt, r.n);
+        if (!fn(ctx, &s))
             break;
     }
     return end_query(store, b.stmt, rc, err);

@@ -46,6 +46,17 @@ struct store_task {
     double usd; /* below 0: not known */
 };
 
+/* What one attempt has used so far. */
+struct store_spending {
+    const char *run, *task, *engine;
+    const char *model; /* that the agent named, or NULL */
+    int attempt;
+    int64_t time;                   /* when that was last heard of: ms since 1970 */
+    int64_t tokens_in, tokens_out;  /* without what is cached: */
+    int64_t cache_read, cache_made; /* tokens */
+    double usd;                     /* below 0: not known */
+};
+
 /*
  * Opens the store in folder dir (`<common git dir>/anabranch`, or one of the project's own outside
  * a repository), for reading alone unless create is set: then nothing is made or changed, and a
@@ -77,6 +88,8 @@ int store_add_event(struct store *store, struct store_event *ev, struct err *err
 int store_put_run(struct store *store, const struct store_run *run, struct err *err);
 int store_put_task(struct store *store, const struct store_task *task, struct err *err);
 
+int store_put_spending(struct store *store, const struct store_spending *s, struct err *err);
+
 /* Takes a task's row away; what happened to it stays. */
 int store_drop_task(struct store *store, const char *run, const char *id, struct err *err);
 
@@ -90,10 +103,14 @@ bool store_in_group(const struct store *store);
  * of time. The callback returns false to stop. */
 typedef bool store_run_fn(void *ctx, const struct store_run *run);
 typedef bool store_task_fn(void *ctx, const struct store_task *task);
+typedef bool store_spending_fn(void *ctx, const struct store_spending *s);
 typedef bool store_event_fn(void *ctx, const struct store_event *ev);
 int store_each_run(struct store *store, store_run_fn *fn, void *ctx, struct err *err);
 int store_each_task(struct store *store, const char *run, store_task_fn *fn, void *ctx,
                     struct err *err);
+/* Of one run, or of all (NULL), since a time; by run, task and attempt. */
+int store_each_spending(struct store *store, const char *run, int64_t since, store_spending_fn *fn,
+                        void *ctx, struct err *err);
 int store_each_event(struct store *store, const char *run, int64_t after, store_event_fn *fn,
                      void *ctx, struct err *err);
 

@@ -30,6 +30,9 @@ static const char *const migrations[] = {
     "create table if not exists events (seq integer primary key, time integer, name text, run text,"
     " task text, attempt integer, data text);"
     "create index if not exists events_of_run on events (run, seq);",
+    "create table spending (run text, task text, attempt integer, engine text, model text,"
+    " time integer, tokens_in integer, tokens_out integer, cache_read integer, cache_made integer,"
+    " usd real, primary key (run, task, attempt)) without rowid;",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
@@ -80,7 +83,7 @@ static int read_version(struct store *store, int *ret_version, int *ret_tables, 
                        "state.db was made by a newer anabranch: it is of version %d, and this "
                        "program knows %d; use the newer one, or move '%s' away to begin anew",
                        version, VERSION, sqlite3_db_filename(store->db, "main"));
-    *ret_version = version;
+    *ret_version = store->version = version;
     *ret_tables = tables;
     return 0;
 }
@@ -147,6 +150,7 @@ static int migrate_within(struct store *store, const char *dir, struct err *err)
         note_runs(store, runs, &lost);
     }
     autofree char *set = mem_printf("pragma user_version=%d", VERSION);
+    store->version = VERSION;
     return run_patiently(store, set, "set its version", err);
 }
 

@@ -13,9 +13,11 @@ enum store_statement {
     PUT_RUN,
     PUT_TASK,
     DROP_TASK,
+    PUT_SPENDING,
     EACH_RUN,
     EACH_TASK,
     EACH_EVENT,
+    EACH_SPENDING,
     BEGIN,
     COMMIT,
     STATEMENT_COUNT_,
@@ -25,9 +27,12 @@ struct store {
     sqlite3 *db;
     sqlite3_stmt *stmt[STATEMENT_COUNT_];
     char *notice;
+    int version;           /* of the tables: an older one is not brought up to date to be read */
     bool in_group, spoilt; /* a write of this group has failed: none of it is to be kept */
     bool damaged;          /* what it said last shows that the file is no good */
 };
+
+enum { STORE_HAS_SPENDING = 2 }; /* the version from which on it has */
 
 /* Fills err with the database's own words. */
 int store_failed(struct store *store, const char *what, struct err *err);

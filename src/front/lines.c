@@ -150,6 +150,12 @@ static bool say(struct buf *out, const struct event *ev)
         add_field(out, ev, "to", " by ");
         add_field(out, ev, "reason", ": ");
         return true;
+    case EV_BUDGET_WARNED:
+        add_field(out, ev, "text", "most of the budget is used: ");
+        return true;
+    case EV_BUDGET_EXCEEDED:
+        add_field(out, ev, "text", "the budget is used up: ");
+        return true;
     case EV_RUN_STARTED:
     case EV_RUN_PAUSED:
     case EV_RUN_RESUMED:
@@ -158,8 +164,6 @@ static bool say(struct buf *out, const struct event *ev)
     case EV_TASK_PREPARING:
     case EV_TASK_USAGE:
     case EV_SCOPE_GRANTED:
-    case EV_BUDGET_WARNED:
-    case EV_BUDGET_EXCEEDED:
     case EV_LIMIT_OPENED:
     case EV_LIMIT_CLOSED:
     case EV_WORKSPACE_CREATED:

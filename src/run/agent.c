@@ -61,8 +61,8 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
 
 void agent_report_done(struct agent_report *report)
 {
-    struct buf *const texts[] = {&report->said, &report->session, &report->model, &report->action,
-                                 &report->text, &report->denied,  &report->reason};
+    struct buf *const texts[] = {&report->said, &report->session, &report->model,  &report->action,
+                                 &report->text, &report->counted, &report->denied, &report->reason};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         buf_done(texts[i]);
 }

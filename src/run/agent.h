@@ -28,6 +28,7 @@ struct agent_context {
     const char *exe;         /* program in place of the engine's own, or NULL */
     const char *prompt_file; /* where the prompt is, for command templates */
     const char *session;     /* to be taken up again, or NULL */
+    double usd;              /* that it may cost; below 0: nothing is said */
     const char *dir;
 };
 
@@ -59,6 +60,7 @@ struct agent_report {
     struct buf said; /* last */
     struct buf session, model, action;
     struct buf text;                /* its last words */
+    struct buf counted;             /* the last message whose tokens were added */
     int64_t tokens_in, tokens_out;  /* without what is cached: */
     int64_t cache_read, cache_made; /* tokens */
     double usd;                     /* below 0: not known */
@@ -76,7 +78,7 @@ struct agent_report {
 #define AGENT_REPORT_INIT                                                                          \
     {                                                                                              \
         .said = BUF_INIT, .session = BUF_INIT, .model = BUF_INIT, .action = BUF_INIT,              \
-        .text = BUF_INIT, .usd = -1, .denied = BUF_INIT, .reason = BUF_INIT                        \
+        .text = BUF_INIT, .counted = BUF_INIT, .usd = -1, .denied = BUF_INIT, .reason = BUF_INIT   \
     }
 void agent_report_done(struct agent_report *report);
 

@@ -9,7 +9,7 @@
 #include "base/json_lines.h"
 #include "run/agent.h"
 
-enum { DIALECT_FIELDS_MAX = 32 }; /* ids are below that */
+enum { DIALECT_FIELDS_MAX = 48 }; /* ids are below that */
 
 /* One line: each field as it was said last, and how often. */
 struct dialect_line {

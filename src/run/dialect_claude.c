@@ -28,6 +28,11 @@ enum {
     CACHE_READ,
     CACHE_MADE,
     COST,
+    MESSAGE, /* one that the model sent, in a line for each of its blocks */
+    MESSAGE_IN,
+    MESSAGE_OUT,
+    MESSAGE_READ,
+    MESSAGE_MADE,
     BLOCK,
     BLOCK_TYPE,
     BLOCK_TEXT,
@@ -59,6 +64,11 @@ static const struct json_field fields[] = {
     {"usage.cache_read_input_tokens", CACHE_READ},
     {"usage.cache_creation_input_tokens", CACHE_MADE},
     {"total_cost_usd", COST},
+    {"message.id", MESSAGE},
+    {"message.usage.input_tokens", MESSAGE_IN},
+    {"message.usage.output_tokens", MESSAGE_OUT},
+    {"message.usage.cache_read_input_tokens", MESSAGE_READ},
+    {"message.usage.cache_creation_input_tokens", MESSAGE_MADE},
     {"message.content[]", BLOCK},
     {"message.content[].type", BLOCK_TYPE},
     {"message.content[].text", BLOCK_TEXT},
@@ -155,9 +165,24 @@ static void take_system(struct agent_report *r, const struct dialect_line *l)
     }
 }
 
+/* The totals come with the result, and are then the truth: of what a message will be long, only the
+ * beginning is counted. */
+static void count_message(struct agent_report *r, const struct dialect_line *l)
+{
+    if (!dialect_count(l, MESSAGE) || dialect_is(l, MESSAGE, r->counted.s))
+        return;
+    dialect_set(r, &r->counted, dialect_text(l, MESSAGE));
+    r->tokens_in += dialect_int(l, MESSAGE_IN, 0);
+    r->tokens_out += dialect_int(l, MESSAGE_OUT, 0);
+    r->cache_read += dialect_int(l, MESSAGE_READ, 0);
+    r->cache_made += dialect_int(l, MESSAGE_MADE, 0);
+}
+
 static void take(struct agent_report *r, const struct dialect_line *l)
 {
-    if (dialect_is(l, TYPE, "result"))
+    if (dialect_is(l, TYPE, "assistant"))
+        count_message(r, l);
+    else if (dialect_is(l, TYPE, "result"))
         take_result(r, l);
     else if (dialect_is(l, TYPE, "system"))
         take_system(r, l);

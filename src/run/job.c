@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "data/commit.h"
+#include "run/budget.h"
 #include "run/job_env.h"
 #include "run/logs.h"
 #include "run/prepare.h"
@@ -109,42 +110,17 @@ void job_continue(struct job *job, int64_t lost)
     process_order(&job->process, GUARD_CONTINUE);
 }
 
-/* Reports count within an attempt, the task over all of them. False: nothing new. */
-static bool add_usage(struct job *job)
-{
-    const struct agent_report *r = &job->report;
-    struct task_status *s = &task_run(job)->status;
-    double usd = r->usd < 0 ? 0 : r->usd;
-    if (job->told_in == r->tokens_in && job->told_out == r->tokens_out && job->told_usd >= usd)
-        return false;
-    s->tokens_in += r->tokens_in - job->told_in;
-    s->tokens_out += r->tokens_out - job->told_out;
-    if (r->usd >= 0)
-        s->usd = (s->usd < 0 ? 0 : s->usd) + usd - job->told_usd;
-    job->told_in = r->tokens_in;
-    job->told_out = r->tokens_out;
-    job->told_usd = usd;
-    return true;
-}
-
-static void tell_progress(struct job *job)
+static void tell_progress(struct job *job, bool works)
 {
     struct agent_report *r = &job->report;
     struct task_run *tr = task_run(job);
     if (!r->changed)
         return;
     r->changed = false;
+    budget_take(job, works);
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    if (add_usage(job)) {
-        build_put_int(&a, data, "tokens_in", r->tokens_in);
-        build_put_int(&a, data, "tokens_out", r->tokens_out);
-        if (r->usd >= 0)
-            build_put_real(&a, data, "usd", r->usd);
-        record(job->run, EV_TASK_USAGE, job->task, data);
-    }
     if (r->action.len && (!tr->status.action || strcmp(tr->status.action, r->action.s) != 0)) {
-        data = build_map(&a);
+        struct node *data = build_map(&a);
         autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
         secrets_mask(&job->run->secrets, r->action.s, r->action.len, &masked);
         text_harmless(&safe, masked.s, masked.len);
@@ -179,7 +155,7 @@ static void on_tick(void *ctx)
     while (agent_tail_more(&job->tail))
         ;
     note_output(job);
-    tell_progress(job);
+    tell_progress(job, true);
     if (timeout > 0 && now - job->agent_started >= timeout)
         job_stop(job, STOP_TIMEOUT, GUARD_STOP);
     else if (t->idle_timeout > 0 && now - job->last_output >= t->idle_timeout)
@@ -215,7 +191,7 @@ static void on_agent_end(struct job *job, int exit_code)
     agent_tail_end(&job->tail);
     watch_free(job->tick);
     job->tick = NULL;
-    tell_progress(job);
+    tell_progress(job, false);
     tell_exit(job);
     logs_copy(job);
     task_run(job)->status.exit_code = exit_code;
@@ -230,6 +206,9 @@ static void on_agent_end(struct job *job, int exit_code)
         job_fail(job, FAILURE_TIMEOUT, "took longer than its timeout");
     else if (job->stopped == STOP_IDLE)
         job_fail(job, FAILURE_IDLE, "said nothing for longer than its idle timeout");
+    else if (job->stopped == STOP_BUDGET)
+        job_fail(job, FAILURE_BUDGET, "%s is used up",
+                 job->run->budget_spent ? "the run's budget" : "its budget");
     else if (process_was_broken(job, &failure, &reason))
         job_fail(job, failure, "%s", reason.s);
     else if (agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
@@ -254,6 +233,7 @@ static int start_agent(struct job *job, struct err *err)
         .exe = job->run->opts.engine_exe,
         .prompt_file = prompt,
         .session = job->session,
+        .usd = budget_left(job->run, job->task),
         .dir = job->cwd,
     };
     own_cleanup(agent_call_done) struct agent_call call = {0};

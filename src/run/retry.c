@@ -1,6 +1,7 @@
 #include "run/run_private.h"
 
 #include "base/clock.h"
+#include "run/budget.h"
 
 #include <sys/random.h>
 
@@ -39,6 +40,8 @@ int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_
     struct task_run *tr = &run->tasks[task];
     int times = run->pf->plan.tasks[task].retry.times[failure];
     bool parks = times == RETRY_PARK || (times == PLAN_UNSET && failure == FAILURE_LIMIT);
+    if (budget_is_spent(run, task))
+        return -1;
     if (parks && reset > clock_wall())
         return reset - clock_wall() + jitter(1000);
     if (tr->tried[failure] >= retry_times(run, task, failure))

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "data/workdir.h"
 #include "run/base_turn.h"
+#include "run/budget.h"
 #include "run/logs.h"
 #include "run/notify.h"
 #include "run/remains.h"
@@ -172,7 +173,10 @@ static void tell_notice(struct run *run)
 /* The end is written down, or it is an error, too. */
 static int end(struct run *run, int rc, struct err *err)
 {
-    const char *state = run->signal ? "stopped" : rc ? "broken" : "finished";
+    const char *state = run->signal              ? "stopped"
+                        : rc                     ? "broken"
+                        : run_is_unfinished(run) ? "stopped"
+                                                 : "finished";
     tidy_folders(run);
     if (record_end(run, state, rc ? RUN_EXIT_BROKEN : run_result(run).exit_code, rc ? NULL : err))
         return -1;
@@ -186,6 +190,7 @@ int run_go(struct run *run, struct err *err)
         tidy_folders(run);
         return -1;
     }
+    budget_recall(run);
     run_watch_signals(run);
     run->notifier = notifier_new(run);
     if (run->resume)

@@ -77,6 +77,11 @@ static int exit_code(const struct run_result *r)
     return r->failed || r->skipped ? RUN_EXIT_TASK : 0;
 }
 
+bool run_is_unfinished(const struct run *run)
+{
+    return run->draining && run->sched.left > 0;
+}
+
 struct run_result run_result(const struct run *run)
 {
     struct run_result r = {.signal = run->signal,
@@ -113,5 +118,7 @@ struct run_result run_result(const struct run *run)
         }
     }
     r.exit_code = exit_code(&r);
+    if (r.exit_code == 0 && run_is_unfinished(run))
+        r.exit_code = RUN_EXIT_TASK;
     return r;
 }

@@ -19,6 +19,12 @@
 #include "sys/loop.h"
 #include "sys/ports.h"
 
+/* Tokens, and money. */
+struct spent {
+    int64_t in, out, cache_read, cache_made;
+    double usd;
+};
+
 /* One task, over all its attempts. */
 struct task_run {
     struct run *run;
@@ -29,8 +35,9 @@ struct task_run {
     char *feedback;      /* what the next attempt is told about the last one */
     struct job *job;     /* while an attempt is under way */
     struct watch *retry; /* while it waits for the next one */
-    int64_t order;       /* landing order, with that of its dependants considered */
-    bool logged;         /* the copies of its logs were begun */
+    bool budget_warned;
+    int64_t order; /* landing order, with that of its dependants considered */
+    bool logged;   /* the copies of its logs were begun */
 
     /* Of a run that is gone on with: */
     bool on_top;   /* it has landed before, as another task: it begins with that */
@@ -47,7 +54,7 @@ struct process {
     char mark[32];        /* of the guard, and of all that it starts */
 };
 
-enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_IDLE, STOP_USER };
+enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_IDLE, STOP_BUDGET, STOP_USER };
 
 /* One attempt at a task. */
 struct job {
@@ -61,8 +68,7 @@ struct job {
     struct process process;
     void (*next)(struct job *job, int exit_code); /* when the process has ended */
     struct agent_report report;
-    int64_t told_in, told_out; /* of the report's usage */
-    double told_usd;
+    struct spent told; /* of what the report says was used */
     struct agent_tail tail;
     struct watch *tick;
     int64_t agent_started, last_output; /* monotonic ms */
@@ -134,6 +140,9 @@ struct run {
     struct store *store;
     struct git_batch *batch;
     bool only_reads; /* all tasks do */
+    int64_t tokens;  /* that all tasks have used ... */
+    double usd;      /* ... and money, as far as that is known */
+    bool budget_warned, budget_spent;
     struct shared *shared; /* NULL outside a repository */
     struct task_run *tasks;
     char *id, *dir, *state_dir, *work; /* work: where workspaces are made */
@@ -200,6 +209,9 @@ const char *run_engine_name(const struct run *run, uint32_t task);
 int preflight(struct run *run, struct err *err);
 int preflight_git_version(const char *text, struct err *err); /* as `git version` has it */
 int preflight_disk(const char *path, struct err *err);
+
+/* run_look.c: whether tasks are left that nobody is to begin any more. */
+bool run_is_unfinished(const struct run *run);
 
 /* retry.c: ms until the next attempt, which is then counted; -1 where there is none. */
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_t reset);

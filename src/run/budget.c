@@ -1,0 +1,199 @@
+#include "run/budget.h"
+
+#include "base/build.h"
+#include "base/clock.h"
+#include "base/text.h"
+#include "sys/guard.h"
+
+/* Of a hundred. */
+enum { WARNS_AT = 80 };
+
+/* --- what was used ------------------------------------------------------------------------ */
+
+/* Reports count within an attempt, the task and the run over all of them. What is put into a cache
+ * was read by the model like the rest. False: nothing new. */
+static bool add_up(struct job *job)
+{
+    const struct agent_report *r = &job->report;
+    struct task_status *s = &task_run(job)->status;
+    struct spent now = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
+                        r->usd < 0 ? 0 : r->usd};
+    struct spent was = job->told;
+    int64_t in = now.in + now.cache_made - was.in - was.cache_made, out = now.out - was.out;
+    if (!in && !out && now.cache_read == was.cache_read && now.usd <= was.usd)
+        return false;
+    s->tokens_in += in;
+    s->tokens_out += out;
+    if (r->usd >= 0)
+        s->usd = (s->usd < 0 ? 0 : s->usd) + now.usd - was.usd;
+    job->run->tokens += in + out;
+    job->run->usd += now.usd - was.usd;
+    job->told = now;
+    return true;
+}
+
+static void put(struct job *job)
+{
+    const struct agent_report *r = &job->report;
+    struct run *run = job->run;
+    struct err err = {0};
+    struct store_spending s = {
+        .run = run->id,
+        .task = task_of(job)->id,
+        .engine = run_engine_name(run, job->task),
+        .model = r->model.len ? r->model.s : NULL,
+        .attempt = task_run(job)->status.attempts,
+        .time = clock_wall(),
+        .tokens_in = r->tokens_in,
+        .tokens_out = r->tokens_out,
+        .cache_read = r->cache_read,
+        .cache_made = r->cache_made,
+        .usd = r->usd,
+    };
+    if (store_put_spending(run->store, &s, &err))
+        run_fail(run, &err);
+}
+
+static void tell_usage(struct job *job)
+{
+    const struct agent_report *r = &job->report;
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_int(&a, data, "tokens_in", r->tokens_in);
+    build_put_int(&a, data, "tokens_out", r->tokens_out);
+    if (r->cache_read || r->cache_made) {
+        build_put_int(&a, data, "cache_read", r->cache_read);
+        build_put_int(&a, data, "cache_made", r->cache_made);
+    }
+    if (r->usd >= 0)
+        build_put_real(&a, data, "usd", r->usd);
+    record(job->run, EV_TASK_USAGE, job->task, data);
+    arena_done(&a);
+}
+
+/* --- what is allowed ---------------------------------------------------------------------- */
+
+/* What was used of a budget, and by whom. */
+struct use {
+    const struct budget *budget;
+    int64_t tokens;
+    double usd;
+    int64_t task; /* -1: the run */
+};
+
+static struct use use_of_task(const struct run *run, uint32_t task)
+{
+    const struct task_status *s = &run->tasks[task].status;
+    return (struct use){.budget = &run->pf->plan.tasks[task].budget,
+                        .tokens = s->tokens_in + s->tokens_out,
+                        .usd = s->usd < 0 ? 0 : s->usd,
+                        .task = task};
+}
+
+static struct use use_of_run(const struct run *run)
+{
+    return (struct use){
+        .budget = &run->pf->plan.budget, .tokens = run->tokens, .usd = run->usd, .task = -1};
+}
+
+static bool reaches(const struct use *u, int percent)
+{
+    double share = percent / 100.0;
+    return (u->budget->tokens != PLAN_UNSET &&
+            (double)u->tokens >= (double)u->budget->tokens * share) ||
+           (u->budget->usd >= 0 && u->usd >= u->budget->usd * share);
+}
+
+/* "12k tokens of 10k" or "$3.10 of $3.00". */
+static void describe(const struct use *u, struct buf *out)
+{
+    bool money = u->budget->usd >= 0 && u->usd >= u->budget->usd * WARNS_AT / 100.0;
+    if (money) {
+        buf_addf(out, "$%.2f of $%.2f", u->usd, u->budget->usd);
+        return;
+    }
+    text_format_count(out, u->tokens);
+    buf_addstr(out, " tokens of ");
+    text_format_count(out, u->budget->tokens);
+}
+
+static void tell(struct run *run, enum event_kind kind, const struct use *u)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    autobuf struct buf text = BUF_INIT;
+    describe(u, &text);
+    build_put_string(&a, data, "of", u->task < 0 ? "run" : "task");
+    build_put_string(&a, data, "text", text.s);
+    build_put_int(&a, data, "tokens", u->tokens);
+    build_put_real(&a, data, "usd", u->usd);
+    record(run, kind, u->task, data);
+    arena_done(&a);
+}
+
+/* True where it is used up. */
+static bool look(struct run *run, const struct use *u, bool *warned)
+{
+    if (!*warned && reaches(u, WARNS_AT)) {
+        *warned = true;
+        tell(run, EV_BUDGET_WARNED, u);
+    }
+    return reaches(u, 100);
+}
+
+static void look_at_task(struct job *job, bool works)
+{
+    struct use u = use_of_task(job->run, job->task);
+    if (!look(job->run, &u, &task_run(job)->budget_warned) || !works || job->stopped)
+        return;
+    tell(job->run, EV_BUDGET_EXCEEDED, &u);
+    job_stop(job, STOP_BUDGET, GUARD_STOP);
+}
+
+/* Nothing more is begun; what is under way is stopped and saved. */
+static void look_at_run(struct run *run)
+{
+    struct use u = use_of_run(run);
+    if (run->budget_spent || !look(run, &u, &run->budget_warned))
+        return;
+    run->budget_spent = true;
+    tell(run, EV_BUDGET_EXCEEDED, &u);
+    run_drain(run);
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        struct job *job = run->tasks[i].job;
+        if (job && job->tick && !job->stopped)
+            job_stop(job, STOP_BUDGET, GUARD_STOP);
+    }
+}
+
+void budget_recall(struct run *run)
+{
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        const struct task_status *s = &run->tasks[i].status;
+        run->tokens += s->tokens_in + s->tokens_out;
+        run->usd += s->usd < 0 ? 0 : s->usd;
+    }
+    look_at_run(run);
+}
+
+void budget_take(struct job *job, bool works)
+{
+    if (!add_up(job))
+        return;
+    tell_usage(job);
+    put(job);
+    look_at_task(job, works);
+    look_at_run(job->run);
+}
+
+bool budget_is_spent(const struct run *run, uint32_t task)
+{
+    struct use own = use_of_task(run, task), all = use_of_run(run);
+    return reaches(&own, 100) || reaches(&all, 100);
+}
+
+double budget_left(const struct run *run, uint32_t task)
+{
+    struct use u = use_of_task(run, task);
+    return u.budget->usd < 0 ? -1 : u.usd < u.budget->usd ? u.budget->usd - u.usd : 0;
+}

@@ -1,0 +1,24 @@
+/*
+ * Money and tokens: what each attempt has used, and what the plan allows a task and the whole run.
+ * At four fifths of a budget a warning is given; at its end the agent is asked to stop, and what it
+ * made so far is saved. Tokens that were read from a cache are not counted.
+ */
+#ifndef RUN_BUDGET_H
+#define RUN_BUDGET_H
+
+#include "run/run_private.h"
+
+/* Takes up what the job's agent reported; where that is new it is recorded, and held against the
+ * budgets. One that has come to its end (works: false) is not stopped any more. */
+void budget_take(struct job *job, bool works);
+
+/* What tasks of a run that is gone on with have used before counts, too. */
+void budget_recall(struct run *run);
+
+/* Whether nothing is left of the task's budget, or of the run's. */
+bool budget_is_spent(const struct run *run, uint32_t task);
+
+/* What is left of a task's budget of money for its next attempt; below 0: there is none. */
+double budget_left(const struct run *run, uint32_t task);
+
+#endif
