@@ -27,6 +27,11 @@ static int64_t jitter(int64_t ms)
     return ms - ms / 4 + (int64_t)(random % (uint64_t)(ms / 2 + 1));
 }
 
+int run_default_retries(enum failure failure)
+{
+    return defaults[failure].times;
+}
+
 int retry_times(const struct run *run, uint32_t task, enum failure failure)
 {
     int times = run->pf->plan.tasks[task].retry.times[failure];

@@ -109,6 +109,9 @@ struct task_terms {
 };
 struct task_terms run_terms(const struct run *run, uint32_t task);
 
+/* How often a failure is tried again where the plan does not say. */
+int run_default_retries(enum failure failure);
+
 enum { RUN_EXIT_TASK = 1, RUN_EXIT_BROKEN = 3, RUN_EXIT_CONFLICT = 4 };
 
 /* After run_go(): how it ended. */

@@ -116,3 +116,16 @@ times() { # EVENT TASK
     assert_status 0
     assert_output 'No agent has told what it used.'
 }
+
+@test "explain has words for every class, and what is done about it by default" {
+    run anabranch explain
+    assert_status 0
+    for class in auth limit overloaded transient timeout idle refused budget no_change scope verify conflict setup internal; do
+        assert_line "$class"
+    done
+    run anabranch explain --json transient
+    assert_status 0
+    [[ $(jq -r '"\(.class) \(.retries)"' <<<"$output") == 'transient 2' ]] || fail "not as it is"
+    run_apart anabranch explain nosuch
+    assert_status 2
+}
