@@ -15,7 +15,7 @@ struct cleanup_opts {
 
 static const char *branch_of(const struct cleanup_item *item)
 {
-    return item->thread->branch + strlen("refs/heads/");
+    return item->thread->branch ? item->thread->branch + strlen("refs/heads/") : NULL;
 }
 
 static void add_json(const struct removals *r, const struct cleanup_item *item, struct buf *out)
@@ -114,7 +114,8 @@ const struct command cmd_cleanup = {
         "pull request of a branch that was pushed.\n\n"
         "Kept, with the reason, is a thread with anything that is not committed, with commits "
         "that are nowhere else, or without a commit of its own, one in which a process is at "
-        "work, and one that is locked. So is one with a submodule, clone or worktree inside that "
+        "work, and one that is locked. One whose own file is damaged stays as well, and the exit "
+        "code says so. So is one with a submodule, clone or worktree inside that "
         "holds such things, ignored or not. Commits that were left behind in a worktree are saved "
         "first ('anabranch salvage'). With the last thread everything goes that was made in the "
         "repository for threads.",

@@ -54,10 +54,26 @@ static void add_result(const struct converge_result *r, struct buf *out, struct 
         add_line(out, r, words[r->end], r->detail);
 }
 
+static size_t add_damaged(const struct converge *c, struct buf *errors)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        const struct thread_damaged *d = &c->threads.damaged.v[i];
+        if (!converge_leaves(c, d))
+            continue;
+        const char *const parts[] = {"thread-", d->id, ": left alone: ", d->problem, "; ", d->hint};
+        for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
+            text_harmless(errors, parts[k], strlen(parts[k]));
+        buf_addch(errors, '\n');
+        n++;
+    }
+    return n;
+}
+
 static int print_text(const struct converge *c)
 {
     autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
-    bool nothing = true;
+    bool nothing = !add_damaged(c, &errors);
     for (size_t i = 0; i < c->results.n; i++) {
         add_result(&c->results.v[i], &out, &errors);
         nothing = nothing && c->results.v[i].end == CONVERGE_NOTHING;
@@ -99,6 +115,14 @@ static void put_result(struct arena *a, struct node *map, const struct converge_
     }
 }
 
+static void put_damaged(struct arena *a, struct node *map, const struct thread_damaged *d)
+{
+    put_text(a, map, "id", d->id);
+    build_put_string(a, map, "result", "damaged");
+    put_text(a, map, "reason", d->problem);
+    put_text(a, map, "hint", d->hint);
+}
+
 static int print_json(const struct converge *c)
 {
     autobuf struct buf out = BUF_INIT;
@@ -106,6 +130,10 @@ static int print_json(const struct converge *c)
     struct node *map = build_map(&a), *list = build_put_list(&a, map, "threads");
     for (size_t i = 0; i < c->results.n; i++)
         put_result(&a, build_add_map(&a, list), &c->results.v[i]);
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        if (converge_leaves(c, &c->threads.damaged.v[i]))
+            put_damaged(&a, build_add_map(&a, list), &c->threads.damaged.v[i]);
+    }
     doc_write_line(&out, map);
     buf_addch(&out, '\n');
     arena_done(&a);
@@ -117,6 +145,10 @@ static int print_json(const struct converge *c)
 static enum exit_code judge(const struct converge *c)
 {
     enum exit_code code = EXIT_OK;
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        if (converge_leaves(c, &c->threads.damaged.v[i]))
+            code = EXIT_TASK;
+    }
     for (size_t i = 0; i < c->results.n; i++) {
         enum converge_end end = c->results.v[i].end;
         if (end == CONVERGE_CONFLICT)

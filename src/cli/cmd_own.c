@@ -127,6 +127,7 @@ static int check(const struct own_opts *opts, const char *range)
     };
     if (own_check(&q, &v, &err))
         return own_told(&err);
+    own_here_warn(&here);
     code = (opts->json ? print_verdict_json : print_verdict)(here.thread, &v);
     return code == EXIT_OK && v.outside ? EXIT_TASK : code;
 }

@@ -88,6 +88,7 @@ static int run_own_commit(const void *options, int argc, char **argv)
                              .index = getenv("GIT_INDEX_FILE")};
     if (own_check(&q, &v, &err))
         return own_told(&err);
+    own_here_warn(&here);
     return v.outside ? decide(here.thread, &v) : EXIT_OK;
 }
 
@@ -182,7 +183,15 @@ static int judge(struct call *c, const char *tree, struct err *err)
         return EXIT_OK;
     if (own_write(&here.repo, &here.all, here.thread, dir, c->file, &may, &why, &request, err))
         return -1;
-    return may ? EXIT_OK : refuse(here.thread, &why, request);
+    if (!may)
+        return refuse(here.thread, &why, request);
+    /* One that owns nothing may write what is nobody's, which nobody can tell then. */
+    if (here.all.damaged.n && !here.thread->owns.n) {
+        struct err unknown = {0};
+        (void)threads_check(&here.all, &unknown);
+        return answer(NULL, unknown.msg);
+    }
+    return EXIT_OK;
 }
 
 /* What cannot be found out is for the user to decide. */

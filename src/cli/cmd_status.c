@@ -103,7 +103,7 @@ static int status_open(struct status *s, const char *word)
         code = has_run(s, &ran);
     if (code != EXIT_OK)
         return code;
-    if (!ran && s->threads.n)
+    if (!ran && (s->threads.n || s->threads.damaged.n))
         return EXIT_OK;
     if (!ran)
         return cli_fail(EXIT_USAGE, "nothing was ever run in this repository");
@@ -118,18 +118,19 @@ static void add_text(const struct status *s, struct buf *out)
         add_head(&s->run, out);
         summary(&s->run, false, out);
     }
-    if (s->run.row.id && s->looks.n)
+    bool some = s->looks.n || s->threads.damaged.n;
+    if (s->run.row.id && some)
         buf_addch(out, '\n');
-    if (s->looks.n)
-        thread_text(&s->looks, out);
+    if (some)
+        thread_text(&s->looks, &s->threads, out);
 }
 
 static void add_json(const struct status *s, bool line, struct buf *out)
 {
     struct arena a = {0};
     struct node *map = s->run.row.id ? report_encode(&s->run, &a) : build_map(&a);
-    if (s->looks.n)
-        build_put(&a, map, "threads", thread_encode(&s->looks, &a));
+    if (s->looks.n || s->threads.damaged.n)
+        build_put(&a, map, "threads", thread_encode(&s->looks, &s->threads, &a));
     if (line)
         doc_write_line(out, map);
     else

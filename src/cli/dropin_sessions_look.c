@@ -80,6 +80,13 @@ static void add_thread(struct buf *out, const struct thread_look *l)
     add_row(out, (const char *const[]){name.s, short_name(branch), ahead.s, state}, last.s);
 }
 
+static void add_damaged(struct buf *out, const struct thread_damaged *d)
+{
+    autobuf struct buf name = BUF_INIT;
+    buf_addf(&name, "thread-%s", d->id);
+    add_row(out, (const char *const[]){name.s, "?", "?", "?"}, d->problem);
+}
+
 int sessions_status(const struct sessions_options *unused)
 {
     static const char *const titles[] = {"WORKTREE", "BRANCH", "AHEAD", "STATE"};
@@ -89,12 +96,14 @@ int sessions_status(const struct sessions_options *unused)
     (void)unused;
     if (view_open(&v, &err))
         return sessions_error("%s", err.msg);
-    if (v.looks.n)
+    if (v.looks.n || v.threads.damaged.n)
         add_row(&out, titles, "LAST COMMIT");
     else
         buf_addstr(&out, "no worktrees\n");
     for (size_t i = 0; i < v.looks.n; i++)
         add_thread(&out, &v.looks.v[i]);
+    for (size_t i = 0; i < v.threads.damaged.n; i++)
+        add_damaged(&out, &v.threads.damaged.v[i]);
     return cli_print(out.s, out.len);
 }
 
@@ -108,7 +117,7 @@ static bool has_nothing(const struct view *v)
         if (l->problem || l->ahead || l->uncommitted.n)
             return false;
     }
-    return true;
+    return !v->threads.damaged.n;
 }
 
 static void add_result(struct buf *out, const struct converge_result *r)
@@ -137,6 +146,10 @@ static int report(const struct converge *c)
         if (r->end >= CONVERGE_REFUSED)
             worst = sessions_error("thread-%s: %s", r->look->thread->id, r->detail);
     }
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        const struct thread_damaged *d = &c->threads.damaged.v[i];
+        worst = sessions_error("thread-%s: %s; %s", d->id, d->problem, d->hint);
+    }
     int code = cli_print(out.s, out.len);
     return code ? code : worst;
 }
@@ -149,7 +162,7 @@ int sessions_converge(const struct sessions_options *opts)
     struct err err = {0};
     if (view_open(&v, &err))
         return sessions_error("%s", err.msg);
-    if (!v.looks.n)
+    if (!v.looks.n && !v.threads.damaged.n)
         return sessions_error("no worktrees to converge");
     if (has_nothing(&v))
         return cli_print(nothing, strlen(nothing));

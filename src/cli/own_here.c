@@ -1,8 +1,25 @@
 #include "cli/own_here.h"
 
+#include "base/mem.h"
+
+#include <string.h>
+
 int own_told(const struct err *err)
 {
     return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
+}
+
+/* That of the worktree that we are in: there is a thread, and nothing can be said of it. */
+static int check_own(const struct own_here *here, struct err *err)
+{
+    autofree char *here_admin = realpath(here->repo.git_dir, NULL);
+    for (size_t i = 0; here_admin && i < here->all.damaged.n; i++) {
+        const struct thread_damaged *d = &here->all.damaged.v[i];
+        autofree char *admin = realpath(d->admin, NULL);
+        if (admin && strcmp(admin, here_admin) == 0)
+            return err_set(err, ERR_ENV, "%s; %s", d->problem, d->hint);
+    }
+    return 0;
 }
 
 int own_here_open(struct own_here *here, const char *dir, struct err *err)
@@ -15,7 +32,16 @@ int own_here_open(struct own_here *here, const char *dir, struct err *err)
     if (threads_load(&here->all, &here->repo, err))
         return -1;
     here->thread = thread_here(&here->all, here->repo.root);
-    return 0;
+    return here->thread ? 0 : check_own(here, err);
+}
+
+void own_here_warn(const struct own_here *here)
+{
+    for (size_t i = 0; i < here->all.damaged.n; i++) {
+        const struct thread_damaged *d = &here->all.damaged.v[i];
+        (void)cli_fail(EXIT_OK, "what thread %s owns is not known: %s; %s", d->id, d->problem,
+                       d->hint);
+    }
 }
 
 void own_here_close(struct own_here *here)

@@ -14,9 +14,13 @@ struct own_here {
     struct thread *thread; /* NULL: the folder is in no thread's worktree */
 };
 
+/* ERR_ENV where it is the worktree of a thread whose file is damaged. */
 int own_here_open(struct own_here *here, const char *dir, struct err *err);
 void own_here_close(struct own_here *here);
 #define autohere own_cleanup(own_here_close)
+
+/* Says which of the others cannot be asked what is theirs. */
+void own_here_warn(const struct own_here *here);
 
 /* Says what a call failed of; returns the exit code. */
 int own_told(const struct err *err);

@@ -1,6 +1,7 @@
 #include "data/thread.h"
 
 #include "base/build.h"
+#include "base/shell.h"
 #include "base/text.h"
 #include "data/doc.h"
 #include "sys/file.h"
@@ -28,10 +29,20 @@ void thread_done(struct thread *t)
     *t = (struct thread){0};
 }
 
+static void damaged_done(struct thread_damaged *d)
+{
+    char *const strings[] = {d->id, d->path, d->admin, d->problem, d->hint};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+        free(strings[i]);
+}
+
 void threads_done(struct threads *ts)
 {
     for (size_t i = 0; i < ts->n; i++)
         thread_done(&ts->v[i]);
+    for (size_t i = 0; i < ts->damaged.n; i++)
+        damaged_done(&ts->damaged.v[i]);
+    vec_done(&ts->damaged);
     vec_done(ts);
 }
 
@@ -202,9 +213,9 @@ static int parse(struct thread *t, const char *path, const struct buf *text, str
 
 /* Where the worktree is: git writes the path of its .git file, which newer ones may leave relative
  * to the administrative folder. */
-static int find_tree(struct thread *t, struct err *err)
+static int find_tree(const char *admin, char **ret_path, struct err *err)
 {
-    autofree char *file = mem_printf("%s/gitdir", t->admin);
+    autofree char *file = mem_printf("%s/gitdir", admin);
     autobuf struct buf text = BUF_INIT;
     if (file_read(file, 1 << 16, &text, err))
         return -1;
@@ -214,31 +225,66 @@ static int find_tree(struct thread *t, struct err *err)
         return err_set(err, ERR_ENV, "'%s' does not name the .git of a worktree", file);
     *slash = '\0';
     if (*text.s == '/') {
-        t->path = mem_str(text.s);
+        *ret_path = mem_str(text.s);
         return 0;
     }
-    autofree char *joined = mem_printf("%s/%s", t->admin, text.s);
-    t->path = realpath(joined, NULL);
-    t->path = t->path ? t->path : steal_ptr(joined);
+    autofree char *joined = mem_printf("%s/%s", admin, text.s);
+    *ret_path = realpath(joined, NULL);
+    *ret_path = *ret_path ? *ret_path : steal_ptr(joined);
     return 0;
 }
 
-static int load_one(struct threads *ts, const char *worktrees, const char *name, struct err *err)
+/* Its folder is called "thread-ID", and the administrative one after that. */
+static char *guess_id(const char *path, const char *admin)
+{
+    const char *name = strrchr(path ? path : admin, '/') + 1;
+    const char *id = strstr(name, "thread-");
+    return mem_str(id ? id + strlen("thread-") : name);
+}
+
+static char *hint_for(const char *admin, bool unreadable)
+{
+    autofree char *file = mem_printf("%s/" THREAD_FILE, admin);
+    autobuf struct buf out = BUF_INIT;
+    if (unreadable) {
+        buf_addstr(&out, "make it readable; nothing else of the thread was touched");
+        return buf_steal(&out);
+    }
+    buf_addstr(&out, "put the file back from a copy; or give the thread up, whose worktree and "
+                     "branch then are git's alone:");
+    shell_add(&out, " rm", file, NULL);
+    return buf_steal(&out);
+}
+
+static void add_damaged(struct threads *ts, const char *admin, bool unreadable,
+                        const struct err *why)
+{
+    struct thread_damaged d = {
+        .admin = mem_str(admin), .problem = mem_str(why->msg), .hint = hint_for(admin, unreadable)};
+    (void)find_tree(admin, &d.path, NULL);
+    d.id = guess_id(d.path, admin);
+    vec_push(&ts->damaged, d);
+}
+
+static void load_one(struct threads *ts, const char *worktrees, const char *name)
 {
     autofree char *admin = mem_printf("%s/%s", worktrees, name);
     autofree char *path = mem_printf("%s/" THREAD_FILE, admin);
     autobuf struct buf text = BUF_INIT;
+    struct thread t = {0};
     struct err why = {0};
     if (file_read(path, THREAD_MAX, &text, &why)) {
-        bool none = why.errnum == ENOENT || why.errnum == ENOTDIR;
-        return none ? 0 : err_set(err, ERR_ENV, "%s", why.msg);
+        if (why.errnum != ENOENT && why.errnum != ENOTDIR)
+            add_damaged(ts, admin, why.errnum == EACCES, &why);
+        return;
     }
-    vec_push(ts, (struct thread){0});
-    struct thread *t = &ts->v[ts->n - 1];
-    if (parse(t, path, &text, err))
-        return -1;
-    t->admin = steal_ptr(admin);
-    return find_tree(t, err);
+    if (parse(&t, path, &text, &why) || find_tree(admin, &t.path, &why)) {
+        add_damaged(ts, admin, false, &why);
+        thread_done(&t);
+        return;
+    }
+    t.admin = steal_ptr(admin);
+    vec_push(ts, t);
 }
 
 int threads_load(struct threads *ts, const struct git_repo *repo, struct err *err)
@@ -248,14 +294,12 @@ int threads_load(struct threads *ts, const struct git_repo *repo, struct err *er
     DIR *dir = opendir(worktrees);
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", worktrees);
-    int rc = 0;
     errno = 0;
-    for (struct dirent *e; rc == 0 && (e = readdir(dir)); errno = 0) {
+    for (struct dirent *e; (e = readdir(dir)); errno = 0) {
         if (*e->d_name != '.')
-            rc = load_one(ts, worktrees, e->d_name, err);
+            load_one(ts, worktrees, e->d_name);
     }
-    if (rc == 0 && errno)
-        rc = err_sys(err, "read '%s'", worktrees);
+    int rc = errno ? err_sys(err, "read '%s'", worktrees) : 0;
     (void)closedir(dir);
     threads_sort(ts);
     return rc;
@@ -273,10 +317,18 @@ static int compare(const void *left, const void *right)
     return a->id && b->id ? text_natural(a->id, b->id) : 0;
 }
 
+static int compare_damaged(const void *left, const void *right)
+{
+    const struct thread_damaged *a = left, *b = right;
+    return text_natural(a->id, b->id);
+}
+
 void threads_sort(struct threads *ts)
 {
     if (ts->n)
         qsort(ts->v, ts->n, sizeof(*ts->v), compare);
+    if (ts->damaged.n)
+        qsort(ts->damaged.v, ts->damaged.n, sizeof(*ts->damaged.v), compare_damaged);
 }
 
 struct thread *threads_find(const struct threads *ts, const char *id)
@@ -286,6 +338,23 @@ struct thread *threads_find(const struct threads *ts, const char *id)
             return &ts->v[i];
     }
     return NULL;
+}
+
+struct thread_damaged *threads_find_damaged(const struct threads *ts, const char *id)
+{
+    for (size_t i = 0; i < ts->damaged.n; i++) {
+        if (strcmp(ts->damaged.v[i].id, id) == 0)
+            return &ts->damaged.v[i];
+    }
+    return NULL;
+}
+
+int threads_check(const struct threads *ts, struct err *err)
+{
+    if (!ts->damaged.n)
+        return 0;
+    const struct thread_damaged *d = &ts->damaged.v[0];
+    return err_set(err, ERR_ENV, "thread %s: %s; %s", d->id, d->problem, d->hint);
 }
 
 static bool holds(const char *tree, const char *dir)

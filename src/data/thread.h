@@ -55,9 +55,20 @@ struct thread {
     char *admin; /* its administrative folder, absolute */
 };
 
+/* A worktree whose file is there and cannot be understood: what the thread claims, and which branch
+ * is its own, is not known. */
+struct thread_damaged {
+    char *id;      /* as its folder is called */
+    char *path;    /* the worktree, or NULL where that is not known either */
+    char *admin;   /* its administrative folder, absolute */
+    char *problem; /* one line */
+    char *hint;    /* what to do */
+};
+
 struct threads {
     struct thread *v; /* by order, those without one last; then by id, 2 before 10 */
     size_t n, cap;
+    VEC(struct thread_damaged) damaged; /* by id */
 };
 
 void thread_done(struct thread *t);
@@ -65,13 +76,20 @@ void thread_done(struct thread *t);
 /* Writes the file in t->admin, whole or not at all. ERR_INPUT where a text is not UTF-8. */
 int thread_save(const struct thread *t, struct err *err);
 
-/* All threads of a repository; asks no git. ERR_ENV, naming it, where a file is damaged or was not
- * written by this program. Released with threads_done() in every case. */
+/* All threads of a repository; asks no git. Those whose file cannot be read, is damaged or was not
+ * written by this program are in `damaged`, and no failure. Released with threads_done() in every
+ * case. */
 int threads_load(struct threads *ts, const struct git_repo *repo, struct err *err);
 void threads_done(struct threads *ts);
 #define autothreads own_cleanup(threads_done)
 
 struct thread *threads_find(const struct threads *ts, const char *id); /* or NULL */
+
+struct thread_damaged *threads_find_damaged(const struct threads *ts, const char *id); /* or NULL */
+
+/* For who cannot go on where something is not known of a thread: ERR_ENV, naming the first that is
+ * damaged. */
+int threads_check(const struct threads *ts, struct err *err);
 
 /* The thread whose worktree a folder is in or at, or NULL. */
 struct thread *thread_here(const struct threads *ts, const char *dir);

@@ -75,7 +75,7 @@ int threads_leave(const struct git_repo *repo, const struct thread *gone, struct
         return 0;
     if (threads_load(&left, repo, err))
         return -1;
-    return left.n ? 0 : worktree_config_off(repo, err);
+    return left.n || left.damaged.n ? 0 : worktree_config_off(repo, err);
 }
 
 int threads_lock(const struct git_repo *repo, int *ret_fd, struct err *err)

@@ -214,7 +214,15 @@ static void add_notes(const struct thread_looks *ls, size_t i, struct buf *out)
     note_pull(l, out);
 }
 
-void thread_text(const struct thread_looks *ls, struct buf *out)
+static void add_damaged(const struct thread_damaged *d, struct buf *out)
+{
+    const char *const parts[] = {"thread ", d->id, ": ", d->problem, "; ", d->hint};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        text_harmless(out, parts[i], strlen(parts[i]));
+    buf_addch(out, '\n');
+}
+
+static void add_table(const struct thread_looks *ls, struct buf *out)
 {
     size_t widths[COLUMNS] = {0};
     measure(NULL, widths);
@@ -223,8 +231,16 @@ void thread_text(const struct thread_looks *ls, struct buf *out)
     add_row(NULL, widths, out);
     for (size_t i = 0; i < ls->n; i++)
         add_row(&ls->v[i], widths, out);
+}
+
+void thread_text(const struct thread_looks *ls, const struct threads *ts, struct buf *out)
+{
+    if (ls->n)
+        add_table(ls, out);
     for (size_t i = 0; i < ls->n; i++)
         add_notes(ls, i, out);
+    for (size_t i = 0; i < ts->damaged.n; i++)
+        add_damaged(&ts->damaged.v[i], out);
 }
 
 /* --- for programs ------------------------------------------------------------------------- */
@@ -292,7 +308,15 @@ static void put_look(struct arena *a, struct node *map, const struct thread_look
     put_own(a, map, &l->own);
 }
 
-struct node *thread_encode(const struct thread_looks *ls, struct arena *a)
+static void put_damaged(struct arena *a, struct node *map, const struct thread_damaged *d)
+{
+    put_text(a, map, "id", d->id);
+    put_text(a, map, "path", d->path);
+    put_text(a, map, "problem", d->problem);
+    put_text(a, map, "hint", d->hint);
+}
+
+struct node *thread_encode(const struct thread_looks *ls, const struct threads *ts, struct arena *a)
 {
     struct node *list = build_list(a);
     for (size_t i = 0; i < ls->n; i++) {
@@ -309,5 +333,7 @@ struct node *thread_encode(const struct thread_looks *ls, struct arena *a)
         build_put_string(a, map, "pull", l->thread->pull);
         build_put_string(a, map, "pull_state", l->thread->pull_state);
     }
+    for (size_t i = 0; i < ts->damaged.n; i++)
+        put_damaged(a, build_add_map(a, list), &ts->damaged.v[i]);
     return list;
 }

@@ -7,10 +7,12 @@
 #include "base/node.h"
 #include "run/thread_look.h"
 
-/* A table, and below it what the table has no room for: conflicts, paths outside, pull requests. */
-void thread_text(const struct thread_looks *ls, struct buf *out);
+/* A table, and below it what the table has no room for: conflicts, paths outside, pull requests;
+ * and of the threads those that are damaged. */
+void thread_text(const struct thread_looks *ls, const struct threads *ts, struct buf *out);
 
 /* The same as a list of maps. */
-struct node *thread_encode(const struct thread_looks *ls, struct arena *a);
+struct node *thread_encode(const struct thread_looks *ls, const struct threads *ts,
+                           struct arena *a);
 
 #endif

@@ -14,7 +14,8 @@ const char *const cleanup_words[] = {
     [CLEANUP_DIRTY] = "dirty",         [CLEANUP_UNMERGED] = "unmerged",
     [CLEANUP_UNSTARTED] = "unstarted", [CLEANUP_BUSY] = "busy",
     [CLEANUP_LOCKED] = "locked",       [CLEANUP_ELSEWHERE] = "elsewhere",
-    [CLEANUP_FOREIGN] = "foreign",     [CLEANUP_ERROR] = "error",
+    [CLEANUP_FOREIGN] = "foreign",     [CLEANUP_DAMAGED] = "damaged",
+    [CLEANUP_ERROR] = "error",
 };
 
 /* --- which threads ------------------------------------------------------------------------ */
@@ -34,10 +35,30 @@ static int check_only(const struct threads *ts, const char *only, struct err *er
 {
     autofree char *list = only ? mem_str(only) : NULL;
     for (char *rest = list, *id; (id = strsep(&rest, ","));) {
-        if (!threads_find(ts, id))
+        if (!threads_find(ts, id) && !threads_find_damaged(ts, id))
             return err_set(err, ERR_INPUT, "--only: there is no thread '%s'", id);
     }
     return 0;
+}
+
+/* --- those that nothing can be said of ---------------------------------------------------- */
+
+static void tell_damaged(const struct cleaning *c, const struct thread_damaged *d)
+{
+    autofree char *why = mem_printf("%s: it stays; %s", d->problem, d->hint);
+    struct thread t = {.id = d->id, .path = d->path};
+    struct cleanup_item item = {
+        .action = CLEAN_FAILED, .reason = CLEANUP_DAMAGED, .thread = &t, .why = why};
+    c->opts->tell(c->opts->ctx, &item);
+}
+
+static void tell_all_damaged(const struct cleaning *c)
+{
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        const struct thread_damaged *d = &c->threads.damaged.v[i];
+        if (is_wanted(c->opts->only, d->id))
+            tell_damaged(c, d);
+    }
 }
 
 /* --- one of them -------------------------------------------------------------------------- */
@@ -111,8 +132,9 @@ static int clean_all(struct cleaning *c, bool *ret_last, struct err *err)
         if (is_wanted(c->opts->only, t->id) && clean_thread(c, t))
             vec_push(&gone, *t);
     }
+    tell_all_damaged(c);
     int rc = leave(c, &gone, err);
-    *ret_last = rc == 0 && gone.n == c->threads.n;
+    *ret_last = rc == 0 && gone.n == c->threads.n && !c->threads.damaged.n;
     free(gone.v);
     return rc;
 }
@@ -133,7 +155,7 @@ static int carry_out(struct cleaning *c, struct err *err)
     bool last = false;
     if (load(c, err))
         return -1;
-    if (!c->threads.n)
+    if (!c->threads.n && !c->threads.damaged.n)
         return 0;
     if (!o->dry_run && (threads_lock(o->repo, &lock, err) || load(c, err)))
         return -1;

@@ -29,6 +29,7 @@ enum cleanup_reason {
     CLEANUP_LOCKED,    /* by `git worktree lock` */
     CLEANUP_ELSEWHERE, /* its branch is not checked out in it, or not in it alone */
     CLEANUP_FOREIGN,   /* it was not made by us */
+    CLEANUP_DAMAGED,   /* its file: its branch is not known */
     CLEANUP_ERROR,
 };
 extern const char *const cleanup_words[];
@@ -36,10 +37,11 @@ extern const char *const cleanup_words[];
 struct cleanup_item {
     enum clean_action action; /* CLEAN_FAILED also where it could not be found out */
     enum cleanup_reason reason;
-    const struct thread *thread;
-    const char *why;            /* one line */
-    const char *salvage;        /* the id under which more of it was saved, or NULL */
-    const struct strv *dropped; /* ignored files and folders that go with it */
+    const struct thread *thread; /* of a damaged one no more than id and path; either of its path
+                                  * and branch may be NULL */
+    const char *why;             /* one line */
+    const char *salvage;         /* the id under which more of it was saved, or NULL */
+    const struct strv *dropped;  /* ignored files and folders that go with it */
 };
 
 struct cleanup_options {

@@ -71,14 +71,20 @@ static bool is_wanted(const struct converge *c, const char *id)
     return !only;
 }
 
+bool converge_leaves(const struct converge *c, const struct thread_damaged *d)
+{
+    return is_wanted(c, d->id);
+}
+
 static int check_only(const struct converge *c, struct err *err)
 {
-    if (!c->threads.n)
+    if (!c->threads.n && !c->threads.damaged.n)
         return err_set(err, ERR_INPUT,
                        "there are no threads here; 'anabranch fanout PLAN' makes them");
     for (size_t i = 0; c->opts.only && i < c->opts.only->n; i++) {
-        if (!threads_find(&c->threads, c->opts.only->v[i]))
-            return err_set(err, ERR_INPUT, "--only: there is no thread '%s'", c->opts.only->v[i]);
+        const char *id = c->opts.only->v[i];
+        if (!threads_find(&c->threads, id) && !threads_find_damaged(&c->threads, id))
+            return err_set(err, ERR_INPUT, "--only: there is no thread '%s'", id);
     }
     return 0;
 }

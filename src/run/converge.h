@@ -67,6 +67,9 @@ int converge(struct converge *c, const struct git_repo *repo, const struct conve
 void converge_close(struct converge *c);
 #define autoconverge own_cleanup(converge_close)
 
+/* Whether one of threads.damaged was asked for: it has no result, and nothing was done with it. */
+bool converge_leaves(const struct converge *c, const struct thread_damaged *d);
+
 /* The end of one, with words for it. */
 void converge_end(struct converge_result *r, enum converge_end end, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));

@@ -196,7 +196,8 @@ int fanout_open(struct fanout *f, const struct plan_file *pf, const struct fanou
     *f = (struct fanout){.pf = pf, .opts = *opts};
     if (!pf->repo.root)
         return err_set(err, ERR_ENV, "'%s' is not in a git repository", pf->project);
-    if (find_base(f, err) || threads_load(&f->there, &pf->repo, err))
+    if (find_base(f, err) || threads_load(&f->there, &pf->repo, err) ||
+        threads_check(&f->there, err)) /* what it owns may overlap */
         return -1;
     name_folder(f);
     return take_tasks(f, err) || fanout_check(f, err) ? -1 : 0;

@@ -136,7 +136,7 @@ static int tidy(const struct fanout *f, struct err *err)
 static int look_again(const struct fanout *f, struct err *err)
 {
     autothreads struct threads now;
-    if (threads_load(&now, &f->pf->repo, err))
+    if (threads_load(&now, &f->pf->repo, err) || threads_check(&now, err))
         return -1;
     if (now.n != f->there.n)
         return err_set(err, ERR_ENV, "another fanout was at work: call this one again");

@@ -179,6 +179,10 @@ static int ask_for(const struct asking *a, const char *prefix, const char *text,
     struct own_decision d = {.path = mem_str(path.s)};
     decide(a, wanted, &d);
     glob_free(wanted);
+    if (d.answer == OWN_ANSWER_GRANTED && threads_check(a->all, err)) {
+        vec_push(ret, d);
+        return err_wrap(err, "whether '%s' is free is not known", text);
+    }
     record(a->thread, &d);
     vec_push(ret, d);
     return 0;

@@ -536,3 +536,28 @@ merged() { # ID...
     [[ $(wc -l <"$BATS_TEST_TMPDIR/asked") -eq 1 ]] || fail "asked more than once"
     assert_kept 1 'its commits are not in main or origin/main'
 }
+
+@test "a thread whose file is damaged stays and is told, the others go" {
+    begin 2
+    work 1 a
+    work 2 a
+    git merge -q "$(branch 1)"
+    git merge -q "$(branch 2)"
+    local file=.git/worktrees/worktrees-thread-2/anabranch.json
+    cp "$file" "$BATS_TEST_TMPDIR/copy"
+    echo '{' >"$file"
+    cleanup
+    assert_status 3
+    assert_removed 1 "merged into main"
+    [[ $output == *"failed   thread-2: "*"is damaged"*": it stays; "* ]] || fail "not told"
+    [[ -e worktrees/thread-2/d2/file ]] || fail "it is gone"
+    [[ $(git config extensions.worktreeConfig) == true ]] || fail "its settings do not count any more"
+    cleanup --only 2 --json
+    assert_status 3
+    [[ $(jq -r '"\(.action) \(.thread) \(.reason) \(.branch)"' <<<"$output") == "failed 2 damaged null" ]] || fail "JSON"
+    cp "$BATS_TEST_TMPDIR/copy" "$file"
+    cleanup
+    assert_status 0
+    assert_removed 2 "merged into main"
+    ! git config extensions.worktreeConfig || fail "the extension is left on"
+}

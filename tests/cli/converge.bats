@@ -651,3 +651,30 @@ begin_other() { # FORGE
     [[ ! -s .git/anabranch/turn ]] || fail "the mark is still there"
     assert_unchanged_checkout
 }
+
+# --- damaged --------------------------------------------------------------------------------
+
+@test "converge: a thread whose file is damaged is left alone and told, the others go on" {
+    begin 1 2 3
+    for id in 1 2 3; do
+        work $id "d$id/file" text
+    done
+    echo '{' >.git/worktrees/worktrees-thread-2/anabranch.json
+    converge
+    assert_status 1
+    assert_error "thread-2: left alone: "
+    assert_error "anabranch.json' is damaged"
+    [[ $(heads) == "$(branch 1) $(branch 3)" ]] || fail "others: $(heads)"
+    [[ $(at_origin "$(branch 2)") == none ]] || fail "2 was pushed"
+    converge --json
+    assert_status 1
+    [[ $(jq -r '.threads | map("\(.id) \(.result)") | join(",")' <<<"$output") == "1 updated,3 updated,2 damaged" ]] ||
+        fail "results"
+    converge --only 1
+    assert_status 0
+    [[ -z $stderr ]] || fail "2 was not asked for"
+    converge --only 2
+    assert_status 1
+    assert_error "thread-2: left alone: "
+    assert_output ""
+}

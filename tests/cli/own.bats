@@ -693,6 +693,40 @@ assert_answer() { # FILE DECISION [TEXT]
     assert_answer "$PWD/a/one" ask "is damaged"
 }
 
+@test "a damaged thread does not hinder the others, and gets no commit past its hook" {
+    begin
+    local file
+    file=$(git -C ../thread-2 rev-parse --git-dir)/anabranch.json
+    cp "$file" "$BATS_TEST_TMPDIR/copy"
+    echo '{' >"$file"
+    echo x >a/one
+    own
+    assert_status 0
+    assert_output "All is inside: 1 changed path of thread 1"
+    assert_error "what thread 2 owns is not known: "
+    assert_error "is damaged"
+    git commit -q -a -m x || fail "thread 1 cannot commit"
+    own request a/no
+    assert_status 1
+    own request b/one
+    assert_status 3
+    assert_error "whether 'b/one' is free is not known: thread 2: "
+    [[ $(jq '.requests | length' "$(git rev-parse --git-dir)/anabranch.json") == 1 ]] || fail "recorded"
+    cd ../thread-3
+    assert_answer "$PWD/b/one" says "is damaged"
+    cd ../thread-2
+    own
+    assert_status 3
+    assert_error "is damaged"
+    echo x >a/one
+    git add a/one
+    ! git commit -q -m outside 2>"$BATS_TEST_TMPDIR/words" || fail "committed"
+    grep -q 'is damaged' "$BATS_TEST_TMPDIR/words" || fail "not told why"
+    cp "$BATS_TEST_TMPDIR/copy" "$file"
+    own
+    assert_status 1
+}
+
 @test "claude itself is denied a write outside before it happens, and writes inside" {
     claude_available
     begin

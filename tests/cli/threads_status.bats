@@ -240,3 +240,40 @@ show() { # [OPTION...]
     assert_thread 2 ' 1 0 clean yes inside'
     [[ $(grep -c 'branch ' <<<"$output") -eq 1 ]] || fail "drawn twice"
 }
+
+@test "status: a thread whose file is damaged or unreadable is named with what to do, and the others are shown" {
+    make_threads 1 2 3
+    work 1 d1/file text
+    local file=.git/worktrees/worktrees-thread-2/anabranch.json
+    echo '{' >"$file"
+    run_apart anabranch status
+    assert_status 0
+    assert_no_sanitizer
+    [[ $output == *"Work on d1/file"* ]] || fail "thread 1 is not shown"
+    [[ $output == *"thread 2: "*"$file' is damaged"*"rm "*"$file"* ]] || fail "thread 2 is not told"
+    run_apart anabranch status --json
+    assert_status 0
+    [[ $(jq -r '.threads | map(.id) | join(" ")' <<<"$output") == "1 3 2" ]] || fail "others"
+    [[ $(jq -r '.threads[2].problem' <<<"$output") == *"is damaged"* ]] || fail "no problem"
+    [[ $(jq -r '.threads[2].hint' <<<"$output") == *"rm "* ]] || fail "no hint"
+    # One that cannot be read at all is no other.
+    rm "$file"
+    mkdir "$file"
+    run_apart anabranch status
+    assert_status 0
+    [[ $output == *"thread 2: "*"$file"* ]] || fail "thread 2 is not told"
+    rmdir "$file"
+    run_apart anabranch status
+    assert_status 0
+    [[ $output != *"thread 2"* ]] || fail "it is still a thread"
+    [[ -e worktrees/thread-2/THREAD_BRIEF.md ]] || fail "its worktree is gone"
+}
+
+@test "status: the only thread is damaged" {
+    make_threads 1
+    echo '[]' >.git/worktrees/worktrees-thread-1/anabranch.json
+    run_apart anabranch status
+    assert_status 0
+    assert_no_sanitizer
+    [[ $output == "thread 1: "*"is damaged"* ]] || fail "not told"
+}

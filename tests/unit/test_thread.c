@@ -228,11 +228,21 @@ static void test_refused(void **state)
         "{\"version\":1,\"id\":1,\"branch\":\"b\",\"goal\":\"g\",\"engine\":\"e\"}"};
     const struct fixture *f = *state;
     free(make_admin(f, "odd"));
+    save_one(f, "1", false, 0);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         autofree char *path = put(f, "odd", THREAD_FILE, texts[i]);
         autothreads struct threads ts;
         struct err err = {0};
-        assert_int_equal(threads_load(&ts, &f->repo, &err), -1);
+        assert_int_equal(threads_load(&ts, &f->repo, NULL), 0);
+        assert_int_equal(ts.n, 1);
+        assert_string_equal(ts.v[0].id, "1");
+        assert_int_equal(ts.damaged.n, 1);
+        assert_string_equal(ts.damaged.v[0].id, "odd");
+        assert_non_null(strstr(ts.damaged.v[0].problem, path));
+        assert_non_null(strstr(ts.damaged.v[0].hint, path));
+        assert_ptr_equal(threads_find_damaged(&ts, "odd"), &ts.damaged.v[0]);
+        assert_null(threads_find_damaged(&ts, "1"));
+        assert_int_equal(threads_check(&ts, &err), -1);
         assert_int_equal(err.code, ERR_ENV);
         assert_non_null(strstr(err.msg, path));
     }
