@@ -105,6 +105,9 @@ int cli_fail(enum exit_code code, const char *fmt, ...) __attribute__((format(pr
 int cli_usage(const struct command *cmd, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Says that a signal has stopped the command (sys/stop.h), and more; returns the exit code. */
+int cli_stopped(const char *more);
+
 /* Writes to standard output, and looks at the result. Returns EXIT_OK; EXIT_ENV, with a message,
  * where the output is closed or full; 128 + SIGPIPE, silently, where the reader left early. */
 int cli_print(const char *s, size_t len);

@@ -5,6 +5,7 @@
 #include "cli/removal.h"
 #include "data/doc.h"
 #include "run/cleanup.h"
+#include "sys/stop.h"
 
 #include <string.h>
 
@@ -76,6 +77,7 @@ static int run_cleanup(const void *options, int argc, char **argv)
     struct err err = {0};
     (void)argc;
     (void)argv;
+    stop_watch();
     int rc = git_open(&repo, ".", &err);
     if (rc == 0 && !repo.root)
         rc = err_set(&err, ERR_ENV, "this is not in a git repository");
@@ -88,6 +90,8 @@ static int run_cleanup(const void *options, int argc, char **argv)
     if (rc == 0)
         rc = cleanup(&opts, &err);
     git_close(&repo);
+    if (stop_signal())
+        return cli_stopped("call it again: it goes on with what there is");
     return rc ? cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg)
               : removals_end(&r, "There are no threads.\n");
 }
@@ -102,7 +106,7 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_SIGINT, EXIT_SIGTERM, EXIT_OK};
 
 const struct command cmd_cleanup = {
     .name = "cleanup",

@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "data/doc.h"
 #include "run/converge.h"
+#include "sys/stop.h"
 
 #include <string.h>
 
@@ -30,6 +31,7 @@ static const char *const words[] = {
     [CONVERGE_REFUSED] = "refused: ",
     [CONVERGE_FAILED] = "failed: ",
     [CONVERGE_CONFLICT] = "conflict: ",
+    [CONVERGE_STOPPED] = "stopped: ",
 };
 
 static void add_line(struct buf *out, const struct converge_result *r, const char *what,
@@ -163,9 +165,15 @@ static int run_in(const struct git_repo *repo, const struct converge_options *ho
 {
     autoconverge struct converge c;
     struct err err = {0};
-    if (converge(&c, repo, how, &err))
+    stop_watch();
+    int rc = converge(&c, repo, how, &err);
+    if (rc && stop_signal())
+        return cli_stopped(how->commit ? "nothing was pushed or merged" : "nothing was changed");
+    if (rc)
         return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
     int code = json ? print_json(&c) : print_text(&c);
+    if (stop_signal())
+        return cli_stopped("call it again: it goes on with what there is");
     return code == EXIT_OK ? (int)judge(&c) : code;
 }
 
@@ -226,7 +234,8 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_CONFLICT, EXIT_OK};
+static const enum exit_code exits[] = {EXIT_TASK,   EXIT_USAGE,   EXIT_ENV, EXIT_CONFLICT,
+                                       EXIT_SIGINT, EXIT_SIGTERM, EXIT_OK};
 
 const struct command cmd_converge = {
     .name = "converge",
@@ -240,7 +249,8 @@ const struct command cmd_converge = {
         "A thread with work that is not committed is refused, with a list of it, and so is one "
         "that changed what it does not own where its plan says 'enforce: block'; elsewhere that is "
         "told, here and in the pull request. What goes wrong with one thread does not stop the "
-        "others.\n\n"
+        "others. SIGINT, SIGTERM and SIGHUP end the program that is being waited for, and what was "
+        "done by then is told.\n\n"
         "The git setting anabranch.forge names another program than 'gh': 'glab', 'tea', or a "
         "command whose words {branch}, {base}, {title}, {body} and {body-file} are replaced; "
         "anabranch.forgeUpdate is the command for a pull request that is there, {pull}.",

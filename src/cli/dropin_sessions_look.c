@@ -7,6 +7,7 @@
 #include "data/git_batch.h"
 #include "run/converge.h"
 #include "run/thread_look.h"
+#include "sys/stop.h"
 
 #include <string.h>
 
@@ -167,7 +168,8 @@ int sessions_converge(const struct sessions_options *opts)
     if (has_nothing(&v))
         return cli_print(nothing, strlen(nothing));
     autoconverge struct converge c;
-    if (converge(&c, &v.repo, &how, &err))
-        return sessions_error("%s", err.msg);
-    return report(&c);
+    stop_watch();
+    int rc = converge(&c, &v.repo, &how, &err);
+    int code = rc ? sessions_error("%s", err.msg) : report(&c);
+    return stop_signal() ? cli_stopped("call it again") : code;
 }

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "cli/cli.h"
+#include "sys/stop.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -44,6 +45,12 @@ int cli_fail(enum exit_code code, const char *fmt, ...)
     fail_v(fmt, ap);
     va_end(ap);
     return code;
+}
+
+int cli_stopped(const char *more)
+{
+    bool by_key = stop_signal() == SIGINT;
+    return cli_fail(by_key ? EXIT_SIGINT : EXIT_SIGTERM, "stopped by a signal: %s", more);
 }
 
 int cli_usage(const struct command *cmd, const char *fmt, ...)

@@ -4,6 +4,7 @@
 #include "data/thread_end.h"
 #include "run/cleanup_private.h"
 #include "sys/dirs.h"
+#include "sys/stop.h"
 
 #include <string.h>
 
@@ -15,7 +16,7 @@ const char *const cleanup_words[] = {
     [CLEANUP_UNSTARTED] = "unstarted", [CLEANUP_BUSY] = "busy",
     [CLEANUP_LOCKED] = "locked",       [CLEANUP_ELSEWHERE] = "elsewhere",
     [CLEANUP_FOREIGN] = "foreign",     [CLEANUP_DAMAGED] = "damaged",
-    [CLEANUP_ERROR] = "error",
+    [CLEANUP_STOPPED] = "stopped",     [CLEANUP_ERROR] = "error",
 };
 
 /* --- which threads ------------------------------------------------------------------------ */
@@ -70,6 +71,15 @@ static void tell_failure(const struct cleaning *c, const struct thread *t, const
     c->opts->tell(c->opts->ctx, &item);
 }
 
+static void tell_stopped(const struct cleaning *c, const struct thread *t)
+{
+    struct cleanup_item item = {.action = CLEAN_KEPT,
+                                .reason = CLEANUP_STOPPED,
+                                .thread = t,
+                                .why = "stopped by a signal before anything was done with it"};
+    c->opts->tell(c->opts->ctx, &item);
+}
+
 static int take_away(const struct cleaning *c, const struct thread *t, const struct verdict *v,
                      struct err *err)
 {
@@ -99,7 +109,11 @@ static bool clean_thread(struct cleaning *c, const struct thread *t)
 {
     own_cleanup(verdict_done) struct verdict v = {.why = BUF_INIT, .tip = BUF_INIT};
     struct err err = {0};
-    int rc = cleanup_look(c, t, &v, &err);
+    int rc = stop_signal() ? 0 : cleanup_look(c, t, &v, &err);
+    if (stop_signal()) { /* who was not heard to the end has said nothing */
+        tell_stopped(c, t);
+        return false;
+    }
     if (rc == 0 && !v.goes) {
         struct cleanup_item item = {
             .action = CLEAN_KEPT, .reason = v.reason, .thread = t, .why = v.why.s};

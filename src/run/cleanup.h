@@ -30,6 +30,7 @@ enum cleanup_reason {
     CLEANUP_ELSEWHERE, /* its branch is not checked out in it, or not in it alone */
     CLEANUP_FOREIGN,   /* it was not made by us */
     CLEANUP_DAMAGED,   /* its file: its branch is not known */
+    CLEANUP_STOPPED,   /* a signal came first (sys/stop.h) */
     CLEANUP_ERROR,
 };
 extern const char *const cleanup_words[];

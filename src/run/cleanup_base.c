@@ -1,6 +1,7 @@
 #include "run/cleanup_private.h"
 
 #include "base/mem.h"
+#include "sys/stop.h"
 
 #include <string.h>
 
@@ -18,7 +19,8 @@ static void ask_remote(struct cleaning *c, struct cleanup_base *b)
     if (!b->upstream.remote)
         return;
     if (upstream_fetch(&b->upstream, &c->at, c->opts->dry_run, &commit, &err)) {
-        c->opts->warn(c->opts->ctx, err.msg);
+        if (!stop_signal())
+            c->opts->warn(c->opts->ctx, err.msg);
         buf_cut(&commit, 0);
         (void)git_resolve(&c->at, b->upstream.tracking, &commit, NULL);
     }

@@ -6,12 +6,11 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "data/doc.h"
-#include "sys/proc.h"
+#include "sys/proc_many.h"
+#include "sys/stop.h"
 
 #include <errno.h>
 #include <string.h>
-
-enum { ANSWER_MAX = 1 << 20 };
 
 /* As converge, git's configuration or its remote-tracking branches have it. */
 static int was_pushed(const struct cleaning *c, const struct thread *t, bool *ret_yes,
@@ -63,26 +62,25 @@ static void take_failure(struct cleaning *c, int status, const struct buf *errou
 int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *tip, bool *ret_merged,
                       struct buf *ret_note, struct err *err)
 {
-    const char *const argv[] = {
-        "gh", "pr", "view", t->branch + strlen("refs/heads/"), "--json", "state,headRefOid", NULL};
-    autostrv struct strv env = {0};
-    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    struct proc_job job = PROC_JOB_INIT;
     struct err why = {0};
     bool pushed = false;
-    int status;
     if (c->no_forge)
         return 0;
     if (was_pushed(c, t, &pushed, err))
         return -1;
     if (!pushed)
         return 0;
-    git_outside_environment(&env);
-    strv_pushl(&env, "GH_PROMPT_DISABLED=1", NULL);
-    if (proc_capture((char *const *)argv, env.v, ANSWER_MAX, &out, &errout, &status, &why))
+    strv_pushl(&job.argv, "gh", "pr", "view", t->branch + strlen("refs/heads/"), "--json",
+               "state,headRefOid", NULL);
+    git_outside_environment(&job.env);
+    strv_push(&job.env, "GH_PROMPT_DISABLED=1");
+    if (proc_many(&job, 1, &why))
         c->no_forge = true; /* there is no gh */
-    else if (status != 0)
-        take_failure(c, status, &errout);
+    else if (job.status != 0)
+        take_failure(c, job.status, &job.errout);
     else
-        read_answer(&out, tip, ret_merged, ret_note);
-    return 0;
+        read_answer(&job.out, tip, ret_merged, ret_note);
+    proc_job_done(&job);
+    return stop_signal() ? err_set(err, ERR_ENV, "%s", why.msg) : 0;
 }

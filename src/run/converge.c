@@ -8,6 +8,7 @@
 #include "run/converge_land.h"
 #include "run/proposal.h"
 #include "sys/proc_many.h"
+#include "sys/stop.h"
 
 #include <stdarg.h>
 #include <string.h>
@@ -16,8 +17,8 @@ enum { OUTSIDE_SHOWN = 5, UNCOMMITTED_SHOWN = 10 };
 
 const char *converge_end_name(enum converge_end end)
 {
-    static const char *const names[] = {"pending", "nothing", "made",   "updated", "printed",
-                                        "landed",  "refused", "failed", "conflict"};
+    static const char *const names[] = {"pending", "nothing", "made",   "updated",  "printed",
+                                        "landed",  "refused", "failed", "conflict", "stopped"};
     return names[end];
 }
 
@@ -31,6 +32,14 @@ void converge_end(struct converge_result *r, enum converge_end end, const char *
     free(r->detail);
     r->detail = words.len ? buf_steal(&words) : NULL;
     r->end = end;
+}
+
+bool converge_stops(struct converge_result *r)
+{
+    if (!stop_signal())
+        return false;
+    converge_end(r, CONVERGE_STOPPED, "neither pushed nor merged");
+    return true;
 }
 
 void converge_close(struct converge *c)
@@ -269,7 +278,10 @@ static bool commit_one(struct converge_result *r)
     autofree char *message = message_of(l->thread);
     if (call_git(l->thread, &err, "add", "-A", NULL) ||
         call_git(l->thread, &err, "commit", "-q", "-m", message, NULL))
-        converge_end(r, CONVERGE_FAILED, "%s", err.msg);
+        converge_end(r, stop_signal() ? CONVERGE_STOPPED : CONVERGE_FAILED, "%s",
+                     stop_signal() ? "its work is not committed yet" : err.msg);
+    else if (stop_signal())
+        converge_end(r, CONVERGE_STOPPED, "its work was committed, and nothing else done");
     return true;
 }
 
@@ -283,8 +295,8 @@ static int commit_all(struct converge *c, struct err *err)
 {
     bool some = false;
     for (size_t i = 0; i < c->results.n; i++)
-        some = commit_one(&c->results.v[i]) || some;
-    if (!some)
+        some = (!converge_stops(&c->results.v[i]) && commit_one(&c->results.v[i])) || some;
+    if (!some || stop_signal())
         return 0;
     size_t *places = mem_array(c->results.n, sizeof(*places));
     for (size_t i = 0; i < c->results.n; i++)
@@ -328,7 +340,12 @@ static void propose(struct converge *c, struct converge_result *r, const struct 
     enum forge_deed deed;
     struct err err = {0};
     if (forge_propose(&c->forge, p, &address, &deed, &err)) {
-        converge_end(r, CONVERGE_FAILED, "%s", err.msg);
+        if (stop_signal())
+            converge_end(r, CONVERGE_STOPPED,
+                         "it is pushed, but whether its pull request was made "
+                         "is not known");
+        else
+            converge_end(r, CONVERGE_FAILED, "%s", err.msg);
         return;
     }
     const char *known = deed != FORGE_MADE && t->pull_state ? t->pull_state : "open";
@@ -343,10 +360,14 @@ static void push(struct converge *c, struct converge_result *r, const struct for
 {
     struct err err = {0};
     if (call_git(r->look->thread, &err, "push", "--quiet", "-u", remote_of(c),
-                 r->look->thread->branch, NULL))
-        converge_end(r, CONVERGE_FAILED, "%s", err.msg);
-    else
-        propose(c, r, p);
+                 r->look->thread->branch, NULL)) {
+        if (stop_signal())
+            converge_end(r, CONVERGE_STOPPED, "whether it is at '%s' is not known", remote_of(c));
+        else
+            converge_end(r, CONVERGE_FAILED, "%s", err.msg);
+        return;
+    }
+    propose(c, r, p);
 }
 
 static void print(struct converge *c, struct converge_result *r, const struct forge_pull *p)
@@ -372,6 +393,8 @@ static void print(struct converge *c, struct converge_result *r, const struct fo
 static void converge_one(struct converge *c, struct converge_result *r)
 {
     const struct thread *t = r->look->thread;
+    if (converge_stops(r))
+        return;
     autofree char *file = mem_printf("%s/anabranch-pull.md", t->admin);
     autobuf struct buf title = BUF_INIT, body = BUF_INIT;
     proposal_title(t, &title);

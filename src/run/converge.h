@@ -32,6 +32,7 @@ enum converge_end {
     CONVERGE_REFUSED,  /* from here on: not done. By us */
     CONVERGE_FAILED,   /* by git or the forge */
     CONVERGE_CONFLICT, /* it does not merge */
+    CONVERGE_STOPPED,  /* a signal came (sys/stop.h) */
 };
 
 const char *converge_end_name(enum converge_end end); /* "nothing", "made" ... */
@@ -69,6 +70,9 @@ void converge_close(struct converge *c);
 
 /* Whether one of threads.damaged was asked for: it has no result, and nothing was done with it. */
 bool converge_leaves(const struct converge *c, const struct thread_damaged *d);
+
+/* True, and its end, where a signal wants us to stop before anything was done with it. */
+bool converge_stops(struct converge_result *r);
 
 /* The end of one, with words for it. */
 void converge_end(struct converge_result *r, enum converge_end end, const char *fmt, ...)

@@ -7,6 +7,7 @@
 #include "run/proposal.h"
 #include "sys/dirs.h"
 #include "sys/proc.h"
+#include "sys/stop.h"
 
 #include <string.h>
 
@@ -190,6 +191,14 @@ static int is_worthwhile(struct landing *l, bool *ret_yes, struct err *err)
     return 0;
 }
 
+/* What was merged is nowhere yet. */
+static int stopped(struct landing *l)
+{
+    for (size_t i = 0; i < l->landed.n; i++)
+        (void)converge_stops(l->landed.v[i]);
+    return 0;
+}
+
 static int land_on(struct landing *l, struct err *err)
 {
     bool moved = false, again = true;
@@ -199,6 +208,8 @@ static int land_on(struct landing *l, struct err *err)
             return -1;
         if (!l->landed.n)
             return 0;
+        if (stop_signal())
+            return stopped(l);
         if (move(l, &moved, err))
             return -1;
         if (moved)
@@ -251,7 +262,7 @@ int converge_land(struct converge *c, struct err *err)
         return -1;
     for (size_t i = 0; i < c->results.n; i++) {
         const struct converge_result *r = &c->results.v[i];
-        if (r->end == CONVERGE_PENDING)
+        if (r->end == CONVERGE_PENDING && !converge_stops(&c->results.v[i]))
             land_branch(c, &turn, c->base_ref ? c->base_ref : r->look->thread->base);
     }
     return 0;

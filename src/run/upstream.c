@@ -1,7 +1,9 @@
 #include "run/upstream.h"
 
 #include "base/mem.h"
+#include "sys/proc_many.h"
 
+#include <stdarg.h>
 #include <string.h>
 
 #define HEADS   "refs/heads/"
@@ -70,27 +72,49 @@ int upstream_find(struct upstream *u, const struct git_place *at, const char *br
 
 /* --- fetching ----------------------------------------------------------------------------- */
 
+/* git talks to someone outside, who may not answer: a signal ends it. */
+__attribute__((sentinel)) static int ask(const struct git_place *at, struct buf *out,
+                                         struct err *err, ...)
+{
+    struct proc_job job = PROC_JOB_INIT;
+    va_list ap;
+    git_prepare(at, &job.argv, &job.env);
+    size_t first = job.argv.n;
+    va_start(ap, err);
+    for (const char *word; (word = va_arg(ap, const char *));)
+        strv_push(&job.argv, word);
+    va_end(ap);
+    int rc = proc_many(&job, 1, err);
+    const char *words = job.errout.s + (strncmp(job.errout.s, "fatal: ", 7) == 0 ? 7 : 0);
+    if (rc == 0 && job.status != 0)
+        rc = err_set(err, ERR_ENV, "git %s: %.*s", job.argv.v[first], (int)strcspn(words, "\n"),
+                     words);
+    if (rc == 0 && out)
+        buf_add(out, job.out.s, job.out.len);
+    proc_job_done(&job);
+    return rc;
+}
+
 /* Nothing but the objects comes here, so the commit is asked for by itself. */
 static int fetch_apart(const struct upstream *u, const struct git_place *at, struct buf *ret_commit,
                        struct err *err)
 {
     autobuf struct buf line = BUF_INIT;
-    if (git_call(at, &line, err, "ls-remote", u->remote, u->ref, NULL))
+    if (ask(at, &line, err, "ls-remote", u->remote, u->ref, NULL))
         return -1;
     if (!line.len)
         return err_set(err, ERR_ENV, "there is no branch '%s' any more", u->ref + strlen(HEADS));
     buf_add(ret_commit, line.s, strcspn(line.s, "\t"));
-    return git_call(at, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-                    "--no-auto-maintenance", "--refmap=", u->remote, u->ref, NULL);
+    return ask(at, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+               "--no-auto-maintenance", "--refmap=", u->remote, u->ref, NULL);
 }
 
 int upstream_fetch(const struct upstream *u, const struct git_place *at, bool dry_run,
                    struct buf *ret_commit, struct err *err)
 {
-    int rc = dry_run
-                 ? fetch_apart(u, at, ret_commit, err)
-                 : git_call(at, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-                            "--no-auto-maintenance", u->remote, u->ref, NULL);
+    int rc = dry_run ? fetch_apart(u, at, ret_commit, err)
+                     : ask(at, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                           "--no-auto-maintenance", u->remote, u->ref, NULL);
     if (rc)
         return err_wrap(err, "%s", u->remote);
     return dry_run ? 0 : git_resolve(at, u->tracking, ret_commit, err);

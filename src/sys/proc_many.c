@@ -4,9 +4,11 @@
 #include "base/mem.h"
 #include "sys/patience.h"
 #include "sys/spawn.h"
+#include "sys/stop.h"
 
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/wait.h>
@@ -151,8 +153,13 @@ static int fill(struct crowd *c, struct proc_job *jobs, size_t n, size_t *next, 
     return 0;
 }
 
+/* All are asked before any is waited for. */
 static void end_all(struct crowd *c)
 {
+    for (size_t i = 0; i < c->width; i++) {
+        if (c->slots[i].pid)
+            (void)kill(-c->slots[i].pid, SIGTERM);
+    }
     for (size_t i = 0; i < c->width; i++) {
         struct slot *s = &c->slots[i];
         if (!s->pid)
@@ -172,8 +179,12 @@ int proc_many(struct proc_job *jobs, size_t n, struct err *err)
     int rc = 0;
     c.slots = mem_array(c.width, sizeof(*c.slots));
     c.polls = mem_array(c.width * STREAMS, sizeof(*c.polls));
-    while (rc == 0 && (next < n || c.busy))
-        rc = fill(&c, jobs, n, &next, err) || turn(&c, err) || reap_ended(&c, err) ? -1 : 0;
+    while (rc == 0 && (next < n || c.busy)) {
+        if (stop_signal())
+            rc = err_set(err, ERR_ENV, "stopped by a signal");
+        else if (fill(&c, jobs, n, &next, err) || turn(&c, err) || reap_ended(&c, err))
+            rc = -1;
+    }
     end_all(&c);
     free(c.slots);
     free(c.polls);

@@ -561,3 +561,27 @@ merged() { # ID...
     assert_removed 2 "merged into main"
     ! git config extensions.worktreeConfig || fail "the extension is left on"
 }
+
+@test "Ctrl-C while the remote is asked ends that, and nothing is taken away" {
+    begin 2
+    work 1 a
+    git merge -q "$(branch 1)"
+    printf '#!/bin/sh\necho $$ >"%s/hung"\nexec sleep 1000\n' "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/hang"
+    chmod +x "$BATS_TEST_TMPDIR/hang"
+    git remote add origin "ext::$BATS_TEST_TMPDIR/hang"
+    git config protocol.ext.allow always
+    git config branch.main.remote origin
+    git config branch.main.merge refs/heads/main
+    "$ANABRANCH" cleanup >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+    local pid=$!
+    wait_for test -s "$BATS_TEST_TMPDIR/hung"
+    kill -INT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    output=$(<"$BATS_TEST_TMPDIR/out")
+    assert_status 130
+    is_gone "$(<"$BATS_TEST_TMPDIR/hung")" || fail "it is still running"
+    assert_line "kept     thread-1: stopped by a signal before anything was done with it"
+    assert_line "kept     thread-2: stopped by a signal before anything was done with it"
+    [[ -e $(tree 1) ]] || fail "it is gone"
+}

@@ -678,3 +678,87 @@ begin_other() { # FORGE
     assert_error "thread-2: left alone: "
     assert_output ""
 }
+
+# --- signals --------------------------------------------------------------------------------
+
+# A pre-push hook that says who it is and then does not end, whatever it is asked.
+hang_at_push() {
+    printf '#!/bin/sh\ntrap "" TERM\necho $$ >"%s/hook"\nwhile :; do sleep 0.1; done\n' "$BATS_TEST_TMPDIR" \
+        >.git/hooks/pre-push
+    chmod +x .git/hooks/pre-push
+}
+
+# A gh that does so when a pull request is to be made.
+hang_at_gh() {
+    mkdir "$BATS_TEST_TMPDIR/stubs"
+    printf '#!/bin/sh\ncase $2 in\nlist) echo "[]" ;;\n*) echo $$ >"%s/hook"; exec sleep 1000 ;;\nesac\n' \
+        "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/stubs/gh"
+    chmod +x "$BATS_TEST_TMPDIR/stubs/gh"
+    PATH=$BATS_TEST_TMPDIR/stubs:$PATH
+}
+
+# Starts it, and when it hangs sends the signal; what it says is in out and errors.
+stop_by() { # SIGNAL [OPTION...]
+    rm -f "$BATS_TEST_TMPDIR/hook"
+    "$ANABRANCH" converge "${@:2}" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+    local pid=$!
+    wait_for test -s "$BATS_TEST_TMPDIR/hook"
+    kill "-$1" "$pid"
+    status=0
+    wait "$pid" || status=$?
+    output=$(<"$BATS_TEST_TMPDIR/out")
+    stderr=$(<"$BATS_TEST_TMPDIR/errors")
+    assert_no_sanitizer
+    is_gone "$(<"$BATS_TEST_TMPDIR/hook")" || fail "it is still running"
+}
+
+@test "converge: Ctrl-C while it pushes ends git and its hook, and says what was not done" {
+    begin 1 2
+    work 1 d1/file text
+    work 2 d2/file text
+    hang_at_push
+    stop_by INT
+    assert_status 130
+    assert_error "thread-1: stopped: whether it is at 'origin' is not known"
+    assert_error "thread-2: stopped: neither pushed nor merged"
+    rm .git/hooks/pre-push
+    converge
+    assert_status 0
+    [[ $(heads) == "$(branch 1) $(branch 2)" ]] || fail "others: $(heads)"
+}
+
+@test "converge: SIGTERM while gh is at work ends it, and says that the branch is pushed" {
+    begin 1 2
+    work 1 d1/file text
+    work 2 d2/file text
+    local path=$PATH
+    hang_at_gh
+    stop_by TERM --json
+    assert_status 143
+    [[ $(jq -r '.threads | map(.result) | join(" ")' <<<"$output") == "stopped stopped" ]] || fail "results"
+    [[ $(jq -r '.threads[0].reason' <<<"$output") == "it is pushed, but"* ]] || fail "not told"
+    [[ $(at_origin "$(branch 1)") == $(git rev-parse "$(branch 1)") ]] || fail "it is not pushed"
+    [[ $(at_origin "$(branch 2)") == none ]] || fail "2 was pushed"
+    PATH=$path
+    converge
+    assert_status 0
+}
+
+@test "converge --commit: Ctrl-C in a commit leaves neither lock nor commit, and nothing is pushed" {
+    begin 1 2
+    for id in 1 2; do
+        mkdir "$(tree $id)/d$id"
+        echo text >"$(tree $id)/d$id/file"
+    done
+    hang_at_push
+    mv .git/hooks/pre-push .git/hooks/pre-commit
+    stop_by INT --commit
+    assert_status 130
+    assert_error "thread-1: stopped: its work is not committed yet"
+    assert_error "thread-2: stopped: neither pushed nor merged"
+    [[ -z $(find .git -name '*.lock') ]] || fail "locks: $(find .git -name '*.lock')"
+    [[ $(git rev-parse "$(branch 1)") == "$(git rev-parse main)" ]] || fail "committed"
+    rm .git/hooks/pre-commit
+    converge --commit
+    assert_status 0
+}
