@@ -1,5 +1,6 @@
 #include "data/thread_end.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "data/workdir.h"
 #include "data/workspace.h"
@@ -8,9 +9,13 @@
 #include "sys/file.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+#define GONE_FILE "anabranch.gone" /* in the administrative folder: what the tree is called now */
 
 static int remove_branch(const struct thread *t, const struct git_repo *repo, const char *tip,
                          struct err *err)
@@ -25,13 +30,56 @@ static int remove_branch(const struct thread *t, const struct git_repo *repo, co
     return moved ? 0 : err_set(err, ERR_ENV, "the branch '%s' has moved: it stays", t->branch);
 }
 
+/* --- the tree ----------------------------------------------------------------------------- */
+
+/* Beside it, because only there can it be renamed to; what is there is the user's, so the name is
+ * one that nothing has, and is noted before there is anything of that name. */
+static int choose_name(const struct thread *t, struct buf *ret_name, struct err *err)
+{
+    autofree char *note = mem_printf("%s/" GONE_FILE, t->admin);
+    struct stat st;
+    for (int64_t n = clock_wall();; n++) {
+        autofree char *path = mem_printf("%s.gone-%d-%llx", t->path, (int)getpid(), (long long)n);
+        if (lstat(path, &st) == 0)
+            continue;
+        buf_addstr(ret_name, strrchr(path, '/') + 1);
+        if (access(t->admin, F_OK) < 0) /* nothing leads to it, however far we come */
+            return 0;
+        return file_replace(note, ret_name->s, ret_name->len, err);
+    }
+}
+
+/* The name that one chose who was stopped on the way; empty where there was none. */
+static void read_name(const struct thread *t, struct buf *ret_name)
+{
+    autofree char *note = mem_printf("%s/" GONE_FILE, t->admin);
+    autofree char *beginning = mem_printf("%s.gone-", strrchr(t->path, '/') + 1);
+    bool ours = file_read(note, PATH_MAX, ret_name, NULL) == 0 && !strchr(ret_name->s, '/') &&
+                strncmp(ret_name->s, beginning, strlen(beginning)) == 0;
+    buf_cut(ret_name, ours ? ret_name->len : 0);
+}
+
+static int remove_noted(const struct thread *t, const char *name, struct err *err)
+{
+    int len = (int)(strrchr(t->path, '/') - t->path);
+    autofree char *aside = mem_printf("%.*s/%s", len, t->path, name);
+    return dirs_remove(aside, err);
+}
+
 /* Out of the way at once, so that nobody ever sees half of it. */
 static int remove_tree(const struct thread *t, struct err *err)
 {
-    autofree char *aside = mem_printf("%s.gone", t->path);
-    if (dirs_remove(aside, err))
+    autobuf struct buf before = BUF_INIT, name = BUF_INIT;
+    read_name(t, &before);
+    if (before.len && remove_noted(t, before.s, err))
         return -1;
-    if (rename(t->path, aside) < 0 && errno != ENOENT)
+    if (access(t->path, F_OK) < 0 && errno == ENOENT)
+        return 0;
+    if (choose_name(t, &name, err))
+        return -1;
+    int len = (int)(strrchr(t->path, '/') - t->path);
+    autofree char *aside = mem_printf("%.*s/%s", len, t->path, name.s);
+    if (rename(t->path, aside) < 0)
         return err_sys(err, "remove '%s'", t->path);
     return dirs_remove(aside, err);
 }
@@ -45,7 +93,7 @@ int thread_remove(const struct thread *t, const struct git_repo *repo, const cha
     struct workspace ws = {
         .path = t->path, .admin = t->admin, .common = repo->common, .branch = t->branch};
     return dirs_make(aside, err) || remove_tree(t, err) ||
-                   (tip && remove_branch(t, repo, tip, err)) || workspace_remove(&ws, err)
+                   (tip && remove_branch(t, repo, tip, err)) || workspace_forget(&ws, err)
                ? -1
                : 0;
 }

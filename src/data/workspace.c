@@ -224,12 +224,16 @@ void workspace_release(const struct workspace *ws)
     (void)unlink(locked); /* not being there is as good */
 }
 
-int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err)
+static char *admin_aside(const struct workspace *ws)
 {
     autofree char *name = workspace_admin_name(ws->path);
+    return mem_printf("%s/anabranch/tmp/%s.gone", ws->common, name);
+}
+
+int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err)
+{
     autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
-    autofree char *aside = mem_printf("%s/anabranch/tmp/%s.gone", ws->common, name);
-    autofree char *tree = mem_printf("%s.gone", ws->path);
+    autofree char *aside = admin_aside(ws), *tree = mem_printf("%s.gone", ws->path);
     autoclose int fd = -1;
     if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err) || dirs_remove(tree, err))
         return -1;
@@ -239,6 +243,18 @@ int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *er
         return err_sys(err, "remove '%s'", ws->admin);
     strv_pushl(ret_left, aside, tree, NULL);
     return 0;
+}
+
+int workspace_forget(const struct workspace *ws, struct err *err)
+{
+    autofree char *lock = mem_printf("%s/anabranch/lock", ws->common), *aside = admin_aside(ws);
+    autoclose int fd = -1;
+    if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err))
+        return -1;
+    if (rename(ws->admin, aside) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", ws->admin);
+    own_close(&fd);
+    return dirs_remove(aside, err);
 }
 
 int workspace_remove(struct workspace *ws, struct err *err)

@@ -66,6 +66,10 @@ void workspace_release(const struct workspace *ws);
  * of it. */
 int workspace_remove(struct workspace *ws, struct err *err);
 
+/* Takes away the administrative folder alone, of a worktree whose tree is gone: git knows it no
+ * more. */
+int workspace_forget(const struct workspace *ws, struct err *err);
+
 /* The name of the administrative folder of a workspace at a path: its last two parts. */
 char *workspace_admin_name(const char *path);
 

@@ -435,14 +435,17 @@ merged() { # ID...
     done
     rm -r "$(tree 1)"
     echo staged >"$(tree 2)/new" && git -C "$(tree 2)" add new && rm -r "$(tree 2)"
-    mv "$(tree 3)" "$(tree 3).gone" && git update-ref -d "refs/heads/$(branch 3)"
+    mv "$(tree 3)" "$(tree 3).gone-1" && git update-ref -d "refs/heads/$(branch 3)"
+    printf thread-3.gone-1 >.git/worktrees/worktrees-thread-3/anabranch.gone
+    mkdir "$(tree 1).gone" "$(tree 3).gone" && touch "$(tree 1).gone/mine"
     rm -r "$(tree 4)"
     cleanup
     assert_status 0
     assert_removed 1 'merged into main'
     assert_line "kept     thread-2: not committed: 'new'"
     assert_removed 3 'neither its branch nor its worktree is there'
-    [[ ! -e $(tree 3).gone ]] || fail "it is still there"
+    [[ ! -e $(tree 3).gone-1 ]] || fail "it is still there"
+    [[ -e $(tree 1).gone/mine && -e $(tree 3).gone ]] || fail "a folder of the user's is gone"
     assert_line 'kept     thread-4: it has no commit of its own yet'
 }
 

@@ -114,6 +114,38 @@ static void test_last_one_leaves_nothing(void **state)
                 ".git\nmain\n");
 }
 
+/* Folders beside the trees are the user's, but for what one left who was killed. */
+static void test_only_what_was_noted_goes(void **state)
+{
+    const struct fixture *f = *state;
+    bool switched;
+    assert_int_equal(worktree_config_on(&f->repo, &switched, NULL), 0);
+    add_thread(f, "1");
+    add_thread(f, "2");
+    free(sh(f, "cd worktrees && mkdir 1.gone 2.gone 2.gone-mine && touch 1.gone/mine 2.gone/mine"));
+    end_thread(f, "1");
+    free(sh(f, "mv worktrees/2 worktrees/2.gone-77 && printf 2.gone-77 "
+               ">.git/worktrees/2/anabranch.gone"));
+    end_thread(f, "2");
+    assert_says(f, "ls -A worktrees; ls worktrees/*.gone",
+                ".gitignore\n1.gone\n2.gone\n2.gone-mine\nworktrees/1.gone:\nmine\n\n"
+                "worktrees/2.gone:\nmine\n");
+    assert_says(f, "ls .git/worktrees 2>/dev/null; git branch --format='%(refname:short)'",
+                "main\n");
+}
+
+/* A note that someone has changed leads nowhere else. */
+static void test_a_note_names_no_other_folder(void **state)
+{
+    const struct fixture *f = *state;
+    bool switched;
+    assert_int_equal(worktree_config_on(&f->repo, &switched, NULL), 0);
+    add_thread(f, "1");
+    free(sh(f, "mkdir precious && printf 1.gone-/../../precious >.git/worktrees/1/anabranch.gone"));
+    end_thread(f, "1");
+    assert_says(f, "ls -d precious", "precious\n");
+}
+
 static void test_a_branch_that_moved_stays(void **state)
 {
     const struct fixture *f = *state;
@@ -169,6 +201,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(test_last_one_leaves_nothing, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_only_what_was_noted_goes, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_a_note_names_no_other_folder, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_branch_that_moved_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_others_settings_keep_it_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_main_settings_move, set_up, tear_down),
