@@ -119,11 +119,27 @@ int threads_leave(const struct git_repo *repo, const struct thread *gone, struct
     autothreads struct threads left = {0};
     remove_folder(lock, work);
     (void)rmdir(worktrees); /* as git does, where it is empty */
-    if (!gone->configured)
+    if (!gone->configured && !worktree_config_is_ours(repo))
         return 0;
     if (threads_load(&left, repo, err))
         return -1;
     return left.n || left.damaged.n ? 0 : worktree_config_off(repo, err);
+}
+
+int threads_leave_none(const struct git_repo *repo, struct err *err)
+{
+    autothreads struct threads left = {0};
+    autoclose int lock = -1;
+    if (!worktree_config_is_ours(repo))
+        return 0;
+    if (threads_lock(repo, &lock, err) || threads_load(&left, repo, err))
+        return -1;
+    if (left.n || left.damaged.n)
+        return 0;
+    if (worktree_config_off(repo, err))
+        return -1;
+    threads_unlock_last(repo, &lock);
+    return 0;
 }
 
 int threads_lock(const struct git_repo *repo, int *ret_fd, struct err *err)

@@ -17,6 +17,10 @@ int thread_remove(const struct thread *t, const struct git_repo *repo, const cha
  * them in its configuration. */
 int threads_leave(const struct git_repo *repo, const struct thread *gone, struct err *err);
 
+/* The same where there is no thread: takes back what one switched on who was killed before he had
+ * made any. */
+int threads_leave_none(const struct git_repo *repo, struct err *err);
+
 /* Threads are made and taken away by one at a time: waits for that. The lock goes with the
  * descriptor. */
 int threads_lock(const struct git_repo *repo, int *ret_fd, struct err *err);

@@ -1,6 +1,7 @@
 #include "data/worktree_config.h"
 
 #include "base/mem.h"
+#include "sys/dirs.h"
 #include "sys/file.h"
 
 #include <dirent.h>
@@ -19,6 +20,7 @@ enum { MAIN_KEYS = sizeof(main_keys) / sizeof(main_keys[0]) };
 
 struct files {
     char *shared, *own; /* of all worktrees, of the main one */
+    char *note;         /* there as long as it is for us to switch it off again */
     struct git_place at;
 };
 
@@ -26,6 +28,7 @@ static void files_init(struct files *f, const struct git_repo *repo)
 {
     *f = (struct files){.shared = mem_printf("%s/config", repo->common),
                         .own = mem_printf("%s/config.worktree", repo->common),
+                        .note = mem_printf("%s/anabranch/worktree-config", repo->common),
                         .at = {.git_dir = repo->common}};
 }
 
@@ -33,6 +36,7 @@ static void files_done(struct files *f)
 {
     free(f->shared);
     free(f->own);
+    free(f->note);
 }
 
 /* What a file says of a key, as a value of that type ("": as it stands there); *ret_found is false
@@ -83,19 +87,42 @@ static int drop_main_keys(const struct files *f, const char *from, const bool *h
     return 0;
 }
 
+static int is_on(const struct files *f, bool *ret_on, struct err *err)
+{
+    autobuf struct buf value = BUF_INIT;
+    bool found = false;
+    if (look_up(f, f->shared, "bool", EXTENSION, &value, &found, err))
+        return -1;
+    *ret_on = found && strcmp(value.s, "true") == 0;
+    return 0;
+}
+
+static int write_note(const struct git_repo *repo, const struct files *f, struct err *err)
+{
+    autofree char *state = mem_printf("%s/anabranch", repo->common);
+    return dirs_make(state, err) || file_replace(f->note, "", 0, err) ? -1 : 0;
+}
+
+bool worktree_config_is_ours(const struct git_repo *repo)
+{
+    own_cleanup(files_done) struct files f;
+    files_init(&f, repo);
+    return access(f.note, F_OK) == 0;
+}
+
 int worktree_config_on(const struct git_repo *repo, bool *ret_switched, struct err *err)
 {
     own_cleanup(files_done) struct files f;
-    autobuf struct buf value = BUF_INIT;
-    bool had[MAIN_KEYS] = {false}, found = false;
+    bool had[MAIN_KEYS] = {false}, on = false;
     files_init(&f, repo);
-    if (look_up(&f, f.shared, "bool", EXTENSION, &value, &found, err))
+    if (is_on(&f, &on, err))
         return -1;
-    *ret_switched = !found || strcmp(value.s, "true") != 0;
-    if (!*ret_switched)
+    *ret_switched = !on;
+    if (on)
         return 0;
-    /* In this order nothing is ever said by neither file. */
-    return copy_main_keys(&f, f.shared, f.own, had, err) ||
+    /* In this order nothing is ever said by neither file, and who is killed has said that it was
+     * he. */
+    return write_note(repo, &f, err) || copy_main_keys(&f, f.shared, f.own, had, err) ||
                    git_call(&f.at, NULL, err, "config", "--file", f.shared, EXTENSION, "true",
                             NULL) ||
                    drop_main_keys(&f, f.shared, had, err)
@@ -147,18 +174,21 @@ static void drop_empty(const char *path)
 int worktree_config_off(const struct git_repo *repo, struct err *err)
 {
     own_cleanup(files_done) struct files f;
-    bool had[MAIN_KEYS] = {false}, own, linked;
+    bool had[MAIN_KEYS] = {false}, own, linked, on = false;
     files_init(&f, repo);
-    if (main_is_free(&f, &own, err) || linked_are_free(repo, &linked, err))
+    if (main_is_free(&f, &own, err) || linked_are_free(repo, &linked, err) || is_on(&f, &on, err))
         return -1;
     if (!own || !linked)
         return 0;
     if (access(f.own, F_OK) == 0 && copy_main_keys(&f, f.own, f.shared, had, err))
         return -1;
-    if (git_call(&f.at, NULL, err, "config", "--file", f.shared, "--unset", EXTENSION, NULL) ||
+    if ((on &&
+         git_call(&f.at, NULL, err, "config", "--file", f.shared, "--unset", EXTENSION, NULL)) ||
         drop_main_keys(&f, f.own, had, err))
         return -1;
     drop_empty(f.own);
+    if (unlink(f.note) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", f.note);
     return 0;
 }
 

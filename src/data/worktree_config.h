@@ -12,11 +12,15 @@
 
 #include <stdbool.h>
 
-/* *ret_switched is false where it was on already. */
+/* *ret_switched is false where it was on already. Where it was not, a note says from before the
+ * change on that it is ours to switch off. */
 int worktree_config_on(const struct git_repo *repo, bool *ret_switched, struct err *err);
 
+/* Whether there is such a note: we switched it on, or were about to. */
+bool worktree_config_is_ours(const struct git_repo *repo);
+
 /* Switches it off, unless some worktree has settings of its own: then it stays on, which is no
- * failure. For who switched it on. */
+ * failure, and the note stays. For who switched it on, or was about to. */
 int worktree_config_off(const struct git_repo *repo, struct err *err);
 
 /* One setting, "section.name", of the worktree whose administrative folder that is; what it was set

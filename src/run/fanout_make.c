@@ -192,7 +192,8 @@ static int configure(struct making *m, struct err *err)
 {
     if (worktree_config_on(&m->f->pf->repo, &m->switched, err))
         return -1;
-    bool ours = m->switched || (m->f->there.n && m->f->there.v[0].configured);
+    bool ours = m->switched || worktree_config_is_ours(&m->f->pf->repo) ||
+                (m->f->there.n && m->f->there.v[0].configured);
     for (size_t i = 0; i < m->f->fresh.n; i++)
         m->f->fresh.v[i].configured = ours;
     return 0;

@@ -588,3 +588,21 @@ merged() { # ID...
     assert_line "kept     thread-2: stopped by a signal before anything was done with it"
     [[ -e $(tree 1) ]] || fail "it is gone"
 }
+
+@test "what a fanout switched on that was killed at once is switched off by the next cleanup" {
+    make_repo
+    plan 1
+    note
+    # A git that kills its parent as soon as it has switched the extension on.
+    mkdir "$BATS_TEST_TMPDIR/stubs"
+    printf '#!/bin/sh\n%s "$@" || exit\ncase $* in\n*"extensions.worktreeConfig true") kill -KILL $PPID ;;\nesac\n' \
+        "$(command -v git)" >"$BATS_TEST_TMPDIR/stubs/git"
+    chmod +x "$BATS_TEST_TMPDIR/stubs/git"
+    PATH=$BATS_TEST_TMPDIR/stubs:$PATH run_apart anabranch fanout plan.toml 3>&-
+    assert_status 137
+    [[ $(git config extensions.worktreeConfig) == true ]] || fail "it was not killed in time"
+    cleanup
+    assert_status 0
+    ! git config extensions.worktreeConfig || fail "it is still on"
+    [[ ! -e .git/anabranch ]] || fail "something is left: $(find .git/anabranch)"
+}

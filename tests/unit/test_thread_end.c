@@ -146,6 +146,34 @@ static void test_a_note_names_no_other_folder(void **state)
     assert_says(f, "ls -d precious", "precious\n");
 }
 
+/* Killed when the extension was on, or was about to be, and no thread was there yet. */
+static void test_what_was_switched_on_for_nobody(void **state)
+{
+    const struct fixture *f = *state;
+    bool switched;
+    free(sh(f, "mkdir -p .git/anabranch && : >.git/anabranch/worktree-config"));
+    assert_int_equal(threads_leave_none(&f->repo, NULL), 0);
+    assert_says(f, "cat .git/config; ls .git/anabranch 2>/dev/null || :", f->config);
+    assert_int_equal(worktree_config_on(&f->repo, &switched, NULL), 0);
+    assert_true(worktree_config_is_ours(&f->repo));
+    assert_int_equal(threads_leave_none(&f->repo, NULL), 0);
+    assert_false(worktree_config_is_ours(&f->repo));
+    assert_says(f, "cat .git/config; ls .git/anabranch 2>/dev/null || :", f->config);
+}
+
+/* What the user has switched on himself stays. */
+static void test_what_is_the_users_stays_on(void **state)
+{
+    const struct fixture *f = *state;
+    bool switched;
+    free(sh(f, "git config extensions.worktreeConfig true"));
+    assert_int_equal(worktree_config_on(&f->repo, &switched, NULL), 0);
+    assert_false(switched);
+    assert_false(worktree_config_is_ours(&f->repo));
+    assert_int_equal(threads_leave_none(&f->repo, NULL), 0);
+    assert_says(f, "git config extensions.worktreeConfig", "true\n");
+}
+
 static void test_a_branch_that_moved_stays(void **state)
 {
     const struct fixture *f = *state;
@@ -203,6 +231,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_last_one_leaves_nothing, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_only_what_was_noted_goes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_note_names_no_other_folder, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_was_switched_on_for_nobody, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_is_the_users_stays_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_branch_that_moved_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_others_settings_keep_it_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_main_settings_move, set_up, tear_down),
