@@ -2,6 +2,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/vec.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -192,11 +193,10 @@ static int adopt_paths(struct adoption *a, const char *index, bool *ret_some, st
     return passes ? put_entries(&a->at, &entries, err) : 0;
 }
 
-int adopt(const struct run *run, const char *from, const char *to, bool half, bool *ret_some,
-          struct err *err)
+int adopt(const struct git_repo *repo, const char *dir, const char *from, const char *to, bool half,
+          bool *ret_some, struct err *err)
 {
-    const struct git_repo *repo = &run->pf->repo;
-    autofree char *index = mem_printf("%s/adopt.index", run->dir);
+    autofree char *index = mem_printf("%s/adopt.index", dir);
     own_cleanup(adoption_done) struct adoption a = {
         .at = {.git_dir = repo->git_dir, .common = repo->common, .work_tree = repo->root},
         .from = from,

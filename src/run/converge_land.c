@@ -4,6 +4,7 @@
 #include "data/merge.h"
 #include "run/base_turn.h"
 #include "run/forward.h"
+#include "run/half_forward.h"
 #include "run/proposal.h"
 #include "sys/dirs.h"
 #include "sys/proc.h"
@@ -20,6 +21,7 @@ struct landing {
     const char *ref;
     struct git_place at;
     struct buf seen, tip; /* where the branch is, and where it is to be */
+    struct buf mended; /* where it was before a move was finished that had been killed; or empty */
     VEC(struct converge_result *) tried, landed;
     struct buf words; /* git's, where the checkout did not follow */
     bool killed;      /* it was, and neither moved the branch nor refused to */
@@ -84,6 +86,16 @@ static int merge_one(struct landing *l, struct converge_result *r, struct err *e
     return 0;
 }
 
+/* What was merged by the move that had been killed has landed now. */
+static int is_there(struct landing *l, struct converge_result *r, struct err *err)
+{
+    bool before = true;
+    if (l->mended.len && git_is_ancestor(&l->at, r->look->head, l->mended.s, &before, err))
+        return -1;
+    converge_end(r, before ? CONVERGE_NOTHING : CONVERGE_LANDED, "%s", before ? "" : l->tip.s);
+    return 0;
+}
+
 static int merge_next(struct landing *l, struct converge_result *r, struct err *err)
 {
     const char *before = missing(l->c, r->look->thread);
@@ -94,10 +106,8 @@ static int merge_next(struct landing *l, struct converge_result *r, struct err *
     }
     if (git_is_ancestor(&l->at, r->look->head, l->tip.s, &there, err))
         return -1;
-    if (there) {
-        converge_end(r, CONVERGE_NOTHING, "%s", "");
-        return 0;
-    }
+    if (there)
+        return is_there(l, r, err);
     return merge_one(l, r, err);
 }
 
@@ -130,16 +140,26 @@ static int merge_all(struct landing *l, struct err *err)
 
 /* --- the branch --------------------------------------------------------------------------- */
 
+/* What git refuses it has not begun. */
+static bool has_refused(const struct landing *l)
+{
+    return strstr(l->words.s, "would be overwritten") || strstr(l->words.s, ".lock': File exists");
+}
+
 static int forward(struct landing *l, const char *path, bool *ret_moved, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
     int status;
     forward_command(l->c->repo, path, l->tip.s, &argv, &env);
     buf_cut(&l->words, 0);
+    if (half_forward_note(l->c->repo, l->ref, l->seen.s, l->tip.s, path, err))
+        return -1;
     if (proc_capture(argv.v, env.v, OUTPUT_MAX, NULL, &l->words, &status, err))
         return -1;
     *ret_moved = status == 0;
     l->killed = status > KILLED;
+    if (*ret_moved || has_refused(l))
+        half_forward_forget(l->c->repo);
     if (l->killed)
         base_turn_clear(l->turn, l->c->repo, l->ref);
     else
@@ -204,7 +224,7 @@ static int land_on(struct landing *l, struct err *err)
     bool moved = false, again = true;
     for (int tries = 0; again && tries < TRIES; tries++) {
         base_turn_clear(l->turn, l->c->repo, l->ref);
-        if (merge_all(l, err))
+        if (half_forward_mend(l->turn, l->c->repo, &l->mended, err) || merge_all(l, err))
             return -1;
         if (!l->landed.n)
             return 0;
@@ -243,12 +263,14 @@ static void land_branch(struct converge *c, struct base_turn *turn, const char *
         .at = {.batch = c->batch, .git_dir = c->repo->common, .work_tree = c->repo->root},
         .seen = BUF_INIT,
         .tip = BUF_INIT,
+        .mended = BUF_INIT,
         .words = BUF_INIT};
     struct err err = {0};
     if (land_on(&l, &err))
         all_failed(&l, &err);
     buf_done(&l.seen);
     buf_done(&l.tip);
+    buf_done(&l.mended);
     buf_done(&l.words);
     vec_done(&l.tried);
     vec_done(&l.landed);

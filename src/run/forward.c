@@ -99,7 +99,8 @@ bool forward_mend(struct run *run)
         return false;
     p->adopted = true;
     autofree char *begun = mark_path(run);
-    if (adopt(run, p->seen.s, p->target, access(begun, F_OK) == 0, &some, &err))
+    if (adopt(&run->pf->repo, run->dir, p->seen.s, p->target, access(begun, F_OK) == 0, &some,
+              &err))
         record_error(run, -1, &err);
     return some;
 }
@@ -114,7 +115,7 @@ void forward_keep(struct run *run, const char *now)
     int rc = 0;
     for (int i = 0; run->refusal && forward_is_here(&run->pf->repo, run->base_ref) && i < TRIES;
          i++) {
-        rc = adopt(run, run->publication.seen.s, now, false, &some, &err);
+        rc = adopt(&run->pf->repo, run->dir, run->publication.seen.s, now, false, &some, &err);
         if (rc == 0 || !strstr(err.msg, "index.lock"))
             break;
         (void)nanosleep(&pause, NULL);
@@ -133,7 +134,7 @@ static int keep_since_mark(const struct run *run, struct err *err)
     if (file_read(path, ID_MAX, &then, NULL) || !then.len || strcmp(then.s, now) == 0)
         return 0;
     return forward_is_here(&run->pf->repo, run->base_ref)
-               ? adopt(run, then.s, now, false, &some, err)
+               ? adopt(&run->pf->repo, run->dir, then.s, now, false, &some, err)
                : 0;
 }
 

@@ -10,6 +10,7 @@
 #include "data/merge.h"
 #include "run/base_turn.h"
 #include "run/forward.h"
+#include "run/half_forward.h"
 #include "run/shared.h"
 #include "sys/patience.h"
 
@@ -189,6 +190,15 @@ static int move_ref(struct run *run, struct err *err)
     return 0;
 }
 
+/* What a converge has left that was killed is followed as anything else. */
+static void finish_others(struct run *run)
+{
+    autobuf struct buf from = BUF_INIT;
+    struct err err = {0};
+    if (half_forward_mend(&run->publication.turn, &run->pf->repo, &from, &err))
+        record_error(run, -1, &err);
+}
+
 static void move_base(void *ctx)
 {
     struct run *run = ctx;
@@ -196,6 +206,7 @@ static void move_base(void *ctx)
     autobuf struct buf path = BUF_INIT;
     struct err err = {0};
     base_turn_clear(&p->turn, &run->pf->repo, run->base_ref);
+    finish_others(run);
     if (publish_follow(run, &err)) {
         fail(run, &err);
         return;

@@ -652,6 +652,81 @@ begin_other() { # FORGE
     assert_unchanged_checkout
 }
 
+# Thread 1 adds files, of which one is filtered; when git writes that one, it and all above it up to
+# anabranch are killed.
+killed_half_way() {
+    make_repo
+    printf '*.slow filter=slow\n' >.gitattributes
+    mkdir d1
+    echo old >d1/aa
+    git add .gitattributes d1
+    git commit -q -m attributes
+    plan_threads 1 2
+    fan_out
+    cat >"$BATS_TEST_TMPDIR/smudge" <<'END'
+#!/bin/bash
+if [[ -e ${0%/*}/armed ]]; then
+    rm "${0%/*}/armed"
+    pid=$PPID all=()
+    while all+=("$pid") && [[ $(ps -o comm= -p "$pid") != anabranch ]]; do
+        pid=$(ps -o ppid= -p "$pid" | tr -d ' ')
+    done
+    kill -KILL "${all[@]}"
+fi
+cat
+END
+    chmod +x "$BATS_TEST_TMPDIR/smudge"
+    git config filter.slow.smudge "$BATS_TEST_TMPDIR/smudge"
+    git config filter.slow.clean cat
+    cp .git/config "$BATS_TEST_TMPDIR/config"
+    seq 9 >"$(tree 1)/d1/b.slow"
+    seq 9 >"$(tree 1)/d1/c"
+    echo new >"$(tree 1)/d1/aa"
+    work 1 d1/a text
+    before=$(git rev-parse main)
+    touch "$BATS_TEST_TMPDIR/armed"
+    converge --into-base
+    assert_status 137
+    [[ $(git rev-parse main) == "$before" && -e d1/a && ! -e d1/c ]] || fail "it was not killed half-way"
+}
+
+@test "--into-base: killed with kill -9 half-way, the next one finishes it" {
+    killed_half_way
+    work 2 d2/file text
+    converge --into-base
+    assert_status 0
+    assert_contains "thread-1: landed as "
+    assert_contains "thread-2: landed as "
+    [[ $(<d1/aa) == new && $(<d1/a) == text && $(wc -l <d1/b.slow) -eq 9 && -e d1/c && -e d2/file ]] ||
+        fail "not all is there"
+    [[ -z $(find .git -name '*.lock' -o -name forwarding -o -name adopt.index) ]] || fail "something is left"
+    assert_unchanged_checkout
+}
+
+@test "--into-base: killed half-way, and the next to move the base is a run" {
+    killed_half_way
+    begin_plan
+    add_task t 'engine: sim' -- 'write new text'
+    run_apart anabranch run plan.yaml 3>&-
+    assert_status 0
+    [[ -e new && -e d1/c && $(<d1/aa) == new ]] || fail "not all is there"
+    git merge-base --is-ancestor "$(branch 1)" main || fail "it has not landed"
+    [[ -z $(git status --porcelain --untracked-files=no) ]] || fail "$(git status --porcelain)"
+}
+
+@test "--into-base: killed half-way, and thrown away by the user, it does not come back" {
+    killed_half_way
+    rm -f .git/index.lock
+    git reset -q --hard
+    git clean -q -f -d d1
+    begin_plan
+    add_task t 'engine: sim' -- 'write new text'
+    run_apart anabranch run plan.yaml 3>&-
+    assert_status 0
+    [[ -e new && ! -e d1/a && $(<d1/aa) == old ]] || fail "it came back"
+    ! git merge-base --is-ancestor "$(branch 1)" main || fail "it has landed"
+}
+
 # --- damaged --------------------------------------------------------------------------------
 
 @test "converge: a thread whose file is damaged is left alone and told, the others go on" {
