@@ -11,7 +11,7 @@
 
 struct cleanup_opts {
     const char *only;
-    bool dry_run, json;
+    bool unstarted, dry_run, json;
 };
 
 static const char *branch_of(const struct cleanup_item *item)
@@ -84,6 +84,7 @@ static int run_cleanup(const void *options, int argc, char **argv)
     struct cleanup_options opts = {.repo = &repo,
                                    .only = given->only,
                                    .dry_run = given->dry_run,
+                                   .unstarted = given->unstarted,
                                    .tell = tell,
                                    .warn = warn,
                                    .ctx = &r};
@@ -99,6 +100,8 @@ static int run_cleanup(const void *options, int argc, char **argv)
 static const struct opt opts_table[] = {
     {"only", 0, OPT_STRING, offsetof(struct cleanup_opts, only), "THREAD,...", NULL,
      "Look at these threads alone"},
+    {"unstarted", 0, OPT_FLAG, offsetof(struct cleanup_opts, unstarted), NULL, NULL,
+     "Take away threads without a commit of their own as well, if all in them is clean"},
     {"dry-run", 'n', OPT_FLAG, offsetof(struct cleanup_opts, dry_run), NULL, NULL,
      "Only say what would be done"},
     {"json", 0, OPT_FLAG, offsetof(struct cleanup_opts, json), NULL, NULL,
@@ -117,13 +120,15 @@ const struct command cmd_cleanup = {
         "all that they change is there already. Where gh is there it is asked as well about the "
         "pull request of a branch that was pushed.\n\n"
         "Kept, with the reason, is a thread with anything that is not committed, with commits "
-        "that are nowhere else, or without a commit of its own, one in which a process is at "
+        "that are nowhere else, or, unless --unstarted is given, without a commit of its own, one "
+        "in which a process is at "
         "work, and one that is locked. One whose own file is damaged stays as well, and the exit "
         "code says so. So is one with a submodule, clone or worktree inside that "
         "holds such things, ignored or not. Commits that were left behind in a worktree are saved "
         "first ('anabranch salvage'). With the last thread everything goes that was made in the "
         "repository for threads.",
     .examples = "anabranch cleanup --dry-run\tWhich threads would go, which stay, and why\n"
+                "anabranch cleanup --unstarted --only api\tOne that nobody has begun\n"
                 "anabranch cleanup --only api\tOne of them\n",
     .opts = opts_table,
     .options_size = sizeof(struct cleanup_opts),

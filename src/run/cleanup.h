@@ -49,6 +49,7 @@ struct cleanup_options {
     const struct git_repo *repo;
     const char *only; /* ids, with commas between them; NULL: all */
     bool dry_run;     /* only tell */
+    bool unstarted;   /* those without a commit of their own go as well, if all is clean */
     void (*tell)(void *ctx, const struct cleanup_item *item);
     void (*warn)(void *ctx, const char *message); /* of what does not stop it */
     void *ctx;

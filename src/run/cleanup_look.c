@@ -201,7 +201,7 @@ static int look_for_commits(const struct cleaning *c, const struct thread *t, st
     if (!*ret_decided)
         return 0;
     buf_cut(&v->why, 0);
-    return decide(v, false, CLEANUP_UNSTARTED, "it has no commit of its own yet");
+    return decide(v, c->opts->unstarted, CLEANUP_UNSTARTED, "it has no commit of its own yet");
 }
 
 static int look_at_work(struct cleaning *c, const struct thread *t, struct verdict *v,

@@ -71,8 +71,7 @@ static int save(const struct cleaning *c, const struct thread *t, const char *ti
     const char *const kept[] = {tip, NULL};
     int n;
     autofree char *ref = salvage_name(c, t, &n);
-    autofree char *message =
-        salvage_message("threads", t->id, n, tip, "its thread was taken away: it was merged");
+    autofree char *message = salvage_message("threads", t->id, n, tip, "its thread was taken away");
     autofree char *index = mem_printf("%s/anabranch/tmp/cleanup.%d", ws.common, (int)getpid());
     notes_find(&notes, t);
     struct salvage_job job = job_of(c, &ws, &notes, tip);

@@ -606,3 +606,33 @@ merged() { # ID...
     ! git config extensions.worktreeConfig || fail "it is still on"
     [[ ! -e .git/anabranch ]] || fail "something is left: $(find .git/anabranch)"
 }
+
+@test "cleanup --unstarted: takes away what nobody has begun, and nothing with work in it" {
+    begin 5
+    echo new >"$(tree 2)/new"
+    work 3 a
+    git -C "$(tree 4)" checkout -q --detach
+    cleanup
+    assert_status 0
+    assert_line "kept     thread-1: it has no commit of its own yet"
+    cleanup --unstarted --dry-run --only 1 --json
+    assert_status 0
+    [[ $(jq -r '"\(.action) \(.reason)"' <<<"$output") == "would remove unstarted" ]] || fail "JSON"
+    [[ -e $(tree 1) ]] || fail "a dry run took it away"
+    cleanup --unstarted --only 1
+    assert_status 0
+    assert_removed 1 "it has no commit of its own yet"
+    cleanup --unstarted
+    assert_status 0
+    assert_line "kept     thread-2: not committed: 'new'"
+    assert_line "kept     thread-3: its commits are not in main"
+    assert_line "kept     thread-4: its branch is not checked out in it"
+    assert_removed 5 "it has no commit of its own yet"
+}
+
+@test "cleanup --unstarted: with the last one nothing is left" {
+    begin 2
+    cleanup --unstarted
+    assert_status 0
+    assert_as_before
+}
