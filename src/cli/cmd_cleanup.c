@@ -122,9 +122,9 @@ const struct command cmd_cleanup = {
         "Kept, with the reason, is a thread with anything that is not committed, with commits "
         "that are nowhere else, or, unless --unstarted is given, without a commit of its own, one "
         "in which a process is at "
-        "work, and one that is locked. One whose own file is damaged stays as well, and the exit "
-        "code says so. So is one with a submodule, clone or worktree inside that "
-        "holds such things, ignored or not. Commits that were left behind in a worktree are saved "
+        "work, and one that is locked. So is one with a submodule, clone or worktree inside that "
+        "holds such things, ignored or not. One whose own file is damaged stays as well, and the "
+        "exit code says so. Commits that were left behind in a worktree are saved "
         "first ('anabranch salvage'). With the last thread everything goes that was made in the "
         "repository for threads.",
     .examples = "anabranch cleanup --dry-run\tWhich threads would go, which stay, and why\n"

@@ -55,6 +55,7 @@ void converge_close(struct converge *c)
     threads_done(&c->threads);
     git_batch_free(c->batch);
     free(c->base_ref);
+    free(c->waits);
 }
 
 static const char *short_name(const char *ref)
@@ -208,6 +209,98 @@ static void look_into_bases(const struct converge *c, struct converge_result *r)
         converge_end(r, CONVERGE_FAILED, "%s", err.msg);
     else if (yes)
         converge_end(r, CONVERGE_NOTHING, "%s", "");
+}
+
+/* --- what comes before it ----------------------------------------------------------------- */
+
+/* Where it cannot be found out, it is said to. */
+static bool has_waiting_work(const struct converge *c, const struct thread_look *l)
+{
+    bool there = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, yes = false;
+    struct err none = {0};
+    if (l->problem || l->uncommitted.n)
+        return true;
+    if (!l->ahead || adds_nothing(c, l->base, l->head, &yes, &none))
+        return l->ahead;
+    for (size_t i = 1; !yes && there && i < l->own_bases.n; i++) {
+        if (adds_nothing(c, l->own_bases.v[i], l->head, &yes, &none))
+            return true;
+    }
+    return !yes;
+}
+
+static bool is_before_some(const struct converge *c, const struct thread *t)
+{
+    for (size_t i = 0; i < c->results.n; i++) {
+        if (proposal_follows(c->results.v[i].look->thread, t))
+            return true;
+    }
+    return false;
+}
+
+/* Of those that were asked for it is known by how they end. */
+static void find_waiting(struct converge *c)
+{
+    c->waits = mem_array(c->threads.n + 1, sizeof(*c->waits));
+    for (size_t i = 0; i < c->threads.n; i++) {
+        const struct thread *t = &c->threads.v[i];
+        c->waits[i] =
+            !is_wanted(c, t->id) && is_before_some(c, t) && has_waiting_work(c, &c->looks.v[i]);
+    }
+}
+
+static void note_waiting(struct converge *c, const struct converge_result *r)
+{
+    c->waits[r->look - c->looks.v] = r->end >= CONVERGE_REFUSED;
+}
+
+static void add_id(struct buf *out, const char *id)
+{
+    buf_addstr(out, out->len ? ", " : "");
+    buf_addstr(out, id);
+}
+
+/* Those that were not asked for and that it is to be merged after; *ret_needed: the first that it
+ * depends on, or NULL. */
+static void list_left_out(const struct converge *c, const struct thread *t, struct buf *out,
+                          const char **ret_needed)
+{
+    for (size_t i = 0; i < c->threads.n; i++) {
+        const struct thread *other = &c->threads.v[i];
+        if (!c->waits[i] || is_wanted(c, other->id) || !proposal_follows(t, other))
+            continue;
+        add_id(out, other->id);
+        if (!*ret_needed && proposal_depends(t, other->id))
+            *ret_needed = other->id;
+    }
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        const char *id = c->threads.damaged.v[i].id;
+        if (!proposal_depends(t, id))
+            continue;
+        add_id(out, id);
+        *ret_needed = *ret_needed ? *ret_needed : id;
+    }
+}
+
+/* Who lands here lands on what it depends on, or breaks the base; a pull request can wait. */
+static void look_before(const struct converge *c, struct converge_result *r)
+{
+    autobuf struct buf others = BUF_INIT;
+    const char *needed = NULL;
+    if (r->end != CONVERGE_PENDING)
+        return;
+    list_left_out(c, r->look->thread, &others, &needed);
+    if (!others.len)
+        return;
+    if (needed && c->opts.way == CONVERGE_INTO_BASE) {
+        converge_end(r, CONVERGE_REFUSED,
+                     "it follows thread %s, which is left out here and not known to be merged",
+                     needed);
+        return;
+    }
+    autofree char *before = r->warning;
+    r->warning = mem_printf("%s%sit is to be merged after thread %s, left out and not merged yet",
+                            before ? before : "", before ? "; " : "", others.s);
 }
 
 static void examine(const struct converge *c, struct converge_result *r)
@@ -398,7 +491,7 @@ static void converge_one(struct converge *c, struct converge_result *r)
     autofree char *file = mem_printf("%s/anabranch-pull.md", t->admin);
     autobuf struct buf title = BUF_INIT, body = BUF_INIT;
     proposal_title(t, &title);
-    proposal_body(r->look, &c->threads, &body);
+    proposal_body(r->look, &c->threads, c->waits, &body);
     struct forge_pull p = {.branch = short_name(t->branch),
                            .base = base_of(c, t),
                            .title = title.s,
@@ -469,11 +562,17 @@ int converge(struct converge *c, const struct git_repo *repo, const struct conve
         return -1;
     for (size_t i = 0; i < c->results.n; i++)
         examine(c, &c->results.v[i]);
+    find_waiting(c);
+    for (size_t i = 0; i < c->results.n; i++)
+        look_before(c, &c->results.v[i]);
+    for (size_t i = 0; i < c->results.n; i++)
+        note_waiting(c, &c->results.v[i]);
     if (opts->way == CONVERGE_INTO_BASE)
         return converge_land(c, err);
     for (size_t i = 0; i < c->results.n; i++) {
         if (c->results.v[i].end == CONVERGE_PENDING)
             converge_one(c, &c->results.v[i]);
+        note_waiting(c, &c->results.v[i]);
     }
     return 0;
 }

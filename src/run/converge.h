@@ -42,7 +42,7 @@ struct converge_result {
     enum converge_end end;
     char *detail; /* why it was not done; or the address of the pull request, or the commit; or NULL
                    */
-    char *warning; /* that it strayed from its paths, or NULL */
+    char *warning; /* that it strayed from its paths or comes before its turn, or NULL */
     struct buf commands;
 };
 
@@ -54,6 +54,7 @@ struct converge {
     struct thread_looks looks;
     struct forge forge;
     char *base_ref; /* of opts.base, or NULL */
+    bool *waits;    /* per thread: it has work that is not merged, and comes before another */
     struct {
         struct converge_result *v; /* of those that were asked for, in their order */
         size_t n, cap;

@@ -95,7 +95,7 @@ static void add_verdict(struct buf *out, const struct own_verdict *v)
 
 /* --- order -------------------------------------------------------------------------------- */
 
-static bool depends_on(const struct thread *t, const char *id)
+bool proposal_depends(const struct thread *t, const char *id)
 {
     for (size_t i = 0; i < t->after.n; i++) {
         if (strcmp(t->after.v[i], id) == 0)
@@ -104,12 +104,14 @@ static bool depends_on(const struct thread *t, const char *id)
     return false;
 }
 
-static bool follows(const struct thread *t, const struct thread *other)
+bool proposal_follows(const struct thread *t, const struct thread *other)
 {
-    return depends_on(t, other->id) || (t->ordered && other->ordered && other->order < t->order);
+    return proposal_depends(t, other->id) ||
+           (t->ordered && other->ordered && other->order < t->order);
 }
 
-static void add_order(struct buf *out, const struct thread *t, const struct threads *all)
+static void add_order(struct buf *out, const struct thread *t, const struct threads *all,
+                      const bool *waits)
 {
     size_t n = 0;
     buf_addstr(out, "\n## Order\n\n");
@@ -117,12 +119,14 @@ static void add_order(struct buf *out, const struct thread *t, const struct thre
         buf_addf(out, "Merge order %" PRId64 ".\n", t->order);
     for (size_t i = 0; i < all->n; i++) {
         const struct thread *other = &all->v[i];
-        if (!follows(t, other))
+        if (!proposal_follows(t, other))
             continue;
         buf_addf(out, "%s- thread %s", n++ ? "" : "\nTo be merged after:\n\n", other->id);
         if (other->pull) {
             buf_addstr(out, ", ");
             text_harmless(out, other->pull, strlen(other->pull));
+        } else if (waits[i]) {
+            buf_addstr(out, ", which is not merged and has no pull request yet");
         }
         buf_addch(out, '\n');
     }
@@ -136,7 +140,8 @@ static size_t cut(const char *s, size_t len, size_t most)
     return len <= most ? len : text_valid(s, most);
 }
 
-void proposal_body(const struct thread_look *l, const struct threads *all, struct buf *out)
+void proposal_body(const struct thread_look *l, const struct threads *all, const bool *waits,
+                   struct buf *out)
 {
     const struct thread *t = l->thread;
     size_t len = strlen(t->goal), shown = cut(t->goal, len, GOAL_MAX), start = out->len;
@@ -144,7 +149,7 @@ void proposal_body(const struct thread_look *l, const struct threads *all, struc
     buf_add(out, t->goal, shown);
     buf_addstr(out, shown < len ? "\n[...]\n" : "\n");
     add_all_paths(out, t);
-    add_order(out, t, all);
+    add_order(out, t, all, waits);
     add_verdict(out, &l->own);
     buf_cut(out, start + cut(out->s + start, out->len - start, BODY_MAX));
 }

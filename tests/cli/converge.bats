@@ -727,6 +727,61 @@ END
     ! git merge-base --is-ancestor "$(branch 1)" main || fail "it has landed"
 }
 
+# --- what comes before ----------------------------------------------------------------------
+
+@test "converge --only: says what it is to be merged after, here and in the pull request" {
+    make_repo
+    forge_start
+    file_origin
+    plan_threads 1 2 3
+    add_thread 4 'goal = "After 1"' 'owns = ["d4"]' 'depends_on = ["1"]'
+    fan_out
+    for id in 1 2 4; do
+        work $id "d$id/file" text
+    done
+    converge --only 2
+    assert_status 0
+    assert_error "thread-2: warning: it is to be merged after thread 1, left out and not merged yet"
+    [[ $(forge_changes PullRequestCreate .body) == *'- thread 1, which is not merged and has no pull request yet'* ]] ||
+        fail "$(forge_changes PullRequestCreate .body)"
+    git merge -q "$(branch 1)"
+    converge --only 2,4
+    assert_status 0
+    [[ -z $stderr ]] || fail "1 is merged, and still told: $stderr"
+    [[ $(forge_changes PullRequestUpdate .body) != *'not merged'* ]] || fail "it is still in the pull request"
+}
+
+@test "converge --into-base --only: refused without what it depends on, warned of the order" {
+    make_repo
+    plan_threads 1 2
+    add_thread 4 'goal = "After 1"' 'owns = ["d4"]' 'depends_on = ["1"]'
+    fan_out
+    for id in 1 2 4; do
+        work $id "d$id/file" text
+    done
+    converge --into-base --only 2,4
+    assert_status 1
+    assert_error "thread-4: refused: it follows thread 1, which is left out here and not known to be merged"
+    assert_error "thread-2: warning: it is to be merged after thread 1, left out and not merged yet"
+    assert_contains "thread-2: landed as "
+    [[ ! -e d4 && -e d2/file ]] || fail "others have landed"
+    converge --into-base --only 1,4
+    assert_status 0
+    [[ -e d4/file ]] || fail "it has not landed"
+}
+
+@test "converge --into-base: what depends on a thread that is damaged is refused" {
+    make_repo
+    plan_threads 1
+    add_thread 4 'goal = "After 1"' 'owns = ["d4"]' 'depends_on = ["1"]'
+    fan_out
+    work 4 d4/file text
+    echo '{' >.git/worktrees/worktrees-thread-1/anabranch.json
+    converge --into-base --only 4
+    assert_status 1
+    assert_error "thread-4: refused: it follows thread 1, which"
+}
+
 # --- damaged --------------------------------------------------------------------------------
 
 @test "converge: a thread whose file is damaged is left alone and told, the others go on" {
