@@ -105,6 +105,9 @@ int cli_fail(enum exit_code code, const char *fmt, ...) __attribute__((format(pr
 int cli_usage(const struct command *cmd, const char *fmt, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Says that we wait for someone. */
+void cli_waiting(const char *whom);
+
 /* Says that a signal has stopped the command (sys/stop.h), and more; returns the exit code. */
 int cli_stopped(const char *more);
 

@@ -87,6 +87,7 @@ static int run_cleanup(const void *options, int argc, char **argv)
                                    .unstarted = given->unstarted,
                                    .tell = tell,
                                    .warn = warn,
+                                   .waiting = cli_waiting,
                                    .ctx = &r};
     if (rc == 0)
         rc = cleanup(&opts, &err);

@@ -197,7 +197,8 @@ static int run_converge(const void *options, int argc, char **argv)
                                    .commit = opts->commit,
                                    .remote = opts->remote,
                                    .base = opts->base,
-                                   .only = opts->only ? &only : NULL};
+                                   .only = opts->only ? &only : NULL,
+                                   .waiting = cli_waiting};
     struct git_repo repo;
     struct err err = {0};
     (void)argc;

@@ -150,7 +150,8 @@ static int go(const struct plan_file *pf, const struct fanout_opts *opts,
 static int run_fanout(const void *options, int argc, char **argv)
 {
     const struct fanout_opts *opts = options;
-    struct fanout_options how = {.plan_path = argv[0], .allow_dirty = opts->allow_dirty};
+    struct fanout_options how = {
+        .plan_path = argv[0], .allow_dirty = opts->allow_dirty, .waiting = cli_waiting};
     struct doc_options doc = plan_doc_options(&opts->plan);
     autoproblems struct problems ps = {0};
     autoplan struct plan_file pf = {0};

@@ -47,6 +47,12 @@ int cli_fail(enum exit_code code, const char *fmt, ...)
     return code;
 }
 
+void cli_waiting(const char *whom)
+{
+    (void)cli_fail(EXIT_OK, "waiting for %s", whom);
+    (void)fflush(stderr);
+}
+
 int cli_stopped(const char *more)
 {
     bool by_key = stop_signal() == SIGINT;

@@ -132,7 +132,7 @@ int threads_leave_none(const struct git_repo *repo, struct err *err)
     autoclose int lock = -1;
     if (!worktree_config_is_ours(repo))
         return 0;
-    if (threads_lock(repo, &lock, err) || threads_load(&left, repo, err))
+    if (threads_lock(repo, NULL, &lock, err) || threads_load(&left, repo, err))
         return -1;
     if (left.n || left.damaged.n)
         return 0;
@@ -142,11 +142,15 @@ int threads_leave_none(const struct git_repo *repo, struct err *err)
     return 0;
 }
 
-int threads_lock(const struct git_repo *repo, int *ret_fd, struct err *err)
+int threads_lock(const struct git_repo *repo, void (*waiting)(const char *whom), int *ret_fd,
+                 struct err *err)
 {
     autofree char *tmp = mem_printf("%s/anabranch/tmp", repo->common);
     autofree char *path = mem_printf("%s/anabranch/fanout", repo->common);
-    return dirs_make(tmp, err) || dirs_lock(path, ret_fd, err) ? -1 : 0;
+    return dirs_make(tmp, err) ||
+                   dirs_await_lock(path, "another fanout or cleanup", waiting, ret_fd, err)
+               ? -1
+               : 0;
 }
 
 /* Whoever waits for a lock finds out that its file is gone. */

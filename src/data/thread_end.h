@@ -21,9 +21,10 @@ int threads_leave(const struct git_repo *repo, const struct thread *gone, struct
  * made any. */
 int threads_leave_none(const struct git_repo *repo, struct err *err);
 
-/* Threads are made and taken away by one at a time: waits for that. The lock goes with the
- * descriptor. */
-int threads_lock(const struct git_repo *repo, int *ret_fd, struct err *err);
+/* Threads are made and taken away by one at a time: waits for that, and says so to `waiting`
+ * (dirs_await_lock()). The lock goes with the descriptor. */
+int threads_lock(const struct git_repo *repo, void (*waiting)(const char *whom), int *ret_fd,
+                 struct err *err);
 
 /* The same end for who has taken the last one away: our folder in the repository, which the lock is
  * in, goes as well, unless there is something of runs in it. */

@@ -14,10 +14,11 @@ int base_turn_take(struct base_turn *turn, const char *state_dir, struct err *er
     return dirs_try_lock(path, &turn->fd, err);
 }
 
-int base_turn_await(struct base_turn *turn, const char *state_dir, struct err *err)
+int base_turn_await(struct base_turn *turn, const char *state_dir,
+                    void (*waiting)(const char *whom), struct err *err)
 {
     autofree char *path = mem_printf("%s/turn", state_dir);
-    return dirs_lock(path, &turn->fd, err);
+    return dirs_await_lock(path, "another run or converge, which lands", waiting, &turn->fd, err);
 }
 
 void base_turn_done(struct base_turn *turn)

@@ -23,8 +23,9 @@ struct base_turn {
 /* The folder is that of the state. turn->fd stays -1 where another has it. */
 int base_turn_take(struct base_turn *turn, const char *state_dir, struct err *err);
 
-/* The same for who can do nothing else meanwhile. */
-int base_turn_await(struct base_turn *turn, const char *state_dir, struct err *err);
+/* The same for who can do nothing else meanwhile; `waiting` as for dirs_await_lock(). */
+int base_turn_await(struct base_turn *turn, const char *state_dir,
+                    void (*waiting)(const char *whom), struct err *err);
 
 /* Takes away the locks that a git of ours has left on the base branch, and on index and HEAD where
  * it is checked out here. Only where they can be nobody else's: they are not older than the move

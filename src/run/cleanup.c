@@ -171,7 +171,7 @@ static int carry_out(struct cleaning *c, struct err *err)
         return -1;
     if (!c->threads.n && !c->threads.damaged.n)
         return o->dry_run ? 0 : threads_leave_none(o->repo, err);
-    if (!o->dry_run && (threads_lock(o->repo, &lock, err) || load(c, err)))
+    if (!o->dry_run && (threads_lock(o->repo, o->waiting, &lock, err) || load(c, err)))
         return -1;
     if (clean_all(c, &last, err))
         return -1;

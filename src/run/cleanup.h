@@ -52,6 +52,7 @@ struct cleanup_options {
     bool unstarted;   /* those without a commit of their own go as well, if all is clean */
     void (*tell)(void *ctx, const struct cleanup_item *item);
     void (*warn)(void *ctx, const char *message); /* of what does not stop it */
+    void (*waiting)(const char *whom);            /* told where it takes longer, or NULL */
     void *ctx;
 };
 

@@ -20,6 +20,7 @@ struct converge_options {
     const char *remote;      /* NULL: "origin" */
     const char *base;        /* short name of a branch in place of each thread's own, or NULL */
     const struct strv *only; /* ids; NULL: all */
+    void (*waiting)(const char *whom); /* told where another lands and takes longer; or NULL */
 };
 
 enum converge_end {

@@ -280,7 +280,7 @@ int converge_land(struct converge *c, struct err *err)
 {
     autofree char *state = mem_printf("%s/anabranch", c->repo->common);
     autoturn struct base_turn turn = BASE_TURN_INIT;
-    if (dirs_make(state, err) || base_turn_await(&turn, state, err))
+    if (dirs_make(state, err) || base_turn_await(&turn, state, c->opts.waiting, err))
         return -1;
     for (size_t i = 0; i < c->results.n; i++) {
         const struct converge_result *r = &c->results.v[i];

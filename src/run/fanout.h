@@ -18,6 +18,7 @@ struct fanout_options {
     const char *plan_path; /* its changes do not count as the user's */
     enum engine engine;    /* in place of what the plan says; ENGINE_UNSET: as it says */
     bool allow_dirty;
+    void (*waiting)(const char *whom); /* told where another is at work, or NULL */
 };
 
 struct fanout {

@@ -278,7 +278,7 @@ int fanout_make(struct fanout *f, struct err *err)
     autoclose int lock = -1;
     if (!f->fresh.n)
         return 0;
-    if (threads_lock(&f->pf->repo, &lock, err) || look_again(f, err))
+    if (threads_lock(&f->pf->repo, f->opts.waiting, &lock, err) || look_again(f, err))
         return -1;
     return make_all(f, err);
 }

@@ -1,7 +1,9 @@
 #include "sys/dirs.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "sys/stop.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -11,7 +13,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
+
+enum { TELL_MS = 1000 };
 
 static bool make_one(const char *path, mode_t mode)
 {
@@ -185,4 +190,23 @@ int dirs_lock(const char *path, int *ret_fd, struct err *err)
 int dirs_try_lock(const char *path, int *ret_fd, struct err *err)
 {
     return lock(path, LOCK_EX | LOCK_NB, ret_fd, err);
+}
+
+int dirs_await_lock(const char *path, const char *whom, void (*waiting)(const char *whom),
+                    int *ret_fd, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    int64_t due = clock_mono() + TELL_MS;
+    for (;; (void)nanosleep(&pause, NULL)) {
+        if (dirs_try_lock(path, ret_fd, err))
+            return -1;
+        if (*ret_fd >= 0)
+            return 0;
+        if (stop_signal())
+            return err_set(err, ERR_ENV, "stopped while waiting for %s", whom);
+        if (waiting && clock_mono() >= due) {
+            waiting(whom);
+            waiting = NULL;
+        }
+    }
 }

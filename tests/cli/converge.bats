@@ -892,3 +892,59 @@ stop_by() { # SIGNAL [OPTION...]
     converge --commit
     assert_status 0
 }
+
+# --- turns ----------------------------------------------------------------------------------
+
+# Someone has the lock until the file `go` is there.
+hold() { # LOCK
+    mkdir -p "$(dirname "$1")"
+    # shellcheck disable=SC2016 # for the other shell
+    flock "$1" sh -c 'touch "$0/held"; until test -e "$0/go"; do sleep 0.02; done' "$BATS_TEST_TMPDIR" 3>&- &
+    wait_for test -e "$BATS_TEST_TMPDIR/held"
+}
+
+says_waiting() {
+    grep -q "waiting for another" "$BATS_TEST_TMPDIR/errors"
+}
+
+@test "--into-base: says that it waits for its turn, and Ctrl-C ends that" {
+    make_threads 1
+    work 1 d1/file text
+    hold .git/anabranch/turn
+    "$ANABRANCH" converge --into-base >/dev/null 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+    local pid=$!
+    wait_for says_waiting
+    kill -INT "$pid"
+    status=0
+    wait "$pid" || status=$?
+    assert_status 130
+    [[ ! -e d1 ]] || fail "it has landed"
+    "$ANABRANCH" converge --into-base >/dev/null 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+    pid=$!
+    wait_for says_waiting
+    touch "$BATS_TEST_TMPDIR/go"
+    status=0
+    wait "$pid" || status=$?
+    assert_status 0
+    [[ $(grep -c waiting "$BATS_TEST_TMPDIR/errors") == 1 ]] || fail "told more than once"
+    [[ -e d1/file ]] || fail "it has not landed"
+}
+
+@test "cleanup and fanout say that they wait for each other" {
+    make_threads 1
+    hold .git/anabranch/fanout
+    "$ANABRANCH" cleanup >/dev/null 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+    local pid=$!
+    wait_for says_waiting
+    kill -TERM "$pid"
+    status=0
+    wait "$pid" || status=$?
+    assert_status 143
+    add_thread 2 'goal = "Two"' 'owns = ["d2"]'
+    "$ANABRANCH" fanout plan.toml >/dev/null 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
+    pid=$!
+    wait_for says_waiting
+    touch "$BATS_TEST_TMPDIR/go"
+    wait "$pid" || fail "no fanout"
+    [[ -e $(tree 2) ]] || fail "no thread"
+}
