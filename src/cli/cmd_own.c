@@ -115,6 +115,8 @@ static int check(const struct own_opts *opts, const char *range)
     int code = own_here_find(&here);
     if (code != EXIT_OK)
         return code;
+    if (own_here_mend(&here, &err))
+        return own_told(&err);
     struct own_question q = {
         .repo = &here.repo,
         .all = &here.all,

@@ -224,12 +224,15 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 const struct command cmd_status = {
     .name = "status",
     .summary = "Show how a run and threads stand, or how a run ended",
-    .about = "Shows each task of a run with its state, commit, duration and attempts, and why it "
-             "failed. A run whose process is gone without having ended is shown as interrupted.\n\n"
-             "Without RUN it also shows each thread that 'fanout' made: the commits that it is "
-             "ahead and behind of its base, what is not committed, whether it would merge with "
-             "the base and with the other threads now, whether it keeps to its paths, and its "
-             "pull request as 'converge' knows it. The network is not used.",
+    .about =
+        "Shows each task of a run with its state, commit, duration and attempts, and why it "
+        "failed. A run whose process is gone without having ended is shown as interrupted.\n\n"
+        "Without RUN it also shows each thread that 'fanout' made: the commits that it is "
+        "ahead and behind of its base, what is not committed, whether it would merge with "
+        "the base and with the other threads now, whether it keeps to its paths, and its "
+        "pull request as 'converge' knows it. What is wrong with a thread is told below, with what "
+        "to do: that its file is damaged, that it was moved, that its hooks are off. The "
+        "network is not used.",
     .examples = "anabranch status\tThe newest run, also while it goes on\n"
                 "anabranch status --watch\tThe same, and what changes from now on\n"
                 "anabranch status --json last | jq .totals\tThe same for programs\n",

@@ -1,6 +1,7 @@
 #include "cli/own_here.h"
 
 #include "base/mem.h"
+#include "run/thread_mend.h"
 
 #include <string.h>
 
@@ -33,6 +34,19 @@ int own_here_open(struct own_here *here, const char *dir, struct err *err)
         return -1;
     here->thread = thread_here(&here->all, here->repo.root);
     return here->thread ? 0 : check_own(here, err);
+}
+
+int own_here_mend(struct own_here *here, struct err *err)
+{
+    if (thread_hooks_are_stale(here->thread) && threads_mend(&here->all, &here->repo, err))
+        return -1;
+    const char *why = thread_hooks_off(here->thread);
+    if (why)
+        (void)cli_fail(EXIT_OK,
+                       "the hooks that hold commits of this thread to its paths are off: "
+                       "%s",
+                       why);
+    return 0;
 }
 
 void own_here_warn(const struct own_here *here)

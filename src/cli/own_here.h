@@ -19,6 +19,9 @@ int own_here_open(struct own_here *here, const char *dir, struct err *err);
 void own_here_close(struct own_here *here);
 #define autohere own_cleanup(own_here_close)
 
+/* Puts right what the hooks of a worktree depend on that has moved; says where they are off. */
+int own_here_mend(struct own_here *here, struct err *err);
+
 /* Says which of the others cannot be asked what is theirs. */
 void own_here_warn(const struct own_here *here);
 

@@ -7,6 +7,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -190,6 +191,69 @@ int worktree_config_off(const struct git_repo *repo, struct err *err)
     if (unlink(f.note) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", f.note);
     return 0;
+}
+
+/* The value behind "name =" of a line; NULL where it is another line. */
+static const char *value_in(const char *line, const char *name)
+{
+    line += strspn(line, " \t");
+    if (strncasecmp(line, name, strlen(name)) != 0)
+        return NULL;
+    line += strlen(name);
+    line += strspn(line, " \t");
+    return *line == '=' ? line + 1 + strspn(line + 1, " \t") : NULL;
+}
+
+static void read_value(const char *text, struct buf *ret)
+{
+    bool quoted = false;
+    buf_cut(ret, 0);
+    for (; *text && (quoted || !strchr(";#", *text)); text++) {
+        if (*text == '"') {
+            quoted = !quoted;
+        } else if (*text == '\\' && text[1]) {
+            text++;
+            buf_addch(ret, *text == 'n' ? '\n' : *text == 't' ? '\t' : *text);
+        } else {
+            buf_addch(ret, *text);
+        }
+    }
+    while (ret->len && strchr(" \t\r", ret->s[ret->len - 1]))
+        buf_cut(ret, ret->len - 1);
+}
+
+static bool read_last(const char *file, const char *name, struct buf *ret)
+{
+    autobuf struct buf text = BUF_INIT;
+    bool found = false;
+    if (file_read(file, CONFIG_MAX, &text, NULL))
+        return false;
+    for (char *rest = text.s, *line; (line = strsep(&rest, "\n"));) {
+        const char *value = value_in(line, name);
+        if (value)
+            read_value(value, ret);
+        found = found || value;
+    }
+    return found;
+}
+
+bool worktree_config_is_on(const char *common)
+{
+    static const char *const yes[] = {"true", "yes", "on", "1"};
+    autofree char *file = mem_printf("%s/config", common);
+    autobuf struct buf value = BUF_INIT;
+    bool on = false;
+    if (!read_last(file, strchr(EXTENSION, '.') + 1, &value))
+        return false;
+    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+        on = on || strcasecmp(value.s, yes[i]) == 0;
+    return on;
+}
+
+bool worktree_config_get(const char *admin, const char *key, struct buf *ret)
+{
+    autofree char *file = mem_printf("%s/config.worktree", admin);
+    return read_last(file, strrchr(key, '.') + 1, ret);
 }
 
 /* A value as git reads it, whatever is in it. */

@@ -23,6 +23,13 @@ bool worktree_config_is_ours(const struct git_repo *repo);
  * failure, and the note stays. For who switched it on, or was about to. */
 int worktree_config_off(const struct git_repo *repo, struct err *err);
 
+/* Whether the file of settings of all worktrees has it on; no process is needed to see it. */
+bool worktree_config_is_on(const char *common);
+
+/* What one setting of a worktree is, as its own file has it last; false where it has none. As
+ * worktree_config_set() and git write it: one to a line. */
+bool worktree_config_get(const char *admin, const char *key, struct buf *ret);
+
 /* One setting, "section.name", of the worktree whose administrative folder that is; what it was set
  * to before does not count any more. For worktrees that nobody is at work in: it does not wait for
  * git's lock of the file, and starts no process. */

@@ -2,7 +2,9 @@
 
 #include "base/build.h"
 #include "base/mem.h"
+#include "base/shell.h"
 #include "base/text.h"
+#include "run/thread_mend.h"
 
 #include <string.h>
 
@@ -180,6 +182,35 @@ static void note_place(const struct thread_look *l, struct buf *out)
     buf_addch(out, '\n');
 }
 
+/* What to type where git has to be told first. */
+static void note_moved(const struct thread_look *l, struct buf *out)
+{
+    autobuf struct buf path = BUF_INIT, repair = BUF_INIT;
+    if (!thread_is_moved(l->thread, &path))
+        return;
+    shell_add(&repair, "git worktree repair", path.s, NULL);
+    begin_note(l, out);
+    buf_addstr(out, "its worktree was moved, and git has not been told: ");
+    text_harmless(out, repair.s, repair.len);
+    buf_addch(out, '\n');
+}
+
+static void note_hooks(const struct thread_look *l, struct buf *out)
+{
+    const char *why = l->problem ? NULL : thread_hooks_off(l->thread);
+    autobuf struct buf call = BUF_INIT;
+    if (!why)
+        return;
+    begin_note(l, out);
+    buf_addf(out, "its commits are not held to its paths: %s", why);
+    if (thread_hooks_are_stale(l->thread)) {
+        shell_add(&call, "; mend it: cd", l->thread->path, NULL);
+        buf_addstr(&call, " && anabranch own");
+        text_harmless(out, call.s, call.len);
+    }
+    buf_addch(out, '\n');
+}
+
 static void note_own(const struct thread_look *l, struct buf *out)
 {
     if (!l->own.outside)
@@ -202,7 +233,9 @@ static void note_pull(const struct thread_look *l, struct buf *out)
 static void add_notes(const struct thread_looks *ls, size_t i, struct buf *out)
 {
     const struct thread_look *l = &ls->v[i];
+    note_moved(l, out);
     note_place(l, out);
+    note_hooks(l, out);
     if (l->merge == THREAD_MERGE_CONFLICT) {
         begin_note(l, out);
         buf_addstr(out, "conflicts with its base in ");
@@ -308,6 +341,13 @@ static void put_look(struct arena *a, struct node *map, const struct thread_look
     put_own(a, map, &l->own);
 }
 
+static void put_moved(struct arena *a, struct node *map, const struct thread *t)
+{
+    autobuf struct buf path = BUF_INIT;
+    if (thread_is_moved(t, &path))
+        put_text(a, map, "moved", path.s);
+}
+
 static void put_damaged(struct arena *a, struct node *map, const struct thread_damaged *d)
 {
     put_text(a, map, "id", d->id);
@@ -326,7 +366,9 @@ struct node *thread_encode(const struct thread_looks *ls, const struct threads *
         put_text(a, map, "branch", branch_of(l));
         put_text(a, map, "path", l->thread->path);
         put_text(a, map, "problem", l->problem);
+        put_moved(a, map, l->thread);
         if (!l->problem) {
+            put_text(a, map, "hooks_off", thread_hooks_off(l->thread));
             put_look(a, map, l);
             put_merges(a, map, ls, l);
         }

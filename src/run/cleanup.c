@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "data/thread_end.h"
 #include "run/cleanup_private.h"
+#include "run/thread_mend.h"
 #include "sys/dirs.h"
 #include "sys/stop.h"
 
@@ -171,7 +172,8 @@ static int carry_out(struct cleaning *c, struct err *err)
         return -1;
     if (!c->threads.n && !c->threads.damaged.n)
         return o->dry_run ? 0 : threads_leave_none(o->repo, err);
-    if (!o->dry_run && (threads_lock(o->repo, o->waiting, &lock, err) || load(c, err)))
+    if (!o->dry_run && (threads_lock(o->repo, o->waiting, &lock, err) || load(c, err) ||
+                        threads_mend(&c->threads, o->repo, err)))
         return -1;
     if (clean_all(c, &last, err))
         return -1;

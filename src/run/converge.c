@@ -7,6 +7,7 @@
 #include "data/merge.h"
 #include "run/converge_land.h"
 #include "run/proposal.h"
+#include "run/thread_mend.h"
 #include "sys/proc_many.h"
 #include "sys/stop.h"
 
@@ -554,8 +555,8 @@ int converge(struct converge *c, const struct git_repo *repo, const struct conve
              struct err *err)
 {
     *c = (struct converge){.repo = repo, .opts = *opts, .batch = git_batch_new(repo->common)};
-    if (threads_load(&c->threads, repo, err) || check_only(c, err) || check_way(c, err) ||
-        find_base(c, err) || look(c, err))
+    if (threads_load(&c->threads, repo, err) || threads_mend(&c->threads, repo, err) ||
+        check_only(c, err) || check_way(c, err) || find_base(c, err) || look(c, err))
         return -1;
     put_in_order(c);
     if (opts->commit && opts->way != CONVERGE_PRINT && commit_all(c, err))

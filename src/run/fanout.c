@@ -5,6 +5,7 @@
 #include "core/plan_words.h"
 #include "data/workspace.h"
 #include "run/fanout_private.h"
+#include "run/thread_mend.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -165,6 +166,13 @@ static int note_known(struct fanout *f, const struct thread *there, const struct
                        "there is a thread '%s' already, on the branch '%s': give this one another "
                        "id, or clean up first",
                        t->id, there->branch + strlen(HEADS));
+    autobuf struct buf moved = BUF_INIT, repair = BUF_INIT;
+    if (thread_is_moved(there, &moved)) {
+        shell_add(&repair, "git worktree repair", moved.s, NULL);
+        return err_set(err, ERR_ENV,
+                       "the worktree of thread %s was moved, and git has not been told: %s", t->id,
+                       repair.s);
+    }
     if (access(there->path, F_OK) < 0)
         return err_set(
             err, ERR_ENV,

@@ -10,6 +10,7 @@
 #include "data/workdir.h"
 #include "data/worktree_config.h"
 #include "run/thread_hooks.h"
+#include "run/thread_mend.h"
 #include "sys/dirs.h"
 
 #include <errno.h>
@@ -276,6 +277,8 @@ static int make_all(struct fanout *f, struct err *err)
 int fanout_make(struct fanout *f, struct err *err)
 {
     autoclose int lock = -1;
+    if (threads_mend(&f->there, &f->pf->repo, err))
+        return -1;
     if (!f->fresh.n)
         return 0;
     if (threads_lock(&f->pf->repo, f->opts.waiting, &lock, err) || look_again(f, err))

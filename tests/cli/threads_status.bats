@@ -277,3 +277,91 @@ show() { # [OPTION...]
     assert_no_sanitizer
     [[ $output == "thread 1: "*"is damaged"* ]] || fail "not told"
 }
+
+# --- moved ----------------------------------------------------------------------------------
+
+# The repository with all that is in it goes elsewhere.
+move_repo() {
+    local from=$PWD
+    cd ..
+    mv "$from" "$PWD/elsewhere's"
+    cd "elsewhere's" || return
+}
+
+commits_outside() { # ID
+    echo x >"$(tree "$1")/stray"
+    git -C "$(tree "$1")" add stray
+    git -C "$(tree "$1")" commit -q -m stray 2>"$BATS_TEST_TMPDIR/words"
+}
+
+@test "status: a repository that was moved: what to type, and that does it" {
+    make_threads 1 2
+    work 1 d1/file text
+    move_repo
+    show
+    assert_status 0
+    assert_contains "thread 1: its worktree was moved, and git has not been told: git worktree repair '"
+    [[ $(look 1 .moved) == "\"$(tree 1)\"" ]] || fail "JSON: $(look 1 .)"
+    # shellcheck disable=SC2154 # show sets output
+    eval "$(sed -n 's/^thread [0-9]*: .* told: //p' <<<"$output")"
+    show
+    assert_status 0
+    assert_thread 1 "Work on d1/file"
+    assert_contains "thread 1: its commits are not held to its paths: core.hooksPath of its worktree leads elsewhere; mend it: cd "
+    [[ $(look 1 .hooks_off) == *leads* ]] || fail "JSON"
+    (eval "$(sed -n 's/^thread 1: .*mend it: //p' <<<"$output")") || fail "what it says is no command"
+    show
+    [[ $output != *"not held"* && $output != *moved* ]] || fail "it is not mended"
+    ! commits_outside 1 || fail "the hook is off"
+    ! commits_outside 2 || fail "the hook of the other is off"
+    [[ -z $(git -C "$(tree 1)" status --porcelain --untracked-files=all | grep THREAD_BRIEF) ]] || fail "the brief shows"
+    ! grep -r -F "$BATS_TEST_TMPDIR/work/repo/" .git/worktrees/*/anabranch.hooks .git/worktrees/*/gitdir \
+        worktrees/*/.git worktrees/*/.claude || fail "something leads to where it was"
+}
+
+@test "converge and cleanup put right what a move of the repository has broken" {
+    make_threads 1 2
+    work 1 d1/file text
+    work 2 d2/file text
+    move_repo
+    run_apart anabranch converge --into-base --only 1
+    assert_status 0
+    assert_no_sanitizer
+    [[ -e d1/file ]] || fail "it has not landed"
+    ! commits_outside 2 || fail "the hook is off"
+    git -C "$(tree 2)" reset -q --hard
+    move_repo_back
+    run_apart anabranch cleanup
+    assert_status 0
+    assert_no_sanitizer
+    assert_contains "thread-1: merged into main"
+    [[ ! -e $(tree 1) ]] || fail "it is still there"
+    ! commits_outside 2 || fail "the hook is off"
+}
+
+move_repo_back() {
+    cd ..
+    mv "elsewhere's" repo
+    cd repo || return
+}
+
+@test "status and own: a hook that someone has switched off is told, and not switched on again" {
+    make_threads 1 2 3
+    git -C "$(tree 1)" config --worktree core.hooksPath /dev/null
+    git -C "$(tree 2)" config --worktree --unset-all core.hooksPath
+    rm -r .git/worktrees/worktrees-thread-3/anabranch.hooks
+    show
+    assert_contains "thread 1: its commits are not held to its paths: core.hooksPath of its worktree leads elsewhere"
+    assert_contains "thread 2: its commits are not held to its paths: its worktree has no core.hooksPath any more"
+    assert_contains "thread 3: its commits are not held to its paths: the hook is gone"
+    run_apart anabranch converge --no-push
+    [[ $(git -C "$(tree 1)" config core.hooksPath) == /dev/null ]] || fail "the user's setting is gone"
+    cd "$(tree 1)"
+    run_apart anabranch own
+    assert_status 0
+    [[ $stderr == *"are off: core.hooksPath of its worktree leads elsewhere"* ]] || fail "not told"
+    cd ../..
+    git config extensions.worktreeConfig false
+    show
+    assert_contains "thread 1: its commits are not held to its paths: extensions.worktreeConfig was switched off"
+}
