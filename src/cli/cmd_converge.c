@@ -10,7 +10,7 @@
 
 struct converge_opts {
     bool no_push, into_base, draft, commit, json;
-    const char *only, *remote, *base;
+    const char *only, *remote, *upstream, *base;
 };
 
 static const char *short_name(const char *ref)
@@ -196,6 +196,7 @@ static int run_converge(const void *options, int argc, char **argv)
                                    .draft = opts->draft,
                                    .commit = opts->commit,
                                    .remote = opts->remote,
+                                   .upstream = opts->upstream,
                                    .base = opts->base,
                                    .only = opts->only ? &only : NULL,
                                    .waiting = cli_waiting};
@@ -205,6 +206,8 @@ static int run_converge(const void *options, int argc, char **argv)
     (void)argv;
     if (opts->no_push && opts->into_base)
         return cli_usage(&cmd_converge, "--no-push and --into-base do not go together");
+    if (opts->upstream && opts->into_base)
+        return cli_usage(&cmd_converge, "--upstream and --into-base do not go together");
     if (opts->only)
         split(opts->only, &only);
     if (git_open(&repo, ".", &err))
@@ -228,6 +231,8 @@ static const struct opt opts_table[] = {
      "Only these threads"},
     {"remote", 0, OPT_STRING, offsetof(struct converge_opts, remote), "REMOTE", NULL,
      "Push to this remote (origin)"},
+    {"upstream", 0, OPT_STRING, offsetof(struct converge_opts, upstream), "REMOTE", NULL,
+     "Make the pull requests in the repository of this remote, from the fork that is pushed to"},
     {"base", 0, OPT_STRING, offsetof(struct converge_opts, base), "BRANCH", NULL,
      "Into this branch, instead of the one that the threads were made from"},
     {"json", 0, OPT_FLAG, offsetof(struct converge_opts, json), NULL, NULL,
@@ -256,11 +261,16 @@ const struct command cmd_converge = {
         "on that one. What goes wrong with one thread does not stop the "
         "others. SIGINT, SIGTERM and SIGHUP end the program that is being waited for, and what was "
         "done by then is told.\n\n"
+        "Pull requests are made where gh makes them: in the repository that is pushed to, or the "
+        "one that 'gh repo set-default' names. Where the remote that is pushed to is a fork, "
+        "--upstream names the remote whose repository is to get them; gh is then told both.\n\n"
         "The git setting anabranch.forge names another program than 'gh': 'glab', 'tea', or a "
         "command whose words {branch}, {base}, {title}, {body} and {body-file} are replaced; "
         "anabranch.forgeUpdate is the command for a pull request that is there, {pull}.",
     .examples = "anabranch converge\tPush, and make or update the pull requests\n"
                 "anabranch converge --no-push | sh\tThe same by a shell\n"
+                "anabranch converge --upstream upstream\tFrom the fork 'origin' to the remote "
+                "'upstream'\n"
                 "anabranch converge --into-base --only 1,2\tMerge two of them here\n",
     .opts = opts_table,
     .options_size = sizeof(struct converge_opts),

@@ -59,20 +59,13 @@ static void take_failure(struct cleaning *c, int status, const struct buf *errou
     c->opts->warn(c->opts->ctx, message);
 }
 
-int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *tip, bool *ret_merged,
-                      struct buf *ret_note, struct err *err)
+/* `what`: a branch, or the address of a pull request. *ret_answered: there is one. */
+static int ask(struct cleaning *c, const char *what, const char *tip, bool *ret_answered,
+               bool *ret_merged, struct buf *note, struct err *err)
 {
     struct proc_job job = PROC_JOB_INIT;
     struct err why = {0};
-    bool pushed = false;
-    if (c->no_forge)
-        return 0;
-    if (was_pushed(c, t, &pushed, err))
-        return -1;
-    if (!pushed)
-        return 0;
-    strv_pushl(&job.argv, "gh", "pr", "view", t->branch + strlen("refs/heads/"), "--json",
-               "state,headRefOid", NULL);
+    strv_pushl(&job.argv, "gh", "pr", "view", what, "--json", "state,headRefOid", NULL);
     git_outside_environment(&job.env);
     strv_push(&job.env, "GH_PROMPT_DISABLED=1");
     if (proc_many(&job, 1, &why))
@@ -80,7 +73,27 @@ int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *ti
     else if (job.status != 0)
         take_failure(c, job.status, &job.errout);
     else
-        read_answer(&job.out, tip, ret_merged, ret_note);
+        read_answer(&job.out, tip, ret_merged, note);
+    *ret_answered = !c->no_forge && job.status == 0;
     proc_job_done(&job);
     return stop_signal() ? err_set(err, ERR_ENV, "%s", why.msg) : 0;
+}
+
+/* By its branch gh does not find the pull request of a fork; converge knows its address. */
+int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *tip, bool *ret_merged,
+                      struct buf *ret_note, struct err *err)
+{
+    bool pushed = false, answered = false;
+    if (c->no_forge)
+        return 0;
+    if (was_pushed(c, t, &pushed, err))
+        return -1;
+    if (!pushed)
+        return 0;
+    if (ask(c, t->branch + strlen("refs/heads/"), tip, &answered, ret_merged, ret_note, err))
+        return -1;
+    bool known = t->pull && strncmp(t->pull, "http", 4) == 0;
+    if (answered || c->no_forge || !known)
+        return 0;
+    return ask(c, t->pull, tip, &answered, ret_merged, ret_note, err);
 }

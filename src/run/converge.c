@@ -52,6 +52,8 @@ void converge_close(struct converge *c)
     }
     vec_done(&c->results);
     forge_close(&c->forge);
+    forge_place_done(&c->upstream);
+    forge_place_done(&c->fork);
     thread_looks_close(&c->looks);
     threads_done(&c->threads);
     git_batch_free(c->batch);
@@ -495,6 +497,8 @@ static void converge_one(struct converge *c, struct converge_result *r)
     proposal_body(r->look, &c->threads, c->waits, &body);
     struct forge_pull p = {.branch = short_name(t->branch),
                            .base = base_of(c, t),
+                           .repo = c->upstream.repo,
+                           .owner = c->fork.owner,
                            .title = title.s,
                            .body = body.s,
                            .draft = c->opts.draft,
@@ -522,10 +526,11 @@ static int find_base(struct converge *c, struct err *err)
     if (err->code != ERR_INPUT || c->opts.way == CONVERGE_INTO_BASE)
         return err_set(err, err->code, "--base: there is no branch '%s'", c->opts.base);
     free(c->base_ref);
-    c->base_ref = mem_printf("refs/remotes/%s/%s", remote_of(c), c->opts.base);
+    const char *remote = c->opts.upstream ? c->opts.upstream : remote_of(c);
+    c->base_ref = mem_printf("refs/remotes/%s/%s", remote, c->opts.base);
     return git_resolve(&at, c->base_ref, &id, err)
                ? err_set(err, err->code, "--base: there is no branch '%s', here or at '%s'",
-                         c->opts.base, remote_of(c))
+                         c->opts.base, remote)
                : 0;
 }
 
@@ -541,11 +546,24 @@ static int find_remote(const struct converge *c, struct err *err)
                    remote_of(c));
 }
 
+/* Both may be one: then there is no fork. */
+static int find_fork(struct converge *c, struct err *err)
+{
+    if (!c->opts.upstream)
+        return 0;
+    if (!forge_knows_forks(&c->forge))
+        return err_set(err, ERR_INPUT, "--upstream: that is only known to work with gh");
+    if (forge_place_find(&c->upstream, c->repo, c->opts.upstream, err) ||
+        forge_place_find(&c->fork, c->repo, remote_of(c), err))
+        return err_wrap(err, "--upstream");
+    return 0;
+}
+
 static int check_way(struct converge *c, struct err *err)
 {
     if (c->opts.way == CONVERGE_INTO_BASE)
         return 0;
-    if (forge_open(&c->forge, c->repo, err))
+    if (forge_open(&c->forge, c->repo, err) || find_fork(c, err))
         return -1;
     return c->opts.way == CONVERGE_PUSH && (find_remote(c, err) || forge_check(&c->forge, err)) ? -1
                                                                                                 : 0;

@@ -7,6 +7,7 @@
 #define RUN_CONVERGE_H
 
 #include "run/forge.h"
+#include "run/forge_place.h"
 #include "run/thread_look.h"
 
 #include <stdbool.h>
@@ -18,6 +19,8 @@ struct converge_options {
     bool draft;
     bool commit;             /* what is not committed is committed first */
     const char *remote;      /* NULL: "origin" */
+    const char *upstream;    /* remote in whose repository pull requests are made; NULL: where it is
+                              * pushed to */
     const char *base;        /* short name of a branch in place of each thread's own, or NULL */
     const struct strv *only; /* ids; NULL: all */
     void (*waiting)(const char *whom); /* told where another lands and takes longer; or NULL */
@@ -54,8 +57,9 @@ struct converge {
     struct threads threads;
     struct thread_looks looks;
     struct forge forge;
-    char *base_ref; /* of opts.base, or NULL */
-    bool *waits;    /* per thread: it has work that is not merged, and comes before another */
+    struct forge_place upstream, fork; /* of opts.upstream, and of what is pushed to */
+    char *base_ref;                    /* of opts.base, or NULL */
+    bool *waits; /* per thread: it has work that is not merged, and comes before another */
     struct {
         struct converge_result *v; /* of those that were asked for, in their order */
         size_t n, cap;

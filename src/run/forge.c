@@ -10,6 +10,7 @@
 #include "sys/spawn.h"
 
 #include <string.h>
+#include <strings.h>
 #include <unistd.h>
 
 enum { WORDS = 16 };
@@ -19,18 +20,22 @@ struct forge_shape {
     const char *list[WORDS], *create[WORDS], *update[WORDS];
     const char *number, *address, *head; /* members of what `list` prints; head may be NULL */
     const char *foreign; /* a member that is true where the branch is that of a fork; or NULL */
+    const char *fork;    /* the option that names a repository, where it knows forks; or NULL */
+    const char *owner;   /* a member whose `login` is whose the branch is */
     const char *draft;   /* word that makes a draft of it; NULL: a title that says so */
 };
 
 static const struct forge_shape shapes[] = {
     {.list = {"gh", "pr", "list", "--head", "{branch}", "--state", "open", "--json",
-              "number,url,isCrossRepository"},
-     .create = {"gh", "pr", "create", "--head", "{branch}", "--base", "{base}", "--title",
-                "{title}", "--body", "{body}"},
+              "number,url,isCrossRepository,headRepositoryOwner"},
+     .create = {"gh", "pr", "create", "--head", "{head}", "--base", "{base}", "--title", "{title}",
+                "--body", "{body}"},
      .update = {"gh", "pr", "edit", "{pull}", "--title", "{title}", "--body", "{body}"},
      .number = "number",
      .address = "url",
      .foreign = "isCrossRepository",
+     .fork = "--repo",
+     .owner = "headRepositoryOwner",
      .draft = "--draft"},
     {.list = {"glab", "mr", "list", "--source-branch", "{branch}", "--output", "json"},
      .create = {"glab", "mr", "create", "--source-branch", "{branch}", "--target-branch", "{base}",
@@ -104,6 +109,11 @@ int forge_open(struct forge *f, const struct git_repo *repo, struct err *err)
     return 0;
 }
 
+bool forge_knows_forks(const struct forge *f)
+{
+    return f->shape && f->shape->fork;
+}
+
 int forge_check(const struct forge *f, struct err *err)
 {
     const char *program = f->shape ? f->shape->create[0] : f->create.v[0];
@@ -124,16 +134,20 @@ void forge_close(struct forge *f)
 
 struct words {
     const struct forge_pull *pull;
-    const char *title, *number;
+    const char *title, *number, *head;
 };
 
 static const char *value_of(const struct words *w, const char *name, size_t len)
 {
     const struct {
         const char *name, *value;
-    } table[] = {{"{branch}", w->pull->branch}, {"{base}", w->pull->base},
-                 {"{title}", w->title},         {"{body}", w->pull->body},
-                 {"{pull}", w->number},         {"{body-file}", w->pull->body_file}};
+    } table[] = {{"{branch}", w->pull->branch},
+                 {"{base}", w->pull->base},
+                 {"{title}", w->title},
+                 {"{body}", w->pull->body},
+                 {"{pull}", w->number},
+                 {"{body-file}", w->pull->body_file},
+                 {"{head}", w->head}};
     for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
         if (strlen(table[i].name) == len && strncmp(table[i].name, name, len) == 0)
             return table[i].value ? table[i].value : "";
@@ -168,9 +182,12 @@ static void add_words(const struct forge *f, const struct forge_pull *p, const c
                       const char *number, struct strv *argv)
 {
     autofree char *title = title_of(f, p);
-    struct words w = {p, title, number};
+    autofree char *head = p->owner ? mem_printf("%s:%s", p->owner, p->branch) : mem_str(p->branch);
+    struct words w = {p, title, number, head};
     for (; *words; words++)
         expand(&w, *words, argv);
+    if (p->repo && f->shape && f->shape->fork)
+        strv_pushl(argv, f->shape->fork, p->repo, NULL);
 }
 
 static void add_create(const struct forge *f, const struct forge_pull *p, struct strv *argv)
@@ -241,17 +258,27 @@ static void add_member(struct buf *out, const struct node *map, const char *key)
         buf_addstr(out, build_string(map, key, ""));
 }
 
-/* A fork may have a branch of that name. */
-static bool is_ours(const struct forge_shape *s, const char *branch, const struct node *entry)
+/* Another fork may have a branch of that name. */
+static bool is_owners(const struct forge_shape *s, const char *owner, const struct node *entry)
+{
+    const struct node *by = s->owner ? node_get(entry, s->owner) : NULL;
+    return by && by->kind == NODE_MAP && strcasecmp(build_string(by, "login", ""), owner) == 0;
+}
+
+static bool is_ours(const struct forge_shape *s, const struct forge_pull *p,
+                    const struct node *entry)
 {
     const struct node *foreign = s->foreign ? node_get(entry, s->foreign) : NULL;
-    return (!s->head || strcmp(build_string(entry, s->head, ""), branch) == 0) &&
+    if (p->owner)
+        return is_owners(s, p->owner, entry);
+    return (!s->head || strcmp(build_string(entry, s->head, ""), p->branch) == 0) &&
            !(foreign && foreign->kind == NODE_BOOL && foreign->truth);
 }
 
 /* The first of the list that is for the branch. */
-static int take_list(const struct forge_shape *s, const char *branch, const struct buf *text,
-                     struct buf *ret_number, struct buf *ret_address, struct err *err)
+static int take_list(const struct forge_shape *s, const struct forge_pull *p,
+                     const struct buf *text, struct buf *ret_number, struct buf *ret_address,
+                     struct err *err)
 {
     struct doc_options opts = {.syntax = DOC_JSON};
     autoproblems struct problems ps;
@@ -262,7 +289,7 @@ static int take_list(const struct forge_shape *s, const char *branch, const stru
     good = good && doc.root->kind == NODE_LIST;
     if (good) {
         node_each (entry, doc.root) {
-            if (entry->kind != NODE_MAP || !is_ours(s, branch, entry) || ret_number->len)
+            if (entry->kind != NODE_MAP || !is_ours(s, p, entry) || ret_number->len)
                 continue;
             add_member(ret_number, entry, s->number);
             add_member(ret_address, entry, s->address);
@@ -285,7 +312,7 @@ static int find(const struct forge *f, const struct forge_pull *p, struct buf *r
     add_words(f, p, f->shape->list, "", &job.argv);
     int rc = call(&job, p->dir, err);
     if (rc == 0 && strspn(job.out.s, " \t\n") != job.out.len)
-        rc = take_list(f->shape, p->branch, &job.out, ret_number, ret_address, err);
+        rc = take_list(f->shape, p, &job.out, ret_number, ret_address, err);
     proc_job_done(&job);
     return rc;
 }

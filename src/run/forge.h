@@ -29,6 +29,8 @@ struct forge {
 /* What a pull request is to be. */
 struct forge_pull {
     const char *branch, *base; /* short names */
+    const char *repo, *owner;  /* where it is made, and whose the fork is that has the branch; both
+                                * NULL: in the repository that has the branch */
     const char *title, *body;
     bool draft;
     const char *known; /* address that was recorded, or NULL */
@@ -43,6 +45,9 @@ enum forge_deed { FORGE_MADE, FORGE_UPDATED, FORGE_LEFT /* there, and no way to 
 int forge_open(struct forge *f, const struct git_repo *repo, struct err *err);
 void forge_close(struct forge *f);
 #define autoforge own_cleanup(forge_close)
+
+/* Whether it can be told that the branch is in a fork. */
+bool forge_knows_forks(const struct forge *f);
 
 /* Whether its program is there; ERR_ENV where it is not. */
 int forge_check(const struct forge *f, struct err *err);

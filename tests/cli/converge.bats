@@ -948,3 +948,96 @@ says_waiting() {
     wait "$pid" || fail "no fanout"
     [[ -e $(tree 2) ]] || fail "no thread"
 }
+
+# --- forks ----------------------------------------------------------------------------------
+
+# origin is me/widget, a fork of acme/widget, which is the remote `upstream`.
+fork_origin() {
+    git init -q --bare -b main "$FORGE/me/widget.git"
+    git init -q --bare -b main "$FORGE/acme/widget.git"
+    git push -q "$FORGE/me/widget.git" main
+    git push -q "$FORGE/acme/widget.git" main
+    git remote add upstream https://github.com/acme/widget.git
+    git remote add origin git@github.com:me/widget.git
+    git config remote.origin.pushurl "$FORGE/me/widget.git"
+    cp .git/config "$BATS_TEST_TMPDIR/config"
+}
+
+@test "converge --upstream: from the fork that is pushed to, to the repository that is named" {
+    make_repo
+    forge_start
+    fork_origin
+    plan_threads 1 2
+    fan_out
+    work 1 d1/file text
+    work 2 d2/file text
+    converge --upstream upstream
+    assert_status 0
+    assert_output "$(printf 'thread-%s: pushed, new pull request https://github.com/acme/widget/pull/%s\n' 1 1 2 2)"
+    [[ $(heads) == "me:$(branch 1) me:$(branch 2)" ]] || fail "others: $(heads)"
+    [[ $(git -C "$FORGE/me/widget.git" rev-parse "$(branch 1)") == $(git rev-parse "$(branch 1)") ]] || fail "not in the fork"
+    [[ $(at_origin "$(branch 1)") == none ]] || fail "pushed to the other one"
+    work 1 d1/file more
+    converge --upstream upstream
+    assert_status 0
+    assert_contains "thread-1: pushed, pull request updated: https://github.com/acme/widget/pull/1"
+    [[ $(forge_operations | grep -c PullRequestCreate) == 2 ]] || fail "made again"
+    converge --upstream upstream --no-push --only 2
+    assert_contains "gh pr edit https://github.com/acme/widget/pull/2"
+}
+
+@test "cleanup: a pull request from a fork that was merged is known by its address" {
+    make_repo
+    forge_start
+    fork_origin
+    plan_threads 1 2
+    fan_out
+    work 1 d1/file text
+    work 2 d2/file text
+    converge --upstream upstream
+    assert_status 0
+    forge_merge 1
+    run_apart anabranch cleanup 3>&-
+    assert_status 0
+    assert_no_sanitizer
+    assert_line "removed  thread-1: its pull request was merged"
+    assert_contains "thread-2: its commits are not in main; its pull request is open"
+}
+
+@test "converge --upstream --no-push: the printed commands name both" {
+    make_repo
+    forge_start
+    fork_origin
+    plan_threads 1
+    fan_out
+    work 1 d1/file text
+    converge --upstream upstream --no-push
+    assert_status 0
+    assert_contains "--head me:$(branch 1) "
+    assert_contains "--repo github.com/acme/widget"
+    sh -e <<<"$output" || fail "they do not work"
+    [[ $(heads) == "me:$(branch 1)" ]] || fail "others: $(heads)"
+}
+
+@test "converge --upstream: a remote that is none, or whose address names no repository, is refused" {
+    make_repo
+    forge_start
+    fork_origin
+    plan_threads 1
+    fan_out
+    work 1 d1/file text
+    converge --upstream nowhere
+    assert_status 2
+    assert_error "--upstream: there is no remote 'nowhere'"
+    git remote add disk "$FORGE/acme/widget.git"
+    converge --upstream disk
+    assert_status 2
+    assert_error "the address of the remote 'disk' does not say whose repository it is"
+    converge --upstream upstream --into-base
+    assert_status 2
+    git config anabranch.forge tea
+    converge --upstream upstream
+    assert_status 2
+    assert_error "--upstream: that is only known to work with gh"
+    [[ $(git -C "$FORGE/me/widget.git" for-each-ref refs/heads/parallel) == "" ]] || fail "pushed"
+}

@@ -34,17 +34,17 @@ const connection = nodes => ({ nodes, totalCount: nodes.length, pageInfo: { hasN
 const owner = login => ({ id: `U_${login}`, login, name: login })
 
 function pullRequest(p) {
-    const [login, name] = p.repo.split('/')
+    const [login, name] = p.headRepo.split('/')
     const empty = connection([])
     return {
         ...p,
         id: `PR_${p.number}`,
         url: `https://github.com/${p.repo}/pull/${p.number}`,
         closed: p.state !== 'OPEN',
-        headRefOid: p.headRefOid ?? tip(p.repo, p.headRefName),
+        headRefOid: p.headRefOid ?? tip(p.headRepo, p.headRefName),
         headRepository: { id: 'R_1', name },
         headRepositoryOwner: owner(login),
-        isCrossRepository: false,
+        isCrossRepository: p.headRepo !== p.repo,
         author: { login: 'tester' },
         mergeable: 'MERGEABLE',
         mergeStateStatus: 'CLEAN',
@@ -82,15 +82,23 @@ function refusedBranches() {
     return fs.existsSync(file) ? fs.readFileSync(file, 'utf8').split('\n') : []
 }
 
+// A branch of a fork is "OWNER:BRANCH".
+function headOf(repo, name) {
+    const [login, branch] = name.includes(':') ? name.split(':') : [repo.split('/')[0], name]
+    return { headRepo: `${login}/${repo.split('/')[1]}`, head: branch }
+}
+
 // The reasons for which GitHub refuses.
-function checkNew(repo, { headRefName: head, baseRefName: base }) {
+function checkNew(repo, { headRefName, baseRefName: base }) {
+    const { headRepo, head } = headOf(repo, headRefName)
     if (refusedBranches().includes(head)) refuse(`Refused: ${head}`)
-    if (!tip(repo, head)) refuse(`Head sha can't be blank, Head ref must be a branch`)
+    if (!tip(headRepo, head)) refuse(`Head sha can't be blank, Head ref must be a branch`)
     if (!tip(repo, base)) refuse(`Base sha can't be blank, Base ref must be a branch`)
-    if (git(repo, 'merge-base', '--is-ancestor', `refs/heads/${head}`, `refs/heads/${base}`) !== null)
+    if (git(repo, 'merge-base', '--is-ancestor', tip(headRepo, head), `refs/heads/${base}`) !== null)
         refuse(`No commits between ${base} and ${head}`)
-    if (pulls.some(p => p.repo === repo && p.state === 'OPEN' && p.headRefName === head && p.baseRefName === base))
-        refuse(`A pull request already exists for ${repo.split('/')[0]}:${head}.`)
+    if (pulls.some(p => p.repo === repo && p.headRepo === headRepo && p.state === 'OPEN' &&
+        p.headRefName === head && p.baseRefName === base))
+        refuse(`A pull request already exists for ${headRepo.split('/')[0]}:${head}.`)
 }
 
 function change(id, values) {
@@ -101,7 +109,7 @@ function change(id, values) {
 
 const settled = id => {
     const p = pulls.find(x => `PR_${x.number}` === id)
-    return p && tip(p.repo, p.headRefName)
+    return p && tip(p.headRepo, p.headRefName)
 }
 
 const root = {
@@ -111,9 +119,10 @@ const root = {
     createPullRequest({ input: i }) {
         const repo = i.repositoryId.slice('R_'.length)
         checkNew(repo, i)
-        const { title, body, headRefName, baseRefName } = i
+        const { title, body, baseRefName } = i
+        const { headRepo, head } = headOf(repo, i.headRefName)
         pulls.push({
-            number: pulls.length + 1, repo, title, body, headRefName, baseRefName,
+            number: pulls.length + 1, repo, headRepo, title, body, headRefName: head, baseRefName,
             isDraft: Boolean(i.draft), state: 'OPEN', createdAt: new Date().toISOString(), mergedAt: null,
         })
         return { pullRequest: pullRequest(pulls.at(-1)) }
