@@ -7,6 +7,7 @@
 #include "cli/dropin_sessions.h"
 #include "run/cleanup.h"
 #include "run/fanout.h"
+#include "sys/stop.h"
 
 #include <signal.h>
 #include <stdarg.h>
@@ -198,12 +199,14 @@ int sessions_cleanup(const struct sessions_options *unused)
     struct teller t = {.removed = BUF_INIT, .skipped = BUF_INIT};
     struct git_repo repo = {0};
     struct err err = {0};
-    struct cleanup_options opts = {.repo = &repo, .tell = tell, .warn = warn, .ctx = &t};
+    struct cleanup_options opts = {
+        .repo = &repo, .tell = tell, .warn = warn, .waiting = cli_waiting, .ctx = &t};
     (void)unused;
+    stop_watch();
     int rc = sessions_repository(&repo, &err) || cleanup(&opts, &err) ? -1 : 0;
     int code = rc ? sessions_error("%s", err.msg) : report(&t);
     git_close(&repo);
     buf_done(&t.removed);
     buf_done(&t.skipped);
-    return code;
+    return stop_signal() ? cli_stopped("call it again") : code;
 }

@@ -18,7 +18,7 @@ static int check_own(const struct own_here *here, struct err *err)
         const struct thread_damaged *d = &here->all.damaged.v[i];
         autofree char *admin = realpath(d->admin, NULL);
         if (admin && strcmp(admin, here_admin) == 0)
-            return err_set(err, ERR_ENV, "%s; %s", d->problem, d->hint);
+            return err_set(err, ERR_ENV, "%s; 'anabranch status' says what to do", d->problem);
     }
     return 0;
 }

@@ -354,7 +354,9 @@ int threads_check(const struct threads *ts, struct err *err)
     if (!ts->damaged.n)
         return 0;
     const struct thread_damaged *d = &ts->damaged.v[0];
-    return err_set(err, ERR_ENV, "thread %s: %s; %s", d->id, d->problem, d->hint);
+    /* The hint has a command in it, which must not be cut. */
+    return err_set(err, ERR_ENV, "thread %s: %s; 'anabranch status' says what to do", d->id,
+                   d->problem);
 }
 
 static bool holds(const char *tree, const char *dir)
