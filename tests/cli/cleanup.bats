@@ -577,10 +577,12 @@ merged() { # ID...
     git config branch.main.merge refs/heads/main
     "$ANABRANCH" cleanup >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
     local pid=$!
+    echo "$pid" >"$BATS_TEST_TMPDIR/agent.pid"
     wait_for test -s "$BATS_TEST_TMPDIR/hung"
     kill -INT "$pid"
     status=0
     wait "$pid" || status=$?
+    rm "$BATS_TEST_TMPDIR/agent.pid"
     output=$(<"$BATS_TEST_TMPDIR/out")
     assert_status 130
     is_gone "$(<"$BATS_TEST_TMPDIR/hung")" || fail "it is still running"

@@ -10,8 +10,18 @@ load threads_helper
 load forge_helper
 
 teardown() {
+    touch "$BATS_TEST_TMPDIR/go" # who holds a lock lets go
+    end_ours "$BATS_TEST_TMPDIR/pid"
+    end_ours "$BATS_TEST_TMPDIR/hook"
     forge_stop
     ssh_origin_stop
+}
+
+# Ends a process that a test has left behind, where it failed: by its environment it is known again.
+end_ours() { # PIDFILE
+    [[ -s $1 ]] || return 0
+    grep -sqzx "BATS_TEST_TMPDIR=$BATS_TEST_TMPDIR" "/proc/$(<"$1")/environ" || return 0
+    kill -KILL "$(<"$1")" 2>/dev/null || true
 }
 
 # A repository with an origin and a forge, and threads in this merge order.
@@ -832,6 +842,7 @@ stop_by() { # SIGNAL [OPTION...]
     rm -f "$BATS_TEST_TMPDIR/hook"
     "$ANABRANCH" converge "${@:2}" >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
     local pid=$!
+    echo "$pid" >"$BATS_TEST_TMPDIR/pid"
     wait_for test -s "$BATS_TEST_TMPDIR/hook"
     kill "-$1" "$pid"
     status=0
@@ -913,6 +924,7 @@ says_waiting() {
     hold .git/anabranch/turn
     "$ANABRANCH" converge --into-base >/dev/null 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
     local pid=$!
+    echo "$pid" >"$BATS_TEST_TMPDIR/pid"
     wait_for says_waiting
     kill -INT "$pid"
     status=0
@@ -921,6 +933,7 @@ says_waiting() {
     [[ ! -e d1 ]] || fail "it has landed"
     "$ANABRANCH" converge --into-base >/dev/null 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
     pid=$!
+    echo "$pid" >"$BATS_TEST_TMPDIR/pid"
     wait_for says_waiting
     touch "$BATS_TEST_TMPDIR/go"
     status=0
@@ -935,6 +948,7 @@ says_waiting() {
     hold .git/anabranch/fanout
     "$ANABRANCH" cleanup >/dev/null 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
     local pid=$!
+    echo "$pid" >"$BATS_TEST_TMPDIR/pid"
     wait_for says_waiting
     kill -TERM "$pid"
     status=0
@@ -943,6 +957,7 @@ says_waiting() {
     add_thread 2 'goal = "Two"' 'owns = ["d2"]'
     "$ANABRANCH" fanout plan.toml >/dev/null 2>"$BATS_TEST_TMPDIR/errors" 3>&- &
     pid=$!
+    echo "$pid" >"$BATS_TEST_TMPDIR/pid"
     wait_for says_waiting
     touch "$BATS_TEST_TMPDIR/go"
     wait "$pid" || fail "no fanout"
