@@ -116,18 +116,25 @@ int spawn_pipe(int ends[2], struct err *err)
 #endif
 }
 
-bool spawn_finds(const char *program)
+char *spawn_find(const char *program)
 {
     if (strchr(program, '/'))
-        return access(program, X_OK) == 0;
+        return access(program, X_OK) == 0 ? mem_str(program) : NULL;
     const char *path = getenv("PATH");
     for (size_t len; path && *path; path += len + (path[len] == ':')) {
         len = strcspn(path, ":");
-        autofree char *file = mem_printf("%.*s/%s", (int)len, len ? path : ".", program);
+        autofree char *file =
+            len ? mem_printf("%.*s/%s", (int)len, path, program) : mem_printf("./%s", program);
         if (access(file, X_OK) == 0)
-            return true;
+            return steal_ptr(file);
     }
-    return false;
+    return NULL;
+}
+
+bool spawn_finds(const char *program)
+{
+    autofree char *file = spawn_find(program);
+    return file;
 }
 
 int spawn_captured(struct spawn *sp, int ret_fds[2], pid_t *ret_pid, struct err *err)

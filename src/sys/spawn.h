@@ -28,7 +28,9 @@ struct spawn {
  * defaults. Fails also where the program cannot be executed. */
 int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err);
 
-/* Whether there is such a program: along PATH, as a shell looks, unless it has a slash. */
+/* Where such a program is: along PATH, as a shell looks, unless it has a slash. On the heap; NULL
+ * where there is none. */
+char *spawn_find(const char *program);
 bool spawn_finds(const char *program);
 
 /* Whether a child has ended, or does so within some ms; it is still to be reaped. */
