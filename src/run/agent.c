@@ -14,9 +14,9 @@
 /* --- how they are called ------------------------------------------------------------------ */
 
 static const struct engine_def *const engines[] = {
-    [ENGINE_SIM] = &engine_sim,
-    [ENGINE_COMMAND] = &engine_command,
-    [ENGINE_CLAUDE] = &engine_claude,
+    [ENGINE_SIM] = &engine_sim,         [ENGINE_COMMAND] = &engine_command,
+    [ENGINE_CLAUDE] = &engine_claude,   [ENGINE_CODEX] = &engine_codex,
+    [ENGINE_COPILOT] = &engine_copilot, [ENGINE_AIDER] = &engine_aider,
 };
 
 static const struct engine_def *find_engine(enum engine engine)
@@ -51,10 +51,25 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
         engine == ENGINE_COMMAND && task->command.argv.n ? task->command.argv.v[0] : def->program;
     if (exe && def->program)
         program = exe;
+    if (task->agent && def->no_persona)
+        return err_set(err, ERR_INPUT, "'%s' has no personas: leave out 'agent: %s'",
+                       engine_words[engine], task->agent);
     if (!program || spawn_finds(program))
         return 0;
     return err_set(err, ERR_ENV, "'%s' was not found: install it, or name it with --engine-exe",
                    program);
+}
+
+bool agent_has_personas(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return !def || !def->no_persona;
+}
+
+bool agent_is_untested(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && def->untested;
 }
 
 /* --- what they say ------------------------------------------------------------------------ */
@@ -138,16 +153,26 @@ static enum failure classify_words(const char *text)
     return mentions_any(text, overloaded) ? FAILURE_OVERLOADED : FAILURE_TRANSIENT;
 }
 
-/* The last line of a text that is not blank. */
-static void add_last_line(struct buf *out, const char *text)
+/* The line of a text that tells most: the last that begins as an error, else the last that is not
+ * blank. A trace of calls may follow the former. */
+static void add_telling_line(struct buf *out, const char *text)
 {
-    size_t end = strlen(text);
-    while (end && strchr(" \t\r\n", text[end - 1]))
-        end--;
-    size_t start = end;
-    while (start && text[start - 1] != '\n')
-        start--;
-    buf_add(out, text + start, end - start);
+    static const char error[] = "error:";
+    const char *best = "";
+    size_t len = 0;
+    bool certain = false;
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        bool is = strncasecmp(text, error, strlen(error)) == 0;
+        if (strspn(text, " \t\r") >= n || (certain && !is))
+            continue;
+        best = text;
+        len = n;
+        certain = is;
+    }
+    while (len && strchr(" \t\r", best[len - 1]))
+        len--;
+    buf_add(out, best, len);
 }
 
 bool agent_failed(enum engine engine, const struct agent_report *report, int exit_code, int signal,
@@ -172,14 +197,14 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
     } else if (exit_code == USAGE || exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND) {
         *ret_failure = FAILURE_SETUP;
         buf_addf(ret_reason, "exit code %d%s", exit_code, *err_text ? ": " : "");
-        add_last_line(ret_reason, err_text);
+        add_telling_line(ret_reason, err_text);
     } else {
         *ret_failure = classify_words(err_text);
         if (*ret_failure == FAILURE_TRANSIENT)
             *ret_failure = classify_words(report->text.s);
         buf_addf(ret_reason, "exit code %d", exit_code);
         buf_addstr(ret_reason, *err_text ? ": " : "");
-        add_last_line(ret_reason, err_text);
+        add_telling_line(ret_reason, err_text);
     }
     return true;
 }

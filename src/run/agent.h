@@ -30,6 +30,9 @@ struct agent_context {
     const char *session;     /* to be taken up again, or NULL */
     double usd;              /* that it may cost; below 0: nothing is said */
     const char *dir;
+    /* Of its linked worktree: the administrative folder, and the repository's; NULL: it has none.
+     */
+    const char *admin, *common;
 };
 
 /* argv and what the engine itself needs in the environment. */
@@ -38,6 +41,12 @@ int agent_build(enum engine engine, const struct task *task, const struct agent_
 
 /* Whether the program is there; ERR_ENV, with what to do, where it is not. */
 int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err);
+
+/* Whether it can be one of several personas, which a task names by `agent`. */
+bool agent_has_personas(enum engine engine);
+
+/* Whether it was never run by us: what is known of it is its documentation. */
+bool agent_is_untested(enum engine engine);
 
 /* The session that an agent's output (a file) names, where the engine can take one up again. */
 bool agent_find_session(enum engine engine, const char *path, struct buf *out);

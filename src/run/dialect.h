@@ -30,8 +30,10 @@ struct dialect {
     void (*take_part)(struct agent_report *report, const struct dialect_line *line);
 };
 
-extern const struct dialect dialect_sim;    /* anabranch __sim */
-extern const struct dialect dialect_claude; /* claude --output-format stream-json */
+extern const struct dialect dialect_sim;     /* anabranch __sim */
+extern const struct dialect dialect_claude;  /* claude --output-format stream-json */
+extern const struct dialect dialect_codex;   /* codex exec --json */
+extern const struct dialect dialect_copilot; /* copilot --output-format json */
 
 /* How often there was such a field. */
 size_t dialect_count(const struct dialect_line *line, int id);

@@ -167,6 +167,8 @@ static enum verdict examine_engine(const struct probe *p, struct finding *f)
     if (agent_check((enum engine)p->number, &none, NULL, &err))
         return complain(f, VERDICT_NO, &err);
     buf_addstr(&f->why, "is there");
+    if (agent_is_untested((enum engine)p->number))
+        buf_addstr(&f->why, "; untested: it is called as its documentation says");
     return VERDICT_OK;
 }
 

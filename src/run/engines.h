@@ -16,8 +16,11 @@ struct engine_def {
     const struct dialect *dialect; /* NULL: it speaks plain text */
     int stop_signal;               /* by which it is asked to end */
     bool continues;                /* it can take up a session again */
+    bool no_persona;               /* it takes no task's `agent` */
+    bool untested;                 /* it is called as its documentation says */
 };
 
 extern const struct engine_def engine_claude, engine_command, engine_sim;
+extern const struct engine_def engine_codex, engine_copilot, engine_aider;
 
 #endif

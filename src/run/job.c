@@ -235,6 +235,8 @@ static int start_agent(struct job *job, struct err *err)
         .session = job->session,
         .usd = budget_left(job->run, job->task),
         .dir = job->cwd,
+        .admin = job->has_workspace ? job->ws.admin : NULL,
+        .common = job->has_workspace ? job->ws.common : NULL,
     };
     own_cleanup(agent_call_done) struct agent_call call = {0};
     if (job_write_prompt(job, prompt, err) || job_environment(job, &call.env, err) ||

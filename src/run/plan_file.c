@@ -1,6 +1,8 @@
 #include "run/plan_file.h"
 
 #include "base/mem.h"
+#include "core/plan_words.h"
+#include "run/agent.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -96,6 +98,21 @@ static void check_prompt_files(const struct plan_file *pf, struct problems *ps)
     }
 }
 
+/* By the plan itself: who runs it may name another engine. */
+static void check_personas(const struct plan_file *pf, struct problems *ps)
+{
+    for (size_t i = 0; i < pf->plan.task_count; i++) {
+        const struct task *t = &pf->plan.tasks[i];
+        const struct node *own = t->node ? node_get(t->node, "agent") : NULL;
+        if (!t->agent || agent_has_personas(t->engine))
+            continue;
+        problem_error(ps, RULE_COMBINATION, own ? own : t->node,
+                      "'%s' has no personas: leave out 'agent: %.100s'", engine_words[t->engine],
+                      t->agent);
+        problem_hint(ps, "the prompt can say what it is to be");
+    }
+}
+
 /* Where claims are relative to, within the repository. A manifest's folder may be outside of it. */
 static char *claims_prefix(const struct plan_file *pf)
 {
@@ -164,6 +181,7 @@ static int complete(struct plan_file *pf, size_t errors, struct problems *ps)
         check_prompt_files(pf, ps);
         check_claims(pf, ps);
     }
+    check_personas(pf, ps);
     problems_sort(ps);
     return ps->errors > errors ? -1 : 0;
 }

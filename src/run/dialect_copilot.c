@@ -1,0 +1,142 @@
+/*
+ * The events of copilot --output-format json. Only its last line names the session. Where it was
+ * interrupted that line says that all is well, as its exit code does: what was told before counts.
+ * A model that refuses looks like one that answers, and tokens are not told.
+ */
+#include "base/mem.h"
+#include "run/dialect.h"
+
+#include <string.h>
+
+enum {
+    TYPE,
+    SESSION,
+    EXIT_CODE,
+    MODEL,
+    CONTENT, /* its words */
+    TOOL,
+    TARGET,      /* what a tool is used on ... */
+    DESCRIPTION, /* ... where nothing else says it */
+    SUCCESS,     /* of a tool */
+    TOOL_EXIT,   /* of a command, which counts as a success whatever it is */
+    ANSWER,
+    ERROR,
+    ERROR_CODE,
+    ERROR_TYPE, /* of what ends the session */
+    STATUS,
+    MESSAGE,
+    WHY, /* it tries again */
+    QUESTION,
+    ABORTED,
+};
+
+static const struct json_field fields[] = {
+    {"type", TYPE},
+    {"sessionId", SESSION},
+    {"exitCode", EXIT_CODE},
+    {"data.model", MODEL},
+    {"data.content", CONTENT},
+    {"data.toolName", TOOL},
+    {"data.arguments.path", TARGET},
+    {"data.arguments.command", TARGET},
+    {"data.arguments.pattern", TARGET},
+    {"data.arguments.url", TARGET},
+    {"data.arguments.query", TARGET},
+    {"data.arguments.description", DESCRIPTION},
+    {"data.success", SUCCESS},
+    {"data.shellExecution.exitCode", TOOL_EXIT},
+    {"data.result.content", ANSWER},
+    {"data.error.message", ERROR},
+    {"data.error.code", ERROR_CODE},
+    {"data.errorType", ERROR_TYPE},
+    {"data.statusCode", STATUS},
+    {"data.message", MESSAGE},
+    {"data.reason", WHY},
+    {"data.question", QUESTION},
+    {"data.aborted", ABORTED},
+};
+
+static void begin_tool(struct agent_report *r, const struct dialect_line *l)
+{
+    const char *on = dialect_text(l, dialect_count(l, TARGET) ? TARGET : DESCRIPTION);
+    autofree char *action = mem_printf("%s%s%s", dialect_text(l, TOOL), *on ? " " : "", on);
+    dialect_say(r, AGENT_ACTION, action);
+}
+
+/* Which one it was is not said by name: as a rule the one that it began last. */
+static void end_tool(struct agent_report *r, const struct dialect_line *l)
+{
+    if (dialect_true(l, SUCCESS)) {
+        if (dialect_int(l, TOOL_EXIT, 0) != 0)
+            dialect_say(r, AGENT_REFUSAL, dialect_text(l, ANSWER));
+        return;
+    }
+    if (dialect_is(l, ERROR_CODE, "denied"))
+        dialect_deny(r, r->action.s);
+    dialect_say(r, AGENT_REFUSAL, dialect_text(l, ERROR));
+}
+
+static enum failure failure_of(const struct dialect_line *l)
+{
+    static const struct {
+        const char *type;
+        enum failure failure;
+    } known[] = {
+        {"authentication", FAILURE_AUTH}, {"authorization", FAILURE_AUTH},
+        {"policy", FAILURE_REFUSED},      {"quota", FAILURE_LIMIT},
+        {"rate_limit", FAILURE_LIMIT},    {"context_limit", FAILURE_TIMEOUT},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (dialect_is(l, ERROR_TYPE, known[i].type))
+            return known[i].failure;
+    }
+    int64_t status = dialect_int(l, STATUS, 0);
+    if (status == 401 || status == 403)
+        return FAILURE_AUTH;
+    if (status == 429)
+        return FAILURE_LIMIT;
+    if (status == 503 || status == 529)
+        return FAILURE_OVERLOADED;
+    return status >= 400 && status < 500 ? FAILURE_SETUP : FAILURE_TRANSIENT;
+}
+
+static void take_result(struct agent_report *r, const struct dialect_line *l)
+{
+    bool ok = !r->failed && dialect_int(l, EXIT_CODE, -1) == 0;
+    dialect_set(r, &r->session, dialect_text(l, SESSION));
+    if (!ok && !r->failed)
+        dialect_fail(r, FAILURE_TRANSIENT, "it ended with an error that it did not name");
+    dialect_end(r, ok, "");
+}
+
+static void take_wait(struct agent_report *r, const struct dialect_line *l)
+{
+    autofree char *what = mem_printf("waits for its model: %s", dialect_text(l, WHY));
+    dialect_say(r, AGENT_WAIT, what);
+}
+
+static void take(struct agent_report *r, const struct dialect_line *l)
+{
+    if (dialect_is(l, TYPE, "session.tools_updated"))
+        dialect_set(r, &r->model, dialect_text(l, MODEL));
+    else if (dialect_is(l, TYPE, "assistant.message") && *dialect_text(l, CONTENT))
+        dialect_say(r, AGENT_WORDS, dialect_text(l, CONTENT));
+    else if (dialect_is(l, TYPE, "tool.execution_start"))
+        begin_tool(r, l);
+    else if (dialect_is(l, TYPE, "tool.execution_complete"))
+        end_tool(r, l);
+    else if (dialect_is(l, TYPE, "assistant.turn_retry"))
+        take_wait(r, l);
+    else if (dialect_is(l, TYPE, "subagent.started"))
+        r->helpers++;
+    else if (dialect_is(l, TYPE, "user_input.requested"))
+        dialect_say(r, AGENT_ASK, dialect_text(l, QUESTION));
+    else if (dialect_is(l, TYPE, "session.error"))
+        dialect_fail(r, failure_of(l), dialect_text(l, MESSAGE));
+    else if (dialect_is(l, TYPE, "assistant.idle") && dialect_true(l, ABORTED))
+        dialect_fail(r, FAILURE_TRANSIENT, "it was interrupted");
+    else if (dialect_is(l, TYPE, "result"))
+        take_result(r, l);
+}
+
+const struct dialect dialect_copilot = {fields, sizeof(fields) / sizeof(fields[0]), take, 0, NULL};

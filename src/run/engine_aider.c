@@ -1,0 +1,34 @@
+#include "base/mem.h"
+#include "run/engines.h"
+
+#include <signal.h>
+
+/* By its documentation; it was never run by us. It speaks plain text, has no sandbox, and asks for
+ * each command that it would run, which it is not told to be allowed.
+ *
+ * What it would write into its folder for itself would be taken for work: histories are of no
+ * importance, the map of the repository has its cache there and is left out, and so are the lines
+ * that it adds to .gitignore. What it changed we commit. */
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    (void)err;
+    strv_pushl(&call->argv, ctx->exe ? ctx->exe : "aider", "--message-file", ctx->prompt_file,
+               "--yes-always", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore",
+               "--map-tokens", "0", "--input-history-file", "/dev/null", "--chat-history-file",
+               "/dev/null", "--no-pretty", "--no-stream", "--no-check-update",
+               "--no-show-release-notes", "--analytics-disable", NULL);
+    if (task->model)
+        strv_pushl(&call->argv, "--model", task->model, NULL);
+    if (task->read_only || task->permissions == PERMISSIONS_READ)
+        strv_push(&call->argv, "--dry-run");
+    return 0;
+}
+
+const struct engine_def engine_aider = {
+    .program = "aider",
+    .build = build,
+    .stop_signal = SIGTERM,
+    .no_persona = true,
+    .untested = true,
+};

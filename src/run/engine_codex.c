@@ -1,0 +1,95 @@
+#include "base/mem.h"
+#include "run/engines.h"
+#include "run/launcher.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char *find_program(const char *command)
+{
+    const struct launcher_machine *m = launcher_machine();
+    if (!m)
+        return mem_str(command);
+    autofree char *native =
+        mem_printf("@openai/codex-%s-%s/vendor/%s/bin/codex", m->os, m->cpu, m->triple);
+    char *found = launcher_native(command, "@openai/codex/bin/codex.js", native);
+    return found ? found : mem_str(command);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* In its sandbox only the folder that it works in can be written, so that git could not commit in a
+ * linked worktree. Of the repository it gets what a commit writes; a parent of these does not help,
+ * since it keeps the folder of the worktree from being written unless that is named itself. */
+static void add_repository(const struct agent_context *ctx, struct agent_call *call)
+{
+    static const char *const written[] = {"objects", "refs", "logs", "reftable"};
+    strv_pushl(&call->argv, "--add-dir", ctx->admin, NULL);
+    for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++) {
+        autofree char *path = mem_printf("%s/%s", ctx->common, written[i]);
+        if (is_folder(path))
+            strv_pushl(&call->argv, "--add-dir", path, NULL);
+    }
+}
+
+static void add_permissions(const struct task *task, const struct agent_context *ctx,
+                            struct agent_call *call)
+{
+    if (task->read_only || task->permissions == PERMISSIONS_READ) {
+        strv_pushl(&call->argv, "-s", "read-only", NULL);
+    } else if (task->permissions == PERMISSIONS_FULL) {
+        strv_pushl(&call->argv, "-s", "danger-full-access", NULL);
+    } else {
+        strv_pushl(&call->argv, "-s", "workspace-write", NULL);
+        if (ctx->admin)
+            add_repository(ctx, call);
+    }
+}
+
+/* It ends at once without its folder, which would look like something that goes away by itself. Nor
+ * may that be inside of TMPDIR, or no command works and nothing is said: ours, of one attempt,
+ * never is around it. */
+static int check_home(const struct agent_call *call, struct err *err)
+{
+    static const char name[] = "CODEX_HOME=";
+    for (size_t i = 0; i < call->env.n; i++) {
+        const char *home = call->env.v[i] + strlen(name);
+        if (strncmp(call->env.v[i], name, strlen(name)) == 0 && *home && !is_folder(home))
+            return err_set(err, ERR_ENV, "CODEX_HOME is '%s', which is not a folder", home);
+    }
+    return 0;
+}
+
+/* What is for the command as a whole goes in front of `resume`, which does not know all of it. */
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    autofree char *program = find_program(ctx->exe ? ctx->exe : "codex");
+    if (check_home(call, err))
+        return -1;
+    strv_pushl(&call->argv, program, "exec", "--json", NULL);
+    if (task->model)
+        strv_pushl(&call->argv, "-m", task->model, NULL);
+    add_permissions(task, ctx, call);
+    if (!ctx->common) /* it may be outside of any repository, where it refuses to work */
+        strv_push(&call->argv, "--skip-git-repo-check");
+    if (ctx->session)
+        strv_pushl(&call->argv, "resume", ctx->session, NULL);
+    strv_push(&call->argv, "-"); /* the prompt is its input */
+    return 0;
+}
+
+/* Its tools are in sessions of their own, and end with it whatever ends it. */
+const struct engine_def engine_codex = {
+    .program = "codex",
+    .build = build,
+    .dialect = &dialect_codex,
+    .stop_signal = SIGTERM,
+    .continues = true,
+    .no_persona = true,
+};

@@ -1,0 +1,56 @@
+#include "base/mem.h"
+#include "run/engines.h"
+#include "run/launcher.h"
+
+#include <signal.h>
+
+/* The script of npm waits for the program without hearing a signal. */
+static char *find_program(const char *command)
+{
+    const struct launcher_machine *m = launcher_machine();
+    if (!m)
+        return mem_str(command);
+    autofree char *native = mem_printf("@github/copilot-%s-%s/copilot", m->os, m->cpu);
+    char *found = launcher_native(command, "@github/copilot/npm-loader.js", native);
+    return found ? found : mem_str(command);
+}
+
+/* What is not allowed is asked for, and denied at once where nobody can answer; looking around is
+ * allowed always. These options take as many words as follow, so each has its own behind a '='. */
+static void add_permissions(const struct task *task, struct agent_call *call)
+{
+    if (task->read_only || task->permissions == PERMISSIONS_READ)
+        strv_push(&call->argv, "--deny-tool=write");
+    else if (task->permissions == PERMISSIONS_FULL)
+        strv_push(&call->argv, "--allow-all");
+    else
+        strv_pushl(&call->argv, "--allow-tool=write", "--allow-tool=shell(git:*)",
+                   "--allow-tool=shell(make:*)", NULL);
+}
+
+/* Without -p it takes its prompt from its input, where that is no terminal. */
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    autofree char *program = find_program(ctx->exe ? ctx->exe : "copilot");
+    (void)err;
+    strv_pushl(&call->argv, program, "--output-format", "json", "--no-auto-update", "--no-ask-user",
+               NULL);
+    if (task->agent)
+        strv_pushl(&call->argv, "--agent", task->agent, NULL);
+    if (task->model)
+        strv_pushl(&call->argv, "--model", task->model, NULL);
+    if (ctx->session)
+        strv_pushf(&call->argv, "--resume=%s", ctx->session);
+    add_permissions(task, call);
+    return 0;
+}
+
+/* Asked by SIGTERM it ends its tools and says so; by SIGINT it fails over its own end. */
+const struct engine_def engine_copilot = {
+    .program = "copilot",
+    .build = build,
+    .dialect = &dialect_copilot,
+    .stop_signal = SIGTERM,
+    .continues = true,
+};
