@@ -1,0 +1,61 @@
+#!/usr/bin/env node
+// A stand-in for OpenAI's Responses API, on a loopback port, for the real codex CLI. answers.mjs says how
+// the prompt is its script; `finish refusal TEXT` is a refusal, any other reason an answer that is cut off.
+//
+//     openai.mjs FOLDER
+
+import { randomUUID } from 'node:crypto'
+import { answerTo, scriptOf, send, serve } from './answers.mjs'
+
+const textOf = ({ content }) => (typeof content === 'string' ? content : (content ?? []).map(part => part.text ?? '').join('\n'))
+
+// The newest prompt with a script; each call and each message of the model behind it was an answer.
+function answer({ input, tools }) {
+    const at = input.findLastIndex(item => item.role === 'user' && scriptOf(textOf(item)).length)
+    if (at < 0 || !tools?.length) return { text: 'ok' }
+    const done = input.slice(at).filter(item => item.type === 'function_call' || item.role === 'assistant')
+    return answerTo(textOf(input[at]), done.length)
+}
+
+// --- replies
+
+const quoted = text => `'${text.replaceAll("'", `'\\''`)}'`
+const COMMANDS = {
+    bash: ({ command }) => command,
+    write: ({ file, content }) => `printf %s ${quoted(content)} >${quoted(file)}`,
+}
+
+// The one thing that an answer consists of.
+function itemOf(a) {
+    if (a.tool) {
+        const args = JSON.stringify({ cmd: COMMANDS[a.tool](a.input) })
+        return { type: 'function_call', id: `fc_${randomUUID()}`, call_id: `call_${randomUUID()}`, name: 'exec_command', arguments: args, status: 'completed' }
+    }
+    const part = a.finish === 'refusal' ? { type: 'refusal', refusal: a.text } : { type: 'output_text', text: a.text, annotations: [] }
+    return { type: 'message', id: `msg_${randomUUID()}`, role: 'assistant', status: 'completed', content: [part] }
+}
+
+function* events(body, a) {
+    const item = itemOf(a), cut = a.finish && a.finish !== 'refusal'
+    const response = { id: `resp_${randomUUID()}`, object: 'response', created_at: 0, model: body.model, status: 'in_progress', output: [] }
+    const usage = { input_tokens: 100, input_tokens_details: { cached_tokens: 30 }, output_tokens: 20, output_tokens_details: { reasoning_tokens: 0 }, total_tokens: 120 }
+    yield { type: 'response.created', response }
+    yield { type: 'response.output_item.added', output_index: 0, item }
+    yield { type: 'response.output_item.done', output_index: 0, item }
+    yield {
+        type: cut ? 'response.incomplete' : 'response.completed',
+        response: { ...response, status: cut ? 'incomplete' : 'completed', output: [item], usage, incomplete_details: cut ? { reason: a.finish } : null },
+    }
+}
+
+function stream(response, all) {
+    response.writeHead(200, { 'content-type': 'text/event-stream' })
+    response.end([...all].map(e => `event: ${e.type}\ndata: ${JSON.stringify(e)}\n\n`).join(''))
+}
+
+serve((response, pathname, body) => {
+    if (pathname !== '/v1/responses') return send(response, 404, { error: { message: pathname, type: 'invalid_request_error' } })
+    const a = answer(body)
+    if (a.status) return send(response, a.status, { error: { message: `scripted ${a.status}`, type: 'invalid_request_error' } })
+    stream(response, events(body, a))
+})
