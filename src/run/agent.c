@@ -14,9 +14,11 @@
 /* --- how they are called ------------------------------------------------------------------ */
 
 static const struct engine_def *const engines[] = {
-    [ENGINE_SIM] = &engine_sim,         [ENGINE_COMMAND] = &engine_command,
-    [ENGINE_CLAUDE] = &engine_claude,   [ENGINE_CODEX] = &engine_codex,
-    [ENGINE_COPILOT] = &engine_copilot, [ENGINE_AIDER] = &engine_aider,
+    [ENGINE_SIM] = &engine_sim,           [ENGINE_COMMAND] = &engine_command,
+    [ENGINE_CLAUDE] = &engine_claude,     [ENGINE_CODEX] = &engine_codex,
+    [ENGINE_COPILOT] = &engine_copilot,   [ENGINE_AIDER] = &engine_aider,
+    [ENGINE_GEMINI] = &engine_gemini,     [ENGINE_QWEN] = &engine_qwen,
+    [ENGINE_OPENCODE] = &engine_opencode,
 };
 
 static const struct engine_def *find_engine(enum engine engine)
@@ -76,8 +78,9 @@ bool agent_is_untested(enum engine engine)
 
 void agent_report_done(struct agent_report *report)
 {
-    struct buf *const texts[] = {&report->said, &report->session, &report->model,  &report->action,
-                                 &report->text, &report->counted, &report->denied, &report->reason};
+    struct buf *const texts[] = {&report->said,   &report->session, &report->model,
+                                 &report->action, &report->text,    &report->counted,
+                                 &report->denied, &report->reason,  &report->partial};
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         buf_done(texts[i]);
 }
@@ -175,19 +178,36 @@ static void add_telling_line(struct buf *out, const char *text)
     buf_add(out, best, len);
 }
 
+/* In the agent's own words, where it said what went wrong. */
+static void add_end(struct buf *out, const struct agent_report *report, int exit_code,
+                    const char *err_text)
+{
+    if (report->finished && !report->ok && report->text.len) {
+        buf_add(out, report->text.s, report->text.len);
+        return;
+    }
+    buf_addf(out, "exit code %d%s", exit_code, *err_text ? ": " : "");
+    add_telling_line(out, err_text);
+}
+
 bool agent_failed(enum engine engine, const struct agent_report *report, int exit_code, int signal,
                   const char *err_text, enum failure *ret_failure, struct buf *ret_reason)
 {
     enum { USAGE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
     const struct engine_def *def = find_engine(engine);
     bool speaks = def && def->dialect;
-    if (exit_code == 0 && !report->failed && (!speaks || (report->finished && report->ok)))
-        return false;
     if (report->failed) {
         *ret_failure = report->failure;
         buf_add(ret_reason, report->reason.s, report->reason.len);
         return true;
     }
+    if (!signal && def && def->judge && def->judge(exit_code, err_text, ret_failure, ret_reason)) {
+        if (!ret_reason->len)
+            add_end(ret_reason, report, exit_code, err_text);
+        return true;
+    }
+    if (exit_code == 0 && (!speaks || (report->finished && report->ok)))
+        return false;
     if (signal) {
         *ret_failure = FAILURE_TRANSIENT;
         buf_addf(ret_reason, "ended by signal %d", signal);
@@ -196,15 +216,12 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
         buf_addstr(ret_reason, "ended without a result");
     } else if (exit_code == USAGE || exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND) {
         *ret_failure = FAILURE_SETUP;
-        buf_addf(ret_reason, "exit code %d%s", exit_code, *err_text ? ": " : "");
-        add_telling_line(ret_reason, err_text);
+        add_end(ret_reason, report, exit_code, err_text);
     } else {
         *ret_failure = classify_words(err_text);
         if (*ret_failure == FAILURE_TRANSIENT)
             *ret_failure = classify_words(report->text.s);
-        buf_addf(ret_reason, "exit code %d", exit_code);
-        buf_addstr(ret_reason, *err_text ? ": " : "");
-        add_telling_line(ret_reason, err_text);
+        add_end(ret_reason, report, exit_code, err_text);
     }
     return true;
 }

@@ -70,6 +70,7 @@ struct agent_report {
     struct buf session, model, action;
     struct buf text;                /* its last words */
     struct buf counted;             /* the last message whose tokens were added */
+    struct buf partial;             /* words that come in pieces, so far */
     int64_t tokens_in, tokens_out;  /* without what is cached: */
     int64_t cache_read, cache_made; /* tokens */
     double usd;                     /* below 0: not known */
@@ -87,7 +88,8 @@ struct agent_report {
 #define AGENT_REPORT_INIT                                                                          \
     {                                                                                              \
         .said = BUF_INIT, .session = BUF_INIT, .model = BUF_INIT, .action = BUF_INIT,              \
-        .text = BUF_INIT, .counted = BUF_INIT, .usd = -1, .denied = BUF_INIT, .reason = BUF_INIT   \
+        .text = BUF_INIT, .counted = BUF_INIT, .partial = BUF_INIT, .usd = -1, .denied = BUF_INIT, \
+        .reason = BUF_INIT                                                                         \
     }
 void agent_report_done(struct agent_report *report);
 

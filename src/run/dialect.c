@@ -1,5 +1,7 @@
 #include "run/dialect.h"
 
+#include "base/mem.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -72,6 +74,21 @@ void dialect_say(struct agent_report *report, enum agent_saying kind, const char
     tell(report, kind, text);
 }
 
+void dialect_add_words(struct agent_report *report, const char *piece)
+{
+    if (report->partial.len + strlen(piece) > JSON_TEXT_MAX) /* memory is bounded */
+        dialect_end_words(report);
+    buf_addstr(&report->partial, piece);
+    dialect_set(report, &report->text, report->partial.s);
+}
+
+void dialect_end_words(struct agent_report *report)
+{
+    if (report->partial.len)
+        dialect_say(report, AGENT_WORDS, report->partial.s);
+    buf_cut(&report->partial, 0);
+}
+
 void dialect_deny(struct agent_report *report, const char *tool)
 {
     report->denials++;
@@ -95,6 +112,37 @@ void dialect_fail(struct agent_report *report, enum failure failure, const char 
     report->failure = failure;
     dialect_set(report, &report->reason, reason);
     tell_trouble(report, reason);
+}
+
+enum failure dialect_failure_of_status(int64_t status)
+{
+    switch (status) {
+    case 401:
+    case 402: /* nothing is left to pay with */
+    case 403:
+        return FAILURE_AUTH;
+    case 408:
+        return FAILURE_TRANSIENT;
+    case 429:
+        return FAILURE_LIMIT;
+    case 503:
+    case 529:
+        return FAILURE_OVERLOADED;
+    default:
+        return status >= 400 && status < 500 ? FAILURE_SETUP : FAILURE_TRANSIENT;
+    }
+}
+
+int64_t dialect_number_behind(const char *text, const char *mark)
+{
+    const char *at = strstr(text, mark);
+    return at ? strtoll(at + strlen(mark), NULL, 10) : 0;
+}
+
+void dialect_act(struct agent_report *report, const char *tool, const char *on)
+{
+    autofree char *action = mem_printf("%s%s%s", tool, *on ? " " : "", on);
+    dialect_say(report, AGENT_ACTION, action);
 }
 
 /* --- reading ------------------------------------------------------------------------------ */
@@ -128,13 +176,13 @@ static void end_line(struct dialect_reader *r, bool whole)
 static void take(void *ctx, int id, enum json_kind kind, const char *text, size_t len)
 {
     struct dialect_reader *r = ctx;
-    bool part = id > 0 && id == r->dialect->part;
+    bool part = id > 0 && id == r->shape->part;
     if (kind == JSON_LINE || kind == JSON_JUNK)
         end_line(r, kind == JSON_LINE);
     else if (part && kind == JSON_OPEN)
         forget(&r->line, id + 1);
     else if (part && kind == JSON_CLOSE)
-        r->dialect->take_part(r->report, &r->line);
+        r->shape->take_part(r->report, &r->line);
     else if (kind != JSON_CLOSE)
         note(&r->line, id, kind, text, len);
 }
@@ -142,11 +190,13 @@ static void take(void *ctx, int id, enum json_kind kind, const char *text, size_
 void dialect_reader_init(struct dialect_reader *r, const struct dialect *dialect,
                          struct agent_report *report)
 {
-    *r = (struct dialect_reader){.dialect = dialect, .report = report};
+    *r = (struct dialect_reader){.dialect = dialect, .shape = dialect, .report = report};
+    if (dialect && dialect->like)
+        r->shape = dialect->like;
     for (size_t i = 0; i < DIALECT_FIELDS_MAX; i++)
         r->line.fields[i].text = (struct buf)BUF_INIT;
     if (dialect)
-        json_lines_init(&r->json, dialect->fields, dialect->n, take, r);
+        json_lines_init(&r->json, r->shape->fields, r->shape->n, take, r);
 }
 
 void dialect_reader_done(struct dialect_reader *r)

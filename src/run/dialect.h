@@ -28,12 +28,16 @@ struct dialect {
     void (*take)(struct agent_report *report, const struct dialect_line *line);
     int part; /* 0: there are none */
     void (*take_part)(struct agent_report *report, const struct dialect_line *line);
+    const struct dialect *like; /* whose fields and parts it has, where it has none of its own */
 };
 
-extern const struct dialect dialect_sim;     /* anabranch __sim */
-extern const struct dialect dialect_claude;  /* claude --output-format stream-json */
-extern const struct dialect dialect_codex;   /* codex exec --json */
-extern const struct dialect dialect_copilot; /* copilot --output-format json */
+extern const struct dialect dialect_sim;      /* anabranch __sim */
+extern const struct dialect dialect_claude;   /* claude --output-format stream-json */
+extern const struct dialect dialect_codex;    /* codex exec --json */
+extern const struct dialect dialect_copilot;  /* copilot --output-format json */
+extern const struct dialect dialect_gemini;   /* gemini -o stream-json */
+extern const struct dialect dialect_qwen;     /* qwen -o stream-json */
+extern const struct dialect dialect_opencode; /* opencode run --format json */
 
 /* How often there was such a field. */
 size_t dialect_count(const struct dialect_line *line, int id);
@@ -51,6 +55,11 @@ void dialect_set(struct agent_report *report, struct buf *slot, const char *text
 /* The agent says or does something: words and actions become those of the report as well. */
 void dialect_say(struct agent_report *report, enum agent_saying kind, const char *text);
 
+/* Words that come in pieces: they are the report's text as they come, and are said as a whole when
+ * something else follows. */
+void dialect_add_words(struct agent_report *report, const char *piece);
+void dialect_end_words(struct agent_report *report);
+
 /* A tool that it was not allowed to use. */
 void dialect_deny(struct agent_report *report, const char *tool);
 
@@ -61,10 +70,21 @@ void dialect_end(struct agent_report *report, bool ok, const char *text);
 /* Something went wrong; told unless it was said just before. */
 void dialect_fail(struct agent_report *report, enum failure failure, const char *reason);
 
+/* What the status of a model's HTTP answer says: an error of the server's, or none, is transient.
+ */
+enum failure dialect_failure_of_status(int64_t status);
+
+/* The number behind a mark in a text, as in "API Error: 401"; 0 where there is none. */
+int64_t dialect_number_behind(const char *text, const char *mark);
+
+/* A tool that is used, and on what: "" where that is not known. */
+void dialect_act(struct agent_report *report, const char *tool, const char *on);
+
 /* Reads a dialect in pieces of any size; NULL as the dialect: nothing that is said is understood.
  */
 struct dialect_reader {
     const struct dialect *dialect;
+    const struct dialect *shape; /* it, or the one that it is like */
     struct agent_report *report;
     struct json_lines json;
     struct dialect_line line;

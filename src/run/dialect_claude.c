@@ -92,8 +92,7 @@ static void take_block(struct agent_report *r, const struct dialect_line *l)
             dialect_say(r, AGENT_WORDS, dialect_text(l, BLOCK_TEXT));
     } else if (dialect_is(l, BLOCK_TYPE, "tool_use")) {
         const char *on = dialect_text(l, dialect_count(l, TARGET) ? TARGET : DESCRIPTION);
-        autofree char *action = mem_printf("%s%s%s", dialect_text(l, TOOL), *on ? " " : "", on);
-        dialect_say(r, AGENT_ACTION, action);
+        dialect_act(r, dialect_text(l, TOOL), on);
     } else if (dialect_is(l, BLOCK_TYPE, "tool_result") && dialect_true(l, TOOL_FAILED)) {
         dialect_say(r, AGENT_REFUSAL, dialect_text(l, ANSWER));
     }
@@ -101,15 +100,9 @@ static void take_block(struct agent_report *r, const struct dialect_line *l)
 
 static enum failure failure_of(const struct dialect_line *l)
 {
-    int64_t status = dialect_int(l, STATUS, 0);
-    if (status == 401 || status == 403)
-        return FAILURE_AUTH;
-    if (status == 429)
-        return FAILURE_LIMIT;
-    if (status == 529)
-        return FAILURE_OVERLOADED;
-    if (status >= 400 && status < 500)
-        return FAILURE_SETUP;
+    enum failure failure = dialect_failure_of_status(dialect_int(l, STATUS, 0));
+    if (failure != FAILURE_TRANSIENT)
+        return failure;
     if (dialect_is(l, STOP_REASON, "refusal"))
         return FAILURE_REFUSED;
     return strncmp(dialect_text(l, SUBTYPE), "error_max", 9) == 0 ? FAILURE_TIMEOUT
@@ -188,5 +181,10 @@ static void take(struct agent_report *r, const struct dialect_line *l)
         take_system(r, l);
 }
 
-const struct dialect dialect_claude = {fields, sizeof(fields) / sizeof(fields[0]), take, BLOCK,
-                                       take_block};
+const struct dialect dialect_claude = {
+    .fields = fields,
+    .n = sizeof(fields) / sizeof(fields[0]),
+    .take = take,
+    .part = BLOCK,
+    .take_part = take_block,
+};

@@ -58,4 +58,8 @@ static void take(struct agent_report *r, const struct dialect_line *l)
     }
 }
 
-const struct dialect dialect_sim = {fields, sizeof(fields) / sizeof(fields[0]), take, 0, NULL};
+const struct dialect dialect_sim = {
+    .fields = fields,
+    .n = sizeof(fields) / sizeof(fields[0]),
+    .take = take,
+};

@@ -18,9 +18,17 @@ struct engine_def {
     bool continues;                /* it can take up a session again */
     bool no_persona;               /* it takes no task's `agent` */
     bool untested;                 /* it is called as its documentation says */
+    /* What its exit code or its standard error say that its output does not: true where that is a
+     * failure, also with exit code 0. NULL: nothing. The reason may be left out. */
+    bool (*judge)(int exit_code, const char *err_text, enum failure *ret_failure,
+                  struct buf *ret_reason);
 };
 
 extern const struct engine_def engine_claude, engine_command, engine_sim;
 extern const struct engine_def engine_codex, engine_copilot, engine_aider;
+extern const struct engine_def engine_gemini, engine_opencode, engine_qwen;
+
+/* The exit codes of gemini's own errors, which qwen has from it. */
+bool engine_gemini_fatal(int exit_code, enum failure *ret_failure);
 
 #endif

@@ -12,6 +12,7 @@
 #include "run/transcript.h"
 #include "sys/file.h"
 
+#include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,8 @@ static void add_verdict(struct buf *out, enum engine engine, const struct agent_
 {
     enum failure failure = FAILURE_TRANSIENT;
     autobuf struct buf reason = BUF_INIT;
-    int signal = exit_code > 128 ? exit_code - 128 : 0;
+    /* As a shell says it; gemini has larger ones that are its own. */
+    int signal = exit_code > 128 && exit_code <= 128 + SIGTERM ? exit_code - 128 : 0;
     if (agent_failed(engine, r, exit_code, signal, err_text, &failure, &reason))
         buf_addf(out, "failed: %s: %s\n", failure_names[failure], reason.s);
     else

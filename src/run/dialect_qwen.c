@@ -1,0 +1,27 @@
+/*
+ * qwen's stream-json is claude's, but for what a model's server answers: an error of that is a
+ * result like any other, a success, whose text is "[API Error: 401 ...]". Its tokens are those that
+ * were cached as well.
+ */
+#include "run/dialect.h"
+
+#include <string.h>
+
+static void take(struct agent_report *r, const struct dialect_line *l)
+{
+    static const char mark[] = "[API Error: ";
+    bool finished = r->finished;
+    r->finished = false;
+    dialect_claude.take(r, l);
+    if (!r->finished) { /* it was another line */
+        r->finished = finished;
+        return;
+    }
+    r->tokens_in -= r->cache_read < r->tokens_in ? r->cache_read : r->tokens_in;
+    if (!r->ok || strncmp(r->text.s, mark, strlen(mark)) != 0)
+        return;
+    r->ok = false;
+    dialect_fail(r, dialect_failure_of_status(dialect_number_behind(r->text.s, mark)), r->text.s);
+}
+
+const struct dialect dialect_qwen = {.take = take, .like = &dialect_claude};

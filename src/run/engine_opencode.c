@@ -1,0 +1,56 @@
+#include "run/engines.h"
+
+#include "run/env.h"
+
+#include <signal.h>
+#include <string.h>
+
+/* A tool that is denied as a whole is not offered to the model. */
+static void add_permissions(const struct task *task, struct agent_call *call)
+{
+    if (task->read_only || task->permissions == PERMISSIONS_READ)
+        env_set(&call->env, "OPENCODE_PERMISSION", "%s", "{\"edit\":\"deny\",\"bash\":\"deny\"}");
+    else if (task->permissions == PERMISSIONS_FULL)
+        strv_push(&call->argv, "--auto");
+    else
+        env_set(&call->env, "OPENCODE_PERMISSION", "%s",
+                "{\"bash\":{\"*\":\"deny\",\"git *\":\"allow\",\"make *\":\"allow\"}}");
+}
+
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    (void)err;
+    strv_pushl(&call->argv, ctx->exe ? ctx->exe : "opencode", "run", "--format", "json", NULL);
+    if (task->agent)
+        strv_pushl(&call->argv, "--agent", task->agent, NULL);
+    if (task->model)
+        strv_pushl(&call->argv, "-m", task->model, NULL);
+    if (ctx->session)
+        strv_pushl(&call->argv, "-s", ctx->session, NULL);
+    add_permissions(task, call);
+    return 0;
+}
+
+/* An agent that it does not know, it only warns of, and works as another. */
+static bool judge(int exit_code, const char *err_text, enum failure *ret_failure,
+                  struct buf *ret_reason)
+{
+    (void)exit_code;
+    const char *said = strstr(err_text, "Falling back to default agent");
+    if (!said)
+        return false;
+    *ret_failure = FAILURE_SETUP;
+    buf_addstr(ret_reason, "it did not work as the agent that the plan names: opencode has no such "
+                           "one, or only as a helper");
+    return true;
+}
+
+const struct engine_def engine_opencode = {
+    .program = "opencode",
+    .build = build,
+    .dialect = &dialect_opencode,
+    .stop_signal = SIGTERM,
+    .continues = true,
+    .judge = judge,
+};

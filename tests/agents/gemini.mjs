@@ -1,0 +1,41 @@
+#!/usr/bin/env node
+// A stand-in for the Gemini API, on a loopback port, for the real gemini CLI. answers.mjs says how the
+// prompt is its script; reasons to finish are STOP, SAFETY, MAX_TOKENS, ...
+//
+//     gemini.mjs FOLDER
+
+import { answerTo, scriptOf, send, serve, stream } from './answers.mjs'
+
+const textOf = content => (content.parts ?? []).map(part => part.text ?? '').join('\n')
+
+// The newest prompt with a script; the model's turns behind it say how much of it is done.
+function answer({ contents = [], tools }) {
+    const at = contents.findLastIndex(c => c.role === 'user' && scriptOf(textOf(c)).length)
+    if (at < 0 || !tools?.length) return { text: '{}' } // of a helper that wants JSON
+    return answerTo(textOf(contents[at]), contents.slice(at).filter(c => c.role === 'model').length)
+}
+
+const CALLS = {
+    write: ({ file, content }) => ({ name: 'write_file', args: { file_path: file, content } }),
+    bash: ({ command }) => ({ name: 'run_shell_command', args: { command, description: 'as scripted' } }),
+}
+
+function parts({ tool, input, text }) {
+    if (tool) return [{ functionCall: CALLS[tool](input) }]
+    return text ? [{ text }] : []
+}
+
+function reply(response, pathname, body) {
+    if (pathname.endsWith(':countTokens')) return send(response, 200, { totalTokens: 100 })
+    if (!/:(streamG|g)enerateContent$/.test(pathname)) return send(response, 404, { error: { code: 404, message: pathname, status: 'NOT_FOUND' } })
+    const a = answer(body)
+    if (a.status) return send(response, a.status, { error: { code: a.status, message: `scripted ${a.status}`, status: 'SCRIPTED' } })
+    const whole = {
+        candidates: [{ content: { role: 'model', parts: parts(a) }, finishReason: a.finish ?? 'STOP', index: 0 }],
+        usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120 },
+        modelVersion: 'scripted',
+    }
+    pathname.endsWith(':streamGenerateContent') ? stream(response, [whole]) : send(response, 200, whole)
+}
+
+serve(reply)
