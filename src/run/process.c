@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "data/doc.h"
+#include "run/env.h"
 #include "run/shared.h"
 #include "sys/guard_args.h"
 #include "sys/leftovers.h"
@@ -234,6 +235,7 @@ static int start_guard(struct job *job, const struct agent_call *call, int fds[S
         strv_push(&argv, "__guard");
     guard_args_format(&opts, &argv);
     mark(job, &call->env, &env);
+    env_set(&env, "PWD", "%s", call->dir); /* some believe it more than where they are */
     struct spawn sp = {.argv = argv.v, .env = env.v, .dir = call->dir, .new_session = true};
     memcpy(sp.fds, fds, sizeof(sp.fds));
     return spawn_start(&sp, ret_pid, err);

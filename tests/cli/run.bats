@@ -1569,3 +1569,14 @@ assert_refused() { # STATUS TEXT [OPTION...]
     git config user.email tester@example.com
     assert_refused 2 "no branch 'main' with a commit" --engine sim
 }
+
+@test "run: a command's folder is its PWD as well, for programs that believe that variable" {
+    make_repo
+    begin_plan
+    add_task a 'engine: command' "command: [/usr/bin/env]" 'read_only: true' 'prompt: x'
+    run_apart anabranch run plan.yaml 3>&-
+    assert_status 0
+    local out=(.git/anabranch/runs/*/a/1/out)
+    [[ $(sed -n 's/^PWD=//p' "${out[0]}") == "$(sed -n 's/^ANABRANCH_WORKSPACE=//p' "${out[0]}")" ]] || fail "$(grep PWD "${out[0]}")"
+    [[ $(grep -c '^PWD=' "${out[0]}") -eq 1 ]] || fail "$(grep PWD "${out[0]}")"
+}
