@@ -4,6 +4,7 @@
 #include "core/plan_words.h"
 #include "run/agent_tail.h"
 #include "run/engines.h"
+#include "sys/dirs.h"
 #include "sys/spawn.h"
 
 #include <signal.h>
@@ -72,6 +73,13 @@ bool agent_is_untested(enum engine engine)
 {
     const struct engine_def *def = find_engine(engine);
     return def && def->untested;
+}
+
+void agent_tidy(enum engine engine, const char *tmp)
+{
+    const struct engine_def *def = find_engine(engine);
+    if (def && def->litter)
+        (void)dirs_remove_entries(tmp, "", def->litter, NULL); /* it only takes room */
 }
 
 /* --- what they say ------------------------------------------------------------------------ */

@@ -51,6 +51,9 @@ bool agent_is_untested(enum engine engine);
 /* The session that an agent's output (a file) names, where the engine can take one up again. */
 bool agent_find_session(enum engine engine, const char *path, struct buf *out);
 
+/* Removes what the engine itself has left in its TMPDIR, not its agent. */
+void agent_tidy(enum engine engine, const char *tmp);
+
 /* What an agent said or did, for those who want to show it as it happens. */
 enum agent_saying {
     AGENT_WORDS,   /* its own */

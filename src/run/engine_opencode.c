@@ -52,5 +52,6 @@ const struct engine_def engine_opencode = {
     .dialect = &dialect_opencode,
     .stop_signal = SIGTERM,
     .continues = true,
+    .litter = "-00000000.so", /* a library of some megabytes, that it unpacks each time */
     .judge = judge,
 };

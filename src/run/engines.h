@@ -16,6 +16,7 @@ struct engine_def {
     const struct dialect *dialect; /* NULL: it speaks plain text */
     int stop_signal;               /* by which it is asked to end */
     bool continues;                /* it can take up a session again */
+    const char *litter;            /* how files end that it leaves in TMPDIR, which nobody wants */
     bool no_persona;               /* it takes no task's `agent` */
     bool untested;                 /* it is called as its documentation says */
     /* What its exit code or its standard error say that its output does not: true where that is a

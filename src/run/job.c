@@ -39,6 +39,7 @@ static void drop_scratch(const struct job *job)
     autofree char *tmp = job_file(job, "tmp");
     (void)unlink(index); /* most jobs have but one of them */
     (void)unlink(salvage);
+    agent_tidy(run_engine(job->run, job->task), tmp);
     (void)rmdir(tmp); /* what an agent left in it stays */
 }
 

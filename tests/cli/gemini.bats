@@ -1,0 +1,137 @@
+#!/usr/bin/env bats
+# gemini: how it is called, and what is made of what it says; then the real CLI, with a stand-in for the
+# model.
+bats_require_minimum_version 1.5.0
+load helper
+load run_helper
+load models_helper
+
+teardown() {
+    end_agents
+    model_stop
+}
+
+@test "gemini is called with as much as it may do, and has its prompt on standard input" {
+    make_repo
+    stub_agent gemini gemini-success 'echo 1 >"by-$ANABRANCH_TASK"'
+    begin_plan
+    add_task plain 'engine: gemini' 'prompt: Write it.'
+    add_task edit 'engine: gemini' 'permissions: edit' 'model: gemini-2.5-pro' 'prompt: Write it.'
+    add_task full 'engine: gemini' 'permissions: full' 'prompt: "@x \"y\""'
+    add_task look 'engine: gemini' 'permissions: full' 'read_only: true' 'prompt: Look.'
+    run_agents
+    assert_status 0
+    assert_argv plain -o stream-json --approval-mode auto_edit --skip-trust
+    assert_argv edit -o stream-json --approval-mode auto_edit --skip-trust -m gemini-2.5-pro
+    assert_argv full -o stream-json --approval-mode yolo --skip-trust
+    assert_argv look -o stream-json --approval-mode default --skip-trust
+    assert_variable plain GEMINI_CLI_NO_RELAUNCH=true
+    [[ $(<"$STUB/full.in") == '@x "y"' ]] || fail "$(<"$STUB/full.in")"
+    assert_in main by-full 1
+    [[ $(task_report plain '"\(.tokens_in) \(.tokens_out) \(.usd)"') == '3600 102 null' ]] || fail "$(task_report plain .)"
+}
+
+@test "gemini's words, exit codes and results come to a class" {
+    make_repo
+    local name class
+    # 145 is no signal, 53 and 42 are its own; the others end with 0.
+    while read -r name class; do
+        stub_agent gemini "gemini-$name" 'echo 1 >done'
+        begin_plan
+        add_task a 'engine: gemini' "retry: {$class: 0}" 'prompt: Write it.'
+        run_agents
+        assert_status 1
+        assert_failed a "$class" || fail "$name"
+    done <<'END'
+401 auth
+400 setup
+max-turns timeout
+resume-unknown setup
+loop-detected transient
+safety-empty refused
+max-tokens-empty timeout
+sigterm-during-tool transient
+END
+}
+
+@test "a gemini that may not write has changed nothing, and is told why" {
+    make_repo
+    stub_agent gemini gemini-denied
+    begin_plan
+    add_task a 'engine: gemini' 'permissions: read' 'prompt: Write it.'
+    run_agents
+    assert_status 1
+    assert_failed a no_change 'was not allowed to use run_shell_command (2 times denied)'
+}
+
+@test "gemini has no personas: a plan that names one is refused before anything is done" {
+    make_repo
+    stub_agent gemini gemini-success
+    begin_plan
+    add_task a 'engine: gemini' 'agent: reviewer' 'prompt: Write it.'
+    run_agents
+    assert_status 2
+    [[ $stderr == *"task 'a': 'gemini' has no personas: leave out 'agent: reviewer'"* ]] || fail
+    [[ ! -e $STUB/a.argv && ! -e .git/anabranch/runs ]] || fail "something was done"
+}
+
+# --- the real one
+
+begin_gemini() {
+    agent_available gemini
+    make_repo
+    model_start gemini.mjs
+    unset "${!GOOGLE_@}" "${!GEMINI_@}"
+    export GEMINI_CLI_HOME=$BATS_TEST_TMPDIR/gemini GEMINI_API_KEY=none
+    export GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:$model_port
+    mkdir -p "$GEMINI_CLI_HOME/.gemini"
+    echo '{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false},
+        "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false}}' >"$GEMINI_CLI_HOME/.gemini/settings.json"
+    begin_plan 'defaults: {model: gemini-2.5-flash}'
+}
+
+@test "the real gemini's work lands; what it may not do, and a key that is none, are told" {
+    begin_gemini
+    ask_agent gemini a 'permissions: full' -- 'write a "one\n"' 'bash "echo two >b"' 'say It is written.'
+    ask_agent gemini shell -- 'bash "echo no >shell"'
+    ask_agent gemini key -- 'error 401'
+    run_agents -j 3
+    assert_status 1
+    assert_in main a one
+    assert_in main b two
+    [[ $(task_report a '"\(.tokens_in) \(.tokens_out)"') == '300 60' ]] || fail "$(task_report a .)"
+    assert_failed shell no_change 'was not allowed to use run_shell_command (1 time denied)'
+    assert_failed key auth 401
+    assert_clean
+}
+
+@test "a run with the real gemini at work ends at SIGTERM, and leaves nothing" {
+    begin_gemini
+    ask_agent gemini a 'permissions: full' -- "bash \"touch '$BATS_TEST_TMPDIR/begun'; sleep 346\""
+    start_agents
+    wait_for test -e "$BATS_TEST_TMPDIR/begun"
+    kill -TERM "$engine"
+    status=0
+    wait "$engine" || status=$?
+    assert_status 143
+    ! pgrep -f 'sleep 346' >/dev/null || fail "its tool is still there"
+    assert_clean
+}
+
+@test "the session of a real gemini whose engine was killed is gone on with" {
+    begin_gemini
+    local turn=$BATS_TEST_TMPDIR/turn
+    ask_agent gemini a 'permissions: full' -- 'write a "1\n"' "bash \"touch '$turn'; test -e '$turn.2' || sleep 300\"" \
+        'write b "2\n"' 'write b "2\n"'
+    start_agents
+    wait_for test -e "$turn"
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || true
+    wait_for no_agents || fail "$(agents_alive)"
+    touch "$turn.2"
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    assert_in main a 1
+    assert_in main b 2
+    [[ $(jq -r .session_id <(grep -h '"type":"init"' .git/anabranch/runs/*/a/*/out) | sort | uniq -c) == *' 2 '* ]] || fail "another session"
+}

@@ -1,0 +1,109 @@
+# shellcheck shell=bash
+# For tests of agent programs, beside `load helper` and `load run_helper`: programs that stand in for
+# them, and the real ones with stand-ins for their models (tests/agents).
+#
+#     teardown() { end_agents; model_stop; }
+
+MODEL=$BATS_TEST_TMPDIR/model
+STUB=$BATS_TEST_TMPDIR/stub
+
+# --- stand-ins for the programs
+
+# Puts such a program into PATH: it notes down how it was called, in the folder $STUB, does what the lines
+# of shell say, and then prints and ends as the real one did in a transcript.
+stub_agent() { # PROGRAM TRANSCRIPT [LINE...]
+    local transcripts=$BATS_TEST_DIRNAME/../dialects/transcripts program=$1 name=$2 code
+    shift 2
+    code=$(sed -n "s/^$name //p" "$transcripts/index")
+    [[ $code ]] || { fail "no transcript: $name"; return 1; }
+    mkdir -p "$STUB" "$BATS_TEST_TMPDIR/bin"
+    {
+        printf '#!/bin/bash\n'
+        printf 'printf "%%s\\n" "$@" >"%s/$ANABRANCH_TASK.argv"\n' "$STUB"
+        printf 'env >"%s/$ANABRANCH_TASK.env"\ncat >"%s/$ANABRANCH_TASK.in"\n' "$STUB" "$STUB"
+        printf '%s\n' "$@"
+        printf 'cat "%s"\n' "$transcripts/$name.jsonl"
+        [[ ! -e $transcripts/$name.err ]] || printf 'cat "%s" >&2\n' "$transcripts/$name.err"
+        printf 'exit %s\n' "$code"
+    } >"$BATS_TEST_TMPDIR/bin/$program"
+    chmod +x "$BATS_TEST_TMPDIR/bin/$program"
+    [[ $PATH == "$BATS_TEST_TMPDIR/bin:"* ]] || PATH=$BATS_TEST_TMPDIR/bin:$PATH
+}
+
+assert_argv() { # TASK WORD...: all of them
+    local task=$1
+    shift
+    [[ $(<"$STUB/$task.argv") == "$(printf '%s\n' "$@")" ]] || fail "$task was called:" "$(<"$STUB/$task.argv")"
+}
+
+assert_variable() { # TASK LINE
+    grep -qxF -e "$2" "$STUB/$1.env" || fail "$1 has not: $2" "$(grep -F -e "${2%%=*}" "$STUB/$1.env")"
+}
+
+# --- the real programs
+
+# The folder of a program that npm has, in $agent_bin; skips the test where it cannot be had.
+agent_available() { # NAME
+    command -v node >/dev/null || skip "no node here"
+    agent_bin=$("$BATS_TEST_DIRNAME/../agents/install" "$1" 2>"$BATS_TEST_TMPDIR/install" 3>&-) ||
+        skip "no $1: $(tail -n 1 "$BATS_TEST_TMPDIR/install")"
+    PATH=$agent_bin:$PATH
+}
+
+# Starts a stand-in for a model; it listens at $model_port.
+model_start() { # PROGRAM
+    mkdir -p "$MODEL"
+    node "$BATS_TEST_DIRNAME/../agents/$1" "$MODEL" >"$MODEL/log" 2>&1 3>&- &
+    echo $! >"$MODEL/pid"
+    wait_for model_decided
+    [[ -e $MODEL/port ]] || { fail "no model: $(<"$MODEL/log")"; return 1; }
+    # shellcheck disable=SC2034 # for the tests
+    model_port=$(<"$MODEL/port")
+}
+
+model_decided() {
+    [[ -e $MODEL/port ]] || is_gone "$(<"$MODEL/pid")"
+}
+
+model_stop() {
+    stop_server "$MODEL/pid"
+}
+
+# --- their runs
+
+# A task whose lines, behind the `--`, are the answers of the model.
+ask_agent() { # ENGINE ID [LINE...] -- STEP...
+    {
+        printf '  - id: %s\n    engine: %s\n' "$2" "$1"
+        shift 2
+        while [[ $1 != -- ]]; do
+            printf '    %s\n' "$1"
+            shift
+        done
+        shift
+        printf '    prompt: |\n'
+        printf '      MOCK> %s\n' "$@"
+    } >>plan.yaml
+}
+
+run_agents() { # [OPTION...]
+    run_apart anabranch run --report report.json "$@" plan.yaml 3>&-
+    assert_no_sanitizer
+}
+
+# The same in the background: $engine.
+start_agents() { # [OPTION...]
+    "$ANABRANCH" run "$@" plan.yaml >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    engine=$!
+    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+}
+
+# What became of a task, by jq's FILTER.
+task_report() { # TASK FILTER
+    jq -r ".tasks[] | select(.id == \"$1\") | $2" report.json
+}
+
+assert_failed() { # TASK CLASS [TEXT]
+    [[ $(task_report "$1" '"\(.state) \(.failure)"') == "failed $2" ]] || fail "$1: $(task_report "$1" .)"
+    [[ $(task_report "$1" .reason) == *"${3-}"* ]] || fail "not the reason of $1: $3" "$(task_report "$1" .reason)"
+}

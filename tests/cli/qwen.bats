@@ -1,0 +1,84 @@
+#!/usr/bin/env bats
+# qwen: how it is called, and what is made of what it says; then the real CLI, with a stand-in for the
+# model.
+bats_require_minimum_version 1.5.0
+load helper
+load run_helper
+load models_helper
+
+teardown() {
+    end_agents
+    model_stop
+}
+
+@test "qwen is called with as much as it may do, and has its prompt on standard input" {
+    make_repo
+    stub_agent qwen qwen-success 'echo 1 >"by-$ANABRANCH_TASK"'
+    begin_plan
+    add_task plain 'engine: qwen' 'prompt: Write it.'
+    add_task full 'engine: qwen' 'permissions: full' 'model: qwen3' 'prompt: "Write \"y\""'
+    add_task look 'engine: qwen' 'permissions: read' 'read_only: true' 'prompt: Look.'
+    run_agents
+    assert_status 0
+    assert_argv plain -o stream-json --approval-mode auto-edit
+    assert_argv full -o stream-json --approval-mode yolo -m qwen3
+    assert_argv look -o stream-json --approval-mode default
+    assert_variable plain QWEN_CODE_NO_RELAUNCH=true
+    [[ $(<"$STUB/full.in") == 'Write "y"' ]] || fail "$(<"$STUB/full.in")"
+    assert_in main by-full 1
+    [[ $(task_report plain '"\(.tokens_in) \(.tokens_out) \(.usd)"') == '3600 102 null' ]] || fail "$(task_report plain .)"
+}
+
+@test "qwen's errors come to a class, also where it says that all went well" {
+    make_repo
+    local name class
+    while read -r name class; do
+        stub_agent qwen "qwen-$name" 'echo 1 >done'
+        begin_plan
+        add_task a 'engine: qwen' "retry: {$class: 0}" 'prompt: Write it.'
+        run_agents
+        assert_status 1
+        assert_failed a "$class" || fail "$name"
+    done <<'END'
+401 auth
+max-turns timeout
+unreachable transient
+END
+}
+
+@test "a qwen that may not write has changed nothing, and is told why; it has no personas" {
+    make_repo
+    stub_agent qwen qwen-denied
+    begin_plan
+    add_task a 'engine: qwen' 'permissions: read' 'prompt: Write it.'
+    run_agents
+    assert_status 1
+    assert_failed a no_change 'was not allowed to use run_shell_command (1 time denied)'
+    begin_plan
+    add_task a 'engine: qwen' 'agent: reviewer' 'prompt: Write it.'
+    run_agents
+    assert_status 2
+    [[ $stderr == *"task 'a': 'qwen' has no personas: leave out 'agent: reviewer'"* ]] || fail
+}
+
+@test "the real qwen's work lands; what it may not do, and a key that is none, are told" {
+    agent_available qwen
+    make_repo
+    model_start openai_chat.mjs
+    unset "${!QWEN_@}" "${!OPENAI_@}"
+    export OPENAI_API_KEY=none OPENAI_BASE_URL=http://127.0.0.1:$model_port/v1 OPENAI_MODEL=mock
+    mkdir -p "$HOME/.qwen"
+    echo '{"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": false},
+        "general": {"enableAutoUpdate": false}}' >"$HOME/.qwen/settings.json"
+    begin_plan
+    ask_agent qwen a 'permissions: full' -- 'write a "one\n"' 'bash "echo two >b"' 'say It is written.'
+    ask_agent qwen shell -- 'bash "echo no >shell"'
+    ask_agent qwen key -- 'error 401'
+    run_agents -j 3
+    assert_status 1
+    assert_in main a one
+    assert_in main b two
+    assert_failed shell no_change 'was not allowed to use run_shell_command (1 time denied)'
+    assert_failed key auth 401
+    assert_clean
+}
