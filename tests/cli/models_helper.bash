@@ -1,4 +1,5 @@
 # shellcheck shell=bash
+# shellcheck disable=SC2016 # lines for the shell of a stub
 # For tests of agent programs, beside `load helper` and `load run_helper`: programs that stand in for
 # them, and the real ones with stand-ins for their models (tests/agents).
 #

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # qwen: how it is called, and what is made of what it says; then the real CLI, with a stand-in for the
 # model.
+# shellcheck disable=SC2016,SC2154 # lines for the shell of a stub; run_apart, model_start and start_agents set them
 bats_require_minimum_version 1.5.0
 load helper
 load run_helper
