@@ -72,7 +72,7 @@ END
     add_task a 'engine: gemini' 'agent: reviewer' 'prompt: Write it.'
     run_agents
     assert_status 2
-    [[ $stderr == *"task 'a': 'gemini' has no personas: leave out 'agent: reviewer'"* ]] || fail
+    [[ $stderr == *"'gemini' has no personas: leave out 'agent: reviewer'"* ]] || fail
     [[ ! -e $STUB/a.argv && ! -e .git/anabranch/runs ]] || fail "something was done"
 }
 

@@ -59,7 +59,7 @@ END
     add_task a 'engine: qwen' 'agent: reviewer' 'prompt: Write it.'
     run_agents
     assert_status 2
-    [[ $stderr == *"task 'a': 'qwen' has no personas: leave out 'agent: reviewer'"* ]] || fail
+    [[ $stderr == *"'qwen' has no personas: leave out 'agent: reviewer'"* ]] || fail
 }
 
 @test "the real qwen's work lands; what it may not do, and a key that is none, are told" {
