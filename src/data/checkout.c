@@ -30,15 +30,6 @@ struct pass {
     VEC(struct checkout_file) changed;
 };
 
-/* The index has the low bits only, and no fraction of seconds where git was built that way. */
-static bool is_as_in_index(const struct stat *st, const struct git_index_entry *e)
-{
-    return (uint32_t)st->st_mtim.tv_sec == e->mtime && (uint32_t)st->st_size == e->size &&
-           (!e->mtime_ns || (uint32_t)st->st_mtim.tv_nsec == e->mtime_ns) &&
-           (uint32_t)st->st_ino == e->ino &&
-           (st->st_mode & (S_IFMT | 0100)) == (e->mode & (S_IFMT | 0100));
-}
-
 static bool is_in_work_tree(const struct git_index_entry *e)
 {
     unsigned kind = e->mode & GIT_INDEX_KIND;
@@ -51,7 +42,7 @@ static void take_entry(struct pass *p, const struct git_index_entry *e)
     struct stat st;
     struct checkout_file file = {.size = -1};
     if (fstatat(p->root, e->path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
-        if (is_as_in_index(&st, e))
+        if (git_index_fits(e, &st))
             return;
         file = (struct checkout_file){.size = st.st_size, .mtime = st.st_mtim, .mode = st.st_mode};
     }

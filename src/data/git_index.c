@@ -3,10 +3,20 @@
 #include "sys/file.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* Where things are in an entry. */
-enum { AT_MTIME = 8, AT_MTIME_NS = 12, AT_INO = 20, AT_MODE = 24, AT_SIZE = 36, AT_ID = 40 };
+enum {
+    AT_CTIME = 0,
+    AT_CTIME_NS = 4,
+    AT_MTIME = 8,
+    AT_MTIME_NS = 12,
+    AT_INO = 20,
+    AT_MODE = 24,
+    AT_SIZE = 36,
+    AT_ID = 40,
+};
 
 enum {
     HEADER = 12,
@@ -60,7 +70,7 @@ static bool take_strip(struct git_index *x, size_t *ret)
 }
 
 /* The name behind an entry's fixed part, and the blanks behind that. */
-static bool take_name(struct git_index *x, const unsigned char *entry)
+static bool take_name(struct git_index *x, const unsigned char *entry, bool *ret_unsorted)
 {
     size_t strip = x->name.len;
     if (x->version == 4 && (!take_strip(x, &strip) || strip > x->name.len))
@@ -68,6 +78,8 @@ static bool take_name(struct git_index *x, const unsigned char *entry)
     const unsigned char *nul = memchr(x->at, '\0', (size_t)(x->end - x->at));
     if (!nul)
         return false;
+    const char *differs = x->name.s + x->name.len - strip;
+    *ret_unsorted = strcmp(differs, (const char *)x->at) >= 0;
     buf_cut(&x->name, x->name.len - strip);
     buf_add(&x->name, x->at, (size_t)(nul - x->at));
     size_t len = (size_t)(nul - entry);
@@ -108,11 +120,14 @@ static bool take_entry(struct git_index *x, struct git_index_entry *ret)
         return false;
     unsigned flags = get16(e + fixed - 2);
     unsigned more = flags & EXTENDED ? get16(e + fixed) : 0;
+    bool unsorted;
     x->at = e + fixed + (flags & EXTENDED ? 2 : 0);
-    if (!take_name(x, e))
+    if (!take_name(x, e, &unsorted))
         return false;
     *ret = (struct git_index_entry){.path = x->name.s,
                                     .id = e + AT_ID,
+                                    .ctime = get32(e + AT_CTIME),
+                                    .ctime_ns = get32(e + AT_CTIME_NS),
                                     .mtime = get32(e + AT_MTIME),
                                     .mtime_ns = get32(e + AT_MTIME_NS),
                                     .ino = get32(e + AT_INO),
@@ -120,7 +135,8 @@ static bool take_entry(struct git_index *x, struct git_index_entry *ret)
                                     .size = get32(e + AT_SIZE),
                                     .unmerged = flags & STAGE,
                                     .intended = more & INTENT_TO_ADD,
-                                    .unseen = flags & ASSUME_VALID || more & SKIP_WORKTREE};
+                                    .unseen = flags & ASSUME_VALID || more & SKIP_WORKTREE,
+                                    .unsorted = unsorted};
     return true;
 }
 
@@ -132,6 +148,20 @@ bool git_index_next(struct git_index *x, struct git_index_entry *ret)
     if (x->good && --x->left == 0 && is_split(x))
         x->good = false;
     return x->good;
+}
+
+bool git_index_same_time(const struct timespec *t, uint32_t seconds, uint32_t ns)
+{
+    return (uint32_t)t->tv_sec == seconds && (!ns || (uint32_t)t->tv_nsec == ns);
+}
+
+/* Of a symlink the index has no permissions. */
+bool git_index_fits(const struct git_index_entry *e, const struct stat *st)
+{
+    mode_t looked = S_ISREG(st->st_mode) ? S_IFMT | 0100 : S_IFMT;
+    return git_index_same_time(&st->st_mtim, e->mtime, e->mtime_ns) &&
+           (uint32_t)st->st_size == e->size && (uint32_t)st->st_ino == e->ino &&
+           (st->st_mode & looked) == (e->mode & looked);
 }
 
 /* Each has its name and size in front. */
@@ -151,4 +181,34 @@ bool git_index_extension(const struct git_index *x, const char name[4], const ch
         p += 8 + size;
     }
     return false;
+}
+
+/* "NAME\0ENTRIES SUBTREES\n", and an id unless ENTRIES is -1. */
+bool git_index_node(const struct git_index *x, const char **at, const char *end,
+                    struct git_index_node *ret)
+{
+    char *after;
+    const char *nul = memchr(*at, '\0', (size_t)(end - *at));
+    const char *lf = nul ? memchr(nul, '\n', (size_t)(end - nul)) : NULL;
+    if (!lf)
+        return false;
+    struct git_index_node node = {.name = *at, .id = (const unsigned char *)lf + 1};
+    node.entries = strtol(nul + 1, &after, 10);
+    node.subtrees = strtol(after, &after, 10);
+    size_t id = node.entries >= 0 ? x->id_len : 0;
+    if (after != lf || node.subtrees < 0 || (size_t)(end - lf) - 1 < id)
+        return false;
+    *at = lf + 1 + id;
+    *ret = node;
+    return true;
+}
+
+const unsigned char *git_index_root(const struct git_index *x)
+{
+    struct git_index_node root;
+    const char *at;
+    size_t len;
+    if (!git_index_extension(x, "TREE", &at, &len) || !git_index_node(x, &at, at + len, &root))
+        return NULL;
+    return !*root.name && root.entries >= 0 ? root.id : NULL;
 }

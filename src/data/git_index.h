@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/stat.h>
 
 struct git_index {
     struct buf bytes, name;
@@ -29,12 +30,14 @@ struct git_index {
 };
 
 struct git_index_entry {
-    const char *path;                          /* until the next one is read */
-    const unsigned char *id;                   /* as long as the index is open */
-    uint32_t mtime, mtime_ns, ino, mode, size; /* low bits, where the file system has more */
+    const char *path;                /* until the next one is read */
+    const unsigned char *id;         /* as long as the index is open */
+    uint32_t ctime, ctime_ns, mtime, /* low bits, where the file system has more */
+        mtime_ns, ino, mode, size;
     bool unmerged;
     bool intended; /* git add -N: there is no content yet */
     bool unseen;   /* git was told not to look at it in the work tree */
+    bool unsorted; /* its path is not behind that of the last one */
 };
 
 /* What mode is of, by its highest bits. */
@@ -48,8 +51,32 @@ void git_index_done(struct git_index *index);
 /* False at the end, and where it cannot be read on: `good` tells. */
 bool git_index_next(struct git_index *index, struct git_index_entry *ret);
 
+/* Whether a file is by its stat data what the entry says; the time of its last change of any kind
+ * is not looked at. */
+bool git_index_fits(const struct git_index_entry *e, const struct stat *st);
+
+/* Whether a time is what the index has of one: low bits, and no fraction of seconds where git was
+ * built that way. */
+bool git_index_same_time(const struct timespec *t, uint32_t seconds, uint32_t ns);
+
 /* The extension of that name, once all entries are read; false where there is none. */
 bool git_index_extension(const struct git_index *index, const char name[4], const char **ret_start,
                          size_t *ret_len);
+
+/* A node of the extension "TREE", which has the trees that are known of folders, those below a
+ * folder behind it. */
+struct git_index_node {
+    const char *name; /* in its folder; "" for the root */
+    long entries;     /* of the index that are in it; below 0: its tree is not known */
+    long subtrees;    /* nodes that are right below it */
+    const unsigned char *id;
+};
+
+/* Reads the node at *at and moves *at behind it; false where there is none before the end. */
+bool git_index_node(const struct git_index *index, const char **at, const char *end,
+                    struct git_index_node *ret);
+
+/* The tree of the whole, once all entries are read; NULL where it is not known. */
+const unsigned char *git_index_root(const struct git_index *index);
 
 #endif

@@ -42,24 +42,6 @@ struct reader {
 
 /* --- what is known of folders ------------------------------------------------------------- */
 
-/* One node of the tree cache: "NAME\0ENTRIES SUBTREES\n", and an id unless ENTRIES is -1. */
-static bool read_node(const struct reader *r, const char **at, const char *end, long *ret_entries,
-                      long *ret_subtrees, const unsigned char **ret_id)
-{
-    char *after;
-    const char *nul = memchr(*at, '\0', (size_t)(end - *at));
-    const char *lf = nul ? memchr(nul, '\n', (size_t)(end - nul)) : NULL;
-    if (!lf)
-        return false;
-    *ret_entries = strtol(nul + 1, &after, 10);
-    *ret_subtrees = strtol(after, &after, 10);
-    if (after != lf || *ret_subtrees < 0)
-        return false;
-    *ret_id = (const unsigned char *)lf + 1;
-    *at = lf + 1 + (*ret_entries >= 0 ? r->id_len : 0);
-    return *at <= end;
-}
-
 /* A node of the cache whose subtrees are being read. */
 struct open_node {
     long subtrees;
@@ -94,7 +76,7 @@ static bool read_cache(struct reader *r, const char *at, const char *end)
     autobuf struct buf path = BUF_INIT;
     bool good = true;
     vec_push(&open, (struct open_node){.subtrees = 1});
-    while (good && open.n) {
+    while (open.n) {
         struct open_node *above = &open.v[open.n - 1];
         buf_cut(&path, above->path);
         if (above->subtrees-- == 0) {
@@ -102,16 +84,18 @@ static bool read_cache(struct reader *r, const char *at, const char *end)
             continue;
         }
         struct open_node node = {.known = above->known};
-        const unsigned char *id = NULL;
-        long entries = -1;
-        buf_addstr(&path, at);
+        struct git_index_node read;
+        good =
+            git_index_node(&r->index, &at, end, &read) && (node.known || ++r->asked <= ASKED_MAX);
+        if (!good)
+            break;
+        buf_addstr(&path, read.name);
         if (path.len)
             buf_addch(&path, '/');
         node.path = path.len;
-        good = read_node(r, &at, end, &entries, &node.subtrees, &id) &&
-               (node.known || ++r->asked <= ASKED_MAX);
-        if (good && entries > 0 && !node.known && exists(r, id)) {
-            note_folder(r, &path, (size_t)entries, id);
+        node.subtrees = read.subtrees;
+        if (read.entries > 0 && !node.known && exists(r, read.id)) {
+            note_folder(r, &path, (size_t)read.entries, read.id);
             node.known = true;
         }
         vec_push(&open, node);

@@ -75,19 +75,42 @@ const char *git_batch_tree_id(const struct git_batch *batch, const struct buf *b
 
 /* --- reading ------------------------------------------------------------------------------ */
 
+static bool is_id(const struct git_index *index, const unsigned char *id)
+{
+    const char *start = index->bytes.s, *s = (const char *)id;
+    return s > start && s + index->id_len <= start + index->bytes.len;
+}
+
+static void check_nodes(const struct git_index *index, const char *at, const char *end)
+{
+    const char *before = at;
+    for (struct git_index_node node; git_index_node(index, &at, end, &node); before = at) {
+        fuzz_check(node.name == before && at > before && at <= end && node.subtrees >= 0);
+        fuzz_check(node.entries < 0 || is_id(index, node.id));
+    }
+}
+
 static void check_index(const char *path, size_t id_len)
 {
     autogitindex struct git_index index = {0};
+    autobuf struct buf last = BUF_INIT;
     struct err err = {0};
     fuzz_check(git_index_open(&index, path, id_len, &err) == 0);
     const char *end = index.bytes.s + index.bytes.len, *start;
     size_t len;
     for (struct git_index_entry e; git_index_next(&index, &e);) {
         fuzz_check(strlen(e.path) <= index.bytes.len * index.bytes.len);
-        fuzz_check((const char *)e.id > index.bytes.s && (const char *)e.id + id_len / 2 <= end);
+        fuzz_check(is_id(&index, e.id));
+        fuzz_check(e.unsorted == (strcmp(last.s, e.path) >= 0));
+        buf_cut(&last, 0);
+        buf_addstr(&last, e.path);
     }
-    if (git_index_extension(&index, "TREE", &start, &len))
+    const unsigned char *root = git_index_root(&index);
+    fuzz_check(!root || is_id(&index, root));
+    if (git_index_extension(&index, "TREE", &start, &len)) {
         fuzz_check(index.good && !index.left && start > index.bytes.s && start + len <= end);
+        check_nodes(&index, start, start + len);
+    }
 }
 
 static void check_tree_of(const char *path, size_t id_len)
