@@ -1,0 +1,51 @@
+#include "sys/many.h"
+
+#include "base/mem.h"
+
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+struct work {
+    size_t n;
+    atomic_size_t next;
+    many_fn *fn;
+    void *ctx;
+};
+
+static void *work_on(void *arg)
+{
+    struct work *w = arg;
+    for (size_t i; (i = atomic_fetch_add(&w->next, 1)) < w->n;)
+        w->fn(w->ctx, i);
+    return NULL;
+}
+
+static size_t helpers_for(size_t n)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    size_t wanted = processors > 1 ? (size_t)processors : 1;
+    return (n < wanted ? n : wanted) - (n > 0);
+}
+
+/* A thread begins with the signals blocked that its maker has blocked. */
+void many(size_t n, many_fn *fn, void *ctx)
+{
+    struct work w = {.n = n, .fn = fn, .ctx = ctx};
+    size_t wanted = helpers_for(n), helpers = 0;
+    pthread_t *threads = mem_array(wanted, sizeof(*threads));
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    bool blocked = pthread_sigmask(SIG_SETMASK, &all, &before) == 0;
+    while (blocked && helpers < wanted && pthread_create(&threads[helpers], NULL, work_on, &w) == 0)
+        helpers++;
+    if (blocked)
+        (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    (void)work_on(&w);
+    while (helpers)
+        (void)pthread_join(threads[--helpers], NULL);
+    free(threads);
+}
