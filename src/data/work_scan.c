@@ -1,0 +1,290 @@
+#include "data/work_scan.h"
+
+#include "base/vec.h"
+#include "data/git_index.h"
+#include "data/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Each folder on the way takes a descriptor; a path is to be handed to git. */
+enum { DEPTH_MAX = 200, LENGTH_MAX = 4096 };
+
+/* A folder whose entries are being read. */
+struct level {
+    int fd;       /* -1: there is no such folder, its entries are passed over */
+    size_t path;  /* length of its path, with the slash */
+    size_t names; /* where those that are tracked in it begin */
+};
+
+struct walk {
+    struct work_scan *found;
+    struct git_index index;
+    struct timespec written;  /* when the index was */
+    VEC(struct level) levels; /* the root first */
+    struct buf path;          /* of the last one, with the slash */
+    struct buf names;         /* that are tracked in each of them, with a NUL behind each */
+    struct buf there;         /* that are in the last one, likewise */
+};
+
+void work_scan_close(struct work_scan *s)
+{
+    strv_done(&s->changed);
+    strv_done(&s->untracked);
+}
+
+/* --- what is found ------------------------------------------------------------------------ */
+
+/* False where it is one too many. */
+static bool add_found(struct walk *w, struct strv *list, const char *name, const char *end)
+{
+    strv_pushf(list, "%s%s%s", w->path.s, name, end);
+    return w->found->changed.n + w->found->untracked.n <= WORK_SCAN_MAX;
+}
+
+/* The id of no content, by the length of a binary id. */
+static bool is_empty_blob(const unsigned char *id, size_t len)
+{
+    static const unsigned char sha1[] = {0xe6, 0x9d, 0xe2, 0x9b, 0xb2, 0xd1, 0xd6,
+                                         0x43, 0x4b, 0x8b, 0x29, 0xae, 0x77, 0x5a,
+                                         0xd8, 0xc2, 0xe4, 0x8c, 0x53, 0x91};
+    static const unsigned char sha256[] = {0x47, 0x3a, 0x0f, 0x4c, 0x3b, 0xe8, 0xa9, 0x36,
+                                           0x81, 0xa2, 0x67, 0xe3, 0xb1, 0xe9, 0xa7, 0xdc,
+                                           0xda, 0x11, 0x85, 0x43, 0x6f, 0xe1, 0x41, 0xf7,
+                                           0x74, 0x91, 0x20, 0xa3, 0x03, 0x72, 0x18, 0x13};
+    return memcmp(id, len == sizeof(sha1) ? sha1 : sha256, len) == 0;
+}
+
+/* Whether a file may have been written again after it was read for the index, without a trace in
+ * its stat data. Where the index has no fraction of seconds, the second counts. git leaves 0 as the
+ * size of such a one when it writes the index anew. */
+static bool is_racy(const struct walk *w, const struct git_index_entry *e)
+{
+    uint32_t second = (uint32_t)w->written.tv_sec, ns = (uint32_t)w->written.tv_nsec;
+    if (e->mtime > second || (e->mtime == second && (!e->mtime_ns || e->mtime_ns >= ns)))
+        return true;
+    return !e->size && !is_empty_blob(e->id, w->index.id_len);
+}
+
+static bool look_at_file(struct walk *w, const char *name, const struct git_index_entry *e)
+{
+    struct stat st;
+    if (fstatat(w->levels.v[w->levels.n - 1].fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+        if (errno != ENOENT)
+            return false;
+    } else if (git_index_fits(e, &st) && !is_racy(w, e) &&
+               git_index_same_time(&st.st_ctim, e->ctime, e->ctime_ns)) {
+        return true;
+    }
+    return add_found(w, &w->found->changed, name, "");
+}
+
+/* --- names -------------------------------------------------------------------------------- */
+
+/* What is no name of its own, and what git never looks at, wherever it is. */
+static bool is_passed_over(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, ".git") == 0;
+}
+
+static bool read_names(struct walk *w, DIR *dir)
+{
+    buf_cut(&w->there, 0);
+    for (struct dirent *e; errno = 0, (e = readdir(dir));) {
+        if (!is_passed_over(e->d_name))
+            buf_add(&w->there, e->d_name, strlen(e->d_name) + 1);
+    }
+    return errno == 0;
+}
+
+/* What two lists that have the same names in another order have in common. */
+struct sum {
+    size_t names;
+    uint64_t hashes;
+};
+
+static struct sum sum_up(const char *s, const char *end)
+{
+    struct sum sum = {0};
+    for (; s < end; s++, sum.names++) {
+        uint64_t hash = 0xcbf29ce484222325;
+        for (; *s; s++)
+            hash = (hash ^ (unsigned char)*s) * 0x100000001b3;
+        sum.hashes += hash;
+    }
+    return sum;
+}
+
+static int compare_names(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* Returns the names in their order, and in *ret_n how many there are; to be freed. */
+static const char **sort_names(const char *s, const char *end, size_t *ret_n)
+{
+    VEC(const char *) list = {0};
+    for (; s < end; s += strlen(s) + 1)
+        vec_push(&list, s);
+    if (list.n)
+        qsort(list.v, list.n, sizeof(*list.v), compare_names);
+    *ret_n = list.n;
+    return list.v;
+}
+
+static bool add_untracked(struct walk *w, int fd, const char *name)
+{
+    struct stat st;
+    if (fstatat(fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+        return errno == ENOENT;
+    return add_found(w, &w->found->untracked, name, S_ISDIR(st.st_mode) ? "/" : "");
+}
+
+static bool find_untracked(struct walk *w, int fd, const char *tracked)
+{
+    size_t n, m, k = 0;
+    autofree const char **is = sort_names(w->there.s, w->there.s + w->there.len, &n);
+    autofree const char **known = sort_names(tracked, w->names.s + w->names.len, &m);
+    bool good = true;
+    for (size_t i = 0; good && i < n; i++) {
+        while (k < m && strcmp(known[k], is[i]) < 0)
+            k++;
+        if (k == m || strcmp(known[k], is[i]) != 0)
+            good = add_untracked(w, fd, is[i]);
+    }
+    return good;
+}
+
+/* In most folders there is what is tracked, and nothing else: as many names, and they add up to the
+ * same. Where all that is tracked was found, their number alone would tell, but for file systems
+ * that do not tell upper case from lower. */
+static bool look_at_names(struct walk *w, DIR *dir, const char *tracked)
+{
+    if (!read_names(w, dir))
+        return false;
+    struct sum is = sum_up(w->there.s, w->there.s + w->there.len);
+    struct sum known = sum_up(tracked, w->names.s + w->names.len);
+    return (is.names == known.names && is.hashes == known.hashes) ||
+           find_untracked(w, dirfd(dir), tracked);
+}
+
+/* --- the walk ----------------------------------------------------------------------------- */
+
+/* The last folder is complete. */
+static bool close_level(struct walk *w)
+{
+    struct level l = w->levels.v[--w->levels.n];
+    bool good = true;
+    if (l.fd >= 0) {
+        DIR *dir = fdopendir(l.fd);
+        good = dir && look_at_names(w, dir, w->names.s + l.names);
+        if (dir)
+            (void)closedir(dir);
+        else
+            (void)close(l.fd);
+    }
+    buf_cut(&w->names, l.names);
+    buf_cut(&w->path, w->levels.n ? w->levels.v[w->levels.n - 1].path : 0);
+    return good;
+}
+
+/* What was a folder and is not any more is asked about as a whole. */
+static bool open_level(struct walk *w, const char *name)
+{
+    int above = w->levels.v[w->levels.n - 1].fd;
+    if (!*name || is_passed_over(name) || w->levels.n == DEPTH_MAX || w->path.len > LENGTH_MAX)
+        return false;
+    int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0 && ((errno != ENOENT && errno != ENOTDIR && errno != ELOOP) ||
+                   !add_found(w, &w->found->changed, name, "")))
+        return false;
+    buf_addf(&w->path, "%s/", name);
+    vec_push(&w->levels, (struct level){.fd = fd, .path = w->path.len, .names = w->names.len});
+    return true;
+}
+
+/* Entries are sorted by path, so that a folder's are all together. */
+static bool look_at_entry(struct walk *w, const struct git_index_entry *e)
+{
+    while (strncmp(w->path.s, e->path, w->path.len) != 0) {
+        if (!close_level(w))
+            return false;
+    }
+    for (;;) {
+        const struct level *l = &w->levels.v[w->levels.n - 1];
+        const char *name = e->path + l->path;
+        size_t len = strcspn(name, "/"), start = w->names.len;
+        if (l->fd < 0)
+            return true;
+        buf_add(&w->names, name, len);
+        buf_addch(&w->names, '\0');
+        if (!name[len])
+            return look_at_file(w, name, e);
+        if (!open_level(w, w->names.s + start))
+            return false;
+    }
+}
+
+static bool go_through(struct walk *w, const char *work_tree)
+{
+    bool good = true;
+    int root = open(work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return false;
+    vec_push(&w->levels, (struct level){.fd = root});
+    for (struct git_index_entry e; good && git_index_next(&w->index, &e);)
+        good = look_at_entry(w, &e);
+    while (good && w->levels.n)
+        good = close_level(w);
+    return good;
+}
+
+static bool is_plain(const struct git_index_entry *e)
+{
+    return !e->unmerged && !e->intended && !e->unseen && !e->unsorted &&
+           (S_ISREG(e->mode) || S_ISLNK(e->mode));
+}
+
+/* A first time through all entries, and what is known of the whole behind them. */
+static bool is_of_tree(const struct git_index *index, const char *tree)
+{
+    struct git_index first = *index;
+    autobuf struct buf id = BUF_INIT;
+    const unsigned char *root = NULL;
+    bool plain = true;
+    first.name = (struct buf)BUF_INIT;
+    for (struct git_index_entry e; plain && git_index_next(&first, &e);)
+        plain = is_plain(&e);
+    if (plain && (root = git_index_root(&first)))
+        tree_id(&id, root, first.id_len);
+    buf_done(&first.name);
+    return root && strcmp(id.s, tree) == 0;
+}
+
+static void walk_done(struct walk *w)
+{
+    while (w->levels.n)
+        own_close(&w->levels.v[--w->levels.n].fd);
+    vec_done(&w->levels);
+    git_index_done(&w->index);
+    buf_done(&w->path);
+    buf_done(&w->names);
+    buf_done(&w->there);
+}
+
+bool work_scan_open(struct work_scan *s, const char *work_tree, const char *index, const char *tree)
+{
+    own_cleanup(walk_done) struct walk w = {
+        .found = s, .path = BUF_INIT, .names = BUF_INIT, .there = BUF_INIT};
+    struct stat st;
+    *s = (struct work_scan){0};
+    if (stat(index, &st) < 0) /* before it is read: what was read is no older */
+        return false;
+    w.written = st.st_mtim;
+    return git_index_open(&w.index, index, strlen(tree), NULL) == 0 && is_of_tree(&w.index, tree) &&
+           go_through(&w, work_tree);
+}
