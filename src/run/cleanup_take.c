@@ -6,10 +6,9 @@
 #include "base/mem.h"
 #include "data/salvage.h"
 #include "data/thread_end.h"
-#include "run/claude_settings.h"
+#include "run/fanout.h"
 #include "run/salvage.h"
 
-#include <dirent.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -109,26 +108,6 @@ int cleanup_take(const struct cleaning *c, const struct thread *t, const char *t
                                                                                                : 0;
 }
 
-/* Whether the settings of Claude Code that we have made are all that is in their folder. */
-static bool is_alone(const struct thread *t, const char *folder)
-{
-    autofree char *path = mem_printf("%s/%s", t->path, folder);
-    DIR *dir = opendir(path);
-    bool alone = dir != NULL;
-    for (struct dirent *e; alone && (e = readdir(dir));)
-        alone = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-                strcmp(e->d_name, strrchr(CLAUDE_SETTINGS, '/') + 1) == 0;
-    if (dir)
-        (void)closedir(dir);
-    return alone;
-}
-
-static bool is_ours(const struct thread *t, const char *name)
-{
-    return strcmp(name, THREAD_BRIEF) == 0 || strcmp(name, CLAUDE_SETTINGS) == 0 ||
-           (strcmp(name, ".claude/") == 0 && is_alone(t, name));
-}
-
 /* All that is ignored, but for what was brought along or made by us. */
 int cleanup_dropped(const struct cleaning *c, const struct thread *t, struct strv *ret,
                     struct err *err)
@@ -143,7 +122,7 @@ int cleanup_dropped(const struct cleaning *c, const struct thread *t, struct str
     if (salvage_dropped(&job, &saved, err))
         return -1;
     for (size_t i = 0; i < saved.dropped.n; i++) {
-        if (!is_ours(t, saved.dropped.v[i]))
+        if (!fanout_made(t, saved.dropped.v[i]))
             strv_push(ret, saved.dropped.v[i]);
     }
     return 0;

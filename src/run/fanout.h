@@ -44,6 +44,10 @@ int fanout_make(struct fanout *f, struct err *err);
 void fanout_close(struct fanout *f);
 #define autofanout own_cleanup(fanout_close)
 
+/* Whether something that nobody tracks, a folder with a slash behind its path, is nothing but what
+ * was put into the worktree for the thread: its brief, the settings of Claude Code. */
+bool fanout_made(const struct thread *t, const char *path);
+
 /* Appends the shell line that begins work in a thread: "cd PATH && claude". */
 void fanout_add_call(const struct fanout *f, const struct thread *t, struct buf *out);
 

@@ -4,6 +4,7 @@
 #include "data/git_batch.h"
 #include "data/history.h"
 #include "data/tree_paths.h"
+#include "run/fanout.h"
 #include "run/thread_meet.h"
 #include "sys/proc_many.h"
 
@@ -70,7 +71,7 @@ static const char *take_entry(struct thread_look *l, const char *entry)
 {
     const char *path = path_of(entry), *next = path + strlen(path) + 1;
     if (entry[0] == '?') {
-        if (strcmp(path, THREAD_BRIEF) != 0)
+        if (!fanout_made(l->thread, path))
             strv_pushf(&l->uncommitted, "?? %s", path);
         return next;
     }

@@ -64,6 +64,20 @@ show() { # [OPTION...]
     [[ $(gits) -le 16 ]] || fail "$(<"$BATS_TEST_TMPDIR/calls")"
 }
 
+@test "what fanout has put into a worktree is no work in it, also where nothing is ignored" {
+    make_repo
+    echo '!*' >.gitignore
+    git add .gitignore
+    git commit -q -m 'ignore nothing'
+    plan_threads 1 2
+    fan_out
+    [[ $(git -C "$(tree 1)" status --porcelain -uall) == *.claude/settings.local.json* ]] || fail "it is ignored"
+    echo text >"$(tree 2)/.claude/other"
+    show
+    assert_thread 1 ' clean '
+    [[ $(look 2 .uncommitted) == '["?? .claude/other"]' ]] || fail "$(look 2 .uncommitted)"
+}
+
 @test "PS-8: threads are held against the branch that they were made from, whatever its name" {
     make_repo
     git branch -q -m trunk
