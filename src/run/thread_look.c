@@ -4,12 +4,10 @@
 #include "data/git_batch.h"
 #include "data/history.h"
 #include "data/tree_paths.h"
-#include "run/fanout.h"
+#include "run/thread_changes.h"
 #include "run/thread_meet.h"
-#include "sys/proc_many.h"
 
 #include <string.h>
-#include <unistd.h>
 
 struct looking {
     const struct git_repo *repo;
@@ -49,101 +47,10 @@ void thread_looks_close(struct thread_looks *ls)
     *ls = (struct thread_looks){0};
 }
 
-static void set_problem(struct thread_look *l, const char *words)
+void thread_look_fail(struct thread_look *l, const char *words)
 {
     if (!l->problem)
         l->problem = mem_dup(words, strcspn(words, "\n"));
-}
-
-/* --- what is not committed ---------------------------------------------------------------- */
-
-/* Behind so many blanks the path begins; entry[0] says the kind. */
-static const char *path_of(const char *entry)
-{
-    int fields = entry[0] == '1' ? 8 : entry[0] == '2' ? 9 : entry[0] == 'u' ? 10 : 1;
-    for (; fields && *entry; entry++)
-        fields -= *entry == ' ';
-    return entry;
-}
-
-/* A rename has its old name behind it. */
-static const char *take_entry(struct thread_look *l, const char *entry)
-{
-    const char *path = path_of(entry), *next = path + strlen(path) + 1;
-    if (entry[0] == '?') {
-        if (!fanout_made(l->thread, path))
-            strv_pushf(&l->uncommitted, "?? %s", path);
-        return next;
-    }
-    char x = entry[2] == '.' ? ' ' : entry[2], y = entry[3] == '.' ? ' ' : entry[3];
-    if (entry[0] == '2') {
-        strv_pushf(&l->uncommitted, "D  %s", next);
-        next += strlen(next) + 1;
-    }
-    strv_pushf(&l->uncommitted, "%c%c %s", x, y, path);
-    return next;
-}
-
-static void take_header(struct thread_look *l, const char *line)
-{
-    static const char oid[] = "# branch.oid ", head[] = "# branch.head ";
-    const char *branch = l->thread->branch + strlen("refs/heads/");
-    if (strncmp(line, oid, strlen(oid)) == 0)
-        l->head = mem_str(line + strlen(oid));
-    else if (strncmp(line, head, strlen(head)) == 0 && strcmp(line + strlen(head), branch) != 0)
-        l->elsewhere = mem_str(line + strlen(head));
-}
-
-static void take_status(struct thread_look *l, const struct proc_job *job)
-{
-    const char *s = job->out.s, *end = s + job->out.len;
-    if (job->status != 0)
-        set_problem(l, job->errout.len ? job->errout.s : "git status failed");
-    while (job->status == 0 && s < end) {
-        if (*s == '#') {
-            take_header(l, s);
-            s += strlen(s) + 1;
-        } else {
-            s = take_entry(l, s);
-        }
-    }
-}
-
-/* By the three folders, so that nothing in the worktree is believed. */
-static void prepare_status(const struct looking *lk, const struct thread *t, struct proc_job *job)
-{
-    struct git_place at = {.git_dir = t->admin, .common = lk->repo->common, .work_tree = t->path};
-    *job = (struct proc_job)PROC_JOB_INIT;
-    git_prepare(&at, &job->argv, &job->env);
-    if (lk->looks->n > 2) /* threads of its own are of use only to one that is alone */
-        strv_pushl(&job->argv, "-c", "core.preloadIndex=false", NULL);
-    strv_pushl(&job->argv, "-C", t->path, "status", "--porcelain=v2", "-z", "--branch",
-               "--no-ahead-behind", "--untracked-files=all", "--renames", NULL);
-}
-
-static int ask_status(struct looking *lk, struct err *err)
-{
-    size_t n = lk->looks->n, asked = 0;
-    struct proc_job *jobs = mem_array(n + 1, sizeof(*jobs));
-    struct thread_look **whose = mem_array(n + 1, sizeof(struct thread_look *));
-    for (size_t i = 0; i < n; i++) {
-        struct thread_look *l = &lk->looks->v[i];
-        if (access(l->thread->path, F_OK) < 0) {
-            set_problem(l, "its worktree is gone");
-            continue;
-        }
-        prepare_status(lk, l->thread, &jobs[asked]);
-        whose[asked++] = l;
-    }
-    int rc = proc_many(jobs, asked, err);
-    for (size_t i = 0; i < asked; i++) {
-        if (rc == 0)
-            take_status(whose[i], &jobs[i]);
-        proc_job_done(&jobs[i]);
-    }
-    free(jobs);
-    free(whose);
-    return rc;
 }
 
 /* --- commits ------------------------------------------------------------------------------ */
@@ -237,9 +144,9 @@ static int find_commits(const struct looking *lk, struct thread_look *l, struct 
         (!l->base && resolve(lk, t->base_commit, &l->base, err)))
         return -1;
     if (!l->head || strchr(l->head, '(')) /* "(initial)" */
-        set_problem(l, "its branch is gone");
+        thread_look_fail(l, "its branch is gone");
     else if (!l->base)
-        set_problem(l, "the commit that it was made from is gone");
+        thread_look_fail(l, "the commit that it was made from is gone");
     return l->problem ? 0 : take_subject(lk, l, err) || add_bases(lk, l, err) ? -1 : 0;
 }
 
@@ -324,7 +231,7 @@ static int find_paths(const struct looking *lk, struct err *err)
 
 static int look(struct looking *lk, bool merges, struct err *err)
 {
-    if (ask_status(lk, err) || find_upstreams(lk, err))
+    if (thread_changes(lk->looks, lk->repo, lk->batch, err) || find_upstreams(lk, err))
         return -1;
     for (size_t i = 0; i < lk->looks->n; i++) {
         if (find_commits(lk, &lk->looks->v[i], err))

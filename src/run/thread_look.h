@@ -1,10 +1,10 @@
 /*
  * struct thread_looks: how the threads of a repository (data/thread.h) stand at this moment.
  *
- * One git process per worktree says what is not committed, all at once as far as there are
- * processors; history, paths and most merges are asked of processes that stay. Whether two commits
- * merge takes a process only where their paths meet, and for n threads there are at most n of
- * these, or 16: what is left is said to be untested. Nothing is changed, and nobody outside is
+ * What is not committed, one git process per worktree says, and none where nothing is
+ * (thread_changes.h); history, paths and most merges are asked of processes that stay. Whether two
+ * commits merge takes a process only where their paths meet, and for n threads there are at most n
+ * of these, or 16: what is left is said to be untested. Nothing is changed, and nobody outside is
  * asked.
  */
 #ifndef RUN_THREAD_LOOK_H
@@ -65,6 +65,9 @@ struct thread_looks {
 int thread_looks_open(struct thread_looks *ls, const struct git_repo *repo, struct git_batch *batch,
                       const struct threads *ts, const char *base, bool merges, struct err *err);
 void thread_looks_close(struct thread_looks *ls);
+
+/* For the parts of a look: there is nothing to say of the thread, for the first such reason. */
+void thread_look_fail(struct thread_look *l, const char *words);
 #define autolooks own_cleanup(thread_looks_close)
 
 #endif
