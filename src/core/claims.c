@@ -281,10 +281,9 @@ static bool report_pairs(struct search *s, const struct claimed *a, const struct
  * Two globs can only overlap where one's literal prefix begins with the other's. In the order of
  * prefixes those that a given one begins with are a stack, so most pairs are never looked at.
  */
-void claims_overlaps(struct claims *c, struct graph *g, overlap_fn *fn, void *ctx)
+void claims_meet(struct claims *c, meet_fn *fn, void *ctx)
 {
-    struct search s = {g, fn, ctx};
-    VEC(const struct claimed *) open = {0};
+    VEC(struct claimed *) open = {0};
     if (c->list.n)
         qsort(c->list.v, c->list.n, sizeof(*c->list.v), by_prefix);
     bool more = true;
@@ -292,18 +291,31 @@ void claims_overlaps(struct claims *c, struct graph *g, overlap_fn *fn, void *ct
         struct claimed *path = c->list.v[i];
         if (!path->owners.n)
             continue;
-        rank_owners(path, g);
         while (open.n &&
                !starts_with(glob_prefix(path->glob), glob_prefix(open.v[open.n - 1]->glob)))
             open.n--;
-        more = report_pairs(&s, path, path);
+        more = fn(ctx, path, path);
         for (size_t k = 0; more && k < open.n; k++) {
             if (glob_overlap(open.v[k]->glob, path->glob, NULL))
-                more = report_pairs(&s, open.v[k], path);
+                more = fn(ctx, open.v[k], path);
         }
         vec_push(&open, path);
     }
     vec_done(&open);
+}
+
+static bool on_meeting(void *ctx, struct claimed *a, struct claimed *b)
+{
+    struct search *s = ctx;
+    if (a == b)
+        rank_owners(a, s->g);
+    return report_pairs(s, a, b);
+}
+
+void claims_overlaps(struct claims *c, struct graph *g, overlap_fn *fn, void *ctx)
+{
+    struct search s = {g, fn, ctx};
+    claims_meet(c, on_meeting, &s);
 }
 
 struct refusal {

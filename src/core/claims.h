@@ -61,6 +61,11 @@ void claims_init(struct claims *c, const struct plan *plan, const struct claim_s
                  struct problems *ps);
 void claims_done(struct claims *c);
 
+/* Calls fn for each pair of claimed paths that have a path in common, until it returns false; each
+ * path is paired with itself before it is with others. Those that nobody owns are left out. */
+typedef bool meet_fn(void *ctx, struct claimed *a, struct claimed *b);
+void claims_meet(struct claims *c, meet_fn *fn, void *ctx);
+
 /* Calls fn for each overlapping pair of tasks that nothing keeps apart (a dependency, or a group
  * that runs one at a time), once per pair of paths, until fn returns false. */
 typedef bool overlap_fn(void *ctx, const struct overlap_pair *pair);

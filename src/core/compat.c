@@ -97,7 +97,8 @@ static void refuse_both(struct node *root, struct problems *ps)
     node_unlink(root, batches);
 }
 
-enum plan_kind compat_translate(struct node *root, struct arena *a, struct problems *ps)
+enum plan_kind compat_translate(struct node *root, struct arena *a, struct problems *ps,
+                                struct plan_batches *ret_batches)
 {
     if (node_get(root, "po_plan_version") || node_get(root, "clade_plan_version"))
         return compat_orchestra(root, a, ps), PLAN_ORCHESTRA;
@@ -105,6 +106,6 @@ enum plan_kind compat_translate(struct node *root, struct arena *a, struct probl
     if (node_get(root, "threads"))
         return compat_threads(root, a, ps), PLAN_THREADS;
     if (node_get(root, "batches"))
-        return compat_batches(root, a, ps), PLAN_BATCHES;
+        return compat_batches(root, a, ps, ret_batches), PLAN_BATCHES;
     return PLAN_TASKS;
 }

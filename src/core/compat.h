@@ -12,13 +12,16 @@
 #include "core/plan.h"
 
 /* Finds out whose plan it is (root is a mapping) and translates it. Adds problems that only that
- * vocabulary has; the rest is the decoder's. */
-enum plan_kind compat_translate(struct node *root, struct arena *a, struct problems *ps);
+ * vocabulary has; the rest is the decoder's. What batches there were is in ret_batches, in the
+ * arena; it stays as it is where there were none. */
+enum plan_kind compat_translate(struct node *root, struct arena *a, struct problems *ps,
+                                struct plan_batches *ret_batches);
 
 /* One file each: */
 void compat_orchestra(struct node *root, struct arena *a, struct problems *ps);
 void compat_threads(struct node *root, struct arena *a, struct problems *ps);
-void compat_batches(struct node *root, struct arena *a, struct problems *ps);
+void compat_batches(struct node *root, struct arena *a, struct problems *ps,
+                    struct plan_batches *ret);
 
 /* What they share. A made-up member: read as name, shown as the place of `origin`. */
 struct node *compat_add(struct node *map, struct arena *a, const char *name, enum node_kind kind,

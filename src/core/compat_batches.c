@@ -4,6 +4,7 @@
  */
 #include "core/compat.h"
 
+#include "base/build.h"
 #include "base/text.h"
 #include "base/vec.h"
 #include "core/plan_task.h"
@@ -17,7 +18,8 @@ struct batch {
     const char *name;    /* the text of its id, or one that stands in for it */
     struct node **tasks; /* what it became */
     size_t n;
-    bool parallel;
+    const char *title;
+    bool parallel, fan_out, says_order;
 };
 
 struct batches {
@@ -29,6 +31,11 @@ struct batches {
     size_t edges;
 };
 
+static bool is_fan_out(const struct node *type)
+{
+    return type && type->kind == NODE_STRING && strcmp(type->text, "fan-out") == 0;
+}
+
 static bool batch_is_parallel(struct batches *bs, const struct node *node)
 {
     const struct node *parallel = node_get(node, "parallel"), *type = node_get(node, "type");
@@ -37,7 +44,7 @@ static bool batch_is_parallel(struct batches *bs, const struct node *node)
         problem_warn(bs->ps, RULE_VALUE, type, "is not a type of batch, and is ignored");
         problem_hint(bs->ps, "it is one of: fan-out, sequential");
     }
-    if (type && type->kind == NODE_STRING && strcmp(type->text, "fan-out") == 0)
+    if (is_fan_out(type))
         return true;
     bool truth = false;
     if (parallel)
@@ -111,6 +118,14 @@ static void name_batch(struct batches *bs, struct batch *b)
         map_put(&bs->by_id, b->id->text, b->id->len, (void *)(bs->list.n + 1));
 }
 
+/* Its first line: a description may be the whole prompt. */
+static const char *title_of(struct batches *bs, const struct node *node)
+{
+    const char *title = build_string(node, "title", build_string(node, "description", ""));
+    title += strspn(title, " \t\r\n");
+    return *title ? arena_dup(bs->a, title, strcspn(title, "\r\n")) : NULL;
+}
+
 static void add_batch(struct batches *bs, struct node *node)
 {
     if (!read_expect(&bs->r, node, NODE_MAP))
@@ -118,6 +133,8 @@ static void add_batch(struct batches *bs, struct node *node)
     struct batch b = {.node = node, .id = node_get(node, "id")};
     name_batch(bs, &b);
     b.parallel = batch_is_parallel(bs, node);
+    b.fan_out = is_fan_out(node_get(node, "type"));
+    b.title = title_of(bs, node);
     batch_agents(bs, &b);
     vec_push(&bs->list, b);
 }
@@ -146,6 +163,14 @@ static bool is_empty(const struct node *node)
     return node && node->kind == NODE_STRING && node->len == 0;
 }
 
+/* What the agents of a fan-out say is what the next batch is told. */
+static void hand_on(struct batches *bs, const struct batch *b, struct node *task)
+{
+    struct node *truth = compat_add_string(task, bs->a, "hand_on", "true", b->node);
+    truth->kind = NODE_BOOL;
+    truth->truth = true;
+}
+
 static void translate_agent(struct batches *bs, const struct batch *b, struct node *task,
                             size_t nth)
 {
@@ -159,6 +184,8 @@ static void translate_agent(struct batches *bs, const struct batch *b, struct no
         inherit(bs, b, task, "description", "title");
     inherit(bs, b, task, "owns_files", "owns");
     inherit(bs, b, task, "estimate", "estimate");
+    if (b->fan_out && !node_get(task, "hand_on"))
+        hand_on(bs, b, task);
 
     const char *id = b->n == 1 ? arena_printf(bs->a, "b%s", b->name)
                                : arena_printf(bs->a, "b%s-%zu", b->name, nth + 1);
@@ -256,6 +283,14 @@ static void strip_batch(struct batches *bs, struct batch *b)
     }
 }
 
+static bool some_agent_depends(const struct batch *b)
+{
+    bool some = false;
+    for (size_t i = 0; i < b->n; i++)
+        some = some || node_get(b->tasks[i], "depends_on");
+    return some;
+}
+
 static void batches_to_tasks(struct batches *bs, struct node *tasks)
 {
     for (size_t i = 0; i < bs->list.n; i++) {
@@ -269,6 +304,7 @@ static void batches_to_tasks(struct batches *bs, struct node *tasks)
             node_unlink(b->node, named);
         if (named)
             check_named(bs, b, named);
+        b->says_order = named || some_agent_depends(b);
         link_batch(bs, i, named);
         strip_batch(bs, b);
         for (size_t k = 0; k < b->n; k++)
@@ -284,7 +320,30 @@ static void add_stand_in(struct batches *bs, struct node *tasks, const struct no
     node_append(tasks, task);
 }
 
-void compat_batches(struct node *root, struct arena *a, struct problems *ps)
+/* What they were, for those to whom a task is not all. */
+static void keep_batches(const struct batches *bs, struct plan_batches *ret)
+{
+    uint32_t first = 0;
+    ret->v = arena_array(bs->a, bs->list.n + 1, sizeof(*ret->v));
+    ret->n = bs->list.n;
+    for (size_t i = 0; i < bs->list.n; i++) {
+        const struct batch *b = &bs->list.v[i];
+        ret->v[i] = (struct plan_batch){
+            .node = b->node,
+            .id = b->name,
+            .title = b->title,
+            .first = first,
+            .n = b->n,
+            .parallel = b->parallel,
+            .fan_out = b->fan_out,
+            .says_order = b->says_order,
+        };
+        first += (uint32_t)b->n;
+    }
+}
+
+void compat_batches(struct node *root, struct arena *a, struct problems *ps,
+                    struct plan_batches *ret)
 {
     compat_rename(root, "plan_id", "name", ps);
     compat_name(root, ps);
@@ -297,6 +356,7 @@ void compat_batches(struct node *root, struct arena *a, struct problems *ps)
     struct node *tasks = compat_add(root, a, "tasks", NODE_LIST, list);
     node_unlink(root, list);
     batches_to_tasks(&bs, tasks);
+    keep_batches(&bs, ret);
     if (list->n && !tasks->n) /* what is wrong with the batches is said; not that there are none */
         add_stand_in(&bs, tasks, list);
     if (bs.edges > EDGES_MAX)

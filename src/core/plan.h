@@ -22,7 +22,7 @@
 enum plan_kind { PLAN_TASKS, PLAN_ORCHESTRA, PLAN_THREADS, PLAN_BATCHES };
 
 /* In every enum 0 is "the plan does not say". The words for them are in plan_words.h. */
-enum overlap { OVERLAP_UNSET, OVERLAP_REFUSE, OVERLAP_SERIALISE };
+enum overlap { OVERLAP_UNSET, OVERLAP_REFUSE, OVERLAP_SERIALISE, OVERLAP_ALLOW };
 enum enforce { ENFORCE_UNSET, ENFORCE_WARN, ENFORCE_ASK, ENFORCE_BLOCK };
 enum permissions { PERMISSIONS_UNSET, PERMISSIONS_READ, PERMISSIONS_EDIT, PERMISSIONS_FULL };
 enum provider {
@@ -123,6 +123,7 @@ struct task {
     const char *model;
     enum permissions permissions;
     bool read_only;
+    bool hand_on;   /* what its agent says last goes into the prompts of its dependants */
     uint32_t *deps; /* places in plan->tasks, in file order, each once */
     size_t dep_count;
     struct claim_list owns, forbids;
@@ -139,6 +140,24 @@ struct task {
     const char *executor;
     struct plan_command command;
     enum enforce enforce;
+};
+
+/* A batch of an Agent Dispatch Manifest: its agents are tasks that follow one another in the plan.
+ */
+struct plan_batch {
+    const struct node *node;
+    const char *id;
+    const char *title; /* or NULL */
+    uint32_t first;    /* place of its first task */
+    size_t n;
+    bool parallel;   /* its agents do not wait for each other */
+    bool fan_out;    /* that, and what they say is for those that follow */
+    bool says_order; /* it, or one of its agents, has a `depends_on` */
+};
+
+struct plan_batches {
+    struct plan_batch *v;
+    size_t n;
 };
 
 struct group {
@@ -180,9 +199,13 @@ struct plan {
     struct notify *notify;
     size_t notify_count;
 
+    struct plan_command log; /* told what becomes of streams */
+
     struct task *tasks;
     size_t task_count;
     struct map by_id; /* to struct task */
+
+    struct plan_batches batches; /* that the tasks were written as; none in other vocabularies */
 };
 
 /* Decodes a tree, translating foreign vocabulary first (which changes the tree's `name`s). Adds
@@ -208,6 +231,10 @@ struct node *plan_encode(const struct plan *plan, struct arena *a);
 
 /* One of its tasks, likewise. */
 struct node *plan_encode_task(const struct plan *plan, const struct task *t, struct arena *a);
+
+/* Puts the values of variables that are secret, which the two above hide from those who look, into
+ * an encoded task: for the program itself. */
+void plan_reveal(const struct task *t, struct node *encoded);
 
 /* Gives the values of a tree that is to be written in another syntax the kind that a plan reads
  * them as, where that would be lost: `read_only: yes` becomes true, and a variable 1.10 or an id

@@ -156,6 +156,11 @@ static const struct field commit_fields[] = {
     {0},
 };
 
+static const struct field log_fields[] = {
+    {"command", read_command, offsetof(struct plan, log)},
+    {0},
+};
+
 static const struct field plan_fields[] = {
     {"$schema", NULL, 0}, /* for editors */
     {"anabranch", read_version, 0},
@@ -169,6 +174,7 @@ static const struct field plan_fields[] = {
     {"landing", read_map, 0, .fields = landing_fields},
     {"commit", read_map, 0, .fields = commit_fields},
     {"notify", read_notify, 0},
+    {"log", read_map, 0, .fields = log_fields},
     {"defaults", NULL, 0},
     {"tasks", NULL, 0},
     {0},
@@ -210,7 +216,7 @@ int plan_decode(struct plan *plan, struct node *root, struct arena *tree_arena, 
     if (root->kind != NODE_MAP)
         return not_a_plan(ps, root);
     size_t errors = ps->errors;
-    enum plan_kind kind = compat_translate(root, tree_arena, ps);
+    enum plan_kind kind = compat_translate(root, tree_arena, ps, &plan->batches);
     (void)decode(plan, root, kind, ps);
     return ps->errors > errors ? -1 : 0;
 }

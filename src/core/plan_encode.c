@@ -3,6 +3,8 @@
 #include "base/build.h"
 #include "core/plan_words.h"
 
+#include <string.h>
+
 /* Where the tree is being built. */
 struct encoder {
     struct arena *a;
@@ -152,6 +154,7 @@ struct node *plan_encode_task(const struct plan *plan, const struct task *t, str
     put_string(e, "model", t->model);
     put_word(e, "permissions", permissions_words, (int)t->permissions);
     put_bool(e, "read_only", t->read_only);
+    put_bool(e, "hand_on", t->hand_on);
     put_deps(e, plan, t);
     put_claims(e, "owns", &t->owns);
     put_claims(e, "forbids", &t->forbids);
@@ -172,6 +175,20 @@ struct node *plan_encode_task(const struct plan *plan, const struct task *t, str
     put_command(e, "command", &t->command);
     put_word(e, "enforce", enforce_words, (int)t->enforce);
     return e.map;
+}
+
+void plan_reveal(const struct task *t, struct node *encoded)
+{
+    const struct node *env = node_get(encoded, "env");
+    for (size_t i = 0; i < t->env.n; i++) {
+        const struct env_var *var = &t->env.v[i];
+        struct node *value =
+            var->secret && var->value ? node_get(node_get(env, var->name), "value") : NULL;
+        if (value) {
+            value->text = var->value;
+            value->len = strlen(var->value);
+        }
+    }
 }
 
 static void put_limits(struct encoder e, const struct plan *plan)
@@ -250,6 +267,7 @@ struct node *plan_encode(const struct plan *plan, struct arena *a)
     put_workspace(e, plan);
     put_landing(e, plan);
     put_notify(e, plan);
+    put_command(put_map(e, "log"), "command", &plan->log);
     drop_empty(e.map);
     struct node *tasks = build_put_list(a, e.map, "tasks");
     for (size_t i = 0; i < plan->task_count; i++)

@@ -12,6 +12,7 @@ static const struct {
     enum node_kind kind;
 } settled[] = {
     {"commit/hooks", NODE_BOOL},           {"notify/*/desktop", NODE_BOOL},
+    {"defaults/hand_on", NODE_BOOL},       {"tasks/*/hand_on", NODE_BOOL},
     {"batches/*/parallel", NODE_BOOL},     {"defaults/read_only", NODE_BOOL},
     {"defaults/env/*", NODE_STRING},       {"defaults/env/*/value", NODE_STRING},
     {"defaults/env/*/secret", NODE_BOOL},  {"defaults/agent", NODE_STRING},

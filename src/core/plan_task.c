@@ -145,6 +145,7 @@ static const struct field task_fields[] = {
     {"model", read_string, offsetof(struct task, model)},
     {"permissions", read_word, offsetof(struct task, permissions), .words = permissions_words},
     {"read_only", read_bool, offsetof(struct task, read_only)},
+    {"hand_on", read_bool, offsetof(struct task, hand_on)},
     {"forbids", read_claims, offsetof(struct task, forbids)},
     {"order", read_int, offsetof(struct task, order), .min = -1000000000, .max = 1000000000},
     {"branch", read_branch_part, offsetof(struct task, branch)},

@@ -2,7 +2,7 @@
 
 #include "core/plan.h"
 
-const char *const overlap_words[] = {"", "refuse", "serialise", NULL};
+const char *const overlap_words[] = {"", "refuse", "serialise", "allow", NULL};
 const char *const enforce_words[] = {"", "warn", "ask", "block", NULL};
 const char *const permissions_words[] = {"", "read", "edit", "full", NULL};
 const char *const provider_words[] = {"", "auto", "overlay", "snapshot", "pool", "checkout", NULL};

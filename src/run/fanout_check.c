@@ -270,7 +270,7 @@ static bool do_overlap(const struct owned *a, const struct owned *b)
 static int check_paths(const struct fanout *f, struct err *err)
 {
     own_cleanup(owned_done) struct owned_list fresh = {0}, there = {0};
-    if (f->pf->plan.overlap == OVERLAP_SERIALISE)
+    if (f->pf->plan.overlap == OVERLAP_SERIALISE || f->pf->plan.overlap == OVERLAP_ALLOW)
         return 0;
     list_owned(&fresh, &f->fresh, f->pf->repo.ignore_case);
     list_owned(&there, &f->there, f->pf->repo.ignore_case);

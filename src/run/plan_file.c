@@ -163,31 +163,32 @@ static bool order_is_known(const struct problems *ps)
     return true;
 }
 
-static void check_claims(struct plan_file *pf, struct problems *ps)
+static void check_claims(struct plan_file *pf, bool refuse, struct problems *ps)
 {
     autofree char *prefix = claims_prefix(pf);
     struct claim_scope scope = {.prefix = prefix, .fold = pf->repo.ignore_case};
     claims_init(&pf->claims, &pf->plan, &scope, ps);
-    if (order_is_known(ps) && pf->plan.overlap != OVERLAP_SERIALISE)
+    if (order_is_known(ps) && refuse && pf->plan.overlap != OVERLAP_SERIALISE &&
+        pf->plan.overlap != OVERLAP_ALLOW)
         claims_refuse_overlaps(&pf->claims, &pf->graph, ps);
     check_tracked(pf, ps);
 }
 
 /* All that follows from the tree and the folder. */
-static int complete(struct plan_file *pf, size_t errors, struct problems *ps)
+static int complete(struct plan_file *pf, size_t errors, bool refuse, struct problems *ps)
 {
     (void)graph_init(&pf->graph, &pf->plan, ps);
     if (find_project(pf, ps) == 0) {
         check_prompt_files(pf, ps);
-        check_claims(pf, ps);
+        check_claims(pf, refuse, ps);
     }
     check_personas(pf, ps);
     problems_sort(ps);
     return ps->errors > errors ? -1 : 0;
 }
 
-int plan_file_open(struct plan_file *pf, const char *path, const struct doc_options *opts,
-                   struct problems *ps)
+static int open_plan(struct plan_file *pf, const char *path, const struct doc_options *opts,
+                     bool refuse, struct problems *ps)
 {
     *pf = (struct plan_file){0};
     size_t errors = ps->errors;
@@ -200,7 +201,30 @@ int plan_file_open(struct plan_file *pf, const char *path, const struct doc_opti
                                 strerror(errno));
     }
     (void)plan_decode(&pf->plan, pf->doc.root, &pf->doc.arena, ps);
-    return complete(pf, errors, ps);
+    return complete(pf, errors, refuse, ps);
+}
+
+int plan_file_open(struct plan_file *pf, const char *path, const struct doc_options *opts,
+                   struct problems *ps)
+{
+    return open_plan(pf, path, opts, true, ps);
+}
+
+int plan_file_open_overlapping(struct plan_file *pf, const char *path,
+                               const struct doc_options *opts, struct problems *ps)
+{
+    return open_plan(pf, path, opts, false, ps);
+}
+
+int plan_file_build(struct plan_file *pf, struct arena *a, struct node *root, const char *dir,
+                    struct problems *ps)
+{
+    size_t errors = ps->errors;
+    *pf = (struct plan_file){.doc = {.arena = *a, .syntax = DOC_JSON, .root = root}};
+    *a = (struct arena){0};
+    pf->dir = mem_str(dir);
+    (void)plan_decode_encoded(&pf->plan, root, PLAN_TASKS, ps);
+    return complete(pf, errors, true, ps);
 }
 
 int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_origin *origin,
@@ -213,7 +237,7 @@ int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_o
         return -1;
     pf->dir = mem_str(origin->dir);
     (void)plan_decode_encoded(&pf->plan, pf->doc.root, origin->kind, ps);
-    return complete(pf, errors, ps);
+    return complete(pf, errors, true, ps);
 }
 
 int plan_file_prompt(const struct plan_file *pf, const struct task *t, struct buf *out,

@@ -27,6 +27,15 @@ struct plan_file {
 int plan_file_open(struct plan_file *pf, const char *path, const struct doc_options *opts,
                    struct problems *ps);
 
+/* The same, where tasks that own the same path are no error: something else keeps them apart. */
+int plan_file_open_overlapping(struct plan_file *pf, const char *path,
+                               const struct doc_options *opts, struct problems *ps);
+
+/* The same for a plan that the program itself has written, in canonical words, as a tree in an
+ * arena that becomes the plan's. dir is the folder that its `cwd` is relative to. */
+int plan_file_build(struct plan_file *pf, struct arena *a, struct node *root, const char *dir,
+                    struct problems *ps);
+
 /* The same for a plan that was saved as JSON, elsewhere than where it was written: by that folder,
  * and the vocabulary that it had. */
 struct plan_origin {

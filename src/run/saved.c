@@ -36,21 +36,6 @@ static void take_in_prompt(const struct plan_file *pf, const struct task *t, str
     build_put_string(a, node, "prompt", text.s);
 }
 
-/* The encoder hides what is secret from those who look; here it is needed. */
-static void reveal(const struct task *t, struct node *node)
-{
-    const struct node *env = node_get(node, "env");
-    for (size_t i = 0; i < t->env.n; i++) {
-        const struct env_var *var = &t->env.v[i];
-        struct node *value =
-            var->secret && var->value ? node_get(node_get(env, var->name), "value") : NULL;
-        if (value) {
-            value->text = var->value;
-            value->len = strlen(var->value);
-        }
-    }
-}
-
 static void put_plan(const struct plan_file *pf, struct buf *out)
 {
     struct arena a = {0};
@@ -61,7 +46,7 @@ static void put_plan(const struct plan_file *pf, struct buf *out)
     build_put_string(&a, map, "cwd", pf->project);
     node_each (node, node_get(map, "tasks")) {
         take_in_prompt(pf, t, node, &a);
-        reveal(t++, node);
+        plan_reveal(t++, node);
     }
     doc_write_line(out, map);
     buf_addch(out, '\n');
@@ -77,7 +62,7 @@ void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out)
     const struct task *t = &pf->plan.tasks[task];
     struct node *node = plan_encode_task(&pf->plan, t, &a);
     take_in_prompt(pf, t, node, &a);
-    reveal(t, node);
+    plan_reveal(t, node);
     for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
         struct node *member = node_get(node, how[i]);
         if (member)

@@ -1,0 +1,399 @@
+/*
+ * The plan in which each stream is a task. What its agents say alike holds for the session; what
+ * adds up is added; what cannot be both is an error, since guessing would drop one of them.
+ */
+#include "core/streams.h"
+
+#include "base/build.h"
+#include "base/shell.h"
+
+#include <string.h>
+
+enum { TITLE_IDS = 12 };
+
+/* One stream while it becomes a task. */
+struct joiner {
+    const struct streams *s;
+    const struct stream *stream;
+    const char *const *prompts;
+    struct arena *a;
+    struct problems *ps;
+    struct node *task;
+};
+
+#define each_task(t, j, b)                                                                         \
+    for (const struct task *t = &(j)->s->plan->tasks[(j)->s->plan->batches.v[b].first],            \
+                           *end_ = t + (j)->s->plan->batches.v[b].n;                               \
+         t < end_; t++)
+
+static const struct plan_batch *batch_at(const struct joiner *j, size_t i)
+{
+    return &j->s->plan->batches.v[j->stream->batches[i]];
+}
+
+/* --- the prompt --------------------------------------------------------------------------- */
+
+static void add_ids(struct buf *out, const struct joiner *j, size_t most)
+{
+    size_t n = j->stream->n;
+    for (size_t i = 0; i < n && i < most; i++)
+        buf_addf(out, "%s%s", i ? ", " : "", batch_at(j, i)->id);
+    if (n > most)
+        buf_addf(out, " and %zu more", n - most);
+}
+
+static void add_claims(struct buf *out, const struct claim_list *claims, const char *before)
+{
+    for (size_t i = 0; i < claims->n; i++)
+        buf_addf(out, "%s%s", i ? ", " : before, claims->v[i].text);
+}
+
+static void add_others(struct buf *out, const struct joiner *j)
+{
+    const struct streams *s = j->s;
+    size_t self = (size_t)(j->stream - s->list);
+    if (s->n < 2)
+        return;
+    buf_addstr(out,
+               "\nOther sessions do these batches while you work. Do not do them, nor any part "
+               "of them, and leave\nalone what they own:\n");
+    for (uint32_t b = 0; b < s->batches; b++) {
+        const struct plan_batch *batch = &s->plan->batches.v[b];
+        if (s->stream_of[b] == self)
+            continue;
+        buf_addf(out, "- batch %s%s%s\n", batch->id, batch->title ? ": " : "",
+                 batch->title ? batch->title : "");
+        each_task(t, j, b)
+        {
+            if (t->owns.n) {
+                add_claims(out, &t->owns, "  owns ");
+                buf_addch(out, '\n');
+            }
+        }
+    }
+}
+
+static void add_head(struct buf *out, const struct joiner *j)
+{
+    const struct plan *plan = j->s->plan;
+    buf_addf(out, "You are stream %s", j->stream->id);
+    if (j->s->n > 1)
+        buf_addf(out, " of %zu", j->s->n);
+    if (plan->name)
+        buf_addf(out, " of the plan '%s'", plan->name);
+    buf_addstr(out, ". You work in a git worktree of your own; what you leave in it is committed\n"
+                    "and merged when you have ended. Do not switch branches, merge or push. Nobody "
+                    "can answer questions.\n\n");
+    buf_addf(out, "Do %s, and all of %s: ",
+             j->stream->n == 1 ? "this batch"
+                               : "these batches, in "
+                                 "this order",
+             j->stream->n == 1 ? "it" : "each");
+    add_ids(out, j, j->stream->n);
+    buf_addstr(out, ".\n");
+    add_others(out, j);
+}
+
+static const char *how_agents_go(const struct plan_batch *b)
+{
+    if (b->fan_out)
+        return "\nIts agents are independent of each other. When all of them are done, sum up what "
+               "they found, and give\nthat summary to each agent of the batches behind this one.\n";
+    if (b->n < 2)
+        return "";
+    return b->parallel ? "\nIts agents are independent of each other and may work side by side.\n"
+                       : "\nIts agents work one after the other.\n";
+}
+
+static void add_agent(struct buf *out, const struct joiner *j, const struct plan_batch *b,
+                      const struct task *t)
+{
+    buf_addch(out, '\n');
+    if (b->n > 1)
+        buf_addf(out, "### Agent %u of %zu\n\n", t->index - b->first + 1, b->n);
+    if (t->agent)
+        buf_addf(out, "Give this to the subagent %s:\n\n", t->agent);
+    buf_addstr(out, j->prompts[t->index]);
+    if (out->s[out->len - 1] != '\n')
+        buf_addch(out, '\n');
+    if (t->owns.n) {
+        add_claims(out, &t->owns, "\nIt may change only: ");
+        buf_addch(out, '\n');
+    }
+    if (t->forbids.n) {
+        add_claims(out, &t->forbids, "\nIt must not change: ");
+        buf_addch(out, '\n');
+    }
+    if (t->read_only)
+        buf_addstr(out, "\nIt changes nothing: it reports.\n");
+}
+
+static void put_prompt(struct joiner *j)
+{
+    autobuf struct buf out = BUF_INIT;
+    add_head(&out, j);
+    for (size_t i = 0; i < j->stream->n; i++) {
+        const struct plan_batch *b = batch_at(j, i);
+        buf_addf(&out, "\n## Batch %s%s%s\n", b->id, b->title ? ": " : "",
+                 b->title ? b->title : "");
+        buf_addstr(&out, how_agents_go(b));
+        each_task(t, j, j->stream->batches[i]) add_agent(&out, j, b, t);
+    }
+    build_put_string(j->a, j->task, "prompt", out.s);
+}
+
+static void put_title(struct joiner *j)
+{
+    autobuf struct buf out = BUF_INIT;
+    buf_addf(&out, "Stream %s: batch%s ", j->stream->id, j->stream->n == 1 ? "" : "es");
+    add_ids(&out, j, TITLE_IDS);
+    build_put_string(j->a, j->task, "title", out.s);
+}
+
+/* --- paths -------------------------------------------------------------------------------- */
+
+static void add_once(struct joiner *j, struct map *seen, struct node *list, const char *text)
+{
+    if (!map_put(seen, text, strlen(text), list))
+        build_add_string(j->a, list, text);
+}
+
+/* A session that does something for an agent that owns nothing cannot be held to what others own.
+ */
+static void put_owns(struct joiner *j)
+{
+    automap struct map seen = {0};
+    struct node *list = build_list(j->a);
+    for (size_t i = 0; i < j->stream->n; i++) {
+        each_task(t, j, j->stream->batches[i])
+        {
+            if (!t->owns.n && !t->read_only)
+                return;
+            for (size_t k = 0; k < t->owns.n; k++)
+                add_once(j, &seen, list, t->owns.v[k].text);
+        }
+    }
+    if (list->n)
+        build_put(j->a, j->task, "owns", list);
+}
+
+static bool forbids(const struct task *t, const char *text)
+{
+    for (size_t i = 0; i < t->forbids.n; i++) {
+        if (strcmp(t->forbids.v[i].text, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What every agent of the stream must leave alone; of the rest each is told in its own part. */
+static void put_forbids(struct joiner *j)
+{
+    const struct task *first = &j->s->plan->tasks[batch_at(j, 0)->first];
+    struct node *list = build_list(j->a);
+    for (size_t k = 0; k < first->forbids.n; k++) {
+        bool all = true;
+        for (size_t i = 0; all && i < j->stream->n; i++) {
+            each_task(t, j, j->stream->batches[i]) all =
+                all && forbids(t, first->forbids.v[k].text);
+        }
+        if (all)
+            build_add_string(j->a, list, first->forbids.v[k].text);
+    }
+    if (list->n)
+        build_put(j->a, j->task, "forbids", list);
+}
+
+/* --- what adds up ------------------------------------------------------------------------- */
+
+struct sums {
+    size_t n;
+    bool all_read_only, all_timed, all_idle, all_usd, all_tokens;
+    int64_t estimate, timeout, idle, tokens, order;
+    double usd;
+    enum permissions permissions;
+};
+
+static void add_up(struct sums *u, const struct task *t)
+{
+    u->n++;
+    u->all_read_only = u->all_read_only && t->read_only;
+    u->all_timed = u->all_timed && t->timeout > 0;
+    u->all_idle = u->all_idle && t->idle_timeout > 0;
+    u->all_usd = u->all_usd && t->budget.usd >= 0;
+    u->all_tokens = u->all_tokens && t->budget.tokens >= 0;
+    u->timeout += t->timeout > 0 ? t->timeout : 0;
+    u->idle = t->idle_timeout > u->idle ? t->idle_timeout : u->idle;
+    u->usd += t->budget.usd >= 0 ? t->budget.usd : 0;
+    u->tokens += t->budget.tokens >= 0 ? t->budget.tokens : 0;
+    u->permissions = t->permissions > u->permissions ? t->permissions : u->permissions;
+    if (t->order != INT64_MIN && (u->order == INT64_MIN || t->order < u->order))
+        u->order = t->order;
+}
+
+static void put_duration(struct joiner *j, const char *key, int64_t ms)
+{
+    build_put_string(j->a, j->task, key, arena_printf(j->a, "%lldms", (long long)ms));
+}
+
+static void put_sums(struct joiner *j)
+{
+    static const char *const permissions[] = {NULL, "read", "edit", "full"};
+    struct sums u = {.all_read_only = true,
+                     .all_timed = true,
+                     .all_idle = true,
+                     .all_usd = true,
+                     .all_tokens = true,
+                     .order = INT64_MIN};
+    for (size_t i = 0; i < j->stream->n; i++) {
+        each_task(t, j, j->stream->batches[i]) add_up(&u, t);
+    }
+    if (u.all_read_only)
+        build_put_bool(j->a, j->task, "read_only", true);
+    build_put_string(j->a, j->task, "permissions", permissions[u.permissions]);
+    if (u.order != INT64_MIN)
+        build_put_int(j->a, j->task, "order", u.order);
+    if (j->s->estimated)
+        put_duration(j, "estimate", j->stream->weight);
+    if (u.all_timed)
+        put_duration(j, "timeout", u.timeout);
+    if (u.all_idle)
+        put_duration(j, "idle_timeout", u.idle);
+    struct node *budget = build_map(j->a);
+    if (u.all_usd)
+        build_put_real(j->a, budget, "usd", u.usd);
+    if (u.all_tokens)
+        build_put_int(j->a, budget, "tokens", u.tokens);
+    if (budget->n)
+        build_put(j->a, j->task, "budget", budget);
+}
+
+/* --- verification ------------------------------------------------------------------------- */
+
+static void add_command(struct buf *out, const struct plan_command *cmd)
+{
+    if (cmd->shell)
+        buf_addstr(out, cmd->shell);
+    for (size_t i = 0; i < cmd->argv.n; i++)
+        shell_add(out, i ? "" : "exec", cmd->argv.v[i], NULL);
+}
+
+/* Each of the commands once, in subshells: one that ends does not end the rest. */
+static void put_verify(struct joiner *j)
+{
+    automap struct map seen = {0};
+    autobuf struct buf out = BUF_INIT;
+    size_t n = 0;
+    for (size_t i = 0; i < j->stream->n; i++) {
+        each_task(t, j, j->stream->batches[i])
+        {
+            autobuf struct buf one = BUF_INIT;
+            add_command(&one, &t->verify);
+            const char *key = arena_str(j->a, one.s);
+            if (one.len && !map_put(&seen, key, one.len, j))
+                buf_addf(&out, "%s(\n%s\n)", n++ ? " && " : "", key);
+        }
+    }
+    build_put_string(j->a, j->task, "verify", n ? out.s : NULL);
+}
+
+/* --- what must be the same ---------------------------------------------------------------- */
+
+/* Recurses as deep as the keys of a task go. */
+static bool is_same(const struct node *a, const struct node *b)
+{
+    if (!a || !b || a->kind != b->kind)
+        return a == b;
+    if (a->kind < NODE_LIST)
+        return a->kind == NODE_STRING ? a->len == b->len && memcmp(a->text, b->text, a->len) == 0
+               : a->kind == NODE_BOOL ? a->truth == b->truth
+                                      : a->integer == b->integer;
+    const struct node *x = a->first, *y = b->first;
+    for (; x && y; x = x->next, y = y->next) {
+        if ((a->kind == NODE_MAP && strcmp(x->key, y->key) != 0) || !is_same(x, y))
+            return false;
+    }
+    return !x && !y;
+}
+
+static const char *const alike[] = {"engine", "model",    "group",   "retry",  "env",
+                                    "limits", "executor", "command", "enforce"};
+enum { ALIKE = sizeof(alike) / sizeof(alike[0]) };
+
+static void compare(struct joiner *j, const struct node *first, const struct task *t, bool *told)
+{
+    struct node *other = plan_encode_task(j->s->plan, t, j->a);
+    plan_reveal(t, other);
+    for (size_t k = 0; k < ALIKE; k++) {
+        if (told[k] || is_same(node_get(first, alike[k]), node_get(other, alike[k])))
+            continue;
+        told[k] = true;
+        problem_error(j->ps, RULE_COMBINATION, t->node,
+                      "stream %s is one session, and its agents differ in '%s'", j->stream->id,
+                      alike[k]);
+        problem_hint(j->ps, "--by-batch runs every agent by itself");
+    }
+}
+
+static void put_alike(struct joiner *j)
+{
+    const struct task *lead = &j->s->plan->tasks[batch_at(j, 0)->first];
+    struct node *first = plan_encode_task(j->s->plan, lead, j->a);
+    bool told[ALIKE] = {0};
+    plan_reveal(lead, first);
+    for (size_t i = 0; i < j->stream->n; i++) {
+        each_task(t, j, j->stream->batches[i])
+        {
+            if (t != lead)
+                compare(j, first, t, told);
+        }
+    }
+    for (size_t k = 0; k < ALIKE; k++) {
+        struct node *member = node_get(first, alike[k]);
+        if (!member)
+            continue;
+        node_unlink(first, member);
+        build_put(j->a, j->task, alike[k], member);
+    }
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+static struct node *stream_task(struct joiner *j)
+{
+    j->task = build_map(j->a);
+    build_put_string(j->a, j->task, "id", j->stream->id);
+    put_title(j);
+    put_prompt(j);
+    put_owns(j);
+    put_forbids(j);
+    put_sums(j);
+    put_verify(j);
+    put_alike(j);
+    return j->task;
+}
+
+/* The claims of streams that were cut apart may overlap: that was wanted. */
+static void allow_overlap(struct node *root, struct arena *a)
+{
+    struct node *overlap = node_get(root, "overlap");
+    if (overlap)
+        node_unlink(root, overlap);
+    build_put_string(a, root, "overlap", "allow");
+}
+
+struct node *streams_plan(const struct streams *s, const char *const *prompts, struct arena *a,
+                          struct problems *ps)
+{
+    size_t errors = ps->errors;
+    struct node *root = plan_encode(s->plan, a);
+    node_unlink(root, node_get(root, "tasks"));
+    struct node *tasks = build_put_list(a, root, "tasks");
+    if (s->cuts)
+        allow_overlap(root, a);
+    for (size_t i = 0; i < s->n; i++) {
+        struct joiner j = {.s = s, .stream = &s->list[i], .prompts = prompts, .a = a, .ps = ps};
+        node_append(tasks, stream_task(&j));
+    }
+    return ps->errors > errors ? NULL : root;
+}
