@@ -36,6 +36,7 @@ extern const struct command cmd_salvage;
 extern const struct command cmd_sim;
 extern const struct command cmd_skill;
 extern const struct command cmd_status;
+extern const struct command cmd_streams;
 extern const struct command cmd_warden;
 
 /* The next command that is not hidden, from *i = 0 on; NULL behind the last. */

@@ -1,9 +1,11 @@
 #include "cli/resume_call.h"
 
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "cli/plan_opts.h"
 #include "front/resume_text.h"
 #include "run/resume.h"
+#include "sys/file.h"
 #include "sys/leftovers.h"
 #include "sys/self.h"
 
@@ -13,6 +15,7 @@
 #include <unistd.h>
 
 enum { PATIENCE_MS = 10000 }; /* a little more than a warden has */
+enum { PLAN_MAX = 1 << 30 };
 
 static int told(const struct err *err)
 {
@@ -181,11 +184,28 @@ char *resume_run_of(struct look *look, const char *plan)
 
 /* --- the plan ----------------------------------------------------------------------------- */
 
+/* Streams go on as they were divided: to divide an edited plan again would do batches twice. */
+static void tell_of_edit(const struct saved *saved)
+{
+    autobuf struct buf text = BUF_INIT;
+    char digest[65];
+    if (!saved->digest || !saved->plan_file || file_read(saved->plan_file, PLAN_MAX, &text, NULL))
+        return;
+    sha256_hex(text.s, text.len, digest);
+    if (strcmp(digest, saved->digest) != 0)
+        (void)fprintf(stderr, "anabranch: '%s' was edited since: its streams go on as they began\n",
+                      saved->plan);
+}
+
 /* The file that has the plan now; NULL where the plan as it was run is to be used. */
 static const char *plan_now(const struct saved *saved, const struct resume_call *rc)
 {
     if (rc->saved)
         return NULL;
+    if (saved->options.derived) {
+        tell_of_edit(saved);
+        return NULL;
+    }
     if (rc->plan)
         return rc->plan;
     if (!saved->plan_file || access(saved->plan_file, F_OK) == 0 || errno != ENOENT)
@@ -305,6 +325,10 @@ static int resume_locked(const struct look *look, const char *id, const struct r
     if (saved.dropin)
         return cli_fail(EXIT_USAGE, "run %s was started as %s, and is gone on with by its --resume",
                         id, saved.dropin);
+    if (saved.options.derived && rc->plan)
+        return cli_fail(EXIT_USAGE,
+                        "run %s is one of streams, which go on as they began: --plan is not for it",
+                        id);
     if (!rc->dry_run && leftovers_end_run(id, PATIENCE_MS, NULL, &err))
         return told(&err);
     return with_plan(&saved, dir, rc, lock);

@@ -168,6 +168,11 @@ static bool say(struct buf *out, const struct event *ev)
     case EV_LIMIT_CLOSED:
     case EV_WORKSPACE_CREATED:
     case EV_WORKSPACE_REMOVED:
+    case EV_PARALLEL_START:
+    case EV_PARALLEL_STREAMS_DONE:
+    case EV_PARALLEL_COMPLETE:
+    case EV_PARALLEL_FAIL:
+    case EV_PARALLEL_MERGE_CONFLICT:
     case EV_COUNT_:
         break;
     }

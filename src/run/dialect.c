@@ -45,9 +45,9 @@ double dialect_real(const struct dialect_line *line, int id, double otherwise)
 
 void dialect_set(struct agent_report *report, struct buf *slot, const char *text)
 {
-    size_t len = strlen(text);
+    size_t len = strlen(text), most = slot == &report->text ? JSON_TEXT_MAX : TEXT_MAX;
     buf_cut(slot, 0);
-    buf_add(slot, text, len < TEXT_MAX ? len : TEXT_MAX);
+    buf_add(slot, text, len < most ? len : most);
     report->changed = true;
 }
 

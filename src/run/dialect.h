@@ -49,7 +49,8 @@ bool dialect_true(const struct dialect_line *line, int id);
 int64_t dialect_int(const struct dialect_line *line, int id, int64_t otherwise);
 double dialect_real(const struct dialect_line *line, int id, double otherwise);
 
-/* Sets a text of the report, cut to a length that screens can take, and marks it as changed. */
+/* Sets a text of the report, cut to a length that screens can take (its last words: that a prompt
+ * can), and marks it as changed. */
 void dialect_set(struct agent_report *report, struct buf *slot, const char *text);
 
 /* The agent says or does something: words and actions become those of the report as well. */

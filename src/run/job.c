@@ -10,6 +10,7 @@
 #include "base/text.h"
 #include "data/commit.h"
 #include "run/budget.h"
+#include "run/hand_on.h"
 #include "run/job_env.h"
 #include "run/logs.h"
 #include "run/prepare.h"
@@ -189,6 +190,7 @@ static void on_agent_end(struct job *job, int exit_code)
     autobuf struct buf err_text = BUF_INIT, reason = BUF_INIT;
     enum engine engine = run_engine(job->run, job->task);
     enum failure failure = FAILURE_TRANSIENT;
+    struct err err = {0};
     agent_tail_end(&job->tail);
     watch_free(job->tick);
     job->tick = NULL;
@@ -219,6 +221,8 @@ static void on_agent_end(struct job *job, int exit_code)
         job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (is_judged_failed(job, &reason))
         job_fail(job, FAILURE_TRANSIENT, "%s", reason.s);
+    else if (task_of(job)->hand_on && hand_on_keep(job, &err))
+        job_error(job, &err);
     else if (task_of(job)->read_only)
         job_unlanded(job);
     else

@@ -106,7 +106,7 @@ static void finish_commit(struct job *job)
         job_error(job, &err);
         return;
     }
-    if (!commit.len && job->run->opts.unchanged_ok) {
+    if (!commit.len && (job->run->opts.unchanged_ok || task_of(job)->hand_on)) {
         job_unlanded(job);
         return;
     }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "core/plan_words.h"
 #include "run/env.h"
+#include "run/hand_on.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -95,7 +96,7 @@ int job_write_prompt(struct job *job, const char *path, struct err *err)
     autobuf struct buf text = BUF_INIT;
     if (job->session)
         buf_addstr(&text, go_on);
-    else if (plan_file_prompt(run->pf, t, &text, err))
+    else if (plan_file_prompt(run->pf, t, &text, err) || hand_on_tell(run, job->task, &text, err))
         return -1;
     if (run->tasks[job->task].feedback)
         buf_addf(&text, "\n\n%s\n", run->tasks[job->task].feedback);

@@ -7,6 +7,7 @@
 #include "run/budget.h"
 #include "run/logs.h"
 #include "run/notify.h"
+#include "run/parallel.h"
 #include "run/remains.h"
 #include "run/resume_private.h"
 #include "run/saved.h"
@@ -193,10 +194,13 @@ int run_go(struct run *run, struct err *err)
     budget_recall(run);
     run_watch_signals(run);
     run->notifier = notifier_new(run);
-    if (run->resume)
+    run->parallel = parallel_new(run);
+    if (run->resume) {
         resume_go(run);
-    else
+    } else {
         record(run, EV_RUN_STARTED, -1, NULL);
+        parallel_begin(run->parallel);
+    }
     tell_notice(run);
     run_wake(run);
     int rc = loop_run(run->loop, err);
@@ -206,7 +210,9 @@ int run_go(struct run *run, struct err *err)
         rc = publish_finish(run, err);
     if (rc == 0 && run->failed)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
+    parallel_end(run->parallel, rc);
     rc = end(run, rc, err);
+    parallel_finish(run->parallel);
     notifier_finish(run->notifier);
     logs_discard(run);
     warden_dismiss(&run->warden);
@@ -291,6 +297,7 @@ void run_close(struct run *run)
     publication_done(&run->publication);
     watch_free(run->patience);
     notifier_free(run->notifier);
+    parallel_free(run->parallel);
     warden_dismiss(&run->warden);
     sched_done(&run->sched);
     secrets_done(&run->secrets);

@@ -43,6 +43,11 @@ struct run_options {
     bool unchanged_ok;            /* so has one that changed nothing */
     run_judge_fn *judge;          /* or NULL */
     void *judge_ctx;
+
+    bool streams; /* what becomes of its tasks is told as that of streams: parallel_start and so on
+                   */
+    bool derived; /* the plan was made from that of the file, and is not what the file says */
+    const char *const *logger; /* argv to tell that to, in place of the plan's `log`; or NULL */
 };
 
 enum task_state {

@@ -173,6 +173,7 @@ struct run {
     size_t jobs;
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier; /* or NULL */
+    struct parallel *parallel; /* or NULL */
     struct warden warden;
     int lock;             /* held as long as the run lives, or -1 */
     struct watch *later;  /* wakes run_turn() */

@@ -2,6 +2,7 @@
 
 #include "base/build.h"
 #include "base/mem.h"
+#include "base/sha256.h"
 #include "base/text.h"
 #include "core/plan_words.h"
 #include "data/doc.h"
@@ -13,7 +14,7 @@
 #include <limits.h>
 #include <string.h>
 
-enum { VERSION = 1, RUN_MAX = 16 << 20 };
+enum { VERSION = 1, RUN_MAX = 16 << 20, PLAN_MAX = 1 << 30 };
 
 /* --- the plan ----------------------------------------------------------------------------- */
 
@@ -89,6 +90,31 @@ static const char *program(const char *name, struct arena *a)
     return name && strchr(name, '/') ? absolute(name, a) : name;
 }
 
+/* What the file says now can then be held against what it said. */
+static void put_digest(const struct run *run, struct node *map, struct arena *a)
+{
+    autobuf struct buf text = BUF_INIT;
+    char digest[65];
+    if (strcmp(run->plan_path, "-") == 0 || file_read(run->plan_path, PLAN_MAX, &text, NULL))
+        return;
+    sha256_hex(text.s, text.len, digest);
+    build_put_string(a, map, "plan_digest", digest);
+}
+
+static void put_streams(const struct run *run, struct node *map, struct arena *a)
+{
+    const struct run_options *o = &run->opts;
+    build_put_bool(a, map, "streams", true);
+    build_put_bool(a, map, "derived", o->derived);
+    build_put_bool(a, map, "unchanged_ok", o->unchanged_ok);
+    build_put_bool(a, map, "silent_ok", o->silent_ok);
+    if (o->derived)
+        put_digest(run, map, a);
+    struct node *logger = o->logger ? build_put_list(a, map, "logger") : NULL;
+    for (size_t i = 0; logger && o->logger[i]; i++)
+        build_add_string(a, logger, o->logger[i]);
+}
+
 static void put_options(const struct run *run, struct node *map, struct arena *a)
 {
     const struct run_options *o = &run->opts;
@@ -99,6 +125,8 @@ static void put_options(const struct run *run, struct node *map, struct arena *a
     build_put_bool(a, map, "keep", o->keep);
     build_put_string(a, map, "log_dir", absolute(o->log_dir, a));
     build_put_bool(a, map, "no_log", o->no_log);
+    if (o->streams)
+        put_streams(run, map, a);
     struct node *only = o->wanted ? build_put_list(a, map, "only") : NULL;
     for (size_t i = 0; only && i < run->pf->plan.task_count; i++) {
         if (o->wanted[i])
@@ -165,6 +193,15 @@ static enum engine engine_of(const char *name)
     return ENGINE_UNSET;
 }
 
+static void take_logger(struct saved *saved, const struct node *list)
+{
+    if (!list || list->kind != NODE_LIST || !list->n)
+        return;
+    node_each (word, list)
+        strv_push(&saved->logger, word->kind == NODE_STRING ? word->text : "");
+    saved->options.logger = (const char *const *)saved->logger.v;
+}
+
 static void take_options(struct saved *saved, const struct node *map)
 {
     const struct node *only = node_get(map, "only");
@@ -177,7 +214,12 @@ static void take_options(struct saved *saved, const struct node *map)
         .keep = truth(map, "keep"),
         .log_dir = build_string(map, "log_dir", NULL),
         .no_log = truth(map, "no_log"),
+        .streams = truth(map, "streams"),
+        .derived = truth(map, "derived"),
+        .unchanged_ok = truth(map, "unchanged_ok"),
+        .silent_ok = truth(map, "silent_ok"),
     };
+    take_logger(saved, node_get(map, "logger"));
     if (only && only->kind == NODE_LIST) {
         node_each (id, only)
             strv_push(&saved->only, id->kind == NODE_STRING ? id->text : "");
@@ -195,6 +237,7 @@ static void take_run(struct saved *saved, const struct node *map)
     saved->base_commit = build_string(map, "base_commit", NULL);
     saved->started = build_int(map, "started", 0);
     saved->dropin = build_string(map, "dropin", NULL);
+    saved->digest = build_string(map, "plan_digest", NULL);
     take_options(saved, map);
 }
 
@@ -222,6 +265,7 @@ void saved_done(struct saved *saved)
 {
     doc_done(&saved->doc);
     strv_done(&saved->only);
+    strv_done(&saved->logger);
 }
 
 int saved_plan(const struct saved *saved, const char *dir, struct plan_file *pf,

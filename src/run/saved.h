@@ -28,6 +28,8 @@ struct saved {
     struct strv only;           /* ids of the tasks that were wanted; empty: all */
     struct run_options options; /* without `wanted` and what is not of a plain run */
     const char *dropin;         /* the tool that it was started as, or NULL */
+    const char *digest;         /* of the plan's file, where the plan is only derived from it */
+    struct strv logger;         /* options.logger points to it */
 };
 
 /* Writes both files of a run that begins, or that goes on with a plan that was edited. */

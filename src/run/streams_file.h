@@ -1,0 +1,29 @@
+/*
+ * struct streams_file: a manifest on disk, divided into streams, and the plan in which each stream
+ * is a task, which is run like any other.
+ */
+#ifndef RUN_STREAMS_FILE_H
+#define RUN_STREAMS_FILE_H
+
+#include "core/streams.h"
+#include "run/plan_file.h"
+
+struct streams_file {
+    struct plan_file manifest, plan;
+    struct streams streams;
+};
+
+/* Each reads on, adds what is wrong to ps, and returns -1 where that are errors. In this order; to
+ * be released in every case. */
+int streams_file_open(struct streams_file *sf, const char *path, const struct doc_options *opts,
+                      struct problems *ps);
+int streams_file_divide(struct streams_file *sf, const struct streams_options *opts,
+                        struct problems *ps);
+int streams_file_plan(struct streams_file *sf, struct problems *ps);
+void streams_file_close(struct streams_file *sf);
+#define autostreamsfile own_cleanup(streams_file_close)
+
+/* Adds the error where a plan has no batches. */
+int streams_check_kind(const struct plan_file *pf, struct problems *ps);
+
+#endif
