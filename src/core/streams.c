@@ -387,9 +387,9 @@ static void divide(struct maker *m, const struct streams_options *opts)
     free(list);
     number(s, n);
     fill(s);
-    s->verdict = s->batches < STREAMS_WORTHWHILE ? STREAMS_TOO_SMALL
-                 : s->components == 1            ? STREAMS_ENTANGLED
-                                                 : STREAMS_GAIN;
+    s->verdict = s->batches < STREAMS_WORTHWHILE    ? STREAMS_TOO_SMALL
+                 : s->components == 1 && !s->forced ? STREAMS_ENTANGLED
+                                                    : STREAMS_GAIN;
 }
 
 int streams_init(struct streams *s, const struct plan *plan, const struct graph *g,

@@ -58,7 +58,7 @@ struct stream {
 enum streams_verdict {
     STREAMS_GAIN,
     STREAMS_TOO_SMALL, /* fewer than STREAMS_WORTHWHILE batches */
-    STREAMS_ENTANGLED, /* one component */
+    STREAMS_ENTANGLED, /* one component, and no split was forced */
 };
 
 struct streams_options {

@@ -18,6 +18,7 @@ struct joiner {
     const char *const *prompts;
     struct arena *a;
     struct problems *ps;
+    const bool *held; /* per stream: it is held to what its agents own */
     struct node *task;
 };
 
@@ -63,8 +64,7 @@ static void add_others(struct buf *out, const struct joiner *j)
             continue;
         buf_addf(out, "- batch %s%s%s\n", batch->id, batch->title ? ": " : "",
                  batch->title ? batch->title : "");
-        each_task(t, j, b)
-        {
+        each_task (t, j, b) {
             if (t->owns.n) {
                 add_claims(out, &t->owns, "  owns ");
                 buf_addch(out, '\n');
@@ -137,7 +137,8 @@ static void put_prompt(struct joiner *j)
         buf_addf(&out, "\n## Batch %s%s%s\n", b->id, b->title ? ": " : "",
                  b->title ? b->title : "");
         buf_addstr(&out, how_agents_go(b));
-        each_task(t, j, j->stream->batches[i]) add_agent(&out, j, b, t);
+        each_task (t, j, j->stream->batches[i])
+            add_agent(&out, j, b, t);
     }
     build_put_string(j->a, j->task, "prompt", out.s);
 }
@@ -158,23 +159,49 @@ static void add_once(struct joiner *j, struct map *seen, struct node *list, cons
         build_add_string(j->a, list, text);
 }
 
-/* A session that does something for an agent that owns nothing cannot be held to what others own.
- */
 static void put_owns(struct joiner *j)
 {
     automap struct map seen = {0};
     struct node *list = build_list(j->a);
+    if (!j->held[j->stream - j->s->list])
+        return;
     for (size_t i = 0; i < j->stream->n; i++) {
-        each_task(t, j, j->stream->batches[i])
-        {
-            if (!t->owns.n && !t->read_only)
-                return;
+        each_task (t, j, j->stream->batches[i]) {
             for (size_t k = 0; k < t->owns.n; k++)
                 add_once(j, &seen, list, t->owns.v[k].text);
         }
     }
     if (list->n)
         build_put(j->a, j->task, "owns", list);
+}
+
+/* A session that does something for an agent that owns nothing is not held to what the others of
+ * its agents own; nor is one that shares a path with such a session, which could not change that
+ * path if somebody owned it. */
+static bool *find_held(const struct streams *s, struct arena *a)
+{
+    bool *held = arena_array(a, s->n + 1, sizeof(*held));
+    for (size_t i = 0; i < s->n; i++)
+        held[i] = true;
+    for (uint32_t b = 0; b < s->batches; b++) {
+        const struct plan_batch *batch = &s->plan->batches.v[b];
+        for (size_t i = 0; i < batch->n; i++) {
+            const struct task *t = &s->plan->tasks[batch->first + i];
+            held[s->stream_of[b]] = held[s->stream_of[b]] && (t->owns.n || t->read_only);
+        }
+    }
+    for (bool again = s->cuts > 0; again;) {
+        again = false;
+        for (size_t i = 0; i < s->ties.n; i++) {
+            const struct tie *tie = &s->ties.v[i];
+            uint32_t x = s->stream_of[tie->early], y = s->stream_of[tie->late];
+            if (tie->kind == TIE_OWNS && held[x] != held[y]) {
+                held[x] = held[y] = false;
+                again = true;
+            }
+        }
+    }
+    return held;
 }
 
 static bool forbids(const struct task *t, const char *text)
@@ -194,8 +221,8 @@ static void put_forbids(struct joiner *j)
     for (size_t k = 0; k < first->forbids.n; k++) {
         bool all = true;
         for (size_t i = 0; all && i < j->stream->n; i++) {
-            each_task(t, j, j->stream->batches[i]) all =
-                all && forbids(t, first->forbids.v[k].text);
+            each_task (t, j, j->stream->batches[i])
+                all = all && forbids(t, first->forbids.v[k].text);
         }
         if (all)
             build_add_string(j->a, list, first->forbids.v[k].text);
@@ -246,7 +273,8 @@ static void put_sums(struct joiner *j)
                      .all_tokens = true,
                      .order = INT64_MIN};
     for (size_t i = 0; i < j->stream->n; i++) {
-        each_task(t, j, j->stream->batches[i]) add_up(&u, t);
+        each_task (t, j, j->stream->batches[i])
+            add_up(&u, t);
     }
     if (u.all_read_only)
         build_put_bool(j->a, j->task, "read_only", true);
@@ -285,8 +313,7 @@ static void put_verify(struct joiner *j)
     autobuf struct buf out = BUF_INIT;
     size_t n = 0;
     for (size_t i = 0; i < j->stream->n; i++) {
-        each_task(t, j, j->stream->batches[i])
-        {
+        each_task (t, j, j->stream->batches[i]) {
             autobuf struct buf one = BUF_INIT;
             add_command(&one, &t->verify);
             const char *key = arena_str(j->a, one.s);
@@ -342,8 +369,7 @@ static void put_alike(struct joiner *j)
     bool told[ALIKE] = {0};
     plan_reveal(lead, first);
     for (size_t i = 0; i < j->stream->n; i++) {
-        each_task(t, j, j->stream->batches[i])
-        {
+        each_task (t, j, j->stream->batches[i]) {
             if (t != lead)
                 compare(j, first, t, told);
         }
@@ -389,10 +415,12 @@ struct node *streams_plan(const struct streams *s, const char *const *prompts, s
     struct node *root = plan_encode(s->plan, a);
     node_unlink(root, node_get(root, "tasks"));
     struct node *tasks = build_put_list(a, root, "tasks");
+    const bool *held = find_held(s, a);
     if (s->cuts)
         allow_overlap(root, a);
     for (size_t i = 0; i < s->n; i++) {
-        struct joiner j = {.s = s, .stream = &s->list[i], .prompts = prompts, .a = a, .ps = ps};
+        struct joiner j = {
+            .s = s, .stream = &s->list[i], .prompts = prompts, .a = a, .ps = ps, .held = held};
         node_append(tasks, stream_task(&j));
     }
     return ps->errors > errors ? NULL : root;

@@ -90,8 +90,9 @@ void streams_text(const struct streams *s, const char *plan, struct buf *out)
     add_head(s, plan, out);
     for (size_t i = 0; i < s->n; i++)
         add_stream(s, &s->list[i], out);
-    buf_addf(out, "\nExpected speed-up: %.2f, with %zu session%s\n", streams_speed_up(s), s->n,
-             s->n == 1 ? "" : "s");
+    buf_addf(out, "\nExpected speed-up: %.2f, with %zu session%s%s\n", streams_speed_up(s), s->n,
+             s->n == 1 ? "" : "s",
+             s->cuts ? ", if what is cut apart can do without each other" : "");
     shell_add(&quoted, "", plan, NULL);
     streams_say_verdict(s, quoted.s + 1, &verdict);
     buf_addstr(out, verdict.len ? "\n" : "");
