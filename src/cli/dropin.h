@@ -5,6 +5,7 @@
 #ifndef CLI_DROPIN_H
 #define CLI_DROPIN_H
 
+int dropin_cast(int argc, char **argv);      /* cast-parallel */
 int dropin_orchestra(int argc, char **argv); /* parallel-orchestra */
 int dropin_sessions(int argc, char **argv);  /* parallel-sessions */
 

@@ -9,6 +9,8 @@ static const struct {
     const char *name;
     int (*main)(int argc, char **argv);
 } dropins[] = {
+    {"cast-parallel", dropin_cast},
+    {"cast-parallel.sh", dropin_cast},
     {"parallel-orchestra", dropin_orchestra},
     {"parallel-sessions", dropin_sessions},
 };

@@ -113,9 +113,9 @@ void streams_say_why(const struct streams *s, uint32_t batch, struct buf *out);
 void streams_say_verdict(const struct streams *s, const char *plan, struct buf *out);
 
 /* The plan in which each stream is a task, as a tree of canonical words. `prompts` are those of the
- * manifest's tasks. What one session cannot be (two engines, two environments) is an error. Returns
- * NULL where there was one. */
-struct node *streams_plan(const struct streams *s, const char *const *prompts, struct arena *a,
-                          struct problems *ps);
+ * manifest's tasks, `about` is a paragraph for every stream (or NULL). What one session cannot be
+ * (two engines, two environments) is an error. Returns NULL where there was one. */
+struct node *streams_plan(const struct streams *s, const char *const *prompts, const char *about,
+                          struct arena *a, struct problems *ps);
 
 #endif

@@ -16,6 +16,7 @@ struct joiner {
     const struct streams *s;
     const struct stream *stream;
     const char *const *prompts;
+    const char *about;
     struct arena *a;
     struct problems *ps;
     const bool *held; /* per stream: it is held to what its agents own */
@@ -91,6 +92,8 @@ static void add_head(struct buf *out, const struct joiner *j)
              j->stream->n == 1 ? "it" : "each");
     add_ids(out, j, j->stream->n);
     buf_addstr(out, ".\n");
+    if (j->about)
+        buf_addf(out, "\n%s", j->about);
     add_others(out, j);
 }
 
@@ -408,8 +411,8 @@ static void allow_overlap(struct node *root, struct arena *a)
     build_put_string(a, root, "overlap", "allow");
 }
 
-struct node *streams_plan(const struct streams *s, const char *const *prompts, struct arena *a,
-                          struct problems *ps)
+struct node *streams_plan(const struct streams *s, const char *const *prompts, const char *about,
+                          struct arena *a, struct problems *ps)
 {
     size_t errors = ps->errors;
     struct node *root = plan_encode(s->plan, a);
@@ -419,8 +422,13 @@ struct node *streams_plan(const struct streams *s, const char *const *prompts, s
     if (s->cuts)
         allow_overlap(root, a);
     for (size_t i = 0; i < s->n; i++) {
-        struct joiner j = {
-            .s = s, .stream = &s->list[i], .prompts = prompts, .a = a, .ps = ps, .held = held};
+        struct joiner j = {.s = s,
+                           .stream = &s->list[i],
+                           .prompts = prompts,
+                           .about = about,
+                           .a = a,
+                           .ps = ps,
+                           .held = held};
         node_append(tasks, stream_task(&j));
     }
     return ps->errors > errors ? NULL : root;

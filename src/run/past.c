@@ -112,6 +112,28 @@ static int read_rows(struct loader *l, struct store *store, struct err *err)
 
 /* --- git ---------------------------------------------------------------------------------- */
 
+char *past_branch(const char *run, const char *task, const char *row_branch)
+{
+    return row_branch ? mem_printf("refs/heads/%s", row_branch)
+                      : mem_printf(PAST_BRANCH "%s/%s", run, task);
+}
+
+/* A run may have been begun with names of its own for its branches. */
+static bool is_elsewhere(const struct past_task *t)
+{
+    const char *ours = PAST_BRANCH + strlen("refs/heads/");
+    return t->row.branch && strncmp(t->row.branch, ours, strlen(ours)) != 0;
+}
+
+static void take_ref_elsewhere(struct past *past, const char *ref, const char *commit)
+{
+    for (size_t i = 0; i < past->n; i++) {
+        struct past_task *t = &past->tasks[i];
+        if (is_elsewhere(t) && strcmp(ref + strlen("refs/heads/"), t->row.branch) == 0)
+            t->branch_commit = commit;
+    }
+}
+
 static void take_ref(struct past *past, const struct past_query *q, const char *ref,
                      const char *commit)
 {
@@ -121,8 +143,11 @@ static void take_ref(struct past *past, const struct past_query *q, const char *
         past->base = commit;
     else if (strcmp(ref, tip) == 0)
         past->tip = commit;
-    if (strncmp(ref, own, strlen(own)) != 0)
+    if (strncmp(ref, own, strlen(own)) != 0) {
+        if (strncmp(ref, "refs/heads/", strlen("refs/heads/")) == 0)
+            take_ref_elsewhere(past, ref, commit);
         return;
+    }
     struct past_task *t = past_find(past, ref + strlen(own));
     if (t)
         t->branch_commit = commit;
@@ -134,10 +159,19 @@ static int read_refs(struct past *past, const struct past_query *q, struct err *
 {
     autofree char *tip = mem_printf(PAST_TIP "%s", q->run);
     autofree char *own = mem_printf(PAST_BRANCH "%s/", q->run);
-    autobuf struct buf out = BUF_INIT;
-    if (git_call(q->at, &out, err, "for-each-ref", "--format=%(objectname) %(refname)", tip, own,
-                 q->base_ref, NULL))
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    autostrv struct strv args = {0};
+    int status;
+    strv_pushl(&args, "for-each-ref", "--format=%(objectname) %(refname)", tip, own, q->base_ref,
+               NULL);
+    for (size_t i = 0; i < past->n; i++) {
+        if (is_elsewhere(&past->tasks[i]))
+            strv_pushf(&args, "refs/heads/%s", past->tasks[i].row.branch);
+    }
+    if (git_try(q->at, &args, &out, &errout, &status, err))
         return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git for-each-ref: %s", errout.s);
     for (char *next = arena_str(&past->arena, out.s), *line; (line = strsep(&next, "\n"));) {
         char *blank = strchr(line, ' ');
         if (!blank)

@@ -36,6 +36,9 @@ struct past {
 #define PAST_TIP    "refs/anabranch/runs/"
 #define PAST_BRANCH "refs/heads/anabranch/"
 
+/* The ref of a task's branch, by what its row says (NULL: nothing). To be freed. */
+char *past_branch(const char *run, const char *task, const char *row_branch);
+
 /* Which run, and where it began; the last three are NULL outside a repository. */
 struct past_query {
     const char *run;

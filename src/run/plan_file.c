@@ -187,13 +187,9 @@ static int complete(struct plan_file *pf, size_t errors, bool refuse, struct pro
     return ps->errors > errors ? -1 : 0;
 }
 
-static int open_plan(struct plan_file *pf, const char *path, const struct doc_options *opts,
-                     bool refuse, struct problems *ps)
+static int take_doc(struct plan_file *pf, const char *path, bool refuse, struct problems *ps)
 {
-    *pf = (struct plan_file){0};
     size_t errors = ps->errors;
-    if (doc_load(&pf->doc, path, opts, ps))
-        return -1;
     pf->dir = folder_of(path);
     if (!pf->dir) {
         struct pos nowhere = {0};
@@ -207,13 +203,15 @@ static int open_plan(struct plan_file *pf, const char *path, const struct doc_op
 int plan_file_open(struct plan_file *pf, const char *path, const struct doc_options *opts,
                    struct problems *ps)
 {
-    return open_plan(pf, path, opts, true, ps);
+    *pf = (struct plan_file){0};
+    return doc_load(&pf->doc, path, opts, ps) ? -1 : take_doc(pf, path, true, ps);
 }
 
-int plan_file_open_overlapping(struct plan_file *pf, const char *path,
-                               const struct doc_options *opts, struct problems *ps)
+int plan_file_take(struct plan_file *pf, struct doc *doc, const char *path, struct problems *ps)
 {
-    return open_plan(pf, path, opts, false, ps);
+    *pf = (struct plan_file){.doc = *doc};
+    *doc = (struct doc){0};
+    return take_doc(pf, path, false, ps);
 }
 
 int plan_file_build(struct plan_file *pf, struct arena *a, struct node *root, const char *dir,

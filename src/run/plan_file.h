@@ -27,9 +27,9 @@ struct plan_file {
 int plan_file_open(struct plan_file *pf, const char *path, const struct doc_options *opts,
                    struct problems *ps);
 
-/* The same, where tasks that own the same path are no error: something else keeps them apart. */
-int plan_file_open_overlapping(struct plan_file *pf, const char *path,
-                               const struct doc_options *opts, struct problems *ps);
+/* The same for a document that has been read already, and becomes the plan's. Tasks that own the
+ * same path are no error: something else keeps them apart. */
+int plan_file_take(struct plan_file *pf, struct doc *doc, const char *path, struct problems *ps);
 
 /* The same for a plan that the program itself has written, in canonical words, as a tree in an
  * arena that becomes the plan's. dir is the folder that its `cwd` is relative to. */

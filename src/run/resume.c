@@ -31,7 +31,7 @@ void resume_workspace(const struct run *run, const char *id, const struct past_t
                       struct workspace *ws)
 {
     autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, id);
-    autofree char *branch = mem_printf(PAST_BRANCH "%s/%s", run->id, id);
+    autofree char *branch = past_branch(run->id, id, past ? past->row.branch : NULL);
     workspace_adopt(ws, &run->pf->repo, past ? past->row.workspace : NULL, usual, branch,
                     run->batch);
 }

@@ -101,7 +101,7 @@ static void recall(struct run *run, uint32_t task, const struct past_task *past)
     resume_set(&tr->landed, &s->landed, row->landed);
     resume_set(&tr->workspace, &s->workspace, row->workspace);
     resume_set(&tr->start, NULL, row->start_commit ? row->start_commit : run->base_commit);
-    tr->branch = mem_printf(PAST_BRANCH "%s/%s", run->id, row->id);
+    tr->branch = past_branch(run->id, row->id, row->branch);
     s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
     tr->logged = row->attempts > 0;
     tr->on_top = past->has_landed;

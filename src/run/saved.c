@@ -108,6 +108,9 @@ static void put_streams(const struct run *run, struct node *map, struct arena *a
     build_put_bool(a, map, "derived", o->derived);
     build_put_bool(a, map, "unchanged_ok", o->unchanged_ok);
     build_put_bool(a, map, "silent_ok", o->silent_ok);
+    build_put_bool(a, map, "write_at_root", o->write_at_root);
+    build_put_string(a, map, "branch", o->branch);
+    build_put_string(a, map, "merge_subject", o->merge_subject);
     if (o->derived)
         put_digest(run, map, a);
     struct node *logger = o->logger ? build_put_list(a, map, "logger") : NULL;
@@ -218,6 +221,9 @@ static void take_options(struct saved *saved, const struct node *map)
         .derived = truth(map, "derived"),
         .unchanged_ok = truth(map, "unchanged_ok"),
         .silent_ok = truth(map, "silent_ok"),
+        .write_at_root = truth(map, "write_at_root"),
+        .branch = build_string(map, "branch", NULL),
+        .merge_subject = build_string(map, "merge_subject", NULL),
     };
     take_logger(saved, node_get(map, "logger"));
     if (only && only->kind == NODE_LIST) {

@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 
+#include <stdlib.h>
+
 int streams_check_kind(const struct plan_file *pf, struct problems *ps)
 {
     if (pf->plan.kind == PLAN_BATCHES)
@@ -10,14 +12,37 @@ int streams_check_kind(const struct plan_file *pf, struct problems *ps)
     return problem_hint(ps, "`anabranch run` runs plans of tasks");
 }
 
-int streams_file_open(struct streams_file *sf, const char *path, const struct doc_options *opts,
+/* Prompts may refer to what is written around the block that they are in. */
+static char *describe_file(const struct plan_file *pf, const char *path)
+{
+    autofree char *real = pf->doc.prose_lines ? realpath(path, NULL) : NULL;
+    return real ? mem_printf(
+                      "These batches are from the plan in the file %s. Read there what you do "
+                      "not find here, and\ndo nothing of it but your batches.\n",
+                      real)
+                : NULL;
+}
+
+int streams_file_take(struct streams_file *sf, struct doc *doc, const char *path,
                       struct problems *ps)
 {
     *sf = (struct streams_file){0};
-    return plan_file_open_overlapping(&sf->manifest, path, opts, ps) ||
-                   streams_check_kind(&sf->manifest, ps)
-               ? -1
-               : 0;
+    if (plan_file_take(&sf->manifest, doc, path, ps) || streams_check_kind(&sf->manifest, ps))
+        return -1;
+    sf->about = describe_file(&sf->manifest, path);
+    return 0;
+}
+
+int streams_file_open(struct streams_file *sf, const char *path, const struct doc_options *opts,
+                      struct problems *ps)
+{
+    struct doc doc;
+    *sf = (struct streams_file){0};
+    int rc = doc_load(&doc, path, opts, ps);
+    if (rc == 0)
+        rc = streams_file_take(sf, &doc, path, ps);
+    doc_done(&doc);
+    return rc;
 }
 
 int streams_file_divide(struct streams_file *sf, const struct streams_options *opts,
@@ -61,7 +86,7 @@ int streams_file_plan(struct streams_file *sf, struct problems *ps)
     struct arena a = {0}, texts = {0};
     const char **prompts = mem_array(sf->manifest.plan.task_count + 1, sizeof(*prompts));
     int rc = read_prompts(&sf->manifest, prompts, &texts, ps);
-    struct node *root = rc ? NULL : streams_plan(&sf->streams, prompts, &a, ps);
+    struct node *root = rc ? NULL : streams_plan(&sf->streams, prompts, sf->about, &a, ps);
     if (root)
         rc = build(sf, &a, root, ps);
     free(prompts);
@@ -75,4 +100,5 @@ void streams_file_close(struct streams_file *sf)
     plan_file_close(&sf->plan);
     streams_done(&sf->streams);
     plan_file_close(&sf->manifest);
+    free(sf->about);
 }

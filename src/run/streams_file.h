@@ -11,12 +11,15 @@
 struct streams_file {
     struct plan_file manifest, plan;
     struct streams streams;
+    char *about; /* a paragraph for every stream's prompt, or NULL */
 };
 
 /* Each reads on, adds what is wrong to ps, and returns -1 where that are errors. In this order; to
  * be released in every case. */
 int streams_file_open(struct streams_file *sf, const char *path, const struct doc_options *opts,
                       struct problems *ps);
+int streams_file_take(struct streams_file *sf, struct doc *doc, const char *path,
+                      struct problems *ps); /* in its place: for a document that was read already */
 int streams_file_divide(struct streams_file *sf, const struct streams_options *opts,
                         struct problems *ps);
 int streams_file_plan(struct streams_file *sf, struct problems *ps);

@@ -234,7 +234,7 @@ static struct node *plan_of(struct fixture *f, struct arena *a)
     const char **prompts = mem_array(f->plan.task_count, sizeof(*prompts));
     for (size_t i = 0; i < f->plan.task_count; i++)
         prompts[i] = f->plan.tasks[i].prompt;
-    struct node *root = streams_plan(&f->s, prompts, a, &f->ps);
+    struct node *root = streams_plan(&f->s, prompts, "About it.\n", a, &f->ps);
     free(prompts);
     return root;
 }
@@ -257,6 +257,7 @@ static void a_stream_is_told_its_part_alone(void **state)
     assert_non_null(strstr(plan.tasks[0].prompt, "do 0.0\n"));
     assert_non_null(strstr(plan.tasks[0].prompt, "do 0.1\n"));
     assert_null(strstr(plan.tasks[0].prompt, "do 1.0"));
+    assert_non_null(strstr(plan.tasks[0].prompt, "\nAbout it.\n"));
     assert_non_null(strstr(plan.tasks[0].prompt, "Do not do them"));
     assert_non_null(strstr(plan.tasks[1].prompt, "- batch 0\n"));
     plan_done(&plan);
