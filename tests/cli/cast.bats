@@ -174,9 +174,11 @@ cast parallel — dry run
     plan 1 2
     mkdir -p "$HOME/plans"
     mv plan.md "$HOME/plans/"
+    # shellcheck disable=SC2088 # the program is to expand it
     cast --dry-run '~/plans/plan.md'
     assert_status 0
     assert_line "  Plan: $HOME/plans/plan.md"
+    # shellcheck disable=SC2088
     cast '~/nothere'
     assert_error 2 "Plan file not found: $HOME/nothere"
 }

@@ -48,6 +48,7 @@ stub_claude() { # LINE...
     mkdir -p "$BATS_TEST_TMPDIR/stub"
     {
         echo '#!/bin/bash'
+        # shellcheck disable=SC2028 # for the printf there
         echo "printf '%s\n' \"\$*\" >>'$BATS_TEST_TMPDIR/argv'"
         printf '%s\n' "$@"
     } >"$BATS_TEST_TMPDIR/stub/claude"
