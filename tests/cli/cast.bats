@@ -366,12 +366,12 @@ conflict() {
     start_cast plan.md
     wait_for grep -q 'Stream A at work' "$events"
     wait_for grep -q 'Stream B at work' "$events"
-    wait_for test -s "$BATS_TEST_TMPDIR/argv"
+    wait_for has_written a one
     kill -TERM "$engine"
     end_plan
     assert_status 143
-    wait_for no_agents
     [[ -z $(git branch --list 'cast-parallel*') ]] || fail "$(git branch)"
+    assert_clean 'refs/anabranch/salvage/*/a/1'
 }
 
 @test "CP-6 as cast-parallel: claude is called with flags that it has" {
@@ -471,6 +471,7 @@ conflict() {
     agents "echo half >one; $(until_exists released); echo a >one" 'echo b >two'
     start_cast plan.md
     wait_for grep -q 'Merged Stream B' "$events"
+    wait_for has_written a one
     kill -KILL "$engine"
     end_plan
     wait_for no_agents
@@ -489,6 +490,7 @@ conflict() {
     agents "echo half >one; $(until_exists never)" 'echo b >two'
     start_cast plan.md
     wait_for grep -q 'Merged Stream B' "$events"
+    wait_for has_written a one
     kill -KILL "$engine"
     end_plan
     wait_for no_agents

@@ -509,8 +509,8 @@ conflict() {
     add_batch 1 -- 'write half 1' "sh $(until_exists never)"
     add_batch 2 -- 'write other 2' "sh $(until_exists never)"
     start_streams
-    wait_for in_events task.started a
-    wait_for in_events task.started b
+    wait_for has_written a half
+    wait_for has_written b other
     kill -TERM "$engine"
     end_plan
     assert_status 143
@@ -658,7 +658,7 @@ conflict() {
     begin_manifest
     add_batch 1 -- 'write one 1' "sh $(until_exists released)"
     start_streams
-    wait_for in_events task.started a
+    wait_for has_written a one
     kill -KILL "$engine"
     end_plan
     wait_for no_agents

@@ -38,6 +38,11 @@ start_streams() { # [OPTION...]
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
+# Whether an agent has got as far as this file, in the only run that there is.
+has_written() { # STREAM FILE
+    compgen -G ".anabranch/worktrees/*/$1/$2" >/dev/null
+}
+
 # The prompt that a stream was given, in the only run that there is.
 prompt_of() { # STREAM [ATTEMPT]
     cat .git/anabranch/runs/*/"$1/${2:-1}/prompt"

@@ -1,12 +1,14 @@
 /*
  * A document through everything that `anabranch check` does with it, without files and git: plan,
- * graph, claims, and the plan written out again as JSON.
+ * graph, claims, and the plan written out again as JSON; and, of a manifest, what `anabranch
+ * streams` makes of it.
  */
 #include "fuzz.h"
 
 #include "core/claims.h"
 #include "core/graph.h"
 #include "core/plan.h"
+#include "core/streams.h"
 
 #include <string.h>
 
@@ -51,6 +53,39 @@ static void check_encoded(const struct plan *plan)
     arena_done(&a);
 }
 
+/* The streams' plan is read as any other is. */
+static void check_streams_plan(const struct streams *s, struct problems *ps)
+{
+    struct arena a = {0};
+    struct plan plan;
+    const char **prompts = mem_array(s->plan->task_count + 1, sizeof(*prompts));
+    for (size_t i = 0; i < s->plan->task_count; i++)
+        prompts[i] = s->plan->tasks[i].prompt ? s->plan->tasks[i].prompt : "from a file";
+    struct node *root = streams_plan(s, prompts, NULL, &a, ps);
+    if (root) {
+        fuzz_check(plan_decode_encoded(&plan, root, PLAN_TASKS, ps) == 0);
+        fuzz_check(plan.task_count == s->n);
+        plan_done(&plan);
+    }
+    free(prompts);
+    arena_done(&a);
+}
+
+static void check_streams(const struct plan *plan, const struct graph *g, struct claims *c,
+                          struct problems *ps)
+{
+    struct streams_options opts = {.n = 3};
+    struct streams s;
+    size_t seen = 0;
+    if (streams_init(&s, plan, g, c, &opts, ps) == 0) {
+        for (size_t i = 0; i < s.n; i++)
+            seen += s.list[i].n;
+        fuzz_check(seen == plan->batches.n && s.cuts == 0 && s.n <= 3);
+        check_streams_plan(&s, ps);
+    }
+    streams_done(&s);
+}
+
 static void check_plan(struct doc *doc, struct problems *ps)
 {
     struct claim_scope scope = {.prefix = "sub/dir", .fold = doc->syntax == DOC_TOML};
@@ -69,6 +104,8 @@ static void check_plan(struct doc *doc, struct problems *ps)
     fuzz_check_problems(ps);
     if (!ps->errors)
         check_encoded(&plan);
+    if (!ps->errors && plan.batches.n)
+        check_streams(&plan, &graph, &claims, ps);
     claims_done(&claims);
     graph_done(&graph);
     plan_done(&plan);
