@@ -261,25 +261,47 @@ static void print_head(const struct cast_plan *p)
     (void)cli_print("\n", 1);
 }
 
-static int find_root(char **ret)
+static bool is_taken(const struct git_repo *repo, const char *stream, const char *suffix)
+{
+    struct git_place at = {.git_dir = repo->common};
+    autofree char *ref = mem_printf("refs/heads/cast-parallel-%s-%s", stream, suffix);
+    autobuf struct buf commit = BUF_INIT;
+    return git_resolve(&at, ref, &commit, NULL) == 0;
+}
+
+/* A branch that an earlier process of this number left for a person, as they are numbered alike in
+ * every container, stays that person's. */
+static void choose_names(struct session *s, const struct git_repo *repo)
+{
+    autofree char *suffix = mem_printf("%ld", (long)getpid());
+    for (int i = 2; is_taken(repo, "a", suffix) || is_taken(repo, "b", suffix); i++) {
+        free(suffix);
+        suffix = mem_printf("%ld-%d", (long)getpid(), i);
+    }
+    s->branch = mem_printf("cast-parallel-{id}-%s", suffix);
+    s->subject = mem_printf("Merge branch '%s'", s->branch);
+}
+
+static int find_repository(struct session *s, char **ret_root)
 {
     struct git_repo repo = {0};
     struct err err = {0};
     int rc = git_open(&repo, ".", &err);
-    *ret = rc == 0 && repo.root ? mem_str(repo.root) : NULL;
+    if (rc == 0 && repo.root) {
+        *ret_root = mem_str(repo.root);
+        choose_names(s, &repo);
+    }
     git_close(&repo);
-    return *ret ? EXIT_OK : failed(rc ? err.msg : "This is not a git repository");
+    return *ret_root ? EXIT_OK : failed(rc ? err.msg : "This is not a git repository");
 }
 
 int cast_run(struct cast_plan *plan)
 {
     struct session s = {.plan = plan};
     autofree char *root = NULL;
-    int code = find_root(&root);
+    int code = find_repository(&s, &root);
     if (code != EXIT_OK)
         return code;
-    s.branch = mem_printf("cast-parallel-{id}-%ld", (long)getpid());
-    s.subject = mem_printf("Merge branch 'cast-parallel-{id}-%ld'", (long)getpid());
     code = open_streams(&s, root);
     if (code == EXIT_OK)
         code = check_claude(&s.sf.plan.plan);

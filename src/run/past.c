@@ -118,8 +118,7 @@ char *past_branch(const char *run, const char *task, const char *row_branch)
                       : mem_printf(PAST_BRANCH "%s/%s", run, task);
 }
 
-/* A run may have been begun with names of its own for its branches. */
-static bool is_elsewhere(const struct past_task *t)
+bool past_is_elsewhere(const struct past_task *t)
 {
     const char *ours = PAST_BRANCH + strlen("refs/heads/");
     return t->row.branch && strncmp(t->row.branch, ours, strlen(ours)) != 0;
@@ -129,7 +128,7 @@ static void take_ref_elsewhere(struct past *past, const char *ref, const char *c
 {
     for (size_t i = 0; i < past->n; i++) {
         struct past_task *t = &past->tasks[i];
-        if (is_elsewhere(t) && strcmp(ref + strlen("refs/heads/"), t->row.branch) == 0)
+        if (past_is_elsewhere(t) && strcmp(ref + strlen("refs/heads/"), t->row.branch) == 0)
             t->branch_commit = commit;
     }
 }
@@ -165,7 +164,7 @@ static int read_refs(struct past *past, const struct past_query *q, struct err *
     strv_pushl(&args, "for-each-ref", "--format=%(objectname) %(refname)", tip, own, q->base_ref,
                NULL);
     for (size_t i = 0; i < past->n; i++) {
-        if (is_elsewhere(&past->tasks[i]))
+        if (past_is_elsewhere(&past->tasks[i]))
             strv_pushf(&args, "refs/heads/%s", past->tasks[i].row.branch);
     }
     if (git_try(q->at, &args, &out, &errout, &status, err))

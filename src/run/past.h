@@ -39,6 +39,9 @@ struct past {
 /* The ref of a task's branch, by what its row says (NULL: nothing). To be freed. */
 char *past_branch(const char *run, const char *task, const char *row_branch);
 
+/* Whether its branch has a name that the run was begun with, not one of ours. */
+bool past_is_elsewhere(const struct past_task *t);
+
 /* Which run, and where it began; the last three are NULL outside a repository. */
 struct past_query {
     const char *run;

@@ -23,6 +23,14 @@ static int clear_locks(const struct run *run, struct err *err)
     autofree char *tip = mem_printf("%s/" PAST_TIP "%s.lock", common, run->id);
     autofree char *heads = mem_printf("%s/" PAST_BRANCH "%s", common, run->id);
     autofree char *salvage = mem_printf("%s/refs/anabranch/salvage/%s", common, run->id);
+    for (size_t i = 0; i < run->resume->past.n; i++) {
+        const struct past_task *t = &run->resume->past.tasks[i];
+        if (!past_is_elsewhere(t))
+            continue;
+        autofree char *lock = mem_printf("%s/refs/heads/%s.lock", common, t->row.branch);
+        if (dirs_remove(lock, err))
+            return -1;
+    }
     return dirs_remove(tip, err) || dirs_remove_endings(heads, ".lock", err) ||
                    dirs_remove_endings(salvage, ".lock", err)
                ? -1

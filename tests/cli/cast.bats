@@ -360,6 +360,17 @@ conflict() {
     git rev-parse -q --verify "$branch" >/dev/null || fail 'the branch is gone'
 }
 
+@test "CP-4 as cast-parallel: a branch of an earlier process of the same number is left alone" {
+    begin
+    agents 'git symbolic-ref --short HEAD >name-a' :
+    ln -sf "$ANABRANCH" "$BATS_TEST_TMPDIR/cast-parallel"
+    # The process that makes the branch becomes the program.
+    run_apart bash -c 'git branch "cast-parallel-b-$$" && echo $$ >../pid && exec "$0" plan.md' "$BATS_TEST_TMPDIR/cast-parallel" 3>&-
+    assert_status 0
+    assert_in main name-a "cast-parallel-a-$(<../pid)-2"
+    [[ $(git branch --list 'cast-parallel*') == "  cast-parallel-b-$(<../pid)" ]] || fail "$(git branch)"
+}
+
 @test "CP-5 as cast-parallel: TERM ends the sessions, exit 143" {
     begin
     agents "echo half >one; $(until_exists never)" "$(until_exists never)"
