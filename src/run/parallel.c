@@ -3,9 +3,11 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "data/doc.h"
 #include "run/notice.h"
 #include "run/resume.h"
 #include "run/run_private.h"
+#include "sys/file.h"
 #include "sys/spawn.h"
 
 #include <signal.h>
@@ -16,7 +18,7 @@ enum { CALL_MS = 2000, MESSAGE_MAX_ = 2000 };
 /* One thing to be told to the program that keeps a log. */
 struct call {
     const char *event;
-    char *message;
+    char *message, *json;
 };
 
 struct parallel {
@@ -60,6 +62,9 @@ static void on_logger_late(void *ctx)
 static int spawn_logger(struct parallel *p, const struct call *c, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
+    autoclose int in = -1;
+    if (file_scratch(&in, err) || file_refill(in, c->json, strlen(c->json), err))
+        return -1;
     for (size_t i = 0; i < p->logger.n; i++)
         strv_push(&argv, p->logger.v[i]);
     strv_pushl(&argv, "--event", c->event, "--message", c->message, NULL);
@@ -69,7 +74,7 @@ static int spawn_logger(struct parallel *p, const struct call *c, struct err *er
         .argv = argv.v,
         .env = env.v,
         .dir = p->run->pf->project,
-        .fds = {SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, SPAWN_NONE, SPAWN_NONE},
+        .fds = {in, SPAWN_NULL, SPAWN_NULL, SPAWN_NONE, SPAWN_NONE},
         .new_session = true,
     };
     return spawn_start(&sp, &p->pid, err);
@@ -113,15 +118,25 @@ static void tell(struct parallel *p, enum event_kind kind, int64_t task, const c
     autofree char *name = notice_plan_name(p->run);
     autobuf struct buf message = BUF_INIT;
     text_harmless(&message, name, strlen(name));
-    buf_addf(&message, ": %s", what);
+    buf_addstr(&message, ": ");
+    text_harmless(&message, what, strlen(what));
     buf_cut(&message, text_fit(message.s, message.len, MESSAGE_MAX_));
     struct node *data = build_map(&a);
     build_put_string(&a, data, "message", message.s);
-    record(p->run, kind, task, data);
+    record(p->run, kind, task, data); /* comes back to on_event(), as to all who observe */
     arena_done(&a);
-    if (!p->logger.n)
-        return;
-    vec_push(&p->calls, (struct call){event_name(kind), mem_str(message.s)});
+}
+
+static void queue_call(struct parallel *p, const struct event *ev)
+{
+    struct arena a = {0};
+    autobuf struct buf json = BUF_INIT;
+    doc_write_line(&json, event_encode(ev, &a));
+    buf_addch(&json, '\n');
+    arena_done(&a);
+    vec_push(&p->calls, (struct call){.event = event_name(ev->kind),
+                                      .message = mem_str(build_string(ev->data, "message", "")),
+                                      .json = buf_steal(&json)});
     start_next(p);
 }
 
@@ -173,6 +188,8 @@ static void on_event(void *ctx, const struct event *ev)
 {
     struct parallel *p = ctx;
     const struct task *t = ev->task ? plan_find(&p->run->pf->plan, ev->task) : NULL;
+    if (ev->kind >= EV_PARALLEL_START && ev->kind <= EV_PARALLEL_MERGE_CONFLICT && p->logger.n)
+        queue_call(p, ev);
     if (!t)
         return;
     if (ev->kind == EV_TASK_COMMITTED || ev->kind == EV_TASK_DONE || ev->kind == EV_TASK_LANDED)
@@ -312,8 +329,10 @@ void parallel_free(struct parallel *p)
     watch_free(p->due);
     watch_free(p->child);
     watch_free(p->limit);
-    for (size_t i = 0; i < p->calls.n; i++)
+    for (size_t i = 0; i < p->calls.n; i++) {
         free(p->calls.v[i].message);
+        free(p->calls.v[i].json);
+    }
     vec_done(&p->calls);
     strv_done(&p->logger);
     free(p->through);

@@ -325,7 +325,7 @@ END
 
 @test "streams: a list as log.command, and what a failure says" {
     make_repo
-    printf '#!/bin/sh\necho "$1 $3 $5" >>../told\n' >"$BATS_TEST_TMPDIR/logger"
+    printf '#!/bin/sh\necho "$1 $3 $5" >>../told\ncat >>../json\n' >"$BATS_TEST_TMPDIR/logger"
     chmod +x "$BATS_TEST_TMPDIR/logger"
     begin_manifest "log: {command: ['$BATS_TEST_TMPDIR/logger', mine]}"
     add_batch 1 -- 'write one 1'
@@ -337,6 +337,8 @@ END
     assert_line 'mine parallel_fail demo: b failed: no key'
     refute_contains parallel_complete
     refute_contains parallel_streams_done
+    run cat ../json
+    [[ ${lines[0]} == '{"seq":'*'"event":"parallel_start","run":"'*'"message":"demo: 2 streams begin'* ]] || fail
 }
 
 @test "streams: a logger that is missing is passed over" {
