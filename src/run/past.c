@@ -112,24 +112,24 @@ static int read_rows(struct loader *l, struct store *store, struct err *err)
 
 /* --- git ---------------------------------------------------------------------------------- */
 
-char *past_branch(const char *run, const char *task, const char *row_branch)
+char *past_branch(const char *pattern, const char *run, const char *task)
 {
-    return row_branch ? mem_printf("refs/heads/%s", row_branch)
-                      : mem_printf(PAST_BRANCH "%s/%s", run, task);
+    static const char place[] = "{id}";
+    const char *at = pattern ? strstr(pattern, place) : NULL;
+    if (!at)
+        return mem_printf(PAST_BRANCH "%s/%s", run, task);
+    return mem_printf("refs/heads/%.*s%s%s", (int)(at - pattern), pattern, task,
+                      at + strlen(place));
 }
 
-bool past_is_elsewhere(const struct past_task *t)
+/* Of a run with names of its own for its branches. */
+static void take_own_ref(struct past *past, const struct past_query *q, const char *ref,
+                         const char *commit)
 {
-    const char *ours = PAST_BRANCH + strlen("refs/heads/");
-    return t->row.branch && strncmp(t->row.branch, ours, strlen(ours)) != 0;
-}
-
-static void take_ref_elsewhere(struct past *past, const char *ref, const char *commit)
-{
-    for (size_t i = 0; i < past->n; i++) {
-        struct past_task *t = &past->tasks[i];
-        if (past_is_elsewhere(t) && strcmp(ref + strlen("refs/heads/"), t->row.branch) == 0)
-            t->branch_commit = commit;
+    for (size_t i = 0; q->branch && i < past->n; i++) {
+        autofree char *own = past_branch(q->branch, q->run, past->tasks[i].row.id);
+        if (strcmp(ref, own) == 0)
+            past->tasks[i].branch_commit = commit;
     }
 }
 
@@ -142,11 +142,9 @@ static void take_ref(struct past *past, const struct past_query *q, const char *
         past->base = commit;
     else if (strcmp(ref, tip) == 0)
         past->tip = commit;
-    if (strncmp(ref, own, strlen(own)) != 0) {
-        if (strncmp(ref, "refs/heads/", strlen("refs/heads/")) == 0)
-            take_ref_elsewhere(past, ref, commit);
+    take_own_ref(past, q, ref, commit);
+    if (strncmp(ref, own, strlen(own)) != 0)
         return;
-    }
     struct past_task *t = past_find(past, ref + strlen(own));
     if (t)
         t->branch_commit = commit;
@@ -163,9 +161,9 @@ static int read_refs(struct past *past, const struct past_query *q, struct err *
     int status;
     strv_pushl(&args, "for-each-ref", "--format=%(objectname) %(refname)", tip, own, q->base_ref,
                NULL);
-    for (size_t i = 0; i < past->n; i++) {
-        if (past_is_elsewhere(&past->tasks[i]))
-            strv_pushf(&args, "refs/heads/%s", past->tasks[i].row.branch);
+    for (size_t i = 0; q->branch && i < past->n; i++) {
+        autofree char *ref = past_branch(q->branch, q->run, past->tasks[i].row.id);
+        strv_push(&args, ref);
     }
     if (git_try(q->at, &args, &out, &errout, &status, err))
         return -1;

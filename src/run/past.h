@@ -36,17 +36,16 @@ struct past {
 #define PAST_TIP    "refs/anabranch/runs/"
 #define PAST_BRANCH "refs/heads/anabranch/"
 
-/* The ref of a task's branch, by what its row says (NULL: nothing). To be freed. */
-char *past_branch(const char *run, const char *task, const char *row_branch);
+/* The ref of a task's branch. `pattern` is what the run was begun with for that, with {id} in it;
+ * NULL: ours. To be freed. */
+char *past_branch(const char *pattern, const char *run, const char *task);
 
-/* Whether its branch has a name that the run was begun with, not one of ours. */
-bool past_is_elsewhere(const struct past_task *t);
-
-/* Which run, and where it began; the last three are NULL outside a repository. */
+/* Which run, and where it began; `at` and the two behind it are NULL outside a repository. */
 struct past_query {
     const char *run;
     const struct git_place *at;
     const char *base_ref, *base_commit;
+    const char *branch; /* pattern of its branches, or NULL */
 };
 
 int past_load(struct past *past, struct store *store, const struct past_query *query,

@@ -31,7 +31,7 @@ void resume_workspace(const struct run *run, const char *id, const struct past_t
                       struct workspace *ws)
 {
     autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, id);
-    autofree char *branch = past_branch(run->id, id, past ? past->row.branch : NULL);
+    autofree char *branch = past_branch(run->opts.branch, run->id, id);
     workspace_adopt(ws, &run->pf->repo, past ? past->row.workspace : NULL, usual, branch,
                     run->batch);
 }
@@ -324,8 +324,11 @@ static int check_result(const struct run *run, struct err *err)
 static int look_back(struct run *run, const struct saved *saved, bool writes, struct err *err)
 {
     struct git_place at = run_place(run);
-    struct past_query query = {
-        .run = run->id, .at = &at, .base_ref = run->base_ref, .base_commit = saved->base_commit};
+    struct past_query query = {.run = run->id,
+                               .at = &at,
+                               .base_ref = run->base_ref,
+                               .base_commit = saved->base_commit,
+                               .branch = run->opts.branch};
     if (store_open(&run->store, run->state_dir, writes, err) ||
         past_load(&run->resume->past, run->store, &query, err) || check_result(run, err))
         return -1;

@@ -23,11 +23,10 @@ static int clear_locks(const struct run *run, struct err *err)
     autofree char *tip = mem_printf("%s/" PAST_TIP "%s.lock", common, run->id);
     autofree char *heads = mem_printf("%s/" PAST_BRANCH "%s", common, run->id);
     autofree char *salvage = mem_printf("%s/refs/anabranch/salvage/%s", common, run->id);
-    for (size_t i = 0; i < run->resume->past.n; i++) {
-        const struct past_task *t = &run->resume->past.tasks[i];
-        if (!past_is_elsewhere(t))
-            continue;
-        autofree char *lock = mem_printf("%s/refs/heads/%s.lock", common, t->row.branch);
+    for (size_t i = 0; run->opts.branch && i < run->resume->past.n; i++) {
+        const char *id = run->resume->past.tasks[i].row.id;
+        autofree char *ref = past_branch(run->opts.branch, run->id, id);
+        autofree char *lock = mem_printf("%s/%s.lock", common, ref);
         if (dirs_remove(lock, err))
             return -1;
     }
@@ -109,7 +108,7 @@ static void recall(struct run *run, uint32_t task, const struct past_task *past)
     resume_set(&tr->landed, &s->landed, row->landed);
     resume_set(&tr->workspace, &s->workspace, row->workspace);
     resume_set(&tr->start, NULL, row->start_commit ? row->start_commit : run->base_commit);
-    tr->branch = past_branch(run->id, row->id, row->branch);
+    tr->branch = past_branch(run->opts.branch, run->id, row->id);
     s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
     tr->logged = row->attempts > 0;
     tr->on_top = past->has_landed;

@@ -510,3 +510,26 @@ conflict() {
     [[ -z $(git branch --list 'cast-parallel*') ]] || fail "$(git branch)"
     assert_clean 'refs/anabranch/salvage/*'
 }
+
+@test "CP-13 as cast-parallel: killed at any write of the journal, it is gone on with and leaves nothing" {
+    local k killed=137
+    begin 1 2
+    agents 'echo a$TRY >one' 'echo b$TRY >two'
+    for ((k = 1; killed == 137; k += 3)); do
+        export TRY=$k
+        ANABRANCH_KILL_AT=$k cast plan.md
+        killed=$status
+        ((k > 1 || killed == 137)) || skip 'not built with kill points'
+        ((killed == 137)) || break
+        wait_for no_agents
+        run_apart anabranch resume 3>&-
+        # One that had not begun to be written down is none.
+        [[ $status -eq 0 && $(git show main:one 2>/dev/null) == "a$k" ]] || cast plan.md
+        assert_status 0
+        assert_in main one "a$k"
+        assert_in main two "b$k"
+        [[ -z $(git branch --list 'cast-parallel*') ]] || fail "killed at $k:" "$(git branch)"
+        [[ $(git worktree list | wc -l) -eq 1 ]] || fail "killed at $k:" "$(git worktree list)"
+    done
+    ((k > 20)) || fail "there were only $k writes"
+}
