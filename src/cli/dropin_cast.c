@@ -298,7 +298,7 @@ static char *find_logger(const char *name)
     return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? realpath(path, NULL) : NULL;
 }
 
-static void plan_done_(struct cast_plan *p)
+static void cast_plan_done(struct cast_plan *p)
 {
     doc_done(&p->doc);
     buf_done(&p->id);
@@ -310,7 +310,8 @@ static void plan_done_(struct cast_plan *p)
 int dropin_cast(int argc, char **argv)
 {
     struct cast_args args = {0};
-    own_cleanup(plan_done_) struct cast_plan plan = {.id = BUF_INIT, .ids = {BUF_INIT, BUF_INIT}};
+    own_cleanup(cast_plan_done) struct cast_plan plan = {.id = BUF_INIT,
+                                                         .ids = {BUF_INIT, BUF_INIT}};
     struct stat st;
     if (argc < 1 || streams_outer_task())
         return EXIT_OK;

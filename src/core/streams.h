@@ -98,6 +98,12 @@ int streams_init(struct streams *s, const struct plan *plan, const struct graph 
 void streams_done(struct streams *s);
 #define autostreams own_cleanup(streams_done)
 
+/* Each agent of the batch at a place. */
+#define batch_each_task(t, plan, place)                                                            \
+    for (const struct task *t = &(plan)->tasks[(plan)->batches.v[place].first],                    \
+                           *t##_end = t + (plan)->batches.v[place].n;                              \
+         t < t##_end; t++)
+
 /* How much faster than one session, by the weights. */
 double streams_speed_up(const struct streams *s);
 
@@ -112,10 +118,24 @@ void streams_say_why(const struct streams *s, uint32_t batch, struct buf *out);
 /* Appends, where little is gained, why and what to do instead; `plan` is the file's name. */
 void streams_say_verdict(const struct streams *s, const char *plan, struct buf *out);
 
-/* The plan in which each stream is a task, as a tree of canonical words. `prompts` are those of the
- * manifest's tasks, `about` is a paragraph for every stream (or NULL). What one session cannot be
+/* Appends the ids of a stream's batches, in their order; where there are more than `most`, how many
+ * more. */
+void streams_say_ids(const struct streams *s, const struct stream *stream, size_t most,
+                     struct buf *out);
+
+/* What the agents of a manifest are told. */
+struct streams_texts {
+    const char *const *prompts; /* of its tasks */
+    const char *about;          /* a paragraph for every stream, or NULL */
+};
+
+/* Appends what a stream's session is told. */
+void streams_prompt(const struct streams *s, const struct stream *stream,
+                    const struct streams_texts *texts, struct buf *out);
+
+/* The plan in which each stream is a task, as a tree of canonical words. What one session cannot be
  * (two engines, two environments) is an error. Returns NULL where there was one. */
-struct node *streams_plan(const struct streams *s, const char *const *prompts, const char *about,
+struct node *streams_plan(const struct streams *s, const struct streams_texts *texts,
                           struct arena *a, struct problems *ps);
 
 #endif

@@ -15,134 +15,22 @@ enum { TITLE_IDS = 12 };
 struct joiner {
     const struct streams *s;
     const struct stream *stream;
-    const char *const *prompts;
-    const char *about;
+    const struct streams_texts *texts;
     struct arena *a;
     struct problems *ps;
     const bool *held; /* per stream: it is held to what its agents own */
     struct node *task;
 };
 
-#define each_task(t, j, b)                                                                         \
-    for (const struct task *t = &(j)->s->plan->tasks[(j)->s->plan->batches.v[b].first],            \
-                           *end_ = t + (j)->s->plan->batches.v[b].n;                               \
-         t < end_; t++)
-
 static const struct plan_batch *batch_at(const struct joiner *j, size_t i)
 {
     return &j->s->plan->batches.v[j->stream->batches[i]];
 }
 
-/* --- the prompt --------------------------------------------------------------------------- */
-
-static void add_ids(struct buf *out, const struct joiner *j, size_t most)
-{
-    size_t n = j->stream->n;
-    for (size_t i = 0; i < n && i < most; i++)
-        buf_addf(out, "%s%s", i ? ", " : "", batch_at(j, i)->id);
-    if (n > most)
-        buf_addf(out, " and %zu more", n - most);
-}
-
-static void add_claims(struct buf *out, const struct claim_list *claims, const char *before)
-{
-    for (size_t i = 0; i < claims->n; i++)
-        buf_addf(out, "%s%s", i ? ", " : before, claims->v[i].text);
-}
-
-static void add_others(struct buf *out, const struct joiner *j)
-{
-    const struct streams *s = j->s;
-    size_t self = (size_t)(j->stream - s->list);
-    if (s->n < 2)
-        return;
-    buf_addstr(out,
-               "\nOther sessions do these batches while you work. Do not do them, nor any part "
-               "of them, and leave\nalone what they own:\n");
-    for (uint32_t b = 0; b < s->batches; b++) {
-        const struct plan_batch *batch = &s->plan->batches.v[b];
-        if (s->stream_of[b] == self)
-            continue;
-        buf_addf(out, "- batch %s%s%s\n", batch->id, batch->title ? ": " : "",
-                 batch->title ? batch->title : "");
-        each_task (t, j, b) {
-            if (t->owns.n) {
-                add_claims(out, &t->owns, "  owns ");
-                buf_addch(out, '\n');
-            }
-        }
-    }
-}
-
-static void add_head(struct buf *out, const struct joiner *j)
-{
-    const struct plan *plan = j->s->plan;
-    buf_addf(out, "You are stream %s", j->stream->id);
-    if (j->s->n > 1)
-        buf_addf(out, " of %zu", j->s->n);
-    if (plan->name)
-        buf_addf(out, " of the plan '%s'", plan->name);
-    buf_addstr(out, ". You work in a git worktree of your own; what you leave in it is committed\n"
-                    "and merged when you have ended. Do not switch branches, merge or push. Nobody "
-                    "can answer questions.\n\n");
-    buf_addf(out, "Do %s, and all of %s: ",
-             j->stream->n == 1 ? "this batch"
-                               : "these batches, in "
-                                 "this order",
-             j->stream->n == 1 ? "it" : "each");
-    add_ids(out, j, j->stream->n);
-    buf_addstr(out, ".\n");
-    if (j->about)
-        buf_addf(out, "\n%s", j->about);
-    add_others(out, j);
-}
-
-static const char *how_agents_go(const struct plan_batch *b)
-{
-    if (b->fan_out)
-        return "\nIts agents are independent of each other. When all of them are done, sum up what "
-               "they found, and give\nthat summary to each agent of the batches behind this one.\n";
-    if (b->n < 2)
-        return "";
-    return b->parallel ? "\nIts agents are independent of each other and may work side by side.\n"
-                       : "\nIts agents work one after the other.\n";
-}
-
-static void add_agent(struct buf *out, const struct joiner *j, const struct plan_batch *b,
-                      const struct task *t)
-{
-    buf_addch(out, '\n');
-    if (b->n > 1)
-        buf_addf(out, "### Agent %u of %zu\n\n", t->index - b->first + 1, b->n);
-    if (t->agent)
-        buf_addf(out, "Give this to the subagent %s:\n\n", t->agent);
-    buf_addstr(out, j->prompts[t->index]);
-    if (out->s[out->len - 1] != '\n')
-        buf_addch(out, '\n');
-    if (t->owns.n) {
-        add_claims(out, &t->owns, "\nIt may change only: ");
-        buf_addch(out, '\n');
-    }
-    if (t->forbids.n) {
-        add_claims(out, &t->forbids, "\nIt must not change: ");
-        buf_addch(out, '\n');
-    }
-    if (t->read_only)
-        buf_addstr(out, "\nIt changes nothing: it reports.\n");
-}
-
 static void put_prompt(struct joiner *j)
 {
     autobuf struct buf out = BUF_INIT;
-    add_head(&out, j);
-    for (size_t i = 0; i < j->stream->n; i++) {
-        const struct plan_batch *b = batch_at(j, i);
-        buf_addf(&out, "\n## Batch %s%s%s\n", b->id, b->title ? ": " : "",
-                 b->title ? b->title : "");
-        buf_addstr(&out, how_agents_go(b));
-        each_task (t, j, j->stream->batches[i])
-            add_agent(&out, j, b, t);
-    }
+    streams_prompt(j->s, j->stream, j->texts, &out);
     build_put_string(j->a, j->task, "prompt", out.s);
 }
 
@@ -150,7 +38,7 @@ static void put_title(struct joiner *j)
 {
     autobuf struct buf out = BUF_INIT;
     buf_addf(&out, "Stream %s: batch%s ", j->stream->id, j->stream->n == 1 ? "" : "es");
-    add_ids(&out, j, TITLE_IDS);
+    streams_say_ids(j->s, j->stream, TITLE_IDS, &out);
     build_put_string(j->a, j->task, "title", out.s);
 }
 
@@ -169,7 +57,7 @@ static void put_owns(struct joiner *j)
     if (!j->held[j->stream - j->s->list])
         return;
     for (size_t i = 0; i < j->stream->n; i++) {
-        each_task (t, j, j->stream->batches[i]) {
+        batch_each_task (t, j->s->plan, j->stream->batches[i]) {
             for (size_t k = 0; k < t->owns.n; k++)
                 add_once(j, &seen, list, t->owns.v[k].text);
         }
@@ -187,11 +75,9 @@ static bool *find_held(const struct streams *s, struct arena *a)
     for (size_t i = 0; i < s->n; i++)
         held[i] = true;
     for (uint32_t b = 0; b < s->batches; b++) {
-        const struct plan_batch *batch = &s->plan->batches.v[b];
-        for (size_t i = 0; i < batch->n; i++) {
-            const struct task *t = &s->plan->tasks[batch->first + i];
-            held[s->stream_of[b]] = held[s->stream_of[b]] && (t->owns.n || t->read_only);
-        }
+        bool *its = &held[s->stream_of[b]];
+        batch_each_task (t, s->plan, b)
+            *its = *its && (t->owns.n || t->read_only);
     }
     for (bool again = s->cuts > 0; again;) {
         again = false;
@@ -224,7 +110,7 @@ static void put_forbids(struct joiner *j)
     for (size_t k = 0; k < first->forbids.n; k++) {
         bool all = true;
         for (size_t i = 0; all && i < j->stream->n; i++) {
-            each_task (t, j, j->stream->batches[i])
+            batch_each_task (t, j->s->plan, j->stream->batches[i])
                 all = all && forbids(t, first->forbids.v[k].text);
         }
         if (all)
@@ -237,7 +123,6 @@ static void put_forbids(struct joiner *j)
 /* --- what adds up ------------------------------------------------------------------------- */
 
 struct sums {
-    size_t n;
     bool all_read_only, all_timed, all_idle, all_usd, all_tokens;
     int64_t estimate, timeout, idle, tokens, order;
     double usd;
@@ -246,7 +131,6 @@ struct sums {
 
 static void add_up(struct sums *u, const struct task *t)
 {
-    u->n++;
     u->all_read_only = u->all_read_only && t->read_only;
     u->all_timed = u->all_timed && t->timeout > 0;
     u->all_idle = u->all_idle && t->idle_timeout > 0;
@@ -255,15 +139,20 @@ static void add_up(struct sums *u, const struct task *t)
     u->timeout += t->timeout > 0 ? t->timeout : 0;
     u->idle = t->idle_timeout > u->idle ? t->idle_timeout : u->idle;
     u->usd += t->budget.usd >= 0 ? t->budget.usd : 0;
-    u->tokens += t->budget.tokens >= 0 ? t->budget.tokens : 0;
+    if (t->budget.tokens > 0)
+        u->tokens =
+            u->tokens > INT64_MAX - t->budget.tokens ? INT64_MAX : u->tokens + t->budget.tokens;
     u->permissions = t->permissions > u->permissions ? t->permissions : u->permissions;
     if (t->order != INT64_MIN && (u->order == INT64_MIN || t->order < u->order))
         u->order = t->order;
 }
 
+/* No longer than a plan may say. */
 static void put_duration(struct joiner *j, const char *key, int64_t ms)
 {
-    build_put_string(j->a, j->task, key, arena_printf(j->a, "%lldms", (long long)ms));
+    const int64_t most = (int64_t)30 * 24 * 60 * 60 * 1000;
+    long long said = ms < most ? ms : most;
+    build_put_string(j->a, j->task, key, arena_printf(j->a, "%lldms", said));
 }
 
 static void put_sums(struct joiner *j)
@@ -276,7 +165,7 @@ static void put_sums(struct joiner *j)
                      .all_tokens = true,
                      .order = INT64_MIN};
     for (size_t i = 0; i < j->stream->n; i++) {
-        each_task (t, j, j->stream->batches[i])
+        batch_each_task (t, j->s->plan, j->stream->batches[i])
             add_up(&u, t);
     }
     if (u.all_read_only)
@@ -316,7 +205,7 @@ static void put_verify(struct joiner *j)
     autobuf struct buf out = BUF_INIT;
     size_t n = 0;
     for (size_t i = 0; i < j->stream->n; i++) {
-        each_task (t, j, j->stream->batches[i]) {
+        batch_each_task (t, j->s->plan, j->stream->batches[i]) {
             autobuf struct buf one = BUF_INIT;
             add_command(&one, &t->verify);
             const char *key = arena_str(j->a, one.s);
@@ -372,7 +261,7 @@ static void put_alike(struct joiner *j)
     bool told[ALIKE] = {0};
     plan_reveal(lead, first);
     for (size_t i = 0; i < j->stream->n; i++) {
-        each_task (t, j, j->stream->batches[i]) {
+        batch_each_task (t, j->s->plan, j->stream->batches[i]) {
             if (t != lead)
                 compare(j, first, t, told);
         }
@@ -411,7 +300,7 @@ static void allow_overlap(struct node *root, struct arena *a)
     build_put_string(a, root, "overlap", "allow");
 }
 
-struct node *streams_plan(const struct streams *s, const char *const *prompts, const char *about,
+struct node *streams_plan(const struct streams *s, const struct streams_texts *texts,
                           struct arena *a, struct problems *ps)
 {
     size_t errors = ps->errors;
@@ -422,13 +311,8 @@ struct node *streams_plan(const struct streams *s, const char *const *prompts, c
     if (s->cuts)
         allow_overlap(root, a);
     for (size_t i = 0; i < s->n; i++) {
-        struct joiner j = {.s = s,
-                           .stream = &s->list[i],
-                           .prompts = prompts,
-                           .about = about,
-                           .a = a,
-                           .ps = ps,
-                           .held = held};
+        struct joiner j = {
+            .s = s, .stream = &s->list[i], .texts = texts, .a = a, .ps = ps, .held = held};
         node_append(tasks, stream_task(&j));
     }
     return ps->errors > errors ? NULL : root;

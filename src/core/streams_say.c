@@ -17,6 +17,15 @@ static const char *id_of(const struct streams *s, uint32_t batch)
     return s->plan->batches.v[batch].id;
 }
 
+void streams_say_ids(const struct streams *s, const struct stream *stream, size_t most,
+                     struct buf *out)
+{
+    for (size_t i = 0; i < stream->n && i < most; i++)
+        buf_addf(out, "%s%s", i ? ", " : "", id_of(s, stream->batches[i]));
+    if (stream->n > most)
+        buf_addf(out, " and %zu more", stream->n - most);
+}
+
 void streams_say_tie(const struct streams *s, const struct tie *tie, struct buf *out)
 {
     const char *early = id_of(s, tie->early), *late = id_of(s, tie->late);

@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <string.h>
 
-enum { CALL_MS = 2000, MESSAGE_MAX_ = 2000 };
+enum { CALL_MS = 2000, MESSAGE_WIDTH = 2000 };
 
 /* One thing to be told to the program that keeps a log. */
 struct call {
@@ -120,7 +120,7 @@ static void tell(struct parallel *p, enum event_kind kind, int64_t task, const c
     text_harmless(&message, name, strlen(name));
     buf_addstr(&message, ": ");
     text_harmless(&message, what, strlen(what));
-    buf_cut(&message, text_fit(message.s, message.len, MESSAGE_MAX_));
+    buf_cut(&message, text_fit(message.s, message.len, MESSAGE_WIDTH));
     struct node *data = build_map(&a);
     build_put_string(&a, data, "message", message.s);
     record(p->run, kind, task, data); /* comes back to on_event(), as to all who observe */
@@ -251,7 +251,7 @@ void parallel_begin(struct parallel *p)
 static void add_failures(const struct parallel *p, struct buf *out)
 {
     const struct run *run = p->run;
-    for (uint32_t t = 0; t < run->pf->plan.task_count && out->len < MESSAGE_MAX_; t++) {
+    for (uint32_t t = 0; t < run->pf->plan.task_count && out->len < MESSAGE_WIDTH; t++) {
         const struct task_status *s = &run->tasks[t].status;
         if (s->state == TASK_FAILED || s->state == TASK_SKIPPED)
             buf_addf(out, "%s%s %s%s%s", out->len ? "; " : "", run->pf->plan.tasks[t].id,

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/workspace.h"
+#include "run/past.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/procs.h"
@@ -227,6 +228,76 @@ static int take_branches(struct remains *r, struct err *err)
     return 0;
 }
 
+/* Branches that runs have given names of their own. */
+struct named {
+    struct remains *r;
+    const char *pattern;
+    struct strv args;  /* of git: their refs */
+    struct map by_ref; /* to "RUN/TASK" */
+};
+
+static bool take_name(void *ctx, const struct store_task *row)
+{
+    struct named *n = ctx;
+    autofree char *name = past_branch(n->pattern, row->run, row->id);
+    const char *ref = arena_str(&n->r->arena, name);
+    strv_push(&n->args, ref);
+    (void)map_put(&n->by_ref, ref, strlen(ref),
+                  arena_printf(&n->r->arena, "%s/%s", row->run, row->id));
+    return true;
+}
+
+/* Names that have something random in them cannot be told again. */
+static int list_names(struct named *n, struct err *err)
+{
+    const struct remains *r = n->r;
+    for (size_t i = 0; i < r->ids.n; i++) {
+        autofree char *path = mem_printf("%s/runs/%s/" RUN_BRANCHES, r->state_dir, r->ids.v[i]);
+        autobuf struct buf pattern = BUF_INIT;
+        if (file_read(path, 4096, &pattern, NULL) ||
+            strchr(pattern.s, '{') != strrchr(pattern.s, '{'))
+            continue;
+        n->pattern = pattern.s;
+        if (store_each_task(r->store, r->ids.v[i], take_name, n, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int take_named(struct named *n, struct err *err)
+{
+    struct git_place at = {.git_dir = n->r->repo->common};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    int status;
+    if (git_try(&at, &n->args, &out, &errout, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git for-each-ref: %s", errout.s);
+    for (char *next = out.s, *ref; (ref = strsep(&next, "\n")) && *ref;) {
+        const char *key = map_get(&n->by_ref, ref, strlen(ref));
+        struct remains_run *run = key && is_run_id(key) ? remains_run(n->r, key, err) : NULL;
+        if (key && is_run_id(key) && !run)
+            return -1;
+        if (run)
+            task_of(n->r, run, key + RUN_ID_LEN + 1, strlen(key) - RUN_ID_LEN - 1)->branch =
+                arena_str(&n->r->arena, ref);
+    }
+    return 0;
+}
+
+static int take_named_branches(struct remains *r, struct err *err)
+{
+    struct named n = {.r = r};
+    strv_pushl(&n.args, "for-each-ref", "--format=%(refname)", NULL);
+    size_t before = n.args.n;
+    int rc = r->store ? list_names(&n, err) : 0;
+    if (rc == 0 && n.args.n > before)
+        rc = take_named(&n, err);
+    strv_done(&n.args);
+    map_done(&n.by_ref);
+    return rc;
+}
+
 /* Where the user has worktrees there may be folders of ours, and branches that are in use. */
 static int take_worktrees(struct remains *r, struct err *err)
 {
@@ -349,7 +420,7 @@ static int look_around(struct remains *r, struct err *err)
         if (each_entry(r, r->works.v[i], take_run_folder, err))
             return -1;
     }
-    if (take_branches(r, err))
+    if (take_branches(r, err) || take_named_branches(r, err))
         return -1;
     for (size_t i = 0; i < r->tasks.n; i++) {
         if (complete(r, r->tasks.v[i], err))

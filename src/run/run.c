@@ -91,8 +91,8 @@ static void tidy_folders(const struct run *run)
     workdir_tidy(lock, run->work, run->id);
 }
 
-/* What others need to know of a run that has ended without a word: that it has, by the lock, and
- * which ignored files are worth saving. */
+/* What others need to know of a run that has ended without a word: that it has, by the lock, what
+ * its branches are called, and which ignored files are worth saving. */
 static int leave_word(struct run *run, struct err *err)
 {
     autofree char *lock = mem_printf("%s/" RUN_LOCK, run->dir);
@@ -101,7 +101,10 @@ static int leave_word(struct run *run, struct err *err)
     autobuf struct buf text = BUF_INIT;
     for (size_t i = 0; i < patterns->n; i++)
         buf_add(&text, patterns->v[i], strlen(patterns->v[i]) + 1);
-    if (run->lock < 0 && dirs_lock(lock, &run->lock, err))
+    autofree char *names = mem_printf("%s/" RUN_BRANCHES, run->dir);
+    const char *pattern = run->opts.branch;
+    if ((run->lock < 0 && dirs_lock(lock, &run->lock, err)) ||
+        (pattern && file_replace(names, pattern, strlen(pattern), err)))
         return -1;
     return text.len ? file_replace(path, text.s, text.len, err) : 0;
 }
@@ -110,10 +113,12 @@ static void take_back_word(const struct run *run)
 {
     autofree char *lock = mem_printf("%s/" RUN_LOCK, run->dir);
     autofree char *salvage = mem_printf("%s/" RUN_SALVAGE, run->dir);
+    autofree char *names = mem_printf("%s/" RUN_BRANCHES, run->dir);
     if (run->resume) /* it is not ours alone */
         return;
     (void)unlink(lock);
     (void)unlink(salvage);
+    (void)unlink(names);
     saved_remove(run->dir);
     (void)rmdir(run->dir);
 }

@@ -85,8 +85,9 @@ int streams_file_plan(struct streams_file *sf, struct problems *ps)
 {
     struct arena a = {0}, texts = {0};
     const char **prompts = mem_array(sf->manifest.plan.task_count + 1, sizeof(*prompts));
+    struct streams_texts given = {.prompts = prompts, .about = sf->about};
     int rc = read_prompts(&sf->manifest, prompts, &texts, ps);
-    struct node *root = rc ? NULL : streams_plan(&sf->streams, prompts, sf->about, &a, ps);
+    struct node *root = rc ? NULL : streams_plan(&sf->streams, &given, &a, ps);
     if (root)
         rc = build(sf, &a, root, ps);
     free(prompts);

@@ -533,3 +533,21 @@ conflict() {
     done
     ((k > 20)) || fail "there were only $k writes"
 }
+
+@test "CP-13 as cast-parallel: killed at any write of the journal, all of it is taken away" {
+    local k killed=137
+    begin 1 2
+    agents 'echo a$TRY >one' 'echo b$TRY >two'
+    for ((k = 2; killed == 137; k += 3)); do
+        export TRY=$k
+        ANABRANCH_KILL_AT=$k cast plan.md
+        killed=$status
+        ((k > 2 || killed == 137)) || skip 'not built with kill points'
+        wait_for no_agents
+        run_apart anabranch clean --all
+        assert_status 0
+        [[ -z $(git branch --list 'cast-parallel*') ]] || fail "killed at $k:" "$(git branch)"
+        [[ $(git worktree list | wc -l) -eq 1 ]] || fail "killed at $k:" "$(git worktree list)"
+    done
+    ((k > 20)) || fail "there were only $k writes"
+}

@@ -61,7 +61,8 @@ static void check_streams_plan(const struct streams *s, struct problems *ps)
     const char **prompts = mem_array(s->plan->task_count + 1, sizeof(*prompts));
     for (size_t i = 0; i < s->plan->task_count; i++)
         prompts[i] = s->plan->tasks[i].prompt ? s->plan->tasks[i].prompt : "from a file";
-    struct node *root = streams_plan(s, prompts, NULL, &a, ps);
+    struct streams_texts texts = {.prompts = prompts};
+    struct node *root = streams_plan(s, &texts, &a, ps);
     if (root) {
         fuzz_check(plan_decode_encoded(&plan, root, PLAN_TASKS, ps) == 0);
         fuzz_check(plan.task_count == s->n);

@@ -234,7 +234,8 @@ static struct node *plan_of(struct fixture *f, struct arena *a)
     const char **prompts = mem_array(f->plan.task_count, sizeof(*prompts));
     for (size_t i = 0; i < f->plan.task_count; i++)
         prompts[i] = f->plan.tasks[i].prompt;
-    struct node *root = streams_plan(&f->s, prompts, "About it.\n", a, &f->ps);
+    struct streams_texts texts = {.prompts = prompts, .about = "About it.\n"};
+    struct node *root = streams_plan(&f->s, &texts, a, &f->ps);
     free(prompts);
     return root;
 }
@@ -277,6 +278,74 @@ static void one_session_has_one_engine(void **state)
     assert_int_equal(divide(&f, &opts), 0);
     assert_null(plan_of(&f, &a));
     assert_int_equal(f.ps.errors, 1);
+    arena_done(&a);
+    drop(&f);
+}
+
+static void put_text(struct fixture *f, struct node *map, const char *key, const char *text)
+{
+    built_put(&f->b, map, key, built_text(&f->b, text));
+}
+
+static void what_adds_up_is_added(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct streams_options opts = {.n = 1};
+    struct arena a = {0};
+    struct plan plan;
+    begin(&f);
+    struct node *one = node_get(add_batch(&f, 2, true), "agents")->first, *two = one->next;
+    put_text(&f, one, "timeout", "20d");
+    put_text(&f, two, "timeout", "20d");
+    put_text(&f, one, "idle_timeout", "5m");
+    put_text(&f, two, "idle_timeout", "9m");
+    put_text(&f, one, "permissions", "edit");
+    put_text(&f, two, "permissions", "full");
+    put_bool(&f, one, "read_only", true);
+    built_add(&f.b, one, "forbids", "a");
+    built_add(&f.b, one, "forbids", "b");
+    built_add(&f.b, two, "forbids", "b");
+    built_add(&f.b, two, "owns", "src/");
+    assert_int_equal(divide(&f, &opts), 0);
+    assert_int_equal(plan_decode_encoded(&plan, plan_of(&f, &a), PLAN_TASKS, &f.ps), 0);
+    const struct task *t = &plan.tasks[0];
+    assert_int_equal(t->timeout, (int64_t)30 * 24 * 60 * 60 * 1000); /* the most that there is */
+    assert_int_equal(t->idle_timeout, 9 * 60 * 1000);
+    assert_int_equal(t->permissions, PERMISSIONS_FULL);
+    assert_false(t->read_only);
+    assert_int_equal(t->forbids.n, 1);
+    assert_string_equal(t->forbids.v[0].text, "b");
+    assert_int_equal(t->owns.n, 1);
+    plan_done(&plan);
+    arena_done(&a);
+    drop(&f);
+}
+
+/* The encoder hides secrets from those who look; a session needs them. */
+static void secrets_are_kept(void **state)
+{
+    (void)state;
+    struct fixture f;
+    struct streams_options opts = {.n = 1};
+    struct arena a = {0};
+    struct plan plan;
+    begin(&f);
+    struct node *agents = node_get(add_batch(&f, 2, true), "agents");
+    node_each (agent, agents) {
+        struct node *env = node_new(&f.b.arena, NODE_MAP, agent->pos);
+        struct node *var = node_new(&f.b.arena, NODE_MAP, agent->pos);
+        put_text(&f, var, "value", "hush");
+        put_bool(&f, var, "secret", true);
+        built_put(&f.b, env, "TOKEN", var);
+        built_put(&f.b, agent, "env", env);
+    }
+    assert_int_equal(divide(&f, &opts), 0);
+    assert_int_equal(plan_decode_encoded(&plan, plan_of(&f, &a), PLAN_TASKS, &f.ps), 0);
+    assert_int_equal(plan.tasks[0].env.n, 1);
+    assert_string_equal(plan.tasks[0].env.v[0].value, "hush");
+    assert_true(plan.tasks[0].env.v[0].secret);
+    plan_done(&plan);
     arena_done(&a);
     drop(&f);
 }
@@ -539,6 +608,8 @@ int main(void)
         cmocka_unit_test(many_streams_have_names),
         cmocka_unit_test(a_stream_is_told_its_part_alone),
         cmocka_unit_test(one_session_has_one_engine),
+        cmocka_unit_test(what_adds_up_is_added),
+        cmocka_unit_test(secrets_are_kept),
         cmocka_unit_test(random_manifests),
         cmocka_unit_test(a_large_manifest),
     };
