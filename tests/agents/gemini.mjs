@@ -20,22 +20,23 @@ const CALLS = {
     bash: ({ command }) => ({ name: 'run_shell_command', args: { command, description: 'as scripted' } }),
 }
 
+// Words come in pieces.
 function parts({ tool, input, text }) {
     if (tool) return [{ functionCall: CALLS[tool](input) }]
-    return text ? [{ text }] : []
+    return (text?.match(/.{1,12}/gs) ?? []).map(piece => ({ text: piece }))
 }
+
+const candidate = (pieces, more) => ({ candidates: [{ content: { role: 'model', parts: pieces }, index: 0, ...more }], modelVersion: 'scripted' })
 
 function reply(response, pathname, body) {
     if (pathname.endsWith(':countTokens')) return send(response, 200, { totalTokens: 100 })
     if (!/:(streamG|g)enerateContent$/.test(pathname)) return send(response, 404, { error: { code: 404, message: pathname, status: 'NOT_FOUND' } })
     const a = answer(body)
     if (a.status) return send(response, a.status, { error: { code: a.status, message: `scripted ${a.status}`, status: 'SCRIPTED' } })
-    const whole = {
-        candidates: [{ content: { role: 'model', parts: parts(a) }, finishReason: a.finish ?? 'STOP', index: 0 }],
-        usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120 },
-        modelVersion: 'scripted',
-    }
-    pathname.endsWith(':streamGenerateContent') ? stream(response, [whole]) : send(response, 200, whole)
+    const end = { ...candidate([], { finishReason: a.finish ?? 'STOP' }), usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120 } }
+    if (pathname.endsWith(':streamGenerateContent')) return stream(response, [...parts(a).map(part => candidate([part])), end])
+    end.candidates[0].content.parts = parts(a)
+    send(response, 200, end)
 }
 
 serve(reply)
