@@ -86,8 +86,13 @@ void sched_init(struct sched *s, const struct plan *plan, struct graph *graph,
         .held = mem_array(plan->group_count, sizeof(*s->held)),
         .in_group = mem_array(plan->group_count, sizeof(*s->in_group)),
         .busy_neighbours = mem_array(n, sizeof(*s->busy_neighbours)),
+        .lane = mem_array(n, sizeof(*s->lane)),
+        .spare = mem_array(n, sizeof(*s->spare)),
+        .via = mem_array(n, sizeof(*s->via)),
         .left = n,
     };
+    for (size_t t = 0; t < n; t++)
+        s->lane[t] = s->spare[t] = s->via[t] = -1;
     measure_urgency(s);
     find_groups(s);
     if (plan->overlap == OVERLAP_SERIALISE) {
@@ -112,7 +117,13 @@ void sched_done(struct sched *s)
         vec_done(&s->held[i].tasks);
     for (size_t i = 0; s->neighbours && i < s->plan->task_count; i++)
         vec_done(&s->neighbours[i].tasks);
+    for (size_t i = 0; i < s->lane_count; i++)
+        vec_done(&s->lanes[i].shut.tasks);
     vec_done(&s->ready.tasks);
+    free(s->lanes);
+    free(s->lane);
+    free(s->spare);
+    free(s->via);
     free(s->neighbours);
     free(s->busy_neighbours);
     free(s->in_group);
@@ -124,7 +135,7 @@ void sched_done(struct sched *s)
     *s = (struct sched){0};
 }
 
-/* --- running ------------------------------------------------------------------------------ */
+/* --- waiting ------------------------------------------------------------------------------ */
 
 static void make_ready(struct sched *s, uint32_t task)
 {
@@ -157,18 +168,95 @@ static void release_group(struct sched *s, int32_t g)
     }
 }
 
+/* --- lanes -------------------------------------------------------------------------------- */
+
+void sched_make_lanes(struct sched *s, size_t n)
+{
+    s->lanes = mem_array(n, sizeof(*s->lanes));
+    s->lane_count = n;
+}
+
+void sched_set_lanes(struct sched *s, uint32_t task, int32_t lane, int32_t spare)
+{
+    s->lane[task] = lane;
+    s->spare[task] = spare;
+    if (s->state[task] == SCHED_SHUT)
+        make_ready(s, task);
+}
+
+/* A task that may go by two lanes waits for both, and is passed over in the one that opens later.
+ */
+static void shut(struct sched *s, uint32_t task)
+{
+    s->state[task] = SCHED_SHUT;
+    heap_push(s, &s->lanes[s->lane[task]].shut, task);
+    if (s->spare[task] >= 0)
+        heap_push(s, &s->lanes[s->spare[task]].shut, task);
+}
+
+bool sched_is_waited_for(struct sched *s, int32_t lane)
+{
+    struct sched_heap *h = &s->lanes[lane].shut;
+    while (h->tasks.n) {
+        uint32_t t = h->tasks.v[0];
+        if (s->state[t] == SCHED_SHUT && (s->lane[t] == lane || s->spare[t] == lane))
+            return true;
+        (void)heap_pop(s, h);
+    }
+    return false;
+}
+
+void sched_close(struct sched *s, int32_t lane)
+{
+    s->lanes[lane].closed = true;
+    s->lanes[lane].room = false;
+}
+
+void sched_open(struct sched *s, int32_t lane, bool probe)
+{
+    struct sched_lane *l = &s->lanes[lane];
+    l->closed = l->closed && probe;
+    l->room = l->closed;
+    while (sched_is_waited_for(s, lane)) {
+        make_ready(s, heap_pop(s, &l->shut));
+        if (l->closed)
+            return;
+    }
+}
+
+static bool has_room(const struct sched *s, int32_t lane)
+{
+    return !s->lanes[lane].closed || s->lanes[lane].room;
+}
+
+/* Chooses the lane that the task would start in; false where all of its own are closed. */
+static bool find_lane(struct sched *s, uint32_t task)
+{
+    int32_t lane = s->lane[task], spare = s->spare[task];
+    s->via[task] = lane;
+    if (lane < 0 || has_room(s, lane))
+        return true;
+    s->via[task] = spare;
+    return spare >= 0 && has_room(s, spare);
+}
+
+/* --- running ------------------------------------------------------------------------------ */
+
 /* Whether the task must wait although it is ready; then it is put where it will be found again. One
- * that waits for a neighbour leaves its place in the group to the next. */
+ * that waits for a neighbour or a lane leaves its place in the group to the next. */
 static bool hold_back(struct sched *s, uint32_t task)
 {
     int32_t g = s->group[task];
     bool full = g >= 0 && s->in_group[g] >= s->plan->groups[g].limit;
-    if (!full && !s->busy_neighbours[task])
+    bool open = find_lane(s, task);
+    if (open && !full && !s->busy_neighbours[task])
         return false;
     s->state[task] = SCHED_HELD;
-    if (!s->busy_neighbours[task])
+    if (!open)
+        shut(s, task);
+    else if (!s->busy_neighbours[task])
         heap_push(s, &s->held[g], task);
-    else if (g >= 0 && !full)
+    if (g >= 0 && !full)
         release_group(s, g);
     return true;
 }
@@ -181,6 +269,8 @@ bool sched_next(struct sched *s, uint32_t *ret_task)
             continue;
         s->state[task] = SCHED_RUNNING;
         s->running++;
+        if (s->via[task] >= 0)
+            s->lanes[s->via[task]].room = false;
         if (s->group[task] >= 0)
             s->in_group[s->group[task]]++;
         count_neighbours(s, task, true);

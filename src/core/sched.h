@@ -6,6 +6,10 @@
  * way to the end of the plan goes first, then the order of the file. Workers and groups are counted
  * here, so a task that waits for its group does not hold a worker. With `overlap: serialise` a task
  * also waits for those that run and share a path with it. Logarithmic per event, no recursion.
+ *
+ * A lane is what may be closed for a time, as an agent program's account that has met its limit:
+ * its tasks wait without a worker or a place in their group. Each may have a second lane, which it
+ * goes by while the first is closed.
  */
 #ifndef CORE_SCHED_H
 #define CORE_SCHED_H
@@ -23,6 +27,7 @@ enum sched_state {
     SCHED_WAITING, /* for its dependencies */
     SCHED_READY,   /* may start as soon as there is room */
     SCHED_HELD,    /* ready, but its group is full or a neighbour runs */
+    SCHED_SHUT,    /* ready, but its lane is closed */
     SCHED_RUNNING, /* has a worker */
     SCHED_ASIDE,   /* neither ready nor running: waits for a retry, a landing, a limit */
     SCHED_DONE,
@@ -32,6 +37,11 @@ enum sched_state {
 /* Tasks, the most urgent on top. */
 struct sched_heap {
     VEC(uint32_t) tasks;
+};
+
+struct sched_lane {
+    bool closed, room;      /* room: one may start all the same */
+    struct sched_heap shut; /* those that wait for it; some may have gone another way since */
 };
 
 struct sched_neighbours {
@@ -51,7 +61,11 @@ struct sched {
     int64_t *in_group;                   /* per group: those that run */
     struct sched_neighbours *neighbours; /* per task; NULL where overlap is refused */
     uint32_t *busy_neighbours;
-    size_t left; /* tasks that are neither done nor failed */
+    struct sched_lane *lanes;
+    size_t lane_count;
+    int32_t *lane, *spare; /* per task: its lanes, or -1 */
+    int32_t *via;          /* per task: the lane by which it was started last, or -1 */
+    size_t left;           /* tasks that are neither done nor failed */
 };
 
 /* `wanted` (may be NULL: all) says which tasks are to be run; the others count as done. claims are
@@ -59,6 +73,21 @@ struct sched {
 void sched_init(struct sched *s, const struct plan *plan, struct graph *graph,
                 struct claims *claims, size_t workers, const bool *wanted);
 void sched_done(struct sched *s);
+
+/* Makes that many lanes, all open; tasks are in none of them. To be called once at most. */
+void sched_make_lanes(struct sched *s, size_t n);
+
+/* The lanes of a task from now on; -1: none. */
+void sched_set_lanes(struct sched *s, uint32_t task, int32_t lane, int32_t spare);
+
+/* Nothing of the lane starts; what runs goes on. */
+void sched_close(struct sched *s, int32_t lane);
+
+/* The lane is open again; with probe for one task alone, whichever starts first. */
+void sched_open(struct sched *s, int32_t lane, bool probe);
+
+/* Whether a task waits for the lane. */
+bool sched_is_waited_for(struct sched *s, int32_t lane);
 
 /* The task that should start now, which is running from then on; false where there is none or no
  * room. */

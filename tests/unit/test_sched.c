@@ -185,6 +185,155 @@ static void a_held_task_waits(void **state)
     drop(&f);
 }
 
+/* What waits for a lane holds neither a worker nor a place in its group; one goes first. */
+static void a_closed_lane_waits(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    uint32_t t;
+    built_init(&f.b);
+    add_group(&f, "api", 1);
+    for (int i = 0; i < 4; i++)
+        built_put(&f.b, built_task(&f.b), "group", built_text(&f.b, "api"));
+    build(&f, 1, NULL);
+    sched_make_lanes(&f.s, 2);
+    for (uint32_t i = 0; i < 3; i++)
+        sched_set_lanes(&f.s, i, 0, -1);
+    sched_set_lanes(&f.s, 3, 1, -1);
+    sched_close(&f.s, 0);
+    assert_false(sched_is_waited_for(&f.s, 0)); /* nobody asked yet */
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 3);
+    sched_finish(&f.s, 3);
+    assert_false(sched_next(&f.s, &t));
+    assert_true(sched_is_waited_for(&f.s, 0));
+    sched_open(&f.s, 0, true);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 0);
+    sched_set_aside(&f.s, 0); /* it has met the limit again */
+    sched_close(&f.s, 0);
+    sched_ready(&f.s, 0);
+    assert_false(sched_next(&f.s, &t));
+    sched_open(&f.s, 0, true);
+    assert_true(sched_next(&f.s, &t));
+    sched_finish(&f.s, t);
+    assert_false(sched_next(&f.s, &t)); /* the others have to wait for more */
+    sched_open(&f.s, 0, false);
+    assert_true(sched_next(&f.s, &t));
+    sched_finish(&f.s, t);
+    assert_true(sched_next(&f.s, &t));
+    sched_finish(&f.s, t);
+    assert_int_equal(f.s.left, 0);
+    drop(&f);
+}
+
+/* A task with two lanes goes by the second while the first is closed, and by whichever opens first.
+ */
+static void a_spare_lane_is_taken(void **state)
+{
+    (void)state;
+    struct fixture f = {0};
+    uint32_t t;
+    built_init(&f.b);
+    for (int i = 0; i < 3; i++)
+        built_task(&f.b);
+    build(&f, 3, NULL);
+    sched_make_lanes(&f.s, 2);
+    sched_set_lanes(&f.s, 0, 0, 1);
+    sched_set_lanes(&f.s, 1, 0, 1);
+    sched_set_lanes(&f.s, 2, 0, -1);
+    sched_close(&f.s, 0);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 0);
+    assert_int_equal(f.s.via[0], 1);
+    sched_close(&f.s, 1);
+    assert_false(sched_next(&f.s, &t));
+    sched_open(&f.s, 1, false);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 1);
+    assert_int_equal(f.s.via[1], 1);
+    assert_false(sched_next(&f.s, &t));
+    sched_open(&f.s, 0, false); /* where the second task waited as well */
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 2);
+    assert_int_equal(f.s.via[2], 0);
+    assert_false(sched_next(&f.s, &t));
+    drop(&f);
+}
+
+/* Random plans whose lanes are closed and opened at random: nothing starts in a closed one but the
+ * one task that may, and all come to their end. */
+static void random_lanes_end_and_keep_the_rules(void **state)
+{
+    (void)state;
+    enum { N = 30, PLANS = 400, LANES = 3 };
+    uint64_t seed = 5;
+    for (int k = 0; k < PLANS; k++) {
+        static const char *const paths[] = {"a/", "a/x", "b/", "c/"};
+        struct fixture f = {0};
+        bool closed[LANES] = {0};
+        int room[LANES] = {0};
+        built_init(&f.b);
+        built_put(&f.b, f.b.root, "overlap", built_text(&f.b, "serialise"));
+        add_group(&f, "one", 1);
+        add_group(&f, "two", 2);
+        for (size_t i = 0; i < N; i++) {
+            struct node *task = built_task(&f.b);
+            if (i && next_random(&seed) % 3 == 0)
+                built_depend(&f.b, task, next_random(&seed) % i);
+            if (next_random(&seed) % 2)
+                built_put(&f.b, task, "group",
+                          built_text(&f.b, next_random(&seed) % 2 ? "one" : "two"));
+            if (next_random(&seed) % 2)
+                built_add(&f.b, task, "owns", paths[next_random(&seed) % 4]);
+        }
+        build(&f, 1 + next_random(&seed) % 5, NULL);
+        sched_make_lanes(&f.s, LANES);
+        for (uint32_t i = 0; i < N; i++)
+            sched_set_lanes(&f.s, i, (int32_t)(next_random(&seed) % LANES),
+                            (int32_t)(next_random(&seed) % (LANES + 1)) - 1);
+        uint32_t running[N], n = 0, t;
+        while (f.s.left) {
+            uint32_t lane = next_random(&seed) % LANES;
+            bool closes = next_random(&seed) % 3 == 0, probe = next_random(&seed) % 2;
+            if (closes) {
+                sched_close(&f.s, (int32_t)lane);
+                closed[lane] = true;
+                room[lane] = 0;
+            } else {
+                sched_open(&f.s, (int32_t)lane, probe);
+                closed[lane] = closed[lane] && probe;
+                room[lane] = 1;
+            }
+            while (sched_next(&f.s, &t)) {
+                int32_t via = f.s.via[t];
+                assert_true(via == f.s.lane[t] || via == f.s.spare[t]);
+                assert_true(!closed[via] || room[via]-- > 0);
+                running[n++] = t;
+            }
+            assert_true(n <= f.s.workers);
+            if (!n) {
+                for (int32_t l = 0; l < LANES; l++) {
+                    sched_open(&f.s, l, false);
+                    closed[l] = false;
+                }
+                while (sched_next(&f.s, &t))
+                    running[n++] = t;
+                assert_true(n > 0); /* else it is stuck */
+            }
+            uint32_t which = next_random(&seed) % n, task = running[which];
+            running[which] = running[--n];
+            if (next_random(&seed) % 3 == 0) {
+                sched_set_aside(&f.s, task);
+                sched_ready(&f.s, task);
+            } else {
+                sched_finish(&f.s, task);
+            }
+        }
+        drop(&f);
+    }
+}
+
 /* Random plans with groups and shared paths, run to their end: limits are kept, nothing that shares
  * a path runs together, and it always goes on. */
 static void random_plans_end_and_keep_the_rules(void **state)
@@ -251,6 +400,9 @@ int main(void)
         cmocka_unit_test(unwanted_tasks_count_as_done),
         cmocka_unit_test(a_full_group_holds_no_worker),
         cmocka_unit_test(a_held_task_waits),
+        cmocka_unit_test(a_closed_lane_waits),
+        cmocka_unit_test(a_spare_lane_is_taken),
+        cmocka_unit_test(random_lanes_end_and_keep_the_rules),
         cmocka_unit_test(random_plans_end_and_keep_the_rules),
     };
     return cmocka_run_group_tests_name("sched", tests, NULL, NULL);
