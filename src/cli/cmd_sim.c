@@ -1,3 +1,4 @@
+#include "base/mem.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "run/sim.h"
@@ -24,13 +25,38 @@ static int number(const char *name, int64_t missing, int64_t *ret)
                           : EXIT_OK;
 }
 
+struct sim_opts {
+    const char *session;
+};
+
+/* A session is kept in the folder of the attempt that began it, which its name ends with. */
+static char *memory(const char *session, int64_t attempt)
+{
+    const char *tmp = variable("TMPDIR"), *dash = session ? strrchr(session, '-') : NULL;
+    int64_t first = dash ? text_parse_count(dash + 1, strlen(dash + 1)) : attempt;
+    return tmp && variable("ANABRANCH_RUN") && first > 0
+               ? mem_printf("%s/../../%lld/tmp/session", tmp, (long long)first)
+               : NULL;
+}
+
+static int read_prompt(const struct sim_job *job, struct buf *out, struct err *err)
+{
+    if (!job->session)
+        return file_read("-", PROMPT_MAX, out, err);
+    if (!job->memory)
+        return err_set(err, ERR_INPUT, "there is no session '%s'", job->session);
+    return file_read(job->memory, PROMPT_MAX, out, err);
+}
+
 static int run_sim(const void *options, int argc, char **argv)
 {
-    (void)options, (void)argc, (void)argv;
+    (void)argc, (void)argv;
+    const struct sim_opts *opts = options;
     autobuf struct buf prompt = BUF_INIT;
     struct err err;
     int code = EXIT_OK;
     struct sim_job job = {
+        .session = opts->session,
         .task = variable("ANABRANCH_TASK"),
         .owns = variable("ANABRANCH_OWNS"),
         .out_fd = STDOUT_FILENO,
@@ -39,7 +65,9 @@ static int run_sim(const void *options, int argc, char **argv)
     if (number("ANABRANCH_ATTEMPT", 1, &job.attempt) ||
         number("ANABRANCH_ESTIMATE_MS", 0, &job.estimate))
         return EXIT_USAGE;
-    if (file_read("-", PROMPT_MAX, &prompt, &err))
+    autofree char *kept = memory(job.session, job.attempt);
+    job.memory = kept;
+    if (read_prompt(&job, &prompt, &err))
         return cli_fail(EXIT_ENV, "the prompt: %s", err.msg);
     job.prompt = prompt.s;
     job.len = prompt.len;
@@ -48,6 +76,12 @@ static int run_sim(const void *options, int argc, char **argv)
     return code;
 }
 
+static const struct opt opts_table[] = {
+    {"session", 0, OPT_STRING, offsetof(struct sim_opts, session), "ID", NULL,
+     "Go on with a session that met a limit"},
+    {0},
+};
+
 const struct command cmd_sim = {
     .name = "__sim",
     .summary = "Be the agent that does what its prompt's lines say",
@@ -55,6 +89,8 @@ const struct command cmd_sim = {
              "JSON event per line on the standard output. Lines of the prompt that start with "
              "sim> are steps; without any, it writes a file into each owned path.",
     .hidden = true,
+    .opts = opts_table,
+    .options_size = sizeof(struct sim_opts),
     .see_also = "anabranch-events(7)",
     .run = run_sim,
 };

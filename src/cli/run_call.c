@@ -30,6 +30,7 @@ int run_call_check(const struct run_call *call, const struct command *cmd, struc
     if (run_end_check(&call->reports, ro->log_dir) != EXIT_OK ||
         (call->engine && plan_find_engine(call->engine, &ro->engine)))
         return EXIT_USAGE;
+    ro->no_wait = ro->no_wait || call->no_wait;
     if (call->timeout &&
         (ro->timeout = text_parse_duration(call->timeout, strlen(call->timeout))) <= 0)
         return cli_usage(cmd, "--timeout: '%s' is not a duration", call->timeout);

@@ -13,7 +13,7 @@
 struct run_call {
     const char *engine, *timeout;
     struct opt_list reports;
-    bool quiet, json, dashboard, no_dashboard;
+    bool quiet, json, dashboard, no_dashboard, no_wait;
 };
 
 /* The options of that, for a struct that has a struct run_call as its member `call`. */
@@ -32,6 +32,13 @@ struct run_call {
          "D",                                                                                      \
          NULL,                                                                                     \
          "Time limit for tasks that have none: 90s, 15m, 2h"},                                     \
+        {"no-wait",                                                                                \
+         0,                                                                                        \
+         OPT_FLAG,                                                                                 \
+         offsetof(type, call.no_wait),                                                             \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         "Do not wait for a usage limit to reset: the task that meets it fails"},                  \
         {"report",                                                                                 \
          0,                                                                                        \
          OPT_LIST,                                                                                 \

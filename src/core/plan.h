@@ -75,6 +75,12 @@ struct budget {
     int64_t tokens; /* PLAN_UNSET: no limit */
 };
 
+/* What does a task while its own engine's account has met a limit; neither: nothing, it waits. */
+struct fallback {
+    enum engine engine; /* ENGINE_UNSET: the same */
+    const char *model;  /* NULL: the engine's own */
+};
+
 /* What the processes of one task may use of the machine; PLAN_UNSET and 0: no limit. */
 struct task_limits {
     int64_t memory; /* bytes */
@@ -121,6 +127,7 @@ struct task {
     const char *agent;
     enum engine engine;
     const char *model;
+    struct fallback fallback;
     enum permissions permissions;
     bool read_only;
     bool hand_on;   /* what its agent says last goes into the prompts of its dependants */

@@ -80,6 +80,15 @@ static void put_budget(struct encoder e, const struct budget *b)
     put_set_int(inner, "tokens", b->tokens);
 }
 
+static void put_fallback(struct encoder e, const struct fallback *f)
+{
+    if (!f->engine && !f->model)
+        return;
+    struct encoder inner = put_map(e, "fallback");
+    put_word(inner, "engine", engine_words, (int)f->engine);
+    put_string(inner, "model", f->model);
+}
+
 static void put_task_limits(struct encoder e, const struct task_limits *limits)
 {
     put_set_int(e, "memory", limits->memory);
@@ -152,6 +161,7 @@ struct node *plan_encode_task(const struct plan *plan, const struct task *t, str
     put_string(e, "agent", t->agent);
     put_word(e, "engine", engine_words, (int)t->engine);
     put_string(e, "model", t->model);
+    put_fallback(e, &t->fallback);
     put_word(e, "permissions", permissions_words, (int)t->permissions);
     put_bool(e, "read_only", t->read_only);
     put_bool(e, "hand_on", t->hand_on);

@@ -132,6 +132,12 @@ const struct field budget_fields[] = {
     {0},
 };
 
+static const struct field fallback_fields[] = {
+    {"engine", read_word, offsetof(struct fallback, engine), .words = engine_words},
+    {"model", read_string, offsetof(struct fallback, model)},
+    {0},
+};
+
 /* Keys of a task, and, but for those that are its own, of `defaults`. */
 static const struct field task_fields[] = {
     {"id", read_id, offsetof(struct task, id), .not_default = true},
@@ -143,6 +149,7 @@ static const struct field task_fields[] = {
     {"agent", read_id, offsetof(struct task, agent)},
     {"engine", read_word, offsetof(struct task, engine), .words = engine_words},
     {"model", read_string, offsetof(struct task, model)},
+    {"fallback", read_map, offsetof(struct task, fallback), .fields = fallback_fields},
     {"permissions", read_word, offsetof(struct task, permissions), .words = permissions_words},
     {"read_only", read_bool, offsetof(struct task, read_only)},
     {"hand_on", read_bool, offsetof(struct task, hand_on)},

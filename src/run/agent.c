@@ -99,6 +99,18 @@ const struct dialect *agent_dialect(enum engine engine)
     return def ? def->dialect : NULL;
 }
 
+bool agent_continues_limited(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && (def->continues || def->continues_limited);
+}
+
+const char *const *agent_account(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? def->account : NULL;
+}
+
 bool agent_find_session(enum engine engine, const char *path, struct buf *out)
 {
     const struct engine_def *def = find_engine(engine);

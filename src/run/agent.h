@@ -54,6 +54,12 @@ bool agent_find_session(enum engine engine, const char *path, struct buf *out);
 /* Removes what the engine itself has left in its TMPDIR, not its agent. */
 void agent_tidy(enum engine engine, const char *tmp);
 
+/* Whether the engine can go on with a session that met a limit, when that is over. */
+bool agent_continues_limited(enum engine engine);
+
+/* Names of the variables that say whose limits count for an engine, NULL at the end; or NULL. */
+const char *const *agent_account(enum engine engine);
+
 /* What an agent said or did, for those who want to show it as it happens. */
 enum agent_saying {
     AGENT_WORDS,   /* its own */
@@ -87,6 +93,7 @@ struct agent_report {
     struct buf reason;
     int64_t reset; /* of a limit: ms since 1970; 0: not said */
     bool changed;  /* since someone looked: for the front ends */
+    bool speaks;   /* it has said or done something: its model answers */
 };
 #define AGENT_REPORT_INIT                                                                          \
     {                                                                                              \

@@ -69,6 +69,7 @@ void dialect_say(struct agent_report *report, enum agent_saying kind, const char
 {
     if (kind == AGENT_WORDS)
         dialect_set(report, &report->text, text);
+    report->speaks = report->speaks || kind == AGENT_WORDS || kind == AGENT_ACTION;
     if (kind == AGENT_ACTION || kind == AGENT_ASK || kind == AGENT_WAIT)
         dialect_set(report, &report->action, text);
     tell(report, kind, text);

@@ -36,6 +36,10 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     return 0;
 }
 
+static const char *const account[] = {"ANTHROPIC_API_KEY",  "ANTHROPIC_AUTH_TOKEN",
+                                      "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN",
+                                      "CLAUDE_CONFIG_DIR",  NULL};
+
 /* What its tools have started lives in sessions of its own: only SIGINT ends that as well. */
 const struct engine_def engine_claude = {
     .program = "claude",
@@ -43,4 +47,5 @@ const struct engine_def engine_claude = {
     .dialect = &dialect_claude,
     .stop_signal = SIGINT,
     .continues = true,
+    .account = account,
 };

@@ -8,11 +8,17 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     (void)task;
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : ctx->self, "__sim", NULL);
+    if (ctx->session)
+        strv_pushl(&call->argv, "--session", ctx->session, NULL);
     return 0;
 }
+
+static const char *const account[] = {"SIM_ACCOUNT", NULL};
 
 const struct engine_def engine_sim = {
     .build = build,
     .dialect = &dialect_sim,
     .stop_signal = SIGTERM,
+    .continues_limited = true,
+    .account = account,
 };

@@ -16,6 +16,8 @@ struct engine_def {
     const struct dialect *dialect; /* NULL: it speaks plain text */
     int stop_signal;               /* by which it is asked to end */
     bool continues;                /* it can take up a session again */
+    bool continues_limited;        /* only one that met a limit; not needed where it continues */
+    const char *const *account;    /* variables that say whose limits count, NULL at the end */
     const char *litter;            /* how files end that it leaves in TMPDIR, which nobody wants */
     bool no_persona;               /* it takes no task's `agent` */
     bool untested;                 /* it is called as its documentation says */

@@ -12,6 +12,7 @@
 #include "run/budget.h"
 #include "run/hand_on.h"
 #include "run/job_env.h"
+#include "run/lane.h"
 #include "run/logs.h"
 #include "run/prepare.h"
 #include "run/sweep.h"
@@ -47,6 +48,7 @@ static void drop_scratch(const struct job *job)
 void job_free(struct job *job)
 {
     drop_scratch(job);
+    lane_leave(job->run, job->task);
     task_run(job)->job = NULL;
     job->run->jobs--;
     process_done(&job->process);
@@ -158,6 +160,9 @@ static void on_tick(void *ctx)
         ;
     note_output(job);
     tell_progress(job, true);
+    if (job->spoke && !job->report.failed) /* words of a failure would have had that behind them */
+        lane_prove(job->run, job->task);
+    job->spoke = job->report.speaks;
     if (timeout > 0 && now - job->agent_started >= timeout)
         job_stop(job, STOP_TIMEOUT, GUARD_STOP);
     else if (t->idle_timeout > 0 && now - job->last_output >= t->idle_timeout)
@@ -185,6 +190,11 @@ static bool is_judged_failed(struct job *job, struct buf *reason)
     return opts->judge && opts->judge(opts->judge_ctx, job->task, job->dir, reason);
 }
 
+static bool is_other_failure(const struct job *job)
+{
+    return job->report.failed && job->report.failure != FAILURE_LIMIT;
+}
+
 static void on_agent_end(struct job *job, int exit_code)
 {
     autobuf struct buf err_text = BUF_INIT, reason = BUF_INIT;
@@ -200,6 +210,8 @@ static void on_agent_end(struct job *job, int exit_code)
     task_run(job)->status.exit_code = exit_code;
     sched_set_aside(&job->run->sched, job->task);
     run_wake(job->run);
+    if (exit_code == 0 ? !job->report.failed : is_other_failure(job))
+        lane_prove(job->run, job->task);
     job_read_tail(job, "err", &err_text);
     if (job->run->opts.silent_ok && exit_code == 0 && !job->report.finished)
         job->report.finished = job->report.ok = true;
@@ -244,8 +256,11 @@ static int start_agent(struct job *job, struct err *err)
         .common = job->has_workspace ? job->ws.common : NULL,
     };
     own_cleanup(agent_call_done) struct agent_call call = {0};
+    struct task task = *task_of(job);
+    if (task_run(job)->falls_back)
+        task.model = task.fallback.model;
     if (job_write_prompt(job, prompt, err) || job_environment(job, &call.env, err) ||
-        agent_build(run_engine(job->run, job->task), task_of(job), &ctx, &call, err) ||
+        agent_build(run_engine(job->run, job->task), &task, &ctx, &call, err) ||
         process_start_guarded(job, &call, prompt, out, errlog, on_agent_end, err))
         return -1;
     agent_tail_open(&job->tail, out, agent_dialect(run_engine(job->run, job->task)), &job->report);
@@ -301,6 +316,10 @@ void job_start(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     bool lands = tr->lands;
+    tr->parked = false;
+    if (lands)
+        sched_set_lanes(&run->sched, task, tr->lane, tr->spare);
+    lane_enter(run, task);
     struct job *job = job_new(run, task, lands ? tr->status.attempts : ++tr->status.attempts);
     autofree char *tmp = job_file(job, "tmp");
     struct err err = {0};

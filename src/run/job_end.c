@@ -4,10 +4,13 @@
 #include "run/run_private.h"
 
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "run/job_env.h"
+#include "run/lane.h"
 #include "run/logs.h"
+#include "run/park.h"
 #include "run/prepare.h"
 #include "run/sweep.h"
 
@@ -85,6 +88,16 @@ static struct node *failure_data(struct arena *a, struct job *job)
     return data;
 }
 
+static void put_parked(struct arena *a, const struct job *job, struct node *data)
+{
+    autobuf struct buf reset = BUF_INIT;
+    clock_format(&reset, job->reset);
+    build_put_string(a, data, "engine", run_engine_name(job->run, job->task));
+    build_put_int(a, data, "delay_ms", job->retry_delay);
+    build_put_string(a, data, "reset", job->reset ? reset.s : NULL);
+    build_put_string(a, data, "session", job->keeps ? park_session(job) : NULL);
+}
+
 static void finish_failure(struct job *job)
 {
     struct run *run = job->run;
@@ -95,10 +108,16 @@ static void finish_failure(struct job *job)
     struct node *data = failure_data(&a, job);
     if (job->removes)
         remove_workspace(job);
-    if (delay >= 0) {
-        bool parked = failure == FAILURE_LIMIT && job->report.reset > 0;
+    if (delay >= 0 && job->parks) {
+        put_parked(&a, job, data);
+        task_run(job)->status.state = TASK_WAITING;
+        record_step(run, EV_TASK_PARKED, task, data);
+        park_wait(job);
+    } else if (delay >= 0) {
         build_put_int(&a, data, "delay_ms", delay);
-        record(run, parked ? EV_TASK_PARKED : EV_TASK_RETRIED, task, data);
+        if (job->falls_back)
+            build_put_bool(&a, data, "fallback", true);
+        record(run, EV_TASK_RETRIED, task, data);
         job_free(job);
         task_retry_later(run, task, delay);
     } else {
@@ -112,6 +131,17 @@ static void finish_failure(struct job *job)
     arena_done(&a);
 }
 
+/* ms until the task goes on, without a retry being spent; -1: it does not wait for the limit. */
+static int64_t meet_limit(struct job *job)
+{
+    int64_t wait = park(job);
+    job->falls_back = lane_fall_back(job->run, job->task);
+    if (!job->falls_back)
+        return wait;
+    job->parks = job->keeps = false; /* it need not wait */
+    return 0;
+}
+
 void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
 {
     autobuf struct buf reason = BUF_INIT;
@@ -122,13 +152,15 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     set_reason(job, failure, reason.s);
 
     struct run *run = job->run;
+    bool ends = run->stopping || run->failed;
+    int64_t wait = failure == FAILURE_LIMIT && !ends ? meet_limit(job) : -1;
     bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
-    bool saved = !job->has_workspace || untouched || job_salvage(job);
+    bool saved = job->keeps || !job->has_workspace || untouched || job_salvage(job);
     /* A retry wants its place: where that cannot be saved, it is for a resume. */
-    job->retry_delay = run->stopping || run->failed || !saved
-                           ? -1
-                           : retry_delay(run, job->task, failure, job->report.reset);
-    job->removes = saved && !(run->opts.keep && job->retry_delay < 0);
+    job->retry_delay = ends || !saved ? -1
+                       : wait >= 0    ? wait
+                                      : retry_delay(run, job->task, failure);
+    job->removes = !job->keeps && saved && !(run->opts.keep && job->retry_delay < 0);
     if (job->removes)
         prepare_teardown(job, finish_failure);
     else

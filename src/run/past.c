@@ -58,22 +58,28 @@ static bool take_task(void *ctx, const struct store_task *task)
     return true;
 }
 
-/* A string of an event's data; NULL where it has none. */
-static const char *said(struct past *past, const struct store_event *ev, const char *key)
-{
-    struct arena a = {0};
-    if (!ev->data)
-        return NULL;
-    const struct node *data = doc_read_line(&a, ev->data, strlen(ev->data));
-    const char *value = data ? keep(past, build_string(data, key, NULL)) : NULL;
-    arena_done(&a);
-    return value;
-}
-
 static void count_retry(struct past_task *t, const char *class)
 {
     for (int f = 0; class && f < FAILURE_COUNT_; f++)
         t->tried[f] += strcmp(failure_names[f], class) == 0;
+}
+
+/* A task that waits for a limit spends a retry only where its reset is not known; one that begins
+ * again by its fallback spends none. */
+static void take_retry(struct past *past, struct past_task *t, const struct store_event *ev,
+                       bool parked)
+{
+    struct arena a = {0};
+    const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
+    if (data && !node_get(data, parked ? "reset" : "fallback"))
+        count_retry(t, build_string(data, "class", NULL));
+    if (ev->attempt == t->row.attempts) {
+        t->parked_until = parked && data ? ev->time + build_int(data, "delay_ms", 0) : 0;
+        t->session = parked && data ? keep(past, build_string(data, "session", NULL)) : NULL;
+        /* For the next attempt, though the row may not say so yet; its agent is still there. */
+        t->state = t->session ? TASK_RUNNING : TASK_WAITING;
+    }
+    arena_done(&a);
 }
 
 static bool take_event(void *ctx, const struct store_event *ev)
@@ -82,11 +88,9 @@ static bool take_event(void *ctx, const struct store_event *ev)
     struct past_task *t = ev->task ? past_find(past, ev->task) : NULL;
     if (!t)
         return true;
-    bool retried = strcmp(ev->name, "task.retried") == 0;
-    if (retried)
-        count_retry(t, said(past, ev, "class"));
-    if ((retried || strcmp(ev->name, "task.parked") == 0) && ev->attempt == t->row.attempts)
-        t->state = TASK_WAITING; /* for the next attempt, though the row may not say so yet */
+    bool parked = strcmp(ev->name, "task.parked") == 0;
+    if (parked || strcmp(ev->name, "task.retried") == 0)
+        take_retry(past, t, ev, parked);
     bool landed = strcmp(ev->name, "task.landed") == 0;
     if (landed || strcmp(ev->name, "task.failed") == 0)
         memset(t->tried, 0, sizeof(t->tried));

@@ -17,6 +17,8 @@ struct past_task {
     bool has_landed;           /* at some time it was said to have */
     bool is_named;             /* some commit of the run's history is by this task, as it says */
     int tried[FAILURE_COUNT_]; /* retries since it last failed for good */
+    int64_t parked_until;      /* ms since 1970: it waits for a limit; 0: it does not */
+    const char *session;       /* in which its agent goes on then; or NULL */
     const char *branch_commit; /* where its branch is; NULL: there is none */
 };
 

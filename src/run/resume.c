@@ -136,15 +136,17 @@ static void decide_conflicted(const struct run *run, struct resume_task *rt)
 static void decide_running(const struct run *run, uint32_t task, struct resume_task *rt)
 {
     const struct store_task *row = &rt->past->row;
+    const char *parked = rt->past->session,
+               *why = parked ? "it was parked" : "its agent was at work";
     autofree char *out = mem_printf("%s/%s/%d/out", run->dir, row->id, row->attempts);
     autobuf struct buf session = BUF_INIT;
-    set_step(rt, RESUME_RUN, "its agent was at work");
+    set_step(rt, RESUME_RUN, why);
     if (!row->engine || strcmp(row->engine, run_engine_name(run, task)) != 0 ||
         !rt->past->branch_commit || !is_whole(run, rt->past) ||
-        !agent_find_session(run_engine(run, task), out, &session))
+        (!parked && !agent_find_session(run_engine(run, task), out, &session)))
         return;
-    rt->session = arena_str(&run->resume->past.arena, session.s);
-    set_step(rt, RESUME_CONTINUE, "its agent was at work");
+    rt->session = parked ? parked : arena_str(&run->resume->past.arena, session.s);
+    set_step(rt, RESUME_CONTINUE, why);
 }
 
 static void decide_by_state(const struct run *run, uint32_t task, struct resume_task *rt,

@@ -6,6 +6,7 @@
 
 #include "base/build.h"
 #include "base/mem.h"
+#include "run/lane.h"
 #include "run/prepare.h"
 #include "sys/dirs.h"
 
@@ -93,6 +94,7 @@ static void land(struct run *run, uint32_t task)
     bool whole = workspace_is_whole(&job->ws);
     if (!whole && !job->agent_started) { /* made anew, by a worker */
         tr->lands = true;
+        sched_set_lanes(&run->sched, task, -1, -1); /* no agent is needed for that */
         job->has_workspace = false;
         job_free(job);
         sched_ready(&run->sched, task);
@@ -113,6 +115,21 @@ static void take_up_session(struct run *run, uint32_t task)
     job->has_workspace = false;                         /* it is the next attempt's */
     job_free(job);
     tr->session = mem_str(run->resume->tasks[task].session);
+    if (run->resume->tasks[task].past->session) {
+        tr->parked = true;
+        task_set_state(run, task, TASK_WAITING);
+    }
+}
+
+/* What waited for a limit still does, and all others that it holds for. */
+static void close_lanes(struct run *run)
+{
+    for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
+        const struct past_task *past = run->resume->tasks[t].past;
+        if (past && past->parked_until && past->row.engine &&
+            strcmp(past->row.engine, run_engine_name(run, t)) == 0)
+            lane_recall(run, t, past->parked_until, past->row.reason);
+    }
 }
 
 static void tell_landed(struct run *run, uint32_t task)
@@ -208,6 +225,7 @@ void resume_go(struct run *run)
 {
     const struct graph *g = &run->pf->graph;
     tell_resumed(run);
+    close_lanes(run);
     for (size_t i = g->n; i-- > 0 && !run->failed;) {
         if (is_settled(run, g->order[i]))
             go(run, g->order[i]);

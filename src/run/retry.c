@@ -1,6 +1,5 @@
 #include "run/run_private.h"
 
-#include "base/clock.h"
 #include "run/budget.h"
 
 #include <sys/random.h>
@@ -19,7 +18,7 @@ static const struct {
 };
 
 /* A quarter more or less, so that tasks that failed together do not come back together. */
-static int64_t jitter(int64_t ms)
+int64_t retry_jitter(int64_t ms)
 {
     uint32_t random = 0;
     if (getentropy(&random, sizeof(random)) < 0)
@@ -37,22 +36,30 @@ int retry_times(const struct run *run, uint32_t task, enum failure failure)
     int times = run->pf->plan.tasks[task].retry.times[failure];
     if (times >= 0)
         return times;
+    if (failure == FAILURE_LIMIT && run->opts.no_wait)
+        return 0;
     return times == PLAN_UNSET || times == RETRY_PARK ? defaults[failure].times : 0;
 }
 
-int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_t reset)
+bool retry_parks(const struct run *run, uint32_t task)
+{
+    int times = run->pf->plan.tasks[task].retry.times[FAILURE_LIMIT];
+    return !run->opts.no_wait && (times == PLAN_UNSET || times == RETRY_PARK);
+}
+
+int64_t retry_pause(enum failure failure, int times)
+{
+    int64_t delay = defaults[failure].delay ? defaults[failure].delay : 1000;
+    delay = times < 20 && delay << times < DELAY_MAX ? delay << times : DELAY_MAX;
+    return retry_jitter(delay);
+}
+
+int64_t retry_delay(struct run *run, uint32_t task, enum failure failure)
 {
     struct task_run *tr = &run->tasks[task];
-    int times = run->pf->plan.tasks[task].retry.times[failure];
-    bool parks = times == RETRY_PARK || (times == PLAN_UNSET && failure == FAILURE_LIMIT);
     if (budget_is_spent(run, task))
         return -1;
-    if (parks && reset > clock_wall())
-        return reset - clock_wall() + jitter(1000);
     if (tr->tried[failure] >= retry_times(run, task, failure))
         return -1;
-    int shift = tr->tried[failure]++;
-    int64_t delay = defaults[failure].delay ? defaults[failure].delay : 1000;
-    delay = shift < 20 && delay << shift < DELAY_MAX ? delay << shift : DELAY_MAX;
-    return jitter(delay);
+    return retry_pause(failure, tr->tried[failure]++);
 }

@@ -5,6 +5,7 @@
 #include "data/workdir.h"
 #include "run/base_turn.h"
 #include "run/budget.h"
+#include "run/lane.h"
 #include "run/logs.h"
 #include "run/notify.h"
 #include "run/parallel.h"
@@ -262,6 +263,7 @@ void run_schedule(struct run *run)
     run->loop = loop_new();
     sched_init(&run->sched, &pf->plan, &pf->graph, &pf->claims,
                run->opts.workers ? run->opts.workers : workers, run->opts.wanted);
+    lanes_init(run);
     arrange_order(run);
 }
 
@@ -301,6 +303,7 @@ void run_close(struct run *run)
     vec_done(&run->tickers);
     publication_done(&run->publication);
     watch_free(run->patience);
+    lanes_done(run);
     notifier_free(run->notifier);
     parallel_free(run->parallel);
     warden_dismiss(&run->warden);

@@ -27,6 +27,7 @@ struct run_options {
     enum engine engine; /* for every task; ENGINE_UNSET: what the plan says, else claude */
     const char *engine_exe; /* program to run in place of the engine's own */
     int64_t timeout;        /* ms for tasks that have none; 0: no limit */
+    bool no_wait;           /* a task that meets a limit fails instead of waiting for its reset */
     bool keep;              /* workspaces of tasks that landed stay */
     const char *self;       /* path of this program */
     const char *log_dir;    /* folder for copies of the logs, or NULL */

@@ -4,12 +4,15 @@
 #include "run/run_private.h"
 
 #include "core/plan_words.h"
+#include "run/lane.h"
 
 #include <string.h>
 
 enum engine run_engine(const struct run *run, uint32_t task)
 {
     enum engine own = run->pf->plan.tasks[task].engine;
+    if (run->tasks[task].falls_back)
+        return lane_fallback_engine(run, task);
     if (run->opts.engine)
         return run->opts.engine;
     return own ? own : ENGINE_CLAUDE;

@@ -36,14 +36,22 @@ struct task_run {
     struct job *job;     /* while an attempt is under way */
     struct watch *retry; /* while it waits for the next one */
     bool budget_warned;
-    int64_t order; /* landing order, with that of its dependants considered */
-    bool logged;   /* the copies of its logs were begun */
+    int64_t order;       /* landing order, with that of its dependants considered */
+    bool logged;         /* the copies of its logs were begun */
+    int32_t lane, spare; /* in run->lanes; spare: while the other is closed, or -1 */
+    bool falls_back;     /* it goes by that one */
+    bool parked;         /* it waits for its lane to open again */
 
     /* Of a run that is gone on with: */
-    bool on_top;   /* it has landed before, as another task: it begins with that */
-    bool lands;    /* it has its commit, and its workspace is to be made again */
-    char *session; /* its agent goes on in this one, in the workspace that is there; or NULL */
+    bool on_top; /* it has landed before, as another task: it begins with that */
+    bool lands;  /* it has its commit, and its workspace is to be made again */
+
+    /* Likewise, or parked: its agent goes on in this one, in the workspace that is there; or NULL.
+     */
+    char *session;
 };
+
+struct lane;
 
 /* A process that the engine waits for, with the guard's pipes where it has a guard. */
 struct process {
@@ -91,6 +99,10 @@ struct job {
     void (*ready)(struct job *job); /* when its workspace is; NULL: the agent starts */
     void (*then)(struct job *job);  /* behind the teardown */
     bool removes;                   /* at its failure: the workspace goes */
+    bool parks, keeps;              /* likewise: it waits for a limit; with its workspace */
+    bool falls_back;                /* likewise: it begins again by its fallback */
+    int64_t reset;                  /* of that limit; 0: it is not known */
+    bool spoke;                     /* its agent had said something when last looked at */
     int64_t retry_delay;            /* at its failure: ms until the next attempt, or -1 */
     char *tampered; /* what it did outside its workspace that it fails for, or NULL */
 };
@@ -161,6 +173,7 @@ struct run {
     int64_t started, finished;
     VEC(struct observer) observers;
     VEC(struct ticker *) tickers;
+    VEC(struct lane *) lanes;     /* of engines and accounts */
     VEC(struct job *) landing;    /* committed, waiting for their turn */
     VEC(struct job *) landed_now; /* at the tip, to be told once that is published */
     VEC(struct job *) publishing; /* those that the base will have when it has moved */
@@ -215,8 +228,11 @@ int preflight_disk(const char *path, struct err *err);
 bool run_is_unfinished(const struct run *run);
 
 /* retry.c: ms until the next attempt, which is then counted; -1 where there is none. */
-int64_t retry_delay(struct run *run, uint32_t task, enum failure failure, int64_t reset);
+int64_t retry_delay(struct run *run, uint32_t task, enum failure failure);
 int retry_times(const struct run *run, uint32_t task, enum failure failure);
+bool retry_parks(const struct run *run, uint32_t task); /* at a limit, until that is over */
+int64_t retry_pause(enum failure failure, int times);   /* ms, the more the more times it was */
+int64_t retry_jitter(int64_t ms);                       /* a quarter more or less */
 
 /* record.c: events and rows, written before anyone is told. What cannot be written ends the run. */
 void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data);

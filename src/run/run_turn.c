@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "run/base_turn.h"
+#include "run/park.h"
 #include "sys/guard.h"
 #include "sys/hurry.h"
 
@@ -90,6 +91,8 @@ static void on_signal(struct run *run, int signal)
     if (!run->signal)
         run->signal = signal;
     run->stopping = true;
+    if (!again)
+        park_save_all(run);
     stop_jobs(run, again ? GUARD_KILL : GUARD_STOP);
     if (again)
         publish_give_up(run);

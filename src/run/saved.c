@@ -125,6 +125,7 @@ static void put_options(const struct run *run, struct node *map, struct arena *a
     build_put_string(a, map, "engine", o->engine ? engine_words[o->engine] : NULL);
     build_put_string(a, map, "engine_exe", program(o->engine_exe, a));
     build_put_int(a, map, "timeout_ms", o->timeout);
+    build_put_bool(a, map, "no_wait", o->no_wait);
     build_put_bool(a, map, "keep", o->keep);
     build_put_string(a, map, "log_dir", absolute(o->log_dir, a));
     build_put_bool(a, map, "no_log", o->no_log);
@@ -214,6 +215,7 @@ static void take_options(struct saved *saved, const struct node *map)
         .engine = engine_of(build_string(map, "engine", NULL)),
         .engine_exe = build_string(map, "engine_exe", NULL),
         .timeout = build_int(map, "timeout_ms", 0),
+        .no_wait = truth(map, "no_wait"),
         .keep = truth(map, "keep"),
         .log_dir = build_string(map, "log_dir", NULL),
         .no_log = truth(map, "no_log"),

@@ -1,4 +1,5 @@
 #include "run/sim_agent.h"
+#include "sys/file.h"
 
 /* The script is at fault rather than a command that it ran: no retry would help. */
 static int give_up(struct sim *sim, const struct err *why, struct err *err)
@@ -18,6 +19,15 @@ static int do_line(struct sim *sim, const char *s, size_t len, struct err *err)
     return rc;
 }
 
+/* Where that fails, it cannot be gone on with, which is found out then. */
+void sim_remember(const struct sim *sim)
+{
+    const struct sim_job *job = sim->job;
+    if (job->memory)
+        (void)file_replace(job->memory, sim->rest, (size_t)(job->prompt + job->len - sim->rest),
+                           NULL);
+}
+
 static int do_script(struct sim *sim, struct err *err)
 {
     const struct sim_job *job = sim->job;
@@ -29,12 +39,13 @@ static int do_script(struct sim *sim, struct err *err)
     while (!sim->ended && sim_script_next(&script, &s, &len)) {
         steps = true;
         sim->line = script.line;
+        sim->rest = script.at;
         if (do_line(sim, s, len, &why)) {
             (void)err_wrap(&why, "line %zu", sim->line);
             return give_up(sim, &why, err);
         }
     }
-    if (!steps && sim_rehearse(sim, &why))
+    if (!steps && !job->session && sim_rehearse(sim, &why))
         return give_up(sim, &why, err);
     return 0;
 }

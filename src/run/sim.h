@@ -13,6 +13,8 @@
 struct sim_job {
     const char *prompt; /* any bytes */
     size_t len;
+    const char *session; /* that is gone on with: the prompt is what was left of it; or NULL */
+    const char *memory;  /* file for what is left where it meets a limit, or NULL */
     const char *task;    /* id, or NULL */
     int64_t attempt;     /* from 1 */
     const char *owns;    /* owned paths, relative to the current folder, one per line; or NULL */

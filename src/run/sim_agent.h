@@ -12,10 +12,11 @@
 
 struct sim {
     const struct sim_job *job;
-    struct buf said; /* the last text, which becomes that of the result */
-    size_t line;     /* of the prompt, that is being done */
-    bool ended;      /* the result is told: no step follows */
-    int code;        /* then: the exit code */
+    struct buf said;  /* the last text, which becomes that of the result */
+    size_t line;      /* of the prompt, that is being done */
+    const char *rest; /* what follows behind that line */
+    bool ended;       /* the result is told: no step follows */
+    int code;         /* then: the exit code */
 };
 
 /* --- events, each written at once (sim_events.c) ---------------------------------------- */
@@ -24,6 +25,8 @@ int sim_tell_start(const struct sim *sim, struct err *err);
 int sim_tell(const struct sim *sim, const char *type, const char *text, struct err *err);
 int sim_tell_usage(const struct sim *sim, int64_t in, int64_t out, const double *usd,
                    struct err *err); /* usd may be NULL */
+/* Keeps what is left of the prompt, for whoever goes on with the session. */
+void sim_remember(const struct sim *sim);
 int sim_tell_limit(const struct sim *sim, int64_t resets_at, struct err *err);
 int sim_tell_error(const struct sim *sim, const char *failure, const char *text, struct err *err);
 

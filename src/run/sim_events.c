@@ -62,8 +62,10 @@ static int end(struct line *l, const struct sim *sim, struct err *err)
 int sim_tell_start(const struct sim *sim, struct err *err)
 {
     const struct sim_job *job = sim->job;
-    autofree char *session = mem_printf("sim-%s%s%lld", job->task ? job->task : "",
-                                        job->task ? "-" : "", (long long)job->attempt);
+    autofree char *session = job->session
+                                 ? mem_str(job->session)
+                                 : mem_printf("sim-%s%s%lld", job->task ? job->task : "",
+                                              job->task ? "-" : "", (long long)job->attempt);
     struct line l;
     begin(&l, "start");
     put_text(&l, "session", session);

@@ -91,6 +91,7 @@ static int do_limit(struct sim *sim, char *const *args, struct err *err)
     int64_t ms = text_parse_duration(args[0], strlen(args[0]));
     if (ms < 0)
         return err_set(err, ERR_INPUT, "'%.80s' is not a duration", args[0]);
+    sim_remember(sim);
     if (sim_tell_limit(sim, (clock_wall() + ms + 999) / 1000, err))
         return -1;
     return sim_finish(sim, 1, "usage limit reached", err);
