@@ -229,12 +229,13 @@ static void check_command(struct reader *r, struct task *t)
 {
     const struct node *own = node_get(t->node, "command");
     bool given = t->command.shell || t->command.argv.n;
-    if (t->engine == ENGINE_COMMAND && !given && !own) {
+    bool used = t->engine == ENGINE_COMMAND || t->fallback.engine == ENGINE_COMMAND;
+    if (used && !given && !own) {
         problem_error(r->ps, RULE_COMBINATION, t->node, "engine 'command' needs 'command'");
         problem_hint(r->ps, "command: [my-agent, --file, \"{prompt_file}\"]");
-    } else if (given && t->engine != ENGINE_COMMAND && own) {
+    } else if (given && !used && own) {
         problem_error_key(r->ps, RULE_COMBINATION, own, "'command' is for 'engine: command'");
-    } else if (t->engine != ENGINE_COMMAND) {
+    } else if (!used) {
         t->command = (struct plan_command){0}; /* the default one is not for this engine */
     }
 }

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "data/loose_ref.h"
+#include "run/lane.h"
 #include "sys/dirs.h"
 
 #include <stdio.h>
@@ -32,7 +33,10 @@ static int check_engines(const struct run *run, struct err *err)
 {
     for (uint32_t i = 0; i < run->pf->plan.task_count; i++) {
         const struct task *t = &run->pf->plan.tasks[i];
-        if (is_wanted(run, i) && agent_check(run_engine(run, i), t, run->opts.engine_exe, err))
+        if (is_wanted(run, i) &&
+            (agent_check(run_engine(run, i), t, run->opts.engine_exe, err) ||
+             (t->fallback.engine &&
+              agent_check(lane_fallback_engine(run, i), t, run->opts.engine_exe, err))))
             return err_wrap(err, "task '%s'", t->id);
     }
     return 0;

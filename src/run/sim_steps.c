@@ -105,6 +105,8 @@ static int do_error(struct sim *sim, char *const *args, struct err *err)
     if (!failure_names[i])
         return err_set(err, ERR_INPUT, "'%.80s' is not a class of failures", args[0]);
     const char *text = args[1] ? args[1] : args[0];
+    if (i == FAILURE_LIMIT)
+        sim_remember(sim);
     if (sim_tell_error(sim, args[0], text, err))
         return -1;
     return sim_finish(sim, 1, text, err);
