@@ -36,6 +36,44 @@ static void add_head(const struct report *r, struct buf *out)
     buf_addch(out, '\n');
 }
 
+static size_t parked_in(const struct report *r, int64_t lane)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++)
+        n += r->tasks[i].lane == lane;
+    return n;
+}
+
+/* What waits for a limit, of this run or until someone goes on with it. */
+static void add_limits(const struct report *r, struct buf *out)
+{
+    int64_t now = clock_wall();
+    for (size_t i = 0; i < r->limits.list.n; i++) {
+        const struct limit_shown *limit = &r->limits.list.v[i];
+        if (limit->until <= now)
+            continue;
+        limit_text(limit, parked_in(r, limit->lane), now, out);
+        buf_addch(out, '\n');
+    }
+}
+
+static void put_limits(const struct report *r, struct arena *a, struct node *map)
+{
+    int64_t now = clock_wall();
+    struct node *list = build_put_list(a, map, "limits");
+    for (size_t i = 0; i < r->limits.list.n; i++) {
+        const struct limit_shown *limit = &r->limits.list.v[i];
+        autobuf struct buf until = BUF_INIT;
+        if (limit->until <= now)
+            continue;
+        struct node *entry = build_add_map(a, list);
+        clock_format(&until, limit->until);
+        build_put_string(a, entry, "engine", limit->engine);
+        build_put_string(a, entry, "until", until.s);
+        build_put_int(a, entry, "parked", (int64_t)parked_in(r, limit->lane));
+    }
+}
+
 /* --- what there is ------------------------------------------------------------------------ */
 
 struct status {
@@ -116,6 +154,7 @@ static void add_text(const struct status *s, struct buf *out)
 {
     if (s->run.row.id) {
         add_head(&s->run, out);
+        add_limits(&s->run, out);
         summary(&s->run, false, out);
     }
     bool some = s->looks.n || s->threads.damaged.n;
@@ -129,6 +168,8 @@ static void add_json(const struct status *s, bool line, struct buf *out)
 {
     struct arena a = {0};
     struct node *map = s->run.row.id ? report_encode(&s->run, &a) : build_map(&a);
+    if (s->run.limits.list.n)
+        put_limits(&s->run, &a, map);
     if (s->looks.n || s->threads.damaged.n)
         build_put(&a, map, "threads", thread_encode(&s->looks, &s->threads, &a));
     if (line)

@@ -2,6 +2,7 @@
 
 #include "base/build.h"
 #include "base/text.h"
+#include "front/limit_text.h"
 #include "front/shared_text.h"
 
 #include <string.h>
@@ -145,6 +146,14 @@ static bool say(struct buf *out, const struct event *ev)
     case EV_GIT_STATE_CHANGED:
         say_change(out, ev);
         return true;
+    case EV_LIMIT_OPENED:
+        limit_text_data(ev->data, ev->time, out);
+        add_field(out, ev, "reason", ": ");
+        return true;
+    case EV_LIMIT_CLOSED:
+        add_field(out, ev, "engine", "");
+        buf_addstr(out, ": limit is over");
+        return true;
     case EV_NOTIFY_FAILED:
         buf_addstr(out, "warning: nobody was told");
         add_field(out, ev, "to", " by ");
@@ -164,8 +173,6 @@ static bool say(struct buf *out, const struct event *ev)
     case EV_TASK_PREPARING:
     case EV_TASK_USAGE:
     case EV_SCOPE_GRANTED:
-    case EV_LIMIT_OPENED:
-    case EV_LIMIT_CLOSED:
     case EV_WORKSPACE_CREATED:
     case EV_WORKSPACE_REMOVED:
     case EV_PARALLEL_START:

@@ -25,6 +25,7 @@ void live_init(struct live *l, const struct plan *plan, const struct graph *grap
     l->rest = mem_array(plan->task_count, sizeof(*l->rest));
     for (size_t i = plan->task_count; i-- > 0;) {
         uint32_t t = graph->order[i];
+        l->tasks[t].lane = -1;
         if (wanted && !wanted[t]) {
             l->tasks[t].state = TASK_DONE;
             continue;
@@ -45,6 +46,7 @@ void live_done(struct live *l)
     free(l->tasks);
     free(l->rest);
     vec_done(&l->active);
+    limits_shown_done(&l->limits);
     buf_done(&l->scroll);
     buf_done(&l->painted);
 }
@@ -112,6 +114,7 @@ static void take_begin(struct live *l, uint32_t task, const struct event *ev)
     lt->attempt = ev->attempt;
     lt->since = ev->time;
     lt->resume = 0;
+    lt->lane = -1;
     lt->tokens = 0;
     lt->usd = 0;
     set_state(l, task, TASK_PREPARING);
@@ -167,6 +170,12 @@ static void take_retry(struct live *l, uint32_t task, const struct event *ev)
     set_state(l, task, TASK_WAITING);
 }
 
+static void take_parked(struct live *l, uint32_t task, const struct event *ev)
+{
+    take_retry(l, task, ev);
+    l->tasks[task].lane = build_int(ev->data, "lane", 0);
+}
+
 static void take_done(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
@@ -206,12 +215,13 @@ static const struct {
     [EV_TASK_ACTION] = {take_action, NULL},     [EV_TASK_USAGE] = {take_usage, NULL},
     [EV_TASK_EXITED] = {take_exit, NULL},       [EV_TASK_DONE] = {take_done, GREEN},
     [EV_TASK_COMMITTED] = {take_landing, NULL}, [EV_TASK_VERIFIED] = {take_landing, NULL},
-    [EV_TASK_RETRIED] = {take_retry, YELLOW},   [EV_TASK_PARKED] = {take_retry, YELLOW},
+    [EV_TASK_RETRIED] = {take_retry, YELLOW},   [EV_TASK_PARKED] = {take_parked, YELLOW},
     [EV_TASK_LANDED] = {take_landed, GREEN},    [EV_TASK_CONFLICTED] = {take_conflict, RED},
     [EV_TASK_FAILED] = {take_failure, RED},     [EV_TASK_SKIPPED] = {take_skip, YELLOW},
     [EV_TASK_SWEPT] = {NULL, YELLOW},           [EV_TASK_SALVAGED] = {NULL, YELLOW},
     [EV_SCOPE_VIOLATED] = {NULL, YELLOW},       [EV_GIT_STATE_CHANGED] = {NULL, YELLOW},
-    [EV_NOTIFY_FAILED] = {NULL, YELLOW},
+    [EV_NOTIFY_FAILED] = {NULL, YELLOW},        [EV_LIMIT_OPENED] = {NULL, YELLOW},
+    [EV_LIMIT_CLOSED] = {NULL, GREEN},
 };
 
 static void scroll(struct live *l, const struct event *ev)
@@ -232,6 +242,10 @@ void live_event(struct live *l, const struct event *ev)
         l->started = ev->time;
     if (task && kinds[ev->kind].take)
         kinds[ev->kind].take(l, task->index, ev);
+    if (ev->kind == EV_LIMIT_OPENED)
+        limits_opened(&l->limits, ev->data, ev->time);
+    if (ev->kind == EV_LIMIT_CLOSED)
+        limits_closed(&l->limits, ev->data);
     if (kinds[ev->kind].color)
         scroll(l, ev);
 }
@@ -373,9 +387,28 @@ static size_t id_column(const struct live *l, size_t shown, size_t columns)
     return width < most ? width : most;
 }
 
+static size_t parked_in(const struct live *l, int64_t lane)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < l->active.n; i++)
+        n += l->tasks[l->active.v[i]].lane == lane;
+    return n;
+}
+
+static void add_limits(const struct live *l, int64_t now, size_t n, size_t columns, struct buf *out)
+{
+    for (size_t i = 0; i < n; i++) {
+        size_t start = out->len;
+        limit_text(&l->limits.list.v[i], parked_in(l, l->limits.list.v[i].lane), now, out);
+        end_line(out, start, columns);
+    }
+}
+
 void live_block(const struct live *l, int64_t now, size_t columns, size_t rows, struct buf *out)
 {
     size_t room = rows > 2 ? rows - 2 : 0, shown = l->active.n;
+    size_t limits = l->limits.list.n < room ? l->limits.list.n : room;
+    room -= limits;
     if (shown > room)
         shown = room ? room - 1 : 0;
     size_t id_width = id_column(l, shown, columns), start;
@@ -389,6 +422,7 @@ void live_block(const struct live *l, int64_t now, size_t columns, size_t rows, 
         buf_addf(out, "  ... and %zu more", l->active.n - shown);
         end_line(out, start, columns);
     }
+    add_limits(l, now, limits, columns, out);
     start = out->len;
     add_totals(l, now, out);
     end_line(out, start, columns);

@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "core/event.h"
 #include "core/graph.h"
+#include "front/limit_text.h"
 #include "run/run.h"
 
 struct live_task {
@@ -20,6 +21,7 @@ struct live_task {
     int attempt;
     int64_t since;  /* when the attempt began; ms since 1970 */
     int64_t resume; /* when the next attempt begins, of a task that waits for it; else 0 */
+    int64_t lane;   /* that it is parked in; below 0: it is not */
     char *action;
     int64_t tokens; /* of this attempt */
     double usd;
@@ -35,6 +37,7 @@ struct live {
     int64_t *rest; /* of each task: ms from its start to the end of the plan, on the longest way */
     int64_t started, tokens;
     double usd;
+    struct limits_shown limits;
     struct buf scroll;  /* lines that are still to scroll by */
     struct buf painted; /* the block that is on the screen */
     size_t columns;     /* of the screen, then */

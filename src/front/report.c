@@ -46,7 +46,7 @@ static bool take_run(void *ctx, const struct store_run *run)
 static bool take_task(void *ctx, const struct store_task *task)
 {
     struct loader *l = ctx;
-    struct report_task t = {.row = *task};
+    struct report_task t = {.row = *task, .lane = -1};
     const char **const texts[] = {&t.row.run,    &t.row.id,           &t.row.title,
                                   &t.row.engine, &t.row.state,        &t.row.failure,
                                   &t.row.reason, &t.row.branch,       &t.row.workspace,
@@ -81,13 +81,24 @@ static void take_change(struct report *r, const struct store_event *ev, struct d
     *doc = (struct doc){0};
 }
 
+/* Its state says whether that is still so. */
+static void take_parked(struct report *r, const struct store_event *ev, const struct node *data)
+{
+    struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
+    if (t && ev->attempt == t->row.attempts && strcmp(t->row.state, "waiting") == 0)
+        t->lane = build_int(data, "lane", -1);
+}
+
 static bool take_event(void *ctx, const struct store_event *ev)
 {
     struct report *r = ctx;
     bool failure = strcmp(ev->name, "task.failed") == 0 && ev->task;
     bool salvage = strcmp(ev->name, "task.salvaged") == 0 && ev->task;
     bool change = strcmp(ev->name, "git.state_changed") == 0;
-    if (!ev->data || (!failure && !salvage && !change))
+    bool parked = strcmp(ev->name, "task.parked") == 0 && ev->task;
+    bool opened = strcmp(ev->name, "limit.opened") == 0;
+    bool closed = strcmp(ev->name, "limit.closed") == 0;
+    if (!ev->data || (!failure && !salvage && !change && !parked && !opened && !closed))
         return true;
     struct doc doc;
     autoproblems struct problems ps;
@@ -98,6 +109,12 @@ static bool take_event(void *ctx, const struct store_event *ev)
             take_failure(r, ev, doc.root);
         else if (salvage)
             take_salvage(r, ev, doc.root);
+        else if (parked)
+            take_parked(r, ev, doc.root);
+        else if (opened)
+            limits_opened(&r->limits, doc.root, ev->time);
+        else if (closed)
+            limits_closed(&r->limits, doc.root);
         else
             take_change(r, ev, &doc);
     }
@@ -226,6 +243,7 @@ void report_done(struct report *r)
         doc_done(&r->docs.v[i]);
     vec_done(&r->docs);
     vec_done(&r->changes);
+    limits_shown_done(&r->limits);
     arena_done(&r->arena);
 }
 

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "data/doc.h"
 #include "data/store.h"
+#include "front/limit_text.h"
 
 #include <stdbool.h>
 
@@ -32,6 +33,7 @@ struct report_task {
     int64_t duration;   /* ms, up to now where it is not finished; below 0: never began */
     const char *logs;   /* folder with one folder per attempt, or NULL */
     const char *output; /* last lines that explain a failure, or NULL */
+    int64_t lane;       /* that it is parked in; below 0: it is not */
     int salvaged; /* the last attempt of which something was saved; 0: none, or it went well */
 };
 
@@ -49,7 +51,8 @@ struct report {
     struct report_task *tasks;
     size_t n;
     VEC(struct report_change) changes;
-    VEC(struct doc) docs; /* hold their data */
+    VEC(struct doc) docs;       /* hold their data */
+    struct limits_shown limits; /* that are not over, as far as is known */
     struct map by_id;
     size_t ends[REPORT_END_COUNT_];
     int64_t tokens_in, tokens_out; /* of the tasks that tell; both 0: none did */

@@ -88,11 +88,12 @@ static struct node *failure_data(struct arena *a, struct job *job)
     return data;
 }
 
-static void put_parked(struct arena *a, const struct job *job, struct node *data)
+static void put_parked(struct arena *a, struct job *job, struct node *data)
 {
     autobuf struct buf reset = BUF_INIT;
     clock_format(&reset, job->reset);
     build_put_string(a, data, "engine", run_engine_name(job->run, job->task));
+    build_put_int(a, data, "lane", lane_index(job->run, job->task));
     build_put_int(a, data, "delay_ms", job->retry_delay);
     build_put_string(a, data, "reset", job->reset ? reset.s : NULL);
     build_put_string(a, data, "session", job->keeps ? park_session(job) : NULL);

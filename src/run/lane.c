@@ -108,6 +108,11 @@ static struct lane *lane_of(struct run *run, uint32_t task)
     return run->lanes.v[tr->falls_back ? tr->spare : tr->lane];
 }
 
+int32_t lane_index(struct run *run, uint32_t task)
+{
+    return lane_of(run, task)->index;
+}
+
 /* --- closed and open ---------------------------------------------------------------------- */
 
 static struct node *data_of(const struct lane *l, struct arena *a)

@@ -33,6 +33,9 @@ void lanes_done(struct run *run);
  * until the lane is tried again. */
 int64_t lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason);
 
+/* The number that a task's lane has in events. */
+int32_t lane_index(struct run *run, uint32_t task);
+
 /* As it was left by an engine that is gone. */
 void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reason);
 

@@ -72,6 +72,9 @@ last_reset() {
     assert_same_session a
     assert_event limit.opened '' '"engine":"sim"'
     assert_event task.parked a '"session":"sim-a-1"'
+    run "$ANABRANCH" status
+    refute_contains 'limit until'
+    output=$(<"$events")
     reset=$(last_reset)
     over=$(told limit.closed .time)
     for task in c d; do
@@ -291,6 +294,34 @@ END
     assert_event task.parked a '"session":"5e55-10"'
     assert_in main whole 'done'
     assert_clean
+}
+
+# --- seen
+
+@test "limits: plain lines and status say which engine waits, until when, and for how many" {
+    make_repo
+    begin_plan 'limits: {workers: 2}'
+    add_task a -- "on 1 sh $(busy 2)" 'on 1 limit 2h'
+    add_task b -- "on 1 sh $(busy 2)" 'on 1 limit 2h'
+    TZ=UTC start_plan
+    wait_for in_events task.parked a
+    wait_for in_events task.parked b
+    run env TZ=UTC "$ANABRANCH" status
+    assert_status 0
+    grep -qE '^sim: limit until [0-9]{2}:[0-9]{2}, (2h|1h 59m); 2 tasks parked$' <<<"$output" || fail "status"
+    run "$ANABRANCH" status --json
+    [[ $(jq -r '.limits[] | [.engine, .parked] | join(" ")' <<<"$output") == 'sim 2' ]] || fail "JSON"
+    kill -INT "$engine"
+    end_plan
+    # Also when nobody runs it any more.
+    run "$ANABRANCH" status
+    grep -qE '^sim: limit until .*; 2 tasks parked$' <<<"$output" || fail "status of a stopped run"
+    "$ANABRANCH" resume --no-dashboard >"$BATS_TEST_TMPDIR/lines" 2>/dev/null 3>&- &
+    engine=$!
+    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for grep -qE '^[0-9:]+ +sim: limit until [0-9]{2}:[0-9]{2}, (2h|1h 59m): usage limit reached$' "$BATS_TEST_TMPDIR/lines"
+    kill -INT "$engine"
+    wait "$engine" || true
 }
 
 # --- stopped while it waits

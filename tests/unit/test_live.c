@@ -8,6 +8,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -105,6 +106,55 @@ static void expect_paint(struct fixture *f, int64_t ms, size_t columns, size_t r
 }
 
 /* --- the block ---------------------------------------------------------------------------- */
+
+static struct node *limit_data(struct fixture *f, int64_t lane, int64_t delay)
+{
+    struct node *data = data_of(f, "engine", lane ? "codex" : "claude");
+    build_put_string(&f->events, data, "class", "limit");
+    build_put_string(&f->events, data, "reason", "no more");
+    build_put_int(&f->events, data, "lane", lane);
+    build_put_int(&f->events, data, "delay_ms", delay);
+    return data;
+}
+
+/* Times of day are the machine's: the hours of START are 00:16 in Greenwich. */
+static void limits_are_counted_down(void **state)
+{
+    (void)state;
+    struct fixture f;
+    assert_int_equal(setenv("TZ", "UTC", 1), 0);
+    begin_wide(&f, 3);
+    start(&f, 0, "0");
+    start(&f, 0, "1");
+    (void)tell_at(&f, 1000, EV_LIMIT_OPENED, NULL, 0, limit_data(&f, 0, 720000));
+    (void)tell_at(&f, 1000, EV_TASK_PARKED, "0", 1, limit_data(&f, 0, 720000));
+    expect_block(&f, 1000, 80, 24,
+                 "  0         waiting     goes on in 12m  limit: no more\n"
+                 "  1         running     1s\n"
+                 "claude: limit until 00:28, 12m; 1 task parked\n"
+                 "1s: 0 of 3 done, 1 under way, 2 waiting\n");
+    (void)tell_at(&f, 2000, EV_LIMIT_OPENED, NULL, 0, limit_data(&f, 1, 172800000));
+    (void)tell_at(&f, 2000, EV_TASK_PARKED, "1", 1, limit_data(&f, 0, 719000));
+    expect_block(&f, 61000, 80, 24,
+                 "  0         waiting     goes on in 11m  limit: no more\n"
+                 "  1         waiting     goes on in 11m  limit: no more\n"
+                 "claude: limit until 00:28, 11m; 2 tasks parked\n"
+                 "codex: limit until Jan  3, 00:16, 1d 23h\n"
+                 "1m 1s: 0 of 3 done, 3 waiting\n");
+    expect_block(&f, 61000, 80, 4,
+                 "claude: limit until 00:28, 11m; 2 tasks parked\n"
+                 "codex: limit until Jan  3, 00:16, 1d 23h\n"
+                 "1m 1s: 0 of 3 done, 3 waiting\n");
+    (void)tell_at(&f, 721000, EV_TASK_STARTED, "0", 2, NULL);
+    (void)tell_at(&f, 722000, EV_LIMIT_CLOSED, NULL, 0, limit_data(&f, 0, 0));
+    (void)tell_at(&f, 722000, EV_LIMIT_CLOSED, NULL, 0, limit_data(&f, 1, 0));
+    (void)tell_at(&f, 722000, EV_TASK_STARTED, "1", 2, NULL);
+    expect_block(&f, 723000, 80, 24,
+                 "  0         running     2s      attempt 2\n"
+                 "  1         running     1s      attempt 2\n"
+                 "12m 3s: 0 of 3 done, 2 under way, 1 waiting\n");
+    drop(&f);
+}
 
 static void a_task_goes_through_its_states(void **state)
 {
@@ -423,6 +473,7 @@ static void results_have_colours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(limits_are_counted_down),
         cmocka_unit_test(a_task_goes_through_its_states),
         cmocka_unit_test(what_went_wrong_is_counted),
         cmocka_unit_test(a_retry_says_when_and_why),
