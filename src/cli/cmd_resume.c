@@ -69,7 +69,8 @@ const struct command cmd_resume = {
     .summary = "Go on with a run that was cut off, stopped, or did not finish well",
     .about =
         "What has landed stays, and is never run or landed again. What was committed lands; an "
-        "agent whose session can be taken up again goes on in its workspace; every other task "
+        "agent whose session can be taken up again goes on in its workspace, one that met a usage "
+        "limit not before that resets; every other task "
         "that is not done runs again, also those that failed or were skipped. A conflict that was "
         "resolved meanwhile counts as landed, or lands. What an agent had made in a workspace "
         "that goes is saved first.\n\n"

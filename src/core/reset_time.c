@@ -73,14 +73,14 @@ static bool take_word(const char **s, const char *word)
     return true;
 }
 
-/* One to max digits. */
+/* One to max digits, which are at most nine. */
 static bool take_number(const char **s, size_t max, int *ret)
 {
     size_t n = digits(*s);
     if (!n || n > max)
         return false;
-    *ret = atoi(*s); /* at most nine of them */
-    *s += n;
+    for (*ret = 0; n > 0; n--, ++*s)
+        *ret = *ret * 10 + (**s - '0');
     return true;
 }
 
@@ -313,11 +313,11 @@ static bool take_offset(const char **s, struct when *w)
         return true;
     if (!take_char(s, '+') && !take_char(s, '-'))
         return false;
-    bool together = digits(*s) == 4;
-    char text[3] = {(*s)[0], together ? (*s)[1] : '\0', '\0'};
-    if (together) {
-        hours = atoi(text);
-        minutes = atoi(*s + 2);
+    if (digits(*s) == 4) {
+        if (!take_number(s, 4, &minutes))
+            return false;
+        hours = minutes / 100;
+        minutes %= 100;
     } else if (!take_number(s, 2, &hours) || (take_char(s, ':') && !take_number(s, 2, &minutes))) {
         return false;
     }
@@ -378,11 +378,11 @@ static int64_t unit_ms(const char **s)
     return 0;
 }
 
-/* "20", "6.5"; of the fraction three digits count */
+/* "20", "6.5"; of the fraction three digits count, and nobody waits for a million of anything */
 static bool take_amount(const char **s, int64_t *ret_thousandths)
 {
     int whole;
-    if (!take_number(s, 9, &whole))
+    if (!take_number(s, 6, &whole))
         return false;
     *ret_thousandths = (int64_t)whole * 1000;
     if (**s == '.' && is_digit((*s)[1])) {
