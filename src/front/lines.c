@@ -130,7 +130,8 @@ static bool say(struct buf *out, const struct event *ev)
         add_field(out, ev, "reason", "skipped: ");
         return true;
     case EV_TASK_RETRIED:
-        say_retry(out, ev, "retry in ");
+        say_retry(out, ev,
+                  node_get(ev->data, "fallback") ? "goes by its fallback in " : "retry in ");
         return true;
     case EV_TASK_PARKED:
         say_retry(out, ev, "parked, goes on in ");

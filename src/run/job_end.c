@@ -135,11 +135,12 @@ static void finish_failure(struct job *job)
 /* ms until the task goes on, without a retry being spent; -1: it does not wait for the limit. */
 static int64_t meet_limit(struct job *job)
 {
-    int64_t wait = park(job);
-    job->falls_back = lane_fall_back(job->run, job->task);
+    struct run *run = job->run;
+    job->falls_back = lane_fall_back(run, job->task);
     if (!job->falls_back)
-        return wait;
-    job->parks = job->keeps = false; /* it need not wait */
+        return park(job);
+    if (retry_parks(run, job->task)) /* the others need not find it out for themselves */
+        (void)lane_close(run, job->task, park_reset(job), task_run(job)->reason);
     return 0;
 }
 

@@ -1,5 +1,6 @@
 #include "run/resume.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "data/merge.h"
 #include "run/forward.h"
@@ -132,6 +133,13 @@ static void decide_conflicted(const struct run *run, struct resume_task *rt)
         set_step(rt, RESUME_LEAVE, "it is still in conflict");
 }
 
+/* Who has given it one wants it to be used. */
+static bool goes_by_fallback(const struct run *run, uint32_t task, const struct past_task *past)
+{
+    const struct fallback *f = &run->pf->plan.tasks[task].fallback;
+    return past->parked_until > clock_wall() && (f->engine || f->model);
+}
+
 /* An agent that can take up its session again does so where it left its files. */
 static void decide_running(const struct run *run, uint32_t task, struct resume_task *rt)
 {
@@ -143,6 +151,7 @@ static void decide_running(const struct run *run, uint32_t task, struct resume_t
     set_step(rt, RESUME_RUN, why);
     if (!row->engine || strcmp(row->engine, run_engine_name(run, task)) != 0 ||
         !rt->past->branch_commit || !is_whole(run, rt->past) ||
+        goes_by_fallback(run, task, rt->past) ||
         (!parked && !agent_find_session(run_engine(run, task), out, &session)))
         return;
     rt->session = parked ? parked : arena_str(&run->resume->past.arena, session.s);

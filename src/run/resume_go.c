@@ -115,6 +115,7 @@ static void take_up_session(struct run *run, uint32_t task)
     job->has_workspace = false;                         /* it is the next attempt's */
     job_free(job);
     tr->session = mem_str(run->resume->tasks[task].session);
+    sched_set_lanes(&run->sched, task, tr->lane, -1); /* no other engine knows the session */
     if (run->resume->tasks[task].past->session) {
         tr->parked = true;
         task_set_state(run, task, TASK_WAITING);

@@ -101,8 +101,8 @@ struct job {
     bool removes;                   /* at its failure: the workspace goes */
     bool parks, keeps;              /* likewise: it waits for a limit; with its workspace */
     bool falls_back;                /* likewise: it begins again by its fallback */
-    int64_t reset;                  /* of that limit; 0: it is not known */
     bool spoke;                     /* its agent had said something when last looked at */
+    int64_t reset;                  /* of the limit that it met; 0: it is not known */
     int64_t retry_delay;            /* at its failure: ms until the next attempt, or -1 */
     char *tampered; /* what it did outside its workspace that it fails for, or NULL */
 };

@@ -16,9 +16,9 @@ kill_engine() {
 }
 
 # As start_plan, for a run that is gone on with.
-start_resume() { # [OPTION...]
+start_resume() {
     events=$BATS_TEST_TMPDIR/events
-    "$ANABRANCH" resume --json "$@" >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    "$ANABRANCH" resume --json >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
     engine=$!
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
@@ -100,6 +100,13 @@ last_reset() {
     mapfile -t starts < <(told task.started 'select(.attempt == 2) | .time')
     assert_order "$(last_reset)" "${starts[0]}"
     assert_order "$(told limit.closed .time)" "${starts[1]}"
+    # The others do not come back together.
+    local last=0 at
+    while read -r at; do
+        ((at - last >= 50)) || fail "two at once"
+        last=$at
+    done < <(told task.ready 'select(.attempt == 1) | .time' | while read -r at; do date -d "$at" +%s%3N; done)
+    ((last > 0)) || fail "nobody came back"
     assert_clean
 }
 
@@ -395,6 +402,26 @@ END
     [[ $(sessions a) == sim-a-1 ]] || fail "$(sessions a)"
     assert_in main a $'one\ntwo'
     assert_in main b 1
+    assert_clean 'refs/anabranch/salvage/*/a/1*'
+}
+
+@test "limits: a parked task that is given a fallback goes by that, and what it had made is saved" {
+    make_repo
+    begin_plan
+    add_task a 'engine: sim' -- 'append a one' 'limit 1h'
+    events=$BATS_TEST_TMPDIR/events
+    "$ANABRANCH" run --json plan.yaml >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    engine=$!
+    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for in_events task.parked a
+    kill_engine
+    sed -i 's/engine: sim/&\n    fallback: {engine: command}\n    command: echo other >a/' plan.yaml
+    run_apart anabranch resume --json 3>&-
+    assert_no_sanitizer
+    assert_status 0
+    assert_event task.started a '"engine":"command"'
+    assert_in main a other
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/a/*')" a one
     assert_clean 'refs/anabranch/salvage/*/a/1*'
 }
 
