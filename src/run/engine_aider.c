@@ -25,10 +25,14 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     return 0;
 }
 
+static const char *const account[] = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY",
+                                      NULL};
+
 const struct engine_def engine_aider = {
     .program = "aider",
     .build = build,
     .stop_signal = SIGTERM,
     .no_persona = true,
     .untested = true,
+    .account = account,
 };

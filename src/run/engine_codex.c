@@ -84,6 +84,8 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     return 0;
 }
 
+static const char *const account[] = {"CODEX_HOME", "CODEX_API_KEY", "OPENAI_API_KEY", NULL};
+
 /* Its tools are in sessions of their own, and end with it whatever ends it. */
 const struct engine_def engine_codex = {
     .program = "codex",
@@ -92,4 +94,5 @@ const struct engine_def engine_codex = {
     .stop_signal = SIGTERM,
     .continues = true,
     .no_persona = true,
+    .account = account,
 };

@@ -46,6 +46,10 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     return 0;
 }
 
+static const char *const account[] = {
+    "COPILOT_GITHUB_TOKEN",     "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL",
+    "COPILOT_PROVIDER_API_KEY", NULL};
+
 /* Asked by SIGTERM it ends its tools and says so; by SIGINT it fails over its own end. */
 const struct engine_def engine_copilot = {
     .program = "copilot",
@@ -53,4 +57,5 @@ const struct engine_def engine_copilot = {
     .dialect = &dialect_copilot,
     .stop_signal = SIGTERM,
     .continues = true,
+    .account = account,
 };

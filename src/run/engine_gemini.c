@@ -68,6 +68,9 @@ static bool judge(int exit_code, const char *err_text, enum failure *ret_failure
     return false;
 }
 
+static const char *const account[] = {"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT",
+                                      NULL};
+
 const struct engine_def engine_gemini = {
     .program = "gemini",
     .build = build,
@@ -76,4 +79,5 @@ const struct engine_def engine_gemini = {
     .continues = true,
     .no_persona = true,
     .judge = judge,
+    .account = account,
 };

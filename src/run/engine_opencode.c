@@ -46,6 +46,9 @@ static bool judge(int exit_code, const char *err_text, enum failure *ret_failure
     return true;
 }
 
+static const char *const account[] = {"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "ANTHROPIC_API_KEY",
+                                      "OPENAI_API_KEY", NULL};
+
 const struct engine_def engine_opencode = {
     .program = "opencode",
     .build = build,
@@ -54,4 +57,5 @@ const struct engine_def engine_opencode = {
     .continues = true,
     .litter = "-00000000.so", /* a library of some megabytes, that it unpacks each time */
     .judge = judge,
+    .account = account,
 };

@@ -34,6 +34,9 @@ static bool judge(int exit_code, const char *err_text, enum failure *ret_failure
     return engine_gemini_fatal(exit_code, ret_failure);
 }
 
+static const char *const account[] = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "DASHSCOPE_API_KEY",
+                                      NULL};
+
 const struct engine_def engine_qwen = {
     .program = "qwen",
     .build = build,
@@ -42,4 +45,5 @@ const struct engine_def engine_qwen = {
     .continues = true,
     .no_persona = true,
     .judge = judge,
+    .account = account,
 };
