@@ -19,6 +19,7 @@ extern const struct command cmd_doctor;
 extern const struct command cmd_fanout;
 extern const struct command cmd_help;
 extern const struct command cmd_cost;
+extern const struct command cmd_engines;
 extern const struct command cmd_explain;
 extern const struct command cmd_history;
 extern const struct command cmd_init;

@@ -63,6 +63,13 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
                    program);
 }
 
+struct agent_facts agent_facts(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? (struct agent_facts){def->program, def->dialect != NULL, def->continues}
+               : (struct agent_facts){0};
+}
+
 bool agent_has_personas(enum engine engine)
 {
     const struct engine_def *def = find_engine(engine);

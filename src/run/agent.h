@@ -42,6 +42,14 @@ int agent_build(enum engine engine, const struct task *task, const struct agent_
 /* Whether the program is there; ERR_ENV, with what to do, where it is not. */
 int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err);
 
+/* What of an engine can be used. */
+struct agent_facts {
+    const char *program; /* NULL: none of its own */
+    bool speaks;         /* what it does and uses is understood while it works */
+    bool continues;      /* a session can be taken up again */
+};
+struct agent_facts agent_facts(enum engine engine);
+
 /* Whether it can be one of several personas, which a task names by `agent`. */
 bool agent_has_personas(enum engine engine);
 

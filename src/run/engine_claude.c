@@ -29,9 +29,10 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
         strv_pushl(&call->argv, "--model", task->model, NULL);
     if (ctx->session)
         strv_pushl(&call->argv, "--resume", ctx->session, NULL);
-    if (ctx->usd >= 0) /* it looks after each answer; so do we, at what it then tells */
-        strv_pushl(&call->argv, "--max-budget-usd", NULL),
-            strv_pushf(&call->argv, "%.4f", ctx->usd);
+    if (ctx->usd >= 0) { /* it looks after each answer; so do we, at what it then tells */
+        strv_push(&call->argv, "--max-budget-usd");
+        strv_pushf(&call->argv, "%.4f", ctx->usd);
+    }
     add_permissions(task, call);
     return 0;
 }

@@ -273,3 +273,19 @@ done
         [[ $stderr == *"'$name' was not found"* ]] || fail "not said of $name"
     done
 }
+
+@test "engines lists what is there, its version, and what of it can be used" {
+    mkdir ../programs
+    printf '#!/bin/sh\necho "codex-cli 1.2.3"\n' >../programs/codex
+    printf '#!/bin/sh\nexit 3\n' >../programs/gemini
+    chmod +x ../programs/*
+    PATH=$PWD/../programs:/usr/bin:/bin run anabranch engines
+    assert_status 0
+    [[ $output =~ codex\ +'is there'\ +1\.2\.3\ +yes\ +yes\ +no ]] || fail "not codex"
+    [[ $output =~ gemini\ +'is there'\ +yes\ +yes\ +no ]] || fail "not gemini"
+    [[ $output =~ qwen\ +'not found' ]] || fail "not qwen"
+    [[ $output == *aider*untested* ]] || fail "not aider"
+    PATH=$PWD/../programs:/usr/bin:/bin run anabranch engines --json
+    [[ $(jq -r 'select(.engine == "codex") | "\(.found) \(.version) \(.tested)"' <<<"$output") == 'true 1.2.3 true' ]] ||
+        fail "not in JSON"
+}
