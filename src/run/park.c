@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "core/reset_time.h"
+#include "run/budget.h"
 #include "run/lane.h"
 #include "run/prepare.h"
 
@@ -39,7 +40,7 @@ int64_t park(struct job *job)
     int64_t reset = park_reset(job);
     bool known = reset > clock_wall();
     bool bounded = !known && tr->tried[FAILURE_LIMIT] >= retry_times(run, job->task, FAILURE_LIMIT);
-    if (!retry_parks(run, job->task) || bounded)
+    if (!retry_parks(run, job->task) || bounded || budget_is_spent(run, job->task))
         return -1;
     tr->tried[FAILURE_LIMIT] += known ? 0 : 1;
     job->parks = true;
