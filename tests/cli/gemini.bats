@@ -55,6 +55,26 @@ sigterm-during-tool transient
 END
 }
 
+@test "where gemini says nothing, its exit code is the status of the model's answer" {
+    make_repo
+    local code class
+    while read -r code class; do
+        stub_agent gemini gemini-success "exit $code"
+        begin_plan
+        add_task a 'engine: gemini' "retry: {$class: 0}" 'prompt: Write it.'
+        run_agents
+        assert_status 1
+        assert_failed a "$class" "exit code $code" || fail "$code"
+    done <<'END'
+41 auth
+145 auth
+173 limit
+247 overloaded
+244 transient
+148 setup
+END
+}
+
 @test "a gemini that may not write has changed nothing, and is told why" {
     make_repo
     stub_agent gemini gemini-denied
