@@ -142,17 +142,6 @@ static long status_of(const char *reason)
     return 0;
 }
 
-static enum failure failure_of_status(long status)
-{
-    if (status == 401 || status == 403)
-        return FAILURE_AUTH;
-    if (status == 429)
-        return FAILURE_LIMIT;
-    if (status == 503 || status == 529)
-        return FAILURE_OVERLOADED;
-    return status >= 400 && status < 500 ? FAILURE_SETUP : FAILURE_TRANSIENT;
-}
-
 static enum failure failure_of(const char *reason)
 {
     static const struct {
@@ -177,7 +166,7 @@ static enum failure failure_of(const char *reason)
         if (mentions(reason, known[i].words))
             return known[i].failure;
     }
-    return failure_of_status(status);
+    return dialect_failure_of_status(status);
 }
 
 static void take_inner(void *ctx, int id, enum json_kind kind, const char *text, size_t len)

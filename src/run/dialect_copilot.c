@@ -90,14 +90,7 @@ static enum failure failure_of(const struct dialect_line *l)
         if (dialect_is(l, ERROR_TYPE, known[i].type))
             return known[i].failure;
     }
-    int64_t status = dialect_int(l, STATUS, 0);
-    if (status == 401 || status == 403)
-        return FAILURE_AUTH;
-    if (status == 429)
-        return FAILURE_LIMIT;
-    if (status == 503 || status == 529)
-        return FAILURE_OVERLOADED;
-    return status >= 400 && status < 500 ? FAILURE_SETUP : FAILURE_TRANSIENT;
+    return dialect_failure_of_status(dialect_int(l, STATUS, 0));
 }
 
 static void take_result(struct agent_report *r, const struct dialect_line *l)
