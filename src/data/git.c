@@ -98,7 +98,7 @@ static char *next_line(char **answer)
 
 /* The lines that rev-parse gives: the top of the work tree, dir below it with a slash at the end,
  * its git folder and the one that worktrees share. */
-static void take_answer(struct git_repo *repo, char *answer)
+static int take_answer(struct git_repo *repo, char *answer, struct err *err)
 {
     repo->root = mem_str(next_line(&answer));
     repo->prefix = mem_str(next_line(&answer));
@@ -107,6 +107,7 @@ static void take_answer(struct git_repo *repo, char *answer)
     size_t len = strlen(repo->prefix);
     if (len && repo->prefix[len - 1] == '/')
         repo->prefix[len - 1] = '\0';
+    return *answer ? err_set(err, ERR_ENV, "git: the repository's path has a line's end in it") : 0;
 }
 
 /* What is asked of a folder when it is opened. */
@@ -132,7 +133,8 @@ static int take_opening(struct git_repo *repo, const struct proc_job jobs[OPENIN
         return strstr(words, "not a git repository") || strstr(words, "must be run in a work tree")
                    ? 0
                    : git_failed(&places->errout, err);
-    take_answer(repo, places->out.s);
+    if (take_answer(repo, places->out.s, err))
+        return -1;
     repo->ignore_case = strncmp(ignore_case->out.s, "true", 4) == 0;
     return ignore_case->status < GIT_FATAL ? 0 : git_failed(&ignore_case->errout, err);
 }

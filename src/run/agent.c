@@ -205,14 +205,8 @@ static void add_telling_line(struct buf *out, const char *text)
     buf_add(out, best, len);
 }
 
-/* In the agent's own words, where it said what went wrong. */
-static void add_end(struct buf *out, const struct agent_report *report, int exit_code,
-                    const char *err_text)
+static void add_end(struct buf *out, int exit_code, const char *err_text)
 {
-    if (report->finished && !report->ok && report->text.len) {
-        buf_add(out, report->text.s, report->text.len);
-        return;
-    }
     buf_addf(out, "exit code %d%s", exit_code, *err_text ? ": " : "");
     add_telling_line(out, err_text);
 }
@@ -230,7 +224,7 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
     }
     if (!signal && def && def->judge && def->judge(exit_code, err_text, ret_failure, ret_reason)) {
         if (!ret_reason->len)
-            add_end(ret_reason, report, exit_code, err_text);
+            add_end(ret_reason, exit_code, err_text);
         return true;
     }
     if (exit_code == 0 && (!speaks || (report->finished && report->ok)))
@@ -243,12 +237,12 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
         buf_addstr(ret_reason, "ended without a result");
     } else if (exit_code == USAGE || exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND) {
         *ret_failure = FAILURE_SETUP;
-        add_end(ret_reason, report, exit_code, err_text);
+        add_end(ret_reason, exit_code, err_text);
     } else {
         *ret_failure = classify_words(err_text);
         if (*ret_failure == FAILURE_TRANSIENT)
             *ret_failure = classify_words(report->text.s);
-        add_end(ret_reason, report, exit_code, err_text);
+        add_end(ret_reason, exit_code, err_text);
     }
     return true;
 }
