@@ -343,7 +343,7 @@ assert_completes() { # EXPECTED WORD...
     assert_completes "auto always never" anabranch help --color =
     assert_completes "auto always" anabranch help --color = a
     assert_completes "--color=never" anabranch help --color=n
-    assert_completes "exit-codes" anabranch help ex
+    assert_completes "exit-codes" anabranch help exi
     assert_completes "bash zsh fish" anabranch completion ""
     assert_completes "" anabranch completion bash ""
     assert_completes "" anabranch help -- -
@@ -425,7 +425,7 @@ assert_fish() { # EXPECTED LINE
     assert_fish "" "anabranch help --v"
     assert_fish "always auto never " "anabranch help --color "
     assert_fish "--color=always " "anabranch --color=al"
-    assert_fish "exit-codes " "anabranch help ex"
+    assert_fish "exit-codes " "anabranch help exi"
     assert_fish "bash fish zsh " "anabranch completion "
     assert_fish "plan.md " "anabranch check pla"
 }
