@@ -235,21 +235,39 @@ static bool is_same(const struct node *a, const struct node *b)
     return !x && !y;
 }
 
-static const char *const alike[] = {"engine", "model",    "group",   "retry",  "env",
-                                    "limits", "executor", "command", "enforce"};
-enum { ALIKE = sizeof(alike) / sizeof(alike[0]) };
-
-static void compare(struct joiner *j, const struct node *first, const struct task *t, bool *told)
+/* Keys that the parts above see to. Whatever else a task may say has to be the same for all. */
+static bool is_seen_to(const char *key)
 {
-    struct node *other = plan_encode_task(j->s->plan, t, j->a);
-    plan_reveal(t, other);
-    for (size_t k = 0; k < ALIKE; k++) {
-        if (told[k] || is_same(node_get(first, alike[k]), node_get(other, alike[k])))
+    static const char *const keys[] = {
+        "id",       "title",   "prompt",       "prompt_file", "agent",  "depends_on",
+        "owns",     "forbids", "read_only",    "hand_on",     "order",  "branch",
+        "estimate", "timeout", "idle_timeout", "budget",      "verify", "permissions",
+    };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct node *encode(struct joiner *j, const struct task *t)
+{
+    struct node *node = plan_encode_task(j->s->plan, t, j->a);
+    plan_reveal(t, node); /* two secrets may differ */
+    return node;
+}
+
+/* Adds an error for each key that `one` has and `other` has not, or not so; each key once. */
+static void compare(struct joiner *j, const struct node *one, const struct node *other,
+                    const struct task *t, struct map *told)
+{
+    node_each (member, one) {
+        if (is_seen_to(member->key) || is_same(member, node_get(other, member->key)) ||
+            map_put(told, member->key, member->key_len, j))
             continue;
-        told[k] = true;
         problem_error(j->ps, RULE_COMBINATION, t->node,
                       "stream %s is one session, and its agents differ in '%s'", j->stream->id,
-                      alike[k]);
+                      member->key);
         problem_hint(j->ps, "--by-batch runs every agent by itself");
     }
 }
@@ -257,21 +275,21 @@ static void compare(struct joiner *j, const struct node *first, const struct tas
 static void put_alike(struct joiner *j)
 {
     const struct task *lead = &j->s->plan->tasks[batch_at(j, 0)->first];
-    struct node *first = plan_encode_task(j->s->plan, lead, j->a);
-    bool told[ALIKE] = {0};
-    plan_reveal(lead, first);
+    struct node *first = encode(j, lead);
+    automap struct map told = {0};
     for (size_t i = 0; i < j->stream->n; i++) {
         batch_each_task (t, j->s->plan, j->stream->batches[i]) {
-            if (t != lead)
-                compare(j, first, t, told);
+            const struct node *other = t == lead ? first : encode(j, t);
+            compare(j, first, other, t, &told);
+            compare(j, other, first, t, &told);
         }
     }
-    for (size_t k = 0; k < ALIKE; k++) {
-        struct node *member = node_get(first, alike[k]);
-        if (!member)
+    for (struct node *member = first->first, *next; member; member = next) {
+        next = member->next;
+        if (is_seen_to(member->key))
             continue;
         node_unlink(first, member);
-        build_put(j->a, j->task, alike[k], member);
+        build_put(j->a, j->task, member->key, member);
     }
 }
 
