@@ -16,9 +16,10 @@ enum { DEPTH_MAX = 200, LENGTH_MAX = 4096 };
 
 /* A folder whose entries are being read. */
 struct level {
-    int fd;       /* -1: there is no such folder, its entries are passed over */
-    size_t path;  /* length of its path, with the slash */
-    size_t names; /* where those that are tracked in it begin */
+    DIR *dir;       /* NULL: there is no such folder, its entries are passed over */
+    size_t path;    /* length of its path, with the slash */
+    size_t tracked; /* where the names of these begin */
+    size_t there;   /* and those of what is in it */
 };
 
 struct walk {
@@ -27,8 +28,8 @@ struct walk {
     struct timespec written;  /* when the index was */
     VEC(struct level) levels; /* the root first */
     struct buf path;          /* of the last one, with the slash */
-    struct buf names;         /* that are tracked in each of them, with a NUL behind each */
-    struct buf there;         /* that are in the last one, likewise */
+    struct buf tracked;       /* names in each of them, with a NUL behind each */
+    struct buf there;         /* likewise */
 };
 
 void work_scan_close(struct work_scan *s)
@@ -70,10 +71,11 @@ static bool is_racy(const struct walk *w, const struct git_index_entry *e)
     return !e->size && !is_empty_blob(e->id, w->index.id_len);
 }
 
-static bool look_at_file(struct walk *w, const char *name, const struct git_index_entry *e)
+static bool look_at_file(struct walk *w, int folder, const char *name,
+                         const struct git_index_entry *e)
 {
     struct stat st;
-    if (fstatat(w->levels.v[w->levels.n - 1].fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         if (errno != ENOENT)
             return false;
     } else if (git_index_fits(e, &st) && !is_racy(w, e) &&
@@ -91,12 +93,11 @@ static bool is_passed_over(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, ".git") == 0;
 }
 
-static bool read_names(struct walk *w, DIR *dir)
+static bool read_names(DIR *dir, struct buf *out)
 {
-    buf_cut(&w->there, 0);
     for (struct dirent *e; errno = 0, (e = readdir(dir));) {
         if (!is_passed_over(e->d_name))
-            buf_add(&w->there, e->d_name, strlen(e->d_name) + 1);
+            buf_add(out, e->d_name, strlen(e->d_name) + 1);
     }
     return errno == 0;
 }
@@ -107,10 +108,10 @@ struct sum {
     uint64_t hashes;
 };
 
-static struct sum sum_up(const char *s, const char *end)
+static struct sum sum_up(const struct buf *names, size_t start)
 {
     struct sum sum = {0};
-    for (; s < end; s++, sum.names++) {
+    for (const char *s = names->s + start; s < names->s + names->len; s++, sum.names++) {
         uint64_t hash = 0xcbf29ce484222325;
         for (; *s; s++)
             hash = (hash ^ (unsigned char)*s) * 0x100000001b3;
@@ -125,10 +126,10 @@ static int compare_names(const void *a, const void *b)
 }
 
 /* Returns the names in their order, and in *ret_n how many there are; to be freed. */
-static const char **sort_names(const char *s, const char *end, size_t *ret_n)
+static const char **sort_names(const struct buf *names, size_t start, size_t *ret_n)
 {
     VEC(const char *) list = {0};
-    for (; s < end; s += strlen(s) + 1)
+    for (const char *s = names->s + start; s < names->s + names->len; s += strlen(s) + 1)
         vec_push(&list, s);
     if (list.n)
         qsort(list.v, list.n, sizeof(*list.v), compare_names);
@@ -144,17 +145,17 @@ static bool add_untracked(struct walk *w, int fd, const char *name)
     return add_found(w, &w->found->untracked, name, S_ISDIR(st.st_mode) ? "/" : "");
 }
 
-static bool find_untracked(struct walk *w, int fd, const char *tracked)
+static bool find_untracked(struct walk *w, const struct level *l)
 {
     size_t n, m, k = 0;
-    autofree const char **is = sort_names(w->there.s, w->there.s + w->there.len, &n);
-    autofree const char **known = sort_names(tracked, w->names.s + w->names.len, &m);
+    autofree const char **there = sort_names(&w->there, l->there, &n);
+    autofree const char **tracked = sort_names(&w->tracked, l->tracked, &m);
     bool good = true;
     for (size_t i = 0; good && i < n; i++) {
-        while (k < m && strcmp(known[k], is[i]) < 0)
+        while (k < m && strcmp(tracked[k], there[i]) < 0)
             k++;
-        if (k == m || strcmp(known[k], is[i]) != 0)
-            good = add_untracked(w, fd, is[i]);
+        if (k == m || strcmp(tracked[k], there[i]) != 0)
+            good = add_untracked(w, dirfd(l->dir), there[i]);
     }
     return good;
 }
@@ -162,40 +163,48 @@ static bool find_untracked(struct walk *w, int fd, const char *tracked)
 /* In most folders there is what is tracked, and nothing else: as many names, and they add up to the
  * same. Where all that is tracked was found, their number alone would tell, but for file systems
  * that do not tell upper case from lower. */
-static bool look_at_names(struct walk *w, DIR *dir, const char *tracked)
+static bool look_at_names(struct walk *w, const struct level *l)
 {
-    if (!read_names(w, dir))
-        return false;
-    struct sum is = sum_up(w->there.s, w->there.s + w->there.len);
-    struct sum known = sum_up(tracked, w->names.s + w->names.len);
-    return (is.names == known.names && is.hashes == known.hashes) ||
-           find_untracked(w, dirfd(dir), tracked);
+    struct sum there = sum_up(&w->there, l->there), tracked = sum_up(&w->tracked, l->tracked);
+    return (there.names == tracked.names && there.hashes == tracked.hashes) || find_untracked(w, l);
 }
 
 /* --- the walk ----------------------------------------------------------------------------- */
 
+/* Takes the descriptor over. Names are read before anything else of a folder: what is asked of each
+ * file then costs less. */
+static bool push_level(struct walk *w, int fd)
+{
+    struct level l = {.path = w->path.len, .tracked = w->tracked.len, .there = w->there.len};
+    l.dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !l.dir)
+        (void)close(fd);
+    vec_push(&w->levels, l);
+    return fd < 0 || (l.dir && read_names(l.dir, &w->there));
+}
+
+static void pop_level(struct walk *w)
+{
+    struct level l = w->levels.v[--w->levels.n];
+    if (l.dir)
+        (void)closedir(l.dir);
+    buf_cut(&w->tracked, l.tracked);
+    buf_cut(&w->there, l.there);
+    buf_cut(&w->path, w->levels.n ? w->levels.v[w->levels.n - 1].path : 0);
+}
+
 /* The last folder is complete. */
 static bool close_level(struct walk *w)
 {
-    struct level l = w->levels.v[--w->levels.n];
-    bool good = true;
-    if (l.fd >= 0) {
-        DIR *dir = fdopendir(l.fd);
-        good = dir && look_at_names(w, dir, w->names.s + l.names);
-        if (dir)
-            (void)closedir(dir);
-        else
-            (void)close(l.fd);
-    }
-    buf_cut(&w->names, l.names);
-    buf_cut(&w->path, w->levels.n ? w->levels.v[w->levels.n - 1].path : 0);
+    const struct level *l = &w->levels.v[w->levels.n - 1];
+    bool good = !l->dir || look_at_names(w, l);
+    pop_level(w);
     return good;
 }
 
 /* What was a folder and is not any more is asked about as a whole. */
-static bool open_level(struct walk *w, const char *name)
+static bool open_level(struct walk *w, int above, const char *name)
 {
-    int above = w->levels.v[w->levels.n - 1].fd;
     if (!*name || is_passed_over(name) || w->levels.n == DEPTH_MAX || w->path.len > LENGTH_MAX)
         return false;
     int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -203,8 +212,7 @@ static bool open_level(struct walk *w, const char *name)
                    !add_found(w, &w->found->changed, name, "")))
         return false;
     buf_addf(&w->path, "%s/", name);
-    vec_push(&w->levels, (struct level){.fd = fd, .path = w->path.len, .names = w->names.len});
-    return true;
+    return push_level(w, fd);
 }
 
 /* Entries are sorted by path, so that a folder's are all together. */
@@ -217,25 +225,22 @@ static bool look_at_entry(struct walk *w, const struct git_index_entry *e)
     for (;;) {
         const struct level *l = &w->levels.v[w->levels.n - 1];
         const char *name = e->path + l->path;
-        size_t len = strcspn(name, "/"), start = w->names.len;
-        if (l->fd < 0)
+        size_t len = strcspn(name, "/"), start = w->tracked.len;
+        if (!l->dir)
             return true;
-        buf_add(&w->names, name, len);
-        buf_addch(&w->names, '\0');
+        buf_add(&w->tracked, name, len);
+        buf_addch(&w->tracked, '\0');
         if (!name[len])
-            return look_at_file(w, name, e);
-        if (!open_level(w, w->names.s + start))
+            return look_at_file(w, dirfd(l->dir), name, e);
+        if (!open_level(w, dirfd(l->dir), w->tracked.s + start))
             return false;
     }
 }
 
 static bool go_through(struct walk *w, const char *work_tree)
 {
-    bool good = true;
     int root = open(work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (root < 0)
-        return false;
-    vec_push(&w->levels, (struct level){.fd = root});
+    bool good = root >= 0 && push_level(w, root);
     for (struct git_index_entry e; good && git_index_next(&w->index, &e);)
         good = look_at_entry(w, &e);
     while (good && w->levels.n)
@@ -268,18 +273,18 @@ static bool is_of_tree(const struct git_index *index, const char *tree)
 static void walk_done(struct walk *w)
 {
     while (w->levels.n)
-        own_close(&w->levels.v[--w->levels.n].fd);
+        pop_level(w);
     vec_done(&w->levels);
     git_index_done(&w->index);
     buf_done(&w->path);
-    buf_done(&w->names);
+    buf_done(&w->tracked);
     buf_done(&w->there);
 }
 
 bool work_scan_open(struct work_scan *s, const char *work_tree, const char *index, const char *tree)
 {
     own_cleanup(walk_done) struct walk w = {
-        .found = s, .path = BUF_INIT, .names = BUF_INIT, .there = BUF_INIT};
+        .found = s, .path = BUF_INIT, .tracked = BUF_INIT, .there = BUF_INIT};
     struct stat st;
     *s = (struct work_scan){0};
     if (stat(index, &st) < 0) /* before it is read: what was read is no older */
