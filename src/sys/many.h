@@ -4,7 +4,8 @@
  *
  * These are the only threads of the program, and they are gone when the call returns, so that
  * nothing else need know of them. What is done must therefore touch nothing but the thing itself,
- * and what nobody writes to meanwhile. Signals are for the caller's thread alone.
+ * and what nobody writes to meanwhile, and leave no file open. Signals are for the caller's thread
+ * alone.
  */
 #ifndef SYS_MANY_H
 #define SYS_MANY_H
