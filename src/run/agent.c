@@ -205,10 +205,24 @@ static void add_telling_line(struct buf *out, const char *text)
     buf_add(out, best, len);
 }
 
-static void add_end(struct buf *out, int exit_code, const char *err_text)
+static void add_exit(struct buf *out, int exit_code, const char *err_text)
 {
     buf_addf(out, "exit code %d%s", exit_code, *err_text ? ": " : "");
     add_telling_line(out, err_text);
+}
+
+/* What the engine itself knows of its end: in the agent's words, where it said what went wrong. */
+static bool is_judged(const struct engine_def *def, const struct agent_report *report,
+                      int exit_code, const char *err_text, enum failure *ret_failure,
+                      struct buf *ret_reason)
+{
+    if (!def || !def->judge || !def->judge(exit_code, err_text, ret_failure, ret_reason))
+        return false;
+    if (!ret_reason->len && report->finished && !report->ok)
+        buf_add(ret_reason, report->text.s, report->text.len);
+    if (!ret_reason->len)
+        add_exit(ret_reason, exit_code, err_text);
+    return true;
 }
 
 bool agent_failed(enum engine engine, const struct agent_report *report, int exit_code, int signal,
@@ -222,11 +236,8 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
         buf_add(ret_reason, report->reason.s, report->reason.len);
         return true;
     }
-    if (!signal && def && def->judge && def->judge(exit_code, err_text, ret_failure, ret_reason)) {
-        if (!ret_reason->len)
-            add_end(ret_reason, exit_code, err_text);
+    if (!signal && is_judged(def, report, exit_code, err_text, ret_failure, ret_reason))
         return true;
-    }
     if (exit_code == 0 && (!speaks || (report->finished && report->ok)))
         return false;
     if (signal) {
@@ -237,12 +248,12 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
         buf_addstr(ret_reason, "ended without a result");
     } else if (exit_code == USAGE || exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND) {
         *ret_failure = FAILURE_SETUP;
-        add_end(ret_reason, exit_code, err_text);
+        add_exit(ret_reason, exit_code, err_text);
     } else {
         *ret_failure = classify_words(err_text);
         if (*ret_failure == FAILURE_TRANSIENT)
             *ret_failure = classify_words(report->text.s);
-        add_end(ret_reason, exit_code, err_text);
+        add_exit(ret_reason, exit_code, err_text);
     }
     return true;
 }
