@@ -1,0 +1,24 @@
+/* What agents say of a limit: whatever it is, the time is a possible one or none, the same when it
+ * is asked again, and our own time zone is what it was. */
+#include "fuzz.h"
+
+#include "base/buf.h"
+#include "core/reset_time.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    static const int64_t now = 1717149600000, day = 86400000; /* 2024-05-31T10:00:00Z */
+    autobuf struct buf text = BUF_INIT;
+    buf_add(&text, (const char *)data, size);
+    fuzz_check(setenv("TZ", "America/New_York", 1) == 0);
+    tzset();
+    int64_t t = reset_time(text.s, now);
+    fuzz_check(t == 0 || (t > now - day && t < now + 366 * day));
+    fuzz_check(reset_time(text.s, now) == t);
+    fuzz_check(strcmp(getenv("TZ"), "America/New_York") == 0);
+    return 0;
+}
