@@ -30,7 +30,8 @@ static const char *const migrations[] = {
     "create table if not exists events (seq integer primary key, time integer, name text, run text,"
     " task text, attempt integer, data text);"
     "create index if not exists events_of_run on events (run, seq);",
-    "create table if not exists spending (run text, task text, attempt integer, engine text, model text,"
+    "create table if not exists spending (run text, task text, attempt integer, engine text, model "
+    "text,"
     " time integer, tokens_in integer, tokens_out integer, cache_read integer, cache_made integer,"
     " usd real, primary key (run, task, attempt)) without rowid;",
 };
