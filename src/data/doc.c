@@ -119,5 +119,5 @@ const struct node *doc_read_line(struct arena *a, const char *text, size_t len)
     problems_init(&ps, "line");
     bool good = *text == '{' && doc_parse(&doc, NULL, text, len, &opts, &ps) == 0;
     *a = doc.arena; /* the tree goes on to live there */
-    return good && doc.root->kind == NODE_MAP ? doc.root : NULL;
+    return good && doc.root && doc.root->kind == NODE_MAP ? doc.root : NULL;
 }

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Budgets, and what was used.
+# shellcheck disable=SC2154 # run_apart sets stderr
 
 load helper
 load run_helper
@@ -7,7 +8,7 @@ load run_helper
 # It was asked to end in the middle of its work, which was saved.
 assert_stopped_by_budget() { # TASK
     assert_event task.failed "$1" '"class":"budget"'
-    [[ -n $(git for-each-ref --format='%(refname)' refs/anabranch/salvage | grep "/$1\b") ]] ||
+    git for-each-ref --format='%(refname)' refs/anabranch/salvage | grep -q "/$1\b" ||
         fail "the work of $1 was not saved: $(git for-each-ref)"
     refute_in main "made-by-$1"
 }
@@ -58,7 +59,7 @@ times() { # EVENT TASK
     run_plan
     assert_status 0
     assert_in main a 1
-    [[ $output == *'most of the budget is used: $0.81 of $1.00'* ]] || fail "no warning"
+    [[ $output == *"most of the budget is used: \$0.81 of \$1.00"* ]] || fail "no warning"
 }
 
 @test "budget: of the run: all agents stop, nothing more begins, and resuming waits for a larger one" {
