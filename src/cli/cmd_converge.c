@@ -222,7 +222,7 @@ static const struct opt opts_table[] = {
     {"no-push", 0, OPT_FLAG, offsetof(struct converge_opts, no_push), NULL, NULL,
      "Only print the commands, for any POSIX shell"},
     {"into-base", 0, OPT_FLAG, offsetof(struct converge_opts, into_base), NULL, NULL,
-     "Merge into the base branch here, without a remote or a forge"},
+     "Merge into the base branch here, without a remote or a forge; nothing is verified"},
     {"draft", 0, OPT_FLAG, offsetof(struct converge_opts, draft), NULL, NULL,
      "New pull requests are drafts"},
     {"commit", 0, OPT_FLAG, offsetof(struct converge_opts, commit), NULL, NULL,
