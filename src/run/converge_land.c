@@ -150,15 +150,16 @@ static int forward(struct landing *l, const char *path, bool *ret_moved, struct 
 {
     autostrv struct strv argv = {0}, env = {0};
     int status;
+    bool made;
     forward_command(l->c->repo, path, l->tip.s, &argv, &env);
     buf_cut(&l->words, 0);
-    if (half_forward_note(l->c->repo, l->ref, l->seen.s, l->tip.s, path, err))
+    if (half_forward_note(l->c->repo, l->ref, l->seen.s, l->tip.s, path, &made, err))
         return -1;
     if (proc_capture(argv.v, env.v, OUTPUT_MAX, NULL, &l->words, &status, err))
         return -1;
     *ret_moved = status == 0;
     l->killed = status > KILLED;
-    if (*ret_moved || has_refused(l))
+    if (*ret_moved || (made && has_refused(l)))
         half_forward_forget(l->c->repo);
     if (l->killed)
         base_turn_clear(l->turn, l->c->repo, l->ref);

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "run/adopt.h"
 #include "run/base_turn.h"
+#include "run/half_forward.h"
 #include "sys/file.h"
 #include "sys/patience.h"
 #include "sys/spawn.h"
@@ -79,8 +80,11 @@ static void unmark(const struct run *run, bool moved)
 {
     autofree char *path = mark_path(run);
     bool refused = run->refusal && strstr(run->refusal, "would be overwritten");
-    if (moved || (run->publication.marked && (refused || forward_lock(run))))
+    bool begun = !refused && !forward_lock(run);
+    if (moved || (run->publication.marked && !begun))
         (void)unlink(path);
+    if (moved || (run->publication.noted && !begun))
+        half_forward_forget(&run->pf->repo);
 }
 
 const char *forward_lock(const struct run *run)
@@ -223,7 +227,7 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
     struct spawn sp = {.fds = {SPAWN_NULL, SPAWN_NULL, fd, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
     pid_t pid;
-    struct err why = {0};
+    struct err why = {0}, none = {0};
     if (fd < 0)
         return err_sys(err, "open '%s'", words);
     if (keep_since_mark(run, &why))
@@ -231,6 +235,9 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
     forward_command(&run->pf->repo, path, p->target, &argv, &env);
     sp.argv = argv.v;
     sp.env = env.v;
+    /* On a full disk there is no note; the mark is there. */
+    (void)half_forward_note(&run->pf->repo, run->base_ref, p->seen.s, p->target, path, &p->noted,
+                            &none);
     if (mark(run, err) || base_turn_mark(&p->turn, err) || spawn_start(&sp, &pid, err))
         return -1;
     p->forwarded = forwarded;

@@ -1,11 +1,16 @@
 #include "run/half_forward.h"
 
+#include "base/map.h"
 #include "base/mem.h"
+#include "data/commit.h"
+#include "data/merge.h"
 #include "run/adopt.h"
 #include "run/forward.h"
 #include "sys/file.h"
 #include "sys/proc.h"
+#include "sys/procs.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,14 +24,16 @@ static char *note_path(const struct git_repo *repo)
 
 /* Each with a NUL behind it: a path may have any other character. */
 int half_forward_note(const struct git_repo *repo, const char *ref, const char *from,
-                      const char *to, const char *path, struct err *err)
+                      const char *to, const char *path, bool *ret_made, struct err *err)
 {
     const char *const fields[] = {ref, from, to, path};
     autofree char *file = note_path(repo);
     autobuf struct buf text = BUF_INIT;
+    struct err why = {0};
     for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
         buf_add(&text, fields[i], strlen(fields[i]) + 1);
-    return file_replace(file, text.s, text.len, err);
+    *ret_made = file_create(file, text.s, text.len, &why) == 0;
+    return *ret_made || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
 }
 
 void half_forward_forget(const struct git_repo *repo)
@@ -63,68 +70,109 @@ static struct git_place place_of(const struct git_repo *there)
         .git_dir = there->git_dir, .common = there->common, .work_tree = there->root};
 }
 
-/* Whether git was ready but for the branch, which it moves last. */
-static int has_index(const struct git_repo *there, const struct half *h, bool *ret_yes,
-                     struct err *err)
+static void add_names(struct map *names, const struct buf *list, void *value)
+{
+    for (const char *s = list->s; s < list->s + list->len; s += strlen(s) + 1)
+        (void)map_put(names, s, strlen(s), value);
+}
+
+/* Whether the index has something of the move: a path that it changes is there as it is to be. */
+static int shows_it(const struct git_repo *there, const char *from, const char *to, bool *ret_yes,
+                    struct err *err)
 {
     struct git_place at = place_of(there);
-    autostrv struct strv args = {0};
-    autobuf struct buf none = BUF_INIT;
-    int status;
-    strv_pushl(&args, "diff-index", "--cached", "--quiet", h->to, "--", NULL);
-    if (git_try(&at, &args, &none, NULL, &status, err))
+    autobuf struct buf moved = BUF_INIT, other = BUF_INIT;
+    automap struct map differs = {0};
+    *ret_yes = false;
+    if (commit_paths(&at, from, to, &moved, err) ||
+        git_call(&at, &other, err, "diff-index", "--cached", "-z", "--name-only", "--no-renames",
+                 "--no-ext-diff", to, "--", NULL))
         return -1;
-    *ret_yes = status == 0;
+    add_names(&differs, &other, &differs);
+    for (const char *s = moved.s; !*ret_yes && s < moved.s + moved.len; s += strlen(s) + 1)
+        *ret_yes = !map_get(&differs, s, strlen(s));
     return 0;
 }
 
-static int finish(const struct git_repo *there, const struct half *h, struct buf *ret_from,
-                  struct err *err)
+static int finish(const struct git_repo *there, const char *to, bool *ret_moved, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
     int status;
-    forward_command(there, there->root, h->to, &argv, &env);
+    forward_command(there, there->root, to, &argv, &env);
     if (proc_capture(argv.v, env.v, OUTPUT_MAX, NULL, NULL, &status, err))
         return -1;
-    if (status == 0)
-        buf_addstr(ret_from, h->from);
+    *ret_moved = status == 0;
     return 0;
 }
 
+/* Where others have put something on the branch since, what was to be there as well: empty where
+ * the two do not merge, or the branch was taken back. */
+static int find_target(const struct git_repo *there, const struct half *h, const char *now,
+                       struct buf *ret_to, struct err *err)
+{
+    struct git_place at = place_of(there);
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    bool ahead = false, done = true;
+    if (git_is_ancestor(&at, h->from, now, &ahead, err) ||
+        git_is_ancestor(&at, h->to, now, &done, err))
+        return -1;
+    if (strcmp(now, h->from) == 0)
+        buf_addstr(ret_to, h->to);
+    if (ret_to->len || !ahead || done)
+        return 0;
+    if (merge_trees(&at, now, h->to, &m, err))
+        return -1;
+    const char *const parents[] = {now, h->to, NULL};
+    return m.clean ? git_commit_tree(&at, m.tree.s, parents,
+                                     "Finish a landing that was interrupted\n", ret_to, err)
+                   : 0;
+}
+
+/* How it ends. What cannot be done now is left to who has the turn next. */
+enum end { NOTHING_TO_DO, MOVED, NOT_NOW };
+
 static int mend_in(const struct base_turn *turn, const struct git_repo *there, const struct half *h,
-                   struct buf *ret_from, struct err *err)
+                   const char *now, enum end *ret, struct err *err)
 {
     autofree char *state = mem_printf("%s/anabranch", there->common);
-    bool some = false, ready = false;
+    autobuf struct buf to = BUF_INIT;
+    bool some = false, shown = false, moved = false;
     if (!there->root || !forward_is_here(there, h->ref))
         return 0;
     base_turn_clear(turn, there, h->ref);
-    if (has_index(there, h, &ready, err) ||
-        (!ready && adopt(there, state, h->from, h->to, true, &some, err)))
-        return -1;
-    return ready || some ? finish(there, h, ret_from, err) : 0;
-}
-
-static int mend(const struct base_turn *turn, const struct git_repo *repo, const struct half *h,
-                struct buf *ret_from, struct err *err)
-{
-    struct git_place at = {.git_dir = repo->common};
-    autobuf struct buf now = BUF_INIT;
-    struct git_repo there;
-    if (git_resolve(&at, h->ref, &now, NULL) || strcmp(now.s, h->from) != 0)
+    *ret = NOT_NOW; /* the very git that was given up may still be writing */
+    if (procs_program_in("git", there->root, "ANABRANCH_RUN"))
         return 0;
-    int rc = git_open(&there, h->path, NULL) ? 0 : mend_in(turn, &there, h, ret_from, err);
-    git_close(&there);
-    return rc;
+    *ret = NOTHING_TO_DO;
+    if (find_target(there, h, now, &to, err))
+        return -1;
+    if (!to.len)
+        return 0;
+    if (shows_it(there, now, to.s, &shown, err) ||
+        adopt(there, state, now, to.s, true, &some, err) ||
+        ((shown || some) && finish(there, to.s, &moved, err)))
+        return -1;
+    *ret = moved ? MOVED : NOTHING_TO_DO;
+    return 0;
 }
 
 int half_forward_mend(const struct base_turn *turn, const struct git_repo *repo,
                       struct buf *ret_from, struct err *err)
 {
+    struct git_place at = {.git_dir = repo->common};
+    autobuf struct buf now = BUF_INIT;
     struct half h = {.text = BUF_INIT};
-    int rc = read_note(repo, &h) ? mend(turn, repo, &h, ret_from, err) : 0;
-    if (h.text.len)
+    struct git_repo there = {0};
+    enum end end = NOTHING_TO_DO;
+    int rc = 0;
+    if (read_note(repo, &h) && git_resolve(&at, h.ref, &now, NULL) == 0 &&
+        git_open(&there, h.path, NULL) == 0)
+        rc = mend_in(turn, &there, &h, now.s, &end, err);
+    if (end == MOVED)
+        buf_add(ret_from, now.s, now.len);
+    if (h.text.len && end != NOT_NOW)
         half_forward_forget(repo);
+    git_close(&there);
     buf_done(&h.text);
     return rc ? err_wrap(err, "a move of the base that was killed") : 0;
 }

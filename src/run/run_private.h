@@ -133,7 +133,7 @@ struct publication {
     bool killed;                /* that git was, and neither moved it nor refused to */
     int64_t deadline;           /* until when another git's lock is waited for */
     bool told;                  /* that it is */
-    bool marked;                /* the mark of a fast-forward under way is of this one */
+    bool marked, noted;         /* the marks of a fast-forward under way are of this one */
     bool adopted;               /* what an earlier git had left half-way, or there was nothing */
     char *target;
     void (*forwarded)(struct run *run, bool moved); /* that git has ended */

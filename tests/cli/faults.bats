@@ -499,6 +499,34 @@ half_forward() {
     assert_unchanged_checkout
 }
 
+@test "a checkout that lacked only the branch when all was killed is finished, whatever came since" {
+    make_repo
+    begin_plan
+    add_task a -- 'append file one'
+    add_task b 'depends_on: [a]' -- 'append file two'
+    echo mine >staged
+    git add staged
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' \
+        '    touch "$dir/half"' \
+        '    cd "$GIT_WORK_TREE" && "$git" read-tree -m -u HEAD "${!#}"' \
+        '    kill -KILL $PPID $$' \
+        'fi'
+    run_plan
+    assert_status 137
+    real_git
+    [[ $(git diff --cached --name-only) == $'file\nstaged' ]] || fail "it was not half-way: $(git status --short)"
+    echo other >other
+    git add other
+    git commit -qm other --only -- other
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    [[ $(git show main:file | tail -n 2) == $'one\ntwo' ]] || fail "$(git show main:file)"
+    [[ $(git status --porcelain) == 'A  staged' ]] || fail "$(git status --porcelain)"
+    git reset -q && rm staged
+    assert_clean
+}
+
 @test "the lock that a git of ours left when it was killed goes, and nobody else's" {
     make_repo
     begin_plan
