@@ -264,7 +264,10 @@ static void tell_end(struct parallel *p, int rc)
     struct run_result r = run_result(p->run);
     autobuf struct buf what = BUF_INIT;
     add_failures(p, &what);
-    if (rc || r.signal || r.failed || r.skipped) {
+    bool unfinished = run_is_unfinished(p->run);
+    if (rc || r.signal || r.failed || r.skipped || unfinished) {
+        if (unfinished)
+            buf_addf(&what, "%snot all was begun", what.len ? "; " : "");
         if (r.signal)
             buf_addf(&what, "%sstopped by signal %d", what.len ? "; " : "", r.signal);
         else if (rc)

@@ -323,6 +323,22 @@ END
     assert_output $'parallel_start\nparallel_streams_done\nparallel_complete'
 }
 
+@test "streams: gone on with without a budget, nothing is begun, and that is no success" {
+    make_repo
+    begin_manifest 'limits: {budget: {tokens: 10}}'
+    add_batch 1 -- "sh $(until_exists go)" 'tokens 100 100' 'hang'
+    add_batch 2 -- "sh touch $BATS_TEST_TMPDIR/go" 'hang'
+    run_streams --json
+    assert_status 1
+    assert_event task.failed a '"class":"budget"'
+    assert_event parallel_fail
+    run_apart anabranch resume --json 3>&-
+    assert_status 1
+    refute_event task.started
+    assert_event parallel_fail '' 'not all was begun'
+    refute_event parallel_complete
+}
+
 @test "streams: a list as log.command, and what a failure says" {
     make_repo
     printf '#!/bin/sh\necho "$1 $3 $5" >>../told\ncat >>../json\n' >"$BATS_TEST_TMPDIR/logger"
