@@ -18,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CUT_MAX = 2 << 10 }; /* bytes: longer ones are cut at some places only */
+enum { CUT_MAX = 1 << 8 }; /* bytes: longer ones are cut at some places only */
 
 static const struct dialect *dialect;
 
