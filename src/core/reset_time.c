@@ -4,6 +4,7 @@
 #include "base/own.h"
 
 #include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -208,7 +209,7 @@ static void take_zone(const char **s, struct when *w)
     size_t n = strspn(at, chars);
     bool bare = !open && (take_word(&at, "UTC") || take_word(&at, "GMT"));
     if (bare)
-        (void)strcpy(w->zone, "UTC");
+        (void)snprintf(w->zone, sizeof(w->zone), "UTC");
     if (bare || !open || !n || n >= sizeof(w->zone) || at[n] != ')')
         return;
     memcpy(w->zone, at, n);

@@ -8,7 +8,7 @@ load claude_helper
 begin_claudes() {
     claude_available
     make_repo
-    model_start
+    claude_model_start
     begin_plan
 }
 
@@ -17,31 +17,11 @@ teardown() {
     model_stop
 }
 
-# A task whose lines are the answers of the model.
-ask_claude() { # ID [LINE...] -- STEP...
-    {
-        printf '  - id: %s\n    engine: claude\n' "$1"
-        shift
-        while [[ $1 != -- ]]; do
-            printf '    %s\n' "$1"
-            shift
-        done
-        shift
-        printf '    prompt: |\n'
-        printf '      MOCK> %s\n' "$@"
-    } >>plan.yaml
-}
-
-run_claudes() { # [OPTION...]
-    run_apart anabranch run "$@" plan.yaml 3>&-
-    assert_no_sanitizer
-}
-
 @test "claude's work lands, with what it cost" {
     begin_claudes
-    ask_claude a -- 'write a "one\n"' 'say It is written.'
-    ask_claude b 'depends_on: [a]' -- 'bash "git add -A && git commit -qm mine --allow-empty"' 'write b "two\n"'
-    run_claudes --report report.json
+    ask_agent claude a -- 'write a "one\n"' 'say It is written.'
+    ask_agent claude b 'depends_on: [a]' -- 'bash "git add -A && git commit -qm mine --allow-empty"' 'write b "two\n"'
+    run_agents
     assert_status 0
     assert_in main a one
     assert_in main b two
@@ -52,8 +32,8 @@ run_claudes() { # [OPTION...]
 
 @test "what claude leaves running is ended and named" {
     begin_claudes
-    ask_claude a 'permissions: full' -- 'bash "nohup setsid sleep 345 >/dev/null 2>&1 & echo begun"' 'write a "1\n"'
-    run_claudes
+    ask_agent claude a 'permissions: full' -- 'bash "nohup setsid sleep 345 >/dev/null 2>&1 & echo begun"' 'write a "1\n"'
+    run_agents
     assert_status 0
     assert_in main a 1
     [[ $output == *'sleep 345'* ]] || fail "not named: $output"
@@ -62,22 +42,7 @@ run_claudes() { # [OPTION...]
 
 @test "a claude whose engine is killed ends, and its session is gone on with" {
     begin_claudes
-    local turn=$BATS_TEST_TMPDIR/turn
-    # Twice b: claude may have noted down that it was interrupted, which counts as an answer.
-    ask_claude a 'permissions: full' -- 'write a "1\n"' "bash \"touch '$turn'; test -e '$turn.2' || sleep 300\"" \
-        'write b "2\n"' 'write b "2\n"'
-    "$ANABRANCH" run plan.yaml >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
-    engine=$!
-    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
-    wait_for test -e "$turn"
-    kill -KILL "$engine"
-    wait "$engine" 2>/dev/null || true
-    wait_for no_agents || fail "$(agents_alive)"
-    touch "$turn.2"
-    run_apart anabranch resume 3>&-
-    assert_status 0
-    assert_in main a 1
-    assert_in main b 2
+    go_on_after_kill claude
     [[ $(jq -r .session_id <(grep -h '"subtype":"init"' .git/anabranch/runs/*/a/*/out) | sort -u | wc -l) == 1 ]] || fail "another session"
     assert_clean 'refs/anabranch/salvage/*/a/1' # as it was when it was interrupted
 }

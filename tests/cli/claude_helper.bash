@@ -5,38 +5,23 @@
 #
 #     teardown() { model_stop; }
 
-MODEL=$BATS_TEST_TMPDIR/model
+load models_helper
 
 # Puts the CLI into PATH, with HOME and configuration of this test; skips the test where it cannot be
 # had.
 claude_available() {
-    local bin
-    command -v node >/dev/null || skip "no node here"
-    bin=$("$BATS_TEST_DIRNAME/../agents/install" 2>"$BATS_TEST_TMPDIR/install" 3>&-) ||
-        skip "no claude: $(tail -n 1 "$BATS_TEST_TMPDIR/install")"
+    agent_available claude
     unset "${!ANTHROPIC_@}" "${!CLAUDE@}"
-    export PATH=$bin:$PATH CLAUDE_CONFIG_DIR=$BATS_TEST_TMPDIR/claude TMPDIR=$BATS_TEST_TMPDIR/tmp
+    export CLAUDE_CONFIG_DIR=$BATS_TEST_TMPDIR/claude TMPDIR=$BATS_TEST_TMPDIR/tmp
     export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_TELEMETRY=1 DISABLE_AUTOUPDATER=1
     export CLAUDE_CODE_MAX_RETRIES=0 ANTHROPIC_API_KEY=none ANTHROPIC_BASE_URL=http://127.0.0.1:1
     mkdir -p "$CLAUDE_CONFIG_DIR" "$TMPDIR"
 }
 
 # From now on claude, once it is available, talks to the stand-in.
-model_start() {
-    mkdir -p "$MODEL"
-    node "$BATS_TEST_DIRNAME/../agents/anthropic.mjs" "$MODEL" >"$MODEL/log" 2>&1 3>&- &
-    echo $! >"$MODEL/pid"
-    wait_for model_decided
-    [[ -e $MODEL/port ]] || { fail "no model: $(<"$MODEL/log")"; return 1; }
-    ANTHROPIC_BASE_URL=http://127.0.0.1:$(<"$MODEL/port")
-}
-
-model_decided() {
-    [[ -e $MODEL/port ]] || is_gone "$(<"$MODEL/pid")"
-}
-
-model_stop() {
-    stop_server "$MODEL/pid"
+claude_model_start() {
+    model_start anthropic.mjs
+    ANTHROPIC_BASE_URL=http://127.0.0.1:$model_port
 }
 
 # One prompt, whose lines are the answers of the model; the events are in $output, one per line.

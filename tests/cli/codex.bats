@@ -9,7 +9,7 @@ load codex_helper
 
 teardown() {
     end_agents
-    codex_stop
+    model_stop
 }
 
 begin_codex() {
@@ -18,35 +18,18 @@ begin_codex() {
     begin_plan
 }
 
-run_codex() { # [OPTION...]
-    run_apart anabranch run --report report.json "$@" plan.yaml 3>&-
-    assert_no_sanitizer
-}
-
-# The same in the background, until a command succeeds: $engine.
-start_codex() { # COMMAND...
-    "$ANABRANCH" run plan.yaml >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
-    engine=$!
-    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
-    wait_for "$@" || fail "$(<"$BATS_TEST_TMPDIR/out")"
-}
-
 tool_runs() {
     pgrep -f '^sleep 345' >/dev/null
-}
-
-task_report() { # TASK FILTER
-    jq -r ".tasks[] | select(.id == \"$1\") | $2" report.json
 }
 
 @test "codex's work lands; its sandbox lets it commit, and write nothing else" {
     begin_codex
     local outside=$HOME/outside
-    ask_codex a -- 'write a "one\n"' 'say It is written.'
-    ask_codex b -- 'write b "two\n"' 'bash "git add -A && git commit -qm mine && git log -1 --format=%s >said"' \
+    ask_agent codex a -- 'write a "one\n"' 'say It is written.'
+    ask_agent codex b -- 'write b "two\n"' 'bash "git add -A && git commit -qm mine && git log -1 --format=%s >said"' \
         "bash \"touch '$outside' '$PWD/over'\"" 'say It is committed.'
-    ask_codex c 'read_only: true' -- 'bash "cat file"' 'bash "touch c"' 'say I have looked.'
-    run_codex
+    ask_agent codex c 'read_only: true' -- 'bash "cat file"' 'bash "touch c"' 'say I have looked.'
+    run_agents
     assert_status 0
     assert_in main a one
     assert_in main b two
@@ -61,11 +44,11 @@ task_report() { # TASK FILTER
 
 @test "codex: a key that is refused, a model that refuses, an answer that is cut off" {
     begin_codex
-    ask_codex auth -- 'error 401'
-    ask_codex refused -- 'finish refusal "I will not."'
-    ask_codex timeout -- 'finish max_output_tokens "This is cut o"'
-    ask_codex setup -- 'error 400'
-    run_codex -j 4
+    ask_agent codex auth -- 'error 401'
+    ask_agent codex refused -- 'finish refusal "I will not."'
+    ask_agent codex timeout -- 'finish max_output_tokens "This is cut o"'
+    ask_agent codex setup -- 'error 400'
+    run_agents -j 4
     assert_status 1
     local task
     for task in auth refused timeout setup; do
@@ -81,8 +64,9 @@ task_report() { # TASK FILTER
     local permissions
     for permissions in edit full; do
         begin_plan
-        ask_codex a "permissions: $permissions" -- 'bash "(setsid sleep 346 &); sleep 345"'
-        start_codex tool_runs
+        ask_agent codex a "permissions: $permissions" -- 'bash "(setsid sleep 346 &); sleep 345"'
+        start_agents
+        wait_for tool_runs
         [[ $(agents_alive) != */.bin/codex* ]] || fail "npm's script is there as well:" "$(agents_alive)"
         kill -TERM "$engine"
         status=0
@@ -96,18 +80,7 @@ task_report() { # TASK FILTER
 
 @test "codex: a session whose engine was killed is gone on with" {
     begin_codex
-    local turn=$BATS_TEST_TMPDIR/turn
-    ask_codex a 'permissions: full' -- 'write a "1\n"' "bash \"touch '$turn'; test -e '$turn.2' || sleep 300\"" \
-        'write b "2\n"' 'write b "2\n"'
-    start_codex test -e "$turn"
-    kill -KILL "$engine"
-    wait "$engine" 2>/dev/null || true
-    wait_for no_agents || fail "$(agents_alive)"
-    touch "$turn.2"
-    run_apart anabranch resume 3>&-
-    assert_status 0
-    assert_in main a 1
-    assert_in main b 2
+    go_on_after_kill codex
     [[ $(jq -r 'select(.type == "thread.started").thread_id' .git/anabranch/runs/*/a/*/out | sort -u | wc -l) == 1 ]] || fail "another session"
     assert_clean 'refs/anabranch/salvage/*/a/1' # as it was when it was interrupted
 }

@@ -34,16 +34,8 @@ teardown() {
 
 @test "gemini's words, exit codes and results come to a class" {
     make_repo
-    local name class
     # 145 is no signal, 53 and 42 are its own; the others end with 0.
-    while read -r name class; do
-        stub_agent gemini "gemini-$name" 'echo 1 >done'
-        begin_plan
-        add_task a 'engine: gemini' "retry: {$class: 0}" 'prompt: Write it.'
-        run_agents
-        assert_status 1
-        assert_failed a "$class" || fail "$name"
-    done <<'END'
+    assert_classes gemini <<'END'
 401 auth
 400 setup
 max-turns timeout
@@ -128,31 +120,11 @@ begin_gemini() {
 
 @test "a run with the real gemini at work ends at SIGTERM, and leaves nothing" {
     begin_gemini
-    ask_agent gemini a 'permissions: full' -- "bash \"touch '$BATS_TEST_TMPDIR/begun'; sleep 346\""
-    start_agents
-    wait_for test -e "$BATS_TEST_TMPDIR/begun"
-    kill -TERM "$engine"
-    status=0
-    wait "$engine" || status=$?
-    assert_status 143
-    ! pgrep -f 'sleep 346' >/dev/null || fail "its tool is still there"
-    assert_clean
+    end_at_sigterm gemini 346
 }
 
 @test "the session of a real gemini whose engine was killed is gone on with" {
     begin_gemini
-    local turn=$BATS_TEST_TMPDIR/turn
-    ask_agent gemini a 'permissions: full' -- 'write a "1\n"' "bash \"touch '$turn'; test -e '$turn.2' || sleep 300\"" \
-        'write b "2\n"' 'write b "2\n"'
-    start_agents
-    wait_for test -e "$turn"
-    kill -KILL "$engine"
-    wait "$engine" 2>/dev/null || true
-    wait_for no_agents || fail "$(agents_alive)"
-    touch "$turn.2"
-    run_apart anabranch resume 3>&-
-    assert_status 0
-    assert_in main a 1
-    assert_in main b 2
+    go_on_after_kill gemini
     [[ $(jq -r .session_id <(grep -h '"type":"init"' .git/anabranch/runs/*/a/*/out) | sort | uniq -c) == *' 2 '* ]] || fail "another session"
 }

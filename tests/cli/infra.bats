@@ -97,7 +97,7 @@ commit_on() { # BRANCH
 
 @test "claude answers a prompt and writes a file as the model says" {
     claude_available
-    model_start
+    claude_model_start
     run_claude --permission-mode acceptEdits -- 'write "a file" "two\nlines\n"' 'say It is written.'
     assert_status 0
     [[ $(<"a file") == $'two\nlines' ]] || fail "not written"

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016 # lines for the shell of a stub
+# shellcheck disable=SC2034,SC2119,SC2120 # tests look at status, and give options
 # For tests of agent programs, beside `load helper` and `load run_helper`: programs that stand in for
 # them, and the real ones with stand-ins for their models (tests/agents).
 #
@@ -43,9 +44,10 @@ assert_variable() { # TASK LINE
 
 # --- the real programs
 
-# The folder of a program that npm has, in $agent_bin; skips the test where it cannot be had.
+# Puts a program that npm has into PATH; skips the test where it cannot be had.
 agent_available() { # NAME
-    [[ $ANABRANCH != */build-san/* ]] || skip "real programs are tried with the plain build"
+    local agent_bin
+    [[ $1 == claude || $ANABRANCH != */build-san/* ]] || skip "$1 is tried with the plain build"
     command -v node >/dev/null || skip "no node here"
     agent_bin=$("$BATS_TEST_DIRNAME/../agents/install" "$1" 2>"$BATS_TEST_TMPDIR/install" 3>&-) ||
         skip "no $1: $(tail -n 1 "$BATS_TEST_TMPDIR/install")"
@@ -108,4 +110,49 @@ task_report() { # TASK FILTER
 assert_failed() { # TASK CLASS [TEXT]
     [[ $(task_report "$1" '"\(.state) \(.failure)"') == "failed $2" ]] || fail "$1: $(task_report "$1" .)"
     [[ $(task_report "$1" .reason) == *"${3-}"* ]] || fail "not the reason of $1: $3" "$(task_report "$1" .reason)"
+}
+
+# Every line of the input: of that engine's transcript of that name the failure has that class.
+assert_classes() { # ENGINE
+    local name class
+    while read -r name class; do
+        stub_agent "$1" "$1-$name" 'echo 1 >done'
+        begin_plan
+        add_task a "engine: $1" "retry: {$class: 0}" 'prompt: Write it.'
+        run_agents
+        assert_status 1
+        assert_failed a "$class" || fail "$name"
+    done
+}
+
+# A run with an agent whose tool works for long is asked to end.
+end_at_sigterm() { # ENGINE SECONDS, of the tool, as no other has them
+    ask_agent "$1" a 'permissions: full' -- "bash \"touch '$BATS_TEST_TMPDIR/begun'; sleep $2\""
+    start_agents
+    wait_for test -e "$BATS_TEST_TMPDIR/begun"
+    kill -TERM "$engine"
+    status=0
+    wait "$engine" || status=$?
+    assert_status 143
+    ! pgrep -f "sleep $2" >/dev/null || fail "its tool is still there"
+    assert_clean
+}
+
+# An engine is killed while a tool works; the run is gone on with, and all lands. Twice b: an agent may
+# have noted down that it was interrupted, which counts as an answer.
+go_on_after_kill() { # ENGINE
+    local turn=$BATS_TEST_TMPDIR/turn
+    ask_agent "$1" a 'permissions: full' -- 'write a "1\n"' "bash \"touch '$turn'; test -e '$turn.2' || sleep 300\"" \
+        'write b "2\n"' 'write b "2\n"'
+    start_agents
+    wait_for test -e "$turn"
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || true
+    wait_for no_agents || fail "$(agents_alive)"
+    touch "$turn.2"
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    assert_in main a 1
+    assert_in main b 2
+    [[ $(find .git/anabranch/runs/*/a -name out | wc -l) == 2 ]] || fail "it did not begin twice"
 }

@@ -105,32 +105,11 @@ END
 
 @test "a run with the real opencode at work ends at SIGTERM, and leaves nothing" {
     begin_opencode
-    ask_agent opencode a 'permissions: full' -- "bash \"touch '$BATS_TEST_TMPDIR/begun'; sleep 347\""
-    start_agents
-    wait_for test -e "$BATS_TEST_TMPDIR/begun"
-    kill -TERM "$engine"
-    status=0
-    wait "$engine" || status=$?
-    assert_status 143
-    ! pgrep -f 'sleep 347' >/dev/null || fail "its tool is still there"
-    assert_clean
+    end_at_sigterm opencode 347
 }
 
 @test "the session of a real opencode whose engine was killed is gone on with" {
     begin_opencode
-    local turn=$BATS_TEST_TMPDIR/turn
-    ask_agent opencode a 'permissions: full' -- 'write a "1\n"' "bash \"touch '$turn'; test -e '$turn.2' || sleep 300\"" \
-        'write b "2\n"' 'write b "2\n"'
-    start_agents
-    wait_for test -e "$turn"
-    kill -KILL "$engine"
-    wait "$engine" 2>/dev/null || true
-    wait_for no_agents || fail "$(agents_alive)"
-    touch "$turn.2"
-    run_apart anabranch resume 3>&-
-    assert_status 0
-    assert_in main a 1
-    assert_in main b 2
+    go_on_after_kill opencode
     [[ $(jq -rs '[.[].sessionID] | unique | length' <(cat .git/anabranch/runs/*/a/*/out)) == 1 ]] || fail "another session"
-    [[ $(find .git/anabranch/runs/*/a -name out | wc -l) -eq 2 ]] || fail "it did not begin twice"
 }

@@ -730,7 +730,7 @@ assert_answer() { # FILE DECISION [TEXT]
 @test "claude itself is denied a write outside before it happens, and writes inside" {
     claude_available
     begin
-    model_start
+    claude_model_start
     run_claude --permission-mode acceptEdits -- 'write a/new "inside\n"' 'write b/new "outside\n"' \
         'tool Read {"file_path": "'"$PWD"'/file"}' \
         'tool Edit {"file_path": "'"$PWD"'/file", "old_string": "one", "new_string": "other"}' 'say Done.'
@@ -748,7 +748,7 @@ assert_answer() { # FILE DECISION [TEXT]
 @test "claude itself is not hindered where it is only warned" {
     claude_available
     begin 'enforce: warn'
-    model_start
+    claude_model_start
     run_claude --permission-mode acceptEdits -- 'write b/new "outside\n"' 'say Done.'
     assert_status 0
     [[ $(<b/new) == outside ]] || fail "not written"

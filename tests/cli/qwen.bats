@@ -32,15 +32,7 @@ teardown() {
 
 @test "qwen's errors come to a class, also where it says that all went well" {
     make_repo
-    local name class
-    while read -r name class; do
-        stub_agent qwen "qwen-$name" 'echo 1 >done'
-        begin_plan
-        add_task a 'engine: qwen' "retry: {$class: 0}" 'prompt: Write it.'
-        run_agents
-        assert_status 1
-        assert_failed a "$class" || fail "$name"
-    done <<'END'
+    assert_classes qwen <<'END'
 401 auth
 max-turns timeout
 unreachable transient

@@ -209,7 +209,7 @@ assert_refused() { # FILE
 
 @test "Claude Code finds the skill, and reads it when the model asks for it" {
     claude_available
-    model_start
+    claude_model_start
     make_repo
     run_claude -- 'say Hello.'
     [[ $(claude_events system '.skills | index("anabranch")') == null ]] || fail "there already"
