@@ -64,7 +64,7 @@ static int open_plan(struct plan_file *pf, const char *path, const struct git_re
     struct doc doc;
     problems_init(&ps, path);
     bool is_toml = doc_load(&doc, path, &toml, &ps) == 0;
-    bool is_well = is_toml && sessions_check_plan(doc.root, repo->ignore_case);
+    bool is_well = is_toml && sessions_check_plan(doc.root, repo->core.ignore_case);
     doc_done(&doc);
     if (!is_toml)
         return tell_problems(&ps);

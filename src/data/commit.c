@@ -4,6 +4,7 @@
 #include "data/brought.h"
 #include "data/index_tree.h"
 #include "data/modules.h"
+#include "data/stage.h"
 #include "data/tree_paths.h"
 #include "sys/file.h"
 
@@ -37,14 +38,22 @@ static int copy_index(const struct commit_job *job, const char *from, const stru
                : 0;
 }
 
+/* What an earlier one has left, also one that was ended. */
+static int remove_index(const struct commit_job *job, struct err *err)
+{
+    autofree char *lock = mem_printf("%s.lock", job->index);
+    if ((unlink(job->index) < 0 && errno != ENOENT) || (unlink(lock) < 0 && errno != ENOENT))
+        return err_sys(err, "remove '%s'", job->index);
+    return 0;
+}
+
 int commit_index(const struct commit_job *job, bool anew, struct err *err)
 {
     struct git_place at = job_place(job);
     autofree char *from = mem_printf("%s/index", job->ws->admin);
-    autofree char *lock = mem_printf("%s.lock", job->index);
     struct stat st;
-    if ((unlink(job->index) < 0 && errno != ENOENT) || (unlink(lock) < 0 && errno != ENOENT))
-        return err_sys(err, "remove '%s'", job->index);
+    if (remove_index(job, err))
+        return -1;
     if (!anew && stat(from, &st) == 0)
         return copy_index(job, from, &st, err);
     /* Tracked files may well be ignored ones: none is added that is not in the index before. */
@@ -52,9 +61,31 @@ int commit_index(const struct commit_job *job, bool anew, struct err *err)
                                    : err_sys(err, "look at '%s'", from);
 }
 
+static int stage_here(const struct commit_job *job, bool *ret_done, struct err *err)
+{
+    struct git_place at = job_place(job);
+    autobuf struct buf tree = BUF_INIT;
+    *ret_done = false;
+    if (!job->core || !at.batch)
+        return 0;
+    if (git_tree_of(&at, job->start, &tree, err) || remove_index(job, err))
+        return -1;
+    struct stage_job stage = {.ws = job->ws,
+                              .core = job->core,
+                              .tree = tree.s,
+                              .excludes = job->excludes,
+                              .index = job->index};
+    return stage_plainly(&stage, ret_done, err);
+}
+
 int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *env, struct err *err)
 {
     struct git_place at = job_place(job);
+    bool done;
+    if (stage_here(job, &done, err))
+        return -1;
+    if (done)
+        return 0;
     if (commit_index(job, false, err))
         return -1;
     git_prepare(&at, argv, env);

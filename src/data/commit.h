@@ -18,10 +18,11 @@ struct commit_job {
     const char *brought;  /* the same as paths (brought.h), or NULL */
     const char *root;     /* the checkout that they are from */
     const char *message;
+    const struct git_core *core; /* of the repository, or NULL: git does all of it */
 };
 
 /* argv and environment of the command that takes the whole work tree into the job's index: the slow
- * part, for the caller to run. */
+ * part, for the caller to run. No argv: it is done already. */
 int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *env,
                  struct err *err);
 

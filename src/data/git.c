@@ -111,7 +111,7 @@ static int take_answer(struct git_repo *repo, char *answer, struct err *err)
 }
 
 /* What is asked of a folder when it is opened. */
-enum { PLACES, IGNORE_CASE, OPENING };
+enum { PLACES, CORE, OPENING };
 
 static void prepare_opening(struct proc_job jobs[OPENING], const char *dir)
 {
@@ -122,12 +122,12 @@ static void prepare_opening(struct proc_job jobs[OPENING], const char *dir)
     }
     strv_pushl(&jobs[PLACES].argv, "rev-parse", "--path-format=absolute", "--show-toplevel",
                "--show-prefix", "--git-dir", "--git-common-dir", NULL);
-    strv_pushl(&jobs[IGNORE_CASE].argv, "config", "--type=bool", "core.ignorecase", NULL);
+    strv_pushl(&jobs[CORE].argv, "config", "-z", "--get-regexp", "^core\\.", NULL);
 }
 
 static int take_opening(struct git_repo *repo, const struct proc_job jobs[OPENING], struct err *err)
 {
-    const struct proc_job *places = &jobs[PLACES], *ignore_case = &jobs[IGNORE_CASE];
+    const struct proc_job *places = &jobs[PLACES], *core = &jobs[CORE];
     const char *words = places->errout.s;
     if (places->status != 0 || !places->out.len)
         return strstr(words, "not a git repository") || strstr(words, "must be run in a work tree")
@@ -135,8 +135,8 @@ static int take_opening(struct git_repo *repo, const struct proc_job jobs[OPENIN
                    : git_failed(&places->errout, err);
     if (take_answer(repo, places->out.s, err))
         return -1;
-    repo->ignore_case = strncmp(ignore_case->out.s, "true", 4) == 0;
-    return ignore_case->status < GIT_FATAL ? 0 : git_failed(&ignore_case->errout, err);
+    git_core_read(&repo->core, &core->out);
+    return core->status < GIT_FATAL ? 0 : git_failed(&core->errout, err);
 }
 
 /* Both at once: most commands begin with it, and most of a git's time is its start. */
@@ -162,6 +162,7 @@ void git_close(struct git_repo *repo)
     free(repo->prefix);
     free(repo->git_dir);
     free(repo->common);
+    git_core_done(&repo->core);
     *repo = (struct git_repo){0};
 }
 

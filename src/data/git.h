@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/strv.h"
+#include "data/git_core.h"
 
 #include <stdbool.h>
 
@@ -16,7 +17,7 @@ struct git_repo {
     char *prefix;  /* dir below root, without a slash at the end; "" at the root */
     char *git_dir; /* that of this work tree, absolute */
     char *common;  /* the folder that all its worktrees share, absolute */
-    bool ignore_case;
+    struct git_core core;
 };
 
 /* Looks for the work tree that dir is in. Not being in one, or having no git, is not a failure:

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "data/git.h"
 #include "data/git_known.h"
+#include "data/loose_object.h"
 #include "data/loose_ref.h"
 #include "sys/coproc.h"
 #include "sys/file.h"
@@ -22,6 +23,7 @@ struct git_batch {
     bool refs_killed;                        /* when it was last asked */
     struct coproc writers[GIT_BATCH_TYPES_]; /* hash-object, one for each type */
     int scratch;                             /* where it finds what to write */
+    bool commits_here;                       /* written without git */
     struct git_known known;
     struct buf idents[GIT_BATCH_WHO_]; /* as git told them, or empty */
 };
@@ -278,9 +280,12 @@ int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct 
                     struct buf *ret_id, struct err *err)
 {
     size_t before = ret_id->len;
-    if (write_object(b, type, bytes, ret_id, err))
+    const char *tree = bytes->s + strlen("tree ");
+    if (type == GIT_BATCH_COMMIT && b->commits_here
+            ? loose_object_write(b->git_dir, "commit", bytes, strcspn(tree, "\n"), ret_id, err)
+            : write_object(b, type, bytes, ret_id, err))
         return -1;
-    const char *id = ret_id->s + before, *tree = bytes->s + strlen("tree ");
+    const char *id = ret_id->s + before;
     size_t len = ret_id->len - before;
     if (type == GIT_BATCH_TREE)
         git_known_add_tree(&b->known, id, len, bytes->s, bytes->len);
@@ -432,7 +437,14 @@ int git_batch_get_ready(struct git_batch *b, struct err *err)
 {
     int rc = start(b, &b->objects, cat_file, SPAWN_NONE, err) ||
              start(b, &b->refs, update_ref, SPAWN_NONE, err) || open_scratch(b, err);
-    for (int i = 0; rc == 0 && i < GIT_BATCH_TYPES_; i++)
-        rc = start(b, &b->writers[i], hash_object[i], b->scratch, err);
+    for (int i = 0; rc == 0 && i < GIT_BATCH_TYPES_; i++) {
+        if (i != GIT_BATCH_COMMIT || !b->commits_here)
+            rc = start(b, &b->writers[i], hash_object[i], b->scratch, err);
+    }
     return rc ? -1 : 0;
+}
+
+void git_batch_write_commits_here(struct git_batch *b)
+{
+    b->commits_here = true;
 }

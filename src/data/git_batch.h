@@ -24,6 +24,10 @@ int git_batch_begin(struct git_batch *batch, struct buf *ret_version, struct err
 /* Starts all of its processes without waiting for any, where all will be asked for. */
 int git_batch_get_ready(struct git_batch *batch, struct err *err);
 
+/* From now on commits, whose form is ours in every part, are written without git. Only for a
+ * repository whose settings have nothing against it (git_core.h). */
+void git_batch_write_commits_here(struct git_batch *batch);
+
 /* The id of the object that an expression stands for ("refs/heads/x^{commit}", "ID^{tree}");
  * *ret_found is false where there is none. */
 int git_batch_resolve(struct git_batch *batch, const char *expression, struct buf *out,
@@ -40,7 +44,7 @@ int git_batch_has_all(struct git_batch *batch, const struct buf *ids, bool *ret_
 
 enum git_batch_type { GIT_BATCH_COMMIT, GIT_BATCH_TREE, GIT_BATCH_TYPES_ };
 
-/* Writes an object and appends its id. git looks at its format before it takes it. */
+/* Writes an object and appends its id. git looks at the form of a tree before it takes it. */
 int git_batch_write(struct git_batch *batch, enum git_batch_type type, const struct buf *bytes,
                     struct buf *ret_id, struct err *err);
 

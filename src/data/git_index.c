@@ -1,5 +1,6 @@
 #include "data/git_index.h"
 
+#include "data/git_hash.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -12,10 +13,13 @@ enum {
     AT_CTIME_NS = 4,
     AT_MTIME = 8,
     AT_MTIME_NS = 12,
+    AT_DEV = 16,
     AT_INO = 20,
     AT_MODE = 24,
+    AT_UID = 28,
+    AT_GID = 32,
     AT_SIZE = 36,
-    AT_ID = 40,
+    AT_ID = GIT_INDEX_ID,
 };
 
 enum {
@@ -25,6 +29,7 @@ enum {
     STAGE = 0x3000,
     SKIP_WORKTREE = 0x4000,
     INTENT_TO_ADD = 0x2000,
+    LENGTH = 0x0fff, /* of the path, or more than that */
 };
 
 static uint32_t get32(const unsigned char *p)
@@ -148,6 +153,45 @@ bool git_index_next(struct git_index *x, struct git_index_entry *ret)
     if (x->good && --x->left == 0 && is_split(x))
         x->good = false;
     return x->good;
+}
+
+size_t git_index_length(size_t path_len, size_t id_len)
+{
+    return (AT_ID + id_len + 2 + path_len + 8) & ~(size_t)7;
+}
+
+static void put32(unsigned char *p, uint64_t value)
+{
+    for (int i = 0; i < 4; i++)
+        p[i] = (unsigned char)(value >> (24 - 8 * i));
+}
+
+void git_index_set_stat(unsigned char *e, const struct stat *st)
+{
+    put32(e + AT_CTIME, (uint64_t)st->st_ctim.tv_sec);
+    put32(e + AT_CTIME_NS, (uint64_t)st->st_ctim.tv_nsec);
+    put32(e + AT_MTIME, (uint64_t)st->st_mtim.tv_sec);
+    put32(e + AT_MTIME_NS, (uint64_t)st->st_mtim.tv_nsec);
+    put32(e + AT_DEV, st->st_dev);
+    put32(e + AT_INO, st->st_ino);
+    put32(e + AT_UID, st->st_uid);
+    put32(e + AT_GID, st->st_gid);
+    put32(e + AT_SIZE, (uint64_t)st->st_size);
+}
+
+void git_index_add(struct buf *out, const char *path, uint32_t mode, const char *id,
+                   const struct stat *st)
+{
+    size_t start = out->len, len = strlen(path), flags = len < LENGTH ? len : LENGTH;
+    unsigned char fixed[AT_ID] = {0};
+    git_index_set_stat(fixed, st);
+    put32(fixed + AT_MODE, mode);
+    buf_add(out, fixed, sizeof(fixed));
+    git_hash_pack(out, id);
+    buf_addch(out, (char)(flags >> 8));
+    buf_addch(out, (char)flags);
+    buf_add(out, path, len);
+    buf_addrep(out, '\0', start + git_index_length(len, strlen(id) / 2) - out->len);
 }
 
 bool git_index_same_time(const struct timespec *t, uint32_t seconds, uint32_t ns)

@@ -55,6 +55,17 @@ bool git_index_next(struct git_index *index, struct git_index_entry *ret);
  * is not looked at. */
 bool git_index_fits(const struct git_index_entry *e, const struct stat *st);
 
+/* Where an entry begins, by its id, and how long it is; in an index of version 2. */
+enum { GIT_INDEX_ID = 40 };
+size_t git_index_length(size_t path_len, size_t id_len);
+
+/* Gives the bytes of an entry the stat data of a file; what kind of file it is stays. */
+void git_index_set_stat(unsigned char *entry, const struct stat *st);
+
+/* Appends an entry, in an index of version 2. */
+void git_index_add(struct buf *out, const char *path, uint32_t mode, const char *id,
+                   const struct stat *st);
+
 /* Whether a time is what the index has of one: low bits, and no fraction of seconds where git was
  * built that way. */
 bool git_index_same_time(const struct timespec *t, uint32_t seconds, uint32_t ns);

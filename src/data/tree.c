@@ -1,5 +1,7 @@
 #include "data/tree.h"
 
+#include "data/git_hash.h"
+
 #include <string.h>
 
 bool tree_next(const struct buf *tree, size_t id_len, size_t *pos, struct tree_entry *ret,
@@ -45,18 +47,12 @@ bool tree_same(const struct tree_entry *a, const struct tree_entry *b, size_t id
            memcmp(a->id, b->id, id_len) == 0;
 }
 
-static int digit(char c)
-{
-    return c <= '9' ? c - '0' : c - 'a' + 10;
-}
-
 void tree_add(struct buf *tree, const char *mode, const char *name, size_t len, const char *id)
 {
     buf_addf(tree, "%s ", mode);
     buf_add(tree, name, len);
     buf_addch(tree, '\0');
-    for (; *id; id += 2)
-        buf_addch(tree, (char)(digit(id[0]) << 4 | digit(id[1])));
+    git_hash_pack(tree, id);
 }
 
 void tree_id(struct buf *out, const unsigned char *id, size_t id_len)

@@ -272,8 +272,8 @@ static int check_paths(const struct fanout *f, struct err *err)
     own_cleanup(owned_done) struct owned_list fresh = {0}, there = {0};
     if (f->pf->plan.overlap == OVERLAP_SERIALISE || f->pf->plan.overlap == OVERLAP_ALLOW)
         return 0;
-    list_owned(&fresh, &f->fresh, f->pf->repo.ignore_case);
-    list_owned(&there, &f->there, f->pf->repo.ignore_case);
+    list_owned(&fresh, &f->fresh, f->pf->repo.core.ignore_case);
+    list_owned(&there, &f->there, f->pf->repo.core.ignore_case);
     for (size_t i = 0; i < fresh.all.n * there.all.n; i++) {
         const struct owned *a = &fresh.all.v[i / there.all.n], *b = &there.all.v[i % there.all.n];
         if (do_overlap(a, b))

@@ -25,6 +25,7 @@ struct commit_job job_commit(const struct job *job, const char *index, const cha
         .brought = job->brought,
         .root = job->run->pf->repo.root,
         .message = message,
+        .core = &job->run->pf->repo.core,
     };
 }
 
@@ -203,7 +204,13 @@ void job_stage(struct job *job)
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     task_set_state(job->run, job->task, TASK_COMMITTING);
-    if (commit_stage(&cj, &argv, &env, &err) ||
-        process_start(job, argv.v, env.v, job->ws.path, log, on_staged, &err))
+    if (commit_stage(&cj, &argv, &env, &err)) {
+        job_error(job, &err);
+        return;
+    }
+    job->staged_here = !argv.n;
+    if (job->staged_here)
+        on_staged(job, 0);
+    else if (process_start(job, argv.v, env.v, job->ws.path, log, on_staged, &err))
         job_error(job, &err);
 }

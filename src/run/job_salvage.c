@@ -58,9 +58,12 @@ static void tell_failure(struct job *job, const struct err *err)
     arena_done(&a);
 }
 
-/* `git add` says so when it takes note of a repository, and of nothing in it. */
+/* `git add` says so when it takes note of a repository, and of nothing in it. Where it was not
+ * needed there is none. */
 static bool has_nested(const struct job *job)
 {
+    if (job->staged_here)
+        return false;
     autofree char *path = job_file(job, "prepare.log");
     autobuf struct buf log = BUF_INIT;
     return file_read(path, LOG_MAX, &log, NULL) || strstr(log.s, "embedded git repository");

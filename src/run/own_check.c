@@ -254,7 +254,7 @@ int own_check(const struct own_question *q, struct own_verdict *v, struct err *e
     *v = (struct own_verdict){0};
     if (looks[q->scope](q, &paths, err))
         return err_wrap(err, "thread %s", q->thread->id);
-    struct own_rules *rules = own_rules_new(q->all, q->repo->ignore_case);
+    struct own_rules *rules = own_rules_new(q->all, q->repo->core.ignore_case);
     own_verdict_add(v, rules, q->thread, paths.s, paths.len);
     own_rules_free(rules);
     return 0;

@@ -203,7 +203,8 @@ int own_request(const struct git_repo *repo, const char *id, const char *prefix,
     *ret = (struct own_decisions){0};
     if (take_lock(repo, &lock, err) || threads_load(&all, repo, err))
         return -1;
-    struct asking a = {.all = &all, .thread = threads_find(&all, id), .fold = repo->ignore_case};
+    struct asking a = {
+        .all = &all, .thread = threads_find(&all, id), .fold = repo->core.ignore_case};
     if (!a.thread)
         return err_set(err, ERR_ENV, "thread %s is not there any more", id);
     for (; *paths; paths++) {

@@ -56,7 +56,7 @@ static int judge(const struct write *w, const char *rel, bool *ret_may, struct b
                  struct err *err)
 {
     struct own_path p = {.path = NULL};
-    struct own_rules *rules = own_rules_new(w->all, w->repo->ignore_case);
+    struct own_rules *rules = own_rules_new(w->all, w->repo->core.ignore_case);
     p.standing = own_judge(rules, w->thread, rel, &p.whose);
     own_rules_free(rules);
     *ret_may = own_is_inside(p.standing) || strcmp(rel, THREAD_BRIEF) == 0;

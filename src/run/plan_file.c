@@ -166,7 +166,7 @@ static bool order_is_known(const struct problems *ps)
 static void check_claims(struct plan_file *pf, bool refuse, struct problems *ps)
 {
     autofree char *prefix = claims_prefix(pf);
-    struct claim_scope scope = {.prefix = prefix, .fold = pf->repo.ignore_case};
+    struct claim_scope scope = {.prefix = prefix, .fold = pf->repo.core.ignore_case};
     claims_init(&pf->claims, &pf->plan, &scope, ps);
     if (order_is_known(ps) && refuse && pf->plan.overlap != OVERLAP_SERIALISE &&
         pf->plan.overlap != OVERLAP_ALLOW)

@@ -8,6 +8,7 @@
 #include "data/doc.h"
 #include "data/workdir.h"
 #include "run/command.h"
+#include "run/fill.h"
 #include "run/job_env.h"
 #include "run/shared.h"
 #include "sys/dirs.h"
@@ -249,7 +250,7 @@ static void bring(struct job *job)
 
 /* --- the worktree ------------------------------------------------------------------------- */
 
-static void on_filled(struct job *job, int exit_code)
+void prepare_filled(struct job *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
     if (job->stopped) {
@@ -282,17 +283,6 @@ static void note_workspace(struct job *job)
     job->cwd = workspace_cwd(job);
 }
 
-static int fill(struct job *job, struct err *err)
-{
-    autofree char *log = job_file(job, "prepare.log");
-    autostrv struct strv argv = {0}, env = {0};
-    workspace_fill(&job->ws, &argv, &env);
-    return workdir_hide(job->run->work, err) ||
-                   process_start(job, argv.v, env.v, job->ws.path, log, on_filled, err)
-               ? -1
-               : 0;
-}
-
 static int make_workspace(struct job *job, struct err *err)
 {
     struct run *run = job->run;
@@ -310,7 +300,7 @@ static int make_workspace(struct job *job, struct err *err)
     tr->branch = buf_steal(&branch);
     tr->start = mem_str(start);
     note_workspace(job);
-    return fill(job, err);
+    return workdir_hide(run->work, err) || fill_workspace(job, err) ? -1 : 0;
 }
 
 /* Where the plan does not ask for ports, having none is no failure. */
@@ -386,6 +376,7 @@ void prepare_again(struct job *job, void (*ready)(struct job *job))
     job->ready = ready;
     prepare_adopt(job, job->attempt);
     if (take_ports(job, &err) || forget_brought(job, &err) || dirs_remove(job->ws.path, &err) ||
-        workspace_restore(&job->ws, &err) || fill(job, &err))
+        workspace_restore(&job->ws, &err) || workdir_hide(job->run->work, &err) ||
+        fill_by_git(job, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
 }

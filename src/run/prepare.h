@@ -15,6 +15,9 @@ void prepare(struct job *job);
 /* The same for a workspace that is gone and whose branch is there: ready() follows. */
 void prepare_again(struct job *job, void (*ready)(struct job *job));
 
+/* The worktree is filled, or the command that was to do it has failed (fill.h). */
+void prepare_filled(struct job *job, int exit_code);
+
 /* Takes over the workspace of the attempt before, as it is; job_run_agent() follows. */
 void prepare_adopted(struct job *job);
 

@@ -5,6 +5,7 @@
 #include "data/workdir.h"
 #include "run/base_turn.h"
 #include "run/budget.h"
+#include "run/fill.h"
 #include "run/lane.h"
 #include "run/logs.h"
 #include "run/notify.h"
@@ -242,6 +243,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->pf = pf;
     run->lock = -1;
     run->plan_path = path;
+    run->fill = (struct fill){.mould = MOULD_INIT};
     run->publication = (struct publication){.turn = BASE_TURN_INIT, .seen = BUF_INIT};
     run->opts = *opts;
     run->started = started;
@@ -249,6 +251,8 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->guard = self_companion(ANABRANCH_LIBEXEC, "anabranch-guard");
     (void)setenv("ANABRANCH_RUN", run->id, 1); /* all that we start is found by it */
     run->batch = pf->repo.root ? git_batch_new(pf->repo.common) : NULL;
+    if (run->batch && pf->repo.core.plain)
+        git_batch_write_commits_here(run->batch);
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
     for (size_t i = 0; i < pf->plan.task_count; i++)
         run->tasks[i].status.usd = -1;
@@ -312,6 +316,7 @@ void run_close(struct run *run)
     ports_done(&run->ports);
     loop_free(run->loop);
     shared_free(run->shared);
+    fill_done(run);
     git_batch_free(run->batch);
     resume_free(run->resume);
     store_close(run->store);

@@ -7,6 +7,7 @@
 #include "core/sched.h"
 #include "data/commit.h"
 #include "data/git_batch.h"
+#include "data/mould.h"
 #include "data/store.h"
 #include "data/workspace.h"
 #include "run/agent.h"
@@ -88,6 +89,7 @@ struct job {
     char limit[16];                 /* that the last command went over: "memory"; "": none */
     struct buf candidate;           /* the commit that is being verified */
     struct buf candidate_base;      /* the tip that it was made on */
+    bool staged_here;               /* what it left was staged without git */
     size_t hook;                    /* the commit hook that runs */
     int verify_step;                /* how many commands of the verification were begun */
     int port;                       /* the first of its block, or 0 */
@@ -140,6 +142,18 @@ struct publication {
     void (*then)(struct run *run);
 };
 
+/* How workspaces at the base's commit are filled (fill.h). */
+struct fill {
+    enum {
+        FILL_UNKNOWN, /* none was filled yet */
+        FILL_FIRST,   /* git fills the first; others wait */
+        FILL_MOULD,   /* from the mould */
+        FILL_GIT,     /* by git, each of them */
+    } state;
+    struct mould mould;
+    VEC(struct job *) waiting;
+};
+
 enum { RUN_SIGNALS = 4 };
 
 struct run {
@@ -151,6 +165,7 @@ struct run {
     struct ports ports;
     struct store *store;
     struct git_batch *batch;
+    struct fill fill;
     bool only_reads; /* all tasks do */
     int64_t tokens;  /* that all tasks have used ... */
     double usd;      /* ... and money, as far as that is known */

@@ -213,7 +213,7 @@ static void judge(const struct own_rules *rules, struct thread_look *l)
 
 static int find_paths(const struct looking *lk, struct err *err)
 {
-    struct own_rules *rules = own_rules_new(lk->threads, lk->repo->ignore_case);
+    struct own_rules *rules = own_rules_new(lk->threads, lk->repo->core.ignore_case);
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < lk->looks->n; i++) {
         struct thread_look *l = &lk->looks->v[i];

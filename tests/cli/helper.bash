@@ -267,3 +267,18 @@ done'
 real_git() {
     PATH=${PATH#"$BATS_TEST_TMPDIR/bin:"}
 }
+
+# From now on each git that is started leaves its arguments in the file `calls`.
+count_gits() {
+    local real
+    real=$(command -v git)
+    mkdir -p "$BATS_TEST_TMPDIR/counted"
+    printf '#!/bin/sh\necho "$*" >>"%s"\nexec %s "$@"\n' "$BATS_TEST_TMPDIR/calls" "$real" \
+        >"$BATS_TEST_TMPDIR/counted/git"
+    chmod +x "$BATS_TEST_TMPDIR/counted/git"
+    PATH=$BATS_TEST_TMPDIR/counted:$PATH
+}
+
+gits() { # [WORD]
+    grep -c -e "${1-}" "$BATS_TEST_TMPDIR/calls"
+}

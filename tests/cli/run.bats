@@ -1580,3 +1580,28 @@ assert_refused() { # STATUS TEXT [OPTION...]
     [[ $(sed -n 's/^PWD=//p' "${out[0]}") == "$(sed -n 's/^ANABRANCH_WORKSPACE=//p' "${out[0]}")" ]] || fail "$(grep PWD "${out[0]}")"
     [[ $(grep -c '^PWD=' "${out[0]}") -eq 1 ]] || fail "$(grep PWD "${out[0]}")"
 }
+
+@test "run: tasks of a small repository cost no git each, and are committed as git would" {
+    make_repo
+    printf '*.log\n/out/\n!keep.log\n' >.gitignore
+    mkdir d && echo 1 >d/x && echo 1 >gone && echo 1 >d/tool && ln -s file link
+    git add -A && git commit -qm more
+    begin_plan
+    local i
+    for i in 1 2 3 4 5; do
+        add_task "t$i" -- "write new$i $i" "write d/$i.log no" "write out/$i no" "write d/$i/keep.log yes"
+    done
+    add_task edit -- 'append file more' 'delete gone' 'sh chmod +x d/tool; ln -s nowhere d/link'
+    count_gits
+    run_plan --quiet
+    assert_status 0
+    [[ $(gits ' add ') -eq 0 && $(gits 'read-tree') -eq 1 ]] || fail "$(<"$BATS_TEST_TMPDIR/calls")"
+    for i in 1 2 3 4 5; do
+        assert_in main "new$i" "$i"
+        assert_in main "d/$i/keep.log" yes
+    done
+    [[ -z $(git ls-tree -r --name-only main | grep -e '/[0-9].log' -e ^out/ -e ^gone) ]] || fail "$(git ls-tree -r main)"
+    [[ $(git ls-tree -r main d/tool d/link | cut -d' ' -f1 | paste -sd' ') == '120000 100755' ]] || fail "$(git ls-tree main d/)"
+    git fsck --full --strict
+    assert_clean
+}

@@ -56,18 +56,3 @@ change_line() { # ID NUMBER TEXT
     rm "$(tree "$1")/file.old"
     git -C "$(tree "$1")" commit -q --no-verify -a -m "Line $2"
 }
-
-# From now on each git that is started leaves its arguments in the file `calls`.
-count_gits() {
-    local real
-    real=$(command -v git)
-    mkdir -p "$BATS_TEST_TMPDIR/counted"
-    printf '#!/bin/sh\necho "$*" >>"%s"\nexec %s "$@"\n' "$BATS_TEST_TMPDIR/calls" "$real" \
-        >"$BATS_TEST_TMPDIR/counted/git"
-    chmod +x "$BATS_TEST_TMPDIR/counted/git"
-    PATH=$BATS_TEST_TMPDIR/counted:$PATH
-}
-
-gits() { # [WORD]
-    grep -c -e "${1-}" "$BATS_TEST_TMPDIR/calls"
-}

@@ -1,0 +1,93 @@
+#include "data/git_core.h"
+
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+void git_core_done(struct git_core *core)
+{
+    free(core->excludes);
+    *core = (struct git_core){0};
+}
+
+/* As git reads it; NULL, a key without a value, is true. */
+static bool is_true(const char *value)
+{
+    return !value || strcasecmp(value, "true") == 0 || strcasecmp(value, "yes") == 0 ||
+           strcasecmp(value, "on") == 0 || strtol(value, NULL, 10) != 0;
+}
+
+/* Below the folder of the user's own configuration; NULL where there is none. */
+static char *own_file(const char *name)
+{
+    const char *xdg = getenv("XDG_CONFIG_HOME"), *home = getenv("HOME");
+    if (xdg && *xdg)
+        return mem_printf("%s/git/%s", xdg, name);
+    return home ? mem_printf("%s/.config/git/%s", home, name) : NULL;
+}
+
+static bool exists(const char *path)
+{
+    return path && access(path, F_OK) == 0;
+}
+
+/* Attributes that hold in every repository. Where git looks for those of the whole system is known
+ * to git alone, before 2.42; these are the places that it is built with. */
+static bool has_attributes_of_its_own(void)
+{
+    autofree char *own = own_file("attributes");
+    return getenv("GIT_ATTR_SOURCE") || exists(own) || exists("/etc/gitattributes") ||
+           exists("/usr/local/etc/gitattributes") || exists("/opt/homebrew/etc/gitattributes");
+}
+
+static void take_excludes(struct git_core *core, const char *value)
+{
+    const char *home = getenv("HOME");
+    free(core->excludes);
+    core->excludes = NULL;
+    if (value && *value == '/')
+        core->excludes = mem_str(value);
+    else if (value && strncmp(value, "~/", 2) == 0 && home)
+        core->excludes = mem_printf("%s/%s", home, value + 2);
+}
+
+static void take(struct git_core *core, const char *key, const char *value)
+{
+    /* What git assumes of these, and what else it does otherwise. */
+    static const struct {
+        const char *key;
+        bool usual;
+    } bools[] = {{"core.filemode", true},        {"core.symlinks", true},
+                 {"core.ignorecase", false},     {"core.autocrlf", false},
+                 {"core.sparsecheckout", false}, {"core.precomposeunicode", false}};
+    for (size_t i = 0; i < sizeof(bools) / sizeof(bools[0]); i++) {
+        if (strcmp(key, bools[i].key) == 0 && is_true(value) != bools[i].usual)
+            core->plain = false;
+    }
+    /* These are only set to change something; autocrlf has a third value. */
+    if (strcmp(key, "core.eol") == 0 || strcmp(key, "core.attributesfile") == 0 ||
+        strncmp(key, "core.fsync", strlen("core.fsync")) == 0 ||
+        (strcmp(key, "core.autocrlf") == 0 && value && strcasecmp(value, "input") == 0))
+        core->plain = false;
+    if (strcmp(key, "core.sharedrepository") == 0 && (is_true(value) || strcmp(value, "0") != 0))
+        core->plain = false;
+    if (strcmp(key, "core.ignorecase") == 0)
+        core->ignore_case = is_true(value);
+    if (strcmp(key, "core.excludesfile") == 0)
+        take_excludes(core, value);
+}
+
+void git_core_read(struct git_core *core, const struct buf *settings)
+{
+    *core =
+        (struct git_core){.plain = !has_attributes_of_its_own(), .excludes = own_file("ignore")};
+    const char *end = settings->s + settings->len;
+    for (const char *s = settings->s; s < end; s += strlen(s) + 1) {
+        const char *lf = strchr(s, '\n');
+        autofree char *key = mem_dup(s, lf ? (size_t)(lf - s) : strlen(s));
+        take(core, key, lf ? lf + 1 : NULL);
+    }
+}

@@ -1,0 +1,23 @@
+/*
+ * struct git_core: what a repository's settings say of how files become objects.
+ */
+#ifndef DATA_GIT_CORE_H
+#define DATA_GIT_CORE_H
+
+#include "base/buf.h"
+
+#include <stdbool.h>
+
+struct git_core {
+    bool ignore_case;
+    bool plain;     /* git takes bytes, names and modes of files as they are, unless attributes of
+                     * the project or the repository say otherwise, and has no rules of its own for
+                     * who may read what it writes */
+    char *excludes; /* the user's own file of patterns to ignore; NULL: not known */
+};
+
+/* Reads what `git config -z --get-regexp ^core\.` printed. */
+void git_core_read(struct git_core *core, const struct buf *settings);
+void git_core_done(struct git_core *core);
+
+#endif

@@ -1,0 +1,174 @@
+#include "data/index_edit.h"
+
+#include "base/map.h"
+#include "base/vec.h"
+#include "data/git_hash.h"
+#include "data/tree.h"
+#include "sys/file.h"
+
+#include <string.h>
+
+enum { VERSION = 2 };
+
+struct edit {
+    struct git_index index; /* another reader of it */
+    const struct index_change *next, *end;
+    struct buf entries, trees;
+    uint32_t n;         /* entries */
+    struct map touched; /* paths of folders, with the slash, in which something is another */
+};
+
+static void edit_done(struct edit *e)
+{
+    buf_done(&e->index.name);
+    buf_done(&e->entries);
+    buf_done(&e->trees);
+    map_done(&e->touched);
+}
+
+/* --- entries ------------------------------------------------------------------------------ */
+
+/* The folders that the path of a change is in have other trees. */
+static void touch(struct edit *e, const char *path)
+{
+    static char yes;
+    (void)map_put(&e->touched, "", 0, &yes);
+    for (const char *slash = path; (slash = strchr(slash, '/')); slash++)
+        (void)map_put(&e->touched, path, (size_t)(slash + 1 - path), &yes);
+}
+
+static void add(struct edit *e, const struct index_change *c)
+{
+    git_index_add(&e->entries, c->path, c->mode, c->id, &c->st);
+    e->n++;
+}
+
+/* New entries that come before a path; NULL: all that are left. False: one is to go. */
+static bool add_before(struct edit *e, const char *path)
+{
+    for (; e->next < e->end && (!path || strcmp(e->next->path, path) < 0); e->next++) {
+        if (!e->next->id)
+            return false;
+        add(e, e->next);
+        touch(e, e->next->path);
+    }
+    return true;
+}
+
+static bool is_same(const struct git_index *index, const struct git_index_entry *entry,
+                    const struct index_change *c)
+{
+    autobuf struct buf id = BUF_INIT;
+    tree_id(&id, entry->id, index->id_len);
+    return c->id && entry->mode == c->mode && strcmp(id.s, c->id) == 0;
+}
+
+static void take_entry(struct edit *e, const struct git_index_entry *entry)
+{
+    size_t len = strlen(entry->path);
+    if (e->next == e->end || strcmp(e->next->path, entry->path) != 0) {
+        buf_add(&e->entries, entry->id - GIT_INDEX_ID, git_index_length(len, e->index.id_len));
+        e->n++;
+        return;
+    }
+    if (e->next->id)
+        add(e, e->next);
+    if (!is_same(&e->index, entry, e->next))
+        touch(e, e->next->path);
+    e->next++;
+}
+
+static bool take_entries(struct edit *e)
+{
+    bool good = e->index.version == VERSION;
+    for (struct git_index_entry entry; good && git_index_next(&e->index, &entry);) {
+        good = !entry.unsorted && !entry.unmerged && add_before(e, entry.path);
+        if (good)
+            take_entry(e, &entry);
+    }
+    return good && e->index.good && add_before(e, NULL);
+}
+
+/* --- trees -------------------------------------------------------------------------------- */
+
+static void add_node(struct edit *e, const struct git_index_node *node, bool known)
+{
+    buf_addstr(&e->trees, node->name);
+    buf_addch(&e->trees, '\0');
+    buf_addf(&e->trees, "%ld %ld\n", known ? node->entries : -1, node->subtrees);
+    if (known)
+        buf_add(&e->trees, node->id, e->index.id_len);
+}
+
+/* A folder whose subfolders are being read. */
+struct folder {
+    long left;
+    size_t path; /* length of its path, with the slash */
+};
+
+/* The nodes are in the order of a walk, so that those that stay are as they were. */
+static bool take_trees(struct edit *e)
+{
+    VEC(struct folder) folders = {0};
+    autobuf struct buf path = BUF_INIT;
+    struct git_index_node node;
+    const char *at;
+    size_t len;
+    bool good = true;
+    if (!git_index_extension(&e->index, "TREE", &at, &len))
+        return true;
+    vec_push(&folders, (struct folder){.left = 1});
+    for (const char *end = at + len; folders.n;) {
+        struct folder *above = &folders.v[folders.n - 1];
+        buf_cut(&path, above->path);
+        if (above->left-- == 0) {
+            folders.n--;
+            continue;
+        }
+        good = git_index_node(&e->index, &at, end, &node);
+        if (!good)
+            break;
+        buf_addf(&path, "%s%s", node.name, *node.name ? "/" : "");
+        add_node(e, &node, node.entries >= 0 && !map_get(&e->touched, path.s, path.len));
+        vec_push(&folders, (struct folder){.left = node.subtrees, .path = path.len});
+    }
+    vec_done(&folders);
+    return good;
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+static void add32(struct buf *out, size_t value)
+{
+    for (int shift = 24; shift >= 0; shift -= 8)
+        buf_addch(out, (char)(value >> shift));
+}
+
+static int write_out(const struct edit *e, const char *to, struct err *err)
+{
+    autobuf struct buf out = BUF_INIT;
+    buf_addstr(&out, "DIRC");
+    add32(&out, VERSION);
+    add32(&out, e->n);
+    buf_add(&out, e->entries.s, e->entries.len);
+    if (e->trees.len) {
+        buf_addstr(&out, "TREE");
+        add32(&out, e->trees.len);
+        buf_add(&out, e->trees.s, e->trees.len);
+    }
+    git_hash_add(&out, out.s, out.len, 2 * e->index.id_len);
+    return file_create(to, out.s, out.len, err);
+}
+
+int index_edit(const struct git_index *index, const struct index_change *changes, size_t n,
+               const char *to, bool *ret_done, struct err *err)
+{
+    own_cleanup(edit_done) struct edit e = {.index = *index,
+                                            .next = changes,
+                                            .end = n ? changes + n : changes,
+                                            .entries = BUF_INIT,
+                                            .trees = BUF_INIT};
+    e.index.name = (struct buf)BUF_INIT;
+    *ret_done = take_entries(&e) && take_trees(&e);
+    return *ret_done ? write_out(&e, to, err) : 0;
+}

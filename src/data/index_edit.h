@@ -1,0 +1,29 @@
+/*
+ * An index written anew with some of its entries changed, without git. Only of version 2, which git
+ * writes unless it is told otherwise; of what is behind the entries the trees that are known of
+ * folders stay, less those that the changes touch.
+ */
+#ifndef DATA_INDEX_EDIT_H
+#define DATA_INDEX_EDIT_H
+
+#include "base/err.h"
+#include "data/git_index.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/stat.h>
+
+struct index_change {
+    const char *path;
+    const char *id; /* in digits; NULL: the entry goes */
+    uint32_t mode;  /* as in a tree */
+    struct stat st;
+};
+
+/* Writes what an index is with the changes, which are sorted by path, to a file that must not
+ * exist. No path may be in what is a file in another. *ret_done is false, and nothing is written,
+ * where the index is of another kind, or an entry is to go that it does not have. */
+int index_edit(const struct git_index *index, const struct index_change *changes, size_t n,
+               const char *to, bool *ret_done, struct err *err);
+
+#endif

@@ -1,0 +1,179 @@
+#include "data/mould.h"
+
+#include "base/mem.h"
+#include "data/git_hash.h"
+#include "data/git_index.h"
+#include "sys/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILES_MAX = 128, BYTES_MAX = 1 << 20, VERSION = 2 };
+
+void mould_done(struct mould *m)
+{
+    buf_done(&m->index);
+    buf_done(&m->contents);
+    buf_done(&m->paths);
+    vec_done(&m->files);
+}
+
+/* --- taking ------------------------------------------------------------------------------- */
+
+static bool take_link(struct mould *m, const char *path, const struct stat *st)
+{
+    size_t len = (size_t)st->st_size;
+    buf_reserve(&m->contents, len + 1);
+    ssize_t n = readlink(path, m->contents.s + m->contents.len, len + 1);
+    if (n < 0 || (size_t)n != len)
+        return false;
+    m->contents.len += len;
+    m->contents.s[m->contents.len] = '\0';
+    return true;
+}
+
+static bool take_content(struct mould *m, const char *path, const struct stat *st)
+{
+    size_t room = BYTES_MAX - m->contents.len;
+    if (st->st_size < 0 || (uintmax_t)st->st_size > room)
+        return false;
+    return S_ISLNK(st->st_mode) ? take_link(m, path, st)
+                                : file_read(path, room, &m->contents, NULL) == 0;
+}
+
+static bool take_file(struct mould *m, const char *root, const struct git_index_entry *e)
+{
+    autofree char *path = mem_printf("%s/%s", root, e->path);
+    struct mould_file file = {.start = m->contents.len,
+                              .entry = (size_t)((const char *)e->id - m->index.s) - GIT_INDEX_ID};
+    struct stat st;
+    if (e->unmerged || e->intended || e->unseen || m->files.n == FILES_MAX ||
+        lstat(path, &st) < 0 || !git_index_fits(e, &st) ||
+        !(S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) || !take_content(m, path, &st))
+        return false;
+    file.mode = st.st_mode;
+    file.len = m->contents.len - file.start;
+    vec_push(&m->files, file);
+    buf_add(&m->paths, e->path, strlen(e->path) + 1);
+    return true;
+}
+
+/* Behind the entries is nothing but trees and the checksum: the rest would be about the one work
+ * tree. */
+static bool has_only_trees(const struct git_index *index)
+{
+    const char *start;
+    size_t len;
+    if (!git_index_extension(index, "TREE", &start, &len))
+        return index->at == index->end;
+    return start + len == (const char *)index->end &&
+           start - 8 == (const char *)index->at; /* its name and size are before it */
+}
+
+/* The bytes of the index go over to the mould, so that entries point into it. */
+static bool take_files(struct mould *m, const char *root, struct git_index *index)
+{
+    bool good = index->good && index->version == VERSION;
+    buf_done(&m->index);
+    m->index = index->bytes;
+    index->bytes = (struct buf)BUF_INIT;
+    for (struct git_index_entry e; good && git_index_next(index, &e);)
+        good = take_file(m, root, &e);
+    return good && index->good && m->files.n && has_only_trees(index);
+}
+
+static void name_files(struct mould *m)
+{
+    const char *path = m->paths.s;
+    for (size_t i = 0; i < m->files.n; i++, path += strlen(path) + 1)
+        m->files.v[i].path = path;
+}
+
+bool mould_take(struct mould *m, const struct workspace *ws, size_t id_len)
+{
+    autofree char *path = mem_printf("%s/index", ws->admin);
+    autogitindex struct git_index index;
+    struct stat st;
+    *m = (struct mould)MOULD_INIT;
+    m->id_len = id_len;
+    index = (struct git_index){.bytes = BUF_INIT, .name = BUF_INIT};
+    if (stat(path, &st) == 0 && st.st_size <= BYTES_MAX &&
+        git_index_open(&index, path, id_len, NULL) == 0 && take_files(m, ws->path, &index)) {
+        name_files(m);
+        return true;
+    }
+    mould_done(m);
+    return false;
+}
+
+/* --- filling ------------------------------------------------------------------------------ */
+
+static int make_folders(int root, const char *path, struct err *err)
+{
+    for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
+        autofree char *folder = mem_dup(path, (size_t)(slash - path));
+        if (mkdirat(root, folder, 0777) < 0 && errno != EEXIST)
+            return err_sys(err, "make '%s'", folder);
+    }
+    return 0;
+}
+
+static int write_content(int root, const struct mould_file *f, const char *content,
+                         struct stat *ret_st, struct err *err)
+{
+    autoclose int fd =
+        openat(root, f->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, f->mode & 0777);
+    if (fd < 0)
+        return err_sys(err, "write '%s'", f->path);
+    for (size_t done = 0; done < f->len;) {
+        ssize_t n = write(fd, content + done, f->len - done);
+        if (n < 0 && errno != EINTR)
+            return err_sys(err, "write '%s'", f->path);
+        done += n > 0 ? (size_t)n : 0;
+    }
+    if (fstat(fd, ret_st) < 0 || close(steal_fd(&fd)) < 0)
+        return err_sys(err, "write '%s'", f->path);
+    return 0;
+}
+
+static int write_link(int root, const struct mould_file *f, const char *content,
+                      struct stat *ret_st, struct err *err)
+{
+    autofree char *to = mem_dup(content, f->len);
+    if (symlinkat(to, root, f->path) < 0 || fstatat(root, f->path, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
+        return err_sys(err, "make '%s'", f->path);
+    return 0;
+}
+
+/* The files, and in the index what their stat data are. */
+static int write_files(const struct mould *m, const char *path, struct buf *index, struct err *err)
+{
+    autoclose int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return err_sys(err, "open '%s'", path);
+    for (size_t i = 0; i < m->files.n; i++) {
+        const struct mould_file *f = &m->files.v[i];
+        const char *content = m->contents.s + f->start;
+        struct stat st;
+        if (make_folders(root, f->path, err) ||
+            (S_ISLNK(f->mode) ? write_link(root, f, content, &st, err)
+                              : write_content(root, f, content, &st, err)))
+            return -1;
+        git_index_set_stat((unsigned char *)index->s + f->entry, &st);
+    }
+    return 0;
+}
+
+int mould_fill(const struct mould *m, const struct workspace *ws, struct err *err)
+{
+    autobuf struct buf index = BUF_INIT;
+    autofree char *path = mem_printf("%s/index", ws->admin);
+    buf_add(&index, m->index.s, m->index.len - m->id_len / 2); /* less its checksum */
+    if (write_files(m, ws->path, &index, err))
+        return -1;
+    git_hash_add(&index, index.s, index.len, m->id_len);
+    return file_create(path, index.s, index.len, err);
+}

@@ -1,0 +1,333 @@
+#include "data/stage.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "data/ignore.h"
+#include "data/index_edit.h"
+#include "data/loose_object.h"
+#include "data/tree.h"
+#include "data/work_scan.h"
+#include "sys/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    FILES_MAX = 4 * WORK_SCAN_MAX, /* above that one process is quicker */
+    BYTES_MAX = 8 << 20,           /* read here while everybody waits */
+    PATTERNS_MAX = 1 << 20,
+    DEPTH_MAX = 64,
+    LINK = 0120000,
+    PLAIN = 0100644,
+    EXECUTABLE = 0100755,
+};
+
+struct stage {
+    const struct stage_job *job;
+    size_t id_len; /* in digits */
+    struct git_index index;
+    struct ignore ignore;
+    size_t common;       /* patterns that are not of a folder */
+    char *folder;        /* the one whose patterns were read last, with the slash, or NULL */
+    bool folder_ignored; /* it is in one that is ignored, or is one */
+    size_t bytes;
+    VEC(struct index_change) changes;
+};
+
+static void stage_done(struct stage *s)
+{
+    for (size_t i = 0; i < s->changes.n; i++) {
+        free((char *)s->changes.v[i].path);
+        free((char *)s->changes.v[i].id);
+    }
+    vec_done(&s->changes);
+    ignore_done(&s->ignore);
+    git_index_done(&s->index);
+    free(s->folder);
+}
+
+/* --- patterns ----------------------------------------------------------------------------- */
+
+/* A file that is not there has none; a symlink is not followed, as git does not. */
+static bool add_patterns(struct stage *s, const char *path, size_t base, bool follow)
+{
+    autobuf struct buf text = BUF_INIT;
+    struct stat st;
+    if ((follow ? stat(path, &st) : lstat(path, &st)) < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    if (!follow && S_ISLNK(st.st_mode))
+        return true;
+    return S_ISREG(st.st_mode) && file_read(path, PATTERNS_MAX, &text, NULL) == 0 &&
+           ignore_add(&s->ignore, base, text.s, text.len);
+}
+
+static bool read_common(struct stage *s)
+{
+    const struct stage_job *job = s->job;
+    const char *own = job->excludes ? job->excludes : job->core->excludes;
+    autofree char *info = mem_printf("%s/info/exclude", job->ws->common);
+    bool good = own && add_patterns(s, own, 0, true) && add_patterns(s, info, 0, true);
+    s->common = ignore_count(&s->ignore);
+    return good;
+}
+
+/* Reads the patterns in the folders on the way to one, whose path has a slash at its end, and
+ * notes whether it is itself ignored. Those in an ignored folder say nothing. */
+static bool enter(struct stage *s, const char *path, size_t len)
+{
+    if (s->folder && strlen(s->folder) == len && strncmp(s->folder, path, len) == 0)
+        return true;
+    free(s->folder);
+    s->folder = mem_dup(path, len);
+    s->folder_ignored = false;
+    ignore_cut(&s->ignore, s->common);
+    for (size_t at = 0;;) {
+        autofree char *file = mem_printf("%s/%.*s.gitignore", s->job->ws->path, (int)at, path);
+        if (!add_patterns(s, file, at, false))
+            return false;
+        if (at == len)
+            return true;
+        at += strcspn(path + at, "/") + 1;
+        autofree char *folder = mem_dup(path, at - 1);
+        if (ignore_has(&s->ignore, folder, true)) {
+            s->folder_ignored = true;
+            return true;
+        }
+    }
+}
+
+/* False where that cannot be said. */
+static bool is_ignored(struct stage *s, const char *path, bool is_folder, bool *ret)
+{
+    const char *slash = strrchr(path, '/');
+    if (!enter(s, path, slash ? (size_t)(slash + 1 - path) : 0))
+        return false;
+    *ret = s->folder_ignored || ignore_has(&s->ignore, path, is_folder);
+    return true;
+}
+
+/* --- names -------------------------------------------------------------------------------- */
+
+/* Names that git may refuse, or that mean something to it. */
+static bool is_odd(const char *path)
+{
+    static const char *const fine[] = {".gitignore", ".gitkeep", ".github"};
+    if (path[strcspn(path, "\\~:\n")])
+        return true;
+    for (const char *name = path; name; name = strchr(name, '/')) {
+        name += *name == '/';
+        size_t len = strcspn(name, "/");
+        bool odd = strncasecmp(name, ".git", 4) == 0;
+        for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
+            odd = odd && !(strlen(fine[i]) == len && strncmp(name, fine[i], len) == 0);
+        if (odd)
+            return true;
+    }
+    return false;
+}
+
+/* --- files -------------------------------------------------------------------------------- */
+
+static bool add_change(struct stage *s, const char *path, const char *id, const struct stat *st)
+{
+    struct index_change c = {.path = mem_str(path), .id = id ? mem_str(id) : NULL};
+    if (st) {
+        c.mode = S_ISLNK(st->st_mode) ? LINK : st->st_mode & 0100 ? EXECUTABLE : PLAIN;
+        c.st = *st;
+    }
+    vec_push(&s->changes, c);
+    return s->changes.n <= FILES_MAX;
+}
+
+static bool read_all(int fd, size_t len, struct buf *out)
+{
+    buf_reserve(out, len);
+    while (out->len < len) {
+        ssize_t n = read(fd, out->s + out->len, len - out->len);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        out->len += n > 0 ? (size_t)n : 0;
+    }
+    out->s[out->len] = '\0';
+    return true;
+}
+
+static bool read_link(const char *path, size_t len, struct buf *out)
+{
+    buf_reserve(out, len + 1);
+    ssize_t n = readlink(path, out->s, len + 1);
+    if (n < 0 || (size_t)n != len)
+        return false;
+    out->len = len;
+    out->s[len] = '\0';
+    return true;
+}
+
+static bool has_room(struct stage *s, const struct stat *st)
+{
+    if (st->st_size < 0 || (uintmax_t)st->st_size > BYTES_MAX - s->bytes)
+        return false;
+    s->bytes += (size_t)st->st_size;
+    return true;
+}
+
+/* What would be its object; only of files and symlinks, and not of much. */
+static bool read_content(struct stage *s, const char *path, struct buf *out, struct stat *ret_st)
+{
+    autofree char *full = mem_printf("%s/%s", s->job->ws->path, path);
+    if (lstat(full, ret_st) < 0)
+        return false;
+    if (S_ISLNK(ret_st->st_mode))
+        return has_room(s, ret_st) && read_link(full, (size_t)ret_st->st_size, out);
+    autoclose int fd = open(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd >= 0 && fstat(fd, ret_st) == 0 && S_ISREG(ret_st->st_mode) && has_room(s, ret_st) &&
+           read_all(fd, (size_t)ret_st->st_size, out);
+}
+
+static bool add_file(struct stage *s, const char *path, const char *known_id)
+{
+    autobuf struct buf content = BUF_INIT, id = BUF_INIT;
+    struct err none = {0}; /* git meets the same, and says it */
+    struct stat st;
+    if (!read_content(s, path, &content, &st))
+        return false;
+    loose_object_id(&id, "blob", &content, s->id_len);
+    if (known_id && strcmp(id.s, known_id) == 0) /* it is as it was, and is there */
+        return add_change(s, path, known_id, &st);
+    buf_cut(&id, 0);
+    return loose_object_write(s->job->ws->common, "blob", &content, s->id_len, &id, &none) == 0 &&
+           add_change(s, path, id.s, &st);
+}
+
+/* --- what is new -------------------------------------------------------------------------- */
+
+static bool add_untracked(struct stage *s, const char *path, int depth);
+
+static bool add_names(struct stage *s, DIR *dir, const char *path, int depth)
+{
+    for (struct dirent *e; errno = 0, (e = readdir(dir));) {
+        autofree char *below = mem_printf("%s%s", path, e->d_name);
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            !add_untracked(s, below, depth + 1))
+            return false;
+    }
+    return errno == 0;
+}
+
+static bool add_folder(struct stage *s, const char *path, int depth)
+{
+    autofree char *full = mem_printf("%s/%s", s->job->ws->path, path);
+    autofree char *inside = mem_printf("%s/", path);
+    DIR *dir = depth < DEPTH_MAX ? opendir(full) : NULL;
+    bool good = dir && add_names(s, dir, inside, depth);
+    if (dir)
+        (void)closedir(dir);
+    return good;
+}
+
+/* A file, or a folder with all that is in it, less what is ignored. */
+static bool add_untracked(struct stage *s, const char *path, int depth)
+{
+    autofree char *full = mem_printf("%s/%s", s->job->ws->path, path);
+    struct stat st;
+    bool ignored;
+    if (is_odd(path) || lstat(full, &st) < 0 || !is_ignored(s, path, S_ISDIR(st.st_mode), &ignored))
+        return false;
+    if (ignored)
+        return true;
+    return S_ISDIR(st.st_mode) ? add_folder(s, path, depth) : add_file(s, path, NULL);
+}
+
+static bool add_new(struct stage *s, const struct strv *untracked)
+{
+    for (size_t i = 0; i < untracked->n; i++) {
+        autofree char *path = mem_str(untracked->v[i]);
+        size_t len = strlen(path);
+        if (path[len - 1] == '/')
+            path[len - 1] = '\0';
+        if (!add_untracked(s, path, 0))
+            return false;
+    }
+    return true;
+}
+
+/* --- what was there ----------------------------------------------------------------------- */
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static bool take_changed(struct stage *s, const char *path, const struct git_index_entry *e)
+{
+    autofree char *full = mem_printf("%s/%s", s->job->ws->path, path);
+    autobuf struct buf id = BUF_INIT;
+    struct stat st;
+    tree_id(&id, e->id, s->id_len / 2);
+    if (lstat(full, &st) < 0)
+        return errno == ENOENT && add_change(s, path, NULL, NULL);
+    return add_file(s, path, id.s);
+}
+
+static bool is_attributes(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, ".gitattributes") == 0;
+}
+
+/* Each of those that changed is an entry; one that is none is a folder, gone or become something
+ * else. */
+static bool add_changed(struct stage *s, struct strv *changed)
+{
+    struct git_index index = s->index;
+    size_t next = 0;
+    bool good = true;
+    index.name = (struct buf)BUF_INIT;
+    if (changed->n)
+        qsort(changed->v, changed->n, sizeof(*changed->v), compare_paths);
+    for (struct git_index_entry e; good && git_index_next(&index, &e);) {
+        good = !is_attributes(e.path);
+        if (good && next < changed->n && strcmp(changed->v[next], e.path) == 0)
+            good = take_changed(s, changed->v[next++], &e);
+    }
+    good = good && index.good && next == changed->n;
+    buf_done(&index.name);
+    return good;
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+static int compare_changes(const void *a, const void *b)
+{
+    return strcmp(((const struct index_change *)a)->path, ((const struct index_change *)b)->path);
+}
+
+static bool find_changes(struct stage *s, const char *index)
+{
+    const struct stage_job *job = s->job;
+    autofree char *attributes = mem_printf("%s/info/attributes", job->ws->common);
+    autoworkscan struct work_scan scan = {0};
+    if (!job->core->plain || access(attributes, F_OK) == 0 ||
+        git_index_open(&s->index, index, s->id_len, NULL) || !s->index.good ||
+        !work_scan_open(&scan, job->ws->path, index, job->tree))
+        return false;
+    return read_common(s) && add_changed(s, &scan.changed) && add_new(s, &scan.untracked);
+}
+
+int stage_plainly(const struct stage_job *job, bool *ret_done, struct err *err)
+{
+    own_cleanup(stage_done) struct stage s = {
+        .job = job, .id_len = strlen(job->tree), .index = {.bytes = BUF_INIT, .name = BUF_INIT}};
+    autofree char *index = mem_printf("%s/index", job->ws->admin);
+    *ret_done = false;
+    if (!find_changes(&s, index))
+        return 0;
+    if (s.changes.n)
+        qsort(s.changes.v, s.changes.n, sizeof(*s.changes.v), compare_changes);
+    return index_edit(&s.index, s.changes.v, s.changes.n, job->index, ret_done, err);
+}
