@@ -67,6 +67,7 @@ export function serve(reply) {
         let text = ''
         for await (const chunk of request) text += chunk
         const { pathname } = new URL(request.url, 'http://localhost')
+        response.on('close', () => console.log(new Date().toISOString(), request.method, pathname, text.length, response.statusCode))
         try {
             const body = text ? JSON.parse(text) : {}
             if (request.method === 'POST') fs.appendFileSync(path.join(folder, 'requests'), `${JSON.stringify({ path: pathname, body })}\n`)

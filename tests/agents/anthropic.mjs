@@ -118,6 +118,7 @@ const server = http.createServer(async (request, response) => {
     let text = ''
     for await (const chunk of request) text += chunk
     const { pathname } = new URL(request.url, 'http://localhost')
+    response.on('close', () => console.log(new Date().toISOString(), request.method, pathname, text.length, response.statusCode))
     try {
         if (pathname === '/v1/messages') messages(response, JSON.parse(text))
         else if (pathname === '/v1/messages/count_tokens') send(response, 200, { input_tokens: text.length >> 2 })

@@ -66,7 +66,7 @@ tool_runs() {
         begin_plan
         ask_agent codex a "permissions: $permissions" -- 'bash "(setsid sleep 346 &); sleep 345"'
         start_agents
-        wait_for tool_runs
+        await tool_runs
         [[ $(agents_alive) != */.bin/codex* ]] || fail "npm's script is there as well:" "$(agents_alive)"
         kill -TERM "$engine"
         status=0

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2016 # lines for the shell of a stub
-# shellcheck disable=SC2034,SC2119,SC2120 # tests look at status, and give options
+# shellcheck disable=SC2034,SC2119,SC2120 # tests look at status, and give options; wait_for has patience
 # For tests of agent programs, beside `load helper` and `load run_helper`: programs that stand in for
 # them, and the real ones with stand-ins for their models (tests/agents).
 #
@@ -8,6 +8,9 @@
 
 MODEL=$BATS_TEST_TMPDIR/model
 STUB=$BATS_TEST_TMPDIR/stub
+
+# Real programs start slowly where the disk is cold and others work beside them.
+patience=180
 
 # --- stand-ins for the programs
 
@@ -70,7 +73,17 @@ model_decided() {
 }
 
 model_stop() {
+    [[ ${BATS_TEST_COMPLETED-} || ${BATS_TEST_SKIPPED-} ]] || show_agents
     stop_server "$MODEL/pid"
+}
+
+# Of a test that failed: all that tells why, so that its log is enough.
+show_agents() {
+    local file
+    for file in "$BATS_TEST_TMPDIR"/{out,stderr} .git/anabranch/runs/*/*/*/{out,err} "$MODEL/log"; do
+        [[ ! -s $file ]] || { echo "--- ${file#"$PWD/"}:"; tail -n 30 "$file" | cut -c 1-1000; }
+    done
+    agents_alive
 }
 
 # --- their runs
@@ -102,6 +115,16 @@ start_agents() { # [OPTION...]
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
 }
 
+# Waits until a command succeeds, for what an agent of start_agents does: not when its run has ended.
+await() { # COMMAND...
+    wait_for happened_or_over "$@"
+    "$@" || fail "the run has ended, and never: $*"
+}
+
+happened_or_over() { # COMMAND...
+    "$@" || is_gone "$engine"
+}
+
 # What became of a task, by jq's FILTER.
 task_report() { # TASK FILTER
     jq -r ".tasks[] | select(.id == \"$1\") | $2" report.json
@@ -129,7 +152,7 @@ assert_classes() { # ENGINE
 end_at_sigterm() { # ENGINE SECONDS, of the tool, as no other has them
     ask_agent "$1" a 'permissions: full' -- "bash \"touch '$BATS_TEST_TMPDIR/begun'; sleep $2\""
     start_agents
-    wait_for test -e "$BATS_TEST_TMPDIR/begun"
+    await test -e "$BATS_TEST_TMPDIR/begun"
     kill -TERM "$engine"
     status=0
     wait "$engine" || status=$?
@@ -145,7 +168,7 @@ go_on_after_kill() { # ENGINE
     ask_agent "$1" a 'permissions: full' -- 'write a "1\n"' "bash \"touch '$turn'; test -e '$turn.2' || sleep 300\"" \
         'write b "2\n"' 'write b "2\n"'
     start_agents
-    wait_for test -e "$turn"
+    await test -e "$turn"
     kill -KILL "$engine"
     wait "$engine" 2>/dev/null || true
     wait_for no_agents || fail "$(agents_alive)"
