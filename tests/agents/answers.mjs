@@ -2,15 +2,23 @@
 // of the model, one after the other:
 //
 //     MOCK> write PATH TEXT      call the tool that writes a file
+//     MOCK> fill PATH BYTES      the same, with as much text
 //     MOCK> bash COMMAND         call the tool that runs a command
+//     MOCK> tool NAME JSON       call any tool with that input (anthropic.mjs alone)
 //     MOCK> say TEXT             only say that, which ends the turn
 //     MOCK> finish REASON [TEXT] end the turn for that reason, in the words of the API
+//
+// Others are no answers, but stand in the way of the one behind them:
+//
 //     MOCK> error STATUS         answer with that HTTP status, from now on
+//     MOCK> fail COUNT STATUS    the same, so many times
+//     MOCK> limit SECONDS        a usage limit, which resets so long after it was met first
+//     MOCK> hang                 do not answer at all, from now on
 //
 // PATH and TEXT may be JSON strings: "two\nlines". After the last line it says "Done.".
 //
-// An answer is {text} or {tool: 'write' | 'bash', input}, with `finish` where it is not the usual one, or
-// {status}.
+// An answer is {text} or {tool: 'write' | 'bash' | NAME, input}, with `finish` where it is not the usual one;
+// or {status, message}, with `reset` (a Date) where it is a limit; or {hang}.
 
 import fs from 'node:fs'
 import http from 'node:http'
@@ -29,38 +37,84 @@ const VERBS = {
         const [file, content] = split(rest)
         return { tool: 'write', input: { file, content } }
     },
+    fill(rest) {
+        const [file, bytes] = split(rest)
+        return { tool: 'write', input: { file, content: 'Much of it.\n'.repeat(Math.ceil(bytes / 12)) } }
+    },
     bash: rest => ({ tool: 'bash', input: { command: unquoted(rest) } }),
+    tool(rest) {
+        const [name] = split(rest)
+        return { tool: name, input: JSON.parse(rest.slice(name.length)) }
+    },
     say: rest => ({ text: unquoted(rest) }),
     finish(rest) {
         const [finish, text] = split(rest)
         return { finish, text }
     },
-    error: rest => ({ status: Number(rest) }),
+}
+
+// Full seconds, as APIs tell it; where a minute begins before that, when it does: some agents tell their
+// users no more than the minute, which is then exact.
+function resetAfter(seconds) {
+    const minute = Math.ceil(Date.now() / 60000) * 60000
+    return new Date(Math.min(minute, Math.ceil(Date.now() / 1000 + seconds) * 1000))
+}
+
+const failure = status => ({ status, message: `scripted ${status}` })
+
+// What is said instead of the answer behind them, if anything; `met` is kept for each.
+const HURDLES = {
+    error: rest => failure(Number(rest)),
+    fail(rest, met) {
+        const [count, status] = rest.split(/\s+/).map(Number)
+        met.times = (met.times ?? 0) + 1
+        return met.times <= count ? failure(status) : undefined
+    },
+    limit(rest, met) {
+        met.reset ??= resetAfter(Number(rest))
+        return Date.now() < met.reset ? { ...failure(429), reset: met.reset } : undefined
+    },
+    hang: () => ({ hang: true }),
 }
 
 export const scriptOf = text => [...text.matchAll(/^[ \t]*MOCK>[ \t]*(\w+)[ \t]*(.*)$/gm)]
 
+const hurdlesMet = new Map() // by the script and the line in it: a session that is gone on with has other words around
+
+function met(script, at) {
+    const key = `${at} ${script.map(line => line[0]).join()}`
+    if (!hurdlesMet.has(key)) hurdlesMet.set(key, {})
+    return hurdlesMet.get(key)
+}
+
 // The answer to a prompt that `done` answers were given to.
 export function answerTo(prompt, done) {
     const script = scriptOf(prompt)
-    const line = script[Math.min(done, script.findIndex(l => l[1] === 'error') >>> 0)]
-    return line ? VERBS[line[1]](line[2]) : { text: 'Done.' }
+    for (const [at, [, verb, rest]] of script.entries()) {
+        const hurdle = HURDLES[verb] && HURDLES[verb](rest, met(script, at))
+        if (hurdle) return hurdle
+        if (!HURDLES[verb] && done-- === 0) return VERBS[verb](rest)
+    }
+    return { text: 'Done.' }
 }
 
-export function send(response, status, body) {
-    response.writeHead(status, { 'content-type': 'application/json' })
+export function send(response, status, body, headers) {
+    response.writeHead(status, { 'content-type': 'application/json', ...headers })
     response.end(JSON.stringify(body))
 }
 
 export function stream(response, events) {
-    const lines = [...events].map(event => `data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
     response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end(lines.join(''))
+    for (const event of events) {
+        const name = event.type ? `event: ${event.type}\n` : ''
+        response.write(`${name}data: ${typeof event === 'string' ? event : JSON.stringify(event)}\n\n`)
+    }
+    response.end()
 }
 
 // Serves on a loopback port: reply(response, pathname, body). In FOLDER, the program's argument, it makes
-// `requests`, one JSON object per line (path and body of each POST), and, once it listens, `port`.
-// SIGTERM ends it.
+// `requests`, one JSON object per line (path and body of each POST), and, once it listens, `port`; what it
+// answered is on its standard output. SIGTERM ends it.
 export function serve(reply) {
     const folder = process.argv[2]
     const server = http.createServer(async (request, response) => {
@@ -68,6 +122,7 @@ export function serve(reply) {
         for await (const chunk of request) text += chunk
         const { pathname } = new URL(request.url, 'http://localhost')
         response.on('close', () => console.log(new Date().toISOString(), request.method, pathname, text.length, response.statusCode))
+        if (request.method === 'HEAD') return response.end() // looking whether we are there
         try {
             const body = text ? JSON.parse(text) : {}
             if (request.method === 'POST') fs.appendFileSync(path.join(folder, 'requests'), `${JSON.stringify({ path: pathname, body })}\n`)

@@ -28,11 +28,20 @@ function parts({ tool, input, text }) {
 
 const candidate = (pieces, more) => ({ candidates: [{ content: { role: 'model', parts: pieces }, index: 0, ...more }], modelVersion: 'scripted' })
 
+// A limit tells its end in words alone: for one that is told in a RetryInfo as well it waits by itself.
+function sendError(response, { status, message, reset }) {
+    const seconds = reset && Math.max(1, Math.ceil((reset - Date.now()) / 1000))
+    const said = reset ? `Quota exceeded for this model. Your quota will reset after ${seconds}s.` : message
+    const details = reset ? [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'RATE_LIMIT_EXCEEDED', domain: 'cloudcode-pa.googleapis.com' }] : []
+    send(response, status, { error: { code: status, message: said, status: 'SCRIPTED', details } })
+}
+
 function reply(response, pathname, body) {
     if (pathname.endsWith(':countTokens')) return send(response, 200, { totalTokens: 100 })
     if (!/:(streamG|g)enerateContent$/.test(pathname)) return send(response, 404, { error: { code: 404, message: pathname, status: 'NOT_FOUND' } })
     const a = answer(body)
-    if (a.status) return send(response, a.status, { error: { code: a.status, message: `scripted ${a.status}`, status: 'SCRIPTED' } })
+    if (a.hang) return
+    if (a.status) return sendError(response, a)
     const end = { ...candidate([], { finishReason: a.finish ?? 'STOP' }), usageMetadata: { promptTokenCount: 100, candidatesTokenCount: 20, totalTokenCount: 120 } }
     if (pathname.endsWith(':streamGenerateContent')) return stream(response, [...parts(a).map(part => candidate([part])), end])
     end.candidates[0].content.parts = parts(a)

@@ -5,7 +5,7 @@
 //     openai.mjs FOLDER
 
 import { randomUUID } from 'node:crypto'
-import { answerTo, scriptOf, send, serve } from './answers.mjs'
+import { answerTo, scriptOf, send, serve, stream } from './answers.mjs'
 
 const textOf = ({ content }) => (typeof content === 'string' ? content : (content ?? []).map(part => part.text ?? '').join('\n'))
 
@@ -48,14 +48,16 @@ function* events(body, a) {
     }
 }
 
-function stream(response, all) {
-    response.writeHead(200, { 'content-type': 'text/event-stream' })
-    response.end([...all].map(e => `event: ${e.type}\ndata: ${JSON.stringify(e)}\n\n`).join(''))
+// A limit tells its end as it does to those who have a plan.
+function sendError(response, { status, message, reset }) {
+    const limit = reset && { type: 'usage_limit_reached', plan_type: 'pro', resets_at: Math.round(reset / 1000) }
+    send(response, status, { error: { message, type: 'invalid_request_error', ...limit } })
 }
 
 serve((response, pathname, body) => {
     if (pathname !== '/v1/responses') return send(response, 404, { error: { message: pathname, type: 'invalid_request_error' } })
     const a = answer(body)
-    if (a.status) return send(response, a.status, { error: { message: `scripted ${a.status}`, type: 'invalid_request_error' } })
+    if (a.hang) return
+    if (a.status) return sendError(response, a)
     stream(response, events(body, a))
 })

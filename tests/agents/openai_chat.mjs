@@ -55,9 +55,16 @@ function whole(body, a) {
     return { id: 'chatcmpl-1', object: 'chat.completion', created: 0, model: body.model, choices: [{ index: 0, message, finish_reason: 'stop' }] }
 }
 
+function sendError(response, { status, message, reset }) {
+    const seconds = reset && Math.max(1, Math.ceil((reset - Date.now()) / 1000))
+    const error = { message, type: status === 429 ? 'rate_limit_error' : 'invalid_request_error' }
+    send(response, status, { error }, reset && { 'retry-after': `${seconds}` })
+}
+
 serve((response, pathname, body) => {
     if (pathname !== '/v1/chat/completions') return send(response, 404, { error: { message: pathname, type: 'invalid_request_error' } })
     const a = answer(body)
-    if (a.status) return send(response, a.status, { error: { message: `scripted ${a.status}`, type: 'invalid_request_error' } })
+    if (a.hang) return
+    if (a.status) return sendError(response, a)
     body.stream ? stream(response, chunks(body, a)) : send(response, 200, whole(body, a))
 })
