@@ -4,9 +4,10 @@ PREFIX  ?= /usr/local
 SECONDS ?= 60
 RUNS    ?= 100
 SEED    ?=
+BUILD   ?= build
 PROGRAM  = src/cli/anabranch
 
-.PHONY: all demo check chaos fuzz bench lint format install clean help
+.PHONY: all demo check check-agents chaos fuzz bench lint format install clean help
 
 all: build/build.ninja
 	@ninja -C build
@@ -21,6 +22,11 @@ check:
 	@scripts/deps build test
 	@$(MAKE) -s build/build.ninja build-san/build.ninja
 	@scripts/check
+
+check-agents:
+	@scripts/deps build test
+	@$(MAKE) -s $(BUILD)/build.ninja
+	@scripts/check-agents $(BUILD)
 
 chaos:
 	@scripts/deps build test
@@ -61,6 +67,7 @@ help:
 	@echo 'make            build into build/'
 	@echo 'make demo       install what the build needs, build, show the program at work'
 	@echo 'make check      run all tests, plain and under the sanitizers'
+	@echo 'make check-agents   run the real agent programs, from npm, with stand-ins for their models; BUILD=$(BUILD)'
 	@echo 'make chaos      disturb RUNS=$(RUNS) random runs in every way and resume them; SEED=s repeats'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
 	@echo 'make bench      measure large plans and runs of many tasks'

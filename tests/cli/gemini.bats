@@ -1,16 +1,10 @@
 #!/usr/bin/env bats
-# gemini: how it is called, and what is made of what it says; then the real CLI, with a stand-in for the
-# model.
-# shellcheck disable=SC2016,SC2154 # lines for the shell of a stub; run_apart, model_start and start_agents set them
+# gemini: how it is called, and what is made of what it says.
+# shellcheck disable=SC2016,SC2154 # lines for the shell of a stub; run_apart sets stderr
 bats_require_minimum_version 1.5.0
 load helper
 load run_helper
 load models_helper
-
-teardown() {
-    end_agents
-    model_stop
-}
 
 @test "gemini is called with as much as it may do, and has its prompt on standard input" {
     make_repo
@@ -86,45 +80,4 @@ END
     assert_status 2
     [[ $stderr == *"'gemini' has no personas: leave out 'agent: reviewer'"* ]] || fail
     [[ ! -e $STUB/a.argv && ! -e .git/anabranch/runs ]] || fail "something was done"
-}
-
-# --- the real one
-
-begin_gemini() {
-    agent_available gemini
-    make_repo
-    model_start gemini.mjs
-    unset "${!GOOGLE_@}" "${!GEMINI_@}"
-    export GEMINI_CLI_HOME=$BATS_TEST_TMPDIR/gemini GEMINI_API_KEY=none
-    export GOOGLE_GEMINI_BASE_URL=http://127.0.0.1:$model_port
-    mkdir -p "$GEMINI_CLI_HOME/.gemini"
-    echo '{"security": {"auth": {"selectedType": "gemini-api-key"}}, "privacy": {"usageStatisticsEnabled": false},
-        "general": {"enableAutoUpdate": false, "enableAutoUpdateNotification": false}}' >"$GEMINI_CLI_HOME/.gemini/settings.json"
-    begin_plan 'defaults: {model: gemini-2.5-flash}'
-}
-
-@test "the real gemini's work lands; what it may not do, and a key that is none, are told" {
-    begin_gemini
-    ask_agent gemini a 'permissions: full' -- 'write a "one\n"' 'bash "echo two >b"' 'say It is written.'
-    ask_agent gemini shell -- 'bash "echo no >shell"'
-    ask_agent gemini key -- 'error 401'
-    run_agents -j 3
-    assert_status 1
-    assert_in main a one
-    assert_in main b two
-    [[ $(task_report a '"\(.tokens_in) \(.tokens_out)"') == '300 60' ]] || fail "$(task_report a .)"
-    assert_failed shell no_change 'was not allowed to use run_shell_command (1 time denied)'
-    assert_failed key auth 401
-    assert_clean
-}
-
-@test "a run with the real gemini at work ends at SIGTERM, and leaves nothing" {
-    begin_gemini
-    end_at_sigterm gemini 346
-}
-
-@test "the session of a real gemini whose engine was killed is gone on with" {
-    begin_gemini
-    go_on_after_kill gemini
-    [[ $(jq -r .session_id <(grep -h '"type":"init"' .git/anabranch/runs/*/a/*/out) | sort | uniq -c) == *' 2 '* ]] || fail "another session"
 }

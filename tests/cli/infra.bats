@@ -1,13 +1,11 @@
 #!/usr/bin/env bats
-# What other tests stand on: the forge for gh, an origin by ssh, a model for the agents.
+# What other tests stand on: the forge for gh and an origin by ssh.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 
 load helper
-load claude_helper
 load forge_helper
 
 teardown() {
-    model_stop
     forge_stop
     ssh_origin_stop
 }
@@ -93,15 +91,4 @@ commit_on() { # BRANCH
     for pid in $pids; do
         is_gone "$pid" || fail "still there: $pid"
     done
-}
-
-@test "claude answers a prompt and writes a file as the model says" {
-    claude_available
-    claude_model_start
-    run_claude --permission-mode acceptEdits -- 'write "a file" "two\nlines\n"' 'say It is written.'
-    assert_status 0
-    [[ $(<"a file") == $'two\nlines' ]] || fail "not written"
-    [[ $(claude_events result '[.is_error, .result]') == '[false,"It is written."]' ]] || fail "no result"
-    [[ $(jq -s length "$MODEL/requests") -ge 2 ]] || fail "not by the model"
-    [[ -d $CLAUDE_CONFIG_DIR/projects && -z $(ls -A "$HOME") ]] || fail "its files: $(ls -A "$HOME")"
 }

@@ -6,11 +6,6 @@
 # shellcheck disable=SC2154 # run sets output
 
 load helper
-load claude_helper
-
-teardown() {
-    model_stop
-}
 
 # Thread 1 owns a and may not touch a/no, thread 2 owns b and *.cfg, thread 3 owns nothing.
 begin() { # [LINE AT THE TOP...]
@@ -725,31 +720,4 @@ assert_answer() { # FILE DECISION [TEXT]
     cp "$BATS_TEST_TMPDIR/copy" "$file"
     own
     assert_status 1
-}
-
-@test "claude itself is denied a write outside before it happens, and writes inside" {
-    claude_available
-    begin
-    claude_model_start
-    run_claude --permission-mode acceptEdits -- 'write a/new "inside\n"' 'write b/new "outside\n"' \
-        'tool Read {"file_path": "'"$PWD"'/file"}' \
-        'tool Edit {"file_path": "'"$PWD"'/file", "old_string": "one", "new_string": "other"}' 'say Done.'
-    assert_status 0
-    [[ $(<a/new) == inside ]] || fail "not written"
-    [[ ! -e b/new ]] || fail "written"
-    git diff --quiet file || fail "edited"
-    claude_events user '.message.content[] | select(.is_error) | .content' >"$BATS_TEST_TMPDIR/errors"
-    grep -q 'This is thread 1: b/new belongs to thread 2.' "$BATS_TEST_TMPDIR/errors" || fail "$(<"$BATS_TEST_TMPDIR/errors")"
-    grep -q 'file is not owned' "$BATS_TEST_TMPDIR/errors" || fail "$(<"$BATS_TEST_TMPDIR/errors")"
-    own
-    assert_status 0
-}
-
-@test "claude itself is not hindered where it is only warned" {
-    claude_available
-    begin 'enforce: warn'
-    claude_model_start
-    run_claude --permission-mode acceptEdits -- 'write b/new "outside\n"' 'say Done.'
-    assert_status 0
-    [[ $(<b/new) == outside ]] || fail "not written"
 }

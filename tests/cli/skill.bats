@@ -3,11 +3,6 @@
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 
 load helper
-load claude_helper
-
-teardown() {
-    model_stop
-}
 
 source=$BATS_TEST_DIRNAME/../../skills/anabranch/SKILL.md
 installed=.claude/skills/anabranch/SKILL.md
@@ -203,20 +198,4 @@ assert_refused() { # FILE
     skill install --agents-md --force
     assert_status 2
     cmp -s AGENTS.md "$BATS_TEST_TMPDIR/before" || fail "changed"
-}
-
-# --- the real agent
-
-@test "Claude Code finds the skill, and reads it when the model asks for it" {
-    claude_available
-    claude_model_start
-    make_repo
-    run_claude -- 'say Hello.'
-    [[ $(claude_events system '.skills | index("anabranch")') == null ]] || fail "there already"
-    anabranch skill install
-    run_claude -- 'tool Skill {"skill": "anabranch"}' 'say Read.'
-    assert_status 0
-    [[ $(claude_events system 'select(.subtype == "init") | .skills | index("anabranch")') =~ ^[0-9]+$ ]] ||
-        fail "not in the init event"
-    grep -qF 'Draw the path map' "$MODEL/requests" || fail "the model was not given it"
 }

@@ -1,11 +1,6 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2154 # run sets output
-# For tests with the real claude CLI, beside `load helper`: it is installed once per checkout, and
-# talks to a stand-in for the model (tests/agents/anthropic.mjs tells how prompts are its script).
-#
-#     teardown() { model_stop; }
-
-load models_helper
+# For tests with the real claude CLI, beside `load agents_helper`.
 
 # Puts the CLI into PATH, with HOME and configuration of this test; skips the test where it cannot be
 # had.

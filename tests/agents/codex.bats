@@ -1,25 +1,36 @@
 #!/usr/bin/env bats
 # The real codex CLI, with a stand-in for the model: its sandbox in a linked worktree, what its failures
 # come to, what is left when it is stopped, and sessions that are gone on with.
-# shellcheck disable=SC2154 # run_apart sets stderr
+# shellcheck disable=SC2154 # run_apart sets stderr, model_start model_port
 bats_require_minimum_version 1.5.0
-load helper
-load run_helper
-load codex_helper
+load agents_helper
 
 teardown() {
     end_agents
     model_stop
 }
 
+# What it would look for elsewhere ends at once, as without a network.
 begin_codex() {
+    agent_available codex
     make_repo
-    codex_start
+    unset "${!OPENAI_@}" "${!CODEX@}" http_proxy HTTP_PROXY all_proxy ALL_PROXY
+    export CODEX_HOME=$BATS_TEST_TMPDIR/codex MODEL_KEY=none
+    export https_proxy=http://127.0.0.1:1 HTTPS_PROXY=http://127.0.0.1:1 no_proxy=127.0.0.1 NO_PROXY=127.0.0.1
+    mkdir -p "$CODEX_HOME"
+    model_start openai.mjs
+    cat >"$CODEX_HOME/config.toml" <<END
+model = "stand-in"
+model_provider = "stand-in"
+[model_providers.stand-in]
+name = "stand-in"
+base_url = "http://127.0.0.1:$model_port/v1"
+env_key = "MODEL_KEY"
+wire_api = "responses"
+[sandbox_workspace_write]
+exclude_slash_tmp = true # where all of this is
+END
     begin_plan
-}
-
-tool_runs() {
-    pgrep -f '^sleep 345' >/dev/null
 }
 
 @test "codex's work lands; its sandbox lets it commit, and write nothing else" {
@@ -42,16 +53,30 @@ tool_runs() {
     [[ -z $(ls -A "$HOME") ]] || fail "its files: $(ls -A "$HOME")"
 }
 
-@test "codex: a key that is refused, a model that refuses, an answer that is cut off" {
+@test "codex: four at once land" {
+    begin_codex
+    land_side_by_side codex
+}
+
+@test "codex: an overloaded model is tried again, a limit waited for in the same session" {
+    begin_codex
+    meet_limits codex 503
+    assert_went_on limit 'select(.type == "thread.started").thread_id'
+}
+
+# It has no limit to the turns that it takes.
+@test "codex: a key that is refused, a model that refuses, an answer that is cut off, a denied write, silence" {
     begin_codex
     ask_agent codex auth -- 'error 401'
     ask_agent codex refused -- 'finish refusal "I will not."'
     ask_agent codex timeout -- 'finish max_output_tokens "This is cut o"'
     ask_agent codex setup -- 'error 400'
-    run_agents -j 4
+    ask_agent codex no_change 'permissions: read' -- 'bash "touch denied"' 'say I could not.'
+    ask_agent codex idle 'idle_timeout: 5s' -- hang
+    run_agents -j 6
     assert_status 1
     local task
-    for task in auth refused timeout setup; do
+    for task in auth refused timeout setup no_change idle; do
         [[ $(task_report "$task" '"\(.failure) \(.attempts)"') == "$task 1" ]] || fail "$(task_report "$task" .)"
     done
     [[ $(task_report auth .reason) == *'401 Unauthorized'* ]] || fail "$(task_report auth .reason)"
@@ -61,21 +86,9 @@ tool_runs() {
 
 @test "codex: a run that is stopped while a tool runs leaves nothing" {
     begin_codex
-    local permissions
-    for permissions in edit full; do
-        begin_plan
-        ask_agent codex a "permissions: $permissions" -- 'bash "(setsid sleep 346 &); sleep 345"'
-        start_agents
-        await tool_runs
-        [[ $(agents_alive) != */.bin/codex* ]] || fail "npm's script is there as well:" "$(agents_alive)"
-        kill -TERM "$engine"
-        status=0
-        wait "$engine" || status=$?
-        [[ $status != 0 ]] || fail "stopped, and yet well"
-        ! pgrep -fa '^sleep 34[56]' || fail "a tool is left"
-        no_agents || fail "$(agents_alive)"
-        [[ -z $(find .git -name '*.lock') ]] || fail "locks: $(find .git -name '*.lock')"
-    done
+    end_at_sigterm codex 'permissions: full'
+    begin_plan
+    end_at_sigterm codex # in its sandbox
 }
 
 @test "codex: a session whose engine was killed is gone on with" {

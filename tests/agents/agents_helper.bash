@@ -1,0 +1,194 @@
+# shellcheck shell=bash
+# shellcheck disable=SC2034,SC2154,SC2119,SC2120 # tests look at status, and give options; wait_for has patience, run sets output
+# For tests with the real agent programs, and stand-ins for their models (answers.mjs tells how prompts
+# are their scripts):
+#
+#     load agents_helper
+#     teardown() { end_agents; model_stop; }
+
+load ../cli/helper
+load ../cli/run_helper
+load ../cli/models_helper
+
+MODEL=$BATS_TEST_TMPDIR/model
+
+# Real programs start slowly where the disk is cold and others work beside them.
+patience=180
+
+# Puts a program that npm has into PATH; skips the test where it cannot be had.
+agent_available() { # NAME
+    local agent_bin
+    command -v node >/dev/null || skip "no node here"
+    agent_bin=$("$BATS_TEST_DIRNAME/install" "$1" 2>"$BATS_TEST_TMPDIR/install" 3>&-) ||
+        skip "no $1: $(tail -n 1 "$BATS_TEST_TMPDIR/install")"
+    PATH=$agent_bin:$PATH
+}
+
+# --- the model
+
+# Starts a stand-in for a model; it listens at $model_port.
+model_start() { # PROGRAM
+    mkdir -p "$MODEL"
+    node "$BATS_TEST_DIRNAME/$1" "$MODEL" >"$MODEL/log" 2>&1 3>&- &
+    echo $! >"$MODEL/pid"
+    wait_for model_decided
+    [[ -e $MODEL/port ]] || { fail "no model: $(<"$MODEL/log")"; return 1; }
+    model_port=$(<"$MODEL/port")
+}
+
+model_decided() {
+    [[ -e $MODEL/port ]] || is_gone "$(<"$MODEL/pid")"
+}
+
+model_stop() {
+    [[ ${BATS_TEST_COMPLETED-} || ${BATS_TEST_SKIPPED-} ]] || show_agents
+    stop_server "$MODEL/pid"
+}
+
+# Of a test that failed: all that tells why, so that its log is enough.
+show_agents() {
+    local file
+    for file in "$BATS_TEST_TMPDIR"/{out,stderr} .git/anabranch/runs/*/*/*/{out,err} "$MODEL/log"; do
+        [[ ! -s $file ]] || { echo "--- ${file#"$PWD/"}:"; tail -n 30 "$file" | cut -c 1-1000; }
+    done
+    agents_alive
+}
+
+# --- runs
+
+# A task whose lines, behind the `--`, are the answers of the model.
+ask_agent() { # ENGINE ID [LINE...] -- STEP...
+    {
+        printf '  - id: %s\n    engine: %s\n' "$2" "$1"
+        shift 2
+        while [[ $1 != -- ]]; do
+            printf '    %s\n' "$1"
+            shift
+        done
+        shift
+        printf '    prompt: |\n'
+        printf '      MOCK> %s\n' "$@"
+    } >>plan.yaml
+}
+
+# As run_agents, in the background: $engine.
+start_agents() { # [OPTION...]
+    "$ANABRANCH" run "$@" plan.yaml >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    engine=$!
+    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+}
+
+# Waits until a command succeeds, for what an agent of start_agents does: not when its run has ended.
+await() { # COMMAND...
+    wait_for happened_or_over "$@"
+    "$@" || fail "the run has ended, and never: $*"
+}
+
+happened_or_over() { # COMMAND...
+    "$@" || is_gone "$engine"
+}
+
+# What an agent said in all of its attempts.
+said_by() { # TASK
+    cat .git/anabranch/runs/*/"$1"/*/out
+}
+
+assert_attempts() { # TASK NUMBER
+    [[ $(find .git/anabranch/runs/*/"$1" -name out | wc -l) == "$2" ]] || fail "$1 did not begin $2 times"
+}
+
+assert_landed() { # TASK...
+    local task
+    for task; do
+        [[ $(task_report "$task" .state) == landed ]] || fail "$task: $(task_report "$task" .)"
+        assert_in main "$task" "$task"
+    done
+}
+
+# A task met a limit, and went on in its session, in its workspace, when that had reset.
+assert_went_on() { # TASK FILTER, of jq, which makes session ids of what agents say
+    local parked
+    [[ $(told task.started "select(.task == \"$1\") | .workspace" | sort -u | wc -l) == 1 ]] || fail "$1 was elsewhere"
+    [[ $(told task.retried .task) != *"$1"* ]] || fail "$1 was tried again"
+    parked=$(told task.parked "select(.task == \"$1\") | .reset + \" \" + .session")
+    [[ ${parked%% *} < $(told task.started "select(.task == \"$1\" and .attempt == 2) | .time") ]] || fail "not later than the reset: $parked"
+    [[ $(said_by "$1" | jq -r "$2" | sort -u) == "${parked##* }" ]] || fail "another session: $(said_by "$1" | jq -r "$2")"
+    assert_attempts "$1" 2
+}
+
+# What jq's FILTER makes of the run's events of that name, in $output.
+told() { # NAME FILTER
+    jq -r --arg name "$1" "select(.event == \$name) | $2" <<<"$output"
+}
+
+# --- what all of them are tried with
+
+# Four agents at once: each goes on when it has seen that all four have begun.
+land_side_by_side() { # ENGINE
+    local task
+    cat >"$BATS_TEST_TMPDIR/meet" <<'END'
+#!/bin/sh
+touch "$0.$1"
+for n in $(seq 600); do
+    test -e "$0.a" -a -e "$0.b" -a -e "$0.c" -a -e "$0.d" && exec touch "$0.$1.met"
+    sleep 0.1
+done
+END
+    chmod +x "$BATS_TEST_TMPDIR/meet"
+    for task in a b c d; do
+        ask_agent "$1" $task 'permissions: full' -- "bash \"$BATS_TEST_TMPDIR/meet $task\"" "write $task \"$task\\n\"" 'say Done.'
+    done
+    run_agents -j 4
+    assert_status 0
+    assert_landed a b c d
+    for task in a b c d; do
+        [[ -e $BATS_TEST_TMPDIR/meet.$task.met ]] || fail "$task was alone"
+        assert_attempts $task 1
+    done
+    assert_clean
+}
+
+# One meets an overloaded model, one a limit; both land. Twice `again`: an agent may have noted down that it
+# could not go on, which counts as an answer.
+meet_limits() { # ENGINE STATUS, of an overloaded model
+    ask_agent "$1" over 'permissions: full' -- "fail 1 $2" 'write over "over\n"'
+    ask_agent "$1" limit 'permissions: full' -- 'write limit "limit\n"' 'limit 2' 'write again "again\n"' 'write again "again\n"'
+    run_agents -j 2 --json
+    assert_status 0
+    assert_landed over limit
+    assert_in main again again
+    assert_clean
+}
+
+# A run with an agent whose tool works for long is asked to end.
+end_at_sigterm() { # ENGINE [LINE...]
+    local tool="sleep 34$((RANDOM % 10)).$$" # as no other has them
+    ask_agent "$1" a "${@:2}" -- "bash \"(setsid ${tool}1 &); ${tool}2\""
+    start_agents
+    await pgrep -f "^${tool}2" >/dev/null
+    kill -TERM "$engine"
+    status=0
+    wait "$engine" || status=$?
+    assert_status 143
+    ! pgrep -fa "$tool" || fail "its tool is still there"
+    assert_clean
+}
+
+# An engine is killed while a tool works; the run is gone on with, and all lands. Twice b: an agent may
+# have noted down that it was interrupted, which counts as an answer.
+go_on_after_kill() { # ENGINE
+    local turn=$BATS_TEST_TMPDIR/turn
+    ask_agent "$1" a 'permissions: full' -- 'write a "1\n"' "bash \"touch '$turn'; test -e '$turn.2' || sleep 300\"" \
+        'write b "2\n"' 'write b "2\n"'
+    start_agents
+    await test -e "$turn"
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || true
+    wait_for no_agents || fail "$(agents_alive)"
+    touch "$turn.2"
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    assert_in main a 1
+    assert_in main b 2
+    assert_attempts a 2
+}

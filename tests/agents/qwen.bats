@@ -1,0 +1,32 @@
+#!/usr/bin/env bats
+# The real qwen CLI, with a stand-in for the model: what lands, and what its failures come to.
+# shellcheck disable=SC2154 # model_start sets model_port
+bats_require_minimum_version 1.5.0
+load agents_helper
+
+teardown() {
+    end_agents
+    model_stop
+}
+
+@test "the real qwen's work lands; what it may not do, and a key that is none, are told" {
+    agent_available qwen
+    make_repo
+    model_start openai_chat.mjs
+    unset "${!QWEN_@}" "${!OPENAI_@}"
+    export OPENAI_API_KEY=none OPENAI_BASE_URL=http://127.0.0.1:$model_port/v1 OPENAI_MODEL=mock
+    mkdir -p "$HOME/.qwen"
+    echo '{"security": {"auth": {"selectedType": "openai"}}, "privacy": {"usageStatisticsEnabled": false},
+        "general": {"enableAutoUpdate": false}}' >"$HOME/.qwen/settings.json"
+    begin_plan
+    ask_agent qwen a 'permissions: full' -- 'write a "one\n"' 'bash "echo two >b"' 'say It is written.'
+    ask_agent qwen shell -- 'bash "echo no >shell"'
+    ask_agent qwen key -- 'error 401'
+    run_agents -j 3
+    assert_status 1
+    assert_in main a one
+    assert_in main b two
+    assert_failed shell no_change 'was not allowed to use run_shell_command (1 time denied)'
+    assert_failed key auth 401
+    assert_clean
+}
