@@ -46,6 +46,7 @@ bench:
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/tasks
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/threads
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/guard
+	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/agents
 
 lint:
 	@scripts/deps build lint
@@ -70,7 +71,7 @@ help:
 	@echo 'make check-agents   run the real agent programs, from npm, with stand-ins for their models; BUILD=$(BUILD)'
 	@echo 'make chaos      disturb RUNS=$(RUNS) random runs in every way and resume them; SEED=s repeats'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
-	@echo 'make bench      measure large plans and runs of many tasks'
+	@echo 'make bench      measure large plans, runs of many tasks, and agents that speak fast'
 	@echo 'make lint       check format, code and scripts without running them'
 	@echo 'make format     format the code'
 	@echo 'make install    install under PREFIX=$(PREFIX), below DESTDIR if set'
