@@ -24,6 +24,7 @@ enum state {
 };
 
 #define ELEMENT '['
+#define ANY     '*'
 
 enum { NOBODY = -1, ROOT = 0, KEY_MAX = 64, WORD_MAX = 64, ESCAPE_U = 4 };
 
@@ -33,6 +34,7 @@ struct json_node {
     size_t len;
     int id;          /* or -1 */
     int child, next; /* or -1 */
+    int any;         /* the child for all that no other is for, or -1 */
 };
 
 /* --- the tree of paths -------------------------------------------------------------------- */
@@ -42,10 +44,17 @@ static int find_child(const struct json_lines *j, int node, const char *key, siz
     if (node == NOBODY)
         return NOBODY;
     for (int c = j->nodes[node].child; c != NOBODY; c = j->nodes[c].next) {
-        if (j->nodes[c].len == len && memcmp(j->nodes[c].key, key, len) == 0)
+        const struct json_node *n = &j->nodes[c];
+        if (n->len == len && *n->key == *key && memcmp(n->key, key, len) == 0)
             return c;
     }
     return NOBODY;
+}
+
+static int find_member(const struct json_lines *j, int node, const char *key, size_t len)
+{
+    int found = *key == ELEMENT ? NOBODY : find_child(j, node, key, len);
+    return found == NOBODY ? j->nodes[node].any : found;
 }
 
 static int find_element(const struct json_lines *j, int node)
@@ -58,8 +67,10 @@ static int add_child(struct json_lines *j, int *count, int node, const char *key
     int found = find_child(j, node, key, len);
     if (found != NOBODY)
         return found;
-    j->nodes[*count] = (struct json_node){key, len, -1, NOBODY, j->nodes[node].child};
+    j->nodes[*count] = (struct json_node){key, len, -1, NOBODY, j->nodes[node].child, NOBODY};
     j->nodes[node].child = *count;
+    if (len == 1 && *key == ANY)
+        j->nodes[node].any = *count;
     return (*count)++;
 }
 
@@ -93,7 +104,7 @@ void json_lines_init(struct json_lines *j, const struct json_field *fields, size
         parts += count_parts(fields[i].path);
     *j = (struct json_lines){.fn = fn, .ctx = ctx, .text = BUF_INIT, .node = ROOT};
     j->nodes = mem_array(parts, sizeof(*j->nodes));
-    j->nodes[ROOT] = (struct json_node){"", 0, -1, NOBODY, NOBODY};
+    j->nodes[ROOT] = (struct json_node){"", 0, -1, NOBODY, NOBODY, NOBODY};
     for (size_t i = 0; i < n; i++)
         add_path(j, &count, &fields[i]);
 }
@@ -388,9 +399,7 @@ static int find_value(struct json_lines *j, char c)
 {
     if (c != ':')
         return junk(j);
-    j->node = *j->text.s == ELEMENT
-                  ? NOBODY
-                  : find_child(j, j->open[j->depth - 1].node, j->text.s, j->text.len);
+    j->node = find_member(j, j->open[j->depth - 1].node, j->text.s, j->text.len);
     return VALUE;
 }
 

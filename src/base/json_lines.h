@@ -7,6 +7,7 @@
  *         {"type", TYPE},
  *         {"message.content[]", BLOCK},            an object or list is opened and closed
  *         {"message.content[].text", BLOCK_TEXT},  "[]" stands for every element
+ *         {"usage.*.tokens", TOKENS},              "*" for every member that is not named
  *     };
  *
  * What a line says counts once json_fn has had its JSON_LINE; until then it may turn out as junk.

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-enum { TYPE, MESSAGE, BLOCK, BLOCK_TEXT, COUNT, FLAG, LIST, DEEP };
+enum { TYPE, MESSAGE, BLOCK, BLOCK_TEXT, COUNT, FLAG, LIST, DEEP, EACH, NAMED };
 
 static const struct json_field fields[] = {
     {"type", TYPE},
@@ -22,6 +22,8 @@ static const struct json_field fields[] = {
     {"flag", FLAG},
     {"list[]", LIST},
     {"a.b.c.d", DEEP},
+    {"use.*.n", EACH},
+    {"use.own.n", NAMED},
 };
 
 static void note(void *ctx, int id, enum json_kind kind, const char *text, size_t len)
@@ -73,6 +75,9 @@ static void wanted_fields_are_handed_over(void **state)
           "1 open; 2 open; 3 string <x>; 2 close; 2 open; 2 close; 2 string <s>; 1 close; line; ");
     check("{\"list\":[1,[2,3],{\"x\":4},\"five\"],\"a\":{\"b\":{\"c\":{\"d\":7}}}}\n",
           "6 number <1>; 6 open; 6 close; 6 open; 6 close; 6 string <five>; 7 number <7>; line; ");
+    check("{\"use\":{\"[1m]\":{\"n\":1},\"own\":{\"n\":2},\"*\":{\"n\":3,\"m\":4},\"x\":5},\"n\":6}"
+          "\n",
+          "8 number <1>; 9 number <2>; 8 number <3>; line; ");
 }
 
 static void all_else_is_passed_over(void **state)
