@@ -93,9 +93,11 @@ void agent_tidy(enum engine engine, const char *tmp)
 
 void agent_report_done(struct agent_report *report)
 {
-    struct buf *const texts[] = {&report->said,   &report->session, &report->model,
-                                 &report->action, &report->text,    &report->counted,
-                                 &report->denied, &report->reason,  &report->partial};
+    struct buf *const texts[] = {&report->said,        &report->session, &report->model,
+                                 &report->action,      &report->text,    &report->denied,
+                                 &report->reason,      &report->partial, &report->question,
+                                 &report->helper_names};
+    agent_tools_done(&report->tools);
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
         buf_done(texts[i]);
 }

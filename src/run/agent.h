@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/strv.h"
 #include "core/plan.h"
+#include "run/agent_tools.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -79,19 +80,32 @@ enum agent_saying {
 };
 typedef void agent_saying_fn(void *ctx, enum agent_saying kind, const char *text);
 
+enum { AGENT_COUNTED = 16 };
+
+/* What a session had used before, where an agent counts what it has used since that began. */
+struct agent_use {
+    int64_t in, out, cache_read, cache_made; /* tokens */
+};
+
 /* What an agent's output said so far. */
 struct agent_report {
     agent_saying_fn *saying; /* or NULL */
     void *saying_ctx;
     struct buf said; /* last */
     struct buf session, model, action;
-    struct buf text;                /* its last words */
-    struct buf counted;             /* the last message whose tokens were added */
+    struct buf text;                 /* its last words */
+    uint64_t counted[AGENT_COUNTED]; /* the last messages whose tokens were added */
+    size_t counts;
+    struct agent_use before;
     struct buf partial;             /* words that come in pieces, so far */
     int64_t tokens_in, tokens_out;  /* without what is cached: */
     int64_t cache_read, cache_made; /* tokens */
     double usd;                     /* below 0: not known */
-    int helpers;                    /* agents that it has begun itself */
+    struct agent_tools tools;       /* that it uses just now */
+    struct buf question;            /* that it waits for a person to answer; "": it does not */
+    int64_t again;                  /* when it tries again what it waits for: monotonic ms; or 0 */
+    int helpers;                    /* agents that it has begun itself ... */
+    struct buf helper_names;        /* ... where they have names */
     int denials;                    /* of tools that it wanted to use ... */
     struct buf denied;              /* ... the last one */
     bool finished;                  /* it said that it is done ... */
@@ -106,8 +120,8 @@ struct agent_report {
 #define AGENT_REPORT_INIT                                                                          \
     {                                                                                              \
         .said = BUF_INIT, .session = BUF_INIT, .model = BUF_INIT, .action = BUF_INIT,              \
-        .text = BUF_INIT, .counted = BUF_INIT, .partial = BUF_INIT, .usd = -1, .denied = BUF_INIT, \
-        .reason = BUF_INIT                                                                         \
+        .text = BUF_INIT, .partial = BUF_INIT, .usd = -1, .denied = BUF_INIT, .reason = BUF_INIT,  \
+        .question = BUF_INIT, .helper_names = BUF_INIT                                             \
     }
 void agent_report_done(struct agent_report *report);
 

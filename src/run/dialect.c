@@ -1,5 +1,6 @@
 #include "run/dialect.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 
 #include <stdlib.h>
@@ -33,9 +34,22 @@ static bool is_number(const struct dialect_line *line, int id)
     return line->fields[id].count && line->fields[id].kind == JSON_NUMBER;
 }
 
+/* No more than what can be added up a thousand times. */
+static int64_t number(const char *text)
+{
+    const int64_t most = 1000000000000000;
+    int64_t n = strtoll(text, NULL, 10);
+    return n > most ? most : n < -most ? -most : n;
+}
+
 int64_t dialect_int(const struct dialect_line *line, int id, int64_t otherwise)
 {
-    return is_number(line, id) ? strtoll(line->fields[id].text.s, NULL, 10) : otherwise;
+    return is_number(line, id) ? number(line->fields[id].text.s) : otherwise;
+}
+
+int64_t dialect_sum(const struct dialect_line *line, int id)
+{
+    return line->fields[id].count ? line->fields[id].sum : 0;
 }
 
 double dialect_real(const struct dialect_line *line, int id, double otherwise)
@@ -70,6 +84,8 @@ void dialect_say(struct agent_report *report, enum agent_saying kind, const char
     if (kind == AGENT_WORDS)
         dialect_set(report, &report->text, text);
     report->speaks = report->speaks || kind == AGENT_WORDS || kind == AGENT_ACTION;
+    report->again = 0;
+    dialect_set(report, &report->question, kind == AGENT_ASK ? text : "");
     if (kind == AGENT_ACTION || kind == AGENT_ASK || kind == AGENT_WAIT)
         dialect_set(report, &report->action, text);
     tell(report, kind, text);
@@ -98,6 +114,8 @@ void dialect_deny(struct agent_report *report, const char *tool)
 
 void dialect_end(struct agent_report *report, bool ok, const char *text)
 {
+    agent_tools_done(&report->tools);
+    dialect_set(report, &report->question, "");
     report->finished = true;
     report->ok = ok;
     report->failed = report->failed && !ok; /* of an earlier turn */
@@ -146,6 +164,75 @@ void dialect_act(struct agent_report *report, const char *tool, const char *on)
     dialect_say(report, AGENT_ACTION, action);
 }
 
+/* Tools by which an agent asks a person, instead of doing something. */
+static bool is_question(const char *tool)
+{
+    static const char *const known[] = {"AskUserQuestion", "ask_user_question", "ExitPlanMode",
+                                        "exit_plan_mode"};
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strcmp(tool, known[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+void dialect_begin_tool(struct agent_report *report, const char *id, const char *tool,
+                        const char *on)
+{
+    dialect_act(report, tool, on);
+    agent_tools_begin(&report->tools, id, report->action.s, is_question(tool));
+}
+
+void dialect_end_tool(struct agent_report *report, const char *id)
+{
+    agent_tools_end(&report->tools, id);
+    report->changed = true;
+}
+
+void dialect_wait(struct agent_report *report, const char *what, int64_t ms)
+{
+    autofree char *text =
+        ms < 0 ? mem_str(what) : mem_printf("%s in %lld s", what, (long long)((ms + 500) / 1000));
+    dialect_say(report, AGENT_WAIT, text);
+    dialect_set(report, &report->action, what);
+    report->again = ms < 0 ? 0 : clock_mono() + ms;
+}
+
+void dialect_add_helper(struct agent_report *report, const char *name)
+{
+    enum { NAMES_MAX = 1024 };
+    struct buf *names = &report->helper_names;
+    report->helpers++;
+    if (*name && names->len + strlen(name) < NAMES_MAX)
+        buf_addf(names, "%s%s", names->len ? ", " : "", name);
+    report->changed = true;
+}
+
+static int64_t less(int64_t all, int64_t before)
+{
+    return all > before ? all - before : 0;
+}
+
+void dialect_take_off(struct agent_report *report)
+{
+    report->tokens_in = less(report->tokens_in, report->before.in);
+    report->tokens_out = less(report->tokens_out, report->before.out);
+    report->cache_read = less(report->cache_read, report->before.cache_read);
+    report->cache_made = less(report->cache_made, report->before.cache_made);
+    report->changed = true;
+}
+
+bool dialect_counted(struct agent_report *report, const char *message)
+{
+    uint64_t id = agent_tools_hash(message);
+    for (size_t i = 0; i < AGENT_COUNTED && i < report->counts; i++) {
+        if (report->counted[i] == id)
+            return true;
+    }
+    report->counted[report->counts++ % AGENT_COUNTED] = id;
+    return false;
+}
+
 /* --- reading ------------------------------------------------------------------------------ */
 
 /* From that id on. */
@@ -159,8 +246,11 @@ static void note(struct dialect_line *line, int id, enum json_kind kind, const c
                  size_t len)
 {
     struct buf *to = &line->fields[id].text;
+    if (!line->fields[id].count++)
+        line->fields[id].sum = 0;
     line->fields[id].kind = kind;
-    line->fields[id].count++;
+    if (kind == JSON_NUMBER && line->fields[id].count < 1000)
+        line->fields[id].sum += number(text);
     buf_cut(to, 0);
     buf_add(to, text, len);
 }

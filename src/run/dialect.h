@@ -16,6 +16,7 @@ struct dialect_line {
     struct {
         enum json_kind kind;
         size_t count;
+        int64_t sum; /* of its numbers */
         struct buf text;
     } fields[DIALECT_FIELDS_MAX];
 };
@@ -47,6 +48,8 @@ bool dialect_is(const struct dialect_line *line, int id, const char *text);
 bool dialect_true(const struct dialect_line *line, int id);
 /* A number; what it otherwise is where there is none. */
 int64_t dialect_int(const struct dialect_line *line, int id, int64_t otherwise);
+/* Where there are several such fields: of all of them. */
+int64_t dialect_sum(const struct dialect_line *line, int id);
 double dialect_real(const struct dialect_line *line, int id, double otherwise);
 
 /* Sets a text of the report, cut to a length that screens can take (its last words: that a prompt
@@ -78,8 +81,28 @@ enum failure dialect_failure_of_status(int64_t status);
 /* The number behind a mark in a text, as in "API Error: 401"; 0 where there is none. */
 int64_t dialect_number_behind(const char *text, const char *mark);
 
-/* A tool that is used, and on what: "" where that is not known. */
+/* A tool that is used, and on what: "" where that is not known. For engines that tell of it only
+ * when it has answered. */
 void dialect_act(struct agent_report *report, const char *tool, const char *on);
+
+/* The same where the engine tells that it begins, by an id ... */
+void dialect_begin_tool(struct agent_report *report, const char *id, const char *tool,
+                        const char *on);
+/* ... and that it has answered. */
+void dialect_end_tool(struct agent_report *report, const char *id);
+
+/* It waits by itself, as for a model that is overloaded: for what, and ms until it tries again, or
+ * below 0 where it does not say. */
+void dialect_wait(struct agent_report *report, const char *what, int64_t ms);
+
+/* It has begun another agent; the name may be "". */
+void dialect_add_helper(struct agent_report *report, const char *name);
+
+/* The report's tokens are of the whole session: what that had used before is taken off. */
+void dialect_take_off(struct agent_report *report);
+
+/* Whether the tokens of that message were added before; from then on they were. */
+bool dialect_counted(struct agent_report *report, const char *message);
 
 /* Reads a dialect in pieces of any size; NULL as the dialect: nothing that is said is understood.
  */

@@ -3,9 +3,8 @@
  * that is completed and said nothing; commands that its sandbox does not let begin are not told.
  *
  * Tokens are those of the whole session: where one is taken up again, what its earlier turns took
- * is in them once more. Turns that failed or were interrupted did not tell theirs, so a session
- * that is gone on with after one of these counts right. When a limit ends is among the words of the
- * reason.
+ * is in them once more, and is taken off where they told it (turns that failed or were interrupted
+ * did not). When a limit ends is among the words of the reason.
  */
 #include "base/mem.h"
 #include "run/dialect.h"
@@ -23,6 +22,7 @@ enum {
     CACHE_READ,
     CACHE_MADE,
     ITEM,
+    ITEM_ID,
     ITEM_TEXT,
     ITEM_MESSAGE,
     COMMAND,
@@ -44,6 +44,7 @@ static const struct json_field fields[] = {
     {"usage.cached_input_tokens", CACHE_READ},
     {"usage.cache_write_input_tokens", CACHE_MADE},
     {"item.type", ITEM},
+    {"item.id", ITEM_ID},
     {"item.text", ITEM_TEXT},
     {"item.message", ITEM_MESSAGE},
     {"item.command", COMMAND},
@@ -101,12 +102,13 @@ static void begin_item(struct agent_report *r, const struct dialect_line *l)
 {
     autofree char *action = action_of(l);
     if (action)
-        dialect_say(r, AGENT_ACTION, action);
+        dialect_begin_tool(r, dialect_text(l, ITEM_ID), action, "");
 }
 
 static void end_item(struct agent_report *r, const struct dialect_line *l)
 {
     autofree char *action = is_told_late(l) ? action_of(l) : NULL;
+    dialect_end_tool(r, dialect_text(l, ITEM_ID));
     if (dialect_is(l, ITEM, "agent_message"))
         dialect_say(r, AGENT_WORDS, dialect_text(l, ITEM_TEXT));
     else if (dialect_is(l, ITEM, "error"))
@@ -209,7 +211,7 @@ static void take_error(struct agent_report *r, const struct dialect_line *l)
         return;
     }
     autofree char *what = mem_printf("waits for its model: try %s", message + strlen(again));
-    dialect_say(r, AGENT_WAIT, what);
+    dialect_wait(r, what, -1);
 }
 
 static void take_usage(struct agent_report *r, const struct dialect_line *l)
@@ -219,7 +221,7 @@ static void take_usage(struct agent_report *r, const struct dialect_line *l)
     r->tokens_in = dialect_int(l, TOKENS_IN, 0) - r->cache_read - r->cache_made;
     r->tokens_in = r->tokens_in > 0 ? r->tokens_in : 0;
     r->tokens_out = dialect_int(l, TOKENS_OUT, 0);
-    r->changed = true;
+    dialect_take_off(r);
 }
 
 static void take_turn(struct agent_report *r, const struct dialect_line *l)

@@ -14,6 +14,7 @@ enum {
     EXIT_CODE,
     MODEL,
     CONTENT, /* its words */
+    CALL,    /* the id of a use of a tool */
     TOOL,
     TARGET,      /* what a tool is used on ... */
     DESCRIPTION, /* ... where nothing else says it */
@@ -36,6 +37,7 @@ static const struct json_field fields[] = {
     {"exitCode", EXIT_CODE},
     {"data.model", MODEL},
     {"data.content", CONTENT},
+    {"data.toolCallId", CALL},
     {"data.toolName", TOOL},
     {"data.arguments.path", TARGET},
     {"data.arguments.command", TARGET},
@@ -59,13 +61,13 @@ static const struct json_field fields[] = {
 static void begin_tool(struct agent_report *r, const struct dialect_line *l)
 {
     const char *on = dialect_text(l, dialect_count(l, TARGET) ? TARGET : DESCRIPTION);
-    autofree char *action = mem_printf("%s%s%s", dialect_text(l, TOOL), *on ? " " : "", on);
-    dialect_say(r, AGENT_ACTION, action);
+    dialect_begin_tool(r, dialect_text(l, CALL), dialect_text(l, TOOL), on);
 }
 
 /* Which one it was is not said by name: as a rule the one that it began last. */
 static void end_tool(struct agent_report *r, const struct dialect_line *l)
 {
+    dialect_end_tool(r, dialect_text(l, CALL));
     if (dialect_true(l, SUCCESS)) {
         if (dialect_int(l, TOOL_EXIT, 0) != 0)
             dialect_say(r, AGENT_REFUSAL, dialect_text(l, ANSWER));
@@ -105,7 +107,7 @@ static void take_result(struct agent_report *r, const struct dialect_line *l)
 static void take_wait(struct agent_report *r, const struct dialect_line *l)
 {
     autofree char *what = mem_printf("waits for its model: %s", dialect_text(l, WHY));
-    dialect_say(r, AGENT_WAIT, what);
+    dialect_wait(r, what, -1);
 }
 
 static void take(struct agent_report *r, const struct dialect_line *l)
@@ -121,7 +123,7 @@ static void take(struct agent_report *r, const struct dialect_line *l)
     else if (dialect_is(l, TYPE, "assistant.turn_retry"))
         take_wait(r, l);
     else if (dialect_is(l, TYPE, "subagent.started"))
-        r->helpers++;
+        dialect_add_helper(r, "");
     else if (dialect_is(l, TYPE, "user_input.requested"))
         dialect_say(r, AGENT_ASK, dialect_text(l, QUESTION));
     else if (dialect_is(l, TYPE, "session.error"))

@@ -1,7 +1,7 @@
 /*
  * gemini's stream-json. A result may say "success" where an error was told before it, and the exit
  * code is 0 then. An answer that the model was made to end early (SAFETY, MAX_TOKENS) is an error
- * only where it has no words: otherwise nothing tells it from a good one.
+ * only where it has no words: otherwise nothing that the program prints tells it from a good one.
  */
 #include "run/dialect.h"
 
@@ -105,6 +105,7 @@ static void take_result(struct agent_report *r, const struct dialect_line *l)
 /* A tool that its permissions leave out is not there at all. */
 static void take_tool_result(struct agent_report *r, const struct dialect_line *l)
 {
+    dialect_end_tool(r, dialect_text(l, TOOL_ID));
     if (!dialect_is(l, STATUS, "error"))
         return;
     dialect_say(r, AGENT_REFUSAL, dialect_text(l, *dialect_text(l, OUTPUT) ? OUTPUT : ERROR));
@@ -137,7 +138,7 @@ static void take(struct agent_report *r, const struct dialect_line *l)
         dialect_set(r, &r->model, dialect_text(l, MODEL));
     } else if (dialect_is(l, TYPE, "tool_use")) {
         const char *on = dialect_text(l, dialect_count(l, TARGET) ? TARGET : DESCRIPTION);
-        dialect_act(r, dialect_text(l, TOOL), on);
+        dialect_begin_tool(r, dialect_text(l, TOOL_ID), dialect_text(l, TOOL), on);
     } else if (dialect_is(l, TYPE, "tool_result")) {
         take_tool_result(r, l);
     } else if (dialect_is(l, TYPE, "error")) {

@@ -1,7 +1,8 @@
 /*
  * qwen's stream-json is claude's, but for what a model's server answers: an error of that is a
  * result like any other, a success, whose text is "[API Error: 401 ...]". Its tokens are those that
- * were cached as well.
+ * were cached as well, and in a result those of the whole session, also where that was taken up
+ * again.
  */
 #include "run/dialect.h"
 
@@ -18,6 +19,7 @@ static void take(struct agent_report *r, const struct dialect_line *l)
         return;
     }
     r->tokens_in -= r->cache_read < r->tokens_in ? r->cache_read : r->tokens_in;
+    dialect_take_off(r);
     if (!r->ok || strncmp(r->text.s, mark, strlen(mark)) != 0)
         return;
     r->ok = false;

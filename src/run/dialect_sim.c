@@ -2,10 +2,11 @@
 
 #include <string.h>
 
-enum { TYPE, TEXT, SESSION, TOKENS_IN, TOKENS_OUT, USD, RESETS_AT, CLASS, OK };
+enum { TYPE, ID, TEXT, SESSION, TOKENS_IN, TOKENS_OUT, USD, RESETS_AT, CLASS, OK };
 
 static const struct json_field fields[] = {
     {"type", TYPE},
+    {"id", ID},
     {"text", TEXT},
     {"session", SESSION},
     {"tokens_in", TOKENS_IN},
@@ -42,6 +43,10 @@ static void take(struct agent_report *r, const struct dialect_line *l)
         dialect_set(r, &r->session, dialect_text(l, SESSION));
     } else if (dialect_is(l, TYPE, "action")) {
         dialect_say(r, AGENT_ACTION, text);
+    } else if (dialect_is(l, TYPE, "tool")) {
+        dialect_begin_tool(r, dialect_text(l, ID), text, "");
+    } else if (dialect_is(l, TYPE, "tool_end")) {
+        dialect_end_tool(r, dialect_text(l, ID));
     } else if (dialect_is(l, TYPE, "ask")) {
         dialect_say(r, AGENT_ASK, text);
     } else if (dialect_is(l, TYPE, "text")) {

@@ -23,6 +23,8 @@ struct sim {
 
 int sim_tell_start(const struct sim *sim, struct err *err);
 int sim_tell(const struct sim *sim, const char *type, const char *text, struct err *err);
+/* A tool begins, with a text, or has ended: NULL. */
+int sim_tell_tool(const struct sim *sim, const char *text, struct err *err);
 int sim_tell_usage(const struct sim *sim, int64_t in, int64_t out, const double *usd,
                    struct err *err); /* usd may be NULL */
 /* Keeps what is left of the prompt, for whoever goes on with the session. */
@@ -58,7 +60,8 @@ const struct sim_step *sim_step_find(const char *name, struct err *err);
 sim_step_fn sim_do_write, sim_do_append, sim_do_delete, sim_do_rename, sim_do_chmod, sim_do_symlink;
 
 /* On processes (sim_procs.c). */
-sim_step_fn sim_do_commit, sim_do_sh, sim_do_spawn, sim_do_daemon, sim_do_signal, sim_do_ignore;
+sim_step_fn sim_do_commit, sim_do_sh, sim_do_tool, sim_do_spawn, sim_do_daemon, sim_do_signal,
+    sim_do_ignore;
 sim_step_fn sim_do_sleep, sim_do_hang;
 int sim_sleep(int64_t ms, struct err *err);
 

@@ -82,6 +82,17 @@ int sim_tell(const struct sim *sim, const char *type, const char *text, struct e
     return end(&l, sim, err);
 }
 
+/* One at a time: the line of the prompt says which. */
+int sim_tell_tool(const struct sim *sim, const char *text, struct err *err)
+{
+    autofree char *id = mem_printf("line-%zu", sim->line);
+    struct line l;
+    begin(&l, text ? "tool" : "tool_end");
+    put_text(&l, "id", id);
+    put_text(&l, "text", text);
+    return end(&l, sim, err);
+}
+
 int sim_tell_usage(const struct sim *sim, int64_t in, int64_t out, const double *usd,
                    struct err *err)
 {

@@ -52,6 +52,14 @@ int sim_do_sh(struct sim *sim, char *const *args, struct err *err)
     return run(sim, argv, sim->job->out_fd, err);
 }
 
+int sim_do_tool(struct sim *sim, char *const *args, struct err *err)
+{
+    autofree char *text = mem_printf("sh %s", args[0]);
+    if (sim_tell_tool(sim, text, err) || sim_do_sh(sim, args, err))
+        return -1;
+    return sim->ended ? 0 : sim_tell_tool(sim, NULL, err);
+}
+
 int sim_do_commit(struct sim *sim, char *const *args, struct err *err)
 {
     char *const add[] = {"git", "add", "-A", NULL};

@@ -130,6 +130,7 @@ static const struct sim_step steps[] = {
     {"symlink", 2, 2, "TARGET PATH", sim_do_symlink},
     {"commit", 1, 1, "MESSAGE", sim_do_commit},
     {"sh", 1, 1, "LINE", sim_do_sh},
+    {"tool", 1, 1, "LINE", sim_do_tool},
     {"sleep", 1, 1, "DURATION", sim_do_sleep},
     {"say", 1, 1, "TEXT", do_say},
     {"err", 1, 1, "TEXT", do_err},

@@ -53,7 +53,10 @@ static void add_report(struct buf *out, const struct agent_report *r)
     if (r->usd >= 0)
         buf_addf(out, "usd: %.6f\n", r->usd);
     if (r->helpers)
-        buf_addf(out, "helpers: %d\n", r->helpers);
+        buf_addf(out, "helpers: %d %s\n", r->helpers, r->helper_names.s);
+    for (size_t i = 0; i < r->tools.list.n; i++)
+        buf_addf(out, "at work: %s\n", r->tools.list.v[i].action);
+    add(out, "question", &r->question);
     if (r->denials)
         buf_addf(out, "denials: %d, last %s\n", r->denials, r->denied.s);
     if (r->finished)
