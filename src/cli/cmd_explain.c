@@ -32,8 +32,11 @@ static const struct {
                          "may.",
                          "Give it longer, or divide the task. What it made is in 'anabranch "
                          "salvage list'."},
-    [FAILURE_IDLE] = {"The agent said nothing for longer than 'idle_timeout'.",
-                      "It may have waited for a person: see 'permissions'."},
+    [FAILURE_IDLE] =
+        {"The agent said nothing for longer than 'idle_timeout' while no tool of it "
+         "worked, or waited for a person, who is not there to answer.",
+         "See 'permissions' where it asked for one; 'anabranch logs TASK' shows what it "
+         "said last."},
     [FAILURE_REFUSED] = {"The agent or its model declined to do it.",
                          "Put the prompt differently."},
     [FAILURE_BUDGET] = {"The budget of the task or of the run is used up.",

@@ -2,9 +2,11 @@
 
 #include "base/build.h"
 #include "base/text.h"
+#include "front/doing.h"
 #include "front/limit_text.h"
 #include "front/shared_text.h"
 
+#include <stdint.h>
 #include <string.h>
 
 static void add_safe(struct buf *out, const char *s)
@@ -39,6 +41,20 @@ static void add_list(struct buf *out, const struct event *ev, const char *key)
     }
 }
 
+/* A tool that works is told of again after a minute, but not that it has ended. */
+static bool say_action(struct buf *out, const struct event *ev)
+{
+    enum { LONG_MS = 60000 };
+    const struct node *tool = node_get(ev->data, "tool");
+    struct doing doing = {0};
+    if (tool && (!tool->truth || build_int(ev->data, "ms", 0) < LONG_MS))
+        return false;
+    doing_take_action(&doing, ev->data, ev->time);
+    doing_text(&doing, ev->time, SIZE_MAX, out);
+    doing_done(&doing);
+    return true;
+}
+
 static void say_exit(struct buf *out, const struct event *ev)
 {
     int64_t signal = build_int(ev->data, "signal", 0);
@@ -48,6 +64,11 @@ static void say_exit(struct buf *out, const struct event *ev)
         buf_addf(out, "agent ended with %lld after ",
                  (long long)build_int(ev->data, "exit_code", 0));
     text_format_duration(out, build_int(ev->data, "ms", 0));
+    int64_t denials = build_int(ev->data, "denials", 0);
+    if (denials)
+        buf_addf(out, "; %lld tool%s denied", (long long)denials, denials == 1 ? "" : "s");
+    if (denials)
+        add_field(out, ev, "denied", ", at last ");
 }
 
 static void say_swept(struct buf *out, const struct event *ev)
@@ -98,7 +119,9 @@ static bool say(struct buf *out, const struct event *ev)
         add_field(out, ev, "engine", " ");
         return true;
     case EV_TASK_ACTION:
-        add_field(out, ev, "action", "");
+        return say_action(out, ev);
+    case EV_TASK_WAITING:
+        add_field(out, ev, "question", "waits for a person: ");
         return true;
     case EV_TASK_EXITED:
         say_exit(out, ev);
@@ -190,7 +213,8 @@ static bool say(struct buf *out, const struct event *ev)
 static bool went_wrong(enum event_kind kind)
 {
     return kind == EV_TASK_FAILED || kind == EV_TASK_CONFLICTED || kind == EV_TASK_SKIPPED ||
-           kind == EV_SCOPE_VIOLATED || kind == EV_TASK_RETRIED || kind == EV_NOTIFY_FAILED;
+           kind == EV_SCOPE_VIOLATED || kind == EV_TASK_RETRIED || kind == EV_NOTIFY_FAILED ||
+           kind == EV_TASK_WAITING;
 }
 
 void lines_event(const struct event *ev, int64_t run_started, bool quiet, struct buf *out)

@@ -42,7 +42,7 @@ void live_init(struct live *l, const struct plan *plan, const struct graph *grap
 void live_done(struct live *l)
 {
     for (size_t t = 0; t < l->plan->task_count; t++)
-        free(l->tasks[t].action);
+        doing_done(&l->tasks[t].doing);
     free(l->tasks);
     free(l->rest);
     vec_done(&l->active);
@@ -99,18 +99,12 @@ void live_recall(struct live *l, uint32_t task, enum task_state state)
         set_state(l, task, state);
 }
 
-static void set_action(struct live_task *lt, const char *action)
-{
-    free(lt->action);
-    lt->action = action ? mem_str(action) : NULL;
-}
-
 /* --- events ------------------------------------------------------------------------------- */
 
 static void take_begin(struct live *l, uint32_t task, const struct event *ev)
 {
     struct live_task *lt = &l->tasks[task];
-    set_action(lt, NULL);
+    doing_set(&lt->doing, NULL);
     lt->attempt = ev->attempt;
     lt->since = ev->time;
     lt->resume = 0;
@@ -130,7 +124,12 @@ static void take_start(struct live *l, uint32_t task, const struct event *ev)
 
 static void take_action(struct live *l, uint32_t task, const struct event *ev)
 {
-    set_action(&l->tasks[task], build_string(ev->data, "action", NULL));
+    doing_take_action(&l->tasks[task].doing, ev->data, ev->time);
+}
+
+static void take_question(struct live *l, uint32_t task, const struct event *ev)
+{
+    doing_take_question(&l->tasks[task].doing, ev->data);
 }
 
 static void take_usage(struct live *l, uint32_t task, const struct event *ev)
@@ -149,7 +148,7 @@ static void take_usage(struct live *l, uint32_t task, const struct event *ev)
 static void take_exit(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
-    set_action(&l->tasks[task], NULL);
+    doing_set(&l->tasks[task].doing, NULL);
     set_state(l, task, TASK_COMMITTING);
 }
 
@@ -165,7 +164,7 @@ static void take_retry(struct live *l, uint32_t task, const struct event *ev)
     autobuf struct buf why = BUF_INIT;
     buf_addstr(&why, build_string(ev->data, "class", ""));
     buf_addf(&why, "%s%s", why.len ? ": " : "", build_string(ev->data, "reason", ""));
-    set_action(lt, why.s);
+    doing_set(&lt->doing, why.s);
     lt->resume = ev->time + build_int(ev->data, "delay_ms", 0);
     set_state(l, task, TASK_WAITING);
 }
@@ -211,17 +210,17 @@ static const struct {
     void (*take)(struct live *l, uint32_t task, const struct event *ev);
     const char *color;
 } kinds[EV_COUNT_] = {
-    [EV_TASK_PREPARING] = {take_begin, NULL},   [EV_TASK_STARTED] = {take_start, NULL},
-    [EV_TASK_ACTION] = {take_action, NULL},     [EV_TASK_USAGE] = {take_usage, NULL},
-    [EV_TASK_EXITED] = {take_exit, NULL},       [EV_TASK_DONE] = {take_done, GREEN},
-    [EV_TASK_COMMITTED] = {take_landing, NULL}, [EV_TASK_VERIFIED] = {take_landing, NULL},
-    [EV_TASK_RETRIED] = {take_retry, YELLOW},   [EV_TASK_PARKED] = {take_parked, YELLOW},
-    [EV_TASK_LANDED] = {take_landed, GREEN},    [EV_TASK_CONFLICTED] = {take_conflict, RED},
-    [EV_TASK_FAILED] = {take_failure, RED},     [EV_TASK_SKIPPED] = {take_skip, YELLOW},
-    [EV_TASK_SWEPT] = {NULL, YELLOW},           [EV_TASK_SALVAGED] = {NULL, YELLOW},
-    [EV_SCOPE_VIOLATED] = {NULL, YELLOW},       [EV_GIT_STATE_CHANGED] = {NULL, YELLOW},
-    [EV_NOTIFY_FAILED] = {NULL, YELLOW},        [EV_LIMIT_OPENED] = {NULL, YELLOW},
-    [EV_LIMIT_CLOSED] = {NULL, GREEN},
+    [EV_TASK_PREPARING] = {take_begin, NULL},    [EV_TASK_STARTED] = {take_start, NULL},
+    [EV_TASK_ACTION] = {take_action, NULL},      [EV_TASK_USAGE] = {take_usage, NULL},
+    [EV_TASK_WAITING] = {take_question, YELLOW}, [EV_TASK_EXITED] = {take_exit, NULL},
+    [EV_TASK_DONE] = {take_done, GREEN},         [EV_TASK_COMMITTED] = {take_landing, NULL},
+    [EV_TASK_VERIFIED] = {take_landing, NULL},   [EV_TASK_RETRIED] = {take_retry, YELLOW},
+    [EV_TASK_PARKED] = {take_parked, YELLOW},    [EV_TASK_LANDED] = {take_landed, GREEN},
+    [EV_TASK_CONFLICTED] = {take_conflict, RED}, [EV_TASK_FAILED] = {take_failure, RED},
+    [EV_TASK_SKIPPED] = {take_skip, YELLOW},     [EV_TASK_SWEPT] = {NULL, YELLOW},
+    [EV_TASK_SALVAGED] = {NULL, YELLOW},         [EV_SCOPE_VIOLATED] = {NULL, YELLOW},
+    [EV_GIT_STATE_CHANGED] = {NULL, YELLOW},     [EV_NOTIFY_FAILED] = {NULL, YELLOW},
+    [EV_LIMIT_OPENED] = {NULL, YELLOW},          [EV_LIMIT_CLOSED] = {NULL, GREEN},
 };
 
 static void scroll(struct live *l, const struct event *ev)
@@ -301,9 +300,10 @@ static void add_id(struct buf *out, const char *id, size_t width)
 }
 
 static void add_task(const struct live *l, uint32_t task, int64_t now, size_t id_width,
-                     struct buf *out)
+                     size_t columns, struct buf *out)
 {
     const struct live_task *lt = &l->tasks[task];
+    size_t begin = out->len;
     buf_addstr(out, "  ");
     add_id(out, l->plan->tasks[task].id, id_width);
     buf_addf(out, "%-10s  ", task_state_name(lt->state));
@@ -319,8 +319,8 @@ static void add_task(const struct live *l, uint32_t task, int64_t now, size_t id
     if (lt->attempt > 1 && !lt->resume)
         buf_addf(out, "attempt %d  ", lt->attempt);
     add_usage(out, lt->tokens, lt->usd);
-    if (lt->action)
-        text_harmless(out, lt->action, strlen(lt->action));
+    size_t used = text_width(out->s + begin, out->len - begin) + 1;
+    doing_text(&lt->doing, now, used < columns ? columns - used : 0, out);
 }
 
 /* The longest way to the end; what takes longer than estimated may end at any moment. */
@@ -414,7 +414,7 @@ void live_block(const struct live *l, int64_t now, size_t columns, size_t rows, 
     size_t id_width = id_column(l, shown, columns), start;
     for (size_t i = 0; i < shown; i++) {
         start = out->len;
-        add_task(l, l->active.v[i], now, id_width, out);
+        add_task(l, l->active.v[i], now, id_width, columns, out);
         end_line(out, start, columns);
     }
     start = out->len;

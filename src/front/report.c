@@ -89,34 +89,79 @@ static void take_parked(struct report *r, const struct store_event *ev, const st
         t->lane = build_int(data, "lane", -1);
 }
 
+/* The agent that an event is of, where that runs now. */
+static struct report_task *find_running(const struct report *r, const struct store_event *ev)
+{
+    struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
+    bool runs = t && ev->attempt == t->row.attempts && strcmp(t->row.state, "running") == 0;
+    return runs ? t : NULL;
+}
+
+/* The last that was told counts. */
+static void take_doing(struct report *r, const struct store_event *ev, const struct node *data)
+{
+    struct report_task *t = find_running(r, ev);
+    if (strcmp(ev->name, "task.waiting") == 0)
+        doing_take_question(&t->doing, data);
+    else
+        doing_take_action(&t->doing, data, ev->time);
+}
+
+static void take_exit(struct report *r, const struct store_event *ev, struct doc *doc)
+{
+    struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
+    if (!t)
+        return;
+    doing_done(&t->doing);
+    t->outcome = doc->root;
+    vec_push(&r->docs, *doc);
+    *doc = (struct doc){0};
+}
+
+static void take_opened(struct report *r, const struct store_event *ev, const struct node *data)
+{
+    limits_opened(&r->limits, data, ev->time);
+}
+
+static void take_closed(struct report *r, const struct store_event *ev, const struct node *data)
+{
+    (void)ev;
+    limits_closed(&r->limits, data);
+}
+
+/* Of the events, those that say more than the rows; `keep` may keep the data. */
+static const struct {
+    const char *name;
+    bool of_task;
+    void (*take)(struct report *r, const struct store_event *ev, const struct node *data);
+    void (*keep)(struct report *r, const struct store_event *ev, struct doc *doc);
+} told[] = {
+    {"task.action", true, take_doing, NULL},         {"task.waiting", true, take_doing, NULL},
+    {"task.exited", true, NULL, take_exit},          {"task.failed", true, take_failure, NULL},
+    {"task.salvaged", true, take_salvage, NULL},     {"task.parked", true, take_parked, NULL},
+    {"git.state_changed", false, NULL, take_change}, {"limit.opened", false, take_opened, NULL},
+    {"limit.closed", false, take_closed, NULL},
+};
+
 static bool take_event(void *ctx, const struct store_event *ev)
 {
     struct report *r = ctx;
-    bool failure = strcmp(ev->name, "task.failed") == 0 && ev->task;
-    bool salvage = strcmp(ev->name, "task.salvaged") == 0 && ev->task;
-    bool change = strcmp(ev->name, "git.state_changed") == 0;
-    bool parked = strcmp(ev->name, "task.parked") == 0 && ev->task;
-    bool opened = strcmp(ev->name, "limit.opened") == 0;
-    bool closed = strcmp(ev->name, "limit.closed") == 0;
-    if (!ev->data || (!failure && !salvage && !change && !parked && !opened && !closed))
+    size_t i = 0, n = sizeof(told) / sizeof(told[0]);
+    while (i < n && strcmp(told[i].name, ev->name) != 0)
+        i++;
+    if (i == n || !ev->data || (told[i].of_task && !ev->task))
+        return true;
+    if (told[i].take == take_doing && !find_running(r, ev)) /* there are many of them */
         return true;
     struct doc doc;
     autoproblems struct problems ps;
     struct doc_options opts = {.syntax = DOC_JSON};
     problems_init(&ps, "event");
     if (doc_parse(&doc, NULL, ev->data, strlen(ev->data), &opts, &ps) == 0) {
-        if (failure)
-            take_failure(r, ev, doc.root);
-        else if (salvage)
-            take_salvage(r, ev, doc.root);
-        else if (parked)
-            take_parked(r, ev, doc.root);
-        else if (opened)
-            limits_opened(&r->limits, doc.root, ev->time);
-        else if (closed)
-            limits_closed(&r->limits, doc.root);
+        if (told[i].take)
+            told[i].take(r, ev, doc.root);
         else
-            take_change(r, ev, &doc);
+            told[i].keep(r, ev, &doc);
     }
     doc_done(&doc);
     return true;
@@ -169,6 +214,8 @@ static void settle_task(struct report *r, struct report_task *t, const char *sta
         t->row.landed = NULL;
     if (t->end == REPORT_UNFINISHED && !report_is_running(r) && !is_pending(t->row.state))
         t->row.state = "interrupted";
+    if (strcmp(t->row.state, "running") != 0)
+        doing_done(&t->doing);
     t->duration = duration(t->row.started, t->row.finished, end);
     if (report_task_ran(t))
         t->logs = arena_printf(&r->arena, "%s/runs/%s/%s", state_dir, r->row.id, t->row.id);
@@ -239,6 +286,8 @@ int report_load(struct report *r, struct store *store, const char *state_dir, co
 void report_done(struct report *r)
 {
     map_done(&r->by_id);
+    for (size_t i = 0; i < r->n; i++)
+        doing_done(&r->tasks[i].doing);
     for (size_t i = 0; i < r->docs.n; i++)
         doc_done(&r->docs.v[i]);
     vec_done(&r->docs);

@@ -12,6 +12,7 @@
 #include "base/vec.h"
 #include "data/doc.h"
 #include "data/store.h"
+#include "front/doing.h"
 #include "front/limit_text.h"
 
 #include <stdbool.h>
@@ -30,10 +31,12 @@ enum report_end {
 struct report_task {
     struct store_task row; /* state is "interrupted" where the run ended under it */
     enum report_end end;
-    int64_t duration;   /* ms, up to now where it is not finished; below 0: never began */
-    const char *logs;   /* folder with one folder per attempt, or NULL */
-    const char *output; /* last lines that explain a failure, or NULL */
-    int64_t lane;       /* that it is parked in; below 0: it is not */
+    int64_t duration;           /* ms, up to now where it is not finished; below 0: never began */
+    const char *logs;           /* folder with one folder per attempt, or NULL */
+    const char *output;         /* last lines that explain a failure, or NULL */
+    int64_t lane;               /* that it is parked in; below 0: it is not */
+    struct doing doing;         /* of one that runs */
+    const struct node *outcome; /* data of the last task.exited, or NULL */
     int salvaged; /* the last attempt of which something was saved; 0: none, or it went well */
 };
 

@@ -44,6 +44,17 @@ static void put_time(struct arena *a, struct node *map, const char *key, int64_t
     put_string(a, map, key, time ? text.s : NULL);
 }
 
+/* What came of the last agent that ended. */
+static void encode_outcome(const struct node *from, struct arena *a, struct node *map)
+{
+    static const char *const texts[] = {"result", "session", "model", "helper_names", "denied"};
+    static const char *const counts[] = {"helpers", "denials"};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        put_string(a, map, texts[i], from ? build_string(from, texts[i], NULL) : NULL);
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+        put_int(a, map, counts[i], from, from ? build_int(from, counts[i], 0) : 0);
+}
+
 static void encode_task(const struct report_task *t, struct arena *a, struct node *map)
 {
     const struct store_task *row = &t->row;
@@ -69,6 +80,9 @@ static void encode_task(const struct report_task *t, struct arena *a, struct nod
     put_int(a, map, "tokens_in", tokens, row->tokens_in);
     put_int(a, map, "tokens_out", tokens, row->tokens_out);
     put_usd(a, map, row->usd);
+    put_string(a, map, "action", t->doing.asks ? NULL : t->doing.action);
+    put_string(a, map, "question", t->doing.asks ? t->doing.action : NULL);
+    encode_outcome(t->outcome, a, map);
 }
 
 static void encode_totals(const struct report *r, struct arena *a, struct node *map)

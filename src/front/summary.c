@@ -1,10 +1,13 @@
 #include "front/summary.h"
 
+#include "base/clock.h"
 #include "base/shell.h"
 #include "base/text.h"
 #include "front/shared_text.h"
 
 #include <string.h>
+
+enum { DOING_MAX = 100 }; /* columns */
 
 static void add_safe(struct buf *out, const char *s)
 {
@@ -53,6 +56,10 @@ static void add_task(const struct report_task *t, size_t width, struct buf *out)
     if (row->attempts > 1)
         buf_addf(out, "  %d attempts", row->attempts);
     add_why(t, out);
+    if (t->doing.action) {
+        buf_addstr(out, "  ");
+        doing_text(&t->doing, clock_wall(), DOING_MAX, out);
+    }
     while (out->len && out->s[out->len - 1] == ' ')
         buf_cut(out, out->len - 1);
     buf_addch(out, '\n');

@@ -136,6 +136,35 @@ bool agent_find_session(enum engine engine, const char *path, struct buf *out)
     return out->len > 0;
 }
 
+int64_t agent_idle(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? def->idle : 0;
+}
+
+/* An agent that came to its end told what the session had used by then; one that did not told what
+ * it used itself, if anything. */
+bool agent_add_use(enum engine engine, const char *path, const char *session, struct agent_use *use)
+{
+    const struct engine_def *def = find_engine(engine);
+    struct agent_report r = AGENT_REPORT_INIT;
+    struct agent_tail tail;
+    if (!def || !def->counts_session)
+        return false;
+    agent_tail_open(&tail, path, def->dialect, &r);
+    agent_tail_end(&tail);
+    bool same = strcmp(r.session.s, session) == 0,
+         all = r.finished && (r.tokens_in || r.tokens_out);
+    if (same) {
+        use->in += r.tokens_in;
+        use->out += r.tokens_out;
+        use->cache_read += r.cache_read;
+        use->cache_made += r.cache_made;
+    }
+    agent_report_done(&r);
+    return same && !all;
+}
+
 /* --- why they failed ---------------------------------------------------------------------- */
 
 /* Searches words that may be separated by one blank, '_' or '-', or by nothing; ignoring case. */

@@ -60,6 +60,19 @@ bool agent_is_untested(enum engine engine);
 /* The session that an agent's output (a file) names, where the engine can take one up again. */
 bool agent_find_session(enum engine engine, const char *path, struct buf *out);
 
+/* What a session has used, in tokens. */
+struct agent_use {
+    int64_t in, out, cache_read, cache_made;
+};
+
+/* ms that its agent may be silent while no tool works, where the plan does not say; 0: any time. */
+int64_t agent_idle(enum engine engine);
+
+/* Where an engine counts what a session has used since it began: adds what an earlier agent's
+ * output (a file) said, if it was of that session. True: those before it count as well. */
+bool agent_add_use(enum engine engine, const char *path, const char *session,
+                   struct agent_use *use);
+
 /* Removes what the engine itself has left in its TMPDIR, not its agent. */
 void agent_tidy(enum engine engine, const char *tmp);
 
@@ -82,11 +95,6 @@ typedef void agent_saying_fn(void *ctx, enum agent_saying kind, const char *text
 
 enum { AGENT_COUNTED = 16 };
 
-/* What a session had used before, where an agent counts what it has used since that began. */
-struct agent_use {
-    int64_t in, out, cache_read, cache_made; /* tokens */
-};
-
 /* What an agent's output said so far. */
 struct agent_report {
     agent_saying_fn *saying; /* or NULL */
@@ -96,7 +104,7 @@ struct agent_report {
     struct buf text;                 /* its last words */
     uint64_t counted[AGENT_COUNTED]; /* the last messages whose tokens were added */
     size_t counts;
-    struct agent_use before;
+    struct agent_use before;        /* of a session that is counted from its beginning */
     struct buf partial;             /* words that come in pieces, so far */
     int64_t tokens_in, tokens_out;  /* without what is cached: */
     int64_t cache_read, cache_made; /* tokens */

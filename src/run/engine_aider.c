@@ -32,6 +32,7 @@ const struct engine_def engine_aider = {
     .program = "aider",
     .build = build,
     .stop_signal = SIGTERM,
+    .idle = ENGINE_IDLE_TOOLS_MS,
     .no_persona = true,
     .untested = true,
     .account = account,

@@ -47,6 +47,7 @@ const struct engine_def engine_claude = {
     .build = build,
     .dialect = &dialect_claude,
     .stop_signal = SIGINT,
+    .idle = ENGINE_IDLE_MS,
     .continues = true,
     .account = account,
 };

@@ -56,6 +56,7 @@ const struct engine_def engine_copilot = {
     .build = build,
     .dialect = &dialect_copilot,
     .stop_signal = SIGTERM,
+    .idle = ENGINE_IDLE_MS,
     .continues = true,
     .account = account,
 };

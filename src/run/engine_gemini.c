@@ -76,6 +76,7 @@ const struct engine_def engine_gemini = {
     .build = build,
     .dialect = &dialect_gemini,
     .stop_signal = SIGTERM,
+    .idle = ENGINE_IDLE_MS,
     .continues = true,
     .no_persona = true,
     .judge = judge,

@@ -54,6 +54,7 @@ const struct engine_def engine_opencode = {
     .build = build,
     .dialect = &dialect_opencode,
     .stop_signal = SIGTERM,
+    .idle = ENGINE_IDLE_TOOLS_MS,
     .continues = true,
     .litter = "-00000000.so", /* a library of some megabytes, that it unpacks each time */
     .judge = judge,

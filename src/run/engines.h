@@ -15,17 +15,25 @@ struct engine_def {
                  struct err *err);
     const struct dialect *dialect; /* NULL: it speaks plain text */
     int stop_signal;               /* by which it is asked to end */
-    bool continues;                /* it can take up a session again */
-    bool continues_limited;        /* only one that met a limit; not needed where it continues */
-    const char *const *account;    /* variables that say whose limits count, NULL at the end */
-    const char *litter;            /* how files end that it leaves in TMPDIR, which nobody wants */
-    bool no_persona;               /* it takes no task's `agent` */
-    bool untested;                 /* it is called as its documentation says */
+    int64_t idle; /* ms that it may be silent while no tool works, if the plan does not say; 0: any
+                   * time */
+    bool counts_session;        /* what it says was used is since the session's beginning */
+    bool continues;             /* it can take up a session again */
+    bool continues_limited;     /* only one that met a limit; not needed where it continues */
+    const char *const *account; /* variables that say whose limits count, NULL at the end */
+    const char *litter;         /* how files end that it leaves in TMPDIR, which nobody wants */
+    bool no_persona;            /* it takes no task's `agent` */
+    bool untested;              /* it is called as its documentation says */
     /* What its exit code or its standard error say that its output does not: true where that is a
      * failure, also with exit code 0. NULL: nothing. The reason may be left out. */
     bool (*judge)(int exit_code, const char *err_text, enum failure *ret_failure,
                   struct buf *ret_reason);
 };
+
+/* A model may think, or write a long file, for a quarter of an hour, and nothing is told of it
+ * before the end; claude's own watch over its model takes five minutes. Those that tell of a tool
+ * only when it has answered are silent as long as that works. */
+enum { ENGINE_IDLE_MS = 20 * 60 * 1000, ENGINE_IDLE_TOOLS_MS = 60 * 60 * 1000 };
 
 extern const struct engine_def engine_claude, engine_command, engine_sim;
 extern const struct engine_def engine_codex, engine_copilot, engine_aider;

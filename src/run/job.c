@@ -55,6 +55,8 @@ void job_free(struct job *job)
     watch_free(job->tick);
     agent_tail_close(&job->tail);
     agent_report_done(&job->report);
+    progress_done(&job->progress);
+    stall_done(&job->stall);
     if (job->has_workspace) /* it stays */
         workspace_release(&job->ws);
     workspace_done(&job->ws);
@@ -110,31 +112,10 @@ void job_continue(struct job *job, int64_t lost)
     if (job->agent_started)
         job->agent_started += lost;
     job->last_output += lost;
+    if (job->stall.asked)
+        job->stall.asked += lost;
     job->deadline += lost;
     process_order(&job->process, GUARD_CONTINUE);
-}
-
-static void tell_progress(struct job *job, bool works)
-{
-    struct agent_report *r = &job->report;
-    struct task_run *tr = task_run(job);
-    if (!r->changed)
-        return;
-    r->changed = false;
-    budget_take(job, works);
-    struct arena a = {0};
-    if (r->action.len && (!tr->status.action || strcmp(tr->status.action, r->action.s) != 0)) {
-        struct node *data = build_map(&a);
-        autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
-        secrets_mask(&job->run->secrets, r->action.s, r->action.len, &masked);
-        text_harmless(&safe, masked.s, masked.len);
-        free(tr->action);
-        tr->action = buf_steal(&safe);
-        tr->status.action = tr->action;
-        build_put_string(&a, data, "action", tr->action);
-        record(job->run, EV_TASK_ACTION, job->task, data);
-    }
-    arena_done(&a);
 }
 
 /* Output, also on standard error, is a sign of life. */
@@ -159,29 +140,16 @@ static void on_tick(void *ctx)
     while (agent_tail_more(&job->tail))
         ;
     note_output(job);
-    tell_progress(job, true);
+    progress_tell(job, true);
     if (job->spoke && !job->report.failed) /* words of a failure would have had that behind them */
         lane_prove(job->run, job->task);
     job->spoke = job->report.speaks;
     if (timeout > 0 && now - job->agent_started >= timeout)
         job_stop(job, STOP_TIMEOUT, GUARD_STOP);
-    else if (t->idle_timeout > 0 && now - job->last_output >= t->idle_timeout)
-        job_stop(job, STOP_IDLE, GUARD_STOP);
+    else
+        stall_look(job);
     if (!job->stopped)
         watch_again(job->tick, TICK_MS);
-}
-
-static void tell_exit(struct job *job)
-{
-    struct arena a = {0};
-    struct node *data = build_map(&a);
-    if (job->exit_signal)
-        build_put_int(&a, data, "signal", job->exit_signal);
-    else
-        build_put_int(&a, data, "exit_code", job->exit_code);
-    build_put_int(&a, data, "ms", clock_mono() - job->agent_started);
-    record(job->run, EV_TASK_EXITED, job->task, data);
-    arena_done(&a);
 }
 
 static bool is_judged_failed(struct job *job, struct buf *reason)
@@ -204,8 +172,8 @@ static void on_agent_end(struct job *job, int exit_code)
     agent_tail_end(&job->tail);
     watch_free(job->tick);
     job->tick = NULL;
-    tell_progress(job, false);
-    tell_exit(job);
+    progress_tell(job, false);
+    progress_tell_exit(job);
     logs_copy(job);
     task_run(job)->status.exit_code = exit_code;
     sched_set_aside(&job->run->sched, job->task);
@@ -221,6 +189,9 @@ static void on_agent_end(struct job *job, int exit_code)
         job_fail(job, FAILURE_TIMEOUT, "took longer than its timeout");
     else if (job->stopped == STOP_IDLE)
         job_fail(job, FAILURE_IDLE, "said nothing for longer than its idle timeout");
+    else if (job->stopped == STOP_QUESTION)
+        job_fail(job, FAILURE_IDLE, "waited for a person, and nobody is there to answer: %s",
+                 job->stall.question);
     else if (job->stopped == STOP_BUDGET)
         job_fail(job, FAILURE_BUDGET, "%s is used up",
                  job->run->budget_spent ? "the run's budget" : "its budget");
@@ -239,6 +210,17 @@ static void on_agent_end(struct job *job, int exit_code)
         job_unlanded(job);
     else
         job_stage(job);
+}
+
+/* A session may be that of several attempts. */
+static void recall_use(struct job *job)
+{
+    struct run *run = job->run;
+    for (int i = job->attempt - 1; job->session && i > 0; i--) {
+        autofree char *out = mem_printf("%s/%s/%d/out", run->dir, task_of(job)->id, i);
+        if (!agent_add_use(run_engine(run, job->task), out, job->session, &job->report.before))
+            break;
+    }
 }
 
 static int start_agent(struct job *job, struct err *err)
@@ -264,6 +246,7 @@ static int start_agent(struct job *job, struct err *err)
         process_start_guarded(job, &call, prompt, out, errlog, on_agent_end, err))
         return -1;
     agent_tail_open(&job->tail, out, agent_dialect(run_engine(job->run, job->task)), &job->report);
+    recall_use(job);
     job->agent_started = job->last_output = clock_mono();
     job->tick = loop_timer(job->run->loop, TICK_MS, on_tick, job);
     return 0;

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -117,6 +118,11 @@ static void add_tail(const struct run *run, const char *s, size_t len, size_t li
         buf_addch(out, '\n');
         start += len + 1;
     }
+}
+
+void logs_shown(const struct run *run, const char *s, size_t len, struct buf *out)
+{
+    add_tail(run, s, len, SIZE_MAX, out);
 }
 
 void logs_tail(const struct run *run, const char *path, size_t lines, struct buf *out)

@@ -14,6 +14,9 @@ void logs_copy(struct job *job);
 /* Appends the last lines of a file, masked, each harmless and with a line end. */
 void logs_tail(const struct run *run, const char *path, size_t lines, struct buf *out);
 
+/* Appends a text, masked, each of its lines harmless and with a line end. */
+void logs_shown(const struct run *run, const char *s, size_t len, struct buf *out);
+
 /* Appends the last lines that explain a failure: of the verification, of the setup, or of the
  * agent. Masked, each harmless and with a line end. */
 void logs_explain(const struct job *job, enum failure failure, struct buf *out);

@@ -59,7 +59,7 @@ struct task_terms run_terms(const struct run *run, uint32_t task)
     struct task_terms terms = {
         .engine = run_engine_name(run, task),
         .timeout = t->timeout > 0 ? t->timeout : run->opts.timeout,
-        .idle_timeout = t->idle_timeout > 0 ? t->idle_timeout : 0,
+        .idle_timeout = stall_limit(run, task),
     };
     for (int f = 0; f < FAILURE_COUNT_; f++)
         terms.retries[f] = retry_times(run, task, (enum failure)f);

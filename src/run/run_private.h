@@ -13,8 +13,10 @@
 #include "run/agent.h"
 #include "run/agent_tail.h"
 #include "run/base_turn.h"
+#include "run/progress.h"
 #include "run/run.h"
 #include "run/secrets.h"
+#include "run/stall.h"
 #include "run/warden.h"
 #include "sys/contain.h"
 #include "sys/loop.h"
@@ -63,7 +65,7 @@ struct process {
     char mark[32];        /* of the guard, and of all that it starts */
 };
 
-enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_IDLE, STOP_BUDGET, STOP_USER };
+enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_IDLE, STOP_QUESTION, STOP_BUDGET, STOP_USER };
 
 /* One attempt at a task. */
 struct job {
@@ -79,6 +81,8 @@ struct job {
     struct agent_report report;
     struct spent told; /* of what the report says was used */
     struct agent_tail tail;
+    struct progress progress;
+    struct stall stall;
     struct watch *tick;
     int64_t agent_started, last_output; /* monotonic ms */
     off_t output_size;

@@ -9,6 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -115,6 +116,43 @@ static struct node *limit_data(struct fixture *f, int64_t lane, int64_t delay)
     build_put_int(&f->events, data, "lane", lane);
     build_put_int(&f->events, data, "delay_ms", delay);
     return data;
+}
+
+/* For how long a tool works, and when a model is tried again, is said at the end, which is not cut.
+ */
+static void what_takes_long_is_counted(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin_wide(&f, 2);
+    start(&f, 0, "0");
+    start(&f, 0, "1");
+    struct node *data = data_of(&f, "action", "Bash make -C some/where/far/away test");
+    build_put_bool(&f.events, data, "tool", true);
+    build_put_int(&f.events, data, "ms", 5000);
+    (void)tell_at(&f, 6000, EV_TASK_ACTION, "0", 1, data);
+    data = data_of(&f, "action", "waits for its model: try 2 of 10");
+    build_put_string(&f.events, data, "until", "1970-01-01T00:16:55.000Z");
+    (void)tell_at(&f, 6000, EV_TASK_ACTION, "1", 1, data);
+    expect_block(&f, 10000, 80, 24,
+                 "  0         running     10s     in Bash make -C some/where/far/away test for 9s\n"
+                 "  1         running     10s     waits for its model: try 2 of 10 in 5s\n"
+                 "10s: 0 of 2 done, 2 under way\n");
+    expect_block(&f, 241000, 60, 24,
+                 "  0         running     4m 1s   in Bash make -C s... for 4m\n"
+                 "  1         running     4m 1s   waits for its model: try...\n"
+                 "4m 1s: 0 of 2 done, 2 under way\n");
+    data = data_of(&f, "action", "Bash make");
+    build_put_bool(&f.events, data, "tool", false);
+    build_put_int(&f.events, data, "ms", 241000);
+    (void)tell_at(&f, 241000, EV_TASK_ACTION, "0", 1, data);
+    (void)tell_at(&f, 241000, EV_TASK_WAITING, "1", 1, data_of(&f, "question", "May\x1b I?"));
+    expect_block(&f, 241000, 80, 24,
+                 "  0         running     4m 1s   Bash make\n"
+                 "  1         running     4m 1s   waits for a person: May\\e I?\n"
+                 "4m 1s: 0 of 2 done, 2 under way\n");
+    assert_non_null(strstr(f.l.scroll.s, "waits for a person: May\\e I?\n"));
+    drop(&f);
 }
 
 /* Times of day are the machine's: the hours of START are 00:16 in Greenwich. */
@@ -473,6 +511,7 @@ static void results_have_colours(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(what_takes_long_is_counted),
         cmocka_unit_test(limits_are_counted_down),
         cmocka_unit_test(a_task_goes_through_its_states),
         cmocka_unit_test(what_went_wrong_is_counted),
