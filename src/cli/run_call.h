@@ -46,7 +46,7 @@ struct run_call {
          "FILE",                                                                                   \
          NULL,                                                                                     \
          "Write a report when the run has ended; its format goes by the ending of the name: "      \
-         ".json, .md, .markdown or .xml (JUnit)"},                                                 \
+         ".json, .md, .markdown, .html, .xml (JUnit) or .sarif"},                                  \
         {"dashboard",                                                                              \
          0,                                                                                        \
          OPT_FLAG,                                                                                 \

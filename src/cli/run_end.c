@@ -7,7 +7,8 @@ int run_end_check(const struct opt_list *reports, const char *log_dir)
 {
     struct err err = {0};
     for (size_t i = 0; i < reports->n; i++) {
-        if (report_check(reports->v[i], &err))
+        enum report_format format;
+        if (report_format_of(reports->v[i], &format, &err) || report_check(reports->v[i], &err))
             return cli_fail(EXIT_USAGE, "--report: %s", err.msg);
     }
     if (log_dir && dirs_check(log_dir, &err))
@@ -24,12 +25,15 @@ static void print_summary(const struct run *run, const struct report *r, bool qu
     (void)cli_print(out.s, out.len); /* the end of the program tells where that fails */
 }
 
-static int write_reports(const struct report *r, const struct opt_list *reports)
+static int write_reports(const struct report *r, const struct report_source *from,
+                         const struct opt_list *reports)
 {
     struct err err = {0};
     int code = EXIT_OK;
     for (size_t i = 0; i < reports->n; i++) {
-        if (report_write(r, reports->v[i], &err))
+        enum report_format format = REPORT_JSON;
+        if (report_format_of(reports->v[i], &format, &err) ||
+            report_write(r, from, format, reports->v[i], &err))
             code = cli_fail(EXIT_ENV, "the report could not be written: %s", err.msg);
     }
     return code;
@@ -46,7 +50,8 @@ int run_end(const struct run *run, enum run_end_show show, const struct opt_list
             (void)cli_fail(EXIT_ENV, "the summary could not be made: %s", err.msg);
         return code == EXIT_OK ? EXIT_ENV : code;
     }
-    int written = write_reports(&r, reports);
+    struct report_source from = {.store = store, .git_dir = run_git_dir(run)};
+    int written = write_reports(&r, &from, reports);
     if (show != RUN_END_NOTHING)
         print_summary(run, &r, show == RUN_END_PROBLEMS);
     return code == EXIT_OK ? written : code;

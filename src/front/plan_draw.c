@@ -68,7 +68,7 @@ void plan_draw_dot(const struct plan_file *pf, struct buf *out)
 }
 
 /* Mermaid has entity codes for what its own syntax uses. */
-static void mermaid_label(struct buf *out, const char *s)
+void plan_draw_mermaid_label(struct buf *out, const char *s)
 {
     for (; *s; s++) {
         if (strchr("\"#;<>&[](){}|`", *s))
@@ -90,7 +90,7 @@ void plan_draw_mermaid(const struct plan_file *pf, struct buf *out)
         buf_addf(out, "  t%u[\"%s", t, plan->tasks[t].id);
         if (title.len) {
             buf_addstr(out, "<br/>");
-            mermaid_label(out, title.s);
+            plan_draw_mermaid_label(out, title.s);
         }
         buf_addstr(out, "\"]\n");
     }

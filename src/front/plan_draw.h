@@ -10,4 +10,7 @@
 void plan_draw_dot(const struct plan_file *pf, struct buf *out);
 void plan_draw_mermaid(const struct plan_file *pf, struct buf *out);
 
+/* Appends a text that is harmless already to a label in quotes. */
+void plan_draw_mermaid_label(struct buf *out, const char *s);
+
 #endif

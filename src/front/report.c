@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "data/doc.h"
+#include "front/report_more.h"
 #include "front/shared_text.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -303,10 +304,9 @@ int report_format_of(const char *path, enum report_format *ret, struct err *err)
     static const struct {
         const char *ending;
         enum report_format format;
-    } endings[] = {{".json", REPORT_JSON},
-                   {".md", REPORT_MD},
-                   {".markdown", REPORT_MD},
-                   {".xml", REPORT_JUNIT}};
+    } endings[] = {{".json", REPORT_JSON},  {".md", REPORT_MD},    {".markdown", REPORT_MD},
+                   {".html", REPORT_HTML},  {".htm", REPORT_HTML}, {".xml", REPORT_JUNIT},
+                   {".sarif", REPORT_SARIF}};
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash + 1 : path, '.');
     for (size_t i = 0; dot && i < sizeof(endings) / sizeof(endings[0]); i++) {
         if (strcasecmp(dot, endings[i].ending) == 0) {
@@ -314,7 +314,8 @@ int report_format_of(const char *path, enum report_format *ret, struct err *err)
             return 0;
         }
     }
-    return err_set(err, ERR_INPUT, "'%s' must end with .json, .md, .markdown or .xml", path);
+    return err_set(err, ERR_INPUT,
+                   "'%s' must end with .json, .md, .markdown, .html, .xml or .sarif", path);
 }
 
 static char *folder_of(const char *path)
@@ -326,33 +327,38 @@ static char *folder_of(const char *path)
 int report_check(const char *path, struct err *err)
 {
     autofree char *dir = folder_of(path);
-    enum report_format format;
     struct stat st;
-    if (report_format_of(path, &format, err))
-        return -1;
     if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
         return err_set(err, ERR_INPUT, "'%s' is %s", path,
                        S_ISLNK(st.st_mode) ? "a symlink" : "not a file");
     return dirs_check(dir, err);
 }
 
-void report_add(const struct report *r, enum report_format format, struct buf *out)
+int report_add(const struct report *r, const struct report_source *from, enum report_format format,
+               struct buf *out, struct err *err)
 {
-    static void (*const writers[REPORT_FORMAT_COUNT_])(const struct report *, struct buf *) = {
-        [REPORT_JSON] = report_json,
-        [REPORT_MD] = report_md,
-        [REPORT_JUNIT] = report_junit,
+    static const struct {
+        void (*write)(struct report_more *, struct buf *);
+        bool rows; /* the rows are enough for it */
+    } writers[REPORT_FORMAT_COUNT_] = {
+        [REPORT_JSON] = {report_json, true},    [REPORT_MD] = {report_md, false},
+        [REPORT_HTML] = {report_html, false},   [REPORT_JUNIT] = {report_junit, true},
+        [REPORT_SARIF] = {report_sarif, false},
     };
-    writers[format](r, out);
+    autoreport_more struct report_more more;
+    report_more_init(&more, r, from);
+    if (!writers[format].rows && report_more_load(&more, from->store, err))
+        return -1;
+    writers[format].write(&more, out);
+    return 0;
 }
 
-int report_write(const struct report *r, const char *path, struct err *err)
+int report_write(const struct report *r, const struct report_source *from,
+                 enum report_format format, const char *path, struct err *err)
 {
     autofree char *dir = folder_of(path);
     autobuf struct buf out = BUF_INIT;
-    enum report_format format = REPORT_JSON;
-    if (report_format_of(path, &format, err) || dirs_make(dir, err))
+    if (report_add(r, from, format, &out, err) || dirs_make(dir, err))
         return -1;
-    report_add(r, format, &out);
     return file_replace(path, out.s, out.len, err);
 }

@@ -78,23 +78,41 @@ bool report_is_running(const struct report *r);
 
 /* --- formats ------------------------------------------------------------------------------ */
 
-enum report_format { REPORT_JSON, REPORT_MD, REPORT_JUNIT, REPORT_FORMAT_COUNT_ };
+enum report_format {
+    REPORT_JSON,
+    REPORT_MD,
+    REPORT_HTML,
+    REPORT_JUNIT,
+    REPORT_SARIF,
+    REPORT_FORMAT_COUNT_,
+};
+
+/* Where a report finds what the rows do not tell. */
+struct report_source {
+    struct store *store;
+    const char *git_dir; /* the folder that all worktrees share; NULL: there is no repository */
+};
 
 /* The format that the ending of a file name asks for; ERR_INPUT where it asks for none. */
 int report_format_of(const char *path, enum report_format *ret, struct err *err);
 
-/* Whether a report could be written there: the ending, the folder, no symlink. Changes nothing. */
+/* Whether a report could be written there: the folder, no symlink. Changes nothing. */
 int report_check(const char *path, struct err *err);
 
 /* Writes a report, at once and whole; folders are made. */
-int report_write(const struct report *r, const char *path, struct err *err);
+int report_write(const struct report *r, const struct report_source *from,
+                 enum report_format format, const char *path, struct err *err);
 
-void report_add(const struct report *r, enum report_format format, struct buf *out);
+int report_add(const struct report *r, const struct report_source *from, enum report_format format,
+               struct buf *out, struct err *err);
 struct node *report_encode(const struct report *r, struct arena *a); /* as JSON has it */
 
 /* One file each. */
-void report_json(const struct report *r, struct buf *out);
-void report_md(const struct report *r, struct buf *out);
-void report_junit(const struct report *r, struct buf *out);
+struct report_more;
+void report_json(struct report_more *m, struct buf *out);
+void report_md(struct report_more *m, struct buf *out);
+void report_html(struct report_more *m, struct buf *out);
+void report_junit(struct report_more *m, struct buf *out);
+void report_sarif(struct report_more *m, struct buf *out);
 
 #endif

@@ -1,4 +1,4 @@
-#include "front/report.h"
+#include "front/report_more.h"
 
 #include "base/build.h"
 #include "base/clock.h"
@@ -153,9 +153,9 @@ struct node *report_encode(const struct report *r, struct arena *a)
     return map;
 }
 
-void report_json(const struct report *r, struct buf *out)
+void report_json(struct report_more *m, struct buf *out)
 {
     struct arena a = {0};
-    doc_write_lines(out, report_encode(r, &a));
+    doc_write_lines(out, report_encode(m->r, &a));
     arena_done(&a);
 }

@@ -1,4 +1,4 @@
-#include "front/report.h"
+#include "front/report_more.h"
 
 #include "base/clock.h"
 #include "base/text.h"
@@ -152,8 +152,9 @@ static void add_task(const struct report_task *t, struct buf *out)
     buf_addstr(out, "    </testcase>\n");
 }
 
-void report_junit(const struct report *r, struct buf *out)
+void report_junit(struct report_more *m, struct buf *out)
 {
+    const struct report *r = m->r;
     const char *name = r->row.name ? r->row.name : r->row.plan ? r->row.plan : r->row.id;
     autobuf struct buf time = BUF_INIT;
     clock_format(&time, r->row.started);

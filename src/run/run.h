@@ -102,6 +102,7 @@ int run_go(struct run *run, struct err *err);
 const char *run_id(const struct run *run);
 const char *run_dir(const struct run *run);         /* where its logs are */
 const char *run_state_dir(const struct run *run);   /* where its store is */
+const char *run_git_dir(const struct run *run);     /* the common one; NULL without a repository */
 const char *run_base(const struct run *run);        /* the branch; NULL without a repository */
 const char *run_base_commit(const struct run *run); /* where it was at first; NULL likewise */
 size_t run_workers(const struct run *run);

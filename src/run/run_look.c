@@ -43,6 +43,11 @@ const char *run_base(const struct run *run)
     return run->base;
 }
 
+const char *run_git_dir(const struct run *run)
+{
+    return run->pf->repo.common;
+}
+
 const char *run_base_commit(const struct run *run)
 {
     return run->base_commit;

@@ -126,12 +126,92 @@ make_run() { # [OPTION...]
     ! command -v xmllint >/dev/null || xmllint --noout run.xml
 }
 
-@test "report prints what --report writes" {
-    make_run --report run.json --report run.md --report run.xml
+# One run with all that a report may stumble over: hostile titles, words, names of files and content;
+# a task that strays and is only warned, one that strays and fails, a conflict.
+@test "whatever tasks are called, say and write, each report is well-formed and takes it for text" {
+    make_repo
+    echo base >both
+    git add both
+    git commit -q -m both
+    begin_plan 'name: "</title><script>alert(1)</script>"' 'overlap: allow'
+    add_task bad 'title: "]]> | `x` ```\n<b onclick=y>\u202e&amp;\u0027"' 'retry: {transient: 0}' -- \
+        'sh printf "<i>\377</i>\t+x\n" >"<img src=x onerror=y> %41.txt"' \
+        'say </pre><script>say</script>' \
+        'sh printf "</pre>\001\033[31m<script>err</script> \377 end\n" >&2; exit 1'
+    add_task after 'depends_on: [bad]' -- 'write b two'
+    add_task warned 'owns: [docs/]' 'enforce: warn' -- 'write "x y#z" one'
+    add_task strays 'owns: [docs/]' 'retry: {scope: 0}' -- 'write no one'
+    add_task first 'depends_on: [warned]' -- 'write both one'
+    add_task second 'depends_on: [warned]' -- "sh $(until_exists landed)" 'write both two'
+    add_task landed 'read_only: true' 'depends_on: [first]' -- "sh touch $BATS_TEST_TMPDIR/landed"
+    run_plan --report r.html --report r.md --report r.xml --report r.json --report r.sarif
+    assert_status 4
+    local page
+    page=$(python3 "$BATS_TEST_DIRNAME/page.py" r.html) || fail "$page" "$(<r.html)"
+    for text in '</title><script>alert(1)</script>' ']]> | `x` ```\n<b onclick=y>\u{202E}&amp;'"'" \
+        '</pre><script>say</script>' 'diff --git a/<img src=x onerror=y> %41.txt b/<img src=x onerror=y> %41.txt' \
+        $'+<i>\\xFF</i>\t+x' 'Changed, and not its own:' 'In conflict:' 'Needs a look' Timeline Graph; do
+        grep -qxF -- "$text" <<<"$page" || fail "no line: $text" "$page"
+    done
+    grep -qF '<script>err</script> \xFF end' <<<"$page" || fail "no output" "$page"
+    grep -qF "changed 1 path that it does not own, and landed all the same" <<<"$page" || fail "$page"
+    ! grep -q $'[\001\033\377]' r.html || fail "a control character in it"
+    grep -qF "default-src 'none'" r.html || fail "no policy"
+
+    jq -e '.version == "2.1.0" and (.runs | length) == 1 and .runs[0].tool.driver.name == "anabranch"' r.sarif
+    jq -e '.runs[0] | . as $r | .results | length > 0 and all(.ruleId == $r.tool.driver.rules[.ruleIndex].id and
+        (.message.text | length) > 0 and (.level | IN("error", "warning")) and (.locations | length) == 1 and
+        (.locations[0].physicalLocation | .artifactLocation.uriBaseId == "SRCROOT" and .region.startLine == 1))' r.sarif
+    [[ $(jq -r '.runs[0].results[] | [.properties.task, .ruleId, .level,
+        .locations[0].physicalLocation.artifactLocation.uri] | join(" ")' r.sarif) == "bad transient error plan.yaml
+warned scope warning x%20y%23z
+strays scope error no
+second conflict error both" ]] || fail "$(<r.sarif)"
+    jq -e '.runs[0].invocations[0] | .executionSuccessful == false and .exitCode == 4' r.sarif
+
+    [[ $(sed -n '/^```mermaid$/,/^```$/p' r.md | grep -c '^```') -eq 2 ]] || fail "$(<r.md)"
+    grep -qx '  t0 --> t1' r.md && grep -qxF '  t0["bad<br/>failed"]:::failed' r.md || fail "$(<r.md)"
+    ! grep -qE '(^|[^\\])<(script|b |/)' <(grep -vE '^    |^</details>$|^<details><summary>' r.md) || fail "$(<r.md)"
+    assert_xml r.xml 't["bad"].find("system-out").text.split("title: ")[1].split("\n")[0]' ']]> | `x` ```'
+    assert_json r.json 't["bad"]["title"].startswith("]]> | `x` ```\n<b onclick=y>")' True
+}
+
+@test "what is too long for a page is cut, and the page says so" {
+    make_repo
+    begin_plan
+    add_task long 'read_only: false' -- 'sh seq 1 40000 >numbers' 'sh for i in $(seq 1 3000); do echo "line $i"; done'
+    add_task quiet --  'write a one'
+    run_plan --report r.html
+    assert_status 0
+    (($(wc -c <r.html) < 200000)) || fail "$(wc -c <r.html) bytes"
+    local page id
+    page=$(python3 "$BATS_TEST_DIRNAME/page.py" r.html)
+    id=$(basename .git/anabranch/runs/*)
+    grep -qx 'Diff: 1 file, +40000 .0' <<<"$page" || fail "$page"
+    grep -qx 'It is longer than is shown here. All of it: ' <<<"$page" || fail "$page"
+    grep -qxF "anabranch diff --run $id long" <<<"$page" || fail "$page"
+    [[ $(grep -c 'longer than' <<<"$page") -eq 1 ]] || fail "more than one"
+    grep -qx -- '+12' <<<"$page" && ! grep -qx -- '+39999' <<<"$page" || fail "$page"
+    grep -qx 'Diff: 1 file, +1 .0' <<<"$page" || fail "the one behind it is not there"
+}
+
+@test "report prints what --report writes, and -o writes it into a file" {
+    make_run --report run.json --report run.md --report run.xml --report run.html --report run.sarif
     local id
     id=$(json run.json 'r["run"]')
-    for call in "json run.json" "md run.md" "junit run.xml"; do
+    for call in "json run.json" "md run.md" "junit run.xml" "html run.html" "sarif run.sarif"; do
         anabranch report "${id:0:10}" --format "${call% *}" | cmp - "${call#* }" || fail "$call"
+    done
+    anabranch report last | cmp - run.json || fail "not JSON"
+    anabranch report last -o new/x.HTML
+    cmp new/x.HTML run.html || fail "not by the name"
+    anabranch report last --format md -o new/x.html
+    cmp new/x.html run.md || fail "not by the option"
+    ln -s run.md link.md
+    for path in x.pdf link.md new; do
+        run_apart anabranch report last -o $path
+        assert_status 2
+        [[ $stderr == "anabranch: --output: '$path' "* ]] || fail "$path"
     done
     run_apart anabranch report
     assert_usage_error "the argument RUN is missing" report
@@ -259,9 +339,14 @@ make_run() { # [OPTION...]
         'env: {PLAIN: visible, A: {from: TOKEN_FOR_TEST, secret: true}, B: {value: "sec\"ret", secret: true}}' -- \
         'sh echo "$A $PLAIN $B" >&2' 'say it is sec"ret' 'action uses s3cr3t-from-env' \
         'err key sk-own-key of s3cr3t-from-env' 'exit 1'
-    run_plan --log-dir logs --report r.json --report r.md --report r.xml
+    run_plan --log-dir logs --report r.json --report r.md --report r.xml --report r.html --report r.sarif
     assert_status 1
-    ! grep -rE 's3cr3t|sk-own|sec\\?"ret' logs r.json r.md r.xml || fail "a secret is in them"
+    ! grep -rE 's3cr3t|sk-own|sec\\?"ret|sec&quot;ret' logs r.json r.md r.xml r.html r.sarif ||
+        fail "a secret is in them"
+    grep -qx '<details><summary>Log</summary>' r.html && grep -qF 'it is [MASKED]' r.html || fail "no log"
+    # Who does not have it any more could not mask it.
+    env -u TOKEN_FOR_TEST "$ANABRANCH" report last -o r.html
+    grep -q 'could not be masked' r.html && ! grep -q 's3cr3t' r.html || fail "$(<r.html)"
     ! grep -E 's3cr3t|sk-own' <<<"$output$stderr" || fail "a secret is in the output"
     grep -qx 'key \[MASKED\] of \[MASKED\]' logs/t1-stderr.log || fail "$(<logs/t1-stderr.log)"
     grep -qx '\[MASKED\] visible \[MASKED\]' logs/t1-stderr.log || fail "$(<logs/t1-stderr.log)"
