@@ -48,7 +48,7 @@ enum engine {
     ENGINE_SIM,
 };
 
-enum notify_on { NOTIFY_FAILED, NOTIFY_CONFLICTED, NOTIFY_PARKED, NOTIFY_DONE };
+enum notify_on { NOTIFY_FAILED, NOTIFY_CONFLICTED, NOTIFY_PARKED, NOTIFY_DONE, NOTIFY_WAITING };
 
 enum { PLAN_UNSET = -1 }; /* of numbers and durations: the plan does not say */
 
@@ -103,7 +103,7 @@ struct notify {
     unsigned on; /* bits 1 << enum notify_on */
     const char *webhook;
     struct plan_command command;
-    bool desktop;
+    bool desktop, bell;
 };
 
 /* A path that a task owns or must not touch. */

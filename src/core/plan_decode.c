@@ -92,19 +92,21 @@ static void read_notify_entry(struct reader *r, const struct node *node, struct 
         {"webhook", read_webhook, offsetof(struct notify, webhook)},
         {"command", read_command, offsetof(struct notify, command)},
         {"desktop", read_bool, offsetof(struct notify, desktop)},
+        {"bell", read_bool, offsetof(struct notify, bell)},
         {0},
     };
     if (!read_members(r, node, fields, out))
         return;
-    int ways =
-        !!node_get(node, "webhook") + !!node_get(node, "command") + !!node_get(node, "desktop");
+    int ways = !!node_get(node, "webhook") + !!node_get(node, "command") +
+               !!node_get(node, "desktop") + !!node_get(node, "bell");
     if (!node_get(node, "on"))
         problem_error(r->ps, RULE_REQUIRED, node, "has no 'on'");
     if (ways == 0)
-        problem_error(r->ps, RULE_REQUIRED, node, "needs 'webhook', 'command' or 'desktop'");
+        problem_error(r->ps, RULE_REQUIRED, node,
+                      "needs 'webhook', 'command', 'desktop' or 'bell'");
     else if (ways > 1)
         problem_error(r->ps, RULE_COMBINATION, node,
-                      "has more than one of 'webhook', 'command' and 'desktop'");
+                      "has more than one of 'webhook', 'command', 'desktop' and 'bell'");
 }
 
 static void read_notify(struct reader *r, const struct node *node, const struct field *f,

@@ -252,6 +252,7 @@ static void put_notify(struct encoder e, const struct plan *plan)
         put_string(entry, "webhook", n->webhook);
         put_command(entry, "command", &n->command);
         put_bool(entry, "desktop", n->desktop);
+        put_bool(entry, "bell", n->bell);
     }
 }
 

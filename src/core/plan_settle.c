@@ -11,16 +11,27 @@ static const struct {
     const char *path;
     enum node_kind kind;
 } settled[] = {
-    {"commit/hooks", NODE_BOOL},           {"notify/*/desktop", NODE_BOOL},
-    {"defaults/hand_on", NODE_BOOL},       {"tasks/*/hand_on", NODE_BOOL},
-    {"batches/*/parallel", NODE_BOOL},     {"defaults/read_only", NODE_BOOL},
-    {"defaults/env/*", NODE_STRING},       {"defaults/env/*/value", NODE_STRING},
-    {"defaults/env/*/secret", NODE_BOOL},  {"defaults/agent", NODE_STRING},
-    {"tasks/*/id", NODE_STRING},           {"tasks/*/agent", NODE_STRING},
-    {"tasks/*/depends_on/*", NODE_STRING}, {"tasks/*/read_only", NODE_BOOL},
-    {"tasks/*/env/*", NODE_STRING},        {"tasks/*/env/*/value", NODE_STRING},
-    {"tasks/*/env/*/secret", NODE_BOOL},   {"threads/*/id", NODE_STRING},
-    {"batches/*/id", NODE_STRING},         {"batches/*/depends_on/*", NODE_STRING},
+    {"commit/hooks", NODE_BOOL},
+    {"notify/*/desktop", NODE_BOOL},
+    {"notify/*/bell", NODE_BOOL},
+    {"defaults/hand_on", NODE_BOOL},
+    {"tasks/*/hand_on", NODE_BOOL},
+    {"batches/*/parallel", NODE_BOOL},
+    {"defaults/read_only", NODE_BOOL},
+    {"defaults/env/*", NODE_STRING},
+    {"defaults/env/*/value", NODE_STRING},
+    {"defaults/env/*/secret", NODE_BOOL},
+    {"defaults/agent", NODE_STRING},
+    {"tasks/*/id", NODE_STRING},
+    {"tasks/*/agent", NODE_STRING},
+    {"tasks/*/depends_on/*", NODE_STRING},
+    {"tasks/*/read_only", NODE_BOOL},
+    {"tasks/*/env/*", NODE_STRING},
+    {"tasks/*/env/*/value", NODE_STRING},
+    {"tasks/*/env/*/secret", NODE_BOOL},
+    {"threads/*/id", NODE_STRING},
+    {"batches/*/id", NODE_STRING},
+    {"batches/*/depends_on/*", NODE_STRING},
 };
 
 /* Whether the value is written as every syntax writes it. */

@@ -10,4 +10,4 @@ const char *const land_at_words[] = {"", "each", "end", NULL};
 const char *const land_style_words[] = {"", "merge", "squash", "rebase", NULL};
 const char *const engine_words[] = {"",        "claude", "codex",   "gemini", "opencode", "qwen",
                                     "copilot", "aider",  "command", "sim",    NULL};
-const char *const notify_words[] = {"failed", "conflicted", "parked", "done", NULL};
+const char *const notify_words[] = {"failed", "conflicted", "parked", "done", "waiting", NULL};

@@ -270,7 +270,8 @@ static bool has_lost_secret(const struct report_more *m, const struct report_tas
     const struct task *task = report_life(m, t)->task;
     for (size_t i = 0; task && i < task->env.n; i++) {
         const struct env_var *v = &task->env.v[i];
-        if (v->secret && v->from && !getenv(v->from))
+        bool lost = v->from ? !getenv(v->from) : v->value && strcmp(v->value, "(secret)") == 0;
+        if (v->secret && lost) /* the latter is how plan_encode() hides one */
             return true;
     }
     return false;

@@ -73,12 +73,19 @@ static char *sentence(const struct run *run, const struct event *ev, enum notify
         [NOTIFY_FAILED] = "failed",
         [NOTIFY_CONFLICTED] = "is in conflict",
         [NOTIFY_PARKED] = "waits for a usage limit",
+        [NOTIFY_WAITING] = "waits for a person",
+    };
+    static const char *const causes[] = {
+        [NOTIFY_FAILED] = "reason",
+        [NOTIFY_CONFLICTED] = "files",
+        [NOTIFY_PARKED] = "reason",
+        [NOTIFY_WAITING] = "question",
     };
     if (on == NOTIFY_DONE)
         return mem_printf("All is done: %zu tasks", notice_total(run));
     if (!ev->task)
         return mem_printf("%zu of %zu tasks failed", notice_failed(run), notice_total(run));
-    const char *why = build_string(ev->data, on == NOTIFY_CONFLICTED ? "files" : "reason", NULL);
+    const char *why = ev->data ? build_string(ev->data, causes[on], NULL) : NULL;
     autobuf struct buf out = BUF_INIT;
     buf_addf(&out, "Task %s %s", ev->task, happened[on]);
     if (why) {

@@ -1,21 +1,32 @@
 #include "run/notify.h"
 
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "run/notice.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
+#include "sys/patience.h"
 #include "sys/self.h"
 #include "sys/spawn.h"
+#include "sys/term.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { OPEN_MAX_ = 8, FINISH_MS = 10000, LOG_TAIL = 2048 };
+enum {
+    OPEN_MAX_ = 8,
+    FINISH_MS = 10000,
+    LOG_TAIL = 2048,
+    DESKTOP_MS = 5000, /* for a desktop; the sender of webhooks has a limit of its own */
+    OTHER_MS = 60000,
+    BELL_MS = 1000, /* between two bells */
+    DESKTOP_COLUMNS = 300,
+};
 
 /* One notice to one of those who are to be told. */
 struct delivery {
@@ -24,7 +35,8 @@ struct delivery {
     struct notice notice;
     size_t number;
     pid_t pid; /* 0: not under way */
-    struct watch *watch;
+    struct watch *watch, *limit;
+    bool late; /* and was ended */
 };
 
 struct notifier {
@@ -32,6 +44,7 @@ struct notifier {
     char *dir;
     VEC(struct delivery *) list; /* from `next` on they wait for their turn */
     size_t next, open;
+    int64_t rang; /* when the bell did last; 0: never */
     bool finishing, given_up;
 };
 
@@ -94,15 +107,58 @@ static char *find_sender(void)
     return ours ? ours : mem_str(ANABRANCH_LIBEXEC "/anabranch-post");
 }
 
+/* The program that shows a notice on the desktop; NULL: this machine has none. */
+static const char *find_desktop(void)
+{
+    static const char *const programs[] = {"notify-send", "osascript"};
+    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+        if (spawn_finds(programs[i]))
+            return programs[i];
+    }
+    return NULL;
+}
+
+/* A line that is not too long for the eye. What notify-send hands on as the text of a notice may
+ * hold markup; its title may not. */
+static char *line_for_desktop(const char *s, bool markup)
+{
+    autobuf struct buf line = BUF_INIT, out = BUF_INIT;
+    text_harmless(&line, s, strlen(s));
+    buf_cut(&line, text_fit(line.s, line.len, DESKTOP_COLUMNS));
+    for (const char *c = line.s; *c; c++) {
+        if (markup && *c == '&')
+            buf_addstr(&out, "&amp;");
+        else if (markup && *c == '<')
+            buf_addstr(&out, "&lt;");
+        else
+            buf_addch(&out, *c);
+    }
+    return buf_steal(&out);
+}
+
+static void build_desktop(const struct delivery *d, struct strv *argv)
+{
+    const char *program = find_desktop();
+    bool mac = program && strcmp(program, "osascript") == 0;
+    autofree char *name = notice_plan_name(d->n->run);
+    autofree char *title = line_for_desktop(name, false);
+    autofree char *text = line_for_desktop(d->notice.text, !mac);
+    if (mac) /* the words are arguments of the script, never part of it */
+        strv_pushl(argv, program, "-e", "on run argv", "-e",
+                   "display notification (item 2 of argv) with title (item 1 of argv)", "-e",
+                   "end run", "--", title, text, NULL);
+    else
+        strv_pushl(argv, "notify-send", "--app-name=anabranch", "--", title, text, NULL);
+}
+
 static void build_argv(const struct delivery *d, struct strv *argv)
 {
     const struct plan_command *command = &d->to->command;
-    autofree char *name = notice_plan_name(d->n->run);
     if (d->to->webhook) {
         autofree char *sender = find_sender();
         strv_push(argv, sender);
     } else if (d->to->desktop) {
-        strv_pushl(argv, "notify-send", "--app-name=anabranch", "--", name, d->notice.text, NULL);
+        build_desktop(d, argv);
     } else if (command->shell) {
         strv_pushl(argv, "/bin/sh", "-c", command->shell, NULL);
     } else {
@@ -179,12 +235,15 @@ static void on_end(void *ctx, int status)
     autofree char *log = log_path(d);
     d->pid = 0;
     watch_free(d->watch);
-    d->watch = NULL;
+    watch_free(d->limit);
+    d->watch = d->limit = NULL;
     n->open--;
     if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
         (void)unlink(log);
     } else {
-        if (WIFSIGNALED(status))
+        if (d->late)
+            buf_addstr(&reason, "took too long, and was ended");
+        else if (WIFSIGNALED(status))
             buf_addf(&reason, "ended by signal %d", WTERMSIG(status));
         else
             buf_addf(&reason, "exit code %d", WEXITSTATUS(status));
@@ -196,18 +255,30 @@ static void on_end(void *ctx, int status)
         loop_stop(n->run->loop);
 }
 
+/* One that hangs would keep its place from the others as long as the run goes on. */
+static void on_late(void *ctx)
+{
+    struct delivery *d = ctx;
+    d->late = true;
+    (void)kill(-d->pid, SIGKILL); /* it leads a session and a group */
+}
+
 static void start(struct delivery *d)
 {
+    struct loop *loop = d->n->run->loop;
     struct err err = {0};
+    if (d->to->desktop && !find_desktop()) /* a machine without one is not a failure */
+        return;
     if (spawn(d, &err) == 0) {
-        d->watch = loop_child(d->n->run->loop, d->pid, on_end, d);
+        d->watch = loop_child(loop, d->pid, on_end, d);
+        d->limit = loop_timer(loop, patience_with_commands(d->to->desktop ? DESKTOP_MS : OTHER_MS),
+                              on_late, d);
         d->n->open++;
         return;
     }
     autofree char *log = log_path(d);
     (void)unlink(log);
-    if (!(d->to->desktop && err.errnum == ENOENT)) /* a machine without one is not a failure */
-        tell_failure(d, err.msg);
+    tell_failure(d, err.msg);
 }
 
 /* Tasks may fail by the hundred; the machine is for the agents. */
@@ -217,12 +288,24 @@ static void start_next(struct notifier *n)
         start(n->list.v[n->next++]);
 }
 
+/* Many things may happen at once; one bell says so as well as ten. */
+static void ring(struct notifier *n)
+{
+    int64_t now = clock_mono();
+    if (n->rang && now - n->rang < BELL_MS)
+        return;
+    n->rang = now;
+    term_bell();
+}
+
 static void tell(struct notifier *n, const struct event *ev, enum notify_on on)
 {
     const struct plan *plan = &n->run->pf->plan;
     for (size_t i = 0; i < plan->notify_count; i++) {
         const struct notify *to = &plan->notify[i];
         bool reachable = to->webhook || to->desktop || to->command.shell || to->command.argv.n;
+        if (to->on & 1u << on && to->bell)
+            ring(n);
         if (!(to->on & 1u << on) || !reachable)
             continue;
         struct delivery *d = mem_alloc(sizeof(*d));
@@ -237,12 +320,15 @@ static void on_event(void *ctx, const struct event *ev)
 {
     struct notifier *n = ctx;
     bool orchestra = n->run->pf->plan.kind == PLAN_ORCHESTRA; /* says at the end what failed */
+    bool waiting = strcmp(event_name(ev->kind), "task.waiting") == 0;
     if (ev->kind == EV_TASK_FAILED && !orchestra)
         tell(n, ev, NOTIFY_FAILED);
     else if (ev->kind == EV_TASK_CONFLICTED)
         tell(n, ev, NOTIFY_CONFLICTED);
     else if (ev->kind == EV_TASK_PARKED)
         tell(n, ev, NOTIFY_PARKED);
+    else if (waiting)
+        tell(n, ev, NOTIFY_WAITING);
     else if (ev->kind == EV_RUN_FINISHED && notice_all_well(n->run))
         tell(n, ev, NOTIFY_DONE);
     else if (ev->kind == EV_RUN_FINISHED && orchestra && notice_failed(n->run))
@@ -313,6 +399,7 @@ void notifier_free(struct notifier *n)
         return;
     for (size_t i = 0; i < n->list.n; i++) {
         watch_free(n->list.v[i]->watch);
+        watch_free(n->list.v[i]->limit);
         notice_done(&n->list.v[i]->notice);
         free(n->list.v[i]);
     }

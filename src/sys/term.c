@@ -1,8 +1,13 @@
 #include "sys/term.h"
 
+#include "base/own.h"
+
+#include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <unistd.h>
 
 size_t term_columns(int fd)
 {
@@ -26,4 +31,20 @@ bool term_pause(int fd, int ms)
 {
     struct pollfd out = {.fd = fd};
     return poll(&out, 1, ms) <= 0 || !(out.revents & (POLLERR | POLLHUP));
+}
+
+/* With `stty tostop` a write from the background would stop us. */
+void term_bell(void)
+{
+    autoclose int fd = open("/dev/tty", O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+    sigset_t set, before;
+    if (fd < 0)
+        return;
+    (void)sigemptyset(&set);
+    (void)sigaddset(&set, SIGTTOU);
+    if (sigprocmask(SIG_BLOCK, &set, &before) < 0)
+        return;
+    ssize_t written = write(fd, "\a", 1);
+    (void)written; /* nobody misses it more than that */
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }

@@ -20,4 +20,8 @@ struct term_size term_size(int fd);
 /* Waits so long, or until a signal comes; false at once where fd is a pipe that nobody reads. */
 bool term_pause(int fd, int ms);
 
+/* Rings the bell of our controlling terminal, where there is one; also from the background, and
+ * without ever waiting for it. */
+void term_bell(void);
+
 #endif

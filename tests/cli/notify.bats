@@ -216,6 +216,83 @@ print(eval(sys.argv[2]))' "$1" "$2"
     refute_contains warning
 }
 
+@test "notify: where there is no notify-send, osascript gets the words as arguments, never as a script" {
+    make_repo
+    mkdir ../bin
+    local program
+    for program in git sh; do
+        ln -s "$(command -v "$program")" ../bin/
+    done
+    printf '#!/bin/sh\nprintf "<%%s>" "$@" >"%s/shown"\n' "$BATS_TEST_TMPDIR" >../bin/osascript
+    chmod +x ../bin/osascript
+    begin_plan 'name: "\"work\" & <b>\u202e"' 'notify:' '  - {on: [failed], desktop: true}'
+    add_task a 'retry: 0' -- 'error refused "a \" & <i> b"'
+    local path=$PATH
+    PATH=$PWD/../bin
+    run "$ANABRANCH" run --engine sim plan.yaml
+    PATH=$path
+    assert_status 1
+    [[ $(<"$BATS_TEST_TMPDIR/shown") == '<-e><on run argv><-e><display notification (item 2 of argv) with title (item 1 of argv)><-e><end run><--><"work" & <b>\u{202E}><Task a failed: a " & <i> b>' ]] ||
+        fail "$(<"$BATS_TEST_TMPDIR/shown")"
+}
+
+@test "notify: those that hang are ended while the run goes on, and no other waits for them" {
+    make_repo
+    mkdir ../bin
+    printf '#!/bin/sh\necho "$$" >>"%s/pids"\nexec sleep 1000\n' "$BATS_TEST_TMPDIR" >../bin/notify-send
+    chmod +x ../bin/notify-send
+    begin_plan 'notify:' '  - {on: [failed], desktop: true}' '  - {on: [failed], command: "sleep 1000 & wait"}' \
+        '  - {on: [done, conflicted, parked, failed], command: "[ $ANABRANCH_TASK = t9 ] && touch ../told"}'
+    local i
+    for i in {1..9}; do
+        add_task "t$i" 'retry: 0' 'read_only: true' -- 'exit 1'
+    done
+    add_task last 'read_only: true' -- "sh n=0; until test -e $BATS_TEST_TMPDIR/work/told; do sleep 0.05; n=\$((n+1)); test \$n -lt 600 || exit 1; done"
+    PATH=$PWD/../bin:$PATH ANABRANCH_COMMAND_TIME=300ms run_plan --json
+    assert_status 1
+    assert_event task.done last
+    assert_event notify.failed t1 '"to":"desktop","reason":"took too long, and was ended"'
+    assert_event notify.failed t1 '"to":"command","reason":"took too long, and was ended"'
+    [[ $(wc -l <"$BATS_TEST_TMPDIR/pids") -eq 9 ]] || fail "not all were tried"
+    while read -r i; do
+        wait_for is_gone "$i"
+    done <"$BATS_TEST_TMPDIR/pids"
+}
+
+@test "notify: the text of a notice has no markup for the desktop" {
+    make_repo
+    mkdir ../bin
+    printf '#!/bin/sh\nprintf "<%%s>" "$@" >"%s/shown"\n' "$BATS_TEST_TMPDIR" >../bin/notify-send
+    chmod +x ../bin/notify-send
+    begin_plan 'name: "a <b> & c"' 'notify:' '  - {on: [failed], desktop: true}'
+    add_task a 'retry: 0' -- 'error refused "<a href=x>\u202e & y</a>"'
+    PATH=$PWD/../bin:$PATH run_plan
+    assert_status 1
+    [[ $(<"$BATS_TEST_TMPDIR/shown") == '<--app-name=anabranch><--><a <b> & c><Task a failed: &lt;a href=x>\u{202E} &amp; y&lt;/a>>' ]] ||
+        fail "$(<"$BATS_TEST_TMPDIR/shown")"
+}
+
+# --- the bell
+
+@test "notify: the bell rings on the terminal, once for much at once, also where the output is elsewhere" {
+    script --version 2>/dev/null | grep -q util-linux || skip "needs script(1) of util-linux"
+    make_repo
+    begin_plan 'notify:' '  - {on: [failed], bell: true}'
+    add_task a 'retry: 0' -- 'exit 1'
+    add_task b 'retry: 0' -- 'exit 1'
+    # In the background of a terminal that stops whoever writes to it from there.
+    SHELL=/bin/sh script -qefc "stty tostop; set -m; $(printf %q "$ANABRANCH") run --engine sim plan.yaml >../out 2>&1 & wait" \
+        -O /dev/null </dev/null >../typescript 2>&1 3>&-
+    [[ $(tr -dc '\a' <../typescript) == $'\a' ]] || fail "$(cat -v ../typescript)" "$(<../out)"
+    grep -q '2 failed' ../out || fail "$(<../out)"
+    begin_plan 'notify:' '  - {on: [done], bell: true}' # without a terminal
+    add_task a -- 'write a x'
+    run setsid -w "$ANABRANCH" run --engine sim plan.yaml </dev/null
+    assert_status 0
+    refute_contains warning
+    refute_contains $'\a'
+}
+
 # --- webhooks: the engine's side
 
 @test "notify: a webhook's sender gets address and event on its input, nothing in argv" {
