@@ -389,6 +389,16 @@ static void add_code_fact(struct buf *out, const char *label, const char *value)
     buf_addstr(out, "</code></dd>\n");
 }
 
+/* A line of its own: paths are long. */
+static void add_path_fact(struct buf *out, const char *label, const char *value)
+{
+    if (!value)
+        return;
+    buf_addf(out, "<dt class=\"wide\">%s</dt><dd class=\"wide\"><code>", label);
+    html_text(out, value);
+    buf_addstr(out, "</code></dd>\n");
+}
+
 static void add_needs(const struct report_more *m, const struct report_life *l, struct buf *out)
 {
     if (!l->needs.n)
@@ -453,9 +463,9 @@ static void add_facts(const struct report_more *m, const struct report_task *t, 
     add_code_fact(out, "Began with", row->start_commit);
     add_code_fact(out, "Commit", row->commit);
     add_code_fact(out, "Landed as", row->landed);
-    add_code_fact(out, "Branch", row->branch);
-    add_code_fact(out, "Workspace", row->workspace);
-    add_code_fact(out, "Logs", t->logs);
+    add_path_fact(out, "Branch", row->branch);
+    add_path_fact(out, "Workspace", row->workspace);
+    add_path_fact(out, "Logs", t->logs);
     buf_addstr(out, "</dl>\n");
 }
 
@@ -537,7 +547,7 @@ static void add_patch(struct buf *out, const char *s, size_t len)
         const char *class = n ? class_of(s, n, &in) : "";
         buf_addf(out, *class ? "<span class=\"%s\">" : "<span>", class);
         html_code(out, s, n);
-        buf_addstr(out, "</span>");
+        buf_addstr(out, "\n</span>");
         s += n + (lf != NULL);
         len -= n + (lf != NULL);
     }
@@ -648,11 +658,11 @@ static void add_task(struct page *p, const struct report_task *t)
     if (!full)
         report_more_diff(p->m, t, p->diffs_left < DIFF_MAX ? p->diffs_left : DIFF_MAX, &diff);
     p->diffs_left -= diff.text.len < p->diffs_left ? diff.text.len : p->diffs_left;
-    buf_addf(p->out, "<details class=\"task %s\" id=\"task-", report_html_ends[t->end]);
-    html_text(p->out, t->row.id);
-    buf_addf(p->out, "\"%s>", bad ? " open" : "");
+    buf_addf(p->out, "<details class=\"task %s\"%s>", report_html_ends[t->end], bad ? " open" : "");
     add_summary(p, t, &diff);
-    buf_addstr(p->out, "<div class=\"body\">\n");
+    buf_addstr(p->out, "<div class=\"body\" id=\"task-"); /* a link to what is inside opens it */
+    html_text(p->out, t->row.id);
+    buf_addstr(p->out, "\">\n");
     add_why(p->m, t, p->out);
     add_facts(p->m, t, p->out);
     if (full && (t->row.commit || t->salvaged))
