@@ -53,7 +53,7 @@ enum notify_on { NOTIFY_FAILED, NOTIFY_CONFLICTED, NOTIFY_PARKED, NOTIFY_DONE, N
 enum { PLAN_UNSET = -1 }; /* of numbers and durations: the plan does not say */
 
 /* How often a failure is tried again, or one of the words below. */
-enum { RETRY_PARK = -2, RETRY_STOP = -3, RETRY_FAIL = -4 };
+enum { RETRY_PARK = -2, RETRY_STOP = -3, RETRY_FAIL = -4, RETRY_REPAIR = -5 };
 
 struct retry {
     int times[FAILURE_COUNT_]; /* PLAN_UNSET, a word, or 0..100 */

@@ -109,9 +109,10 @@ static void put_retry(struct encoder e, const struct retry *retry)
             put_int(inner, failure_names[i], times);
         else
             put_string(inner, failure_names[i],
-                       times == RETRY_PARK   ? "park"
-                       : times == RETRY_STOP ? "stop"
-                                             : "fail");
+                       times == RETRY_PARK     ? "park"
+                       : times == RETRY_STOP   ? "stop"
+                       : times == RETRY_REPAIR ? "repair"
+                                               : "fail");
     }
 }
 

@@ -50,9 +50,15 @@ static void read_claims(struct reader *r, const struct node *node, const struct 
 static void read_retry_times(struct reader *r, const struct node *node, const struct field *f,
                              void *slot)
 {
-    static const char *const words[] = {"park", "stop", "fail"};
-    static const int values[] = {RETRY_PARK, RETRY_STOP, RETRY_FAIL};
-    bool limit = strcmp(node->name, failure_names[FAILURE_LIMIT]) == 0;
+    static const struct {
+        const char *word;
+        int value;
+        int only; /* for that class alone, or -1 */
+    } words[] = {{"stop", RETRY_STOP, -1},
+                 {"fail", RETRY_FAIL, -1},
+                 {"park", RETRY_PARK, FAILURE_LIMIT},
+                 {"repair", RETRY_REPAIR, FAILURE_CONFLICT}};
+    const char *own = NULL;
     int *times = slot;
     if (node->kind != NODE_STRING) {
         int64_t n = PLAN_UNSET;
@@ -61,14 +67,18 @@ static void read_retry_times(struct reader *r, const struct node *node, const st
             *times = (int)n;
         return;
     }
-    for (size_t i = limit ? 0 : 1; i < sizeof(words) / sizeof(words[0]); i++) {
-        if (strlen(words[i]) == node->len && strcmp(node->text, words[i]) == 0) {
-            *times = values[i];
+    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+        if (words[i].only >= 0 && strcmp(node->name, failure_names[words[i].only]) != 0)
+            continue;
+        own = words[i].only >= 0 ? words[i].word : own;
+        if (strlen(words[i].word) == node->len && strcmp(node->text, words[i].word) == 0) {
+            *times = words[i].value;
             return;
         }
     }
     problem_error(r->ps, RULE_VALUE, node, "'%.80s' is not a way to retry", node->text);
-    problem_hint(r->ps, "give a number, 'fail' or 'stop'%s", limit ? ", or 'park'" : "");
+    problem_hint(r->ps, "give a number, 'fail' or 'stop'%s%s%s", own ? ", or '" : "",
+                 own ? own : "", own ? "'" : "");
 }
 
 /* A bare number is for what goes away by itself. */
