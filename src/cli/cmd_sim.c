@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/commands.h"
-#include "run/sim.h"
+#include "run/sim_agent.h"
 #include "sys/file.h"
 
 #include <string.h>
@@ -30,22 +30,51 @@ struct sim_opts {
 };
 
 /* A session is kept in the folder of the attempt that began it, which its name ends with. */
-static char *memory(const char *session, int64_t attempt)
+static char *memory(const char *session, int64_t attempt, const char *name)
 {
     const char *tmp = variable("TMPDIR"), *dash = session ? strrchr(session, '-') : NULL;
     int64_t first = dash ? text_parse_count(dash + 1, strlen(dash + 1)) : attempt;
     return tmp && variable("ANABRANCH_RUN") && first > 0
-               ? mem_printf("%s/../../%lld/tmp/session", tmp, (long long)first)
+               ? mem_printf("%s/../../%lld/%s", tmp, (long long)first, name)
                : NULL;
 }
 
+/* Of what is done nothing is done again, but for what is for this attempt. */
+static void forget_done(struct buf *prompt)
+{
+    autobuf struct buf left = BUF_INIT;
+    struct sim_script script = {prompt->s, prompt->s + prompt->len, 0};
+    const char *s;
+    size_t len;
+    while (sim_script_next(&script, &s, &len)) {
+        if (sim_step_is_for_one(s, len))
+            buf_addf(&left, "sim>%.*s\n", (int)len, s);
+    }
+    buf_cut(prompt, 0);
+    buf_add(prompt, left.s, left.len);
+}
+
+/* What was left of the prompt where it met a limit; else it was done, and is told something more.
+ */
 static int read_prompt(const struct sim_job *job, struct buf *out, struct err *err)
 {
-    if (!job->session)
-        return file_read("-", PROMPT_MAX, out, err);
-    if (!job->memory)
+    autobuf struct buf more = BUF_INIT;
+    if (file_read("-", PROMPT_MAX, &more, err))
+        return -1;
+    if (job->session && !job->memory)
         return err_set(err, ERR_INPUT, "there is no session '%s'", job->session);
-    return file_read(job->memory, PROMPT_MAX, out, err);
+    if (job->session && file_read(job->memory, PROMPT_MAX, out, NULL)) {
+        autofree char *begun = memory(job->session, job->attempt, "prompt");
+        if (file_read(begun, PROMPT_MAX, out, err))
+            return -1;
+        forget_done(out);
+    } else if (job->session && unlink(job->memory) < 0) {
+        return err_sys(err, "remove '%s'", job->memory);
+    }
+    if (out->len && out->s[out->len - 1] != '\n')
+        buf_addch(out, '\n');
+    buf_add(out, more.s, more.len);
+    return 0;
 }
 
 static int run_sim(const void *options, int argc, char **argv)
@@ -65,7 +94,7 @@ static int run_sim(const void *options, int argc, char **argv)
     if (number("ANABRANCH_ATTEMPT", 1, &job.attempt) ||
         number("ANABRANCH_ESTIMATE_MS", 0, &job.estimate))
         return EXIT_USAGE;
-    autofree char *kept = memory(job.session, job.attempt);
+    autofree char *kept = memory(job.session, job.attempt, "tmp/session");
     job.memory = kept;
     if (read_prompt(&job, &prompt, &err))
         return cli_fail(EXIT_ENV, "the prompt: %s", err.msg);
@@ -78,7 +107,7 @@ static int run_sim(const void *options, int argc, char **argv)
 
 static const struct opt opts_table[] = {
     {"session", 0, OPT_STRING, offsetof(struct sim_opts, session), "ID", NULL,
-     "Go on with a session that met a limit"},
+     "Go on with a session that met a limit, or came to its end"},
     {0},
 };
 

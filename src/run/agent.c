@@ -114,6 +114,12 @@ bool agent_continues_limited(enum engine engine)
     return def && (def->continues || def->continues_limited);
 }
 
+bool agent_continues_ended(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && (def->continues || def->continues_ended);
+}
+
 const char *const *agent_account(enum engine engine)
 {
     const struct engine_def *def = find_engine(engine);
@@ -123,11 +129,14 @@ const char *const *agent_account(enum engine engine)
 bool agent_find_session(enum engine engine, const char *path, struct buf *out)
 {
     const struct engine_def *def = find_engine(engine);
+    return def && def->continues && agent_read_session(engine, path, out);
+}
+
+bool agent_read_session(enum engine engine, const char *path, struct buf *out)
+{
     struct agent_report report = AGENT_REPORT_INIT;
     struct agent_tail tail;
-    if (!def || !def->continues)
-        return false;
-    agent_tail_open(&tail, path, def->dialect, &report);
+    agent_tail_open(&tail, path, agent_dialect(engine), &report);
     while (!report.session.len && agent_tail_more(&tail))
         ;
     buf_add(out, report.session.s, report.session.len);

@@ -60,6 +60,9 @@ bool agent_is_untested(enum engine engine);
 /* The session that an agent's output (a file) names, where the engine can take one up again. */
 bool agent_find_session(enum engine engine, const char *path, struct buf *out);
 
+/* The same for a session that has come to its end: see agent_continues_ended(). */
+bool agent_read_session(enum engine engine, const char *path, struct buf *out);
+
 /* What a session has used, in tokens. */
 struct agent_use {
     int64_t in, out, cache_read, cache_made;
@@ -78,6 +81,9 @@ void agent_tidy(enum engine engine, const char *tmp);
 
 /* Whether the engine can go on with a session that met a limit, when that is over. */
 bool agent_continues_limited(enum engine engine);
+
+/* Whether it can go on with a session whose agent has come to its end, told something more. */
+bool agent_continues_ended(enum engine engine);
 
 /* Names of the variables that say whose limits count for an engine, NULL at the end; or NULL. */
 const char *const *agent_account(enum engine engine);

@@ -20,5 +20,6 @@ const struct engine_def engine_sim = {
     .dialect = &dialect_sim,
     .stop_signal = SIGTERM,
     .continues_limited = true,
+    .continues_ended = true,
     .account = account,
 };

@@ -86,6 +86,9 @@ int sim_call_parse(struct sim_call *call, const char *s, size_t len, int64_t att
                    struct err *err);
 void sim_call_done(struct sim_call *call);
 
+/* Whether such a line is a step of one attempt alone. */
+bool sim_step_is_for_one(const char *s, size_t len);
+
 /* --- a prompt without steps (sim_rehearse.c) ---------------------------------------------- */
 
 int sim_rehearse(struct sim *sim, struct err *err);

@@ -154,6 +154,13 @@ int sim_call_parse(struct sim_call *call, const char *s, size_t len, int64_t att
     return take_args(call, at, err) ? err_wrap(err, "%s", call->step->name) : 0;
 }
 
+bool sim_step_is_for_one(const char *s, size_t len)
+{
+    autofree char *line = mem_dup(s, trimmed_length(s, len));
+    char *at = skip_blanks(line);
+    return strcmp(take_word(&at), "on") == 0;
+}
+
 void sim_call_done(struct sim_call *call)
 {
     strv_done(&call->args);
