@@ -97,6 +97,43 @@ int merge_pick(const struct git_place *at, const char *onto, const char *commit,
     return merge_trees(at, stand_in.s, commit, ret, err);
 }
 
+/* "MODE ID STAGE\tPATH"; whatever the index has of a path has to go first. */
+static void add_stages(struct buf *out, const char *s, const char *end, size_t id_len)
+{
+    const char *last = NULL;
+    for (; s < end && *s; s += strlen(s) + 1) {
+        const char *path = strchr(s, '\t');
+        if (!path)
+            continue;
+        if (!last || strcmp(last, path) != 0) {
+            buf_addf(out, "0 %0*d%s", (int)id_len, 0, path);
+            buf_addch(out, '\0');
+        }
+        last = path;
+        buf_add(out, s, strlen(s) + 1);
+    }
+}
+
+int merge_stages(const struct git_place *at, const char *ours, const char *theirs, struct buf *out,
+                 struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf answer = BUF_INIT, errout = BUF_INIT;
+    int status;
+    if (at->work_tree)
+        strv_pushl(&args, "-C", at->work_tree, NULL);
+    strv_pushl(&args, "merge-tree", "--write-tree", "-z", "--no-messages", ours, theirs, NULL);
+    if (git_try(at, &args, &answer, &errout, &status, err))
+        return -1;
+    if (status > 1 || !answer.len)
+        return err_set(err, ERR_ENV, "git merge-tree: %.*s", (int)strcspn(errout.s, "\n"),
+                       errout.s);
+    size_t id_len = strlen(answer.s);
+    if (status == 1)
+        add_stages(out, answer.s + id_len + 1, answer.s + answer.len, id_len);
+    return 0;
+}
+
 /* The line ranges between conflict markers. */
 static void add_hunks(struct buf *out, const struct buf *file)
 {

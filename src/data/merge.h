@@ -43,6 +43,11 @@ int merge_child(const struct git_place *at, const char *base, const char *ours, 
 int merge_pick(const struct git_place *at, const char *onto, const char *commit,
                struct merge_result *ret, struct err *err);
 
+/* Appends the conflicts of merge_trees() as `git update-index -z --index-info` takes them: each path
+ * with what both sides and their ancestor have there. */
+int merge_stages(const struct git_place *at, const char *ours, const char *theirs, struct buf *out,
+                 struct err *err);
+
 /* Appends "path (lines 10-14, 30-38)" for each path in conflict, separated by ", ": where the
  * markers are in the merged file. */
 int merge_describe(const struct git_place *at, const struct merge_result *m, struct buf *out,

@@ -62,6 +62,7 @@ void job_free(struct job *job)
     workspace_done(&job->ws);
     buf_done(&job->candidate);
     buf_done(&job->candidate_base);
+    buf_done(&job->was);
     free(job->dir);
     free(job->cwd);
     free(job->excludes);
@@ -85,12 +86,20 @@ void job_read_tail(const struct job *job, const char *name, struct buf *out)
     buf_add(out, all.s + skip, all.len - skip);
 }
 
-void job_feedback(struct job *job, const char *what, int exit_code, const char *output)
+void job_tell(struct job *job, const char *text)
 {
     struct task_run *tr = task_run(job);
+    autobuf struct buf masked = BUF_INIT;
+    secrets_mask(&job->run->secrets, text, strlen(text), &masked);
     free(tr->feedback);
-    tr->feedback = mem_printf("%s: exit code %d. This is the end of what it printed:\n\n%s", what,
-                              exit_code, output);
+    tr->feedback = buf_steal(&masked);
+}
+
+void job_feedback(struct job *job, const char *what, int exit_code, const char *output)
+{
+    autofree char *text = mem_printf("%s: exit code %d. This is the end of what it printed:\n\n%s",
+                                     what, exit_code, output);
+    job_tell(job, text);
 }
 
 void job_stop(struct job *job, enum stop_reason why, char order)
@@ -281,6 +290,7 @@ struct job *job_new(struct run *run, uint32_t task, int attempt)
         .tail = {.fd = -1},
         .candidate = BUF_INIT,
         .candidate_base = BUF_INIT,
+        .was = BUF_INIT,
     };
     job->dir = mem_printf("%s/%s/%d", run->dir, run->pf->plan.tasks[task].id, job->attempt);
     run->tasks[task].job = job;

@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "data/commit.h"
 #include "run/job_env.h"
+#include "run/repair.h"
 #include "run/shared.h"
 #include "sys/file.h"
 
@@ -41,6 +42,25 @@ static void scope_violated(struct job *job, const struct buf *paths, size_t n)
     arena_done(&a);
 }
 
+static void tell_strays(struct job *job, const struct buf *paths)
+{
+    enum { SHOWN = 200 };
+    autobuf struct buf text = BUF_INIT;
+    size_t n = 0;
+    buf_addstr(&text, "Your last attempt at this changed paths that are not this task's to change:\n");
+    for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1, n++) {
+        if (n < SHOWN)
+            buf_addf(&text, "\n    %s", p);
+    }
+    if (n > SHOWN)
+        buf_addf(&text, "\n    ... and %zu more", n - SHOWN);
+    buf_addf(&text,
+             "\n\nThey have to be as they were in the commit %s; those that it does not have are to "
+             "go. Do the task without them.",
+             task_run(job)->start);
+    job_tell(job, text.s);
+}
+
 /* Whether the task kept to its paths; else the task has failed, or only a warning was given. */
 static bool check_scope(struct job *job, const char *commit)
 {
@@ -68,6 +88,7 @@ static bool check_scope(struct job *job, const char *commit)
     enum enforce enforce = task_of(job)->enforce ? task_of(job)->enforce : run->pf->plan.enforce;
     if (enforce == ENFORCE_WARN)
         return true;
+    tell_strays(job, &strays);
     job_fail(job, FAILURE_SCOPE, "changed %zu path%s that it does not own: %s%s", n,
              n == 1 ? "" : "s", shown.s, n > 10 ? ", ..." : "");
     return false;
@@ -102,8 +123,11 @@ static void finish_commit(struct job *job)
     autofree char *message = final_message(job);
     struct commit_job cj = job_commit(job, index, message);
     autobuf struct buf commit = BUF_INIT;
+    struct git_place at = run_place(job->run);
     struct err err = {0};
-    if (commit_finish(&cj, &commit, &err)) {
+    buf_cut(&job->was, 0);
+    if ((job->run->pf->claims.list.n && git_resolve(&at, job->ws.branch, &job->was, &err)) ||
+        commit_finish(&cj, &commit, &err)) {
         job_error(job, &err);
         return;
     }
@@ -118,6 +142,7 @@ static void finish_commit(struct job *job)
     free(tr->commit);
     tr->commit = mem_str(commit.s);
     tr->status.commit = tr->commit;
+    tr->in_conflict = false;
     struct arena a = {0};
     struct node *data = build_map(&a);
     build_put_string(&a, data, "commit", commit.s);
@@ -186,6 +211,10 @@ static void on_staged(struct job *job, int exit_code)
     if (exit_code != 0) {
         job_read_tail(job, "prepare.log", &tail);
         job_fail(job, FAILURE_INTERNAL, "git add failed: %s", tail.s);
+    } else if (task_run(job)->in_conflict && repair_unresolved(job, &tail, &err)) {
+        job_error(job, &err);
+    } else if (tail.len) {
+        job_conflicted(job, tail.s);
     } else if (job->run->pf->plan.commit_hooks && shared_changed_hook(job->run)) {
         job_fail(job, FAILURE_SCOPE, "'%s' is not what it was when the run began: it is not run",
                  shared_changed_hook(job->run));

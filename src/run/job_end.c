@@ -12,7 +12,9 @@
 #include "run/logs.h"
 #include "run/park.h"
 #include "run/prepare.h"
+#include "run/repair.h"
 #include "run/sweep.h"
+#include "sys/file.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -99,6 +101,28 @@ static void put_parked(struct arena *a, struct job *job, struct node *data)
     build_put_string(a, data, "session", job->keeps ? park_session(job) : NULL);
 }
 
+/* What the next attempt is told, for who goes on with the run before that has begun. */
+static void keep_feedback(struct job *job)
+{
+    const char *text = task_run(job)->feedback;
+    autofree char *path = job_file(job, "feedback");
+    struct err err = {0};
+    if (text && file_replace_private(path, text, strlen(text), &err))
+        record_error(job->run, job->task, &err);
+}
+
+/* It goes on in its session, at once. */
+static void retry_in_session(struct job *job, struct arena *a, struct node *data)
+{
+    const struct task_run *tr = task_run(job);
+    build_put_int(a, data, "delay_ms", 0);
+    build_put_string(a, data, "session", park_session(job));
+    build_put_string(a, data, "tree", repair_words[tr->repair]);
+    task_run(job)->status.state = TASK_WAITING;
+    record_step(job->run, EV_TASK_RETRIED, job->task, data);
+    repair_wait(job);
+}
+
 static void finish_failure(struct job *job)
 {
     struct run *run = job->run;
@@ -114,6 +138,8 @@ static void finish_failure(struct job *job)
         task_run(job)->status.state = TASK_WAITING;
         record_step(run, EV_TASK_PARKED, task, data);
         park_wait(job);
+    } else if (delay >= 0 && job->mends) {
+        retry_in_session(job, &a, data);
     } else if (delay >= 0) {
         build_put_int(&a, data, "delay_ms", delay);
         if (job->falls_back)
@@ -144,6 +170,35 @@ static int64_t meet_limit(struct job *job)
     return 0;
 }
 
+static bool save(struct job *job, enum failure failure)
+{
+    bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
+    if (job->keeps || !job->has_workspace || untouched)
+        return true;
+    return failure == FAILURE_CONFLICT && !task_run(job)->in_conflict
+               ? job_salvage_commit(job, task_run(job)->commit)
+               : job_salvage(job);
+}
+
+static void leave_in_conflict(struct job *job, const char *files);
+
+/* Whose conflict with others was not resolved is still what it was, for a person. */
+static void give_up_repair(struct job *job)
+{
+    const struct task_run *tr = task_run(job);
+    autobuf struct buf files = BUF_INIT;
+    autofree char *failed = mem_printf("%s: %s", failure_names[tr->status.failure], tr->reason);
+    struct err err = {0};
+    if (repair_give_up(job, &files, &err)) {
+        record_error(job->run, job->task, &err);
+        finish_failure(job);
+        return;
+    }
+    if (tr->status.failure != FAILURE_CONFLICT)
+        buf_addf(&files, " (not resolved: %s)", failed);
+    leave_in_conflict(job, files.s);
+}
+
 void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
 {
     autobuf struct buf reason = BUF_INIT;
@@ -156,14 +211,19 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     struct run *run = job->run;
     bool ends = run->stopping || run->failed;
     int64_t wait = failure == FAILURE_LIMIT && !ends ? meet_limit(job) : -1;
-    bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
-    bool saved = job->keeps || !job->has_workspace || untouched || job_salvage(job);
+    bool saved = save(job, failure);
     /* A retry wants its place: where that cannot be saved, it is for a resume. */
     job->retry_delay = ends || !saved ? -1
                        : wait >= 0    ? wait
                                       : retry_delay(run, job->task, failure);
+    if (job->retry_delay >= 0 && wait < 0)
+        repair_decide(job, failure);
+    if (job->retry_delay >= 0)
+        keep_feedback(job);
     job->removes = !job->keeps && saved && !(run->opts.keep && job->retry_delay < 0);
-    if (job->removes)
+    if (job->retry_delay < 0 && !ends && task_run(job)->in_conflict && job->has_workspace)
+        give_up_repair(job);
+    else if (job->removes)
         prepare_teardown(job, finish_failure);
     else
         finish_failure(job);
@@ -256,7 +316,7 @@ void job_landed(struct job *job)
 }
 
 /* The branch and the workspace stay, for the person who resolves it. */
-void job_conflicted(struct job *job, const char *files)
+static void leave_in_conflict(struct job *job, const char *files)
 {
     struct run *run = job->run;
     uint32_t task = job->task;
@@ -273,6 +333,25 @@ void job_conflicted(struct job *job, const char *files)
     arena_done(&a);
     task_end(run, task, TASK_CONFLICTED);
     job_free(job);
+}
+
+void job_conflicted(struct job *job, const char *files)
+{
+    const struct run *run = job->run;
+    bool again = !run->stopping && !run->failed && retry_is_left(run, job->task, FAILURE_CONFLICT);
+    autofree char *told = mem_printf(
+        task_run(job)->in_conflict
+            ? "These files are still in conflict: %s\n\nThey have the markers that git left, or "
+              "are unmerged and just as they were."
+            : "Your last attempt at this was in conflict with what had landed meanwhile: %s\n\nDo "
+              "it on top of that.",
+        files);
+    if (again)
+        job_tell(job, told);
+    if (again || task_run(job)->in_conflict)
+        job_fail(job, FAILURE_CONFLICT, "conflicts with what has landed: %s", files);
+    else
+        leave_in_conflict(job, files);
 }
 
 /* There is nothing to land. */

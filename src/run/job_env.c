@@ -89,17 +89,24 @@ static const char go_on[] =
     "The program that runs you was interrupted while you were at work. Your folder is as you left "
     "it. Look at what is there, and finish the task that you were given.\n";
 
+/* For one whose work was tried together with that of others. */
+static const char merged[] =
+    "\nYour folder now has your work merged with all that has landed meanwhile: that is what was "
+    "tried. Put it right there.\n";
+
 int job_write_prompt(struct job *job, const char *path, struct err *err)
 {
     const struct run *run = job->run;
     const struct task *t = &run->pf->plan.tasks[job->task];
     autobuf struct buf text = BUF_INIT;
-    if (job->session)
+    if (job->session && !job->mending)
         buf_addstr(&text, go_on);
-    else if (plan_file_prompt(run->pf, t, &text, err) || hand_on_tell(run, job->task, &text, err))
+    else if (!job->session && (plan_file_prompt(run->pf, t, &text, err) || hand_on_tell(run, job->task, &text, err)))
         return -1;
     if (run->tasks[job->task].feedback)
-        buf_addf(&text, "\n\n%s\n", run->tasks[job->task].feedback);
+        buf_addf(&text, "%s%s\n", text.len ? "\n\n" : "", run->tasks[job->task].feedback);
+    if (job->mending == REPAIR_MERGED)
+        buf_addstr(&text, merged);
     if (unlink(path) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", path);
     return file_create(path, text.s, text.len, err);

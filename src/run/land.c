@@ -117,6 +117,12 @@ static void verification_failed(struct job *job, int exit_code)
              last ? last + 1 : output.s);
 }
 
+static void verification_hung(struct job *job)
+{
+    job_tell(job, "The verification of your last attempt at this did not come to an end in time.");
+    job_fail(job, FAILURE_VERIFY, "verification took longer than it may");
+}
+
 static void on_verified(struct job *job, int exit_code);
 
 /* The task's own command first, then the plan's. */
@@ -153,7 +159,7 @@ static void on_verified(struct job *job, int exit_code)
     if (job->stopped)
         job_fail(job, FAILURE_INTERNAL, "stopped");
     else if (!in_time)
-        job_fail(job, FAILURE_VERIFY, "verification took longer than it may");
+        verification_hung(job);
     else if (process_was_broken(job, &failure, &reason))
         job_fail(job, failure, "verification: %s", reason.s);
     else if (job->tampered)

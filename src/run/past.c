@@ -5,6 +5,7 @@
 #include "base/strv.h"
 #include "base/vec.h"
 #include "data/doc.h"
+#include "run/repair.h"
 
 #include <string.h>
 
@@ -64,6 +65,36 @@ static void count_retry(struct past_task *t, const char *class)
         t->tried[f] += strcmp(failure_names[f], class) == 0;
 }
 
+static int repair_of(const struct node *data)
+{
+    const char *word = build_string(data, "tree", "");
+    for (int i = REPAIR_OWN; i < REPAIR_COUNT_; i++) {
+        if (strcmp(word, repair_words[i]) == 0)
+            return i;
+    }
+    return REPAIR_NONE;
+}
+
+/* Its agent was to go on, with the next attempt: which may have begun. */
+static void take_session(struct past *past, struct past_task *t, const struct store_event *ev,
+                         const struct node *data, bool parked)
+{
+    const char *session = data ? keep(past, build_string(data, "session", NULL)) : NULL;
+    const char *class = data ? build_string(data, "class", "") : "";
+    bool conflict = strcmp(class, failure_names[FAILURE_CONFLICT]) == 0;
+    t->in_conflict = t->in_conflict || (conflict && session);
+    t->on_tip = t->on_tip || conflict;
+    if (ev->attempt + 1 == t->row.attempts)
+        t->given = session;
+    if (ev->attempt != t->row.attempts)
+        return;
+    t->parked_until = parked && data ? ev->time + build_int(data, "delay_ms", 0) : 0;
+    t->session = session;
+    t->repair = session && !parked ? repair_of(data) : REPAIR_NONE;
+    /* For the next attempt, though the row may not say so yet; its agent is still there. */
+    t->state = t->session ? TASK_RUNNING : TASK_WAITING;
+}
+
 /* A task that waits for a limit spends a retry only where its reset is not known; one that begins
  * again by its fallback spends none. */
 static void take_retry(struct past *past, struct past_task *t, const struct store_event *ev,
@@ -73,13 +104,20 @@ static void take_retry(struct past *past, struct past_task *t, const struct stor
     const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
     if (data && !node_get(data, parked ? "reset" : "fallback"))
         count_retry(t, build_string(data, "class", NULL));
-    if (ev->attempt == t->row.attempts) {
-        t->parked_until = parked && data ? ev->time + build_int(data, "delay_ms", 0) : 0;
-        t->session = parked && data ? keep(past, build_string(data, "session", NULL)) : NULL;
-        /* For the next attempt, though the row may not say so yet; its agent is still there. */
-        t->state = t->session ? TASK_RUNNING : TASK_WAITING;
-    }
+    take_session(past, t, ev, data, parked);
     arena_done(&a);
+}
+
+/* Whether a conflict that an agent was to resolve is none of its business from then on. */
+static bool ends_conflict(const char *name)
+{
+    static const char *const names[] = {"task.committed",  "task.preparing", "task.landed",
+                                        "task.conflicted", "task.failed",    NULL};
+    for (size_t i = 0; names[i]; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
 }
 
 static bool take_event(void *ctx, const struct store_event *ev)
@@ -95,6 +133,7 @@ static bool take_event(void *ctx, const struct store_event *ev)
     if (landed || strcmp(ev->name, "task.failed") == 0)
         memset(t->tried, 0, sizeof(t->tried));
     t->has_landed = t->has_landed || landed;
+    t->in_conflict = t->in_conflict && !ends_conflict(ev->name);
     return true;
 }
 

@@ -19,6 +19,10 @@ struct past_task {
     int tried[FAILURE_COUNT_]; /* retries since it last failed for good */
     int64_t parked_until;      /* ms since 1970: it waits for a limit; 0: it does not */
     const char *session;       /* in which its agent goes on then; or NULL */
+    int repair;                /* enum repair: it does so in order to mend its work */
+    bool in_conflict;          /* its agent was to resolve a conflict, and has not yet */
+    bool on_tip;               /* it was in conflict, and begins with all that has landed */
+    const char *given;         /* the session that its last attempt went on in; or NULL */
     const char *branch_commit; /* where its branch is; NULL: there is none */
 };
 

@@ -10,6 +10,7 @@
 #include "run/command.h"
 #include "run/fill.h"
 #include "run/job_env.h"
+#include "run/repair.h"
 #include "run/shared.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -299,6 +300,7 @@ static int make_workspace(struct job *job, struct err *err)
     free(tr->start);
     tr->branch = buf_steal(&branch);
     tr->start = mem_str(start);
+    tr->in_conflict = false;
     note_workspace(job);
     return workdir_hide(run->work, err) || fill_workspace(job, err) ? -1 : 0;
 }
@@ -328,11 +330,16 @@ void prepare(struct job *job)
 
 /* --- again -------------------------------------------------------------------------------- */
 
-/* The file of an attempt, where it is there. */
+/* The file of an attempt, or of the one that its workspace was made for, where it is there. */
 static char *file_of(const struct job *job, int attempt, const char *name)
 {
-    autofree char *path = mem_printf("%s/%s/%d/%s", job->run->dir, task_of(job)->id, attempt, name);
-    return access(path, F_OK) == 0 ? steal_ptr(path) : NULL;
+    for (; attempt > 0; attempt--) {
+        autofree char *path =
+            mem_printf("%s/%s/%d/%s", job->run->dir, task_of(job)->id, attempt, name);
+        if (access(path, F_OK) == 0)
+            return steal_ptr(path);
+    }
+    return NULL;
 }
 
 void prepare_adopt(struct job *job, int attempt)
@@ -354,7 +361,7 @@ void prepare_adopted(struct job *job)
     if (take_ports(job, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
     else
-        job_run_agent(job);
+        repair_prepare(job);
 }
 
 /* What was brought into the workspace that is gone is brought again. */

@@ -18,7 +18,7 @@ void prepare_again(struct job *job, void (*ready)(struct job *job));
 /* The worktree is filled, or the command that was to do it has failed (fill.h). */
 void prepare_filled(struct job *job, int exit_code);
 
-/* Takes over the workspace of the attempt before, as it is; job_run_agent() follows. */
+/* Takes over the workspace of the attempt before; repair_prepare() follows. */
 void prepare_adopted(struct job *job);
 
 /* Fills in what the job knows of a workspace that is there, of this attempt or the given one. */

@@ -144,17 +144,22 @@ static bool goes_by_fallback(const struct run *run, uint32_t task, const struct 
 static void decide_running(const struct run *run, uint32_t task, struct resume_task *rt)
 {
     const struct store_task *row = &rt->past->row;
-    const char *parked = rt->past->session,
-               *why = parked ? "it was parked" : "its agent was at work";
+    const char *parked = rt->past->session, *given = rt->past->given;
+    const char *why = rt->past->repair ? "it was about to mend its work"
+                      : parked         ? "it was parked"
+                                       : "its agent was at work";
     autofree char *out = mem_printf("%s/%s/%d/out", run->dir, row->id, row->attempts);
     autobuf struct buf session = BUF_INIT;
     set_step(rt, RESUME_RUN, why);
     if (!row->engine || strcmp(row->engine, run_engine_name(run, task)) != 0 ||
         !rt->past->branch_commit || !is_whole(run, rt->past) ||
         goes_by_fallback(run, task, rt->past) ||
-        (!parked && !agent_find_session(run_engine(run, task), out, &session)))
+        (!parked && !agent_find_session(run_engine(run, task), out, &session) &&
+         !(given && agent_facts(run_engine(run, task)).continues)))
         return;
-    rt->session = parked ? parked : arena_str(&run->resume->past.arena, session.s);
+    rt->session = parked        ? parked
+                  : session.len ? arena_str(&run->resume->past.arena, session.s)
+                                : given; /* it has not said a word yet */
     set_step(rt, RESUME_CONTINUE, why);
 }
 

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "run/salvage.h"
 #include "sys/dirs.h"
+#include "sys/file.h"
 
 #include <string.h>
 
@@ -86,6 +87,23 @@ static enum failure failure_of(const char *name)
     return FAILURE_INTERNAL;
 }
 
+/* What the last attempt was told, or the next one is to be. */
+static void recall_feedback(struct run *run, uint32_t task, const struct past_task *past)
+{
+    enum { FEEDBACK_MAX = 1 << 20 };
+    struct task_run *tr = &run->tasks[task];
+    for (int attempt = past->row.attempts, n = 0; attempt > 0 && n < 2; attempt--, n++) {
+        autofree char *path =
+            mem_printf("%s/%s/%d/feedback", run->dir, past->row.id, attempt);
+        autobuf struct buf text = BUF_INIT;
+        if (file_read(path, FEEDBACK_MAX, &text, NULL))
+            continue;
+        free(tr->feedback);
+        tr->feedback = buf_steal(&text);
+        return;
+    }
+}
+
 static void recall(struct run *run, uint32_t task, const struct past_task *past)
 {
     struct task_run *tr = &run->tasks[task];
@@ -111,7 +129,8 @@ static void recall(struct run *run, uint32_t task, const struct past_task *past)
     tr->branch = past_branch(run->opts.branch, run->id, row->id);
     s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
     tr->logged = row->attempts > 0;
-    tr->on_top = past->has_landed;
+    tr->on_top = past->has_landed || past->on_tip;
+    tr->in_conflict = past->in_conflict;
 }
 
 /* Nothing of what it had counts any more; its attempts and what they cost do. */
@@ -133,6 +152,8 @@ static void recall_task(struct run *run, uint32_t task)
     struct task_run *tr = &run->tasks[task];
     if (rt->past && rt->step != RESUME_NOT_WANTED)
         recall(run, task, rt->past);
+    if (rt->past && !rt->changed && (rt->step == RESUME_RUN || rt->step == RESUME_CONTINUE))
+        recall_feedback(run, task, rt->past);
     if (rt->step != RESUME_RUN || resume_has_leftovers(run, rt->past))
         return;
     forget(tr);

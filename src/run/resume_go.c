@@ -86,8 +86,9 @@ static void land(struct run *run, uint32_t task)
     resume_set(&tr->reason, &tr->status.reason, NULL);
     tr->status.finished = 0;
     tr->status.state = TASK_LANDING;
-    if (!past->branch_commit &&
-        git_move_ref(&at, tr->branch, "", tr->commit, "anabranch: resume", &moved, &err))
+    const char *was = past->branch_commit ? past->branch_commit : "";
+    if (strcmp(was, tr->commit) != 0 && /* it may have been about to be mended */
+        git_move_ref(&at, tr->branch, was, tr->commit, "anabranch: resume", &moved, &err))
         record_error(run, task, &err);
     sched_hold(&run->sched, task);
     struct job *job = reopen(run, task);
@@ -109,15 +110,18 @@ static void land(struct run *run, uint32_t task)
 static void take_up_session(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
+    const struct past_task *past = run->resume->tasks[task].past;
     struct job *job = reopen(run, task);
-    (void)job_salvage_since(job, tr->start,
-                            "the run was interrupted"); /* a failure is told; nothing is removed */
-    job->has_workspace = false;                         /* it is the next attempt's */
+    if (!past->repair) /* else it was saved when it failed */
+        (void)job_salvage_since(job, tr->start, "the run was interrupted"); /* a failure is told;
+                                                                             nothing is removed */
+    job->has_workspace = false; /* it is the next attempt's */
     job_free(job);
     tr->session = mem_str(run->resume->tasks[task].session);
+    tr->repair = (enum repair)past->repair;
     sched_set_lanes(&run->sched, task, tr->lane, -1); /* no other engine knows the session */
-    if (run->resume->tasks[task].past->session) {
-        tr->parked = true;
+    if (past->session) {
+        tr->parked = !past->repair;
         task_set_state(run, task, TASK_WAITING);
     }
 }

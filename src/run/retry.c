@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 enum { DELAY_MAX = 5 * 60 * 1000 };
+enum { REPAIRS = 2 }; /* of a conflict, where the plan wants them and does not say how many */
 
 /* Where the plan does not say: what goes away by itself is tried again, the rest is not. */
 static const struct {
@@ -38,6 +39,8 @@ int retry_times(const struct run *run, uint32_t task, enum failure failure)
         return times;
     if (failure == FAILURE_LIMIT && run->opts.no_wait)
         return 0;
+    if (times == RETRY_REPAIR)
+        return REPAIRS;
     return times == PLAN_UNSET || times == RETRY_PARK ? defaults[failure].times : 0;
 }
 
@@ -54,12 +57,16 @@ int64_t retry_pause(enum failure failure, int times)
     return retry_jitter(delay);
 }
 
+bool retry_is_left(const struct run *run, uint32_t task, enum failure failure)
+{
+    return !budget_is_spent(run, task) &&
+           run->tasks[task].tried[failure] < retry_times(run, task, failure);
+}
+
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure)
 {
     struct task_run *tr = &run->tasks[task];
-    if (budget_is_spent(run, task))
-        return -1;
-    if (tr->tried[failure] >= retry_times(run, task, failure))
+    if (!retry_is_left(run, task, failure))
         return -1;
     return retry_pause(failure, tr->tried[failure]++);
 }

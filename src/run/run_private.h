@@ -28,6 +28,9 @@ struct spent {
     double usd;
 };
 
+/* What an agent finds that goes on in its session in order to mend its work; see repair.h. */
+enum repair { REPAIR_NONE, REPAIR_OWN, REPAIR_MERGED, REPAIR_CONFLICT, REPAIR_COUNT_ };
+
 /* One task, over all its attempts. */
 struct task_run {
     struct run *run;
@@ -44,12 +47,14 @@ struct task_run {
     int32_t lane, spare; /* in run->lanes; spare: while the other is closed, or -1 */
     bool falls_back;     /* it goes by that one */
     bool parked;         /* it waits for its lane to open again */
+    enum repair repair;  /* its next attempt is one, and its workspace is to be made so */
+    bool in_conflict;    /* its agent resolves a conflict: that of `commit` with `start` */
 
     /* Of a run that is gone on with: */
-    bool on_top; /* it has landed before, as another task: it begins with that */
+    bool on_top; /* it has landed before, or was in conflict: it begins with all that has landed */
     bool lands;  /* it has its commit, and its workspace is to be made again */
 
-    /* Likewise, or parked: its agent goes on in this one, in the workspace that is there; or NULL.
+    /* Likewise, parked, or to be mended: its agent goes on in this one, in the workspace that is there; or NULL.
      */
     char *session;
 };
@@ -107,6 +112,9 @@ struct job {
     bool removes;                   /* at its failure: the workspace goes */
     bool parks, keeps;              /* likewise: it waits for a limit; with its workspace */
     bool falls_back;                /* likewise: it begins again by its fallback */
+    bool mends;                     /* likewise: it goes on, in order to mend what it made */
+    enum repair mending;            /* that is what this attempt is for, with such a workspace */
+    struct buf was;                 /* where its branch was before its commit */
     bool spoke;                     /* its agent had said something when last looked at */
     int64_t reset;                  /* of the limit that it met; 0: it is not known */
     int64_t retry_delay;            /* at its failure: ms until the next attempt, or -1 */
@@ -248,6 +256,7 @@ bool run_is_unfinished(const struct run *run);
 
 /* retry.c: ms until the next attempt, which is then counted; -1 where there is none. */
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure);
+bool retry_is_left(const struct run *run, uint32_t task, enum failure failure);
 int retry_times(const struct run *run, uint32_t task, enum failure failure);
 bool retry_parks(const struct run *run, uint32_t task); /* at a limit, until that is over */
 int64_t retry_pause(enum failure failure, int times);   /* ms, the more the more times it was */
@@ -319,6 +328,7 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* What the next attempt is told of this one. */
 void job_feedback(struct job *job, const char *what, int exit_code, const char *output);
+void job_tell(struct job *job, const char *text); /* likewise, in any words */
 void job_error(struct job *job, const struct err *err); /* class internal */
 void job_landed(struct job *job); /* its branch goes with job_drop_branches() */
 void job_drop_branches(struct run *run);
@@ -327,6 +337,7 @@ void job_unlanded(struct job *job); /* it is done, and there is nothing to land 
  * begin again. */
 void job_discard(struct job *job);
 void job_tidy(struct job *job); /* the task has ended well, and its workspace goes */
+/* It does not merge, or its agent has not resolved that: another attempt, or it is left as it is. */
 void job_conflicted(struct job *job, const char *files);
 
 /* land.c */
