@@ -104,6 +104,16 @@ static bool can_be_resumed(const struct look *look, const char *id, int *ret_loc
            saved_lock(dir, ret_lock, NULL) == 0;
 }
 
+/* This is where a run that lives could be asked to do it, once it listens to others. */
+static int ask_alive(const struct row *row, const struct resume_call *rc)
+{
+    return cli_fail(
+        EXIT_USAGE,
+        "run %s is still going on, as process %lld: wait for its end, or stop it, before "
+        "you go on with its task '%s'",
+        row->id, (long long)row->pid, rc->task);
+}
+
 static int refuse_alive(const struct row *row)
 {
     return cli_fail(EXIT_USAGE, "run %s is still going on, as process %lld", row->id,
@@ -145,8 +155,8 @@ static const struct row *match(struct look *look, const struct rows *rows, const
     return NULL;
 }
 
-static int find(struct look *look, const struct rows *rows, const char *word, char **ret_id,
-                int *ret_lock)
+static int find(struct look *look, const struct rows *rows, const char *word,
+                const struct resume_call *rc, char **ret_id, int *ret_lock)
 {
     struct err err = {0};
     const struct row *row = match(look, rows, word);
@@ -160,7 +170,7 @@ static int find(struct look *look, const struct rows *rows, const char *word, ch
     if (saved_lock(dir, ret_lock, &err))
         return told(&err);
     if (*ret_lock < 0)
-        return refuse_alive(row);
+        return rc->task ? ask_alive(row, rc) : refuse_alive(row);
     *ret_id = mem_str(row->id);
     return EXIT_OK;
 }
@@ -282,6 +292,9 @@ static int open_and_go(struct plan_file *pf, const struct plan_file *was, const 
     struct resume_options resume = {.was = was == pf ? NULL : was,
                                     .plan = rc->plan,
                                     .keep_failed = rc->keep_failed,
+                                    .task = rc->task,
+                                    .say = rc->say,
+                                    .fresh = rc->fresh,
                                     .look_only = rc->dry_run};
     autofree bool *wanted = mem_array(pf->plan.task_count, sizeof(*wanted));
     struct err err = {0};
@@ -296,7 +309,7 @@ static int open_and_go(struct plan_file *pf, const struct plan_file *was, const 
     ro.wanted = saved->only.n ? wanted : NULL;
     if (run_reopen(&run, pf, saved, &ro, &resume, lock, &err))
         return told(&err);
-    int code = go(run, pf, rc, ro.wanted);
+    int code = go(run, pf, rc, rc->task ? run_resumed(run)->wanted : ro.wanted);
     run_close(run);
     return code;
 }
@@ -342,7 +355,7 @@ int resume_call(struct look *look, const char *word, const struct resume_call *r
     struct err err = {0};
     if (read_rows(look, &rows, &err))
         return told(&err);
-    int code = word ? find(look, &rows, word, &id, &lock) : choose(look, &rows, &id, &lock);
+    int code = word ? find(look, &rows, word, rc, &id, &lock) : choose(look, &rows, &id, &lock);
     if (code != EXIT_OK)
         return code;
     if (id)

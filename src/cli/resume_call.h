@@ -19,6 +19,9 @@ struct resume_call {
     bool keep;
     bool saved; /* the plan as it was run, whatever its file says now */
     bool keep_failed, dry_run;
+    const char *task; /* that alone, whatever became of it; NULL: all that is not done */
+    const char *say;  /* what its agent is told; or NULL */
+    bool fresh;       /* it begins again, in another session */
 };
 
 /* Goes on with the run that a word stands for (NULL: the newest one that is neither finished well

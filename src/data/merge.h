@@ -43,8 +43,8 @@ int merge_child(const struct git_place *at, const char *base, const char *ours, 
 int merge_pick(const struct git_place *at, const char *onto, const char *commit,
                struct merge_result *ret, struct err *err);
 
-/* Appends the conflicts of merge_trees() as `git update-index -z --index-info` takes them: each path
- * with what both sides and their ancestor have there. */
+/* Appends the conflicts of merge_trees() as `git update-index -z --index-info` takes them: each
+ * path with what both sides and their ancestor have there. */
 int merge_stages(const struct git_place *at, const char *ours, const char *theirs, struct buf *out,
                  struct err *err);
 

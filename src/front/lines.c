@@ -153,8 +153,16 @@ static bool say(struct buf *out, const struct event *ev)
         add_field(out, ev, "reason", "skipped: ");
         return true;
     case EV_TASK_RETRIED:
-        say_retry(out, ev,
-                  node_get(ev->data, "fallback") ? "goes by its fallback in " : "retry in ");
+        if (node_get(ev->data, "session")) {
+            add_field(out, ev, "class", "goes back to its agent: ");
+            add_field(out, ev, "reason", ": ");
+        } else {
+            say_retry(out, ev,
+                      node_get(ev->data, "fallback") ? "goes by its fallback in " : "retry in ");
+        }
+        return true;
+    case EV_TASK_CONTINUED:
+        add_field(out, ev, "text", "its agent goes on: ");
         return true;
     case EV_TASK_PARKED:
         say_retry(out, ev, "parked, goes on in ");

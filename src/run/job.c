@@ -15,6 +15,7 @@
 #include "run/lane.h"
 #include "run/logs.h"
 #include "run/prepare.h"
+#include "run/repair.h"
 #include "run/sweep.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -326,6 +327,8 @@ void job_start(struct run *run, uint32_t task)
     }
     if (dirs_make(tmp, &err))
         job_error(job, &err);
+    else if (job->session && tr->remade)
+        repair_make_again(job);
     else if (job->session)
         prepare_adopted(job);
     else if (lands)

@@ -47,17 +47,19 @@ static void tell_strays(struct job *job, const struct buf *paths)
     enum { SHOWN = 200 };
     autobuf struct buf text = BUF_INIT;
     size_t n = 0;
-    buf_addstr(&text, "Your last attempt at this changed paths that are not this task's to change:\n");
+    buf_addstr(&text,
+               "Your last attempt at this changed paths that are not this task's to change:\n");
     for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1, n++) {
         if (n < SHOWN)
             buf_addf(&text, "\n    %s", p);
     }
     if (n > SHOWN)
         buf_addf(&text, "\n    ... and %zu more", n - SHOWN);
-    buf_addf(&text,
-             "\n\nThey have to be as they were in the commit %s; those that it does not have are to "
-             "go. Do the task without them.",
-             task_run(job)->start);
+    buf_addf(
+        &text,
+        "\n\nThey have to be as they were in the commit %s; those that it does not have are to "
+        "go. Do the task without them.",
+        task_run(job)->start);
     job_tell(job, text.s);
 }
 

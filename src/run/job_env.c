@@ -101,7 +101,8 @@ int job_write_prompt(struct job *job, const char *path, struct err *err)
     autobuf struct buf text = BUF_INIT;
     if (job->session && !job->mending)
         buf_addstr(&text, go_on);
-    else if (!job->session && (plan_file_prompt(run->pf, t, &text, err) || hand_on_tell(run, job->task, &text, err)))
+    else if (!job->session &&
+             (plan_file_prompt(run->pf, t, &text, err) || hand_on_tell(run, job->task, &text, err)))
         return -1;
     if (run->tasks[job->task].feedback)
         buf_addf(&text, "%s%s\n", text.len ? "\n\n" : "", run->tasks[job->task].feedback);

@@ -133,8 +133,9 @@ bool job_salvage_commit(struct job *job, const char *commit)
 bool job_salvage(struct job *job)
 {
     const struct task_status *s = &task_run(job)->status;
-    if (job->has_workspace && job->ready) /* which was made again, for its commit to land */
-        return job_salvage_commit(job, task_run(job)->commit);
+    if (job->has_workspace &&
+        job->ready) /* which was made again, for its commit to land or of what is saved */
+        return job->session || job_salvage_commit(job, task_run(job)->commit);
     if (!job->has_workspace || !job->agent_started) /* nobody has worked in it */
         return true;
     autofree char *why = s->reason ? mem_printf("%s: %s", failure_names[s->failure], s->reason)

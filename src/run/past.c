@@ -81,7 +81,9 @@ static void take_session(struct past *past, struct past_task *t, const struct st
 {
     const char *session = data ? keep(past, build_string(data, "session", NULL)) : NULL;
     const char *class = data ? build_string(data, "class", "") : "";
-    bool conflict = strcmp(class, failure_names[FAILURE_CONFLICT]) == 0;
+    int repair = session && !parked ? repair_of(data) : REPAIR_NONE;
+    bool conflict =
+        strcmp(class, failure_names[FAILURE_CONFLICT]) == 0 || repair == REPAIR_CONFLICT;
     t->in_conflict = t->in_conflict || (conflict && session);
     t->on_tip = t->on_tip || conflict;
     if (ev->attempt + 1 == t->row.attempts)
@@ -90,7 +92,10 @@ static void take_session(struct past *past, struct past_task *t, const struct st
         return;
     t->parked_until = parked && data ? ev->time + build_int(data, "delay_ms", 0) : 0;
     t->session = session;
-    t->repair = session && !parked ? repair_of(data) : REPAIR_NONE;
+    t->repair = repair;
+    t->said = strcmp(ev->name, "task.continued") == 0;
+    t->remade = data && node_get(data, "remade");
+    t->from = data ? keep(past, build_string(data, "from", NULL)) : NULL;
     /* For the next attempt, though the row may not say so yet; its agent is still there. */
     t->state = t->session ? TASK_RUNNING : TASK_WAITING;
 }
@@ -127,10 +132,10 @@ static bool take_event(void *ctx, const struct store_event *ev)
     if (!t)
         return true;
     bool parked = strcmp(ev->name, "task.parked") == 0;
-    if (parked || strcmp(ev->name, "task.retried") == 0)
+    if (parked || strcmp(ev->name, "task.retried") == 0 || strcmp(ev->name, "task.continued") == 0)
         take_retry(past, t, ev, parked);
     bool landed = strcmp(ev->name, "task.landed") == 0;
-    if (landed || strcmp(ev->name, "task.failed") == 0)
+    if (landed || strcmp(ev->name, "task.failed") == 0 || strcmp(ev->name, "task.conflicted") == 0)
         memset(t->tried, 0, sizeof(t->tried));
     t->has_landed = t->has_landed || landed;
     t->in_conflict = t->in_conflict && !ends_conflict(ev->name);

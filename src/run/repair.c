@@ -4,6 +4,7 @@
 #include "data/brought.h"
 #include "data/merge.h"
 #include "run/park.h"
+#include "run/prepare.h"
 #include "run/resume_private.h"
 #include "sys/file.h"
 
@@ -44,31 +45,30 @@ static bool can_go_on(struct job *job, enum failure failure)
 {
     return (failure == FAILURE_VERIFY || failure == FAILURE_SCOPE || failure == FAILURE_CONFLICT) &&
            job->run->base && job->has_workspace && job->prepared && !job->tampered &&
-           agent_continues_ended(run_engine(job->run, job->task)) &&
-           workspace_is_whole(&job->ws) && find_session(job);
+           agent_continues_ended(run_engine(job->run, job->task)) && workspace_is_whole(&job->ws) &&
+           find_session(job);
 }
 
+/* It may not be there. */
 static int move_branch(struct job *job, const char *to, struct err *err)
 {
     struct git_place at = run_place(job->run);
+    const char *branch = task_run(job)->branch;
     autobuf struct buf was = BUF_INIT;
+    struct err none = {0};
     bool moved = true;
-    if (git_resolve(&at, job->ws.branch, &was, err) ||
-        (strcmp(was.s, to) != 0 &&
-         git_move_ref(&at, job->ws.branch, was.s, to, "anabranch: repair", &moved, err)))
+    (void)git_resolve(&at, branch, &was, &none);
+    if (strcmp(was.s, to) != 0 &&
+        git_move_ref(&at, branch, was.s, to, "anabranch: repair", &moved, err))
         return -1;
-    return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", job->ws.branch);
+    return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", branch);
 }
 
-static int begin_at(struct job *job, const char *branch, const char *start, struct err *err)
+static void set_start(struct job *job, const char *start)
 {
     struct task_run *tr = task_run(job);
-    autofree char *copy = mem_str(start);
-    if (move_branch(job, branch, err))
-        return -1;
-    free(tr->start);
-    tr->start = steal_ptr(copy);
-    return 0;
+    autofree char *was = tr->start;
+    tr->start = mem_str(start);
 }
 
 static int set_up(struct job *job, enum failure failure, struct err *err)
@@ -76,14 +76,13 @@ static int set_up(struct job *job, enum failure failure, struct err *err)
     struct task_run *tr = task_run(job);
     tr->repair = REPAIR_OWN;
     if (failure == FAILURE_CONFLICT && !tr->in_conflict) {
-        if (begin_at(job, job->run->tip, job->run->tip, err))
-            return -1;
-        tr->repair = REPAIR_CONFLICT;
+        tr->repair = REPAIR_CONFLICT; /* which moves the branch when all is written down */
         tr->in_conflict = true;
+        set_start(job, job->run->tip);
     } else if (failure == FAILURE_VERIFY && job->candidate.len) { /* else it was a hook */
-        if (begin_at(job, job->candidate.s, job->candidate_base.s, err))
-            return -1;
         tr->repair = REPAIR_MERGED;
+        set_start(job, job->candidate_base.s);
+        return move_branch(job, job->candidate.s, err);
     } else if (failure == FAILURE_SCOPE && job->was.len) {
         return move_branch(job, job->was.s, err);
     }
@@ -185,8 +184,11 @@ static int tell_conflict(struct job *job, const struct merge_result *m, struct e
     const struct task_run *tr = task_run(job);
     struct git_place at = run_place(job->run);
     autobuf struct buf text = BUF_INIT, hunks = BUF_INIT;
-    buf_addstr(&text, "Your work is in conflict with what has landed meanwhile. Your folder now has "
-                      "all that has landed, with your work merged into it. Git could not merge:\n");
+    if (tr->said)
+        buf_addf(&text, "%s\n\n", tr->feedback);
+    buf_addstr(&text,
+               "Your work is in conflict with what has landed meanwhile. Your folder now has "
+               "all that has landed, with your work merged into it. Git could not merge:\n");
     const char *end = m->conflicts.s + m->conflicts.len;
     for (const char *path = m->conflicts.s; path < end; path += strlen(path) + 1) {
         autobuf struct buf file = BUF_INIT;
@@ -204,6 +206,7 @@ static int tell_conflict(struct job *job, const struct merge_result *m, struct e
              "is in your folder in the end is what counts.\n%s",
              hunks.s);
     job_tell(job, text.s);
+    task_run(job)->said = false;
     return 0;
 }
 
@@ -271,16 +274,50 @@ void repair_prepare(struct job *job)
     struct err err = {0};
     job->mending = tr->repair;
     tr->repair = REPAIR_NONE;
+    if (job->mending != REPAIR_CONFLICT) /* which has more to tell with it */
+        tr->said = false;
     if (job->mending < REPAIR_MERGED) {
         job_run_agent(job);
         return;
     }
     (void)unlink(lock); /* of a git that the verification's end has ended */
+    if (job->mending == REPAIR_CONFLICT && move_branch(job, tr->start, &err)) {
+        job_error(job, &err);
+        return;
+    }
     git_prepare(&at, &argv, &env);
     strv_pushl(&argv, "checkout", "--quiet", "--force", job->ws.branch + strlen("refs/heads/"),
                NULL);
     if (process_start(job, argv.v, env.v, job->ws.path, log, on_checked_out, &err))
         job_error(job, &err);
+}
+
+static void made_again(struct job *job)
+{
+    struct task_run *tr = task_run(job);
+    struct git_place here = workspace_place(&job->ws);
+    autofree char *from = steal_ptr(tr->from);
+    struct err err = {0};
+    job->ready = NULL; /* from here on it is like any other */
+    tr->remade = false;
+    if (from && git_call(&here, NULL, &err, "read-tree", "--reset", "-u", from, NULL))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    else
+        repair_prepare(job);
+}
+
+/* On what its agent had committed, where there is more of it than that. */
+void repair_make_again(struct job *job)
+{
+    const struct task_run *tr = task_run(job);
+    struct git_place at = run_place(job->run);
+    autofree char *parent = tr->from ? mem_printf("%s^1", tr->from) : mem_str(tr->start);
+    autobuf struct buf commit = BUF_INIT;
+    struct err err = {0};
+    if (git_resolve(&at, parent, &commit, &err) || move_branch(job, commit.s, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    else
+        prepare_again(job, made_again);
 }
 
 /* --- what became of a conflict ------------------------------------------------------------ */
@@ -295,7 +332,8 @@ static int find_markers(const struct git_place *at, const struct task_run *tr, s
 {
     autofree char *pattern = mem_printf("^(<<<<<<< %s|>>>>>>> %s)", tr->start, tr->commit);
     return git_call(at, ret, err, "diff-index", "--cached", "-z", "--name-only", "--no-renames",
-                    "--no-ext-diff", "--no-textconv", "--text", "-G", pattern, tr->start, "--", NULL);
+                    "--no-ext-diff", "--no-textconv", "--text", "-G", pattern, tr->start, "--",
+                    NULL);
 }
 
 /* Whether a path that is unmerged is just what the merge left there. */
@@ -357,8 +395,9 @@ int repair_give_up(struct job *job, struct buf *ret_files, struct err *err)
     if (merge_trees(&at, job->run->tip, tr->commit, &m, err) ||
         merge_describe(&at, &m, ret_files, err) ||
         git_call(&at, &start, err, "merge-base", tr->commit, tr->start, NULL) ||
-        begin_at(job, tr->commit, start.s, err))
+        move_branch(job, tr->commit, err))
         return -1;
+    set_start(job, start.s);
     tr->in_conflict = false;
     return 0;
 }

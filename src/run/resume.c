@@ -54,7 +54,7 @@ bool resume_has_leftovers(const struct run *run, const struct past_task *past)
     return some;
 }
 
-static bool is_whole(const struct run *run, const struct past_task *past)
+bool resume_is_whole(const struct run *run, const struct past_task *past)
 {
     struct workspace ws;
     resume_workspace(run, past->row.id, past, &ws);
@@ -64,7 +64,7 @@ static bool is_whole(const struct run *run, const struct past_task *past)
 }
 
 /* A person has begun to do something in it that git keeps notes of. */
-static bool is_worked_in(const struct run *run, const struct past_task *past)
+bool resume_is_worked_in(const struct run *run, const struct past_task *past)
 {
     static const char *const notes[] = {"MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge",
                                         "rebase-apply"};
@@ -84,7 +84,7 @@ static bool is_worked_in(const struct run *run, const struct past_task *past)
 /* What was about to land, or what the task committed, being in the history is proof. That a commit
  * there names the task is believed where it could be just that: a crash may have taken the intent
  * with it. */
-static bool has_landed(const struct past *past, const struct past_task *p)
+bool resume_has_landed(const struct past *past, const struct past_task *p)
 {
     bool near = p->state == TASK_COMMITTING || p->state == TASK_VERIFYING ||
                 p->state == TASK_LANDING || p->state == TASK_CONFLICTED;
@@ -125,7 +125,7 @@ static void decide_conflicted(const struct run *run, struct resume_task *rt)
     const char *commit = resume_commit(rt->past);
     if (!is_there(run, commit))
         set_step(rt, RESUME_RUN, "it was in conflict, and its commit is gone");
-    else if (is_worked_in(run, rt->past))
+    else if (resume_is_worked_in(run, rt->past))
         set_step(rt, RESUME_LEAVE, "it is being resolved in its workspace");
     else if (merges_now(run, commit))
         set_step(rt, RESUME_LAND, "it was in conflict, and is no more");
@@ -145,14 +145,15 @@ static void decide_running(const struct run *run, uint32_t task, struct resume_t
 {
     const struct store_task *row = &rt->past->row;
     const char *parked = rt->past->session, *given = rt->past->given;
-    const char *why = rt->past->repair ? "it was about to mend its work"
-                      : parked         ? "it was parked"
-                                       : "its agent was at work";
+    const char *why = rt->past->said     ? "its agent was told something"
+                      : rt->past->repair ? "it was about to mend its work"
+                      : parked           ? "it was parked"
+                                         : "its agent was at work";
     autofree char *out = mem_printf("%s/%s/%d/out", run->dir, row->id, row->attempts);
     autobuf struct buf session = BUF_INIT;
     set_step(rt, RESUME_RUN, why);
     if (!row->engine || strcmp(row->engine, run_engine_name(run, task)) != 0 ||
-        !rt->past->branch_commit || !is_whole(run, rt->past) ||
+        (!rt->past->remade && (!rt->past->branch_commit || !resume_is_whole(run, rt->past))) ||
         goes_by_fallback(run, task, rt->past) ||
         (!parked && !agent_find_session(run_engine(run, task), out, &session) &&
          !(given && agent_facts(run_engine(run, task)).continues)))
@@ -175,7 +176,8 @@ static void decide_by_state(const struct run *run, uint32_t task, struct resume_
         break;
     case TASK_COMMITTING:
         set_step(rt,
-                 rt->past->branch_commit && is_whole(run, rt->past) ? RESUME_COMMIT : RESUME_RUN,
+                 rt->past->branch_commit && resume_is_whole(run, rt->past) ? RESUME_COMMIT
+                                                                           : RESUME_RUN,
                  "its agent was done");
         break;
     case TASK_VERIFYING:
@@ -218,7 +220,7 @@ static void decide(struct run *run, uint32_t task, bool *redo, bool keep_failed)
 {
     struct resume_task *rt = &run->resume->tasks[task];
     const char *need = edited_need(run, task, redo);
-    bool landed = rt->past && has_landed(&run->resume->past, rt->past);
+    bool landed = rt->past && resume_has_landed(&run->resume->past, rt->past);
     redo[task] = rt->past && (rt->changed || (need && !landed));
     if (run->opts.wanted && !run->opts.wanted[task])
         set_step(rt, RESUME_NOT_WANTED, "");
@@ -246,7 +248,7 @@ static void find_dropped(struct run *run)
     r->dropped = arena_array(&r->past.arena, r->past.n + 1, sizeof(struct past_task *));
     for (size_t i = 0; i < r->past.n; i++) {
         struct past_task *p = &r->past.tasks[i];
-        if (!plan_find(&run->pf->plan, p->row.id) && !has_landed(&r->past, p) &&
+        if (!plan_find(&run->pf->plan, p->row.id) && !resume_has_landed(&r->past, p) &&
             p->state != TASK_DONE)
             r->dropped[r->dropped_count++] = p;
     }
@@ -297,9 +299,11 @@ static int resume_decide(struct run *run, const struct resume_options *opts, str
         return -1;
     for (size_t i = 0; i < g->n; i++)
         decide(run, g->order[i], redo, opts->keep_failed);
+    if (opts->task && resume_one_decide(run, opts, err))
+        return -1;
     for (size_t t = 0; t < g->n; t++)
         r->count[r->tasks[t].step]++;
-    r->nothing = is_all_done(run);
+    r->nothing = !opts->task && is_all_done(run);
     return 0;
 }
 

@@ -45,6 +45,12 @@ struct resume {
     size_t dropped_count;
     size_t count[RESUME_STEP_COUNT_];
     bool nothing; /* there is nothing left to do, not even tidying up */
+
+    /* Of a resume that is for one task: */
+    const char *one; /* its id, or NULL */
+    const char *say; /* what its agent is told; NULL: that it is to try again */
+    const bool
+        *wanted; /* that one, and what was skipped for its sake; all others stay as they are */
 };
 
 struct resume_options {
@@ -52,6 +58,12 @@ struct resume_options {
     const char *plan;            /* another file that it is in now, or NULL */
     bool keep_failed;            /* what failed stays so */
     bool look_only;              /* run_go() will not follow: nothing is written */
+
+    /* For one task alone, which may have ended in any way; NULL: for all. Its agent goes on in its
+     * session, told something or that it is to try again; where it is not told anything and cannot
+     * go on, or is to be fresh, the task begins again. ERR_INPUT where none of that can be. */
+    const char *task, *say;
+    bool fresh;
 };
 
 /* Makes the run again from what was saved of it, with a plan that may have been edited, and

@@ -93,8 +93,7 @@ static void recall_feedback(struct run *run, uint32_t task, const struct past_ta
     enum { FEEDBACK_MAX = 1 << 20 };
     struct task_run *tr = &run->tasks[task];
     for (int attempt = past->row.attempts, n = 0; attempt > 0 && n < 2; attempt--, n++) {
-        autofree char *path =
-            mem_printf("%s/%s/%d/feedback", run->dir, past->row.id, attempt);
+        autofree char *path = mem_printf("%s/%s/%d/feedback", run->dir, past->row.id, attempt);
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, FEEDBACK_MAX, &text, NULL))
             continue;
@@ -150,8 +149,10 @@ static void recall_task(struct run *run, uint32_t task)
 {
     const struct resume_task *rt = &run->resume->tasks[task];
     struct task_run *tr = &run->tasks[task];
-    if (rt->past && rt->step != RESUME_NOT_WANTED)
+    if (rt->past && (rt->step != RESUME_NOT_WANTED || run->resume->one))
         recall(run, task, rt->past);
+    if (run->resume->one) /* it is not the first time, and others may have landed since */
+        tr->on_top = true;
     if (rt->past && !rt->changed && (rt->step == RESUME_RUN || rt->step == RESUME_CONTINUE))
         recall_feedback(run, task, rt->past);
     if (rt->step != RESUME_RUN || resume_has_leftovers(run, rt->past))
@@ -233,5 +234,6 @@ int resume_begin(struct run *run, struct err *err)
                       : store_drop_task(run->store, run->id, r->dropped[i]->row.id, err))
             return -1;
     }
-    return saved_write(run, err); /* when all that follows from an edit is written down */
+    return r->one ? 0
+                  : saved_write(run, err); /* when all that follows from an edit is written down */
 }

@@ -23,8 +23,7 @@ static int clear_own_locks(const struct job *job, struct err *err)
                : 0;
 }
 
-/* The last attempt of a task as a job, with what is there of its workspace. */
-static struct job *reopen(struct run *run, uint32_t task)
+struct job *resume_reopen(struct run *run, uint32_t task)
 {
     const struct past_task *past = run->resume->tasks[task].past;
     struct job *job = job_new(run, task, past->row.attempts);
@@ -66,7 +65,7 @@ static void run_again(struct run *run, uint32_t task)
     if (!resume_has_leftovers(run, past))
         return;
     sched_hold(&run->sched, task);
-    struct job *job = reopen(run, task);
+    struct job *job = resume_reopen(run, task);
     if (save_branch(job, past)) {
         job_discard(job);
     } else {
@@ -91,7 +90,7 @@ static void land(struct run *run, uint32_t task)
         git_move_ref(&at, tr->branch, was, tr->commit, "anabranch: resume", &moved, &err))
         record_error(run, task, &err);
     sched_hold(&run->sched, task);
-    struct job *job = reopen(run, task);
+    struct job *job = resume_reopen(run, task);
     bool whole = workspace_is_whole(&job->ws);
     if (!whole && !job->agent_started) { /* made anew, by a worker */
         tr->lands = true;
@@ -111,7 +110,7 @@ static void take_up_session(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     const struct past_task *past = run->resume->tasks[task].past;
-    struct job *job = reopen(run, task);
+    struct job *job = resume_reopen(run, task);
     if (!past->repair) /* else it was saved when it failed */
         (void)job_salvage_since(job, tr->start, "the run was interrupted"); /* a failure is told;
                                                                              nothing is removed */
@@ -119,6 +118,9 @@ static void take_up_session(struct run *run, uint32_t task)
     job_free(job);
     tr->session = mem_str(run->resume->tasks[task].session);
     tr->repair = (enum repair)past->repair;
+    tr->said = past->said;
+    tr->remade = past->remade;
+    resume_set(&tr->from, NULL, past->from);
     sched_set_lanes(&run->sched, task, tr->lane, -1); /* no other engine knows the session */
     if (past->session) {
         tr->parked = !past->repair;
@@ -168,7 +170,7 @@ static void keep(struct run *run, uint32_t task)
     if (rt->step == RESUME_FOUND)
         found(run, task);
     if (resume_has_leftovers(run, rt->past)) {
-        struct job *job = reopen(run, task);
+        struct job *job = resume_reopen(run, task);
         if (run->opts.keep)
             job_free(job); /* by which it becomes the user's */
         else
@@ -189,10 +191,13 @@ static void go(struct run *run, uint32_t task)
         break;
     case RESUME_COMMIT:
         sched_hold(&run->sched, task);
-        job_stage(reopen(run, task));
+        job_stage(resume_reopen(run, task));
         break;
     case RESUME_CONTINUE:
-        take_up_session(run, task);
+        if (run->resume->one)
+            resume_one_go(run, task);
+        else
+            take_up_session(run, task);
         break;
     case RESUME_RUN:
         run_again(run, task);

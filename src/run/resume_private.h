@@ -17,7 +17,20 @@ void resume_workspace(const struct run *run, const char *id, const struct past_t
 /* Whether there is something of its workspace, or its branch. */
 bool resume_has_leftovers(const struct run *run, const struct past_task *past);
 
+/* Whether it is all there. */
+bool resume_is_whole(const struct run *run, const struct past_task *past);
+
+/* Whether a person has begun something in it that git keeps notes of. */
+bool resume_is_worked_in(const struct run *run, const struct past_task *past);
+
+bool resume_has_landed(const struct past *past, const struct past_task *p);
+
 const char *resume_commit(const struct past_task *past); /* what is to land */
+
+/* resume_one.c: one task, because a person wants it to go on. Decides what becomes of it, when all
+ * has been decided as if it were not for it; then writes that down, and puts it on its way. */
+int resume_one_decide(struct run *run, const struct resume_options *opts, struct err *err);
+void resume_one_go(struct run *run, uint32_t task);
 
 /* resume_begin.c: in place of what a new run begins with, what is true is written down. */
 int resume_begin(struct run *run, struct err *err);
@@ -25,7 +38,10 @@ int resume_begin(struct run *run, struct err *err);
 /* Makes a text of a task another one, or NULL, also where it is shown. */
 void resume_set(char **slot, const char **shown, const char *value);
 
-/* resume_go.c: when the loop and the observers are there, each task is put on its way. */
+/* resume_go.c: the last attempt of a task as a job, with what is there of its workspace. */
+struct job *resume_reopen(struct run *run, uint32_t task);
+
+/* When the loop and the observers are there, each task is put on its way. */
 void resume_go(struct run *run);
 
 #endif

@@ -186,7 +186,8 @@ static int end(struct run *run, int rc, struct err *err)
                         : run_is_unfinished(run) ? "stopped"
                                                  : "finished";
     tidy_folders(run);
-    if (record_end(run, state, rc ? RUN_EXIT_BROKEN : run_result(run).exit_code, rc ? NULL : err))
+    if (record_end(run, state, rc ? RUN_EXIT_BROKEN : run_whole_result(run).exit_code,
+                   rc ? NULL : err))
         return -1;
     return rc;
 }
@@ -291,8 +292,8 @@ void run_close(struct run *run)
         return;
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         struct task_run *tr = &run->tasks[i];
-        char *const owned[] = {tr->reason, tr->commit,   tr->landed,    tr->branch, tr->start,
-                               tr->action, tr->feedback, tr->workspace, tr->session};
+        char *const owned[] = {tr->reason, tr->commit,   tr->landed,    tr->branch,  tr->start,
+                               tr->action, tr->feedback, tr->workspace, tr->session, tr->from};
         for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
             free(owned[k]);
         watch_free(tr->retry);

@@ -5,6 +5,7 @@
 
 #include "core/plan_words.h"
 #include "run/lane.h"
+#include "run/resume.h"
 
 #include <string.h>
 
@@ -85,12 +86,21 @@ static int exit_code(const struct run_result *r)
     return r->failed || r->skipped ? RUN_EXIT_TASK : 0;
 }
 
-bool run_is_unfinished(const struct run *run)
+static bool is_cut_off(const struct run *run)
 {
     return run->draining && run->sched.left > 0;
 }
 
-struct run_result run_result(const struct run *run)
+bool run_is_unfinished(const struct run *run)
+{
+    bool left = is_cut_off(run);
+    for (size_t i = 0; run->resume && run->resume->one && i < run->pf->plan.task_count; i++)
+        left = left || (run->resume->tasks[i].past && run->tasks[i].status.state < TASK_LANDED);
+    return left;
+}
+
+/* Of the tasks that are wanted, or of all that there are. */
+static struct run_result count(const struct run *run, bool all)
 {
     struct run_result r = {.signal = run->signal,
                            .result = run->result,
@@ -98,6 +108,8 @@ struct run_result run_result(const struct run *run)
                            .refusal = run->refusal};
     r.published = !run->base || strcmp(run->tip, run->published) == 0;
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        if (!all && run->opts.wanted && !run->opts.wanted[i])
+            continue;
         switch (run->tasks[i].status.state) {
         case TASK_LANDED:
             r.landed++;
@@ -126,7 +138,17 @@ struct run_result run_result(const struct run *run)
         }
     }
     r.exit_code = exit_code(&r);
-    if (r.exit_code == 0 && run_is_unfinished(run))
+    if (r.exit_code == 0 && (all ? run_is_unfinished(run) : is_cut_off(run)))
         r.exit_code = RUN_EXIT_TASK;
     return r;
+}
+
+struct run_result run_result(const struct run *run)
+{
+    return count(run, false);
+}
+
+struct run_result run_whole_result(const struct run *run)
+{
+    return count(run, true);
 }

@@ -49,14 +49,18 @@ struct task_run {
     bool parked;         /* it waits for its lane to open again */
     enum repair repair;  /* its next attempt is one, and its workspace is to be made so */
     bool in_conflict;    /* its agent resolves a conflict: that of `commit` with `start` */
+    bool said;           /* a person has told its agent something: `feedback` */
 
     /* Of a run that is gone on with: */
     bool on_top; /* it has landed before, or was in conflict: it begins with all that has landed */
     bool lands;  /* it has its commit, and its workspace is to be made again */
 
-    /* Likewise, parked, or to be mended: its agent goes on in this one, in the workspace that is there; or NULL.
+    /* Likewise, parked, or to be mended: its agent goes on in this one, in the workspace that is
+     * there; or NULL.
      */
     char *session;
+    bool remade; /* that workspace is gone, and is made again, of `start` ... */
+    char *from;  /* ... or of this commit, as its uncommitted files; or NULL */
 };
 
 struct lane;
@@ -253,6 +257,8 @@ int preflight_disk(const char *path, struct err *err);
 
 /* run_look.c: whether tasks are left that nobody is to begin any more. */
 bool run_is_unfinished(const struct run *run);
+/* As run_result(), but of all tasks, also those that this process was not to run. */
+struct run_result run_whole_result(const struct run *run);
 
 /* retry.c: ms until the next attempt, which is then counted; -1 where there is none. */
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure);
@@ -328,7 +334,7 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* What the next attempt is told of this one. */
 void job_feedback(struct job *job, const char *what, int exit_code, const char *output);
-void job_tell(struct job *job, const char *text); /* likewise, in any words */
+void job_tell(struct job *job, const char *text);       /* likewise, in any words */
 void job_error(struct job *job, const struct err *err); /* class internal */
 void job_landed(struct job *job); /* its branch goes with job_drop_branches() */
 void job_drop_branches(struct run *run);
@@ -337,7 +343,8 @@ void job_unlanded(struct job *job); /* it is done, and there is nothing to land 
  * begin again. */
 void job_discard(struct job *job);
 void job_tidy(struct job *job); /* the task has ended well, and its workspace goes */
-/* It does not merge, or its agent has not resolved that: another attempt, or it is left as it is. */
+/* It does not merge, or its agent has not resolved that: another attempt, or it is left as it is.
+ */
 void job_conflicted(struct job *job, const char *files);
 
 /* land.c */

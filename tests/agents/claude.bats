@@ -73,3 +73,19 @@ begin_claude() {
     [[ $(jq -r .session_id <(grep -h '"subtype":"init"' .git/anabranch/runs/*/a/*/out) | sort -u | wc -l) == 1 ]] || fail "another session"
     assert_clean 'refs/anabranch/salvage/*/a/1' # as it was when it was interrupted
 }
+
+@test "what claude made is mended in its session, and that goes on when it has landed" {
+    begin_claude
+    ask_agent claude a "verify: \"test -e fix || { echo 'MOCK> write fix 1'; exit 1; }\"" -- 'write a "one\n"'
+    run_agents
+    assert_status 0
+    assert_in main fix 1
+    run_apart anabranch say a 'MOCK> write more "2\n"' 3>&-
+    assert_no_sanitizer
+    assert_status 0
+    assert_in main a one
+    assert_in main more 2
+    [[ $(find .git/anabranch/runs/*/a -name out | wc -l) == 3 ]] || fail "not three attempts"
+    [[ $(jq -r .session_id <(grep -h '"subtype":"init"' .git/anabranch/runs/*/a/*/out) | sort -u | wc -l) == 1 ]] || fail "another session"
+    assert_clean 'refs/anabranch/salvage/*/a/1'
+}
