@@ -47,12 +47,16 @@ static const struct {
                            "its tools: see 'permissions'."},
     [FAILURE_SCOPE] = {"The agent changed paths that the task does not own.",
                        "Widen 'owns', or take the work that is kept on its branch. 'enforce: warn' "
-                       "lets it land."},
+                       "lets it land; 'retry: {scope: 1}' tells the agent, in its session, which "
+                       "paths to give back."},
     [FAILURE_VERIFY] = {"'verify' or a commit hook failed on what would have landed.",
-                        "The agent gets the output with its next attempt. 'anabranch logs TASK' "
-                        "has it."},
+                        "The agent goes on in its session, and is told the output. 'anabranch logs "
+                        "TASK' has it; 'anabranch retry TASK' and 'anabranch say TASK' go on when "
+                        "the run is over."},
     [FAILURE_CONFLICT] = {"The work does not merge with what has landed meanwhile.",
-                          "Merge its branch by hand: the summary names it."},
+                          "Merge its branch by hand: the summary names it. 'retry: {conflict: "
+                          "repair}' in the plan, or 'anabranch retry TASK', lets its agent resolve "
+                          "it."},
     [FAILURE_SETUP] = {"The workspace could not be made ready, or the agent's program could not be "
                        "started as asked.",
                        "See 'workspace.setup', and 'anabranch doctor'."},

@@ -71,6 +71,7 @@ void job_free(struct job *job)
     free(job->tampered);
     free(job->stuck);
     free(job->session);
+    free(job->brief);
     ports_give_back(&job->run->ports, job->port);
     struct run *run = job->run;
     free(job);
@@ -94,6 +95,7 @@ void job_tell(struct job *job, const char *text)
     secrets_mask(&job->run->secrets, text, strlen(text), &masked);
     free(tr->feedback);
     tr->feedback = buf_steal(&masked);
+    job->told_why = true;
 }
 
 void job_feedback(struct job *job, const char *what, int exit_code, const char *output)

@@ -107,7 +107,7 @@ static void keep_feedback(struct job *job)
     const char *text = task_run(job)->feedback;
     autofree char *path = job_file(job, "feedback");
     struct err err = {0};
-    if (text && file_replace_private(path, text, strlen(text), &err))
+    if (job->told_why && file_replace_private(path, text, strlen(text), &err))
         record_error(job->run, job->task, &err);
 }
 
@@ -170,16 +170,6 @@ static int64_t meet_limit(struct job *job)
     return 0;
 }
 
-static bool save(struct job *job, enum failure failure)
-{
-    bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
-    if (job->keeps || !job->has_workspace || untouched)
-        return true;
-    return failure == FAILURE_CONFLICT && !task_run(job)->in_conflict
-               ? job_salvage_commit(job, task_run(job)->commit)
-               : job_salvage(job);
-}
-
 static void leave_in_conflict(struct job *job, const char *files);
 
 /* Whose conflict with others was not resolved is still what it was, for a person. */
@@ -211,15 +201,15 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     struct run *run = job->run;
     bool ends = run->stopping || run->failed;
     int64_t wait = failure == FAILURE_LIMIT && !ends ? meet_limit(job) : -1;
-    bool saved = save(job, failure);
+    bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
+    bool saved = job->keeps || !job->has_workspace || untouched || job_salvage(job);
     /* A retry wants its place: where that cannot be saved, it is for a resume. */
     job->retry_delay = ends || !saved ? -1
                        : wait >= 0    ? wait
                                       : retry_delay(run, job->task, failure);
     if (job->retry_delay >= 0 && wait < 0)
         repair_decide(job, failure);
-    if (job->retry_delay >= 0)
-        keep_feedback(job);
+    keep_feedback(job);
     job->removes = !job->keeps && saved && !(run->opts.keep && job->retry_delay < 0);
     if (job->retry_delay < 0 && !ends && task_run(job)->in_conflict && job->has_workspace)
         give_up_repair(job);

@@ -104,8 +104,9 @@ int job_write_prompt(struct job *job, const char *path, struct err *err)
     else if (!job->session &&
              (plan_file_prompt(run->pf, t, &text, err) || hand_on_tell(run, job->task, &text, err)))
         return -1;
-    if (run->tasks[job->task].feedback)
-        buf_addf(&text, "%s%s\n", text.len ? "\n\n" : "", run->tasks[job->task].feedback);
+    const char *told = job->brief ? job->brief : run->tasks[job->task].feedback;
+    if (told)
+        buf_addf(&text, "%s%s\n", text.len ? "\n\n" : "", told);
     if (job->mending == REPAIR_MERGED)
         buf_addstr(&text, merged);
     if (unlink(path) < 0 && errno != ENOENT)

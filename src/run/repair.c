@@ -71,9 +71,29 @@ static void set_start(struct job *job, const char *start)
     tr->start = mem_str(start);
 }
 
+/* What was verified, to go on from: where it would have landed as a merge, that merge the other way
+ * round, as it is none of the landings that are counted by their trailers. */
+static int merged_commit(struct job *job, struct buf *ret, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    autofree char *message = mem_printf("Merge what has landed into task %s", task_of(job)->id);
+    const char *const parents[] = {task_run(job)->commit, job->candidate_base.s, NULL};
+    enum land_style style = job->run->pf->plan.land_style;
+    autobuf struct buf tree = BUF_INIT;
+    if (style == LAND_STYLE_SQUASH || style == LAND_STYLE_REBASE) {
+        buf_add(ret, job->candidate.s, job->candidate.len);
+        return 0;
+    }
+    return git_tree_of(&at, job->candidate.s, &tree, err) ||
+                   git_commit_tree(&at, tree.s, parents, message, ret, err)
+               ? -1
+               : 0;
+}
+
 static int set_up(struct job *job, enum failure failure, struct err *err)
 {
     struct task_run *tr = task_run(job);
+    autobuf struct buf merged = BUF_INIT;
     tr->repair = REPAIR_OWN;
     if (failure == FAILURE_CONFLICT && !tr->in_conflict) {
         tr->repair = REPAIR_CONFLICT; /* which moves the branch when all is written down */
@@ -81,8 +101,9 @@ static int set_up(struct job *job, enum failure failure, struct err *err)
         set_start(job, job->run->tip);
     } else if (failure == FAILURE_VERIFY && job->candidate.len) { /* else it was a hook */
         tr->repair = REPAIR_MERGED;
+        if (merged_commit(job, &merged, err) || move_branch(job, merged.s, err))
+            return -1;
         set_start(job, job->candidate_base.s);
-        return move_branch(job, job->candidate.s, err);
     } else if (failure == FAILURE_SCOPE && job->was.len) {
         return move_branch(job, job->was.s, err);
     }
@@ -179,12 +200,21 @@ static int read_blob(const struct git_place *at, const char *tree, const char *p
     return 0;
 }
 
+/* Of the workspace as it is: the next attempt may have another. */
+static void set_brief(struct job *job, const struct buf *text)
+{
+    autobuf struct buf masked = BUF_INIT;
+    secrets_mask(&job->run->secrets, text->s, text->len, &masked);
+    free(job->brief);
+    job->brief = buf_steal(&masked);
+}
+
 static int tell_conflict(struct job *job, const struct merge_result *m, struct err *err)
 {
     const struct task_run *tr = task_run(job);
     struct git_place at = run_place(job->run);
     autobuf struct buf text = BUF_INIT, hunks = BUF_INIT;
-    if (tr->said)
+    if (tr->said && tr->feedback)
         buf_addf(&text, "%s\n\n", tr->feedback);
     buf_addstr(&text,
                "Your work is in conflict with what has landed meanwhile. Your folder now has "
@@ -205,7 +235,7 @@ static int tell_conflict(struct job *job, const struct merge_result *m, struct e
              "remove it, or say that it stays as it is by 'git add'. Do not merge or rebase; what "
              "is in your folder in the end is what counts.\n%s",
              hunks.s);
-    job_tell(job, text.s);
+    set_brief(job, &text);
     task_run(job)->said = false;
     return 0;
 }
@@ -239,11 +269,10 @@ static int lay_out_conflict(struct job *job, struct err *err)
 }
 
 /* For who goes on with the run while this attempt is under way. */
-static int keep_feedback(const struct job *job, struct err *err)
+static int keep_brief(const struct job *job, struct err *err)
 {
-    const char *text = job->run->tasks[job->task].feedback;
     autofree char *path = job_file(job, "feedback");
-    return file_replace_private(path, text, strlen(text), err);
+    return file_replace_private(path, job->brief, strlen(job->brief), err);
 }
 
 static void on_checked_out(struct job *job, int exit_code)
@@ -255,9 +284,8 @@ static void on_checked_out(struct job *job, int exit_code)
     } else if (exit_code != 0) {
         job_read_tail(job, "prepare.log", &log);
         job_fail(job, FAILURE_SETUP, "the merged tree could not be checked out: %s", log.s);
-    } else if (remove_dirt(job, &err) ||
-               (job->mending == REPAIR_CONFLICT &&
-                (lay_out_conflict(job, &err) || keep_feedback(job, &err)))) {
+    } else if (remove_dirt(job, &err) || (job->mending == REPAIR_CONFLICT &&
+                                          (lay_out_conflict(job, &err) || keep_brief(job, &err)))) {
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
     } else {
         job_run_agent(job);
@@ -292,6 +320,16 @@ void repair_prepare(struct job *job)
         job_error(job, &err);
 }
 
+/* What was said was said of another folder. */
+static void tell_made_again(struct job *job, const char *from)
+{
+    const char *said = task_run(job)->feedback;
+    autobuf struct buf text = BUF_INIT;
+    buf_addf(&text, "%s\n\nYour folder was made anew: it has %s.\n", said ? said : "",
+             from ? "the files that you left" : "all that has landed");
+    set_brief(job, &text);
+}
+
 static void made_again(struct job *job)
 {
     struct task_run *tr = task_run(job);
@@ -302,8 +340,10 @@ static void made_again(struct job *job)
     tr->remade = false;
     if (from && git_call(&here, NULL, &err, "read-tree", "--reset", "-u", from, NULL))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
-    else
+    else {
+        tell_made_again(job, from);
         repair_prepare(job);
+    }
 }
 
 /* On what its agent had committed, where there is more of it than that. */

@@ -87,13 +87,17 @@ static enum failure failure_of(const char *name)
     return FAILURE_INTERNAL;
 }
 
-/* What the last attempt was told, or the next one is to be. */
+/* What was wrong with its last attempt; where that was under way, what it was told itself, which
+ * may be about its workspace. */
 static void recall_feedback(struct run *run, uint32_t task, const struct past_task *past)
 {
     enum { FEEDBACK_MAX = 1 << 20 };
     struct task_run *tr = &run->tasks[task];
-    for (int attempt = past->row.attempts, n = 0; attempt > 0 && n < 2; attempt--, n++) {
-        autofree char *path = mem_printf("%s/%s/%d/feedback", run->dir, past->row.id, attempt);
+    bool under_way = past->state >= TASK_PREPARING && past->state < TASK_LANDED && !past->session;
+    bool anew = under_way && run->resume->tasks[task].step == RESUME_RUN;
+    int last = past->row.attempts;
+    for (int n = anew ? last - 1 : last; n > 0 && n >= last - under_way; n--) {
+        autofree char *path = mem_printf("%s/%s/%d/feedback", run->dir, past->row.id, n);
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, FEEDBACK_MAX, &text, NULL))
             continue;

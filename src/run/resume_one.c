@@ -228,18 +228,14 @@ static void add_failure(const struct task_run *tr, struct buf *out)
     buf_addstr(out, "Try again: finish the task that you were given.\n");
 }
 
-static void tell(struct run *run, uint32_t task, const struct beginning *b)
+static void tell(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    bool landed = resume_has_landed(&run->resume->past, run->resume->tasks[task].past);
     autobuf struct buf text = BUF_INIT;
     if (run->resume->say)
         buf_addf(&text, "%s\n", run->resume->say);
     else
         add_failure(tr, &text);
-    if (b->remade && b->repair != REPAIR_CONFLICT)
-        buf_addf(&text, "\nYour folder was made anew: it has %s.\n",
-                 landed || !b->from.len ? "all that has landed" : "the files that you left");
     free(tr->feedback);
     tr->feedback = buf_steal(&text);
 }
@@ -310,7 +306,7 @@ void resume_one_go(struct run *run, uint32_t task)
     job->has_workspace = false; /* it is the next attempt's */
     job_free(job);
     if (rc == 0)
-        tell(run, task, &b);
+        tell(run, task);
     if (rc || keep_words(run, task, &err))
         run_fail(run, &err);
     else

@@ -118,6 +118,8 @@ struct job {
     bool falls_back;                /* likewise: it begins again by its fallback */
     bool mends;                     /* likewise: it goes on, in order to mend what it made */
     enum repair mending;            /* that is what this attempt is for, with such a workspace */
+    char *brief;                    /* what it is told in place of `feedback`, or NULL */
+    bool told_why;                  /* what was wrong with it is in the task's `feedback` */
     struct buf was;                 /* where its branch was before its commit */
     bool spoke;                     /* its agent had said something when last looked at */
     int64_t reset;                  /* of the limit that it met; 0: it is not known */

@@ -176,6 +176,7 @@ start_claude() {
         assert_event task.retried a '"class":"conflict"'
         assert_event task.retried a '"session":"sim-a-1","tree":"conflict"'
         refute_event task.conflicted
+        refute_event git.state_changed
         assert_went_on a
         assert_in "base-$style" file $'one\ntwo\nthree\nfour\nFIVE5\nsix\nseven\neight\nnine'
         assert_in "base-$style" a 1

@@ -47,6 +47,7 @@ run_row() { # COLUMNS
     assert_event task.landed a
     refute_event task.started c
     refute_event task.skipped
+    refute_event git.state_changed
     assert_in main a 2
     assert_in main seen $'x\n1'
     assert_in main b 1
@@ -69,12 +70,12 @@ run_row() { # COLUMNS
 @test "say: what failed goes on with what was saved of it, and its dependants follow" {
     make_repo
     begin_plan
-    add_task a 'retry: {verify: 0}' 'verify: "grep good a && ! test -e dirt"' -- 'write own 1' 'commit mine' 'write a bad'
+    add_task a 'order: 2' 'retry: {verify: 0}' 'verify: "grep good a && ! test -e dirt"' -- 'write own 1' 'commit mine' 'write a bad'
     add_task b 'depends_on: [a]' -- 'sh cat a own >b'
     add_task c 'depends_on: [b]' -- 'sh cat b >c'
     add_task x 'depends_on: [a, y]' -- 'write x 1'
     add_task y 'retry: {transient: 0}' -- 'exit 1'
-    add_task z -- 'write z 1'
+    add_task z 'order: 1' -- 'write z 1'
     run_plan
     assert_status 1
     say a - --json <<<'sim> sh cat own a z >seen; git log --format=%s | grep -x mine >log; echo good >a'
