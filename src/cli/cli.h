@@ -72,6 +72,7 @@ struct command {
     const struct arg *args;      /* ends with an entry without a name; NULL: none */
     const struct opt *opts;      /* ends likewise; NULL: only the common ones */
     size_t options_size;         /* sizeof the struct that opts' offsets are in */
+    bool minus_numbers;          /* -1 is an argument, and no option */
     bool hidden;                 /* for the program's own use: not in help and completions */
     const enum exit_code *exits; /* explained in its help; EXIT_OK ends the list; or NULL */
     const char *see_also;        /* "anabranch-plan(5)", or NULL */

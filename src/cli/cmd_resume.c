@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/live_run.h"
 #include "cli/plan_opts.h"
 #include "cli/resume_call.h"
 
@@ -27,6 +28,8 @@ static int run_resume(const void *options, int argc, char **argv)
         .dry_run = opts->dry_run,
     };
     int code = look_open_mended(&look, !opts->dry_run);
+    if (code == EXIT_OK && !opts->dry_run && live_run_continue(&look, argc ? argv[0] : NULL, &code))
+        return code;
     if (code == EXIT_OK && opts->saved && opts->plan)
         code = cli_usage(&cmd_resume, "--saved and --plan do not go together");
     return code == EXIT_OK ? resume_call(&look, argc ? argv[0] : NULL, &rc) : code;
@@ -79,6 +82,8 @@ const struct command cmd_resume = {
         "landed; a task that had landed itself runs again on top of that. New ones are added, and "
         "those that are gone are dropped. Engine, model, permissions, estimate, limits of time and "
         "money, retries, group and order are not of the text. What will be done is said first.\n\n"
+        "A run that is going on and was paused begins tasks again, as by 'anabranch "
+        "continue'.\n\n"
         "The run keeps its id, its base branch and the options that it was started with.",
     .examples = "anabranch resume\tThe newest run that did not finish well\n"
                 "anabranch resume --dry-run\tOnly say what would be done\n"

@@ -12,6 +12,7 @@
 const struct command *const cli_commands[] = {
     &cmd_check,    &cmd_run,     &cmd_streams,    &cmd_resume,   &cmd_say,     &cmd_retry,
     &cmd_rehearse, &cmd_fanout,  &cmd_own,        &cmd_converge, &cmd_cleanup, &cmd_status,
+    &cmd_stop,     &cmd_skip,    &cmd_pause,      &cmd_continue, &cmd_workers, &cmd_budget,
     &cmd_logs,     &cmd_diff,    &cmd_history,    &cmd_cost,     &cmd_explain, &cmd_engines,
     &cmd_report,   &cmd_salvage, &cmd_clean,      &cmd_init,     &cmd_convert, &cmd_skill,
     &cmd_doctor,   &cmd_help,    &cmd_completion, &cmd_man,      &cmd_sim,     &cmd_own_commit,
@@ -70,9 +71,36 @@ static int run_parsed(const struct command *cmd, int argc, char **argv, void *va
     return cmd->run(values, argc - first, argv + first);
 }
 
+static bool is_minus_number(const char *word)
+{
+    return word[0] == '-' && word[1] && strspn(word + 1, "0123456789") == strlen(word + 1);
+}
+
+/* The same words, with negative numbers behind a "--", where they are no options. */
+static char **numbers_last(int *argc, char **argv)
+{
+    VEC(char *) words = {0}, numbers = {0};
+    for (int i = 0; i < *argc; i++) {
+        if (is_minus_number(argv[i]))
+            vec_push(&numbers, argv[i]);
+        else
+            vec_push(&words, argv[i]);
+    }
+    if (numbers.n)
+        vec_push(&words, (char *)"--");
+    for (size_t i = 0; i < numbers.n; i++)
+        vec_push(&words, numbers.v[i]);
+    *argc = (int)words.n;
+    vec_push(&words, NULL);
+    vec_done(&numbers);
+    return words.v;
+}
+
 static int run_command(const struct command *cmd, int argc, char **argv,
                        struct common_options *common)
 {
+    autofree char **sorted = cmd->minus_numbers ? numbers_last(&argc, argv) : NULL;
+    argv = sorted ? sorted : argv;
     autofree void *values = mem_alloc(cmd->options_size + 1); /* may be none */
     int code = run_parsed(cmd, argc, argv, values, common);
     options_done(cmd, values);

@@ -8,10 +8,12 @@
 #include "cli/cli.h"
 
 extern const struct command cmd_bring;
+extern const struct command cmd_budget;
 extern const struct command cmd_check;
 extern const struct command cmd_clean;
 extern const struct command cmd_cleanup;
 extern const struct command cmd_completion;
+extern const struct command cmd_continue;
 extern const struct command cmd_converge;
 extern const struct command cmd_convert;
 extern const struct command cmd_diff;
@@ -28,6 +30,7 @@ extern const struct command cmd_man;
 extern const struct command cmd_own;
 extern const struct command cmd_own_commit;
 extern const struct command cmd_own_hook;
+extern const struct command cmd_pause;
 extern const struct command cmd_rehearse;
 extern const struct command cmd_report;
 extern const struct command cmd_remove;
@@ -38,9 +41,12 @@ extern const struct command cmd_salvage;
 extern const struct command cmd_say;
 extern const struct command cmd_sim;
 extern const struct command cmd_skill;
+extern const struct command cmd_skip;
 extern const struct command cmd_status;
+extern const struct command cmd_stop;
 extern const struct command cmd_streams;
 extern const struct command cmd_warden;
+extern const struct command cmd_workers;
 
 /* The next command that is not hidden, from *i = 0 on; NULL behind the last. */
 const struct command *cli_next(size_t *i);

@@ -197,9 +197,25 @@ static bool say(struct buf *out, const struct event *ev)
     case EV_BUDGET_EXCEEDED:
         add_field(out, ev, "text", "the budget is used up: ");
         return true;
-    case EV_RUN_STARTED:
+    case EV_BUDGET_RAISED:
+        buf_addstr(out, "the budget is raised");
+        return true;
     case EV_RUN_PAUSED:
+        buf_addstr(out, "paused: nothing more is begun");
+        return true;
+    case EV_RUN_WORKERS:
+        buf_addf(out, "%lld agents at work at the same time",
+                 (long long)build_int(ev->data, "workers", 0));
+        return true;
+    case EV_TASK_STOPPING:
+        buf_addstr(out, "is asked to stop");
+        return true;
     case EV_RUN_RESUMED:
+        if (node_get(ev->data, "steps")) /* of a run that is gone on with: that is told elsewhere */
+            break;
+        buf_addstr(out, "goes on: tasks are begun again");
+        return true;
+    case EV_RUN_STARTED:
     case EV_RUN_FINISHED:
     case EV_TASK_READY:
     case EV_TASK_PREPARING:

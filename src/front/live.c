@@ -233,6 +233,11 @@ static const struct {
     [EV_NOTIFY_FAILED] = {NULL, YELLOW},
     [EV_LIMIT_OPENED] = {NULL, YELLOW},
     [EV_LIMIT_CLOSED] = {NULL, GREEN},
+    [EV_RUN_PAUSED] = {NULL, YELLOW},
+    [EV_RUN_RESUMED] = {NULL, YELLOW},
+    [EV_RUN_WORKERS] = {NULL, YELLOW},
+    [EV_TASK_STOPPING] = {NULL, YELLOW},
+    [EV_BUDGET_RAISED] = {NULL, YELLOW},
 };
 
 static void scroll(struct live *l, const struct event *ev)

@@ -84,7 +84,7 @@ struct use {
 static struct use use_of_task(const struct run *run, uint32_t task)
 {
     const struct task_status *s = &run->tasks[task].status;
-    return (struct use){.budget = &run->pf->plan.tasks[task].budget,
+    return (struct use){.budget = &run->tasks[task].budget,
                         .tokens = s->tokens_in + s->tokens_out,
                         .usd = s->usd < 0 ? 0 : s->usd,
                         .task = task};
@@ -92,8 +92,7 @@ static struct use use_of_task(const struct run *run, uint32_t task)
 
 static struct use use_of_run(const struct run *run)
 {
-    return (struct use){
-        .budget = &run->pf->plan.budget, .tokens = run->tokens, .usd = run->usd, .task = -1};
+    return (struct use){.budget = &run->budget, .tokens = run->tokens, .usd = run->usd, .task = -1};
 }
 
 static bool reaches(const struct use *u, int percent)
@@ -158,12 +157,42 @@ static void look_at_run(struct run *run)
         return;
     run->budget_spent = true;
     tell(run, EV_BUDGET_EXCEEDED, &u);
-    run_drain(run);
+    run_wake(run);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         struct job *job = run->tasks[i].job;
         if (job && job->tick && !job->stopped)
             job_stop(job, STOP_BUDGET, GUARD_STOP);
     }
+}
+
+static void raise_to(struct budget *b, bool *warned, const struct budget *to)
+{
+    b->usd = to->usd >= 0 ? to->usd : b->usd;
+    b->tokens = to->tokens >= 0 ? to->tokens : b->tokens;
+    *warned = false;
+}
+
+/* What was stopped for want of it stays stopped; what had not begun may. */
+void budget_raise(struct run *run, int64_t task, const struct budget *to)
+{
+    if (task >= 0) {
+        raise_to(&run->tasks[task].budget, &run->tasks[task].budget_warned, to);
+    } else {
+        raise_to(&run->budget, &run->budget_warned, to);
+        struct use u = use_of_run(run);
+        run->budget_spent = reaches(&u, 100);
+    }
+    struct use u = task >= 0 ? use_of_task(run, (uint32_t)task) : use_of_run(run);
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "of", task < 0 ? "run" : "task");
+    if (u.budget->usd >= 0)
+        build_put_real(&a, data, "budget_usd", u.budget->usd);
+    if (u.budget->tokens != PLAN_UNSET)
+        build_put_int(&a, data, "budget_tokens", u.budget->tokens);
+    record(run, EV_BUDGET_RAISED, task, data);
+    arena_done(&a);
+    run_wake(run);
 }
 
 void budget_recall(struct run *run)

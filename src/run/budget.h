@@ -15,6 +15,9 @@ void budget_take(struct job *job, bool works);
 /* What tasks of a run that is gone on with have used before counts, too. */
 void budget_recall(struct run *run);
 
+/* Lets a task, or the run (-1), use more: members below 0 stay as they are. */
+void budget_raise(struct run *run, int64_t task, const struct budget *to);
+
 /* Whether nothing is left of the task's budget, or of the run's. */
 bool budget_is_spent(const struct run *run, uint32_t task);
 

@@ -128,6 +128,7 @@ static void finish_failure(struct job *job)
     struct run *run = job->run;
     uint32_t task = job->task;
     enum failure failure = task_run(job)->status.failure;
+    bool by_user = job->stopped == STOP_USER;
     int64_t delay = run->stopping || run->failed ? -1 : job->retry_delay;
     struct arena a = {0};
     struct node *data = failure_data(&a, job);
@@ -152,7 +153,7 @@ static void finish_failure(struct job *job)
         record(run, EV_TASK_FAILED, task, data);
         job_free(job);
         task_end(run, task, TASK_FAILED);
-        if (run->pf->plan.tasks[task].retry.times[failure] == RETRY_STOP)
+        if (!by_user && run->pf->plan.tasks[task].retry.times[failure] == RETRY_STOP)
             run_drain(run);
     }
     arena_done(&a);
@@ -199,7 +200,7 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     set_reason(job, failure, reason.s);
 
     struct run *run = job->run;
-    bool ends = run->stopping || run->failed;
+    bool ends = run->stopping || run->failed || job->stopped == STOP_USER;
     int64_t wait = failure == FAILURE_LIMIT && !ends ? meet_limit(job) : -1;
     bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
     bool saved = job->keeps || !job->has_workspace || untouched || job_salvage(job);

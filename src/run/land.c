@@ -263,10 +263,22 @@ void land_queue(struct job *job)
     run_wake(job->run);
 }
 
+bool land_leave(struct job *job)
+{
+    struct run *run = job->run;
+    size_t kept = 0, waiting = run->landing.n;
+    for (size_t i = 0; i < waiting; i++) {
+        if (run->landing.v[i] != job)
+            run->landing.v[kept++] = run->landing.v[i];
+    }
+    run->landing.n = kept;
+    return kept < waiting;
+}
+
 /* Tasks with an order land in it; the others do not wait, and nobody waits for them. */
 static bool may_land(struct run *run, uint32_t task)
 {
-    if (run->stopping || run->draining) /* those before it may never be begun */
+    if (run->stopping || run_is_draining(run)) /* those before it may never be begun */
         return true;
     while (run->order_done < run->ordered) {
         enum task_state state = run->tasks[run->by_order[run->order_done]].status.state;

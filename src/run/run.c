@@ -7,6 +7,7 @@
 #include "run/budget.h"
 #include "run/fill.h"
 #include "run/lane.h"
+#include "run/listener.h"
 #include "run/logs.h"
 #include "run/notify.h"
 #include "run/parallel.h"
@@ -201,6 +202,7 @@ int run_go(struct run *run, struct err *err)
     }
     budget_recall(run);
     run_watch_signals(run);
+    run->listener = listener_open(run);
     run->notifier = notifier_new(run);
     run->parallel = parallel_new(run);
     if (run->resume) {
@@ -212,6 +214,7 @@ int run_go(struct run *run, struct err *err)
     tell_notice(run);
     run_wake(run);
     int rc = loop_run(run->loop, err);
+    listener_close(steal_ptr(run->listener));
     run->finished = clock_wall();
     shared_finish(run);
     if (rc == 0 && run->base)
@@ -255,8 +258,11 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     if (run->batch && pf->repo.core.plain)
         git_batch_write_commits_here(run->batch);
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
-    for (size_t i = 0; i < pf->plan.task_count; i++)
+    run->budget = pf->plan.budget;
+    for (size_t i = 0; i < pf->plan.task_count; i++) {
         run->tasks[i].status.usd = -1;
+        run->tasks[i].budget = pf->plan.tasks[i].budget;
+    }
     secrets_collect(&run->secrets, &pf->plan);
     return run;
 }
@@ -309,6 +315,7 @@ void run_close(struct run *run)
     publication_done(&run->publication);
     watch_free(run->patience);
     lanes_done(run);
+    listener_close(run->listener);
     notifier_free(run->notifier);
     parallel_free(run->parallel);
     warden_dismiss(&run->warden);

@@ -88,7 +88,7 @@ static int exit_code(const struct run_result *r)
 
 static bool is_cut_off(const struct run *run)
 {
-    return run->draining && run->sched.left > 0;
+    return run_is_draining(run) && run->sched.left > 0;
 }
 
 bool run_is_unfinished(const struct run *run)

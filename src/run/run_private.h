@@ -37,10 +37,11 @@ struct task_run {
     struct task_status status;
     int tried[FAILURE_COUNT_]; /* retries used, by class */
     char *reason, *commit, *landed, *branch, *start, *action,
-        *workspace;      /* `status` points to these */
-    char *feedback;      /* what the next attempt is told about the last one */
-    struct job *job;     /* while an attempt is under way */
-    struct watch *retry; /* while it waits for the next one */
+        *workspace;       /* `status` points to these */
+    char *feedback;       /* what the next attempt is told about the last one */
+    struct job *job;      /* while an attempt is under way */
+    struct watch *retry;  /* while it waits for the next one */
+    struct budget budget; /* the plan's, or what it was raised to */
     bool budget_warned;
     int64_t order;       /* landing order, with that of its dependants considered */
     bool logged;         /* the copies of its logs were begun */
@@ -184,9 +185,10 @@ struct run {
     struct store *store;
     struct git_batch *batch;
     struct fill fill;
-    bool only_reads; /* all tasks do */
-    int64_t tokens;  /* that all tasks have used ... */
-    double usd;      /* ... and money, as far as that is known */
+    bool only_reads;      /* all tasks do */
+    int64_t tokens;       /* that all tasks have used ... */
+    double usd;           /* ... and money, as far as that is known */
+    struct budget budget; /* the plan's, or what it was raised to */
     bool budget_warned, budget_spent;
     struct shared *shared; /* NULL outside a repository */
     struct task_run *tasks;
@@ -220,12 +222,14 @@ struct run {
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier; /* or NULL */
     struct parallel *parallel; /* or NULL */
+    struct listener *listener; /* or NULL */
     struct warden warden;
     int lock;             /* held as long as the run lives, or -1 */
     struct watch *later;  /* wakes run_turn() */
     enum contain contain; /* how agents are kept together */
     int signal;
     bool draining, stopping, failed;
+    bool paused;    /* nothing is begun until someone says so */
     bool home;      /* nothing is left to do: the loop was told to stop */
     struct err err; /* why the program itself could not go on */
 };
@@ -240,6 +244,8 @@ struct git_place run_place(const struct run *run);
 void run_wake(struct run *run);
 void run_fail(struct run *run, const struct err *err); /* the program cannot go on: stop */
 void run_drain(struct run *run); /* nothing new is started; what runs goes on to its end */
+bool run_is_draining(const struct run *run); /* also for want of money */
+void run_stop(struct run *run, int signal);  /* politely, the second time not */
 void run_watch_signals(struct run *run);
 
 /* run_task.c */
@@ -247,6 +253,8 @@ void task_set_state(struct run *run, uint32_t task, enum task_state state);
 void task_end(struct run *run, uint32_t task, enum task_state state);
 void task_ended(struct run *run, uint32_t task); /* as its state says: what follows from it */
 void task_retry_later(struct run *run, uint32_t task, int64_t delay);
+/* One that has no job, and will have none. */
+void task_skip(struct run *run, uint32_t task, const char *reason);
 
 /* run_look.c */
 enum engine run_engine(const struct run *run, uint32_t task);
@@ -351,6 +359,8 @@ void job_conflicted(struct job *job, const char *files);
 
 /* land.c */
 void land_queue(struct job *job);
+/* Whether a job waits for its landing, which it then does no longer. */
+bool land_leave(struct job *job);
 void land_turn(struct run *run);
 
 /* publish.c: the base branch. */

@@ -32,13 +32,13 @@ void task_set_state(struct run *run, uint32_t task, enum task_state state)
     record_task(run, task);
 }
 
-static void skip(struct run *run, uint32_t task, uint32_t because)
+static void set_skipped(struct run *run, uint32_t task, char *reason)
 {
     struct task_run *tr = &run->tasks[task];
     struct arena a = {0};
     struct node *data = build_map(&a);
     free(tr->reason);
-    tr->reason = mem_printf("needs '%s'", run->pf->plan.tasks[because].id);
+    tr->reason = reason;
     tr->status.reason = tr->reason;
     tr->status.finished = clock_wall();
     task_set_state(run, task, TASK_SKIPPED);
@@ -56,9 +56,20 @@ void task_ended(struct run *run, uint32_t task)
     else
         sched_fail(&run->sched, task, &skipped);
     for (size_t i = 0; i < skipped.tasks.n; i++)
-        skip(run, skipped.tasks.v[i], task);
+        set_skipped(run, skipped.tasks.v[i],
+                    mem_printf("needs '%s'", run->pf->plan.tasks[task].id));
     vec_done(&skipped.tasks);
     run_wake(run);
+}
+
+void task_skip(struct run *run, uint32_t task, const char *reason)
+{
+    struct task_run *tr = &run->tasks[task];
+    watch_free(tr->retry);
+    tr->retry = NULL;
+    tr->parked = false;
+    set_skipped(run, task, mem_str(reason));
+    task_ended(run, task);
 }
 
 void task_end(struct run *run, uint32_t task, enum task_state state)

@@ -15,7 +15,18 @@ static bool is_over(const struct run *run)
 {
     if (run->jobs)
         return false;
-    return run->draining || run->stopping || run->failed || run->sched.left == 0;
+    return run_is_draining(run) || run->stopping || run->failed || run->sched.left == 0;
+}
+
+/* A budget may be raised as long as something is under way. */
+bool run_is_draining(const struct run *run)
+{
+    return run->draining || run->budget_spent;
+}
+
+static bool may_begin(const struct run *run)
+{
+    return !run->paused && !run_is_draining(run) && !run->stopping && !run->failed;
 }
 
 static void stop_loop(struct run *run)
@@ -42,7 +53,7 @@ static void on_turn(void *ctx)
     watch_free(run->later);
     run->later = NULL;
     land_turn(run);
-    while (!run->draining && !run->stopping && !run->failed && sched_next(&run->sched, &task)) {
+    while (may_begin(run) && sched_next(&run->sched, &task)) {
         record(run, EV_TASK_READY, task, NULL);
         job_start(run, task);
     }
@@ -85,7 +96,7 @@ void run_drain(struct run *run)
 /* --- signals ------------------------------------------------------------------------------ */
 
 /* The first one asks politely, the second one does not. */
-static void on_signal(struct run *run, int signal)
+void run_stop(struct run *run, int signal)
 {
     bool again = run->stopping;
     if (!run->signal)
@@ -101,17 +112,17 @@ static void on_signal(struct run *run, int signal)
 
 static void on_sigint(void *ctx)
 {
-    on_signal(ctx, SIGINT);
+    run_stop(ctx, SIGINT);
 }
 
 static void on_sigterm(void *ctx)
 {
-    on_signal(ctx, SIGTERM);
+    run_stop(ctx, SIGTERM);
 }
 
 static void on_sighup(void *ctx)
 {
-    on_signal(ctx, SIGHUP);
+    run_stop(ctx, SIGHUP);
 }
 
 /* ^Z stops all that we started as well, as that of a shell or of make does, and the time does not

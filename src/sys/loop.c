@@ -101,6 +101,13 @@ struct watch *loop_signal(struct loop *loop, int signal, watch_fn *fn, void *ctx
     return w;
 }
 
+struct watch *loop_readable(struct loop *loop, int fd, watch_fn *fn, void *ctx)
+{
+    struct watch *w = watch_new(loop, fn, ctx);
+    watch_start(w, fd, EV_READ | EV_PERSIST, fire, NULL);
+    return w;
+}
+
 void watch_again(struct watch *w, int64_t ms)
 {
     struct timeval after = duration(ms);

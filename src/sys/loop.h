@@ -1,5 +1,5 @@
 /*
- * The one event loop: timers, signals and children, on libevent. Callbacks
+ * The one event loop: timers, signals, children and descriptors, on libevent. Callbacks
  * run one at a time, from loop_run().
  */
 #ifndef SYS_LOOP_H
@@ -25,10 +25,12 @@ int loop_run(struct loop *loop, struct err *err);
 void loop_stop(struct loop *loop);
 
 /* Each returns a watch that goes on until it is freed; timers fire once after ms (again with
- * watch_again), a child's watch once, when the child has ended and is reaped. */
+ * watch_again), a child's watch once, when the child has ended and is reaped; what is readable is
+ * told again and again until it is read. */
 struct watch *loop_timer(struct loop *loop, int64_t ms, watch_fn *fn, void *ctx);
 struct watch *loop_signal(struct loop *loop, int signal, watch_fn *fn, void *ctx);
 struct watch *loop_child(struct loop *loop, pid_t pid, child_fn *fn, void *ctx);
+struct watch *loop_readable(struct loop *loop, int fd, watch_fn *fn, void *ctx);
 
 void watch_again(struct watch *w, int64_t ms);
 void watch_free(struct watch *w); /* NULL is fine; may be called from its own callback */

@@ -1,0 +1,21 @@
+/*
+ * The run that goes on at this moment, for commands that talk to it.
+ */
+#ifndef CLI_LIVE_RUN_H
+#define CLI_LIVE_RUN_H
+
+#include "base/node.h"
+#include "cli/look.h"
+
+/* Finds the run that a word stands for, or (NULL) the only one that goes on. *ret_dir, its folder,
+ * is the caller's, and NULL where none goes on: then nothing is said. Exit codes as of look.h. */
+int live_run_find(struct look *look, const char *word, char **ret_id, char **ret_dir);
+
+/* Asks it for something, and prints its answer. `instead` is said where it does not go on: "'...'
+ * goes on with it", with %s for its id. */
+int live_run_ask(const char *word, const struct node *request, const char *instead);
+
+/* Lets a run that goes on and was paused begin tasks again; false where there is no such run. */
+bool live_run_continue(struct look *look, const char *word, int *ret_code);
+
+#endif

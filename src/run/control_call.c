@@ -1,0 +1,61 @@
+#include "run/control_call.h"
+
+#include "base/build.h"
+#include "base/clock.h"
+#include "base/own.h"
+#include "data/doc.h"
+#include "run/listener.h"
+#include "run/saved.h"
+#include "sys/socket.h"
+
+#include <string.h>
+
+enum { PATIENCE_MS = 10000, STEP = 4096, ANSWER_MAX = 1 << 20 };
+
+/* A run that does not listen may all the same be there: only its lock tells. */
+static int fail_connect(const char *dir, struct err *err)
+{
+    autoclose int lock = -1;
+    struct err none = {0};
+    if (saved_lock(dir, &lock, &none) == 0 && lock < 0)
+        return err_wrap(err, "the run goes on, and nobody can talk to it");
+    return err_set(err, ERR_INPUT, "the run does not go on");
+}
+
+static int hear(int fd, struct buf *line, struct err *err)
+{
+    int64_t end = clock_mono() + PATIENCE_MS;
+    while (!memchr(line->s, '\n', line->len)) {
+        int64_t left = end - clock_mono();
+        if (left <= 0 || !socket_wait(fd, left))
+            return err_set(err, ERR_ENV, "the run does not answer; was it stopped by ^Z?");
+        if (!socket_take(fd, STEP, line) || line->len > ANSWER_MAX)
+            return err_set(err, ERR_ENV, "the run has gone before it answered");
+    }
+    return 0;
+}
+
+int control_call(const char *dir, const struct node *request, bool *ret_done, struct buf *ret_text,
+                 struct err *err)
+{
+    autobuf struct buf line = BUF_INIT, said = BUF_INIT;
+    autoclose int fd = -1;
+    doc_write_line(&line, request);
+    buf_addch(&line, '\n');
+    if (line.len > LISTENER_LINE_MAX)
+        return err_set(err, ERR_INPUT, "that is too long: %zu bytes", line.len);
+    if (socket_connect(dir, LISTENER_SOCKET, &fd, err))
+        return fail_connect(dir, err);
+    if (!socket_send(fd, line.s, line.len))
+        return err_sys(err, "talk to the run");
+    if (hear(fd, &said, err))
+        return -1;
+    struct arena a = {0};
+    buf_cut(&said, strcspn(said.s, "\n"));
+    const struct node *answer = doc_read_line(&a, said.s, said.len);
+    const struct node *ok = node_get(answer, "ok");
+    *ret_done = ok && ok->kind == NODE_BOOL && ok->truth;
+    buf_addstr(ret_text, build_string(answer, "text", "the run's answer cannot be read"));
+    arena_done(&a);
+    return 0;
+}

@@ -1,0 +1,18 @@
+/*
+ * Asking a run that goes on for something (run/control.h), from another process.
+ */
+#ifndef RUN_CONTROL_CALL_H
+#define RUN_CONTROL_CALL_H
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "base/node.h"
+
+#include <stdbool.h>
+
+/* Asks the run whose folder dir is. *ret_done is whether it did so, and its words are appended to
+ * ret_text. ERR_INPUT where the run does not go on; ERR_ENV where it does not answer. */
+int control_call(const char *dir, const struct node *request, bool *ret_done, struct buf *ret_text,
+                 struct err *err);
+
+#endif

@@ -1,0 +1,22 @@
+/*
+ * struct listener: the socket `run.sock` in the folder of a run that goes on, by which others ask
+ * it for something (run/control.h). One line of JSON is a request, and one the answer; several may
+ * follow each other. Who sends no whole line within a few seconds, too long a one, or does not take
+ * the answer, is left alone, so that nobody can hold up the run.
+ */
+#ifndef RUN_LISTENER_H
+#define RUN_LISTENER_H
+
+/* No id of a task has a point in it. */
+#define LISTENER_SOCKET "run.sock"
+
+enum { LISTENER_LINE_MAX = 64 << 10 };
+
+struct listener;
+struct run;
+
+/* Where nobody can be listened to, that is told, and the run does without: NULL. */
+struct listener *listener_open(struct run *run);
+void listener_close(struct listener *l);
+
+#endif
