@@ -1,0 +1,581 @@
+#include "front/screen.h"
+
+#include "base/mem.h"
+#include "base/text.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { FRAME_ROWS = 4 }; /* state, views, message, keys */
+enum { WIDE = 52 };      /* columns from which on the views have their names in full */
+
+static const struct screen_ops *const views[SCREEN_COUNT_] = {
+    [SCREEN_TASKS] = &screen_tasks,       [SCREEN_GRAPH] = &screen_graph,
+    [SCREEN_TIMELINE] = &screen_timeline, [SCREEN_CONFLICTS] = &screen_conflicts,
+    [SCREEN_COSTS] = &screen_costs,       [SCREEN_TASK] = &screen_task,
+};
+
+/* --- texts -------------------------------------------------------------------------------- */
+
+void screen_text_clear(struct screen_text *t)
+{
+    for (size_t i = 0; i < t->lines.n; i++)
+        free(t->lines.v[i]);
+    t->lines.n = 0;
+}
+
+/* Tabs are blanks up to the next eighth column, as on any terminal. */
+static char *untabbed(const char *s, size_t len)
+{
+    autobuf struct buf out = BUF_INIT;
+    for (size_t i = 0; i < len; i++) {
+        if (s[i] == '\t')
+            buf_addrep(&out, ' ', 8 - text_width(out.s, out.len) % 8);
+        else
+            buf_addch(&out, s[i]);
+    }
+    return buf_steal(&out);
+}
+
+void screen_text_add(struct screen_text *t, const char *s, size_t len)
+{
+    while (len) {
+        const char *lf = memchr(s, '\n', len);
+        size_t n = lf ? (size_t)(lf - s) : len;
+        vec_push(&t->lines, untabbed(s, n));
+        s += n + (lf != NULL);
+        len -= n + (lf != NULL);
+    }
+}
+
+/* --- life --------------------------------------------------------------------------------- */
+
+void screen_init(struct screen *s, struct board *b)
+{
+    *s = (struct screen){.board = b, .typed = BUF_INIT, .follows = true, .columns = 80, .rows = 24};
+    s->order = mem_array(b->n, sizeof(*s->order));
+    screen_arrange(s);
+    s->task = s->shown ? s->order[0] : 0;
+}
+
+void screen_done(struct screen *s)
+{
+    screen_text_clear(&s->text);
+    vec_done(&s->text.lines);
+    buf_done(&s->typed);
+    free(s->order);
+}
+
+void screen_size(struct screen *s, size_t columns, size_t rows)
+{
+    s->columns = columns ? columns : 1;
+    s->rows = rows ? rows : 1;
+}
+
+/* What a person looks for first. */
+static int rank(const struct board_task *t)
+{
+    if (board_is_busy(t->state))
+        return 0;
+    if (t->resume)
+        return 1;
+    if (t->state == TASK_FAILED || t->state == TASK_CONFLICTED)
+        return 2;
+    return board_is_over(t->state) ? 4 : 3;
+}
+
+void screen_arrange(struct screen *s)
+{
+    const struct board *b = s->board;
+    s->shown = 0;
+    for (int r = 0; r < (s->sorted ? 5 : 1); r++) {
+        for (uint32_t t = 0; t < b->n; t++) {
+            if (b->tasks[t].wanted && (!s->sorted || rank(&b->tasks[t]) == r))
+                s->order[s->shown++] = t;
+        }
+    }
+}
+
+size_t screen_row_of(const struct screen *s, uint32_t task)
+{
+    for (size_t i = 0; i < s->shown; i++) {
+        if (s->order[i] == task)
+            return i;
+    }
+    return 0;
+}
+
+uint32_t screen_task_at(const struct screen *s, size_t row)
+{
+    return row < s->shown ? s->order[row] : s->task;
+}
+
+void screen_say(struct screen *s, bool trouble, const char *text)
+{
+    (void)snprintf(s->message, sizeof(s->message), "%s", text);
+    s->trouble = trouble;
+}
+
+/* --- for the views ------------------------------------------------------------------------ */
+
+const char *screen_state(const struct board_task *t)
+{
+    if (t->stopping && !board_is_over(t->state))
+        return "stopping";
+    if (t->resume)
+        return t->lane >= 0 ? "parked" : "retry";
+    return task_state_name(t->state);
+}
+
+enum style screen_style(const struct board_task *t)
+{
+    static const enum style styles[TASK_STATE_COUNT_] = {
+        [TASK_WAITING] = STYLE_DIM,  [TASK_READY] = STYLE_PLAIN,     [TASK_PREPARING] = STYLE_BUSY,
+        [TASK_RUNNING] = STYLE_BUSY, [TASK_COMMITTING] = STYLE_BUSY, [TASK_VERIFYING] = STYLE_BUSY,
+        [TASK_LANDING] = STYLE_BUSY, [TASK_LANDED] = STYLE_GOOD,     [TASK_DONE] = STYLE_GOOD,
+        [TASK_FAILED] = STYLE_BAD,   [TASK_CONFLICTED] = STYLE_BAD,  [TASK_SKIPPED] = STYLE_WARN,
+    };
+    bool waits = t->resume || (t->stopping && !board_is_over(t->state));
+    return waits ? STYLE_WARN : styles[t->state];
+}
+
+void screen_time(struct buf *out, int64_t ms)
+{
+    if (ms < 1000)
+        buf_addstr(out, "0s");
+    else
+        text_format_duration(out, ms - ms % 1000);
+}
+
+int64_t screen_spent(const struct screen *s, const struct board_task *t)
+{
+    int64_t end = t->finished ? t->finished : s->board->finished ? s->board->finished : s->now;
+    return t->started ? end - t->started : -1;
+}
+
+size_t screen_id_width(const struct screen *s, size_t most)
+{
+    size_t width = 4;
+    for (size_t i = 0; i < s->shown; i++) {
+        const char *id = s->board->tasks[s->order[i]].id;
+        size_t used = text_width(id, strlen(id));
+        width = used > width ? used : width;
+    }
+    return width < most ? width : most;
+}
+
+/* --- the frame ---------------------------------------------------------------------------- */
+
+static void draw_counts(const struct board *b, struct canvas *c)
+{
+    size_t done = b->count[TASK_LANDED] + b->count[TASK_DONE], all = 0, busy = 0;
+    for (int i = 0; i < TASK_STATE_COUNT_; i++) {
+        all += b->count[i];
+        busy += board_is_busy((enum task_state)i) ? b->count[i] : 0;
+    }
+    const struct {
+        size_t n;
+        const char *word;
+        enum style style;
+    } counts[] = {{busy, "under way", STYLE_BUSY},
+                  {b->count[TASK_FAILED], "failed", STYLE_BAD},
+                  {b->count[TASK_CONFLICTED], "in conflict", STYLE_BAD},
+                  {b->count[TASK_SKIPPED], "skipped", STYLE_WARN}};
+    canvas_addf(c, "%zu/%zu done", done, all);
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        if (!counts[i].n)
+            continue;
+        canvas_add(c, ", ");
+        canvas_style(c, counts[i].style);
+        canvas_addf(c, "%zu %s", counts[i].n, counts[i].word);
+        canvas_style(c, STYLE_PLAIN);
+    }
+}
+
+static void draw_state(const struct screen *s, struct canvas *c)
+{
+    const struct board *b = s->board;
+    autobuf struct buf text = BUF_INIT;
+    canvas_line(c);
+    bool paused = b->paused && !b->finished;
+    canvas_text(c, paused ? STYLE_WARN : STYLE_BOLD, paused ? "paused" : b->state);
+    canvas_add(c, " ");
+    screen_time(&text, b->started ? (b->finished ? b->finished : s->now) - b->started : 0);
+    buf_addstr(&text, "  ");
+    canvas_add(c, text.s);
+    draw_counts(b, c);
+    buf_cut(&text, 0);
+    if (b->usd > 0)
+        buf_addf(&text, "  $%.2f", b->usd);
+    if (b->tokens) {
+        buf_addstr(&text, "  ");
+        text_format_count(&text, b->tokens);
+        buf_addstr(&text, " tokens");
+    }
+    if (b->workers && b->live)
+        buf_addf(&text, "  %lld worker%s", (long long)b->workers, b->workers == 1 ? "" : "s");
+    buf_addf(&text, "  %s", b->run);
+    canvas_add(c, text.s);
+}
+
+/* All of them are to be seen on the narrowest screen as well. */
+static void draw_views(const struct screen *s, struct canvas *c)
+{
+    bool narrow = s->columns < WIDE;
+    canvas_line(c);
+    for (int i = 0; i < SCREEN_TASK; i++) {
+        bool here = (enum screen_kind)i == s->kind;
+        canvas_style(c, here ? STYLE_BOLD : STYLE_DIM);
+        canvas_addf(c, "%s%d%s%.*s%s", here ? "[" : " ", i + 1, narrow ? "" : " ", narrow ? 5 : 16,
+                    views[i]->name, here ? "]" : " ");
+    }
+}
+
+static void draw_question(const struct screen *s, struct canvas *c)
+{
+    const char *id = s->board->tasks[s->asked.task].id;
+    canvas_style(c, STYLE_WARN);
+    switch (s->asked.kind) {
+    case WISH_STOP:
+        canvas_addf(c, "Stop %s? Its work is saved. (y/n)", id);
+        break;
+    case WISH_STOP_ALL:
+        canvas_add(c, "Stop the whole run? All work is saved. (y/n)");
+        break;
+    case WISH_SKIP:
+        canvas_addf(c, "Skip %s and what needs it? (y/n)", id);
+        break;
+    case WISH_BUDGET:
+        canvas_addf(c, "Budget of the run in all ($5, 200ktokens): %s_", s->typed.s);
+        break;
+    case WISH_NONE:
+    case WISH_PAUSE:
+    case WISH_WORKERS:
+    case WISH_SHELL:
+    case WISH_EDITOR:
+    case WISH_QUIT:
+        break;
+    }
+}
+
+/* Where there is nothing else to say: limits, then why the task at the cursor is not under way. */
+static void draw_news(const struct screen *s, struct canvas *c)
+{
+    const struct board *b = s->board;
+    autobuf struct buf text = BUF_INIT;
+    for (size_t i = 0; i < b->limits.list.n; i++) {
+        const struct limit_shown *l = &b->limits.list.v[i];
+        size_t parked = 0;
+        for (size_t t = 0; t < b->n; t++)
+            parked += b->tasks[t].lane == l->lane;
+        if (l->until <= s->now)
+            continue;
+        buf_addstr(&text, text.len ? "; " : "");
+        limit_text(l, parked, s->now, &text);
+    }
+    if (text.len) {
+        canvas_text(c, STYLE_WARN, text.s);
+        return;
+    }
+    if (!s->shown)
+        return;
+    board_why(b, s->task, s->now, &text);
+    if (text.len)
+        canvas_addf(c, "%s: %s", b->tasks[s->task].id, text.s);
+}
+
+static void draw_message(const struct screen *s, struct canvas *c)
+{
+    canvas_line(c);
+    if (s->asked.kind)
+        draw_question(s, c);
+    else if (*s->message)
+        canvas_text(c, s->trouble ? STYLE_BAD : STYLE_GOOD, s->message);
+    else
+        draw_news(s, c);
+}
+
+static void draw_keys(const struct screen *s, struct canvas *c)
+{
+    canvas_line(c);
+    canvas_style(c, STYLE_DIM);
+    if (s->help) {
+        canvas_add(c, "any key: back");
+        return;
+    }
+    canvas_addf(c, "? help  q quit  %s", views[s->kind]->keys);
+    if (s->board->live)
+        canvas_addf(c, "  s stop  x skip  p %s  +/- workers  b budget",
+                    s->board->paused ? "go on" : "pause");
+}
+
+static void draw_help(size_t rows, struct canvas *c)
+{
+    static const char *const lines[] = {
+        "1-5, tab    the views: tasks, graph, timeline, conflicts, costs",
+        "up, down    the task before, the one behind; also k and j",
+        "pgup, pgdn  a page; home and end: the first and the last",
+        "enter       one task: its log, diff and events (tab); esc: back",
+        "n, N        the next task, the one before",
+        "o           what is under way first, or as in the plan",
+        "s           stop the task; what it made is saved",
+        "S           stop the run; 'anabranch resume' goes on with it",
+        "x           skip a task that has not begun, and what needs it",
+        "p           begin no more tasks, or begin them again",
+        "+, -        one agent more at the same time, one fewer",
+        "b           raise the budget of the run",
+        "!, e        a shell, or $EDITOR, in the task's workspace",
+        "q, d        leave; the run goes on: 'anabranch top' comes back",
+    };
+    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && i < rows; i++) {
+        canvas_line(c);
+        canvas_add(c, lines[i]);
+    }
+}
+
+/* --- the body ----------------------------------------------------------------------------- */
+
+static const struct screen_ops *view(const struct screen *s)
+{
+    return views[s->kind];
+}
+
+/* Rows that are left for what scrolls. */
+static size_t body_rows(const struct screen *s)
+{
+    autocanvas struct canvas head;
+    canvas_init(&head, s->columns);
+    if (view(s)->head)
+        view(s)->head(s, &head);
+    size_t taken = FRAME_ROWS + head.lines.n;
+    return s->rows > taken ? s->rows - taken : 1;
+}
+
+static void keep_in_view(struct screen *s, size_t n)
+{
+    size_t rows = view(s)->rows(s), most = rows > n ? rows - n : 0;
+    if (view(s)->row_of && s->shown) {
+        size_t row = view(s)->row_of(s, s->task);
+        if (row < s->top)
+            s->top = row;
+        if (row >= s->top + n)
+            s->top = row - n + 1;
+    } else if (s->follows) {
+        s->top = most;
+    }
+    s->top = s->top < most ? s->top : most;
+}
+
+static void draw_body(struct screen *s, struct canvas *c)
+{
+    if (view(s)->head)
+        view(s)->head(s, c);
+    size_t n = body_rows(s);
+    keep_in_view(s, n);
+    view(s)->draw(s, s->top, n, c);
+}
+
+void screen_draw(struct screen *s, struct canvas *c)
+{
+    draw_state(s, c);
+    if (s->rows > 2)
+        draw_views(s, c);
+    if (s->help && s->rows > FRAME_ROWS)
+        draw_help(s->rows - FRAME_ROWS, c);
+    else if (s->rows > FRAME_ROWS)
+        draw_body(s, c);
+    while (s->rows > FRAME_ROWS && c->lines.n > s->rows - 2) { /* a head that is too long */
+        struct canvas_line *l = &c->lines.v[--c->lines.n];
+        buf_done(&l->text);
+        vec_done(&l->spans);
+    }
+    while (c->lines.n + 2 < s->rows)
+        canvas_line(c);
+    if (s->rows > 3)
+        draw_message(s, c);
+    if (s->rows > 1)
+        draw_keys(s, c);
+}
+
+/* --- moving ------------------------------------------------------------------------------- */
+
+static void show(struct screen *s, enum screen_kind kind)
+{
+    s->kind = kind;
+    s->top = 0;
+    s->follows = true;
+}
+
+static void open_task(struct screen *s)
+{
+    if (!s->shown || s->kind == SCREEN_TASK)
+        return;
+    s->back = s->kind;
+    show(s, SCREEN_TASK);
+}
+
+static void close_task(struct screen *s)
+{
+    if (s->kind == SCREEN_TASK)
+        show(s, s->back);
+}
+
+static void next_part(struct screen *s)
+{
+    s->part = (s->part + 1) % PART_COUNT_;
+    s->top = 0;
+    s->follows = s->part != PART_DIFF;
+}
+
+static void next_view(struct screen *s)
+{
+    if (s->kind == SCREEN_TASK)
+        next_part(s);
+    else
+        show(s, (enum screen_kind)((s->kind + 1) % SCREEN_TASK));
+}
+
+/* So many rows on; a text is followed again when its end is reached. */
+static void scroll(struct screen *s, int64_t by)
+{
+    size_t n = body_rows(s), rows = view(s)->rows(s), most = rows > n ? rows - n : 0;
+    int64_t to = (int64_t)s->top + by;
+    s->top = to < 0 ? 0 : (size_t)to < most ? (size_t)to : most;
+    s->follows = s->top == most;
+}
+
+/* The next row that is a task's. */
+static void move(struct screen *s, int64_t by)
+{
+    const struct screen_ops *v = view(s);
+    if (!v->row_of) {
+        scroll(s, by);
+        return;
+    }
+    int64_t rows = (int64_t)v->rows(s), row = (int64_t)v->row_of(s, s->task) + by;
+    int64_t step = by < 0 ? -1 : 1;
+    row = row < 0 ? 0 : row >= rows ? rows - 1 : row;
+    for (int64_t at = row; at >= 0 && at < rows; at += step) {
+        uint32_t task = v->task_at(s, (size_t)at);
+        if (task < s->board->n) {
+            s->task = task;
+            return;
+        }
+    }
+}
+
+static void turn_to(struct screen *s, bool next)
+{
+    size_t row = screen_row_of(s, s->task);
+    if (next ? row + 1 < s->shown : row > 0)
+        s->task = s->order[next ? row + 1 : row - 1];
+    s->top = 0;
+    s->follows = true;
+}
+
+/* --- keys --------------------------------------------------------------------------------- */
+
+static struct screen_wish wish(const struct screen *s, enum wish_kind kind, int by)
+{
+    return (struct screen_wish){.kind = kind, .task = s->task, .by = by};
+}
+
+/* The answer to a question. */
+static struct screen_wish answer(struct screen *s, int key)
+{
+    struct screen_wish asked = s->asked, none = {0};
+    if (asked.kind == WISH_BUDGET && key >= ' ' && key < KEY_ERASE_) {
+        if (s->typed.len < 40)
+            buf_addch(&s->typed, (char)key);
+        return none;
+    }
+    if (asked.kind == WISH_BUDGET && key == KEY_ERASE_) {
+        buf_cut(&s->typed, s->typed.len ? s->typed.len - 1 : 0);
+        return none;
+    }
+    s->asked = none;
+    if (asked.kind == WISH_BUDGET) {
+        asked.text = s->typed.s;
+        return key == KEY_ENTER_ && s->typed.len ? asked : none;
+    }
+    return key == 'y' || key == 'Y' ? asked : none;
+}
+
+static struct screen_wish ask(struct screen *s, enum wish_kind kind)
+{
+    buf_cut(&s->typed, 0);
+    s->asked = wish(s, kind, 0);
+    return (struct screen_wish){0};
+}
+
+static struct screen_wish steer(struct screen *s, int key)
+{
+    if (!s->board->live) {
+        screen_say(s, true, "the run is not going on: there is nothing to steer");
+        return (struct screen_wish){0};
+    }
+    switch (key) {
+    case 's':
+        return ask(s, WISH_STOP);
+    case 'S':
+        return ask(s, WISH_STOP_ALL);
+    case 'x':
+        return ask(s, WISH_SKIP);
+    case 'b':
+        return ask(s, WISH_BUDGET);
+    case 'p':
+        return wish(s, WISH_PAUSE, 0);
+    default:
+        return wish(s, WISH_WORKERS, key == '-' ? -1 : 1);
+    }
+}
+
+static void go(struct screen *s, int key)
+{
+    int64_t page = (int64_t)body_rows(s), all = (int64_t)view(s)->rows(s) + 1;
+    if (key == KEY_UP_ || key == 'k')
+        move(s, -1);
+    else if (key == KEY_DOWN_ || key == 'j')
+        move(s, 1);
+    else if (key == KEY_PAGE_UP_)
+        move(s, -page);
+    else if (key == KEY_PAGE_DOWN_ || key == ' ')
+        move(s, page);
+    else if (key == KEY_HOME_ || key == 'g')
+        move(s, -all);
+    else if (key == KEY_END_ || key == 'G')
+        move(s, all);
+    else if (key == KEY_ENTER_ || key == KEY_RIGHT_)
+        open_task(s);
+    else if (key == KEY_ESCAPE_ || key == KEY_LEFT_ || key == KEY_ERASE_)
+        close_task(s);
+    else if (key == KEY_TAB_)
+        next_view(s);
+    else if (key >= '1' && key < '1' + SCREEN_TASK)
+        show(s, (enum screen_kind)(key - '1'));
+    else if (key == 'n' || key == 'N')
+        turn_to(s, key == 'n');
+    else if (key == 'o')
+        s->sorted = !s->sorted, screen_arrange(s);
+    else if (key == '?')
+        s->help = true;
+}
+
+struct screen_wish screen_key(struct screen *s, int key)
+{
+    *s->message = '\0';
+    if (s->asked.kind)
+        return answer(s, key);
+    if (key == KEY_INTERRUPT_ || (!s->help && (key == 'q' || key == 'd')))
+        return wish(s, WISH_QUIT, 0);
+    if (s->help) {
+        s->help = false;
+        return (struct screen_wish){0};
+    }
+    if (key > 0 && key < KEY_ERASE_ && strchr("sSxbp+-", key) && s->shown)
+        return steer(s, key);
+    if ((key == '!' || key == 'e') && s->shown)
+        return wish(s, key == '!' ? WISH_SHELL : WISH_EDITOR, 0);
+    go(s, key);
+    return (struct screen_wish){0};
+}
