@@ -91,6 +91,9 @@ const struct command *cli_find(const char *name); /* NULL where there is none */
 /* The program: looks up the command, parses, runs. */
 int cli_main(int argc, char **argv);
 
+/* The words that it was called with, NULL at the end; parsing may have changed their order. */
+extern char **cli_words;
+
 /* Options that every command takes (--help, --color), ends with an entry without a name. */
 extern const struct opt cli_common_opts[];
 

@@ -3,6 +3,7 @@
  */
 #include "base/build.h"
 #include "base/text.h"
+#include "cli/amount.h"
 #include "cli/commands.h"
 #include "cli/live_run.h"
 
@@ -175,33 +176,13 @@ const struct command cmd_workers = {
 
 /* --- budgets ------------------------------------------------------------------------------ */
 
-/* "5", "$2.50" and "2.50usd" are money, "200k tokens" and "200ktokens" tokens. */
-static bool put_amount(const char *word, struct arena *a, struct node *request)
-{
-    static const char unit[] = "tokens";
-    size_t len = strlen(word), of_unit = strlen(unit);
-    if (len > of_unit && strcmp(word + len - of_unit, unit) == 0) {
-        for (len -= of_unit; len && word[len - 1] == ' '; len--)
-            ;
-        int64_t tokens = text_parse_count(word, len);
-        build_put_int(a, request, "tokens", tokens);
-        return tokens > 0;
-    }
-    char *end;
-    const char *digits = word + (*word == '$');
-    double usd = strtod(digits, &end);
-    build_put_real(a, request, "usd", usd);
-    return *digits >= '0' && *digits <= '9' && !strpbrk(digits, "xXpP") && usd > 0 && usd <= 1e9 &&
-           (!*end || strcmp(end, "usd") == 0);
-}
-
 static int run_budget(const void *options, int argc, char **argv)
 {
     const struct steer_opts *opts = options;
     struct arena a = {0};
     struct node *request = build_map(&a);
     (void)argc;
-    if (!put_amount(argv[0], &a, request)) {
+    if (!amount_put(argv[0], &a, request)) {
         arena_done(&a);
         return cli_usage(&cmd_budget, "'%s' is not an amount, such as 5, $2.50 or '200k tokens'",
                          argv[0]);

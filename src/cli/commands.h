@@ -45,6 +45,7 @@ extern const struct command cmd_skip;
 extern const struct command cmd_status;
 extern const struct command cmd_stop;
 extern const struct command cmd_streams;
+extern const struct command cmd_top;
 extern const struct command cmd_warden;
 extern const struct command cmd_workers;
 

@@ -113,19 +113,29 @@ int live_run_ask(const char *word, const struct node *request, const char *inste
 }
 
 /* Several that go on are none that was meant. */
-bool live_run_continue(struct look *look, const char *word, int *ret_code)
+bool live_run_only(struct look *look, char **ret_id, char **ret_dir)
 {
     struct finder f = {.look = look};
+    int rc = store_each_run(look->store, take_alive, &f, NULL);
+    autofree char *id = f.id, *other = f.other;
+    if (rc || !id || other)
+        return false;
+    *ret_dir = folder_of(look, id);
+    *ret_id = steal_ptr(id);
+    return true;
+}
+
+bool live_run_continue(struct look *look, const char *word, int *ret_code)
+{
     autobuf struct buf text = BUF_INIT;
+    autofree char *id = NULL, *dir = NULL;
     struct arena a = {0};
     bool done = false;
-    if (store_each_run(look->store, take_alive, &f, NULL))
+    if (!live_run_only(look, &id, &dir) || (word && strncmp(id, word, strlen(word)) != 0))
         return false;
-    autofree char *id = f.id, *other = f.other, *dir = id ? folder_of(look, id) : NULL;
-    bool meant = id && !other && (!word || strncmp(id, word, strlen(word)) == 0);
     struct node *request = build_map(&a);
     build_put_string(&a, request, "verb", "continue");
-    if (meant && control_call(dir, request, &done, &text, NULL) == 0 && done)
+    if (control_call(dir, request, &done, &text, NULL) == 0 && done)
         *ret_code = print_answer(&text);
     arena_done(&a);
     return done;

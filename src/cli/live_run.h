@@ -11,6 +11,9 @@
  * is the caller's, and NULL where none goes on: then nothing is said. Exit codes as of look.h. */
 int live_run_find(struct look *look, const char *word, char **ret_id, char **ret_dir);
 
+/* The only one that goes on; false where there is none, or several. */
+bool live_run_only(struct look *look, char **ret_id, char **ret_dir);
+
 /* Asks it for something, and prints its answer. `instead` is said where it does not go on: "'...'
  * goes on with it", with %s for its id. */
 int live_run_ask(const char *word, const struct node *request, const char *instead);

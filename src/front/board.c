@@ -313,8 +313,11 @@ void board_row(struct board *b, const struct store_task *row)
     t->started = row->started;
     t->finished = row->finished;
     t->attempt = row->attempts;
-    t->tokens = row->tokens_in + row->tokens_out;
-    t->usd = row->usd;
+    int64_t tokens = row->tokens_in + row->tokens_out; /* events know of it earlier */
+    t->tokens = tokens > t->tokens ? tokens : t->tokens;
+    t->usd = row->usd > t->usd ? row->usd : t->usd;
+    if (row->commit && !t->commit) /* it is counted anew */
+        t->files = -1;
     set(&t->engine, row->engine);
     set(&t->workspace, row->workspace);
     set(&t->branch, row->branch);

@@ -40,7 +40,7 @@ struct board_task {
 enum board_meet {
     MEET_APART,    /* no path in common */
     MEET_TOGETHER, /* the same paths, and they merge */
-    MEET_UNKNOWN,  /* the same paths; one is not committed */
+    MEET_UNKNOWN,  /* the same paths, and that is all that is known */
     MEET_CONFLICT,
 };
 

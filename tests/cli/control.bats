@@ -2,6 +2,7 @@
 # Steering a run that is going on, from another process: stop, skip, pause, continue, workers, budget.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # start_plan sets events and engine, run_apart sets stderr
+# shellcheck disable=SC2016 # dollars are money here
 # shellcheck disable=SC2034 # the helpers look at status and output
 
 load helper

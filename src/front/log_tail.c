@@ -1,0 +1,105 @@
+#include "front/log_tail.h"
+
+#include "base/mem.h"
+#include "core/plan_words.h"
+#include "run/agent.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { STEP = 64 << 10, TURN = 2 << 20, LINE_BYTES = 1 << 20, END = 4 << 20 };
+enum { LINES_MAX = 20000, LINES_DROP = 5000 };
+
+static enum engine find_engine(const char *name)
+{
+    for (int i = 1; name && engine_words[i]; i++) {
+        if (strcmp(engine_words[i], name) == 0)
+            return (enum engine)i;
+    }
+    return ENGINE_COMMAND;
+}
+
+void log_tail_open(struct log_tail *t, const char *path, const char *engine)
+{
+    *t = (struct log_tail){.path = mem_str(path), .fd = -1, .line = BUF_INIT, .open = true};
+    transcript_init(&t->text, agent_dialect(find_engine(engine)));
+}
+
+void log_tail_close(struct log_tail *t)
+{
+    if (!t->open)
+        return;
+    own_close(&t->fd);
+    transcript_done(&t->text);
+    buf_done(&t->line);
+    free(t->path);
+    t->open = false;
+}
+
+static void drop_old(struct screen_text *out)
+{
+    if (out->lines.n < LINES_MAX)
+        return;
+    for (size_t i = 0; i < LINES_DROP; i++)
+        free(out->lines.v[i]);
+    out->lines.n -= LINES_DROP;
+    memmove(out->lines.v, out->lines.v + LINES_DROP, out->lines.n * sizeof(*out->lines.v));
+}
+
+static void take_line(struct log_tail *t, struct screen_text *out)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (!t->cuts)
+        transcript_line(&t->text, t->line.s, t->line.len, &text);
+    t->cuts = false;
+    buf_cut(&t->line, 0);
+    screen_text_add(out, text.s, text.len);
+    drop_old(out);
+}
+
+static void take_bytes(struct log_tail *t, const char *s, size_t n, struct screen_text *out)
+{
+    while (n) {
+        const char *lf = memchr(s, '\n', n);
+        size_t room = LINE_BYTES - t->line.len, part = lf ? (size_t)(lf - s) : n;
+        part = part < room ? part : room;
+        buf_add(&t->line, s, part);
+        bool ends = lf && s + part == lf;
+        if (ends || t->line.len == LINE_BYTES)
+            take_line(t, out);
+        s += part + ends;
+        n -= part + ends;
+    }
+}
+
+static bool find_file(struct log_tail *t)
+{
+    struct stat st;
+    if (t->fd < 0)
+        t->fd = open(t->path, O_RDONLY | O_CLOEXEC);
+    else
+        return true;
+    if (t->fd >= 0 && fstat(t->fd, &st) == 0 && st.st_size > END)
+        t->cuts = lseek(t->fd, st.st_size - END, SEEK_SET) > 0;
+    return t->fd >= 0;
+}
+
+bool log_tail_more(struct log_tail *t, struct screen_text *out)
+{
+    char bytes[STEP];
+    size_t all = 0;
+    if (!t->open || !find_file(t))
+        return false;
+    for (ssize_t n; all < TURN && (n = read(t->fd, bytes, sizeof(bytes))) != 0;) {
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            break;
+        take_bytes(t, bytes, (size_t)n, out);
+        all += (size_t)n;
+    }
+    return all > 0;
+}

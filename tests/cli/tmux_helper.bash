@@ -1,0 +1,66 @@
+# shellcheck shell=bash
+# For the tests on a real terminal: one that tmux makes, with nothing of the user's.
+
+tmux_() {
+    TMUX_TMPDIR=$BATS_TEST_TMPDIR tmux -L test -f /dev/null "$@" 3>&-
+}
+
+# Runs a command on a terminal of that size; before and after it the terminal's settings are noted.
+# What it says on its standard error is in the file `errors`.
+on_terminal() { # COLUMNS ROWS COMMAND...
+    local columns=$1 rows=$2 script=$BATS_TEST_TMPDIR/on-terminal
+    shift 2
+    rm -f "$BATS_TEST_TMPDIR"/{before,after}
+    {
+        echo "stty -g >'$BATS_TEST_TMPDIR/before'"
+        printf '%q ' "$@"
+        echo "2>'$BATS_TEST_TMPDIR/errors'"
+        echo "echo \"ended with \$?\""
+        echo "stty -g >'$BATS_TEST_TMPDIR/after'"
+        echo "exec cat"
+    } >"$script"
+    tmux_ kill-server 2>/dev/null || true
+    tmux_ new-session -d -x "$columns" -y "$rows" -s test "bash $(printf %q "$script")"
+}
+
+keys() { # KEY...
+    tmux_ send-keys -t test "$@"
+}
+
+screen_now() {
+    tmux_ capture-pane -p -t test
+}
+
+has_on_screen() { # TEXT
+    screen_now | grep -qF -e "$1"
+}
+
+# Waits until the screen has the text.
+sees() { # TEXT
+    local deadline=$((SECONDS + 30))
+    until has_on_screen "$1"; do
+        ((SECONDS < deadline)) || { fail "never on the screen: $1" "$(screen_now)"; return 1; }
+        sleep 0.02
+    done
+}
+
+sees_no() { # TEXT
+    local deadline=$((SECONDS + 30))
+    while has_on_screen "$1"; do
+        ((SECONDS < deadline)) || { fail "still on the screen: $1" "$(screen_now)"; return 1; }
+        sleep 0.02
+    done
+}
+
+# The program has ended, and the terminal is as it was: its settings, the screen that was there
+# before, and the cursor.
+assert_terminal_is_back() {
+    wait_for test -s "$BATS_TEST_TMPDIR/after"
+    cmp "$BATS_TEST_TMPDIR/before" "$BATS_TEST_TMPDIR/after" || fail "the terminal's settings are others"
+    [[ $(tmux_ display-message -p -t test '#{alternate_on} #{cursor_flag} #{keypad_cursor_flag}') == '0 1 0' ]] ||
+        fail "the terminal: $(tmux_ display-message -p -t test '#{alternate_on} #{cursor_flag} #{keypad_cursor_flag}')"
+}
+
+end_terminal() {
+    tmux_ kill-server 2>/dev/null || true
+}

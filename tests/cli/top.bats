@@ -1,0 +1,151 @@
+#!/usr/bin/env bats
+# The dashboard on a real terminal, which tmux makes.
+# shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
+# shellcheck disable=SC2154 # start_plan sets events and engine, run_apart sets stderr
+# shellcheck disable=SC2034 # the helpers look at status and output
+
+load helper
+load run_helper
+load tmux_helper
+
+teardown() {
+    end_terminal
+    end_agents
+}
+
+is_lent() { # whether another program has the terminal
+    [[ $(tmux_ display-message -p -t test '#{alternate_on}') == 0 ]]
+}
+
+meets() { # PATTERN of a line
+    screen_now | grep -qE -e "$1"
+}
+
+program() { # the process of the dashboard
+    pgrep -P "$(tmux_ display-message -p -t test '#{pane_pid}')" -x anabranch
+}
+
+# Three agents at work, one that waits for one of them, and thirty that wait for their turn.
+make_long_plan() {
+    local i
+    begin_plan 'limits: {workers: 3}'
+    add_task alpha 'estimate: 9h' -- 'say "Guten Tag, 請求"' 'action counting 書類' 'write file changed' 'write new one' hang
+    add_task beta 'estimate: 9h' -- 'write file another' hang
+    add_task gamma 'estimate: 9h' -- "sh $(until_exists gamma-on)" 'write gamma 1'
+    add_task behind 'depends_on: [alpha]' -- 'write behind 1'
+    for i in {1..30}; do
+        add_task "last-$i" 'depends_on: [gamma]' -- "write last-$i 1"
+    done
+}
+
+@test "top: what runs is seen, scrolled, opened and steered; the terminal is as before, and the run goes on" {
+    make_repo
+    make_long_plan
+    export SHELL=/bin/sh
+    start_plan
+    wait_for in_events task.action alpha
+    on_terminal 90 14 "$ANABRANCH" top
+    sees '0/34 done, 3 under way'
+    sees 'counting 書類'
+    sees '>alpha'
+    tmux_ capture-pane -e -p -t test | grep -q $'\033\[36m' || fail "no colours"
+
+    keys End
+    sees '>last-30'
+    sees_no alpha
+    keys Home
+    sees '>alpha'
+
+    keys Enter
+    sees 'Guten Tag, 請求'
+    keys Tab
+    sees '--- a/file'
+    keys End
+    sees '+changed'
+    keys Tab
+    sees 'started sim'
+    keys Escape
+    sees '[1 tasks]'
+    keys 4
+    # Neither is committed, and both have changed one file; gamma has changed nothing.
+    wait_for meets '1 alpha +\. +X +\.$'
+    meets '2 beta +\. +X +\.$' || fail "who meets whom: $(screen_now)"
+    keys 1
+
+    # A smaller screen, a larger one: it is drawn anew.
+    tmux_ resize-window -t test -x 40 -y 10
+    sees '[1tasks] 2graph  3timel  4confl  5costs'
+    [[ $(screen_now | wc -l) == 10 ]] || fail "rows: $(screen_now)"
+    tmux_ resize-window -t test -x 100 -y 20
+    sees 'b budget'
+
+    keys s
+    sees 'Stop alpha? Its work is saved. (y/n)'
+    keys n
+    sees_no 'Stop alpha?'
+    in_events task.stopping alpha && fail "it was stopped without an answer"
+    keys s y
+    sees 'is asked to stop'
+    sees 'internal: stopped'
+    sees "needs 'alpha'"
+    keys p
+    sees 'paused'
+    keys +
+    sees '4 workers'
+    keys p
+    sees 'goes on'
+
+    # A shell where the task works, and back.
+    keys j
+    sees '>beta'
+    keys !
+    wait_for is_lent
+    keys "echo at \$PWD >'$BATS_TEST_TMPDIR/at'; exit" Enter
+    sees '[1 tasks]'
+    grep -q '^at /.*/beta$' "$BATS_TEST_TMPDIR/at" || fail "the shell was elsewhere: $(<"$BATS_TEST_TMPDIR/at")"
+
+    keys q
+    sees 'ended with 0'
+    assert_terminal_is_back
+    [[ -z $(find .git/anabranch/runs -name 'look.*') ]] || fail "left: $(find .git/anabranch/runs -name 'look.*')"
+    ! grep -E 'anabranch|Sanitizer|runtime error' "$BATS_TEST_TMPDIR/errors" || fail "it complained"
+
+    # From another folder, without colours, until the run has ended.
+    cd dir
+    on_terminal 80 24 env NO_COLOR=1 "$ANABRANCH" top
+    sees '1 failed, 1 skipped'
+    ! tmux_ capture-pane -e -p -t test | grep -q $'\033\[3[1-7]m' || fail "colours, in spite of NO_COLOR"
+    touch "$BATS_TEST_TMPDIR/gamma-on"
+    sees '31/34 done'
+    run_apart anabranch stop beta
+    assert_status 0
+    sees 'finished'
+    keys s
+    sees 'nothing to steer'
+    keys C-c
+    sees 'ended with 0'
+    assert_terminal_is_back
+    end_plan
+    assert_status 1
+}
+
+@test "top: a signal that ends it gives the terminal back first; where there is no terminal it says so" {
+    local signal
+    make_repo
+    run_apart anabranch top
+    assert_status 2
+    begin_plan
+    add_task a -- 'write a 1'
+    run_plan
+    run_apart anabranch top </dev/null
+    assert_status 2
+    [[ $stderr == *'no terminal that can be painted on'* ]] || fail "expected another message"
+    for signal in SEGV ABRT TERM; do
+        on_terminal 60 10 "$ANABRANCH" top
+        sees '1/1 done'
+        kill -"$signal" "$(program)"
+        sees 'ended with'
+        ! has_on_screen 'ended with 0' || fail "SIG$signal did not end it"
+        assert_terminal_is_back
+    done
+}
