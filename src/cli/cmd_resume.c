@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/detach.h"
 #include "cli/live_run.h"
 #include "cli/plan_opts.h"
 #include "cli/resume_call.h"
@@ -32,6 +33,8 @@ static int run_resume(const void *options, int argc, char **argv)
         return code;
     if (code == EXIT_OK && opts->saved && opts->plan)
         code = cli_usage(&cmd_resume, "--saved and --plan do not go together");
+    if (code == EXIT_OK && !opts->dry_run && detach_is_wanted(&opts->call))
+        return detach_go(&opts->call);
     return code == EXIT_OK ? resume_call(&look, argc ? argv[0] : NULL, &rc) : code;
 }
 

@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/detach.h"
 #include "cli/plan_opts.h"
 #include "cli/resume_call.h"
 #include "cli/run_call.h"
@@ -85,6 +86,8 @@ static int run_run(const void *options, int argc, char **argv)
                                    "--only, --log-dir and --no-log do not go with it");
     if (run_call_check(&opts->call, &cmd_run, &ro) != EXIT_OK)
         return EXIT_USAGE;
+    if (!opts->dry_run && detach_is_wanted(&opts->call))
+        return detach_go(&opts->call);
     int resumed = opts->resume ? resume(argv[0], opts) : -1;
     if (resumed >= 0)
         return resumed;
@@ -148,6 +151,9 @@ const struct command cmd_run = {
         "second one kills them at once, and a git that hangs. ^Z stops the agents as well, and "
         "their time, until the run "
         "goes on. Whatever agents leave running is ended with their task, and named.\n\n"
+        "With --detach the run goes on in the background, in a session of its own, and with "
+        "--dashboard as well; what it says is in the file run.log in its folder. 'anabranch top' "
+        "shows it from any terminal, and 'anabranch stop', 'pause' and others steer it.\n\n"
         "A lock that another git holds is waited for, ten seconds long; a git that does not end is "
         "given up after ten minutes. The environment variable ANABRANCH_PATIENCE gives another "
         "time for both, such as 90s or 15m, and ANABRANCH_COMMAND_TIME one for the plan's setup, "
@@ -155,6 +161,7 @@ const struct command cmd_run = {
     .examples = "anabranch run plan.md\tRun a plan\n"
                 "anabranch run -j 8 plan.md\tWith up to eight agents at once\n"
                 "anabranch run --dry-run plan.md\tSay what would be run\n"
+                "anabranch run --detach plan.md\tIn the background; 'anabranch top' shows it\n"
                 "anabranch run --engine sim plan.md\tWith the built-in scripted agent\n",
     .args = plan_args,
     .opts = opts_table,

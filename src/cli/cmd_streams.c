@@ -1,5 +1,6 @@
 #include "base/mem.h"
 #include "cli/commands.h"
+#include "cli/detach.h"
 #include "cli/plan_opts.h"
 #include "cli/run_call.h"
 #include "cli/streams_guard.h"
@@ -199,6 +200,8 @@ static int run_streams(const void *options, int argc, char **argv)
                         "this is inside %s: an agent that starts streams would multiply; --nested "
                         "does it all the same",
                         inside);
+    if (!o->dry_run && detach_is_wanted(&o->call))
+        return detach_go(&o->call);
     return o->by_batch ? run_by_batch(argv[0], o) : run_as_streams(argv[0], o);
 }
 

@@ -1,6 +1,7 @@
 #include "cli/run_call.h"
 
 #include "base/text.h"
+#include "cli/detach.h"
 #include "cli/plan_opts.h"
 #include "cli/run_end.h"
 #include "cli/run_view.h"
@@ -12,6 +13,8 @@ static enum run_view_kind view_kind(const struct run_call *call)
 {
     if (call->json)
         return VIEW_JSON;
+    if (detach_is_there())
+        return call->quiet ? VIEW_PROBLEMS : VIEW_LINES;
     if (call->dashboard || (!call->no_dashboard && !call->quiet && run_view_can_draw(stdout)))
         return VIEW_LIVE;
     return call->quiet ? VIEW_PROBLEMS : VIEW_LINES;
@@ -27,6 +30,8 @@ int run_call_check(const struct run_call *call, const struct command *cmd, struc
     if (call->dashboard && (call->no_dashboard || call->json))
         return cli_usage(cmd, "--dashboard and --%s do not go together",
                          call->json ? "json" : "no-dashboard");
+    if (call->dashboard && call->detach)
+        return cli_usage(cmd, "--dashboard and --detach do not go together");
     if (run_end_check(&call->reports, ro->log_dir) != EXIT_OK ||
         (call->engine && plan_find_engine(call->engine, &ro->engine)))
         return EXIT_USAGE;
@@ -50,6 +55,7 @@ int run_call_go(const struct run_call *call, struct run *run, const struct plan_
 {
     struct err err = {0};
     struct run_view view;
+    detach_arrive(run);
     run_view_begin(&view, view_kind(call), stdout, run, pf, wanted);
     int rc = run_go(run, &err);
     run_view_end(&view);

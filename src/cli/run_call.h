@@ -13,7 +13,7 @@
 struct run_call {
     const char *engine, *timeout;
     struct opt_list reports;
-    bool quiet, json, dashboard, no_dashboard, no_wait;
+    bool quiet, json, dashboard, no_dashboard, no_wait, detach;
 };
 
 /* The options of that, for a struct that has a struct run_call as its member `call`. */
@@ -53,7 +53,15 @@ struct run_call {
          offsetof(type, call.dashboard),                                                           \
          NULL,                                                                                     \
          NULL,                                                                                     \
-         "Draw the live view, also where the output is no terminal"},                              \
+         "Show the run on the whole terminal, as 'anabranch top' does; the run itself goes on in " \
+         "the background. Where the output is no terminal, draw the live view all the same"},      \
+        {"detach",                                                                                 \
+         0,                                                                                        \
+         OPT_FLAG,                                                                                 \
+         offsetof(type, call.detach),                                                              \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         "Run in the background, also when the terminal is closed; 'anabranch top' shows it"},     \
         {"no-dashboard",                                                                           \
          0,                                                                                        \
          OPT_FLAG,                                                                                 \

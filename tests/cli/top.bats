@@ -149,3 +149,63 @@ make_long_plan() {
         assert_terminal_is_back
     done
 }
+
+log_of_run() {
+    cat .git/anabranch/runs/*/run.log
+}
+
+run_is_over() {
+    [[ $(anabranch status --json | jq -r .state) == finished ]]
+}
+
+@test "top: a run that is detached goes on when its terminal is gone, is attached again, and ends well" {
+    make_repo
+    begin_plan
+    add_task a -- 'action waiting' "sh $(until_exists on)" 'write a 1'
+    on_terminal 100 20 "$ANABRANCH" run --engine sim --detach plan.yaml
+    sees 'goes on in the background.'
+    sees 'anabranch top 2'
+    sees 'ended with 0'
+    end_terminal # the terminal is closed: its processes get SIGHUP
+    on_terminal 80 12 "$ANABRANCH" top
+    sees '0/1 done, 1 under way'
+    keys d
+    sees 'ended with 0'
+    assert_terminal_is_back
+    on_terminal 80 12 "$ANABRANCH" top
+    sees 'waiting'
+    touch "$BATS_TEST_TMPDIR/on"
+    sees '1/1 done'
+    sees 'finished'
+    keys q
+    sees 'ended with 0'
+    output=$(log_of_run)
+    assert_contains 'started sim'
+    assert_contains '1 landed'
+    [[ $(stat -c %a .git/anabranch/runs/*/run.log) == 600 ]] || fail "others may read the log"
+    assert_in main a 1
+    assert_clean
+
+    # What is wrong is said here, with the exit code of a run, and nothing has begun.
+    echo 'tasks: 7' >bad.yaml
+    run_apart anabranch run --detach bad.yaml
+    assert_status 2
+    [[ $stderr == *bad.yaml:1:* ]] || fail "expected another message"
+    run_apart anabranch run --detach --dashboard plan.yaml
+    assert_usage_error '--dashboard and --detach do not go together' run
+}
+
+@test "top: run --dashboard shows the run, and its end and exit code when the user leaves" {
+    make_repo
+    begin_plan
+    add_task a -- "sh $(until_exists on)" 'write a 1'
+    add_task bad -- 'error refused "no, thank you"'
+    on_terminal 80 12 "$ANABRANCH" run --engine sim --dashboard plan.yaml
+    sees '1 under way, 1 failed'
+    touch "$BATS_TEST_TMPDIR/on"
+    sees 'finished'
+    keys q
+    sees 'ended with 1'
+    sees '1 landed, 1 failed'
+    assert_terminal_is_back
+}
