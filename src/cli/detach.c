@@ -185,7 +185,7 @@ int detach_go(const struct run_call *call)
     autoclose int fd = -1;
     struct err err = {0};
     char id[ID_MAX];
-    pid_t pid;
+    pid_t pid = -1;
     if (start(&fd, &pid, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     hear(fd, id);

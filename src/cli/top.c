@@ -209,6 +209,7 @@ int top_show(struct look *look, const char *run)
     top.loop = loop_new();
     screen_init(&top.screen, &top.feed.board);
     top.git = git_look_new(top.loop, &top.feed.board, &look->repo, top.feed.dir, on_changed, &top);
+    top.feed.board.meetings.known = !look->repo.common; /* nobody can be asked */
     int rc = go(&top, &err);
     if (rc && top.err.code)
         err = top.err;

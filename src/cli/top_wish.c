@@ -66,7 +66,7 @@ static int run_there(char *const *argv, const char *dir, struct err *err)
     struct spawn sp = {.argv = argv,
                        .dir = dir,
                        .fds = {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO, SPAWN_NONE, SPAWN_NONE}};
-    pid_t pid;
+    pid_t pid = -1;
     int status;
     (void)sigaction(SIGINT, &ignore, &old);
     int rc = spawn_start(&sp, &pid, err);

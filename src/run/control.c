@@ -106,7 +106,7 @@ static int stop_all(struct wish *w)
 static int stop(struct wish *w)
 {
     const struct node *all = node_get(w->request, "all");
-    uint32_t task;
+    uint32_t task = 0;
     if (all && all->kind == NODE_BOOL && all->truth)
         return stop_all(w);
     if (find_task(w, &task))
@@ -125,7 +125,7 @@ static int stop(struct wish *w)
 
 static int skip(struct wish *w)
 {
-    uint32_t task;
+    uint32_t task = 0;
     if (find_task(w, &task))
         return -1;
     const struct task_run *tr = &w->run->tasks[task];

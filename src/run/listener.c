@@ -27,6 +27,15 @@ struct listener {
     VEC(struct guest *) guests;
 };
 
+static void guest_free(struct guest *g)
+{
+    watch_free(g->read);
+    watch_free(g->timer);
+    own_close(&g->fd);
+    buf_done(&g->line);
+    free(g);
+}
+
 static void leave(struct guest *g)
 {
     struct listener *l = g->listener;
@@ -36,11 +45,7 @@ static void leave(struct guest *g)
             l->guests.v[kept++] = l->guests.v[i];
     }
     l->guests.n = kept;
-    watch_free(g->read);
-    watch_free(g->timer);
-    own_close(&g->fd);
-    buf_done(&g->line);
-    free(g);
+    guest_free(g);
 }
 
 static void on_silence(void *ctx)
@@ -122,8 +127,8 @@ void listener_close(struct listener *l)
     if (!l)
         return;
     autofree char *path = mem_printf("%s/" LISTENER_SOCKET, l->run->dir);
-    while (l->guests.n)
-        leave(l->guests.v[0]);
+    for (size_t i = 0; i < l->guests.n; i++)
+        guest_free(l->guests.v[i]);
     vec_done(&l->guests);
     watch_free(l->watch);
     own_close(&l->fd);
