@@ -21,10 +21,12 @@ static struct {
 
 /* --- signals ------------------------------------------------------------------------------ */
 
-/* Those that end the program while it cannot do so itself. */
-static const int ends[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGQUIT, SIGTERM, SIGHUP};
-enum { ENDS = sizeof(ends) / sizeof(ends[0]) };
-static struct sigaction old_ends[ENDS];
+/* Those that end the program while it cannot do so itself, and behind them what ncurses catches
+ * besides. */
+static const int caught[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE,  SIGABRT, SIGQUIT,
+                             SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
+enum { ENDS = 8, CAUGHT = sizeof(caught) / sizeof(caught[0]) };
+static struct sigaction before[CAUGHT];
 
 /* What brings the terminal back, made ready beforehand: in the handler of a signal hardly anything
  * may be called. */
@@ -47,10 +49,17 @@ static void on_end(int signal)
         (void)tcsetattr(STDIN_FILENO, TCSANOW, &terminal.before);
     }
     for (size_t i = 0; i < ENDS; i++) {
-        if (ends[i] == signal)
-            (void)sigaction(signal, &old_ends[i], NULL);
+        if (caught[i] == signal)
+            (void)sigaction(signal, &before[i], NULL);
     }
     (void)raise(signal);
+}
+
+/* Before ncurses has handlers of its own. */
+static void note_signals(void)
+{
+    for (size_t i = 0; i < CAUGHT; i++)
+        (void)sigaction(caught[i], NULL, &before[i]);
 }
 
 static void catch_ends(void)
@@ -62,14 +71,16 @@ static void catch_ends(void)
     add_way_back(tigetstr("rmkx"));
     add_way_back(tigetstr("cnorm"));
     add_way_back(tigetstr("rmcup"));
-    for (size_t i = 0; i < ENDS; i++)
-        (void)sigaction(ends[i], &sa, &old_ends[i]);
+    for (size_t i = 0; i < ENDS; i++) {
+        if (before[i].sa_handler != SIG_IGN)
+            (void)sigaction(caught[i], &sa, NULL);
+    }
 }
 
-static void release_ends(void)
+static void release_signals(void)
 {
-    for (size_t i = 0; i < ENDS; i++)
-        (void)sigaction(ends[i], &old_ends[i], NULL);
+    for (size_t i = 0; i < CAUGHT; i++)
+        (void)sigaction(caught[i], &before[i], NULL);
 }
 
 /* --- life --------------------------------------------------------------------------------- */
@@ -109,9 +120,12 @@ int paint_open(bool color, struct err *err)
     terminal.wide = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (tcgetattr(STDIN_FILENO, &terminal.before) < 0)
         return err_sys(err, "tcgetattr");
+    note_signals();
     terminal.screen = newterm(NULL, stdout, stdin);
-    if (!terminal.screen)
+    if (!terminal.screen) {
+        release_signals();
         return err_set(err, ERR_INPUT, "the terminal '%s' is not known", term);
+    }
     terminal.taken = true;
     settle();
     begin_colors(color);
@@ -125,7 +139,7 @@ void paint_close(void)
         return;
     (void)endwin();
     terminal.taken = false;
-    release_ends();
+    release_signals();
     delscreen(terminal.screen);
     terminal.screen = NULL;
     (void)tcsetattr(STDIN_FILENO, TCSADRAIN, &terminal.before);

@@ -1,8 +1,9 @@
 # shellcheck shell=bash
 # For the tests on a real terminal: one that tmux makes, with nothing of the user's.
 
+# Each terminal has a server of its own: one that is just ending takes no new ones.
 tmux_() {
-    TMUX_TMPDIR=$BATS_TEST_TMPDIR tmux -L test -f /dev/null "$@" 3>&-
+    TMUX_TMPDIR=$BATS_TEST_TMPDIR tmux -L "test${terminals:-0}" -f /dev/null "$@" 3>&-
 }
 
 # Runs a command on a terminal of that size; before and after it the terminal's settings are noted.
@@ -19,7 +20,8 @@ on_terminal() { # COLUMNS ROWS COMMAND...
         echo "stty -g >'$BATS_TEST_TMPDIR/after'"
         echo "exec cat"
     } >"$script"
-    tmux_ kill-server 2>/dev/null || true
+    end_terminal
+    terminals=$((${terminals:-0} + 1))
     tmux_ new-session -d -x "$columns" -y "$rows" -s test "bash $(printf %q "$script")"
 }
 

@@ -140,12 +140,16 @@ make_long_plan() {
     run_apart anabranch top </dev/null
     assert_status 2
     [[ $stderr == *'no terminal that can be painted on'* ]] || fail "expected another message"
+    on_terminal 60 10 env TERM=nonsense "$ANABRANCH" top
+    sees 'ended with 2'
+    grep -q "the terminal 'nonsense' is not known" "$BATS_TEST_TMPDIR/errors" || fail "$(<"$BATS_TEST_TMPDIR/errors")"
     for signal in SEGV ABRT TERM; do
         on_terminal 60 10 "$ANABRANCH" top
         sees '1/1 done'
         kill -"$signal" "$(program)"
         sees 'ended with'
         ! has_on_screen 'ended with 0' || fail "SIG$signal did not end it"
+        [[ $signal != TERM ]] || sees 'ended with 143'
         assert_terminal_is_back
     done
 }
