@@ -1,7 +1,6 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/look.h"
-#include "core/plan_words.h"
 #include "run/transcript.h"
 
 #include <errno.h>
@@ -25,15 +24,6 @@ struct shown {
     int fd;          /* -1: not there yet */
     struct buf line; /* as far as it has come */
 };
-
-static enum engine find_engine(const char *name)
-{
-    for (int i = 1; name && engine_words[i]; i++) {
-        if (strcmp(engine_words[i], name) == 0)
-            return (enum engine)i;
-    }
-    return ENGINE_COMMAND;
-}
 
 /* --- printing ----------------------------------------------------------------------------- */
 
@@ -171,9 +161,8 @@ static int run_logs(const void *options, int argc, char **argv)
         code = look_task(&r, argv[0], &t);
     if (code != EXIT_OK)
         return code;
-    enum engine engine = opts->errors ? ENGINE_COMMAND : find_engine(t->row.engine);
     struct shown s = {.opts = opts, .fd = -1, .line = BUF_INIT};
-    transcript_init(&s.text, agent_dialect(engine));
+    transcript_init(&s.text, transcript_dialect(opts->errors ? NULL : t->row.engine));
     code = show(&look, &s, &r, t);
     own_close(&s.fd);
     buf_done(&s.line);

@@ -39,6 +39,7 @@ extern const struct command cmd_retry;
 extern const struct command cmd_run;
 extern const struct command cmd_salvage;
 extern const struct command cmd_say;
+extern const struct command cmd_serve;
 extern const struct command cmd_sim;
 extern const struct command cmd_skill;
 extern const struct command cmd_skip;

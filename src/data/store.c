@@ -28,6 +28,7 @@ static const char *const sql[STATEMENT_COUNT_] = {
     [EACH_SPENDING] = "select run, task, engine, model, attempt, time, tokens_in, tokens_out,"
                       " cache_read, cache_made, usd from spending where (?1 is null or run = ?1)"
                       " and time >= ?2 order by run, task, attempt",
+    [DATA_VERSION] = "pragma data_version",
     [BEGIN] = "begin immediate",
     [COMMIT] = "commit",
 };
@@ -248,6 +249,17 @@ static int end_query(struct store *store, sqlite3_stmt *stmt, int rc, struct err
     (void)sqlite3_reset(stmt);
     (void)sqlite3_clear_bindings(stmt);
     return result;
+}
+
+int store_version(struct store *store, int64_t *ret, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (prepare(store, DATA_VERSION, &stmt, err))
+        return -1;
+    int rc = sqlite3_step(stmt);
+    if (rc == SQLITE_ROW)
+        *ret = sqlite3_column_int64(stmt, 0);
+    return end_query(store, stmt, rc, err);
 }
 
 int store_each_run(struct store *store, store_run_fn *fn, void *ctx, struct err *err)

@@ -99,6 +99,9 @@ int store_begin(struct store *store, struct err *err);
 int store_commit(struct store *store, struct err *err);
 bool store_in_group(const struct store *store);
 
+/* A number that is another one whenever somebody else has written since it was last asked for. */
+int store_version(struct store *store, int64_t *ret, struct err *err);
+
 /* Calls back for each row: runs newest first, tasks in the order of their plan, events in the order
  * of time. The callback returns false to stop. */
 typedef bool store_run_fn(void *ctx, const struct store_run *run);

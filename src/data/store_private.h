@@ -18,6 +18,7 @@ enum store_statement {
     EACH_TASK,
     EACH_EVENT,
     EACH_SPENDING,
+    DATA_VERSION,
     BEGIN,
     COMMIT,
     STATEMENT_COUNT_,

@@ -1,6 +1,7 @@
 #include "run/transcript.h"
 
 #include "base/text.h"
+#include "core/plan_words.h"
 
 #include <string.h>
 
@@ -42,6 +43,15 @@ static void show(void *ctx, enum agent_saying kind, const char *text)
     add_text(t->out, marks[kind], text, len);
     if (len == JSON_TEXT_MAX)
         buf_addstr(t->out, "[cut here: --raw shows all of it]\n");
+}
+
+const struct dialect *transcript_dialect(const char *engine)
+{
+    for (int i = 1; engine && engine_words[i]; i++) {
+        if (strcmp(engine_words[i], engine) == 0)
+            return agent_dialect((enum engine)i);
+    }
+    return agent_dialect(ENGINE_COMMAND);
 }
 
 void transcript_init(struct transcript *t, const struct dialect *dialect)

@@ -7,6 +7,9 @@
 
 #include "run/dialect.h"
 
+/* What an engine, by its name in the store, prints on its standard output; NULL: plain text. */
+const struct dialect *transcript_dialect(const char *engine);
+
 struct transcript {
     struct agent_report report;
     struct dialect_reader reader;

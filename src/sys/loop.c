@@ -1,4 +1,4 @@
-#include "sys/loop.h"
+#include "sys/loop_private.h"
 
 #include "base/mem.h"
 
@@ -43,6 +43,11 @@ void loop_free(struct loop *loop)
     watch_free(loop->sigchld);
     event_base_free(loop->base);
     free(loop);
+}
+
+struct event_base *loop_events(const struct loop *loop)
+{
+    return loop->base;
 }
 
 int loop_run(struct loop *loop, struct err *err)
