@@ -5,7 +5,23 @@
 
 #include <string.h>
 
-#define FILES(X) X(index_html, "index.html", "text/html")
+#define FILES(X)                                                                                   \
+    X(index_html, "index.html", "text/html")                                                       \
+    X(style_css, "style.css", "text/css")                                                          \
+    X(icon_svg, "icon.svg", "image/svg+xml")                                                       \
+    X(app_js, "app.js", "text/javascript")                                                         \
+    X(conflicts_js, "conflicts.js", "text/javascript")                                             \
+    X(cost_js, "cost.js", "text/javascript")                                                       \
+    X(diff_js, "diff.js", "text/javascript")                                                       \
+    X(dom_js, "dom.js", "text/javascript")                                                         \
+    X(format_js, "format.js", "text/javascript")                                                   \
+    X(graph_js, "graph.js", "text/javascript")                                                     \
+    X(history_js, "history.js", "text/javascript")                                                 \
+    X(live_js, "live.js", "text/javascript")                                                       \
+    X(log_js, "log.js", "text/javascript")                                                         \
+    X(task_js, "task.js", "text/javascript")                                                       \
+    X(tasks_js, "tasks.js", "text/javascript")                                                     \
+    X(timeline_js, "timeline.js", "text/javascript")
 
 #define DECLARE(symbol, name, type)                                                                \
     extern const unsigned char symbol[];                                                           \

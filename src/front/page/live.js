@@ -1,0 +1,188 @@
+// The data: asked for once, and from then on told by the server as it changes.
+
+import {isOver} from './format.js';
+import {soon} from './dom.js';
+
+// The token, for what is more than reading; it goes with the tab.
+const tokenKey = 'anabranch-token';
+
+export class ApiError extends Error {
+    constructor(status, message) {
+        super(message);
+        this.status = status;
+    }
+}
+
+export async function api(path) {
+    const answer = await fetch(`/api/${path}`, {credentials: 'same-origin'});
+    const body = await answer.json();
+    if (!answer.ok)
+        throw new ApiError(answer.status, body.error);
+    return body;
+}
+
+export function runPath(run, ...rest) {
+    return ['runs', run, ...rest].map(encodeURIComponent).join('/');
+}
+
+// Takes the token out of the address, so that it is in no history, and changes it for a cookie.
+export async function openSession() {
+    const given = /^#token=([0-9a-f]{64})$/.exec(location.hash);
+    if (given) {
+        sessionStorage.setItem(tokenKey, given[1]);
+        history.replaceState(null, '', location.pathname);
+    }
+    const token = sessionStorage.getItem(tokenKey);
+    if (!token)
+        return;
+    const answer = await fetch('/api/session', {method: 'POST', headers: {'X-Anabranch-Token': token}});
+    if (answer.status === 401)
+        sessionStorage.removeItem(tokenKey);
+}
+
+// One run, as it is now. `watchers` are called, at most once per frame, when something has changed.
+export class Run {
+    constructor(id) {
+        this.id = id;
+        this.tasks = [];
+        this.byId = new Map();
+        this.watchers = new Set();
+        this.onEvents = new Set();
+        this.connected = false;
+        this.changed = soon(() => this.watchers.forEach((fn) => fn()));
+        this.onVisible = () => this.listen();
+        document.addEventListener('visibilitychange', this.onVisible);
+    }
+
+    async load() {
+        const all = await api(runPath(this.id));
+        this.run = all.run;
+        this.newest = undefined;
+        this.skew = all.now - Date.now();
+        this.seq = all.seq;
+        this.tasks = [];
+        this.byId.clear();
+        all.tasks.forEach((row) => this.takeTask(row));
+        all.recent.sort((a, b) => a.seq - b.seq).forEach((ev) => this.takeEvent(ev));
+        this.listen();
+        this.changed();
+    }
+
+    // The time by the clock of the server.
+    now() {
+        return Date.now() + this.skew;
+    }
+
+    takeTask(row) {
+        const had = this.byId.get(row.id);
+        const task = Object.assign(had || {}, {usd: undefined, tokens_in: undefined, tokens_out: undefined, landed: undefined,
+            failure: undefined, reason: undefined, finished: undefined, commit: undefined}, row);
+        if (had)
+            return;
+        this.byId.set(task.id, task);
+        this.tasks.push(task);
+    }
+
+    takeEvent(ev) {
+        const task = ev.task && this.byId.get(ev.task);
+        if (!task)
+            return;
+        if (ev.event === 'task.action')
+            task.action = ev.data && ev.data.action;
+        else if (ev.event === 'task.parked')
+            task.parked = {attempt: ev.attempt, until: ev.time + (ev.data.delay_ms || 0), why: ev.data.reason};
+        else if (ev.event === 'task.failed')
+            task.output = ev.data && ev.data.output;
+        else if (ev.event === 'task.retried')
+            task.retried = ev.data && ev.data.reason;
+    }
+
+    take(message) {
+        message.tasks.forEach((row) => this.takeTask(row));
+        message.events.forEach((ev) => this.takeEvent(ev));
+        this.run = message.run;
+        this.newest = message.newest;
+        this.skew = message.now - Date.now();
+        if (message.events.length) {
+            this.seq = message.events.at(-1).seq;
+            this.onEvents.forEach((fn) => fn(message.events));
+        }
+        this.changed();
+    }
+
+    // Only a tab that is looked at listens: a browser has few connections to a server.
+    listen() {
+        if (document.hidden || this.closed) {
+            this.source?.close();
+            this.source = undefined;
+            return;
+        }
+        if (this.source && this.source.readyState !== EventSource.CLOSED)
+            return;
+        const source = new EventSource(`/api/${runPath(this.id, 'live')}?after=${this.seq}`);
+        this.source = source;
+        source.onopen = () => this.setConnected(true);
+        source.onmessage = (m) => this.take(JSON.parse(m.data));
+        source.onerror = () => {
+            this.setConnected(false);
+            if (source.readyState === EventSource.CLOSED && !this.closed)
+                this.again();
+        };
+    }
+
+    // The browser has given up: the server refused, which a new session may mend.
+    again() {
+        clearTimeout(this.retry);
+        this.retry = setTimeout(async () => {
+            await openSession().catch(() => {});
+            this.listen();
+        }, 2000);
+    }
+
+    setConnected(yes) {
+        this.connected = yes;
+        this.changed();
+    }
+
+    close() {
+        this.closed = true;
+        clearTimeout(this.retry);
+        document.removeEventListener('visibilitychange', this.onVisible);
+        this.listen();
+    }
+
+    isLive() {
+        return this.run?.state === 'running';
+    }
+
+    // A task's state as it is shown: under a run that has ended nothing goes on.
+    stateOf(task) {
+        if (!this.isLive() && !isOver(task.state) && !['waiting', 'ready'].includes(task.state))
+            return 'interrupted';
+        if (task.state === 'waiting' && task.parked && task.parked.attempt === task.attempts && task.parked.until > this.now())
+            return 'parked';
+        return task.state;
+    }
+
+    timeOf(task) {
+        if (!task.started)
+            return undefined;
+        const end = task.finished || (this.isLive() ? this.now() : this.run.finished || task.started);
+        return Math.max(0, end - task.started);
+    }
+
+    counts() {
+        const counts = new Map();
+        for (const task of this.tasks) {
+            const state = this.stateOf(task);
+            counts.set(state, (counts.get(state) || 0) + 1);
+        }
+        return counts;
+    }
+
+    // The plan: what depends on what. Asked for once.
+    plan() {
+        this.planned ||= api(runPath(this.id, 'plan')).then((plan) => new Map(plan.tasks.map((t) => [t.id, t])));
+        return this.planned;
+    }
+}
