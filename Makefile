@@ -7,7 +7,7 @@ SEED    ?=
 BUILD   ?= build
 PROGRAM  = src/cli/anabranch
 
-.PHONY: all demo check check-agents chaos fuzz bench lint format install clean help
+.PHONY: all demo check check-agents check-page chaos fuzz bench lint format install clean help
 
 all: build/build.ninja
 	@ninja -C build
@@ -27,6 +27,12 @@ check-agents:
 	@scripts/deps build test
 	@$(MAKE) -s $(BUILD)/build.ninja
 	@scripts/check-agents $(BUILD)
+
+check-page:
+	@scripts/deps build
+	@scripts/deps page || echo 'make: what cannot be had is skipped' >&2
+	@$(MAKE) -s all
+	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/page/run
 
 chaos:
 	@scripts/deps build test
@@ -69,6 +75,7 @@ help:
 	@echo 'make demo       install what the build needs, build, show the program at work'
 	@echo 'make check      run all tests, plain and under the sanitizers'
 	@echo 'make check-agents   run the real agent programs, from npm, with stand-ins for their models; BUILD=$(BUILD)'
+	@echo 'make check-page  test the page of anabranch serve in a browser'
 	@echo 'make chaos      disturb RUNS=$(RUNS) random runs in every way and resume them; SEED=s repeats'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
 	@echo 'make bench      measure large plans, runs of many tasks, and agents that speak fast'

@@ -37,7 +37,7 @@ export function conflictsView({run}) {
 
     function show(pair, what) {
         detail.hidden = false;
-        put(detail, h('h3', {}, link(pair.a), ' and ', link(pair.b), `: ${what}`), h('ul', {}, pair.paths.map((p) => h('li', {}, p)),
+        put(detail, h('h2', {}, link(pair.a), ' and ', link(pair.b), `: ${what}`), h('ul', {}, pair.paths.map((p) => h('li', {}, p)),
             pair.n > pair.paths.length ? h('li', {}, `and ${pair.n - pair.paths.length} more`) : null));
     }
 

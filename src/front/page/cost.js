@@ -33,7 +33,7 @@ export function costView({run, memory}) {
     const bars = h('figure', {class: 'panel chart'});
     const curve = h('figure', {class: 'panel chart'});
     const table = h('div', {class: 'panel'});
-    const select = h('select', {onchange: () => {
+    const select = h('select', {'aria-label': 'By', onchange: () => {
         memory.by = select.value;
         draw();
     }}, Object.keys(ways).map((w) => h('option', {value: w}, w)));
@@ -52,7 +52,7 @@ export function costView({run, memory}) {
     function drawBars(sums, value, say) {
         const width = Math.max(260, bars.clientWidth - 24), left = Math.min(180, width * 0.34), most = Math.max(...sums.map(value), 1e-9);
         const shown = sums.slice(0, barsMax), others = sums.slice(barsMax);
-        put(bars, h('figcaption', {class: 'bar'}, h('h3', {}, 'By'), select, others.length ? h('span', {class: 'muted'}, `the first ${barsMax} of ${sums.length}`) : null),
+        put(bars, h('figcaption', {class: 'bar'}, h('h2', {}, 'By'), select, others.length ? h('span', {class: 'muted'}, `the first ${barsMax} of ${sums.length}`) : null),
             svg('svg', {width, height: shown.length * 22 + 6, role: 'img', 'aria-label': `By ${memory.by}: ${shown.slice(0, 5).map((s) => `${s.name} ${say(s)}`).join(', ')}`},
                 shown.map((s, i) => [
                     svg('text', {x: left - 8, y: i * 22 + 19, 'text-anchor': 'end'}, s.name.length > left / 7.4 ? `${s.name.slice(0, Math.floor(left / 7.4) - 1)}…` : s.name),
@@ -73,7 +73,7 @@ export function costView({run, memory}) {
             path += `V${y(sum)}`;
         }
         path += `H${x(to)}`;
-        put(curve, h('figcaption', {}, h('h3', {}, 'Over time')),
+        put(curve, h('figcaption', {}, h('h2', {}, 'Over time')),
             svg('svg', {width, height, role: 'img', 'aria-label': `It has grown to ${say(total)} in ${duration(to - from)}`},
                 [0, 0.5, 1].map((part) => [svg('line', {class: 'grid', x1: left, x2: width - 10, y1: y(total * part), y2: y(total * part)}),
                     svg('text', {class: 'faint', x: left - 6, y: y(total * part) + 4, 'text-anchor': 'end'}, say(total * part))]),

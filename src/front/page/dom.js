@@ -10,7 +10,7 @@ const harmful = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200
 export function harmless(text) {
     return String(text).replace(harmful, (c) => {
         const code = c.charCodeAt(0);
-        return code < 0x100 ? '\\x' + code.toString(16).padStart(2, '0') : `\\u{${code.toString(16)}}`;
+        return code < 0x100 ? '\\x' + code.toString(16).toUpperCase().padStart(2, '0') : `\\u{${code.toString(16).toUpperCase()}}`;
     });
 }
 
@@ -23,7 +23,7 @@ function fill(node, props, children) {
         else if (key === 'value' || key === 'checked' || key === 'disabled')
             node[key] = value;
         else
-            node.setAttribute(key, value === true ? '' : harmless(value));
+            node.setAttribute(key, value === true ? '' : typeof value === 'number' ? value : harmless(value));
     }
     add(node, children);
     return node;

@@ -3,7 +3,7 @@
 import {h, put, say, svg} from './dom.js';
 import {kindOf} from './format.js';
 
-const box = {width: 168, height: 38, x: 58, y: 12}, perColumn = 26, margin = 16;
+const box = {width: 168, height: 38, x: 58, y: 12}, perColumn = 26, margin = 16, idMax = 23;
 
 // The stage of each task: one behind the last of those that it depends on.
 function stages(tasks, plan) {
@@ -64,7 +64,7 @@ export function graphView({run}) {
     const canvas = h('div', {class: 'panel scroll', role: 'region', 'aria-label': 'Graph of tasks', tabindex: 0});
     const zoomText = h('span', {class: 'muted num'});
     const nodes = new Map(), edges = [];
-    let drawing, plan, zoom = 1;
+    let drawing, plan, zoom = 1, written = false, bright;
 
     function all(start, next) {
         const seen = new Set(), open = [start];
@@ -80,6 +80,9 @@ export function graphView({run}) {
 
     // What a task waits for, and what waits for it.
     function light(id) {
+        if (id === bright)
+            return;
+        bright = id;
         const lit = id ? new Set([...all(id, plan.needs), ...all(id, plan.after)]) : new Set();
         drawing.classList.toggle('dim', Boolean(id));
         nodes.forEach((n, at) => n.link.classList.toggle('lit', lit.has(at)));
@@ -89,14 +92,19 @@ export function graphView({run}) {
     function drawNode(task) {
         const at = plan.place.get(task.id);
         const stripe = svg('rect', {x: at.x, y: at.y, width: 5, height: box.height, rx: 2});
-        const word = svg('text', {class: 'faint', x: at.x + 14, y: at.y + 30});
-        const link = svg('a', {href: `#/r/${encodeURIComponent(run.id)}/task/${encodeURIComponent(task.id)}`,
-            onmouseenter: () => light(task.id), onmouseleave: () => light(), onfocus: () => light(task.id), onblur: () => light()},
-        svg('title', {}, task.title || task.id),
-        svg('rect', {class: 'node', x: at.x, y: at.y, width: box.width, height: box.height, rx: 4}), stripe,
-        svg('text', {x: at.x + 14, y: at.y + 16}, cut(task.id, 23)), word);
-        nodes.set(task.id, {link, stripe, word});
+        const link = svg('a', {href: `#/r/${encodeURIComponent(run.id)}/task/${encodeURIComponent(task.id)}`, 'data-id': task.id},
+            svg('rect', {class: 'node', x: at.x, y: at.y, width: box.width, height: box.height, rx: 4}), stripe);
+        nodes.set(task.id, {link, stripe, at});
         return link;
+    }
+
+    // Words come when they can be read: a thousand of them take long to draw.
+    function write() {
+        for (const [id, node] of nodes) {
+            node.word = svg('text', {class: 'faint', x: node.at.x + 14, y: node.at.y + 30}, node.state);
+            node.link.append(svg('text', {x: node.at.x + 14, y: node.at.y + 16}, cut(id, idMax)), ' ', node.word);
+        }
+        written = true;
     }
 
     function drawEdge(from, to) {
@@ -110,19 +118,24 @@ export function graphView({run}) {
     }
 
     function draw() {
-        drawing = svg('svg', {role: 'group', 'aria-label': 'Tasks by stage', viewBox: `0 0 ${plan.width} ${plan.height}`});
+        const lit = (event) => light(event.target.closest('a')?.dataset.id);
+        drawing = svg('svg', {role: 'group', 'aria-label': 'Tasks by stage', viewBox: `0 0 ${plan.width} ${plan.height}`,
+            onmouseover: lit, onmouseleave: () => light(), onfocusin: lit, onfocusout: () => light()});
         const lines = run.tasks.flatMap((t) => plan.needs.get(t.id).map((need) => drawEdge(need, t.id)));
         const order = [...run.tasks].sort((a, b) => plan.place.get(a.id).x - plan.place.get(b.id).x || plan.place.get(a.id).y - plan.place.get(b.id).y);
         drawing.append(...lines.filter(Boolean), ...order.map(drawNode));
-        put(canvas, drawing);
-        fit();
         update();
+        fit();
+        put(canvas, drawing);
     }
 
     function scale(factor) {
         zoom = Math.min(2, Math.max(0.15, factor));
         drawing.setAttribute('width', plan.width * zoom);
         drawing.setAttribute('height', plan.height * zoom);
+        drawing.classList.toggle('far', zoom < 0.45);
+        if (zoom >= 0.45 && !written)
+            write();
         say(zoomText, `${Math.round(zoom * 100)} %`);
     }
 
@@ -137,8 +150,9 @@ export function graphView({run}) {
                 continue;
             node.state = state;
             node.stripe.setAttribute('class', `fill-${kindOf(state)}`);
-            say(node.word, state);
-            node.link.setAttribute('aria-label', `${id}, ${state}`);
+            if (node.word)
+                say(node.word, state);
+            node.link.setAttribute('aria-label', `${cut(id, idMax)} ${state}${id.length > idMax ? ` (${id})` : ''}`);
         }
     }
 

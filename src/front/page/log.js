@@ -27,8 +27,8 @@ export function logView({run, task, memory}) {
         Object.assign(mine, {task: task.id, attempt: undefined, stream: 'out'});
     const path = runPath(run.id, 'tasks', task.id);
     const box = h('div', {class: 'panel scroll log', role: 'log', 'aria-live': 'off', 'aria-label': 'Log', tabindex: 0, onscroll: soon(onScroll)});
-    const attempts = h('select', {onchange: () => choose({attempt: Number(attempts.value)})});
-    const streams = h('select', {onchange: () => choose({stream: streams.value})});
+    const attempts = h('select', {id: 'log-attempt', onchange: () => choose({attempt: Number(attempts.value)})});
+    const streams = h('select', {id: 'log-stream', onchange: () => choose({stream: streams.value})});
     const follow = h('button', {type: 'button', 'aria-pressed': 'true', onclick: () => {
         setFollow(!following);
         if (following)
@@ -308,7 +308,7 @@ export function logView({run, task, memory}) {
     timer = setTimeout(poll, pollMs);
     return {
         node: [h('div', {class: 'bar'}, search, previous, next, result, h('span', {class: 'space'}),
-            h('label', {}, 'Attempt', attempts), h('label', {}, 'Of', streams), slider, where, follow), box],
+            h('label', {for: 'log-attempt'}, 'Attempt'), attempts, h('label', {for: 'log-stream'}, 'Stream'), streams, slider, where, follow), box],
         close: () => {
             closed = true;
             clearTimeout(timer);

@@ -72,7 +72,7 @@ export function tasksView({run, memory}) {
     const none = h('p', {class: 'note', hidden: true}, 'No task is like that.');
     const chips = h('div', {class: 'bar', role: 'group', 'aria-label': 'Only these states'});
     const shown = h('span', {class: 'muted', role: 'status'});
-    const input = h('input', {type: 'search', value: filter.text, 'aria-label': 'Filter tasks', placeholder: 'Filter by name, title, reason',
+    const input = h('input', {type: 'search', value: filter.text, 'aria-label': 'Filter tasks', placeholder: 'Filter: name, title, why',
         oninput: () => {
             filter.text = input.value;
             select();
@@ -85,7 +85,7 @@ export function tasksView({run, memory}) {
         const words = filter.text.toLowerCase().split(/\s+/).filter(Boolean);
         if (!words.length)
             return true;
-        const text = `${task.id} ${task.title || ''} ${task.engine || ''} ${doing(run, task)}`.toLowerCase();
+        const text = `${task.id} ${task.title || ''} ${task.engine || ''} ${run.stateOf(task)} ${doing(run, task)}`.toLowerCase();
         return words.every((word) => text.includes(word));
     }
 

@@ -78,7 +78,7 @@ export function timelineView({run}) {
         return isOver(state) ? kindOf(state) : part.kind;
     }
 
-    function drawTask(task, index, x, left, width) {
+    function drawTask(task, index, x, left) {
         const y = index * line, of = parts.get(task.id) || [{kind: 'run', from: task.started, to: task.finished}];
         const now = run.isLive() ? run.now() : run.run.finished || task.finished || task.started;
         const state = run.stateOf(task);
@@ -89,12 +89,12 @@ export function timelineView({run}) {
         });
         const tries = of.filter((p) => p.kind === 'run').length;
         const end = x(of.at(-1).to || now), text = duration(run.timeOf(task));
-        const label = `${task.id}: ${state}, ${text}${tries > 1 ? `, ${tries} attempts` : ''}`;
-        const inside = end + 60 > width;
+        const name = task.id.length > left / 7.4 ? `${task.id.slice(0, Math.floor(left / 7.4) - 1)}…` : task.id;
+        const label = `${name} ${text}, ${state}${tries > 1 ? `, ${tries} attempts` : ''}`;
         return svg('a', {href: `#/r/${encodeURIComponent(run.id)}/task/${encodeURIComponent(task.id)}`, 'aria-label': label},
-            svg('title', {}, label), svg('rect', {class: 'node', x: 0, y, width: left - 6, height: line, opacity: 0}),
-            svg('text', {x: 10, y: y + 16}, task.id.length > left / 7.4 ? `${task.id.slice(0, Math.floor(left / 7.4) - 1)}…` : task.id), rects,
-            inside ? null : svg('text', {class: 'faint', x: end + 6, y: y + 16}, text));
+            svg('rect', {class: 'node', x: 0, y, width: left - 6, height: line, opacity: 0}),
+            svg('text', {x: 10, y: y + 16}, name), ' ', rects,
+            svg('text', {class: 'faint', x: end + 6, y: y + 16}, text));
     }
 
     function draw() {
@@ -119,7 +119,7 @@ export function timelineView({run}) {
         bars.setAttribute('height', Math.max(line, list.length * line));
         put(bars, marks.map((t) => svg('line', {class: 'grid', x1: x(start + t), x2: x(start + t), y1: first * line, y2: (first + visible.length) * line})),
             run.isLive() ? svg('line', {class: 'now', x1: x(end), x2: x(end), y1: 0, y2: list.length * line}) : null,
-            visible.map((task, i) => drawTask(task, first + i, x, left, width)));
+            visible.map((task, i) => drawTask(task, first + i, x, left)));
         if (focused && bars.contains(document.activeElement) === false)
             [...bars.querySelectorAll('a')].find((a) => a.getAttribute('href') === focused)?.focus({preventScroll: true});
     }

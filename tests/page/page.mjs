@@ -1,0 +1,348 @@
+// The page in a browser: what it shows, as it happens, and that it stays quick, harmless and usable by
+// all. One line per test, then the totals.
+
+import assert from 'node:assert/strict';
+import {writeFileSync} from 'node:fs';
+import {axeSource, closeAll, go, openBrowser, openPage, Repo, Server, until} from './stage.mjs';
+
+const filter = process.argv[5] || '';
+const evil = '<script>window.pwned=1</script><img src=x onerror="window.pwned=2">';
+const views = ['tasks', 'graph', 'timeline', 'conflicts', 'costs', 'history', 'task/evil/log', 'task/late/diff', 'task/evil/events'];
+const tests = [];
+const test = (name, fn) => tests.push({name, fn});
+
+// --- the stage: a run that goes on as the tests let it, and its page
+
+const repo = new Repo('live');
+const server = new Server(repo);
+let run, page;
+
+async function setUp() {
+    repo.plan(`a plan ${evil}`, [
+        {id: 'evil', title: `${evil}\u202e`, steps: [`say ${evil}`, 'say the first line', 'action watching evil', 'tokens 1000 200 0.25', repo.waitStep('go-evil'), 'say the last line', 'write made evil']},
+        {id: 'one', steps: ['write both one']},
+        {id: 'two', steps: [repo.waitStep('go-two'), 'write both two']},
+        {id: 'late', depends_on: ['evil'], steps: ['write file four', 'tokens 10 20 0.05']},
+        {id: 'look', read_only: true, depends_on: ['late'], steps: [repo.waitStep('go-look'), 'say looked']},
+        {id: 'bad', retry: {transient: 0}, steps: ['err it broke', 'exit 1']},
+    ]);
+    repo.start();
+    run = await until('a run', () => repo.run());
+    await server.start();
+    page = await openPage();
+    await page.goto(server.url);
+    await page.waitForSelector('table.tasks tbody a');
+}
+
+const stateOf = (id) => page.evaluate((name) => [...document.querySelectorAll('table.tasks tbody tr')]
+    .find((tr) => tr.querySelector('a')?.textContent === name)?.querySelector('.state')?.lastChild.textContent, id);
+
+async function axe(where, what, rules) {
+    if (!await where.evaluate(() => 'axe' in window))
+        await where.evaluate(axeSource);
+    const found = await where.evaluate((values) => window.axe.run(document, {resultTypes: ['violations'], ...values}), rules ? {runOnly: rules} : {});
+    return found.violations.map((v) => `${what}: ${v.id}: ${v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')}`);
+}
+
+// What an action costs: milliseconds of the page's own thread, and those until it is painted. The least of
+// several, because what else the machine does only adds to it; `undo`, in between, is not measured.
+async function timeOf(where, action, times = 5, undo = '') {
+    const tool = await where.context().newCDPSession(where);
+    const busy = async () => (await tool.send('Performance.getMetrics')).metrics.find((m) => m.name === 'TaskDuration').value * 1000;
+    const own = [], painted = [];
+    await tool.send('Performance.enable', {timeDomain: 'threadTicks'});
+    for (let i = 0; i < times; i++) {
+        const before = await busy();
+        painted.push(await where.evaluate(async ([source, n]) => {
+            const from = performance.now();
+            new Function('i', source)(n);
+            await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
+            return performance.now() - from;
+        }, [action, i]));
+        own.push(await busy() - before);
+        await where.evaluate((source) => new Function(source)(), undo);
+        await where.waitForTimeout(40);
+    }
+    await tool.detach();
+    return {own: Math.round(Math.min(...own)), painted: Math.round(Math.min(...painted))};
+}
+
+// --- who may
+
+test('without the token, or with a wrong one, nothing is shown', async () => {
+    for (const url of [server.base, `${server.base}#token=${'0'.repeat(64)}`]) {
+        const stranger = await openPage();
+        await stranger.goto(url);
+        await stranger.waitForSelector('[role="alert"]');
+        assert.match(await stranger.textContent('main'), /You are not known here/);
+        assert.equal(await stranger.locator('table').count(), 0);
+        await stranger.context().close();
+    }
+});
+
+test('the token leaves the address, and no script can read the cookie', async () => {
+    assert.ok(!page.url().includes('token'));
+    assert.equal(await page.evaluate(() => document.cookie), '');
+    const [cookie] = await page.context().cookies();
+    assert.ok(cookie.httpOnly && cookie.sameSite === 'Strict' && !server.url.includes(cookie.value));
+    await page.reload();
+    await page.waitForSelector('table.tasks tbody a');
+});
+
+// --- as it happens
+
+test('tasks and logs go on by themselves', async () => {
+    await until('evil runs', async () => await stateOf('evil') === 'running');
+    await until('bad has failed', async () => await stateOf('bad') === 'failed');
+    assert.match(await page.textContent('.connection'), /live/);
+    await until('what it does', async () => /watching/.test(await page.textContent('table.tasks')));
+    await go(page, run, 'task', 'evil');
+    await page.waitForFunction(() => document.querySelector('.log')?.textContent.includes('the first line'));
+    assert.ok(!(await page.textContent('.log')).includes('the last line'));
+    repo.let('go-evil');
+    await page.waitForFunction(() => document.querySelector('.log').textContent.includes('the last line'));
+    await until('it has landed', async () => /landed/.test(await page.textContent('.task-head')));
+    await go(page, run, 'tasks');
+    await until('late has landed', async () => await stateOf('late') === 'landed');
+});
+
+test('a script in a name, a title or a log stays text', async () => {
+    assert.equal(await page.textContent('h1'), `a plan ${evil}`);
+    assert.equal(await page.title(), `Tasks · a plan ${evil}`);
+    assert.ok((await page.textContent('table.tasks')).includes(evil));
+    await go(page, run, 'task', 'evil', 'log');
+    await page.waitForFunction((text) => document.querySelector('.log')?.textContent.includes(text), evil);
+    // Characters that turn the direction of text are shown as what they are.
+    assert.ok((await page.textContent('.task-head')).endsWith(`${evil}\\u{202E}`));
+    await go(page, run, 'task', 'evil', 'events');
+    await page.waitForFunction(() => document.querySelector('main').textContent.includes('watching evil'));
+    assert.equal(await page.locator('main img, main script, header img').count(), 0);
+    assert.equal(await page.evaluate(() => window.pwned), undefined);
+});
+
+test('it goes on where it was when the server is started again', async () => {
+    await go(page, run, 'tasks');
+    await page.waitForSelector('table.tasks');
+    await server.stop();
+    await page.waitForFunction(() => /not connected/.test(document.querySelector('.connection').textContent));
+    repo.let('go-two');
+    await until('two has ended', () => /two +conflicted/.test(statusText()));
+    const before = server.url;
+    await server.start();
+    assert.equal(server.url, before);
+    await page.waitForFunction(() => /live/.test(document.querySelector('.connection').textContent));
+    await until('two is in conflict', async () => await stateOf('two') === 'conflicted');
+    repo.let('go-look');
+    await page.waitForFunction(() => /finished, exit code 4/.test(document.querySelector('header').textContent));
+    assert.equal(await repo.ended, 4);
+    assert.equal(await stateOf('look'), 'done');
+});
+
+// --- the views
+
+test('tasks: filter, states, order, keys', async () => {
+    await go(page, run, 'tasks');
+    const names = () => page.$$eval('table.tasks tbody a', (all) => all.map((a) => a.textContent));
+    assert.deepEqual(await names(), ['evil', 'one', 'two', 'late', 'look', 'bad']);
+    await page.keyboard.press('/');
+    await page.keyboard.type('BROKE landed');
+    assert.deepEqual(await names(), []);
+    await page.getByLabel('Filter tasks').fill('transient');
+    assert.deepEqual(await names(), ['bad']);
+    await page.getByLabel('Filter tasks').fill('');
+    await page.getByRole('button', {name: /^conflicted/}).click();
+    assert.deepEqual(await names(), ['two']);
+    await page.getByRole('button', {name: /^conflicted/}).click();
+    await page.getByRole('button', {name: 'Cost'}).click();
+    assert.deepEqual((await names()).slice(0, 2), ['evil', 'late']);
+    assert.equal(await page.getAttribute('th.c-cost', 'aria-sort'), 'ascending');
+    await page.getByRole('button', {name: 'Task', exact: true}).click();
+    await page.focus('.scroll');
+    await page.keyboard.press('ArrowDown');
+    await page.keyboard.press('ArrowDown');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'one');
+    await page.keyboard.press('End');
+    assert.equal(await page.evaluate(() => document.activeElement.textContent), 'bad');
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.task-head');
+    assert.match(await page.textContent('.why'), /exit code 1[\s\S]*it broke/);
+});
+
+test('graph: a box for each task, a line for each dependency', async () => {
+    await go(page, run, 'graph');
+    await page.waitForSelector('svg a');
+    assert.equal(await page.locator('svg a').count(), 6);
+    assert.equal(await page.locator('svg .edge').count(), 2);
+    await page.getByRole('link', {name: 'late landed'}).focus();
+    assert.equal(await page.locator('svg .edge.lit').count(), 2);
+    await page.getByRole('button', {name: 'Larger'}).click();
+    await page.keyboard.press('Escape');
+    await page.getByRole('link', {name: 'evil landed'}).focus();
+    await page.keyboard.press('Enter');
+    await page.waitForSelector('.log');
+});
+
+test('timeline: a line for each task that ran', async () => {
+    await go(page, run, 'timeline');
+    await page.waitForSelector('main svg a');
+    assert.equal(await page.locator('main svg a').count(), 6);
+    const label = await page.getAttribute('main svg a >> nth=0', 'aria-label');
+    assert.match(label, /^\w+ [\d.]+s, \w+$/);
+});
+
+test('conflicts: who changed the same file', async () => {
+    await go(page, run, 'conflicts');
+    await page.getByRole('button', {name: /^one and two: 1 file, in conflict/}).click();
+    assert.match(await page.textContent('.paths'), /one and two.*both$/);
+});
+
+test('costs: in all, by task, over time', async () => {
+    await go(page, run, 'costs');
+    await page.waitForSelector('.chart svg');
+    assert.match(await page.textContent('.tiles'), /Cost\$0\.30/);
+    assert.deepEqual(await page.$$eval('.flow tbody th', (all) => all.map((th) => th.textContent)), ['evil', 'late']);
+    await page.getByRole('combobox').selectOption('engine');
+    assert.deepEqual(await page.$$eval('.flow tbody th', (all) => all.map((th) => th.textContent)), ['sim']);
+    assert.equal(await page.locator('.chart svg .curve').count(), 1);
+});
+
+test('diff: added and removed lines', async () => {
+    await go(page, run, 'task', 'late', 'diff');
+    await page.waitForSelector('.file .add');
+    assert.equal(await page.textContent('.file .add'), '+four');
+    assert.equal(await page.locator('.file .del').count(), 3);
+    await go(page, run, 'task', 'bad', 'diff');
+    await page.waitForFunction(() => /nothing of this task|changed/i.test(document.querySelector('main').textContent));
+});
+
+test('history: two runs are compared', async () => {
+    repo.plan('again', [{id: 'evil', steps: ['write made again']}, {id: 'new', steps: ['write new one']}]);
+    assert.equal(await repo.start(), 0);
+    await page.waitForFunction(() => !document.querySelector('.newer').hidden);
+    await go(page, run, 'history');
+    await page.waitForSelector('tbody tr >> nth=1');
+    const boxes = page.locator('tbody input');
+    await boxes.nth(0).check();
+    assert.ok(await page.getByRole('button', {name: 'Compare the two'}).isDisabled());
+    await boxes.nth(1).check();
+    await page.getByRole('button', {name: 'Compare the two'}).click();
+    await page.waitForSelector('table >> nth=1');
+    const rows = await page.$$eval('table >> nth=1 >> tbody tr', (all) => all.map((tr) => tr.textContent));
+    assert.match(rows.find((r) => r.startsWith('evil')), /landed.*landed/);
+    assert.match(rows.find((r) => r.startsWith('new')), /not there.*landed/);
+});
+
+// --- for everyone
+
+test('nothing that axe finds wrong, in light and dark, wide and on a phone', async () => {
+    const phone = {viewport: {width: 390, height: 780}};
+    const kinds = [[{colorScheme: 'light'}], [{colorScheme: 'dark'}, ['color-contrast']], [phone, ['color-contrast', 'scrollable-region-focusable', 'link-in-text-block']]];
+    const found = [];
+    for (const [kind, rules] of kinds) {
+        const other = await openPage(kind);
+        await other.goto(server.url);
+        await other.waitForSelector('table.tasks tbody a');
+        for (const view of [...views, `compare/${run}/${repo.run()}`]) {
+            await go(other, run, view);
+            await other.waitForSelector('main .scroll, main .flow', {state: 'attached'});
+            await other.waitForFunction(() => !/Asking/.test(document.querySelector('main').textContent));
+            if (kind !== phone || /tasks|timeline|log/.test(view))
+                found.push(...await axe(other, `${view} ${JSON.stringify(kind)}`, rules));
+            const over = await other.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+            assert.ok(over <= 0, `${view}: ${over} pixels wider than the window`);
+        }
+        assert.deepEqual(other.complaints, []);
+        await other.context().close();
+    }
+    assert.deepEqual(found, []);
+});
+
+// --- large things
+
+test('a thousand tasks and a log of 100 MB stay quick', async () => {
+    const large = repo.invent(1000, 100e6);
+    const took = {};
+    await go(page, large, 'tasks');
+    await page.waitForFunction(() => /1000 tasks/.test(document.querySelector('main').textContent));
+    assert.ok(await page.locator('table.tasks tbody tr').count() < 80, 'rows that nobody sees');
+    took.filter = await timeOf(page, `const f = document.querySelector('main input[type=search]');
+        f.value = ['task-09', 'title', 'failed', '', 'x 1'][i]; f.dispatchEvent(new Event('input'));`);
+    took.sort = await timeOf(page, `document.querySelectorAll('thead button')[i % 2 ? 3 : 1].click();`);
+    await page.getByLabel('Filter tasks').fill('');
+    took.scroll = await timeOf(page, `document.querySelector('.scroll').scrollTop = 6000 * (i + 1);`);
+    await go(page, large, 'graph'); // the plan is asked for once
+    await page.waitForFunction(() => document.querySelectorAll('main svg a').length === 1000);
+    await go(page, large, 'history');
+    for (const view of ['graph', 'timeline', 'costs', 'tasks']) {
+        took[view] = await timeOf(page, `location.hash = '#/r/${large}/${view}';`, 3, `location.hash = '#/r/${large}/history';`);
+    }
+    await go(page, large, 'graph');
+    await page.waitForFunction(() => document.querySelectorAll('main svg a').length === 1000);
+    took.hover = await timeOf(page, `document.querySelectorAll('main svg a')[i * 90].dispatchEvent(new MouseEvent('mouseover', {bubbles: true}));`);
+    await go(page, large, 'timeline');
+    await page.waitForFunction(() => document.querySelectorAll('main svg a').length > 20);
+    took.timelineScroll = await timeOf(page, `document.querySelector('main .scroll').scrollTop = 4000 * (i + 1);`);
+
+    await go(page, large, 'task', 'task-0000', 'log');
+    await page.waitForSelector('.log');
+    await page.getByLabel('Stream').selectOption('err');
+    await page.waitForFunction(() => /says nothing at all$/.test(document.querySelector('.log').textContent));
+    took.logScroll = await timeOf(page, `document.querySelector('.log').scrollTop -= 3000;`, 15);
+    await page.getByLabel('Search the log').fill('needle');
+    const from = Date.now();
+    await page.keyboard.press('Enter');
+    await page.waitForFunction(() => document.querySelector('.log .here')?.textContent === 'the Needle in the middle');
+    const searched = Date.now() - from;
+    assert.equal(await page.textContent('.log .here mark'), 'Needle');
+    for (let i = 0; i < 12; i++) {
+        await page.evaluate(() => { const log = document.querySelector('.log'); log.scrollTop = log.scrollHeight; });
+        await page.waitForTimeout(40);
+    }
+    const lines = await page.locator('.log .line').count();
+    assert.ok(lines > 500 && lines < 6000, `${lines} lines are in the page`);
+    await page.getByLabel('Place in the log').fill('0');
+    await page.waitForFunction(() => document.querySelector('.log .line').textContent.startsWith('line 0 of'));
+    console.log(`# ms of the page's thread (and until painted): ${Object.entries(took).map(([k, v]) => `${k} ${v.own} (${v.painted})`).join(', ')}; search of half of 100 MB: ${searched}`);
+    for (const [what, {own}] of Object.entries(took))
+        assert.ok(own < 100, `${what} took ${own} ms`);
+});
+
+test('the browser has nothing to complain about', async () => {
+    assert.deepEqual(page.complaints, []);
+    assert.equal(await page.evaluate(() => window.pwned), undefined);
+    await page.context().close();
+    await server.stop();
+});
+
+// --- all of them
+
+import {execFileSync} from 'node:child_process';
+function statusText() {
+    return execFileSync(process.env.ANABRANCH, ['status', run], {cwd: repo.dir, encoding: 'utf8'});
+}
+
+let passed = 0, failed = 0;
+try {
+    await openBrowser();
+    await setUp();
+    for (const {name, fn} of tests.filter((t) => t.name.includes(filter))) {
+        const from = Date.now();
+        try {
+            await fn();
+            passed++;
+            console.log(`ok - ${name} (${((Date.now() - from) / 1000).toFixed(1)} s)`);
+        } catch (error) {
+            failed++;
+            console.log(`not ok - ${name}\n${String(error.stack).replace(/^/gm, '# ')}`);
+            if (process.env.SHOTS)
+                writeFileSync(`${process.env.SHOTS}/failed-${failed}.png`, await page.screenshot());
+        }
+    }
+} catch (error) {
+    failed++;
+    console.log(`not ok - the stage\n${error.stack}`);
+} finally {
+    await closeAll();
+}
+console.log(`page: ${passed} passed, ${failed} failed`);
+process.exit(failed ? 1 : 0);
