@@ -46,20 +46,21 @@ begin_claude() {
     assert_went_on limit .session_id
 }
 
-# How many turns it may take is in a transcript.
-@test "claude: a key that is refused, a model that refuses, a tool that is denied, silence" {
+@test "claude: a key that is refused, a model that refuses, a tool that is denied, its turns, silence" {
     begin_claude
     ask_agent claude auth -- 'error 401'
     ask_agent claude refused -- 'finish refusal "I will not."'
     ask_agent claude denied -- 'bash "curl -V >denied"' 'say I could not.'
+    ask_agent claude turns 'max_turns: 1' -- 'write turns 1' 'write turns 2'
     ask_agent claude idle 'idle_timeout: 5s' -- hang
-    run_agents -j 4
+    run_agents -j 5
     assert_status 1
     assert_failed auth auth 401
     assert_failed refused refused 'unable to respond'
     assert_failed denied no_change 'was not allowed to use Bash (1 time denied)'
+    assert_failed turns timeout 'maximum number of turns (1)'
     assert_failed idle idle
-    assert_clean
+    assert_clean 'refs/anabranch/salvage/*/turns/1'
 }
 
 @test "claude: a run that is stopped while a tool runs leaves nothing" {

@@ -9,7 +9,7 @@ teardown() {
     model_stop
 }
 
-@test "the real qwen's work lands; what it may not do, and a key that is none, are told" {
+@test "the real qwen's work lands; what it may not do, a key that is none, and its turns, are told" {
     agent_available qwen
     make_repo
     model_start openai_chat.mjs
@@ -22,11 +22,13 @@ teardown() {
     ask_agent qwen a 'permissions: full' -- 'write a "one\n"' 'bash "echo two >b"' 'say It is written.'
     ask_agent qwen shell -- 'bash "echo no >shell"'
     ask_agent qwen key -- 'error 401'
-    run_agents -j 3
+    ask_agent qwen turns 'max_turns: 1' -- 'write turns 1' 'write turns 2' 'write turns 3'
+    run_agents -j 4
     assert_status 1
     assert_in main a one
     assert_in main b two
     assert_failed shell no_change 'was not allowed to use run_shell_command (1 time denied)'
     assert_failed key auth 401
-    assert_clean
+    assert_failed turns timeout
+    assert_clean 'refs/anabranch/salvage/*/turns/1'
 }
