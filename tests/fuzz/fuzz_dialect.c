@@ -26,6 +26,7 @@ static void read_pieces(const struct dialect *dialect, const char *bytes, size_t
         dialect_reader_feed(&reader, bytes + at, n - at < piece ? n - at : piece);
     dialect_reader_end(&reader);
     fuzz_check(reader.json.text.cap <= 4 * JSON_TEXT_MAX);
+    fuzz_check(r.tools.list.n <= 64 && r.helper_names.len <= 1024);
     buf_addf(out, "%zu %s %s %s %lld %lld %d %d %d", reader.lines, r.session.s, r.text.s,
              r.reason.s, (long long)r.tokens_in, (long long)r.tokens_out, r.finished, r.ok,
              r.failed);
