@@ -1,6 +1,7 @@
 #include "cli/paint.h"
 
 #include "base/text.h"
+#include "cli/terminfo.h"
 #include "front/screen.h"
 #include "sys/term.h"
 
@@ -116,6 +117,8 @@ int paint_open(bool color, struct err *err)
     if (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO) || !term || !*term ||
         strcmp(term, "dumb") == 0)
         return err_set(err, ERR_INPUT, "this is no terminal that can be painted on");
+    if (!terminfo_knows_terminal())
+        return err_set(err, ERR_INPUT, "the terminal '%s' is not known", term);
     (void)setlocale(LC_CTYPE, "");
     terminal.wide = strcmp(nl_langinfo(CODESET), "UTF-8") == 0;
     if (tcgetattr(STDIN_FILENO, &terminal.before) < 0)
@@ -124,7 +127,7 @@ int paint_open(bool color, struct err *err)
     terminal.screen = newterm(NULL, stdout, stdin);
     if (!terminal.screen) {
         release_signals();
-        return err_set(err, ERR_INPUT, "the terminal '%s' is not known", term);
+        return err_set(err, ERR_ENV, "the terminal '%s' cannot be painted on", term);
     }
     terminal.taken = true;
     settle();

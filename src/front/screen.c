@@ -237,16 +237,16 @@ static void draw_question(const struct screen *s, struct canvas *c)
     canvas_style(c, STYLE_WARN);
     switch (s->asked.kind) {
     case WISH_STOP:
-        canvas_addf(c, "Stop %s? Its work is saved. (y/n)", id);
+        canvas_addf(c, "Stop %.24s? (y/n) Its work is saved.", id);
         break;
     case WISH_STOP_ALL:
-        canvas_add(c, "Stop the whole run? All work is saved. (y/n)");
+        canvas_add(c, "Stop the run? (y/n) All work is saved.");
         break;
     case WISH_SKIP:
-        canvas_addf(c, "Skip %s and what needs it? (y/n)", id);
+        canvas_addf(c, "Skip %.24s? (y/n) What needs it goes with it.", id);
         break;
     case WISH_BUDGET:
-        canvas_addf(c, "Budget of the run in all ($5, 200ktokens): %s_", s->typed.s);
+        canvas_addf(c, "Budget ($5, 200ktokens): %s_", s->typed.s);
         break;
     case WISH_NONE:
     case WISH_PAUSE:
@@ -256,6 +256,11 @@ static void draw_question(const struct screen *s, struct canvas *c)
     case WISH_QUIT:
         break;
     }
+}
+
+static const struct screen_ops *view(const struct screen *s)
+{
+    return views[s->kind];
 }
 
 /* Where there is nothing else to say: limits, then why the task at the cursor is not under way. */
@@ -279,7 +284,10 @@ static void draw_news(const struct screen *s, struct canvas *c)
     }
     if (!s->shown)
         return;
-    board_why(b, s->task, s->now, &text);
+    if (view(s)->say)
+        view(s)->say(s, &text);
+    else
+        board_why(b, s->task, s->now, &text);
     if (text.len)
         canvas_addf(c, "%s: %s", b->tasks[s->task].id, text.s);
 }
@@ -300,7 +308,7 @@ static void draw_keys(const struct screen *s, struct canvas *c)
     canvas_line(c);
     canvas_style(c, STYLE_DIM);
     if (s->help) {
-        canvas_add(c, "any key: back");
+        canvas_add(c, "up, down: more  any other key: back");
         return;
     }
     canvas_addf(c, "? help  q quit  %s", views[s->kind]->keys);
@@ -309,36 +317,35 @@ static void draw_keys(const struct screen *s, struct canvas *c)
                     s->board->paused ? "go on" : "pause");
 }
 
-static void draw_help(size_t rows, struct canvas *c)
+/* None is wider than the narrowest screen. */
+static const char *const help_lines[] = {
+    "1-5 tab   the views",
+    "up down   another task; also k and j",
+    "pgup pgdn a page; home, end",
+    "enter     one task; esc: back",
+    "tab       there: log, diff, events",
+    "n N       the next task, the one before",
+    "o         under way first, or as planned",
+    "s         stop the task, save its work",
+    "S         stop the run",
+    "x         skip it, and what needs it",
+    "p         begin no more; begin again",
+    "+ -       one agent more, one fewer",
+    "b         raise the run's budget",
+    "! e       shell, $EDITOR in workspace",
+    "q d       leave; the run goes on",
+};
+enum { HELP_LINES = sizeof(help_lines) / sizeof(help_lines[0]) };
+
+static void draw_help(const struct screen *s, size_t rows, struct canvas *c)
 {
-    static const char *const lines[] = {
-        "1-5, tab    the views: tasks, graph, timeline, conflicts, costs",
-        "up, down    the task before, the one behind; also k and j",
-        "pgup, pgdn  a page; home and end: the first and the last",
-        "enter       one task: its log, diff and events (tab); esc: back",
-        "n, N        the next task, the one before",
-        "o           what is under way first, or as in the plan",
-        "s           stop the task; what it made is saved",
-        "S           stop the run; 'anabranch resume' goes on with it",
-        "x           skip a task that has not begun, and what needs it",
-        "p           begin no more tasks, or begin them again",
-        "+, -        one agent more at the same time, one fewer",
-        "b           raise the budget of the run",
-        "!, e        a shell, or $EDITOR, in the task's workspace",
-        "q, d        leave; the run goes on: 'anabranch top' comes back",
-    };
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && i < rows; i++) {
+    for (size_t i = s->help_top; i < HELP_LINES && i < s->help_top + rows; i++) {
         canvas_line(c);
-        canvas_add(c, lines[i]);
+        canvas_add(c, help_lines[i]);
     }
 }
 
 /* --- the body ----------------------------------------------------------------------------- */
-
-static const struct screen_ops *view(const struct screen *s)
-{
-    return views[s->kind];
-}
 
 /* Rows that are left for what scrolls. */
 static size_t body_rows(const struct screen *s)
@@ -381,7 +388,7 @@ void screen_draw(struct screen *s, struct canvas *c)
     if (s->rows > 2)
         draw_views(s, c);
     if (s->help && s->rows > FRAME_ROWS)
-        draw_help(s->rows - FRAME_ROWS, c);
+        draw_help(s, s->rows - FRAME_ROWS, c);
     else if (s->rows > FRAME_ROWS)
         draw_body(s, c);
     while (s->rows > FRAME_ROWS && c->lines.n > s->rows - 2) { /* a head that is too long */
@@ -558,7 +565,21 @@ static void go(struct screen *s, int key)
     else if (key == 'o')
         s->sorted = !s->sorted, screen_arrange(s);
     else if (key == '?')
-        s->help = true;
+        s->help = true, s->help_top = 0;
+}
+
+/* On a small screen help has several pages. */
+static void read_on(struct screen *s, int key)
+{
+    size_t rows = s->rows > FRAME_ROWS ? s->rows - FRAME_ROWS : 1;
+    size_t most = HELP_LINES > rows ? HELP_LINES - rows : 0;
+    bool down = key == KEY_DOWN_ || key == 'j' || key == KEY_PAGE_DOWN_ || key == ' ';
+    bool up = key == KEY_UP_ || key == 'k' || key == KEY_PAGE_UP_;
+    if (down && s->help_top < most)
+        s->help_top++;
+    if (up && s->help_top)
+        s->help_top--;
+    s->help = down || up;
 }
 
 struct screen_wish screen_key(struct screen *s, int key)
@@ -569,7 +590,7 @@ struct screen_wish screen_key(struct screen *s, int key)
     if (key == KEY_INTERRUPT_ || (!s->help && (key == 'q' || key == 'd')))
         return wish(s, WISH_QUIT, 0);
     if (s->help) {
-        s->help = false;
+        read_on(s, key);
         return (struct screen_wish){0};
     }
     if (key > 0 && key < KEY_ERASE_ && strchr("sSxbp+-", key) && s->shown)

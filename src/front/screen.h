@@ -79,6 +79,7 @@ struct screen {
     bool follows;         /* the end of a text is shown, also as that grows */
     bool sorted;          /* what is under way comes first */
     bool help;
+    size_t help_top;
     struct screen_text text;  /* of the log or diff of `task` */
     struct screen_wish asked; /* a question is open */
     struct buf typed;         /* as the answer to it */
@@ -99,6 +100,8 @@ struct screen_ops {
     /* The row of a task, where rows are tasks; NULL: they are lines of a text. */
     size_t (*row_of)(const struct screen *s, uint32_t task);
     uint32_t (*task_at)(const struct screen *s, size_t row);
+    /* What there is to say of the task at the cursor; NULL: why it is not under way. */
+    void (*say)(const struct screen *s, struct buf *out);
 };
 
 extern const struct screen_ops screen_tasks, screen_graph, screen_timeline, screen_conflicts,

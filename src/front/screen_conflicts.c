@@ -76,6 +76,33 @@ static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c
     }
 }
 
+static void list(const struct screen *s, size_t row, enum board_meet meet, const char *words,
+                 struct buf *out)
+{
+    const struct board_meetings *m = &s->board->meetings;
+    bool first = true;
+    for (size_t i = 0; i < m->n; i++) {
+        if (i == row || m->cells[row * m->n + i] != meet)
+            continue;
+        buf_addf(out, "%s%s%s", first && out->len ? "; " : "", first ? words : ", ",
+                 s->board->tasks[m->tasks[i]].id);
+        first = false;
+    }
+}
+
+/* Not all columns may fit on the screen. */
+static void say(const struct screen *s, struct buf *out)
+{
+    size_t row = row_of(s, s->task);
+    if (task_at(s, row) != s->task)
+        return;
+    if (s->board->meetings.base[row] == MEET_CONFLICT)
+        buf_addstr(out, "conflicts with what has landed");
+    list(s, row, MEET_CONFLICT, "conflicts with ", out);
+    list(s, row, MEET_UNKNOWN, "same files as ", out);
+    list(s, row, MEET_TOGETHER, "merges with ", out);
+}
+
 const struct screen_ops screen_conflicts = {
     .name = "conflicts",
     .keys = "X conflict  o merges  ? same files  . apart",
@@ -84,4 +111,5 @@ const struct screen_ops screen_conflicts = {
     .head = head,
     .row_of = row_of,
     .task_at = task_at,
+    .say = say,
 };

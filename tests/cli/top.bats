@@ -80,7 +80,7 @@ make_long_plan() {
     sees 'b budget'
 
     keys s
-    sees 'Stop alpha? Its work is saved. (y/n)'
+    sees 'Stop alpha? (y/n) Its work is saved.'
     keys n
     sees_no 'Stop alpha?'
     in_events task.stopping alpha && fail "it was stopped without an answer"
