@@ -182,12 +182,6 @@ static void start_clock(struct serve *serve)
 
 static void listener_free(struct serve_listener *l)
 {
-    for (struct serve_listener **at = &l->serve->listeners; *at; at = &(*at)->next) {
-        if (*at == l) {
-            *at = l->next;
-            break;
-        }
-    }
     buf_done(&l->run_told);
     free(l->run);
     free(l);
@@ -195,8 +189,15 @@ static void listener_free(struct serve_listener *l)
 
 static void on_gone(void *ctx, struct http_call *call)
 {
+    struct serve_listener *l = ctx;
     (void)call;
-    listener_free(ctx);
+    for (struct serve_listener **at = &l->serve->listeners; *at; at = &(*at)->next) {
+        if (*at == l) {
+            *at = l->next;
+            break;
+        }
+    }
+    listener_free(l);
 }
 
 static size_t count(const struct serve *serve)
@@ -246,7 +247,9 @@ void serve_live(struct serve_call *c)
 
 void serve_live_close(struct serve *serve)
 {
-    while (serve->listeners)
-        listener_free(serve->listeners);
+    for (struct serve_listener *l; (l = serve->listeners);) {
+        serve->listeners = l->next;
+        listener_free(l);
+    }
     watch_free(serve->tick);
 }

@@ -68,21 +68,25 @@ static void call_free(struct http_call *c)
     free(c);
 }
 
-/* Ends a connection; whoever was to answer is told. */
+/* Ends a connection that is in the list no more; whoever was to answer is told. */
+static void finish(struct http_call *c)
+{
+    http_call_fn *fn = c->state == CALLED || c->state == STREAMING ? c->on_gone : NULL;
+    c->server->n--;
+    if (fn)
+        fn(c->gone_ctx, c);
+    call_free(c);
+}
+
 static void drop(struct http_call *c)
 {
-    struct http_server *server = c->server;
-    http_call_fn *fn = c->state == CALLED || c->state == STREAMING ? c->on_gone : NULL;
-    for (struct http_call **at = &server->calls; *at; at = &(*at)->next) {
+    for (struct http_call **at = &c->server->calls; *at; at = &(*at)->next) {
         if (*at == c) {
             *at = c->next;
             break;
         }
     }
-    server->n--;
-    if (fn)
-        fn(c->gone_ctx, c);
-    call_free(c);
+    finish(c);
 }
 
 /* The end of our side is sent, and theirs waited for: to close at once what has unread bytes would
@@ -381,8 +385,10 @@ void http_server_close(struct http_server *server)
 {
     if (!server)
         return;
-    while (server->calls)
-        drop(server->calls);
+    for (struct http_call *c; (c = server->calls);) {
+        server->calls = c->next;
+        finish(c);
+    }
     if (server->listener)
         evconnlistener_free(server->listener);
     watch_free(server->sweep);
