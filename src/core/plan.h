@@ -25,6 +25,14 @@ enum plan_kind { PLAN_TASKS, PLAN_ORCHESTRA, PLAN_THREADS, PLAN_BATCHES };
 enum overlap { OVERLAP_UNSET, OVERLAP_REFUSE, OVERLAP_SERIALISE, OVERLAP_ALLOW };
 enum enforce { ENFORCE_UNSET, ENFORCE_WARN, ENFORCE_ASK, ENFORCE_BLOCK };
 enum permissions { PERMISSIONS_UNSET, PERMISSIONS_READ, PERMISSIONS_EDIT, PERMISSIONS_FULL };
+enum effort {
+    EFFORT_UNSET,
+    EFFORT_LOW,
+    EFFORT_MEDIUM,
+    EFFORT_HIGH,
+    EFFORT_XHIGH,
+    EFFORT_MAX,
+};
 enum provider {
     PROVIDER_UNSET,
     PROVIDER_AUTO,
@@ -127,6 +135,10 @@ struct task {
     const char *agent;
     enum engine engine;
     const char *model;
+    enum effort effort;
+    int64_t max_turns;
+    struct strings engine_args;
+    const struct node *engine_args_node; /* or NULL */
     struct fallback fallback;
     enum permissions permissions;
     bool read_only;

@@ -162,6 +162,9 @@ struct node *plan_encode_task(const struct plan *plan, const struct task *t, str
     put_string(e, "agent", t->agent);
     put_word(e, "engine", engine_words, (int)t->engine);
     put_string(e, "model", t->model);
+    put_word(e, "effort", effort_words, (int)t->effort);
+    put_set_int(e, "max_turns", t->max_turns);
+    put_strings(e, "engine_args", &t->engine_args);
     put_fallback(e, &t->fallback);
     put_word(e, "permissions", permissions_words, (int)t->permissions);
     put_bool(e, "read_only", t->read_only);

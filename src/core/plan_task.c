@@ -159,6 +159,9 @@ static const struct field task_fields[] = {
     {"agent", read_id, offsetof(struct task, agent)},
     {"engine", read_word, offsetof(struct task, engine), .words = engine_words},
     {"model", read_string, offsetof(struct task, model)},
+    {"effort", read_word, offsetof(struct task, effort), .words = effort_words},
+    {"max_turns", read_int, offsetof(struct task, max_turns), .min = 1, .max = 100000},
+    {"engine_args", read_strings, offsetof(struct task, engine_args)},
     {"fallback", read_map, offsetof(struct task, fallback), .fields = fallback_fields},
     {"permissions", read_word, offsetof(struct task, permissions), .words = permissions_words},
     {"read_only", read_bool, offsetof(struct task, read_only)},
@@ -189,6 +192,7 @@ static struct task blank_task(void)
         .estimate = PLAN_UNSET,
         .timeout = PLAN_UNSET,
         .idle_timeout = PLAN_UNSET,
+        .max_turns = PLAN_UNSET,
         .budget = {PLAN_UNSET, PLAN_UNSET},
         .limits = {PLAN_UNSET, PLAN_UNSET, PLAN_UNSET},
     };
@@ -222,6 +226,7 @@ static struct task read_defaults(struct reader *r, const struct node *node)
     if (node)
         read_members(r, node, fields, &t);
     t.group_node = node_get(node, "group");
+    t.engine_args_node = node_get(node, "engine_args");
     return t;
 }
 
@@ -260,6 +265,8 @@ static void read_task(struct reader *r, struct node *node, struct task *t)
     t->prompt_file_node = node_get(node, "prompt_file");
     if (node_get(node, "group"))
         t->group_node = node_get(node, "group");
+    if (node_get(node, "engine_args"))
+        t->engine_args_node = node_get(node, "engine_args");
     check_prompt(r, t);
     check_command(r, t);
     if (t->read_only && t->owns.n)

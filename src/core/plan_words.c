@@ -5,6 +5,7 @@
 const char *const overlap_words[] = {"", "refuse", "serialise", "allow", NULL};
 const char *const enforce_words[] = {"", "warn", "ask", "block", NULL};
 const char *const permissions_words[] = {"", "read", "edit", "full", NULL};
+const char *const effort_words[] = {"", "low", "medium", "high", "xhigh", "max", NULL};
 const char *const provider_words[] = {"", "auto", "overlay", "snapshot", "pool", "checkout", NULL};
 const char *const land_at_words[] = {"", "each", "end", NULL};
 const char *const land_style_words[] = {"", "merge", "squash", "rebase", NULL};

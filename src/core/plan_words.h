@@ -7,6 +7,7 @@
 extern const char *const overlap_words[];
 extern const char *const enforce_words[];
 extern const char *const permissions_words[];
+extern const char *const effort_words[];
 extern const char *const provider_words[];
 extern const char *const land_at_words[];
 extern const char *const land_style_words[];

@@ -27,6 +27,12 @@ static const struct engine_def *find_engine(enum engine engine)
     return engine < sizeof(engines) / sizeof(engines[0]) ? engines[engine] : NULL;
 }
 
+/* That a plan names for a task; what runs it may be another. */
+static enum engine engine_of(const struct task *t)
+{
+    return t->engine ? t->engine : ENGINE_CLAUDE;
+}
+
 void agent_call_done(struct agent_call *call)
 {
     strv_done(&call->argv);
@@ -61,6 +67,85 @@ int agent_check(enum engine engine, const struct task *task, const char *exe, st
         return 0;
     return err_set(err, ERR_ENV, "'%s' was not found: install it, or name it with --engine-exe",
                    program);
+}
+
+/* Who runs a plan may name another engine than it was written for. */
+static int check_other(enum engine engine, const struct engine_def *def, const struct task *task,
+                       struct err *err)
+{
+    const char *own = engine_words[engine_of(task)];
+    if (engine == engine_of(task) || engine == ENGINE_SIM)
+        return 0;
+    if (task->engine_args.n)
+        return err_set(err, ERR_INPUT, "its 'engine_args' are for '%s', not for '%s'", own,
+                       engine_words[engine]);
+    if (task->max_turns != PLAN_UNSET && !def->takes_turns)
+        return err_set(err, ERR_INPUT, "its 'max_turns' is for '%s': '%s' cannot be told", own,
+                       engine_words[engine]);
+    return 0;
+}
+
+int agent_check_instead(enum engine engine, const struct task *task, struct err *err)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? check_other(engine, def, task, err) : 0;
+}
+
+/* What the task itself says is an error, what it has from the defaults is left out. */
+static void check_taken(const struct task *t, const char *key, bool taken, struct problems *ps)
+{
+    const struct node *own = node_get(t->node, key);
+    const char *engine = engine_words[engine_of(t)];
+    if (taken)
+        return;
+    if (!own) {
+        problem_warn(ps, RULE_COMBINATION, t->node, "'%s' cannot be told '%s': it is left out",
+                     engine, key);
+        return;
+    }
+    problem_error_key(ps, RULE_COMBINATION, own, "'%s' cannot be told '%s'", engine, key);
+    problem_hint(ps, "leave it out, or name another engine");
+}
+
+static void check_fallback(const struct task *t, const struct engine_def *def, struct problems *ps)
+{
+    enum engine engine = t->fallback.engine;
+    const struct node *node = node_get(t->node, "fallback");
+    if (t->max_turns != PLAN_UNSET && !def->takes_turns)
+        problem_warn(ps, RULE_COMBINATION, node ? node : t->node,
+                     "'%s' cannot be told 'max_turns': as a fallback it is without",
+                     engine_words[engine]);
+}
+
+void agent_check_options(const struct task *task, struct problems *ps)
+{
+    const struct engine_def *def = find_engine(engine_of(task));
+    const struct engine_def *other = find_engine(task->fallback.engine);
+    if (!def)
+        return;
+    struct engine_args_rules rules = {
+        .engine = engine_words[engine_of(task)],
+        .denied = def->denied,
+        .abbreviates = def->abbreviates,
+    };
+    if (task->effort)
+        check_taken(task, "effort", def->takes_effort, ps);
+    if (task->max_turns != PLAN_UNSET)
+        check_taken(task, "max_turns", def->takes_turns, ps);
+    engine_args_check(task, &rules, ps);
+    if (other)
+        check_fallback(task, other, ps);
+}
+
+void agent_leave_out(enum engine engine, struct task *task)
+{
+    const struct engine_def *def = find_engine(engine);
+    if (engine != engine_of(task) || !def || !def->denied)
+        task->engine_args = (struct strings){0};
+    if (!def || !def->takes_effort)
+        task->effort = EFFORT_UNSET;
+    if (!def || !def->takes_turns)
+        task->max_turns = PLAN_UNSET;
 }
 
 struct agent_facts agent_facts(enum engine engine)

@@ -43,6 +43,10 @@ int agent_build(enum engine engine, const struct task *task, const struct agent_
 /* Whether the program is there; ERR_ENV, with what to do, where it is not. */
 int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err);
 
+/* Whether an engine can do a task that the plan has another one for. ERR_INPUT where it cannot be
+ * told what the plan says. */
+int agent_check_instead(enum engine engine, const struct task *task, struct err *err);
+
 /* What of an engine can be used. */
 struct agent_facts {
     const char *program; /* NULL: none of its own */
@@ -53,6 +57,12 @@ struct agent_facts agent_facts(enum engine engine);
 
 /* Whether it can be one of several personas, which a task names by `agent`. */
 bool agent_has_personas(enum engine engine);
+
+/* Adds what is wrong with the options that the plan has for a task's engine, or its fallback. */
+void agent_check_options(const struct task *task, struct problems *ps);
+
+/* Leaves out of a task what an engine other than its own does not understand. */
+void agent_leave_out(enum engine engine, struct task *task);
 
 /* Whether it was never run by us: what is known of it is its documentation. */
 bool agent_is_untested(enum engine engine);

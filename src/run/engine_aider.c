@@ -1,4 +1,4 @@
-#include "base/mem.h"
+#include "core/plan_words.h"
 #include "run/engines.h"
 
 #include <signal.h>
@@ -20,10 +20,49 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
                "--no-show-release-notes", "--analytics-disable", NULL);
     if (task->model)
         strv_pushl(&call->argv, "--model", task->model, NULL);
+    if (task->effort)
+        strv_pushl(&call->argv, "--reasoning-effort", effort_words[task->effort], NULL);
+    engine_args_push(task, &call->argv);
     if (task->read_only || task->permissions == PERMISSIONS_READ)
         strv_push(&call->argv, "--dry-run");
     return 0;
 }
+
+static const struct denied_option denied[] = {
+    {"-m", "prompt"},
+    {"--message", "prompt"},
+    {"--msg", "prompt"},
+    {"-f", "prompt"},
+    {"--message-file", "prompt"},
+    {"--load", "prompt"},
+    {"--yes", NULL},
+    {"--yes-always", NULL},
+    {"--auto-commits", NULL},
+    {"--dirty-commits", NULL},
+    {"--commit", NULL},
+    {"--gitignore", NULL},
+    {"--git", NULL},
+    {"--no-git", NULL},
+    {"--pretty", NULL},
+    {"--stream", NULL},
+    {"--gui", NULL},
+    {"--browser", NULL},
+    {"--watch-files", NULL},
+    {"--restore-chat-history", NULL},
+    {"--exit", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"--version", NULL},
+    {"--dry-run", "permissions"},
+    {"--no-dry-run", "permissions"},
+    {"--api-key", "env"},
+    {"--openai-api-key", "env"},
+    {"--anthropic-api-key", "env"},
+    {"--set-env", "env"},
+    {"--model", "model"},
+    {"--reasoning-effort", "effort"},
+    {0},
+};
 
 static const char *const account[] = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY",
                                       NULL};
@@ -35,5 +74,8 @@ const struct engine_def engine_aider = {
     .idle = ENGINE_IDLE_TOOLS_MS,
     .no_persona = true,
     .untested = true,
+    .takes_effort = true,
+    .denied = denied,
+    .abbreviates = true,
     .account = account,
 };

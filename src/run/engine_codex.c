@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "core/plan_words.h"
 #include "run/engines.h"
 #include "run/launcher.h"
 
@@ -75,6 +76,11 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     strv_pushl(&call->argv, program, "exec", "--json", NULL);
     if (task->model)
         strv_pushl(&call->argv, "-m", task->model, NULL);
+    if (task->effort) {
+        strv_push(&call->argv, "-c");
+        strv_pushf(&call->argv, "model_reasoning_effort=\"%s\"", effort_words[task->effort]);
+    }
+    engine_args_push(task, &call->argv);
     add_permissions(task, ctx, call);
     if (!ctx->common) /* it may be outside of any repository, where it refuses to work */
         strv_push(&call->argv, "--skip-git-repo-check");
@@ -86,6 +92,48 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
 
 static const char *const account[] = {"CODEX_HOME", "CODEX_API_KEY", "OPENAI_API_KEY", NULL};
 
+/* In `permissions: edit` a plan may open the network of the sandbox, or another folder. */
+static const struct denied_option denied[] = {
+    {"--json", NULL},
+    {"--experimental-json", NULL},
+    {"--color", NULL},
+    {"--ephemeral", NULL},
+    {"--thread-source", NULL},
+    {"-C", NULL},
+    {"--cd", NULL},
+    {"--worktree", NULL},
+    {"--skip-git-repo-check", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"-V", NULL},
+    {"--version", NULL},
+    {"-s", "permissions"},
+    {"--sandbox", "permissions"},
+    {"-a", "permissions"},
+    {"--ask-for-approval", "permissions"},
+    {"--approve-for-me", "permissions"},
+    {"--full-auto", "permissions"},
+    {"--yolo", "permissions"},
+    {"--dangerously-bypass-approvals-and-sandbox", "permissions"},
+    {"--dangerously-bypass-hook-trust", "permissions"},
+    {"--add-dir", "permissions", .reading = true},
+    {"-p", "permissions", .reading = true},
+    {"--profile", "permissions", .reading = true},
+    {"-c", "permissions", "sandbox_mode"},
+    {"--config", "permissions", "sandbox_mode"},
+    {"-c", "permissions", "approval_policy"},
+    {"--config", "permissions", "approval_policy"},
+    {"-c", "permissions", "default_permissions"},
+    {"--config", "permissions", "default_permissions"},
+    {"-c", "model", "model"},
+    {"--config", "model", "model"},
+    {"-c", "effort", "model_reasoning_effort"},
+    {"--config", "effort", "model_reasoning_effort"},
+    {"-m", "model"},
+    {"--model", "model"},
+    {0},
+};
+
 /* Its tools are in sessions of their own, and end with it whatever ends it. */
 const struct engine_def engine_codex = {
     .program = "codex",
@@ -95,6 +143,8 @@ const struct engine_def engine_codex = {
     .idle = ENGINE_IDLE_MS,
     .counts_session = true,
     .continues = true,
+    .takes_effort = true,
+    .denied = denied,
     .no_persona = true,
     .account = account,
 };

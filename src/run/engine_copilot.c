@@ -1,4 +1,5 @@
 #include "base/mem.h"
+#include "core/plan_words.h"
 #include "run/engines.h"
 #include "run/launcher.h"
 
@@ -40,11 +41,54 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
         strv_pushl(&call->argv, "--agent", task->agent, NULL);
     if (task->model)
         strv_pushl(&call->argv, "--model", task->model, NULL);
+    if (task->effort)
+        strv_pushl(&call->argv, "--reasoning-effort", effort_words[task->effort], NULL);
+    engine_args_push(task, &call->argv);
     if (ctx->session)
         strv_pushf(&call->argv, "--resume=%s", ctx->session);
     add_permissions(task, call);
     return 0;
 }
+
+static const struct denied_option denied[] = {
+    {"--output-format", NULL},
+    {"--stream", NULL},
+    {"-s", NULL},
+    {"--silent", NULL},
+    {"-p", "prompt"},
+    {"--prompt", "prompt"},
+    {"-i", "prompt"},
+    {"--interactive", "prompt"},
+    {"-r", NULL},
+    {"--resume", NULL},
+    {"--continue", NULL},
+    {"--session-id", NULL},
+    {"--connect", NULL},
+    {"--acp", NULL},
+    {"--remote", NULL},
+    {"--environment-host", NULL},
+    {"--environment-compute-id", NULL},
+    {"--mode", NULL},
+    {"--plan", NULL},
+    {"-C", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"-v", NULL},
+    {"--version", NULL},
+    {"--allow-all", "permissions"},
+    {"--yolo", "permissions"},
+    {"--allow-all-tools", "permissions"},
+    {"--allow-all-paths", "permissions"},
+    {"--assisted-approval", "permissions"},
+    {"--autopilot", "permissions"},
+    {"--allow-tool", "permissions", .reading = true},
+    {"--add-dir", "permissions", .reading = true},
+    {"--agent", "agent"},
+    {"--model", "model"},
+    {"--effort", "effort"},
+    {"--reasoning-effort", "effort"},
+    {0},
+};
 
 static const char *const account[] = {
     "COPILOT_GITHUB_TOKEN",     "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL",
@@ -58,5 +102,7 @@ const struct engine_def engine_copilot = {
     .stop_signal = SIGTERM,
     .idle = ENGINE_IDLE_MS,
     .continues = true,
+    .takes_effort = true,
+    .denied = denied,
     .account = account,
 };

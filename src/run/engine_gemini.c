@@ -21,6 +21,7 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
                approval_mode(task), "--skip-trust", NULL);
     if (task->model)
         strv_pushl(&call->argv, "-m", task->model, NULL);
+    engine_args_push(task, &call->argv);
     if (ctx->session)
         strv_pushl(&call->argv, "--resume", ctx->session, NULL);
     /* It would start itself again, and then the process that we know ignores signals. */
@@ -68,6 +69,46 @@ static bool judge(int exit_code, const char *err_text, enum failure *ret_failure
     return false;
 }
 
+/* In its own sandbox it would be in a container, out of the guard's reach. */
+static const struct denied_option denied[] = {
+    {"-o", NULL},
+    {"--output-format", NULL},
+    {"-p", "prompt"},
+    {"--prompt", "prompt"},
+    {"-i", "prompt"},
+    {"--prompt-interactive", "prompt"},
+    {"-r", NULL},
+    {"--resume", NULL},
+    {"--session-id", NULL},
+    {"--acp", NULL},
+    {"--experimental-acp", NULL},
+    {"-s", NULL},
+    {"--sandbox", NULL},
+    {"-l", NULL},
+    {"--list-extensions", NULL},
+    {"--screen-reader", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"-v", NULL},
+    {"--version", NULL},
+    {"-y", "permissions"},
+    {"--yolo", "permissions"},
+    {"--approval-mode", "permissions"},
+    {"--allowed-tools", "permissions", .reading = true},
+    {"--include-directories", "permissions", .reading = true},
+    {"-m", "model"},
+    {"--model", "model"},
+    {"-w", NULL},
+    {"--worktree", NULL},
+    {"--session-file", NULL},
+    {"--list-sessions", NULL},
+    {"--delete-session", NULL},
+    {"--raw-output", NULL},
+    {"--policy", "permissions", .reading = true},
+    {"--admin-policy", "permissions", .reading = true},
+    {0},
+};
+
 static const char *const account[] = {"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT",
                                       NULL};
 
@@ -78,6 +119,7 @@ const struct engine_def engine_gemini = {
     .stop_signal = SIGTERM,
     .idle = ENGINE_IDLE_MS,
     .continues = true,
+    .denied = denied,
     .no_persona = true,
     .judge = judge,
     .account = account,

@@ -26,6 +26,7 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
         strv_pushl(&call->argv, "--agent", task->agent, NULL);
     if (task->model)
         strv_pushl(&call->argv, "-m", task->model, NULL);
+    engine_args_push(task, &call->argv);
     if (ctx->session)
         strv_pushl(&call->argv, "-s", ctx->session, NULL);
     add_permissions(task, call);
@@ -46,6 +47,36 @@ static bool judge(int exit_code, const char *err_text, enum failure *ret_failure
     return true;
 }
 
+static const struct denied_option denied[] = {
+    {"--format", NULL},
+    {"--command", NULL},
+    {"-c", NULL},
+    {"--continue", NULL},
+    {"-s", NULL},
+    {"--session", NULL},
+    {"--fork", NULL},
+    {"--attach", NULL},
+    {"-p", NULL},
+    {"--password", NULL},
+    {"-u", NULL},
+    {"--username", NULL},
+    {"--dir", NULL},
+    {"--port", NULL},
+    {"-i", NULL},
+    {"--interactive", NULL},
+    {"--print-logs", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"-v", NULL},
+    {"--version", NULL},
+    {"--auto", "permissions"},
+    {"--dangerously-skip-permissions", "permissions"},
+    {"--agent", "agent"},
+    {"-m", "model"},
+    {"--model", "model"},
+    {0},
+};
+
 static const char *const account[] = {"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "ANTHROPIC_API_KEY",
                                       "OPENAI_API_KEY", NULL};
 
@@ -56,6 +87,7 @@ const struct engine_def engine_opencode = {
     .stop_signal = SIGTERM,
     .idle = ENGINE_IDLE_TOOLS_MS,
     .continues = true,
+    .denied = denied,
     .litter = "-00000000.so", /* a library of some megabytes, that it unpacks each time */
     .judge = judge,
     .account = account,

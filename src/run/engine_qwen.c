@@ -20,6 +20,11 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
                approval_mode(task), NULL);
     if (task->model)
         strv_pushl(&call->argv, "-m", task->model, NULL);
+    if (task->max_turns != PLAN_UNSET) {
+        strv_push(&call->argv, "--max-session-turns");
+        strv_pushf(&call->argv, "%lld", (long long)task->max_turns);
+    }
+    engine_args_push(task, &call->argv);
     if (ctx->session)
         strv_pushl(&call->argv, "--resume", ctx->session, NULL);
     env_set(&call->env, "QWEN_CODE_NO_RELAUNCH", "true"); /* see gemini, which it comes from */
@@ -34,6 +39,52 @@ static bool judge(int exit_code, const char *err_text, enum failure *ret_failure
     return engine_gemini_fatal(exit_code, ret_failure);
 }
 
+/* A key among its arguments could be seen by everyone on the machine. */
+static const struct denied_option denied[] = {
+    {"-o", NULL},
+    {"--output-format", NULL},
+    {"-p", "prompt"},
+    {"--prompt", "prompt"},
+    {"-i", "prompt"},
+    {"--prompt-interactive", "prompt"},
+    {"-r", NULL},
+    {"--resume", NULL},
+    {"--session-id", NULL},
+    {"--acp", NULL},
+    {"--experimental-acp", NULL},
+    {"-s", NULL},
+    {"--sandbox", NULL},
+    {"-l", NULL},
+    {"--list-extensions", NULL},
+    {"--screen-reader", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"-v", NULL},
+    {"--version", NULL},
+    {"-y", "permissions"},
+    {"--yolo", "permissions"},
+    {"--approval-mode", "permissions"},
+    {"--allowed-tools", "permissions", .reading = true},
+    {"--include-directories", "permissions", .reading = true},
+    {"-m", "model"},
+    {"--model", "model"},
+    {"-c", NULL},
+    {"--continue", NULL},
+    {"--input-format", NULL},
+    {"--include-partial-messages", NULL},
+    {"--chat-recording", NULL},
+    {"--json-fd", NULL},
+    {"--json-file", NULL},
+    {"--input-file", NULL},
+    {"--sandbox-image", NULL},
+    {"--channel", NULL},
+    {"--openai-api-key", "env"},
+    {"--add-dir", "permissions", .reading = true},
+    {"--core-tools", "permissions", .reading = true},
+    {"--max-session-turns", "max_turns"},
+    {0},
+};
+
 static const char *const account[] = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "DASHSCOPE_API_KEY",
                                       NULL};
 
@@ -45,6 +96,8 @@ const struct engine_def engine_qwen = {
     .idle = ENGINE_IDLE_MS,
     .counts_session = true,
     .continues = true,
+    .takes_turns = true,
+    .denied = denied,
     .no_persona = true,
     .judge = judge,
     .account = account,

@@ -24,6 +24,16 @@ void env_set(struct strv *env, const char *name, const char *fmt, ...)
     strv_push(env, entry.s);
 }
 
+bool env_has(const struct strv *env, const char *name)
+{
+    size_t len = strlen(name);
+    for (size_t i = 0; i < env->n; i++) {
+        if (strncmp(env->v[i], name, len) == 0 && env->v[i][len] == '=')
+            return true;
+    }
+    return false;
+}
+
 int env_set_planned(struct strv *env, const struct env_var *var, struct err *err)
 {
     const char *value = var->from ? getenv(var->from) : var->value;

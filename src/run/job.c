@@ -253,6 +253,7 @@ static int start_agent(struct job *job, struct err *err)
     struct task task = *task_of(job);
     if (task_run(job)->falls_back)
         task.model = task.fallback.model;
+    agent_leave_out(run_engine(job->run, job->task), &task);
     if (job_write_prompt(job, prompt, err) || job_environment(job, &call.env, err) ||
         agent_build(run_engine(job->run, job->task), &task, &ctx, &call, err) ||
         process_start_guarded(job, &call, prompt, out, errlog, on_agent_end, err))

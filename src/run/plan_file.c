@@ -113,6 +113,12 @@ static void check_personas(const struct plan_file *pf, struct problems *ps)
     }
 }
 
+static void check_options(const struct plan_file *pf, struct problems *ps)
+{
+    for (size_t i = 0; i < pf->plan.task_count; i++)
+        agent_check_options(&pf->plan.tasks[i], ps);
+}
+
 /* Where claims are relative to, within the repository. A manifest's folder may be outside of it. */
 static char *claims_prefix(const struct plan_file *pf)
 {
@@ -183,6 +189,7 @@ static int complete(struct plan_file *pf, size_t errors, bool refuse, struct pro
         check_claims(pf, refuse, ps);
     }
     check_personas(pf, ps);
+    check_options(pf, ps);
     problems_sort(ps);
     return ps->errors > errors ? -1 : 0;
 }

@@ -35,6 +35,7 @@ static int check_engines(const struct run *run, struct err *err)
         const struct task *t = &run->pf->plan.tasks[i];
         if (is_wanted(run, i) &&
             (agent_check(run_engine(run, i), t, run->opts.engine_exe, err) ||
+             agent_check_instead(run_engine(run, i), t, err) ||
              (t->fallback.engine &&
               agent_check(lane_fallback_engine(run, i), t, run->opts.engine_exe, err))))
             return err_wrap(err, "task '%s'", t->id);

@@ -56,9 +56,9 @@ static void put_plan(const struct plan_file *pf, struct buf *out)
 
 void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out)
 {
-    static const char *const how[] = {"engine",  "model",        "permissions", "estimate",
-                                      "timeout", "idle_timeout", "retry",       "group",
-                                      "order",   "budget",       "limits"};
+    static const char *const how[] = {
+        "engine", "model", "permissions", "estimate", "timeout", "idle_timeout", "retry",
+        "group",  "order", "budget",      "limits",   "effort",  "max_turns",    "engine_args"};
     struct arena a = {0};
     const struct task *t = &pf->plan.tasks[task];
     struct node *node = plan_encode_task(&pf->plan, t, &a);
