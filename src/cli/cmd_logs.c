@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/look.h"
+#include "run/saved.h"
 #include "run/transcript.h"
 
 #include <errno.h>
@@ -21,6 +22,8 @@ enum { POLL_MS = 100, STEP = 64 << 10, LINE_BYTES = 1 << 20 };
 struct shown {
     const struct logs_opts *opts;
     struct transcript text;
+    struct secrets secrets;
+    struct secrets_stream safe;
     int fd;          /* -1: not there yet */
     struct buf line; /* as far as it has come */
 };
@@ -49,21 +52,35 @@ static void take_bytes(struct shown *s, const char *bytes, size_t n, struct buf 
     }
 }
 
+/* What a secret was made of in the agent's own way shows when it is taken apart. */
+static int print_shown(const struct shown *s, const struct buf *text)
+{
+    autobuf struct buf out = BUF_INIT;
+    secrets_mask(&s->secrets, text->s, text->len, &out);
+    return out.len ? cli_print(out.s, out.len) : EXIT_OK;
+}
+
+static int print_bytes(struct shown *s, const struct buf *bytes)
+{
+    autobuf struct buf out = BUF_INIT;
+    if (s->opts->raw)
+        return bytes->len ? cli_print(bytes->s, bytes->len) : EXIT_OK;
+    take_bytes(s, bytes->s, bytes->len, &out);
+    return print_shown(s, &out);
+}
+
 /* Prints what has come since the last time. */
 static int print_more(struct shown *s)
 {
     char bytes[STEP];
     for (ssize_t n; s->fd >= 0 && (n = read(s->fd, bytes, sizeof(bytes))) != 0;) {
-        autobuf struct buf out = BUF_INIT;
+        autobuf struct buf masked = BUF_INIT;
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return cli_fail(EXIT_ENV, "the log cannot be read: %s", strerror(errno));
-        if (s->opts->raw)
-            buf_add(&out, bytes, (size_t)n);
-        else
-            take_bytes(s, bytes, (size_t)n, &out);
-        int code = out.len ? cli_print(out.s, out.len) : EXIT_OK;
+        secrets_feed(&s->safe, bytes, (size_t)n, &masked);
+        int code = print_bytes(s, &masked);
         if (code != EXIT_OK)
             return code;
     }
@@ -72,12 +89,15 @@ static int print_more(struct shown *s)
 
 static int print_rest(struct shown *s)
 {
-    autobuf struct buf out = BUF_INIT;
+    autobuf struct buf out = BUF_INIT, masked = BUF_INIT;
     int code = print_more(s);
+    secrets_end(&s->safe, &masked);
+    if (code == EXIT_OK)
+        code = print_bytes(s, &masked);
     if (code != EXIT_OK || !s->line.len)
         return code;
     take_line(s, &out);
-    return cli_print(out.s, out.len);
+    return print_shown(s, &out);
 }
 
 /* --- following ---------------------------------------------------------------------------- */
@@ -163,10 +183,14 @@ static int run_logs(const void *options, int argc, char **argv)
         return code;
     struct shown s = {.opts = opts, .fd = -1, .line = BUF_INIT};
     transcript_init(&s.text, transcript_dialect(opts->errors ? NULL : t->row.engine));
+    s.safe = (struct secrets_stream)SECRETS_STREAM_INIT(&s.secrets);
+    saved_secrets(r.logs ? r.logs : "", &s.secrets);
     code = show(&look, &s, &r, t);
     own_close(&s.fd);
     buf_done(&s.line);
     transcript_done(&s.text);
+    secrets_stream_done(&s.safe);
+    secrets_done(&s.secrets);
     return code;
 }
 

@@ -320,10 +320,13 @@ static int with_plan(const struct saved *saved, const char *dir, const struct re
     autoplan struct plan_file was = {0}, now = {0};
     const char *path = plan_now(saved, rc);
     int code = open_was(saved, dir, &was);
+    struct err err = {0};
     if (code == EXIT_OK && path)
         code = open_now(path, rc, &now);
     if (code != EXIT_OK)
         return code;
+    if (!path && saved_recall(saved, &rc->doc, &was.plan, &err))
+        return told(&err);
     return open_and_go(path ? &now : &was, &was, saved, rc, lock);
 }
 

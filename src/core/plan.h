@@ -255,6 +255,12 @@ struct node *plan_encode_task(const struct plan *plan, const struct task *t, str
  * an encoded task: for the program itself. */
 void plan_reveal(const struct task *t, struct node *encoded);
 
+/* Gives tasks of a plan that was encoded with its secrets hidden their values back, from the plan
+ * that it was made of, by task and name. NULL, or the first variable that is not there; the task is
+ * then in *ret_task. */
+const struct env_var *plan_recall(struct plan *plan, const struct plan *from,
+                                  const struct task **ret_task);
+
 /* Gives the values of a tree that is to be written in another syntax the kind that a plan reads
  * them as, where that would be lost: `read_only: yes` becomes true, and a variable 1.10 or an id
  * 007 the text "1.10" or "007", while the id 7 stays a number. */

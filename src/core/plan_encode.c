@@ -205,6 +205,35 @@ void plan_reveal(const struct task *t, struct node *encoded)
     }
 }
 
+static const char *secret_of(const struct plan *plan, const char *id, const char *name)
+{
+    const struct task *t = plan_find(plan, id);
+    for (size_t i = 0; t && i < t->env.n; i++) {
+        if (t->env.v[i].value && strcmp(t->env.v[i].name, name) == 0)
+            return t->env.v[i].value;
+    }
+    return NULL;
+}
+
+const struct env_var *plan_recall(struct plan *plan, const struct plan *from,
+                                  const struct task **ret_task)
+{
+    for (size_t t = 0; t < plan->task_count; t++) {
+        struct env_vars *env = &plan->tasks[t].env;
+        for (size_t i = 0; i < env->n; i++) {
+            if (!env->v[i].secret || !env->v[i].value)
+                continue;
+            const char *value = secret_of(from, plan->tasks[t].id, env->v[i].name);
+            if (!value) {
+                *ret_task = &plan->tasks[t];
+                return &env->v[i];
+            }
+            env->v[i].value = arena_str(&plan->arena, value);
+        }
+    }
+    return NULL;
+}
+
 static void put_limits(struct encoder e, const struct plan *plan)
 {
     struct encoder limits = put_map(e, "limits");

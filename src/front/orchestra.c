@@ -74,7 +74,7 @@ static void on_exit_of(struct orchestra *o, uint32_t task, const struct event *e
     t->has_code = true;
     t->code = signal ? (int)-signal : (int)build_int(ev->data, "exit_code", 0);
     orchestra_result_done(&t->result);
-    orchestra_result_read(&t->result, out);
+    orchestra_result_read(o, out, &t->result);
 }
 
 void orchestra_event(struct orchestra *o, const struct event *ev)

@@ -19,7 +19,6 @@ struct orchestra_result {
     int64_t cycles; /* below 0: not said */
     bool failed;    /* by its own words */
 };
-void orchestra_result_read(struct orchestra_result *r, const char *path);
 void orchestra_result_done(struct orchestra_result *r);
 
 struct orchestra_task {
@@ -38,6 +37,8 @@ struct orchestra {
 };
 void orchestra_init(struct orchestra *o, struct plan_file *pf, const char *path);
 void orchestra_done(struct orchestra *o);
+
+void orchestra_result_read(const struct orchestra *o, const char *path, struct orchestra_result *r);
 
 /* Its manifests ask for things that they have no word for: full permissions for tasks that write,
  * retries after a limit as after any failure, `writes` as a declaration rather than a fence. */

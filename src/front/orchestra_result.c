@@ -101,15 +101,23 @@ static void take(struct orchestra_result *r, const char *s, size_t len, bool wra
     arena_done(&a);
 }
 
-void orchestra_result_read(struct orchestra_result *r, const char *path)
+static void mask(const struct orchestra *o, const char *s, size_t len, struct buf *out)
 {
-    autobuf struct buf end = BUF_INIT;
+    struct secrets secrets = {0};
+    secrets_collect(&secrets, &o->pf->plan);
+    secrets_mask_cut(&secrets, s, len, (struct secrets_cut){.front = true}, out);
+    secrets_done(&secrets);
+}
+
+void orchestra_result_read(const struct orchestra *o, const char *path, struct orchestra_result *r)
+{
+    autobuf struct buf end = BUF_INIT, masked = BUF_INIT;
     size_t len;
     *r = (struct orchestra_result){.cycles = -1};
     read_end(path, RESULT_MAX, &end); /* what is longer than that is no result */
     const char *line = last_line(end.s, end.len, &len);
-    autofree char *copy = mem_dup(line, len);
-    take(r, copy, len, false);
+    mask(o, line, len, &masked);
+    take(r, masked.s, masked.len, false);
 }
 
 void orchestra_result_done(struct orchestra_result *r)
@@ -125,11 +133,8 @@ void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out)
     autofree char *path = mem_printf("%s/%s/%d/out", run_dir(o->run), o->pf->plan.tasks[task].id,
                                      run_task(o->run, task).attempts);
     autobuf struct buf end = BUF_INIT, masked = BUF_INIT;
-    struct secrets secrets = {0};
     read_end(path, TAIL_MAX, &end);
-    secrets_collect(&secrets, &o->pf->plan);
-    secrets_mask(&secrets, end.s, end.len, &masked);
-    secrets_done(&secrets);
+    mask(o, end.s, end.len, &masked);
     const char *lines[TAIL_LINES];
     size_t lens[TAIL_LINES], n = 0, left = masked.len;
     while (n < TAIL_LINES) {

@@ -211,6 +211,12 @@ const char *const *agent_account(enum engine engine)
     return def ? def->account : NULL;
 }
 
+const char *const *agent_keys(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? def->keys : NULL;
+}
+
 bool agent_find_session(enum engine engine, const char *path, struct buf *out)
 {
     const struct engine_def *def = find_engine(engine);

@@ -98,6 +98,9 @@ bool agent_continues_ended(enum engine engine);
 /* Names of the variables that say whose limits count for an engine, NULL at the end; or NULL. */
 const char *const *agent_account(enum engine engine);
 
+/* Names of the variables that hold its keys, likewise. */
+const char *const *agent_keys(enum engine engine);
+
 /* What an agent said or did, for those who want to show it as it happens. */
 enum agent_saying {
     AGENT_WORDS,   /* its own */

@@ -6,8 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { TEXT_MAX = 4096 };
-
 size_t dialect_count(const struct dialect_line *line, int id)
 {
     return line->fields[id].count;
@@ -59,7 +57,7 @@ double dialect_real(const struct dialect_line *line, int id, double otherwise)
 
 void dialect_set(struct agent_report *report, struct buf *slot, const char *text)
 {
-    size_t len = strlen(text), most = slot == &report->text ? JSON_TEXT_MAX : TEXT_MAX;
+    size_t len = strlen(text), most = slot == &report->text ? JSON_TEXT_MAX : DIALECT_TEXT_MAX;
     buf_cut(slot, 0);
     buf_add(slot, text, len < most ? len : most);
     report->changed = true;

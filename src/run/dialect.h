@@ -10,6 +10,7 @@
 #include "run/agent.h"
 
 enum { DIALECT_FIELDS_MAX = 48 }; /* ids are below that */
+enum { DIALECT_TEXT_MAX = 4096 }; /* bytes of a text of a report, but for its last words */
 
 /* One line: each field as it was said last, and how often. */
 struct dialect_line {

@@ -67,6 +67,9 @@ static const struct denied_option denied[] = {
 static const char *const account[] = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY",
                                       NULL};
 
+static const char *const keys[] = {"ANTHROPIC_API_KEY",  "OPENAI_API_KEY",   "GEMINI_API_KEY",
+                                   "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY", NULL};
+
 const struct engine_def engine_aider = {
     .program = "aider",
     .build = build,
@@ -78,4 +81,5 @@ const struct engine_def engine_aider = {
     .denied = denied,
     .abbreviates = true,
     .account = account,
+    .keys = keys,
 };

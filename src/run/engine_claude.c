@@ -107,6 +107,9 @@ static const char *const account[] = {"ANTHROPIC_API_KEY",  "ANTHROPIC_AUTH_TOKE
                                       "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN",
                                       "CLAUDE_CONFIG_DIR",  NULL};
 
+static const char *const keys[] = {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
+                                   "CLAUDE_CODE_OAUTH_TOKEN", NULL};
+
 /* What its tools have started lives in sessions of its own: only SIGINT ends that as well. */
 const struct engine_def engine_claude = {
     .program = "claude",
@@ -119,4 +122,5 @@ const struct engine_def engine_claude = {
     .takes_turns = true,
     .denied = denied,
     .account = account,
+    .keys = keys,
 };

@@ -92,6 +92,8 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
 
 static const char *const account[] = {"CODEX_HOME", "CODEX_API_KEY", "OPENAI_API_KEY", NULL};
 
+static const char *const keys[] = {"CODEX_API_KEY", "OPENAI_API_KEY", NULL};
+
 /* In `permissions: edit` a plan may open the network of the sandbox, or another folder. */
 static const struct denied_option denied[] = {
     {"--json", NULL},
@@ -147,4 +149,5 @@ const struct engine_def engine_codex = {
     .denied = denied,
     .no_persona = true,
     .account = account,
+    .keys = keys,
 };

@@ -94,6 +94,9 @@ static const char *const account[] = {
     "COPILOT_GITHUB_TOKEN",     "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL",
     "COPILOT_PROVIDER_API_KEY", NULL};
 
+static const char *const keys[] = {"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "GH_TOKEN",
+                                   "GITHUB_TOKEN", NULL};
+
 /* Asked by SIGTERM it ends its tools and says so; by SIGINT it fails over its own end. */
 const struct engine_def engine_copilot = {
     .program = "copilot",
@@ -105,4 +108,5 @@ const struct engine_def engine_copilot = {
     .takes_effort = true,
     .denied = denied,
     .account = account,
+    .keys = keys,
 };

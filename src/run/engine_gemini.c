@@ -112,6 +112,8 @@ static const struct denied_option denied[] = {
 static const char *const account[] = {"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT",
                                       NULL};
 
+static const char *const keys[] = {"GEMINI_API_KEY", "GOOGLE_API_KEY", NULL};
+
 const struct engine_def engine_gemini = {
     .program = "gemini",
     .build = build,
@@ -123,4 +125,5 @@ const struct engine_def engine_gemini = {
     .no_persona = true,
     .judge = judge,
     .account = account,
+    .keys = keys,
 };

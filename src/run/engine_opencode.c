@@ -80,6 +80,10 @@ static const struct denied_option denied[] = {
 static const char *const account[] = {"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "ANTHROPIC_API_KEY",
                                       "OPENAI_API_KEY", NULL};
 
+static const char *const keys[] = {"OPENCODE_API_KEY",   "OPENCODE_SERVER_PASSWORD",
+                                   "ANTHROPIC_API_KEY",  "OPENAI_API_KEY",
+                                   "OPENROUTER_API_KEY", NULL};
+
 const struct engine_def engine_opencode = {
     .program = "opencode",
     .build = build,
@@ -91,4 +95,5 @@ const struct engine_def engine_opencode = {
     .litter = "-00000000.so", /* a library of some megabytes, that it unpacks each time */
     .judge = judge,
     .account = account,
+    .keys = keys,
 };

@@ -88,6 +88,8 @@ static const struct denied_option denied[] = {
 static const char *const account[] = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "DASHSCOPE_API_KEY",
                                       NULL};
 
+static const char *const keys[] = {"OPENAI_API_KEY", "DASHSCOPE_API_KEY", NULL};
+
 const struct engine_def engine_qwen = {
     .program = "qwen",
     .build = build,
@@ -101,4 +103,5 @@ const struct engine_def engine_qwen = {
     .no_persona = true,
     .judge = judge,
     .account = account,
+    .keys = keys,
 };

@@ -23,6 +23,7 @@ struct engine_def {
     bool continues_limited;         /* only one that met a limit; not needed where it continues */
     bool continues_ended;           /* only one whose agent came to its end; likewise */
     const char *const *account;     /* variables that say whose limits count, NULL at the end */
+    const char *const *keys;        /* variables whose values are secret, NULL at the end */
     const char *litter;             /* how files end that it leaves in TMPDIR, which nobody wants */
     bool no_persona;                /* it takes no task's `agent` */
     bool untested;                  /* it is called as its documentation says */

@@ -16,7 +16,8 @@ int hand_on_keep(const struct job *job, struct err *err)
         buf_add(&raw, job->report.text.s, job->report.text.len);
     else if (run_engine(job->run, job->task) == ENGINE_COMMAND) /* it speaks plainly */
         job_read_tail(job, "out", &raw);
-    secrets_mask(&job->run->secrets, raw.s, raw.len, &text);
+    struct secrets_cut cut = {.end = raw.len >= JSON_TEXT_MAX};
+    secrets_mask_cut(&job->run->secrets, raw.s, raw.len, cut, &text);
     return file_replace_private(path, text.s, text.len, err);
 }
 

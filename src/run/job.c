@@ -49,6 +49,7 @@ static void drop_scratch(const struct job *job)
 void job_free(struct job *job)
 {
     drop_scratch(job);
+    logs_mask(job->run, job->dir);
     lane_leave(job->run, job->task);
     task_run(job)->job = NULL;
     job->run->jobs--;
@@ -85,7 +86,8 @@ void job_read_tail(const struct job *job, const char *name, struct buf *out)
     if (file_read(path, 64 << 20, &all, NULL))
         return;
     size_t skip = all.len > TAIL_MAX ? all.len - TAIL_MAX : 0;
-    buf_add(out, all.s + skip, all.len - skip);
+    struct secrets_cut cut = {.front = skip > 0};
+    secrets_mask_cut(&job->run->secrets, all.s + skip, all.len - skip, cut, out);
 }
 
 void job_tell(struct job *job, const char *text)

@@ -68,7 +68,8 @@ static void set_reason(struct job *job, enum failure failure, const char *reason
 {
     struct task_run *tr = task_run(job);
     autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
-    secrets_mask(&job->run->secrets, reason, strlen(reason), &masked);
+    struct secrets_cut cut = {.end = strlen(reason) >= DIALECT_TEXT_MAX};
+    secrets_mask_cut(&job->run->secrets, reason, strlen(reason), cut, &masked);
     text_harmless(&safe, masked.s, masked.len);
     free(tr->reason);
     tr->reason = buf_steal(&safe);

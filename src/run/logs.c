@@ -28,23 +28,20 @@ static int write_all(int fd, const struct buf *b)
 /* Copies in bounded memory, however large the log is; a secret may lie across two steps. */
 static int copy(const struct secrets *secrets, int from, int to)
 {
-    autobuf struct buf raw = BUF_INIT, safe = BUF_INIT;
+    own_cleanup(secrets_stream_done) struct secrets_stream stream = SECRETS_STREAM_INIT(secrets);
+    autobuf struct buf safe = BUF_INIT;
+    autofree char *raw = mem_alloc(STEP);
     for (ssize_t n = 1; n != 0;) {
-        buf_reserve(&raw, STEP);
-        n = read(from, raw.s + raw.len, STEP);
+        n = read(from, raw, STEP);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return -1;
-        raw.len += (size_t)n;
         buf_cut(&safe, 0);
-        size_t done = raw.len;
         if (n > 0)
-            done = secrets_mask_part(secrets, raw.s, raw.len, &safe);
+            secrets_feed(&stream, raw, (size_t)n, &safe);
         else
-            secrets_mask(secrets, raw.s, raw.len, &safe);
-        memmove(raw.s, raw.s + done, raw.len - done);
-        buf_cut(&raw, raw.len - done);
+            secrets_end(&stream, &safe);
         if (write_all(to, &safe))
             return -1;
     }
@@ -80,7 +77,69 @@ void logs_copy(struct job *job)
     run->tasks[job->task].logged = true;
 }
 
-static void read_end(const char *path, struct buf *out)
+/* Whether a file has a secret in it, in bounded memory. */
+static bool has_secret(const struct secrets *secrets, int fd)
+{
+    autobuf struct buf raw = BUF_INIT;
+    for (ssize_t n = 1; n != 0;) {
+        size_t keep = raw.len < secrets->longest ? raw.len : secrets->longest - 1;
+        memmove(raw.s, raw.s + raw.len - keep, keep);
+        buf_cut(&raw, keep);
+        buf_reserve(&raw, STEP);
+        n = read(fd, raw.s + raw.len, STEP);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return true;
+        raw.len += (size_t)n;
+        if (secrets_are_in(secrets, raw.s, raw.len))
+            return true;
+    }
+    return false;
+}
+
+/* Beside it, then in its place: whoever reads meanwhile sees one or the other. */
+static int mask_file(const struct secrets *secrets, const char *path, struct err *err)
+{
+    autofree char *other = mem_printf("%s.masked", path);
+    autoclose int from = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+    if (from < 0)
+        return errno == ENOENT ? 0 : err_sys(err, "open '%s'", path);
+    if (!has_secret(secrets, from))
+        return 0;
+    autoclose int to = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (to < 0 || lseek(from, 0, SEEK_SET) < 0 || copy(secrets, from, to) ||
+        rename(other, path) < 0)
+        return err_sys(err, "take secrets out of '%s'", path);
+    return 0;
+}
+
+void logs_mask(struct run *run, const char *dir)
+{
+    static const char *const names[] = {"out",       "err",        "prompt",      "setup.out",
+                                        "setup.err", "verify.out", "verify.err",  "teardown.out",
+                                        "hook.out",  "hook.err",   "prepare.log", "teardown.err",
+                                        "bring.out", "bring.err",  "message"};
+    struct err err = {0};
+    for (size_t i = 0; run->secrets.values.n && i < sizeof(names) / sizeof(names[0]); i++) {
+        autofree char *path = mem_printf("%s/%s", dir, names[i]);
+        if (mask_file(&run->secrets, path, &err))
+            record_error(run, -1, &err);
+    }
+}
+
+void logs_mask_all(struct run *run)
+{
+    for (size_t t = 0; run->secrets.values.n && t < run->pf->plan.task_count; t++) {
+        for (int i = 1; i <= run->tasks[t].status.attempts; i++) {
+            autofree char *dir = mem_printf("%s/%s/%d", run->dir, run->pf->plan.tasks[t].id, i);
+            logs_mask(run, dir);
+        }
+    }
+}
+
+/* True where there is more in front of it. */
+static bool read_end(const char *path, struct buf *out)
 {
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
     off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
@@ -88,26 +147,27 @@ static void read_end(const char *path, struct buf *out)
     buf_reserve(out, TAIL_MAX);
     ssize_t n = size > 0 ? pread(fd, out->s, TAIL_MAX, start) : 0;
     if (n <= 0)
-        return;
+        return false;
     out->len = (size_t)n;
     out->s[n] = '\0';
-    /* What is cut at the front could be half a secret. */
-    const char *lf = start ? memchr(out->s, '\n', out->len) : NULL;
-    size_t skip = lf ? (size_t)(lf - out->s) + 1 : 0;
-    memmove(out->s, out->s + skip, out->len - skip);
-    buf_cut(out, start && !lf ? 0 : out->len - skip);
+    return start > 0;
 }
 
-static void add_tail(const struct run *run, const char *s, size_t len, size_t lines,
-                     struct buf *out)
+static void add_tail(const struct run *run, const char *s, size_t len, struct secrets_cut cut,
+                     size_t lines, struct buf *out)
 {
     autobuf struct buf text = BUF_INIT;
-    secrets_mask(&run->secrets, s, len, &text);
-    size_t end = text.len;
+    secrets_mask_cut(&run->secrets, s, len, cut, &text);
+    size_t end = text.len, first = 0;
+    if (cut.front) { /* a line that is not whole is not shown */
+        const char *lf = memchr(text.s, '\n', text.len);
+        first = lf ? (size_t)(lf - text.s) + 1 : end;
+    }
     while (end && strchr(" \t\r\n", text.s[end - 1]))
         end--;
+    end = end > first ? end : first;
     size_t start = end;
-    for (size_t n = 0; start; start--) {
+    for (size_t n = 0; start > first; start--) {
         if (text.s[start - 1] == '\n' && ++n == lines)
             break;
     }
@@ -128,8 +188,8 @@ void logs_shown(const struct run *run, const char *s, size_t len, struct buf *ou
 void logs_tail(const struct run *run, const char *path, size_t lines, struct buf *out)
 {
     autobuf struct buf raw = BUF_INIT;
-    read_end(path, &raw);
-    add_tail(run, raw.s, raw.len, lines, out);
+    bool cut = read_end(path, &raw);
+    add_tail(run, raw.s, raw.len, (struct secrets_cut){.front = cut}, lines, out);
 }
 
 static const char *const *explaining(enum failure failure)
@@ -171,7 +231,9 @@ void logs_explain(const struct job *job, enum failure failure, struct buf *out)
         logs_tail(job->run, path, TAIL_LINES, out);
     }
     if (agent && out->len == before)
-        add_tail(job->run, job->report.text.s, job->report.text.len, TAIL_LINES, out);
+        add_tail(job->run, job->report.text.s, job->report.text.len,
+                 (struct secrets_cut){.end = job->report.text.len >= JSON_TEXT_MAX}, TAIL_LINES,
+                 out);
 }
 
 void logs_discard(struct run *run)

@@ -11,6 +11,13 @@
  * begins its files anew. What cannot be written is told, and is no failure of the task. */
 void logs_copy(struct job *job);
 
+/* Takes the secrets out of what the commands of an attempt, in that folder, have printed. They must
+ * have ended. What cannot be written is told. */
+void logs_mask(struct run *run, const char *dir);
+
+/* The same for all attempts of a run that is gone on with: its engine may have died before. */
+void logs_mask_all(struct run *run);
+
 /* Appends the last lines of a file, masked, each harmless and with a line end. */
 void logs_tail(const struct run *run, const char *path, size_t lines, struct buf *out);
 

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "core/plan_words.h"
 #include "run/agent.h"
+#include "run/secrets.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -119,6 +120,38 @@ static void check_options(const struct plan_file *pf, struct problems *ps)
         agent_check_options(&pf->plan.tasks[i], ps);
 }
 
+static void check_words(const struct task *t, const char *key, const struct strings *words,
+                        const struct secrets *secrets, struct problems *ps)
+{
+    const struct node *own = node_get(t->node, key);
+    for (size_t i = 0; i < words->n; i++) {
+        if (!secrets_are_told_by(secrets, words->v[i]))
+            continue;
+        problem_error(ps, RULE_COMBINATION, own ? own : t->node,
+                      "'%s' has the value of a secret in it, which every user of this machine "
+                      "could see",
+                      key);
+        problem_hint(ps, "the program can take it from its environment: 'env'");
+        return;
+    }
+}
+
+/* What a program is called with is no place for a secret. */
+static void check_secrets(const struct plan_file *pf, struct problems *ps)
+{
+    struct secrets secrets = {0};
+    secrets_collect(&secrets, &pf->plan);
+    for (size_t i = 0; secrets.values.n && i < pf->plan.task_count; i++) {
+        const struct task *t = &pf->plan.tasks[i];
+        struct strings line = {.v = (const char *[]){t->command.shell},
+                               .n = t->command.shell != NULL};
+        check_words(t, "engine_args", &t->engine_args, &secrets, ps);
+        check_words(t, "command", &t->command.argv, &secrets, ps);
+        check_words(t, "command", &line, &secrets, ps);
+    }
+    secrets_done(&secrets);
+}
+
 /* Where claims are relative to, within the repository. A manifest's folder may be outside of it. */
 static char *claims_prefix(const struct plan_file *pf)
 {
@@ -190,6 +223,7 @@ static int complete(struct plan_file *pf, size_t errors, bool refuse, struct pro
     }
     check_personas(pf, ps);
     check_options(pf, ps);
+    check_secrets(pf, ps);
     problems_sort(ps);
     return ps->errors > errors ? -1 : 0;
 }

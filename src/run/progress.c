@@ -29,7 +29,9 @@ static void set_action(struct job *job, const char *action)
 {
     struct task_run *tr = task_run(job);
     autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
-    secrets_mask(&job->run->secrets, action, strlen(action), &masked);
+    size_t len = strlen(action);
+    struct secrets_cut cut = {.end = len >= DIALECT_TEXT_MAX};
+    secrets_mask_cut(&job->run->secrets, action, len, cut, &masked);
     text_harmless(&safe, masked.s, masked.len);
     free(tr->action);
     tr->action = buf_steal(&safe);

@@ -45,11 +45,13 @@ static void tell(struct run *run, const struct event *ev)
 
 void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data)
 {
-    struct event ev = event_of(run, kind, task, data);
+    struct arena a = {0};
+    struct event ev = event_of(run, kind, task, secrets_mask_tree(&run->secrets, data, &a));
     struct err err = {0};
     if (write_event(run, &ev, &err))
         run_fail(run, &err);
     tell(run, &ev); /* also where it could not be written: why the run ends is to be seen */
+    arena_done(&a);
 }
 
 void record_error(struct run *run, int64_t task, const struct err *err)
@@ -127,11 +129,13 @@ void record_end_of_group(struct run *run)
 
 void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data)
 {
-    struct event ev = event_of(run, kind, task, data);
+    struct arena a = {0};
+    struct event ev = event_of(run, kind, task, secrets_mask_tree(&run->secrets, data, &a));
     struct err err = {0};
     if (write_group(run, task, &ev, &err))
         run_fail(run, &err);
     tell(run, &ev);
+    arena_done(&a);
 }
 
 int record_intent(struct run *run, uint32_t task, struct err *err)

@@ -186,7 +186,11 @@ static int end(struct run *run, int rc, struct err *err)
                         : rc                     ? "broken"
                         : run_is_unfinished(run) ? "stopped"
                                                  : "finished";
+    struct err why = {0};
     tidy_folders(run);
+    if (rc == 0 && run_whole_result(run).exit_code == 0 && strcmp(state, "finished") == 0 &&
+        saved_forget(run, &why))
+        record_error(run, -1, &why);
     if (record_end(run, state, rc ? RUN_EXIT_BROKEN : run_whole_result(run).exit_code,
                    rc ? NULL : err))
         return -1;
@@ -206,6 +210,7 @@ int run_go(struct run *run, struct err *err)
     run->notifier = notifier_new(run);
     run->parallel = parallel_new(run);
     if (run->resume) {
+        logs_mask_all(run);
         resume_go(run);
     } else {
         record(run, EV_RUN_STARTED, -1, NULL);

@@ -13,6 +13,7 @@
 #include "run/agent.h"
 #include "run/agent_tail.h"
 #include "run/base_turn.h"
+#include "run/dialect.h"
 #include "run/progress.h"
 #include "run/run.h"
 #include "run/secrets.h"
@@ -319,7 +320,7 @@ struct job *job_new(struct run *run, uint32_t task, int attempt);
 void job_free(struct job *job);
 void job_run_agent(struct job *job);                     /* the workspace is ready */
 char *job_file(const struct job *job, const char *name); /* the path of one of its files */
-/* Appends the end of one of its files, for reasons and feedback. */
+/* Appends the end of one of its files, masked, for reasons and feedback. */
 void job_read_tail(const struct job *job, const char *name, struct buf *out);
 void job_stop(struct job *job, enum stop_reason why, char order);
 void job_pause(struct job *job);                  /* all its processes stand still */

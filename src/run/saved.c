@@ -37,7 +37,13 @@ static void take_in_prompt(const struct plan_file *pf, const struct task *t, str
     build_put_string(a, node, "prompt", text.s);
 }
 
-static void put_plan(const struct plan_file *pf, struct buf *out)
+/* Whether the values of secrets can be had again from where the plan is. */
+static bool hides(const struct run *run)
+{
+    return !run->opts.derived && strcmp(run->plan_path, "-") != 0;
+}
+
+static void put_plan(const struct plan_file *pf, bool hide, struct buf *out)
 {
     struct arena a = {0};
     struct node *map = plan_encode(&pf->plan, &a), *cwd = node_get(map, "cwd");
@@ -47,7 +53,9 @@ static void put_plan(const struct plan_file *pf, struct buf *out)
     build_put_string(&a, map, "cwd", pf->project);
     node_each (node, node_get(map, "tasks")) {
         take_in_prompt(pf, t, node, &a);
-        plan_reveal(t++, node);
+        if (!hide)
+            plan_reveal(t, node);
+        t++;
     }
     doc_write_line(out, map);
     buf_addch(out, '\n');
@@ -63,7 +71,6 @@ void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out)
     const struct task *t = &pf->plan.tasks[task];
     struct node *node = plan_encode_task(&pf->plan, t, &a);
     take_in_prompt(pf, t, node, &a);
-    plan_reveal(t, node);
     for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
         struct node *member = node_get(node, how[i]);
         if (member)
@@ -138,7 +145,7 @@ static void put_options(const struct run *run, struct node *map, struct arena *a
     }
 }
 
-static void put_run(const struct run *run, struct buf *out)
+static void put_run(const struct run *run, bool hide, struct buf *out)
 {
     struct arena a = {0};
     struct node *map = build_map(&a);
@@ -153,23 +160,34 @@ static void put_run(const struct run *run, struct buf *out)
     build_put_string(&a, map, "base_commit", run->base_commit);
     build_put_int(&a, map, "started", run->started);
     build_put_string(&a, map, "dropin", run->opts.judge ? "parallel-orchestra" : NULL);
+    build_put_bool(&a, map, "hides_secrets", hide);
     put_options(run, map, &a);
     doc_write_line(out, map);
     buf_addch(out, '\n');
     arena_done(&a);
 }
 
-int saved_write(const struct run *run, struct err *err)
+static int write_both(const struct run *run, bool hide, struct err *err)
 {
     autofree char *plan_path = mem_printf("%s/plan.json", run->dir);
     autofree char *run_path = mem_printf("%s/run.json", run->dir);
     autobuf struct buf plan = BUF_INIT, text = BUF_INIT;
-    put_plan(run->pf, &plan);
-    put_run(run, &text);
+    put_plan(run->pf, hide, &plan);
+    put_run(run, hide, &text);
     return file_replace_private(plan_path, plan.s, plan.len, err) ||
                    file_replace_private(run_path, text.s, text.len, err)
                ? -1
                : 0;
+}
+
+int saved_write(const struct run *run, struct err *err)
+{
+    return write_both(run, hides(run), err);
+}
+
+int saved_forget(const struct run *run, struct err *err)
+{
+    return hides(run) ? 0 : write_both(run, true, err);
 }
 
 void saved_remove(const char *dir)
@@ -246,6 +264,7 @@ static void take_run(struct saved *saved, const struct node *map)
     saved->started = build_int(map, "started", 0);
     saved->dropin = build_string(map, "dropin", NULL);
     saved->digest = build_string(map, "plan_digest", NULL);
+    saved->hides = truth(map, "hides_secrets");
     take_options(saved, map);
 }
 
@@ -282,6 +301,58 @@ int saved_plan(const struct saved *saved, const char *dir, struct plan_file *pf,
     autofree char *path = mem_printf("%s/plan.json", dir);
     struct plan_origin origin = {.dir = saved->plan_dir, .kind = saved->kind};
     return plan_file_reopen(pf, path, &origin, ps);
+}
+
+static bool has_hidden(const struct plan *plan)
+{
+    for (size_t t = 0; t < plan->task_count; t++) {
+        for (size_t i = 0; i < plan->tasks[t].env.n; i++) {
+            if (plan->tasks[t].env.v[i].secret && plan->tasks[t].env.v[i].value)
+                return true;
+        }
+    }
+    return false;
+}
+
+int saved_recall(const struct saved *saved, const struct doc_options *opts, struct plan *plan,
+                 struct err *err)
+{
+    const char *path = saved->plan_file ? saved->plan_file : saved->plan;
+    autoproblems struct problems ps = {0};
+    struct plan from = {0};
+    struct doc doc;
+    const struct task *t = NULL;
+    if (!saved->hides || !has_hidden(plan))
+        return 0;
+    problems_init(&ps, path);
+    if (doc_load(&doc, path, opts, &ps) == 0)
+        (void)plan_decode(&from, doc.root, &doc.arena, &ps); /* what is found is enough */
+    const struct env_var *lost = plan_recall(plan, &from, &t);
+    plan_done(&from);
+    doc_done(&doc);
+    if (!lost)
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "the value of '%s', a secret of task '%s', is not kept with the run, and is not "
+                   "in '%s' any more",
+                   lost->name, t->id, path);
+}
+
+void saved_secrets(const char *dir, struct secrets *ret)
+{
+    autofree char *path = mem_printf("%s/plan.json", dir);
+    struct doc_options json = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX}, any = {0};
+    autosaved struct saved saved;
+    autoproblems struct problems ps;
+    struct plan plan = {0};
+    struct doc doc = {0};
+    problems_init(&ps, path);
+    if (saved_load(&saved, dir, NULL) == 0 && doc_load(&doc, path, &json, &ps) == 0 &&
+        plan_decode_encoded(&plan, doc.root, saved.kind, &ps) == 0)
+        (void)saved_recall(&saved, &any, &plan, NULL); /* those that are known are masked */
+    secrets_collect(ret, &plan);
+    plan_done(&plan);
+    doc_done(&doc);
 }
 
 int saved_lock(const char *dir, int *ret_fd, struct err *err)

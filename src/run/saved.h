@@ -7,13 +7,16 @@
  *     run.alive   held (flock) by the process that carries the run out
  *
  * No id of a task has a point in it, so none of them is in the way of a task's folder.
- * The files are for their owner alone (0600): a plan may hold secrets.
+ * The files are for their owner alone (0600). Values of secret variables that the plan itself has
+ * are not kept where the plan's own file can be asked for them again; else (the plan came from
+ * standard input, or was derived from its file) until all is done.
  */
 #ifndef RUN_SAVED_H
 #define RUN_SAVED_H
 
 #include "base/strv.h"
 #include "run/run.h"
+#include "run/secrets.h"
 
 #include <stdbool.h>
 
@@ -30,10 +33,14 @@ struct saved {
     const char *dropin;         /* the tool that it was started as, or NULL */
     const char *digest;         /* of the plan's file, where the plan is only derived from it */
     struct strv logger;         /* options.logger points to it */
+    bool hides;                 /* the values of secrets are in the plan's file alone */
 };
 
 /* Writes both files of a run that begins, or that goes on with a plan that was edited. */
 int saved_write(const struct run *run, struct err *err);
+
+/* All is done: no value of a secret is needed any more. */
+int saved_forget(const struct run *run, struct err *err);
 
 /* Takes them away again: the run could not begin. */
 void saved_remove(const char *dir);
@@ -48,9 +55,17 @@ void saved_done(struct saved *saved);
 int saved_plan(const struct saved *saved, const char *dir, struct plan_file *pf,
                struct problems *ps);
 
+/* Gives it the values of secrets back that were not kept: they are in the plan's file. ERR_INPUT
+ * where one is not. */
+int saved_recall(const struct saved *saved, const struct doc_options *opts, struct plan *plan,
+                 struct err *err);
+
+/* What is secret in the run whose folder dir is, as far as that can be found. */
+void saved_secrets(const char *dir, struct secrets *ret);
+
 /* What makes a task the task that it is, as one line: two plans with the same line for a task ask
  * for the same work. How it is done (engine, model, limits of time and money, its place in the
- * order) is not in it. */
+ * order) is not in it, nor is what is secret. */
 void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out);
 
 /* Takes the lock of the run whose folder dir is. *ret_fd is -1 where another process has it: that
