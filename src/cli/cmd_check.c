@@ -4,6 +4,7 @@
 #include "front/plan_draw.h"
 #include "front/plan_json.h"
 #include "front/plan_text.h"
+#include "run/config_file.h"
 #include "run/plan_file.h"
 #include "sys/term.h"
 
@@ -39,6 +40,17 @@ static int show(struct plan_file *pf, const struct check_opts *opts)
     return cli_print(out.s, out.len);
 }
 
+/* False, told, where something is wrong with a configuration that a run of the plan would read. */
+static bool check_config(const struct plan_file *pf)
+{
+    autoconfig struct config_file cf;
+    autobuf struct buf wrong = BUF_INIT;
+    const char *root = pf->repo.root ? pf->repo.root : pf->project;
+    int rc = config_file_open(&cf, root, &wrong, NULL);
+    (void)fwrite(wrong.s, 1, wrong.len, stderr);
+    return rc == 0;
+}
+
 static int run_check(const void *options, int argc, char **argv)
 {
     const struct check_opts *opts = options;
@@ -50,7 +62,7 @@ static int run_check(const void *options, int argc, char **argv)
     problems_init(&ps, argv[0]);
     struct doc_options doc = plan_doc_options(&opts->plan);
     (void)plan_file_open(&pf, argv[0], &doc, &ps);
-    bool good = !ps.errors && !(opts->strict && ps.warnings);
+    bool good = !ps.errors && !(opts->strict && ps.warnings) && check_config(&pf);
 
     autobuf struct buf out = BUF_INIT;
     int printed = EXIT_OK;

@@ -27,7 +27,9 @@ struct sum {
     char *name;
     int64_t attempts, tokens_in, tokens_out, cache_read, cache_made;
     double usd;
-    int64_t unknown; /* attempts that did not say what they cost */
+    int64_t unknown;  /* attempts that did not say what they cost */
+    double reckoned;  /* of the money: by prices, not by the engine */
+    int64_t by_price; /* attempts of that */
 };
 
 struct costs {
@@ -35,6 +37,7 @@ struct costs {
     struct map by_name;
     VEC(struct sum *) list;
     struct sum total;
+    char *oldest, *newest; /* dates of the prices that were used, or NULL */
 };
 
 static void costs_done(struct costs *c)
@@ -45,6 +48,8 @@ static void costs_done(struct costs *c)
     }
     vec_done(&c->list);
     map_done(&c->by_name);
+    free(c->oldest);
+    free(c->newest);
 }
 
 static const char *name_of(enum by by, const struct store_spending *s)
@@ -77,6 +82,22 @@ static void add(struct sum *to, const struct store_spending *s)
     to->cache_made += s->cache_made;
     to->unknown += s->usd < 0;
     to->usd += s->usd < 0 ? 0 : s->usd;
+    if (s->prices && s->usd >= 0) {
+        to->reckoned += s->usd;
+        to->by_price++;
+    }
+}
+
+static void note_prices(struct costs *c, const char *date)
+{
+    if (!c->oldest || strcmp(date, c->oldest) < 0) {
+        free(c->oldest);
+        c->oldest = mem_str(date);
+    }
+    if (!c->newest || strcmp(date, c->newest) > 0) {
+        free(c->newest);
+        c->newest = mem_str(date);
+    }
 }
 
 static bool take(void *ctx, const struct store_spending *s)
@@ -84,18 +105,22 @@ static bool take(void *ctx, const struct store_spending *s)
     struct costs *c = ctx;
     add(find(c, name_of(c->by, s)), s);
     add(&c->total, s);
+    if (s->prices)
+        note_prices(c, s->prices);
     return true;
 }
 
 /* --- showing ------------------------------------------------------------------------------ */
 
-/* What nobody said is not nothing: "-", or with a plus behind what was said. */
+/* What nobody said is not nothing: "-", or with a plus behind what was said. What was reckoned has
+ * a
+ * '~' in front. */
 static void add_money(struct buf *out, const struct sum *s)
 {
     if (s->unknown == s->attempts)
         buf_addstr(out, "-");
     else
-        buf_addf(out, "%.4f%s", s->usd, s->unknown ? "+" : "");
+        buf_addf(out, "%s%.4f%s", s->by_price ? "~" : "", s->usd, s->unknown ? "+" : "");
 }
 
 static void add_row(struct buf *out, const struct sum *s, const char *name, size_t width)
@@ -124,6 +149,10 @@ static void add_table(const struct costs *c, struct buf *out)
     for (size_t i = 0; i < c->list.n; i++)
         add_row(out, c->list.v[i], c->list.v[i]->name, width);
     add_row(out, &c->total, "in all", width);
+    if (c->total.by_price)
+        buf_addf(out, "\n~ Reckoned by the configured prices of %s%s%s: $%.4f of it.\n", c->oldest,
+                 strcmp(c->oldest, c->newest) != 0 ? " to " : "",
+                 strcmp(c->oldest, c->newest) != 0 ? c->newest : "", c->total.reckoned);
     if (c->total.unknown)
         buf_addf(out, "\n%lld attempt%s did not say what %s cost.\n", (long long)c->total.unknown,
                  c->total.unknown == 1 ? "" : "s", c->total.unknown == 1 ? "it" : "they");
@@ -138,6 +167,9 @@ static void put_sum(struct arena *a, struct node *map, const struct sum *s)
     build_put_int(a, map, "cache_made", s->cache_made);
     if (s->unknown < s->attempts)
         build_put_real(a, map, "usd", s->usd);
+    if (s->by_price)
+        build_put_real(a, map, "usd_reckoned", s->reckoned);
+    build_put_int(a, map, "attempts_of_reckoned_cost", s->by_price);
     build_put_int(a, map, "attempts_of_unknown_cost", s->unknown);
 }
 
@@ -151,6 +183,11 @@ static void add_json(const struct costs *c, struct buf *out)
         put_sum(&a, map, c->list.v[i]);
     }
     put_sum(&a, build_put_map(&a, root, "total"), &c->total);
+    if (c->newest) {
+        struct node *prices = build_put_map(&a, root, "prices");
+        build_put_string(&a, prices, "oldest", c->oldest);
+        build_put_string(&a, prices, "newest", c->newest);
+    }
     doc_write_lines(out, root);
     buf_addch(out, '\n');
     arena_done(&a);
@@ -227,8 +264,10 @@ const struct command cmd_cost = {
         "Of one run (its id, the beginning of it, or 'last'), or of all that ever ran in this "
         "repository. Tokens are told apart: those that the model read and wrote, those that it "
         "read from its cache, and those that it put there. Money is what the engines "
-        "themselves say; where one says nothing it is unknown, which is shown as '-', or as a "
-        "'+' behind what is known.",
+        "themselves say; where one says nothing, it is reckoned by the prices in the configuration "
+        "(anabranch.toml), with '~' in front and the date of the prices below; where those do not "
+        "know the model either it is unknown, which is shown as '-', or as a '+' behind what is "
+        "known.",
     .examples = "anabranch cost last\tThe last run, task by task\n"
                 "anabranch cost --since 7d --by model\tThe last week\n",
     .opts = opts_table,

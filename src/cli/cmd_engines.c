@@ -8,7 +8,9 @@
 #include "cli/output.h"
 #include "core/plan_words.h"
 #include "data/doc.h"
+#include "data/git.h"
 #include "run/agent.h"
+#include "run/config_file.h"
 #include "sys/proc_many.h"
 #include "sys/spawn.h"
 
@@ -23,6 +25,7 @@ enum { ENGINES_MAX = 16, VERSION_MAX = 40 };
 struct found {
     enum engine engine;
     struct agent_facts facts;
+    const char *program; /* its own, or what the configuration names; NULL: none */
     bool there;
     size_t asked; /* its place among the questions */
 };
@@ -33,15 +36,16 @@ struct list {
     struct proc_job jobs[ENGINES_MAX];
 };
 
-static void find_all(struct list *l)
+static void find_all(struct list *l, const struct config *config)
 {
     for (int e = 1; engine_words[e] && l->n < ENGINES_MAX; e++) {
         struct found f = {.engine = (enum engine)e, .facts = agent_facts((enum engine)e)};
-        f.there = !f.facts.program || spawn_finds(f.facts.program);
+        f.program = f.facts.program && config->programs[e] ? config->programs[e] : f.facts.program;
+        f.there = !f.program || spawn_finds(f.program);
         if (f.facts.program && f.there) {
             f.asked = l->asked;
             l->jobs[l->asked] = (struct proc_job)PROC_JOB_INIT;
-            strv_pushl(&l->jobs[l->asked++].argv, f.facts.program, "--version", NULL);
+            strv_pushl(&l->jobs[l->asked++].argv, f.program, "--version", NULL);
         }
         l->v[l->n++] = f;
     }
@@ -75,7 +79,7 @@ static void add_json(const struct list *l, const struct found *f, struct buf *ou
     autobuf struct buf version = BUF_INIT;
     add_version(l, f, &version);
     build_put_string(&a, map, "engine", engine_words[f->engine]);
-    build_put_string(&a, map, "program", f->facts.program);
+    build_put_string(&a, map, "program", f->program);
     build_put_bool(&a, map, "found", f->there);
     build_put_string(&a, map, "version", version.len ? version.s : NULL);
     build_put_bool(&a, map, "understood", f->facts.speaks);
@@ -101,14 +105,29 @@ static int show(struct list *l, bool json)
     return cli_print(out.s, out.len);
 }
 
+/* That of the repository which this is in, if it is in one, and the user's. */
+static int open_config(struct config_file *cf)
+{
+    struct git_repo repo = {0};
+    struct err err = {0};
+    int rc = git_open(&repo, ".", NULL) ? config_file_open(cf, NULL, NULL, &err)
+                                        : config_file_open(cf, repo.root, NULL, &err);
+    git_close(&repo);
+    return rc ? cli_fail(EXIT_USAGE, "%s", err.msg) : EXIT_OK;
+}
+
 static int run_engines(const void *options, int argc, char **argv)
 {
     const struct engines_opts *opts = options;
     struct list l = {0};
     (void)argc;
     (void)argv;
-    find_all(&l);
-    int code = show(&l, opts->json);
+    autoconfig struct config_file cf = {0};
+    int code = open_config(&cf);
+    if (code != EXIT_OK)
+        return code;
+    find_all(&l, &cf.config);
+    code = show(&l, opts->json);
     for (size_t i = 0; i < l.asked; i++)
         proc_job_done(&l.jobs[i]);
     return code;

@@ -15,8 +15,8 @@ static const char *const sql[STATEMENT_COUNT_] = {
                  " started, finished, tokens_in, tokens_out, usd)"
                  " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [PUT_SPENDING] = "insert or replace into spending (run, task, engine, model, attempt, time,"
-                     " tokens_in, tokens_out, cache_read, cache_made, usd)"
-                     " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                     " tokens_in, tokens_out, cache_read, cache_made, usd, prices)"
+                     " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [DROP_TASK] = "delete from tasks where run = ? and id = ?",
     [EACH_RUN] = "select id, plan, name, base, base_commit, tip, state, started, finished, pid,"
                  " pid_start, exit_code from runs order by started desc, id desc",
@@ -26,8 +26,11 @@ static const char *const sql[STATEMENT_COUNT_] = {
     [EACH_EVENT] = "select seq, time, name, run, task, attempt, data from events"
                    " where run = ? and seq > ? order by seq",
     [EACH_SPENDING] = "select run, task, engine, model, attempt, time, tokens_in, tokens_out,"
-                      " cache_read, cache_made, usd from spending where (?1 is null or run = ?1)"
-                      " and time >= ?2 order by run, task, attempt",
+                      " cache_read, cache_made, usd, prices from spending"
+                      " where (?1 is null or run = ?1) and time >= ?2 order by run, task, attempt",
+    [EACH_UNPRICED] = "select run, task, engine, model, attempt, time, tokens_in, tokens_out,"
+                      " cache_read, cache_made, usd, null from spending"
+                      " where (?1 is null or run = ?1) and time >= ?2 order by run, task, attempt",
     [DATA_VERSION] = "pragma data_version",
     [BEGIN] = "begin immediate",
     [COMMIT] = "commit",
@@ -172,6 +175,7 @@ int store_put_spending(struct store *store, const struct store_spending *s, stru
     for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
         bind_int(&b, numbers[i]);
     (void)sqlite3_bind_double(b.stmt, ++b.n, s->usd);
+    bind_text(&b, s->prices);
     return finish(store, b.stmt, "write what was spent", err);
 }
 
@@ -322,7 +326,8 @@ int store_each_spending(struct store *store, const char *run, int64_t since, sto
     struct binder b = {0};
     if (store->version < STORE_HAS_SPENDING)
         return 0;
-    if (prepare(store, EACH_SPENDING, &b.stmt, err))
+    bool priced = store->version >= STORE_HAS_PRICES;
+    if (prepare(store, priced ? EACH_SPENDING : EACH_UNPRICED, &b.stmt, err))
         return -1;
     bind_text(&b, run);
     bind_int(&b, since);
@@ -338,7 +343,8 @@ int store_each_spending(struct store *store, const char *run, int64_t since, sto
                                     &s.cache_made};
         for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
             *numbers[i] = number(&r);
-        s.usd = sqlite3_column_double(b.stmt, r.n);
+        s.usd = sqlite3_column_double(b.stmt, r.n++);
+        s.prices = text(&r);
         if (!fn(ctx, &s))
             break;
     }

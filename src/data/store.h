@@ -49,12 +49,13 @@ struct store_task {
 /* What one attempt has used so far. */
 struct store_spending {
     const char *run, *task, *engine;
-    const char *model; /* that the agent named, or NULL */
+    const char *model; /* that the agent named, or else the plan; or NULL */
     int attempt;
     int64_t time;                   /* when that was last heard of: ms since 1970 */
     int64_t tokens_in, tokens_out;  /* without what is cached: */
     int64_t cache_read, cache_made; /* tokens */
     double usd;                     /* below 0: not known */
+    const char *prices; /* date of the prices that it was reckoned with; NULL: the engine said it */
 };
 
 /*

@@ -34,6 +34,7 @@ static const char *const migrations[] = {
     "text,"
     " time integer, tokens_in integer, tokens_out integer, cache_read integer, cache_made integer,"
     " usd real, primary key (run, task, attempt)) without rowid;",
+    "alter table spending add column prices text;",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

@@ -18,6 +18,7 @@ enum store_statement {
     EACH_TASK,
     EACH_EVENT,
     EACH_SPENDING,
+    EACH_UNPRICED, /* of a version without prices */
     DATA_VERSION,
     BEGIN,
     COMMIT,
@@ -33,7 +34,7 @@ struct store {
     bool damaged;          /* what it said last shows that the file is no good */
 };
 
-enum { STORE_HAS_SPENDING = 2 }; /* the version from which on it has */
+enum { STORE_HAS_SPENDING = 2, STORE_HAS_PRICES = 3 }; /* the versions from which on it has */
 
 /* Fills err with the database's own words. */
 int store_failed(struct store *store, const char *what, struct err *err);

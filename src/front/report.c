@@ -254,6 +254,24 @@ static void settle(struct report *r, const char *state_dir)
         settle_task(r, &r->tasks[i], state_dir, end);
 }
 
+static bool is_newer(const char *date, const char *than)
+{
+    return !than || strcmp(date, than) > 0;
+}
+
+static bool take_spending(void *ctx, const struct store_spending *s)
+{
+    struct report *r = ctx;
+    struct report_task *t = map_get(&r->by_id, s->task, strlen(s->task));
+    if (!t || !s->prices)
+        return true;
+    if (is_newer(s->prices, t->prices))
+        t->prices = keep(r, s->prices);
+    if (is_newer(s->prices, r->prices))
+        r->prices = t->prices;
+    return true;
+}
+
 static int load(struct loader *l, struct store *store, struct err *err)
 {
     struct report *r = l->r;
@@ -269,6 +287,8 @@ static int load(struct loader *l, struct store *store, struct err *err)
         r->tasks[i] = l->tasks.v[i];
         (void)map_put(&r->by_id, r->tasks[i].row.id, strlen(r->tasks[i].row.id), &r->tasks[i]);
     }
+    if (store_each_spending(store, r->row.id, 0, take_spending, r, err))
+        return -1;
     return store_each_event(store, r->row.id, 0, take_event, r, err);
 }
 

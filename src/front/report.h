@@ -37,6 +37,7 @@ struct report_task {
     int64_t lane;               /* that it is parked in; below 0: it is not */
     struct doing doing;         /* of one that runs */
     const struct node *outcome; /* data of the last task.exited, or NULL */
+    const char *prices; /* date of the prices that some of its cost was reckoned with, or NULL */
     int salvaged; /* the last attempt of which something was saved; 0: none, or it went well */
 };
 
@@ -60,6 +61,7 @@ struct report {
     size_t ends[REPORT_END_COUNT_];
     int64_t tokens_in, tokens_out; /* of the tasks that tell; both 0: none did */
     double usd;                    /* likewise; below 0: none did */
+    const char *prices;            /* likewise: of the newest that some of it was reckoned with */
     size_t unpriced;               /* tasks that ran and did not tell what they cost */
 };
 

@@ -168,6 +168,8 @@ static void add_spent(const struct report *r, struct buf *out)
     buf_addf(out, "<li><b>%s%s</b>cost", usd.s, r->unpriced ? "+" : "");
     if (r->unpriced)
         buf_addf(out, ", that of %zu task%s unknown", r->unpriced, r->unpriced == 1 ? "" : "s");
+    if (r->prices)
+        buf_addf(out, ", reckoned with prices of %s", r->prices);
     buf_addstr(out, "</li>\n");
 }
 

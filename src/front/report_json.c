@@ -80,6 +80,7 @@ static void encode_task(const struct report_task *t, struct arena *a, struct nod
     put_int(a, map, "tokens_in", tokens, row->tokens_in);
     put_int(a, map, "tokens_out", tokens, row->tokens_out);
     put_usd(a, map, row->usd);
+    put_string(a, map, "prices", t->prices);
     put_string(a, map, "action", t->doing.asks ? NULL : t->doing.action);
     put_string(a, map, "question", t->doing.asks ? t->doing.action : NULL);
     encode_outcome(t->outcome, a, map);
@@ -99,6 +100,7 @@ static void encode_totals(const struct report *r, struct arena *a, struct node *
     put_int(a, map, "tokens_in", tokens, r->tokens_in);
     put_int(a, map, "tokens_out", tokens, r->tokens_out);
     put_usd(a, map, r->usd);
+    put_string(a, map, "prices", r->prices);
     build_put_int(a, map, "unpriced", (int64_t)r->unpriced);
 }
 

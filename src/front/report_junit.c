@@ -133,7 +133,8 @@ static void add_facts(const struct report_task *t, struct buf *out)
     if (report_task_knows_tokens(t))
         buf_addf(out, "tokens: %" PRId64 " in, %" PRId64 " out\n", row->tokens_in, row->tokens_out);
     if (row->usd >= 0)
-        buf_addf(out, "cost: $%.4f\n", row->usd);
+        buf_addf(out, "cost: $%.4f%s%s\n", row->usd, t->prices ? ", reckoned with prices of " : "",
+                 t->prices ? t->prices : "");
     buf_addstr(out, "</system-out>\n");
 }
 

@@ -63,12 +63,14 @@ static void add_tokens(struct buf *out, bool known, int64_t in, int64_t tokens_o
     text_format_count(out, tokens_out);
 }
 
-static void add_usd(struct buf *out, double usd)
+static void add_usd(struct buf *out, double usd, const char *prices)
 {
     if (usd >= 0)
         buf_addf(out, "$%.4f", usd);
     else
         buf_addstr(out, "unknown");
+    if (usd >= 0 && prices)
+        buf_addf(out, " (reckoned, prices of %s)", prices);
 }
 
 /* --- the run ------------------------------------------------------------------------------ */
@@ -111,7 +113,7 @@ static void add_run(const struct report *r, struct buf *out)
     buf_addstr(out, "\n- Tokens in / out: ");
     add_tokens(out, r->tokens_in > 0 || r->tokens_out > 0, r->tokens_in, r->tokens_out);
     buf_addstr(out, "\n- Cost: ");
-    add_usd(out, r->usd);
+    add_usd(out, r->usd, r->prices);
     if (r->unpriced && r->usd >= 0)
         buf_addf(out, ", and that of %zu more task%s", r->unpriced, r->unpriced == 1 ? "" : "s");
     buf_addch(out, '\n');
@@ -192,7 +194,7 @@ static void add_row(const struct report_task *t, struct buf *out)
         add_tokens(out, report_task_knows_tokens(t), row->tokens_in, row->tokens_out);
     buf_addstr(out, " | ");
     if (report_task_ran(t))
-        add_usd(out, row->usd);
+        add_usd(out, row->usd, t->prices);
     buf_addstr(out, " | ");
     if (row->failure)
         buf_addf(out, "%s: ", row->failure);

@@ -10,21 +10,46 @@ enum { WARNS_AT = 80 };
 
 /* --- what was used ------------------------------------------------------------------------ */
 
+/* As its agent says, or else as the plan does; or NULL. */
+static const char *model_of(const struct job *job)
+{
+    const struct task *t = task_of(job);
+    if (job->report.model.len)
+        return job->report.model.s;
+    return job->run->tasks[job->task].falls_back ? t->fallback.model : t->model;
+}
+
+/* What an attempt has cost so far: as its engine says, or else by the tables of prices, of which
+ * *ret_date is then that of the one that was used. Below 0: nobody knows. */
+static double cost_of(const struct job *job, const char **ret_date)
+{
+    const struct agent_report *r = &job->report;
+    struct tokens used = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made};
+    bool any = used.in || used.out || used.cache_read || used.cache_made;
+    *ret_date = NULL;
+    if (r->usd >= 0 || !any)
+        return r->usd;
+    return config_reckon(&job->run->config.config, model_of(job), &used, ret_date);
+}
+
 /* Reports count within an attempt, the task and the run over all of them. What is put into a cache
  * was read by the model like the rest. False: nothing new. */
 static bool add_up(struct job *job)
 {
     const struct agent_report *r = &job->report;
     struct task_status *s = &task_run(job)->status;
+    const char *date;
+    double usd = cost_of(job, &date);
     struct spent now = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
-                        r->usd < 0 ? 0 : r->usd};
+                        usd < 0 ? 0 : usd};
     struct spent was = job->told;
     int64_t in = now.in + now.cache_made - was.in - was.cache_made, out = now.out - was.out;
-    if (!in && !out && now.cache_read == was.cache_read && now.usd <= was.usd)
+    bool same = now.usd <= was.usd && now.usd >= was.usd;
+    if (!in && !out && now.cache_read == was.cache_read && same)
         return false;
     s->tokens_in += in;
     s->tokens_out += out;
-    if (r->usd >= 0)
+    if (usd >= 0)
         s->usd = (s->usd < 0 ? 0 : s->usd) + now.usd - was.usd;
     job->run->tokens += in + out;
     job->run->usd += now.usd - was.usd;
@@ -37,18 +62,21 @@ static void put(struct job *job)
     const struct agent_report *r = &job->report;
     struct run *run = job->run;
     struct err err = {0};
+    const char *date;
+    double usd = cost_of(job, &date);
     struct store_spending s = {
         .run = run->id,
         .task = task_of(job)->id,
         .engine = run_engine_name(run, job->task),
-        .model = r->model.len ? r->model.s : NULL,
+        .model = model_of(job),
         .attempt = task_run(job)->status.attempts,
         .time = clock_wall(),
         .tokens_in = r->tokens_in,
         .tokens_out = r->tokens_out,
         .cache_read = r->cache_read,
         .cache_made = r->cache_made,
-        .usd = r->usd,
+        .usd = usd,
+        .prices = date,
     };
     if (store_put_spending(run->store, &s, &err))
         run_fail(run, &err);
@@ -65,8 +93,11 @@ static void tell_usage(struct job *job)
         build_put_int(&a, data, "cache_read", r->cache_read);
         build_put_int(&a, data, "cache_made", r->cache_made);
     }
-    if (r->usd >= 0)
-        build_put_real(&a, data, "usd", r->usd);
+    const char *date;
+    double usd = cost_of(job, &date);
+    if (usd >= 0)
+        build_put_real(&a, data, "usd", usd);
+    build_put_string(&a, data, "prices", date);
     record(job->run, EV_TASK_USAGE, job->task, data);
     arena_done(&a);
 }

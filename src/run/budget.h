@@ -1,7 +1,8 @@
 /*
  * Money and tokens: what each attempt has used, and what the plan allows a task and the whole run.
  * At four fifths of a budget a warning is given; at its end the agent is asked to stop, and what it
- * made so far is saved. Tokens that were read from a cache are not counted.
+ * made so far is saved. Tokens that were read from a cache are not counted. Money is what the
+ * engine says, else what the configured prices come to; what neither knows counts for nothing.
  */
 #ifndef RUN_BUDGET_H
 #define RUN_BUDGET_H

@@ -243,7 +243,7 @@ static int start_agent(struct job *job, struct err *err)
     autofree char *errlog = job_file(job, "err");
     struct agent_context ctx = {
         .self = job->run->opts.self,
-        .exe = job->run->opts.engine_exe,
+        .exe = run_program(job->run, run_engine(job->run, job->task)),
         .prompt_file = prompt,
         .session = job->session,
         .usd = budget_left(job->run, job->task),

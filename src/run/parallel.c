@@ -98,7 +98,8 @@ static void start_next(struct parallel *p)
 /* A plan's shell line finds the arguments as "$@"; without them it would be told nothing. */
 static void find_logger(struct parallel *p)
 {
-    const struct plan_command *log = &p->run->pf->plan.log;
+    const struct plan_command *own = &p->run->pf->plan.log;
+    const struct plan_command *log = own->shell || own->argv.n ? own : &p->run->config.config.log;
     const char *const *given = p->run->opts.logger;
     for (; given && *given; given++)
         strv_push(&p->logger, *given);

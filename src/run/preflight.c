@@ -34,10 +34,11 @@ static int check_engines(const struct run *run, struct err *err)
     for (uint32_t i = 0; i < run->pf->plan.task_count; i++) {
         const struct task *t = &run->pf->plan.tasks[i];
         if (is_wanted(run, i) &&
-            (agent_check(run_engine(run, i), t, run->opts.engine_exe, err) ||
+            (agent_check(run_engine(run, i), t, run_program(run, run_engine(run, i)), err) ||
              agent_check_instead(run_engine(run, i), t, err) ||
              (t->fallback.engine &&
-              agent_check(lane_fallback_engine(run, i), t, run->opts.engine_exe, err))))
+              agent_check(lane_fallback_engine(run, i), t,
+                          run_program(run, lane_fallback_engine(run, i)), err))))
             return err_wrap(err, "task '%s'", t->id);
     }
     return 0;
@@ -149,7 +150,9 @@ int preflight(struct run *run, struct err *err)
 {
     const struct plan_file *pf = run->pf;
     struct git_place at = run_place(run);
-    if (contain_wanted(&run->contain, err) || check_engines(run, err) || check_variables(run, err))
+    const char *root = pf->repo.root ? pf->repo.root : pf->project;
+    if (config_file_open(&run->config, root, NULL, err) || contain_wanted(&run->contain, err) ||
+        check_engines(run, err) || check_variables(run, err))
         return -1;
     if (pf->repo_unknown)
         return err_set(err, ERR_ENV, "git could not tell whether '%s' is in a repository",

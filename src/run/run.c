@@ -326,6 +326,7 @@ void run_close(struct run *run)
     warden_dismiss(&run->warden);
     sched_done(&run->sched);
     secrets_done(&run->secrets);
+    config_file_close(&run->config);
     ports_done(&run->ports);
     loop_free(run->loop);
     shared_free(run->shared);

@@ -24,6 +24,11 @@ const char *run_engine_name(const struct run *run, uint32_t task)
     return engine_words[run_engine(run, task)];
 }
 
+const char *run_program(const struct run *run, enum engine engine)
+{
+    return run->opts.engine_exe ? run->opts.engine_exe : run->config.config.programs[engine];
+}
+
 const char *run_id(const struct run *run)
 {
     return run->id;

@@ -13,6 +13,7 @@
 #include "run/agent.h"
 #include "run/agent_tail.h"
 #include "run/base_turn.h"
+#include "run/config_file.h"
 #include "run/dialect.h"
 #include "run/progress.h"
 #include "run/run.h"
@@ -182,6 +183,7 @@ struct run {
     struct loop *loop;
     struct sched sched;
     struct secrets secrets;
+    struct config_file config;
     struct ports ports;
     struct store *store;
     struct git_batch *batch;
@@ -260,6 +262,9 @@ void task_skip(struct run *run, uint32_t task, const char *reason);
 /* run_look.c */
 enum engine run_engine(const struct run *run, uint32_t task);
 const char *run_engine_name(const struct run *run, uint32_t task);
+
+/* run_look.c: the program to use in place of an engine's usual one, or NULL. */
+const char *run_program(const struct run *run, enum engine engine);
 
 /* preflight.c */
 int preflight(struct run *run, struct err *err);

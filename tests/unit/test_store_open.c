@@ -185,6 +185,36 @@ static void reading_brings_nothing_up_to_date(void **state)
     assert_int_equal(number(state, "pragma user_version"), 0);
 }
 
+static bool take_spending(void *ctx, const struct store_spending *s)
+{
+    buf_addf(ctx, "%s %.2f %s;", s->task, s->usd, s->prices ? s->prices : "-");
+    return true;
+}
+
+/* What was spent before there were prices can be read, before and after they are. */
+static void spending_without_prices_is_read(void **state)
+{
+    autostore struct store *store = NULL;
+    autobuf struct buf seen = BUF_INIT;
+    struct store_spending more = {.run = RUN, .task = "b", .usd = 2, .prices = "2026-11-01"};
+    execute(state, version_0);
+    execute(state, "create table spending (run text, task text, attempt integer, engine text,"
+                   " model text, time integer, tokens_in integer, tokens_out integer,"
+                   " cache_read integer, cache_made integer, usd real,"
+                   " primary key (run, task, attempt)) without rowid;"
+                   "insert into spending (run, task, attempt, time, usd)"
+                   " values ('" RUN "', 'a', 1, 7, 0.5); pragma user_version=2");
+    assert_int_equal(store_open(&store, *state, false, NULL), 0);
+    assert_int_equal(store_each_spending(store, NULL, 0, take_spending, &seen, NULL), 0);
+    assert_string_equal(seen.s, "a 0.50 -;");
+    store_close(steal_ptr(store));
+    assert_int_equal(store_open(&store, *state, true, NULL), 0);
+    assert_int_equal(store_put_spending(store, &more, NULL), 0);
+    buf_cut(&seen, 0);
+    assert_int_equal(store_each_spending(store, RUN, 0, take_spending, &seen, NULL), 0);
+    assert_string_equal(seen.s, "a 0.50 -;b 2.00 2026-11-01;");
+}
+
 static void a_migration_that_fails_changes_nothing(void **state)
 {
     struct store *store = NULL;
@@ -388,19 +418,13 @@ static void an_empty_file_is_a_new_store(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(an_older_store_is_brought_up_to_date),
-        TEST(reading_brings_nothing_up_to_date),
-        TEST(a_migration_that_fails_changes_nothing),
-        TEST(a_newer_store_is_never_touched),
-        TEST(what_is_no_database_is_set_aside),
-        TEST(a_truncated_one_is_set_aside),
-        TEST(a_bad_page_is_found_after_a_crash),
-        TEST(a_good_one_stays_after_a_crash),
-        TEST(the_log_goes_with_its_file),
-        TEST(an_empty_log_or_index_is_no_damage),
-        TEST(many_may_find_the_damage_at_once),
-        TEST(runs_are_found_by_their_folders),
-        TEST(a_store_that_is_there_is_not_filled),
+        TEST(an_older_store_is_brought_up_to_date), TEST(reading_brings_nothing_up_to_date),
+        TEST(spending_without_prices_is_read),      TEST(a_migration_that_fails_changes_nothing),
+        TEST(a_newer_store_is_never_touched),       TEST(what_is_no_database_is_set_aside),
+        TEST(a_truncated_one_is_set_aside),         TEST(a_bad_page_is_found_after_a_crash),
+        TEST(a_good_one_stays_after_a_crash),       TEST(the_log_goes_with_its_file),
+        TEST(an_empty_log_or_index_is_no_damage),   TEST(many_may_find_the_damage_at_once),
+        TEST(runs_are_found_by_their_folders),      TEST(a_store_that_is_there_is_not_filled),
         TEST(an_empty_file_is_a_new_store),
     };
     return cmocka_run_group_tests_name("store_open", tests, NULL, NULL);
