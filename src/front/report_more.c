@@ -51,7 +51,7 @@ static void load_plan(struct report_more *m)
     autofree char *path = mem_printf("%s/plan.json", m->r->logs);
     autosaved struct saved saved;
     autoproblems struct problems ps;
-    struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX};
+    struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX}, any = {0};
     problems_init(&ps, path);
     if (saved_load(&saved, m->r->logs, NULL))
         return;
@@ -60,6 +60,7 @@ static void load_plan(struct report_more *m)
         plan_decode_encoded(&m->plan, m->doc.root, saved.kind, &ps) == 0 &&
         graph_init(&m->graph, &m->plan, &ps) == 0)
         take_graph(m);
+    (void)saved_recall(&saved, &any, &m->plan, NULL); /* those that are known are masked */
 }
 
 /* --- events ------------------------------------------------------------------------------- */

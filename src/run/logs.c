@@ -182,7 +182,7 @@ static void add_tail(const struct run *run, const char *s, size_t len, struct se
 
 void logs_shown(const struct run *run, const char *s, size_t len, struct buf *out)
 {
-    add_tail(run, s, len, SIZE_MAX, out);
+    add_tail(run, s, len, (struct secrets_cut){.end = len >= JSON_TEXT_MAX}, SIZE_MAX, out);
 }
 
 void logs_tail(const struct run *run, const char *path, size_t lines, struct buf *out)
