@@ -204,7 +204,7 @@ static const struct opt opts_table[] = {
     {"stderr", 0, OPT_FLAG, offsetof(struct logs_opts, errors), NULL, NULL,
      "Show the standard error instead of the standard output"},
     {"raw", 0, OPT_FLAG, offsetof(struct logs_opts, raw), NULL, NULL,
-     "Show every byte as it is, which a terminal may obey"},
+     "Show every byte as it is, but for secrets; a terminal may obey some"},
     {0},
 };
 
