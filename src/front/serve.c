@@ -127,8 +127,7 @@ static bool find_named(struct serve_call *c, const struct route *route)
 
 /* --- the store ---------------------------------------------------------------------------- */
 
-/* One that was damaged, and set aside by a run, is another file now. */
-static int open_store(struct serve *serve, struct err *err)
+int serve_open_store(struct serve *serve, struct err *err)
 {
     autofree char *path = mem_printf("%s/state.db", serve->opts.state_dir);
     struct stat st;
@@ -148,7 +147,7 @@ static void answer_data(struct serve *serve, struct http_call *call)
     struct err err = {0};
     if (!route)
         serve_answer_error(call, 404, "there is nothing here");
-    else if (open_store(serve, &err))
+    else if (serve_open_store(serve, &err))
         serve_answer_error(call, 500, err.msg);
     else if (find_named(&c, route))
         route->fn(&c);
@@ -221,7 +220,8 @@ static int listen_on(struct serve *serve, struct err *err)
 static int open_all(struct serve *serve, struct err *err)
 {
     const char *dir = serve->opts.state_dir;
-    if (open_store(serve, err) || serve_key_load(&serve->key, dir, err) || listen_on(serve, err))
+    if (serve_open_store(serve, err) || serve_key_load(&serve->key, dir, err) ||
+        listen_on(serve, err))
         return -1;
     serve->key.port = http_server_port(serve->http);
     serve->url = mem_printf("http://127.0.0.1:%u/#token=%s", serve->key.port, serve->key.token);

@@ -127,7 +127,7 @@ static void tell(struct serve_listener *l)
         l->behind = true;
         return;
     }
-    if (collect(&m, NULL) == 0 && m.row.id)
+    if (l->serve->store && collect(&m, NULL) == 0 && m.row.id)
         send(&m);
     l->behind = m.more;
 }
@@ -141,6 +141,7 @@ static void beat(struct serve *serve)
     if (now < serve->beat)
         return;
     serve->beat = now + BEAT_MS;
+    (void)serve_open_store(serve, NULL);
     for (struct serve_listener *l = serve->listeners; l; l = l->next) {
         tell(l);
         if (!http_stream_unsent(l->http))

@@ -42,6 +42,10 @@ struct serve_call {
     struct store_task task; /* where the path names one */
 };
 
+/* Opens the store, again where a run has set it aside as damaged and begun another. The store is
+ * NULL where that failed. */
+int serve_open_store(struct serve *serve, struct err *err);
+
 /* --- answering ---------------------------------------------------------------------------- */
 
 void serve_answer_json(struct http_call *call, int status, const struct buf *json);

@@ -76,7 +76,9 @@ export function bytes(n) {
 export function money(usd) {
     if (usd === undefined)
         return '';
-    return `$${usd.toFixed(!usd || usd >= 0.1 ? 2 : usd < 0.01 ? 4 : 3)}`;
+    if (!usd || usd >= 1)
+        return `$${usd.toFixed(2)}`;
+    return `$${usd.toFixed(usd < 0.01 ? 4 : 3).replace(/(\.\d\d\d?)0$/, '$1')}`;
 }
 
 const clock = new Intl.DateTimeFormat(undefined, {hour: '2-digit', minute: '2-digit', second: '2-digit', hourCycle: 'h23'});

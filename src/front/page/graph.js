@@ -63,7 +63,7 @@ function cut(text, n) {
 export function graphView({run}) {
     const canvas = h('div', {class: 'panel scroll', role: 'region', 'aria-label': 'Graph of tasks', tabindex: 0});
     const zoomText = h('span', {class: 'muted num'});
-    const nodes = new Map(), edges = [];
+    const nodes = new Map(), ids = new Map(), edges = [];
     let drawing, plan, zoom = 1, written = false, bright;
 
     function all(start, next) {
@@ -89,20 +89,24 @@ export function graphView({run}) {
         edges.forEach((e) => e.line.classList.toggle('lit', lit.has(e.from) && lit.has(e.to)));
     }
 
+    // From afar a box is its colour, and no more: a thousand of them take long to draw.
     function drawNode(task) {
         const at = plan.place.get(task.id);
-        const stripe = svg('rect', {x: at.x, y: at.y, width: 5, height: box.height, rx: 2});
-        const link = svg('a', {href: `#/r/${encodeURIComponent(run.id)}/task/${encodeURIComponent(task.id)}`, 'data-id': task.id},
-            svg('rect', {class: 'node', x: at.x, y: at.y, width: box.width, height: box.height, rx: 4}), stripe);
+        const stripe = svg('rect', {x: at.x, y: at.y, width: box.width, height: box.height, rx: 3});
+        const link = svg('a', {href: `#/r/${encodeURIComponent(run.id)}/task/${encodeURIComponent(task.id)}`}, stripe);
         nodes.set(task.id, {link, stripe, at});
+        ids.set(link, task.id);
         return link;
     }
 
-    // Words come when they can be read: a thousand of them take long to draw.
+    // What can be read is there when it can be.
     function write() {
-        for (const [id, node] of nodes) {
-            node.word = svg('text', {class: 'faint', x: node.at.x + 14, y: node.at.y + 30}, node.state);
-            node.link.append(svg('text', {x: node.at.x + 14, y: node.at.y + 16}, cut(id, idMax)), ' ', node.word);
+        for (const [id, {link, stripe, at, state}] of nodes) {
+            const word = svg('text', {class: 'faint', x: at.x + 14, y: at.y + 30}, state);
+            stripe.setAttribute('width', 5);
+            link.prepend(svg('rect', {class: 'node', x: at.x, y: at.y, width: box.width, height: box.height, rx: 4}));
+            link.append(svg('text', {x: at.x + 14, y: at.y + 16}, cut(id, idMax)), ' ', word);
+            nodes.get(id).word = word;
         }
         written = true;
     }
@@ -118,7 +122,7 @@ export function graphView({run}) {
     }
 
     function draw() {
-        const lit = (event) => light(event.target.closest('a')?.dataset.id);
+        const lit = (event) => light(ids.get(event.target.closest('a')));
         drawing = svg('svg', {role: 'group', 'aria-label': 'Tasks by stage', viewBox: `0 0 ${plan.width} ${plan.height}`,
             onmouseover: lit, onmouseleave: () => light(), onfocusin: lit, onfocusout: () => light()});
         const lines = run.tasks.flatMap((t) => plan.needs.get(t.id).map((need) => drawEdge(need, t.id)));

@@ -66,6 +66,10 @@ export class Run {
         all.recent.sort((a, b) => a.seq - b.seq).forEach((ev) => this.takeEvent(ev));
         this.listen();
         this.changed();
+        this.plan().then((plan) => {
+            this.needs = plan;
+            this.changed();
+        }).catch(() => {});
     }
 
     // The time by the clock of the server.
@@ -169,6 +173,12 @@ export class Run {
             return undefined;
         const end = task.finished || (this.isLive() ? this.now() : this.run.finished || task.started);
         return Math.max(0, end - task.started);
+    }
+
+    // Those of its dependencies that are not there yet.
+    openNeeds(task) {
+        const needs = this.needs?.get(task.id)?.depends_on || [];
+        return needs.filter((id) => !['landed', 'done'].includes(this.byId.get(id)?.state));
     }
 
     counts() {

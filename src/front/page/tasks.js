@@ -16,8 +16,18 @@ const columns = [
     {key: 'cost', name: 'Cost', num: true, by: (run, t) => -(t.usd ?? -1)},
 ];
 
+// Why a task that could run later does not run now.
+function waitsFor(run, task) {
+    const open = run.openNeeds(task);
+    if (open.length)
+        return `waits for ${open.slice(0, 5).join(', ')}${open.length > 5 ? ` and ${open.length - 5} more` : ''}`;
+    return task.attempts && task.retried ? `will be tried again: ${task.retried}` : 'waits for a worker';
+}
+
 export function doing(run, task) {
     const state = run.stateOf(task);
+    if (run.isLive() && ['waiting', 'ready'].includes(state))
+        return waitsFor(run, task);
     if (state === 'parked')
         return `until ${new Date(task.parked.until).toLocaleTimeString()}: ${task.parked.why || 'a usage limit'}`;
     if (task.reason && kindOf(state) !== 'ok')
