@@ -24,7 +24,7 @@ static void follow_log(struct top *top)
         if (!t->attempt)
             return;
         autofree char *path = mem_printf("%s/%s/%d/out", top->feed.dir, t->id, t->attempt);
-        log_tail_open(&top->log, path, t->engine);
+        log_tail_open(&top->log, top->feed.dir, path, t->engine);
     }
     (void)log_tail_more(&top->log, &s->text);
 }

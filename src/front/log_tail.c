@@ -1,8 +1,6 @@
 #include "front/log_tail.h"
 
 #include "base/mem.h"
-#include "core/plan_words.h"
-#include "run/agent.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,19 +11,11 @@
 enum { STEP = 64 << 10, TURN = 2 << 20, LINE_BYTES = 1 << 20, END = 4 << 20 };
 enum { LINES_MAX = 20000, LINES_DROP = 5000 };
 
-static enum engine find_engine(const char *name)
-{
-    for (int i = 1; name && engine_words[i]; i++) {
-        if (strcmp(engine_words[i], name) == 0)
-            return (enum engine)i;
-    }
-    return ENGINE_COMMAND;
-}
-
-void log_tail_open(struct log_tail *t, const char *path, const char *engine)
+void log_tail_open(struct log_tail *t, const char *run_dir, const char *path, const char *engine)
 {
     *t = (struct log_tail){.path = mem_str(path), .fd = -1, .line = BUF_INIT, .open = true};
-    transcript_init(&t->text, agent_dialect(find_engine(engine)));
+    transcript_init(&t->text, transcript_dialect(engine));
+    transcript_mask(&t->text, run_dir);
 }
 
 void log_tail_close(struct log_tail *t)

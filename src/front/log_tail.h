@@ -16,8 +16,9 @@ struct log_tail {
     bool open, cuts; /* cuts: the line began before what is read */
 };
 
-/* path: the file that the agent of that engine writes to, which need not be there yet. */
-void log_tail_open(struct log_tail *t, const char *path, const char *engine);
+/* path: the file that the agent of that engine writes to, which need not be there yet, below the
+ * folder of its run. */
+void log_tail_open(struct log_tail *t, const char *run_dir, const char *path, const char *engine);
 void log_tail_close(struct log_tail *t);
 
 /* Adds what has come since the last time; false where nothing has. */

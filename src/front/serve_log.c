@@ -107,9 +107,11 @@ static bool find_log(struct serve_call *c, struct log *log)
     return true;
 }
 
-static const struct dialect *dialect_of(const struct serve_call *c, const struct log *log)
+static void begin_reading(struct transcript *t, const struct serve_call *c, const struct log *log)
 {
-    return transcript_dialect(strcmp(log->stream, "out") == 0 ? c->task.engine : NULL);
+    autofree char *dir = mem_printf("%s/runs/%s", c->serve->opts.state_dir, c->run);
+    transcript_init(t, transcript_dialect(strcmp(log->stream, "out") == 0 ? c->task.engine : NULL));
+    transcript_mask(t, dir);
 }
 
 /* Appends up to n bytes from there. */
@@ -177,21 +179,18 @@ enum rest {
     REST_LAST,  /* it is one */
 };
 
-static void cut_lines(struct window *w, const struct dialect *dialect, enum rest rest)
+static void cut_lines(struct window *w, struct transcript *t, enum rest rest)
 {
-    struct transcript t;
     size_t at = 0;
-    transcript_init(&t, dialect);
     while (at < w->bytes.len) {
         const char *lf = memchr(w->bytes.s + at, '\n', w->bytes.len - at);
         size_t end = lf ? (size_t)(lf - w->bytes.s) : w->bytes.len;
         if (!lf && (rest == REST_LATER || (rest == REST_LONG && at)))
             break;
-        add_line(w, &t, at, end - at, end + (lf != NULL));
+        add_line(w, t, at, end - at, end + (lf != NULL));
         at = end + (lf != NULL);
     }
     w->to = w->from + (int64_t)at;
-    transcript_done(&t);
 }
 
 /* Where the window begins in the middle of a line, that is left out, unless there is no other. */
@@ -300,6 +299,7 @@ void serve_log(struct serve_call *c)
 {
     autolog struct log log;
     own_cleanup(window_done) struct window w = {.bytes = BUF_INIT, .text = BUF_INIT};
+    struct transcript text;
     struct wish wish;
     struct err err = {0};
     size_t first, end;
@@ -317,7 +317,9 @@ void serve_log(struct serve_call *c)
     enum rest rest = at_end && growing          ? REST_LATER
                      : at_end || wish.backwards ? REST_LAST
                                                 : REST_LONG;
-    cut_lines(&w, dialect_of(c, &log), rest);
+    begin_reading(&text, c, &log);
+    cut_lines(&w, &text, rest);
+    transcript_done(&text);
     limit(&w, wish.backwards, &first, &end);
     struct node *root = build_map(&c->arena);
     build_put_int(&c->arena, root, "attempt", log.attempt);
@@ -406,7 +408,7 @@ void serve_search(struct serve_call *c)
         return;
     }
     s.matches = build_list(&c->arena);
-    transcript_init(&s.text, dialect_of(c, &log));
+    begin_reading(&s.text, c, &log);
     int rc = search_from(&s, &log, from, &at, &err);
     struct node *root = build_map(&c->arena);
     if (rc) {

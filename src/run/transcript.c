@@ -1,7 +1,9 @@
 #include "run/transcript.h"
 
+#include "base/mem.h"
 #include "base/text.h"
 #include "core/plan_words.h"
+#include "run/saved.h"
 
 #include <string.h>
 
@@ -66,14 +68,30 @@ void transcript_done(struct transcript *t)
 {
     dialect_reader_done(&t->reader);
     agent_report_done(&t->report);
+    secrets_done(&t->secrets);
+}
+
+void transcript_mask(struct transcript *t, const char *run_dir)
+{
+    saved_secrets(run_dir, &t->secrets);
+}
+
+static void mask(const struct transcript *t, struct buf *out, size_t from)
+{
+    autofree char *text = mem_dup(out->s + from, out->len - from);
+    size_t len = out->len - from;
+    buf_cut(out, from);
+    secrets_mask(&t->secrets, text, len, out);
 }
 
 void transcript_line(struct transcript *t, const char *line, size_t len, struct buf *out)
 {
-    size_t lines = t->reader.lines;
+    size_t lines = t->reader.lines, before = out->len;
     t->out = out;
     dialect_reader_feed(&t->reader, line, len);
     dialect_reader_end(&t->reader);
     if (t->reader.lines == lines)
         add_line(out, line, len && line[len - 1] == '\r' ? len - 1 : len);
+    if (t->secrets.values.n)
+        mask(t, out, before);
 }

@@ -281,12 +281,17 @@ END
     make_repo
     begin_plan
     add_task first -- 'write a one'
-    add_task second 'depends_on: [first]' -- "sh $(until_exists go)" 'write b two'
+    export TOKEN_FOR_TEST=Zq7x9vKwpR5tLm2n
+    add_task second 'depends_on: [first]' 'env: {A: {from: TOKEN_FOR_TEST, secret: true}}' -- \
+        "sh echo it says \$A; $(until_exists go)" 'write b two'
     start_plan
     wait_for in_events task.started second
     local run_id live=$BATS_TEST_TMPDIR/live
     run_id=$(anabranch history -n 1 | cut -d ' ' -f 1)
     start_serve
+    wait_for grep -qs 'it says' ".git/anabranch/runs/$run_id/second/1/out"
+    get "/api/runs/$run_id/tasks/second/log"
+    assert_contains 'it says [MASKED]' # also while the agent writes it
     local was=$port
     curl -sN -H "X-Anabranch-Token: $token" "$base/api/runs/$run_id/live" >"$live" 3>&- &
     wait_for grep -q '"event":"task.started".*"task":"second"' "$live"
