@@ -4,15 +4,17 @@
  * what it makes then takes the way of all work. Where its engine cannot take up a session, or
  * nothing is known of it, the task begins again, with the same told behind its prompt.
  *
- * What the agent finds (enum repair) is
+ * What the agent finds (enum repair) is one of three.
  *
- *     own        what it left. Our commit of it is taken back: what strayed is in no history.
- *     merged     what failed the verification, which is its work merged with all that had landed:
- * the fault may be in their meeting, and would not be seen without it. conflict   all that has
- * landed, with its work merged into it and not committed. What git could not merge has git's
- * markers, and is unmerged in the index, as behind a `git stash pop`. There is no MERGE_HEAD:
- * nothing that the agent does can end the merge half made, and one commit on top of what has landed
- * is made of it, in every style of landing.
+ * Own: what it left. Our commit of it is taken back: what strayed is in no history.
+ *
+ * Merged: what failed the verification, which is its work merged with all that had landed. The
+ * fault may be in their meeting, and would not be seen without it.
+ *
+ * Conflict: all that has landed, with its work merged into it and not committed. What git could not
+ * merge has git's markers, and is unmerged in the index, as behind a `git stash pop`. There is no
+ * MERGE_HEAD: nothing that the agent does can end the merge half made, and one commit on top of
+ * what has landed is made of it, in every style of landing.
  *
  * In the last two the task begins from then on (`start`) where all that had landed was. What it had
  * made is saved before anything is changed, and what is about to be done is in the event
