@@ -133,7 +133,8 @@ static void finish_commit(struct job *job)
         job_error(job, &err);
         return;
     }
-    if (!commit.len && (job->run->opts.unchanged_ok || task_of(job)->hand_on)) {
+    bool answered = job->session && tr->landed_before; /* which need not be by a change */
+    if (!commit.len && (job->run->opts.unchanged_ok || task_of(job)->hand_on || answered)) {
         job_unlanded(job);
         return;
     }

@@ -32,7 +32,8 @@ static bool find_session(struct job *job)
     const char *known = park_session(job);
     if (known && *known)
         return true;
-    if (!past || !past->row.engine || strcmp(past->row.engine, run_engine_name(run, job->task)) ||
+    if (!past || !past->row.engine ||
+        strcmp(past->row.engine, run_engine_name(run, job->task)) != 0 ||
         !agent_read_session(engine, out, &session))
         return false;
     free(job->session);
@@ -40,13 +41,14 @@ static bool find_session(struct job *job)
     return true;
 }
 
-/* One that touched what is not its own is not gone on with. */
+/* Without something to be told there is nothing to mend; and one that touched what is not its own
+ * is not gone on with. */
 static bool can_go_on(struct job *job, enum failure failure)
 {
     return (failure == FAILURE_VERIFY || failure == FAILURE_SCOPE || failure == FAILURE_CONFLICT) &&
-           job->run->base && job->has_workspace && job->prepared && !job->tampered &&
-           agent_continues_ended(run_engine(job->run, job->task)) && workspace_is_whole(&job->ws) &&
-           find_session(job);
+           job->told_why && job->run->base && job->has_workspace && job->prepared &&
+           !job->tampered && agent_continues_ended(run_engine(job->run, job->task)) &&
+           workspace_is_whole(&job->ws) && find_session(job);
 }
 
 /* It may not be there. */

@@ -56,7 +56,8 @@ struct task_run {
 
     /* Of a run that is gone on with: */
     bool on_top; /* it has landed before, or was in conflict: it begins with all that has landed */
-    bool lands;  /* it has its commit, and its workspace is to be made again */
+    bool landed_before;
+    bool lands; /* it has its commit, and its workspace is to be made again */
 
     /* Likewise, parked, or to be mended: its agent goes on in this one, in the workspace that is
      * there; or NULL.
@@ -105,8 +106,10 @@ struct job {
     char limit[16];                 /* that the last command went over: "memory"; "": none */
     struct buf candidate;           /* the commit that is being verified */
     struct buf candidate_base;      /* the tip that it was made on */
+    struct buf was;                 /* where its branch was before its commit */
     bool staged_here;               /* what it left was staged without git */
     size_t hook;                    /* the commit hook that runs */
+    enum repair mending;            /* it is a repair, with such a workspace */
     int verify_step;                /* how many commands of the verification were begun */
     int port;                       /* the first of its block, or 0 */
     char *excludes, *brought;       /* files about what was brought along; NULL: nothing was */
@@ -114,16 +117,14 @@ struct job {
     int64_t deadline;               /* monotonic ms, of the command that prepares or ends it */
     bool overdue;                   /* that command took too long */
     char *session;                  /* that its agent takes up again, or NULL */
+    char *brief;                    /* what it is told in place of `feedback`, or NULL */
     void (*ready)(struct job *job); /* when its workspace is; NULL: the agent starts */
     void (*then)(struct job *job);  /* behind the teardown */
     bool removes;                   /* at its failure: the workspace goes */
     bool parks, keeps;              /* likewise: it waits for a limit; with its workspace */
     bool falls_back;                /* likewise: it begins again by its fallback */
     bool mends;                     /* likewise: it goes on, in order to mend what it made */
-    enum repair mending;            /* that is what this attempt is for, with such a workspace */
-    char *brief;                    /* what it is told in place of `feedback`, or NULL */
     bool told_why;                  /* what was wrong with it is in the task's `feedback` */
-    struct buf was;                 /* where its branch was before its commit */
     bool spoke;                     /* its agent had said something when last looked at */
     int64_t reset;                  /* of the limit that it met; 0: it is not known */
     int64_t retry_delay;            /* at its failure: ms until the next attempt, or -1 */

@@ -54,6 +54,10 @@ run_row() { # COLUMNS
     [[ $(sessions a) == sim-a-1 ]] || fail "$(sessions a)"
     [[ $(prompt_of a 2) == $'Change it.\n'* ]] || fail "$(prompt_of a 2)"
     [[ $(wc -l <"$STAMPS.setup") == 4 ]] || fail "not set up"
+    # An answer need not be a change.
+    say a 'sim> say It is two.'
+    assert_status 0
+    assert_summary a 'done'
     # The run as a whole is what it was.
     run anabranch status
     assert_contains failed
@@ -239,6 +243,6 @@ run_row() { # COLUMNS
     assert_clean
     say r 'sim> say again'
     assert_status 0
-    assert_summary r done
+    assert_summary r 'done'
     assert_clean
 }
