@@ -9,7 +9,7 @@
 
 #include <string.h>
 
-enum { SHORTEST = 4, SHORTEST_LINE = 8 };
+enum { SHORTEST = 4, UNCOMMON = 8 }; /* bytes */
 
 static const char masked[] = "[MASKED]";
 
@@ -111,7 +111,7 @@ static void add_value(struct secrets *secrets, struct map *seen, const char *val
     add_trimmed(secrets, seen, value, strlen(value));
     for (const char *s = value; strchr(value, '\n') && *s;) {
         size_t len = strcspn(s, "\n");
-        if (len >= SHORTEST_LINE)
+        if (len >= UNCOMMON)
             add_trimmed(secrets, seen, s, len);
         s += len + (s[len] == '\n');
     }
@@ -147,10 +147,16 @@ static void know(struct map *names, const char *const *list)
         (void)map_put(names, *list, strlen(*list), names);
 }
 
+static void add_known(struct secrets *secrets, struct map *seen, const char *value)
+{
+    if (value && strlen(value) >= UNCOMMON)
+        add_value(secrets, seen, value);
+}
+
 static void add_own(struct secrets *secrets, struct map *seen, const char *const *list)
 {
     for (; list && *list; list++)
-        add_value(secrets, seen, getenv(*list));
+        add_known(secrets, seen, getenv(*list));
 }
 
 static void add_task(struct secrets *secrets, struct map *seen, const struct map *names,
@@ -158,8 +164,11 @@ static void add_task(struct secrets *secrets, struct map *seen, const struct map
 {
     for (size_t i = 0; i < env->n; i++) {
         const struct env_var *v = &env->v[i];
-        if (v->secret || map_get(names, v->name, strlen(v->name)))
-            add_value(secrets, seen, v->from ? getenv(v->from) : v->value);
+        const char *value = v->from ? getenv(v->from) : v->value;
+        if (v->secret)
+            add_value(secrets, seen, value);
+        else if (map_get(names, v->name, strlen(v->name)))
+            add_known(secrets, seen, value);
     }
 }
 
@@ -294,7 +303,6 @@ bool secrets_are_in(const struct secrets *secrets, const char *s, size_t len)
 
 bool secrets_are_told_by(const struct secrets *secrets, const char *word)
 {
-    enum { UNCOMMON = 8 };
     for (size_t i = 0; i < secrets->values.n; i++) {
         if (strlen(secrets->values.v[i]) >= UNCOMMON && strstr(word, secrets->values.v[i]))
             return true;
@@ -307,7 +315,7 @@ bool secrets_are_told_by(const struct secrets *secrets, const char *word)
 static bool tree_has(const struct secrets *secrets, const struct node *node)
 {
     if (node->kind == NODE_STRING)
-        return secrets_are_in(secrets, node->text, node->len);
+        return secrets_are_told_by(secrets, node->text);
     if (node->kind < NODE_LIST)
         return false;
     node_each (child, node) {
@@ -322,7 +330,7 @@ static struct node *mask_node(const struct secrets *secrets, const struct node *
                               struct arena *a)
 {
     struct node *copy = node_new(a, node->kind, node->pos);
-    if (node->kind == NODE_STRING) {
+    if (node->kind == NODE_STRING && tree_has(secrets, node)) {
         autobuf struct buf text = BUF_INIT;
         secrets_mask(secrets, node->text, node->len, &text);
         return node_string(a, text.s, text.len, node->pos);

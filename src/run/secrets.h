@@ -4,7 +4,9 @@
  *
  * Taken are the variables of a plan that are marked as secret, and those, of the plan and of our
  * own environment, that are known to hold keys. Blanks around a value do not count; of one with
- * several lines each long one is a secret by itself. What is shorter than four bytes is none.
+ * several lines each long one is a secret by itself. What is shorter than four bytes is none; nor
+ * is the value of a known variable that is shorter than eight: for models that need no key it often
+ * is a common word.
  */
 #ifndef RUN_SECRETS_H
 #define RUN_SECRETS_H
@@ -45,7 +47,8 @@ struct secrets_cut {
 void secrets_mask_cut(const struct secrets *secrets, const char *s, size_t len,
                       struct secrets_cut cut, struct buf *out);
 
-/* The tree itself where it has none in its texts, else a copy in the arena that is masked. */
+/* The tree itself where none of its texts tells one, as above, else a copy in the arena in which
+ * those texts are masked. Shorter ones stay: a path may have such a word in it. */
 const struct node *secrets_mask_tree(const struct secrets *secrets, const struct node *root,
                                      struct arena *a);
 

@@ -52,11 +52,14 @@ static void test_known_variables(void **state)
     (void)state;
     assert_int_equal(setenv("GITHUB_TOKEN", "ghp_made-up", 1), 0);
     assert_int_equal(setenv("OPENAI_API_KEY", "", 1), 0);
+    assert_int_equal(setenv("GEMINI_API_KEY", "none", 1), 0);
     collect(&s, NULL, 0);
     assert_masked(&s, "token ghp_made-up.", "token [MASKED].");
+    assert_masked(&s, "none of it", "none of it");
     secrets_done(&s);
     assert_int_equal(unsetenv("GITHUB_TOKEN"), 0);
     assert_int_equal(unsetenv("OPENAI_API_KEY"), 0);
+    assert_int_equal(unsetenv("GEMINI_API_KEY"), 0);
 }
 
 static void test_overlaps(void **state)
@@ -125,20 +128,21 @@ static void test_cut(void **state)
 
 static void test_tree(void **state)
 {
-    struct env_var vars[] = {{.name = "A", .value = "hush-hush", .secret = true}};
+    struct env_var vars[] = {{.name = "A", .value = "hush-hush", .secret = true},
+                             {.name = "B", .value = "word", .secret = true}};
     struct secrets s;
     struct arena a = {0}, b = {0};
     struct node *root = build_map(&a), *list;
     autobuf struct buf out = BUF_INIT;
     (void)state;
-    collect(&s, vars, 1);
+    collect(&s, vars, 2);
     build_put_int(&a, root, "n", 1);
     list = build_put_list(&a, root, "list");
-    build_add_string(&a, list, "plain");
+    build_add_string(&a, list, "/a/word/in/a/path");
     assert_ptr_equal(secrets_mask_tree(&s, root, &b), root);
     build_add_string(&a, list, "a hush-hush b");
     doc_write_line(&out, secrets_mask_tree(&s, root, &b));
-    assert_string_equal(out.s, "{\"n\":1,\"list\":[\"plain\",\"a [MASKED] b\"]}");
+    assert_string_equal(out.s, "{\"n\":1,\"list\":[\"/a/word/in/a/path\",\"a [MASKED] b\"]}");
     arena_done(&a);
     arena_done(&b);
     secrets_done(&s);
