@@ -13,6 +13,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -61,7 +62,8 @@ static void on_event(void *ctx, const struct event *ev)
     use(null, STDIN_FILENO);
     (void)setvbuf(stdout, NULL, _IOLBF, 0);
     autofree char *line = mem_printf("%s\n", run_id(run));
-    (void)!write(WORD_FD, line, strlen(line)); /* who started us may have gone */
+    if (write(WORD_FD, line, strlen(line)) < 0) /* who started us has gone, and knows of no run */
+        (void)raise(SIGTERM);
     (void)close(WORD_FD);
 }
 

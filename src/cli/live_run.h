@@ -14,8 +14,8 @@ int live_run_find(struct look *look, const char *word, char **ret_id, char **ret
 /* The only one that goes on; false where there is none, or several. */
 bool live_run_only(struct look *look, char **ret_id, char **ret_dir);
 
-/* Asks it for something, and prints its answer. `instead` is said where it does not go on: "'...'
- * goes on with it", with %s for its id. */
+/* Asks it for something, and prints its answer. `instead` says what to do where it does not go on.
+ */
 int live_run_ask(const char *word, const struct node *request, const char *instead);
 
 /* Lets a run that goes on and was paused begin tasks again; false where there is no such run. */

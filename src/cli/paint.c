@@ -202,13 +202,12 @@ static void put(const char *s, size_t len)
 
 static void show_line(const struct canvas_line *l, int row)
 {
-    attr_t mark = l->marked ? A_REVERSE : 0;
     size_t at = 0;
     enum style style = STYLE_PLAIN;
     (void)move(row, 0);
     for (size_t i = 0; i <= l->spans.n; i++) {
         size_t end = i < l->spans.n ? l->spans.v[i].at : l->text.len;
-        (void)attrset((int)(look_of(style) | mark));
+        (void)attrset((int)(l->marked ? A_REVERSE : look_of(style)));
         put(l->text.s + at, end - at);
         at = end;
         style = i < l->spans.n ? l->spans.v[i].style : style;

@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <string.h>
 
-enum { TICK_MS = 200, FILES_MS = 2000, DIFF_MS = 2000, MEETINGS_MS = 3000, FILES_AT_ONCE = 8 };
+enum { TICK_MS = 200, FILES_MS = 1000, DIFF_MS = 2000, MEETINGS_MS = 3000, FILES_AT_ONCE = 8 };
 
 /* --- what is looked at -------------------------------------------------------------------- */
 

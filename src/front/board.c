@@ -158,6 +158,7 @@ static void take_exit(struct board_task *t, const struct event *ev)
 static void take_commit(struct board_task *t, const struct event *ev)
 {
     set(&t->commit, build_string(ev->data, "commit", NULL));
+    t->files = -1; /* they are counted anew */
     enter(t, TASK_LANDING, ev->time);
 }
 
@@ -316,8 +317,6 @@ void board_row(struct board *b, const struct store_task *row)
     int64_t tokens = row->tokens_in + row->tokens_out; /* events know of it earlier */
     t->tokens = tokens > t->tokens ? tokens : t->tokens;
     t->usd = row->usd > t->usd ? row->usd : t->usd;
-    if (row->commit && !t->commit) /* it is counted anew */
-        t->files = -1;
     set(&t->engine, row->engine);
     set(&t->workspace, row->workspace);
     set(&t->branch, row->branch);

@@ -1,9 +1,7 @@
 #include "run/control.h"
 
 #include "base/build.h"
-#include "base/mem.h"
 #include "run/budget.h"
-#include "run/park.h"
 #include "run/prepare.h"
 #include "run/run_private.h"
 #include "sys/guard.h"
