@@ -298,6 +298,13 @@ test('a thousand tasks and a log of 100 MB stay quick', async () => {
     await page.keyboard.press('Enter');
     await page.waitForFunction(() => document.querySelector('.log .here')?.textContent === 'the Needle in the middle');
     const searched = Date.now() - from;
+    const place = () => page.evaluate(() => {
+        const log = document.querySelector('.log').getBoundingClientRect(), line = document.querySelector('.here')?.getBoundingClientRect();
+        return Boolean(line && line.top >= log.top && line.bottom <= log.bottom);
+    });
+    await until('the match can be seen', place);
+    await page.waitForTimeout(500); // what comes before and after it is there by then
+    assert.ok(await place(), 'the match was scrolled away');
     assert.equal(await page.textContent('.log .here mark'), 'Needle');
     for (let i = 0; i < 12; i++) {
         await page.evaluate(() => { const log = document.querySelector('.log'); log.scrollTop = log.scrollHeight; });

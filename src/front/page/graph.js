@@ -3,7 +3,7 @@
 import {h, put, say, svg} from './dom.js';
 import {kindOf} from './format.js';
 
-const box = {width: 168, height: 38, x: 58, y: 12}, perColumn = 26, margin = 16, idMax = 23;
+const box = {width: 168, height: 38, x: 58, y: 12}, margin = 16, idMax = 23;
 
 // The stage of each task: one behind the last of those that it depends on.
 function stages(tasks, plan) {
@@ -34,6 +34,7 @@ function stages(tasks, plan) {
 // Within a stage by the middle of those before it, so that few lines cross; a long one is folded.
 function layout(tasks, plan) {
     const {stage, needs, after} = stages(tasks, plan);
+    const perColumn = Math.max(14, Math.ceil(Math.sqrt(1.8 * tasks.length)));
     const columns = [];
     for (const t of tasks)
         (columns[stage.get(t.id) ?? 0] ||= []).push(t.id);
@@ -62,7 +63,7 @@ function cut(text, n) {
 
 export function graphView({run}) {
     const canvas = h('div', {class: 'panel scroll', role: 'region', 'aria-label': 'Graph of tasks', tabindex: 0});
-    const zoomText = h('span', {class: 'muted num'});
+    const zoomText = h('span', {class: 'muted num'}), hint = h('span', {class: 'muted', role: 'status'});
     const nodes = new Map(), ids = new Map(), edges = [];
     let drawing, plan, zoom = 1, written = false, bright;
 
@@ -83,6 +84,7 @@ export function graphView({run}) {
         if (id === bright)
             return;
         bright = id;
+        say(hint, id ? `${id}: ${run.stateOf(run.byId.get(id))}` : '');
         const lit = id ? new Set([...all(id, plan.needs), ...all(id, plan.after)]) : new Set();
         drawing.classList.toggle('dim', Boolean(id));
         nodes.forEach((n, at) => n.link.classList.toggle('lit', lit.has(at)));
@@ -166,7 +168,7 @@ export function graphView({run}) {
     }).catch((error) => put(canvas, h('p', {class: 'note'}, `There is no graph: ${error.message}`)));
     return {
         title: 'Graph',
-        node: [h('div', {class: 'bar'}, h('h2', {}, 'Stages, from left to right'), h('span', {class: 'space'}), zoomText,
+        node: [h('div', {class: 'bar'}, h('h2', {}, 'Stages, from left to right'), hint, h('span', {class: 'space'}), zoomText,
             h('button', {type: 'button', 'aria-label': 'Smaller', onclick: () => scale(zoom / 1.25)}, '−'),
             h('button', {type: 'button', 'aria-label': 'Larger', onclick: () => scale(zoom * 1.25)}, '+'),
             h('button', {type: 'button', onclick: fit}, 'Fit')), canvas],

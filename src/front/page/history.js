@@ -62,13 +62,15 @@ function total(all) {
 
 const say = {time: duration, tokens: count, cost: money};
 const better = {'landed or done': 1};
+const outcomes = ['landed or done', 'failed', 'conflicted', 'skipped'];
 
-function delta(name, a, b) {
+// Less is better only where as much was done.
+function delta(name, a, b, fair) {
     if (a === undefined || b === undefined || a === b)
-        return h('td', {class: 'num muted'}, a === b ? 'same' : '');
+        return h('td', {class: 'num muted'}, a === b && a !== undefined ? 'same' : '');
     const text = (say[name] || String)(Math.abs(b - a));
     const good = Math.sign(b - a) === (better[name] || -1);
-    return h('td', {class: `num ${good ? 'better' : 'worse'}`}, `${b > a ? '+' : '−'}${text}`);
+    return h('td', {class: `num ${fair ? good ? 'better' : 'worse' : ''}`}, `${b > a ? '+' : '−'}${text}`);
 }
 
 function taskTime(t) {
@@ -77,8 +79,9 @@ function taskTime(t) {
 
 function taskRow(id, a, b) {
     const state = (t) => h('td', {}, t ? stateNode(t.state) : h('span', {class: 'muted'}, 'not there'));
-    return h('tr', {}, h('th', {scope: 'row'}, id), state(a), state(b), h('td', {class: 'num'}, duration(taskTime(a))), h('td', {class: 'num'}, duration(taskTime(b))),
-        delta('time', taskTime(a), taskTime(b)), h('td', {class: 'num only-wide'}, money(a?.usd)), h('td', {class: 'num only-wide'}, money(b?.usd)));
+    const fair = kindOf(a?.state) === 'ok' && kindOf(b?.state) === 'ok';
+    return h('tr', {}, h('th', {scope: 'row'}, id), state(a), state(b), h('td', {class: 'num only-wide'}, duration(taskTime(a))), h('td', {class: 'num only-wide'}, duration(taskTime(b))),
+        delta('time', taskTime(a), taskTime(b), fair), h('td', {class: 'num only-wide'}, money(a?.usd)), h('td', {class: 'num only-wide'}, money(b?.usd)));
 }
 
 export function compareView({run, rest: [first, second]}) {
@@ -93,9 +96,9 @@ export function compareView({run, rest: [first, second]}) {
         put(box, h('div', {class: 'panel'}, h('table', {class: 'plain'}, h('caption', {class: 'visually-hidden'}, 'In all'),
             h('thead', {}, h('tr', {}, h('td', {}), heads, h('th', {scope: 'col', class: 'num'}, 'change'))),
             h('tbody', {}, Object.keys(sums[0]).map((name) => h('tr', {}, h('th', {scope: 'row'}, name), sums.map((s) => h('td', {class: 'num'}, (say[name] || String)(s[name] ?? ''))),
-                delta(name, sums[0][name], sums[1][name])))))),
+                delta(name, sums[0][name], sums[1][name], outcomes.includes(name) || sums[0][outcomes[0]] === sums[1][outcomes[0]])))))),
         h('div', {class: 'panel'}, h('table', {class: 'plain'}, h('caption', {class: 'visually-hidden'}, 'Task by task'),
-            h('thead', {}, h('tr', {}, ['Task', 'before', 'after', 'time before', 'after', 'change', 'cost before', 'after'].map((c, i) => h('th', {scope: 'col', class: `${i > 2 ? 'num' : ''} ${i > 5 ? 'only-wide' : ''}`}, c)))),
+            h('thead', {}, h('tr', {}, ['Task', 'before', 'after', 'time before', 'after', 'time', 'cost before', 'after'].map((c, i) => h('th', {scope: 'col', class: `${i > 2 ? 'num' : ''} ${i > 2 && i !== 5 ? 'only-wide' : ''}`}, c)))),
             h('tbody', {}, ids.map((id) => taskRow(id, inA.get(id), inB.get(id)))))));
     }
 

@@ -24,7 +24,7 @@ export function logView({run, task, memory}) {
     memory.log ??= {};
     const mine = memory.log;
     if (mine.task !== task.id)
-        Object.assign(mine, {task: task.id, attempt: undefined, stream: 'out'});
+        Object.assign(mine, {task: task.id, attempt: undefined, stream: 'out', chosen: false});
     const path = runPath(run.id, 'tasks', task.id);
     const box = h('div', {class: 'panel scroll log', role: 'log', 'aria-live': 'off', 'aria-label': 'Log', tabindex: 0, onscroll: soon(onScroll)});
     const attempts = h('select', {id: 'log-attempt', onchange: () => choose({attempt: Number(attempts.value)})});
@@ -56,7 +56,7 @@ export function logView({run, task, memory}) {
     }
 
     function choose(what) {
-        Object.assign(mine, what);
+        Object.assign(mine, what, {chosen: true});
         matches = [];
         setMatches();
         tail();
@@ -98,6 +98,9 @@ export function logView({run, task, memory}) {
             if (!answer)
                 return;
             take(answer);
+            const other = answer.streams.find((name) => name !== mine.stream);
+            if (!answer.size && !growing && !mine.chosen && other) // all that there is, is elsewhere
+                return void choose({stream: other});
             show(answer);
             then?.();
         } catch (error) {
@@ -111,13 +114,13 @@ export function logView({run, task, memory}) {
         box.scrollTop = box.scrollHeight;
     });
 
-    const jump = (byte, then) => {
+    const jump = async (byte, then) => {
         setFollow(false);
-        return load(`&from=${byte}`, () => {
+        await load(`&from=${byte}`, () => {
             box.scrollTop = 0;
             then?.();
-            more();
         });
+        await more();
     };
 
     // One more window at an end that comes into sight, and one less at the other.

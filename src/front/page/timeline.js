@@ -83,12 +83,12 @@ export function timelineView({run}) {
         const now = run.isLive() ? run.now() : run.run.finished || task.finished || task.started;
         const state = run.stateOf(task);
         const rects = of.map((p, i) => {
-            const from = x(p.from), to = x(p.to || now);
+            const from = x(p.from), to = x(p.to || task.finished || now);
             return svg('rect', {class: `fill-${colour(of, i, state)}`, x: from, y: y + 6, width: Math.max(2, to - from),
                 height: line - 12, rx: 2, opacity: p.kind === 'land' ? 0.6 : null});
         });
         const tries = of.filter((p) => p.kind === 'run').length;
-        const end = x(of.at(-1).to || now), text = duration(run.timeOf(task));
+        const end = x(of.at(-1).to || task.finished || now), text = duration(run.timeOf(task));
         const name = task.id.length > left / 7.4 ? `${task.id.slice(0, Math.floor(left / 7.4) - 1)}…` : task.id;
         const label = `${name} ${text}, ${state}${tries > 1 ? `, ${tries} attempts` : ''}`;
         return svg('a', {href: `#/r/${encodeURIComponent(run.id)}/task/${encodeURIComponent(task.id)}`, 'aria-label': label},
@@ -114,7 +114,7 @@ export function timelineView({run}) {
         const focused = document.activeElement?.getAttribute?.('href');
         scale.setAttribute('width', width);
         put(scale, svg('text', {class: 'faint', x: 10, y: 17}, time(start)),
-            marks.filter((t) => t).map((t) => svg('text', {class: 'faint', x: x(start + t), y: 17, 'text-anchor': 'middle'}, duration(t).replace('.0s', 's'))));
+            marks.filter((t) => t).map((t) => svg('text', {class: 'faint', x: x(start + t), y: 17, 'text-anchor': 'middle'}, duration(t).replace(/\.0(?=s)| 00[sm]/, ''))));
         bars.setAttribute('width', width);
         bars.setAttribute('height', Math.max(line, list.length * line));
         put(bars, marks.map((t) => svg('line', {class: 'grid', x1: x(start + t), x2: x(start + t), y1: first * line, y2: (first + visible.length) * line})),
