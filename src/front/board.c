@@ -50,8 +50,8 @@ void board_done(struct board *b)
 {
     for (size_t i = 0; i < b->n; i++) {
         struct board_task *t = &b->tasks[i];
-        char *const owned[] = {t->action, t->reason, t->engine, t->workspace,
-                               t->branch, t->start,  t->commit};
+        char *const owned[] = {t->reason, t->engine, t->workspace, t->branch, t->start, t->commit};
+        doing_done(&t->doing);
         for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
             free(owned[k]);
         vec_done(&t->spans);
@@ -108,7 +108,7 @@ static void take_begin(struct board_task *t, const struct event *ev)
 {
     if (!t->started)
         t->started = ev->time;
-    set(&t->action, NULL);
+    doing_set(&t->doing, NULL);
     set(&t->reason, NULL);
     t->attempt = ev->attempt;
     t->resume = t->finished = 0;
@@ -131,7 +131,12 @@ static void take_start(struct board_task *t, const struct event *ev)
 
 static void take_action(struct board_task *t, const struct event *ev)
 {
-    set(&t->action, build_string(ev->data, "action", NULL));
+    doing_take_action(&t->doing, ev->data, ev->time);
+}
+
+static void take_question(struct board_task *t, const struct event *ev)
+{
+    doing_take_question(&t->doing, ev->data);
 }
 
 static void take_usage(struct board_task *t, const struct event *ev)
@@ -151,7 +156,7 @@ static void take_stopping(struct board_task *t, const struct event *ev)
 
 static void take_exit(struct board_task *t, const struct event *ev)
 {
-    set(&t->action, NULL);
+    doing_set(&t->doing, NULL);
     enter(t, TASK_COMMITTING, ev->time);
 }
 
@@ -173,7 +178,7 @@ static void take_reason(struct board_task *t, const struct event *ev)
     buf_addstr(&why, build_string(ev->data, "class", ""));
     buf_addf(&why, "%s%s", why.len ? ": " : "", build_string(ev->data, "reason", ""));
     set(&t->reason, why.len ? why.s : NULL);
-    set(&t->action, NULL);
+    doing_set(&t->doing, NULL);
 }
 
 static void take_retry(struct board_task *t, const struct event *ev)
@@ -191,7 +196,7 @@ static void take_parked(struct board_task *t, const struct event *ev)
 
 static void end_task(struct board_task *t, const struct event *ev, enum task_state state)
 {
-    set(&t->action, NULL);
+    doing_set(&t->doing, NULL);
     t->resume = 0;
     t->lane = -1;
     enter(t, state, ev->time);
@@ -234,7 +239,7 @@ static void (*const takes[EV_COUNT_])(struct board_task *t, const struct event *
     [EV_TASK_RETRIED] = take_retry,       [EV_TASK_PARKED] = take_parked,
     [EV_TASK_LANDED] = take_landed,       [EV_TASK_DONE] = take_done,
     [EV_TASK_CONFLICTED] = take_conflict, [EV_TASK_FAILED] = take_failure,
-    [EV_TASK_SKIPPED] = take_skip,
+    [EV_TASK_SKIPPED] = take_skip,        [EV_TASK_WAITING] = take_question,
 };
 
 /* --- the run ------------------------------------------------------------------------------ */

@@ -10,6 +10,7 @@
 #include "core/event.h"
 #include "core/graph.h"
 #include "data/store.h"
+#include "front/doing.h"
 #include "front/limit_text.h"
 #include "run/run.h"
 
@@ -25,9 +26,10 @@ struct board_task {
     enum task_state state;
     int attempt;
     int64_t started, finished; /* ms since 1970; 0: not yet */
-    int64_t resume;        /* when the next attempt begins, of a task that waits for it; else 0 */
-    int64_t lane;          /* that it is parked in; below 0: it is not */
-    char *action, *reason; /* or NULL */
+    int64_t resume; /* when the next attempt begins, of a task that waits for it; else 0 */
+    int64_t lane;   /* that it is parked in; below 0: it is not */
+    struct doing doing;
+    char *reason; /* or NULL */
     char *engine, *workspace, *branch, *start, *commit;
     int64_t before, tokens; /* of earlier attempts, and of this one with them */
     double usd_before, usd; /* below 0: not known */

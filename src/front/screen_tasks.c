@@ -5,6 +5,7 @@
 
 #include "base/text.h"
 
+#include <stdint.h>
 #include <string.h>
 
 /* Columns, from the most important on; one that has no room is left out with all behind it. */
@@ -80,6 +81,13 @@ static void add_value(const struct screen *s, const struct board_task *t, size_t
     }
 }
 
+/* A time behind what an agent does is shown whole. */
+static void add_doing(const struct doing *d, int64_t now, const struct canvas *c, struct buf *out)
+{
+    size_t used = canvas_width(c), room = c->columns > used ? c->columns - used : 0;
+    doing_text(d, now, d->since || d->until ? room : SIZE_MAX, out);
+}
+
 static void draw_task(const struct screen *s, uint32_t task, struct canvas *c)
 {
     const struct board_task *t = &s->board->tasks[task];
@@ -98,8 +106,8 @@ static void draw_task(const struct screen *s, uint32_t task, struct canvas *c)
         add_value(s, t, i, &value);
         canvas_right(c, value.s, columns[i].width);
     }
-    if (t->action)
-        buf_addstr(&now, t->action);
+    if (t->doing.action)
+        add_doing(&t->doing, s->now, c, &now);
     else
         board_why(s->board, task, s->now, &now);
     if (canvas_width(c) < c->columns)
