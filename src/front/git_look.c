@@ -4,6 +4,8 @@
 #include "base/mem.h"
 #include "data/merge.h"
 #include "data/workspace.h"
+#include "run/saved.h"
+#include "run/secrets.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/loop_proc.h"
@@ -37,6 +39,7 @@ struct git_look {
     const struct git_repo *repo;
     void (*changed)(void *ctx);
     void *ctx;
+    struct secrets secrets; /* which are not shown */
     VEC(struct question) queue;
     size_t next; /* in the queue */
     struct loop_proc *proc;
@@ -228,6 +231,13 @@ void git_look_files(struct git_look *g, uint32_t task)
     go_on(g);
 }
 
+static void add_masked(const struct git_look *g, const struct buf *out)
+{
+    autobuf struct buf masked = BUF_INIT;
+    secrets_mask(&g->secrets, out->s, out->len, &masked);
+    screen_text_add(g->text, masked.s, masked.len);
+}
+
 static void take_diff(struct git_look *g, const struct question *q, int status,
                       const struct buf *out)
 {
@@ -239,10 +249,10 @@ static void take_diff(struct git_look *g, const struct question *q, int status,
     g->fresh = g->text->loading = false;
     const char *const words = "It has changed nothing.";
     if (first && status == 0) {
-        screen_text_add(g->text, out->s, out->len);
+        add_masked(g, out);
     } else if (status == 0 && out->len) {
         screen_text_add(g->text, "New files:", strlen("New files:"));
-        screen_text_add(g->text, out->s, out->len);
+        add_masked(g, out);
     }
     if (first && (status != 0 || !out->len) && task_of(g, q->task)->commit)
         screen_text_add(g->text, words, strlen(words));
@@ -532,6 +542,7 @@ struct git_look *git_look_new(struct loop *loop, struct board *board, const stru
     *g = (struct git_look){
         .loop = loop, .board = board, .repo = repo, .changed = changed, .ctx = ctx};
     g->run_dir = mem_str(run_dir);
+    saved_secrets(run_dir, &g->secrets);
     g->files = mem_array(board->n, sizeof(*g->files));
     return g;
 }
@@ -550,6 +561,7 @@ void git_look_free(struct git_look *g)
         (void)dirs_remove(g->scratch, NULL); /* what is left goes with the run's folder */
     free(g->scratch);
     free(g->run_dir);
+    secrets_done(&g->secrets);
     board_meetings_done(&g->m);
     free(g->files);
     free(g);

@@ -30,7 +30,8 @@ make_long_plan() {
     local i
     begin_plan 'limits: {workers: 3}'
     add_task alpha 'estimate: 9h' -- 'say "Guten Tag, 請求"' 'action counting 書類' 'write file changed' 'write new one' hang
-    add_task beta 'estimate: 9h' -- 'write file another' hang
+    add_task beta 'estimate: 9h' 'env: {KEY: {value: hunter2hunter2, secret: true}}' -- \
+        'say "the key is hunter2hunter2"' 'write file "another hunter2hunter2"' hang
     add_task gamma 'estimate: 9h' -- "sh $(until_exists gamma-on)" 'write gamma 1'
     add_task behind 'depends_on: [alpha]' -- 'write behind 1'
     for i in {1..30}; do
@@ -64,8 +65,17 @@ make_long_plan() {
     sees '+changed'
     keys Tab
     sees 'started sim'
-    keys Escape
+    # Secrets of the plan are not shown, as in all that is.
+    keys n
+    sees 'beta running'
+    keys Tab
+    sees 'the key is [MASKED]'
+    keys Tab End
+    sees '+another [MASKED]'
+    keys Tab Escape
     sees '[1 tasks]'
+    keys Home
+    sees '>alpha'
     keys 4
     # Neither is committed, and both have changed one file; gamma has changed nothing.
     wait_for meets '1 alpha +\. +X +\.$'
