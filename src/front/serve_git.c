@@ -24,7 +24,11 @@ enum {
     ERRANDS_MAX = 4,
     PAIRS_MAX = 2000,
     PATHS_SHOWN = 20,
+    ASKED_MAX = 200, /* pairs of which git is asked whether they would merge */
 };
+
+/* Answers with what git wrote, or asks it something else: then it is true. */
+typedef bool answer_fn(struct serve_errand *e, int status, const struct buf *out, bool cut);
 
 struct serve_errand {
     struct serve *serve;
@@ -34,9 +38,11 @@ struct serve_errand {
     pid_t pid;
     int looks;
     int out; /* what it writes */
-    void (*answer)(struct serve_errand *e, int status, const struct buf *out, bool cut);
+    answer_fn *answer;
     struct arena arena; /* for the answer */
     VEC(struct store_task) tasks;
+    struct node *root; /* what is known of the answer, while more is asked */
+    VEC(struct node *) asked;
 };
 
 /* --- processes ---------------------------------------------------------------------------- */
@@ -53,6 +59,7 @@ static void errand_free(struct serve_errand *e)
     watch_free(e->clock);
     own_close(&e->out);
     vec_done(&e->tasks);
+    vec_done(&e->asked);
     arena_done(&e->arena);
     free(e);
 }
@@ -96,13 +103,14 @@ static void on_end(void *ctx, int status)
 {
     struct serve_errand *e = ctx;
     autobuf struct buf out = BUF_INIT;
-    bool cut = false;
+    bool cut = false, goes_on = false;
     e->pid = 0;
     if (e->http && read_output(e, &out, &cut))
         serve_answer_error(e->http, 500, "what git wrote cannot be read");
     else if (e->http)
-        e->answer(e, WIFEXITED(status) ? WEXITSTATUS(status) : 128, &out, cut);
-    errand_free(e);
+        goes_on = e->answer(e, WIFEXITED(status) ? WEXITSTATUS(status) : 128, &out, cut);
+    if (!goes_on)
+        errand_free(e);
 }
 
 /* One that writes more than is shown, or takes long, is ended. */
@@ -153,18 +161,29 @@ static struct serve_errand *errand_new(struct serve_call *c)
     return e;
 }
 
+static int start_git(struct serve_errand *e, const struct strv *args, const struct buf *in,
+                     struct err *err)
+{
+    own_close(&e->out);
+    e->looks = 0;
+    if (spawn_git(e, args, in, err))
+        return -1;
+    watch_free(e->child);
+    e->child = loop_child(e->serve->loop, e->pid, on_end, e);
+    if (!e->clock)
+        e->clock = loop_timer(e->serve->loop, LOOK_MS, on_look, e);
+    return 0;
+}
+
 /* Starts it, or answers why not. */
 static void begin(struct serve_errand *e, const struct strv *args, const struct buf *in)
 {
     struct err err = {0};
-    if (spawn_git(e, args, in, &err)) {
-        serve_answer_error(e->http, 500, err.msg);
-        errand_free(e);
-        return;
-    }
     http_call_on_gone(e->http, on_gone, e);
-    e->clock = loop_timer(e->serve->loop, LOOK_MS, on_look, e);
-    e->child = loop_child(e->serve->loop, e->pid, on_end, e);
+    if (start_git(e, args, in, &err) == 0)
+        return;
+    serve_answer_error(e->http, 500, err.msg);
+    errand_free(e);
 }
 
 /* Whether there is a repository, and not too much to do; else that has been answered. */
@@ -194,7 +213,7 @@ void serve_git_close(struct serve *serve)
 
 /* --- the diff of a task ------------------------------------------------------------------- */
 
-static void answer_diff(struct serve_errand *e, int status, const struct buf *out, bool cut)
+static bool answer_diff(struct serve_errand *e, int status, const struct buf *out, bool cut)
 {
     const struct store_task *t = &e->tasks.v[0];
     struct node *root = build_map(&e->arena);
@@ -202,13 +221,14 @@ static void answer_diff(struct serve_errand *e, int status, const struct buf *ou
         serve_answer_error(e->http, 404,
                            t->commit ? "git cannot show the commit of this task"
                                      : "nothing of this task is committed or saved yet");
-        return;
+        return false;
     }
     build_put_string(&e->arena, root, "from", t->start_commit);
     build_put_string(&e->arena, root, "to", t->commit);
     build_put_bool(&e->arena, root, "cut", cut);
     build_put(&e->arena, root, "text", node_string(&e->arena, out->s, out->len, (struct pos){0}));
     serve_answer_node(e->http, root);
+    return false;
 }
 
 /* As `anabranch diff`, but as the repository's own settings have no say in: by programs that they
@@ -317,16 +337,57 @@ static void read_paths(struct meets *m, const struct buf *out)
     }
 }
 
-static void answer_meets(struct serve_errand *e, int status, const struct buf *out, bool cut)
+/* "STATUS\0TREE\0path\0...path\0\0" for each, in order; 0 is a conflict. */
+static bool answer_merges(struct serve_errand *e, int status, const struct buf *out, bool cut)
+{
+    const char *s = out->s, *end = out->s + out->len;
+    for (size_t i = 0; status == 0 && !cut && i < e->asked.n && s < end; i++) {
+        build_put_bool(&e->arena, e->asked.v[i], "conflict", strcmp(s, "0") == 0);
+        while (s < end && *s)
+            s += strlen(s) + 1;
+        s++;
+    }
+    serve_answer_node(e->http, e->root);
+    return false;
+}
+
+static bool is_landed(const struct store_task *t)
+{
+    return strcmp(t->state, "landed") == 0;
+}
+
+/* Whether the two would merge now; what has landed did. True where git is asked. */
+static bool ask_merges(struct serve_errand *e, const struct meets *m)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf in = BUF_INIT;
+    const struct node *list = node_get(e->root, "pairs");
+    struct node *map = list->first;
+    for (size_t i = 0; i < m->pairs.n && e->asked.n < ASKED_MAX; i++, map = map->next) {
+        const struct store_task *a = &e->tasks.v[m->pairs.v[i]->a],
+                                *b = &e->tasks.v[m->pairs.v[i]->b];
+        if (is_landed(a) && is_landed(b))
+            continue;
+        buf_addf(&in, "%s %s\n", a->commit, b->commit);
+        vec_push(&e->asked, map);
+    }
+    strv_pushl(&args, "merge-tree", "--write-tree", "--stdin", "-z", "--name-only", "--no-messages",
+               NULL);
+    e->answer = answer_merges;
+    return e->asked.n && start_git(e, &args, &in, NULL) == 0;
+}
+
+static bool answer_meets(struct serve_errand *e, int status, const struct buf *out, bool cut)
 {
     own_cleanup(meets_done) struct meets m = {.errand = e, .cut = cut};
     struct arena *a = &e->arena;
     if (status != 0 && !cut) {
         serve_answer_error(e->http, 500, "git could not compare the commits of this run");
-        return;
+        return false;
     }
     read_paths(&m, out);
-    struct node *root = build_map(a), *list = build_put_list(a, root, "pairs");
+    e->root = build_map(a);
+    struct node *list = build_put_list(a, e->root, "pairs");
     for (size_t i = 0; i < m.pairs.n; i++) {
         struct node *map = build_add_map(a, list);
         build_put_string(a, map, "a", e->tasks.v[m.pairs.v[i]->a].id);
@@ -334,9 +395,12 @@ static void answer_meets(struct serve_errand *e, int status, const struct buf *o
         build_put_int(a, map, "n", (int64_t)m.pairs.v[i]->n);
         build_put(a, map, "paths", m.pairs.v[i]->paths);
     }
-    build_put_int(a, root, "compared", (int64_t)e->tasks.n);
-    build_put_bool(a, root, "cut", m.cut);
-    serve_answer_node(e->http, root);
+    build_put_int(a, e->root, "compared", (int64_t)e->tasks.n);
+    build_put_bool(a, e->root, "cut", m.cut);
+    if (ask_merges(e, &m))
+        return true;
+    serve_answer_node(e->http, e->root);
+    return false;
 }
 
 static bool take_committed(void *ctx, const struct store_task *t)
@@ -347,7 +411,7 @@ static bool take_committed(void *ctx, const struct store_task *t)
     return true;
 }
 
-/* One process for all of them. */
+/* One process for all of them, and one for those that may be in conflict. */
 void serve_meets(struct serve_call *c)
 {
     autostrv struct strv args = {0};

@@ -48,11 +48,12 @@ export function conflictsView({run}) {
                 degree.set(id, (degree.get(id) || 0) + 1);
             cell.set(`${pair.a}\n${pair.b}`, pair).set(`${pair.b}\n${pair.a}`, pair);
         }
-        const state = (id) => run.byId.get(id)?.state;
         const kind = (pair) => {
-            if (state(pair.a) === 'conflicted' || state(pair.b) === 'conflicted')
+            if (pair.conflict)
                 return ['clash', 'in conflict'];
-            return before(pair.a).has(pair.b) || before(pair.b).has(pair.a) ? ['ordered', 'one after the other'] : ['meets', 'both changed, and merged'];
+            if (before(pair.a).has(pair.b) || before(pair.b).has(pair.a))
+                return ['ordered', 'one after the other'];
+            return ['meets', pair.conflict === false ? 'both changed, would merge' : 'both changed, and merged'];
         };
         const ids = [...degree.keys()].sort((a, b) => degree.get(b) - degree.get(a)).slice(0, shownMax)
             .sort((a, b) => run.byId.get(a).place - run.byId.get(b).place);
@@ -87,7 +88,7 @@ export function conflictsView({run}) {
 
     const go = () => load().catch((error) => put(head, error.message));
     go();
-    const legend = [['bad', 'in conflict'], ['warn', 'both changed it, and it merged'], ['wait', 'one comes after the other']];
+    const legend = [['bad', 'in conflict'], ['warn', 'both changed it, and it merges'], ['wait', 'one comes after the other']];
     return {title: 'Conflicts', node: [h('div', {class: 'bar'}, head, h('span', {class: 'space'}),
         h('div', {class: 'legend'}, legend.map(([k, text]) => h('span', {}, h('i', {class: `fill-${k}`}), text)))), box, detail], update: go};
 }
