@@ -8,6 +8,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/strv.h"
+#include "run/saved.h"
 #include "sys/file.h"
 #include "sys/spawn.h"
 
@@ -39,6 +40,7 @@ struct serve_errand {
     int looks;
     int out; /* what it writes */
     answer_fn *answer;
+    const char *run;
     struct arena arena; /* for the answer */
     VEC(struct store_task) tasks;
     struct node *root; /* what is known of the answer, while more is asked */
@@ -155,6 +157,7 @@ static struct serve_errand *errand_new(struct serve_call *c)
     struct serve_errand *e = mem_alloc(sizeof(*e));
     e->serve = c->serve;
     e->http = c->http;
+    e->run = arena_str(&e->arena, c->run);
     e->out = -1;
     e->next = c->serve->errands;
     c->serve->errands = e;
@@ -213,10 +216,21 @@ void serve_git_close(struct serve *serve)
 
 /* --- the diff of a task ------------------------------------------------------------------- */
 
+/* A secret that an agent wrote into a file is no more to be seen than in its log. */
+static void mask(const struct serve_errand *e, const struct buf *text, bool cut, struct buf *out)
+{
+    autofree char *dir = mem_printf("%s/runs/%s", e->serve->opts.state_dir, e->run);
+    struct secrets secrets = {0};
+    saved_secrets(dir, &secrets);
+    secrets_mask_cut(&secrets, text->s, text->len, (struct secrets_cut){.end = cut}, out);
+    secrets_done(&secrets);
+}
+
 static bool answer_diff(struct serve_errand *e, int status, const struct buf *out, bool cut)
 {
     const struct store_task *t = &e->tasks.v[0];
     struct node *root = build_map(&e->arena);
+    autobuf struct buf text = BUF_INIT;
     if (status != 0 && !cut) {
         serve_answer_error(e->http, 404,
                            t->commit ? "git cannot show the commit of this task"
@@ -226,7 +240,8 @@ static bool answer_diff(struct serve_errand *e, int status, const struct buf *ou
     build_put_string(&e->arena, root, "from", t->start_commit);
     build_put_string(&e->arena, root, "to", t->commit);
     build_put_bool(&e->arena, root, "cut", cut);
-    build_put(&e->arena, root, "text", node_string(&e->arena, out->s, out->len, (struct pos){0}));
+    mask(e, out, cut, &text);
+    build_put(&e->arena, root, "text", node_string(&e->arena, text.s, text.len, (struct pos){0}));
     serve_answer_node(e->http, root);
     return false;
 }

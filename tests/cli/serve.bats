@@ -283,7 +283,7 @@ END
     add_task first -- 'write a one'
     export TOKEN_FOR_TEST=Zq7x9vKwpR5tLm2n
     add_task second 'depends_on: [first]' 'env: {A: {from: TOKEN_FOR_TEST, secret: true}}' -- \
-        "sh echo it says \$A; $(until_exists go)" 'write b two'
+        "sh echo it says \$A; echo \$A >told; $(until_exists go)" 'write b two'
     start_plan
     wait_for in_events task.started second
     local run_id live=$BATS_TEST_TMPDIR/live
@@ -307,6 +307,8 @@ END
     local old=$token
     start_serve
     [[ $port == "$was" && $token == "$old" ]] || fail "another port or token"
+    get "/api/runs/$run_id/tasks/second/diff"
+    assert_contains '+[MASKED]'
     run curl -sN -m 1 -H "X-Anabranch-Token: $token" -H "Last-Event-ID: $last" "$base/api/runs/$run_id/live?after=0"
     assert_contains '"event":"task.landed","task":"second"'
     assert_contains '"state":"finished"'
