@@ -48,31 +48,34 @@ static int write_all(int fd, const struct buf *bytes)
     return 0;
 }
 
-/* Under a name that git knows for unfinished, and takes away when it cleans up. */
-static int write_aside(const char *folder, const struct buf *bytes, char **ret_path,
-                       struct err *err)
+/* Under a name that git knows for unfinished, and takes away when it cleans up: its path, or NULL.
+ */
+static char *write_aside(const char *folder, const struct buf *bytes, struct err *err)
 {
     autofree char *path = mem_printf("%s/tmp_obj_XXXXXX", folder);
     autoclose int fd = mkostemp(path, O_CLOEXEC);
-    if (fd < 0)
-        return err_sys(err, "write in '%s'", folder);
+    if (fd < 0) {
+        (void)err_sys(err, "write in '%s'", folder);
+        return NULL;
+    }
     if (write_all(fd, bytes) || fchmod(fd, MODE) < 0 || close(steal_fd(&fd)) < 0) {
         (void)err_sys(err, "write '%s'", path);
         (void)unlink(path);
-        return -1;
+        return NULL;
     }
-    *ret_path = steal_ptr(path);
-    return 0;
+    return steal_ptr(path);
 }
 
 static int write_file(const char *folder, const char *path, const struct buf *object,
                       struct err *err)
 {
     autobuf struct buf bytes = BUF_INIT;
-    autofree char *aside = NULL;
     if (mkdir(folder, 0777) < 0 && errno != EEXIST)
         return err_sys(err, "make '%s'", folder);
-    if (deflate_object(object, &bytes, err) || write_aside(folder, &bytes, &aside, err))
+    if (deflate_object(object, &bytes, err))
+        return -1;
+    autofree char *aside = write_aside(folder, &bytes, err);
+    if (!aside)
         return -1;
     if (rename(aside, path) == 0)
         return 0;

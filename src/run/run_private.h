@@ -102,20 +102,20 @@ struct job {
     enum stop_reason stopped;
     int exit_code, exit_signal;
     bool guard_lost;                /* the guard of the last command was killed */
+    bool staged_here;               /* what it left was staged without git */
     char *stuck;                    /* a process of it that could not be ended, or NULL */
     char limit[16];                 /* that the last command went over: "memory"; "": none */
     struct buf candidate;           /* the commit that is being verified */
     struct buf candidate_base;      /* the tip that it was made on */
     struct buf was;                 /* where its branch was before its commit */
-    bool staged_here;               /* what it left was staged without git */
     size_t hook;                    /* the commit hook that runs */
     enum repair mending;            /* it is a repair, with such a workspace */
     int verify_step;                /* how many commands of the verification were begun */
     int port;                       /* the first of its block, or 0 */
-    char *excludes, *brought;       /* files about what was brought along; NULL: nothing was */
     bool prepared, tearing_down;    /* how far its workspace is */
-    int64_t deadline;               /* monotonic ms, of the command that prepares or ends it */
-    bool overdue;                   /* that command took too long */
+    bool overdue;                   /* the command that prepares or ends it took too long */
+    int64_t deadline;               /* monotonic ms, of that command */
+    char *excludes, *brought;       /* files about what was brought along; NULL: nothing was */
     char *session;                  /* that its agent takes up again, or NULL */
     char *brief;                    /* what it is told in place of `feedback`, or NULL */
     void (*ready)(struct job *job); /* when its workspace is; NULL: the agent starts */
