@@ -171,10 +171,17 @@ static bool look(struct run *run, const struct use *u, bool *warned)
     return reaches(u, 100);
 }
 
+/* One that has told its result is left to its end: there is nothing more to be saved by stopping
+ * it, and many tell only with that what they have used. */
+static bool is_to_stop(const struct job *job)
+{
+    return !job->stopped && !job->report.finished;
+}
+
 static void look_at_task(struct job *job, bool works)
 {
     struct use u = use_of_task(job->run, job->task);
-    if (!look(job->run, &u, &task_run(job)->budget_warned) || !works || job->stopped)
+    if (!look(job->run, &u, &task_run(job)->budget_warned) || !works || !is_to_stop(job))
         return;
     tell(job->run, EV_BUDGET_EXCEEDED, &u);
     job_stop(job, STOP_BUDGET, GUARD_STOP);
@@ -191,7 +198,7 @@ static void look_at_run(struct run *run)
     run_wake(run);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         struct job *job = run->tasks[i].job;
-        if (job && job->tick && !job->stopped)
+        if (job && job->tick && is_to_stop(job))
             job_stop(job, STOP_BUDGET, GUARD_STOP);
     }
 }

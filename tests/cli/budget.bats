@@ -43,11 +43,15 @@ times() { # EVENT TASK
     [[ $(times task.started a) == 2 ]] || fail "not two attempts"
 }
 
-@test "budget: one who comes to its end beyond it has done its work" {
+@test "budget: one who comes to its end beyond it has done its work, and may take its time to leave" {
     make_repo
-    begin_plan
-    add_task a 'budget: {tokens: 10}' -- 'write a 1' 'tokens 100 100'
-    run_plan --json
+    begin_plan 'limits: {budget: {tokens: 50}}'
+    local said='{"type":"usage","tokens_in":100,"tokens_out":100}\n{"type":"result","ok":true}\n'
+    add_task a 'budget: {tokens: 10}' -- 'write a 1' "sh printf '$said'; $(until_exists go)"
+    start_plan
+    wait_for in_events task.usage a
+    touch "$BATS_TEST_TMPDIR/go"
+    end_plan
     assert_status 0
     assert_in main a 1
 }
