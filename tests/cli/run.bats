@@ -1600,7 +1600,7 @@ assert_refused() { # STATUS TEXT [OPTION...]
         assert_in main "new$i" "$i"
         assert_in main "d/$i/keep.log" yes
     done
-    [[ -z $(git ls-tree -r --name-only main | grep -e '/[0-9].log' -e ^out/ -e ^gone) ]] || fail "$(git ls-tree -r main)"
+    ! git ls-tree -r --name-only main | grep -e '/[0-9].log' -e ^out/ -e ^gone || fail "they are in it"
     [[ $(git ls-tree -r main d/tool d/link | cut -d' ' -f1 | paste -sd' ') == '120000 100755' ]] || fail "$(git ls-tree main d/)"
     git fsck --full --strict
     assert_clean
