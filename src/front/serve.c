@@ -54,6 +54,7 @@ typedef void serve_fn(struct serve_call *c);
 static const struct route {
     const char *parts[5];
     serve_fn *fn;
+    bool post; /* it changes something */
 } routes[] = {
     {{"start"}, serve_start},
     {{"runs"}, serve_runs},
@@ -66,12 +67,16 @@ static const struct route {
     {{"runs", ":run", "tasks", ":task", "log"}, serve_log},
     {{"runs", ":run", "tasks", ":task", "search"}, serve_search},
     {{"runs", ":run", "tasks", ":task", "diff"}, serve_diff},
+    {{"runs", ":run", "steer"}, serve_steer, true},
 };
 
 static const struct route *find_route(const struct http_head *head)
 {
+    bool post = strcmp(head->method, "POST") == 0;
     for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
         size_t n = 0;
+        if (routes[i].post != post)
+            continue;
         for (; n < 5 && routes[i].parts[n] && n + 1 < head->part_count; n++) {
             const char *part = routes[i].parts[n];
             if (*part != ':' && strcmp(part, head->parts[n + 1]) != 0)
@@ -175,7 +180,7 @@ static void answer_get(struct serve *serve, struct http_call *call)
         serve_answer_error(call, 404, "there is nothing here");
 }
 
-/* All else than reading: with the token alone, and to open a session is the only thing there is. */
+/* All else than reading: with the token alone, which a cookie does not stand for. */
 static void answer_post(struct serve *serve, struct http_call *call)
 {
     const struct http_head *head = http_call_head(call);
@@ -186,6 +191,8 @@ static void answer_post(struct serve *serve, struct http_call *call)
         serve_gate_session(serve, call);
     else if (serve->opts.read_only)
         serve_answer_error(call, 403, "this page is for reading only");
+    else if (head->part_count && strcmp(head->parts[0], "api") == 0)
+        answer_data(serve, call);
     else
         serve_answer_error(call, 404, "there is nothing here");
 }

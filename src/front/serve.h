@@ -1,9 +1,11 @@
 /*
  * struct serve: the page, for a browser on this machine: what the store, the run folders and git
- * say of runs, and the events as they come. It only reads.
+ * say of runs, and the events as they come. It reads, and hands on to a run what a person asks of
+ * it.
  *
  * Who may: a random token is in the fragment of the URL, which no server ever sees. The page sends
- * it back in a header and gets a cookie for it, which every look at data needs. The token is kept
+ * it back in a header and gets a cookie for it, which every look at data needs. To ask something of
+ * a run needs the token itself, which no browser sends by itself. The token is kept
  * (state_dir/serve.key, 0600, a day), so that a page that is open goes on when the server was
  * started again.
  */

@@ -76,6 +76,7 @@ void serve_log(struct serve_call *c);
 void serve_search(struct serve_call *c);
 void serve_diff(struct serve_call *c);
 void serve_meets(struct serve_call *c);
+void serve_steer(struct serve_call *c);
 
 /* Listeners and processes that are still there when the server ends. */
 void serve_live_close(struct serve *serve);

@@ -130,7 +130,7 @@ static bool take_task(void *ctx, const struct store_task *task)
     return true;
 }
 
-/* The last event of each task that says more than its row does. */
+/* The last event of each task, and of the run, that says more than its row does. */
 struct recent_event {
     char *json;
 };
@@ -153,8 +153,9 @@ static void recent_done(struct recent *r)
 
 static bool tells_more(const char *name)
 {
-    static const char *const names[] = {"task.action", "task.parked", "task.retried",
-                                        "task.failed"};
+    static const char *const names[] = {"task.action", "task.parked",  "task.retried",
+                                        "task.failed", "task.waiting", "run.started",
+                                        "run.paused",  "run.resumed",  "run.workers"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(name, names[i]) == 0)
             return true;
@@ -167,10 +168,10 @@ static bool take_event(void *ctx, const struct store_event *ev)
     struct recent *r = ctx;
     autobuf struct buf json = BUF_INIT;
     r->seq = ev->seq;
-    if (!ev->task || !tells_more(ev->name))
+    if (!tells_more(ev->name))
         return true;
     serve_add_event(ev, &json);
-    char *key = arena_printf(&r->arena, "%s %s", ev->name, ev->task);
+    char *key = arena_printf(&r->arena, "%s %s", ev->name, ev->task ? ev->task : "");
     struct recent_event *last = map_get(&r->by_key, key, strlen(key));
     if (!last) {
         last = arena_alloc(&r->arena, sizeof(*last));

@@ -22,9 +22,9 @@ static int fail_connect(const char *dir, struct err *err)
     return err_set(err, ERR_INPUT, "the run does not go on");
 }
 
-static int hear(int fd, struct buf *line, struct err *err)
+static int hear(int fd, int64_t patience_ms, struct buf *line, struct err *err)
 {
-    int64_t end = clock_mono() + PATIENCE_MS;
+    int64_t end = clock_mono() + patience_ms;
     while (!memchr(line->s, '\n', line->len)) {
         int64_t left = end - clock_mono();
         if (left <= 0 || !socket_wait(fd, left))
@@ -35,8 +35,8 @@ static int hear(int fd, struct buf *line, struct err *err)
     return 0;
 }
 
-int control_call(const char *dir, const struct node *request, bool *ret_done, struct buf *ret_text,
-                 struct err *err)
+int control_call_within(const char *dir, const struct node *request, int64_t patience_ms,
+                        bool *ret_done, struct buf *ret_text, struct err *err)
 {
     autobuf struct buf line = BUF_INIT, said = BUF_INIT;
     autoclose int fd = -1;
@@ -48,7 +48,7 @@ int control_call(const char *dir, const struct node *request, bool *ret_done, st
         return fail_connect(dir, err);
     if (!socket_send(fd, line.s, line.len))
         return err_sys(err, "talk to the run");
-    if (hear(fd, &said, err))
+    if (hear(fd, patience_ms, &said, err))
         return -1;
     struct arena a = {0};
     buf_cut(&said, strcspn(said.s, "\n"));
@@ -58,4 +58,10 @@ int control_call(const char *dir, const struct node *request, bool *ret_done, st
     buf_addstr(ret_text, build_string(answer, "text", "the run's answer cannot be read"));
     arena_done(&a);
     return 0;
+}
+
+int control_call(const char *dir, const struct node *request, bool *ret_done, struct buf *ret_text,
+                 struct err *err)
+{
+    return control_call_within(dir, request, PATIENCE_MS, ret_done, ret_text, err);
 }

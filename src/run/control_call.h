@@ -9,10 +9,15 @@
 #include "base/node.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /* Asks the run whose folder dir is. *ret_done is whether it did so, and its words are appended to
  * ret_text. ERR_INPUT where the run does not go on; ERR_ENV where it does not answer. */
 int control_call(const char *dir, const struct node *request, bool *ret_done, struct buf *ret_text,
                  struct err *err);
+
+/* The same for who has others to attend to: the answer is waited for so many milliseconds. */
+int control_call_within(const char *dir, const struct node *request, int64_t patience_ms,
+                        bool *ret_done, struct buf *ret_text, struct err *err);
 
 #endif

@@ -324,6 +324,97 @@ END
     end_serve
 }
 
+# Asks something of the run with the token; the answer's words are there.
+steer() { # QUERY STATUS TEXT
+    get "/api/runs/$run_id/steer?$1" -X POST -H "Origin: $base"
+    assert_status "$2"
+    assert_contains "$3"
+}
+
+@test "a run is steered with the token in a header, and not by a cookie" {
+    make_repo
+    begin_plan 'limits: {workers: 2}'
+    add_task long -- 'write half one' "sh touch $BATS_TEST_TMPDIR/long-runs" hang
+    add_task other -- "sh $(until_exists go)" 'write other one'
+    add_task third -- 'write third one'
+    add_task fourth -- 'write fourth one'
+    add_task after 'depends_on: [long]' -- 'write after one'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/long-runs"
+    wait_for in_events task.started other
+    run_id=$(anabranch history -n 1 | cut -d ' ' -f 1)
+    start_serve
+    local cookie path="/api/runs/$run_id/steer?verb=stop&task=long"
+    ask "$path" -X POST
+    assert_status 401
+    get /api/session -X POST
+    cookie=$(sed -n 's/^Set-Cookie: \([^;]*\).*/\1/p' <<<"$headers")
+    ask "$path" -X POST -H "Cookie: $cookie"
+    assert_status 401
+    get "$path" -X POST -H 'Origin: http://evil.example'
+    assert_status 403
+    get "$path"
+    assert_status 404 # it is not for reading
+    get "/api/runs/nothing/steer?verb=pause" -X POST
+    assert_status 404
+    local query
+    for query in '' verb= verb=dance verb=workers 'verb=workers&n=x' 'verb=workers&n=-1' 'verb=workers&n=1&by=1' \
+        'verb=workers&by=10001' verb=budget 'verb=budget&usd=0x1p3' 'verb=budget&usd=-1' 'verb=budget&tokens=x' \
+        'verb=stop&all=0' 'verb=stop&all=1&task=long'; do
+        steer "$query" 400 'cannot be read'
+    done
+    ! grep -qE '"event":"(task.stopping|run.paused|run.workers)"' "$events" || fail "it was done all the same"
+
+    steer 'verb=stop' 409 'names no task'
+    assert_json '.ok == false'
+    steer 'verb=stop&task=third' 409 'has not begun'
+    steer 'verb=continue' 409 'is not paused'
+    steer 'verb=budget&usd=2.5' 409 'nothing is limited'
+    steer 'verb=pause' 200 'is paused'
+    assert_json '.ok'
+    steer 'verb=workers&by=-1' 200 'up to 1 agents at work at the same time, where it was 2'
+    steer 'verb=workers&n=3' 200 'where it was 1'
+    get "/api/runs/$run_id"
+    assert_json '[.recent[] | select(.event == "run.workers").data.workers] == [3]'
+    assert_json '[.recent[] | select(.event == "run.paused" or .event == "run.resumed").event] == ["run.paused"]'
+    steer 'verb=skip&task=fourth' 200 'is skipped'
+    steer 'verb=stop&task=long' 200 'is asked to stop'
+    wait_for in_events task.failed long
+    steer 'verb=stop&task=long' 409 'has ended already'
+    ! in_events task.started third || fail "it was begun in a run that is paused"
+    steer 'verb=continue' 200 'goes on'
+    wait_for in_events task.landed third
+    touch "$BATS_TEST_TMPDIR/go"
+    end_plan
+    assert_status 1
+    in_events task.skipped after
+    in_events task.skipped fourth
+    in_events task.landed other
+    steer 'verb=pause' 404 'does not go on'
+    end_serve
+}
+
+@test "a run that does not answer holds up the server for a moment, not for good" {
+    make_repo
+    begin_plan
+    add_task long -- hang
+    start_plan
+    wait_for in_events task.started long
+    run_id=$(anabranch history -n 1 | cut -d ' ' -f 1)
+    start_serve
+    kill -STOP "$engine"
+    local from=$EPOCHREALTIME to
+    steer 'verb=pause' 503 'does not answer'
+    to=$EPOCHREALTIME
+    ((${to/[.,]/} - ${from/[.,]/} < 6000000)) || fail "from $from to $to"
+    kill -CONT "$engine"
+    get /api/start
+    assert_status 200
+    steer 'verb=stop&all=1' 200 'is asked to stop'
+    end_plan
+    end_serve
+}
+
 @test "for reading only; and wrong calls" {
     make_run
     start_serve --read-only "${run_id%??}"
@@ -335,6 +426,7 @@ END
     assert_status 403
     ask /api/anything -X POST
     assert_status 401
+    steer 'verb=pause' 403 'reading only'
     run_apart anabranch serve --port "$port" 3>&-
     assert_status 3
     [[ $stderr == "anabranch: listen on 127.0.0.1:$port: Address already in use" ]] || fail "$stderr"
