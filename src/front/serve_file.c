@@ -19,6 +19,7 @@
     X(history_js, "history.js", "text/javascript")                                                 \
     X(live_js, "live.js", "text/javascript")                                                       \
     X(log_js, "log.js", "text/javascript")                                                         \
+    X(steer_js, "steer.js", "text/javascript")                                                     \
     X(task_js, "task.js", "text/javascript")                                                       \
     X(tasks_js, "tasks.js", "text/javascript")                                                     \
     X(timeline_js, "timeline.js", "text/javascript")

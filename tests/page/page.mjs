@@ -234,6 +234,109 @@ test('history: two runs are compared', async () => {
     assert.match(rows.find((r) => r.startsWith('new')), /not there.*landed/);
 });
 
+// --- steering
+
+test('a run is steered by keyboard, with a question before work ends', async () => {
+    const own = new Repo('steer'), its = new Server(own), closed = new Server(own, '--read-only');
+    own.plan('steered', [
+        {id: 'long', steps: ['write half one', 'hang']},
+        {id: 'asks', idle_timeout: '5m', steps: ['ask May I?']},
+        {id: 'later', depends_on: ['asks'], steps: ['write later one']},
+    ]);
+    own.start();
+    const id = await until('a run', () => own.run());
+    await its.start();
+    const tab = await openPage(), posts = [];
+    tab.on('request', (r) => r.method() === 'POST' && r.url().includes('/steer') && posts.push(new URL(r.url()).search));
+    await tab.goto(its.url);
+    await until('whom it waits for', async () => /asks.*waits for a person: May I\?/.test(await tab.textContent('main')));
+    const head = tab.getByRole('group', {name: 'Steer the run'}), dialog = tab.getByRole('dialog');
+    const hears = (pattern) => until(pattern, async () => pattern.test(await tab.textContent('.said')));
+    const focused = () => tab.evaluate(() => document.activeElement.textContent);
+    const key = (name) => tab.keyboard.press(name);
+
+    await head.getByRole('button', {name: 'Pause'}).focus();
+    await key('Enter');
+    await hears(/is paused: nothing more is begun/);
+    await until('it can go on', async () => await focused() === 'Continue');
+    assert.match(await tab.textContent('header .facts'), /paused/);
+    await tab.reload(); // what was told before is known, and the tab may still steer
+    await until('it can go on', async () => await head.getByRole('button', {name: 'Continue'}).isVisible());
+    await head.getByRole('button', {name: 'One agent more'}).click();
+    await hears(/up to 9 agents .* where it was 8/);
+    await until('how many', async () => /Workers: 9/.test(await head.textContent()));
+    await head.getByRole('button', {name: 'Continue'}).click();
+    await hears(/goes on/);
+    assert.deepEqual(posts, ['?verb=pause', '?verb=workers&by=1', '?verb=continue']);
+
+    // No, by Escape and by the button that has the focus; the focus is where it was.
+    await go(tab, id, 'task', 'long', 'log');
+    const stop = tab.getByRole('button', {name: 'Stop', exact: true});
+    await until('it runs', async () => await stop.isVisible() && /running/.test(await tab.textContent('.task-head')));
+    assert.ok(!await tab.getByRole('button', {name: 'Skip'}).isVisible());
+    await stop.focus();
+    for (const no of ['Escape', 'Enter']) {
+        await key('Enter');
+        await dialog.waitFor();
+        assert.equal(await focused(), 'Cancel');
+        const found = await axe(tab, 'the question');
+        assert.deepEqual(found, []);
+        await key(no);
+        await dialog.waitFor({state: 'detached'});
+        assert.equal(await focused(), 'Stop');
+    }
+    assert.equal(posts.length, 3);
+    await key('Enter');
+    await dialog.waitFor();
+    await key('Tab');
+    assert.equal(await focused(), 'Stop it');
+    await key('Enter');
+    await hears(/'long' is asked to stop; what it made is saved/);
+    await until('it has failed', async () => /failed/.test(await tab.textContent('.task-head')));
+    assert.ok(!await stop.isVisible());
+    assert.equal(await tab.evaluate(() => document.activeElement.id), 'view');
+
+    await go(tab, id, 'task', 'later', 'log');
+    const skip = tab.getByRole('button', {name: 'Skip', exact: true});
+    await skip.waitFor();
+    assert.ok(!await stop.isVisible());
+    await skip.click();
+    await dialog.getByRole('button', {name: 'Skip it'}).click();
+    await hears(/'later' is skipped/);
+    await go(tab, id, 'tasks');
+    assert.deepEqual(await axe(tab, 'a run that can be steered'), []);
+    assert.deepEqual(posts.slice(3), ['?verb=stop&task=long', '?verb=skip&task=later']);
+
+    // Who has the cookie alone, or a server for reading only, reads.
+    const reader = await tab.context().newPage();
+    await reader.goto(its.base);
+    await closed.start();
+    const other = await openPage();
+    await other.goto(closed.url);
+    for (const one of [reader, other]) {
+        await go(one, id, 'task', 'asks', 'log');
+        await until('live', async () => /live/.test(await one.textContent('header')) && /running/.test(await one.textContent('main')));
+        assert.equal(await one.locator('.steer:visible').count(), 0);
+    }
+    await closed.stop();
+
+    await go(tab, id, 'task', 'asks', 'log');
+    assert.match(await tab.textContent('main .facts'), /waits for a person: May I\?/);
+    await stop.click();
+    await dialog.getByRole('button', {name: 'Stop it'}).click();
+    assert.equal(await own.ended, 1);
+    await until('nothing to steer', async () => await tab.locator('.steer:visible').count() === 0);
+    const texts = await tab.evaluate(async () => {
+        const {actionOf} = await import('/tasks.js'), run = {now: () => 100000};
+        return [{action: 'Bash make', since: 34800}, {action: 'again', until: 107500}, {action: 'reads'}].map((t) => actionOf(run, t));
+    });
+    assert.deepEqual(texts, ['in Bash make for 1m 05s', 'again in 8s', 'reads']);
+    assert.deepEqual([...tab.complaints, ...other.complaints], []);
+    await tab.context().close();
+    await other.context().close();
+    await its.stop();
+});
+
 // --- for everyone
 
 test('nothing that axe finds wrong, in light and dark, wide and on a phone', async () => {

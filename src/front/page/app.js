@@ -6,6 +6,7 @@ import {h, put, say} from './dom.js';
 import {count, date, duration, kindOf, money, progressOrder, runNode, stateOrder} from './format.js';
 import {api, openSession, Run} from './live.js';
 import {tasksView} from './tasks.js';
+import {runButtons, said} from './steer.js';
 import {taskView} from './task.js';
 import {graphView} from './graph.js';
 import {timelineView} from './timeline.js';
@@ -30,9 +31,10 @@ function makeHead() {
         name: h('h1', {}), state: h('span', {class: 'chip'}), facts: h('div', {class: 'facts'}),
         progress: h('div', {class: 'progress', 'aria-hidden': 'true'}), connection: h('span', {class: 'connection', role: 'status'}),
         newer: h('a', {class: 'newer', hidden: true}, 'A newer run has begun'), segments: new Map(),
+        steer: runButtons({run, start}),
     };
     put(top, h('div', {class: 'title'}, head.name, head.state, h('div', {class: 'right'}, head.newer, start.read_only ? h('span', {}, 'read only') : null, head.connection)),
-        head.facts, head.progress);
+        head.facts, h('div', {class: 'bar'}, head.steer.node, said), head.progress);
 }
 
 function fact(value, name) {
@@ -64,9 +66,11 @@ function drawHead() {
         put(head.state, runNode(r));
     head.state.dataset.state = stands;
     put(head.facts, h('span', {class: 'mono'}, r.id), r.base && h('span', {}, 'on ', h('b', {}, r.base)), h('span', {}, date(r.started)), fact(duration(took), ''),
+        run.isLive() && run.paused && h('b', {class: 'warn'}, 'paused'),
         h('span', {}, h('b', {}, run.tasks.length), ' tasks: ', stateOrder.filter((s) => counts.get(s)).map((s, i) => [i ? ', ' : '', h('span', {class: kindOf(s)}, `${counts.get(s)} ${s}`)])),
         fact(tokens ? count(tokens) : '', 'tokens'), fact(usd ? money(usd) : '', ''));
     drawProgress(counts);
+    head.steer.update();
     const word = run.connected ? run.isLive() ? 'live' : 'connected' : 'not connected, trying again';
     say(head.connection, word);
     head.connection.classList.toggle('off', !run.connected);
@@ -120,7 +124,7 @@ async function route() {
         return;
     drawHead();
     drawNav(parent || name);
-    view = make({run, memory, rest});
+    view = make({run, start, memory, rest});
     document.title = `${view.title} · ${run.run.name || run.run.plan || run.id}`;
     put(main, view.node);
     view.update?.();

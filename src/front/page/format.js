@@ -56,6 +56,11 @@ export function duration(ms) {
     return `${Math.floor(s / 86400)}d ${Math.floor(s / 3600) % 24}h`;
 }
 
+// In whole seconds, so that what is told each second stays quiet.
+export function seconds(ms) {
+    return duration(Math.max(0, ms - ms % 1000)).replace('.0s', 's');
+}
+
 function scaled(n, units, step) {
     let i = 0;
     while (n >= step && i + 1 < units.length) {

@@ -3,7 +3,11 @@
 import {isOver} from './format.js';
 import {soon} from './dom.js';
 
-// The token, for what is more than reading; it goes with the tab.
+// The token, for what is more than reading: each such request has it in a header, which no other page
+// can set. It is kept for as long as the tab is there, so that a page that is loaded again can steer.
+// That storage is of this origin, port and all, and only scripts of our own run here (see the content
+// security policy); it is in no other tab, on no disk for long, and never in a request that the
+// browser makes by itself, as a cookie is. A tab that came by the cookie alone has none, and reads.
 const tokenKey = 'anabranch-token';
 
 export class ApiError extends Error {
@@ -19,6 +23,20 @@ export async function api(path) {
     if (!answer.ok)
         throw new ApiError(answer.status, body.error);
     return body;
+}
+
+export function hasToken() {
+    return sessionStorage.getItem(tokenKey) !== null;
+}
+
+// Asks something of a run. What it says to that is {ok, text}, whoever had to say it.
+export async function steer(run, words) {
+    const answer = await fetch(`/api/${runPath(run, 'steer')}?${new URLSearchParams(words)}`,
+        {method: 'POST', headers: {'X-Anabranch-Token': sessionStorage.getItem(tokenKey)}});
+    const body = await answer.json();
+    if (answer.status === 401)
+        sessionStorage.removeItem(tokenKey); // it is of another day
+    return body.error ? {ok: false, text: body.error} : body;
 }
 
 export function runPath(run, ...rest) {
@@ -87,12 +105,27 @@ export class Run {
         this.tasks.push(task);
     }
 
+    takeRunEvent(ev) {
+        if (ev.event === 'run.paused')
+            this.paused = true;
+        else if (ev.event === 'run.started' || ev.event === 'run.resumed')
+            this.paused = false;
+        else if (ev.event === 'run.workers')
+            this.workers = ev.data.workers;
+    }
+
     takeEvent(ev) {
         const task = ev.task && this.byId.get(ev.task);
+        if (!ev.task)
+            this.takeRunEvent(ev);
         if (!task)
             return;
+        if (['task.action', 'task.waiting', 'task.parked', 'task.retried'].includes(ev.event))
+            Object.assign(task, {action: undefined, since: undefined, until: undefined, asks: undefined});
         if (ev.event === 'task.action')
-            task.action = ev.data && ev.data.action;
+            Object.assign(task, {action: ev.data?.action, since: ev.data?.tool ? ev.time - (ev.data.ms || 0) : undefined, until: Date.parse(ev.data?.until) || undefined});
+        else if (ev.event === 'task.waiting')
+            task.asks = ev.data?.question || 'something';
         else if (ev.event === 'task.parked')
             task.parked = {attempt: ev.attempt, until: ev.time + (ev.data.delay_ms || 0), why: ev.data.reason};
         else if (ev.event === 'task.failed')

@@ -5,7 +5,8 @@ import {count, date, duration, money, stateNode, time} from './format.js';
 import {api, runPath} from './live.js';
 import {logView} from './log.js';
 import {diffView} from './diff.js';
-import {doing} from './tasks.js';
+import {taskButtons} from './steer.js';
+import {actionOf, doing} from './tasks.js';
 
 function eventsView({run, task}) {
     const body = h('tbody', {});
@@ -43,6 +44,7 @@ export function taskView(context) {
     const state = h('span', {});
     const facts = h('div', {class: 'facts'});
     const why = h('div', {class: 'why mono', hidden: true, tabindex: 0, role: 'region', 'aria-label': 'Why it failed'});
+    const buttons = taskButtons(context, task);
     const inner = parts[part][1]({...context, task});
 
     function fact(name, text) {
@@ -57,10 +59,11 @@ export function taskView(context) {
         put(facts, fact('engine', task.engine), fact('attempts', task.attempts > 1 ? String(task.attempts) : ''), fact('began', date(task.started)),
             fact('took', duration(run.timeOf(task))), fact('tokens', task.tokens_in === undefined ? '' : `${count(task.tokens_in)} in, ${count(task.tokens_out)} out`),
             fact('cost', money(task.usd)), fact('commit', (task.landed || task.commit || '').slice(0, 10)), fact('branch', task.branch),
-            fact('now', now === 'running' ? task.action : ''));
-        const text = [doing(run, {...task, action: ''}), task.state === 'failed' ? task.output : ''].filter(Boolean).join('\n');
+            fact('now', now === 'running' ? actionOf(run, task) : ''));
+        const text = [doing(run, {...task, action: '', asks: ''}), task.state === 'failed' ? task.output : ''].filter(Boolean).join('\n');
         why.hidden = !text;
         say(why, text);
+        buttons.update();
         inner.update?.();
     }
 
@@ -68,7 +71,7 @@ export function taskView(context) {
     return {
         title: id,
         node: [h('div', {class: 'task-head'}, h('a', {href: back, 'aria-label': 'All tasks'}, '←'), h('h2', {}, task.id), state,
-            task.title && h('span', {class: 'muted'}, task.title)), facts, why,
+            buttons.node, task.title && h('span', {class: 'muted'}, task.title)), facts, why,
         h('div', {class: 'tabs', role: 'navigation', 'aria-label': 'Of this task'}, Object.entries(parts).map(([key, [name]]) => h('a', {
             href: `#/r/${encodeURIComponent(run.id)}/task/${encodeURIComponent(id)}/${key}`, 'aria-current': key === part ? 'page' : null}, name))),
         inner.node],

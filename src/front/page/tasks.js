@@ -2,7 +2,7 @@
 // thirty do.
 
 import {h, put, say, soon} from './dom.js';
-import {count, duration, kindOf, money, stateNode, stateOrder} from './format.js';
+import {count, duration, kindOf, money, seconds, stateNode, stateOrder} from './format.js';
 
 const overscan = 8;
 
@@ -21,7 +21,19 @@ function waitsFor(run, task) {
     const open = run.openNeeds(task);
     if (open.length)
         return `waits for ${open.slice(0, 5).join(', ')}${open.length > 5 ? ` and ${open.length - 5} more` : ''}`;
+    if (run.paused)
+        return 'the run is paused';
     return task.attempts && task.retried ? `will be tried again: ${task.retried}` : 'waits for a worker';
+}
+
+// What its agent does, how long a tool works already, or whom it waits for.
+export function actionOf(run, task) {
+    const now = run.now();
+    if (task.asks)
+        return `waits for a person: ${task.asks}`;
+    if (task.action && task.since)
+        return `in ${task.action} for ${seconds(now - task.since)}`;
+    return task.action && task.until > now ? `${task.action} in ${seconds(task.until - now + 999)}` : task.action || '';
 }
 
 export function doing(run, task) {
@@ -32,7 +44,7 @@ export function doing(run, task) {
         return `until ${new Date(task.parked.until).toLocaleTimeString()}: ${task.parked.why || 'a usage limit'}`;
     if (task.reason && kindOf(state) !== 'ok')
         return task.failure && !task.reason.startsWith(task.failure) ? `${task.failure}: ${task.reason}` : task.reason;
-    return state === 'running' ? task.action || '' : '';
+    return state === 'running' ? actionOf(run, task) : '';
 }
 
 function cells(run, task) {
