@@ -12,7 +12,7 @@ const [, , modules, executablePath, folder, path] = process.argv;
 const {chromium} = createRequire(join(modules, 'of-the-page.js'))('playwright-core');
 const browser = await chromium.launch({executablePath, args: ['--no-sandbox']});
 try {
-    const page = await browser.newPage({viewport: {width: 1100, height: 556}, deviceScaleFactor: 1.5, colorScheme: 'light'});
+    const page = await browser.newPage({viewport: {width: 1100, height: 572}, deviceScaleFactor: 1.5, colorScheme: 'light'});
     const file = join(folder, 'url');
     writeFileSync(join(folder, 'ready'), '');
     while (!existsSync(file) || !readFileSync(file, 'utf8').endsWith('\n'))
