@@ -53,6 +53,7 @@ bench:
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/threads
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/guard
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/agents
+	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/watch
 
 lint:
 	@scripts/deps build lint
@@ -78,7 +79,7 @@ help:
 	@echo 'make check-page  test the page of anabranch serve in a browser'
 	@echo 'make chaos      disturb RUNS=$(RUNS) random runs in every way and resume them; SEED=s repeats'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
-	@echo 'make bench      measure large plans, runs of many tasks, and agents that speak fast'
+	@echo 'make bench      measure large plans, runs of many tasks, agents that speak fast, and who watches'
 	@echo 'make lint       check format, code and scripts without running them'
 	@echo 'make format     format the code'
 	@echo 'make install    install under PREFIX=$(PREFIX), below DESTDIR if set'
