@@ -4,6 +4,7 @@
 import assert from 'node:assert/strict';
 import {writeFileSync} from 'node:fs';
 import {axeSource, closeAll, go, openBrowser, openPage, Repo, Server, until} from './stage.mjs';
+import {pictureTests} from './pictures.mjs';
 
 const filter = process.argv[5] || '';
 const evil = '<script>window.pwned=1</script><img src=x onerror="window.pwned=2">';
@@ -364,6 +365,8 @@ test('nothing that axe finds wrong, in light and dark, wide and on a phone', asy
     assert.deepEqual([...found, ...other.complaints], []);
     await other.context().close();
 });
+
+pictureTests(test);
 
 // --- large things
 

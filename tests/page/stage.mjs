@@ -15,8 +15,10 @@ const children = new Set();
 let browser;
 
 export async function openBrowser() {
-    // A container has no sandbox for it, and what is shown is our own.
-    browser = await chromium.launch({executablePath, args: ['--no-sandbox', '--disable-dev-shm-usage']});
+    // A container has no sandbox for it, and what is shown is our own. Letters do not depend on the
+    // machine's settings.
+    const args = ['--no-sandbox', '--disable-dev-shm-usage', '--disable-lcd-text', '--font-render-hinting=none'];
+    browser = await chromium.launch({executablePath, args});
 }
 
 export async function closeAll() {
