@@ -38,15 +38,16 @@ const style = `:root { --mono: "DejaVu Sans Mono" !important; }
     html, body, button, input, select, svg text { font-family: "DejaVu Sans" !important; }
     code, pre, .mono { font-family: "DejaVu Sans Mono" !important; }`;
 
-// How wide a line is in each font: where they are others, or missing, the pictures are others too.
-function fontsOf(page) {
-    return page.evaluate(() => {
+// The browser, and how wide a line is in each font: where they are others, the pictures may be, too.
+async function painterOf(page) {
+    const widths = await page.evaluate(() => {
         const context = document.createElement('canvas').getContext('2d');
         return Object.fromEntries(['', 'bold '].flatMap((weight) => ['DejaVu Sans', 'DejaVu Sans Mono'].map((name) => {
             context.font = `${weight}100px "${name}"`;
             return [weight + name, Math.round(context.measureText('The quick brown fox, 0123456789').width)];
         })));
     });
+    return {browser: page.context().browser().version(), ...widths};
 }
 
 // The mean difference of all squares, and the share of those that differ much. The browser decodes.
@@ -134,7 +135,7 @@ async function stage() {
 
 async function compare() {
     const {repo, run, report} = await stage();
-    const server = new Server(repo), fontsFile = join(references, 'fonts.json');
+    const server = new Server(repo), painterFile = join(references, 'painter.json');
     // The style of the test is one that the page's own rules would refuse.
     const page = await openPage({bypassCSP: true, locale: 'en-GB', timezoneId: 'UTC', deviceScaleFactor: 0.5});
     await server.start();
@@ -142,13 +143,13 @@ async function compare() {
     await page.waitForSelector('table.tasks tbody a');
     await page.waitForSelector('.connection:not(.off)');
     await page.addStyleTag({content: style});
-    const fonts = await fontsOf(page), wrong = [];
+    const painter = await painterOf(page), wrong = [];
     if (update) {
         mkdirSync(references, {recursive: true});
-        writeFileSync(fontsFile, `${JSON.stringify(fonts, null, 4)}\n`);
+        writeFileSync(painterFile, `${JSON.stringify(painter, null, 4)}\n`);
     }
-    if (JSON.stringify(fonts) !== JSON.stringify(JSON.parse(readFileSync(fontsFile, 'utf8')))) {
-        console.log('# pictures: skipped: the DejaVu fonts that they were taken with are not here');
+    if (JSON.stringify(painter) !== JSON.stringify(JSON.parse(readFileSync(painterFile, 'utf8')))) {
+        console.log('# pictures: skipped: the browser or the fonts that they were taken with are not here');
     } else {
         const worst = {mean: 0, far: 0};
         for (const shot of shots)
