@@ -13,10 +13,11 @@ export CMOCKA_MESSAGE_OUTPUT=TAP
 
 work=$(mktemp -d)
 
-# Where there is a timeout command, nothing here can hang for ever.
+# Where there is a timeout command, nothing here can hang for ever: no longer than $patience seconds.
+patience=600
 limited() {
     if command -v timeout >/dev/null; then
-        timeout -k 5 600 "$@"
+        timeout -k 5 "$patience" "$@"
     else
         "$@"
     fi

@@ -95,5 +95,5 @@ END
     begin_codex
     go_on_after_kill codex
     [[ $(jq -r 'select(.type == "thread.started").thread_id' .git/anabranch/runs/*/a/*/out | sort -u | wc -l) == 1 ]] || fail "another session"
-    assert_clean 'refs/anabranch/salvage/*/a/1' # as it was when it was interrupted
+    assert_clean 'refs/anabranch/salvage/*/a/*' # as it was when it was interrupted
 }
