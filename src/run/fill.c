@@ -1,5 +1,6 @@
 #include "run/fill.h"
 
+#include "run/pool.h"
 #include "run/prepare.h"
 
 #include <string.h>
@@ -12,9 +13,16 @@ static int start_git(struct job *job, void (*next)(struct job *job, int exit_cod
     return process_start(job, argv.v, env.v, job->ws.path, log, next, err);
 }
 
+void fill_by_git_done(struct job *job, int exit_code)
+{
+    if (exit_code == 0 && !job->stopped)
+        pool_note(job);
+    prepare_filled(job, exit_code);
+}
+
 int fill_by_git(struct job *job, struct err *err)
 {
-    return start_git(job, prepare_filled, err);
+    return start_git(job, fill_by_git_done, err);
 }
 
 static void fill_waiting(struct run *run)
@@ -40,11 +48,12 @@ static void on_first(struct job *job, int exit_code)
     struct fill *fill = &run->fill;
     if (exit_code != 0 || job->stopped)
         fill->state = FILL_UNKNOWN;
-    else if (mould_take(&fill->mould, &job->ws, strlen(run->base_commit)))
+    else if (run->provider != PROVIDER_POOL &&
+             mould_take(&fill->mould, &job->ws, strlen(run->base_commit)))
         fill->state = FILL_MOULD;
     else
         fill->state = FILL_GIT;
-    prepare_filled(job, exit_code);
+    fill_by_git_done(job, exit_code);
     fill_waiting(run);
 }
 
@@ -63,6 +72,8 @@ static bool has_company(struct job *job)
 int fill_workspace(struct job *job, struct err *err)
 {
     struct fill *fill = &job->run->fill;
+    if (pool_has(job->run))
+        return pool_fill(job, err);
     if (fill->state == FILL_GIT || !has_company(job))
         return fill_by_git(job, err);
     switch (fill->state) {

@@ -11,9 +11,11 @@
 #include "run/lane.h"
 #include "run/logs.h"
 #include "run/park.h"
+#include "run/pool.h"
 #include "run/prepare.h"
 #include "run/repair.h"
 #include "run/sweep.h"
+#include "sys/dirs.h"
 #include "sys/file.h"
 
 #include <stdarg.h>
@@ -26,8 +28,11 @@ static int take_away(struct job *job, struct err *err)
     autostrv struct strv left = {0};
     if (!sweep_is_worth_it(job))
         return workspace_remove(&job->ws, err);
-    return workspace_retire(&job->ws, &left, err) || sweep(job->run, job->task, &left, err) ? -1
-                                                                                            : 0;
+    if (workspace_retire(&job->ws, &left, err))
+        return -1;
+    if (pool_keep(job->run, left.v[0], left.v[1]))
+        return dirs_remove(left.v[0], err);
+    return sweep(job->run, job->task, &left, err);
 }
 
 void job_drop_branches(struct run *run)

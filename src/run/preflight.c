@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "data/loose_ref.h"
 #include "run/lane.h"
+#include "run/pool.h"
 #include "sys/dirs.h"
 
 #include <stdio.h>
@@ -152,7 +153,7 @@ int preflight(struct run *run, struct err *err)
     struct git_place at = run_place(run);
     const char *root = pf->repo.root ? pf->repo.root : pf->project;
     if (config_file_open(&run->config, root, NULL, err) || contain_wanted(&run->contain, err) ||
-        check_engines(run, err) || check_variables(run, err))
+        pool_choose(run, err) || check_engines(run, err) || check_variables(run, err))
         return -1;
     if (pf->repo_unknown)
         return err_set(err, ERR_ENV, "git could not tell whether '%s' is in a repository",

@@ -331,6 +331,7 @@ void run_close(struct run *run)
     loop_free(run->loop);
     shared_free(run->shared);
     fill_done(run);
+    strv_done(&run->pool.trees);
     git_batch_free(run->batch);
     resume_free(run->resume);
     store_close(run->store);

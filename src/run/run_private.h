@@ -176,6 +176,12 @@ struct fill {
     VEC(struct job *) waiting;
 };
 
+/* Work trees that are used again (pool.h). */
+struct pool {
+    struct strv trees; /* paths */
+    size_t count;      /* that have been in it, for their names */
+};
+
 enum { RUN_SIGNALS = 4 };
 
 struct run {
@@ -189,6 +195,8 @@ struct run {
     struct store *store;
     struct git_batch *batch;
     struct fill fill;
+    enum provider provider; /* of workspaces */
+    struct pool pool;
     bool only_reads;      /* all tasks do */
     int64_t tokens;       /* that all tasks have used ... */
     double usd;           /* ... and money, as far as that is known */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "run/base_turn.h"
 #include "run/park.h"
+#include "run/pool.h"
 #include "sys/guard.h"
 #include "sys/hurry.h"
 
@@ -57,6 +58,8 @@ static void on_turn(void *ctx)
         record(run, EV_TASK_READY, task, NULL);
         job_start(run, task);
     }
+    if (is_over(run))
+        pool_empty(run); /* after which it may not be, yet */
     if (is_over(run))
         bring_home(run);
 }

@@ -5,13 +5,13 @@
 
 struct sweeper {
     struct run *run;
-    uint32_t task;
+    int64_t task;
     struct watch *watch;
 };
 
 bool sweep_is_worth_it(const struct job *job)
 {
-    return job->brought || workspace_is_large(&job->ws);
+    return job->brought || job->run->provider == PROVIDER_POOL || workspace_is_large(&job->ws);
 }
 
 static void on_end(void *ctx, int status)
@@ -29,7 +29,7 @@ static void on_end(void *ctx, int status)
     run_wake(run);
 }
 
-int sweep(struct run *run, uint32_t task, const struct strv *paths, struct err *err)
+int sweep(struct run *run, int64_t task, const struct strv *paths, struct err *err)
 {
     autostrv struct strv argv = {0};
     pid_t pid;

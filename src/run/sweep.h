@@ -10,7 +10,8 @@
 /* Whether a job's workspace is so large that another process should delete it. */
 bool sweep_is_worth_it(const struct job *job);
 
-/* Begins to delete paths; what goes wrong later is told as an error of the task's. */
-int sweep(struct run *run, uint32_t task, const struct strv *paths, struct err *err);
+/* Begins to delete paths; what goes wrong later is told as an error of the task's (-1: of no
+ * one's). */
+int sweep(struct run *run, int64_t task, const struct strv *paths, struct err *err);
 
 #endif
