@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -40,6 +41,55 @@ int nested_find(const struct git_place *at, const struct workspace *ws, struct s
     return 0;
 }
 
+static bool is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    bool empty = true;
+    if (!dir)
+        return true;
+    for (struct dirent *e; empty && (e = readdir(dir));)
+        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+    (void)closedir(dir);
+    return empty;
+}
+
+/* Whether the folder of a submodule holds files that nobody tracks. */
+static int has_untracked(const char *tree, bool *ret_yes, struct err *err)
+{
+    autofree char *dot_git = mem_printf("%s/.git", tree);
+    autobuf struct buf out = BUF_INIT;
+    struct git_place inside = {.git_dir = dot_git, .work_tree = tree};
+    if (access(dot_git, F_OK) < 0) {
+        *ret_yes = !is_empty(tree);
+        return 0;
+    }
+    if (git_call(&inside, &out, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
+        return -1;
+    *ret_yes = out.len > 0;
+    return 0;
+}
+
+int nested_find_modules(const struct git_place *at, const struct workspace *ws, struct strv *ret,
+                        struct err *err)
+{
+    static const char submodule[] = "160000 ";
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(at, &out, err, "ls-files", "-z", "--stage", NULL))
+        return -1;
+    for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
+        const char *tab = strchr(p, '\t');
+        if (strncmp(p, submodule, strlen(submodule)) != 0 || !tab)
+            continue;
+        autofree char *tree = mem_printf("%s/%s", ws->path, tab + 1);
+        bool yes;
+        if (has_untracked(tree, &yes, err))
+            return err_wrap(err, "the submodule '%s'", tab + 1);
+        if (yes)
+            strv_push(ret, tab + 1);
+    }
+    return 0;
+}
+
 /* The part of a path that is below a folder; NULL where it is not. */
 static const char *below(const char *path, const char *above)
 {
@@ -62,7 +112,7 @@ void nested_exclude(const struct strv *paths, const char *above, struct strv *ar
 
 /* A repository inside, while it is saved. */
 struct inner {
-    char *tree, *git_dir; /* its files; its own git folder */
+    char *tree, *git_dir; /* its files; its own git folder, or NULL */
     struct buf files;     /* its files as a tree of ours */
     struct buf head;      /* the commit that is checked out; empty: none */
     const char *ref;
@@ -114,6 +164,8 @@ static int open_inner(const struct git_place *at, const struct workspace *ws, co
     in->tree = mem_printf("%s/%s", ws->path, path);
     autofree char *dot_git = mem_printf("%s/.git", in->tree);
     struct git_place any = {.git_dir = at->common};
+    if (access(dot_git, F_OK) < 0) /* a submodule that is not checked out */
+        return 0;
     if (git_call(&any, &dir, err, "rev-parse", "--resolve-git-dir", dot_git, NULL))
         return -1;
     in->git_dir = mem_str(dir.s);
@@ -142,18 +194,26 @@ static int has_own(const struct inner *in, bool *ret_yes, struct err *err)
     return 0;
 }
 
+/* Its objects are ours already. Clones of submodules are below our folder as well, but their own.
+ */
+static bool is_worktree_of(const char *git_dir, const char *common)
+{
+    size_t len = strlen(common);
+    autofree char *file = mem_printf("%s/commondir", git_dir);
+    return strncmp(git_dir, common, len) == 0 && git_dir[len] == '/' && access(file, F_OK) == 0;
+}
+
 /* Its objects become ours. A shallow one would make our repository shallow as well. */
 static int fetch(const struct git_place *at, const struct inner *in, struct err *err)
 {
     struct git_place ours = {.git_dir = at->common};
-    autofree char *shallow = mem_printf("%s/shallow", in->git_dir);
     autofree char *heads = mem_printf("+refs/heads/*:%s/heads/*", in->ref);
     autofree char *tags = mem_printf("+refs/tags/*:%s/tags/*", in->ref);
     autofree char *stash = mem_printf("+refs/stash*:%s/stash*", in->ref);
     autofree char *head = mem_printf("+HEAD:%s/saved", in->ref);
-    size_t len = strlen(at->common);
-    if (strncmp(in->git_dir, at->common, len) == 0 && in->git_dir[len] == '/')
-        return 0; /* a worktree of ours */
+    if (!in->git_dir || is_worktree_of(in->git_dir, at->common))
+        return 0;
+    autofree char *shallow = mem_printf("%s/shallow", in->git_dir);
     if (access(shallow, F_OK) == 0)
         return err_set(err, ERR_INPUT, "a shallow clone with work of its own cannot be saved");
     return git_call(&ours, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",

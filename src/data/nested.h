@@ -1,6 +1,7 @@
 /*
  * Repositories inside a workspace that are none of its submodules: an agent ran `git init` or `git
- * clone` there. `git add` would take note of their commit and of nothing else.
+ * clone` there. `git add` would take note of their commit and of nothing else. And new files in the
+ * folders of submodules, of which git would take note in no way.
  *
  * One is saved as REF/saved, a commit of its files on top of its HEAD whose subject has its path,
  * and REF/heads/, REF/tags/ and REF/stash with what its refs lead to.
@@ -14,6 +15,11 @@
  * which the workspace's own files are. */
 int nested_find(const struct git_place *at, const struct workspace *ws, struct strv *ret,
                 struct err *err);
+
+/* Appends the paths of submodules whose folders hold files that are not in a commit, and not even
+ * tracked: git tells of none of them in one that is not checked out, and does not add them. */
+int nested_find_modules(const struct git_place *at, const struct workspace *ws, struct strv *ret,
+                        struct err *err);
 
 /* Arguments for `git add` that leave out all of them that are below `above` ("": all). */
 void nested_exclude(const struct strv *paths, const char *above, struct strv *args);

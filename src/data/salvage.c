@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "data/brought.h"
+#include "data/git_index.h"
 #include "data/modules.h"
 #include "data/nested.h"
 #include "data/strays.h"
@@ -278,6 +279,7 @@ static int commit_files(const struct salvage_job *job, struct salvaged *ret, str
     if (job->no_files)
         return commit_staged(cj, ret, err);
     return stage(job, &at, &nested, err) || ignored(job, &at, ret, err) ||
+                   nested_find_modules(&at, cj->ws, &nested, err) ||
                    save_nested(job, &nested, ret, err) ||
                    commit_make(cj, ret->nested.n > 0, &ret->commit, err) ||
                    modules_save(cj->ws, cj->index, err)
@@ -316,13 +318,25 @@ static int save_ignored(const struct salvage_job *job, bool always, struct salva
     return git_commit_tree(&at, tree.s, parents, cj->message, &ret->commit, err);
 }
 
+/* Whether the workspace has submodules; an index that cannot be read may have some. */
+static bool has_modules(const struct salvage_job *job)
+{
+    autofree char *path = mem_printf("%s/index", job->commit.ws->admin);
+    autogitindex struct git_index index;
+    bool found = git_index_open(&index, path, strlen(job->commit.start), NULL) != 0;
+    for (struct git_index_entry e; !found && git_index_next(&index, &e);)
+        found = (e.mode & GIT_INDEX_KIND) == GIT_INDEX_SUBMODULE;
+    return found || !index.good;
+}
+
 int salvage_rest(const struct salvage_job *job, const char *const *kept, bool has_nested,
                  struct salvaged *ret, struct err *err)
 {
     struct git_place at = place_of(job);
     autostrv struct strv nested = {0};
-    if (has_nested &&
+    if ((has_nested || has_modules(job)) &&
         (commit_index(&job->commit, true, err) || nested_find(&at, job->commit.ws, &nested, err) ||
+         nested_find_modules(&at, job->commit.ws, &nested, err) ||
          save_nested(job, &nested, ret, err)))
         return -1;
     if (save_strays(job, kept, false, ret, err))

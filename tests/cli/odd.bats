@@ -435,6 +435,29 @@ readonly IN_MODULE=('sh git -c protocol.file.allow=always submodule --quiet upda
     assert_summary e landed
     [[ $(cat .anabranch/worktrees/*/d/sub/file) == two ]] || fail "it is gone"
     refute_in main new
+    anabranch salvage restore e "$BATS_TEST_TMPDIR/back"
+    [[ $(<"$BATS_TEST_TMPDIR/back/sub/junk") == untracked ]] || fail "junk is gone"
+}
+
+@test "odd: what an agent writes into the folder of a submodule that is not checked out is saved" {
+    submodule_repo
+    begin_plan
+    add_task d 'retry: 0' -- 'write sub/deep/d D'
+    add_task e -- 'write e E' 'write sub/e E'
+    add_task f -- 'write f F'
+    run_odd --json
+    assert_status 1
+    assert_event task.failed d no_change
+    assert_event task.salvaged d '"nested":["sub"]'
+    assert_event task.salvaged e '"nested":["sub"]'
+    assert_in main e E
+    assert_in main f F
+    [[ $(git rev-parse main:sub) == "$first" ]] || fail "the submodule is another"
+    anabranch salvage restore d "$BATS_TEST_TMPDIR/d"
+    [[ $(<"$BATS_TEST_TMPDIR/d/sub/deep/d") == D ]] || fail "d is gone"
+    anabranch salvage restore e "$BATS_TEST_TMPDIR/e"
+    [[ $(<"$BATS_TEST_TMPDIR/e/sub/e") == E ]] || fail "e is gone"
+    [[ -z $(git for-each-ref 'refs/anabranch/salvage/*/f/*') ]] || fail "f has nothing to save"
 }
 
 @test "odd: a repository that is itself a submodule" {
