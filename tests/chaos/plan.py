@@ -124,6 +124,7 @@ def random_plan(rnd, base, letter):
         'limits': {'workers': rnd.randrange(1, 5), 'groups': {'g': rnd.randrange(1, 3)}},
         'tasks': [dress(rnd, t.encode(rnd)) for t in tasks],
     }
+    document['workspace'] = {'provider': rnd.choice(['auto', 'pool'])}
     if rnd.random() < 0.2:
-        document['workspace'] = {'setup': 'test -e keep', 'teardown': 'test -e .git'}
+        document['workspace'].update(setup='test -e keep', teardown='test -e .git')
     return Plan(tasks, landing['style'], document)
