@@ -300,9 +300,36 @@ int salvage_workspace(const struct salvage_job *job, struct salvaged *ret, struc
     return set_ref(job, ret, err);
 }
 
-/* Only the listed files, on top of where the task began. */
-static int save_ignored(const struct salvage_job *job, bool always, struct salvaged *ret,
-                        struct err *err)
+/* What the workspace's index says that `git add` passed over. */
+struct passed_over {
+    bool modules;      /* there are submodules, or it could not be read */
+    struct buf hidden; /* files that git was told not to look at, and that are there */
+};
+
+static void passed_over_done(struct passed_over *p)
+{
+    buf_done(&p->hidden);
+}
+
+static void read_index(const struct salvage_job *job, struct passed_over *ret)
+{
+    const struct workspace *ws = job->commit.ws;
+    autofree char *path = mem_printf("%s/index", ws->admin);
+    autogitindex struct git_index index;
+    bool opened = git_index_open(&index, path, strlen(job->commit.start), NULL) == 0;
+    for (struct git_index_entry e; opened && git_index_next(&index, &e);) {
+        autofree char *file = e.unseen ? mem_printf("%s/%s", ws->path, e.path) : NULL;
+        struct stat st;
+        ret->modules |= (e.mode & GIT_INDEX_KIND) == GIT_INDEX_SUBMODULE;
+        if (file && lstat(file, &st) == 0 && !S_ISDIR(st.st_mode))
+            buf_add(&ret->hidden, e.path, strlen(e.path) + 1);
+    }
+    ret->modules |= !opened || !index.good;
+}
+
+/* Only those and the listed files, on top of where the task began. */
+static int save_unseen(const struct salvage_job *job, const struct buf *hidden, bool always,
+                       struct salvaged *ret, struct err *err)
 {
     const struct commit_job *cj = &job->commit;
     struct git_place at = place_of(job);
@@ -310,31 +337,23 @@ static int save_ignored(const struct salvage_job *job, bool always, struct salva
     autobuf struct buf tree = BUF_INIT, was = BUF_INIT;
     const char *const parents[] = {cj->start, NULL};
     if (brought_open(&brought, cj->brought, cj->root, err) || commit_index(cj, true, err) ||
-        add_ignored(job, &at, &brought, err) || git_call(&at, &tree, err, "write-tree", NULL) ||
-        git_tree_of(&at, cj->start, &was, err))
+        add_ignored(job, &at, &brought, err) ||
+        feed(&at, hidden, err, "update-index", "-z", "--stdin", NULL) ||
+        git_call(&at, &tree, err, "write-tree", NULL) || git_tree_of(&at, cj->start, &was, err))
         return -1;
     if (!always && strcmp(tree.s, was.s) == 0)
         return 0;
     return git_commit_tree(&at, tree.s, parents, cj->message, &ret->commit, err);
 }
 
-/* Whether the workspace has submodules; an index that cannot be read may have some. */
-static bool has_modules(const struct salvage_job *job)
-{
-    autofree char *path = mem_printf("%s/index", job->commit.ws->admin);
-    autogitindex struct git_index index;
-    bool found = git_index_open(&index, path, strlen(job->commit.start), NULL) != 0;
-    for (struct git_index_entry e; !found && git_index_next(&index, &e);)
-        found = (e.mode & GIT_INDEX_KIND) == GIT_INDEX_SUBMODULE;
-    return found || !index.good;
-}
-
 int salvage_rest(const struct salvage_job *job, const char *const *kept, bool has_nested,
                  struct salvaged *ret, struct err *err)
 {
     struct git_place at = place_of(job);
+    own_cleanup(passed_over_done) struct passed_over passed = {.hidden = BUF_INIT};
     autostrv struct strv nested = {0};
-    if ((has_nested || has_modules(job)) &&
+    read_index(job, &passed);
+    if ((has_nested || passed.modules) &&
         (commit_index(&job->commit, true, err) || nested_find(&at, job->commit.ws, &nested, err) ||
          nested_find_modules(&at, job->commit.ws, &nested, err) ||
          save_nested(job, &nested, ret, err)))
@@ -342,7 +361,8 @@ int salvage_rest(const struct salvage_job *job, const char *const *kept, bool ha
     if (save_strays(job, kept, false, ret, err))
         return -1;
     bool more = ret->nested.n || ret->stray_count;
-    if ((more || job->pattern_count) && save_ignored(job, more, ret, err))
+    if ((more || job->pattern_count || passed.hidden.len) &&
+        save_unseen(job, &passed.hidden, more, ret, err))
         return -1;
     return set_ref(job, ret, err);
 }

@@ -74,6 +74,24 @@ make_salvage() { # STEP...
     assert_clean 'refs/anabranch/salvage/*/lands/1' 'refs/anabranch/salvage/*/idle/1'
 }
 
+@test "salvage: what an agent told git not to look at is not lost when the rest of it lands" {
+    make_repo
+    echo b >b
+    git add b
+    git commit -q -m b
+    begin_plan
+    add_task lands -- 'write new 1' 'sh git update-index --assume-unchanged file && echo hidden >file' \
+        'sh git update-index --skip-worktree b && echo too >b'
+    add_task same -- 'write other 1' 'sh git update-index --assume-unchanged file'
+    run_plan
+    assert_status 0
+    assert_in main new 1
+    [[ $(git show main:file) != *hidden* ]] || fail "it has landed"
+    assert_in "$(saved lands)" file hidden
+    assert_in "$(saved lands)" b too
+    assert_clean 'refs/anabranch/salvage/*/lands/1'
+}
+
 @test "salvage: repositories that an agent made inside" {
     make_repo
     git clone -q . "$BATS_TEST_TMPDIR/origin"
