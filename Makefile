@@ -50,6 +50,7 @@ bench:
 	@$(MAKE) -s all
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/run
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/tasks
+	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/cycle
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/threads
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/guard
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/agents
@@ -79,7 +80,7 @@ help:
 	@echo 'make check-page  test the page of anabranch serve in a browser'
 	@echo 'make chaos      disturb RUNS=$(RUNS) random runs in every way and resume them; SEED=s repeats'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
-	@echo 'make bench      measure large plans, runs of many tasks, agents that speak fast, and who watches'
+	@echo 'make bench      measure large plans, runs of many tasks, cycles of workspaces, agents that speak fast, and who watches'
 	@echo 'make lint       check format, code and scripts without running them'
 	@echo 'make format     format the code'
 	@echo 'make install    install under PREFIX=$(PREFIX), below DESTDIR if set'
