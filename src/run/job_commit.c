@@ -6,13 +6,16 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "data/commit.h"
+#include "data/unmerged.h"
 #include "run/job_env.h"
 #include "run/repair.h"
 #include "run/shared.h"
 #include "sys/file.h"
 
+#include <errno.h>
 #include <signal.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { MESSAGE_MAX = 1 << 20 };
 
@@ -207,6 +210,27 @@ static int begin_hooks(struct job *job, struct err *err)
     return file_replace(path, message, strlen(message), err) || run_hook(job, err) ? -1 : 0;
 }
 
+/* Whether the agent left a merge half-way; the task has failed then, and is told. */
+static bool left_unmerged(struct job *job)
+{
+    autostrv struct strv paths = {0};
+    autobuf struct buf list = BUF_INIT;
+    if (job->staged_here || task_run(job)->in_conflict)
+        return false;
+    unmerged_find(&job->ws, strlen(job->run->base_commit), &paths);
+    for (size_t i = 0; i < paths.n; i++)
+        buf_addf(&list, "%s%s", i ? ", " : "", paths.v[i]);
+    if (!paths.n)
+        return false;
+    autofree char *told =
+        mem_printf("You began a merge, or a rebase or the like, and left it unresolved: "
+                   "these files have the markers of its conflicts: %s\n\nResolve them.",
+                   list.s);
+    job_tell(job, told);
+    job_fail(job, FAILURE_VERIFY, "it left a merge of its own unresolved: %s", list.s);
+    return true;
+}
+
 static void on_staged(struct job *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
@@ -218,6 +242,8 @@ static void on_staged(struct job *job, int exit_code)
         job_error(job, &err);
     } else if (tail.len) {
         job_conflicted(job, tail.s);
+    } else if (left_unmerged(job)) {
+        return;
     } else if (job->run->pf->plan.commit_hooks && shared_changed_hook(job->run)) {
         job_fail(job, FAILURE_SCOPE, "'%s' is not what it was when the run began: it is not run",
                  shared_changed_hook(job->run));
@@ -236,6 +262,11 @@ void job_stage(struct job *job)
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     task_set_state(job->run, job->task, TASK_COMMITTING);
+    if (access(job->ws.path, F_OK) < 0 && errno == ENOENT) {
+        job_fail(job, FAILURE_INTERNAL, "its workspace is gone: '%s' was removed, or moved away",
+                 job->ws.path);
+        return;
+    }
     if (commit_stage(&cj, &argv, &env, &err)) {
         job_error(job, &err);
         return;

@@ -8,7 +8,9 @@
 #include "run/salvage.h"
 #include "sys/file.h"
 
+#include <errno.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { LOG_MAX = 16 << 20 };
 
@@ -101,7 +103,8 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
     struct salvage_job sj = {.commit = job_commit(job, index, message),
                              .ref = ref,
                              .patterns = plan->salvage.v,
-                             .pattern_count = plan->salvage.n};
+                             .pattern_count = plan->salvage.n,
+                             .no_files = access(job->ws.path, F_OK) < 0 && errno == ENOENT};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
     sj.commit.start = start;

@@ -326,3 +326,29 @@ start_claude() {
     assert_prompt a 3 'tests fail'
     assert_clean 'refs/anabranch/salvage/*/a/1' 'refs/anabranch/salvage/*/a/2'
 }
+
+@test "repair: a merge that an agent began and left unresolved does not land, and it is told" {
+    make_repo
+    begin_plan
+    add_task t 'retry: {verify: 1}' -- "on 1 sh git checkout -q -b side && echo side >file && git commit -qam side && git checkout -q - && echo own >file && git commit -qam own && ! git merge -q side" \
+        'on 2 sh echo both >file && git branch -D side'
+    run_plan
+    assert_status 0
+    assert_contains 'verify: it left a merge of its own unresolved: file'
+    assert_in main file both
+    grep -qF 'these files have the markers of its conflicts: file' .git/anabranch/runs/*/t/2/prompt || fail "not told"
+    assert_clean 'refs/anabranch/salvage/*'
+}
+
+# Neither is in the index's way, nor does a text that only looks like it count.
+@test "repair: a merge that was resolved and not committed lands, and so do markers that are just text" {
+    make_repo
+    begin_plan
+    add_task t -- 'sh git checkout -q -b side && echo side >file && git commit -qam side && git checkout -q - && echo own >file && git commit -qam own && ! git merge -q side; git branch -D side; echo both >file' \
+        'sh printf "<<<<<<< a\n=======\n>>>>>>> b\n" >how-to'
+    run_plan
+    assert_status 0
+    assert_in main file both
+    assert_in main how-to $'<<<<<<< a\n=======\n>>>>>>> b'
+    assert_clean 'refs/anabranch/salvage/*'
+}

@@ -92,6 +92,19 @@ make_salvage() { # STEP...
     assert_clean 'refs/anabranch/salvage/*/lands/1'
 }
 
+@test "salvage: a workspace that an agent removed, or moved away" {
+    make_repo
+    begin_plan
+    add_task gone 'retry: 0' -- 'write new 1' 'sh git add new; rm -rf "$PWD"'
+    add_task moved 'retry: 0' -- 'write new 1' "sh mv \"\$PWD\" '$BATS_TEST_TMPDIR/moved'"
+    run_plan
+    assert_status 1
+    assert_contains "/gone' was removed, or moved away"
+    assert_in "$(saved gone)" new 1
+    [[ $(<"$BATS_TEST_TMPDIR/moved/new") == 1 ]] || fail "it is gone"
+    assert_clean 'refs/anabranch/salvage/*/gone/1'
+}
+
 @test "salvage: repositories that an agent made inside" {
     make_repo
     git clone -q . "$BATS_TEST_TMPDIR/origin"
