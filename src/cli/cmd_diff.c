@@ -2,6 +2,14 @@
 #include "cli/commands.h"
 #include "cli/git_exec.h"
 #include "cli/look.h"
+#include "data/workspace.h"
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { INDEX_MAX = 1 << 30 };
 
 struct diff_opts {
     const char *run;
@@ -27,14 +35,74 @@ static int find_end(const struct look *look, const struct report_task *t, struct
     return cli_fail(EXIT_USAGE, "task '%s' has changed nothing", t->row.id);
 }
 
+static void begin_args(struct strv *args, bool stat)
+{
+    strv_push(args, "diff");
+    if (stat)
+        strv_push(args, "--stat");
+}
+
 static int show(const char *from, const char *to, bool stat)
 {
     autostrv struct strv args = {0};
-    strv_push(&args, "diff");
-    if (stat)
-        strv_push(&args, "--stat");
+    begin_args(&args, stat);
     strv_pushl(&args, "--end-of-options", from, to, "--", NULL);
-    return git_exec(&args);
+    return git_exec(&args, NULL);
+}
+
+/* --- of one that is at work --------------------------------------------------------------- */
+
+static bool is_at_work(const struct report_task *t)
+{
+    static const char *const states[] = {"running", "committing", "verifying", "landing",
+                                         "waiting"};
+    bool at_work = false;
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        at_work |= strcmp(t->row.state, states[i]) == 0;
+    return at_work && t->row.workspace && t->row.start_commit &&
+           access(t->row.workspace, F_OK) == 0;
+}
+
+/* The agent's index with all new files named in it, as a file that is gone when we are; what was
+ * brought along is not named. Returns its descriptor. */
+static int name_new_files(const struct look *look, const struct report_task *t,
+                          const struct workspace *ws, struct err *err)
+{
+    struct git_place at = workspace_place(ws);
+    autofree char *usual = mem_printf("%s/index", ws->admin);
+    autofree char *own = mem_printf("%s/tmp/diff.%d", look->state_dir, (int)getpid());
+    autofree char *excludes = mem_printf("%s/runs/%s/%s/%d/excludes", look->state_dir, t->row.run,
+                                         t->row.id, t->row.attempts);
+    autobuf struct buf bytes = BUF_INIT;
+    at.index = own;
+    at.excludes = access(excludes, F_OK) == 0 ? excludes : NULL;
+    if (file_read(usual, INDEX_MAX, &bytes, err) || file_create(own, bytes.s, bytes.len, err))
+        return -1;
+    int rc = git_call(&at, NULL, err, "add", "--intent-to-add", "--", ".", NULL);
+    int fd = rc ? -1 : open(own, O_RDONLY); /* for git, so not closed at its start */
+    if (rc == 0 && fd < 0)
+        (void)err_sys(err, "open '%s'", own);
+    (void)unlink(own);
+    return fd;
+}
+
+static int show_workspace(const struct look *look, const struct report_task *t, bool stat)
+{
+    own_cleanup(workspace_done) struct workspace ws;
+    autostrv struct strv args = {0};
+    struct err err = {0};
+    workspace_adopt(&ws, &look->repo, t->row.workspace, NULL, t->row.branch ? t->row.branch : "",
+                    NULL);
+    int fd = name_new_files(look, t, &ws, &err);
+    if (fd < 0)
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    autofree char *index = mem_printf("/dev/fd/%d", fd);
+    strv_pushl(&args, "--no-optional-locks", "-c", "core.fsmonitor=false", NULL);
+    strv_pushf(&args, "--git-dir=%s", ws.admin);
+    strv_pushf(&args, "--work-tree=%s", ws.path);
+    begin_args(&args, stat);
+    strv_pushl(&args, "--end-of-options", t->row.start_commit, "--", NULL);
+    return git_exec(&args, index);
 }
 
 static int run_diff(const void *options, int argc, char **argv)
@@ -52,6 +120,8 @@ static int run_diff(const void *options, int argc, char **argv)
         code = look_run(&look, opts->run, &r);
     if (code == EXIT_OK)
         code = look_task(&r, argv[0], &t);
+    if (code == EXIT_OK && is_at_work(t))
+        return show_workspace(&look, t, opts->stat);
     if (code == EXIT_OK)
         code = find_end(&look, t, &end);
     return code == EXIT_OK ? show(t->row.start_commit, end.s, opts->stat) : code;
@@ -76,8 +146,9 @@ const struct command cmd_diff = {
     .name = "diff",
     .summary = "Show what a task has changed",
     .about = "Shows the difference between the commit that the task started from and the one that "
-             "it made, with git and as git is set up. Of a task that failed before it made one, "
-             "what was saved of its last attempt is shown.",
+             "it made, with git and as git is set up. Of a task that is at work, what is in its "
+             "workspace now is shown, and of one that failed before it made a commit, what was "
+             "saved of its last attempt.",
     .examples = "anabranch diff auth\tWhat the task auth of the newest run did\n"
                 "anabranch diff --stat --run 20260301 auth\tThe same of another one, in short\n",
     .args = args,

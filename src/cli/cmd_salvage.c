@@ -161,7 +161,7 @@ static int show(struct place *p, const struct salvage_opts *opts, char **words)
         return code;
     strv_pushl(&args, "diff", "--stat", "--patch", "--end-of-options", s->from, s->commit, "--",
                NULL);
-    return git_exec(&args);
+    return git_exec(&args, NULL);
 }
 
 /* --- restore ------------------------------------------------------------------------------ */

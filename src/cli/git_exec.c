@@ -20,11 +20,13 @@ static void use_own_locale(struct strv *env)
     }
 }
 
-int git_exec(const struct strv *args)
+int git_exec(const struct strv *args, const char *index)
 {
     autostrv struct strv argv = {0}, env = {0};
     git_environment(&env);
     use_own_locale(&env);
+    if (index)
+        strv_pushf(&env, "GIT_INDEX_FILE=%s", index);
     strv_push(&argv, "git");
     if (!isatty(STDOUT_FILENO))
         strv_push(&argv, "--no-pager");

@@ -7,7 +7,8 @@
 #include "base/strv.h"
 
 /* This program becomes `git ARG...`, so that the terminal's signals reach it and its pager alone.
- * Returns only where that failed, with the exit code. */
-int git_exec(const struct strv *args);
+ * `index` is the file of another index than the usual, or NULL. Returns only where that failed,
+ * with the exit code. */
+int git_exec(const struct strv *args, const char *index);
 
 #endif

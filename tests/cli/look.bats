@@ -254,6 +254,27 @@ END
     assert_error 2 "task 'second' has not started"
 }
 
+@test "diff of a task that is at work shows what is in its workspace, new files too, and changes nothing" {
+    make_repo
+    echo '*.log' >.gitignore
+    git add .gitignore
+    git commit -q -m ignore
+    begin_plan
+    add_task t -- 'write new fresh' 'append file more' 'write a.log x' "sh touch '$BATS_TEST_TMPDIR/there'" \
+        "sh $(until_exists go)" 'sh git diff --cached --quiet && test -z "$(git ls-files new)"'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/there"
+    run_apart anabranch diff t
+    assert_status 0
+    [[ $output == *$'+++ b/new\n@@ -0,0 +1 @@\n+fresh'* && $output == *'+more'* && $output != *a.log* ]] || fail "$output"
+    run_apart anabranch diff --stat t
+    assert_contains "2 files changed, 2 insertions(+)"
+    [[ -z $(find .git/anabranch/tmp -name 'diff*') ]] || fail "left: $(find .git/anabranch/tmp)"
+    touch "$BATS_TEST_TMPDIR/go"
+    wait "$engine" || fail "it was disturbed: $(<"$events")"
+    assert_clean
+}
+
 @test "diff of a task that failed shows what was saved of it" {
     make_runs
     run anabranch diff --run "$old" first
