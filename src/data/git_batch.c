@@ -21,6 +21,7 @@ struct git_batch {
     struct coproc objects;                   /* cat-file --batch-command */
     struct coproc refs;                      /* update-ref --stdin */
     bool refs_killed;                        /* when it was last asked */
+    bool held;                               /* it has a lock that is to be given up first */
     struct coproc writers[GIT_BATCH_TYPES_]; /* hash-object, one for each type */
     int scratch;                             /* where it finds what to write */
     bool commits_here;                       /* written without git */
@@ -351,42 +352,87 @@ static const char *const update_ref[] = {"-c",         "core.filesRefLockTimeout
                                          "update-ref", "--stdin",
                                          "--no-deref", NULL};
 
-/* Lines of a transaction. update-ref says what is wrong on standard error and ends: that is the
- * answer that something has moved, for git_move_ref() to look into. */
+/* Lines to update-ref, which answers each verb with "VERB: ok"; *ret_last is whether the last of so
+ * many answers was `expected`. It says what is wrong on standard error and ends: that is the answer
+ * that something has moved, for git_move_ref() to look into. */
+static int tell_refs(struct git_batch *b, const struct buf *lines, int answers,
+                     const char *expected, bool *ret_last, struct err *err)
+{
+    autobuf struct buf answer = BUF_INIT;
+    *ret_last = b->refs_killed = false;
+    if (start(b, &b->refs, update_ref, SPAWN_NONE, err))
+        return -1;
+    bool told = coproc_write(&b->refs, lines->s, lines->len, err) == 0;
+    for (int i = 0; told && i < answers; i++) {
+        buf_cut(&answer, 0);
+        told = coproc_read_line(&b->refs, &answer, err) == 0;
+    }
+    if (!told) {
+        b->refs_killed = coproc_stop(&b->refs);
+        b->held = false;
+    }
+    *ret_last = told && strcmp(answer.s, expected) == 0;
+    return 0;
+}
+
+/* Lines of a transaction. */
 static int update_refs(struct git_batch *b, const struct buf *lines, bool *ret_moved,
                        struct err *err)
 {
-    autobuf struct buf all = BUF_INIT, answer = BUF_INIT;
-    buf_addf(&all, "start\n%scommit\n", lines->s);
-    *ret_moved = b->refs_killed = false;
-    if (start(b, &b->refs, update_ref, SPAWN_NONE, err))
-        return -1;
-    if (coproc_write(&b->refs, all.s, all.len, err)) {
-        b->refs_killed = coproc_stop(&b->refs);
-        return 0;
-    }
-    for (int i = 0; i < 2; i++) { /* "start: ok", "commit: ok" */
-        buf_cut(&answer, 0);
-        if (coproc_read_line(&b->refs, &answer, err)) {
-            b->refs_killed = coproc_stop(&b->refs);
-            return 0;
-        }
-    }
-    *ret_moved = strcmp(answer.s, "commit: ok") == 0;
-    return 0;
+    autobuf struct buf all = BUF_INIT;
+    bool held = b->held;
+    b->held = false;
+    buf_addf(&all, "%sstart\n%scommit\n", held ? "abort\n" : "", lines->s);
+    return tell_refs(b, &all, held ? 3 : 2, "commit: ok", ret_moved, err);
+}
+
+static void add_move(struct buf *lines, const struct git_batch_move *m)
+{
+    if (!*m->to)
+        buf_addf(lines, "delete %s %s\n", m->ref, m->from);
+    else if (*m->from)
+        buf_addf(lines, "update %s %s %s\n", m->ref, m->to, m->from);
+    else
+        buf_addf(lines, "create %s %s\n", m->ref, m->to);
+}
+
+int git_batch_move_refs(struct git_batch *b, const struct git_batch_move *moves, size_t n,
+                        bool *ret_moved, struct err *err)
+{
+    autobuf struct buf lines = BUF_INIT;
+    for (size_t i = 0; i < n; i++)
+        add_move(&lines, &moves[i]);
+    return update_refs(b, &lines, ret_moved, err);
 }
 
 int git_batch_move_ref(struct git_batch *b, const char *ref, const char *from, const char *to,
                        bool *ret_moved, struct err *err)
 {
+    struct git_batch_move move = {.ref = ref, .from = from, .to = to};
+    return git_batch_move_refs(b, &move, 1, ret_moved, err);
+}
+
+/* A change that is prepared has its locks, and is never made: at the end of its input, too, git
+ * drops what is not committed. */
+int git_batch_hold(struct git_batch *b, const char *ref, const char *commit, bool *ret_held,
+                   struct err *err)
+{
+    autobuf struct buf lines = BUF_INIT;
+    buf_addf(&lines, "start\nupdate %s %s\nprepare\n", ref, commit);
+    if (tell_refs(b, &lines, 2, "prepare: ok", ret_held, err))
+        return -1;
+    b->held = *ret_held;
+    return 0;
+}
+
+void git_batch_release(struct git_batch *b)
+{
     autobuf struct buf line = BUF_INIT;
-    if (!*to)
-        buf_addf(&line, "delete %s %s\n", ref, from);
-    else if (*from)
-        buf_addf(&line, "update %s %s %s\n", ref, to, from);
-    else
-        buf_addf(&line, "create %s %s\n", ref, to);
-    return update_refs(b, &line, ret_moved, err);
+    bool released;
+    buf_addstr(&line, "abort\n");
+    if (b->held && tell_refs(b, &line, 1, "abort: ok", &released, NULL) == 0 && !released)
+        (void)coproc_stop(&b->refs);
+    b->held = false;
 }
 
 bool git_batch_was_killed(const struct git_batch *b)

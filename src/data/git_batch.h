@@ -66,6 +66,21 @@ int git_batch_ident(struct git_batch *batch, enum git_batch_who who, struct buf 
 int git_batch_move_ref(struct git_batch *batch, const char *ref, const char *from, const char *to,
                        bool *ret_moved, struct err *err);
 
+/* Several at once: all or none. */
+struct git_batch_move {
+    const char *ref, *from, *to;
+};
+int git_batch_move_refs(struct git_batch *batch, const struct git_batch_move *moves, size_t n,
+                        bool *ret_moved, struct err *err);
+
+/* Locks a ref, so that no other git moves it, until something is moved here: that gives up the lock
+ * and takes those that it needs in one breath, in which hardly anyone comes between. Other gits
+ * wait 100 ms for a ref, so this is to be over well before. The git that holds it gives it up when
+ * we die. `commit` is any that is there. *ret_held is false where another has the lock. */
+int git_batch_hold(struct git_batch *batch, const char *ref, const char *commit, bool *ret_held,
+                   struct err *err);
+void git_batch_release(struct git_batch *batch);
+
 /* Whether the git that was asked for that was killed meanwhile, and may have left its lock. */
 bool git_batch_was_killed(const struct git_batch *batch);
 

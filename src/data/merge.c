@@ -69,17 +69,25 @@ static int is_child(struct git_batch *batch, const char *commit, const char *par
     return 0;
 }
 
+int merge_since(const struct git_place *at, const char *base, const char *ours, const char *theirs,
+                struct merge_result *ret, struct err *err)
+{
+    bool plain = at->batch;
+    buf_cut(&ret->tree, 0);
+    if (plain && merge_plain(at->batch, base, ours, theirs, &ret->tree, &plain, err))
+        return -1;
+    ret->clean = plain;
+    return plain ? 0 : merge_trees(at, ours, theirs, ret, err);
+}
+
 int merge_child(const struct git_place *at, const char *base, const char *ours, const char *child,
                 struct merge_result *ret, struct err *err)
 {
     bool plain = at->batch;
     if (plain && is_child(at->batch, child, base, &plain, err))
         return -1;
-    buf_cut(&ret->tree, 0);
-    if (plain && merge_plain(at->batch, base, ours, child, &ret->tree, &plain, err))
-        return -1;
-    ret->clean = plain;
-    return plain ? 0 : merge_trees(at, ours, child, ret, err);
+    return plain ? merge_since(at, base, ours, child, ret, err)
+                 : merge_trees(at, ours, child, ret, err);
 }
 
 /* merge-tree finds the base by history: a commit with the tree of `onto`, but made the child of the

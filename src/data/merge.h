@@ -35,6 +35,11 @@ void merge_ask(const struct git_place *at, const char *ours, const char *theirs,
 int merge_answer(const struct buf *out, const struct buf *errout, int status,
                  struct merge_result *ret, struct err *err);
 
+/* The same for who knows the common ancestor: merges that need no judgement then need no process.
+ */
+int merge_since(const struct git_place *at, const char *base, const char *ours, const char *theirs,
+                struct merge_result *ret, struct err *err);
+
 /* The same for a commit that was made on `base`, which is in the history of `ours`. */
 int merge_child(const struct git_place *at, const char *base, const char *ours, const char *child,
                 struct merge_result *ret, struct err *err);

@@ -75,12 +75,22 @@ static int mark(struct run *run, struct err *err)
     return p->marked || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
 }
 
+bool forward_may_have_begun(const struct run *run)
+{
+    static const char *const words[] = {"would be overwritten", "Not possible to fast-forward",
+                                        "index.lock': File exists"};
+    for (size_t i = 0; run->refusal && i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strstr(run->refusal, words[i]))
+            return false;
+    }
+    return true;
+}
+
 /* What git refuses it has not begun. */
 static void unmark(const struct run *run, bool moved)
 {
     autofree char *path = mark_path(run);
-    bool refused = run->refusal && strstr(run->refusal, "would be overwritten");
-    bool begun = !refused && !forward_lock(run);
+    bool begun = forward_may_have_begun(run) && !forward_lock(run);
     if (moved || (run->publication.marked && !begun))
         (void)unlink(path);
     if (moved || (run->publication.noted && !begun))

@@ -35,6 +35,9 @@ void forward_forget(struct publication *p);
  * and died there. Or NULL. */
 const char *forward_lock(const struct run *run);
 
+/* False where git said that it refuses, and wrote nothing. */
+bool forward_may_have_begun(const struct run *run);
+
 /* What git refuses to touch may be what a git of ours has left there, before it was killed or the
  * disk was full. True where some of that is mended, and there is reason to try again. */
 bool forward_mend(struct run *run);

@@ -7,6 +7,8 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/shell.h"
+#include "data/git_batch.h"
+#include "data/lineage.h"
 #include "data/merge.h"
 #include "run/base_turn.h"
 #include "run/forward.h"
@@ -16,7 +18,12 @@
 
 #include <string.h>
 
-enum { TRIES = 5, TURN_PAUSE_MS = 5, LOCK_MS = 10000, LOCK_PAUSE_MS = 20 };
+enum { TURN_PAUSE_MS = 5, LOCK_MS = 10000, LOCK_PAUSE_MS = 20, AGAIN_MS = 5 };
+
+/* Someone who commits all the while moves the base while we bring the tip there. After so many lost
+ * races the base is locked meanwhile, where that will be over long before another git gives up
+ * waiting for it (100 ms). */
+enum { TRIES = 25, TRIES_IN_HASTE = 5, HOLD_AFTER = 2, HOLD_MS = 40 };
 
 static void set_published(struct run *run, const char *commit)
 {
@@ -40,44 +47,104 @@ static int set_tip(struct run *run, const char *commit, const char *published, s
     return 0;
 }
 
+/* --- following it ------------------------------------------------------------------------- */
+
+/* What the base is to the tip. */
+enum stand {
+    STAND_BEHIND, /* the tip has all of it */
+    STAND_AHEAD,  /* it has all of the tip */
+    STAND_BESIDE, /* a few commits were put on what the tip has of it: run->published */
+    STAND_APART,
+};
+
+static int ask_stand(struct run *run, const char *now, enum stand *ret, struct err *err)
+{
+    struct git_place at = run_place(run);
+    bool ours = false, theirs;
+    if (git_is_ancestor(&at, now, run->tip, &theirs, err) ||
+        (!theirs && git_is_ancestor(&at, run->tip, now, &ours, err)))
+        return -1;
+    *ret = theirs ? STAND_BEHIND : ours ? STAND_AHEAD : STAND_APART;
+    return 0;
+}
+
+/* Someone who commits all the while may do so several times while git is asked once. */
+static int find_stand(struct run *run, const char *now, enum stand *ret, struct err *err)
+{
+    enum { PUBLISHED, OTHER, WANTED };
+    const char *const on_base[WANTED] = {run->published, run->tip};
+    const char *const on_tip[WANTED] = {run->published, now};
+    struct lineage base, tip;
+    if (lineage_find(run->batch, now, on_base, WANTED, &base, err))
+        return -1;
+    if (base.found == OTHER || (base.found >= 0 && strcmp(run->tip, run->published) == 0)) {
+        *ret = STAND_AHEAD;
+        return 0;
+    }
+    if (base.found < 0 || !base.straight)
+        return ask_stand(run, now, ret, err);
+    if (lineage_find(run->batch, run->tip, on_tip, WANTED, &tip, err))
+        return -1;
+    if (tip.found < 0)
+        return ask_stand(run, now, ret, err);
+    *ret = tip.found == OTHER ? STAND_BEHIND : STAND_BESIDE;
+    return 0;
+}
+
 /* Both sides went on: their merge is the new tip. A conflict stays for the person at the end. */
-static int join(struct run *run, const char *theirs, struct err *err)
+static int join(struct run *run, const char *theirs, bool beside, struct buf *ret_commit,
+                struct err *err)
 {
     struct git_place at = run_place(run);
     automerge struct merge_result m = MERGE_RESULT_INIT;
-    autobuf struct buf commit = BUF_INIT;
     at.work_tree = run->pf->repo.root;
-    if (merge_trees(&at, theirs, run->tip, &m, err))
+    if (beside ? merge_since(&at, run->published, theirs, run->tip, &m, err)
+               : merge_trees(&at, theirs, run->tip, &m, err))
         return -1;
     if (!m.clean)
         return 0;
     const char *const parents[] = {theirs, run->tip, NULL};
     autofree char *message =
         mem_printf("Merge anabranch run %s\n\nAnabranch-Run: %s\n", run->id, run->id);
-    if (git_commit_tree(&at, m.tree.s, parents, message, &commit, err))
+    return git_commit_tree(&at, m.tree.s, parents, message, ret_commit, err);
+}
+
+/* What the tip has to become to have all of the base, which is at publication.seen: empty where it
+ * stays. *ret_has is false where the two cannot be brought together. No ref is moved. */
+static int find_tip(struct run *run, struct buf *ret_tip, bool *ret_has, struct err *err)
+{
+    struct git_place at = run_place(run);
+    struct buf *now = &run->publication.seen;
+    enum stand stand;
+    *ret_has = false;
+    buf_cut(now, 0);
+    if (git_resolve(&at, run->base_ref, now, err))
+        return err->code == ERR_INPUT ? 0 : -1; /* someone removed it: nothing to follow */
+    *ret_has = strcmp(now->s, run->published) == 0;
+    if (*ret_has)
+        return 0;
+    if (find_stand(run, now->s, &stand, err) ||
+        (stand >= STAND_BESIDE && join(run, now->s, stand == STAND_BESIDE, ret_tip, err)))
         return -1;
-    return set_tip(run, commit.s, theirs, err);
+    if (stand == STAND_AHEAD)
+        buf_addstr(ret_tip, now->s);
+    *ret_has = stand == STAND_BEHIND || ret_tip->len;
+    return 0;
 }
 
 int publish_follow(struct run *run, struct err *err)
 {
-    struct git_place at = run_place(run);
     struct buf *now = &run->publication.seen;
-    bool ours, theirs;
-    buf_cut(now, 0);
-    if (git_resolve(&at, run->base_ref, now, err))
-        return err->code == ERR_INPUT ? 0 : -1; /* someone removed it: nothing to follow */
-    if (strcmp(now->s, run->published) == 0)
-        return 0;
-    shared_followed(run, run->published, now->s);
-    if (git_is_ancestor(&at, now->s, run->tip, &theirs, err) ||
-        git_is_ancestor(&at, run->tip, now->s, &ours, err))
+    autobuf struct buf tip = BUF_INIT;
+    bool has;
+    if (find_tip(run, &tip, &has, err))
         return -1;
-    if (!theirs && !ours)
-        return join(run, now->s, err);
-    if (ours)
-        return set_tip(run, now->s, now->s, err);
-    set_published(run, now->s);
+    if (now->len && strcmp(now->s, run->published) != 0)
+        shared_followed(run, run->published, now->s);
+    if (tip.len)
+        return set_tip(run, tip.s, now->s, err);
+    if (has)
+        set_published(run, now->s);
     return 0;
 }
 
@@ -110,6 +177,13 @@ static void tell_waiting(struct run *run, const char *whom, const char *words)
     p->told = true;
 }
 
+static void move_later(struct run *run, int64_t ms)
+{
+    struct publication *p = &run->publication;
+    watch_free(p->wait);
+    p->wait = loop_timer(run->loop, ms, move_base, run);
+}
+
 /* The last time is worth waiting for; before that, what lands next brings another try. */
 static bool waits_for_lock(struct run *run)
 {
@@ -118,9 +192,15 @@ static bool waits_for_lock(struct run *run)
     if (!words || run->jobs || run->stopping || clock_mono() >= p->deadline)
         return false;
     tell_waiting(run, "git: ", words);
-    watch_free(p->wait);
-    p->wait = loop_timer(run->loop, LOCK_PAUSE_MS, move_base, run);
+    move_later(run, LOCK_PAUSE_MS);
     return true;
+}
+
+static bool may_try_again(struct run *run)
+{
+    struct publication *p = &run->publication;
+    bool hurries = run->stopping || clock_mono() >= p->deadline;
+    return ++p->tries < (hurries ? TRIES_IN_HASTE : TRIES);
 }
 
 /* It stays where it is, unless someone else moved it meanwhile: then we try again on top of that.
@@ -132,12 +212,12 @@ static void not_moved(struct run *run)
     autobuf struct buf now = BUF_INIT;
     struct err none = {0};
     (void)git_resolve(&at, run->base_ref, &now, &none);
-    if (now.len && strcmp(now.s, p->seen.s) != 0)
+    if (now.len && strcmp(now.s, p->seen.s) != 0 && forward_may_have_begun(run))
         forward_keep(run, now.s);
     if (p->given_up)
         finish(run);
-    else if ((p->killed || strcmp(now.s, p->seen.s) != 0) && ++p->tries < TRIES)
-        move_base(run);
+    else if ((p->killed || strcmp(now.s, p->seen.s) != 0) && may_try_again(run))
+        move_later(run, forward_lock(run) ? AGAIN_MS : 0);
     else if (forward_mend(run))
         move_base(run);
     else if (!waits_for_lock(run))
@@ -169,16 +249,26 @@ static int try_ref(struct run *run, bool *ret_moved, struct err *err)
     return git_move_ref(&at, run->base_ref, run->published, to, "anabranch: land", ret_moved, err);
 }
 
-/* Where it is checked out nowhere, a ref moves; forward, as git itself would insist. */
-static int move_ref(struct run *run, struct err *err)
+/* Whether the base, where it is now, is all in what it is to become, as git itself would insist. */
+static int is_ahead(struct run *run, const char *target, struct err *err)
 {
     struct git_place at = run_place(run);
-    bool moved, ahead;
-    if (git_is_ancestor(&at, run->published, run->publication.target, &ahead, err))
+    const char *const wanted[] = {run->published};
+    struct lineage l;
+    bool ahead = true;
+    if (lineage_find(run->batch, target, wanted, 1, &l, err) ||
+        (l.found < 0 && git_is_ancestor(&at, run->published, target, &ahead, err)))
         return -1;
-    if (!ahead)
-        return err_set(err, ERR_ENV, "'%s' has something that would be lost", run->base_ref);
-    if (base_turn_mark(&run->publication.turn, err) || try_ref(run, &moved, err))
+    return ahead ? 0
+                 : err_set(err, ERR_ENV, "'%s' has something that would be lost", run->base_ref);
+}
+
+/* Where it is checked out nowhere, a ref moves. */
+static int move_ref(struct run *run, struct err *err)
+{
+    bool moved;
+    if (is_ahead(run, run->publication.target, err) ||
+        base_turn_mark(&run->publication.turn, err) || try_ref(run, &moved, err))
         return -1;
     base_turn_unmark(&run->publication.turn, moved);
     if (moved) {
@@ -190,6 +280,49 @@ static int move_ref(struct run *run, struct err *err)
     return 0;
 }
 
+/* The tip takes in what is on the base, which nobody else can move meanwhile, and both move at
+ * once. *ret_moved is false where there is more to it. */
+static int move_held(struct run *run, bool *ret_moved, struct err *err)
+{
+    struct publication *p = &run->publication;
+    autobuf struct buf tip = BUF_INIT;
+    bool has;
+    *ret_moved = false;
+    if (find_tip(run, &tip, &has, err))
+        return -1;
+    const char *to = tip.len ? tip.s : run->tip;
+    if (!has || strcmp(to, p->seen.s) == 0 || (!tip.len && is_ahead(run, to, err)))
+        return 0;
+    const struct git_batch_move moves[] = {{run->base_ref, p->seen.s, to},
+                                           {run->tip_ref, run->tip, to}};
+    if (git_batch_move_refs(run->batch, moves, tip.len ? 2 : 1, ret_moved, err))
+        return -1;
+    if (!*ret_moved)
+        return 0;
+    shared_followed(run, run->published, p->seen.s);
+    free(run->tip);
+    run->tip = mem_str(to);
+    set_published(run, to);
+    return 0;
+}
+
+/* Whether that was done. A lock that another has is waited for in other ways. */
+static int hold_and_move(struct run *run, bool *ret_moved, struct err *err)
+{
+    struct publication *p = &run->publication;
+    bool held = false;
+    *ret_moved = false;
+    if (base_turn_mark(&p->turn, err) ||
+        git_batch_hold(run->batch, run->base_ref, run->published, &held, err))
+        return -1;
+    int rc = held ? move_held(run, ret_moved, err) : 0;
+    git_batch_release(run->batch);
+    if (git_batch_was_killed(run->batch))
+        base_turn_clear(&p->turn, &run->pf->repo, run->base_ref);
+    base_turn_unmark(&p->turn, *ret_moved);
+    return rc;
+}
+
 /* What a converge has left that was killed is followed as anything else. */
 static void finish_others(struct run *run)
 {
@@ -199,26 +332,38 @@ static void finish_others(struct run *run)
         record_error(run, -1, &err);
 }
 
-static void move_base(void *ctx)
+/* The work tree that is to follow is known before the base is looked at: from then on every
+ * millisecond counts. */
+static int try_to_move(struct run *run, struct err *err)
 {
-    struct run *run = ctx;
     struct publication *p = &run->publication;
     autobuf struct buf path = BUF_INIT;
-    struct err err = {0};
-    base_turn_clear(&p->turn, &run->pf->repo, run->base_ref);
-    finish_others(run);
-    if (publish_follow(run, &err)) {
-        fail(run, &err);
-        return;
-    }
-    if (strcmp(run->tip, run->published) == 0) {
+    bool moved = false;
+    if (forward_find(run, run->base_ref, &path, err))
+        return -1;
+    if (!path.len && p->tries >= HOLD_AFTER && p->follow_ms < HOLD_MS &&
+        hold_and_move(run, &moved, err))
+        return -1;
+    int64_t begin = clock_mono();
+    if (!moved && publish_follow(run, err))
+        return -1;
+    p->follow_ms = clock_mono() - begin;
+    if (moved || strcmp(run->tip, run->published) == 0) {
         finish(run);
-        return;
+        return 0;
     }
     free(p->target);
     p->target = mem_str(run->tip);
-    if (forward_find(run, run->base_ref, &path, &err) ||
-        (path.len ? forward_start(run, path.s, on_forwarded, &err) : move_ref(run, &err)))
+    return path.len ? forward_start(run, path.s, on_forwarded, err) : move_ref(run, err);
+}
+
+static void move_base(void *ctx)
+{
+    struct run *run = ctx;
+    struct err err = {0};
+    base_turn_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
+    finish_others(run);
+    if (try_to_move(run, &err))
         fail(run, &err);
 }
 

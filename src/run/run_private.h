@@ -154,6 +154,7 @@ struct publication {
     struct watch *limit;        /* until when that is waited for */
     bool given_up;              /* that git, or a turn, did not come to its end: no more of it */
     struct buf seen;            /* where the base was when we last looked */
+    int64_t follow_ms;          /* that the tip then took to have all of it */
     bool killed;                /* that git was, and neither moved it nor refused to */
     int64_t deadline;           /* until when another git's lock is waited for */
     bool told;                  /* that it is */

@@ -782,6 +782,38 @@ END
     no_agents || fail "still alive"
 }
 
+# Moves a branch that is checked out nowhere as fast as git can, until it is told to end, or for a minute.
+commit_without_pause() { # BRANCH
+    local old n=0
+    SECONDS=0
+    until [[ -e $BATS_TEST_TMPDIR/enough || $SECONDS -gt 60 ]]; do
+        old=$(git rev-parse "$1")
+        git update-ref "refs/heads/$1" "$(git commit-tree -p "$old" -m "theirs $n" "$old^{tree}")" "$old" 2>/dev/null ||
+            continue
+        n=$((n + 1))
+        echo "$n" >"$BATS_TEST_TMPDIR/theirs"
+    done
+}
+
+@test "run: someone who commits without pause keeps nothing from landing" {
+    make_repo
+    git branch side
+    begin_plan
+    add_task plain -- 'write a 1'
+    commit_without_pause side 3>&- &
+    local person=$!
+    wait_for test -s "$BATS_TEST_TMPDIR/theirs"
+    run_plan --base side
+    touch "$BATS_TEST_TMPDIR/enough"
+    wait "$person"
+    assert_status 0
+    assert_in side a 1
+    [[ $(git log --format=%s side | grep -c '^theirs') -eq $(<"$BATS_TEST_TMPDIR/theirs") ]] || fail "commits of theirs are lost"
+    [[ $(git log --format=%s side | grep -c '^Merge anabranch run') -le 12 ]] || fail "many rounds"
+    assert_unchanged_checkout
+    assert_clean
+}
+
 @test "run: one that cannot begin is not said to be one to go on with" {
     make_repo
     begin_plan
