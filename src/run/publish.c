@@ -17,8 +17,9 @@
 #include "sys/patience.h"
 
 #include <string.h>
+#include <unistd.h>
 
-enum { TURN_PAUSE_MS = 5, LOCK_MS = 10000, LOCK_PAUSE_MS = 20, AGAIN_MS = 5 };
+enum { TURN_PAUSE_MS = 5, LOCK_MS = 10000, LOCK_PAUSE_MS = 20, INDEX_PAUSE_MS = 2 };
 
 /* Someone who commits all the while moves the base while we bring the tip there. After so many lost
  * races the base is locked meanwhile, where that will be over long before another git gives up
@@ -217,7 +218,7 @@ static void not_moved(struct run *run)
     if (p->given_up)
         finish(run);
     else if ((p->killed || strcmp(now.s, p->seen.s) != 0) && may_try_again(run))
-        move_later(run, forward_lock(run) ? AGAIN_MS : 0);
+        move_later(run, 0);
     else if (forward_mend(run))
         move_base(run);
     else if (!waits_for_lock(run))
@@ -357,10 +358,25 @@ static int try_to_move(struct run *run, struct err *err)
     return path.len ? forward_start(run, path.s, on_forwarded, err) : move_ref(run, err);
 }
 
+/* Who commits in the checkout has its index locked, mostly until the branch has moved: the best
+ * moment to begin is when they have just ended. */
+static bool waits_for_index(struct run *run)
+{
+    struct publication *p = &run->publication;
+    autofree char *lock = mem_printf("%s/index.lock", run->pf->repo.git_dir);
+    if (!p->tries || run->stopping || clock_mono() >= p->deadline || access(lock, F_OK) < 0 ||
+        !forward_is_here(&run->pf->repo, run->base_ref))
+        return false;
+    move_later(run, INDEX_PAUSE_MS);
+    return true;
+}
+
 static void move_base(void *ctx)
 {
     struct run *run = ctx;
     struct err err = {0};
+    if (waits_for_index(run))
+        return;
     base_turn_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
     finish_others(run);
     if (try_to_move(run, &err))
