@@ -318,9 +318,10 @@ static int hold_and_move(struct run *run, bool *ret_moved, struct err *err)
         return -1;
     int rc = held ? move_held(run, ret_moved, err) : 0;
     git_batch_release(run->batch);
-    if (git_batch_was_killed(run->batch))
+    if (git_batch_was_killed(run->batch)) /* and may have left its lock, which the mark tells of */
         base_turn_clear(&p->turn, &run->pf->repo, run->base_ref);
-    base_turn_unmark(&p->turn, *ret_moved);
+    else
+        base_turn_unmark(&p->turn, *ret_moved);
     return rc;
 }
 
