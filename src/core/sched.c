@@ -315,10 +315,15 @@ void sched_ready(struct sched *s, uint32_t task)
         make_ready(s, task);
 }
 
+static bool has_failed(const struct sched *s, uint32_t task)
+{
+    return s->state[task] == SCHED_FAILED || s->state[task] == SCHED_SKIPPED;
+}
+
 void sched_finish(struct sched *s, uint32_t task)
 {
     const struct graph *g = s->graph;
-    if (s->state[task] == SCHED_DONE || s->state[task] == SCHED_FAILED)
+    if (s->state[task] == SCHED_DONE || has_failed(s, task))
         return;
     give_back(s, task);
     s->state[task] = SCHED_DONE;
@@ -333,7 +338,7 @@ void sched_finish(struct sched *s, uint32_t task)
 void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped)
 {
     const struct graph *g = s->graph;
-    if (s->state[task] == SCHED_DONE || s->state[task] == SCHED_FAILED)
+    if (s->state[task] == SCHED_DONE || has_failed(s, task))
         return;
     give_back(s, task);
     s->state[task] = SCHED_FAILED;
@@ -344,11 +349,47 @@ void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped)
             uint32_t d = g->dependents[k];
             if (s->state[d] != SCHED_WAITING)
                 continue;
-            s->state[d] = SCHED_FAILED;
+            s->state[d] = SCHED_SKIPPED;
             s->left--;
             vec_push(&ret_skipped->tasks, d);
         }
         if (next == ret_skipped->tasks.n)
+            break;
+    }
+}
+
+bool sched_lacks(const struct sched *s, uint32_t task, uint32_t *ret_need)
+{
+    const struct task *t = &s->plan->tasks[task];
+    for (size_t i = 0; i < t->dep_count; i++) {
+        if (has_failed(s, t->deps[i])) {
+            *ret_need = t->deps[i];
+            return true;
+        }
+    }
+    return false;
+}
+
+/* One that needs several of them is come by again with each, and follows the last. */
+void sched_take_back(struct sched *s, uint32_t task, struct sched_list *ret_freed)
+{
+    const struct graph *g = s->graph;
+    uint32_t need;
+    if (s->state[task] != SCHED_FAILED)
+        return;
+    s->state[task] = SCHED_ASIDE;
+    s->left++;
+    size_t next = ret_freed->tasks.n;
+    for (uint32_t t = task;; t = ret_freed->tasks.v[next++]) {
+        for (uint32_t k = g->dependents_at[t]; k < g->dependents_at[t + 1]; k++) {
+            uint32_t d = g->dependents[k];
+            if (s->state[d] != SCHED_SKIPPED || sched_lacks(s, d, &need))
+                continue;
+            s->state[d] = SCHED_WAITING;
+            s->left++;
+            vec_push(&ret_freed->tasks, d);
+        }
+        if (next == ret_freed->tasks.n)
             break;
     }
 }

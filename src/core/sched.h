@@ -31,7 +31,8 @@ enum sched_state {
     SCHED_RUNNING, /* has a worker */
     SCHED_ASIDE,   /* neither ready nor running: waits for a retry, a landing, a limit */
     SCHED_DONE,
-    SCHED_FAILED, /* or skipped: it will never be done */
+    SCHED_FAILED,  /* or a person does not want it */
+    SCHED_SKIPPED, /* one that it needs has failed, or was skipped */
 };
 
 /* Tasks, the most urgent on top. */
@@ -65,7 +66,7 @@ struct sched {
     size_t lane_count;
     int32_t *lane, *spare; /* per task: its lanes, or -1 */
     int32_t *via;          /* per task: the lane by which it was started last, or -1 */
-    size_t left;           /* tasks that are neither done nor failed */
+    size_t left;           /* tasks that are neither done, failed nor skipped */
 };
 
 /* `wanted` (may be NULL: all) says which tasks are to be run; the others count as done. claims are
@@ -111,5 +112,12 @@ struct sched_list {
     VEC(uint32_t) tasks;
 };
 void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped);
+
+/* Whether one that the task needs has failed or was skipped, and which. */
+bool sched_lacks(const struct sched *s, uint32_t task, uint32_t *ret_need);
+
+/* A task that has failed is tried again after all: it is aside from then on. All that were skipped
+ * for its sake and lack nothing else wait again; they are appended to ret_freed, nearest first. */
+void sched_take_back(struct sched *s, uint32_t task, struct sched_list *ret_freed);
 
 #endif

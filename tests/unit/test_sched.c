@@ -112,6 +112,62 @@ static void failure_skips_what_depends_on_it(void **state)
     drop(&f);
 }
 
+/* 0 is needed by 1 and 2, these by 3; 3 and 5 by 4; 6 needs 0, and nobody wants it. */
+static void what_failed_is_taken_back_with_what_was_skipped_for_it(void **state)
+{
+    (void)state;
+    static const uint32_t edges[][2] = {{1, 0}, {2, 0}, {3, 1}, {3, 2}, {4, 3}, {4, 5}, {6, 0}};
+    struct fixture f = {0};
+    struct sched_list skipped = {0}, freed = {0};
+    struct node *tasks[7];
+    uint32_t t, need;
+    built_init(&f.b);
+    for (size_t i = 0; i < 7; i++)
+        tasks[i] = built_task(&f.b);
+    for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+        built_depend(&f.b, tasks[edges[i][0]], edges[i][1]);
+    build(&f, 8, NULL);
+    while (sched_next(&f.s, &t))
+        ;
+    sched_fail(&f.s, 6, &skipped); /* a person skips it */
+    assert_int_equal(skipped.tasks.n, 0);
+    sched_fail(&f.s, 0, &skipped);
+    assert_int_equal(skipped.tasks.n, 4);
+    sched_fail(&f.s, 5, &skipped);
+    assert_int_equal(f.s.left, 0);
+    assert_true(sched_lacks(&f.s, 4, &need));
+    sched_take_back(&f.s, 3, &freed); /* was skipped: that is not its own to say */
+    assert_int_equal(f.s.left, 0);
+
+    sched_take_back(&f.s, 0, &freed);
+    assert_int_equal(freed.tasks.n, 3); /* not 4, which needs 5 as well, nor 6 */
+    assert_int_equal(freed.tasks.v[2], 3);
+    assert_int_equal(f.s.left, 4);
+    assert_false(sched_lacks(&f.s, 3, &need));
+    assert_false(sched_next(&f.s, &t)); /* it is aside */
+    sched_ready(&f.s, 0);
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 0);
+    sched_take_back(&f.s, 5, &freed); /* while 3 is on its way */
+    assert_int_equal(freed.tasks.n, 4);
+    assert_int_equal(freed.tasks.v[3], 4);
+    sched_ready(&f.s, 5);
+    sched_finish(&f.s, 0);
+    for (size_t i = 0; i < 2; i++) {
+        assert_true(sched_next(&f.s, &t));
+        sched_finish(&f.s, t);
+    }
+    assert_true(sched_next(&f.s, &t));
+    assert_int_equal(t, 3);
+    sched_finish(&f.s, 5);
+    sched_fail(&f.s, 3, &skipped); /* again, and what follows it with it */
+    assert_int_equal(f.s.left, 0);
+    assert_int_equal(skipped.tasks.v[skipped.tasks.n - 1], 4);
+    vec_done(&skipped.tasks);
+    vec_done(&freed.tasks);
+    drop(&f);
+}
+
 static void unwanted_tasks_count_as_done(void **state)
 {
     (void)state;
@@ -397,6 +453,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_longest_way_goes_first),
         cmocka_unit_test(failure_skips_what_depends_on_it),
+        cmocka_unit_test(what_failed_is_taken_back_with_what_was_skipped_for_it),
         cmocka_unit_test(unwanted_tasks_count_as_done),
         cmocka_unit_test(a_full_group_holds_no_worker),
         cmocka_unit_test(a_held_task_waits),
