@@ -23,9 +23,8 @@ static int clear_own_locks(const struct job *job, struct err *err)
                : 0;
 }
 
-struct job *resume_reopen(struct run *run, uint32_t task)
+struct job *resume_reopen_as(struct run *run, uint32_t task, const struct past_task *past)
 {
-    const struct past_task *past = run->resume->tasks[task].past;
     struct job *job = job_new(run, task, past->row.attempts);
     autofree char *tmp = job_file(job, "tmp");
     struct err err = {0};
@@ -47,6 +46,11 @@ struct job *resume_reopen(struct run *run, uint32_t task)
     job->prepared = tree && past->state > TASK_PREPARING;
     job->agent_started = tree && worked; /* else there is nothing to save */
     return job;
+}
+
+struct job *resume_reopen(struct run *run, uint32_t task)
+{
+    return resume_reopen_as(run, task, run->resume->tasks[task].past);
 }
 
 /* Commits of a workspace whose tree is gone. */

@@ -1,24 +1,14 @@
 /*
  * Going on with one task of a run that is over, because a person has something to say to its agent,
  * or wants it to be tried again. All other tasks stay as they are, but for those that were skipped
- * because of this one.
- *
- * Where the workspace is gone it is made again: of what has landed, where the task had; else of
- * what was saved of its last attempt. What is about to be done is in the event task.continued, and
- * what is said is in a file, before anything is changed: whoever goes on after our own death does
- * the same.
+ * because of this one. How it is taken up again is in take_up.h.
  */
 #include "run/resume_private.h"
 
-#include "base/build.h"
 #include "base/mem.h"
-#include "base/text.h"
-#include "run/repair.h"
-#include "run/salvage.h"
-#include "sys/file.h"
+#include "run/take_up.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 /* --- deciding ----------------------------------------------------------------------------- */
 
@@ -36,17 +26,6 @@ static const char *find_session(const struct run *run, uint32_t task, const stru
     return agent_read_session(engine, out, &session)
                ? arena_str(&run->resume->past.arena, session.s)
                : past->given;
-}
-
-/* What is half there is for a resume to put right. */
-static bool is_half(const struct run *run, const struct past_task *past)
-{
-    struct workspace ws;
-    struct stat st;
-    resume_workspace(run, past->row.id, past, &ws);
-    bool tree = lstat(ws.path, &st) == 0;
-    workspace_done(&ws);
-    return tree && !resume_is_whole(run, past);
 }
 
 static bool is_about_to_land(const struct resume_task *rt)
@@ -80,7 +59,7 @@ static int decide(struct run *run, uint32_t task, const struct resume_options *o
 {
     struct resume_task *rt = &run->resume->tasks[task];
     const char *session =
-        opts->fresh || is_half(run, rt->past) ? NULL : find_session(run, task, rt->past);
+        opts->fresh || take_up_is_half(run, rt->past) ? NULL : find_session(run, task, rt->past);
     if (check(run, task, opts, err))
         return -1;
     if (opts->say && !session)
@@ -137,180 +116,20 @@ int resume_one_decide(struct run *run, const struct resume_options *opts, struct
     return 0;
 }
 
-/* --- what it begins with ------------------------------------------------------------------ */
-
-struct beginning {
-    enum repair repair;
-    bool remade;
-    struct buf start; /* "": as it is */
-    struct buf from;  /* what was saved, "": nothing */
-};
-
-/* The newest thing that was saved of its last attempt. */
-static int find_salvage(const struct run *run, const struct past_task *past, struct buf *ret,
-                        struct err *err)
-{
-    struct git_place at = run_place(run);
-    autobuf struct buf out = BUF_INIT;
-    autofree char *refs = mem_printf(SALVAGE_REFS "%s/%s/", run->id, past->row.id);
-    if (git_call(&at, &out, err, "for-each-ref", "--sort=-version:refname",
-                 "--format=%(refname:lstrip=5) %(objectname)", refs, NULL))
-        return -1;
-    for (char *next = out.s, *line; !ret->len && (line = strsep(&next, "\n"));) {
-        char *end;
-        long attempt = strtol(line, &end, 10);
-        end += strspn(end, "-0123456789"); /* what else there is has a point */
-        if (attempt == past->row.attempts && *end == ' ')
-            buf_addstr(ret, end + 1);
-    }
-    return 0;
-}
-
-/* With what the agent had committed itself, and the files that it left. */
-static int begin_with_saved(const struct run *run, const char *saved, struct beginning *b,
-                            struct err *err)
-{
-    struct git_place at = run_place(run);
-    buf_addstr(&b->from, saved);
-    return git_call(&at, &b->start, err, "merge-base", saved, run->tip, NULL);
-}
-
-static int begin_on_tip(const struct run *run, struct beginning *b)
-{
-    buf_addstr(&b->start, run->tip);
-    return 0;
-}
-
-static int find_beginning(struct run *run, uint32_t task, struct beginning *b, struct err *err)
-{
-    const struct past_task *past = run->resume->tasks[task].past;
-    const struct task_run *tr = &run->tasks[task];
-    bool landed = resume_has_landed(&run->resume->past, past);
-    autobuf struct buf saved = BUF_INIT;
-    b->repair = past->state == TASK_CONFLICTED && !landed ? REPAIR_CONFLICT : REPAIR_OWN;
-    b->remade = !resume_is_whole(run, past);
-    if (b->repair == REPAIR_CONFLICT)
-        return begin_on_tip(run, b);
-    if (!b->remade) {
-        if (landed && tr->commit) /* the rest of it is done */
-            buf_addstr(&b->start, tr->commit);
-        return 0;
-    }
-    if (!landed && find_salvage(run, past, &saved, err))
-        return -1;
-    return saved.len ? begin_with_saved(run, saved.s, b, err) : begin_on_tip(run, b);
-}
-
-/* What there is that the beginning does not have is saved first. */
-static bool save(struct job *job, const struct past_task *past, const struct beginning *b)
-{
-    const struct task_run *tr = task_run(job);
-    const struct past *all = &job->run->resume->past;
-    const char *since = b->repair == REPAIR_CONFLICT ? tr->commit : tr->start;
-    if (!b->remade && !job_salvage_since(job, since, "its agent was told to go on"))
-        return false;
-    bool moves = b->remade || b->repair == REPAIR_CONFLICT;
-    return !moves || !past->branch_commit || past_has_commit(all, past->branch_commit) ||
-           job_salvage_commit(job, past->branch_commit);
-}
-
-/* --- what is said ------------------------------------------------------------------------- */
-
-static void add_failure(const struct task_run *tr, struct buf *out)
-{
-    const struct task_status *s = &tr->status;
-    if (s->state == TASK_FAILED && s->reason)
-        buf_addf(out, "Your last attempt at this failed: %s\n", s->reason);
-    else if (s->state == TASK_DONE)
-        buf_addstr(out, "Your last attempt at this changed nothing.\n");
-    if (s->state == TASK_FAILED && tr->feedback)
-        buf_addf(out, "%s\n", tr->feedback);
-    buf_addstr(out, "Try again: finish the task that you were given.\n");
-}
-
-static void tell(struct run *run, uint32_t task)
-{
-    struct task_run *tr = &run->tasks[task];
-    autobuf struct buf text = BUF_INIT;
-    if (run->resume->say)
-        buf_addf(&text, "%s\n", run->resume->say);
-    else
-        add_failure(tr, &text);
-    free(tr->feedback);
-    tr->feedback = buf_steal(&text);
-}
-
-static int keep_words(const struct run *run, uint32_t task, struct err *err)
-{
-    const struct task_run *tr = &run->tasks[task];
-    autofree char *path = mem_printf("%s/%s/%d/feedback", run->dir, run->pf->plan.tasks[task].id,
-                                     tr->status.attempts);
-    return file_replace_private(path, tr->feedback, strlen(tr->feedback), err);
-}
-
 /* --- going -------------------------------------------------------------------------------- */
-
-static void record_continued(struct run *run, uint32_t task)
-{
-    const struct task_run *tr = &run->tasks[task];
-    const char *words = run->resume->say ? run->resume->say : "try again";
-    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
-    struct arena a = {0};
-    struct node *data = build_map(&a);
-    secrets_mask(&run->secrets, words, strlen(words), &masked);
-    text_harmless(&safe, masked.s, masked.len);
-    build_put_string(&a, data, "text", safe.s);
-    build_put_string(&a, data, "session", tr->session);
-    build_put_string(&a, data, "tree", repair_words[tr->repair]);
-    if (tr->remade)
-        build_put_bool(&a, data, "remade", true);
-    build_put_string(&a, data, "from", tr->from);
-    record_step(run, EV_TASK_CONTINUED, task, data);
-    arena_done(&a);
-}
-
-static void set_off(struct run *run, uint32_t task, const struct beginning *b)
-{
-    struct task_run *tr = &run->tasks[task];
-    bool conflict = b->repair == REPAIR_CONFLICT;
-    if (tr->status.state == TASK_LANDED || tr->landed)
-        resume_set(&tr->commit, &tr->status.commit, NULL);
-    resume_set(&tr->landed, &tr->status.landed, NULL);
-    resume_set(&tr->reason, &tr->status.reason, NULL);
-    if (b->start.len)
-        resume_set(&tr->start, NULL, b->start.s);
-    tr->status.state = TASK_WAITING;
-    tr->status.finished = 0;
-    tr->session = mem_str(run->resume->tasks[task].session);
-    tr->repair = b->repair;
-    tr->in_conflict = tr->in_conflict || conflict;
-    tr->said = true;
-    tr->remade = b->remade;
-    resume_set(&tr->from, NULL, b->from.len ? b->from.s : NULL);
-    sched_set_lanes(&run->sched, task, tr->lane, -1); /* no other engine knows the session */
-    record_continued(run, task);
-}
 
 void resume_one_go(struct run *run, uint32_t task)
 {
-    const struct past_task *past = run->resume->tasks[task].past;
-    struct task_run *tr = &run->tasks[task];
-    struct beginning b = {.start = BUF_INIT, .from = BUF_INIT};
-    struct job *job = resume_reopen(run, task);
+    const struct resume_task *rt = &run->resume->tasks[task];
+    const struct past *all = &run->resume->past;
+    struct take_up t =
+        TAKE_UP_INIT(.past = rt->past, .session = rt->session, .say = run->resume->say,
+                     .landed = resume_has_landed(all, rt->past),
+                     .safe = past_has_commit(all, rt->past->branch_commit));
     struct err err = {0};
-    if (past->state == TASK_CONFLICTED)
-        resume_set(&tr->commit, &tr->status.commit, resume_commit(past));
-    int rc = find_beginning(run, task, &b, &err);
-    if (rc == 0 && !save(job, past, &b))
-        rc = err_set(&err, ERR_ENV, "what there is of task '%s' could not be saved", past->row.id);
-    job->has_workspace = false; /* it is the next attempt's */
-    job_free(job);
-    if (rc == 0)
-        tell(run, task);
-    if (rc || keep_words(run, task, &err))
+    if (take_up_find(run, task, &t, &err))
         run_fail(run, &err);
     else
-        set_off(run, task, &b);
-    buf_done(&b.start);
-    buf_done(&b.from);
+        take_up_go(run, task, &t);
+    take_up_done(&t);
 }

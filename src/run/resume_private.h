@@ -40,6 +40,8 @@ void resume_set(char **slot, const char **shown, const char *value);
 
 /* resume_go.c: the last attempt of a task as a job, with what is there of its workspace. */
 struct job *resume_reopen(struct run *run, uint32_t task);
+/* The same, where the past is not that of a resume. */
+struct job *resume_reopen_as(struct run *run, uint32_t task, const struct past_task *past);
 
 /* When the loop and the observers are there, each task is put on its way. */
 void resume_go(struct run *run);
