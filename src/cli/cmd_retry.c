@@ -32,7 +32,12 @@ const struct command cmd_retry = {
         "Tasks that were skipped because of this one run when it has landed. All others stay as "
         "they are, and the plan is the one that was run: 'anabranch resume' takes it as it is now, "
         "and "
-        "runs all that is not done. The exit code is about these tasks alone.",
+        "runs all that is not done. The exit code is about these tasks alone.\n\n"
+        "A run that is going on does that itself, and the command does not wait for it: for a task "
+        "that failed, was stopped, is in conflict, or was skipped by a person. One that was "
+        "skipped "
+        "because of another follows when that is tried again. What has landed, is done, is under "
+        "way or waits for its turn is refused.",
     .examples = "anabranch retry auth\tIn its session\n"
                 "anabranch retry auth --fresh\tFrom the beginning\n",
     .args = args,

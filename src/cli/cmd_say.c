@@ -46,10 +46,14 @@ const struct command cmd_say = {
         "agent to resolve. What the agent makes is committed, held against what the task owns, "
         "verified and landed like all work.\n\n"
         "Tasks that were skipped because of this one run when it has landed. All others stay as "
-        "they are, and the plan is the one that was run. The run must have ended, and the "
-        "engine must be one that can take up a session: 'anabranch engines' tells. The exit code "
-        "is about these "
-        "tasks alone.",
+        "they are, and the plan is the one that was run. The engine must be one that can take up a "
+        "session: 'anabranch engines' tells. The exit code is about these tasks alone.\n\n"
+        "A run that is going on does that itself, and the command does not wait for it. There a "
+        "task that failed or is in conflict is taken up again; one that waits, for a limit or for "
+        "another attempt, hears the text when it goes on, whatever its engine. An agent that is at "
+        "work is not interrupted: when it is done, it goes on in its session with the text, before "
+        "what it made is committed and verified. Nothing can be said to a task that has not begun, "
+        "that is about to land, or, until the run has ended, that has landed.",
     .examples = "anabranch say auth \"The tests want a longer timeout\"\tOf the newest run\n"
                 "anabranch say auth - --run 20260301-12 <notes.txt\tOf that run\n",
     .args = args,

@@ -66,7 +66,7 @@ const struct command cmd_stop = {
     .summary = "Stop one task of a run that is going on, or the run",
     .about = "Its agent is asked to end, and killed where it does not. What it made is saved: see "
              "'anabranch salvage'. The task has failed then, and what depends on it is skipped; "
-             "the others go on. 'anabranch resume' runs it again when the run has ended.",
+             "the others go on. 'anabranch retry' tries it again.",
     .examples = "anabranch stop auth\tStop the task auth\n"
                 "anabranch stop --all\tStop the run\n",
     .args = stop_args,
@@ -94,8 +94,8 @@ static const struct arg task_args[] = {
 const struct command cmd_skip = {
     .name = "skip",
     .summary = "Do not begin a task of a run that is going on",
-    .about = "What depends on it is skipped as well. 'anabranch resume' runs both when the run has "
-             "ended.",
+    .about = "What depends on it is skipped as well. 'anabranch retry' takes that back; "
+             "'anabranch resume' runs both when the run has ended.",
     .args = task_args,
     .opts = run_opts,
     .options_size = sizeof(struct steer_opts),

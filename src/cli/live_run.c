@@ -1,12 +1,16 @@
 #include "cli/live_run.h"
 
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
 #include "run/control_call.h"
 #include "run/saved.h"
 
 #include <string.h>
+#include <time.h>
+
+enum { PATIENCE_MS = 10000, END_MS = 10000, LOOK_MS = 20 };
 
 static char *folder_of(const struct look *look, const char *id)
 {
@@ -110,6 +114,44 @@ int live_run_ask(const char *word, const struct node *request, const char *inste
         return err.code == ERR_INPUT ? fail_dead(&look, id, instead)
                                      : cli_fail(EXIT_ENV, "%s", err.msg);
     return done ? print_answer(&text) : cli_fail(EXIT_USAGE, "%s", text.s);
+}
+
+/* One that is about to end needs a moment for that. */
+static bool wait_for_end(const char *dir, int64_t ms, int *ret_lock)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+    int64_t end = clock_mono() + ms;
+    while (saved_lock(dir, ret_lock, NULL) || *ret_lock < 0) {
+        if (clock_mono() >= end)
+            return false;
+        (void)nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+/* It said yes, or no, or nothing. */
+static int tell_answer(const struct node *answer, const struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (!answer)
+        return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s",
+                        err->code ? err->msg : "the run's answer cannot be read");
+    buf_addstr(&text, build_string(answer, "text", ""));
+    return control_says(answer, "ok") ? print_answer(&text) : cli_fail(EXIT_USAGE, "%s", text.s);
+}
+
+bool live_run_try(const char *dir, const struct node *request, int *ret_lock, int *ret_code)
+{
+    const struct node *answer = NULL;
+    struct arena a = {0};
+    struct err err = {0};
+    int rc = control_ask(dir, request, PATIENCE_MS, &a, &answer, &err);
+    bool ends = rc || control_says(answer, "ends");
+    bool ended = ends && wait_for_end(dir, err.code == ERR_INPUT ? 0 : END_MS, ret_lock);
+    if (!ended)
+        *ret_code = tell_answer(answer, &err);
+    arena_done(&a);
+    return !ended;
 }
 
 /* Several that go on are none that was meant. */

@@ -18,6 +18,10 @@ bool live_run_only(struct look *look, char **ret_id, char **ret_dir);
  */
 int live_run_ask(const char *word, const struct node *request, const char *instead);
 
+/* Asks the run of that folder, and prints its answer. False where it has come to its end meanwhile:
+ * its lock is the caller's then. */
+bool live_run_try(const char *dir, const struct node *request, int *ret_lock, int *ret_code);
+
 /* Lets a run that goes on and was paused begin tasks again; false where there is no such run. */
 bool live_run_continue(struct look *look, const char *word, int *ret_code);
 

@@ -1,7 +1,9 @@
 #include "cli/resume_call.h"
 
+#include "base/build.h"
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "cli/live_run.h"
 #include "cli/plan_opts.h"
 #include "front/resume_text.h"
 #include "run/resume.h"
@@ -104,14 +106,19 @@ static bool can_be_resumed(const struct look *look, const char *id, int *ret_loc
            saved_lock(dir, ret_lock, NULL) == 0;
 }
 
-/* This is where a run that lives could be asked to do it, once it listens to others. */
-static int ask_alive(const struct row *row, const struct resume_call *rc)
+/* A run that lives is asked to do it; whether it was, and has said something. */
+static bool ask_alive(const char *dir, const struct resume_call *rc, int *ret_lock, int *ret_code)
 {
-    return cli_fail(
-        EXIT_USAGE,
-        "run %s is still going on, as process %lld: wait for its end, or stop it, before "
-        "you go on with its task '%s'",
-        row->id, (long long)row->pid, rc->task);
+    struct arena a = {0};
+    struct node *request = build_map(&a);
+    build_put_string(&a, request, "verb", rc->say ? "say" : "retry");
+    build_put_string(&a, request, "task", rc->task);
+    build_put_string(&a, request, "text", rc->say);
+    if (rc->fresh)
+        build_put_bool(&a, request, "fresh", true);
+    bool answered = live_run_try(dir, request, ret_lock, ret_code);
+    arena_done(&a);
+    return answered;
 }
 
 static int refuse_alive(const struct row *row)
@@ -169,8 +176,11 @@ static int find(struct look *look, const struct rows *rows, const char *word,
                         row->id);
     if (saved_lock(dir, ret_lock, &err))
         return told(&err);
-    if (*ret_lock < 0)
-        return rc->task ? ask_alive(row, rc) : refuse_alive(row);
+    int code = EXIT_OK;
+    if (*ret_lock < 0 && !rc->task)
+        return refuse_alive(row);
+    if (*ret_lock < 0 && ask_alive(dir, rc, ret_lock, &code))
+        return code;
     *ret_id = mem_str(row->id);
     return EXIT_OK;
 }
@@ -359,7 +369,7 @@ int resume_call(struct look *look, const char *word, const struct resume_call *r
     if (read_rows(look, &rows, &err))
         return told(&err);
     int code = word ? find(look, &rows, word, rc, &id, &lock) : choose(look, &rows, &id, &lock);
-    if (code != EXIT_OK)
+    if (code != EXIT_OK || (rc->task && !id)) /* the run itself does it */
         return code;
     if (id)
         return resume_locked(look, id, rc, &lock);

@@ -231,6 +231,17 @@ static void take_skip(struct board_task *t, const struct event *ev)
     end_task(t, ev, TASK_SKIPPED);
 }
 
+/* A person wants it after all: it waits for its turn, as one that was not begun. */
+static void take_back(struct board_task *t, const struct event *ev)
+{
+    doing_set(&t->doing, NULL);
+    set(&t->reason, NULL);
+    t->resume = t->finished = 0;
+    t->lane = -1;
+    t->stopping = false;
+    enter(t, TASK_WAITING, ev->time);
+}
+
 static void (*const takes[EV_COUNT_])(struct board_task *t, const struct event *ev) = {
     [EV_TASK_PREPARING] = take_begin,     [EV_TASK_STARTED] = take_start,
     [EV_TASK_ACTION] = take_action,       [EV_TASK_USAGE] = take_usage,
@@ -240,6 +251,7 @@ static void (*const takes[EV_COUNT_])(struct board_task *t, const struct event *
     [EV_TASK_LANDED] = take_landed,       [EV_TASK_DONE] = take_done,
     [EV_TASK_CONFLICTED] = take_conflict, [EV_TASK_FAILED] = take_failure,
     [EV_TASK_SKIPPED] = take_skip,        [EV_TASK_WAITING] = take_question,
+    [EV_TASK_CONTINUED] = take_back,      [EV_TASK_UNSKIPPED] = take_back,
 };
 
 /* --- the run ------------------------------------------------------------------------------ */

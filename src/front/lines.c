@@ -152,8 +152,16 @@ static bool say(struct buf *out, const struct event *ev)
     case EV_TASK_SKIPPED:
         add_field(out, ev, "reason", "skipped: ");
         return true;
+    case EV_TASK_UNSKIPPED:
+        buf_addstr(out, "is not skipped any more");
+        return true;
+    case EV_TASK_SAID:
+        add_field(out, ev, "text", "its agent is to be told: ");
+        return true;
     case EV_TASK_RETRIED:
-        if (node_get(ev->data, "session")) {
+        if (node_get(ev->data, "fresh")) {
+            buf_addstr(out, "begins again: a person wants that");
+        } else if (node_get(ev->data, "session")) {
             add_field(out, ev, "class", "goes back to its agent: ");
             add_field(out, ev, "reason", ": ");
         } else {

@@ -205,6 +205,14 @@ static void take_skip(struct live *l, uint32_t task, const struct event *ev)
     set_state(l, task, TASK_SKIPPED);
 }
 
+static void take_unskipped(struct live *l, uint32_t task, const struct event *ev)
+{
+    (void)ev;
+    doing_set(&l->tasks[task].doing, NULL);
+    l->tasks[task].resume = 0;
+    set_state(l, task, TASK_WAITING);
+}
+
 /* What each event changes, and the colour of its line where it scrolls by. */
 static const struct {
     void (*take)(struct live *l, uint32_t task, const struct event *ev);
@@ -226,6 +234,8 @@ static const struct {
     [EV_TASK_CONFLICTED] = {take_conflict, RED},
     [EV_TASK_FAILED] = {take_failure, RED},
     [EV_TASK_SKIPPED] = {take_skip, YELLOW},
+    [EV_TASK_UNSKIPPED] = {take_unskipped, YELLOW},
+    [EV_TASK_SAID] = {NULL, YELLOW},
     [EV_TASK_SWEPT] = {NULL, YELLOW},
     [EV_TASK_SALVAGED] = {NULL, YELLOW},
     [EV_SCOPE_VIOLATED] = {NULL, YELLOW},

@@ -1,6 +1,7 @@
 #include "run/control.h"
 
 #include "base/build.h"
+#include "run/again.h"
 #include "run/budget.h"
 #include "run/prepare.h"
 #include "run/run_private.h"
@@ -36,7 +37,7 @@ static bool is_over(enum task_state state)
     return state >= TASK_LANDED;
 }
 
-static int find_task(struct wish *w, uint32_t *ret)
+static int find_any(struct wish *w, uint32_t *ret)
 {
     const struct run *run = w->run;
     const char *id = build_string(w->request, "task", NULL);
@@ -45,16 +46,30 @@ static int find_task(struct wish *w, uint32_t *ret)
         return refuse(w, "the request names no task");
     if (!t || (run->opts.wanted && !run->opts.wanted[t->index]))
         return refuse(w, "run %s has no task '%s'", run->id, id);
-    if (is_over(run->tasks[t->index].status.state))
-        return refuse(w, "'%s' has ended already: it is %s", id,
-                      task_state_name(run->tasks[t->index].status.state));
     *ret = t->index;
     return 0;
+}
+
+/* One that has not ended. */
+static int find_task(struct wish *w, uint32_t *ret)
+{
+    if (find_any(w, ret))
+        return -1;
+    enum task_state state = w->run->tasks[*ret].status.state;
+    return is_over(state) ? refuse(w, "'%s' has ended already: it is %s",
+                                   w->run->pf->plan.tasks[*ret].id, task_state_name(state))
+                          : 0;
 }
 
 static const char *id_of(const struct wish *w, uint32_t task)
 {
     return w->run->pf->plan.tasks[task].id;
+}
+
+static bool is_true(const struct node *request, const char *key)
+{
+    const struct node *n = node_get(request, key);
+    return n && n->kind == NODE_BOOL && n->truth;
 }
 
 /* --- tasks -------------------------------------------------------------------------------- */
@@ -63,7 +78,7 @@ static const char *id_of(const struct wish *w, uint32_t task)
 static void stop_waiting(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    bool keeps = tr->session && run->base;
+    bool keeps = tr->session && run->base && !tr->remade; /* else nothing is there yet */
     watch_free(tr->retry);
     tr->retry = NULL;
     tr->parked = false;
@@ -74,7 +89,9 @@ static void stop_waiting(struct run *run, uint32_t task)
         prepare_adopt(job, job->attempt);
         job->prepared = true;
     }
-    free(steal_ptr(tr->session));
+    job->session = steal_ptr(tr->session);
+    tr->repair = REPAIR_NONE;
+    tr->remade = false;
     job_fail(job, FAILURE_INTERNAL, "stopped");
 }
 
@@ -103,9 +120,8 @@ static int stop_all(struct wish *w)
 
 static int stop(struct wish *w)
 {
-    const struct node *all = node_get(w->request, "all");
     uint32_t task = 0;
-    if (all && all->kind == NODE_BOOL && all->truth)
+    if (is_true(w->request, "all"))
         return stop_all(w);
     if (find_task(w, &task))
         return -1;
@@ -133,6 +149,29 @@ static int skip(struct wish *w)
     buf_addf(&w->text, "'%s' is skipped, with all that depends on it", id_of(w, task));
     task_skip(w->run, task, "skipped by a person");
     return 0;
+}
+
+static int retry(struct wish *w)
+{
+    uint32_t task = 0;
+    struct err err = {0};
+    if (find_any(w, &task))
+        return -1;
+    return again_retry(w->run, task, is_true(w->request, "fresh"), &w->text, &err)
+               ? refuse(w, "%s", err.msg)
+               : 0;
+}
+
+static int say(struct wish *w)
+{
+    const char *words = build_string(w->request, "text", "");
+    uint32_t task = 0;
+    struct err err = {0};
+    if (strspn(words, " \t\r\n") == strlen(words))
+        return refuse(w, "there is nothing to say");
+    if (find_any(w, &task))
+        return -1;
+    return again_say(w->run, task, words, &w->text, &err) ? refuse(w, "%s", err.msg) : 0;
 }
 
 /* --- the run ------------------------------------------------------------------------------ */
@@ -220,6 +259,7 @@ static const struct {
     {"stop", stop},           {"skip", skip},
     {"pause", pause_run},     {"continue", continue_run},
     {"workers", set_workers}, {"budget", set_budget},
+    {"retry", retry},         {"say", say},
 };
 
 static int act(struct wish *w)
@@ -243,6 +283,8 @@ struct node *control_act(struct run *run, const struct node *request, struct are
     struct node *answer = build_map(a);
     build_put_bool(a, answer, "ok", act(&w) == 0);
     build_put_string(a, answer, "text", w.text.s);
+    if (run->home)
+        build_put_bool(a, answer, "ends", true);
     buf_done(&w.text);
     return answer;
 }

@@ -35,8 +35,8 @@ static int hear(int fd, int64_t patience_ms, struct buf *line, struct err *err)
     return 0;
 }
 
-int control_call_within(const char *dir, const struct node *request, int64_t patience_ms,
-                        bool *ret_done, struct buf *ret_text, struct err *err)
+int control_ask(const char *dir, const struct node *request, int64_t patience_ms, struct arena *a,
+                const struct node **ret_answer, struct err *err)
 {
     autobuf struct buf line = BUF_INIT, said = BUF_INIT;
     autoclose int fd = -1;
@@ -50,14 +50,29 @@ int control_call_within(const char *dir, const struct node *request, int64_t pat
         return err_sys(err, "talk to the run");
     if (hear(fd, patience_ms, &said, err))
         return -1;
-    struct arena a = {0};
     buf_cut(&said, strcspn(said.s, "\n"));
-    const struct node *answer = doc_read_line(&a, said.s, said.len);
-    const struct node *ok = node_get(answer, "ok");
-    *ret_done = ok && ok->kind == NODE_BOOL && ok->truth;
-    buf_addstr(ret_text, build_string(answer, "text", "the run's answer cannot be read"));
-    arena_done(&a);
+    *ret_answer = doc_read_line(a, said.s, said.len);
     return 0;
+}
+
+bool control_says(const struct node *answer, const char *key)
+{
+    const struct node *n = node_get(answer, key);
+    return n && n->kind == NODE_BOOL && n->truth;
+}
+
+int control_call_within(const char *dir, const struct node *request, int64_t patience_ms,
+                        bool *ret_done, struct buf *ret_text, struct err *err)
+{
+    struct arena a = {0};
+    const struct node *answer = NULL;
+    int rc = control_ask(dir, request, patience_ms, &a, &answer, err);
+    if (rc == 0) {
+        *ret_done = control_says(answer, "ok");
+        buf_addstr(ret_text, build_string(answer, "text", "the run's answer cannot be read"));
+    }
+    arena_done(&a);
+    return rc;
 }
 
 int control_call(const char *dir, const struct node *request, bool *ret_done, struct buf *ret_text,

@@ -16,6 +16,12 @@
 int control_call(const char *dir, const struct node *request, bool *ret_done, struct buf *ret_text,
                  struct err *err);
 
+/* The same, with the whole answer, which is in the arena (empty before); and the answer is waited
+ * for so many milliseconds. */
+int control_ask(const char *dir, const struct node *request, int64_t patience_ms, struct arena *a,
+                const struct node **ret_answer, struct err *err);
+bool control_says(const struct node *answer, const char *key); /* that it is true */
+
 /* The same for who has others to attend to: the answer is waited for so many milliseconds. */
 int control_call_within(const char *dir, const struct node *request, int64_t patience_ms,
                         bool *ret_done, struct buf *ret_text, struct err *err);

@@ -9,11 +9,13 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "data/commit.h"
+#include "run/again.h"
 #include "run/budget.h"
 #include "run/hand_on.h"
 #include "run/job_env.h"
 #include "run/lane.h"
 #include "run/logs.h"
+#include "run/park.h"
 #include "run/prepare.h"
 #include "run/repair.h"
 #include "run/sweep.h"
@@ -46,8 +48,20 @@ static void drop_scratch(const struct job *job)
     (void)rmdir(tmp); /* what an agent left in it stays */
 }
 
+/* A person may want to go on with it. */
+static void note_session(struct job *job)
+{
+    const char *session = park_session(job);
+    autofree char *kept = session && *session ? mem_str(session) : NULL;
+    if (!kept)
+        return;
+    free(task_run(job)->was_in);
+    task_run(job)->was_in = steal_ptr(kept);
+}
+
 void job_free(struct job *job)
 {
+    note_session(job);
     drop_scratch(job);
     logs_mask(job->run, job->dir);
     lane_leave(job->run, job->task);
@@ -218,6 +232,8 @@ static void on_agent_end(struct job *job, int exit_code)
         job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (is_judged_failed(job, &reason))
         job_fail(job, FAILURE_TRANSIENT, "%s", reason.s);
+    else if (again_follow_up(job))
+        return;
     else if (task_of(job)->hand_on && hand_on_keep(job, &err))
         job_error(job, &err);
     else if (task_of(job)->read_only)
@@ -327,6 +343,7 @@ void job_start(struct run *run, uint32_t task)
     tr->lands = false;
     job->session = steal_ptr(tr->session);
     if (!job->session) {
+        free(steal_ptr(tr->was_in));
         task_set_state(run, task, TASK_PREPARING);
         record(run, EV_TASK_PREPARING, task, NULL);
     }

@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "run/again.h"
 #include "run/job_env.h"
 #include "run/lane.h"
 #include "run/logs.h"
@@ -204,6 +205,7 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     buf_addv(&reason, fmt, ap);
     va_end(ap);
     set_reason(job, failure, reason.s);
+    again_pass_on(job);
 
     struct run *run = job->run;
     bool ends = run->stopping || run->failed || job->stopped == STOP_USER;

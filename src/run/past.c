@@ -100,6 +100,19 @@ static void take_session(struct past *past, struct past_task *t, const struct st
     t->state = t->session ? TASK_RUNNING : TASK_WAITING;
 }
 
+/* The task has ended, whatever its agent was to do before that. */
+static void forget_session(struct past_task *t, const struct store_event *ev)
+{
+    memset(t->tried, 0, sizeof(t->tried));
+    if (ev->attempt != t->row.attempts)
+        return;
+    t->session = t->from = NULL;
+    t->parked_until = 0;
+    t->repair = REPAIR_NONE;
+    t->said = t->remade = t->again = false;
+    t->state = state_of(t->row.state);
+}
+
 /* A task that waits for a limit spends a retry only where its reset is not known; one that begins
  * again by its fallback spends none. */
 static void take_retry(struct past *past, struct past_task *t, const struct store_event *ev,
@@ -107,6 +120,11 @@ static void take_retry(struct past *past, struct past_task *t, const struct stor
 {
     struct arena a = {0};
     const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
+    if (data && node_get(data, "fresh")) { /* something of its workspace may be left */
+        t->again = ev->attempt == t->row.attempts;
+        arena_done(&a);
+        return;
+    }
     if (data && !node_get(data, parked ? "reset" : "fallback"))
         count_retry(t, build_string(data, "class", NULL));
     take_session(past, t, ev, data, parked);
@@ -136,7 +154,9 @@ static bool take_event(void *ctx, const struct store_event *ev)
         take_retry(past, t, ev, parked);
     bool landed = strcmp(ev->name, "task.landed") == 0;
     if (landed || strcmp(ev->name, "task.failed") == 0 || strcmp(ev->name, "task.conflicted") == 0)
-        memset(t->tried, 0, sizeof(t->tried));
+        forget_session(t, ev);
+    if (strcmp(ev->name, "task.said") == 0)
+        t->said = ev->attempt == t->row.attempts;
     t->has_landed = t->has_landed || landed;
     t->in_conflict = t->in_conflict && !ends_conflict(ev->name);
     return true;

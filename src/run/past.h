@@ -25,6 +25,7 @@ struct past_task {
     bool said;                 /* a person has told its agent something, which it has not heard */
     bool remade;               /* its workspace is to be made again, for that ... */
     const char *from;          /* ... with the files of this commit; or NULL */
+    bool again;                /* it failed, and a person wants it to begin again */
     const char *given;         /* the session that its last attempt went on in; or NULL */
     const char *branch_commit; /* where its branch is; NULL: there is none */
 };

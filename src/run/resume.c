@@ -186,7 +186,7 @@ static void decide_by_state(const struct run *run, uint32_t task, struct resume_
                  "it was about to land");
         break;
     case TASK_FAILED:
-        set_step(rt, keep_failed ? RESUME_LEAVE : RESUME_RUN, "it failed");
+        set_step(rt, keep_failed && !rt->past->again ? RESUME_LEAVE : RESUME_RUN, "it failed");
         break;
     case TASK_CONFLICTED:
         decide_conflicted(run, rt);

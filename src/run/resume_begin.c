@@ -88,7 +88,7 @@ static enum failure failure_of(const char *name)
 }
 
 /* What was wrong with its last attempt; where that was under way, what it was told itself, which
- * may be about its workspace. */
+ * may be about its workspace; or what a person has said meanwhile. */
 static void recall_feedback(struct run *run, uint32_t task, const struct past_task *past)
 {
     enum { FEEDBACK_MAX = 1 << 20 };
@@ -96,7 +96,7 @@ static void recall_feedback(struct run *run, uint32_t task, const struct past_ta
     bool under_way = past->state >= TASK_PREPARING && past->state < TASK_LANDED && !past->session;
     bool anew = under_way && run->resume->tasks[task].step == RESUME_RUN;
     int last = past->row.attempts;
-    for (int n = anew ? last - 1 : last; n > 0 && n >= last - under_way; n--) {
+    for (int n = anew && !past->said ? last - 1 : last; n > 0 && n >= last - under_way; n--) {
         autofree char *path = mem_printf("%s/%s/%d/feedback", run->dir, past->row.id, n);
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, FEEDBACK_MAX, &text, NULL))
@@ -138,7 +138,7 @@ static void recall(struct run *run, uint32_t task, const struct past_task *past)
 }
 
 /* Nothing of what it had counts any more; its attempts and what they cost do. */
-static void forget(struct task_run *tr)
+void resume_forget(struct task_run *tr)
 {
     struct task_status *s = &tr->status;
     s->state = TASK_WAITING;
@@ -162,7 +162,7 @@ static void recall_task(struct run *run, uint32_t task)
         recall_feedback(run, task, rt->past);
     if (rt->step != RESUME_RUN || resume_has_leftovers(run, rt->past))
         return;
-    forget(tr);
+    resume_forget(tr);
     resume_set(&tr->workspace, &tr->status.workspace, NULL);
     tr->status.branch = NULL;
 }
@@ -222,7 +222,7 @@ static int record_all(struct run *run, struct err *err)
         return -1;
     for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
         if (run->resume->tasks[t].step == RESUME_RUN)
-            forget(&run->tasks[t]);
+            resume_forget(&run->tasks[t]);
     }
     return 0;
 }

@@ -38,6 +38,9 @@ int resume_begin(struct run *run, struct err *err);
 /* Makes a text of a task another one, or NULL, also where it is shown. */
 void resume_set(char **slot, const char **shown, const char *value);
 
+/* Nothing of what a task had counts any more; its attempts and what they cost do. */
+void resume_forget(struct task_run *tr);
+
 /* resume_go.c: the last attempt of a task as a job, with what is there of its workspace. */
 struct job *resume_reopen(struct run *run, uint32_t task);
 /* The same, where the past is not that of a resume. */

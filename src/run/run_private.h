@@ -53,6 +53,8 @@ struct task_run {
     enum repair repair;  /* its next attempt is one, and its workspace is to be made so */
     bool in_conflict;    /* its agent resolves a conflict: that of `commit` with `start` */
     bool said;           /* a person has told its agent something: `feedback` */
+    char *words;         /* likewise, and the agent is at work: it hears it when it is done */
+    char *was_in;        /* the session of its last attempt, as far as that is known, or NULL */
 
     /* Of a run that is gone on with: */
     bool on_top; /* it has landed before, or was in conflict: it begins with all that has landed */
@@ -268,6 +270,9 @@ void task_ended(struct run *run, uint32_t task); /* as its state says: what foll
 void task_retry_later(struct run *run, uint32_t task, int64_t delay);
 /* One that has no job, and will have none. */
 void task_skip(struct run *run, uint32_t task, const char *reason);
+/* One that has failed is aside, and will be tried again; what was skipped for its sake waits again,
+ * which is told. Returns how many these are. */
+size_t task_take_back(struct run *run, uint32_t task);
 
 /* run_look.c */
 enum engine run_engine(const struct run *run, uint32_t task);

@@ -62,6 +62,28 @@ void task_ended(struct run *run, uint32_t task)
     run_wake(run);
 }
 
+static void set_unskipped(struct run *run, uint32_t task)
+{
+    struct task_run *tr = &run->tasks[task];
+    free(tr->reason);
+    tr->reason = NULL;
+    tr->status.reason = NULL;
+    tr->status.finished = 0;
+    tr->status.state = TASK_WAITING;
+    record_step(run, EV_TASK_UNSKIPPED, task, NULL);
+}
+
+size_t task_take_back(struct run *run, uint32_t task)
+{
+    struct sched_list freed = {0};
+    sched_take_back(&run->sched, task, &freed);
+    for (size_t i = 0; i < freed.tasks.n; i++)
+        set_unskipped(run, freed.tasks.v[i]);
+    size_t n = freed.tasks.n;
+    vec_done(&freed.tasks);
+    return n;
+}
+
 void task_skip(struct run *run, uint32_t task, const char *reason)
 {
     struct task_run *tr = &run->tasks[task];

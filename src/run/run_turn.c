@@ -30,8 +30,13 @@ static bool may_begin(const struct run *run)
     return !run->paused && !run_is_draining(run) && !run->stopping && !run->failed;
 }
 
+/* A person may have taken up a task again while the base was being moved. */
 static void stop_loop(struct run *run)
 {
+    if (!is_over(run)) {
+        run_wake(run);
+        return;
+    }
     run->home = true;
     loop_stop(run->loop);
 }

@@ -118,10 +118,11 @@ static char *words_for(const struct task_run *tr, const char *say)
     return buf_steal(&text);
 }
 
-int take_up_keep_words(const struct run *run, uint32_t task, const char *words, struct err *err)
+int take_up_keep_words(const struct run *run, uint32_t task, int attempt, const char *words,
+                       struct err *err)
 {
-    autofree char *path = mem_printf("%s/%s/%d/feedback", run->dir, run->pf->plan.tasks[task].id,
-                                     run->tasks[task].status.attempts);
+    autofree char *path =
+        mem_printf("%s/%s/%d/feedback", run->dir, run->pf->plan.tasks[task].id, attempt);
     return file_replace_private(path, words, strlen(words), err);
 }
 
@@ -140,7 +141,7 @@ int take_up_find(struct run *run, uint32_t task, struct take_up *t, struct err *
     job->has_workspace = false; /* it is the next attempt's */
     job_free(job);
     autofree char *words = rc ? NULL : words_for(tr, t->say);
-    if (rc || take_up_keep_words(run, task, words, err))
+    if (rc || take_up_keep_words(run, task, tr->status.attempts, words, err))
         return -1;
     free(tr->feedback);
     tr->feedback = steal_ptr(words);

@@ -46,7 +46,8 @@ void take_up_go(struct run *run, uint32_t task, const struct take_up *t);
 /* Writes down that the agent goes on in the session, told something or NULL, as the task says. */
 void take_up_record(struct run *run, uint32_t task, const char *say);
 
-/* What the next attempt is told, for who goes on with the run before that has begun. */
-int take_up_keep_words(const struct run *run, uint32_t task, const char *words, struct err *err);
+/* What the attempt behind that one is told, for who goes on with the run before it has begun. */
+int take_up_keep_words(const struct run *run, uint32_t task, int attempt, const char *words,
+                       struct err *err);
 
 #endif

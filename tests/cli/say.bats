@@ -199,17 +199,17 @@ run_row() { # COLUMNS
     engine=$!
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
     wait_for test -e "$BATS_TEST_TMPDIR/setting"
-    # A run that lives is not talked to from beside.
-    say a 'Hello?'
-    assert_status 2
-    [[ $stderr == *"is still going on, as process $engine: wait for its end"* ]] || fail
+    # A run that lives is asked: it is heard with the rest.
+    say a 'sim> append a 3'
+    assert_status 0
+    [[ $output == "'a' is told when it goes on" ]] || fail
     kill -KILL "$engine"
     wait "$engine" 2>/dev/null || true
     touch "$BATS_TEST_TMPDIR/go"
     run_apart anabranch resume 3>&-
     assert_no_sanitizer
     assert_status 0
-    assert_in main a $'1\n2'
+    assert_in main a $'1\n2\n3'
     assert_clean
 }
 

@@ -1,0 +1,205 @@
+#!/usr/bin/env bats
+# say and retry of a run that is going on: its engine takes up tasks again, and its agents hear more.
+# shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
+# shellcheck disable=SC2154 # start_plan sets events and engine, run_apart sets stderr
+# shellcheck disable=SC2034 # the helpers look at status and output
+# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+
+load helper
+load run_helper
+
+says() { # TEXT COMMAND...
+    local text=$1
+    shift
+    run_apart anabranch "$@"
+    assert_status 0
+    assert_no_sanitizer
+    [[ $output == *"$text"* ]] || fail "expected: $text"
+}
+
+refuses() { # TEXT COMMAND...
+    local text=$1
+    shift
+    run_apart anabranch "$@"
+    assert_status 2
+    [[ $stderr == *"$text"* ]] || fail "expected: $text"
+}
+
+touches() { # NAME...: lets agents go on
+    local name
+    for name in "$@"; do touch "$BATS_TEST_TMPDIR/$name"; done
+}
+
+prompt_of() { # TASK ATTEMPT
+    cat .git/anabranch/runs/*/"$1/$2/prompt"
+}
+
+# The sessions that the attempts of a task were, each once.
+sessions() { # TASK
+    jq -r 'select(.type == "start") | .session' .git/anabranch/runs/*/"$1"/*/out | sort -u | paste -s -d ' '
+}
+
+@test "again: retry takes up what failed, was stopped or skipped, with what was skipped for it" {
+    make_repo
+    begin_plan 'limits: {workers: 4}'
+    add_task a 'retry: {transient: 0}' -- 'on 1 write half 1' 'on 1 exit 3' 'on 2 sh cp half whole'
+    add_task b 'depends_on: [a]' -- 'sh cat whole >b'
+    add_task c 'depends_on: [b]' -- 'sh cat b >c'
+    add_task hold -- "sh $(until_exists go)" 'write hold 1'
+    add_task n -- 'write n 1'
+    add_task r 'read_only: true' -- 'say read'
+    add_task s -- 'on 1 write s half' "on 1 sh touch $BATS_TEST_TMPDIR/s-runs" 'on 1 hang' 'on 2 write s fresh'
+    add_task x 'depends_on: [hold]' -- 'write x 1'
+    add_task y 'depends_on: [x]' -- 'write y 1'
+    start_plan
+    wait_for in_events task.skipped c
+    wait_for in_events task.landed n
+    wait_for in_events 'task.done' r
+    refuses "has no task 'nobody'" retry nobody
+    refuses "'c' needs 'a', which did not succeed; 'anabranch retry a' takes up both" retry c
+    refuses "'hold' is under way; 'anabranch stop hold' stops it first" retry hold
+    refuses "'x' has not begun: it waits for its turn" retry x
+    refuses "'n' has landed; when the run has ended, 'anabranch say' goes on with its agent" retry n
+    refuses "'n' has landed" say n 'More.'
+    refuses "'r' is done; it can be tried again when the run has ended" retry r
+    says "'a' goes on in its session; 2 tasks that were skipped for its sake follow" retry a
+    says "'x' is skipped" skip x
+    says "'x' runs after all; 1 task that was skipped for its sake follows" retry x
+    wait_for test -e "$BATS_TEST_TMPDIR/s-runs"
+    says 'is asked to stop' stop s
+    wait_for in_events task.failed s
+    says "'s' begins again" retry s --fresh
+    wait_for in_events task.landed s
+    wait_for in_events task.landed c
+    touches go
+    end_plan
+    assert_status 0
+    assert_in main c 1
+    assert_in main y 1
+    assert_in main s fresh
+    assert_event task.continued a '"session":"sim-a-1","tree":"own","remade":true'
+    assert_event task.unskipped b
+    assert_event task.unskipped c
+    assert_event task.unskipped x
+    assert_event task.retried s '"fresh":true'
+    [[ $(sessions a) == sim-a-1 ]] || fail "$(sessions a)"
+    [[ $(sessions s) == 'sim-s-1 sim-s-2' ]] || fail "$(sessions s)"
+    [[ $(prompt_of a 2) == 'Your last attempt at this failed: exit code 3'* ]] || fail "$(prompt_of a 2)"
+    assert_clean 'refs/anabranch/salvage/*/[as]/1'
+}
+
+@test "again: say is heard by what waits, by what failed, and by what is at work when it is done" {
+    make_repo
+    begin_plan 'limits: {workers: 6}' 'overlap: allow'
+    add_task busy 'verify: "grep said busy"' 'retry: {verify: 0}' -- \
+        'append busy 1' "sh touch $BATS_TEST_TMPDIR/busy-runs; $(until_exists busy-on)" 'append busy 2'
+    add_task cmd 'engine: command' "command: 'touch $BATS_TEST_TMPDIR/cmd-runs; $(until_exists go)'" 'prompt: x' 'read_only: true'
+    add_task f 'retry: {transient: 0}' -- 'append f 1' 'on 1 exit 1'
+    add_task fails 'retry: {transient: 1}' -- "on 1 sh touch $BATS_TEST_TMPDIR/fails-runs; $(until_exists fails-on)" 'on 1 exit 4' 'append fails 1'
+    add_task later 'depends_on: [hold]' -- 'write later 1'
+    add_task hold -- "sh $(until_exists go)" 'write hold 1'
+    add_task p 'env: {SIM_ACCOUNT: other}' -- 'append p 1' 'on 1 limit 3s' 'append p 2'
+    sed -i 's/^  - id: \(busy\|f\|fails\|later\|hold\|p\)$/&\n    engine: sim/' plan.yaml
+    events=$BATS_TEST_TMPDIR/events
+    "$ANABRANCH" run --json plan.yaml >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    engine=$!
+    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for in_events task.parked p
+    says "'p' is told when it goes on" say p 'sim> append p said'
+    refuses "'p' waits for a limit, and goes on by itself" retry p
+    wait_for in_events task.failed f
+    says "'f' goes on in its session" say f 'sim> append f said'
+    wait_for test -e "$BATS_TEST_TMPDIR/busy-runs"
+    says "'busy' is told when its agent is done, before what it made lands" say busy 'sim> append busy said'
+    says "'busy' is told" say busy - <<<'sim> append busy more'
+    wait_for test -e "$BATS_TEST_TMPDIR/fails-runs"
+    says "'fails' is told" say fails 'sim> append fails said'
+    refuses "'later' has not begun: its prompt is what it is told" say later x
+    wait_for test -e "$BATS_TEST_TMPDIR/cmd-runs"
+    refuses "'cmd' is at work, and its engine cannot be told something more" say cmd x
+    refuses 'too long' say busy "$(printf '%070000d' 0)"
+    touches busy-on fails-on
+    for t in busy f fails p; do wait_for in_events task.landed $t; done
+    touches go
+    end_plan
+    assert_status 0
+    assert_in main busy $'1\n2\nsaid\nmore'
+    assert_in main f $'1\nsaid'
+    assert_in main fails $'1\nsaid'
+    assert_in main p $'1\n2\nsaid'
+    assert_event task.said busy '"text":"sim> append busy said"'
+    assert_event task.continued busy '"session":"sim-busy-1","tree":"own"'
+    assert_event task.continued f
+    for t in busy f p; do [[ $(sessions $t) == "sim-$t-1" ]] || fail "$t: $(sessions $t)"; done
+    [[ $(prompt_of fails 2) == *'sim> append fails said'* ]] || fail "$(prompt_of fails 2)"
+    assert_clean 'refs/anabranch/salvage/*'
+}
+
+@test "again: what was asked for before the engine died is done by a resume, and heard once" {
+    make_repo
+    begin_plan 'limits: {workers: 4}'
+    add_task busy -- 'append busy 1' "sh touch $BATS_TEST_TMPDIR/busy-runs; $(until_exists on)" 'append busy 2'
+    add_task f 'retry: {transient: 0}' -- 'append f 1' 'on 1 exit 1'
+    add_task g 'retry: {transient: 0}' -- 'on 1 exit 1' 'on 2 write g 2' 'on 3 write g 3'
+    add_task h 'depends_on: [g]' -- 'sh cat g >h'
+    add_task i 'retry: {transient: 0}' -- 'on 1 exit 1' 'on 2 write i 2'
+    add_task p 'env: {SIM_ACCOUNT: other}' -- 'append p 1' 'on 1 limit 2s' 'append p 2'
+    start_plan --keep
+    wait_for test -e "$BATS_TEST_TMPDIR/busy-runs"
+    for t in f g i; do wait_for in_events task.failed $t; done
+    wait_for in_events task.parked p
+    says 'is paused' pause
+    says "'f' goes on in its session" say f 'sim> append f said'
+    says "'f' is told when it goes on" say f 'sim> append f more'
+    says "'g' begins again; 1 task" retry g --fresh
+    says "'i' goes on in its session" retry i
+    says "'p' is told when it goes on" say p 'sim> append p said'
+    says "'busy' is told when its agent is done" say busy 'sim> append busy said'
+    says "'i' is asked to stop" stop i
+    wait_for eval '[[ $(grep -c "\"event\":\"task.failed\".*\"task\":\"i\"" "$events") == 2 ]]'
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || true
+    touches on
+    run_apart anabranch resume --dry-run
+    [[ $output == *'its agent was told something'* ]] || fail
+    run_apart anabranch resume --keep-failed 3>&-
+    assert_no_sanitizer
+    assert_status 1
+    assert_in main busy $'1\n2\nsaid'
+    assert_in main f $'1\nsaid\nmore'
+    assert_in main h 2
+    assert_in main p $'1\n2\nsaid'
+    assert_summary i 'internal: stopped'
+    [[ $(sessions f) == sim-f-1 ]] || fail "$(sessions f)"
+}
+
+@test "again: when the last task has ended: while the base is moved by the run, behind that as one that is over" {
+    make_repo
+    slow_checkout
+    touches smudge-on
+    begin_plan 'landing: {at: end}' "notify: [{on: [failed], command: '$(until_exists told)'}]"
+    add_task a 'retry: {transient: 0}' -- 'on 1 exit 3' 'on 2 write a 1' 'on 2 exit 3' 'on 3 write a 2'
+    add_task b -- 'sh sed -i s/five/FIVE/ file' "sh $(until_exists b-on)"
+    start_plan
+    wait_for in_events task.failed a
+    wait_for in_events task.started b
+    rm "$BATS_TEST_TMPDIR/smudge-on" "$BATS_TEST_TMPDIR/smudging"
+    touches b-on
+    wait_for test -e "$BATS_TEST_TMPDIR/smudging"
+    says "'a' goes on in its session" retry a
+    touches smudge-on
+    wait_for eval '[[ $(grep -c "\"event\":\"task.failed\".*\"task\":\"a\"" "$events") == 2 ]]'
+    # Nobody listens any more, and someone is still to be told of the failure.
+    wait_for eval '[[ ! -e $(echo .git/anabranch/runs/*/run.sock) ]]'
+    kill -0 "$engine" || fail "the run is gone"
+    "$ANABRANCH" retry a >"$BATS_TEST_TMPDIR/late" 2>&1 3>&- &
+    local late=$!
+    wait_for grep -q anabranch "/proc/$late/comm"
+    touches told
+    end_plan
+    assert_status 1
+    wait "$late" || fail "$(<"$BATS_TEST_TMPDIR/late")"
+    assert_in main a 2
+    assert_in main file $'one\ntwo\nthree\nfour\nFIVE\nsix\nseven\neight\nnine'
+    [[ $(sessions a) == sim-a-1 ]] || fail "$(sessions a)"
+}
