@@ -5,6 +5,7 @@
 
 #include "base/build.h"
 #include "base/mem.h"
+#include "base/text.h"
 #include "cli/amount.h"
 #include "cli/paint.h"
 #include "run/control_call.h"
@@ -27,21 +28,34 @@ static void ask(struct top *top, const struct node *request)
         screen_say(&top->screen, !done, text.s);
 }
 
-/* False where the amount of a budget is none. */
+static bool is_of_task(enum wish_kind kind)
+{
+    return kind == WISH_STOP || kind == WISH_SKIP || kind == WISH_RETRY || kind == WISH_FRESH ||
+           kind == WISH_SAY;
+}
+
+/* False where what was typed is no amount, or no text. */
 static bool fill(struct top *top, const struct screen_wish *w, struct arena *a,
                  struct node *request)
 {
     static const char *const verbs[] = {
         [WISH_STOP] = "stop",   [WISH_STOP_ALL] = "stop",   [WISH_SKIP] = "skip",
-        [WISH_PAUSE] = "pause", [WISH_WORKERS] = "workers", [WISH_BUDGET] = "budget"};
+        [WISH_PAUSE] = "pause", [WISH_WORKERS] = "workers", [WISH_BUDGET] = "budget",
+        [WISH_RETRY] = "retry", [WISH_FRESH] = "retry",     [WISH_SAY] = "say"};
     bool goes_on = w->kind == WISH_PAUSE && top->feed.board.paused;
     build_put_string(a, request, "verb", goes_on ? "continue" : verbs[w->kind]);
-    if (w->kind == WISH_STOP || w->kind == WISH_SKIP)
+    if (is_of_task(w->kind))
         build_put_string(a, request, "task", top->feed.board.tasks[w->task].id);
+    if (w->kind == WISH_FRESH)
+        build_put_bool(a, request, "fresh", true);
+    if (w->kind == WISH_SAY)
+        build_put_string(a, request, "text", w->text);
     if (w->kind == WISH_STOP_ALL)
         build_put_bool(a, request, "all", true);
     if (w->kind == WISH_WORKERS)
         build_put_int(a, request, "by", w->by);
+    if (w->kind == WISH_SAY)
+        return text_valid(w->text, strlen(w->text)) == strlen(w->text);
     return w->kind != WISH_BUDGET || amount_put(w->text, a, request);
 }
 
@@ -104,6 +118,8 @@ void top_wish(struct top *top, const struct screen_wish *w)
     else if (fill(top, w, &a, request))
         ask(top, request);
     else
-        screen_say(&top->screen, true, "that is no amount, such as 5, $2.50 or 200ktokens");
+        screen_say(&top->screen, true,
+                   w->kind == WISH_SAY ? "that is no text"
+                                       : "that is no amount, such as 5, $2.50 or 200ktokens");
     arena_done(&a);
 }

@@ -7,7 +7,8 @@
 #include <string.h>
 
 enum { FRAME_ROWS = 4 }; /* state, views, message, keys */
-enum { WIDE = 52 };      /* columns from which on the views have their names in full */
+enum { TYPED_MAX = 40, SAID_MAX = 4000 };
+enum { WIDE = 52 }; /* columns from which on the views have their names in full */
 
 static const struct screen_ops *const views[SCREEN_COUNT_] = {
     [SCREEN_TASKS] = &screen_tasks,       [SCREEN_GRAPH] = &screen_graph,
@@ -231,6 +232,17 @@ static void draw_views(const struct screen *s, struct canvas *c)
     }
 }
 
+/* Of what is typed the end is to be seen, however long it is. */
+static void draw_typed(const struct screen *s, struct canvas *c)
+{
+    const char *text = s->typed.s;
+    size_t room = s->columns > canvas_width(c) + 1 ? s->columns - canvas_width(c) - 1 : 1;
+    while (*text && text_width(text, strlen(text)) > room)
+        for (text++; (*text & 0xc0) == 0x80; text++)
+            ;
+    canvas_addf(c, "%s_", text);
+}
+
 static void draw_question(const struct screen *s, struct canvas *c)
 {
     const char *id = s->board->tasks[s->asked.task].id;
@@ -248,6 +260,14 @@ static void draw_question(const struct screen *s, struct canvas *c)
     case WISH_BUDGET:
         canvas_addf(c, "Budget ($5, 200ktokens): %s_", s->typed.s);
         break;
+    case WISH_FRESH:
+        canvas_addf(c, "Begin %.24s anew? (y/n)", id);
+        break;
+    case WISH_SAY:
+        canvas_addf(c, "Say to %.16s: ", id);
+        draw_typed(s, c);
+        break;
+    case WISH_RETRY:
     case WISH_NONE:
     case WISH_PAUSE:
     case WISH_WORKERS:
@@ -303,6 +323,17 @@ static void draw_message(const struct screen *s, struct canvas *c)
         draw_news(s, c);
 }
 
+/* What can be done with the task at the cursor. */
+static const char *task_keys(const struct screen *s)
+{
+    const struct board_task *t = s->shown ? &s->board->tasks[s->task] : NULL;
+    if (!t || t->state == TASK_LANDED || t->state == TASK_DONE)
+        return "";
+    if (board_is_over(t->state))
+        return t->attempt ? "  r retry  m say" : "  r retry";
+    return t->attempt ? "  s stop  m say" : "  x skip";
+}
+
 static void draw_keys(const struct screen *s, struct canvas *c)
 {
     canvas_line(c);
@@ -313,7 +344,7 @@ static void draw_keys(const struct screen *s, struct canvas *c)
     }
     canvas_addf(c, "? help  q quit  %s", views[s->kind]->keys);
     if (s->board->live)
-        canvas_addf(c, "  s stop  x skip  p %s  +/- workers  b budget",
+        canvas_addf(c, "%s  p %s  +/- workers  b budget", task_keys(s),
                     s->board->paused ? "go on" : "pause");
 }
 
@@ -329,6 +360,8 @@ static const char *const help_lines[] = {
     "s         stop the task, save its work",
     "S         stop the run",
     "x         skip it, and what needs it",
+    "r R       try it again; or begin anew",
+    "m         say something to its agent",
     "p         begin no more; begin again",
     "+ -       one agent more, one fewer",
     "b         raise the run's budget",
@@ -487,21 +520,39 @@ static struct screen_wish wish(const struct screen *s, enum wish_kind kind, int 
     return (struct screen_wish){.kind = kind, .task = s->task, .by = by};
 }
 
+/* The last character, which may have several bytes. */
+static void erase(struct buf *typed)
+{
+    size_t len = typed->len;
+    while (len && (typed->s[--len] & 0xc0) == 0x80)
+        ;
+    buf_cut(typed, len);
+}
+
+/* Characters come byte by byte. A text is not lost by a key that has no meaning for it. */
+static bool type(struct screen *s, int key)
+{
+    bool say = s->asked.kind == WISH_SAY;
+    if (key == KEY_ERASE_) {
+        erase(&s->typed);
+        return true;
+    }
+    if (key < ' ' || key > (say ? 0xff : KEY_ERASE_))
+        return say && (key == KEY_TAB_ || key >= KEY_UP_);
+    if (s->typed.len < (say ? SAID_MAX : TYPED_MAX))
+        buf_addch(&s->typed, (char)key);
+    return true;
+}
+
 /* The answer to a question. */
 static struct screen_wish answer(struct screen *s, int key)
 {
     struct screen_wish asked = s->asked, none = {0};
-    if (asked.kind == WISH_BUDGET && key >= ' ' && key < KEY_ERASE_) {
-        if (s->typed.len < 40)
-            buf_addch(&s->typed, (char)key);
+    bool typed = asked.kind == WISH_BUDGET || asked.kind == WISH_SAY;
+    if (typed && type(s, key))
         return none;
-    }
-    if (asked.kind == WISH_BUDGET && key == KEY_ERASE_) {
-        buf_cut(&s->typed, s->typed.len ? s->typed.len - 1 : 0);
-        return none;
-    }
     s->asked = none;
-    if (asked.kind == WISH_BUDGET) {
+    if (typed) {
         asked.text = s->typed.s;
         return key == KEY_ENTER_ && s->typed.len ? asked : none;
     }
@@ -530,6 +581,12 @@ static struct screen_wish steer(struct screen *s, int key)
         return ask(s, WISH_SKIP);
     case 'b':
         return ask(s, WISH_BUDGET);
+    case 'r':
+        return wish(s, WISH_RETRY, 0);
+    case 'R':
+        return ask(s, WISH_FRESH);
+    case 'm':
+        return ask(s, WISH_SAY);
     case 'p':
         return wish(s, WISH_PAUSE, 0);
     default:
@@ -593,7 +650,7 @@ struct screen_wish screen_key(struct screen *s, int key)
         read_on(s, key);
         return (struct screen_wish){0};
     }
-    if (key > 0 && key < KEY_ERASE_ && strchr("sSxbp+-", key) && s->shown)
+    if (key > 0 && key < KEY_ERASE_ && strchr("sSxbprRm+-", key) && s->shown)
         return steer(s, key);
     if ((key == '!' || key == 'e') && s->shown)
         return wish(s, key == '!' ? WISH_SHELL : WISH_EDITOR, 0);

@@ -48,6 +48,9 @@ enum wish_kind {
     WISH_PAUSE, /* or go on */
     WISH_WORKERS,
     WISH_BUDGET,
+    WISH_RETRY,
+    WISH_FRESH, /* likewise, from its beginning */
+    WISH_SAY,
     WISH_SHELL,
     WISH_EDITOR,
     WISH_QUIT,
@@ -57,7 +60,7 @@ struct screen_wish {
     enum wish_kind kind;
     uint32_t task;
     int by;           /* workers */
-    const char *text; /* the amount of a budget, as it was typed; lives until the next key */
+    const char *text; /* what was typed: an amount, something to say; lives until the next key */
 };
 
 /* Lines that are not of the board: a log, a diff. */

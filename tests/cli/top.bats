@@ -100,6 +100,16 @@ make_long_plan() {
     sees "needs 'alpha'"
     keys p
     sees 'paused'
+    keys m
+    sees 'Say to alpha: _'
+    keys 'höre 請求' Enter
+    sees "'alpha' goes on in its session; 1 task that was skipped for its sake follows"
+    grep -F task.continued "$events" | grep -qF '"text":"höre 請求"' || fail "what was said: $(grep continued "$events")"
+    sees_no 'internal: stopped'
+    keys r
+    sees "'alpha' is about to be tried again by itself"
+    keys s y
+    sees 'internal: stopped'
     keys +
     sees '4 workers'
     keys p

@@ -160,8 +160,9 @@ static int take_key(const char **keys)
 
 static void play_keys(struct player *p, const char *keys)
 {
-    static const char *const names[] = {"none",    "stop",   "stop all", "skip",   "pause",
-                                        "workers", "budget", "shell",    "editor", "quit"};
+    static const char *const names[] = {"none",    "stop",   "stop all", "skip",  "pause",
+                                        "workers", "budget", "retry",    "fresh", "say",
+                                        "shell",   "editor", "quit"};
     screen_size(&p->screen, p->columns, p->rows);
     p->screen.now = START + p->at;
     while (*keys) {
