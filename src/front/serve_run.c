@@ -153,9 +153,9 @@ static void recent_done(struct recent *r)
 
 static bool tells_more(const char *name)
 {
-    static const char *const names[] = {"task.action", "task.parked",  "task.retried",
-                                        "task.failed", "task.waiting", "run.started",
-                                        "run.paused",  "run.resumed",  "run.workers"};
+    static const char *const names[] = {
+        "task.action",    "task.parked", "task.retried", "task.failed", "task.waiting",
+        "task.continued", "run.started", "run.paused",   "run.resumed", "run.workers"};
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
         if (strcmp(name, names[i]) == 0)
             return true;

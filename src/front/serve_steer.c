@@ -39,6 +39,20 @@ static bool put_task(struct serve_call *c, struct node *request)
     return true;
 }
 
+static bool put_retry(struct serve_call *c, struct node *request)
+{
+    const char *fresh = http_query(c->head, "fresh");
+    build_put_bool(&c->arena, request, "fresh", fresh != NULL);
+    return put_task(c, request) && (!fresh || strcmp(fresh, "1") == 0);
+}
+
+static bool put_say(struct serve_call *c, struct node *request)
+{
+    const char *text = http_query(c->head, "text");
+    put_text(c, request, "text");
+    return put_task(c, request) && text && text_valid(text, strlen(text)) == strlen(text);
+}
+
 /* "1" alone is yes: the end of a whole run is not asked for by a slip. */
 static bool put_stop(struct serve_call *c, struct node *request)
 {
@@ -98,6 +112,7 @@ static const struct {
 } verbs[] = {
     {"stop", put_stop},        {"skip", put_task},       {"pause", put_nothing},
     {"continue", put_nothing}, {"workers", put_workers}, {"budget", put_budget},
+    {"retry", put_retry},      {"say", put_say},
 };
 
 static put_fn *find_verb(const char *verb)

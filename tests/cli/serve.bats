@@ -360,7 +360,8 @@ steer() { # QUERY STATUS TEXT
     local query
     for query in '' verb= verb=dance verb=workers 'verb=workers&n=x' 'verb=workers&n=-1' 'verb=workers&n=1&by=1' \
         'verb=workers&by=10001' verb=budget 'verb=budget&usd=0x1p3' 'verb=budget&usd=-1' 'verb=budget&tokens=x' \
-        'verb=stop&all=0' 'verb=stop&all=1&task=long'; do
+        'verb=stop&all=0' 'verb=stop&all=1&task=long' 'verb=retry&task=long&fresh=0' 'verb=say&task=long' \
+        'verb=say&task=long&text=%ff'; do
         steer "$query" 400 'cannot be read'
     done
     ! grep -qE '"event":"(task.stopping|run.paused|run.workers)"' "$events" || fail "it was done all the same"
@@ -381,6 +382,15 @@ steer() { # QUERY STATUS TEXT
     steer 'verb=stop&task=long' 200 'is asked to stop'
     wait_for in_events task.failed long
     steer 'verb=stop&task=long' 409 'has ended already'
+    steer 'verb=retry&task=third' 409 'has not begun'
+    steer 'verb=say&task=other&text=+' 409 'there is nothing to say'
+    steer 'verb=retry&task=fourth' 200 'runs after all'
+    steer 'verb=skip&task=fourth' 200 'is skipped'
+    steer 'verb=say&task=long&text=Go%20on%2C%20%C3%BC' 200 'goes on in its session; 1 task that was skipped'
+    grep -F task.continued "$events" | grep -qF '"text":"Go on, ü"' || fail "what was said"
+    steer 'verb=stop&task=long' 200 'is asked to stop'
+    # shellcheck disable=SC2016 # it is expanded each time
+    wait_for eval '[[ $(grep -c "\"event\":\"task.failed\".*\"task\":\"long\"" "$events") == 2 ]]'
     ! in_events task.started third || fail "it was begun in a run that is paused"
     steer 'verb=continue' 200 'goes on'
     wait_for in_events task.landed third

@@ -297,6 +297,30 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     assert.ok(!await stop.isVisible());
     assert.equal(await tab.evaluate(() => document.activeElement.id), 'view');
 
+    // What failed is told something, and goes on: not before the run does.
+    const talk = tab.getByRole('button', {name: 'Say …'}), retry = tab.getByRole('button', {name: 'Retry'});
+    await head.getByRole('button', {name: 'Pause'}).click();
+    await hears(/is paused/);
+    assert.ok(await retry.isVisible() && await tab.getByRole('button', {name: 'Begin anew'}).isVisible());
+    await talk.click();
+    await dialog.waitFor();
+    assert.equal(await tab.evaluate(() => document.activeElement.tagName), 'TEXTAREA');
+    assert.deepEqual(await axe(tab, 'what is said'), []);
+    await key('Escape');
+    await dialog.waitFor({state: 'detached'});
+    await talk.click();
+    await dialog.getByRole('textbox').fill('<b>Go on</b> & on');
+    await dialog.getByRole('button', {name: 'Say it'}).click();
+    await hears(/'long' goes on in its session/);
+    await until('it waits', async () => /waiting/.test(await tab.textContent('.task-head')) && !await retry.isVisible());
+    await stop.click();
+    await dialog.getByRole('button', {name: 'Stop it'}).click();
+    await retry.waitFor();
+    await head.getByRole('button', {name: 'Continue'}).click();
+    await hears(/goes on: tasks/);
+    const said = posts.splice(3);
+    assert.deepEqual([said[0], said[1], said[2]], ['?verb=stop&task=long', '?verb=pause', `?${new URLSearchParams({verb: 'say', task: 'long', text: '<b>Go on</b> & on'})}`]);
+
     await go(tab, id, 'task', 'later', 'log');
     const skip = tab.getByRole('button', {name: 'Skip', exact: true});
     await skip.waitFor();
@@ -306,7 +330,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     await hears(/'later' is skipped/);
     await go(tab, id, 'tasks');
     assert.deepEqual(await axe(tab, 'a run that can be steered'), []);
-    assert.deepEqual(posts.slice(3), ['?verb=stop&task=long', '?verb=skip&task=later']);
+    assert.deepEqual(posts.slice(3), ['?verb=skip&task=later']);
 
     // Who has the cookie alone, or a server for reading only, reads.
     const reader = await tab.context().newPage();

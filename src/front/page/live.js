@@ -120,7 +120,7 @@ export class Run {
             this.takeRunEvent(ev);
         if (!task)
             return;
-        if (['task.action', 'task.waiting', 'task.parked', 'task.retried'].includes(ev.event))
+        if (['task.action', 'task.waiting', 'task.parked', 'task.retried', 'task.continued'].includes(ev.event))
             Object.assign(task, {action: undefined, since: undefined, until: undefined, asks: undefined});
         if (ev.event === 'task.action')
             Object.assign(task, {action: ev.data?.action, since: ev.data?.tool ? ev.time - (ev.data.ms || 0) : undefined, until: Date.parse(ev.data?.until) || undefined});
@@ -130,7 +130,7 @@ export class Run {
             task.parked = {attempt: ev.attempt, until: ev.time + (ev.data.delay_ms || 0), why: ev.data.reason};
         else if (ev.event === 'task.failed')
             task.output = ev.data && ev.data.output;
-        else if (ev.event === 'task.retried')
+        else if (ev.event === 'task.retried' || ev.event === 'task.continued')
             task.retried = ev.data && ev.data.reason;
     }
 
