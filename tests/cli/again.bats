@@ -41,11 +41,14 @@ sessions() { # TASK
 
 @test "again: retry takes up what failed, was stopped or skipped, with what was skipped for it" {
     make_repo
-    begin_plan 'limits: {workers: 4}'
+    begin_plan 'limits: {workers: 4}' 'overlap: allow'
     add_task a 'retry: {transient: 0}' -- 'on 1 write half 1' 'on 1 exit 3' 'on 2 sh cp half whole'
     add_task b 'depends_on: [a]' -- 'sh cat whole >b'
     add_task c 'depends_on: [b]' -- 'sh cat b >c'
     add_task hold -- "sh $(until_exists go)" 'write hold 1'
+    add_task k 'order: 1' -- 'sh sed -i s/five/FIVE/ file'
+    add_task l 'order: 2' -- 'on 1 sh sed -i s/five/l/ file' \
+        'on 2 sh grep -c "^<<<<<<< " file && sed -i -e "/^<<</d" -e "/^===/d" -e "/^>>>/d" file'
     add_task n -- 'write n 1'
     add_task r 'read_only: true' -- 'say read'
     add_task s -- 'on 1 write s half' "on 1 sh touch $BATS_TEST_TMPDIR/s-runs" 'on 1 hang' 'on 2 write s fresh'
@@ -65,12 +68,15 @@ sessions() { # TASK
     says "'a' goes on in its session; 2 tasks that were skipped for its sake follow" retry a
     says "'x' is skipped" skip x
     says "'x' runs after all; 1 task that was skipped for its sake follows" retry x
+    wait_for in_events task.conflicted l
+    says "'l' goes on in its session" retry l
     wait_for test -e "$BATS_TEST_TMPDIR/s-runs"
     says 'is asked to stop' stop s
     wait_for in_events task.failed s
     says "'s' begins again" retry s --fresh
     wait_for in_events task.landed s
     wait_for in_events task.landed c
+    wait_for in_events task.landed l
     touches go
     end_plan
     assert_status 0
@@ -78,6 +84,8 @@ sessions() { # TASK
     assert_in main y 1
     assert_in main s fresh
     assert_event task.continued a '"session":"sim-a-1","tree":"own","remade":true'
+    assert_event task.continued l '"tree":"conflict"'
+    assert_in main file $'one\ntwo\nthree\nfour\nFIVE\nl\nsix\nseven\neight\nnine'
     assert_event task.unskipped b
     assert_event task.unskipped c
     assert_event task.unskipped x
@@ -85,7 +93,7 @@ sessions() { # TASK
     [[ $(sessions a) == sim-a-1 ]] || fail "$(sessions a)"
     [[ $(sessions s) == 'sim-s-1 sim-s-2' ]] || fail "$(sessions s)"
     [[ $(prompt_of a 2) == 'Your last attempt at this failed: exit code 3'* ]] || fail "$(prompt_of a 2)"
-    assert_clean 'refs/anabranch/salvage/*/[as]/1'
+    assert_clean 'refs/anabranch/salvage/*/[asl]/1'
 }
 
 @test "again: say is heard by what waits, by what failed, and by what is at work when it is done" {
@@ -202,4 +210,32 @@ sessions() { # TASK
     assert_in main a 2
     assert_in main file $'one\ntwo\nthree\nfour\nFIVE\nsix\nseven\neight\nnine'
     [[ $(sessions a) == sim-a-1 ]] || fail "$(sessions a)"
+}
+
+@test "again: killed before or after any write about a retry: a resume comes to the same end" {
+    local k point how keep before=0 behind=0
+    for point in 30 31 31+ 32 29f 30f 31f 32f; do # f: fresh, and its workspace is kept
+        how='' keep=''
+        [[ $point != *f ]] || how=--fresh keep=--keep
+        make_repo
+        begin_plan
+        add_task a 'retry: {transient: 0}' -- 'on 1 append a 1' 'on 1 exit 3' 'on 2 append a 2' 'on 3 append a 2'
+        add_task b 'depends_on: [a]' -- 'sh cat a >b'
+        # Its agent is the one who asks; also the second time, when there may be nothing to ask for.
+        add_task c -- "sh n=0; until $ANABRANCH retry a $how 2>$BATS_TEST_TMPDIR/why || grep -q 'landed;\|by itself\|its turn' $BATS_TEST_TMPDIR/why; do sleep 0.02; n=\$((n+1)); test \$n -lt 1500 || exit 1; done" 'write c 1'
+        ANABRANCH_KILL_AT=${point%f} run_apart "$ANABRANCH" run --engine sim $keep plan.yaml 3>&-
+        k=$status
+        case $(sqlite3 .git/anabranch/state.db "select count(*) from events where name = 'task.unskipped'") in
+        0) before=$((before + 1)) ;;
+        *) behind=$((behind + 1)) ;;
+        esac
+        ((k == 0 || k == 137)) || fail "$point: $k"
+        ((k == 0)) || run_apart anabranch resume 3>&-
+        assert_status 0
+        assert_no_sanitizer
+        [[ $(git show main:b) == *2 && $(git show main:c) == 1 ]] || fail "$point: $(git log --oneline main)"
+        ((k == 137)) || skip 'not built with kill points'
+        cd .. && rm -rf repo
+    done
+    ((before && behind)) || fail "the retry is elsewhere: $before before it, $behind behind"
 }
