@@ -3,6 +3,7 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "run/budget.h"
 #include "run/park.h"
 #include "run/repair.h"
 #include "run/resume_private.h"
@@ -66,6 +67,10 @@ static int check(const struct run *run, uint32_t task, struct err *err)
         return refuse_lacking(run, task, need, err);
     if (run->budget_spent)
         return err_set(err, ERR_INPUT, "the run's budget is used up; 'anabranch budget' raises it");
+    if (budget_is_spent(run, task))
+        return err_set(err, ERR_INPUT,
+                       "'%s' has used up its budget; 'anabranch budget --task %s' raises it", id,
+                       id);
     if (run->draining)
         return err_set(err, ERR_INPUT,
                        "run %s begins nothing more: '%s' can be tried again when it has ended",

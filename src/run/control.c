@@ -229,6 +229,15 @@ static double real_of(const struct node *map, const char *key)
     return n && n->kind == NODE_REAL ? n->real : n && n->kind == NODE_INT ? (double)n->integer : -1;
 }
 
+/* One that may still use something: also one that has failed may be tried again. */
+static int find_unlanded(struct wish *w, uint32_t *ret)
+{
+    if (find_any(w, ret))
+        return -1;
+    enum task_state state = w->run->tasks[*ret].status.state;
+    return state == TASK_LANDED || state == TASK_DONE ? find_task(w, ret) : 0;
+}
+
 static int set_budget(struct wish *w)
 {
     struct run *run = w->run;
@@ -236,7 +245,7 @@ static int set_budget(struct wish *w)
                         .tokens = build_int(w->request, "tokens", -1)};
     uint32_t task = 0;
     bool of_task = node_get(w->request, "task");
-    if (of_task && find_task(w, &task))
+    if (of_task && find_unlanded(w, &task))
         return -1;
     const struct budget *now = of_task ? &run->tasks[task].budget : &run->budget;
     if (to.usd < 0 && to.tokens < 0)

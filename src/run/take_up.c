@@ -131,6 +131,7 @@ int take_up_keep_words(const struct run *run, uint32_t task, int attempt, const 
 int take_up_find(struct run *run, uint32_t task, struct take_up *t, struct err *err)
 {
     struct task_run *tr = &run->tasks[task];
+    const bool had_branch = tr->status.branch, had_workspace = tr->status.workspace;
     struct job *job = resume_reopen_as(run, task, t->past);
     if (t->past->state == TASK_CONFLICTED)
         resume_set(&tr->commit, &tr->status.commit, resume_commit(t->past));
@@ -141,8 +142,11 @@ int take_up_find(struct run *run, uint32_t task, struct take_up *t, struct err *
     job->has_workspace = false; /* it is the next attempt's */
     job_free(job);
     autofree char *words = rc ? NULL : words_for(tr, t->say);
-    if (rc || take_up_keep_words(run, task, tr->status.attempts, words, err))
+    if (rc || take_up_keep_words(run, task, tr->status.attempts, words, err)) {
+        tr->status.branch = had_branch ? tr->status.branch : NULL;
+        tr->status.workspace = had_workspace ? tr->status.workspace : NULL;
         return -1;
+    }
     free(tr->feedback);
     tr->feedback = steal_ptr(words);
     return 0;

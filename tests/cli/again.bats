@@ -106,8 +106,9 @@ sessions() { # TASK
     add_task fails 'retry: {transient: 1}' -- "on 1 sh touch $BATS_TEST_TMPDIR/fails-runs; $(until_exists fails-on)" 'on 1 exit 4' 'append fails 1'
     add_task later 'depends_on: [hold]' -- 'write later 1'
     add_task hold -- "sh $(until_exists go)" 'write hold 1'
+    add_task money 'budget: {usd: 1}' -- 'on 1 tokens 10 10 1.5' 'on 1 hang' 'on 2 write money 1'
     add_task p 'env: {SIM_ACCOUNT: other}' -- 'append p 1' 'on 1 limit 3s' 'append p 2'
-    sed -i 's/^  - id: \(busy\|f\|fails\|later\|hold\|p\)$/&\n    engine: sim/' plan.yaml
+    sed -i 's/^  - id: \(money\|busy\|f\|fails\|later\|hold\|p\)$/&\n    engine: sim/' plan.yaml
     events=$BATS_TEST_TMPDIR/events
     "$ANABRANCH" run --json plan.yaml >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
     engine=$!
@@ -125,9 +126,13 @@ sessions() { # TASK
     refuses "'later' has not begun: its prompt is what it is told" say later x
     wait_for test -e "$BATS_TEST_TMPDIR/cmd-runs"
     refuses "'cmd' is at work, and its engine cannot be told something more" say cmd x
+    wait_for in_events task.failed money
+    refuses "'money' has used up its budget; 'anabranch budget --task money' raises it" retry money
+    says 'the budget of money is raised' budget --task money 5
+    says "'money' goes on in its session" retry money
     refuses 'too long' say busy "$(printf '%070000d' 0)"
     touches busy-on fails-on
-    for t in busy f fails p; do wait_for in_events task.landed $t; done
+    for t in busy f fails money p; do wait_for in_events task.landed $t; done
     touches go
     end_plan
     assert_status 0
