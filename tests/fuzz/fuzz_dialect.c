@@ -1,9 +1,8 @@
 /* What agents print: whatever the bytes, memory is bounded, and it does not matter in which pieces
- * they come. The first byte says in which dialect. */
+ * they come. A program of its own for each dialect: FUZZ_DIALECT names it. */
 #include "fuzz.h"
 
 #include "base/mem.h"
-#include "core/plan_words.h"
 #include "run/dialect.h"
 
 #include <string.h>
@@ -14,14 +13,13 @@ static void note(void *ctx, enum agent_saying kind, const char *text)
     buf_addf(ctx, "%d %s\n", (int)kind, text);
 }
 
-static void read_pieces(const struct dialect *dialect, const char *bytes, size_t n, size_t piece,
-                        struct buf *out)
+static void read_pieces(const char *bytes, size_t n, size_t piece, struct buf *out)
 {
     struct agent_report r = AGENT_REPORT_INIT;
     struct dialect_reader reader;
     r.saying = note;
     r.saying_ctx = out;
-    dialect_reader_init(&reader, dialect, &r);
+    dialect_reader_init(&reader, &FUZZ_DIALECT, &r);
     for (size_t at = 0; at < n; at += piece)
         dialect_reader_feed(&reader, bytes + at, n - at < piece ? n - at : piece);
     dialect_reader_end(&reader);
@@ -34,29 +32,14 @@ static void read_pieces(const struct dialect *dialect, const char *bytes, size_t
     agent_report_done(&r);
 }
 
-/* The engines that speak one, in their order. */
-static const struct dialect *pick(uint8_t byte)
-{
-    const struct dialect *found[32];
-    size_t n = 0;
-    for (int i = 1; engine_words[i] && n < 32; i++) {
-        found[n] = agent_dialect((enum engine)i);
-        n += found[n] != NULL;
-    }
-    return found[byte % n];
-}
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (!size)
-        return 0;
-    const struct dialect *dialect = pick(*data);
-    const char *bytes = (const char *)data + 1;
+    const char *bytes = (const char *)data;
     autobuf struct buf whole = BUF_INIT;
-    read_pieces(dialect, bytes, size - 1, size, &whole);
+    read_pieces(bytes, size, size, &whole);
     for (size_t piece = 1; piece < 5; piece++) {
         autobuf struct buf pieces = BUF_INIT;
-        read_pieces(dialect, bytes, size - 1, piece, &pieces);
+        read_pieces(bytes, size, piece, &pieces);
         fuzz_check(pieces.len == whole.len && memcmp(pieces.s, whole.s, whole.len) == 0);
     }
     return 0;
