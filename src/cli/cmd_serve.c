@@ -163,7 +163,8 @@ const struct command cmd_serve = {
         "The address that is printed holds a random token: who has it can see all that is shown, "
         "and steer. "
         "It is kept for a day in the repository's own folder, readable by you alone, so that a "
-        "page that is open goes on when the server was started again. From another machine, "
+        "page that is open goes on when the server was started again; on another port there is a "
+        "new one. From another machine, "
         "forward the port: 'ssh -L 8000:127.0.0.1:PORT HOST', and open the address with 8000 for "
         "PORT.",
     .examples = "anabranch serve --open\tThe newest run, in the browser\n"

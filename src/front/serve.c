@@ -228,9 +228,8 @@ static int open_all(struct serve *serve, struct err *err)
 {
     const char *dir = serve->opts.state_dir;
     if (serve_open_store(serve, err) || serve_key_load(&serve->key, dir, err) ||
-        listen_on(serve, err))
+        listen_on(serve, err) || serve_key_settle(&serve->key, http_server_port(serve->http), err))
         return -1;
-    serve->key.port = http_server_port(serve->http);
     serve->url = mem_printf("http://127.0.0.1:%u/#token=%s", serve->key.port, serve->key.token);
     (void)serve_key_save(&serve->key, dir,
                          NULL); /* where nothing can be written, this time alone */

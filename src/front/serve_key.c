@@ -20,6 +20,13 @@ static char *file_of(const char *state_dir)
     return mem_printf("%s/serve.key", state_dir);
 }
 
+static void set_cookie(struct serve_key *key)
+{
+    autobuf struct buf text = BUF_INIT;
+    buf_addf(&text, "anabranch cookie %s", key->token);
+    sha256_hex(text.s, text.len, key->cookie);
+}
+
 static int make(struct serve_key *key, struct err *err)
 {
     unsigned char bytes[TOKEN_BYTES];
@@ -28,6 +35,7 @@ static int make(struct serve_key *key, struct err *err)
         return err_sys(err, "random bytes");
     for (size_t i = 0; i < sizeof(bytes); i++)
         (void)snprintf(key->token + 2 * i, 3, "%02x", bytes[i]);
+    set_cookie(key);
     return 0;
 }
 
@@ -42,10 +50,12 @@ static bool take(struct serve_key *key, const struct buf *text)
     const char *blank = memchr(text->s, ' ', text->len);
     if (!blank || !is_token(text->s, (size_t)(blank - text->s)))
         return false;
-    *key = (struct serve_key){0};
-    memcpy(key->token, text->s, 2 * TOKEN_BYTES);
     long port = strtol(blank + 1, NULL, 10);
-    key->port = port > 0 && port <= UINT16_MAX ? (uint16_t)port : 0;
+    if (port <= 0 || port > UINT16_MAX)
+        return false;
+    *key = (struct serve_key){.port = (uint16_t)port};
+    memcpy(key->token, text->s, 2 * TOKEN_BYTES);
+    set_cookie(key);
     return true;
 }
 
@@ -63,11 +73,14 @@ static bool read_last(struct serve_key *key, const char *path)
 int serve_key_load(struct serve_key *key, const char *state_dir, struct err *err)
 {
     autofree char *path = file_of(state_dir);
-    autobuf struct buf text = BUF_INIT;
-    if (!read_last(key, path) && make(key, err))
+    return read_last(key, path) ? 0 : make(key, err);
+}
+
+int serve_key_settle(struct serve_key *key, uint16_t port, struct err *err)
+{
+    if (key->port && key->port != port && make(key, err))
         return -1;
-    buf_addf(&text, "anabranch cookie %s", key->token);
-    sha256_hex(text.s, text.len, key->cookie);
+    key->port = port;
     return 0;
 }
 

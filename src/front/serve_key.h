@@ -12,13 +12,17 @@
 struct serve_key {
     char token[65];  /* hexadecimal digits */
     char cookie[65]; /* made from the token: who sees it does not know that */
-    uint16_t port;   /* that of the last time, or 0 */
+    uint16_t port;   /* where the token has been used, or 0 */
 };
 
 /* Reads that of the last time, or makes one. */
 int serve_key_load(struct serve_key *key, const char *state_dir, struct err *err);
 
-/* Notes the port, for the next time. */
+/* The port that it is now. A page that is still open hands its token to whoever has the port of the
+ * last time, so on another one there is a fresh token. */
+int serve_key_settle(struct serve_key *key, uint16_t port, struct err *err);
+
+/* Notes both, for the next time. */
 int serve_key_save(const struct serve_key *key, const char *state_dir, struct err *err);
 
 /* Whether two texts are the same, in a time that does not tell how much of them is. */

@@ -9,6 +9,7 @@ load run_helper
 
 teardown() {
     stop_server "$BATS_TEST_TMPDIR/serve.pid"
+    stop_server "$BATS_TEST_TMPDIR/first.pid"
     end_agents
 }
 
@@ -321,6 +322,19 @@ END
     chmod 644 .git/anabranch/serve.key
     start_serve
     [[ $token != "$old" ]] || fail "the same token"
+    # Nor is one on another port: whoever has the old one is told it by a page that is still open.
+    was=$port old=$token
+    mv "$BATS_TEST_TMPDIR/serve.pid" "$BATS_TEST_TMPDIR/first.pid"
+    start_serve
+    [[ $port != "$was" && $token != "$old" ]] || fail "the token of port $was on $port"
+    get /api/runs
+    assert_status 200
+    ask /api/runs -H "X-Anabranch-Token: $old"
+    assert_status 401
+    end_serve
+    was=$port old=$token
+    start_serve
+    [[ $port == "$was" && $token == "$old" ]] || fail "another port or token"
     end_serve
 }
 
