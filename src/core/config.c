@@ -1,6 +1,7 @@
 #include "core/config.h"
 
 #include "base/mem.h"
+#include "core/notify.h"
 #include "core/plan_words.h"
 #include "core/read.h"
 
@@ -125,6 +126,7 @@ static const struct field config_fields[] = {
     {"prices", read_prices, 0},
     {"engines", read_engines, 0},
     {"log", read_map, 0, .fields = config_log_fields},
+    {"notify", read_notify, offsetof(struct config, notify)},
     {0},
 };
 

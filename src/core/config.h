@@ -1,6 +1,6 @@
 /*
  * struct config: what concerns a person or a machine rather than a plan: what models cost, where
- * the engines' programs are, who keeps a log. It is read from one or several files, the general one
+ * the engines' programs are, who keeps a log, who is told. It is read from one or several files, the general one
  * first; what a later one says goes before what an earlier one said.
  *
  * Strings live in the trees that were read, which must outlive it, or in its arena.
@@ -31,6 +31,7 @@ struct config {
     VEC(struct price) prices;
     const char *programs[CONFIG_ENGINES]; /* by enum engine; NULL: the usual one */
     struct plan_command log;
+    struct notify_list notify;
 };
 
 /* Adds what a tree says; -1 where there were errors. */

@@ -114,6 +114,12 @@ struct notify {
     bool desktop, bell;
 };
 
+struct notify_list {
+    struct notify *v;
+    size_t n;
+    bool said; /* also where it is empty: then nobody is told */
+};
+
 /* A path that a task owns or must not touch. */
 struct claim {
     const char *text; /* as written */
@@ -215,8 +221,7 @@ struct plan {
     bool commit_hooks;
     const char *commit_message;
 
-    struct notify *notify;
-    size_t notify_count;
+    struct notify_list notify;
 
     struct plan_command log; /* told what becomes of streams */
 

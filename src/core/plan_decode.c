@@ -1,9 +1,9 @@
 #include "core/plan.h"
 
 #include "core/compat.h"
+#include "core/notify.h"
 #include "core/plan_task.h"
 #include "core/plan_words.h"
-#include "core/webhook.h"
 
 #include <string.h>
 
@@ -58,71 +58,6 @@ static void read_message(struct reader *r, const struct node *node, const struct
     *(const char **)slot = s;
 }
 
-static void read_webhook(struct reader *r, const struct node *node, const struct field *f,
-                         void *slot)
-{
-    const char *url = NULL;
-    read_string(r, node, f, &url);
-    const char *refusal = url ? webhook_refusal(url) : NULL;
-    if (refusal)
-        problem_error(r->ps, RULE_WEBHOOK, node, "'%.80s' %s", url, refusal);
-    else if (url)
-        *(const char **)slot = url;
-}
-
-static void read_notify_on(struct reader *r, const struct node *node, const struct field *f,
-                           void *slot)
-{
-    if (!read_expect(r, node, NODE_LIST))
-        return;
-    if (node->n == 0)
-        problem_error(r->ps, RULE_VALUE, node, "is empty: say when to notify");
-    node_each (item, node) {
-        int bit = -1;
-        read_word(r, item, f, &bit);
-        if (bit >= 0)
-            *(unsigned *)slot |= 1u << bit;
-    }
-}
-
-static void read_notify_entry(struct reader *r, const struct node *node, struct notify *out)
-{
-    static const struct field fields[] = {
-        {"on", read_notify_on, offsetof(struct notify, on), .words = notify_words},
-        {"webhook", read_webhook, offsetof(struct notify, webhook)},
-        {"command", read_command, offsetof(struct notify, command)},
-        {"desktop", read_bool, offsetof(struct notify, desktop)},
-        {"bell", read_bool, offsetof(struct notify, bell)},
-        {0},
-    };
-    if (!read_members(r, node, fields, out))
-        return;
-    int ways = !!node_get(node, "webhook") + !!node_get(node, "command") +
-               !!node_get(node, "desktop") + !!node_get(node, "bell");
-    if (!node_get(node, "on"))
-        problem_error(r->ps, RULE_REQUIRED, node, "has no 'on'");
-    if (ways == 0)
-        problem_error(r->ps, RULE_REQUIRED, node,
-                      "needs 'webhook', 'command', 'desktop' or 'bell'");
-    else if (ways > 1)
-        problem_error(r->ps, RULE_COMBINATION, node,
-                      "has more than one of 'webhook', 'command', 'desktop' and 'bell'");
-}
-
-static void read_notify(struct reader *r, const struct node *node, const struct field *f,
-                        void *slot)
-{
-    (void)f;
-    struct plan *plan = slot;
-    if (!read_expect(r, node, NODE_LIST)) {
-        problem_hint(r->ps, "each entry is a mapping: [{on: [failed], desktop: true}]");
-        return;
-    }
-    plan->notify = arena_array(r->a, node->n + 1, sizeof(*plan->notify));
-    node_each (item, node)
-        read_notify_entry(r, item, &plan->notify[plan->notify_count++]);
-}
-
 static const struct field limits_fields[] = {
     {"workers", read_int, offsetof(struct plan, workers), .min = 1, .max = 1024},
     {"groups", read_groups, 0, .min = 1, .max = 256},
@@ -175,7 +110,7 @@ static const struct field plan_fields[] = {
     {"workspace", read_map, 0, .fields = workspace_fields},
     {"landing", read_map, 0, .fields = landing_fields},
     {"commit", read_map, 0, .fields = commit_fields},
-    {"notify", read_notify, 0},
+    {"notify", read_notify, offsetof(struct plan, notify)},
     {"log", read_map, 0, .fields = log_fields},
     {"defaults", NULL, 0},
     {"tasks", NULL, 0},

@@ -274,8 +274,8 @@ static void put_landing(struct encoder e, const struct plan *plan)
 static void put_notify(struct encoder e, const struct plan *plan)
 {
     struct node *list = build_put_list(e.a, e.map, "notify");
-    for (size_t i = 0; i < plan->notify_count; i++) {
-        const struct notify *n = &plan->notify[i];
+    for (size_t i = 0; i < plan->notify.n; i++) {
+        const struct notify *n = &plan->notify.v[i];
         struct encoder entry = {e.a, build_add_map(e.a, list)};
         struct node *on = build_put_list(e.a, entry.map, "on");
         for (int bit = 0; notify_words[bit]; bit++) {
@@ -313,6 +313,8 @@ struct node *plan_encode(const struct plan *plan, struct arena *a)
     put_notify(e, plan);
     put_command(put_map(e, "log"), "command", &plan->log);
     drop_empty(e.map);
+    if (plan->notify.said && !plan->notify.n)
+        build_put_list(a, e.map, "notify");
     struct node *tasks = build_put_list(a, e.map, "tasks");
     for (size_t i = 0; i < plan->task_count; i++)
         node_append(tasks, plan_encode_task(plan, &plan->tasks[i], a));

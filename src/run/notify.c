@@ -41,6 +41,7 @@ struct delivery {
 
 struct notifier {
     struct run *run;
+    const struct notify_list *to;
     char *dir;
     VEC(struct delivery *) list; /* from `next` on they wait for their turn */
     size_t next, open;
@@ -300,9 +301,8 @@ static void ring(struct notifier *n)
 
 static void tell(struct notifier *n, const struct event *ev, enum notify_on on)
 {
-    const struct plan *plan = &n->run->pf->plan;
-    for (size_t i = 0; i < plan->notify_count; i++) {
-        const struct notify *to = &plan->notify[i];
+    for (size_t i = 0; i < n->to->n; i++) {
+        const struct notify *to = &n->to->v[i];
         bool reachable = to->webhook || to->desktop || to->command.shell || to->command.argv.n;
         if (to->on & 1u << on && to->bell)
             ring(n);
@@ -337,10 +337,13 @@ static void on_event(void *ctx, const struct event *ev)
 
 struct notifier *notifier_new(struct run *run)
 {
-    if (!run->pf->plan.notify_count)
+    const struct notify_list *own = &run->pf->plan.notify;
+    const struct notify_list *to = own->said ? own : &run->config.config.notify;
+    if (!to->n)
         return NULL;
     struct notifier *n = mem_alloc(sizeof(*n));
     n->run = run;
+    n->to = to;
     n->dir = mem_printf("%s/notify", run->dir);
     run_observe(run, on_event, n);
     return n;

@@ -1,5 +1,6 @@
 /*
- * Telling whom the plan names under `notify`: webhooks, commands, the desktop.
+ * Telling whom the plan names under `notify`, or else the configuration: webhooks, commands, the
+ * desktop.
  *
  * A delivery is a process of its own that the run never waits for while it has anything else to do,
  * and whose failure is an event (notify.failed) and nothing more.
@@ -11,7 +12,7 @@
 
 struct notifier;
 
-/* Observes the run from now on; NULL where its plan tells nobody. */
+/* Observes the run from now on; NULL where nobody is to be told. */
 struct notifier *notifier_new(struct run *run);
 
 /* Waits for what is under way, for ten seconds or until the user is tired of it; the rest is given

@@ -45,7 +45,7 @@ static bool drop_commands(struct plan *plan)
 static void adapt_plan(struct rehearsal *r, struct plan_file *pf, bool with_commands)
 {
     fix_prompts(pf);
-    pf->plan.notify_count = 0;
+    pf->plan.notify = (struct notify_list){.said = true};
     pf->plan.workspace_dir = NULL; /* it may be anywhere */
     if (!with_commands)
         r->commands_left_out = drop_commands(&pf->plan);

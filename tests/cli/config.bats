@@ -116,3 +116,39 @@ $PWD/anabranch.toml:12:2: colour: unknown key 'colour'
     assert_status 0
     [[ $(<../told) == *parallel_start*parallel_complete* ]] || fail "nobody was told"
 }
+
+@test "config: whom to tell; the plan goes before the repository, that before the user, and an empty list tells nobody" {
+    make_repo
+    local plan='notify: [{on: [failed], command: "echo plan >>../told"}]' nobody='notify: []'
+    user_config '[[notify]]' 'on = ["failed", "done"]' "command = 'echo user \$ANABRANCH_EVENT >>$PWD/../told'"
+    begin_plan 'defaults: {retry: 0}'
+    add_task a -- 'exit 1'
+    cp plan.yaml silent.yaml
+    run_plan
+    assert_status 1
+    [[ $(<../told) == 'user task.failed' ]] || fail "$(<../told)"
+    # Nobody is told of a rehearsal.
+    run_apart anabranch rehearse plan.yaml 3>&-
+    assert_status 1
+    [[ $(<../told) == 'user task.failed' ]] || fail "$(<../told)"
+    own_config '[[notify]]' 'on = ["failed"]' 'command = ["sh", "-c", "echo own $ANABRANCH_TASK >>../told"]'
+    run_plan
+    sed -i "1a $plan" plan.yaml
+    run_plan
+    [[ $(<../told) == $'user task.failed\nown a\nplan' ]] || fail "$(<../told)"
+    sed -i "1a $nobody" silent.yaml
+    mv silent.yaml plan.yaml
+    run_plan
+    # Also when it is gone on with as it was saved.
+    run_apart anabranch resume 3>&-
+    assert_status 1
+    own_config 'notify = []'
+    sed -i '/^notify/d' plan.yaml
+    run_plan
+    assert_status 1
+    [[ $(<../told) == $'user task.failed\nown a\nplan' ]] || fail "$(<../told)"
+    own_config '[[notify]]' 'on = ["failed"]' 'webhook = "http://hooks.example.com"'
+    run_plan
+    assert_status 2
+    [[ $stderr == *"$PWD/anabranch.toml:3:11: notify[0].webhook: 'http://hooks.example.com' "* ]] || fail
+}
