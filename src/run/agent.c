@@ -126,6 +126,7 @@ void agent_check_options(const struct task *task, struct problems *ps)
     struct engine_args_rules rules = {
         .engine = engine_words[engine_of(task)],
         .denied = def->denied,
+        .denied_too = def->denied_too,
         .abbreviates = def->abbreviates,
     };
     if (task->effort)

@@ -46,16 +46,23 @@ static const char *value_of(const struct node *item)
     return item->next && item->next->kind == NODE_STRING ? item->next->text : "";
 }
 
-static const struct denied_option *find_denied(const struct task *t, const struct node *item,
-                                               const struct engine_args_rules *rules)
+static const struct denied_option *find_in(const struct denied_option *list, const struct task *t,
+                                           const struct node *item, bool abbreviates)
 {
     bool reads = t->read_only || t->permissions == PERMISSIONS_READ;
-    for (const struct denied_option *d = rules->denied; d->name; d++) {
-        if (same_name(item->text, d->name, rules->abbreviates) && (reads || !d->reading) &&
+    for (const struct denied_option *d = list; d && d->name; d++) {
+        if (same_name(item->text, d->name, abbreviates) && (reads || !d->reading) &&
             (!d->setting || sets(value_of(item), d->setting)))
             return d;
     }
     return NULL;
+}
+
+static const struct denied_option *find_denied(const struct task *t, const struct node *item,
+                                               const struct engine_args_rules *rules)
+{
+    const struct denied_option *found = find_in(rules->denied, t, item, rules->abbreviates);
+    return found ? found : find_in(rules->denied_too, t, item, rules->abbreviates);
 }
 
 static void tell_denied(const struct node *item, const struct denied_option *d,

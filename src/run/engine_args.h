@@ -23,9 +23,10 @@ struct denied_option {
 
 /* How an engine reads its arguments, and what of them is not the plan's. */
 struct engine_args_rules {
-    const char *engine;                 /* its word */
-    const struct denied_option *denied; /* NULL: it takes no arguments */
-    bool abbreviates;                   /* "--mess" is "--message" to it */
+    const char *engine;                     /* its word */
+    const struct denied_option *denied;     /* NULL: it takes no arguments */
+    const struct denied_option *denied_too; /* or NULL */
+    bool abbreviates;                       /* "--mess" is "--message" to it */
 };
 
 /* Adds an error for each argument of the task's that is denied. */

@@ -70,7 +70,7 @@ static bool judge(int exit_code, const char *err_text, enum failure *ret_failure
 }
 
 /* In its own sandbox it would be in a container, out of the guard's reach. */
-static const struct denied_option denied[] = {
+const struct denied_option engine_gemini_denied[] = {
     {"-o", NULL},
     {"--output-format", NULL},
     {"-p", "prompt"},
@@ -98,6 +98,10 @@ static const struct denied_option denied[] = {
     {"--include-directories", "permissions", .reading = true},
     {"-m", "model"},
     {"--model", "model"},
+    {0},
+};
+
+static const struct denied_option denied[] = {
     {"-w", NULL},
     {"--worktree", NULL},
     {"--session-file", NULL},
@@ -122,6 +126,7 @@ const struct engine_def engine_gemini = {
     .idle = ENGINE_IDLE_MS,
     .continues = true,
     .denied = denied,
+    .denied_too = engine_gemini_denied,
     .no_persona = true,
     .judge = judge,
     .account = account,

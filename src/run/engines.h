@@ -28,8 +28,9 @@ struct engine_def {
     bool no_persona;                /* it takes no task's `agent` */
     bool untested;                  /* it is called as its documentation says */
     bool takes_effort, takes_turns; /* a task's `effort`, its `max_turns` */
-    const struct denied_option *denied; /* of a task's `engine_args`; NULL: it takes none */
-    bool abbreviates;                   /* it takes the beginning of an option for the whole */
+    const struct denied_option *denied;     /* of a task's `engine_args`; NULL: it takes none */
+    const struct denied_option *denied_too; /* what others have as well; NULL: nothing */
+    bool abbreviates;                       /* it takes the beginning of an option for the whole */
     /* What its exit code or its standard error say that its output does not: true where that is a
      * failure, also with exit code 0. NULL: nothing. The reason may be left out. */
     bool (*judge)(int exit_code, const char *err_text, enum failure *ret_failure,
@@ -45,7 +46,9 @@ extern const struct engine_def engine_claude, engine_command, engine_sim;
 extern const struct engine_def engine_codex, engine_copilot, engine_aider;
 extern const struct engine_def engine_gemini, engine_opencode, engine_qwen;
 
-/* The exit codes of gemini's own errors, which qwen has from it. */
+/* The exit codes of gemini's own errors, and the options that it may not be given, both of which
+ * qwen has from it. */
 bool engine_gemini_fatal(int exit_code, enum failure *ret_failure);
+extern const struct denied_option engine_gemini_denied[];
 
 #endif
