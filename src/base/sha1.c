@@ -1,10 +1,10 @@
 #include "base/sha1.h"
 
-#include <stdint.h>
-#include <stdio.h>
+#include "base/sha.h"
+
 #include <string.h>
 
-enum { BLOCK = 64, LENGTH_AT = 56, WORDS = 5 };
+enum { WORDS = 5 };
 
 static uint32_t turn(uint32_t x, int n)
 {
@@ -14,9 +14,7 @@ static uint32_t turn(uint32_t x, int n)
 /* The sixteen words of a block, and the sixty-four that follow from them. */
 static void expand(const unsigned char *block, uint32_t w[80])
 {
-    for (size_t i = 0; i < 16; i++)
-        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
-               (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
+    sha_words(block, w);
     for (size_t i = 16; i < 80; i++)
         w[i] = turn(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
 }
@@ -36,7 +34,7 @@ static uint32_t mix(size_t round, uint32_t b, uint32_t c, uint32_t d)
     }
 }
 
-static void add_block(uint32_t state[WORDS], const unsigned char *block)
+static void add_block(uint32_t *state, const unsigned char *block)
 {
     uint32_t w[80], s[WORDS];
     expand(block, w);
@@ -56,18 +54,6 @@ static void add_block(uint32_t state[WORDS], const unsigned char *block)
 void sha1_hex(const void *bytes, size_t len, char ret_hex[41])
 {
     uint32_t state[WORDS] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
-    const unsigned char *p = bytes;
-    unsigned char last[2 * BLOCK] = {0};
-    size_t rest = len % BLOCK, end = rest < LENGTH_AT ? BLOCK : 2 * BLOCK;
-    for (size_t i = 0; i + BLOCK <= len; i += BLOCK)
-        add_block(state, p + i);
-    if (rest)
-        memcpy(last, p + len - rest, rest);
-    last[rest] = 0x80;
-    for (size_t i = 0; i < 8; i++)
-        last[end - 1 - i] = (unsigned char)((uint64_t)len * 8 >> 8 * i);
-    for (size_t i = 0; i < end; i += BLOCK)
-        add_block(state, last + i);
-    for (size_t i = 0; i < WORDS; i++)
-        (void)snprintf(ret_hex + 8 * i, 9, "%08x", state[i]);
+    sha_blocks(state, add_block, bytes, len);
+    sha_hex(state, WORDS, ret_hex);
 }

@@ -1,10 +1,8 @@
 #include "base/sha256.h"
 
-#include <stdint.h>
-#include <stdio.h>
-#include <string.h>
+#include "base/sha.h"
 
-enum { BLOCK = 64, LENGTH_AT = 56 };
+#include <string.h>
 
 static const uint32_t round_constants[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
@@ -25,9 +23,7 @@ static uint32_t turn(uint32_t x, int n)
 /* The sixteen words of a block, and the forty-eight that follow from them. */
 static void expand(const unsigned char *block, uint32_t w[64])
 {
-    for (size_t i = 0; i < 16; i++)
-        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 |
-               (uint32_t)block[4 * i + 2] << 8 | block[4 * i + 3];
+    sha_words(block, w);
     for (size_t i = 16; i < 64; i++) {
         uint32_t a = w[i - 15], b = w[i - 2];
         w[i] = w[i - 16] + (turn(a, 7) ^ turn(a, 18) ^ a >> 3) + w[i - 7] +
@@ -35,7 +31,7 @@ static void expand(const unsigned char *block, uint32_t w[64])
     }
 }
 
-static void add_block(uint32_t state[8], const unsigned char *block)
+static void add_block(uint32_t *state, const unsigned char *block)
 {
     uint32_t w[64], s[8];
     expand(block, w);
@@ -58,18 +54,6 @@ void sha256_hex(const void *bytes, size_t len, char ret_hex[65])
 {
     uint32_t state[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
                          0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-    const unsigned char *p = bytes;
-    unsigned char last[2 * BLOCK] = {0};
-    size_t rest = len % BLOCK, end = rest < LENGTH_AT ? BLOCK : 2 * BLOCK;
-    for (size_t i = 0; i + BLOCK <= len; i += BLOCK)
-        add_block(state, p + i);
-    if (rest)
-        memcpy(last, p + len - rest, rest);
-    last[rest] = 0x80;
-    for (size_t i = 0; i < 8; i++)
-        last[end - 1 - i] = (unsigned char)((uint64_t)len * 8 >> 8 * i);
-    for (size_t i = 0; i < end; i += BLOCK)
-        add_block(state, last + i);
-    for (size_t i = 0; i < 8; i++)
-        (void)snprintf(ret_hex + 8 * i, 9, "%08x", state[i]);
+    sha_blocks(state, add_block, bytes, len);
+    sha_hex(state, 8, ret_hex);
 }
