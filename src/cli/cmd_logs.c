@@ -16,7 +16,7 @@ struct logs_opts {
     bool follow, errors, raw;
 };
 
-enum { POLL_MS = 100, STEP = 64 << 10, LINE_BYTES = 1 << 20 };
+enum { POLL_MS = 100, STEP = 64 << 10 };
 
 /* One log while it is shown. */
 struct shown {
@@ -24,33 +24,10 @@ struct shown {
     struct transcript text;
     struct secrets secrets;
     struct secrets_stream safe;
-    int fd;          /* -1: not there yet */
-    struct buf line; /* as far as it has come */
+    int fd; /* -1: not there yet */
 };
 
 /* --- printing ----------------------------------------------------------------------------- */
-
-static void take_line(struct shown *s, struct buf *out)
-{
-    transcript_line(&s->text, s->line.s, s->line.len, out);
-    buf_cut(&s->line, 0);
-}
-
-/* A line beyond the limit is shown in pieces: memory is bounded, whatever an agent prints. */
-static void take_bytes(struct shown *s, const char *bytes, size_t n, struct buf *out)
-{
-    while (n) {
-        const char *lf = memchr(bytes, '\n', n);
-        size_t room = LINE_BYTES - s->line.len, part = lf ? (size_t)(lf - bytes) : n;
-        part = part < room ? part : room;
-        buf_add(&s->line, bytes, part);
-        bool ends = lf && bytes + part == lf;
-        if (ends || s->line.len == LINE_BYTES)
-            take_line(s, out);
-        bytes += part + ends;
-        n -= part + ends;
-    }
-}
 
 /* What a secret was made of in the agent's own way shows when it is taken apart. */
 static int print_shown(const struct shown *s, const struct buf *text)
@@ -65,7 +42,7 @@ static int print_bytes(struct shown *s, const struct buf *bytes)
     autobuf struct buf out = BUF_INIT;
     if (s->opts->raw)
         return bytes->len ? cli_print(bytes->s, bytes->len) : EXIT_OK;
-    take_bytes(s, bytes->s, bytes->len, &out);
+    transcript_feed(&s->text, bytes->s, bytes->len, &out);
     return print_shown(s, &out);
 }
 
@@ -94,9 +71,9 @@ static int print_rest(struct shown *s)
     secrets_end(&s->safe, &masked);
     if (code == EXIT_OK)
         code = print_bytes(s, &masked);
-    if (code != EXIT_OK || !s->line.len)
+    if (code != EXIT_OK)
         return code;
-    take_line(s, &out);
+    transcript_end(&s->text, &out);
     return print_shown(s, &out);
 }
 
@@ -181,13 +158,12 @@ static int run_logs(const void *options, int argc, char **argv)
         code = look_task(&r, argv[0], &t);
     if (code != EXIT_OK)
         return code;
-    struct shown s = {.opts = opts, .fd = -1, .line = BUF_INIT};
+    struct shown s = {.opts = opts, .fd = -1};
     transcript_init(&s.text, transcript_dialect(opts->errors ? NULL : t->row.engine));
     s.safe = (struct secrets_stream)SECRETS_STREAM_INIT(&s.secrets);
     saved_secrets(r.logs ? r.logs : "", &s.secrets);
     code = show(&look, &s, &r, t);
     own_close(&s.fd);
-    buf_done(&s.line);
     transcript_done(&s.text);
     secrets_stream_done(&s.safe);
     secrets_done(&s.secrets);

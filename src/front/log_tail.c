@@ -8,12 +8,12 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { STEP = 64 << 10, TURN = 2 << 20, LINE_BYTES = 1 << 20, END = 4 << 20 };
+enum { STEP = 64 << 10, TURN = 2 << 20, END = 4 << 20 };
 enum { LINES_MAX = 20000, LINES_DROP = 5000 };
 
 void log_tail_open(struct log_tail *t, const char *run_dir, const char *path, const char *engine)
 {
-    *t = (struct log_tail){.path = mem_str(path), .fd = -1, .line = BUF_INIT, .open = true};
+    *t = (struct log_tail){.path = mem_str(path), .fd = -1, .open = true};
     transcript_init(&t->text, transcript_dialect(engine));
     transcript_mask(&t->text, run_dir);
 }
@@ -24,45 +24,28 @@ void log_tail_close(struct log_tail *t)
         return;
     own_close(&t->fd);
     transcript_done(&t->text);
-    buf_done(&t->line);
     free(t->path);
     t->open = false;
 }
 
 static void drop_old(struct screen_text *out)
 {
-    if (out->lines.n < LINES_MAX)
-        return;
-    for (size_t i = 0; i < LINES_DROP; i++)
+    size_t n = 0;
+    while (out->lines.n - n >= LINES_MAX)
+        n += LINES_DROP;
+    for (size_t i = 0; i < n; i++)
         free(out->lines.v[i]);
-    out->lines.n -= LINES_DROP;
-    memmove(out->lines.v, out->lines.v + LINES_DROP, out->lines.n * sizeof(*out->lines.v));
-}
-
-static void take_line(struct log_tail *t, struct screen_text *out)
-{
-    autobuf struct buf text = BUF_INIT;
-    if (!t->cuts)
-        transcript_line(&t->text, t->line.s, t->line.len, &text);
-    t->cuts = false;
-    buf_cut(&t->line, 0);
-    screen_text_add(out, text.s, text.len);
-    drop_old(out);
+    out->lines.n -= n;
+    if (n)
+        memmove(out->lines.v, out->lines.v + n, out->lines.n * sizeof(*out->lines.v));
 }
 
 static void take_bytes(struct log_tail *t, const char *s, size_t n, struct screen_text *out)
 {
-    while (n) {
-        const char *lf = memchr(s, '\n', n);
-        size_t room = LINE_BYTES - t->line.len, part = lf ? (size_t)(lf - s) : n;
-        part = part < room ? part : room;
-        buf_add(&t->line, s, part);
-        bool ends = lf && s + part == lf;
-        if (ends || t->line.len == LINE_BYTES)
-            take_line(t, out);
-        s += part + ends;
-        n -= part + ends;
-    }
+    autobuf struct buf text = BUF_INIT;
+    transcript_feed(&t->text, s, n, &text);
+    screen_text_add(out, text.s, text.len);
+    drop_old(out);
 }
 
 static bool find_file(struct log_tail *t)
@@ -72,8 +55,9 @@ static bool find_file(struct log_tail *t)
         t->fd = open(t->path, O_RDONLY | O_CLOEXEC);
     else
         return true;
-    if (t->fd >= 0 && fstat(t->fd, &st) == 0 && st.st_size > END)
-        t->cuts = lseek(t->fd, st.st_size - END, SEEK_SET) > 0;
+    if (t->fd >= 0 && fstat(t->fd, &st) == 0 && st.st_size > END &&
+        lseek(t->fd, st.st_size - END, SEEK_SET) > 0)
+        transcript_skip(&t->text); /* it is cut */
     return t->fd >= 0;
 }
 

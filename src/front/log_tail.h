@@ -12,8 +12,7 @@ struct log_tail {
     char *path;
     int fd;
     struct transcript text;
-    struct buf line; /* as far as it has come */
-    bool open, cuts; /* cuts: the line began before what is read */
+    bool open;
 };
 
 /* path: the file that the agent of that engine writes to, which need not be there yet, below the

@@ -374,13 +374,8 @@ static void read_lines(const char *engine, const char *s, size_t len, struct buf
 {
     struct transcript text;
     transcript_init(&text, dialect_of(engine));
-    while (len) {
-        const char *lf = memchr(s, '\n', len);
-        size_t n = lf ? (size_t)(lf - s) : len;
-        transcript_line(&text, s, n, out);
-        s += n + (lf != NULL);
-        len -= n + (lf != NULL);
-    }
+    transcript_feed(&text, s, len, out);
+    transcript_end(&text, out);
     transcript_done(&text);
 }
 

@@ -7,6 +7,8 @@
 
 #include <string.h>
 
+enum { LINE_BYTES = 1 << 20 };
+
 /* A tab harms nobody, and indents code. */
 static void add_line(struct buf *out, const char *s, size_t len)
 {
@@ -58,7 +60,7 @@ const struct dialect *transcript_dialect(const char *engine)
 
 void transcript_init(struct transcript *t, const struct dialect *dialect)
 {
-    *t = (struct transcript){.report = AGENT_REPORT_INIT};
+    *t = (struct transcript){.report = AGENT_REPORT_INIT, .line = BUF_INIT};
     t->report.saying = show;
     t->report.saying_ctx = t;
     dialect_reader_init(&t->reader, dialect, &t->report);
@@ -68,6 +70,7 @@ void transcript_done(struct transcript *t)
 {
     dialect_reader_done(&t->reader);
     agent_report_done(&t->report);
+    buf_done(&t->line);
     secrets_done(&t->secrets);
 }
 
@@ -94,4 +97,38 @@ void transcript_line(struct transcript *t, const char *line, size_t len, struct 
         add_line(out, line, len && line[len - 1] == '\r' ? len - 1 : len);
     if (t->secrets.values.n)
         mask(t, out, before);
+}
+
+static void take_line(struct transcript *t, struct buf *out)
+{
+    if (!t->skips)
+        transcript_line(t, t->line.s, t->line.len, out);
+    t->skips = false;
+    buf_cut(&t->line, 0);
+}
+
+void transcript_feed(struct transcript *t, const char *bytes, size_t n, struct buf *out)
+{
+    while (n) {
+        const char *lf = memchr(bytes, '\n', n);
+        size_t room = LINE_BYTES - t->line.len, part = lf ? (size_t)(lf - bytes) : n;
+        part = part < room ? part : room;
+        buf_add(&t->line, bytes, part);
+        bool ends = lf && bytes + part == lf;
+        if (ends || t->line.len == LINE_BYTES)
+            take_line(t, out);
+        bytes += part + ends;
+        n -= part + ends;
+    }
+}
+
+void transcript_end(struct transcript *t, struct buf *out)
+{
+    if (t->line.len)
+        take_line(t, out);
+}
+
+void transcript_skip(struct transcript *t)
+{
+    t->skips = true;
 }

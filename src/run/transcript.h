@@ -15,6 +15,8 @@ struct transcript {
     struct agent_report report;
     struct dialect_reader reader;
     struct buf *out; /* of the line that is read */
+    struct buf line; /* what was fed of one that goes on */
+    bool skips;      /* that one is left out */
     struct secrets secrets;
 };
 
@@ -27,5 +29,15 @@ void transcript_mask(struct transcript *t, const char *run_dir);
 
 /* Appends what a line of the output comes to, which may be nothing: whole lines, each harmless. */
 void transcript_line(struct transcript *t, const char *line, size_t len, struct buf *out);
+
+/* The same for the lines that end in these bytes, which may be cut anywhere. A line of more than a
+ * mebibyte is shown in pieces: memory is bounded, whatever an agent prints. */
+void transcript_feed(struct transcript *t, const char *bytes, size_t n, struct buf *out);
+
+/* The same for the last line, where nothing follows that would end it. */
+void transcript_end(struct transcript *t, struct buf *out);
+
+/* What is fed next is the rest of a line that is not to be shown. */
+void transcript_skip(struct transcript *t);
 
 #endif
