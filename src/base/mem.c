@@ -44,14 +44,19 @@ char *mem_str(const char *s)
     return mem_dup(s, strlen(s));
 }
 
-char *mem_printf(const char *fmt, ...)
+char *mem_vprintf(const char *fmt, va_list ap)
 {
     char *s = NULL;
+    if (vasprintf(&s, fmt, ap) < 0)
+        abort();
+    return s;
+}
+
+char *mem_printf(const char *fmt, ...)
+{
     va_list ap;
     va_start(ap, fmt);
-    int n = vasprintf(&s, fmt, ap);
+    char *s = mem_vprintf(fmt, ap);
     va_end(ap);
-    if (n < 0)
-        abort();
     return s;
 }

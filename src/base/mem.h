@@ -6,6 +6,7 @@
 #ifndef BASE_MEM_H
 #define BASE_MEM_H
 
+#include <stdarg.h>
 #include <stddef.h>
 
 void *mem_alloc(size_t size);                   /* zeroed */
@@ -14,5 +15,6 @@ void *mem_grow(void *p, size_t n, size_t size); /* realloc to n * size; new part
 char *mem_dup(const void *p, size_t len);       /* copy with a NUL behind it */
 char *mem_str(const char *s);
 char *mem_printf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+char *mem_vprintf(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
 
 #endif

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 
 #include <stdarg.h>
-#include <stdio.h>
 
 void strv_done(struct strv *sv)
 {
@@ -30,14 +29,10 @@ void strv_push(struct strv *sv, const char *s)
 
 void strv_pushf(struct strv *sv, const char *fmt, ...)
 {
-    char *s = NULL;
     va_list ap;
     va_start(ap, fmt);
-    int n = vasprintf(&s, fmt, ap);
+    strv_take(sv, mem_vprintf(fmt, ap));
     va_end(ap);
-    if (n < 0)
-        abort();
-    strv_take(sv, s);
 }
 
 void strv_pushl(struct strv *sv, ...)
