@@ -200,6 +200,19 @@ void text_harmless(struct buf *out, const char *s, size_t len)
         buf_add(out, s + done, len - done);
 }
 
+void text_harmless_tabs(struct buf *out, const char *s, size_t len)
+{
+    while (len) {
+        const char *tab = memchr(s, '\t', len);
+        size_t n = tab ? (size_t)(tab - s) : len;
+        text_harmless(out, s, n);
+        if (tab)
+            buf_addch(out, '\t');
+        s += n + (tab != NULL);
+        len -= n + (tab != NULL);
+    }
+}
+
 /* What is left to read of a quantity. */
 struct cursor {
     const char *s;

@@ -35,6 +35,9 @@ size_t text_fit(const char *s, size_t len, size_t columns);
  * back is lost. The result is one line of valid UTF-8. */
 void text_harmless(struct buf *out, const char *s, size_t len);
 
+/* The same but for tabs, which stay: they indent code. */
+void text_harmless_tabs(struct buf *out, const char *s, size_t len);
+
 /* "90s", "15m", "2h", "1h30m", "500ms", "1.5h", "2d", or a bare whole number of seconds. Several
  * units go from large to small, each once, and only the last may have a fraction, of at most nine
  * digits, that comes out at whole milliseconds. No signs, no spaces, digits on both sides of a

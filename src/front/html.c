@@ -36,13 +36,7 @@ void html_text(struct buf *out, const char *s)
 
 void html_code(struct buf *out, const char *s, size_t len)
 {
-    while (len) {
-        const char *tab = memchr(s, '\t', len);
-        size_t n = tab ? (size_t)(tab - s) : len;
-        html_bytes(out, s, n);
-        if (tab)
-            buf_addch(out, '\t');
-        s += n + (tab != NULL);
-        len -= n + (tab != NULL);
-    }
+    autobuf struct buf line = BUF_INIT;
+    text_harmless_tabs(&line, s, len);
+    add_escaped(out, line.s);
 }

@@ -9,18 +9,9 @@
 
 enum { LINE_BYTES = 1 << 20 };
 
-/* A tab harms nobody, and indents code. */
 static void add_line(struct buf *out, const char *s, size_t len)
 {
-    while (len) {
-        const char *tab = memchr(s, '\t', len);
-        size_t n = tab ? (size_t)(tab - s) : len;
-        text_harmless(out, s, n);
-        if (tab)
-            buf_addch(out, '\t');
-        s += n + (tab != NULL);
-        len -= n + (tab != NULL);
-    }
+    text_harmless_tabs(out, s, len);
     buf_addch(out, '\n');
 }
 

@@ -178,6 +178,9 @@ static void test_harmless(void **state)
     autobuf struct buf b = BUF_INIT;
     text_harmless(&b, "a\0b", 3);
     assert_string_equal(b.s, "a\\x00b");
+    buf_cut(&b, 0);
+    text_harmless_tabs(&b, "\t\ta\033\tb\n", 7);
+    assert_string_equal(b.s, "\t\ta\\e\tb\\n");
 }
 
 static void test_harmless_for_any_two_bytes(void **state)
