@@ -5,6 +5,7 @@
 #ifndef CLI_CLI_H
 #define CLI_CLI_H
 
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -99,6 +100,10 @@ extern const struct opt cli_common_opts[];
 
 /* Prints help of the whole program (NULL) or of one command; returns the exit code. */
 int cli_help(const struct command *cmd);
+
+/* Prints a message behind `before`, which is ours, on standard error: one line that is harmless
+ * whatever the message quotes. */
+void cli_say(const char *before, const char *fmt, va_list ap) __attribute__((format(printf, 2, 0)));
 
 /* Prints "anabranch: message" on standard error, as one line that is harmless whatever the message
  * quotes, and returns code. */

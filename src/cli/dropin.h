@@ -5,8 +5,14 @@
 #ifndef CLI_DROPIN_H
 #define CLI_DROPIN_H
 
+#include "base/problem.h"
+
 int dropin_cast(int argc, char **argv);      /* cast-parallel */
 int dropin_orchestra(int argc, char **argv); /* parallel-orchestra */
 int dropin_sessions(int argc, char **argv);  /* parallel-sessions */
+
+/* Prints the errors of a plan on standard error, each behind `before`, without the warnings: these
+ * tools have none. */
+void dropin_print_errors(const struct problems *ps, const char *before);
 
 #endif

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/shell.h"
 #include "cli/cli.h"
+#include "cli/dropin.h"
 #include "front/streams_text.h"
 #include "run/agent.h"
 #include "run/run.h"
@@ -65,13 +66,7 @@ static void complete_manifest(struct cast_plan *p, const char *root)
 
 static int tell_problems(const struct problems *ps)
 {
-    for (size_t i = 0; i < ps->list.n; i++) {
-        autobuf struct buf out = BUF_INIT;
-        if (ps->list.v[i].severity != PROBLEM_ERROR)
-            continue;
-        problem_format(ps, &ps->list.v[i], &out);
-        (void)fputs(out.s, stderr);
-    }
+    dropin_print_errors(ps, "");
     return failed("The plan cannot be carried out.");
 }
 

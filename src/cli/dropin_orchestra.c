@@ -5,7 +5,6 @@
 #include "cli/dropin.h"
 
 #include "base/mem.h"
-#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/dropin_orchestra.h"
 
@@ -41,13 +40,11 @@ static int usage(const char *synopsis, const char *fmt, ...) __attribute__((form
 
 static int usage(const char *synopsis, const char *fmt, ...)
 {
-    autobuf struct buf raw = BUF_INIT, line = BUF_INIT;
     va_list ap;
+    (void)fputs(synopsis, stderr);
     va_start(ap, fmt);
-    buf_addv(&raw, fmt, ap);
+    cli_say("parallel-orchestra: error: ", fmt, ap);
     va_end(ap);
-    text_harmless(&line, raw.s, raw.len);
-    (void)fprintf(stderr, "%sparallel-orchestra: error: %s\n", synopsis, line.s);
     return EXIT_USAGE;
 }
 

@@ -3,7 +3,6 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/shell.h"
-#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/run_view.h"
 #include "front/orchestra.h"
@@ -19,26 +18,13 @@
 
 /* --- messages ----------------------------------------------------------------------------- */
 
-static void say(const char *before, const char *fmt, va_list ap)
-    __attribute__((format(printf, 2, 0)));
-
-static void say(const char *before, const char *fmt, va_list ap)
-{
-    autobuf struct buf raw = BUF_INIT, line = BUF_INIT;
-    buf_addv(&raw, fmt, ap);
-    buf_addstr(&line, before);
-    text_harmless(&line, raw.s, raw.len);
-    buf_addch(&line, '\n');
-    (void)fputs(line.s, stderr);
-}
-
 static void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static void warn(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    say("warning: ", fmt, ap);
+    cli_say("warning: ", fmt, ap);
     va_end(ap);
 }
 
@@ -48,7 +34,7 @@ static int runner_error(const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    say("RunnerError: ", fmt, ap);
+    cli_say("RunnerError: ", fmt, ap);
     va_end(ap);
     return EXIT_ENV;
 }

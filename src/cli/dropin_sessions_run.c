@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "cli/cli.h"
+#include "cli/dropin.h"
 #include "cli/dropin_sessions.h"
 #include "run/cleanup.h"
 #include "run/fanout.h"
@@ -19,13 +20,10 @@ enum { EXIT_ERROR = 1 };
 
 int sessions_error(const char *fmt, ...)
 {
-    autobuf struct buf raw = BUF_INIT, line = BUF_INIT;
     va_list ap;
     va_start(ap, fmt);
-    buf_addv(&raw, fmt, ap);
+    cli_say("error: ", fmt, ap);
     va_end(ap);
-    text_harmless(&line, raw.s, raw.len);
-    (void)fprintf(stderr, "error: %s\n", line.s);
     return EXIT_ERROR;
 }
 
@@ -43,16 +41,9 @@ int sessions_repository(struct git_repo *repo, struct err *err)
 
 /* --- fanout ------------------------------------------------------------------------------- */
 
-/* Warnings are left out: that tool has none. */
 static int tell_problems(const struct problems *ps)
 {
-    for (size_t i = 0; i < ps->list.n; i++) {
-        autobuf struct buf out = BUF_INIT;
-        if (ps->list.v[i].severity != PROBLEM_ERROR)
-            continue;
-        problem_format(ps, &ps->list.v[i], &out);
-        (void)fprintf(stderr, "error: %s", out.s);
-    }
+    dropin_print_errors(ps, "error: ");
     return EXIT_ERROR;
 }
 

@@ -25,14 +25,12 @@ int output_begin(void)
     return 0;
 }
 
-static void fail_v(const char *fmt, va_list ap) __attribute__((format(printf, 1, 0)));
-
-static void fail_v(const char *fmt, va_list ap)
+void cli_say(const char *before, const char *fmt, va_list ap)
 {
     autobuf struct buf raw = BUF_INIT;
     autobuf struct buf line = BUF_INIT;
     buf_addv(&raw, fmt, ap);
-    buf_addstr(&line, "anabranch: ");
+    buf_addstr(&line, before);
     text_harmless(&line, raw.s, raw.len);
     buf_addch(&line, '\n');
     (void)fputs(line.s, stderr);
@@ -42,7 +40,7 @@ int cli_fail(enum exit_code code, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    fail_v(fmt, ap);
+    cli_say("anabranch: ", fmt, ap);
     va_end(ap);
     return code;
 }
@@ -63,7 +61,7 @@ int cli_usage(const struct command *cmd, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    fail_v(fmt, ap);
+    cli_say("anabranch: ", fmt, ap);
     va_end(ap);
     (void)fprintf(stderr, "See 'anabranch %s%s--help'.\n", cmd ? cmd->name : "", cmd ? " " : "");
     return EXIT_USAGE;

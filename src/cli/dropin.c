@@ -1,0 +1,16 @@
+#include "cli/dropin.h"
+
+#include "base/buf.h"
+
+#include <stdio.h>
+
+void dropin_print_errors(const struct problems *ps, const char *before)
+{
+    for (size_t i = 0; i < ps->list.n; i++) {
+        autobuf struct buf out = BUF_INIT;
+        if (ps->list.v[i].severity != PROBLEM_ERROR)
+            continue;
+        problem_format(ps, &ps->list.v[i], &out);
+        (void)fprintf(stderr, "%s%s", before, out.s);
+    }
+}
