@@ -19,6 +19,14 @@ make_sender() { # [CODE]
     posted=$BATS_TEST_TMPDIR/posted
 }
 
+# A program in ../bin that shows notices: what it was told to show is in the file $shown.
+make_desktop() { # PROGRAM
+    shown=$BATS_TEST_TMPDIR/shown
+    mkdir ../bin
+    printf '#!/bin/sh\nprintf "<%%s>" "$@" >"%s"\n' "$shown" >"../bin/$1"
+    chmod +x "../bin/$1"
+}
+
 # A plan with one entry of `notify` whose command adds a line to ../told for each call.
 notify_command() { # ON
     begin_plan 'name: work' 'notify:' "  - on: $1" \
@@ -188,15 +196,13 @@ print(eval(sys.argv[2]))' "$1" "$2"
 
 @test "notify: the desktop is told by notify-send, where there is one" {
     make_repo
-    mkdir ../bin
-    printf '#!/bin/sh\nprintf "<%%s>" "$@" >"%s/shown"\n' "$BATS_TEST_TMPDIR" >../bin/notify-send
-    chmod +x ../bin/notify-send
+    make_desktop notify-send
     begin_plan 'name: -work' 'notify:' '  - {on: [failed], desktop: true}'
     add_task a 'retry: 0' -- 'error refused "no\u0007way"'
     PATH=$PWD/../bin:$PATH run_plan
     assert_status 1
-    [[ $(<"$BATS_TEST_TMPDIR/shown") == '<--app-name=anabranch><--><-work><Task a failed: '*way'>' ]] ||
-        fail "$(<"$BATS_TEST_TMPDIR/shown")"
+    [[ $(<"$shown") == '<--app-name=anabranch><--><-work><Task a failed: '*way'>' ]] ||
+        fail "$(<"$shown")"
 }
 
 @test "notify: a machine without notify-send is no failure" {
@@ -218,13 +224,11 @@ print(eval(sys.argv[2]))' "$1" "$2"
 
 @test "notify: where there is no notify-send, osascript gets the words as arguments, never as a script" {
     make_repo
-    mkdir ../bin
+    make_desktop osascript
     local program
     for program in git sh; do
         ln -s "$(command -v "$program")" ../bin/
     done
-    printf '#!/bin/sh\nprintf "<%%s>" "$@" >"%s/shown"\n' "$BATS_TEST_TMPDIR" >../bin/osascript
-    chmod +x ../bin/osascript
     begin_plan 'name: "\"work\" & <b>\u202e"' 'notify:' '  - {on: [failed], desktop: true}'
     add_task a 'retry: 0' -- 'error refused "a \" & <i> b"'
     local path=$PATH
@@ -232,8 +236,8 @@ print(eval(sys.argv[2]))' "$1" "$2"
     run "$ANABRANCH" run --engine sim plan.yaml
     PATH=$path
     assert_status 1
-    [[ $(<"$BATS_TEST_TMPDIR/shown") == '<-e><on run argv><-e><display notification (item 2 of argv) with title (item 1 of argv)><-e><end run><--><"work" & <b>\u{202E}><Task a failed: a " & <i> b>' ]] ||
-        fail "$(<"$BATS_TEST_TMPDIR/shown")"
+    [[ $(<"$shown") == '<-e><on run argv><-e><display notification (item 2 of argv) with title (item 1 of argv)><-e><end run><--><"work" & <b>\u{202E}><Task a failed: a " & <i> b>' ]] ||
+        fail "$(<"$shown")"
 }
 
 @test "notify: those that hang are ended while the run goes on, and no other waits for them" {
@@ -261,15 +265,13 @@ print(eval(sys.argv[2]))' "$1" "$2"
 
 @test "notify: the text of a notice has no markup for the desktop" {
     make_repo
-    mkdir ../bin
-    printf '#!/bin/sh\nprintf "<%%s>" "$@" >"%s/shown"\n' "$BATS_TEST_TMPDIR" >../bin/notify-send
-    chmod +x ../bin/notify-send
+    make_desktop notify-send
     begin_plan 'name: "a <b> & c"' 'notify:' '  - {on: [failed], desktop: true}'
     add_task a 'retry: 0' -- 'error refused "<a href=x>\u202e & y</a>"'
     PATH=$PWD/../bin:$PATH run_plan
     assert_status 1
-    [[ $(<"$BATS_TEST_TMPDIR/shown") == '<--app-name=anabranch><--><a <b> & c><Task a failed: &lt;a href=x>\u{202E} &amp; y&lt;/a>>' ]] ||
-        fail "$(<"$BATS_TEST_TMPDIR/shown")"
+    [[ $(<"$shown") == '<--app-name=anabranch><--><a <b> & c><Task a failed: &lt;a href=x>\u{202E} &amp; y&lt;/a>>' ]] ||
+        fail "$(<"$shown")"
 }
 
 # --- the bell
