@@ -1,6 +1,8 @@
 /* The head of a request: what is understood, and what is refused with which status. */
 #include "base/http.h"
 
+#include "base/buf.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -114,21 +116,22 @@ static void refuses_what_could_be_read_in_two_ways(void **state)
 
 static void has_limits(void **state)
 {
-    char head[HTTP_LINE_MAX + 100] = "GET /", *at = head + strlen(head);
+    autobuf struct buf line = BUF_INIT, fields = BUF_INIT, parts = BUF_INIT;
     (void)state;
-    memset(at, 'a', HTTP_LINE_MAX);
-    strcpy(at + HTTP_LINE_MAX, " HTTP/1.1" HOST END);
-    assert_int_equal(read_status(head), 414);
-    strcpy(head, "GET / HTTP/1.1" HOST);
+    buf_addstr(&line, "GET /");
+    buf_addrep(&line, 'a', HTTP_LINE_MAX);
+    buf_addstr(&line, " HTTP/1.1" HOST END);
+    assert_int_equal(read_status(line.s), 414);
+    buf_addstr(&fields, "GET / HTTP/1.1" HOST);
     for (size_t i = 0; i < HTTP_FIELDS_MAX; i++)
-        strcat(head, "\r\nA: b");
-    strcat(head, END);
-    assert_int_equal(read_status(head), 431);
-    strcpy(head, "GET ");
+        buf_addstr(&fields, "\r\nA: b");
+    buf_addstr(&fields, END);
+    assert_int_equal(read_status(fields.s), 431);
+    buf_addstr(&parts, "GET ");
     for (size_t i = 0; i <= HTTP_PARTS_MAX; i++)
-        strcat(head, "/a");
-    strcat(head, " HTTP/1.1" HOST END);
-    assert_int_equal(read_status(head), 400);
+        buf_addstr(&parts, "/a");
+    buf_addstr(&parts, " HTTP/1.1" HOST END);
+    assert_int_equal(read_status(parts.s), 400);
 }
 
 int main(void)
