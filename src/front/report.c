@@ -193,6 +193,11 @@ static int64_t duration(int64_t started, int64_t finished, int64_t otherwise)
     return end > started ? end - started : 0;
 }
 
+bool report_task_is_well(const struct report_task *t)
+{
+    return t->end == REPORT_LANDED || t->end == REPORT_DONE;
+}
+
 bool report_task_ran(const struct report_task *t)
 {
     return t->row.attempts > 0;

@@ -72,6 +72,7 @@ int report_load(struct report *r, struct store *store, const char *state_dir, co
 void report_done(struct report *r);
 #define autoreport own_cleanup(report_done)
 
+bool report_task_is_well(const struct report_task *t); /* it landed, or did what it was to */
 bool report_task_ran(const struct report_task *t);
 bool report_task_knows_tokens(const struct report_task *t);
 

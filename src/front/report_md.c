@@ -172,11 +172,6 @@ static void add_graph(const struct report_more *m, struct buf *out)
 
 /* --- the table ---------------------------------------------------------------------------- */
 
-static bool went_well(const struct report_task *t)
-{
-    return t->end == REPORT_LANDED || t->end == REPORT_DONE;
-}
-
 static void add_row(const struct report_task *t, struct buf *out)
 {
     const struct store_task *row = &t->row;
@@ -198,7 +193,7 @@ static void add_row(const struct report_task *t, struct buf *out)
     buf_addstr(out, " | ");
     if (row->failure)
         buf_addf(out, "%s: ", row->failure);
-    add_short(out, row->reason && !went_well(t) ? row->reason : "", 300);
+    add_short(out, row->reason && !report_task_is_well(t) ? row->reason : "", 300);
     buf_addstr(out, " |\n");
 }
 
@@ -210,7 +205,7 @@ static void add_table(const struct report *r, struct buf *out)
     for (int well = 0; well < 2; well++) {
         for (size_t i = 0; i < r->n; i++) {
             autobuf struct buf row = BUF_INIT;
-            if (went_well(&r->tasks[i]) != (well == 1))
+            if (report_task_is_well(&r->tasks[i]) != (well == 1))
                 continue;
             add_row(&r->tasks[i], &row);
             shown[i] = row.len <= room;

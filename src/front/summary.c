@@ -21,14 +21,9 @@ static void pad(struct buf *out, size_t start, size_t width)
     buf_addrep(out, ' ', used < width ? width - used : 0);
 }
 
-static bool went_well(const struct report_task *t)
-{
-    return t->end == REPORT_LANDED || t->end == REPORT_DONE;
-}
-
 static void add_why(const struct report_task *t, struct buf *out)
 {
-    if (went_well(t) || !t->row.reason)
+    if (report_task_is_well(t) || !t->row.reason)
         return;
     buf_addstr(out, "  ");
     if (t->end == REPORT_FAILED && t->row.failure)
@@ -167,7 +162,7 @@ void summary(const struct report *r, bool quiet, struct buf *out)
         width = own > width ? own : width;
     }
     for (size_t i = 0; i < r->n; i++) {
-        if (!quiet || !went_well(&r->tasks[i]))
+        if (!quiet || !report_task_is_well(&r->tasks[i]))
             add_task(&r->tasks[i], width, out);
     }
     size_t before = out->len;
