@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "data/doc.h"
 
+#include <inttypes.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,19 @@ static void add_point(struct buf *out, const char *digits)
     if (digits[whole] != '.')
         buf_addstr(out, ".0");
     buf_addstr(out, digits + whole);
+}
+
+bool doc_write_simple(struct buf *out, const struct node *n)
+{
+    if (n->kind == NODE_NULL)
+        buf_addstr(out, "null");
+    else if (n->kind == NODE_BOOL)
+        buf_addstr(out, n->truth ? "true" : "false");
+    else if (n->kind == NODE_INT)
+        buf_addf(out, "%" PRId64, n->integer);
+    else
+        return false;
+    return true;
 }
 
 void doc_write_real(struct buf *out, double value, const char *infinity, const char *nan)

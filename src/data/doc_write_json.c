@@ -2,18 +2,13 @@
 
 #include "data/doc.h"
 
-#include <inttypes.h>
 #include <stdint.h>
 
 static void write_scalar(struct buf *out, const struct node *n)
 {
-    if (n->kind == NODE_NULL)
-        buf_addstr(out, "null");
-    else if (n->kind == NODE_BOOL)
-        buf_addstr(out, n->truth ? "true" : "false");
-    else if (n->kind == NODE_INT)
-        buf_addf(out, "%" PRId64, n->integer);
-    else if (n->kind == NODE_REAL)
+    if (doc_write_simple(out, n))
+        return;
+    if (n->kind == NODE_REAL)
         doc_write_real(out, n->real, "", "");
     else
         doc_write_quoted(out, n->text, n->len);

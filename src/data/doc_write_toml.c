@@ -5,7 +5,6 @@
  */
 #include "data/doc_writer.h"
 
-#include <inttypes.h>
 #include <string.h>
 
 enum { LINE_LONG = 90, INLINE_MAX = 6 };
@@ -43,11 +42,9 @@ static void write_lines(struct buf *out, const char *s, size_t len)
 
 static void write_scalar(struct buf *out, const struct node *n)
 {
-    if (n->kind == NODE_BOOL)
-        buf_addstr(out, n->truth ? "true" : "false");
-    else if (n->kind == NODE_INT)
-        buf_addf(out, "%" PRId64, n->integer);
-    else if (n->kind == NODE_REAL)
+    if (doc_write_simple(out, n))
+        return;
+    if (n->kind == NODE_REAL)
         doc_write_real(out, n->real, "inf", "nan");
     else if (n->kind == NODE_TIME)
         buf_add(out, n->text, n->len);

@@ -7,7 +7,6 @@
 #include "base/text.h"
 
 #include <ctype.h>
-#include <inttypes.h>
 #include <string.h>
 #include <strings.h>
 
@@ -109,13 +108,9 @@ static void write_text(struct buf *out, const char *s, size_t len)
 
 static void write_scalar(struct buf *out, const struct node *n, size_t indent)
 {
-    if (n->kind == NODE_NULL)
-        buf_addstr(out, "null");
-    else if (n->kind == NODE_BOOL)
-        buf_addstr(out, n->truth ? "true" : "false");
-    else if (n->kind == NODE_INT)
-        buf_addf(out, "%" PRId64, n->integer);
-    else if (n->kind == NODE_REAL)
+    if (doc_write_simple(out, n))
+        return;
+    if (n->kind == NODE_REAL)
         doc_write_real(out, n->real, ".inf", ".nan");
     else if (indent && memchr(n->text, '\n', n->len) && can_be_literal(n->text, n->len))
         write_literal(out, n->text, n->len, indent);

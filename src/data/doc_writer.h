@@ -9,9 +9,14 @@
 #include "base/buf.h"
 #include "base/node.h"
 
+#include <stdbool.h>
+
 void doc_write_yaml(struct buf *out, const struct node *root);
 void doc_write_toml(struct buf *out, const struct node *root);
 void doc_write_json(struct buf *out, const struct node *root);
+
+/* What all of them write alike: null, a boolean, an integer. False where it is none of these. */
+bool doc_write_simple(struct buf *out, const struct node *n);
 
 /* A string in double quotes, with escapes that JSON, TOML and YAML have in common. */
 void doc_write_quoted(struct buf *out, const char *s, size_t len);
