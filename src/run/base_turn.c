@@ -52,7 +52,8 @@ void base_turn_clear(const struct base_turn *turn, const struct git_repo *repo, 
     autofree char *base = mem_printf("%s/%s.lock", repo->common, ref);
     autofree char *index = here ? mem_printf("%s/index.lock", repo->git_dir) : NULL;
     autofree char *head = here ? mem_printf("%s/HEAD.lock", repo->git_dir) : NULL;
-    const char *const locks[] = {base, index, head};
+    autofree char *last = here ? mem_printf("%s/ORIG_HEAD.lock", repo->git_dir) : NULL;
+    const char *const locks[] = {base, index, head, last};
     for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
         if (locks[i] && !is_older(locks[i], &since) &&
             !procs_program_in("git", repo->root, "ANABRANCH_RUN"))

@@ -559,7 +559,7 @@ die_together() {
     add_task a -- 'write a work'
     # shellcheck disable=SC2016
     wrap_git 'if [[ $sub == merge ]]; then' \
-        '    touch "$GIT_DIR/index.lock"' '    echo work >"$GIT_WORK_TREE/a"' '    kill -KILL $PPID $$' 'fi'
+        '    touch "$GIT_DIR/index.lock" "$GIT_DIR/HEAD.lock" "$GIT_DIR/ORIG_HEAD.lock"' '    echo work >"$GIT_WORK_TREE/a"' '    kill -KILL $PPID $$' 'fi'
     run_plan
     real_git
     [[ -e .git/index.lock ]] || fail 'nothing was left'
