@@ -1,7 +1,7 @@
 /*
  * struct config: what concerns a person or a machine rather than a plan: what models cost, where
- * the engines' programs are, who keeps a log, who is told. It is read from one or several files, the general one
- * first; what a later one says goes before what an earlier one said.
+ * the engines' programs are, who keeps a log, who is told. It is read from one or several files,
+ * the general one first; what a later one says goes before what an earlier one said.
  *
  * Strings live in the trees that were read, which must outlive it, or in its arena.
  */

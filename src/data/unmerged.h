@@ -1,7 +1,7 @@
 /*
- * A merge, or the like, that an agent began in its workspace and did not finish: files that its index
- * still calls unmerged and that have git's markers in them. Without the markers someone has resolved it
- * and only not said so; without the index a text may just look so.
+ * A merge, or the like, that an agent began in its workspace and did not finish: files that its
+ * index still calls unmerged and that have git's markers in them. Without the markers someone has
+ * resolved it and only not said so; without the index a text may just look so.
  */
 #ifndef DATA_UNMERGED_H
 #define DATA_UNMERGED_H
