@@ -3,6 +3,7 @@ import collections
 import errno
 import os
 import shutil
+import stat
 import subprocess
 import time
 
@@ -13,6 +14,10 @@ Illness = collections.namedtuple('Illness', 'what how begin')
 
 def mount(*args):
     return subprocess.run(['mount', *args], capture_output=True).returncode == 0
+
+
+def sockets(folder, names):
+    return [name for name in names if stat.S_ISSOCK(os.lstat(f'{folder}/{name}').st_mode)]
 
 
 class Disk:
@@ -26,7 +31,7 @@ class Disk:
     def remove(self, keep_in=None):
         if self.mounted:
             if keep_in:
-                shutil.copytree(self.path, keep_in, symlinks=True)
+                shutil.copytree(self.path, keep_in, symlinks=True, ignore=sockets)
             subprocess.run(['umount', self.path], check=True)
 
     def illnesses(self, since):
