@@ -17,6 +17,7 @@ extern const struct command cmd_continue;
 extern const struct command cmd_converge;
 extern const struct command cmd_convert;
 extern const struct command cmd_diff;
+extern const struct command cmd_shell;
 extern const struct command cmd_doctor;
 extern const struct command cmd_fanout;
 extern const struct command cmd_help;

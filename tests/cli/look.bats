@@ -238,6 +238,31 @@ END
     assert_contains "no end"
 }
 
+# --- shell
+
+@test "shell opens one in a task's workspace, or runs a command there; without a workspace it says so" {
+    make_repo
+    begin_plan
+    add_task t -- 'write new fresh' "sh touch '$BATS_TEST_TMPDIR/there'" "sh $(until_exists go)"
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/there"
+    run_apart anabranch shell t -- sh -c 'cat new; git branch --show-current; env | grep ^ANABRANCH_; exit 7'
+    assert_status 7
+    [[ $output == fresh$'\n'anabranch/*/t ]] || fail "$output"
+    SHELL=/bin/pwd run_apart anabranch shell t
+    assert_status 0
+    [[ $output == "$PWD"/.anabranch/worktrees/*/t ]] || fail "$output"
+    touch "$BATS_TEST_TMPDIR/go"
+    wait "$engine" || fail "$(<"$events")"
+    run_apart anabranch shell t
+    assert_error 2 "task 't' has no workspace now; 'anabranch diff t' shows what it changed, and 'anabranch salvage' what was saved of it"
+    run_apart anabranch shell nobody
+    assert_status 2
+    [[ $stderr == *"has no task 'nobody'"* ]] || fail "$stderr"
+    SHELL= run_apart anabranch shell
+    assert_status 2
+}
+
 # --- diff
 
 @test "diff shows what a task changed, and --stat in short" {
