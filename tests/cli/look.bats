@@ -1,7 +1,8 @@
 #!/usr/bin/env bats
-# Looking back: status, history, logs, diff.
+# Looking back: status, history, logs, shell, diff.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # run_apart sets stderr
+# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
 
 load helper
 load run_helper
@@ -259,7 +260,7 @@ END
     run_apart anabranch shell nobody
     assert_status 2
     [[ $stderr == *"has no task 'nobody'"* ]] || fail "$stderr"
-    SHELL= run_apart anabranch shell
+    run_apart anabranch shell
     assert_status 2
 }
 

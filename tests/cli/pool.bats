@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # Work trees that are used again for another task: that nothing of the last one is in them.
 # shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2154 # run_apart sets stderr
 bats_require_minimum_version 1.5.0
 load helper
 load run_helper
