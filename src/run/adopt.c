@@ -15,7 +15,6 @@ enum { INDEX_MAX = 1 << 30, FILE_MAX = 1 << 30 };
 /* One path that differs, as diff-tree says it: ":MODE MODE ID ID STATUS" and the path. */
 struct change {
     const char *mode, *id, *path; /* of the later commit; the mode of what is deleted there is 0 */
-    bool is_new;
 };
 
 struct adoption {
@@ -42,7 +41,7 @@ static int list_changes(struct adoption *a, struct err *err)
         path = s + strlen(s) + 1;
         struct change c = {.path = path};
         char *next = s;
-        c.is_new = strncmp(strsep(&next, " "), ":000000", 7) == 0;
+        (void)strsep(&next, " ");
         c.mode = strsep(&next, " ");
         (void)strsep(&next, " ");
         c.id = strsep(&next, " ");
@@ -116,7 +115,8 @@ static bool is_gone(const struct adoption *a, const char *path)
     return lstat(full, &st) < 0 && errno == ENOENT;
 }
 
-/* Whether a file is the beginning of what git was to write there. */
+/* Whether a file is the beginning of what git was to write there: it takes a file away before it
+ * writes what comes in its place. */
 static bool is_stub(const struct adoption *a, const struct change *c)
 {
     autofree char *full = mem_printf("%s/%s", a->at.work_tree, c->path);
@@ -126,13 +126,14 @@ static bool is_stub(const struct adoption *a, const struct change *c)
     struct stat st;
     int status;
     strv_pushl(&args, "cat-file", "blob", c->id, NULL);
-    return c->is_new && strncmp(c->mode, "100", 3) == 0 && lstat(full, &st) == 0 &&
-           S_ISREG(st.st_mode) && file_read(full, FILE_MAX, &there, &none) == 0 &&
+    return strncmp(c->mode, "100", 3) == 0 && lstat(full, &st) == 0 && S_ISREG(st.st_mode) &&
+           file_read(full, FILE_MAX, &there, &none) == 0 &&
            git_try(&a->at, &args, &whole, NULL, &status, &none) == 0 && status == 0 &&
            there.len < whole.len && memcmp(there.s, whole.s, there.len) == 0;
 }
 
-/* What a full disk left of new files, all of which is in the commit, makes room for them. */
+/* What a full disk or its death left of files, all of which is in the commit, makes room for them.
+ */
 static int remove_stubs(const struct adoption *a, const struct map *staged, bool *ret_some,
                         struct err *err)
 {

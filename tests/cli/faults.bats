@@ -575,6 +575,24 @@ die_together() {
     assert_unchanged_checkout
 }
 
+@test "a file that a git which died was about to write again is written when the run is resumed" {
+    make_repo
+    begin_plan
+    add_task a -- 'append file more' 'write new long enough' 'sh chmod +x file'
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge ]]; then' \
+        '    cd "$GIT_WORK_TREE" && rm file && touch "$GIT_DIR/index.lock" file && chmod +x file && printf long >new' \
+        '    kill -KILL $PPID $$' 'fi'
+    run_plan
+    real_git
+    [[ -e file && ! -s file ]] || fail 'nothing was left'
+    ANABRANCH_PATIENCE=1s run "$ANABRANCH" resume
+    assert_status 0
+    [[ $(tail -n 1 file) == more && $(<new) == 'long enough' ]] || fail "$(<file)"
+    assert_clean
+    assert_unchanged_checkout
+}
+
 @test "the lock of a git that died together with its engine is not in the way of another run" {
     die_together
     rm a
