@@ -227,10 +227,10 @@ int git_feed(const struct git_place *at, const struct strv *args, const struct b
     return proc_filter(in, argv.v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
 }
 
-/* git's readers die on a worktree that another process is in the middle of making or removing. */
-static bool is_race(const struct buf *errout)
+bool git_is_race(const char *words)
 {
-    return strstr(errout->s, "failed to read") && strstr(errout->s, "/worktrees/");
+    return (strstr(words, "failed to read") || strstr(words, "Invalid path")) &&
+           strstr(words, "/worktrees/");
 }
 
 /* Runs it and takes any exit status but 0 for a failure. */
@@ -247,7 +247,7 @@ static int git_must(const struct git_place *at, const struct strv *args, struct 
         buf_cut(&errout, 0);
         if (git_try(at, args, out, &errout, &status, err))
             return -1;
-        if (status == 0 || !is_race(&errout))
+        if (status == 0 || !git_is_race(errout.s))
             break;
     }
     if (status == 0) {

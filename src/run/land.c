@@ -170,9 +170,15 @@ static void on_verified(struct job *job, int exit_code)
         verify_next(job);
 }
 
+static void verify(struct job *job);
+
 static void on_checked_out(struct job *job, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
+    if (process_lost_race(job, exit_code)) {
+        verify(job);
+        return;
+    }
     if (job->stopped) {
         job_fail(job, FAILURE_INTERNAL, "stopped");
         return;

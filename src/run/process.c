@@ -100,6 +100,17 @@ int process_start(struct job *job, char *const *argv, char *const *env, const ch
     return 0;
 }
 
+bool process_lost_race(struct job *job, int exit_code)
+{
+    enum { RACES_MAX = 10 };
+    autobuf struct buf words = BUF_INIT;
+    if (exit_code == 0 || job->stopped || job->races >= RACES_MAX)
+        return false;
+    job_read_tail(job, "prepare.log", &words);
+    job->races++;
+    return git_is_race(words.s);
+}
+
 /* --- under guard -------------------------------------------------------------------------- */
 
 static void tell_swept(struct job *job, const struct node *names, int64_t count)

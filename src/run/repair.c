@@ -277,11 +277,15 @@ static int keep_brief(const struct job *job, struct err *err)
     return file_replace_private(path, job->brief, strlen(job->brief), err);
 }
 
+static void check_out(struct job *job);
+
 static void on_checked_out(struct job *job, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
     struct err err = {0};
-    if (job->stopped) {
+    if (process_lost_race(job, exit_code)) {
+        check_out(job);
+    } else if (job->stopped) {
         job_fail(job, FAILURE_INTERNAL, "stopped");
     } else if (exit_code != 0) {
         job_read_tail(job, "prepare.log", &log);
@@ -294,13 +298,23 @@ static void on_checked_out(struct job *job, int exit_code)
     }
 }
 
+static void check_out(struct job *job)
+{
+    struct git_place at = workspace_place(&job->ws);
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0};
+    struct err err = {0};
+    git_prepare(&at, &argv, &env);
+    strv_pushl(&argv, "checkout", "--quiet", "--force", job->ws.branch + strlen("refs/heads/"),
+               NULL);
+    if (process_start(job, argv.v, env.v, job->ws.path, log, on_checked_out, &err))
+        job_error(job, &err);
+}
+
 void repair_prepare(struct job *job)
 {
     struct task_run *tr = task_run(job);
-    struct git_place at = workspace_place(&job->ws);
-    autofree char *log = job_file(job, "prepare.log");
     autofree char *lock = mem_printf("%s/index.lock", job->ws.admin);
-    autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     job->mending = tr->repair;
     tr->repair = REPAIR_NONE;
@@ -315,11 +329,7 @@ void repair_prepare(struct job *job)
         job_error(job, &err);
         return;
     }
-    git_prepare(&at, &argv, &env);
-    strv_pushl(&argv, "checkout", "--quiet", "--force", job->ws.branch + strlen("refs/heads/"),
-               NULL);
-    if (process_start(job, argv.v, env.v, job->ws.path, log, on_checked_out, &err))
-        job_error(job, &err);
+    check_out(job);
 }
 
 /* What was said was said of another folder. */

@@ -113,6 +113,7 @@ struct job {
     size_t hook;                    /* the commit hook that runs */
     enum repair mending;            /* it is a repair, with such a workspace */
     int verify_step;                /* how many commands of the verification were begun */
+    int races;                      /* so often a checkout met a worktree that was going */
     int port;                       /* the first of its block, or 0 */
     bool prepared, tearing_down;    /* how far its workspace is */
     bool overdue;                   /* the command that prepares or ends it took too long */
@@ -321,6 +322,8 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
                           void (*next)(struct job *, int), struct err *err);
 void process_order(struct process *p, char order);
 void process_done(struct process *p);
+/* Whether a git that wrote to prepare.log is to be tried again (git_is_race()); not without end. */
+bool process_lost_race(struct job *job, int exit_code);
 /* Whether the job's last command was ended by neither itself nor us; with what to say of it. */
 bool process_was_broken(const struct job *job, enum failure *ret_failure, struct buf *ret_reason);
 

@@ -527,6 +527,21 @@ half_forward() {
     assert_clean
 }
 
+@test "a git that dies of a worktree which is just being removed is tried again" {
+    make_repo
+    begin_plan
+    add_task a 'verify: test -e a' -- 'write a work'
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == checkout && ! -e $dir/raced ]]; then' '    touch "$dir/raced"' \
+        '    echo "fatal: Invalid path '"'"'/repo/.git/worktrees/x'"'"': No such file or directory" >&2' '    exit 128' 'fi'
+    run_plan
+    real_git
+    [[ -e $BATS_TEST_TMPDIR/raced ]] || fail 'it never did'
+    assert_status 0
+    assert_in main a work
+    assert_clean
+}
+
 @test "the lock that a git of ours left when it was killed goes, and nobody else's" {
     make_repo
     begin_plan
