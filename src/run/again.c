@@ -2,7 +2,6 @@
 
 #include "base/build.h"
 #include "base/mem.h"
-#include "base/text.h"
 #include "run/budget.h"
 #include "run/park.h"
 #include "run/repair.h"
@@ -258,12 +257,9 @@ int again_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, st
 
 static void record_said(struct run *run, uint32_t task, const char *words)
 {
-    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
     struct arena a = {0};
     struct node *data = build_map(&a);
-    secrets_mask(&run->secrets, words, strlen(words), &masked);
-    text_harmless(&safe, masked.s, masked.len);
-    build_put_string(&a, data, "text", safe.s);
+    take_up_put_words(run, &a, data, words);
     record(run, EV_TASK_SAID, task, data); /* the row is that of the attempt that it knows of */
     arena_done(&a);
 }

@@ -152,16 +152,20 @@ int take_up_find(struct run *run, uint32_t task, struct take_up *t, struct err *
     return 0;
 }
 
+void take_up_put_words(const struct run *run, struct arena *a, struct node *data, const char *words)
+{
+    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
+    secrets_mask(&run->secrets, words, strlen(words), &masked);
+    text_harmless(&safe, masked.s, masked.len);
+    build_put_string(a, data, "text", safe.s);
+}
+
 void take_up_record(struct run *run, uint32_t task, const char *say)
 {
     const struct task_run *tr = &run->tasks[task];
-    const char *words = say ? say : "try again";
-    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
     struct arena a = {0};
     struct node *data = build_map(&a);
-    secrets_mask(&run->secrets, words, strlen(words), &masked);
-    text_harmless(&safe, masked.s, masked.len);
-    build_put_string(&a, data, "text", safe.s);
+    take_up_put_words(run, &a, data, say ? say : "try again");
     build_put_string(&a, data, "session", tr->session);
     build_put_string(&a, data, "tree", repair_words[tr->repair]);
     if (tr->remade)

@@ -46,6 +46,10 @@ void take_up_go(struct run *run, uint32_t task, const struct take_up *t);
 /* Writes down that the agent goes on in the session, told something or NULL, as the task says. */
 void take_up_record(struct run *run, uint32_t task, const char *say);
 
+/* What a person has said, for an event: without secrets, and harmless. */
+void take_up_put_words(const struct run *run, struct arena *a, struct node *data,
+                       const char *words);
+
 /* What the attempt behind that one is told, for who goes on with the run before it has begun. */
 int take_up_keep_words(const struct run *run, uint32_t task, int attempt, const char *words,
                        struct err *err);

@@ -8,28 +8,6 @@
 load helper
 load run_helper
 
-says() { # TEXT COMMAND...
-    local text=$1
-    shift
-    run_apart anabranch "$@"
-    assert_status 0
-    assert_no_sanitizer
-    [[ $output == *"$text"* ]] || fail "expected: $text"
-}
-
-refuses() { # TEXT COMMAND...
-    local text=$1
-    shift
-    run_apart anabranch "$@"
-    assert_status 2
-    [[ $stderr == *"$text"* ]] || fail "expected: $text"
-}
-
-touches() { # NAME...: lets agents go on
-    local name
-    for name in "$@"; do touch "$BATS_TEST_TMPDIR/$name"; done
-}
-
 prompt_of() { # TASK ATTEMPT
     cat .git/anabranch/runs/*/"$1/$2/prompt"
 }

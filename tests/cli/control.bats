@@ -8,28 +8,6 @@
 load helper
 load run_helper
 
-# The command succeeds and says so.
-says() { # TEXT COMMAND...
-    local text=$1
-    shift
-    run_apart anabranch "$@"
-    assert_status 0
-    [[ $output == *"$text"* ]] || fail "expected: $text"
-}
-
-refuses() { # TEXT COMMAND...
-    local text=$1
-    shift
-    run_apart anabranch "$@"
-    assert_status 2
-    [[ $stderr == *"$text"* ]] || fail "expected: $text"
-}
-
-touches() { # NAME...: lets agents go on
-    local name
-    for name in "$@"; do touch "$BATS_TEST_TMPDIR/$name"; done
-}
-
 run_folder() {
     echo .git/anabranch/runs/*/
 }

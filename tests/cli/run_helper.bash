@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# shellcheck disable=SC2154 # start_plan sets events and engine, run sets output
+# shellcheck disable=SC2154 # start_plan sets events and engine, run sets output, run_apart stderr
 # For the tests of running: what agents are made to do, and what is looked at while they do it.
 
 export STAMPS=$BATS_TEST_TMPDIR/stamps
@@ -114,4 +114,30 @@ done
 END
     chmod +x "$BATS_TEST_TMPDIR/both"
     echo "$BATS_TEST_TMPDIR/both"
+}
+
+# --- steering a run
+
+# The command succeeds and says so.
+says() { # TEXT COMMAND...
+    local text=$1
+    shift
+    run_apart anabranch "$@"
+    assert_status 0
+    assert_no_sanitizer
+    [[ $output == *"$text"* ]] || fail "expected: $text"
+}
+
+refuses() { # TEXT COMMAND...
+    local text=$1
+    shift
+    run_apart anabranch "$@"
+    assert_status 2
+    assert_no_sanitizer
+    [[ $stderr == *"$text"* ]] || fail "expected: $text"
+}
+
+touches() { # NAME...: lets agents go on
+    local name
+    for name in "$@"; do touch "$BATS_TEST_TMPDIR/$name"; done
 }
