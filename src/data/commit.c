@@ -61,10 +61,31 @@ int commit_index(const struct commit_job *job, bool anew, struct err *err)
                                    : err_sys(err, "look at '%s'", from);
 }
 
-static int stage_here(const struct commit_job *job, bool *ret_done, struct err *err)
+/* Whether something that was brought along differs between the two: it would have to be taken out
+ * again, and that is done in an index. */
+static int has_strays(const struct commit_job *job, const char *from, const char *to, bool *ret_yes,
+                      struct err *err)
+{
+    autobrought struct brought brought = BROUGHT_INIT;
+    autobuf struct buf paths = BUF_INIT;
+    *ret_yes = false;
+    if (brought_open(&brought, job->brought, job->root, err))
+        return -1;
+    if (!brought.paths.n)
+        return 0;
+    if (tree_paths(job->ws->batch, from, to, &paths, err))
+        return -1;
+    for (const char *p = paths.s; !*ret_yes && p < paths.s + paths.len; p += strlen(p) + 1)
+        *ret_yes = brought_has(&brought, p);
+    return 0;
+}
+
+static int stage_here(const struct commit_job *job, struct buf *ret_tree, bool *ret_done,
+                      struct err *err)
 {
     struct git_place at = job_place(job);
-    autobuf struct buf tree = BUF_INIT;
+    autobuf struct buf tree = BUF_INIT, made = BUF_INIT;
+    bool strays = false;
     *ret_done = false;
     if (!job->core || !at.batch)
         return 0;
@@ -74,15 +95,23 @@ static int stage_here(const struct commit_job *job, bool *ret_done, struct err *
                               .core = job->core,
                               .tree = tree.s,
                               .excludes = job->excludes,
-                              .index = job->index};
-    return stage_plainly(&stage, ret_done, err);
+                              .index = job->wants_index ? job->index : NULL,
+                              .scan = job->scan};
+    if (stage_plainly(&stage, &made, ret_done, err) ||
+        (made.len && has_strays(job, tree.s, made.s, &strays, err)))
+        return -1;
+    *ret_done = *ret_done && !strays;
+    if (*ret_done)
+        buf_add(ret_tree, made.s, made.len);
+    return 0;
 }
 
-int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *env, struct err *err)
+int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv *argv,
+                 struct strv *env, struct err *err)
 {
     struct git_place at = job_place(job);
     bool done;
-    if (stage_here(job, &done, err))
+    if (stage_here(job, ret_tree, &done, err))
         return -1;
     if (done)
         return 0;
@@ -158,6 +187,19 @@ static int write_tree(const struct git_place *at, size_t id_len, struct buf *ret
     return done ? 0 : git_call(at, ret_tree, err, "write-tree", NULL);
 }
 
+/* The tree of what is staged. */
+static int find_tree(const struct git_place *at, const struct commit_job *job,
+                     const struct brought *brought, struct buf *ret_tree, struct err *err)
+{
+    if (job->tree) {
+        buf_addstr(ret_tree, job->tree);
+        return 0;
+    }
+    if (brought->paths.n && unstage(at, job, brought, err))
+        return -1;
+    return write_tree(at, strlen(job->start), ret_tree, err);
+}
+
 /* The commit of what is staged; empty where that is what the workspace began with. */
 static int make_commit(const struct git_place *at, const struct commit_job *job, bool always,
                        struct buf *ret_commit, struct err *err)
@@ -165,9 +207,7 @@ static int make_commit(const struct git_place *at, const struct commit_job *job,
     autobuf struct buf tree = BUF_INIT, parent = BUF_INIT, parent_tree = BUF_INIT;
     autobrought struct brought brought = BROUGHT_INIT;
     if (brought_open(&brought, job->brought, job->root, err) ||
-        (brought.paths.n && unstage(at, job, &brought, err)) ||
-        write_tree(at, strlen(job->start), &tree, err) ||
-        find_parent(at, job, &brought, &parent, err))
+        find_tree(at, job, &brought, &tree, err) || find_parent(at, job, &brought, &parent, err))
         return -1;
     if (git_tree_of(at, parent.s, &parent_tree, err))
         return -1;

@@ -8,12 +8,16 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "data/brought.h"
+#include "data/work_scan.h"
 #include "data/workspace.h"
 
 struct commit_job {
     const struct workspace *ws;
     const char *start; /* the commit that the workspace began at */
     const char *index; /* file to use as the index: a copy of the workspace's own is made there */
+    bool wants_index;  /* someone will look at that when all is staged */
+    const char *tree;  /* what was staged, where commit_stage() has said it and no index */
+    const struct work_scan *scan; /* what may have changed, as in struct stage_job, or NULL */
     const char *excludes; /* patterns of what was brought along and is never committed, or NULL */
     const char *brought;  /* the same as paths (brought.h), or NULL */
     const char *root;     /* the checkout that they are from */
@@ -22,9 +26,10 @@ struct commit_job {
 };
 
 /* argv and environment of the command that takes the whole work tree into the job's index: the slow
- * part, for the caller to run. No argv: it is done already. */
-int commit_stage(const struct commit_job *job, struct strv *argv, struct strv *env,
-                 struct err *err);
+ * part, for the caller to run. No argv: it is done already; where no index is wanted, the tree of
+ * it is appended and there is none. */
+int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv *argv,
+                 struct strv *env, struct err *err);
 
 /* Makes the commit of what was staged, on top of what the agent committed itself, and moves the
  * workspace's branch to it. What was brought along is not in it: where the agent has committed some

@@ -79,20 +79,9 @@ static int descend(struct merge *m, const struct tree_entry *const at[SIDES], st
     return 0;
 }
 
-/* Old programs wrote others (100664, 040000), which git makes one of these when it merges. */
-static bool is_usual_mode(const struct tree_entry *e)
-{
-    static const char *const modes[] = {"100644 ", "100755 ", "120000 ", "160000 ", "40000 "};
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
-        if (strncmp(e->mode, modes[i], strlen(modes[i])) == 0)
-            return true;
-    }
-    return false;
-}
-
 static void take(struct merge *m, struct level *l, const struct tree_entry *e)
 {
-    m->plain = m->plain && is_usual_mode(e);
+    m->plain = m->plain && tree_is_usual(e);
     buf_add(&l->merged, e->mode, (size_t)((const char *)e->id - e->mode) + m->id_len);
 }
 

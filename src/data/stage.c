@@ -2,11 +2,11 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "data/git_batch.h"
 #include "data/ignore.h"
 #include "data/index_edit.h"
 #include "data/loose_object.h"
-#include "data/tree.h"
-#include "data/work_scan.h"
+#include "data/tree_edit.h"
 #include "sys/file.h"
 
 #include <dirent.h>
@@ -30,7 +30,6 @@ enum {
 struct stage {
     const struct stage_job *job;
     size_t id_len; /* in digits */
-    struct git_index index;
     struct ignore ignore;
     size_t common;       /* patterns that are not of a folder */
     char *folder;        /* the one whose patterns were read last, with the slash, or NULL */
@@ -47,7 +46,6 @@ static void stage_done(struct stage *s)
     }
     vec_done(&s->changes);
     ignore_done(&s->ignore);
-    git_index_done(&s->index);
     free(s->folder);
 }
 
@@ -189,7 +187,19 @@ static bool read_content(struct stage *s, const char *path, struct buf *out, str
            read_all(fd, (size_t)ret_st->st_size, out);
 }
 
-static bool add_file(struct stage *s, const char *path, const char *known_id)
+/* Whether that is tracked at the path, so that it is there, and stays. */
+static bool is_as_it_was(const struct stage *s, const char *path, const char *id)
+{
+    autofree char *expression = mem_printf("%s:%s", s->job->tree, path);
+    autobuf struct buf was = BUF_INIT;
+    struct err none = {0};
+    bool found = false;
+    return !strchr(path, '\n') &&
+           git_batch_resolve(s->job->ws->batch, expression, &was, &found, &none) == 0 && found &&
+           strcmp(was.s, id) == 0;
+}
+
+static bool add_file(struct stage *s, const char *path, bool tracked)
 {
     autobuf struct buf content = BUF_INIT, id = BUF_INIT;
     struct err none = {0}; /* git meets the same, and says it */
@@ -197,8 +207,8 @@ static bool add_file(struct stage *s, const char *path, const char *known_id)
     if (!read_content(s, path, &content, &st))
         return false;
     loose_object_id(&id, "blob", &content, s->id_len);
-    if (known_id && strcmp(id.s, known_id) == 0) /* it is as it was, and is there */
-        return add_change(s, path, known_id, &st);
+    if (tracked && is_as_it_was(s, path, id.s))
+        return add_change(s, path, id.s, &st);
     buf_cut(&id, 0);
     return loose_object_write(s->job->ws->common, "blob", &content, s->id_len, &id, &none) == 0 &&
            add_change(s, path, id.s, &st);
@@ -240,7 +250,7 @@ static bool add_untracked(struct stage *s, const char *path, int depth)
         return false;
     if (ignored)
         return true;
-    return S_ISDIR(st.st_mode) ? add_folder(s, path, depth) : add_file(s, path, NULL);
+    return S_ISDIR(st.st_mode) ? add_folder(s, path, depth) : add_file(s, path, false);
 }
 
 static bool add_new(struct stage *s, const struct strv *untracked)
@@ -258,45 +268,24 @@ static bool add_new(struct stage *s, const struct strv *untracked)
 
 /* --- what was there ----------------------------------------------------------------------- */
 
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
-static bool take_changed(struct stage *s, const char *path, const struct git_index_entry *e)
+/* A folder that is gone has a slash behind it; what became one is new. */
+static bool take_changed(struct stage *s, const char *path)
 {
     autofree char *full = mem_printf("%s/%s", s->job->ws->path, path);
-    autobuf struct buf id = BUF_INIT;
+    bool folder = path[strlen(path) - 1] == '/';
     struct stat st;
-    tree_id(&id, e->id, s->id_len / 2);
-    if (lstat(full, &st) < 0)
-        return errno == ENOENT && add_change(s, path, NULL, NULL);
-    return add_file(s, path, id.s);
+    if (folder || lstat(full, &st) < 0)
+        return (folder || errno == ENOENT) && add_change(s, path, NULL, NULL);
+    if (S_ISDIR(st.st_mode))
+        return add_change(s, path, NULL, NULL) && add_untracked(s, path, 0);
+    return add_file(s, path, true);
 }
 
-static bool is_attributes(const char *path)
+static bool add_changed(struct stage *s, const struct strv *changed)
 {
-    const char *slash = strrchr(path, '/');
-    return strcmp(slash ? slash + 1 : path, ".gitattributes") == 0;
-}
-
-/* Each of those that changed is an entry; one that is none is a folder, gone or become something
- * else. */
-static bool add_changed(struct stage *s, struct strv *changed)
-{
-    struct git_index index = s->index;
-    size_t next = 0;
     bool good = true;
-    index.name = (struct buf)BUF_INIT;
-    if (changed->n)
-        qsort(changed->v, changed->n, sizeof(*changed->v), compare_paths);
-    for (struct git_index_entry e; good && git_index_next(&index, &e);) {
-        good = !is_attributes(e.path);
-        if (good && next < changed->n && strcmp(changed->v[next], e.path) == 0)
-            good = take_changed(s, changed->v[next++], &e);
-    }
-    good = good && index.good && next == changed->n;
-    buf_done(&index.name);
+    for (size_t i = 0; good && i < changed->n; i++)
+        good = take_changed(s, changed->v[i]);
     return good;
 }
 
@@ -311,23 +300,35 @@ static bool find_changes(struct stage *s, const char *index)
 {
     const struct stage_job *job = s->job;
     autofree char *attributes = mem_printf("%s/info/attributes", job->ws->common);
-    autoworkscan struct work_scan scan = {0};
+    autoworkscan struct work_scan own = {0};
+    const struct work_scan *scan = job->scan ? job->scan : &own;
     if (!job->core->plain || access(attributes, F_OK) == 0 ||
-        git_index_open(&s->index, index, s->id_len, NULL) || !s->index.good ||
-        !work_scan_open(&scan, job->ws->path, index, job->tree))
+        (!job->scan && !work_scan_open(&own, job->ws->path, index, job->tree)))
         return false;
-    return read_common(s) && add_changed(s, &scan.changed) && add_new(s, &scan.untracked);
+    return scan->no_attributes && read_common(s) && add_changed(s, &scan->changed) &&
+           add_new(s, &scan->untracked);
 }
 
-int stage_plainly(const struct stage_job *job, bool *ret_done, struct err *err)
+static int write_index(const struct stage *s, const char *from, bool *ret_done, struct err *err)
 {
-    own_cleanup(stage_done) struct stage s = {
-        .job = job, .id_len = strlen(job->tree), .index = {.bytes = BUF_INIT, .name = BUF_INIT}};
+    autogitindex struct git_index index;
+    struct err none = {0};
+    if (git_index_open(&index, from, s->id_len, &none) || !index.good)
+        return 0;
+    return index_edit(&index, s->changes.v, s->changes.n, s->job->index, ret_done, err);
+}
+
+int stage_plainly(const struct stage_job *job, struct buf *ret_tree, bool *ret_done,
+                  struct err *err)
+{
+    own_cleanup(stage_done) struct stage s = {.job = job, .id_len = strlen(job->tree)};
     autofree char *index = mem_printf("%s/index", job->ws->admin);
     *ret_done = false;
     if (!find_changes(&s, index))
         return 0;
     if (s.changes.n)
         qsort(s.changes.v, s.changes.n, sizeof(*s.changes.v), compare_changes);
-    return index_edit(&s.index, s.changes.v, s.changes.n, job->index, ret_done, err);
+    if (job->index)
+        return write_index(&s, index, ret_done, err);
+    return tree_edit(job->ws->batch, job->tree, s.changes.v, s.changes.n, ret_tree, ret_done, err);
 }

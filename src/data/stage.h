@@ -1,13 +1,17 @@
 /*
  * What `git add -A` does in a work tree, without a process, where that is plain: some files were
  * written, changed or deleted, the settings and attributes have git take files as they are, and
- * nobody staged anything. All else is left to git, before anything is written.
+ * nobody staged anything. All else is left to git. Of that the tree is made, of those of the
+ * folders that were not touched; an index, which is as large as the repository has files, only
+ * where someone will want it.
  */
 #ifndef DATA_STAGE_H
 #define DATA_STAGE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "data/git_core.h"
+#include "data/work_scan.h"
 #include "data/workspace.h"
 
 #include <stdbool.h>
@@ -17,9 +21,15 @@ struct stage_job {
     const struct git_core *core;
     const char *tree;     /* what was checked out, and still is by the workspace's index */
     const char *excludes; /* the file of patterns that takes the place of the user's own, or NULL */
-    const char *index;    /* where the index of what is staged is written: no file yet */
+    const char *index;    /* where the index of what is staged is written: no file yet. NULL: the
+                           * tree is made instead */
+    const struct work_scan *scan; /* what may have changed, where the caller knows, and that nobody
+                                   * staged anything; NULL: the work tree is looked at */
 };
 
-int stage_plainly(const struct stage_job *job, bool *ret_done, struct err *err);
+/* Appends the tree's id, where no index is asked for. *ret_done is false where it is left to git.
+ */
+int stage_plainly(const struct stage_job *job, struct buf *ret_tree, bool *ret_done,
+                  struct err *err);
 
 #endif

@@ -47,6 +47,16 @@ bool tree_same(const struct tree_entry *a, const struct tree_entry *b, size_t id
            memcmp(a->id, b->id, id_len) == 0;
 }
 
+bool tree_is_usual(const struct tree_entry *e)
+{
+    static const char *const modes[] = {"100644 ", "100755 ", "120000 ", "160000 ", "40000 "};
+    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+        if (strncmp(e->mode, modes[i], strlen(modes[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
 void tree_add(struct buf *tree, const char *mode, const char *name, size_t len, const char *id)
 {
     buf_addf(tree, "%s ", mode);

@@ -31,6 +31,10 @@ int tree_compare(const struct tree_entry *a, const struct tree_entry *b);
 /* Mode and id are the same; the names are not looked at. */
 bool tree_same(const struct tree_entry *a, const struct tree_entry *b, size_t id_len);
 
+/* Whether its mode is one that git writes: old programs wrote others (100664, 040000), which git
+ * makes one of these when it writes the tree anew. */
+bool tree_is_usual(const struct tree_entry *e);
+
 /* Appends an entry; the id is hexadecimal. */
 void tree_add(struct buf *tree, const char *mode, const char *name, size_t len, const char *id);
 

@@ -202,14 +202,19 @@ static bool close_level(struct walk *w)
     return good;
 }
 
-/* What was a folder and is not any more is asked about as a whole. */
+/* What was a folder and is not any more is gone as a whole. */
+static bool add_gone(struct walk *w, int above, const char *name)
+{
+    return (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) &&
+           add_found(w, &w->found->changed, name, "/") && add_untracked(w, above, name);
+}
+
 static bool open_level(struct walk *w, int above, const char *name)
 {
     if (!*name || is_passed_over(name) || w->levels.n == DEPTH_MAX || w->path.len > LENGTH_MAX)
         return false;
     int fd = openat(above, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (fd < 0 && ((errno != ENOENT && errno != ENOTDIR && errno != ELOOP) ||
-                   !add_found(w, &w->found->changed, name, "")))
+    if (fd < 0 && !add_gone(w, above, name))
         return false;
     buf_addf(&w->path, "%s/", name);
     return push_level(w, fd);
@@ -254,16 +259,25 @@ static bool is_plain(const struct git_index_entry *e)
            (S_ISREG(e->mode) || S_ISLNK(e->mode));
 }
 
+static bool is_attributes(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return strcmp(slash ? slash + 1 : path, ".gitattributes") == 0;
+}
+
 /* A first time through all entries, and what is known of the whole behind them. */
-static bool is_of_tree(const struct git_index *index, const char *tree)
+static bool is_of_tree(const struct git_index *index, const char *tree, bool *ret_no_attributes)
 {
     struct git_index first = *index;
     autobuf struct buf id = BUF_INIT;
     const unsigned char *root = NULL;
     bool plain = true;
     first.name = (struct buf)BUF_INIT;
-    for (struct git_index_entry e; plain && git_index_next(&first, &e);)
+    *ret_no_attributes = true;
+    for (struct git_index_entry e; plain && git_index_next(&first, &e);) {
         plain = is_plain(&e);
+        *ret_no_attributes = *ret_no_attributes && !is_attributes(e.path);
+    }
     if (plain && (root = git_index_root(&first)))
         tree_id(&id, root, first.id_len);
     buf_done(&first.name);
@@ -290,6 +304,6 @@ bool work_scan_open(struct work_scan *s, const char *work_tree, const char *inde
     if (stat(index, &st) < 0) /* before it is read: what was read is no older */
         return false;
     w.written = st.st_mtim;
-    return git_index_open(&w.index, index, strlen(tree), NULL) == 0 && is_of_tree(&w.index, tree) &&
-           go_through(&w, work_tree);
+    return git_index_open(&w.index, index, strlen(tree), NULL) == 0 &&
+           is_of_tree(&w.index, tree, &s->no_attributes) && go_through(&w, work_tree);
 }

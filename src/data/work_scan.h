@@ -24,8 +24,10 @@ enum { WORK_SCAN_MAX = 64 };
 
 /* Paths from the top of the work tree. */
 struct work_scan {
-    struct strv changed;   /* tracked, or a folder that is gone or no folder any more */
+    struct strv changed; /* tracked; with a slash behind it: a folder that is gone, with all that is
+                          * tracked in it. What is in its place, if anything, is untracked. */
     struct strv untracked; /* a folder in which nothing is tracked has a slash behind it */
+    bool no_attributes;    /* nothing that is tracked has the name .gitattributes */
 };
 
 /* Looks at a work tree whose index file that is. False where git must be asked about all of it:

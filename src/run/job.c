@@ -76,6 +76,7 @@ void job_free(struct job *job)
     if (job->has_workspace) /* it stays */
         workspace_release(&job->ws);
     workspace_done(&job->ws);
+    buf_done(&job->tree);
     buf_done(&job->candidate);
     buf_done(&job->candidate_base);
     buf_done(&job->was);
@@ -310,6 +311,7 @@ struct job *job_new(struct run *run, uint32_t task, int attempt)
         .process = {.lifeline = -1, .status = -1},
         .report = AGENT_REPORT_INIT,
         .tail = {.fd = -1},
+        .tree = BUF_INIT,
         .candidate = BUF_INIT,
         .candidate_base = BUF_INIT,
         .was = BUF_INIT,

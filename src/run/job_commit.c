@@ -7,6 +7,7 @@
 #include "base/mem.h"
 #include "data/commit.h"
 #include "data/unmerged.h"
+#include "run/command.h"
 #include "run/job_env.h"
 #include "run/repair.h"
 #include "run/shared.h"
@@ -130,6 +131,7 @@ static void finish_commit(struct job *job)
     autobuf struct buf commit = BUF_INIT;
     struct git_place at = run_place(job->run);
     struct err err = {0};
+    cj.tree = job->tree.len ? job->tree.s : NULL;
     buf_cut(&job->was, 0);
     if ((job->run->pf->claims.list.n && git_resolve(&at, job->ws.branch, &job->was, &err)) ||
         commit_finish(&cj, &commit, &err)) {
@@ -254,6 +256,15 @@ static void on_staged(struct job *job, int exit_code)
     }
 }
 
+/* Whether someone looks at what is staged: hooks, whoever seeks the markers of conflicts, and the
+ * git that makes the workspace what is verified, which leaves the files alone that it knows. */
+static bool wants_index(struct job *job)
+{
+    const struct plan *plan = &job->run->pf->plan;
+    return plan->commit_hooks || task_run(job)->in_conflict ||
+           command_is_set(&task_of(job)->verify) || command_is_set(&plan->land_verify);
+}
+
 void job_stage(struct job *job)
 {
     autofree char *index = job_file(job, "index");
@@ -267,7 +278,9 @@ void job_stage(struct job *job)
                  job->ws.path);
         return;
     }
-    if (commit_stage(&cj, &argv, &env, &err)) {
+    cj.wants_index = wants_index(job);
+    buf_cut(&job->tree, 0);
+    if (commit_stage(&cj, &job->tree, &argv, &env, &err)) {
         job_error(job, &err);
         return;
     }

@@ -105,6 +105,7 @@ struct job {
     int exit_code, exit_signal;
     bool guard_lost;                /* the guard of the last command was killed */
     bool staged_here;               /* what it left was staged without git */
+    struct buf tree;                /* what that came to, where there is no index of it */
     char *stuck;                    /* a process of it that could not be ended, or NULL */
     char limit[16];                 /* that the last command went over: "memory"; "": none */
     struct buf candidate;           /* the commit that is being verified */

@@ -73,14 +73,17 @@ static void place_open(struct place *p, void **state)
     struct err err = {0};
     assert_int_equal(git_open(&p->repo, *state, &err), 0);
     assert_non_null(p->repo.root);
-    p->ws = (struct workspace){
-        .path = p->repo.root, .admin = p->repo.git_dir, .common = p->repo.common};
+    p->ws = (struct workspace){.path = p->repo.root,
+                               .admin = p->repo.git_dir,
+                               .common = p->repo.common,
+                               .batch = git_batch_new(p->repo.git_dir)};
     p->tree = shell(*state, "git rev-parse HEAD^{tree}");
     p->tree[strcspn(p->tree, "\n")] = '\0';
 }
 
 static void place_close(struct place *p)
 {
+    git_batch_free(p->ws.batch);
     git_close(&p->repo);
     free(p->tree);
 }
@@ -89,10 +92,26 @@ static bool stage(const struct place *p, const char *index, const char *excludes
 {
     struct stage_job job = {
         .ws = &p->ws, .core = &p->repo.core, .tree = p->tree, .excludes = excludes, .index = index};
+    autobuf struct buf tree = BUF_INIT;
     struct err err = {0};
     bool done = false;
-    assert_int_equal(stage_plainly(&job, &done, &err), 0);
+    assert_int_equal(stage_plainly(&job, &tree, &done, &err), 0);
+    assert_int_equal(tree.len, 0);
     return done;
+}
+
+/* The tree of what is staged, with a newline behind it; NULL: it is left to git. */
+static char *stage_tree(const struct place *p, const struct work_scan *scan, const char *excludes)
+{
+    struct stage_job job = {
+        .ws = &p->ws, .core = &p->repo.core, .tree = p->tree, .excludes = excludes, .scan = scan};
+    autobuf struct buf tree = BUF_INIT;
+    struct err err = {0};
+    bool done = false;
+    assert_int_equal(stage_plainly(&job, &tree, &done, &err), 0);
+    assert_int_equal(done, tree.len > 0);
+    buf_addch(&tree, '\n');
+    return done ? buf_steal(&tree) : NULL;
 }
 
 /* --- random changes ----------------------------------------------------------------------- */
@@ -109,7 +128,7 @@ static const char *any_name(void)
 static void any_change(struct buf *out)
 {
     const char *name = any_name();
-    switch (any(9)) {
+    switch (any(11)) {
     case 0:
     case 1:
     case 2:
@@ -130,8 +149,17 @@ static void any_change(struct buf *out)
     case 7:
         buf_addf(out, "touch '%s'\n", name);
         break;
+    case 8: {
+        static const char *const folders[] = {"d", "x y", "n", "d/e"};
+        const char *folder = folders[any(4)];
+        buf_addf(out, "rm -rf '%s'; echo %u >'%s'\n", folder, any(3), folder);
+        break;
+    }
+    case 9:
+        buf_addf(out, "rm -f '%s'; mkdir -p '%s'/m; echo %u >'%s'/m/o\n", name, name, any(3), name);
+        break;
     default:
-        buf_addf(out, "rm -rf %s\n", any(2) ? "d/e" : "n");
+        buf_addf(out, "rm -rf %s\n", any(3) ? any(2) ? "d/e" : "n" : "d");
         break;
     }
 }
@@ -184,12 +212,36 @@ static char *look(void **state, const char *index)
     return shell(*state, line);
 }
 
+static void compare_index(void **state, const struct place *p, uint64_t began)
+{
+    autofree char *here = mem_printf("%s/here", p->repo.git_dir);
+    autofree char *own = mem_printf("%s/own", p->repo.git_dir);
+    if (!stage(p, here, own))
+        return;
+    autofree char *ours = look(state, "here"), *gits = look(state, "there");
+    if (strcmp(ours, gits) != 0)
+        fail_msg("seed %llu:\n%s\nbut git:\n%s", (unsigned long long)began, ours, gits);
+}
+
+/* What the trees have, each of which must be there and as git wants it. */
+static void compare_tree(void **state, const char *ours, uint64_t began)
+{
+    autofree char *gits = shell(*state, "GIT_INDEX_FILE=.git/there git write-tree");
+    autofree char *fsck = mem_printf("git fsck --strict %s", ours);
+    if (strcmp(ours, gits) != 0) {
+        autofree char *line =
+            mem_printf("git diff-tree -r %.*s %s", (int)strlen(gits) - 1, gits, ours);
+        autofree char *diff = shell(*state, line);
+        fail_msg("seed %llu: git's and ours:\n%s", (unsigned long long)began, diff);
+    }
+    run(state, fsck);
+}
+
 static unsigned compare(void **state)
 {
     struct place p = {0};
     unsigned done = 0;
     place_open(&p, state);
-    autofree char *here = mem_printf("%s/here", p.repo.git_dir);
     autofree char *own = mem_printf("%s/own", p.repo.git_dir);
     for (unsigned round = 0; round < ROUNDS; round++) {
         uint64_t began = seed;
@@ -197,14 +249,14 @@ static unsigned compare(void **state)
             "rm -f .git/here .git/there .git/own .git/info/exclude && git reset -q --hard && "
             "git clean -q -ffdx");
         change_all(state);
-        if (!stage(&p, here, own))
+        autofree char *tree = stage_tree(&p, NULL, own);
+        if (!tree)
             continue;
         done++;
         run(state, "cp -p .git/index .git/there && "
                    "GIT_INDEX_FILE=.git/there git -c core.excludesFile=.git/own add -A");
-        autofree char *ours = look(state, "here"), *gits = look(state, "there");
-        if (strcmp(ours, gits) != 0)
-            fail_msg("seed %llu:\n%s\nbut git:\n%s", (unsigned long long)began, ours, gits);
+        compare_tree(state, tree, began);
+        compare_index(state, &p, began);
     }
     place_close(&p);
     return done;
@@ -227,23 +279,86 @@ static void test_left_to_git(void **state)
         "mkdir .git/info 2>/dev/null; echo '* eol=crlf' >.git/info/attributes",
         "git init -q nested && echo 1 >nested/x",
         "echo 1 >staged && git add staged",
-        "rm a && mkdir a && echo 1 >a/b",
-        "rm -r d && echo 1 >d",
-        "rm -r d",
+        "rm a && git init -q a && echo 1 >a/b",
         "mkfifo pipe",
         "echo 1 >'git~1'",
     };
     for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
         struct place p = {0};
-        run(state, "rm -rf .git/info nested && git reset -q --hard && git clean -q -ffdx");
+        run(state, "rm -rf .git/info nested a && git reset -q --hard && git clean -q -ffdx");
         place_open(&p, state);
         run(state, changes[i]);
         autofree char *index = mem_printf("%s/here", p.repo.git_dir);
-        if (stage(&p, index, NULL))
+        autofree char *tree = stage_tree(&p, NULL, NULL);
+        if (stage(&p, index, NULL) || tree)
             fail_msg("was not left to git: %s", changes[i]);
         assert_int_not_equal(access(index, F_OK), 0);
         place_close(&p);
     }
+}
+
+/* An index has all entries of a folder that goes. */
+static void test_folder_in_index(void **state)
+{
+    struct place p = {0};
+    place_open(&p, state);
+    autofree char *index = mem_printf("%s/here", p.repo.git_dir);
+    run(state, "rm -r d");
+    assert_false(stage(&p, index, NULL));
+    assert_int_not_equal(access(index, F_OK), 0);
+    place_close(&p);
+}
+
+/* --- what the caller knows ---------------------------------------------------------------- */
+
+static void test_given_scan(void **state)
+{
+    struct place p = {0};
+    struct work_scan scan = {.no_attributes = true};
+    place_open(&p, state);
+    run(state, "echo 7 >a && echo 8 >new && rm -r d && mkdir d && echo 9 >d/k && echo 6 >run");
+    strv_pushl(&scan.changed, "a", "d/", NULL);
+    strv_pushl(&scan.untracked, "new", "d/k", NULL);
+    autofree char *tree = stage_tree(&p, &scan, NULL);
+    autofree char *gits = shell(*state, "git add a new d && git write-tree");
+    assert_non_null(tree);
+    assert_string_equal(tree, gits);
+    scan.no_attributes = false;
+    autofree char *unsure = stage_tree(&p, &scan, NULL);
+    assert_null(unsure);
+    work_scan_close(&scan);
+    place_close(&p);
+}
+
+/* A scan that is wrong does no harm. */
+static void test_wrong_scan(void **state)
+{
+    static const char *const wrong[] = {"nowhere", "nowhere/", "a/", "d"};
+    struct place p = {0};
+    place_open(&p, state);
+    run(state, "rm -r d && echo 1 >d");
+    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+        struct work_scan scan = {.no_attributes = true};
+        strv_push(&scan.changed, wrong[i]);
+        autofree char *tree = stage_tree(&p, &scan, NULL);
+        if (tree)
+            fail_msg("was not left to git: %s", wrong[i]);
+        work_scan_close(&scan);
+    }
+    place_close(&p);
+}
+
+/* Trees as an old program wrote them are written anew as git does. */
+static void test_old_modes(void **state)
+{
+    struct place p = {0};
+    run(state, "tree=$(printf '100664 blob %s\\ta\\n' $(git rev-parse HEAD:a) | git mktree) && "
+               "git reset -q --hard $(git commit-tree -m odd $tree) && echo 2 >b && "
+               "git cat-file tree HEAD^{tree} | grep -q 100664");
+    place_open(&p, state);
+    autofree char *tree = stage_tree(&p, NULL, NULL);
+    assert_null(tree);
+    place_close(&p);
 }
 
 static void test_settings(void **state)
@@ -315,6 +430,11 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_as_git_does, make_sha1, remove_folder),
         cmocka_unit_test_setup_teardown(test_as_git_does, make_sha256, remove_folder),
         cmocka_unit_test_setup_teardown(test_left_to_git, make_sha1, remove_folder),
+        cmocka_unit_test_setup_teardown(test_folder_in_index, make_sha1, remove_folder),
+        cmocka_unit_test_setup_teardown(test_given_scan, make_sha1, remove_folder),
+        cmocka_unit_test_setup_teardown(test_given_scan, make_sha256, remove_folder),
+        cmocka_unit_test_setup_teardown(test_wrong_scan, make_sha1, remove_folder),
+        cmocka_unit_test_setup_teardown(test_old_modes, make_sha1, remove_folder),
         cmocka_unit_test_setup_teardown(test_settings, make_sha1, remove_folder),
         cmocka_unit_test_setup_teardown(test_mould, make_sha1, remove_folder),
         cmocka_unit_test_setup_teardown(test_mould, make_sha256, remove_folder),
