@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/git_exec.h"
+#include "cli/inside.h"
 #include "cli/look.h"
 #include "data/workspace.h"
 #include "sys/file.h"
@@ -93,6 +94,8 @@ static int show_workspace(const struct look *look, const struct report_task *t, 
     struct err err = {0};
     workspace_adopt(&ws, &look->repo, t->row.workspace, NULL, t->row.branch ? t->row.branch : "",
                     NULL);
+    if (inside_see(ws.path, look->repo.common) != EXIT_OK)
+        return EXIT_ENV;
     int fd = name_new_files(look, t, &ws, &err);
     if (fd < 0)
         return cli_fail(EXIT_ENV, "%s", err.msg);

@@ -1,4 +1,5 @@
 #include "cli/commands.h"
+#include "cli/inside.h"
 #include "cli/look.h"
 
 #include <errno.h>
@@ -18,9 +19,11 @@ static int become(char **argv)
     return cli_fail(EXIT_ENV, "'%s' could not be run: %s", argv[0], strerror(errno));
 }
 
-static int enter(const struct report_task *t)
+static int enter(const struct look *look, const struct report_task *t)
 {
     const char *path = t->row.workspace, *id = t->row.id;
+    if (path && look->repo.root && inside_see(path, look->repo.common) != EXIT_OK)
+        return EXIT_ENV;
     if (path && chdir(path) == 0)
         return EXIT_OK;
     if (path && errno != ENOENT)
@@ -46,7 +49,7 @@ static int run_shell(const void *options, int argc, char **argv)
     if (code == EXIT_OK)
         code = look_task(&r, argv[0], &t);
     if (code == EXIT_OK)
-        code = enter(t);
+        code = enter(&look, t);
     return code == EXIT_OK ? become(argc > 1 ? argv + 1 : shell) : code;
 }
 

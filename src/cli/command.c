@@ -10,14 +10,14 @@
 #include <string.h>
 
 const struct command *const cli_commands[] = {
-    &cmd_check,    &cmd_run,     &cmd_streams,    &cmd_resume,   &cmd_say,     &cmd_retry,
-    &cmd_rehearse, &cmd_fanout,  &cmd_own,        &cmd_converge, &cmd_cleanup, &cmd_status,
-    &cmd_serve,    &cmd_top,     &cmd_stop,       &cmd_skip,     &cmd_pause,   &cmd_continue,
-    &cmd_workers,  &cmd_budget,  &cmd_logs,       &cmd_diff,     &cmd_shell,   &cmd_history,
-    &cmd_cost,     &cmd_explain, &cmd_engines,    &cmd_report,   &cmd_salvage, &cmd_clean,
-    &cmd_init,     &cmd_convert, &cmd_skill,      &cmd_doctor,   &cmd_help,    &cmd_completion,
-    &cmd_man,      &cmd_sim,     &cmd_own_commit, &cmd_own_hook, &cmd_bring,   &cmd_remove,
-    &cmd_warden,
+    &cmd_check,    &cmd_run,        &cmd_streams, &cmd_resume,   &cmd_say,        &cmd_retry,
+    &cmd_rehearse, &cmd_fanout,     &cmd_own,     &cmd_converge, &cmd_cleanup,    &cmd_status,
+    &cmd_serve,    &cmd_top,        &cmd_stop,    &cmd_skip,     &cmd_pause,      &cmd_continue,
+    &cmd_workers,  &cmd_budget,     &cmd_logs,    &cmd_diff,     &cmd_shell,      &cmd_materialise,
+    &cmd_warm,     &cmd_history,    &cmd_cost,    &cmd_explain,  &cmd_engines,    &cmd_report,
+    &cmd_salvage,  &cmd_clean,      &cmd_init,    &cmd_convert,  &cmd_skill,      &cmd_doctor,
+    &cmd_help,     &cmd_completion, &cmd_man,     &cmd_sim,      &cmd_own_commit, &cmd_own_hook,
+    &cmd_bring,    &cmd_remove,     &cmd_warden,  &cmd_inside,
 };
 const size_t cli_command_count = sizeof(cli_commands) / sizeof(cli_commands[0]);
 

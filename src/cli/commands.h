@@ -26,8 +26,10 @@ extern const struct command cmd_engines;
 extern const struct command cmd_explain;
 extern const struct command cmd_history;
 extern const struct command cmd_init;
+extern const struct command cmd_inside;
 extern const struct command cmd_logs;
 extern const struct command cmd_man;
+extern const struct command cmd_materialise;
 extern const struct command cmd_own;
 extern const struct command cmd_own_commit;
 extern const struct command cmd_own_hook;
@@ -49,6 +51,7 @@ extern const struct command cmd_stop;
 extern const struct command cmd_streams;
 extern const struct command cmd_top;
 extern const struct command cmd_warden;
+extern const struct command cmd_warm;
 extern const struct command cmd_workers;
 
 /* The next command that is not hidden, from *i = 0 on; NULL behind the last. */

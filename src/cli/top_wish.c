@@ -8,6 +8,7 @@
 #include "base/text.h"
 #include "cli/amount.h"
 #include "cli/paint.h"
+#include "data/layers.h"
 #include "run/control_call.h"
 #include "sys/spawn.h"
 
@@ -99,6 +100,8 @@ static void go_there(struct top *top, const struct screen_wish *w)
         screen_say(&top->screen, true, "it has no workspace now");
         return;
     }
+    if (top->look->repo.common)
+        layers_reach(t->workspace, top->look->repo.common, &argv);
     fill_argv(w->kind, &argv);
     paint_lend();
     int rc = run_there(argv.v, t->workspace, &err);

@@ -3,9 +3,11 @@
 #include "base/mem.h"
 #include "data/brought.h"
 #include "data/index_tree.h"
+#include "data/layers.h"
 #include "data/modules.h"
 #include "data/stage.h"
 #include "data/tree_paths.h"
+#include "data/upper_scan.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -80,11 +82,20 @@ static int has_strays(const struct commit_job *job, const char *from, const char
     return 0;
 }
 
+/* Where all that was changed is in one place. */
+static bool scan_layers(const struct commit_job *job, const char *tree, struct work_scan *ret)
+{
+    autofree char *index = mem_printf("%s/index", job->ws->admin);
+    autofree char *upper = layers_upper(job->ws->path);
+    return layers_there(job->ws->path) && upper_scan_open(ret, upper, index, tree);
+}
+
 static int stage_here(const struct commit_job *job, struct buf *ret_tree, bool *ret_done,
                       struct err *err)
 {
     struct git_place at = job_place(job);
     autobuf struct buf tree = BUF_INIT, made = BUF_INIT;
+    autoworkscan struct work_scan above = {0};
     bool strays = false;
     *ret_done = false;
     if (!job->core || !at.batch)
@@ -97,6 +108,8 @@ static int stage_here(const struct commit_job *job, struct buf *ret_tree, bool *
                               .excludes = job->excludes,
                               .index = job->wants_index ? job->index : NULL,
                               .scan = job->scan};
+    if (!job->scan && scan_layers(job, tree.s, &above))
+        stage.scan = &above;
     if (stage_plainly(&stage, &made, ret_done, err) ||
         (made.len && has_strays(job, tree.s, made.s, &strays, err)))
         return -1;

@@ -1,6 +1,7 @@
 #include "data/workspace.h"
 
 #include "base/mem.h"
+#include "data/layers.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 
@@ -9,8 +10,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { LARGE_INDEX = 256 << 10 }; /* bytes: about 2,500 files */
 
 void workspace_done(struct workspace *ws)
 {
@@ -160,8 +159,11 @@ bool workspace_is_large(const struct workspace *ws)
 {
     autofree char *index = mem_printf("%s/index", ws->admin);
     struct stat st;
-    return stat(index, &st) == 0 && st.st_size > LARGE_INDEX;
+    if (layers_there(ws->path))
+        return !layers_are_few(ws->path);
+    return stat(index, &st) == 0 && st.st_size > WORKSPACE_LARGE_INDEX;
 }
+
 /* --- taking over -------------------------------------------------------------------------- */
 
 /* The first line of a file, less a beginning and an ending that it must have; NULL where it has
@@ -221,13 +223,29 @@ int workspace_restore(const struct workspace *ws, struct err *err)
 void workspace_release(const struct workspace *ws)
 {
     autofree char *locked = mem_printf("%s/locked", ws->admin);
-    (void)unlink(locked); /* not being there is as good */
+    if (!layers_there(ws->path))
+        (void)unlink(locked); /* not being there is as good */
 }
 
 static char *admin_aside(const struct workspace *ws)
 {
     autofree char *name = workspace_admin_name(ws->path);
     return mem_printf("%s/anabranch/tmp/%s.gone", ws->common, name);
+}
+
+/* Where it is out of the way. */
+static int move_tree(const struct workspace *ws, const char *gone, struct err *err)
+{
+    if (layers_there(ws->path))
+        return layers_retire(ws->path, gone, err);
+    return rename(ws->path, gone) < 0 && errno != ENOENT ? err_sys(err, "remove '%s'", ws->path)
+                                                         : 0;
+}
+
+int workspace_clear(const struct workspace *ws, struct err *err)
+{
+    autofree char *gone = mem_printf("%s.gone", ws->path);
+    return dirs_remove(gone, err) || move_tree(ws, gone, err) || dirs_remove(gone, err) ? -1 : 0;
 }
 
 int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err)
@@ -237,8 +255,8 @@ int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *er
     autoclose int fd = -1;
     if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err) || dirs_remove(tree, err))
         return -1;
-    if (rename(ws->path, tree) < 0 && errno != ENOENT)
-        return err_sys(err, "remove '%s'", ws->path);
+    if (move_tree(ws, tree, err))
+        return -1;
     if (rename(ws->admin, aside) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", ws->admin);
     strv_pushl(ret_left, aside, tree, NULL);

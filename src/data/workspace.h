@@ -58,7 +58,14 @@ int workspace_repair(struct workspace *ws, const char *commit, struct err *err);
 /* Whether deleting it takes long enough for another process to do it. */
 bool workspace_is_large(const struct workspace *ws);
 
-/* The worktree is for a person now: git's own commands may do with it what they do. */
+/* An index of more bytes is that of a large work tree: about 2,500 files. */
+enum { WORKSPACE_LARGE_INDEX = 256 << 10 };
+
+/* Takes away what there is of the tree, of any kind, for it to be filled again. */
+int workspace_clear(const struct workspace *ws, struct err *err);
+
+/* The worktree is for a person now: git's own commands may do with it what they do. Not while it is
+ * one that only we see (layers.h). */
 void workspace_release(const struct workspace *ws);
 
 /* Takes the worktree away; the branch stays. To be called only when all that it holds is reachable

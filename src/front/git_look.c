@@ -2,6 +2,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "data/layers.h"
 #include "data/merge.h"
 #include "data/workspace.h"
 #include "run/saved.h"
@@ -99,6 +100,8 @@ static void go_on(struct git_look *g)
 static void ask(struct git_look *g, struct question *q, const struct git_place *at,
                 const struct strv *args)
 {
+    if (at->work_tree)
+        layers_reach(at->work_tree, g->repo->common, &q->argv);
     git_prepare(at, &q->argv, &q->env);
     strv_push(&q->env, "GIT_OPTIONAL_LOCKS=0");
     if (g->phase > PHASE_PATHS)

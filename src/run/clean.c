@@ -68,6 +68,9 @@ int clean(const struct clean_options *opts, struct err *err)
     remains_done(&c.remains);
     strv_done(&c.left);
     strv_done(&c.large);
+    for (size_t i = 0; i < c.locks.n; i++)
+        own_close(&c.locks.v[i]);
+    vec_done(&c.locks);
     free(c.scratch);
     return rc;
 }

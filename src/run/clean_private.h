@@ -13,6 +13,7 @@ struct cleaner {
     struct git_place at;
     struct strv left, large; /* paths to delete at the end: here, or by another process */
     char *scratch;           /* folder for our own files, ours alone */
+    VEC(int) locks;          /* of what is below workspaces, while we see them (data/layers.h) */
 };
 
 /* clean.c */

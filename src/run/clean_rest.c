@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "data/layers.h"
 #include "data/workdir.h"
 #include "sys/dirs.h"
 #include "sys/spawn.h"
@@ -222,7 +223,8 @@ static void tidy(const struct cleaner *c)
         for (size_t k = 0; k < c->remains.runs.n; k++) {
             autofree char *own =
                 mem_printf("%s/%s", c->remains.works.v[i], c->remains.runs.v[k]->id);
-            if (!c->remains.runs.v[k]->alive)
+            struct err none = {0};
+            if (!c->remains.runs.v[k]->alive && layers_tidy(own, &none) == 0)
                 (void)rmdir(own);
         }
         if (!alive)

@@ -4,6 +4,7 @@
 #include "run/clean_private.h"
 
 #include "base/mem.h"
+#include "data/layers.h"
 #include "data/salvage.h"
 #include "data/workspace.h"
 #include "sys/file.h"
@@ -147,11 +148,25 @@ static bool end_processes(struct cleaner *c, const struct remains_task *t)
     return false;
 }
 
+/* What only its run could see; it stays until we are done. */
+static bool see(struct cleaner *c, const struct remains_task *t)
+{
+    struct err err = {0};
+    int lock = -1;
+    if (layers_see(t->path, c->opts->repo->common, &lock, &err)) {
+        clean_tell(c, CLEAN_FAILED, "workspace", t->path, NULL, "%s", err.msg);
+        return false;
+    }
+    if (lock >= 0)
+        vec_push(&c->locks, lock);
+    return true;
+}
+
 static bool keep_workspace(struct cleaner *c, const struct remains_task *t)
 {
     autobuf struct buf reason = BUF_INIT;
     enum owner owner = owner_of(t, &reason);
-    if (keep_run(c, t) || !end_processes(c, t))
+    if (keep_run(c, t) || !end_processes(c, t) || !see(c, t))
         return true;
     if (owner == OWNER_LOCKED)
         clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL, "it is locked: %s", reason.s);

@@ -1,5 +1,6 @@
 #include "run/fill.h"
 
+#include "run/layered.h"
 #include "run/pool.h"
 #include "run/prepare.h"
 
@@ -72,6 +73,8 @@ static bool has_company(struct job *job)
 int fill_workspace(struct job *job, struct err *err)
 {
     struct fill *fill = &job->run->fill;
+    if (layered_is_used(job->run))
+        return layered_fill(job, err);
     if (pool_has(job->run))
         return pool_fill(job, err);
     if (fill->state == FILL_GIT || !has_company(job))

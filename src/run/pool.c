@@ -1,36 +1,14 @@
 #include "run/pool.h"
 
 #include "base/mem.h"
-#include "core/plan_words.h"
 #include "data/git_index.h"
 #include "run/fill.h"
 #include "run/sweep.h"
 #include "sys/dirs.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* --- whether ------------------------------------------------------------------------------ */
-
-int pool_choose(struct run *run, struct err *err)
-{
-    const char *word = getenv("ANABRANCH_PROVIDER");
-    const char *from = word && *word ? "ANABRANCH_PROVIDER" : "workspace.provider";
-    enum provider provider = run->pf->plan.provider;
-    if (!word || !*word)
-        word = provider_words[provider];
-    for (provider = PROVIDER_UNSET; provider_words[provider]; provider++) {
-        if (strcmp(provider_words[provider], word) == 0)
-            break;
-    }
-    if (!provider_words[provider] || provider == PROVIDER_OVERLAY || provider == PROVIDER_SNAPSHOT)
-        return err_set(err, ERR_INPUT, "%s is '%.40s': there are auto, pool and checkout", from,
-                       word);
-    run->provider = provider;
-    return 0;
-}
 
 /* --- taking in ---------------------------------------------------------------------------- */
 

@@ -16,10 +16,6 @@
 
 #include "run/run_private.h"
 
-/* How the run makes its workspaces: as the variable ANABRANCH_PROVIDER says, or else the plan.
- * Without side effects; ERR_INPUT where that is none that there is. */
-int pool_choose(struct run *run, struct err *err);
-
 /* git has filled the job's workspace just now: its tree may come into the pool later. */
 void pool_note(struct job *job);
 

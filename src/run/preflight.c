@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "data/loose_ref.h"
 #include "run/lane.h"
-#include "run/pool.h"
+#include "run/provider.h"
 #include "sys/dirs.h"
 
 #include <stdio.h>
@@ -153,7 +153,7 @@ int preflight(struct run *run, struct err *err)
     struct git_place at = run_place(run);
     const char *root = pf->repo.root ? pf->repo.root : pf->project;
     if (config_file_open(&run->config, root, NULL, err) || contain_wanted(&run->contain, err) ||
-        pool_choose(run, err) || check_engines(run, err) || check_variables(run, err))
+        provider_choose(run, err) || check_engines(run, err) || check_variables(run, err))
         return -1;
     if (pf->repo_unknown)
         return err_set(err, ERR_ENV, "git could not tell whether '%s' is in a repository",
@@ -165,5 +165,5 @@ int preflight(struct run *run, struct err *err)
         (check_git(&at, err) || find_base(run, &at, err) || check_branches(run, &at, err)))
         return -1;
     name_folders(run);
-    return preflight_disk(pf->project, err);
+    return preflight_disk(pf->project, err) || provider_try(run, err) ? -1 : 0;
 }

@@ -382,7 +382,7 @@ void prepare_again(struct job *job, void (*ready)(struct job *job))
     struct err err = {0};
     job->ready = ready;
     prepare_adopt(job, job->attempt);
-    if (take_ports(job, &err) || forget_brought(job, &err) || dirs_remove(job->ws.path, &err) ||
+    if (take_ports(job, &err) || forget_brought(job, &err) || workspace_clear(&job->ws, &err) ||
         workspace_restore(&job->ws, &err) || workdir_hide(job->run->work, &err) ||
         fill_by_git(job, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);

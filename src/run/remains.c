@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "data/layers.h"
 #include "data/workspace.h"
 #include "run/past.h"
 #include "sys/dirs.h"
@@ -131,6 +132,11 @@ static bool is_empty(const char *path)
     return dir && n == 0;
 }
 
+static bool has_files(const char *path)
+{
+    return layers_there(path) || (exists(path) && !is_empty(path));
+}
+
 /* An administrative folder of git's: ours by its name and by where it says that its tree is. */
 static int take_admin(struct remains *r, const char *worktrees, const char *name, struct err *err)
 {
@@ -157,7 +163,7 @@ static int take_admin(struct remains *r, const char *worktrees, const char *name
     t->admin = admin;
     t->path = arena_str(&r->arena, text.s);
     t->has_admin = true;
-    t->has_tree = exists(t->path) && !is_empty(t->path);
+    t->has_tree = has_files(t->path);
     t->inner = inner;
     if (!inner)
         note_work(r, t->path, 2);
@@ -183,8 +189,13 @@ static int each_entry(struct remains *r, const char *path, each_entry_fn *fn, st
 /* A folder "<work>/<run>/<task>", or what retiring one made of its name. */
 static int take_tree(struct remains *r, const char *dir, const char *name, struct err *err)
 {
+    autofree char *whose = layers_whose(name);
+    if (whose)
+        name = arena_str(&r->arena, whose);
     const char *path = arena_printf(&r->arena, "%s/%s", dir, name);
     const char *dot = strchr(name, '.');
+    if (whose && !layers_there(path)) /* waste */
+        return 0;
     struct remains_run *run = remains_run(r, strrchr(dir, '/') + 1, err);
     if (!run)
         return -1;
@@ -194,7 +205,7 @@ static int take_tree(struct remains *r, const char *dir, const char *name, struc
         return 0;
     struct remains_task *t = task_of(r, run, name, strlen(name));
     t->path = path;
-    t->has_tree = !is_empty(path);
+    t->has_tree = has_files(path);
     autofree char *admin = workspace_admin_name(path);
     t->admin =
         t->admin ? t->admin : arena_printf(&r->arena, "%s/worktrees/%s", r->repo->common, admin);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "data/merge.h"
 #include "run/forward.h"
+#include "run/layered.h"
 #include "run/resume_plan.h"
 #include "run/resume_private.h"
 
@@ -350,7 +351,8 @@ static int look_back(struct run *run, const struct saved *saved, bool writes, st
                                .base_commit = saved->base_commit,
                                .branch = run->opts.branch};
     if (store_open(&run->store, run->state_dir, writes, err) ||
-        past_load(&run->resume->past, run->store, &query, err) || check_result(run, err))
+        past_load(&run->resume->past, run->store, &query, err) || check_result(run, err) ||
+        layered_see_past(run, err))
         return -1;
     find_tip(run, saved);
     return 0;

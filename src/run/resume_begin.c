@@ -7,6 +7,7 @@
 #include "run/resume_private.h"
 
 #include "base/mem.h"
+#include "data/layers.h"
 #include "run/salvage.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -43,7 +44,8 @@ static int clear_halves(const struct run *run, struct err *err)
     autofree char *tmp = mem_printf("%s/anabranch/tmp", run->pf->repo.common);
     autofree char *own = mem_printf("%s-", run->id);
     autofree char *work = mem_printf("%s/%s", run->work, run->id);
-    return dirs_remove_entries(tmp, own, "", err) || dirs_remove_entries(work, "", ".gone", err)
+    return dirs_remove_entries(tmp, own, "", err) || dirs_remove_entries(work, "", ".gone", err) ||
+                   layers_tidy(work, err)
                ? -1
                : 0;
 }

@@ -7,6 +7,7 @@
 #include "run/budget.h"
 #include "run/fill.h"
 #include "run/lane.h"
+#include "run/layered.h"
 #include "run/listener.h"
 #include "run/logs.h"
 #include "run/notify.h"
@@ -187,6 +188,7 @@ static int end(struct run *run, int rc, struct err *err)
                         : run_is_unfinished(run) ? "stopped"
                                                  : "finished";
     struct err why = {0};
+    layered_settle(run);
     tidy_folders(run);
     if (rc == 0 && run_whole_result(run).exit_code == 0 && strcmp(state, "finished") == 0 &&
         saved_forget(run, &why))
@@ -253,6 +255,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->lock = -1;
     run->plan_path = path;
     run->fill = (struct fill){.mould = MOULD_INIT};
+    run->layered = (struct layered){.pristine = PRISTINE_INIT, .draft = PRISTINE_DRAFT_INIT};
     run->publication = (struct publication){.turn = BASE_TURN_INIT, .seen = BUF_INIT};
     run->opts = *opts;
     run->started = started;
@@ -332,6 +335,7 @@ void run_close(struct run *run)
     loop_free(run->loop);
     shared_free(run->shared);
     fill_done(run);
+    layered_done(&run->layered);
     strv_done(&run->pool.trees);
     git_batch_free(run->batch);
     resume_free(run->resume);

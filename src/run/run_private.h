@@ -8,6 +8,7 @@
 #include "data/commit.h"
 #include "data/git_batch.h"
 #include "data/mould.h"
+#include "data/pristine.h"
 #include "data/store.h"
 #include "data/workspace.h"
 #include "run/agent.h"
@@ -187,6 +188,20 @@ struct pool {
     size_t count;      /* that have been in it, for their names */
 };
 
+/* Workspaces that are overlays (layered.h). */
+struct layered {
+    enum {
+        LAYERED_UNKNOWN, /* whether there is a pristine tree was not looked at yet */
+        LAYERED_MAKING,  /* git writes one; jobs wait */
+        LAYERED_READY,
+        LAYERED_NEVER, /* it cannot be done */
+    } state;
+    struct pristine pristine;
+    struct pristine_draft draft;
+    VEC(struct job *) waiting;
+    VEC(int) locks; /* of those that an earlier life of the run had below its workspaces */
+};
+
 enum { RUN_SIGNALS = 4 };
 
 struct run {
@@ -202,6 +217,7 @@ struct run {
     struct fill fill;
     enum provider provider; /* of workspaces */
     struct pool pool;
+    struct layered layered;
     bool only_reads;      /* all tasks do */
     int64_t tokens;       /* that all tasks have used ... */
     double usd;           /* ... and money, as far as that is known */

@@ -192,6 +192,11 @@ int dirs_try_lock(const char *path, int *ret_fd, struct err *err)
     return lock(path, LOCK_EX | LOCK_NB, ret_fd, err);
 }
 
+int dirs_try_share_lock(const char *path, int *ret_fd, struct err *err)
+{
+    return lock(path, LOCK_SH | LOCK_NB, ret_fd, err);
+}
+
 int dirs_await_lock(const char *path, const char *whom, void (*waiting)(const char *whom),
                     int *ret_fd, struct err *err)
 {

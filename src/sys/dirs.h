@@ -34,6 +34,9 @@ int dirs_lock(const char *path, int *ret_fd, struct err *err);
 /* The same without waiting: *ret_fd is -1 where someone else has it. */
 int dirs_try_lock(const char *path, int *ret_fd, struct err *err);
 
+/* The same for a lock that several may have, none of whom wants it alone. */
+int dirs_try_share_lock(const char *path, int *ret_fd, struct err *err);
+
 /* The same as dirs_lock() for a lock that others may have for long: `waiting`, which may be NULL,
  * is told after a second whom we wait for, and ERR_ENV where a signal wants us to stop (stop.h). */
 int dirs_await_lock(const char *path, const char *whom, void (*waiting)(const char *whom),

@@ -27,8 +27,7 @@ static int write_file(const char *path, const char *text, struct err *err)
     return 0;
 }
 
-/* We are who we were, and nobody else is there. */
-static int map_user(uid_t uid, gid_t gid, struct err *err)
+int namespace_map_user(uid_t uid, gid_t gid, struct err *err)
 {
     char users[64], groups[64];
     (void)snprintf(users, sizeof(users), "%u %u 1", (unsigned)uid, (unsigned)uid);
@@ -54,7 +53,7 @@ static int settle_in(bool users, uid_t uid, gid_t gid, struct err *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
         return err_sys(err, "die with the parent");
-    if (users && map_user(uid, gid, err))
+    if (users && namespace_map_user(uid, gid, err))
         return -1;
     return mount_proc(err);
 }
@@ -130,6 +129,12 @@ int namespace_enter(pid_t *ret_init, struct err *err)
 {
     (void)ret_init;
     return err_set(err, ERR_ENV, "this system has no pid namespaces");
+}
+
+int namespace_map_user(uid_t uid, gid_t gid, struct err *err)
+{
+    (void)uid, (void)gid;
+    return err_set(err, ERR_ENV, "this system has no user namespaces");
 }
 
 #endif

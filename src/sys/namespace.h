@@ -18,4 +18,8 @@
  * where the system cannot do all of it. */
 int namespace_enter(pid_t *ret_init, struct err *err);
 
+/* In a user namespace that was made just now: we are who we were outside, and nobody else is there.
+ */
+int namespace_map_user(uid_t uid, gid_t gid, struct err *err);
+
 #endif

@@ -1,0 +1,305 @@
+#include "data/layers.h"
+
+#include "base/mem.h"
+#include "sys/dirs.h"
+#include "sys/file.h"
+#include "sys/overlay.h"
+#include "sys/proc.h"
+#include "sys/procs.h"
+#include "sys/self.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ENDING ".layers"
+
+enum { COMMIT_MAX = 128, OUTPUT_MAX = 1 << 16, FEW = 512 };
+
+/* --- names -------------------------------------------------------------------------------- */
+
+/* Something of the workspace at a path, beside it. */
+static char *beside(const char *workspace, const char *ending)
+{
+    const char *name = strrchr(workspace, '/') + 1;
+    return mem_printf("%.*s.%s%s", (int)(name - workspace), workspace, name, ending);
+}
+
+char *layers_path(const char *workspace)
+{
+    return beside(workspace, ENDING);
+}
+
+static char *part(const char *workspace, const char *name)
+{
+    autofree char *layers = layers_path(workspace);
+    return mem_printf("%s/%s", layers, name);
+}
+
+char *layers_upper(const char *workspace)
+{
+    return part(workspace, "upper");
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t len = strlen(name), end = strlen(ending);
+    return len > end && strcmp(name + len - end, ending) == 0;
+}
+
+char *layers_whose(const char *name)
+{
+    return *name == '.' && ends_with(name, ENDING)
+               ? mem_dup(name + 1, strlen(name) - 1 - strlen(ENDING))
+               : NULL;
+}
+
+bool layers_there(const char *workspace)
+{
+    autofree char *commit = part(workspace, "commit");
+    return access(commit, F_OK) == 0;
+}
+
+/* --- mounting ----------------------------------------------------------------------------- */
+
+static int say_who(const char *workspace, struct err *err)
+{
+    autofree char *by = part(workspace, "by");
+    autofree char *text = mem_printf("%d %lld\n", (int)getpid(), (long long)procs_start(getpid()));
+    return dirs_remove(by, err) || file_create(by, text, strlen(text), err) ? -1 : 0;
+}
+
+/* The kernel wants its folder as it was: empty. */
+static int mount_layers(const char *workspace, const struct pristine *p, struct err *err)
+{
+    autofree char *tree = pristine_tree(p), *upper = layers_upper(workspace);
+    autofree char *work = part(workspace, "work");
+    struct overlay o = {.lower = tree, .upper = upper, .work = work, .at = workspace};
+    return overlay_enter(err) || dirs_remove(work, err) || dirs_make(work, err) ||
+                   overlay_mount(&o, err) || say_who(workspace, err)
+               ? -1
+               : 0;
+}
+
+/* --- making ------------------------------------------------------------------------------- */
+
+/* Its times are not those of the original, whose entries are all older than that says. */
+static int copy_index(const struct pristine *p, const struct workspace *ws, struct err *err)
+{
+    autofree char *from = pristine_index(p), *to = mem_printf("%s/index", ws->admin);
+    autoclose int in = open(from, O_RDONLY | O_CLOEXEC);
+    autoclose int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    struct stat st;
+    if (out < 0 || fstat(in, &st) < 0)
+        return err_sys(err, "copy '%s'", from);
+    for (off_t left = st.st_size; left > 0;) {
+        ssize_t n = copy_file_range(in, NULL, out, NULL, (size_t)left, 0);
+        if (n <= 0)
+            return err_sys(err, "write '%s'", to);
+        left -= n;
+    }
+    return 0;
+}
+
+/* From here on the workspace is of this kind. */
+static int write_commit(const char *workspace, const char *commit, struct err *err)
+{
+    autofree char *path = part(workspace, "commit");
+    return file_create(path, commit, strlen(commit), err);
+}
+
+static int move_link(const struct workspace *ws, struct err *err)
+{
+    autofree char *upper = layers_upper(ws->path);
+    autofree char *from = mem_printf("%s/.git", ws->path), *to = mem_printf("%s/.git", upper);
+    return rename(from, to) < 0 ? err_sys(err, "make '%s'", to) : 0;
+}
+
+static int make(const struct workspace *ws, const struct pristine *p, struct err *err)
+{
+    autofree char *layers = layers_path(ws->path), *upper = layers_upper(ws->path);
+    return dirs_remove(layers, err) || dirs_make_open(upper, err) || copy_index(p, ws, err) ||
+                   move_link(ws, err) || write_commit(ws->path, p->commit, err) ||
+                   mount_layers(ws->path, p, err)
+               ? -1
+               : 0;
+}
+
+static void unmake(const struct workspace *ws)
+{
+    autofree char *layers = layers_path(ws->path), *upper = layers_upper(ws->path);
+    autofree char *from = mem_printf("%s/.git", upper), *to = mem_printf("%s/.git", ws->path);
+    autofree char *index = mem_printf("%s/index", ws->admin);
+    struct err none = {0};
+    (void)overlay_unmount(ws->path, &none);
+    (void)rename(from, to);
+    (void)unlink(index);
+    (void)dirs_remove(layers, &none);
+}
+
+int layers_make(const struct workspace *ws, const struct pristine *p, struct err *err)
+{
+    if (make(ws, p, err) == 0)
+        return 0;
+    unmake(ws);
+    return -1;
+}
+
+/* --- seeing ------------------------------------------------------------------------------- */
+
+/* The process that has it mounted, if that lives and is another; else 0. */
+static pid_t mounted_by(const char *workspace)
+{
+    autofree char *path = part(workspace, "by");
+    autobuf struct buf text = BUF_INIT;
+    char *end;
+    if (file_read(path, COMMIT_MAX, &text, NULL))
+        return 0;
+    pid_t pid = (pid_t)strtol(text.s, &end, 10);
+    long long start = strtoll(end, NULL, 10);
+    return pid > 0 && pid != getpid() && start && procs_start(pid) == start ? pid : 0;
+}
+
+bool layers_are_in_use(const char *workspace)
+{
+    return layers_there(workspace) && mounted_by(workspace);
+}
+
+static int mount_again(const char *workspace, const char *common, int *ret_lock, struct err *err)
+{
+    struct git_place at = {.git_dir = common};
+    autofree char *file = part(workspace, "commit"), *state = mem_printf("%s/anabranch", common);
+    autobuf struct buf commit = BUF_INIT;
+    autopristine struct pristine p = PRISTINE_INIT;
+    if (file_read(file, COMMIT_MAX, &commit, err) || pristine_make(&p, &at, state, commit.s, err) ||
+        dirs_make_open(workspace, err) || mount_layers(workspace, &p, err))
+        return -1;
+    *ret_lock = steal_fd(&p.lock);
+    return 0;
+}
+
+/* One that was made an ordinary worktree, by who did not come to the end of it. */
+static bool is_ordinary(const char *workspace)
+{
+    autofree char *git = mem_printf("%s/.git", workspace);
+    struct stat st;
+    return !overlay_is_at(workspace) && lstat(git, &st) == 0;
+}
+
+static int drop(const char *workspace, struct err *err)
+{
+    autofree char *commit = part(workspace, "commit"), *layers = layers_path(workspace);
+    if (unlink(commit) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", commit);
+    return dirs_remove(layers, err);
+}
+
+int layers_see(const char *workspace, const char *common, int *ret_lock, struct err *err)
+{
+    pid_t pid = layers_there(workspace) ? mounted_by(workspace) : 0;
+    *ret_lock = -1;
+    if (pid)
+        return overlay_join(pid, err);
+    if (!layers_there(workspace) || overlay_is_at(workspace))
+        return 0;
+    if (is_ordinary(workspace))
+        return drop(workspace, err);
+    return mount_again(workspace, common, ret_lock, err)
+               ? err_wrap(err, "workspace '%s'", workspace)
+               : 0;
+}
+
+void layers_reach(const char *workspace, const char *common, struct strv *argv)
+{
+    const char *self = layers_there(workspace) ? self_path() : NULL;
+    if (self)
+        strv_pushl(argv, self, "__inside", common, workspace, "--", NULL);
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+bool layers_are_few(const char *workspace)
+{
+    autofree char *layers = layers_path(workspace);
+    char *const roots[] = {layers, NULL};
+    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+    int n = 0;
+    while (fts && n <= FEW && fts_read(fts))
+        n++;
+    if (fts)
+        (void)fts_close(fts);
+    return fts && n <= FEW;
+}
+
+/* Without the note of its commit nobody takes the rest for work. */
+int layers_retire(const char *workspace, const char *gone, struct err *err)
+{
+    autofree char *commit = part(workspace, "commit"), *layers = layers_path(workspace);
+    if (unlink(commit) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", commit);
+    if (overlay_unmount(workspace, err))
+        return -1;
+    if (rmdir(workspace) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", workspace);
+    return rename(layers, gone) < 0 ? err_sys(err, "remove '%s'", layers) : 0;
+}
+
+int layers_copy(const char *from, const char *to, struct err *err)
+{
+    char *const argv[] = {"cp", "-a", "--reflink=auto", "-T", "--", (char *)from, (char *)to, NULL};
+    autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
+    int status;
+    if (proc_capture(argv, NULL, OUTPUT_MAX, &out, &errors, &status, err))
+        return -1;
+    return status ? err_set(err, ERR_ENV, "copy '%s': %s", from, errors.s) : 0;
+}
+
+/* The index has the stat data of the files that were below. */
+static void refresh(const struct workspace *ws)
+{
+    struct git_place at = workspace_place(ws);
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
+    struct err none = {0};
+    int status;
+    strv_pushl(&args, "update-index", "-q", "--refresh", NULL);
+    (void)git_try(&at, &args, &out, &errors, &status, &none); /* git does it when it is asked */
+}
+
+int layers_materialise(const struct workspace *ws, struct err *err)
+{
+    autofree char *copy = beside(ws->path, ".new");
+    if (!layers_there(ws->path))
+        return 0;
+    if (dirs_remove(copy, err) || layers_copy(ws->path, copy, err) ||
+        overlay_unmount(ws->path, err))
+        return -1;
+    if (rmdir(ws->path) < 0 || rename(copy, ws->path) < 0)
+        return err_sys(err, "make '%s'", ws->path);
+    refresh(ws);
+    return drop(ws->path, err);
+}
+
+int layers_tidy(const char *run_folder, struct err *err)
+{
+    DIR *dir = opendir(run_folder);
+    int rc = 0;
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", run_folder);
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        autofree char *path = mem_printf("%s/%s", run_folder, e->d_name);
+        autofree char *commit = mem_printf("%s/commit", path);
+        autofree char *whose = layers_whose(e->d_name);
+        bool copy = *e->d_name == '.' && ends_with(e->d_name, ".new");
+        if (copy || (whose && access(commit, F_OK) < 0))
+            rc = dirs_remove(path, err);
+    }
+    (void)closedir(dir);
+    return rc;
+}

@@ -1,0 +1,67 @@
+/*
+ * Layers: a workspace that has no files of its own but those that were changed in it. Beside the
+ * workspace's folder "<task>", which is empty for all who are outside (sys/overlay.h), is the
+ * folder
+ * ".<task>.layers":
+ *
+ *     upper/   what was changed, the workspace's `.git` among it
+ *     work/    the kernel's
+ *     commit   whose files are below (data/pristine.h); without it the rest is nothing but waste
+ *     by       the process in whose namespace it is mounted, by its pid and start time
+ *
+ * All that is in a workspace outlives the processes that see it: who comes later mounts it again.
+ */
+#ifndef DATA_LAYERS_H
+#define DATA_LAYERS_H
+
+#include "base/err.h"
+#include "data/pristine.h"
+#include "data/workspace.h"
+
+#include <stdbool.h>
+
+/* The folder of the workspace at a path, there or not. */
+char *layers_path(const char *workspace);
+
+/* The name of the workspace whose layers have that name, to be freed; NULL for any other name. */
+char *layers_whose(const char *name);
+
+/* Whether the workspace at a path is of this kind. */
+bool layers_there(const char *workspace);
+
+/* Its upper folder, where it is. */
+char *layers_upper(const char *workspace);
+
+/* Gives a workspace that was made just now the files of a commit. */
+int layers_make(const struct workspace *ws, const struct pristine *p, struct err *err);
+
+/* Makes what is in a workspace of any kind visible to us and all that we start: enters the
+ * namespace of the process that has it mounted, or mounts it here, where that is gone. *ret_lock
+ * is to be held as long as it is used, or -1. */
+int layers_see(const char *workspace, const char *common, int *ret_lock, struct err *err);
+
+/* The same for one command: appends the beginning of the argv that runs it so, in the folder that
+ * it is run in; nothing where the workspace is an ordinary one. */
+void layers_reach(const char *workspace, const char *common, struct strv *argv);
+
+/* Whether what was changed is so little that it is deleted in no time. */
+bool layers_are_few(const char *workspace);
+
+/* Takes the layers away; `gone` is where they are put, for the caller to delete. The workspace's
+ * folder goes as well. */
+int layers_retire(const char *workspace, const char *gone, struct err *err);
+
+/* Makes an ordinary worktree of the workspace, which we must see: each file is copied. */
+int layers_materialise(const struct workspace *ws, struct err *err);
+
+/* Copies all that is in a folder into another, which may be there. */
+int layers_copy(const char *from, const char *to, struct err *err);
+
+/* Whether a process lives, other than us, that has it mounted. */
+bool layers_are_in_use(const char *workspace);
+
+/* Deletes, in the folder of a run that is dead, what is left of layers that were half made or half
+ * taken away. */
+int layers_tidy(const char *run_folder, struct err *err);
+
+#endif

@@ -1,0 +1,309 @@
+#include "data/pristine.h"
+
+#include "base/mem.h"
+#include "data/work_scan.h"
+#include "sys/dirs.h"
+#include "sys/proc.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UNFINISHED ".new" /* behind the name of one in the making */
+
+enum { OUTPUT_MAX = 1 << 20 };
+
+void pristine_done(struct pristine *p)
+{
+    free(p->dir);
+    free(p->commit);
+    own_close(&p->lock);
+    *p = (struct pristine)PRISTINE_INIT;
+}
+
+char *pristine_tree(const struct pristine *p)
+{
+    return mem_printf("%s/tree", p->dir);
+}
+
+char *pristine_index(const struct pristine *p)
+{
+    return mem_printf("%s/index", p->dir);
+}
+
+/* --- taking ------------------------------------------------------------------------------- */
+
+/* All of them are looked at, once in a run: what somebody did to one file would be in every
+ * workspace. */
+static int is_as_written(const struct pristine *p, const struct git_place *at, bool *ret_yes,
+                         struct err *err)
+{
+    autofree char *tree = pristine_tree(p), *index = pristine_index(p);
+    autobuf struct buf id = BUF_INIT;
+    autoworkscan struct work_scan scan = {0};
+    if (git_tree_of(at, p->commit, &id, err))
+        return -1;
+    *ret_yes =
+        work_scan_open(&scan, tree, index, id.s) && scan.changed.n == 0 && scan.untracked.n == 0;
+    return 0;
+}
+
+int pristine_take(struct pristine *p, const struct git_place *at, const char *state_dir,
+                  const char *commit, bool *ret_there, struct err *err)
+{
+    struct pristine found = {.dir = mem_printf("%s/pristine/%s", state_dir, commit),
+                             .commit = mem_str(commit),
+                             .lock = -1};
+    autofree char *lock = mem_printf("%s/lock", found.dir);
+    struct stat st;
+    *ret_there = false;
+    bool there = lstat(lock, &st) == 0 && dirs_try_share_lock(lock, &found.lock, err) == 0 &&
+                 found.lock >= 0;
+    if (there && is_as_written(&found, at, ret_there, err)) {
+        pristine_done(&found);
+        return -1;
+    }
+    if (*ret_there)
+        *p = found;
+    else
+        pristine_done(&found);
+    return 0;
+}
+
+/* --- making ------------------------------------------------------------------------------- */
+
+void pristine_draft_done(struct pristine_draft *d)
+{
+    struct err none = {0};
+    if (d->dir)
+        (void)dirs_remove(d->dir, &none);
+    free(d->dir);
+    free(d->commit);
+    free(d->from);
+    own_close(&d->lock);
+    *d = (struct pristine_draft)PRISTINE_DRAFT_INIT;
+}
+
+/* One that nobody uses, or that nobody makes any more. */
+struct idle {
+    char *name;
+    int lock;
+    struct timespec used;
+};
+
+static void idle_done(struct idle *i)
+{
+    free(i->name);
+    own_close(&i->lock);
+    *i = (struct idle){.lock = -1};
+}
+
+/* Whether it is idle; it is ours alone then. */
+static bool take_idle(struct idle *i, const char *dir, const char *name)
+{
+    autofree char *lock = mem_printf("%s/%s/lock", dir, name);
+    autofree char *index = mem_printf("%s/%s/index", dir, name);
+    struct err none = {0};
+    struct stat st;
+    *i = (struct idle){.lock = -1};
+    if (dirs_try_lock(lock, &i->lock, &none) || i->lock < 0)
+        return false;
+    i->name = mem_str(name);
+    if (lstat(index, &st) == 0)
+        i->used = st.st_mtim;
+    return true;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+static bool is_unfinished(const char *name)
+{
+    size_t len = strlen(name), end = strlen(UNFINISHED);
+    return len > end && strcmp(name + len - end, UNFINISHED) == 0;
+}
+
+/* Out of the way of everyone who looks for one; deleting it takes long. */
+static void put_aside(const char *state_dir, const char *dir, const char *name, struct strv *left)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autofree char *aside = mem_printf("%s/tmp/pristine-%s.%d.gone", state_dir, name, (int)getpid());
+    struct err none = {0};
+    if (dirs_remove(aside, &none) == 0 && rename(path, aside) == 0)
+        strv_push(left, aside);
+}
+
+/* The one of those in `dir` that was made last, of all that are idle; the others go. */
+static void find_idle(const char *state_dir, const char *dir, struct idle *ret, struct strv *left)
+{
+    DIR *d = opendir(dir);
+    *ret = (struct idle){.lock = -1};
+    for (struct dirent *e; d && (e = readdir(d));) {
+        struct idle one;
+        if (*e->d_name == '.' || !take_idle(&one, dir, e->d_name))
+            continue;
+        bool better = !is_unfinished(e->d_name) && (!ret->name || is_later(&one.used, &ret->used));
+        struct idle worse = better ? *ret : one;
+        if (better)
+            *ret = one;
+        if (worse.name)
+            put_aside(state_dir, dir, worse.name, left);
+        idle_done(&worse);
+    }
+    if (d)
+        (void)closedir(d);
+}
+
+/* Makes it the draft: nobody finds it by its old name any more. */
+static bool take_over(struct pristine_draft *d, const char *dir, struct idle *idle)
+{
+    autofree char *path = mem_printf("%s/%s", dir, idle->name);
+    if (rename(path, d->dir) < 0)
+        return false;
+    d->from = steal_ptr(idle->name);
+    d->lock = steal_fd(&idle->lock);
+    return true;
+}
+
+static int make_empty(struct pristine_draft *d, struct err *err)
+{
+    autofree char *tree = mem_printf("%s/tree", d->dir), *lock = mem_printf("%s/lock", d->dir);
+    return dirs_make(d->dir, err) || dirs_lock(lock, &d->lock, err) || dirs_make_open(tree, err)
+               ? -1
+               : 0;
+}
+
+int pristine_begin(struct pristine_draft *d, const char *state_dir, const char *commit, bool fresh,
+                   struct strv *ret_left, struct err *err)
+{
+    autofree char *dir = mem_printf("%s/pristine", state_dir);
+    autofree char *tmp = mem_printf("%s/tmp", state_dir);
+    own_cleanup(idle_done) struct idle idle = {.lock = -1};
+    *d = (struct pristine_draft)PRISTINE_DRAFT_INIT;
+    if (dirs_make(dir, err) || dirs_make(tmp, err))
+        return -1;
+    find_idle(state_dir, dir, &idle, ret_left);
+    if (idle.name && fresh) {
+        put_aside(state_dir, dir, idle.name, ret_left);
+        idle_done(&idle);
+    }
+    d->dir = mem_printf("%s/%s.%d" UNFINISHED, dir, commit, (int)getpid());
+    d->commit = mem_str(commit);
+    if (idle.name && take_over(d, dir, &idle))
+        return 0;
+    if (make_empty(d, err) == 0)
+        return 0;
+    pristine_draft_done(d);
+    return -1;
+}
+
+/* Settings that are about one work tree of the user's, or would have the index be in several files
+ * or in a form that is not read here, do not count. */
+void pristine_fill(const struct pristine_draft *d, const struct git_place *at, struct strv *argv,
+                   struct strv *env)
+{
+    autofree char *tree = mem_printf("%s/tree", d->dir), *index = mem_printf("%s/index", d->dir);
+    struct git_place here = *at;
+    here.work_tree = tree;
+    here.index = index;
+    git_prepare(&here, argv, env);
+    strv_pushl(argv, "-c", "core.sparseCheckout=false", "-c", "core.splitIndex=false", "-c",
+               "core.untrackedCache=false", "-c", "index.version=2", "read-tree", "-m", "-u", NULL);
+    if (d->from)
+        strv_push(argv, d->from);
+    strv_push(argv, d->commit);
+}
+
+/* What was written in the moment in which the index was might have changed since, for all that git
+ * knows; here nothing has. */
+static int set_time(const struct pristine_draft *d, struct err *err)
+{
+    autofree char *index = mem_printf("%s/index", d->dir);
+    struct timespec times[2];
+    if (clock_gettime(CLOCK_REALTIME, &times[0]) < 0)
+        return err_sys(err, "tell the time");
+    times[0].tv_sec++;
+    times[1] = times[0];
+    return utimensat(AT_FDCWD, index, times, 0) < 0 ? err_sys(err, "set the time of '%s'", index)
+                                                    : 0;
+}
+
+int pristine_finish(struct pristine_draft *d, struct strv *ret_left, struct err *err)
+{
+    autofree char *slash = mem_str(d->dir);
+    *strrchr(slash, '/') = '\0';
+    autofree char *to = mem_printf("%s/%s", slash, d->commit);
+    if (set_time(d, err))
+        return -1;
+    if (rename(d->dir, to) < 0) {
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return err_sys(err, "make '%s'", to);
+        strv_push(ret_left, d->dir);
+    }
+    free(steal_ptr(d->dir)); /* it is not ours any more */
+    pristine_draft_done(d);
+    return 0;
+}
+
+/* --- at once ------------------------------------------------------------------------------ */
+
+static int run_git(const struct pristine_draft *d, const struct git_place *at, struct err *err)
+{
+    autostrv struct strv argv = {0}, env = {0};
+    autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
+    int status;
+    pristine_fill(d, at, &argv, &env);
+    if (proc_capture(argv.v, env.v, OUTPUT_MAX, &out, &errors, &status, err))
+        return -1;
+    return status ? err_set(err, ERR_ENV, "the files of %s could not be written: %s", d->commit,
+                            errors.s)
+                  : 0;
+}
+
+static int make(const struct git_place *at, const char *state_dir, const char *commit, bool fresh,
+                struct strv *left, struct err *err)
+{
+    autodraft struct pristine_draft d = PRISTINE_DRAFT_INIT;
+    return pristine_begin(&d, state_dir, commit, fresh, left, err) || run_git(&d, at, err) ||
+                   pristine_finish(&d, left, err)
+               ? -1
+               : 0;
+}
+
+/* Where what there was could not be brought forward, one is made from nothing. */
+static int make_somehow(struct pristine *p, const struct git_place *at, const char *state_dir,
+                        const char *commit, struct strv *left, struct err *err)
+{
+    bool there = false;
+    struct err first = {0};
+    if (pristine_take(p, at, state_dir, commit, &there, err))
+        return -1;
+    for (int fresh = 0; !there && fresh < 2; fresh++) {
+        if (make(at, state_dir, commit, fresh, left, fresh ? err : &first) == 0 &&
+            pristine_take(p, at, state_dir, commit, &there, err))
+            return -1;
+    }
+    if (there)
+        return 0;
+    return err->msg[0] ? -1
+                       : err_set(err, ERR_ENV, "the files of %s cannot be shared: %s", commit,
+                                 first.msg[0] ? first.msg : "it has more than files");
+}
+
+int pristine_make(struct pristine *p, const struct git_place *at, const char *state_dir,
+                  const char *commit, struct err *err)
+{
+    autostrv struct strv left = {0};
+    struct err none = {0};
+    int rc = make_somehow(p, at, state_dir, commit, &left, err);
+    for (size_t i = 0; i < left.n; i++)
+        (void)dirs_remove(left.v[i], &none); /* what stays is for `clean` */
+    return rc;
+}

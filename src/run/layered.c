@@ -1,0 +1,231 @@
+#include "run/layered.h"
+
+#include "base/mem.h"
+#include "data/layers.h"
+#include "run/fill.h"
+#include "run/prepare.h"
+#include "run/resume_private.h"
+#include "run/sweep.h"
+
+#include <string.h>
+
+void layered_done(struct layered *l)
+{
+    pristine_done(&l->pristine);
+    pristine_draft_done(&l->draft);
+    vec_done(&l->waiting);
+    for (size_t i = 0; i < l->locks.n; i++)
+        own_close(&l->locks.v[i]);
+    vec_done(&l->locks);
+}
+
+bool layered_is_used(const struct run *run)
+{
+    return run->provider == PROVIDER_OVERLAY && run->layered.state != LAYERED_NEVER;
+}
+
+/* --- one workspace ------------------------------------------------------------------------ */
+
+/* From now on git fills them; the run goes on. */
+static void give_up(struct run *run, const struct err *why)
+{
+    struct err err = {0};
+    run->layered.state = LAYERED_NEVER;
+    (void)err_set(&err, ERR_ENV, "workspaces are filled by git: %s", why->msg);
+    record_error(run, -1, &err);
+}
+
+/* The files that are not as in the tree below. */
+static int start_difference(struct job *job, struct err *err)
+{
+    struct git_place at = workspace_place(&job->ws);
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0};
+    git_prepare(&at, &argv, &env);
+    strv_pushl(&argv, "read-tree", "-m", "-u", job->run->layered.pristine.commit, "HEAD", NULL);
+    return process_start(job, argv.v, env.v, job->ws.path, log, prepare_filled, err);
+}
+
+static int put(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    const struct pristine *p = &run->layered.pristine;
+    struct err why = {0};
+    if (layers_make(&job->ws, p, &why)) {
+        give_up(run, &why);
+        return fill_workspace(job, err);
+    }
+    if (strcmp(task_run(job)->start, p->commit) != 0)
+        return start_difference(job, err);
+    prepare_filled(job, 0);
+    return 0;
+}
+
+/* --- the tree below ----------------------------------------------------------------------- */
+
+static void sweep_left(struct run *run, const struct strv *left)
+{
+    struct err err = {0};
+    if (left->n && sweep(run, -1, left, &err))
+        record_error(run, -1, &err);
+}
+
+static void go_on(struct run *run)
+{
+    struct layered *l = &run->layered;
+    size_t n = l->waiting.n;
+    struct job **waiting = l->waiting.v;
+    memset(&l->waiting, 0, sizeof(l->waiting));
+    for (size_t i = 0; i < n; i++) {
+        struct err err = {0};
+        if (waiting[i]->stopped)
+            prepare_filled(waiting[i], 0);
+        else if (fill_workspace(waiting[i], &err))
+            job_fail(waiting[i], FAILURE_SETUP, "%s", err.msg);
+    }
+    free(waiting);
+}
+
+static int begin(struct job *job, bool fresh, struct err *err);
+
+static int take(struct run *run, bool *ret_there, struct err *err)
+{
+    struct git_place at = run_place(run);
+    return pristine_take(&run->layered.pristine, &at, run->state_dir, run->base_commit, ret_there,
+                         err);
+}
+
+/* What git has written is there for all. */
+static int finish(struct run *run, struct err *err)
+{
+    struct layered *l = &run->layered;
+    autostrv struct strv left = {0};
+    bool there = false;
+    int rc = pristine_finish(&l->draft, &left, err) || take(run, &there, err) ? -1 : 0;
+    sweep_left(run, &left);
+    if (rc)
+        return -1;
+    if (!there)
+        return err_set(err, ERR_ENV, "the repository has more than files in it");
+    l->state = LAYERED_READY;
+    return 0;
+}
+
+/* The job whose turn it was is filled in whatever way there is now. */
+static void on_written(struct job *job, int exit_code)
+{
+    struct run *run = job->run;
+    struct layered *l = &run->layered;
+    bool forward = l->draft.from, again = false;
+    struct err why = {0}, err = {0};
+    l->state = LAYERED_UNKNOWN;
+    if (job->stopped) {
+        pristine_draft_done(&l->draft);
+    } else if (exit_code != 0) {
+        pristine_draft_done(&l->draft);
+        again = forward && begin(job, true, &err) == 0;
+        if (!again) {
+            (void)err_set(&why, ERR_ENV, "git could not write the files of the base");
+            give_up(run, &why);
+        }
+    } else if (finish(run, &why)) {
+        give_up(run, &why);
+    }
+    if (again)
+        return;
+    if (job->stopped)
+        prepare_filled(job, exit_code);
+    else if (fill_workspace(job, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    go_on(run);
+}
+
+static int begin(struct job *job, bool fresh, struct err *err)
+{
+    struct run *run = job->run;
+    struct layered *l = &run->layered;
+    struct git_place at = run_place(run);
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0}, left = {0};
+    int rc = pristine_begin(&l->draft, run->state_dir, run->base_commit, fresh, &left, err);
+    sweep_left(run, &left);
+    if (rc)
+        return -1;
+    pristine_fill(&l->draft, &at, &argv, &env);
+    if (process_start(job, argv.v, env.v, run->pf->repo.common, log, on_written, err)) {
+        pristine_draft_done(&l->draft);
+        return -1;
+    }
+    l->state = LAYERED_MAKING;
+    return 0;
+}
+
+int layered_fill(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    struct layered *l = &run->layered;
+    struct err why = {0};
+    bool there = false;
+    if (l->state == LAYERED_MAKING) {
+        vec_push(&l->waiting, job);
+        return 0;
+    }
+    if (l->state == LAYERED_READY)
+        return put(job, err);
+    if (take(run, &there, &why) == 0 && there) {
+        l->state = LAYERED_READY;
+        return put(job, err);
+    }
+    if (!why.msg[0] && begin(job, false, &why) == 0)
+        return 0;
+    give_up(run, &why);
+    return fill_workspace(job, err);
+}
+
+/* --- the past ----------------------------------------------------------------------------- */
+
+int layered_see_past(struct run *run, struct err *err)
+{
+    const struct past *past = &run->resume->past;
+    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    if (!run->base)
+        return 0;
+    for (size_t i = 0; i < past->n; i++) {
+        struct workspace ws;
+        int lock = -1;
+        resume_workspace(run, past->tasks[i].row.id, &past->tasks[i], &ws);
+        int rc = layers_see(ws.path, run->pf->repo.common, &lock, err);
+        workspace_done(&ws);
+        if (rc)
+            return -1;
+        if (lock >= 0)
+            vec_push(&run->layered.locks, lock);
+    }
+    return 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+static bool is_over(enum task_state state)
+{
+    return state == TASK_CONFLICTED || state == TASK_FAILED || state == TASK_LANDED ||
+           state == TASK_DONE || state == TASK_SKIPPED;
+}
+
+void layered_settle(struct run *run)
+{
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        const struct task_run *tr = &run->tasks[i];
+        const char *path = tr->status.workspace;
+        struct err err = {0};
+        if (!path || !is_over(tr->status.state) || !layers_there(path))
+            continue;
+        struct workspace ws;
+        workspace_adopt(&ws, &run->pf->repo, path, path, tr->branch, NULL);
+        if (layers_materialise(&ws, &err))
+            record_error(run, (int64_t)i, &err);
+        else
+            workspace_release(&ws);
+        workspace_done(&ws);
+    }
+}

@@ -1,0 +1,28 @@
+/*
+ * Workspaces as overlays over one pristine tree (data/layers.h, data/pristine.h): what a task costs
+ * does not depend on how many files the repository has.
+ *
+ * The first job has git write the pristine tree, where there is none yet; the others wait for it.
+ * Tasks that begin later than the base's commit have git write the difference, over it. Where an
+ * overlay cannot be made after all, workspaces are filled in the other ways.
+ */
+#ifndef RUN_LAYERED_H
+#define RUN_LAYERED_H
+
+#include "run/run_private.h"
+
+/* Whether the run's workspaces are to be filled so. */
+bool layered_is_used(const struct run *run);
+
+/* As fill_workspace(). */
+int layered_fill(struct job *job, struct err *err);
+
+/* Makes what is in the workspaces of an earlier life of the run visible to us. */
+int layered_see_past(struct run *run, struct err *err);
+
+/* The run is over: workspaces that stay for a person become ordinary ones. */
+void layered_settle(struct run *run);
+
+void layered_done(struct layered *l);
+
+#endif

@@ -1,0 +1,267 @@
+#include "sys/overlay.h"
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "sys/dirs.h"
+#include "sys/namespace.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sched.h>
+#include <sys/mount.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+static bool entered;
+
+/* --- namespaces --------------------------------------------------------------------------- */
+
+int overlay_enter(struct err *err)
+{
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    if (entered)
+        return 0;
+    if (unshare(CLONE_NEWNS | (uid ? CLONE_NEWUSER : 0)) < 0)
+        return err_sys(err, "make a mount namespace");
+    if (uid && namespace_map_user(uid, gid, err))
+        return -1;
+    /* What is mounted outside later on is seen inside. */
+    if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+        return err_sys(err, "make the mounts our own");
+    entered = true;
+    return 0;
+}
+
+static bool is_same_namespace(pid_t pid, const char *kind)
+{
+    autofree char *theirs = mem_printf("/proc/%d/ns/%s", (int)pid, kind);
+    autofree char *ours = mem_printf("/proc/self/ns/%s", kind);
+    struct stat a, b;
+    return stat(theirs, &a) == 0 && stat(ours, &b) == 0 && a.st_ino == b.st_ino;
+}
+
+static int join(pid_t pid, const char *kind, int type, struct err *err)
+{
+    autofree char *path = mem_printf("/proc/%d/ns/%s", (int)pid, kind);
+    if (is_same_namespace(pid, kind))
+        return 0;
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 || setns(fd, type) < 0 ? err_sys(err, "enter '%s'", path) : 0;
+}
+
+int overlay_join(pid_t pid, struct err *err)
+{
+    autofree char *cwd = getcwd(NULL, 0);
+    if (join(pid, "user", CLONE_NEWUSER, err) || join(pid, "mnt", CLONE_NEWNS, err))
+        return -1;
+    entered = true;
+    if (cwd && chdir(cwd) < 0) /* the new one begins at its root */
+        return err_sys(err, "go back to '%s'", cwd);
+    return 0;
+}
+
+/* --- mounts ------------------------------------------------------------------------------- */
+
+static int open_folder(const char *path, struct err *err)
+{
+    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return fd < 0 ? err_sys(err, "open '%s'", path) : fd;
+}
+
+/* The kernel leaves in it a folder that nobody may read, so that `rm -r` would fail for its owner
+ * some day. */
+static void open_up(const char *work)
+{
+    autofree char *inner = mem_printf("%s/work", work);
+    (void)chmod(inner, 0700);
+}
+
+/* Folders are named by descriptors: their paths may be of any length, and hold what would mean
+ * something among options. "volatile": what is lost when the machine dies is not worth a sync of
+ * the whole disk at each end. */
+int overlay_mount(const struct overlay *o, struct err *err)
+{
+    autoclose int lower = open_folder(o->lower, err);
+    autoclose int upper = lower < 0 ? -1 : open_folder(o->upper, err);
+    autoclose int work = upper < 0 ? -1 : open_folder(o->work, err);
+    if (work < 0)
+        return -1;
+    autofree char *options =
+        mem_printf("lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,"
+                   "index=off,metacopy=off,xino=off,volatile,%s",
+                   lower, upper, work, geteuid() == 0 ? "redirect_dir=on" : "userxattr");
+    if (mount("anabranch", o->at, "overlay", 0, options) < 0)
+        return err_sys(err, "mount an overlay at '%s'", o->at);
+    open_up(o->work);
+    return 0;
+}
+
+int overlay_unmount(const char *at, struct err *err)
+{
+    return umount2(at, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL && errno != ENOENT &&
+                   errno != EPERM
+               ? err_sys(err, "unmount '%s'", at)
+               : 0;
+}
+
+bool overlay_is_at(const char *at)
+{
+    autofree char *above = mem_printf("%s/..", at);
+    struct stat st, parent;
+    return lstat(at, &st) == 0 && S_ISDIR(st.st_mode) && stat(above, &parent) == 0 &&
+           st.st_dev != parent.st_dev;
+}
+
+/* --- what is above ------------------------------------------------------------------------ */
+
+bool overlay_is_whiteout(const struct stat *st)
+{
+    return S_ISCHR(st->st_mode) && major(st->st_rdev) == 0 && minor(st->st_rdev) == 0;
+}
+
+static bool has_mark(const char *path, const char *name, bool *ret_unknown)
+{
+    static const char *const spaces[] = {"trusted", "user"};
+    char value[16];
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+        autofree char *full = mem_printf("%s.overlay.%s", spaces[i], name);
+        if (lgetxattr(path, full, value, sizeof(value)) >= 0 || errno == ERANGE)
+            return true;
+        *ret_unknown = *ret_unknown || (errno != ENODATA && errno != ENOTSUP);
+    }
+    return false;
+}
+
+enum overlay_folder overlay_folder(const char *path)
+{
+    bool unknown = false, moved = has_mark(path, "redirect", &unknown);
+    bool opaque = has_mark(path, "opaque", &unknown);
+    return moved || unknown ? OVERLAY_MOVED : opaque ? OVERLAY_OPAQUE : OVERLAY_MERGED;
+}
+
+/* --- trying ------------------------------------------------------------------------------- */
+
+static int make_file(const char *dir, const char *name, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return fd < 0 ? err_sys(err, "make '%s'", path) : 0;
+}
+
+/* Shows what is below, takes what is written and deleted, and leaves the lower one alone. */
+static int try_it(const struct overlay *o, struct err *err)
+{
+    autofree char *seen = mem_printf("%s/below", o->at), *kept = mem_printf("%s/below", o->lower);
+    autofree char *made = mem_printf("%s/above", o->upper);
+    struct stat st;
+    if (make_file(o->lower, "below", err) || overlay_enter(err) || overlay_mount(o, err) ||
+        make_file(o->at, "above", err))
+        return -1;
+    if (unlink(seen) < 0 || lstat(kept, &st) < 0 || lstat(made, &st) < 0)
+        return err_sys(err, "use an overlay in '%s'", o->at);
+    return overlay_unmount(o->at, err);
+}
+
+static int try_in_child(const struct overlay *o, struct err *err)
+{
+    int ends[2], status;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_sys(err, "make a pipe");
+    autoclose int reader = ends[0], writer = ends[1];
+    pid_t pid = fork();
+    if (pid < 0)
+        return err_sys(err, "fork");
+    if (pid == 0) {
+        struct err why = {0};
+        bool bad = try_it(o, &why) != 0;
+        _exit(bad && write(writer, why.msg, strlen(why.msg)) >= 0 ? 1 : bad);
+    }
+    own_close(&writer);
+    char text[sizeof(err->msg)];
+    ssize_t n;
+    while ((n = read(reader, text, sizeof(text) - 1)) < 0 && errno == EINTR)
+        ;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    text[n > 0 ? n : 0] = '\0';
+    return status == 0 ? 0 : err_set(err, ERR_ENV, "%s", n > 0 ? text : "it could not be tried");
+}
+
+int overlay_probe(const char *dir, struct err *err)
+{
+    autofree char *own = mem_printf("%s/.overlay.%d", dir, (int)getpid());
+    autofree char *lower = mem_printf("%s/lower", own), *upper = mem_printf("%s/upper", own);
+    autofree char *work = mem_printf("%s/work", own), *at = mem_printf("%s/at", own);
+    struct overlay o = {.lower = lower, .upper = upper, .work = work, .at = at};
+    struct err none = {0};
+    int rc = dirs_make(lower, err) || dirs_make(upper, err) || dirs_make(work, err) ||
+                     dirs_make(at, err) || try_in_child(&o, err)
+                 ? -1
+                 : 0;
+    (void)dirs_remove(own, &none);
+    return rc;
+}
+
+#else
+
+static int none(struct err *err)
+{
+    return err_set(err, ERR_ENV, "this system has no overlays");
+}
+
+int overlay_enter(struct err *err)
+{
+    return none(err);
+}
+
+int overlay_join(pid_t pid, struct err *err)
+{
+    (void)pid;
+    return none(err);
+}
+
+int overlay_mount(const struct overlay *o, struct err *err)
+{
+    (void)o;
+    return none(err);
+}
+
+int overlay_unmount(const char *at, struct err *err)
+{
+    (void)at, (void)err;
+    return 0;
+}
+
+bool overlay_is_at(const char *at)
+{
+    (void)at;
+    return false;
+}
+
+bool overlay_is_whiteout(const struct stat *st)
+{
+    (void)st;
+    return false;
+}
+
+enum overlay_folder overlay_folder(const char *path)
+{
+    (void)path;
+    return OVERLAY_MOVED;
+}
+
+int overlay_probe(const char *dir, struct err *err)
+{
+    (void)dir;
+    return none(err);
+}
+
+#endif
