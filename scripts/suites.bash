@@ -1,11 +1,15 @@
 # shellcheck shell=bash
 # For scripts that run suites and count, which source this:
 #
-#     . scripts/suites.bash        defines limited, tap_totals, bats_file, suite, sum
+#     . scripts/suites.bash        defines limited, tap_totals, tap_program, bats_file, random_runs, suite,
+#                                  second_tries, sum
 #
 # A suite says how it went in one line, "name: N passed, N failed[, N skipped]"; its output is shown only
 # when something failed. A suite fails as well when it runs no test, ends early, or exits with a status
 # that its own numbers do not explain: silence is not success.
+#
+# What failed may have failed because the machine was busy. tap_program, bats_file and random_runs note it, and
+# second_tries, when all else is over, tries it once more, alone: what passes then has passed, and is named.
 
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
@@ -58,14 +62,98 @@ tap_totals() {
         }'
 }
 
-bats_file() { # FILE
-    limited bats --tap --print-output-on-failure "$1" 2>&1
-    echo "# exit status $? of $1"
+# Notes what is to be tried once more: so many failures of the suite that runs, the file with what was said of
+# them, and the command, which ends with totals and gets the variables ANABRANCH* of now.
+try_again() { # WHAT FAILURES FIRST COMMAND...
+    local note
+    [ "${again-}" ] || return 0
+    mkdir -p "$again" && note=$(mktemp -d "$again/XXXXXX") || return
+    printf '%s\n' "$1" >"$note/what"
+    echo "$2" >"$note/failures"
+    cp "$3" "$note/first"
+    shift 3
+    {
+        export -p | grep '^declare -x ANABRANCH'
+        printf '%q ' "$@"
+    } >"$note/command"
+}
+
+# The totals of a command that speaks TAP.
+tapped() { # COMMAND...
+    "$@" | tap_totals tapped
+}
+
+# Runs a program that speaks TAP, and passes that on.
+tap_program() { # PROGRAM
+    local out=$work/out.$BASHPID status=0
+    limited "$1" >"$out" 2>&1 || status=$?
+    cat "$out"
+    echo "# exit status $status of $1"
+    [ "$status" = 0 ] || try_again "$1" "$(tap_failures "$status" <"$out")" "$out" tapped tap_program "$1"
+}
+
+# How many failures tap_totals makes of the TAP of one program.
+tap_failures() { # STATUS
+    { cat && echo "# exit status $1"; } | tap_totals x | sed -n '$s/.* passed, \([0-9]*\) failed.*/\1/p'
+}
+
+# The tests of one file, or of them the one with that name, as TAP; all where none is found by the name, as bats
+# shows one with a "$" in it otherwise than it looks for it.
+bats_file() { # FILE [TEST]
+    local out=$work/out.$BASHPID status=0 filter=()
+    # shellcheck disable=SC2001 # bash before 5.2 has no & in ${2//...}
+    [ -z "${2-}" ] || filter=(--filter "^$(sed 's/[][\\.*^$+?(){}|]/\\&/g' <<<"$2")\$")
+    [ -z "${2-}" ] || [ "$(bats --count "${filter[@]}" "$1")" != 0 ] || filter=()
+    limited bats --tap --print-output-on-failure "${filter[@]}" "$1" >"$out" 2>&1 || status=$?
+    cat "$out"
+    echo "# exit status $status of $1"
+    [ "$status" = 0 ] || bats_again "$1" "$status" "$out"
+}
+
+# Each test of a file that failed; the whole file where it is not a matter of single tests.
+bats_again() { # FILE STATUS OUTPUT
+    local number name failures
+    awk -v out="$3" '
+        /^(not )?ok / { failed = 0; seen++ }
+        /^1\.\./ { planned = substr($0, 4) + 0 }
+        /^not ok / && !/# (SKIP|skip)/ { failed = 1; name = $0; sub(/^not ok [0-9]+ /, "", name); names[++n] = name }
+        failed { print >(out "." n) }
+        END { if (seen >= planned) for (i = 1; i <= n; i++) print i, names[i] }' "$3" >"$3.names"
+    while read -r number name; do
+        try_again "$1 '$name'" 1 "$3.$number" tapped bats_file "$1" "$name"
+    done <"$3.names"
+    failures=$(tap_failures "$2" <"$3")
+    [ -s "$3.names" ] || try_again "$1" "$failures" "$3" tapped bats_file "$1"
+}
+
+# Runs tests/chaos/run or killpoints, whose failures each begin with the seed or the point and end with "again:".
+random_runs() { # COMMAND...
+    local out=$work/out.$BASHPID status=0 which
+    limited "$@" >"$out" 2>&1 || status=$?
+    awk -v out="$out" '
+        /^(seed [0-9]+|ANABRANCH_KILL_AT=[0-9]+\+?): / {
+            which = $0; sub(/: .*/, "", which); sub(/^seed |^ANABRANCH_KILL_AT=/, "", which); print which
+        }
+        which != "" { print >(out "." which) }
+        /^    again: / { which = "" }' "$out" >"$out.which"
+    while read -r which; do
+        try_again "$1 $which" 1 "$out.$which" random_run "$1" "${which%+}"
+    done <"$out.which"
+    cat "$out"
+    return "$status"
+}
+
+random_run() { # PROGRAM SEED|POINT
+    case $1 in
+    *killpoints) limited "$1" "$2" "$2" ;;
+    *) limited "$1" 1 "$2" ;;
+    esac
 }
 
 # Runs a suite and reports it: suite LANE NAME COMMAND...
 suite() {
-    local lane=$1 name=$2 log=$work/$1-$2 status=0 totals passed=0 failed=0 skipped=0 why=
+    local lane=$1 name=$2 log=$work/$1-$2 status=0 totals passed=0 failed=0 skipped=0 why='' later
+    local again=$work/again/$2${1:+-$1}
     shift 2
     "$@" >"$log" 2>&1 </dev/null || status=$?
     totals=$(tail -n 1 "$log")
@@ -77,12 +165,50 @@ suite() {
     [ $((passed + failed)) != 0 ] || why=${why:-ran no test}
     [ "$status" = 0 ] || [ "$failed" != 0 ] || why=${why:-exit status $status}
     [ -z "$why" ] || failed=$((failed + 1))
-    echo "$passed $failed $skipped" >>"$work/totals"
+    later=$(failures_noted "$again")
+    [ "$later" -le "$failed" ] || { rm -r "$again" && later=0; }
+    echo "$passed $((failed - later)) $skipped" >>"$work/totals"
     {
         [ "$failed" = 0 ] || sed "s/^/    /" "$log"
-        echo "$name${lane:+-$lane}: $passed passed, $failed failed${skipped:+, $skipped skipped}${why:+ ($why)}"
-    } | sed 's/, 0 skipped//' >"$log.shown"
+        echo "$name${lane:+-$lane}: $passed passed, $((failed - later)) failed, $skipped skipped, $later to be tried again${why:+ ($why)}"
+    } | sed 's/, 0 skipped//; s/, 0 to be tried again//' >"$log.shown"
     cat "$log.shown"
+}
+
+failures_noted() { # FOLDER
+    find "$1" -name failures -exec cat {} + 2>/dev/null | awk '{ n += $1 } END { print n + 0 }'
+}
+
+# Tries what was noted once more, one after the other. Where much failed it is not for the moment that it did.
+second_tries_most=20
+second_tries() {
+    local note verdict number
+    number=$(failures_noted "$work/again")
+    if [ "$number" -gt "$second_tries_most" ]; then
+        echo "$number failures: too many to be tried again"
+        echo "0 $number 0" >>"$work/totals"
+        return
+    fi
+    for note in "$work"/again/*/*/; do
+        [ -d "$note" ] || continue
+        number=$(<"$note/failures")
+        if second_try "$note"; then
+            verdict='passed; first failure:' number="$number 0 0"
+        else
+            verdict='failed again:' number="0 $number 0"
+            cp "$note/second" "$note/first"
+        fi
+        echo "second try: $(<"$note/what") ($(basename "$(dirname "$note")")) $verdict"
+        sed 's/^/    /' "$note/first"
+        echo "$number" >>"$work/totals"
+    done
+}
+
+# Whether all is well now: nothing failed, of at least one.
+second_try() { # NOTE
+    local again=
+    (eval "$(<"$1/command")") >"$1/second" 2>&1 </dev/null
+    tail -n 1 "$1/second" | grep -qE ': [1-9][0-9]* passed, 0 failed'
 }
 
 # The line that is last, over all suites; fails where one has.
