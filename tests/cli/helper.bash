@@ -138,7 +138,7 @@ assert_no_sanitizer() {
 }
 
 wait_for() { # COMMAND...: until it succeeds
-    local deadline=$((SECONDS + ${patience:-30}))
+    local deadline=$((SECONDS + ${patience:-60}))
     until "$@"; do
         ((SECONDS < deadline)) || { fail "never: $*"; return 1; }
         sleep 0.02

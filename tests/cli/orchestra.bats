@@ -224,7 +224,7 @@ END
 @test "test_cli: a timeout is labelled, without a return code, with its last output" {
     make_place
     manifest
-    task a 'seq 30; sleep 60' 'timeout: 1s' 'max_retries: 3'
+    task a 'seq 30; sleep 60' 'timeout: 4s' 'max_retries: 3'
     orchestra
     assert_status 1
     assert_task a '\[timeout] a (dev) duration=*.?? returncode=None (total timeout) category=timeout*'

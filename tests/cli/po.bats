@@ -105,7 +105,7 @@ landed_count() {
     make_repo
     begin_plan
     add_task fails -- 'write fails uncommitted' 'write committed 1' 'exit 2'
-    add_task slow 'timeout: 1s' -- 'write slow 1' 'commit own' 'write slow2 1' 'hang'
+    add_task slow 'timeout: 5s' -- 'write slow 1' 'commit own' 'write slow2 1' 'hang'
     run_plan
     assert_status 1
     assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/fails/*')" fails uncommitted
@@ -409,7 +409,7 @@ landed_count() {
 @test "PO-34: timeouts are the plan's to say, and to retry" {
     make_repo
     begin_plan
-    add_task t 'timeout: 1s' 'retry: {timeout: 1}' -- 'on 1 hang' 'write a 1'
+    add_task t 'timeout: 5s' 'retry: {timeout: 1}' -- 'on 1 hang' 'write a 1'
     run_plan
     assert_status 0
     assert_summary t '2 attempts'

@@ -620,7 +620,7 @@ END
     resume last
     assert_status 1
     assert_summary b landed
-    run_apart timeout 30 "$ANABRANCH" resume --keep-failed last 3>&-
+    run_apart timeout 60 "$ANABRANCH" resume --keep-failed last 3>&-
     assert_status 1
     assert_summary a failed
     assert_summary b landed

@@ -239,7 +239,7 @@ load run_helper
 @test "run: timeout" {
     make_repo
     begin_plan
-    add_task slow 'timeout: 1s' -- 'write half done' 'hang'
+    add_task slow 'timeout: 4s' -- 'write half done' 'hang'
     run_plan
     assert_status 1
     assert_summary slow 'timeout: took longer than its timeout'
@@ -263,8 +263,8 @@ load run_helper
     make_repo
     begin_plan
     add_task silent 'idle_timeout: 1s' -- 'hang'
-    add_task talks 'idle_timeout: 1s' -- 'sh for i in 1 2 3 4 5 6; do sleep 0.4; echo $i; done' 'write talks 1'
-    add_task errs 'idle_timeout: 1s' -- 'sh for i in 1 2 3 4 5 6; do sleep 0.4; echo $i >&2; done' 'write errs 1'
+    add_task talks 'idle_timeout: 4s' -- 'sh for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; echo $i; done' 'write talks 1'
+    add_task errs 'idle_timeout: 4s' -- 'sh for i in 1 2 3 4 5 6 7 8 9 10; do sleep 0.5; echo $i >&2; done' 'write errs 1'
     run_plan
     assert_status 1
     assert_summary silent idle:
@@ -1230,8 +1230,8 @@ commit_without_pause() { # BRANCH
 @test "run: little patience with git is none of a verification's business" {
     make_repo
     begin_plan
-    add_task a 'verify: "sleep 2"' 'retry: {verify: 0}' -- 'write a 1'
-    ANABRANCH_PATIENCE=1s run_plan
+    add_task a 'verify: "sleep 4"' 'retry: {verify: 0}' -- 'write a 1'
+    ANABRANCH_PATIENCE=3s run_plan
     assert_status 0
 }
 

@@ -29,7 +29,7 @@ n=0
 until test "$(sort -n "$STAMPS/$kind.count" 2>/dev/null | tail -n 1)" -ge "$1" 2>/dev/null; do
     ls "$STAMPS/$kind" | wc -l >>"$STAMPS/$kind.count"
     n=$((n + 1))
-    test $n -lt 1500 || exit 1
+    test $n -lt 3000 || exit 1
     sleep 0.02
 done
 for n in 1 2 3 4 5; do
@@ -48,7 +48,7 @@ most_at_once() { # [KIND]
 
 # A line of shell that waits until there is such a file.
 until_exists() { # NAME
-    echo "n=0; until test -e $BATS_TEST_TMPDIR/$1; do sleep 0.02; n=\$((n+1)); test \$n -lt 1500 || exit 1; done"
+    echo "n=0; until test -e $BATS_TEST_TMPDIR/$1; do sleep 0.02; n=\$((n+1)); test \$n -lt 3000 || exit 1; done"
 }
 
 # A line of shell by which someone else commits a file to what is checked out in the user's folder.
@@ -62,7 +62,7 @@ n=0
 until echo '${2:-here}' >'$1' && git add -- '$1' && git commit -q -m 'by someone else'; do
     sleep 0.02 # we may be at work in this checkout
     n=\$((n + 1))
-    test \$n -lt 500 || exit 1
+    test \$n -lt 3000 || exit 1
 done
 END
     chmod +x "$script"
@@ -83,7 +83,7 @@ slow_checkout() {
 #!/bin/sh
 touch '$BATS_TEST_TMPDIR/smudging'
 n=0
-until test -e '$BATS_TEST_TMPDIR/smudge-on' || test \$n -gt 500; do sleep 0.02; n=\$((n+1)); done
+until test -e '$BATS_TEST_TMPDIR/smudge-on' || test \$n -gt 3000; do sleep 0.02; n=\$((n+1)); done
 cat
 END
     chmod +x "$BATS_TEST_TMPDIR/smudge"
@@ -109,7 +109,7 @@ n=0
 until test -e "$STAMPS.verify-a" && test -e "$STAMPS.verify-b"; do
     sleep 0.02
     n=$((n + 1))
-    test $n -lt 1500 || exit 1
+    test $n -lt 3000 || exit 1
 done
 END
     chmod +x "$BATS_TEST_TMPDIR/both"

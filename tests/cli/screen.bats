@@ -49,12 +49,27 @@ show_terminal() { # COLUMNS ROWS
     [[ $output != *Sanitizer* && $output != *"runtime error"* ]] || fail "the sanitizer complains"
 }
 
+# A step for an agent: waits until the terminal has been drawn on again, and this was to be seen.
+until_drawn() { # [REGEX]
+    cat >"$BATS_TEST_TMPDIR/drawn" <<END
+#!/bin/sh
+n=0
+until grep -q '\[[0-9]*A' '$BATS_TEST_TMPDIR/typescript' && grep -q "\$1" '$BATS_TEST_TMPDIR/typescript'; do
+    sleep 0.02
+    n=\$((n + 1))
+    test \$n -lt 3000 || exit 1
+done
+END
+    chmod +x "$BATS_TEST_TMPDIR/drawn"
+    echo "sh $BATS_TEST_TMPDIR/drawn '${1-}'"
+}
+
 # Two tasks that work, one that fails for good, one that needs it.
 make_plan() {
     begin_plan
-    add_task one -- 'action writing' 'sleep 300ms' 'write one 1' 'tokens 1000 200 0.5'
-    add_task two -- 'action thinking hard' 'sleep 300ms' 'write two 2'
-    add_task bad -- 'sleep 300ms' 'error refused "no, thank you"'
+    add_task one -- 'action writing' "$(until_drawn 'one .*running .*writing')" 'write one 1' 'tokens 1000 200 0.5'
+    add_task two -- 'action thinking hard' "$(until_drawn)" 'write two 2'
+    add_task bad -- "$(until_drawn)" 'error refused "no, thank you"'
     add_task later 'depends_on: [bad]' -- 'write later 3'
 }
 
@@ -90,8 +105,8 @@ has_frames() {
 @test "lines that are longer than the screen leave nothing behind" {
     make_repo
     begin_plan
-    add_task one -- "action $(printf 'x%.0s' {1..300})" 'sleep 400ms' "error refused $(printf 'y%.0s' {1..100})"
-    add_task two -- 'action 汉字汉字汉字汉字汉字汉字汉字汉字' 'sleep 700ms' 'write two 2'
+    add_task one -- "action $(printf 'x%.0s' {1..300})" "$(until_drawn xxx)" "error refused $(printf 'y%.0s' {1..100})"
+    add_task two -- 'action 汉字汉字汉字汉字汉字汉字汉字汉字' "$(until_drawn 'two .*running')" 'write two 2'
     run_on_terminal 40 10
     assert_status 1
     has_frames || fail "nothing was drawn again"
@@ -105,7 +120,7 @@ has_frames() {
     make_repo
     begin_plan
     for i in 1 2 3 4 5 6 7 8; do
-        add_task "t$i" -- 'sleep 600ms' "write f$i $i"
+        add_task "t$i" -- "$(until_drawn '[.][.][.] and 5 more')" "write f$i $i"
     done
     run_on_terminal 60 6 -j 8
     assert_status 0
@@ -200,7 +215,7 @@ has_frames() {
 @test "--dashboard draws where there is no terminal" {
     make_repo
     begin_plan
-    add_task one 'read_only: true' -- 'sleep 400ms'
+    add_task one 'read_only: true' -- 'sleep 1500ms'
     run_plan --dashboard
     assert_status 0
     [[ $output == *'0 of 1 done, 1 under way'* ]] || fail "nothing was drawn"

@@ -34,7 +34,7 @@ start_sim() { # LINE...
 }
 
 wait_for() { # COMMAND...: until it succeeds
-    local deadline=$((SECONDS + 10))
+    local deadline=$((SECONDS + 60))
     until "$@"; do
         ((SECONDS < deadline)) || { fail "never: $*" || return; }
         sleep 0.02

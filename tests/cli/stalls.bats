@@ -61,7 +61,7 @@ status_says() { # TEXT
 @test "who is silent is ended, but not while a tool works; that is shown, and told again" {
     make_repo
     stub_piped claude codex
-    begin_plan 'defaults: {idle_timeout: 2s}'
+    begin_plan 'defaults: {idle_timeout: 5s}'
     add_piped long claude
     add_piped shell codex
     add_piped helper claude

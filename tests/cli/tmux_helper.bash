@@ -39,7 +39,7 @@ has_on_screen() { # TEXT
 
 # Waits until the screen has the text.
 sees() { # TEXT
-    local deadline=$((SECONDS + 30))
+    local deadline=$((SECONDS + 60))
     until has_on_screen "$1"; do
         ((SECONDS < deadline)) || { fail "never on the screen: $1" "$(screen_now)"; return 1; }
         sleep 0.02
@@ -47,7 +47,7 @@ sees() { # TEXT
 }
 
 sees_no() { # TEXT
-    local deadline=$((SECONDS + 30))
+    local deadline=$((SECONDS + 60))
     while has_on_screen "$1"; do
         ((SECONDS < deadline)) || { fail "still on the screen: $1" "$(screen_now)"; return 1; }
         sleep 0.02
