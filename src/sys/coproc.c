@@ -109,7 +109,8 @@ static int read_more(struct coproc *c, struct err *err)
 {
     char bytes[16384];
     struct pollfd fd = {.fd = c->out, .events = POLLIN};
-    int ready = poll(&fd, 1, (int)hurry_limit(patience(PATIENCE_MS)));
+    int64_t ms = c->wait_ms ? c->wait_ms : patience(PATIENCE_MS);
+    int ready = poll(&fd, 1, (int)hurry_limit(ms));
     if (ready < 0 && errno == EINTR)
         return 0;
     if (ready <= 0)
@@ -123,12 +124,12 @@ static int read_more(struct coproc *c, struct err *err)
     return 0;
 }
 
-/* Reads on until so many bytes are there, or, for 0, a line. */
-static int fill(struct coproc *c, size_t len, struct err *err)
+/* Reads on until so many bytes are there, or, for 0, one that is `end`. */
+static int fill(struct coproc *c, size_t len, char end, struct err *err)
 {
     int rc = 0;
     hurry_begin(c->pid);
-    while (rc == 0 && (len ? c->pending.len < len : !memchr(c->pending.s, '\n', c->pending.len)))
+    while (rc == 0 && (len ? c->pending.len < len : !memchr(c->pending.s, end, c->pending.len)))
         rc = read_more(c, err);
     hurry_end();
     return rc;
@@ -141,20 +142,30 @@ static void drop(struct coproc *c, size_t len)
     buf_cut(&c->pending, rest);
 }
 
-int coproc_read_line(struct coproc *c, struct buf *out, struct err *err)
+static int read_to(struct coproc *c, char end, struct buf *out, struct err *err)
 {
-    if (fill(c, 0, err))
+    if (fill(c, 0, end, err))
         return -1;
-    char *lf = memchr(c->pending.s, '\n', c->pending.len);
-    size_t len = (size_t)(lf - c->pending.s);
+    char *last = memchr(c->pending.s, end, c->pending.len);
+    size_t len = (size_t)(last - c->pending.s);
     buf_add(out, c->pending.s, len);
     drop(c, len + 1);
     return 0;
 }
 
+int coproc_read_line(struct coproc *c, struct buf *out, struct err *err)
+{
+    return read_to(c, '\n', out, err);
+}
+
+int coproc_read_word(struct coproc *c, struct buf *out, struct err *err)
+{
+    return read_to(c, '\0', out, err);
+}
+
 int coproc_read(struct coproc *c, size_t len, struct buf *out, struct err *err)
 {
-    if (len && fill(c, len, err))
+    if (len && fill(c, len, '\0', err))
         return -1;
     buf_add(out, c->pending.s, len);
     drop(c, len);
