@@ -23,18 +23,23 @@ static void add_json(const struct removals *r, const struct clean_item *item, st
     build_put_string(&a, map, "name", item->name);
     build_put_string(&a, map, "why", item->why);
     build_put_string(&a, map, "salvage", item->salvage);
+    if (item->bytes >= 0)
+        build_put_int(&a, map, "bytes", item->bytes);
+    if (item->partial)
+        build_put_bool(&a, map, "partial", true);
     doc_write_line(out, map);
     buf_addch(out, '\n');
     arena_done(&a);
 }
 
-static void add_line(const struct removals *r, const struct clean_item *item, struct buf *out)
+static void add_line(struct removals *r, const struct clean_item *item, struct buf *out)
 {
     removal_add_word(r, item->action, out);
     buf_addf(out, "%s ", item->kind);
     text_harmless(out, item->name, strlen(item->name));
     buf_addstr(out, ": ");
     text_harmless(out, item->why, strlen(item->why));
+    removal_add_bytes(r, item, out);
     buf_addch(out, '\n');
 }
 
@@ -80,7 +85,7 @@ static const struct opt opts_table[] = {
      "Also workspaces with conflicts, kept ones and those of interrupted runs, which are saved "
      "first, and the logs of all runs that have ended"},
     {"json", 0, OPT_FLAG, offsetof(struct clean_opts, json), NULL, NULL,
-     "Print one thing per line, as JSON"},
+     "Print one thing per line, as JSON, with the bytes that go with it"},
     {0},
 };
 
@@ -93,7 +98,8 @@ const struct command cmd_clean = {
         "Removes workspaces, branches and refs of runs that have ended, also of those that "
         "crashed, as far as the branch that they were meant for has all that is in them; what it "
         "has not is saved first ('anabranch salvage'). Worktrees that are half removed are "
-        "repaired for that. Large folders are deleted in the background.\n"
+        "repaired for that. Large folders are deleted in the background. What each thing takes on "
+        "the disk is said with it, and in all at the end.\n"
         "Kept, with the reason, is what belongs to a run that goes on, what a process works in, "
         "what is locked, a branch that is checked out somewhere, and, without --all, workspaces "
         "with a conflict or with changes of yours, and those of an interrupted run, which can "

@@ -24,6 +24,12 @@ static void add_entry(const struct finding *f, struct arena *a, struct node *lis
     build_put_string(a, entry, "name", f->name);
     build_put_string(a, entry, "verdict", verdict_words[f->verdict]);
     build_put_string(a, entry, "why", f->why.s);
+    if (f->bytes < 0)
+        return;
+    build_put_int(a, entry, "count", f->count);
+    build_put_int(a, entry, "bytes", f->bytes);
+    if (f->partial)
+        build_put_bool(a, entry, "partial", true);
 }
 
 static int run_doctor(const void *options, int argc, char **argv)
@@ -55,7 +61,8 @@ static int run_doctor(const void *options, int argc, char **argv)
 
 static const struct opt opts_table[] = {
     {"json", 0, OPT_FLAG, offsetof(struct doctor_opts, json), NULL, NULL,
-     "Print one JSON object: the findings, each with name, verdict and why"},
+     "Print one JSON object: the findings, each with name, verdict and why, and those about what "
+     "is on the disk with count and bytes"},
     {0},
 };
 
@@ -67,6 +74,9 @@ const struct command cmd_doctor = {
     .about =
         "Each finding is ok, no (something else is used in its place, or not everyone needs it) or "
         "bad: nothing can be run then, and the exit code is 3. Nothing is changed.\n\n"
+        "It also says what the disk holds of runs in this repository, how much that takes (by "
+        "blocks: those that files share, as snapshots do, count for each of them) and what makes "
+        "it go.\n\n"
         "Agents are kept together, so that none of their processes is left behind, by the first "
         "that works of: a pid namespace, which ends all of them at once, also when everything else "
         "has been killed (who is not root needs a user namespace for it, in which sudo and other "

@@ -1,5 +1,6 @@
 #include "cli/removal.h"
 
+#include "base/text.h"
 #include "cli/cli.h"
 #include "cli/color.h"
 
@@ -20,11 +21,37 @@ void removal_add_word(const struct removals *r, enum clean_action action, struct
              removal_word(r, action), color_on(stdout, COLOR_NONE));
 }
 
+static void add_bytes(int64_t bytes, bool partial, struct buf *out)
+{
+    buf_addstr(out, partial ? "at least " : "");
+    text_format_bytes(out, bytes);
+}
+
+void removal_add_bytes(struct removals *r, const struct clean_item *item, struct buf *out)
+{
+    if (item->bytes < 0)
+        return;
+    r->bytes += item->bytes;
+    r->partial = r->partial || item->partial;
+    buf_addstr(out, " (");
+    add_bytes(item->bytes, item->partial, out);
+    buf_addch(out, ')');
+}
+
 void removal_tell(struct removals *r, enum clean_action action, const struct buf *text)
 {
     r->count[action]++;
     int code = cli_print(text->s, text->len);
     r->code = r->code ? r->code : code;
+}
+
+static int print_sum(const struct removals *r)
+{
+    autobuf struct buf out = BUF_INIT;
+    buf_addstr(&out, "In all ");
+    add_bytes(r->bytes, r->partial, &out);
+    buf_addstr(&out, " on the disk.\n");
+    return cli_print(out.s, out.len);
 }
 
 int removals_end(const struct removals *r, const char *none)
@@ -33,6 +60,8 @@ int removals_end(const struct removals *r, const char *none)
         return r->code;
     if (r->count[CLEAN_FAILED])
         return EXIT_ENV;
+    if (r->bytes)
+        return print_sum(r);
     bool any = r->count[CLEAN_REMOVED] || r->count[CLEAN_KEPT];
     return any || r->json ? EXIT_OK : cli_print(none, strlen(none));
 }

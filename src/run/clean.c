@@ -6,6 +6,11 @@
 #include <stdarg.h>
 #include <unistd.h>
 
+void clean_measure(struct cleaner *c, const char *path)
+{
+    disk_use_add(&c->use, path);
+}
+
 void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, const char *name,
                 const char *salvage, const char *fmt, ...)
 {
@@ -14,8 +19,16 @@ void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, c
     va_start(ap, fmt);
     buf_addv(&why, fmt, ap);
     va_end(ap);
-    struct clean_item item = {
-        .action = action, .kind = kind, .name = name, .why = why.s, .salvage = salvage};
+    bool measured = action == CLEAN_REMOVED && (c->use.files || c->use.partial);
+    struct clean_item item = {.action = action,
+                              .kind = kind,
+                              .name = name,
+                              .why = why.s,
+                              .salvage = salvage,
+                              .bytes = measured ? c->use.bytes : -1,
+                              .partial = measured && c->use.partial};
+    disk_use_done(&c->use);
+    c->use = DISK_USE_INIT;
     c->opts->tell(c->opts->ctx, &item);
 }
 
@@ -66,6 +79,7 @@ int clean(const struct clean_options *opts, struct err *err)
     clean_delete(&c);
     (void)dirs_remove(c.scratch, &none); /* else the next one does */
     remains_done(&c.remains);
+    disk_use_done(&c.use);
     strv_done(&c.left);
     strv_done(&c.large);
     for (size_t i = 0; i < c.locks.n; i++)

@@ -12,6 +12,7 @@
 #include "data/store.h"
 
 #include <stdbool.h>
+#include <stdint.h>
 
 enum clean_action {
     CLEAN_REMOVED,
@@ -25,6 +26,8 @@ struct clean_item {
     const char *name;    /* its path, or the name of the ref */
     const char *why;     /* one line, or NULL */
     const char *salvage; /* the id under which its content was saved, or NULL */
+    int64_t bytes;       /* that it takes on the disk and that go with it, or -1 */
+    bool partial;        /* that is not all of it */
 };
 
 typedef void clean_fn(void *ctx, const struct clean_item *item);

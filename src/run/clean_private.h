@@ -6,6 +6,7 @@
 
 #include "run/clean.h"
 #include "run/remains.h"
+#include "sys/disk_use.h"
 
 struct cleaner {
     const struct clean_options *opts;
@@ -14,9 +15,11 @@ struct cleaner {
     struct strv left, large; /* paths to delete at the end: here, or by another process */
     char *scratch;           /* folder for our own files, ours alone */
     VEC(int) locks;          /* of what is below workspaces, while we see them (data/layers.h) */
+    struct disk_use use;     /* what the thing takes that is told next */
 };
 
-/* clean.c */
+/* clean.c: what is told is what was measured since the last time, if it goes. */
+void clean_measure(struct cleaner *c, const char *path);
 void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, const char *name,
                 const char *salvage, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 

@@ -119,6 +119,7 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t 
         ++*kept;
         return 0;
     }
+    clean_measure(c, path);
     if (put_aside(c, path, err))
         return -1;
     clean_tell(c, CLEAN_REMOVED, "logs", path, NULL, old ? "older than %d days" : "all were to go",
@@ -172,6 +173,7 @@ static int clean_temporary_entry(struct cleaner *c, const char *dir, const char 
     if (used)
         return 0;
     strv_push(&c->large, path);
+    clean_measure(c, path);
     clean_tell(c, CLEAN_REMOVED, "folder", path, NULL, "left by one that was killed");
     return 0;
 }
@@ -189,6 +191,7 @@ int clean_temporary(struct cleaner *c, struct err *err)
         (void)closedir(dir);
     for (size_t i = 0; rc == 0 && i < c->remains.retired.n; i++) {
         strv_push(&c->large, c->remains.retired.v[i]);
+        clean_measure(c, c->remains.retired.v[i]);
         clean_tell(c, CLEAN_REMOVED, "folder", c->remains.retired.v[i], NULL,
                    "a workspace that was being removed");
     }

@@ -230,6 +230,7 @@ static bool is_untouched(const struct remains_task *t)
 static int remove_workspace(struct cleaner *c, struct remains_task *t, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
+    clean_measure(c, t->path);
     if (!c->opts->dry_run &&
         ((!is_untouched(t) && clean_save(c, t, &id, err)) || retire(c, t, err)))
         return -1;

@@ -5,6 +5,7 @@
 #include "core/plan_words.h"
 #include "data/git.h"
 #include "run/agent.h"
+#include "run/disk.h"
 #include "run/doctor_probe.h"
 #include "run/run_private.h"
 #include "sys/cgroup.h"
@@ -107,6 +108,31 @@ static enum verdict examine_reflink(const struct probe *p, struct finding *f)
     return VERDICT_OK;
 }
 
+/* What we have in the repository ourselves. */
+static enum verdict examine_use(const struct probe *p, struct finding *f)
+{
+    enum disk_part part = (enum disk_part)p->number;
+    struct git_repo repo = {0};
+    struct disk_share share;
+    struct err err = {0};
+    int rc = git_open(&repo, ".", &err) || disk_look(&repo, part, &share, &err) ? -1 : 0;
+    git_close(&repo);
+    if (rc)
+        return complain(f, VERDICT_NO, &err);
+    f->count = (int64_t)share.count;
+    f->bytes = share.bytes;
+    f->partial = share.partial;
+    if (share.count) {
+        buf_addf(&f->why, "%zu with %s", share.count, share.partial ? "at least " : "");
+        text_format_bytes(&f->why, share.bytes);
+        buf_addf(&f->why, " in %s; %s", share.place.s, disk_end(part));
+    } else {
+        buf_addstr(&f->why, "none");
+    }
+    disk_share_done(&share);
+    return VERDICT_OK;
+}
+
 /* --- containment -------------------------------------------------------------------------- */
 
 /* By a guard that guards next to nothing. */
@@ -184,6 +210,11 @@ static const struct {
     {"git.repository", "repository", examine_repository, 0},
     {"disk.space", "disk", examine_disk, 0},
     {"disk.reflink", "cheap copies", examine_reflink, 0},
+    {"disk.workspaces", "workspaces", examine_use, DISK_WORKSPACES},
+    {"disk.leaving", "being deleted", examine_use, DISK_LEAVING},
+    {"disk.pristine", "pristine trees", examine_use, DISK_PRISTINE},
+    {"disk.logs", "logs of runs", examine_use, DISK_LOGS},
+    {"disk.store", "files of the store", examine_use, DISK_STORE},
     {"contain.namespace", "pid namespace", examine_means, CONTAIN_NAMESPACE},
     {"contain.cgroup", "cgroup", examine_means, CONTAIN_CGROUP},
     {"contain.subreaper", "subreaper", examine_means, CONTAIN_SUBREAPER},
@@ -204,7 +235,8 @@ bool doctor_examine(size_t i, const char *self, struct finding *ret)
     if (i >= sizeof(rows) / sizeof(rows[0]))
         return false;
     struct probe p = {.self = self, .number = rows[i].number};
-    *ret = (struct finding){.name = rows[i].name, .what = rows[i].what, .why = BUF_INIT};
+    *ret = (struct finding){
+        .name = rows[i].name, .what = rows[i].what, .why = BUF_INIT, .count = -1, .bytes = -1};
     ret->verdict = rows[i].examine(&p, ret);
     return true;
 }

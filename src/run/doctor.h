@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 enum verdict {
     VERDICT_OK,
@@ -23,7 +24,9 @@ struct finding {
     const char *name; /* "contain.namespace" */
     const char *what; /* it is, for people */
     enum verdict verdict;
-    struct buf why; /* what was found, one line */
+    struct buf why;       /* what was found, one line */
+    int64_t count, bytes; /* of what is on the disk; -1: it is not about that */
+    bool partial;         /* it takes more */
 };
 
 /* Tries row i of the table in the current folder; false behind the last one. `self` is the path of

@@ -391,6 +391,66 @@ END
     [[ ${#lines[@]} -eq 2 ]] || fail "the history is gone"
 }
 
+@test "clean: says what each thing takes on the disk, and all of them" {
+    killed_run
+    head -c 3000000 /dev/urandom >"$(workspace t)/large"
+    sync "$(workspace t)/large" # else it has no blocks on some file systems
+    ln "$(workspace t)/large" "$(workspace t)/same"
+    run anabranch clean --all --dry-run
+    assert_status 0
+    [[ ${lines[0]} == 'would remove  workspace '*' (2.'?' MiB)' ]] || fail "not with the workspace"
+    [[ ${lines[-1]} == 'In all 2.'?' MiB on the disk.' ]] || fail "no sum"
+    run anabranch clean --all --dry-run --json
+    local bytes
+    bytes=$(jq 'select(.kind == "workspace") | .bytes' <<<"$output")
+    ((bytes > 3000000 && bytes < 3100000)) || fail "not the bytes of the workspace: $bytes"
+    jq -e -s 'all(.kind)' <<<"$output" >/dev/null || fail "more than things"
+    run anabranch clean --all
+    [[ ${lines[-1]} == 'In all 2.'?' MiB on the disk.' ]] || fail "no sum"
+    assert_cleaned "$(saved t)"
+}
+
+@test "doctor: says what runs have on the disk, and where" {
+    killed_run
+    head -c 3000000 /dev/urandom >"$(workspace t)/large"
+    sync "$(workspace t)/large" # else it has no blocks on some file systems
+    mkdir "$(dirname "$(workspace t)")/u.gone"
+    run anabranch doctor
+    assert_contains " MiB in $PWD/.anabranch/worktrees; each goes when"
+    assert_contains " in $PWD/.anabranch/worktrees; deleted in"
+    assert_contains 'ok  pristine trees        none'
+    run anabranch doctor --json
+    local counts
+    counts=$(jq -r '.findings[] | select(.bytes) | "\(.name) \(.count) \(.bytes > 0)"' <<<"$output")
+    [[ $counts == "disk.workspaces 1 true
+disk.leaving 1 true
+disk.pristine 0 false
+disk.logs 1 true
+disk.store "[1-3]" true" ]] || fail "$counts"
+    run anabranch clean --all
+    assert_cleaned "$(saved t)"
+    run anabranch doctor
+    assert_contains 'ok  workspaces            none'
+    assert_contains 'ok  being deleted         none'
+}
+
+@test "doctor: workspaces are found in whatever folder the plan has them" {
+    make_repo
+    begin_plan 'workspace: {dir: ../elsewhere}'
+    add_task t -- "$(stay)"
+    kill_run_at here
+    run anabranch doctor
+    assert_contains "ok  workspaces            1 with "
+    mv ../elsewhere/*/t "$(echo ../elsewhere/*)/t.gone"
+    rm -r .git/worktrees
+    run anabranch doctor
+    assert_contains "ok  workspaces            none"
+    assert_contains "ok  being deleted         1 with "
+    cd ..
+    run anabranch doctor
+    assert_contains 'ok  workspaces            none'
+}
+
 @test "clean: nothing to do, outside a repository, and as JSON" {
     run anabranch clean
     assert_status 0
