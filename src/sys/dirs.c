@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/stop.h"
+#include "sys/subvolume.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -77,6 +78,10 @@ static int remove_entry(FTS *fts, FTSENT *e, struct err *err)
 {
     switch (e->fts_info) {
     case FTS_D:
+        if (subvolume_drop(e->fts_accpath)) {
+            (void)fts_set(fts, e, FTS_SKIP);
+            return 0;
+        }
         /* A folder that its owner may not write to keeps its entries. */
         if ((e->fts_statp->st_mode & 0700) != 0700) {
             (void)chmod(e->fts_accpath, 0700);
