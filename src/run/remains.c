@@ -186,14 +186,14 @@ static int each_entry(struct remains *r, const char *path, each_entry_fn *fn, st
     return rc;
 }
 
-/* A folder "<work>/<run>/<task>", or what retiring one made of its name. */
+/* A folder "<work>/<run>/<task>", or what retiring one made of its name, or the pool. */
 static int take_tree(struct remains *r, const char *dir, const char *name, struct err *err)
 {
     autofree char *whose = layers_whose(name);
     if (whose)
         name = arena_str(&r->arena, whose);
     const char *path = arena_printf(&r->arena, "%s/%s", dir, name);
-    const char *dot = strchr(name, '.');
+    const char *dot = strrchr(name, '.');
     if (whose && !layers_there(path)) /* waste */
         return 0;
     struct remains_run *run = remains_run(r, strrchr(dir, '/') + 1, err);

@@ -391,6 +391,17 @@ END
     [[ ${#lines[@]} -eq 2 ]] || fail "the history is gone"
 }
 
+@test "clean: trees that the pool of a killed run held go, and so do retired ones" {
+    killed_run
+    local run
+    run=$(dirname "$(workspace t)")
+    mkdir "$run/.0.gone" "$run/u.gone"
+    run anabranch clean --all
+    assert_status 0
+    assert_contains "folder $run/.0.gone: a workspace that was being removed"
+    assert_cleaned "$(saved t)"
+}
+
 @test "clean: says what each thing takes on the disk, and all of them" {
     killed_run
     head -c 3000000 /dev/urandom >"$(workspace t)/large"
