@@ -130,20 +130,22 @@ bool subvolume_drop(const char *path)
 #endif
 
 /* The names are those of our process alone: what is there was left by one that was killed. */
-int subvolume_try(const char *from, const char *to, struct err *err)
+int subvolume_try(const char *from, const char *to, bool *ret_drop, struct err *err)
 {
     autofree char *one = mem_printf("%s/.anabranch-try-%d.gone", from, (int)getpid());
     autofree char *two = mem_printf("%s/.anabranch-tried-%d.gone", to, (int)getpid());
     struct err none = {0};
     if (dirs_remove(one, err) || dirs_remove(two, err))
         return -1;
-    int rc = subvolume_make(one, err) || subvolume_snapshot(one, two, err) ||
-                     dirs_remove(two, err) || dirs_remove(one, err)
-                 ? -1
-                 : 0;
+    int rc = subvolume_make(one, err) || subvolume_snapshot(one, two, err) ? -1 : 0;
+    bool drop = rc == 0 && subvolume_drop(two);
+    if (rc == 0 && (dirs_remove(two, err) || dirs_remove(one, err)))
+        rc = -1;
     if (rc) {
         (void)dirs_remove(two, &none);
         (void)dirs_remove(one, &none);
+        return -1;
     }
-    return rc;
+    *ret_drop = drop;
+    return 0;
 }

@@ -32,7 +32,7 @@ bool subvolume_is(const char *path);
 bool subvolume_drop(const char *path);
 
 /* Whether copies of those in one folder can be made in another; by making one. Nothing of it is
- * left. */
-int subvolume_try(const char *from, const char *to, struct err *err);
+ * left. *ret_drop is whether subvolume_drop() works there. */
+int subvolume_try(const char *from, const char *to, bool *ret_drop, struct err *err);
 
 #endif

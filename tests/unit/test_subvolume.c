@@ -14,6 +14,7 @@
 #include <grp.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -158,9 +159,10 @@ static int as_nobody(const char *dir)
 {
     autofree char *one = mem_printf("%s/one", dir), *two = mem_printf("%s/two", dir);
     struct stat st;
+    bool drop;
     if (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
         return 1;
-    if (subvolume_try(dir, dir, NULL) || subvolume_make(one, NULL))
+    if (subvolume_try(dir, dir, &drop, NULL) || drop || subvolume_make(one, NULL))
         return 2;
     write_file(one, "file", "text");
     if (subvolume_snapshot(one, two, NULL))
@@ -192,10 +194,12 @@ static void test_try(void **state)
     autofree char *folder = below(state, "folder");
     struct disk *d = *state;
     struct err err = {0};
+    bool drop;
     assert_int_equal(dirs_make(folder, NULL), 0);
-    assert_int_equal(subvolume_try(d->top, folder, &err), 0);
+    assert_int_equal(subvolume_try(d->top, folder, &drop, &err), 0);
+    assert_true(drop);
     assert_int_equal(rmdir(folder), 0);
-    assert_int_equal(subvolume_try(d->top, d->dir, &err), -1);
+    assert_int_equal(subvolume_try(d->top, d->dir, &drop, &err), -1);
     assert_int_equal(err.code, ERR_ENV);
     autodiskuse struct disk_use u = DISK_USE_INIT;
     disk_use_add(&u, d->top);
@@ -209,7 +213,8 @@ static void test_elsewhere(void **state)
     autofree char *one = mem_printf("%s/one", d->dir);
     struct stat st;
     struct err err = {0};
-    if (subvolume_try(d->dir, d->dir, &err) == 0)
+    bool drop;
+    if (subvolume_try(d->dir, d->dir, &drop, &err) == 0)
         skip(); /* the folder for temporary files is on btrfs */
     assert_int_equal(err.code, ERR_ENV);
     assert_int_equal(subvolume_make(one, &err), -1);
