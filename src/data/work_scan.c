@@ -3,29 +3,35 @@
 #include "base/vec.h"
 #include "data/git_index.h"
 #include "data/tree.h"
+#include "sys/names.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 /* Each folder on the way takes a descriptor; a path is to be handed to git. */
 enum { DEPTH_MAX = 200, LENGTH_MAX = 4096 };
 
 /* A folder whose entries are being read. */
 struct level {
-    DIR *dir;       /* NULL: there is no such folder, its entries are passed over */
+    int fd;         /* -1: there is no such folder, its entries are passed over */
     size_t path;    /* length of its path, with the slash */
     size_t tracked; /* where the names of these begin */
-    size_t there;   /* and those of what is in it */
+    size_t names;   /* how many these are */
+    size_t there;   /* where those of what is in it begin */
+    size_t changed; /* how many were found before it */
+    off_t size;     /* of the folder; -1: it does not matter, the names in it are read */
 };
 
 struct walk {
     struct work_scan *found;
     struct git_index index;
     struct timespec written;  /* when the index was */
+    enum names_size means;    /* the size of a folder, */
+    dev_t device;             /* in this file system */
     VEC(struct level) levels; /* the root first */
     struct buf path;          /* of the last one, with the slash */
     struct buf tracked;       /* names in each of them, with a NUL behind each */
@@ -93,15 +99,6 @@ static bool is_passed_over(const char *name)
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(name, ".git") == 0;
 }
 
-static bool read_names(DIR *dir, struct buf *out)
-{
-    for (struct dirent *e; errno = 0, (e = readdir(dir));) {
-        if (!is_passed_over(e->d_name))
-            buf_add(out, e->d_name, strlen(e->d_name) + 1);
-    }
-    return errno == 0;
-}
-
 /* What two lists that have the same names in another order have in common. */
 struct sum {
     size_t names;
@@ -155,7 +152,7 @@ static bool find_untracked(struct walk *w, const struct level *l)
         while (k < m && strcmp(tracked[k], there[i]) < 0)
             k++;
         if (k == m || strcmp(tracked[k], there[i]) != 0)
-            good = add_untracked(w, dirfd(l->dir), there[i]);
+            good = add_untracked(w, l->fd, there[i]);
     }
     return good;
 }
@@ -171,33 +168,53 @@ static bool look_at_names(struct walk *w, const struct level *l)
 
 /* --- the walk ----------------------------------------------------------------------------- */
 
-/* Takes the descriptor over. Names are read before anything else of a folder: what is asked of each
- * file then costs less. */
+static bool read_names(struct walk *w, int fd)
+{
+    return names_read(fd, ".git", &w->there) == 0;
+}
+
+/* Takes the descriptor over. Names are read before anything else of a folder, unless its size is
+ * likely to tell enough: what is asked of each file then costs less. */
 static bool push_level(struct walk *w, int fd)
 {
-    struct level l = {.path = w->path.len, .tracked = w->tracked.len, .there = w->there.len};
-    l.dir = fd >= 0 ? fdopendir(fd) : NULL;
-    if (fd >= 0 && !l.dir)
-        (void)close(fd);
+    struct level l = {.fd = fd,
+                      .path = w->path.len,
+                      .tracked = w->tracked.len,
+                      .there = w->there.len,
+                      .changed = w->found->changed.n,
+                      .size = -1};
+    struct stat st;
+    if (fd >= 0 && w->means && w->levels.n && fstat(fd, &st) == 0 && st.st_dev == w->device)
+        l.size = st.st_size;
     vec_push(&w->levels, l);
-    return fd < 0 || (l.dir && read_names(l.dir, &w->there));
+    return fd < 0 || l.size >= 0 || read_names(w, fd);
 }
 
 static void pop_level(struct walk *w)
 {
     struct level l = w->levels.v[--w->levels.n];
-    if (l.dir)
-        (void)closedir(l.dir);
+    if (l.fd >= 0)
+        (void)close(l.fd);
     buf_cut(&w->tracked, l.tracked);
     buf_cut(&w->there, l.there);
     buf_cut(&w->path, w->levels.n ? w->levels.v[w->levels.n - 1].path : 0);
+}
+
+/* All that is tracked is there, and nothing else fits in. */
+static bool is_full(const struct walk *w, const struct level *l)
+{
+    size_t length = w->tracked.len - l->tracked - l->names;
+    return w->found->changed.n == l->changed &&
+           names_size_fits(w->means, l->size, l->names, length);
 }
 
 /* The last folder is complete. */
 static bool close_level(struct walk *w)
 {
     const struct level *l = &w->levels.v[w->levels.n - 1];
-    bool good = !l->dir || look_at_names(w, l);
+    bool good = true;
+    if (l->fd >= 0 && (l->size < 0 || !is_full(w, l)))
+        good = (l->size < 0 || read_names(w, l->fd)) && look_at_names(w, l);
     pop_level(w);
     return good;
 }
@@ -228,16 +245,17 @@ static bool look_at_entry(struct walk *w, const struct git_index_entry *e)
             return false;
     }
     for (;;) {
-        const struct level *l = &w->levels.v[w->levels.n - 1];
+        struct level *l = &w->levels.v[w->levels.n - 1];
         const char *name = e->path + l->path;
         size_t len = strcspn(name, "/"), start = w->tracked.len;
-        if (!l->dir)
+        if (l->fd < 0)
             return true;
+        l->names++;
         buf_add(&w->tracked, name, len);
         buf_addch(&w->tracked, '\0');
         if (!name[len])
-            return look_at_file(w, dirfd(l->dir), name, e);
-        if (!open_level(w, dirfd(l->dir), w->tracked.s + start))
+            return look_at_file(w, l->fd, name, e);
+        if (!open_level(w, l->fd, w->tracked.s + start))
             return false;
     }
 }
@@ -245,7 +263,12 @@ static bool look_at_entry(struct walk *w, const struct git_index_entry *e)
 static bool go_through(struct walk *w, const char *work_tree)
 {
     int root = open(work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    bool good = root >= 0 && push_level(w, root);
+    struct stat st;
+    bool good = root >= 0 && push_level(w, root) && fstat(root, &st) == 0;
+    if (good) {
+        w->means = names_size_means(root);
+        w->device = st.st_dev;
+    }
     for (struct git_index_entry e; good && git_index_next(&w->index, &e);)
         good = look_at_entry(w, &e);
     while (good && w->levels.n)

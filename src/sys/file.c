@@ -41,8 +41,8 @@ static int too_large(struct err *err, const char *path, bool whole, size_t size,
 static int read_all(int fd, const char *path, size_t max, struct buf *out, struct err *err)
 {
     for (size_t left = max < SIZE_MAX ? max + 1 : max; left;) {
-        size_t step = left < READ_STEP ? left : READ_STEP;
-        buf_reserve(out, step);
+        buf_reserve(out, left < READ_STEP ? left : READ_STEP);
+        size_t room = out->cap - out->len - 1, step = left < room ? left : room;
         ssize_t n = read(fd, out->s + out->len, step);
         if (n < 0 && errno == EINTR)
             continue;
@@ -67,7 +67,7 @@ static int read_fd(int fd, const char *path, size_t max, struct buf *out, struct
     if (S_ISREG(st.st_mode)) {
         if (st.st_size > 0 && (size_t)st.st_size > max)
             return too_large(err, path, true, (size_t)st.st_size, max);
-        buf_reserve(out, (size_t)st.st_size + 1);
+        buf_reserve(out, (size_t)st.st_size + READ_STEP); /* with room to see the end */
     }
     size_t before = out->len;
     if (read_all(fd, path, max, out, err) < 0) {

@@ -31,10 +31,8 @@ static void run(void **state, const char *line)
     free(shell(*state, line));
 }
 
-static int make_repository_of(void **state, const char *format)
+static int fill_repository(void **state, const char *format)
 {
-    if (make_folder(state))
-        return -1;
     autofree char *line = mem_printf(
         "git init -q --object-format=%s . && mkdir -p d/e && echo 1 >a && "
         "echo 2 >d/e/b && echo 3 >d/e/bc && echo 4 >d/z && echo 5 >d.c && : >empty && "
@@ -46,12 +44,18 @@ static int make_repository_of(void **state, const char *format)
 
 static int make_repository(void **state)
 {
-    return make_repository_of(state, "sha1");
+    return make_folder(state) ? -1 : fill_repository(state, "sha1");
+}
+
+/* Where the size of a folder may tell what is in it (sys/names.h). */
+static int make_memory_repository(void **state)
+{
+    return make_memory_folder(state) ? -1 : fill_repository(state, "sha1");
 }
 
 static int make_sha256_repository(void **state)
 {
-    return make_repository_of(state, "sha256");
+    return make_folder(state) ? -1 : fill_repository(state, "sha256");
 }
 
 static char *index_of(void **state)
@@ -148,6 +152,8 @@ static void a_rename_is_found(void **state)
 {
     run(state, "mv d/e/b d/e/b2");
     assert_found(state, "d/e/b | d/e/b2");
+    run(state, "mv d/e/b2 d/e/c");
+    assert_found(state, "d/e/b | d/e/c");
 }
 
 static void a_repository_inside_is_passed_over(void **state)
@@ -327,7 +333,15 @@ static void an_index_out_of_order_is_left_to_git(void **state)
     assert_null(scan(state));
 }
 
-#define odd(test) cmocka_unit_test_setup_teardown(test, make_repository, remove_folder)
+/* git looks no longer for what is removed from the index; the folder is as it was. */
+static void what_is_not_tracked_any_more_is_found(void **state)
+{
+    run(state, "git rm -q --cached d/e/b && git commit -q -m 2");
+    assert_found(state, "| d/e/b");
+}
+
+#define odd(test)       cmocka_unit_test_setup_teardown(test, make_repository, remove_folder)
+#define in_memory(test) cmocka_unit_test_setup_teardown(test, make_memory_repository, remove_folder)
 
 int main(void)
 {
@@ -352,6 +366,14 @@ int main(void)
         odd(too_deep_a_folder_is_left_to_git),
         odd(a_damaged_index_does_no_harm),
         odd(an_index_out_of_order_is_left_to_git),
+        odd(what_is_not_tracked_any_more_is_found),
+        in_memory(in_every_version_nothing_is_found),
+        in_memory(every_kind_of_change_is_found),
+        in_memory(a_folder_is_named_once),
+        in_memory(what_nobody_tracks_is_found),
+        in_memory(a_rename_is_found),
+        in_memory(a_repository_inside_is_passed_over),
+        in_memory(what_is_not_tracked_any_more_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
