@@ -306,6 +306,13 @@ static void settle_workspace(struct job *job)
     workspace_release(&job->ws);
 }
 
+/* One that is kept, or has to be taken down first, goes when the task is told to have landed. */
+void job_leave(struct job *job)
+{
+    if (!job->run->opts.keep && !prepare_has_teardown(job) && job_salvage_rest(job))
+        retire_workspace(job);
+}
+
 void job_landed(struct job *job)
 {
     bool kept = job->run->opts.keep || !job_salvage_rest(job);

@@ -14,7 +14,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { PUBLICATION_MS = 200, VERIFY_MS = 60 * 60 * 1000 };
+enum { VERIFY_MS = 60 * 60 * 1000 };
+
+/* Where the base is checked out, moving it takes longer the more files there are: where nobody
+ * waits for it, it is to take a tenth of the time at most. */
+enum { PAUSE_TIMES = 10, PAUSE_MIN_MS = 200, PAUSE_MAX_MS = 10000 };
 
 /* --- making the candidate ----------------------------------------------------------------- */
 
@@ -242,6 +246,7 @@ static void land_now(struct job *job)
     free(run->tip);
     run->tip = mem_str(job->candidate.s);
     vec_push(&run->landed_now, job);
+    job_leave(job);
 }
 
 static void land(struct job *job)
@@ -310,8 +315,17 @@ static void tell_landed(struct job *job)
 
 static void publish_landed(struct run *run);
 
+static void rest(struct run *run)
+{
+    int64_t now = clock_mono(), pause = PAUSE_TIMES * (now - run->publishing_since);
+    if (pause < PAUSE_MIN_MS)
+        pause = PAUSE_MIN_MS;
+    run->next_publication = now + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
+}
+
 static void on_published(struct run *run)
 {
+    rest(run);
     record_together(run);
     for (size_t i = 0; i < run->publishing.n; i++)
         tell_landed(run->publishing.v[i]);
@@ -328,7 +342,7 @@ static void on_published(struct run *run)
 static bool is_awaited(const struct run *run)
 {
     const struct graph *g = &run->pf->graph;
-    if (run->ordered)
+    if (run->ordered || run->stopping)
         return true;
     for (size_t i = 0; i < run->landed_now.n; i++) {
         uint32_t task = run->landed_now.v[i]->task;
@@ -346,19 +360,18 @@ static void on_patience_end(void *ctx)
     publish_landed(run);
 }
 
-/* The tip is published once for all that landed meanwhile, and only then they are told to have.
- * Where nobody waits for them, that is at most a few times a second. */
+/* The tip is published once for all that landed meanwhile, and only then they are told to have. */
 static void publish_landed(struct run *run)
 {
     if (!run->landed_now.n || run->publication.busy)
         return;
-    int64_t rest = run->next_publication - clock_mono();
-    if (rest > 0 && !is_awaited(run)) {
+    int64_t wait = run->next_publication - clock_mono();
+    if (wait > 0 && !is_awaited(run)) {
         if (!run->patience)
-            run->patience = loop_timer(run->loop, rest, on_patience_end, run);
+            run->patience = loop_timer(run->loop, wait, on_patience_end, run);
         return;
     }
-    run->next_publication = clock_mono() + PUBLICATION_MS;
+    run->publishing_since = clock_mono();
     for (size_t i = 0; i < run->landed_now.n; i++)
         vec_push(&run->publishing, run->landed_now.v[i]);
     run->landed_now.n = 0;

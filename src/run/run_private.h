@@ -248,6 +248,7 @@ struct run {
     struct strv spent;            /* branches of what has landed, and where each is */
     struct publication publication;
     struct watch *patience;   /* while those that landed wait for more */
+    int64_t publishing_since; /* when the last publication began */
     int64_t next_publication; /* not before that, unless someone waits for it */
     uint32_t *by_order;       /* tasks with an order, lowest first */
     size_t ordered, order_done;
@@ -387,7 +388,10 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
 void job_feedback(struct job *job, const char *what, int exit_code, const char *output);
 void job_tell(struct job *job, const char *text);       /* likewise, in any words */
 void job_error(struct job *job, const struct err *err); /* class internal */
-void job_landed(struct job *job); /* its branch goes with job_drop_branches() */
+/* Its commit is in the tip, which a ref leads to: what else is in its workspace is saved, and that
+ * goes, while the job waits for the base to have it. Its branch goes with job_drop_branches(). */
+void job_leave(struct job *job);
+void job_landed(struct job *job); /* the base has it */
 void job_drop_branches(struct run *run);
 void job_unlanded(struct job *job); /* it is done, and there is nothing to land */
 /* The attempt is over without a result: its work is saved, its workspace goes, and the task may

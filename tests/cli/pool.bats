@@ -134,3 +134,43 @@ END
     assert_status 0
     assert_clean
 }
+
+# A git whose fast-forwards do this first; each of them is a line in `forwards`.
+slow_forward() { # LINE OF SHELL
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    cat >"$BATS_TEST_TMPDIR/bin/git" <<END
+#!/bin/sh
+case "\$*" in *merge\ *--ff-only*) echo 1 >>'$BATS_TEST_TMPDIR/forwards'; $1 ;; esac
+exec $(command -v git) "\$@"
+END
+    chmod +x "$BATS_TEST_TMPDIR/bin/git"
+}
+
+@test "pool: a tree is free as soon as the commit is safe, before the base has it" {
+    begin_repo
+    begin_plan 'workspace: {provider: pool}' 'limits: {workers: 1}'
+    slow_forward "until test -e '$BATS_TEST_TMPDIR/go'; do sleep 0.02; done"
+    add_task a -- "sh stat -c %i . >'$BATS_TEST_TMPDIR/a.tree'" 'write a "1\n"' 'write sub/x.ignored "1\n"'
+    add_task b -- "sh stat -c %i . >'$BATS_TEST_TMPDIR/b.tree'" 'sh test ! -e a && test ! -e sub/x.ignored' 'write b "2\n"' \
+        "sh touch '$BATS_TEST_TMPDIR/go'"
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH run_plan
+    assert_status 0
+    [[ $(tree_of a) == "$(tree_of b)" ]] || fail "not used again"
+    assert_in main a 1
+    assert_in main b 2
+    assert_clean
+}
+
+@test "landing: the checkout follows at leisure, where nobody waits for it" {
+    begin_repo
+    begin_plan 'limits: {workers: 3}'
+    slow_forward 'sleep 1'
+    add_task a -- 'write a "1\n"'
+    add_task b -- "sh until test -e '$PWD/a'; do sleep 0.02; done" 'write b "2\n"'
+    add_task c -- "sh until test -e '$PWD/a'; do sleep 0.02; done; sleep 2" 'write c "3\n"'
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH run_plan
+    assert_status 0
+    (($(wc -l <"$BATS_TEST_TMPDIR/forwards") == 2)) || fail "$(wc -l <"$BATS_TEST_TMPDIR/forwards") times"
+    assert_in main c 3
+    assert_clean
+}
