@@ -7,12 +7,14 @@
 #include "run/agent.h"
 #include "run/disk.h"
 #include "run/doctor_probe.h"
+#include "run/provider.h"
 #include "run/run_private.h"
 #include "sys/cgroup.h"
 #include "sys/contain.h"
 #include "sys/copy.h"
 #include "sys/proc.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -133,6 +135,47 @@ static enum verdict examine_use(const struct probe *p, struct finding *f)
     return VERDICT_OK;
 }
 
+/* --- workspaces --------------------------------------------------------------------------- */
+
+static enum verdict examine_overlay(const struct probe *p, struct finding *f)
+{
+    struct git_repo repo = {0};
+    struct err err = {0};
+    (void)p;
+    int rc = git_open(&repo, ".", &err) || provider_try_overlay(&repo, &err) ? -1 : 0;
+    git_close(&repo);
+    if (rc)
+        return complain(f, VERDICT_NO, &err);
+    buf_addstr(&f->why, geteuid() == 0
+                            ? "works"
+                            : "works, in a user namespace: sudo and the like have no effect in it; "
+                              "only where it is asked for");
+    return VERDICT_OK;
+}
+
+/* By what a run would say, without one. */
+static enum verdict examine_provider(const struct probe *p, struct finding *f)
+{
+    static const char *const what[] = {
+        [PROVIDER_OVERLAY] = "overlays over one pristine tree",
+        [PROVIDER_AUTO] = "checkouts; large ones are used again",
+    };
+    const char *word = getenv("ANABRANCH_PROVIDER");
+    struct git_repo repo = {0};
+    struct err err = {0};
+    (void)p;
+    if (word && *word) {
+        buf_addf(&f->why, "%s, as ANABRANCH_PROVIDER says", word);
+        return VERDICT_OK;
+    }
+    if (git_open(&repo, ".", &err))
+        return complain(f, VERDICT_NO, &err);
+    buf_addstr(&f->why,
+               repo.root ? what[provider_best(&repo)] : "there are none outside a repository");
+    git_close(&repo);
+    return VERDICT_OK;
+}
+
 /* --- containment -------------------------------------------------------------------------- */
 
 /* By a guard that guards next to nothing. */
@@ -215,6 +258,8 @@ static const struct {
     {"disk.pristine", "pristine trees", examine_use, DISK_PRISTINE},
     {"disk.logs", "logs of runs", examine_use, DISK_LOGS},
     {"disk.store", "files of the store", examine_use, DISK_STORE},
+    {"workspace.overlay", "overlays", examine_overlay, 0},
+    {"workspace.used", "workspaces are", examine_provider, 0},
     {"contain.namespace", "pid namespace", examine_means, CONTAIN_NAMESPACE},
     {"contain.cgroup", "cgroup", examine_means, CONTAIN_CGROUP},
     {"contain.subreaper", "subreaper", examine_means, CONTAIN_SUBREAPER},

@@ -1,0 +1,302 @@
+#!/usr/bin/env bats
+# Workspaces that are overlays over one pristine tree: what is in them, who sees it, and what is left.
+# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2154 # run_apart sets stderr
+bats_require_minimum_version 1.5.0
+load helper
+load run_helper
+
+setup_file() {
+    local probe=$BATS_FILE_TMPDIR/probe
+    git init -q "$probe"
+    (cd "$probe" && "$ANABRANCH" doctor --json 3>&-) >"$BATS_FILE_TMPDIR/doctor" || true
+    rm -rf "$probe"
+}
+
+needs_overlay() {
+    grep -q '"workspace.overlay"[^}]*"ok"' "$BATS_FILE_TMPDIR/doctor" || skip "no overlays here"
+}
+
+begin_repo() {
+    needs_overlay
+    make_repo
+    mkdir -p sub/deep
+    echo '*.ignored' >.gitignore
+    for name in same gone sub/deep/a; do echo "$name" >"$name"; done
+    git add -A
+    git commit -q -m files
+    begin_plan 'workspace: {provider: overlay}' 'defaults: {retry: 0}' "$@"
+}
+
+# A step by which an agent says what kind of file system it works on.
+kind() { # TASK
+    echo "sh stat -f -c %T . >'$BATS_TEST_TMPDIR/$1.kind'"
+}
+
+assert_kind() { # TASK KIND
+    [[ $(<"$BATS_TEST_TMPDIR/$1.kind") == "$2" ]] || fail "$1: $(<"$BATS_TEST_TMPDIR/$1.kind")"
+}
+
+workspace() { # TASK
+    echo "$PWD"/.anabranch/worktrees/*/"$1"
+}
+
+pristine() {
+    echo .git/anabranch/pristine/*
+}
+
+# Starts the plan, and waits for the agent of a task to be where `stay` is.
+start_and_wait() {
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/here"
+}
+
+stay() {
+    echo "sh touch '$BATS_TEST_TMPDIR/here'; while [ ! -e '$BATS_TEST_TMPDIR/go' ]; do sleep 0.05; done"
+}
+
+kill_engine() {
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || true
+    wait_for no_agents
+}
+
+@test "overlay: what agents do lands, nothing stays mounted, the pristine tree is used again" {
+    begin_repo
+    add_task a -- "$(kind a)" 'write new "1\n"' 'delete gone' 'sh rm -r sub; echo x >a.ignored' \
+        'sh test "$(git status --porcelain | sort | tr "\n" ,)" = " D gone, D sub/deep/a,?? new,"'
+    add_task b -- 'sh test ! -e new && test -e gone' 'write b "2\n"'
+    run_plan
+    assert_status 0
+    assert_kind a overlayfs
+    assert_in main new 1
+    assert_in main b 2
+    refute_in main gone
+    refute_in main sub/deep/a
+    assert_clean
+    assert_unchanged_checkout
+    ! grep -q "$PWD" /proc/self/mounts || fail "$(grep "$PWD" /proc/self/mounts)"
+    local first
+    first=$(stat -c %i "$(pristine)"/tree)
+    begin_plan 'workspace: {provider: overlay}'
+    add_task c -- 'sh test -e new && test -e b && test ! -e sub' 'write c "3\n"'
+    run_plan
+    assert_status 0
+    assert_in main c 3
+    [[ $(stat -c %i "$(pristine)"/tree) == "$first" ]] || fail "it was made anew"
+    assert_clean
+}
+
+@test "overlay: a task that depends on another begins with what that made" {
+    begin_repo
+    add_task a -- 'write new "1\n"' 'delete gone' 'sh mkdir more; echo m >more/m'
+    add_task b 'depends_on: [a]' -- "$(kind b)" 'sh test -e new && test ! -e gone && test -e more/m' \
+        'sh test -z "$(git status --porcelain)"' 'write b "2\n"' 'delete more/m'
+    run_plan
+    assert_status 0
+    assert_kind b overlayfs
+    assert_in main b 2
+    refute_in main more/m
+    assert_clean
+}
+
+@test "overlay: what agents commit, stage, rename and hide is as with any other workspace" {
+    begin_repo
+    add_task a -- 'sh git mv sub moved; git commit -qm moved; echo 1 >more; git add more; echo 2 >more'
+    add_task b -- 'sh mv dir renamed; echo changed >renamed/inner'
+    add_task c -- 'sh git update-index --assume-unchanged same; echo hidden >same' 'write c 1'
+    run_plan
+    assert_status 0
+    assert_in main moved/deep/a sub/deep/a
+    assert_in main more 2
+    assert_in main renamed/inner changed
+    refute_in main sub/deep/a
+    refute_in main dir/inner
+    assert_in main same same
+    assert_clean 'refs/anabranch/salvage/*/c/1'
+}
+
+@test "overlay: one in conflict is an ordinary worktree when the run is over" {
+    begin_repo 'limits: {workers: 2}'
+    add_task a -- 'write same "a\n"'
+    add_task b -- 'write same "b\n"' 'write own "b\n"'
+    run_plan
+    assert_status 4
+    local one
+    one=$(ls -d .anabranch/worktrees/*/[ab])
+    [[ -e $one/gone && -e $one/.git && -z $(git -C "$one" status --porcelain) ]] || fail "$(git -C "$one" status)"
+    [[ $(git -C "$one" branch --show-current) == anabranch/*/[ab] ]] || fail "no branch"
+    [[ ! -e .git/worktrees/$(basename "$(git -C "$one" rev-parse --git-dir)")/locked ]] || fail "locked"
+    [[ $(find .anabranch -name '*.layers') == '' ]] || fail "$(find .anabranch -name '*.layers')"
+    run_apart anabranch clean --all
+    assert_status 0
+}
+
+@test "overlay: while it is at work only we see in; shell, diff and materialise show it" {
+    begin_repo
+    add_task t -- 'write new "1\n"' 'delete gone' "$(stay)"
+    start_and_wait
+    [[ $(ls -A "$(workspace t)") == '' ]] || fail "others see it"
+    run_apart anabranch shell t -- sh -c 'cat new; ls gone; git branch --show-current'
+    assert_contains 1
+    assert_contains anabranch/
+    [[ $stderr == *"'gone'"* ]] || fail "$stderr"
+    run_apart anabranch diff t
+    assert_status 0
+    assert_contains '+1'
+    run_apart anabranch materialise t
+    assert_status 2
+    [[ $stderr == *"'anabranch materialise t DIR' copies it"* ]] || fail "$stderr"
+    run_apart anabranch materialise t ../copy
+    assert_status 0
+    [[ $(git -C ../copy status --porcelain) == " D gone
+?? new" ]] || fail "$(git -C ../copy status --porcelain)"
+    git worktree remove --force ../copy
+    touch "$BATS_TEST_TMPDIR/go"
+    end_plan
+    assert_status 0
+    assert_in main new 1
+    assert_clean
+}
+
+@test "overlay: a person's git worktree list, prune, gc and fsck in the middle do no harm" {
+    begin_repo
+    add_task t -- 'write new "1\n"' "$(stay)" 'sh test -e new && test -e gone && git status'
+    start_and_wait
+    git worktree prune --expire=now
+    git worktree list >/dev/null
+    git gc -q --prune=now
+    git fsck --no-progress
+    touch "$BATS_TEST_TMPDIR/go"
+    end_plan
+    assert_status 0
+    assert_in main new 1
+    assert_clean
+}
+
+@test "overlay: what a killed run was at shows again, is materialised, and is gone on with" {
+    begin_repo
+    add_task t -- 'write new "1\n"' 'delete gone' "$(stay)"
+    start_and_wait
+    kill_engine
+    [[ $(ls -A "$(workspace t)") == '' ]] || fail "it is still mounted"
+    run_apart anabranch shell t -- sh -c 'cat new; ls gone || echo none'
+    assert_line 1
+    assert_line none
+    run_apart anabranch diff t
+    assert_contains '+1'
+    run_apart anabranch materialise t
+    assert_status 0
+    [[ $(<"$(workspace t)/new") == 1 && ! -e $(workspace t)/gone && -e $(workspace t)/same ]] || fail "$(ls "$(workspace t)")"
+    touch "$BATS_TEST_TMPDIR/go"
+    run_apart anabranch resume
+    assert_status 0
+    assert_in main new 1
+    assert_clean 'refs/anabranch/salvage/*/t/1'
+}
+
+@test "overlay: a killed run is gone on with, and salvaged by clean, whoever took the folders and the pristine tree" {
+    begin_repo
+    add_task t -- 'write new "1\n"' "$(stay)"
+    start_and_wait
+    kill_engine
+    rmdir "$(workspace t)"
+    rm -rf .git/anabranch/pristine
+    touch "$BATS_TEST_TMPDIR/go"
+    run_apart anabranch resume
+    assert_status 0
+    assert_in main new 1
+    rm "$BATS_TEST_TMPDIR"/{here,go}
+    begin_plan 'workspace: {provider: overlay}'
+    add_task u -- 'write other "1\n"' "$(stay)"
+    start_and_wait
+    kill_engine
+    git commit -q --allow-empty -m meanwhile
+    run_apart anabranch clean --all
+    assert_status 0
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/u/1')" other 1
+    [[ ! -e .anabranch ]] || fail "$(find .anabranch)"
+}
+
+@test "overlay: what somebody does to the pristine tree reaches no agent" {
+    begin_repo
+    add_task a -- 'write a "1\n"'
+    run_plan
+    assert_status 0
+    echo changed >"$(pristine)/tree/same"
+    begin_plan 'workspace: {provider: overlay}'
+    add_task b -- 'sh test "$(cat same)" = same' 'write b "1\n"'
+    run_plan
+    assert_status 0
+    assert_in main b 1
+    assert_clean
+}
+
+@test "overlay: where there are submodules git fills the workspaces, which is said" {
+    begin_repo
+    git update-index --add --cacheinfo "160000,$(git rev-parse HEAD),module"
+    git commit -q -m module
+    add_task a -- "$(kind a)" 'write a "1\n"'
+    run_plan
+    assert_status 0
+    assert_in main a 1
+    [[ $(<"$BATS_TEST_TMPDIR/a.kind") != overlayfs ]] || fail "an overlay"
+    [[ $output$stderr == *"workspaces are filled by git"* ]] || fail "not said"
+    assert_clean
+}
+
+@test "overlay: root in a large repository gets them without asking; warm makes the tree ahead" {
+    needs_overlay
+    [[ $(id -u) == 0 ]] || skip "only root does"
+    make_repo
+    mkdir many
+    for ((i = 0; i < 3500; i++)); do echo "$i" >"many/file-with-a-long-name-$i"; done
+    git add -A
+    git commit -q -m many
+    run_apart anabranch warm
+    assert_status 0
+    assert_contains 'are ready, in'
+    local first
+    first=$(stat -c %i "$(pristine)"/tree)
+    begin_plan
+    add_task a -- "$(kind a)" 'write many/new "1\n"'
+    run_plan
+    assert_status 0
+    assert_kind a overlayfs
+    [[ $(stat -c %i "$(pristine)"/tree) == "$first" ]] || fail "it was made anew"
+    assert_in main many/new 1
+    assert_clean
+    run_apart anabranch doctor
+    assert_contains 'overlays over one pristine tree'
+}
+
+@test "overlay: a small repository has nothing to make ahead" {
+    make_repo
+    run_apart anabranch warm
+    assert_status 0
+    assert_contains 'nothing to make ahead'
+    [[ ! -e .git/anabranch ]] || fail "$(find .git/anabranch)"
+}
+
+@test "overlay: who is not root has them in a user namespace, and can delete all of it" {
+    needs_overlay
+    [[ $(id -u) == 0 ]] || skip "that is what the other tests do"
+    command -v setpriv >/dev/null || skip "no setpriv"
+    local user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
+    local bin=$BATS_TEST_TMPDIR/bin
+    mkdir "$bin"
+    cp "$ANABRANCH" "$(dirname "$ANABRANCH")/anabranch-guard" "$bin"
+    "${user[@]}" test -r "$bin/anabranch" || skip "the folder cannot be read by others"
+    begin_repo
+    add_task a -- "$(kind a)" 'write new "1\n"' 'delete gone' 'sh rm -r sub'
+    chown -R 65534:65534 "$BATS_TEST_TMPDIR"
+    HOME=$BATS_TEST_TMPDIR ANABRANCH_PROVIDER=overlay run_apart "${user[@]}" "$bin/anabranch" run --engine sim plan.yaml 3>&-
+    [[ $stderr != *"does not work here"* ]] || skip "$stderr"
+    assert_status 0
+    assert_kind a overlayfs
+    export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
+    assert_in main new 1
+    refute_in main sub/deep/a
+    assert_clean
+    "${user[@]}" rm -rf "$PWD/.git" || fail "it cannot be deleted"
+}
