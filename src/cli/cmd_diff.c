@@ -51,12 +51,12 @@ static int show(const char *from, const char *to, bool stat)
     return git_exec(&args, NULL);
 }
 
-/* --- of one that is at work --------------------------------------------------------------- */
+/* --- of one that is at work, or was when its run was killed ------------------------------- */
 
 static bool is_at_work(const struct report_task *t)
 {
-    static const char *const states[] = {"running", "committing", "verifying", "landing",
-                                         "waiting"};
+    static const char *const states[] = {"running", "committing", "verifying",
+                                         "landing", "waiting",    "interrupted"};
     bool at_work = false;
     for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
         at_work |= strcmp(t->row.state, states[i]) == 0;
