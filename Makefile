@@ -7,7 +7,7 @@ SEED    ?=
 BUILD   ?= build
 PROGRAM  = src/cli/anabranch
 
-.PHONY: all demo check check-agents check-page chaos fuzz bench lint format install clean help
+.PHONY: all demo check check-agents check-page check-providers chaos fuzz bench lint format install clean help
 
 all: build/build.ninja
 	@ninja -C build
@@ -33,6 +33,13 @@ check-page:
 	@scripts/deps page || echo 'make: what cannot be had is skipped' >&2
 	@$(MAKE) -s all
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/page/run
+
+check-providers:
+	@scripts/deps build test
+	@scripts/deps providers || echo 'make: what cannot be had is skipped' >&2
+	@$(MAKE) -s $(BUILD)/build.ninja
+	@ninja --quiet -C $(BUILD)
+	@BUILD=$(BUILD) tests/providers/run
 
 chaos:
 	@scripts/deps build test
@@ -78,6 +85,7 @@ help:
 	@echo 'make check      run all tests, plain and under the sanitizers'
 	@echo 'make check-agents   run the real agent programs, from npm, with stand-ins for their models; BUILD=$(BUILD)'
 	@echo 'make check-page  test the page of anabranch serve in a browser'
+	@echo 'make check-providers  run the suites with each way to make workspaces, as root and as nobody; ROWS="pool-nobody ..." CHAOS=n BUILD=$(BUILD)'
 	@echo 'make chaos      disturb RUNS=$(RUNS) random runs in every way and resume them; SEED=s repeats'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
 	@echo 'make bench      measure large plans, runs of many tasks, cycles of workspaces, agents that speak fast, and who watches'

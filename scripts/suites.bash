@@ -17,13 +17,14 @@ export CMOCKA_MESSAGE_OUTPUT=TAP
 
 work=$(mktemp -d)
 
-# Where there is a timeout command, nothing here can hang for ever: no longer than $patience seconds.
-patience=600
+# Where there is a timeout command, nothing here can hang for ever: no longer than $patience seconds. What is run is
+# started by $as, which may be a program that makes another user of us.
+patience=600 as=()
 limited() {
     if command -v timeout >/dev/null; then
-        timeout -k 5 "$patience" "$@"
+        timeout -k 5 "$patience" "${as[@]}" "$@"
     else
-        "$@"
+        "${as[@]}" "$@"
     fi
 }
 
@@ -187,6 +188,7 @@ second_tries() {
     if [ "$number" -gt "$second_tries_most" ]; then
         echo "$number failures: too many to be tried again"
         echo "0 $number 0" >>"$work/totals"
+        rm -r "$work/again"
         return
     fi
     for note in "$work"/again/*/*/; do
@@ -202,6 +204,7 @@ second_tries() {
         sed 's/^/    /' "$note/first"
         echo "$number" >>"$work/totals"
     done
+    rm -rf "$work/again"
 }
 
 # Whether all is well now: nothing failed, of at least one.

@@ -35,6 +35,8 @@ class World:
         self.env.update(HOME=f'{self.dir}/home', GIT_CONFIG_GLOBAL='/dev/null', GIT_CONFIG_NOSYSTEM='1',
                         GIT_CEILING_DIRECTORIES=self.dir, LC_ALL='C.UTF-8', CHAOS_LEDGER=self.ledger,
                         TMPDIR=f'{self.dir}/tmp', XDG_CONFIG_HOME=f'{self.dir}/home/.config')
+        if os.environ.get('ANABRANCH_PROVIDER'):
+            self.env['ANABRANCH_PROVIDER'] = os.environ['ANABRANCH_PROVIDER']
         self.others, self.parents, self.tips, self.own_locks = [], {}, [], []
         self.lock, self.persons_turn = threading.Lock(), threading.Lock()
         for name in ('home', 'disk/repo', 'tmp'):

@@ -121,6 +121,7 @@ END
 }
 
 @test "pool: another provider than there is, is refused before anything is done" {
+    unset ANABRANCH_PROVIDER
     begin_repo
     begin_plan
     add_task a -- 'write a "1\n"'
