@@ -129,7 +129,7 @@ bats_again() { # FILE STATUS OUTPUT
 
 # Runs tests/chaos/run or killpoints, whose failures each begin with the seed or the point and end with "again:".
 random_runs() { # COMMAND...
-    local out=$work/out.$BASHPID status=0 which
+    local out=$work/out.$BASHPID status=0 which patience=1200
     limited "$@" >"$out" 2>&1 || status=$?
     awk -v out="$out" '
         /^(seed [0-9]+|ANABRANCH_KILL_AT=[0-9]+\+?): / {

@@ -49,6 +49,8 @@ class Features:
         self.git, self.ignores = rnd.random() < 0.6, rnd.random() < 0.6
         self.many = rnd.random() < 0.2
         self.autocrlf = rnd.choice(['false', 'false', 'input'])
+        # What git takes of another repository is to have the same kind of ids.
+        self.format = 'sha256' if rnd.random() < 0.15 and not self.submodule and not self.nested else 'sha1'
 
     def config(self):
         settings = {'core.autocrlf': self.autocrlf, 'filter.rot.clean': ROT, 'filter.rot.smudge': ROT,
@@ -374,7 +376,7 @@ class Trial:
 
     def make_base(self):
         """On the branch main of `plain`."""
-        git('init', '-q', '-b', 'main', self.plain)
+        git('init', '-q', '-b', 'main', f'--object-format={self.features.format}', self.plain)
         for setting in self.features.config():
             git('config', *setting.split('=', 1), cwd=self.plain)
         if self.features.submodule:

@@ -1614,6 +1614,7 @@ assert_refused() { # STATUS TEXT [OPTION...]
 }
 
 @test "run: tasks of a small repository cost no git each, and are committed as git would" {
+    unset ANABRANCH_PROVIDER # each has its own costs
     make_repo
     printf '*.log\n/out/\n!keep.log\n' >.gitignore
     mkdir d && echo 1 >d/x && echo 1 >gone && echo 1 >d/tool && ln -s file link
