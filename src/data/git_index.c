@@ -95,6 +95,26 @@ static bool take_name(struct git_index *x, const unsigned char *entry, bool *ret
     return true;
 }
 
+/* By the length that the entry gives; what is at the end of it is left to who reads the name. */
+static bool skip_name(struct git_index *x, const unsigned char *entry, size_t len)
+{
+    size_t step = ((size_t)(x->at - entry) + len + 8) & ~(size_t)7;
+    if (step > (size_t)(x->end - entry))
+        return false;
+    x->at = entry + step;
+    return true;
+}
+
+static bool pass_name(struct git_index *x, const unsigned char *entry, unsigned flags,
+                      bool *ret_unsorted)
+{
+    size_t len = flags & LENGTH;
+    if (!x->nameless || x->version == 4 || len == LENGTH)
+        return take_name(x, entry, ret_unsorted);
+    *ret_unsorted = false;
+    return skip_name(x, entry, len);
+}
+
 /* "link" says that most entries are elsewhere. */
 static bool is_split(const struct git_index *x)
 {
@@ -127,7 +147,7 @@ static bool take_entry(struct git_index *x, struct git_index_entry *ret)
     unsigned more = flags & EXTENDED ? get16(e + fixed) : 0;
     bool unsorted;
     x->at = e + fixed + (flags & EXTENDED ? 2 : 0);
-    if (!take_name(x, e, &unsorted))
+    if (!pass_name(x, e, flags, &unsorted))
         return false;
     *ret = (struct git_index_entry){.path = x->name.s,
                                     .id = e + AT_ID,
@@ -141,7 +161,7 @@ static bool take_entry(struct git_index *x, struct git_index_entry *ret)
                                     .unmerged = flags & STAGE,
                                     .intended = more & INTENT_TO_ADD,
                                     .unseen = flags & ASSUME_VALID || more & SKIP_WORKTREE,
-                                    .unsorted = unsorted};
+                                    .unsorted = unsorted && !x->nameless};
     return true;
 }
 

@@ -27,6 +27,7 @@ struct git_index {
     size_t id_len;                 /* of a binary id */
     uint32_t version, left;        /* entries that are still to come */
     bool good;                     /* false: it is split, damaged or of an unknown kind */
+    bool nameless;                 /* set by who wants no paths, which is faster: none is right */
 };
 
 struct git_index_entry {
@@ -37,7 +38,7 @@ struct git_index_entry {
     bool unmerged;
     bool intended; /* git add -N: there is no content yet */
     bool unseen;   /* git was told not to look at it in the work tree */
-    bool unsorted; /* its path is not behind that of the last one */
+    bool unsorted; /* its path is not behind that of the last one; not known without paths */
 };
 
 /* What mode is of, by its highest bits. */

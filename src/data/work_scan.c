@@ -251,29 +251,13 @@ static bool look_at_entry(struct walk *w, const struct git_index_entry *e)
         if (l->fd < 0)
             return true;
         l->names++;
-        buf_add(&w->tracked, name, len);
-        buf_addch(&w->tracked, '\0');
+        buf_add(&w->tracked, name, len + 1);
+        w->tracked.s[w->tracked.len - 1] = '\0';
         if (!name[len])
             return look_at_file(w, l->fd, name, e);
         if (!open_level(w, l->fd, w->tracked.s + start))
             return false;
     }
-}
-
-static bool go_through(struct walk *w, const char *work_tree)
-{
-    int root = open(work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    struct stat st;
-    bool good = root >= 0 && push_level(w, root) && fstat(root, &st) == 0;
-    if (good) {
-        w->means = names_size_means(root);
-        w->device = st.st_dev;
-    }
-    for (struct git_index_entry e; good && git_index_next(&w->index, &e);)
-        good = look_at_entry(w, &e);
-    while (good && w->levels.n)
-        good = close_level(w);
-    return good;
 }
 
 static bool is_plain(const struct git_index_entry *e)
@@ -288,19 +272,38 @@ static bool is_attributes(const char *path)
     return strcmp(slash ? slash + 1 : path, ".gitattributes") == 0;
 }
 
-/* A first time through all entries, and what is known of the whole behind them. */
-static bool is_of_tree(const struct git_index *index, const char *tree, bool *ret_no_attributes)
+static bool go_through(struct walk *w, const char *work_tree)
+{
+    int root = open(work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    struct stat st;
+    bool good = root >= 0 && push_level(w, root) && fstat(root, &st) == 0;
+    if (good) {
+        w->means = names_size_means(root);
+        w->device = st.st_dev;
+    }
+    w->found->no_attributes = true;
+    for (struct git_index_entry e; good && git_index_next(&w->index, &e);) {
+        w->found->no_attributes = w->found->no_attributes && !is_attributes(e.path);
+        good = is_plain(&e) && look_at_entry(w, &e);
+    }
+    good = good && git_index_root(&w->index); /* it ends where it did for is_of_tree() */
+    while (good && w->levels.n)
+        good = close_level(w);
+    return good;
+}
+
+/* A first time through all entries, without their paths, and what is known of the whole behind
+ * them. */
+static bool is_of_tree(const struct git_index *index, const char *tree)
 {
     struct git_index first = *index;
     autobuf struct buf id = BUF_INIT;
     const unsigned char *root = NULL;
     bool plain = true;
     first.name = (struct buf)BUF_INIT;
-    *ret_no_attributes = true;
-    for (struct git_index_entry e; plain && git_index_next(&first, &e);) {
+    first.nameless = true;
+    for (struct git_index_entry e; plain && git_index_next(&first, &e);)
         plain = is_plain(&e);
-        *ret_no_attributes = *ret_no_attributes && !is_attributes(e.path);
-    }
     if (plain && (root = git_index_root(&first)))
         tree_id(&id, root, first.id_len);
     buf_done(&first.name);
@@ -327,6 +330,6 @@ bool work_scan_open(struct work_scan *s, const char *work_tree, const char *inde
     if (stat(index, &st) < 0) /* before it is read: what was read is no older */
         return false;
     w.written = st.st_mtim;
-    return git_index_open(&w.index, index, strlen(tree), NULL) == 0 &&
-           is_of_tree(&w.index, tree, &s->no_attributes) && go_through(&w, work_tree);
+    return git_index_open(&w.index, index, strlen(tree), NULL) == 0 && is_of_tree(&w.index, tree) &&
+           go_through(&w, work_tree);
 }

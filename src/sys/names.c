@@ -60,6 +60,7 @@ bool names_size_fits(enum names_size means, off_t size, size_t names, size_t len
 #else
 
 #include <fcntl.h>
+#include <unistd.h>
 
 int names_read(int fd, const char *but, struct buf *out)
 {

@@ -333,6 +333,19 @@ static void an_index_out_of_order_is_left_to_git(void **state)
     assert_null(scan(state));
 }
 
+/* By its length a name goes on, by its end it does not. */
+static void a_name_that_ends_too_early_is_left_to_git(void **state)
+{
+    autofree char *path = index_of(state);
+    autobuf struct buf bytes = BUF_INIT;
+    assert_int_equal(file_read(path, SIZE_MAX, &bytes, NULL), 0);
+    char *name = memmem(bytes.s, bytes.len, "d/e/bc", sizeof("d/e/bc"));
+    assert_non_null(name);
+    name[1] = '\0';
+    write_index(state, bytes.s, bytes.len);
+    assert_null(scan(state));
+}
+
 /* git looks no longer for what is removed from the index; the folder is as it was. */
 static void what_is_not_tracked_any_more_is_found(void **state)
 {
@@ -366,6 +379,7 @@ int main(void)
         odd(too_deep_a_folder_is_left_to_git),
         odd(a_damaged_index_does_no_harm),
         odd(an_index_out_of_order_is_left_to_git),
+        odd(a_name_that_ends_too_early_is_left_to_git),
         odd(what_is_not_tracked_any_more_is_found),
         in_memory(in_every_version_nothing_is_found),
         in_memory(every_kind_of_change_is_found),
