@@ -9,6 +9,11 @@
 
 #include <string.h>
 
+/* What a name was last found to be. */
+struct known {
+    char *name, *id;
+};
+
 struct looking {
     const struct git_repo *repo;
     struct git_batch *batch;
@@ -16,6 +21,7 @@ struct looking {
     struct git_place at;
     const char *base;      /* in place of that of each */
     struct strv upstreams; /* full names of base branches, each with its upstream behind it */
+    struct known base_was, commit_was, upstream_was; /* of the thread before: most have the same */
     struct thread_looks *looks;
 };
 
@@ -67,6 +73,26 @@ static int resolve(const struct looking *lk, const char *name, char **ret, struc
     return 0;
 }
 
+static void known_done(struct known *k)
+{
+    free(k->name);
+    free(k->id);
+}
+
+static int resolve_again(const struct looking *lk, struct known *k, const char *name, char **ret,
+                         struct err *err)
+{
+    if (!k->name || strcmp(k->name, name) != 0) {
+        autofree char *id = NULL;
+        if (resolve(lk, name, &id, err))
+            return -1;
+        known_done(k);
+        *k = (struct known){.name = mem_str(name), .id = steal_ptr(id)};
+    }
+    *ret = k->id ? mem_str(k->id) : NULL;
+    return 0;
+}
+
 static int take_subject(const struct looking *lk, struct thread_look *l, struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
@@ -78,27 +104,27 @@ static int take_subject(const struct looking *lk, struct thread_look *l, struct 
     return 0;
 }
 
-static int add_base(const struct looking *lk, struct thread_look *l, const char *name,
-                    struct err *err)
+static int add_base(const struct looking *lk, struct known *k, struct thread_look *l,
+                    const char *name, struct err *err)
 {
     autofree char *id = NULL;
-    if (resolve(lk, name, &id, err))
+    if (resolve_again(lk, k, name, &id, err))
         return -1;
     if (id)
         strv_push(&l->own_bases, id);
     return 0;
 }
 
-static int add_bases(const struct looking *lk, struct thread_look *l, struct err *err)
+static int add_bases(struct looking *lk, struct thread_look *l, struct err *err)
 {
     const struct thread *t = l->thread;
-    if (add_base(lk, l, t->base_commit, err))
+    if (add_base(lk, &lk->commit_was, l, t->base_commit, err))
         return -1;
-    if (t->base && add_base(lk, l, t->base, err))
+    if (t->base && add_base(lk, &lk->base_was, l, t->base, err))
         return -1;
     for (size_t i = 0; t->base && i < lk->upstreams.n; i += 2) {
         if (strcmp(lk->upstreams.v[i], t->base) == 0 &&
-            add_base(lk, l, lk->upstreams.v[i + 1], err))
+            add_base(lk, &lk->upstream_was, l, lk->upstreams.v[i + 1], err))
             return -1;
     }
     return 0;
@@ -129,7 +155,7 @@ static int find_upstreams(struct looking *lk, struct err *err)
 }
 
 /* A base that someone has removed leaves the commit that the thread began with. */
-static int find_commits(const struct looking *lk, struct thread_look *l, struct err *err)
+static int find_commits(struct looking *lk, struct thread_look *l, struct err *err)
 {
     const struct thread *t = l->thread;
     const char *base = lk->base ? lk->base : t->base;
@@ -140,8 +166,8 @@ static int find_commits(const struct looking *lk, struct thread_look *l, struct 
         if (resolve(lk, t->branch, &l->head, err))
             return -1;
     }
-    if ((base && resolve(lk, base, &l->base, err)) ||
-        (!l->base && resolve(lk, t->base_commit, &l->base, err)))
+    if ((base && resolve_again(lk, &lk->base_was, base, &l->base, err)) ||
+        (!l->base && resolve_again(lk, &lk->commit_was, t->base_commit, &l->base, err)))
         return -1;
     if (!l->head || strchr(l->head, '(')) /* "(initial)" */
         thread_look_fail(l, "its branch is gone");
@@ -256,5 +282,8 @@ int thread_looks_open(struct thread_looks *ls, const struct git_repo *repo, stru
         ls->v[i] = (struct thread_look){.thread = &ts->v[i], .paths = BUF_INIT};
     int rc = look(&lk, merges, err);
     strv_done(&lk.upstreams);
+    known_done(&lk.base_was);
+    known_done(&lk.commit_was);
+    known_done(&lk.upstream_was);
     return rc;
 }
