@@ -95,6 +95,32 @@ bool subvolume_drop(const char *path)
     return ioctl(parent, BTRFS_IOC_SNAP_DESTROY, &args) == 0;
 }
 
+bool subvolume_fits(const char *dir)
+{
+    autoclose int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && is_btrfs(fd);
+}
+
+/* Every subvolume has a device number of its own. */
+static int read_id(const char *dir, struct btrfs_ioctl_fs_info_args *ret, struct err *err)
+{
+    autofree char *path = mem_printf("%s/", dir);
+    autoclose int fd = -1;
+    if (open_btrfs(path, &fd, err))
+        return -1;
+    return ioctl(fd, BTRFS_IOC_FS_INFO, ret) < 0 ? err_sys(err, "tell the disk of '%s'", dir) : 0;
+}
+
+static int are_together(const char *one, const char *two, struct err *err)
+{
+    struct btrfs_ioctl_fs_info_args a = {0}, b = {0};
+    if (read_id(one, &a, err) || read_id(two, &b, err))
+        return -1;
+    return memcmp(a.fsid, b.fsid, sizeof(a.fsid)) != 0
+               ? err_set(err, ERR_ENV, "'%s' and '%s' are on different file systems", one, two)
+               : 0;
+}
+
 #else
 
 static int not_supported(struct err *err)
@@ -127,25 +153,36 @@ bool subvolume_drop(const char *path)
     return false;
 }
 
+bool subvolume_fits(const char *dir)
+{
+    (void)dir;
+    return false;
+}
+
+static int are_together(const char *one, const char *two, struct err *err)
+{
+    (void)one;
+    (void)two;
+    return not_supported(err);
+}
+
 #endif
 
 /* The names are those of our process alone: what is there was left by one that was killed. */
-int subvolume_try(const char *from, const char *to, bool *ret_drop, struct err *err)
+static int try_in(const char *dir, bool *ret_drop, struct err *err)
 {
-    autofree char *one = mem_printf("%s/.anabranch-try-%d.gone", from, (int)getpid());
-    autofree char *two = mem_printf("%s/.anabranch-tried-%d.gone", to, (int)getpid());
+    autofree char *one = mem_printf("%s/.anabranch-try-%d.gone", dir, (int)getpid());
+    autofree char *two = mem_printf("%s/.anabranch-tried-%d.gone", dir, (int)getpid());
     struct err none = {0};
     if (dirs_remove(one, err) || dirs_remove(two, err))
         return -1;
     int rc = subvolume_make(one, err) || subvolume_snapshot(one, two, err) ? -1 : 0;
-    bool drop = rc == 0 && subvolume_drop(two);
-    if (rc == 0 && (dirs_remove(two, err) || dirs_remove(one, err)))
-        rc = -1;
-    if (rc) {
-        (void)dirs_remove(two, &none);
-        (void)dirs_remove(one, &none);
-        return -1;
-    }
-    *ret_drop = drop;
-    return 0;
+    *ret_drop = rc == 0 && subvolume_drop(two);
+    int left = dirs_remove(two, rc ? &none : err) || dirs_remove(one, rc ? &none : err) ? -1 : 0;
+    return rc || left ? -1 : 0;
+}
+
+int subvolume_try(const char *from, const char *to, bool *ret_drop, struct err *err)
+{
+    return are_together(from, to, err) || try_in(from, ret_drop, err) ? -1 : 0;
 }

@@ -23,6 +23,9 @@ int subvolume_make(const char *path, struct err *err);
  * the copy. */
 int subvolume_snapshot(const char *of, const char *path, struct err *err);
 
+/* Whether they can be made in a folder, for all that its file system's name says. */
+bool subvolume_fits(const char *dir);
+
 /* Whether there is one at a path; a symlink to one is none. */
 bool subvolume_is(const char *path);
 
@@ -31,8 +34,8 @@ bool subvolume_is(const char *path);
  * this, and goes on by deleting what is inside first, which everyone may. */
 bool subvolume_drop(const char *path);
 
-/* Whether copies of those in one folder can be made in another; by making one. Nothing of it is
- * left. *ret_drop is whether subvolume_drop() works there. */
+/* Whether copies of those in one folder can be made in another; by making one, in the first, where
+ * nothing of it is left. *ret_drop is whether subvolume_drop() works. */
 int subvolume_try(const char *from, const char *to, bool *ret_drop, struct err *err);
 
 #endif
