@@ -103,7 +103,9 @@ const struct command cmd_clean = {
         "Kept, with the reason, is what belongs to a run that goes on, what a process works in, "
         "what is locked, a branch that is checked out somewhere, and, without --all, workspaces "
         "with a conflict or with changes of yours, and those of an interrupted run, which can "
-        "be resumed: after --all it begins its unfinished tasks anew. Logs are kept for 30 days. "
+        "be resumed: after --all it begins its unfinished tasks anew. Logs are kept for 30 days, "
+        "and the "
+        "tree that workspaces are made of, where they are, until --all. "
         "Saved work is never removed; see 'anabranch salvage drop'.",
     .examples = "anabranch clean --dry-run\tWhat would be removed, what kept, and why\n"
                 "anabranch clean --all\tLeave only what is saved, and what goes on\n",

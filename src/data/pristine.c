@@ -124,10 +124,10 @@ static bool is_later(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
 
-static bool is_unfinished(const char *name)
+bool pristine_is_finished(const char *name)
 {
     size_t len = strlen(name), end = strlen(UNFINISHED);
-    return len > end && strcmp(name + len - end, UNFINISHED) == 0;
+    return len <= end || strcmp(name + len - end, UNFINISHED) != 0;
 }
 
 /* Out of the way of everyone who looks for one; deleting it takes long. */
@@ -149,7 +149,7 @@ static void find_idle(const char *state_dir, const char *dir, struct idle *ret, 
         struct idle one;
         if (*e->d_name == '.' || !take_idle(&one, dir, e->d_name))
             continue;
-        bool better = !is_unfinished(e->d_name) && (!ret->name || is_later(&one.used, &ret->used));
+        bool better = pristine_is_finished(e->d_name) && (!ret->name || is_later(&one.used, &ret->used));
         struct idle worse = better ? *ret : one;
         if (better)
             *ret = one;

@@ -68,6 +68,9 @@ int pristine_finish(struct pristine_draft *d, struct strv *ret_left, struct err 
 int pristine_make(struct pristine *p, const struct git_place *at, const char *state_dir,
                   const char *commit, struct err *err);
 
+/* Whether a folder of that name is one that can be taken, and not one in the making. */
+bool pristine_is_finished(const char *name);
+
 char *pristine_tree(const struct pristine *p);
 char *pristine_index(const struct pristine *p);
 

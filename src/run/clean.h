@@ -22,7 +22,7 @@ enum clean_action {
 
 struct clean_item {
     enum clean_action action;
-    const char *kind;    /* "workspace", "branch", "ref", "logs", "folder", "file" */
+    const char *kind;    /* "workspace", "branch", "ref", "logs", "folder", "tree", "file" */
     const char *name;    /* its path, or the name of the ref */
     const char *why;     /* one line, or NULL */
     const char *salvage; /* the id under which its content was saved, or NULL */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/layers.h"
+#include "data/pristine.h"
 #include "data/workdir.h"
 #include "sys/dirs.h"
 #include "sys/spawn.h"
@@ -95,6 +96,69 @@ static int put_aside(struct cleaner *c, const char *path, struct err *err)
         return err_sys(err, "remove '%s'", path);
     strv_push(&c->large, aside);
     return 0;
+}
+
+/* Whether a pristine tree is ours alone, so that nobody begins to use it. To look makes nothing. */
+static int take_alone(const struct cleaner *c, const char *path, int *ret_lock, bool *ret_used,
+                      struct err *err)
+{
+    autofree char *lock = mem_printf("%s/lock", path);
+    *ret_used = false;
+    if (c->opts->dry_run && access(lock, F_OK) < 0)
+        return 0;
+    if (dirs_try_lock(lock, ret_lock, err))
+        return -1;
+    *ret_used = *ret_lock < 0;
+    return 0;
+}
+
+/* One that is finished saves the next run the time that it took to make it. */
+static int clean_pristine_tree(struct cleaner *c, const char *dir, const char *name,
+                               struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autoclose int lock = -1;
+    bool used, finished = pristine_is_finished(name);
+    if (take_alone(c, path, &lock, &used, err))
+        return -1;
+    if (used || (finished && !c->opts->all)) {
+        clean_tell(c, CLEAN_KEPT, "tree", path, NULL,
+                   used ? "it is in use"
+                        : "workspaces of the next run are made of it; --all removes it");
+        return 0;
+    }
+    clean_measure(c, path);
+    if (put_aside(c, path, err))
+        return -1;
+    clean_tell(c, CLEAN_REMOVED, "tree", path, NULL,
+               finished ? "the next run that needs it makes it again" : "it was never finished");
+    return 0;
+}
+
+/* Those that are below workspaces which are gone. */
+static void release(struct cleaner *c)
+{
+    for (size_t i = 0; i < c->locks.n; i++)
+        own_close(&c->locks.v[i]);
+    vec_done(&c->locks);
+}
+
+int clean_pristine(struct cleaner *c, struct err *err)
+{
+    autofree char *path = mem_printf("%s/pristine", c->opts->state_dir);
+    DIR *dir = opendir(path);
+    int rc = 0;
+    release(c);
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        if (*e->d_name != '.')
+            rc = clean_pristine_tree(c, path, e->d_name, err);
+    }
+    (void)closedir(dir);
+    if (!c->opts->dry_run)
+        (void)rmdir(path); /* the next one makes it again */
+    return rc;
 }
 
 /* The day of a run's last log. */

@@ -230,7 +230,8 @@ static bool is_untouched(const struct remains_task *t)
 static int remove_workspace(struct cleaner *c, struct remains_task *t, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
-    clean_measure(c, t->path);
+    autofree char *layers = layers_path(t->path);
+    clean_measure(c, layers_there(t->path) ? layers : t->path);
     if (!c->opts->dry_run &&
         ((!is_untouched(t) && clean_save(c, t, &id, err)) || retire(c, t, err)))
         return -1;

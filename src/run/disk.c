@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "data/layers.h"
 #include "data/store.h"
 #include "data/workspace.h"
 #include "run/remains.h"
@@ -166,9 +167,13 @@ static int find_works(struct counting *c, const struct git_repo *repo, const cha
 
 /* --- what is in them ---------------------------------------------------------------------- */
 
-/* "<run>/<task>", or what retiring one made of its name. */
+/* "<run>/<task>", or what retiring one made of its name. Of those that are made of layers that is
+ * but the place where they are seen. */
 static int count_tree(struct counting *c, const char *dir, const char *name, struct err *err)
 {
+    autofree char *whose = layers_whose(name), *path = mem_printf("%s/%s", dir, name);
+    if (whose && c->part == DISK_WORKSPACES)
+        disk_use_add(&c->use, path);
     const char *dot = strchr(name, '.');
     bool leaves = dot && strcmp(strrchr(name, '.'), ".gone") == 0;
     bool wanted = c->part == DISK_LEAVING ? leaves : !dot;
@@ -216,7 +221,7 @@ static const struct {
     [DISK_LEAVING] = {"/tmp", count_entry, true,
                       "deleted in the background; 'anabranch clean' deletes what was left"},
     [DISK_PRISTINE] = {"/pristine", count_folder, false,
-                       "'anabranch clean' removes those that no run uses"},
+                       "the next run brings it forward; 'anabranch clean --all' removes it"},
     [DISK_LOGS] = {"/runs", count_log, false,
                    "'anabranch clean' removes them after 30 days, with --all at once"},
     [DISK_STORE] = {"", count_store, false, "it stays: it has the history of all runs"},

@@ -402,6 +402,34 @@ END
     assert_cleaned "$(saved t)"
 }
 
+@test "clean: trees that workspaces are made of go with --all, unfinished ones and none in use" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a 1'
+    run_plan
+    assert_status 0
+    local pristine=$PWD/.git/anabranch/pristine
+    mkdir -p "$pristine"/{0123,4567,89ab.17.new}/tree
+    touch "$pristine"/{0123,4567}/lock
+    exec 9<"$pristine/4567/lock"
+    flock -s 9
+    run anabranch clean
+    assert_status 0
+    assert_contains "kept     tree $pristine/0123: workspaces of the next run are made of it; --all removes it"
+    assert_contains "kept     tree $pristine/4567: it is in use"
+    assert_contains "removed  tree $pristine/89ab.17.new: it was never finished"
+    run anabranch clean --all --dry-run
+    assert_contains "would remove  tree $pristine/0123: "
+    [[ $(cd "$pristine" && echo *) == '0123 4567' ]] || fail "that was no dry run"
+    run anabranch clean --all
+    assert_status 0
+    [[ $(cd "$pristine" && echo *) == 4567 ]] || fail "left: $(ls "$pristine")"
+    exec 9<&-
+    run anabranch clean --all
+    wait_for deleted
+    [[ ! -e $pristine ]] || fail "left: $(find "$pristine")"
+}
+
 @test "clean: says what each thing takes on the disk, and all of them" {
     killed_run
     head -c 3000000 /dev/urandom >"$(workspace t)/large"
