@@ -13,10 +13,17 @@ struct warm_opts {
     const char *base;
 };
 
-static bool is_asked_for(void)
+/* Whether runs here make their workspaces of such a tree: as is asked for, or by themselves. */
+static bool is_wanted(const struct git_repo *repo)
 {
     const char *word = getenv("ANABRANCH_PROVIDER");
-    return word && strcmp(word, "overlay") == 0;
+    struct err none = {0};
+    bool quick;
+    if (word && strcmp(word, "overlay") == 0)
+        return provider_try_overlay(repo, &none) == 0;
+    if (word && strcmp(word, "snapshot") == 0)
+        return provider_try_snapshot(repo, NULL, &quick, &none) == 0;
+    return provider_best(repo, NULL) != PROVIDER_AUTO;
 }
 
 static int make(const struct git_repo *repo, const char *commit)
@@ -41,8 +48,7 @@ static int warm(const struct git_repo *repo, const char *base)
     struct err err = {0};
     if (git_resolve(&at, base ? base : "HEAD", &commit, &err))
         return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
-    if (is_asked_for() ? provider_try_overlay(repo, &err) != 0
-                       : provider_best(repo) != PROVIDER_OVERLAY)
+    if (!is_wanted(repo))
         return printf("workspaces are filled by git here: there is nothing to make ahead\n") < 0
                    ? EXIT_ENV
                    : EXIT_OK;
@@ -78,8 +84,10 @@ const struct command cmd_warm = {
     .name = "warm",
     .summary = "Make ready what the next run's workspaces share",
     .about =
-        "Where workspaces are overlays (workspace.provider), they show the files of one pristine "
-        "tree, which the first run makes, and later ones bring forward. This does so now: the next "
+        "Where workspaces are overlays or snapshots (workspace.provider), they show the files of "
+        "one "
+        "pristine tree, which the first run makes, and later ones bring forward. This does so now: "
+        "the next "
         "run begins at once. The tree stays, in the repository's folder .git/anabranch/pristine, "
         "until nobody uses it and another one is made, or 'anabranch clean --all' takes it away.",
     .examples = "anabranch warm\tBefore a run, or from a hook after a pull\n",

@@ -89,22 +89,10 @@ static int mount_layers(const char *workspace, const struct pristine *p, struct 
 
 /* --- making ------------------------------------------------------------------------------- */
 
-/* Its times are not those of the original, whose entries are all older than that says. */
 static int copy_index(const struct pristine *p, const struct workspace *ws, struct err *err)
 {
-    autofree char *from = pristine_index(p), *to = mem_printf("%s/index", ws->admin);
-    autoclose int in = open(from, O_RDONLY | O_CLOEXEC);
-    autoclose int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
-    struct stat st;
-    if (out < 0 || fstat(in, &st) < 0)
-        return err_sys(err, "copy '%s'", from);
-    for (off_t left = st.st_size; left > 0;) {
-        ssize_t n = copy_file_range(in, NULL, out, NULL, (size_t)left, 0);
-        if (n <= 0)
-            return err_sys(err, "write '%s'", to);
-        left -= n;
-    }
-    return 0;
+    autofree char *to = mem_printf("%s/index", ws->admin);
+    return pristine_copy_index(p, to, err);
 }
 
 /* From here on the workspace is of this kind. */

@@ -4,6 +4,7 @@
 #include "data/work_scan.h"
 #include "sys/dirs.h"
 #include "sys/proc.h"
+#include "sys/subvolume.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -34,6 +35,24 @@ char *pristine_tree(const struct pristine *p)
 char *pristine_index(const struct pristine *p)
 {
     return mem_printf("%s/index", p->dir);
+}
+
+/* Its times are not those of the original, whose entries are all older than that says. */
+int pristine_copy_index(const struct pristine *p, const char *to, struct err *err)
+{
+    autofree char *from = pristine_index(p);
+    autoclose int in = open(from, O_RDONLY | O_CLOEXEC);
+    autoclose int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    struct stat st;
+    if (out < 0 || fstat(in, &st) < 0)
+        return err_sys(err, "copy '%s'", from);
+    for (off_t left = st.st_size; left > 0;) {
+        ssize_t n = copy_file_range(in, NULL, out, NULL, (size_t)left, 0);
+        if (n <= 0)
+            return err_sys(err, "write '%s'", to);
+        left -= n;
+    }
+    return 0;
 }
 
 /* --- taking ------------------------------------------------------------------------------- */
@@ -149,7 +168,8 @@ static void find_idle(const char *state_dir, const char *dir, struct idle *ret, 
         struct idle one;
         if (*e->d_name == '.' || !take_idle(&one, dir, e->d_name))
             continue;
-        bool better = pristine_is_finished(e->d_name) && (!ret->name || is_later(&one.used, &ret->used));
+        bool better =
+            pristine_is_finished(e->d_name) && (!ret->name || is_later(&one.used, &ret->used));
         struct idle worse = better ? *ret : one;
         if (better)
             *ret = one;
@@ -172,12 +192,21 @@ static bool take_over(struct pristine_draft *d, const char *dir, struct idle *id
     return true;
 }
 
+/* Where it can be a subvolume it is: workspaces can be snapshots of it, and it goes quickly. */
 static int make_empty(struct pristine_draft *d, struct err *err)
 {
     autofree char *tree = mem_printf("%s/tree", d->dir), *lock = mem_printf("%s/lock", d->dir);
-    return dirs_make(d->dir, err) || dirs_lock(lock, &d->lock, err) || dirs_make_open(tree, err)
-               ? -1
-               : 0;
+    struct err none = {0};
+    if (dirs_make(d->dir, err) || dirs_lock(lock, &d->lock, err))
+        return -1;
+    return subvolume_make(tree, &none) == 0 ? 0 : dirs_make_open(tree, err);
+}
+
+/* What was not made here may be a mere folder. */
+static bool is_fit(const char *dir, const char *name)
+{
+    autofree char *tree = mem_printf("%s/%s/tree", dir, name);
+    return subvolume_is(tree) || !subvolume_fits(dir);
 }
 
 int pristine_begin(struct pristine_draft *d, const char *state_dir, const char *commit, bool fresh,
@@ -190,7 +219,7 @@ int pristine_begin(struct pristine_draft *d, const char *state_dir, const char *
     if (dirs_make(dir, err) || dirs_make(tmp, err))
         return -1;
     find_idle(state_dir, dir, &idle, ret_left);
-    if (idle.name && fresh) {
+    if (idle.name && (fresh || !is_fit(dir, idle.name))) {
         put_aside(state_dir, dir, idle.name, ret_left);
         idle_done(&idle);
     }

@@ -74,4 +74,7 @@ bool pristine_is_finished(const char *name);
 char *pristine_tree(const struct pristine *p);
 char *pristine_index(const struct pristine *p);
 
+/* Copies the index to a path where there is nothing. */
+int pristine_copy_index(const struct pristine *p, const char *to, struct err *err);
+
 #endif

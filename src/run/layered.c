@@ -2,10 +2,12 @@
 
 #include "base/mem.h"
 #include "data/layers.h"
+#include "data/snapshot.h"
 #include "run/fill.h"
 #include "run/prepare.h"
 #include "run/resume_private.h"
 #include "run/sweep.h"
+#include "sys/subvolume.h"
 
 #include <string.h>
 
@@ -21,7 +23,8 @@ void layered_done(struct layered *l)
 
 bool layered_is_used(const struct run *run)
 {
-    return run->provider == PROVIDER_OVERLAY && run->layered.state != LAYERED_NEVER;
+    return (run->provider == PROVIDER_OVERLAY || run->provider == PROVIDER_SNAPSHOT) &&
+           run->layered.state != LAYERED_NEVER;
 }
 
 /* --- one workspace ------------------------------------------------------------------------ */
@@ -46,12 +49,19 @@ static int start_difference(struct job *job, struct err *err)
     return process_start(job, argv.v, env.v, job->ws.path, log, prepare_filled, err);
 }
 
+static int make_tree(struct job *job, struct err *err)
+{
+    const struct pristine *p = &job->run->layered.pristine;
+    return job->run->provider == PROVIDER_SNAPSHOT ? snapshot_fill(&job->ws, p, err)
+                                                   : layers_make(&job->ws, p, err);
+}
+
 static int put(struct job *job, struct err *err)
 {
     struct run *run = job->run;
     const struct pristine *p = &run->layered.pristine;
     struct err why = {0};
-    if (layers_make(&job->ws, p, &why)) {
+    if (make_tree(job, &why)) {
         give_up(run, &why);
         return fill_workspace(job, err);
     }
@@ -88,11 +98,24 @@ static void go_on(struct run *run)
 
 static int begin(struct job *job, bool fresh, struct err *err);
 
+/* One that is no subvolume is none for who wants snapshots of it. */
+static bool is_fit(const struct run *run)
+{
+    autofree char *tree = pristine_tree(&run->layered.pristine);
+    return run->provider != PROVIDER_SNAPSHOT || subvolume_is(tree);
+}
+
 static int take(struct run *run, bool *ret_there, struct err *err)
 {
     struct git_place at = run_place(run);
-    return pristine_take(&run->layered.pristine, &at, run->state_dir, run->base_commit, ret_there,
-                         err);
+    if (pristine_take(&run->layered.pristine, &at, run->state_dir, run->base_commit, ret_there,
+                      err))
+        return -1;
+    if (*ret_there && !is_fit(run)) {
+        pristine_done(&run->layered.pristine);
+        *ret_there = false;
+    }
+    return 0;
 }
 
 /* What git has written is there for all. */

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "core/plan_words.h"
 #include "sys/overlay.h"
+#include "sys/subvolume.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,25 @@ int provider_try_overlay(const struct git_repo *repo, struct err *err)
                       : err_set(err, ERR_ENV, "this is not in a git repository");
 }
 
+/* The lowest folder of a path that is there. */
+static char *existing(const char *path)
+{
+    char *at = mem_str(path);
+    struct stat st;
+    for (char *slash; stat(at, &st) < 0 && (slash = strrchr(at, '/')) && slash != at;)
+        *slash = '\0';
+    return at;
+}
+
+int provider_try_snapshot(const struct git_repo *repo, const char *work, bool *ret_quick,
+                          struct err *err)
+{
+    if (!repo->root)
+        return err_set(err, ERR_ENV, "this is not in a git repository");
+    autofree char *at = existing(work ? work : repo->root);
+    return subvolume_try(repo->common, at, ret_quick, err);
+}
+
 static bool is_large(const struct git_repo *repo)
 {
     autofree char *index = repo->root ? mem_printf("%s/index", repo->git_dir) : NULL;
@@ -22,12 +42,18 @@ static bool is_large(const struct git_repo *repo)
     return index && stat(index, &st) == 0 && st.st_size > WORKSPACE_LARGE_INDEX;
 }
 
-/* In a user namespace sudo and the like have no effect: who is not root must ask for it. */
-enum provider provider_best(const struct git_repo *repo)
+/* In a user namespace sudo and the like have no effect: who is not root must ask for it. Snapshots
+ * that have to be emptied to be deleted cost more than using a tree again. */
+enum provider provider_best(const struct git_repo *repo, const char *work)
 {
     struct err none = {0};
-    bool overlay = geteuid() == 0 && is_large(repo) && provider_try_overlay(repo, &none) == 0;
-    return overlay ? PROVIDER_OVERLAY : PROVIDER_AUTO;
+    bool quick;
+    if (!is_large(repo))
+        return PROVIDER_AUTO;
+    if (geteuid() == 0 && provider_try_overlay(repo, &none) == 0)
+        return PROVIDER_OVERLAY;
+    return provider_try_snapshot(repo, work, &quick, &none) == 0 && quick ? PROVIDER_SNAPSHOT
+                                                                          : PROVIDER_AUTO;
 }
 
 /* Where the word is from, and in *ret the word. */
@@ -45,10 +71,21 @@ int provider_choose(struct run *run, struct err *err)
     enum provider provider = PROVIDER_UNSET;
     while (provider_words[provider] && strcmp(provider_words[provider], word) != 0)
         provider++;
-    if (!provider_words[provider] || provider == PROVIDER_SNAPSHOT)
-        return err_set(err, ERR_INPUT, "%s is '%.40s': there are auto, overlay, pool and checkout",
-                       from, word);
+    if (!provider_words[provider])
+        return err_set(err, ERR_INPUT,
+                       "%s is '%.40s': there are auto, overlay, snapshot, pool and checkout", from,
+                       word);
     run->provider = provider == PROVIDER_UNSET ? PROVIDER_AUTO : provider;
+    return 0;
+}
+
+static int try_asked(const struct run *run, struct err *err)
+{
+    bool quick;
+    if (run->provider == PROVIDER_OVERLAY)
+        return provider_try_overlay(&run->pf->repo, err);
+    if (run->provider == PROVIDER_SNAPSHOT)
+        return provider_try_snapshot(&run->pf->repo, run->work, &quick, err);
     return 0;
 }
 
@@ -57,9 +94,8 @@ int provider_try(struct run *run, struct err *err)
     const char *word, *from = asked_by(run, &word);
     struct err why = {0};
     if (run->provider == PROVIDER_AUTO && !run->only_reads)
-        run->provider = provider_best(&run->pf->repo);
-    else if (run->provider == PROVIDER_OVERLAY && run->base &&
-             provider_try_overlay(&run->pf->repo, &why))
+        run->provider = provider_best(&run->pf->repo, run->work);
+    else if (run->base && try_asked(run, &why))
         return err_set(err, ERR_INPUT, "%s is '%s', which does not work here: %s", from, word,
                        why.msg);
     return 0;

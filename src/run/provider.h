@@ -3,6 +3,7 @@
  * else by what there is and how large the repository is.
  *
  *     overlay    they show the files of one pristine tree (run/layered.h)
+ *     snapshot   they are snapshots of one pristine tree (data/snapshot.h)
  *     pool       work trees are used again (run/pool.h)
  *     checkout   git fills each
  */
@@ -18,10 +19,16 @@ int provider_choose(struct run *run, struct err *err);
  * nothing behind; ERR_INPUT where it does not. To be called last of all that is checked. */
 int provider_try(struct run *run, struct err *err);
 
-/* What a run takes in a repository where nothing else is asked for. */
-enum provider provider_best(const struct git_repo *repo);
+/* What a run takes in a repository where nothing else is asked for; `work` as below. */
+enum provider provider_best(const struct git_repo *repo, const char *work);
 
 /* Whether overlays work in a repository, by really trying. */
 int provider_try_overlay(const struct git_repo *repo, struct err *err);
+
+/* The same of snapshots. `work` is the folder in which workspaces are made, which need not be
+ * there; NULL: below the top of the repository. *ret_quick is whether they can be deleted at once,
+ * too. */
+int provider_try_snapshot(const struct git_repo *repo, const char *work, bool *ret_quick,
+                          struct err *err);
 
 #endif
