@@ -85,10 +85,9 @@ const struct command cmd_warm = {
     .summary = "Make ready what the next run's workspaces share",
     .about =
         "Where workspaces are overlays or snapshots (workspace.provider), they show the files of "
-        "one "
-        "pristine tree, which the first run makes, and later ones bring forward. This does so now: "
-        "the next "
-        "run begins at once. The tree stays, in the repository's folder .git/anabranch/pristine, "
+        "one pristine tree, which the first run makes, and later ones bring forward. This does so "
+        "now: the next run begins at once. The tree stays, in the repository's folder "
+        ".git/anabranch/pristine, "
         "until nobody uses it and another one is made, or 'anabranch clean --all' takes it away.",
     .examples = "anabranch warm\tBefore a run, or from a hook after a pull\n",
     .opts = opts_table,

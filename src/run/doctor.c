@@ -153,11 +153,27 @@ static enum verdict examine_overlay(const struct probe *p, struct finding *f)
     return VERDICT_OK;
 }
 
+static enum verdict examine_snapshot(const struct probe *p, struct finding *f)
+{
+    struct git_repo repo = {0};
+    struct err err = {0};
+    bool quick = false;
+    (void)p;
+    int rc =
+        git_open(&repo, ".", &err) || provider_try_snapshot(&repo, NULL, &quick, &err) ? -1 : 0;
+    git_close(&repo);
+    if (rc)
+        return complain(f, VERDICT_NO, &err);
+    buf_addstr(&f->why, quick ? "works" : "works, but deleting one takes as long as its files do");
+    return VERDICT_OK;
+}
+
 /* By what a run would say, without one. */
 static enum verdict examine_provider(const struct probe *p, struct finding *f)
 {
     static const char *const what[] = {
         [PROVIDER_OVERLAY] = "overlays over one pristine tree",
+        [PROVIDER_SNAPSHOT] = "snapshots of one pristine tree",
         [PROVIDER_AUTO] = "checkouts; large ones are used again",
     };
     const char *word = getenv("ANABRANCH_PROVIDER");
@@ -170,8 +186,8 @@ static enum verdict examine_provider(const struct probe *p, struct finding *f)
     }
     if (git_open(&repo, ".", &err))
         return complain(f, VERDICT_NO, &err);
-    buf_addstr(&f->why,
-               repo.root ? what[provider_best(&repo)] : "there are none outside a repository");
+    buf_addstr(&f->why, repo.root ? what[provider_best(&repo, NULL)]
+                                  : "there are none outside a repository");
     git_close(&repo);
     return VERDICT_OK;
 }
@@ -259,6 +275,7 @@ static const struct {
     {"disk.logs", "logs of runs", examine_use, DISK_LOGS},
     {"disk.store", "files of the store", examine_use, DISK_STORE},
     {"workspace.overlay", "overlays", examine_overlay, 0},
+    {"workspace.snapshot", "snapshots", examine_snapshot, 0},
     {"workspace.used", "workspaces are", examine_provider, 0},
     {"contain.namespace", "pid namespace", examine_means, CONTAIN_NAMESPACE},
     {"contain.cgroup", "cgroup", examine_means, CONTAIN_CGROUP},
