@@ -5,6 +5,7 @@
 #include "data/git_known.h"
 #include "data/loose_object.h"
 #include "data/loose_ref.h"
+#include "data/merger.h"
 #include "sys/coproc.h"
 #include "sys/file.h"
 #include "sys/proc_many.h"
@@ -25,6 +26,7 @@ struct git_batch {
     struct coproc writers[GIT_BATCH_TYPES_]; /* hash-object, one for each type */
     int scratch;                             /* where it finds what to write */
     bool commits_here;                       /* written without git */
+    struct merger *merger;
     struct git_known known;
     struct buf idents[GIT_BATCH_WHO_]; /* as git told them, or empty */
 };
@@ -33,6 +35,7 @@ struct git_batch *git_batch_new(const char *git_dir)
 {
     struct git_batch *b = mem_alloc(sizeof(*b));
     b->git_dir = mem_str(git_dir);
+    b->merger = merger_new(git_dir);
     b->scratch = -1;
     for (int i = 0; i < GIT_BATCH_WHO_; i++)
         b->idents[i] = (struct buf)BUF_INIT;
@@ -50,12 +53,14 @@ void git_batch_free(struct git_batch *b)
     /* All are told before the first is waited for. */
     coproc_hang_up(&b->objects);
     coproc_hang_up(&b->refs);
+    merger_hang_up(b->merger);
     for (int i = 0; i < GIT_BATCH_TYPES_; i++)
         coproc_hang_up(&b->writers[i]);
     coproc_stop(&b->objects);
     coproc_stop(&b->refs);
     for (int i = 0; i < GIT_BATCH_TYPES_; i++)
         coproc_stop(&b->writers[i]);
+    merger_free(b->merger);
     for (int i = 0; i < GIT_BATCH_WHO_; i++)
         buf_done(&b->idents[i]);
     git_known_done(&b->known);
@@ -476,6 +481,7 @@ int git_batch_begin(struct git_batch *b, struct buf *ret_version, struct err *er
             take_line(i == VERSION ? ret_version : &b->idents[i], &jobs[i]);
         proc_job_done(&jobs[i]);
     }
+    merger_learn_version(b->merger, ret_version->s);
     return rc;
 }
 
@@ -488,6 +494,11 @@ int git_batch_get_ready(struct git_batch *b, struct err *err)
             rc = start(b, &b->writers[i], hash_object[i], b->scratch, err);
     }
     return rc ? -1 : 0;
+}
+
+struct merger *git_batch_merger(struct git_batch *b)
+{
+    return b->merger;
 }
 
 void git_batch_write_commits_here(struct git_batch *b)

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 struct git_batch;
+struct merger;
 
 struct git_batch *git_batch_new(const char *git_dir);
 void git_batch_free(struct git_batch *batch);
@@ -27,6 +28,9 @@ int git_batch_get_ready(struct git_batch *batch, struct err *err);
 /* From now on commits, whose form is ours in every part, are written without git. Only for a
  * repository whose settings have nothing against it (git_core.h). */
 void git_batch_write_commits_here(struct git_batch *batch);
+
+/* The one that makes its merges; it goes with the batch. */
+struct merger *git_batch_merger(struct git_batch *batch);
 
 /* The id of the object that an expression stands for ("refs/heads/x^{commit}", "ID^{tree}");
  * *ret_found is false where there is none. */

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "data/git_batch.h"
 #include "data/merge_plain.h"
+#include "data/merger.h"
 
 #include <string.h>
 
@@ -69,6 +70,15 @@ static int is_child(struct git_batch *batch, const char *commit, const char *par
     return 0;
 }
 
+/* By the one that stays, or by one of its own. `base` is in the history of both. */
+static int merge_by_git(const struct git_place *at, const char *base, const char *ours,
+                        const char *theirs, struct merge_result *ret, struct err *err)
+{
+    if (at->batch && merger_merge(git_batch_merger(at->batch), at, base, ours, theirs, ret))
+        return 0;
+    return merge_trees(at, ours, theirs, ret, err);
+}
+
 int merge_since(const struct git_place *at, const char *base, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err)
 {
@@ -77,7 +87,7 @@ int merge_since(const struct git_place *at, const char *base, const char *ours, 
     if (plain && merge_plain(at->batch, base, ours, theirs, &ret->tree, &plain, err))
         return -1;
     ret->clean = plain;
-    return plain ? 0 : merge_trees(at, ours, theirs, ret, err);
+    return plain ? 0 : merge_by_git(at, base, ours, theirs, ret, err);
 }
 
 int merge_child(const struct git_place *at, const char *base, const char *ours, const char *child,
@@ -87,7 +97,7 @@ int merge_child(const struct git_place *at, const char *base, const char *ours, 
     if (plain && is_child(at->batch, child, base, &plain, err))
         return -1;
     return plain ? merge_since(at, base, ours, child, ret, err)
-                 : merge_trees(at, ours, child, ret, err);
+                 : merge_by_git(at, base, ours, child, ret, err);
 }
 
 /* merge-tree finds the base by history: a commit with the tree of `onto`, but made the child of the
@@ -102,7 +112,7 @@ int merge_pick(const struct git_place *at, const char *onto, const char *commit,
     const char *const parents[] = {parent.s, NULL};
     if (git_commit_tree(at, tree.s, parents, "stand-in for a merge", &stand_in, err))
         return -1;
-    return merge_trees(at, stand_in.s, commit, ret, err);
+    return merge_since(at, parent.s, stand_in.s, commit, ret, err);
 }
 
 /* "MODE ID STAGE\tPATH"; whatever the index has of a path has to go first. */
