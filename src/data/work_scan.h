@@ -2,10 +2,11 @@
  * struct work_scan: what may be uncommitted in a work tree, found out without git.
  *
  * The stat data of every file is held against the index, and the names in every folder that has
- * tracked files in it against theirs. What is as the index has it, git calls unchanged too: it
- * compares the same stat data, less strictly. Of all else only the path is known: whether the
- * content differs, and whether a new file is ignored, git is to judge. So a scan that found
- * nothing is an answer, and one that found something says what to ask about.
+ * tracked files in it against theirs, unless its size shows already that there is no other one
+ * (sys/names.h). What is as the index has it, git calls unchanged too: it compares the same stat
+ * data, less strictly. Of all else only the path is known: whether the content differs, and whether
+ * a new file is ignored, git is to judge. So a scan that found nothing is an answer, and one that
+ * found something says what to ask about.
  *
  * Nothing is written and nothing shared, so that several may be made at once (sys/many.h).
  */
