@@ -313,8 +313,6 @@ static void tell_landed(struct job *job)
     arena_done(&a);
 }
 
-static void publish_landed(struct run *run);
-
 static void rest(struct run *run)
 {
     int64_t now = clock_mono(), pause = PAUSE_TIMES * (now - run->publishing_since);
@@ -334,7 +332,7 @@ static void on_published(struct run *run)
         job_landed(run->publishing.v[i]);
     run->publishing.n = 0;
     job_drop_branches(run);
-    publish_landed(run);
+    land_publish(run);
     run_wake(run);
 }
 
@@ -357,11 +355,11 @@ static void on_patience_end(void *ctx)
     struct run *run = ctx;
     watch_free(run->patience);
     run->patience = NULL;
-    publish_landed(run);
+    land_publish(run);
 }
 
 /* The tip is published once for all that landed meanwhile, and only then they are told to have. */
-static void publish_landed(struct run *run)
+void land_publish(struct run *run)
 {
     if (!run->landed_now.n || run->publication.busy)
         return;
@@ -391,10 +389,8 @@ static void give_up(struct run *run)
 void land_turn(struct run *run)
 {
     struct err err = {0};
-    if (!run->landing.n) {
-        publish_landed(run);
+    if (!run->landing.n)
         return;
-    }
     if (!run->failed && !run->publication.busy && publish_follow(run, &err))
         run_fail(run, &err);
     if (run->failed) {
@@ -414,5 +410,4 @@ void land_turn(struct run *run)
     for (size_t i = 0; i < kept; i++)
         vec_push(&run->landing, jobs[i]);
     free(jobs);
-    publish_landed(run);
 }

@@ -407,6 +407,8 @@ void land_queue(struct job *job);
 /* Whether a job waits for its landing, which it then does no longer. */
 bool land_leave(struct job *job);
 void land_turn(struct run *run);
+/* Behind that, when it is known who has begun: brings the base to the tip, where it is time. */
+void land_publish(struct run *run);
 
 /* publish.c: the base branch. */
 int publish_follow(struct run *run, struct err *err); /* takes in what others put on the base */

@@ -63,6 +63,7 @@ static void on_turn(void *ctx)
         record(run, EV_TASK_READY, task, NULL);
         job_start(run, task);
     }
+    land_publish(run);
     if (is_over(run))
         pool_empty(run); /* after which it may not be, yet */
     if (is_over(run))
