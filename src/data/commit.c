@@ -107,7 +107,8 @@ static int stage_here(const struct commit_job *job, struct buf *ret_tree, bool *
                               .tree = tree.s,
                               .excludes = job->excludes,
                               .index = job->wants_index ? job->index : NULL,
-                              .scan = job->scan};
+                              .scan = job->scan,
+                              .found = job->found};
     if (!job->scan && scan_layers(job, tree.s, &above))
         stage.scan = &above;
     if (stage_plainly(&stage, &made, ret_done, err) ||

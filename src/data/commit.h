@@ -18,6 +18,7 @@ struct commit_job {
     bool wants_index;  /* someone will look at that when all is staged */
     const char *tree;  /* what was staged, where commit_stage() has said it and no index */
     const struct work_scan *scan; /* what may have changed, as in struct stage_job, or NULL */
+    struct work_scan *found;      /* likewise: what was found, where there was none, or NULL */
     const char *excludes; /* patterns of what was brought along and is never committed, or NULL */
     const char *brought;  /* the same as paths (brought.h), or NULL */
     const char *root;     /* the checkout that they are from */

@@ -352,7 +352,8 @@ int salvage_rest(const struct salvage_job *job, const char *const *kept, bool ha
     struct git_place at = place_of(job);
     own_cleanup(passed_over_done) struct passed_over passed = {.hidden = BUF_INIT};
     autostrv struct strv nested = {0};
-    read_index(job, &passed);
+    if (!job->plain)
+        read_index(job, &passed);
     if ((has_nested || passed.modules) &&
         (commit_index(&job->commit, true, err) || nested_find(&at, job->commit.ws, &nested, err) ||
          nested_find_modules(&at, job->commit.ws, &nested, err) ||

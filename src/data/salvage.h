@@ -27,6 +27,8 @@ struct salvage_job {
     size_t pattern_count;
     bool no_files; /* the work tree is gone: what is staged is all there is */
     bool unnamed;  /* `ref` itself is for the caller to make */
+    bool plain; /* for salvage_rest(): all was staged by what was found in the work tree (stage.h),
+                 * and nothing has run there since */
 };
 
 enum { SALVAGE_NAMES = 20 };

@@ -35,6 +35,7 @@ struct stage {
     char *folder;        /* the one whose patterns were read last, with the slash, or NULL */
     bool folder_ignored; /* it is in one that is ignored, or is one */
     size_t bytes;
+    struct work_scan own; /* where the caller had none */
     VEC(struct index_change) changes;
 };
 
@@ -45,6 +46,7 @@ static void stage_done(struct stage *s)
         free((char *)s->changes.v[i].id);
     }
     vec_done(&s->changes);
+    work_scan_close(&s->own);
     ignore_done(&s->ignore);
     free(s->folder);
 }
@@ -296,17 +298,32 @@ static int compare_changes(const void *a, const void *b)
     return strcmp(((const struct index_change *)a)->path, ((const struct index_change *)b)->path);
 }
 
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_ino == of_b.st_ino &&
+           of_a.st_dev == of_b.st_dev;
+}
+
+static bool scan(struct stage *s, const char *index)
+{
+    const struct stage_job *job = s->job;
+    autofree char *filled = mem_printf("%s/" STAGE_FILLED, job->ws->admin);
+    if (access(filled, F_OK) < 0)
+        return work_scan_open(&s->own, job->ws->path, index, job->tree);
+    return (is_same_file(index, filled) || work_scan_is_plain(index, job->tree)) &&
+           work_scan_open(&s->own, job->ws->path, filled, job->tree);
+}
+
 static bool find_changes(struct stage *s, const char *index)
 {
     const struct stage_job *job = s->job;
+    const struct work_scan *found = job->scan ? job->scan : &s->own;
     autofree char *attributes = mem_printf("%s/info/attributes", job->ws->common);
-    autoworkscan struct work_scan own = {0};
-    const struct work_scan *scan = job->scan ? job->scan : &own;
-    if (!job->core->plain || access(attributes, F_OK) == 0 ||
-        (!job->scan && !work_scan_open(&own, job->ws->path, index, job->tree)))
+    if (!job->core->plain || access(attributes, F_OK) == 0 || (!job->scan && !scan(s, index)))
         return false;
-    return scan->no_attributes && read_common(s) && add_changed(s, &scan->changed) &&
-           add_new(s, &scan->untracked);
+    return found->no_attributes && read_common(s) && add_changed(s, &found->changed) &&
+           add_new(s, &found->untracked);
 }
 
 static int write_index(const struct stage *s, const char *from, bool *ret_done, struct err *err)
@@ -316,6 +333,16 @@ static int write_index(const struct stage *s, const char *from, bool *ret_done, 
     if (git_index_open(&index, from, s->id_len, &none) || !index.good)
         return 0;
     return index_edit(&index, s->changes.v, s->changes.n, s->job->index, ret_done, err);
+}
+
+static int write_staged(const struct stage *s, const char *index, struct buf *ret_tree,
+                        bool *ret_done, struct err *err)
+{
+    const struct stage_job *job = s->job;
+    if (job->index)
+        return write_index(s, index, ret_done, err);
+    return tree_edit(job->ws->batch, job->tree, s->changes.v, s->changes.n, ret_tree, ret_done,
+                     err);
 }
 
 int stage_plainly(const struct stage_job *job, struct buf *ret_tree, bool *ret_done,
@@ -328,7 +355,11 @@ int stage_plainly(const struct stage_job *job, struct buf *ret_tree, bool *ret_d
         return 0;
     if (s.changes.n)
         qsort(s.changes.v, s.changes.n, sizeof(*s.changes.v), compare_changes);
-    if (job->index)
-        return write_index(&s, index, ret_done, err);
-    return tree_edit(job->ws->batch, job->tree, s.changes.v, s.changes.n, ret_tree, ret_done, err);
+    if (write_staged(&s, index, ret_tree, ret_done, err))
+        return -1;
+    if (*ret_done && job->found && !job->scan) {
+        *job->found = s.own;
+        s.own = (struct work_scan){0};
+    }
+    return 0;
 }

@@ -16,6 +16,10 @@
 
 #include <stdbool.h>
 
+/* In a workspace's administrative folder: another name of the index that it was filled with, where
+ * someone has given it one. The work tree is held against that, whatever was done to its own. */
+#define STAGE_FILLED "anabranch.index"
+
 struct stage_job {
     const struct workspace *ws;
     const struct git_core *core;
@@ -25,6 +29,7 @@ struct stage_job {
                            * tree is made instead */
     const struct work_scan *scan; /* what may have changed, where the caller knows, and that nobody
                                    * staged anything; NULL: the work tree is looked at */
+    struct work_scan *found;      /* else: what that has found, where it is staged; or NULL */
 };
 
 /* Appends the tree's id, where no index is asked for. *ret_done is false where it is left to git.

@@ -321,6 +321,12 @@ static void walk_done(struct walk *w)
     buf_done(&w->there);
 }
 
+bool work_scan_is_plain(const char *index, const char *tree)
+{
+    autogitindex struct git_index i;
+    return git_index_open(&i, index, strlen(tree), NULL) == 0 && is_of_tree(&i, tree);
+}
+
 bool work_scan_open(struct work_scan *s, const char *work_tree, const char *index, const char *tree)
 {
     own_cleanup(walk_done) struct walk w = {

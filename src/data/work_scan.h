@@ -39,6 +39,10 @@ struct work_scan {
 bool work_scan_open(struct work_scan *s, const char *work_tree, const char *index,
                     const char *tree);
 void work_scan_close(struct work_scan *s);
+
+/* The part of that which needs no work tree: whether the index says that it is of this tree, and
+ * has no other entries than those. */
+bool work_scan_is_plain(const char *index, const char *tree);
 #define autoworkscan own_cleanup(work_scan_close)
 
 #endif

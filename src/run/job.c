@@ -77,6 +77,7 @@ void job_free(struct job *job)
         workspace_release(&job->ws);
     workspace_done(&job->ws);
     buf_done(&job->tree);
+    work_scan_close(&job->found);
     buf_done(&job->candidate);
     buf_done(&job->candidate_base);
     buf_done(&job->was);

@@ -279,12 +279,16 @@ void job_stage(struct job *job)
         return;
     }
     cj.wants_index = wants_index(job);
+    cj.found = &job->found;
+    work_scan_close(&job->found);
+    job->found = (struct work_scan){0};
     buf_cut(&job->tree, 0);
     if (commit_stage(&cj, &job->tree, &argv, &env, &err)) {
         job_error(job, &err);
         return;
     }
     job->staged_here = !argv.n;
+    job->is_found = job->staged_here && job->found.no_attributes; /* else nothing was handed out */
     if (job->staged_here)
         on_staged(job, 0);
     else if (process_start(job, argv.v, env.v, job->ws.path, log, on_staged, &err))

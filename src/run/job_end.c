@@ -32,7 +32,7 @@ static int take_away(struct job *job, struct err *err)
         return workspace_remove(&job->ws, err);
     if (workspace_retire(&job->ws, &left, err))
         return -1;
-    if (pool_keep(job->run, left.v[0], left.v[1]) || subvolume_drop(left.v[1]))
+    if (pool_keep(job, left.v[0], left.v[1]) || subvolume_drop(left.v[1]))
         return dirs_remove(left.v[0], err);
     return sweep(job->run, job->task, &left, err);
 }

@@ -104,7 +104,8 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
                              .ref = ref,
                              .patterns = plan->salvage.v,
                              .pattern_count = plan->salvage.n,
-                             .no_files = access(job->ws.path, F_OK) < 0 && errno == ENOENT};
+                             .no_files = access(job->ws.path, F_OK) < 0 && errno == ENOENT,
+                             .plain = job->staged_here && job->tree.len};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
     sj.commit.start = start;

@@ -2,7 +2,10 @@
 
 #include "base/mem.h"
 #include "data/git_index.h"
+#include "data/stage.h"
+#include "data/work_mend.h"
 #include "run/fill.h"
+#include "run/prepare.h"
 #include "run/sweep.h"
 #include "sys/dirs.h"
 
@@ -12,7 +15,7 @@
 
 /* --- taking in ---------------------------------------------------------------------------- */
 
-#define FILLED "anabranch.index" /* in the administrative folder: the index as git filled it */
+#define FILLED STAGE_FILLED /* in the administrative folder: the index as git filled it */
 
 static bool is_wanted(const struct job *job)
 {
@@ -46,17 +49,42 @@ static bool has_room(const struct run *run)
     return run->pool.trees.n < run->sched.workers && run->pool.trees.n < to_begin;
 }
 
-/* In the place of the tree's `.git` is the index from now on. */
-bool pool_keep(struct run *run, const char *admin, const char *tree)
+static void tree_done(struct pool_tree *t)
 {
+    free(t->path);
+    free(t->tree);
+    work_scan_close(&t->found);
+}
+
+/* Hands over what is known of the tree. */
+static void take_found(struct job *job, struct pool_tree *ret)
+{
+    struct git_place at = run_place(job->run);
+    autobuf struct buf tree = BUF_INIT;
+    struct err none = {0};
+    if (git_tree_of(&at, task_run(job)->start, &tree, &none))
+        return;
+    ret->tree = buf_steal(&tree);
+    ret->found = job->found;
+    job->found = (struct work_scan){0};
+    job->is_found = false;
+}
+
+/* In the place of the tree's `.git` is the index from now on. */
+bool pool_keep(struct job *job, const char *admin, const char *tree)
+{
+    struct run *run = job->run;
     autofree char *filled = mem_printf("%s/" FILLED, admin), *git = mem_printf("%s/.git", tree);
     autofree char *kept = mem_printf("%s/%s/.%zu.gone", run->work, run->id, run->pool.count);
     struct err none = {0};
     if (!has_room(run) || access(filled, F_OK) < 0 || dirs_remove(git, &none) ||
         rename(filled, git) < 0 || rename(tree, kept) < 0)
         return false;
+    struct pool_tree t = {.path = steal_ptr(kept)};
+    if (job->is_found)
+        take_found(job, &t);
     run->pool.count++;
-    strv_push(&run->pool.trees, kept);
+    vec_push(&run->pool.trees, t);
     return true;
 }
 
@@ -70,9 +98,9 @@ bool pool_has(const struct run *run)
 /* Puts the tree in the place of the workspace's, which has nothing in it but its `.git`. */
 static int put_in_place(const struct workspace *ws, const char *tree, struct err *err)
 {
-    autofree char *index = mem_printf("%s/index", ws->admin);
+    autofree char *filled = mem_printf("%s/" FILLED, ws->admin);
     autofree char *git = mem_printf("%s/.git", ws->path), *its = mem_printf("%s/.git", tree);
-    return rename(its, index) < 0 || rename(git, its) < 0 || rmdir(ws->path) < 0 ||
+    return rename(its, filled) < 0 || rename(git, its) < 0 || rmdir(ws->path) < 0 ||
                    rename(tree, ws->path) < 0
                ? err_sys(err, "use '%s' again", tree)
                : 0;
@@ -132,25 +160,72 @@ static void on_reset(struct job *job, int exit_code)
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
 
+/* What is known of the tree is all that it takes, where it begins at the same files. */
+static bool mend(struct job *job, const struct pool_tree *t)
+{
+    const struct workspace *ws = &job->ws;
+    struct git_place at = run_place(job->run);
+    autofree char *filled = mem_printf("%s/" FILLED, ws->admin);
+    autofree char *index = mem_printf("%s/index", ws->admin);
+    autobuf struct buf tree = BUF_INIT;
+    struct err none = {0};
+    if (!t->tree || git_tree_of(&at, task_run(job)->start, &tree, &none) ||
+        strcmp(t->tree, tree.s) != 0)
+        return false;
+    struct work_mend_job mj = {.batch = job->run->batch,
+                               .work_tree = ws->path,
+                               .index = filled,
+                               .id_len = tree.len,
+                               .to = index};
+    if (!work_mend(&mj, &t->found))
+        return false;
+    if (unlink(filled) == 0)
+        (void)!link(index, filled); /* as in pool_note() */
+    return true;
+}
+
+/* git goes by the index that it has filled the tree with. */
+static int reset(struct job *job, struct err *err)
+{
+    static const char *const args[] = {"read-tree", "--reset", "-u", "HEAD", NULL};
+    autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
+    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    if (rename(filled, index) < 0)
+        return err_sys(err, "use '%s' again", job->ws.path);
+    return start_git(job, args, on_reset, err);
+}
+
 int pool_fill(struct job *job, struct err *err)
 {
-    static const char *const reset[] = {"read-tree", "--reset", "-u", "HEAD", NULL};
     struct run *run = job->run;
-    autofree char *tree = run->pool.trees.v[--run->pool.trees.n];
+    own_cleanup(tree_done) struct pool_tree t = run->pool.trees.v[--run->pool.trees.n];
     struct err why = {0};
-    run->pool.trees.v[run->pool.trees.n] = NULL;
-    if (put_in_place(&job->ws, tree, &why) == 0)
-        return start_git(job, reset, on_reset, err);
-    delete_tree(run, tree, job->task);
-    return fill_anew(job, err);
+    if (put_in_place(&job->ws, t.path, &why)) {
+        delete_tree(run, t.path, job->task);
+        return fill_anew(job, err);
+    }
+    if (!mend(job, &t))
+        return reset(job, err);
+    prepare_filled(job, 0);
+    return 0;
 }
 
 /* --- the end ------------------------------------------------------------------------------ */
 
 void pool_empty(struct run *run)
 {
+    autostrv struct strv paths = {0};
     struct err err = {0};
-    if (run->pool.trees.n && sweep(run, -1, &run->pool.trees, &err))
+    for (size_t k = 0; k < run->pool.trees.n; k++)
+        strv_push(&paths, run->pool.trees.v[k].path);
+    if (paths.n && sweep(run, -1, &paths, &err))
         record_error(run, -1, &err);
-    strv_done(&run->pool.trees);
+    pool_done(run);
+}
+
+void pool_done(struct run *run)
+{
+    while (run->pool.trees.n)
+        tree_done(&run->pool.trees.v[--run->pool.trees.n]);
+    vec_done(&run->pool.trees);
 }

@@ -68,6 +68,7 @@ static void on_end(void *ctx, int status)
 static void begin(struct job *job, pid_t pid, child_fn *fn, void (*next)(struct job *, int))
 {
     job->next = next;
+    job->is_found = false;
     job->guard_lost = false;
     *job->limit = '\0';
     free(job->stuck);

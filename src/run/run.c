@@ -12,6 +12,7 @@
 #include "run/logs.h"
 #include "run/notify.h"
 #include "run/parallel.h"
+#include "run/pool.h"
 #include "run/remains.h"
 #include "run/resume_private.h"
 #include "run/saved.h"
@@ -336,7 +337,7 @@ void run_close(struct run *run)
     shared_free(run->shared);
     fill_done(run);
     layered_done(&run->layered);
-    strv_done(&run->pool.trees);
+    pool_done(run);
     git_batch_free(run->batch);
     resume_free(run->resume);
     store_close(run->store);

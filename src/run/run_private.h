@@ -107,6 +107,8 @@ struct job {
     bool guard_lost;                /* the guard of the last command was killed */
     bool staged_here;               /* what it left was staged without git */
     struct buf tree;                /* what that came to, where there is no index of it */
+    struct work_scan found;         /* and what it had changed in its work tree ... */
+    bool is_found;                  /* ... in which nothing has run since */
     char *stuck;                    /* a process of it that could not be ended, or NULL */
     char limit[16];                 /* that the last command went over: "memory"; "": none */
     struct buf candidate;           /* the commit that is being verified */
@@ -183,9 +185,15 @@ struct fill {
 };
 
 /* Work trees that are used again (pool.h). */
+struct pool_tree {
+    char *path;
+    char *tree; /* the id of what it was filled with; NULL: what is in it, nobody knows */
+    struct work_scan found; /* else: what differs from that */
+};
+
 struct pool {
-    struct strv trees; /* paths */
-    size_t count;      /* that have been in it, for their names */
+    VEC(struct pool_tree) trees;
+    size_t count; /* that have been in it, for their names */
 };
 
 /* Workspaces that are overlays (layered.h). */

@@ -172,3 +172,29 @@ END
     assert_in main c 3
     assert_clean
 }
+
+@test "pool: what is known to differ is put right without git" {
+    begin_repo
+    look_at_new
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    cat >"$BATS_TEST_TMPDIR/bin/git" <<END
+#!/bin/sh
+case "\$*" in *read-tree*|*clean\ -*) echo "\$*" >>'$BATS_TEST_TMPDIR/asked' ;; esac
+exec $(command -v git) "\$@"
+END
+    chmod +x "$BATS_TEST_TMPDIR/bin/git"
+    add_task a -- "sh stat -c %i . >'$BATS_TEST_TMPDIR/a.tree'" \
+        'sh echo a >same; rm gone dir/a; chmod -x program; ln -sf other link; chmod 600 third' \
+        'sh mkdir -p empty sub/new; touch a.ignored sub/new/c sub/new/d.ignored'
+    add_looker b
+    printf '      sim> %s\n' 'sh echo b >other; rm sub/deep/a; touch new' >>plan.yaml
+    add_looker c 'read_only: true'
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH run_plan
+    assert_status 0
+    [[ $(tree_of a) == "$(tree_of b)" && $(tree_of a) == "$(tree_of c)" ]] || fail "not used again"
+    assert_like_new b
+    assert_like_new c
+    [[ $(grep -c read-tree "$BATS_TEST_TMPDIR/asked") == 1 ]] || fail "$(cat "$BATS_TEST_TMPDIR/asked")"
+    ! grep clean "$BATS_TEST_TMPDIR/asked" || fail "git clean"
+    assert_clean
+}

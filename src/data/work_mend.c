@@ -1,0 +1,172 @@
+#include "data/work_mend.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "data/git_batch.h"
+#include "data/git_index.h"
+#include "data/index_edit.h"
+#include "data/tree.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    BYTES_MAX = 4 << 20, /* written here while everybody waits */
+    NAMES_MAX = 256,     /* deleted likewise */
+    DEPTH_MAX = 16,
+};
+
+struct mend {
+    const struct work_mend_job *job;
+    struct git_index index;
+    size_t bytes, names;
+    VEC(struct index_change) changes;
+};
+
+static void mend_done(struct mend *m)
+{
+    for (size_t i = 0; i < m->changes.n; i++) {
+        free((char *)m->changes.v[i].path);
+        free((char *)m->changes.v[i].id);
+    }
+    vec_done(&m->changes);
+    git_index_done(&m->index);
+}
+
+/* --- deleting ----------------------------------------------------------------------------- */
+
+static bool remove_path(struct mend *m, int folder, const char *name, int depth);
+
+static bool remove_names(struct mend *m, DIR *dir, int depth)
+{
+    for (struct dirent *e; errno = 0, (e = readdir(dir));) {
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            !remove_path(m, dirfd(dir), e->d_name, depth + 1))
+            return false;
+    }
+    return errno == 0;
+}
+
+static bool remove_folder(struct mend *m, int folder, const char *name, int depth)
+{
+    int fd = depth < DEPTH_MAX
+                 ? openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
+                 : -1;
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !dir)
+        (void)close(fd);
+    bool good = dir && remove_names(m, dir, depth);
+    if (dir)
+        (void)closedir(dir);
+    return good && unlinkat(folder, name, AT_REMOVEDIR) == 0;
+}
+
+/* A file, or a folder with what is in it, which is not much. */
+static bool remove_path(struct mend *m, int folder, const char *name, int depth)
+{
+    if (++m->names > NAMES_MAX)
+        return false;
+    if (unlinkat(folder, name, 0) == 0 || errno == ENOENT)
+        return true;
+    return (errno == EISDIR || errno == EPERM) && remove_folder(m, folder, name, depth);
+}
+
+static bool remove_untracked(struct mend *m, int root, const struct strv *untracked)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < untracked->n; i++) {
+        size_t len = strlen(untracked->v[i]);
+        autofree char *path =
+            mem_dup(untracked->v[i], untracked->v[i][len - 1] == '/' ? len - 1 : len);
+        good = remove_path(m, root, path, 0);
+    }
+    return good;
+}
+
+/* --- writing ------------------------------------------------------------------------------ */
+
+static bool write_all(int fd, const struct buf *content)
+{
+    for (size_t at = 0; at < content->len;) {
+        ssize_t n = write(fd, content->s + at, content->len - at);
+        if (n < 0 && errno != EINTR)
+            return false;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* With the modes that git gives. */
+static bool write_file(int root, const char *path, uint32_t mode, const struct buf *content)
+{
+    if (S_ISLNK(mode))
+        return symlinkat(content->s, root, path) == 0;
+    autoclose int fd = openat(root, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
+                              mode & 0100 ? 0777 : 0666);
+    return fd >= 0 && write_all(fd, content);
+}
+
+static bool restore(struct mend *m, int root, const struct git_index_entry *e)
+{
+    autobuf struct buf id = BUF_INIT, content = BUF_INIT;
+    struct index_change c = {.mode = e->mode};
+    struct err none = {0};
+    m->bytes += e->size;
+    tree_id(&id, e->id, m->index.id_len);
+    if (m->bytes > BYTES_MAX || git_batch_read(m->job->batch, id.s, &content, &none) ||
+        !remove_path(m, root, e->path, 0) || !write_file(root, e->path, e->mode, &content) ||
+        fstatat(root, e->path, &c.st, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    c.path = mem_str(e->path);
+    c.id = buf_steal(&id);
+    vec_push(&m->changes, c);
+    return true;
+}
+
+/* Each of those that changed is an entry, or a folder, which is none. */
+static bool restore_all(struct mend *m, int root, const char *const *changed, size_t n)
+{
+    struct git_index index = m->index;
+    size_t next = 0;
+    bool good = true;
+    index.name = (struct buf)BUF_INIT;
+    for (struct git_index_entry e; good && next < n && git_index_next(&index, &e);) {
+        if (strcmp(changed[next], e.path) != 0)
+            continue;
+        good = restore(m, root, &e);
+        next++;
+    }
+    buf_done(&index.name);
+    return good && next == n;
+}
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool restore_changed(struct mend *m, int root, const struct strv *changed)
+{
+    autofree const char **sorted = mem_array(changed->n + 1, sizeof(*sorted));
+    for (size_t i = 0; i < changed->n; i++)
+        sorted[i] = changed->v[i];
+    qsort(sorted, changed->n, sizeof(*sorted), compare_paths);
+    return restore_all(m, root, sorted, changed->n);
+}
+
+bool work_mend(const struct work_mend_job *job, const struct work_scan *scan)
+{
+    own_cleanup(mend_done) struct mend m = {.job = job};
+    struct err none = {0};
+    bool done = false;
+    if (git_index_open(&m.index, job->index, job->id_len, &none) || !m.index.good)
+        return false;
+    autoclose int root = open(job->work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return root >= 0 && remove_untracked(&m, root, &scan->untracked) &&
+           restore_changed(&m, root, &scan->changed) &&
+           index_edit(&m.index, m.changes.v, m.changes.n, job->to, &done, &none) == 0 && done;
+}
