@@ -3,12 +3,17 @@
 #include "base/mem.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
-#include "sys/subvolume.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* As long as it is on its way it is called what is to be deleted is. */
+static char *unplaced(const struct workspace *ws)
+{
+    return mem_printf("%s.gone", ws->path);
+}
 
 /* A file cannot be moved into a snapshot: the link to the other half is written again. */
 static int write_link(const struct workspace *ws, const char *tree, struct err *err)
@@ -27,28 +32,32 @@ static int put_in_place(const struct workspace *ws, const char *tree, struct err
                : 0;
 }
 
-/* Back to what it was. */
-static void undo(const struct workspace *ws, const char *tree)
+int snapshot_begin(const struct workspace *ws, const struct pristine *p, struct strv *ret_paths,
+                   struct err *err)
 {
-    autofree char *index = mem_printf("%s/index", ws->admin);
+    autofree char *from = pristine_tree(p), *tree = unplaced(ws);
+    if (dirs_remove(tree, err))
+        return -1;
+    strv_pushl(ret_paths, from, tree, NULL);
+    return 0;
+}
+
+int snapshot_finish(const struct workspace *ws, const struct pristine *p, struct err *err)
+{
+    autofree char *tree = unplaced(ws), *index = mem_printf("%s/index", ws->admin);
+    return write_link(ws, tree, err) || pristine_copy_index(p, index, err) ||
+                   put_in_place(ws, tree, err)
+               ? -1
+               : 0;
+}
+
+void snapshot_undo(const struct workspace *ws)
+{
+    autofree char *tree = unplaced(ws), *index = mem_printf("%s/index", ws->admin);
     autofree char *link = mem_printf("%s/.git", ws->path);
     struct err none = {0};
     (void)unlink(index);
     (void)dirs_remove(tree, &none);
     if (dirs_make(ws->path, &none) == 0 && access(link, F_OK) < 0)
         (void)write_link(ws, ws->path, &none);
-}
-
-/* As long as it is on its way it is called what is to be deleted is. */
-int snapshot_fill(const struct workspace *ws, const struct pristine *p, struct err *err)
-{
-    autofree char *pristine = pristine_tree(p), *tree = mem_printf("%s.gone", ws->path);
-    autofree char *index = mem_printf("%s/index", ws->admin);
-    if (dirs_remove(tree, err))
-        return -1;
-    if (subvolume_snapshot(pristine, tree, err) == 0 && write_link(ws, tree, err) == 0 &&
-        pristine_copy_index(p, index, err) == 0 && put_in_place(ws, tree, err) == 0)
-        return 0;
-    undo(ws, tree);
-    return -1;
 }

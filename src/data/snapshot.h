@@ -2,16 +2,27 @@
  * Workspaces that are snapshots of a pristine tree (data/pristine.h): made in no time, with files
  * that git's index of the original holds for unchanged, as they are (sys/subvolume.h). To everyone
  * they are ordinary folders.
+ *
+ * The file system makes one after it has written what it had in memory: that may take as long as
+ * the disk wants, and is for another process. Several at once cost what one does.
  */
 #ifndef DATA_SNAPSHOT_H
 #define DATA_SNAPSHOT_H
 
 #include "base/err.h"
+#include "base/strv.h"
 #include "data/pristine.h"
 #include "data/workspace.h"
 
-/* Fills a workspace that was made just now, and has nothing in it but its `.git`. Where it fails
- * the workspace is as it was. */
-int snapshot_fill(const struct workspace *ws, const struct pristine *p, struct err *err);
+/* For a workspace that was made just now, and has nothing in it but its `.git`: appends the paths
+ * of the tree and of its copy, for the caller to have that made with subvolume_snapshot(). */
+int snapshot_begin(const struct workspace *ws, const struct pristine *p, struct strv *ret_paths,
+                   struct err *err);
+
+/* That was done: puts the copy in the workspace's place. */
+int snapshot_finish(const struct workspace *ws, const struct pristine *p, struct err *err);
+
+/* One of these failed: the workspace is what it was before. */
+void snapshot_undo(const struct workspace *ws);
 
 #endif

@@ -18,7 +18,6 @@
 #include "run/sweep.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
-#include "sys/subvolume.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,7 +31,7 @@ static int take_away(struct job *job, struct err *err)
         return workspace_remove(&job->ws, err);
     if (workspace_retire(&job->ws, &left, err))
         return -1;
-    if (pool_keep(job, left.v[0], left.v[1]) || subvolume_drop(left.v[1]))
+    if (pool_keep(job, left.v[0], left.v[1]))
         return dirs_remove(left.v[0], err);
     return sweep(job->run, job->task, &left, err);
 }

@@ -49,26 +49,66 @@ static int start_difference(struct job *job, struct err *err)
     return process_start(job, argv.v, env.v, job->ws.path, log, prepare_filled, err);
 }
 
-static int make_tree(struct job *job, struct err *err)
+/* It has the files of the tree below. */
+static int fill_rest(struct job *job, struct err *err)
 {
-    const struct pristine *p = &job->run->layered.pristine;
-    return job->run->provider == PROVIDER_SNAPSHOT ? snapshot_fill(&job->ws, p, err)
-                                                   : layers_make(&job->ws, p, err);
+    if (strcmp(task_run(job)->start, job->run->layered.pristine.commit) != 0)
+        return start_difference(job, err);
+    prepare_filled(job, 0);
+    return 0;
+}
+
+static int fill_otherwise(struct job *job, const struct err *why, struct err *err)
+{
+    give_up(job->run, why);
+    return fill_workspace(job, err);
+}
+
+/* What the other process said, less its name. */
+static void read_complaint(struct job *job, struct err *why)
+{
+    static const char prefix[] = "anabranch: ";
+    autobuf struct buf words = BUF_INIT;
+    job_read_tail(job, "prepare.log", &words);
+    const char *said =
+        strncmp(words.s, prefix, strlen(prefix)) == 0 ? words.s + strlen(prefix) : words.s;
+    (void)err_set(why, ERR_ENV, "%.*s", (int)strcspn(said, "\n"), said);
+}
+
+static void on_snapshot(struct job *job, int exit_code)
+{
+    struct err why = {0}, err = {0};
+    if (job->stopped) {
+        prepare_filled(job, exit_code);
+        return;
+    }
+    if (exit_code != 0)
+        read_complaint(job, &why);
+    bool made = exit_code == 0 && snapshot_finish(&job->ws, &job->run->layered.pristine, &why) == 0;
+    if (!made)
+        snapshot_undo(&job->ws);
+    if (made ? fill_rest(job, &err) : fill_otherwise(job, &why, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+}
+
+static int start_snapshot(struct job *job, struct err *err)
+{
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0};
+    strv_pushl(&argv, job->run->opts.self, "__snapshot", "--", NULL);
+    if (snapshot_begin(&job->ws, &job->run->layered.pristine, &argv, err))
+        return -1;
+    return process_start(job, argv.v, NULL, job->ws.path, log, on_snapshot, err);
 }
 
 static int put(struct job *job, struct err *err)
 {
     struct run *run = job->run;
-    const struct pristine *p = &run->layered.pristine;
     struct err why = {0};
-    if (make_tree(job, &why)) {
-        give_up(run, &why);
-        return fill_workspace(job, err);
-    }
-    if (strcmp(task_run(job)->start, p->commit) != 0)
-        return start_difference(job, err);
-    prepare_filled(job, 0);
-    return 0;
+    if (run->provider == PROVIDER_SNAPSHOT)
+        return start_snapshot(job, &why) ? fill_otherwise(job, &why, err) : 0;
+    return layers_make(&job->ws, &run->layered.pristine, &why) ? fill_otherwise(job, &why, err)
+                                                               : fill_rest(job, err);
 }
 
 /* --- the tree below ----------------------------------------------------------------------- */

@@ -403,6 +403,7 @@ END
 }
 
 @test "clean: trees that workspaces are made of go with --all, unfinished ones and none in use" {
+    export ANABRANCH_PROVIDER=checkout
     make_repo
     begin_plan
     add_task a -- 'write a 1'
@@ -450,6 +451,7 @@ END
 }
 
 @test "doctor: says what runs have on the disk, and where" {
+    export ANABRANCH_PROVIDER=checkout
     killed_run
     head -c 3000000 /dev/urandom >"$(workspace t)/large"
     sync "$(workspace t)/large" # else it has no blocks on some file systems

@@ -66,7 +66,7 @@ workspace() { # TASK
         cmp "$BATS_TEST_TMPDIR/a.file" "$BATS_TEST_TMPDIR/$task.file" || fail "other files"
     done
     [[ $(sort -u "$BATS_TEST_TMPDIR"/?.tree | wc -l) -eq 3 ]] || fail "not one for each"
-    refute_event error
+    refute_contains 'filled by git'
     assert_only_pristine
     assert_clean
 }
@@ -80,7 +80,7 @@ workspace() { # TASK
     run_plan --json
     assert_status 0
     assert_in main b 2
-    refute_event error
+    refute_contains 'filled by git'
     assert_only_pristine
     assert_clean
 }
@@ -98,7 +98,7 @@ workspace() { # TASK
     add_task c -- 'sh test -e a && test -e b && test -z "$(git status --porcelain)"' 'write c 1'
     run_plan --json
     assert_status 0
-    refute_event error
+    refute_contains 'filled by git'
     local two=(.git/anabranch/pristine/*)
     [[ ${#two[@]} -eq 1 && ${one[0]} != "${two[0]}" ]] || fail "not another one: ${two[*]}"
     [[ -e ${two[0]}/tree/a && ! -e ${two[0]}/tree/c ]] || fail "not what the run began with"
@@ -198,8 +198,24 @@ no_subvolumes() {
     add_task b -- 'sh test "$(stat -c %i .)" = 256' 'write b 1'
     run_plan --json
     assert_status 0
-    refute_event error
+    refute_contains 'filled by git'
     assert_only_pristine
+}
+
+@test "snapshot: where one cannot be made after all, git fills the workspace" {
+    on_btrfs
+    make_repo
+    begin_plan
+    add_task a -- "sh btrfs -q subvolume delete '$PWD'/.git/anabranch/pristine/*/tree" 'write a 1'
+    add_task b 'depends_on: [a]' -- 'sh test -e a && test -z "$(git status --porcelain)"' 'write b 1'
+    add_task c 'depends_on: [b]' -- 'write c 1'
+    run_plan --json
+    assert_status 0
+    assert_in main c 1
+    assert_event git.state_changed '' "workspaces are filled by git: open '"
+    [[ $(grep -c 'filled by git' <<<"$output") -eq 1 ]] || fail "told more than once"
+    no_subvolumes || fail "left: $(subvolumes)"
+    assert_clean
 }
 
 @test "snapshot: where workspaces are on another disk it is refused" {
@@ -250,7 +266,7 @@ can_be_plain() {
         done
         run_plain --json
         assert_status 0
-        refute_event error
+        refute_contains 'filled by git'
         assert_only_pristine
         off_btrfs
     done
