@@ -48,6 +48,31 @@ workspace() { # TASK
     echo "$PWD"/.anabranch/worktrees/*/"$1"
 }
 
+# As someone who is not root.
+plainly() { # COMMAND...
+    HOME=$disk/home setpriv --reuid 65534 --regid 65534 --clear-groups "$@"
+}
+
+@test "doctor: says whether snapshots work, by making one" {
+    make_repo
+    run anabranch doctor
+    assert_contains "snapshots             "
+    on_btrfs
+    can_be_plain
+    make_repo
+    run anabranch doctor
+    assert_contains 'ok  snapshots             works'
+    chown -R 65534:65534 .
+    chmod 755 "$disk"
+    run plainly "$ANABRANCH" doctor
+    assert_contains 'ok  snapshots             works, but deleting one takes as long as its files do'
+    mount -o remount,user_subvol_rm_allowed "$disk"
+    run plainly "$ANABRANCH" doctor
+    assert_line 'ok  snapshots             works'
+    no_subvolumes || fail "left: $(subvolumes)"
+    [[ -z $(find .git -name '*.gone') ]] || fail "left: $(find .git -name '*.gone')"
+}
+
 @test "snapshot: tasks work in snapshots of one tree, and land" {
     on_btrfs
     make_repo
@@ -246,7 +271,7 @@ run_plain() { # [OPTION...]
     mkdir ../home
     chown -R 65534:65534 . ../home
     chmod 755 "$disk"
-    HOME=$disk/home run_apart setpriv --reuid 65534 --regid 65534 --clear-groups "$ANABRANCH" run --engine sim "$@" plan.yaml 3>&-
+    run_apart plainly "$ANABRANCH" run --engine sim "$@" plan.yaml 3>&-
     assert_no_sanitizer
 }
 
