@@ -5,6 +5,7 @@
 #include "sys/overlay.h"
 #include "sys/subvolume.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -89,6 +90,13 @@ static int try_asked(const struct run *run, struct err *err)
     return 0;
 }
 
+/* A disk on which nothing can be made says nothing about what was asked for. */
+static bool is_of_disk(const struct err *why)
+{
+    return why->errnum == EROFS || why->errnum == ENOSPC || why->errnum == EDQUOT ||
+           why->errnum == EIO;
+}
+
 int provider_try(struct run *run, struct err *err)
 {
     const char *word, *from = asked_by(run, &word);
@@ -96,7 +104,7 @@ int provider_try(struct run *run, struct err *err)
     if (run->provider == PROVIDER_AUTO && !run->only_reads)
         run->provider = provider_best(&run->pf->repo, run->work);
     else if (run->base && try_asked(run, &why))
-        return err_set(err, ERR_INPUT, "%s is '%s', which does not work here: %s", from, word,
-                       why.msg);
+        return err_set(err, is_of_disk(&why) ? ERR_ENV : ERR_INPUT,
+                       "%s is '%s', which does not work here: %s", from, word, why.msg);
     return 0;
 }

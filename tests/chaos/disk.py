@@ -16,6 +16,17 @@ def mount(*args):
     return subprocess.run(['mount', *args], capture_output=True).returncode == 0
 
 
+def mount_small(path):
+    """Where workspaces are to be snapshots, a disk that has them."""
+    if os.environ.get('ANABRANCH_PROVIDER') != 'snapshot':
+        return mount('-t', 'tmpfs', '-o', f'size={SMALL}', 'chaos', path)
+    image = f'{path}.image'
+    with open(image, 'wb') as f:
+        f.truncate(3 * SMALL)  # half of it is the file system's own
+    made = subprocess.run(['mkfs.btrfs', '-q', '-m', 'single', image], capture_output=True).returncode == 0
+    return made and mount('-o', 'loop', image, path)
+
+
 def sockets(folder, names):
     return [name for name in names if stat.S_ISSOCK(os.lstat(f'{folder}/{name}').st_mode)]
 
@@ -24,7 +35,7 @@ class Disk:
     def __init__(self, path, small):
         self.path, self.ballast = path, f'{path}/ballast'
         os.mkdir(path)
-        self.mounted = small and mount('-t', 'tmpfs', '-o', f'size={SMALL}', 'chaos', path)
+        self.mounted = small and mount_small(path)
         self.missing = small and not self.mounted
         self.ill, self.past = None, []  # past: an illness, and when it ended
 

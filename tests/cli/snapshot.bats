@@ -255,6 +255,17 @@ no_subvolumes() {
     [[ ! -e .git/anabranch && ! -e .anabranch ]] || fail "something was made"
 }
 
+@test "snapshot: a disk that cannot be written to is no wrong wish" {
+    on_btrfs
+    make_repo
+    begin_plan
+    add_task a -- 'write a 1'
+    mount -o remount,ro "$disk"
+    run_plan
+    assert_status 3
+    [[ $stderr == *"Read-only file system"* ]] || fail "why"
+}
+
 @test "snapshot: where there are none it is refused, before anything is made" {
     make_repo
     begin_plan 'workspace: {provider: snapshot}'
