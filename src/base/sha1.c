@@ -11,42 +11,60 @@ static uint32_t turn(uint32_t x, int n)
     return x << n | x >> (32 - n);
 }
 
-/* The sixteen words of a block, and the sixty-four that follow from them. */
-static void expand(const unsigned char *block, uint32_t w[80])
+/* The word of a round: one of the block's sixteen, or what follows from the last sixteen. */
+static inline uint32_t word(uint32_t w[16], size_t round)
 {
-    sha_words(block, w);
-    for (size_t i = 16; i < 80; i++)
-        w[i] = turn(w[i - 3] ^ w[i - 8] ^ w[i - 14] ^ w[i - 16], 1);
+    uint32_t *at = &w[round % 16];
+    if (round >= 16)
+        *at = turn(w[(round + 13) % 16] ^ w[(round + 8) % 16] ^ w[(round + 2) % 16] ^ *at, 1);
+    return *at;
 }
 
 /* What a round makes of three of the words; it changes every twenty rounds. */
-static uint32_t mix(size_t round, uint32_t b, uint32_t c, uint32_t d)
+static inline uint32_t mix(int twenty, uint32_t b, uint32_t c, uint32_t d)
 {
-    switch (round / 20) {
+    switch (twenty) {
     case 0:
-        return ((b & c) | (~b & d)) + 0x5a827999;
+        return (d ^ (b & (c ^ d))) + 0x5a827999;
     case 1:
         return (b ^ c ^ d) + 0x6ed9eba1;
     case 2:
-        return ((b & c) | (b & d) | (c & d)) + 0x8f1bbcdc;
+        return ((b & c) | (d & (b | c))) + 0x8f1bbcdc;
     default:
         return (b ^ c ^ d) + 0xca62c1d6;
     }
 }
 
+static inline void step(int twenty, uint32_t a, uint32_t *b, uint32_t c, uint32_t d, uint32_t *e,
+                        uint32_t word)
+{
+    *e += turn(a, 5) + mix(twenty, *b, c, d) + word;
+    *b = turn(*b, 30);
+}
+
+/* Twenty rounds, five at a time: after so many each word is back in its place, and none need be
+ * moved. Whole indexes of large repositories come through here. */
+static inline void add_twenty(int twenty, uint32_t s[WORDS], uint32_t w[16])
+{
+    uint32_t a = s[0], b = s[1], c = s[2], d = s[3], e = s[4];
+    size_t begin = (size_t)twenty * 20;
+    for (size_t i = begin; i < begin + 20; i += 5) {
+        step(twenty, a, &b, c, d, &e, word(w, i));
+        step(twenty, e, &a, b, c, &d, word(w, i + 1));
+        step(twenty, d, &e, a, b, &c, word(w, i + 2));
+        step(twenty, c, &d, e, a, &b, word(w, i + 3));
+        step(twenty, b, &c, d, e, &a, word(w, i + 4));
+    }
+    s[0] = a, s[1] = b, s[2] = c, s[3] = d, s[4] = e;
+}
+
 static void add_block(uint32_t *state, const unsigned char *block)
 {
-    uint32_t w[80], s[WORDS];
-    expand(block, w);
+    uint32_t w[16], s[WORDS];
+    sha_words(block, w);
     memcpy(s, state, sizeof(s));
-    for (size_t i = 0; i < 80; i++) {
-        uint32_t next = turn(s[0], 5) + mix(i, s[1], s[2], s[3]) + s[4] + w[i];
-        s[4] = s[3];
-        s[3] = s[2];
-        s[2] = turn(s[1], 30);
-        s[1] = s[0];
-        s[0] = next;
-    }
+    for (int twenty = 0; twenty < 4; twenty++)
+        add_twenty(twenty, s, w);
     for (size_t i = 0; i < WORDS; i++)
         state[i] += s[i];
 }
