@@ -158,7 +158,7 @@ static bool take(struct scan *s, FTS *fts, FTSENT *e)
     if (e->fts_level == 0)
         return e->fts_info == FTS_D || e->fts_info == FTS_DP;
     const char *path = e->fts_path + s->root;
-    if (strcmp(e->fts_name, ".git") == 0) {
+    if (e->fts_level == 1 && strcmp(e->fts_name, ".git") == 0) {
         (void)fts_set(fts, e, FTS_SKIP);
         return true;
     }

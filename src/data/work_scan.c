@@ -168,9 +168,11 @@ static bool look_at_names(struct walk *w, const struct level *l)
 
 /* --- the walk ----------------------------------------------------------------------------- */
 
-static bool read_names(struct walk *w, int fd)
+/* The tree's own `.git` is at its top. Below it is one that somebody has put there, of which git
+ * would say nothing. */
+static bool read_names(struct walk *w, const struct level *l)
 {
-    return names_read(fd, ".git", &w->there) == 0;
+    return names_read(l->fd, l->path ? "" : ".git", &w->there) == 0;
 }
 
 /* Takes the descriptor over. Names are read before anything else of a folder, unless its size is
@@ -187,7 +189,7 @@ static bool push_level(struct walk *w, int fd)
     if (fd >= 0 && w->means && w->levels.n && fstat(fd, &st) == 0 && st.st_dev == w->device)
         l.size = st.st_size;
     vec_push(&w->levels, l);
-    return fd < 0 || l.size >= 0 || read_names(w, fd);
+    return fd < 0 || l.size >= 0 || read_names(w, &l);
 }
 
 static void pop_level(struct walk *w)
@@ -214,7 +216,7 @@ static bool close_level(struct walk *w)
     const struct level *l = &w->levels.v[w->levels.n - 1];
     bool good = true;
     if (l->fd >= 0 && (l->size < 0 || !is_full(w, l)))
-        good = (l->size < 0 || read_names(w, l->fd)) && look_at_names(w, l);
+        good = (l->size < 0 || read_names(w, l)) && look_at_names(w, l);
     pop_level(w);
     return good;
 }

@@ -27,7 +27,7 @@
 static int take_away(struct job *job, struct err *err)
 {
     autostrv struct strv left = {0};
-    if (!sweep_is_worth_it(job))
+    if (!sweep_is_worth_it(job) && !pool_wants(job))
         return workspace_remove(&job->ws, err);
     if (workspace_retire(&job->ws, &left, err))
         return -1;

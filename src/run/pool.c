@@ -17,11 +17,15 @@
 
 #define FILLED STAGE_FILLED /* in the administrative folder: the index as git filled it */
 
-static bool is_wanted(const struct job *job)
+/* Bytes: about 150 files. Below that a mould is quicker (data/mould.h). */
+enum { INDEX_MIN = 16 << 10 };
+
+static bool is_wanted(const struct job *job, const char *index)
 {
     enum provider provider = job->run->provider;
+    struct stat st;
     return provider != PROVIDER_CHECKOUT &&
-           (provider == PROVIDER_POOL || workspace_is_large(&job->ws));
+           (provider == PROVIDER_POOL || (stat(index, &st) == 0 && st.st_size > INDEX_MIN));
 }
 
 /* Submodules have files that nobody would clean, and what git does not look at it does not mend. */
@@ -39,7 +43,7 @@ void pool_note(struct job *job)
 {
     autofree char *index = mem_printf("%s/index", job->ws.admin);
     autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
-    if (is_wanted(job) && is_plain(index, strlen(job->run->base_commit)))
+    if (is_wanted(job, index) && is_plain(index, strlen(job->run->base_commit)))
         (void)!link(index, filled); /* without it the tree is just deleted */
 }
 
@@ -47,6 +51,12 @@ static bool has_room(const struct run *run)
 {
     size_t to_begin = run->sched.left > run->jobs ? run->sched.left - run->jobs : 0;
     return run->pool.trees.n < run->sched.workers && run->pool.trees.n < to_begin;
+}
+
+bool pool_wants(const struct job *job)
+{
+    autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
+    return has_room(job->run) && access(filled, F_OK) == 0;
 }
 
 static void tree_done(struct pool_tree *t)
@@ -141,10 +151,23 @@ static int start_git(struct job *job, const char *const *args,
     return process_start(job, argv.v, env.v, job->ws.path, log, next, err);
 }
 
+/* There is what git does not look at: a repository that somebody made around tracked files, of
+ * which it says nothing and lets it be. */
+static bool is_as_new(const struct job *job)
+{
+    struct git_place at = run_place(job->run);
+    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    autobuf struct buf tree = BUF_INIT;
+    autoworkscan struct work_scan scan = {0};
+    struct err none = {0};
+    return git_tree_of(&at, job->run->tasks[job->task].start, &tree, &none) == 0 &&
+           work_scan_open(&scan, job->ws.path, index, tree.s) && !scan.untracked.n;
+}
+
 static void on_cleaned(struct job *job, int exit_code)
 {
     struct err err = {0};
-    if (exit_code == 0 || job->stopped)
+    if (job->stopped || (exit_code == 0 && is_as_new(job)))
         fill_by_git_done(job, exit_code);
     else if (fill_anew(job, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);

@@ -21,6 +21,9 @@
 /* git has filled the job's workspace just now: its tree may come into the pool later. */
 void pool_note(struct job *job);
 
+/* Whether the tree of a job whose workspace goes would be taken. */
+bool pool_wants(const struct job *job);
+
 /* Takes the tree of a job that is out of use into the pool; false where it is not wanted, or not
  * fit. `admin` is its administrative folder. Both are where workspace_retire() has put them. */
 bool pool_keep(struct job *job, const char *admin, const char *tree);

@@ -198,3 +198,19 @@ END
     ! grep clean "$BATS_TEST_TMPDIR/asked" || fail "git clean"
     assert_clean
 }
+
+@test "pool: by default, where there are more than a few files" {
+    begin_repo
+    for ((i = 0; i < 200; i++)); do echo "$i" >"dir/a_name_that_is_longer_than_some_$i"; done
+    git add -A
+    git commit -q -m more
+    begin_plan 'limits: {workers: 1}'
+    for name in a b; do
+        add_task "$name" -- "sh stat -c %i . >'$BATS_TEST_TMPDIR/$name.tree'" "sh touch dir/new_$name"
+    done
+    ANABRANCH_PROVIDER='' run_plan
+    assert_status 0
+    [[ $(tree_of a) == "$(tree_of b)" ]] || fail "not used again"
+    assert_in main dir/new_b ''
+    assert_clean
+}

@@ -134,7 +134,7 @@ static const struct {
     {"new folder renamed", "mkdir n && echo n >n/o && mv n m", "| m/ "},
     {"folder renamed", "mv d moved", "?"},
     {"a repository", "git init -q inner", "| inner/ "},
-    {".git", "mkdir d/.git && echo x >d/.git/x", "| "},
+    {".git", "mkdir d/.git && echo x >d/.git/x", "| d/.git/ "},
     {"odd names", "echo n >'d/a b' && echo n >$(printf 'x\\ny')", "| d/a b x\ny "},
     {"many", "for i in $(seq 70); do echo >n$i; done", "?"},
     {"many in one folder", "mkdir n && for i in $(seq 70); do echo >n/$i; done", "| n/ "},
