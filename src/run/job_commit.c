@@ -4,6 +4,7 @@
 #include "run/run_private.h"
 
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "data/commit.h"
 #include "data/unmerged.h"
@@ -289,6 +290,7 @@ void job_stage(struct job *job)
     }
     job->staged_here = !argv.n;
     job->is_found = job->staged_here && job->found.no_attributes; /* else nothing was handed out */
+    job->found_at = clock_mono();
     if (job->staged_here)
         on_staged(job, 0);
     else if (process_start(job, argv.v, env.v, job->ws.path, log, on_staged, &err))

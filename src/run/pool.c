@@ -1,5 +1,6 @@
 #include "run/pool.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
 #include "data/git_index.h"
 #include "data/stage.h"
@@ -14,6 +15,8 @@
 #include <unistd.h>
 
 /* --- taking in ---------------------------------------------------------------------------- */
+
+enum { FRESH_MS = 1000 }; /* somebody may have been there since */
 
 #define FILLED STAGE_FILLED /* in the administrative folder: the index as git filled it */
 
@@ -91,7 +94,7 @@ bool pool_keep(struct job *job, const char *admin, const char *tree)
         rename(filled, git) < 0 || rename(tree, kept) < 0)
         return false;
     struct pool_tree t = {.path = steal_ptr(kept)};
-    if (job->is_found)
+    if (job->is_found && clock_mono() - job->found_at < FRESH_MS)
         take_found(job, &t);
     run->pool.count++;
     vec_push(&run->pool.trees, t);

@@ -108,7 +108,8 @@ struct job {
     bool staged_here;               /* what it left was staged without git */
     struct buf tree;                /* what that came to, where there is no index of it */
     struct work_scan found;         /* and what it had changed in its work tree ... */
-    bool is_found;                  /* ... in which nothing has run since */
+    bool is_found;                  /* ... in which nothing that we know of has run since ... */
+    int64_t found_at;               /* ... this moment; monotonic ms */
     char *stuck;                    /* a process of it that could not be ended, or NULL */
     char limit[16];                 /* that the last command went over: "memory"; "": none */
     struct buf candidate;           /* the commit that is being verified */

@@ -72,6 +72,23 @@ look_at_new() {
     assert_clean 'refs/anabranch/salvage/*/a/*' 'refs/anabranch/salvage/*/c/*'
 }
 
+@test "pool: a repository that an agent made around tracked files does not stay" {
+    begin_repo
+    begin_plan 'workspace: {provider: pool}' 'limits: {workers: 1}' 'defaults: {retry: 0}'
+    for name in a b; do
+        add_task $name -- 'sh test ! -e sub/.git' "sh stat -c %i . >'$BATS_TEST_TMPDIR/$name.tree'" \
+            "write new-$name 1" 'sh git init -q sub'
+    done
+    add_task c -- 'sh git init -q sub/deep' 'exit 1'
+    add_task d 'read_only: true' -- 'sh test ! -e sub/.git && test ! -e sub/deep/.git'
+    run_plan
+    assert_status 1
+    assert_in main new-a 1
+    assert_in main new-b 1
+    assert_summary d done
+    assert_clean
+}
+
 @test "pool: one that is to begin at another commit is brought there" {
     begin_repo
     begin_plan 'workspace: {provider: pool}' 'limits: {workers: 1}'

@@ -156,10 +156,10 @@ static void a_rename_is_found(void **state)
     assert_found(state, "d/e/b | d/e/c");
 }
 
-static void a_repository_inside_is_passed_over(void **state)
+static void a_repository_around_tracked_files_is_found(void **state)
 {
     run(state, "git init -q d && mkdir d/e/.git");
-    assert_found(state, "|");
+    assert_found(state, "| d/e/.git/ d/.git/");
 }
 
 /* --- races -------------------------------------------------------------------------------- */
@@ -367,7 +367,7 @@ int main(void)
         odd(a_folder_is_named_once),
         odd(what_nobody_tracks_is_found),
         odd(a_rename_is_found),
-        odd(a_repository_inside_is_passed_over),
+        odd(a_repository_around_tracked_files_is_found),
         odd(what_was_changed_at_once_is_found),
         odd(without_fractions_the_second_counts),
         odd(a_mode_counts_by_itself),
@@ -386,7 +386,7 @@ int main(void)
         in_memory(a_folder_is_named_once),
         in_memory(what_nobody_tracks_is_found),
         in_memory(a_rename_is_found),
-        in_memory(a_repository_inside_is_passed_over),
+        in_memory(a_repository_around_tracked_files_is_found),
         in_memory(what_is_not_tracked_any_more_is_found),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
