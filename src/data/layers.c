@@ -60,6 +60,19 @@ char *layers_whose(const char *name)
                : NULL;
 }
 
+char *layers_brought(const char *run_folder)
+{
+    return mem_printf("%s/.+brought", run_folder);
+}
+
+/* NULL: nothing was. */
+static char *brought_tree(const char *workspace)
+{
+    autofree char *folder = mem_dup(workspace, (size_t)(strrchr(workspace, '/') - workspace));
+    autofree char *brought = layers_brought(folder), *tree = mem_printf("%s/tree", brought);
+    return access(tree, F_OK) == 0 ? steal_ptr(tree) : NULL;
+}
+
 bool layers_there(const char *workspace)
 {
     autofree char *commit = part(workspace, "commit");
@@ -79,8 +92,9 @@ static int say_who(const char *workspace, struct err *err)
 static int mount_layers(const char *workspace, const struct pristine *p, struct err *err)
 {
     autofree char *tree = pristine_tree(p), *upper = layers_upper(workspace);
-    autofree char *work = part(workspace, "work");
-    struct overlay o = {.lower = tree, .upper = upper, .work = work, .at = workspace};
+    autofree char *work = part(workspace, "work"), *brought = brought_tree(workspace);
+    struct overlay o = {
+        .lower = tree, .lowest = brought, .upper = upper, .work = work, .at = workspace};
     return overlay_enter(err) || dirs_remove(work, err) || dirs_make(work, err) ||
                    overlay_mount(&o, err) || say_who(workspace, err)
                ? -1
@@ -277,6 +291,8 @@ int layers_materialise(const struct workspace *ws, struct err *err)
 int layers_tidy(const char *run_folder, struct err *err)
 {
     DIR *dir = opendir(run_folder);
+    autofree char *brought = layers_brought(run_folder);
+    bool some = false;
     int rc = 0;
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", run_folder);
@@ -287,7 +303,9 @@ int layers_tidy(const char *run_folder, struct err *err)
         bool copy = *e->d_name == '.' && ends_with(e->d_name, ".new");
         if (copy || (whose && access(commit, F_OK) < 0))
             rc = dirs_remove(path, err);
+        else
+            some = some || whose;
     }
     (void)closedir(dir);
-    return rc;
+    return rc || some ? rc : dirs_remove(brought, err);
 }

@@ -9,6 +9,9 @@
  *     commit   whose files are below (data/pristine.h); without it the rest is nothing but waste
  *     by       the process in whose namespace it is mounted, by its pid and start time
  *
+ * Below all of a run's workspaces is what was brought along for them, once, in the folder
+ * ".+brought" beside them: its `tree` shows where the commit has nothing.
+ *
  * All that is in a workspace outlives the processes that see it: who comes later mounts it again.
  */
 #ifndef DATA_LAYERS_H
@@ -31,6 +34,9 @@ bool layers_there(const char *workspace);
 
 /* Its upper folder, where it is. */
 char *layers_upper(const char *workspace);
+
+/* The folder of what was brought along for all workspaces of a run, there or not. */
+char *layers_brought(const char *run_folder);
 
 /* Gives a workspace that was made just now the files of a commit. */
 int layers_make(const struct workspace *ws, const struct pristine *p, struct err *err);
@@ -60,8 +66,8 @@ int layers_copy(const char *from, const char *to, struct err *err);
 /* Whether a process lives, other than us, that has it mounted. */
 bool layers_are_in_use(const char *workspace);
 
-/* Deletes, in the folder of a run that is dead, what is left of layers that were half made or half
- * taken away. */
+/* Deletes, in the folder of a run that is dead or over, what is left of layers that were half made
+ * or half taken away, and what was brought along where no other are left. */
 int layers_tidy(const char *run_folder, struct err *err);
 
 #endif

@@ -7,9 +7,14 @@
 #include "run/prepare.h"
 #include "run/resume_private.h"
 #include "run/sweep.h"
+#include "sys/dirs.h"
+#include "sys/file.h"
 #include "sys/subvolume.h"
 
 #include <string.h>
+#include <unistd.h>
+
+enum { LIST_MAX = 64 << 20 };
 
 void layered_done(struct layered *l)
 {
@@ -45,7 +50,8 @@ static int start_difference(struct job *job, struct err *err)
     autofree char *log = job_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     git_prepare(&at, &argv, &env);
-    strv_pushl(&argv, "read-tree", "-m", "-u", job->run->layered.pristine.commit, "HEAD", NULL);
+    /* What was brought along makes room. */
+    strv_pushl(&argv, "read-tree", "--reset", "-u", "HEAD", NULL);
     return process_start(job, argv.v, env.v, job->ws.path, log, prepare_filled, err);
 }
 
@@ -101,14 +107,81 @@ static int start_snapshot(struct job *job, struct err *err)
     return process_start(job, argv.v, NULL, job->ws.path, log, on_snapshot, err);
 }
 
+static int start_bringing(struct job *job, struct err *err);
+
 static int put(struct job *job, struct err *err)
 {
     struct run *run = job->run;
     struct err why = {0};
     if (run->provider == PROVIDER_SNAPSHOT)
         return start_snapshot(job, &why) ? fill_otherwise(job, &why, err) : 0;
+    if (!run->layered.brings && !run->layered.alone && prepare_brings(run))
+        return start_bringing(job, err);
     return layers_make(&job->ws, &run->layered.pristine, &why) ? fill_otherwise(job, &why, err)
                                                                : fill_rest(job, err);
+}
+
+/* --- what is brought along ---------------------------------------------------------------- */
+
+static char *brought(const struct run *run, const char *name)
+{
+    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    autofree char *own = layers_brought(folder);
+    return mem_printf("%s/%s", own, name);
+}
+
+/* As if it had been brought there by the job. Where nothing was found there is no list. */
+static bool copy_list(const struct job *job, const char *name, const char *as)
+{
+    autofree char *from = brought(job->run, name), *to = job_file(job, as);
+    autobuf struct buf text = BUF_INIT;
+    struct err none = {0};
+    return access(from, F_OK) < 0 || (file_read(from, LIST_MAX, &text, &none) == 0 &&
+                                      file_replace(to, text.s, text.len, &none) == 0);
+}
+
+bool layered_has_brought(const struct job *job)
+{
+    return job->run->layered.brings && layers_there(job->ws.path) &&
+           copy_list(job, "excludes", "excludes") && copy_list(job, "brought", "brought") &&
+           copy_list(job, "out", "bring.out");
+}
+
+static void go_on(struct run *run);
+
+/* Where it could not be done, each workspace tries for itself, and says why not. */
+static void on_brought(struct job *job, int exit_code)
+{
+    struct run *run = job->run;
+    autofree char *own = brought(run, "");
+    struct err err = {0};
+    run->layered.state = LAYERED_READY;
+    run->layered.brings = exit_code == 0;
+    run->layered.alone = exit_code != 0 && !job->stopped;
+    if (exit_code != 0)
+        (void)dirs_remove(own, &err);
+    if (job->stopped)
+        prepare_filled(job, exit_code);
+    else if (put(job, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    go_on(run);
+}
+
+static int start_bringing(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    autofree char *tree = brought(run, "tree"), *out = brought(run, "out");
+    autofree char *excludes = brought(run, "excludes"), *list = brought(run, "brought");
+    autostrv struct strv argv = {0}, env = {0};
+    if (dirs_make_open(tree, err) || dirs_remove(excludes, err) || dirs_remove(list, err) ||
+        dirs_remove(out, err))
+        return -1;
+    prepare_bring_argv(run, tree, excludes, list, &argv);
+    git_environment(&env);
+    if (process_start(job, argv.v, env.v, run->pf->repo.root, out, on_brought, err))
+        return -1;
+    run->layered.state = LAYERED_MAKING;
+    return 0;
 }
 
 /* --- the tree below ----------------------------------------------------------------------- */
@@ -277,6 +350,8 @@ static bool is_over(enum task_state state)
 
 void layered_settle(struct run *run)
 {
+    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    struct err none = {0};
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         const struct task_run *tr = &run->tasks[i];
         const char *path = tr->status.workspace;
@@ -291,4 +366,5 @@ void layered_settle(struct run *run)
             workspace_release(&ws);
         workspace_done(&ws);
     }
+    (void)layers_tidy(folder, &none); /* what stays is for `clean` */
 }

@@ -14,6 +14,10 @@
 /* Whether the run's workspaces are to be filled so. */
 bool layered_is_used(const struct run *run);
 
+/* Whether what is to be brought along is in the job's workspace already; the lists of it are in the
+ * job's folder then. */
+bool layered_has_brought(const struct job *job);
+
 /* As fill_workspace(). */
 int layered_fill(struct job *job, struct err *err);
 

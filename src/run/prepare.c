@@ -10,6 +10,7 @@
 #include "run/command.h"
 #include "run/fill.h"
 #include "run/job_env.h"
+#include "run/layered.h"
 #include "run/repair.h"
 #include "run/shared.h"
 #include "sys/dirs.h"
@@ -213,21 +214,27 @@ static void add_patterns(struct strv *argv, const struct strings *patterns)
         strv_push(argv, patterns->v[i]);
 }
 
+void prepare_bring_argv(const struct run *run, const char *to, const char *excludes,
+                        const char *brought, struct strv *argv)
+{
+    const struct plan *plan = &run->pf->plan;
+    strv_pushl(argv, run->opts.self, "__bring", "--root", run->pf->repo.root, "--prefix",
+               run->pf->repo.prefix, "--work", run->work, "--excludes", excludes, "--brought",
+               brought, "--", to, NULL);
+    add_patterns(argv, &plan->include);
+    add_patterns(argv, &plan->share);
+}
+
 /* Copying takes as long as it takes, so another process does it. */
 static int start_bringing(struct job *job, struct err *err)
 {
     const struct run *run = job->run;
-    const struct plan *plan = &run->pf->plan;
     autofree char *out = mem_printf("%s/bring.out", job->dir);
     autofree char *errlog = mem_printf("%s/bring.err", job->dir);
     own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM};
     job->excludes = mem_printf("%s/excludes", job->dir);
     job->brought = mem_printf("%s/brought", job->dir);
-    strv_pushl(&call.argv, run->opts.self, "__bring", "--root", run->pf->repo.root, "--prefix",
-               run->pf->repo.prefix, "--work", run->work, "--excludes", job->excludes, "--brought",
-               job->brought, "--", job->ws.path, NULL);
-    add_patterns(&call.argv, &plan->include);
-    add_patterns(&call.argv, &plan->share);
+    prepare_bring_argv(run, job->ws.path, job->excludes, job->brought, &call.argv);
     git_environment(&call.env);
     call.dir = mem_str(run->pf->repo.root);
     if (process_start_guarded(job, &call, NULL, out, errlog, on_brought, err))
@@ -236,12 +243,31 @@ static int start_bringing(struct job *job, struct err *err)
     return 0;
 }
 
+bool prepare_brings(const struct run *run)
+{
+    const struct plan *plan = &run->pf->plan;
+    const struct git_repo *repo = &run->pf->repo;
+    return bring_is_needed(repo->root, repo->prefix, plan->include.n + plan->share.n);
+}
+
+/* It is below the workspace already; the lists of it are all that is missing. */
+static void take_brought(struct job *job)
+{
+    struct doc doc;
+    job->excludes = job_file(job, "excludes");
+    job->brought = job_file(job, "brought");
+    note_brought(job);
+    tell_created(job, read_progress(job, &doc));
+    doc_done(&doc);
+    set_up(job);
+}
+
 static void bring(struct job *job)
 {
-    const struct plan *plan = &job->run->pf->plan;
-    const struct git_repo *repo = &job->run->pf->repo;
     struct err err = {0};
-    if (!bring_is_needed(repo->root, repo->prefix, plan->include.n + plan->share.n)) {
+    if (layered_has_brought(job)) {
+        take_brought(job);
+    } else if (!prepare_brings(job->run)) {
         tell_created(job, NULL);
         set_up(job);
     } else if (start_bringing(job, &err)) {

@@ -208,6 +208,8 @@ struct layered {
     struct pristine pristine;
     struct pristine_draft draft;
     VEC(struct job *) waiting;
+    bool brings;    /* what is brought along is below them all */
+    bool alone;     /* it could not be brought so: each has its own */
     VEC(int) locks; /* of those that an earlier life of the run had below its workspaces */
 };
 

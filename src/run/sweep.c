@@ -1,6 +1,7 @@
 #include "run/sweep.h"
 
 #include "base/mem.h"
+#include "data/layers.h"
 #include "sys/spawn.h"
 
 struct sweeper {
@@ -11,7 +12,8 @@ struct sweeper {
 
 bool sweep_is_worth_it(const struct job *job)
 {
-    return job->brought || job->run->provider == PROVIDER_POOL || workspace_is_large(&job->ws);
+    return (job->brought && !layers_there(job->ws.path)) || job->run->provider == PROVIDER_POOL ||
+           workspace_is_large(&job->ws);
 }
 
 static void on_end(void *ctx, int status)

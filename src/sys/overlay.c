@@ -92,12 +92,14 @@ int overlay_mount(const struct overlay *o, struct err *err)
     autoclose int lower = open_folder(o->lower, err);
     autoclose int upper = lower < 0 ? -1 : open_folder(o->upper, err);
     autoclose int work = upper < 0 ? -1 : open_folder(o->work, err);
-    if (work < 0)
+    autoclose int lowest = work < 0 || !o->lowest ? -1 : open_folder(o->lowest, err);
+    if (work < 0 || (o->lowest && lowest < 0))
         return -1;
+    autofree char *below = o->lowest ? mem_printf(":/proc/self/fd/%d", lowest) : mem_str("");
     autofree char *options =
-        mem_printf("lowerdir=/proc/self/fd/%d,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,"
+        mem_printf("lowerdir=/proc/self/fd/%d%s,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,"
                    "index=off,metacopy=off,xino=off,volatile,%s",
-                   lower, upper, work, geteuid() == 0 ? "redirect_dir=on" : "userxattr");
+                   lower, below, upper, work, geteuid() == 0 ? "redirect_dir=on" : "userxattr");
     if (mount("anabranch", o->at, "overlay", 0, options) < 0)
         return err_sys(err, "mount an overlay at '%s'", o->at);
     open_up(o->work);

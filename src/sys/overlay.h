@@ -19,6 +19,7 @@
 
 struct overlay {
     const char *lower, *upper, *work; /* `work`: the kernel's own, beside the upper one, empty */
+    const char *lowest;               /* shows where the lower one has nothing; or NULL */
     const char *at;                   /* where it is to be seen: a folder */
 };
 

@@ -159,7 +159,7 @@ begin_repo() {
     begin_plan 'workspace: {share: [node_modules]}'
     add_task a -- 'hang'
     start_plan
-    wait_for compgen -G '.anabranch/worktrees/*/a/node_modules/1' >/dev/null
+    wait_for workspace_has a node_modules/1
     kill -INT "$engine"
     end_plan
     assert_status 130
@@ -423,7 +423,7 @@ claude_files='.claude/agents/dev.md
     begin_plan 'workspace: {teardown: sleep 1; echo down >>$NOTES}'
     add_task a -- 'write x y' 'hang'
     start_plan
-    wait_for compgen -G '.anabranch/worktrees/*/a/x' >/dev/null
+    wait_for workspace_has a x
     kill -INT "$engine"
     end_plan
     assert_status 130

@@ -30,12 +30,6 @@ workspace() { # TASK
     echo "$PWD"/.anabranch/worktrees/*/"$1"
 }
 
-# Whether a file that the agent wrote is there, also where only the run could see it.
-workspace_has() { # TASK FILE
-    compgen -G "$PWD/.anabranch/worktrees/*/$1/$2" >/dev/null ||
-        compgen -G "$PWD/.anabranch/worktrees/*/.$1.layers/upper/$2" >/dev/null
-}
-
 admin() { # TASK
     echo "$PWD"/.git/worktrees/*-"$1"
 }

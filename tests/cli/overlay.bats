@@ -300,3 +300,28 @@ kill_engine() {
     assert_clean
     "${user[@]}" rm -rf "$PWD/.git" || fail "it cannot be deleted"
 }
+
+@test "overlay: what is brought along is brought once, below all workspaces, and is each one's own to change" {
+    begin_repo 'workspace: {provider: overlay, share: [node_modules/**], include: [.env]}'
+    sed -i 1d plan.yaml
+    printf '%s\n' node_modules .env >.gitignore
+    git add -A
+    git commit -q -m ignore
+    mkdir -p node_modules/deep
+    echo secret >.env
+    echo module >node_modules/deep/file
+    for name in a b; do
+        add_task $name -- 'sh test "$(cat .env node_modules/deep/file | tr "\n" ,)" = secret,module,' \
+            "sh find ../.$name.layers/upper -name file >'$BATS_TEST_TMPDIR/$name.copies'" \
+            'sh echo changed >node_modules/deep/file; rm .env' "write $name 1" 'sh test -z "$(git status --porcelain | grep -v "?? [ab]$")"'
+    done
+    add_task c 'depends_on: [a, b]' -- 'sh test "$(cat .env node_modules/deep/file | tr "\n" ,)" = secret,module,' 'write c 1'
+    run_plan
+    assert_status 0
+    assert_in main c 1
+    refute_in main .env
+    refute_in main node_modules/deep/file
+    [[ ! -s $BATS_TEST_TMPDIR/a.copies && ! -s $BATS_TEST_TMPDIR/b.copies ]] || fail "copied: $(cat "$BATS_TEST_TMPDIR"/?.copies)"
+    [[ $(<.env) == secret && $(<node_modules/deep/file) == module ]] || fail "the originals have changed"
+    assert_clean
+}
