@@ -282,3 +282,12 @@ count_gits() {
 gits() { # [WORD]
     grep -c -e "${1-}" "$BATS_TEST_TMPDIR/calls"
 }
+
+# Whether a file is in a task's workspace, also where only the run sees that.
+workspace_has() { # TASK FILE
+    local place
+    for place in "$1" ".$1.layers/upper" .+brought/tree; do
+        compgen -G "$PWD/.anabranch/worktrees/*/$place/$2" >/dev/null && return
+    done
+    return 1
+}

@@ -141,12 +141,3 @@ touches() { # NAME...: lets agents go on
     local name
     for name in "$@"; do touch "$BATS_TEST_TMPDIR/$name"; done
 }
-
-# Whether a file is in a task's workspace, also where only the run sees that.
-workspace_has() { # TASK FILE
-    local place
-    for place in "$1" ".$1.layers/upper" .+brought/tree; do
-        compgen -G "$PWD/.anabranch/worktrees/*/$place/$2" >/dev/null && return
-    done
-    return 1
-}
