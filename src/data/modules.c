@@ -35,7 +35,9 @@ static int find_new(const char *git_dir, struct buf *ret, struct err *err)
     return 0;
 }
 
-/* `name` is the clone below the worktree's folder and, where the user has one, the repository's. */
+/* `name` is the clone below the worktree's folder and, where the user has one, the repository's.
+ * git goes to the work tree of a clone even to read its objects, and the agent may have deleted
+ * that: it is told of another one, at which it does not look. */
 static int save(const struct workspace *ws, const char *name, struct err *err)
 {
     autofree char *from = mem_printf("%s/%s", ws->admin, name);
@@ -48,7 +50,8 @@ static int save(const struct workspace *ws, const char *name, struct err *err)
         mem_printf("HEAD:refs/anabranch/modules/%s/%s", strrchr(ws->admin, '/') + 1, head.s);
     return head.len ? git_call(&to, NULL, err, "fetch", "--quiet", "--force", "--no-tags",
                                "--no-write-fetch-head", "--no-recurse-submodules",
-                               "--update-shallow", from, ref, NULL)
+                               "--upload-pack=GIT_WORK_TREE=/ git-upload-pack", "--update-shallow",
+                               from, ref, NULL)
                     : 0;
 }
 

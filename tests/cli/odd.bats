@@ -396,6 +396,17 @@ readonly IN_MODULE=('sh git -c protocol.file.allow=always submodule --quiet upda
         fail "nothing keeps it"
 }
 
+@test "odd: nor where the agent then deletes the submodule's folder" {
+    submodule_repo
+    begin_plan
+    add_task d -- "${IN_MODULE[@]}" 'sh git -C sub rev-parse HEAD >"$STAMPS.inner"; rm -rf sub' 'write d 1'
+    run_plan
+    assert_status 0
+    refute_in main sub
+    git --git-dir .git/modules/sub for-each-ref --contains "$(<"$STAMPS.inner")" | grep -q refs/anabranch/modules/ ||
+        fail "nothing keeps it"
+}
+
 @test "odd: nor where the user has no clone of the submodule, nor where the agent fails" {
     submodule_repo
     cd ..
