@@ -82,12 +82,13 @@ static int has_strays(const struct commit_job *job, const char *from, const char
     return 0;
 }
 
-/* Where all that was changed is in one place. */
+/* Where all that was changed is in one place. A task that began with more than what is below has
+ * that in the same place, and what was deleted of it leaves no trace. */
 static bool scan_layers(const struct commit_job *job, const char *tree, struct work_scan *ret)
 {
     autofree char *index = mem_printf("%s/index", job->ws->admin);
     autofree char *upper = layers_upper(job->ws->path);
-    return layers_there(job->ws->path) && upper_scan_open(ret, upper, index, tree);
+    return layers_are_of(job->ws->path, job->start) && upper_scan_open(ret, upper, index, tree);
 }
 
 static int stage_here(const struct commit_job *job, struct buf *ret_tree, bool *ret_done,

@@ -79,6 +79,13 @@ bool layers_there(const char *workspace)
     return access(commit, F_OK) == 0;
 }
 
+bool layers_are_of(const char *workspace, const char *commit)
+{
+    autofree char *path = part(workspace, "commit");
+    autobuf struct buf text = BUF_INIT;
+    return file_read(path, COMMIT_MAX, &text, NULL) == 0 && strcmp(text.s, commit) == 0;
+}
+
 /* --- mounting ----------------------------------------------------------------------------- */
 
 static int say_who(const char *workspace, struct err *err)

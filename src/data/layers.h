@@ -32,6 +32,9 @@ char *layers_whose(const char *name);
 /* Whether the workspace at a path is of this kind. */
 bool layers_there(const char *workspace);
 
+/* Whether the files below those that were changed in it are the ones of that commit. */
+bool layers_are_of(const char *workspace, const char *commit);
+
 /* Its upper folder, where it is. */
 char *layers_upper(const char *workspace);
 

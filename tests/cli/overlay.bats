@@ -89,14 +89,18 @@ kill_engine() {
 
 @test "overlay: a task that depends on another begins with what that made" {
     begin_repo
-    add_task a -- 'write new "1\n"' 'delete gone' 'sh mkdir more; echo m >more/m'
+    add_task a -- 'write new "1\n"' 'delete gone' 'sh mkdir more all; echo m >more/m; echo a >all/a; echo b >brief; echo c >name'
     add_task b 'depends_on: [a]' -- "$(kind b)" 'sh test -e new && test ! -e gone && test -e more/m' \
-        'sh test -z "$(git status --porcelain)"' 'write b "2\n"' 'delete more/m'
+        'sh test -z "$(git status --porcelain)"' 'write b "2\n"' 'delete more/m' \
+        'sh rm -r all; rm brief; mv name other'
     run_plan
     assert_status 0
     assert_kind b overlayfs
     assert_in main b 2
-    refute_in main more/m
+    assert_in main other c
+    for name in more/m all/a brief name; do
+        refute_in main "$name"
+    done
     assert_clean
 }
 
