@@ -13,7 +13,11 @@
 #include <unistd.h>
 
 #ifdef __linux__
+#include <dirent.h>
+#include <limits.h>
 #include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -149,6 +153,8 @@ enum overlay_folder overlay_folder(const char *path)
     return moved || unknown ? OVERLAY_MOVED : opaque ? OVERLAY_OPAQUE : OVERLAY_MERGED;
 }
 
+#define PROBE ".overlay." /* and who tries, in the folder that is tried */
+
 /* --- trying ------------------------------------------------------------------------------- */
 
 static int make_file(const char *dir, const char *name, struct err *err)
@@ -197,9 +203,26 @@ static int try_in_child(const struct overlay *o, struct err *err)
     return status == 0 ? 0 : err_set(err, ERR_ENV, "%s", n > 0 ? text : "it could not be tried");
 }
 
-int overlay_probe(const char *dir, struct err *err)
+/* What is left of those who were killed while they tried. */
+static void sweep_dead(const char *dir)
 {
-    autofree char *own = mem_printf("%s/.overlay.%d", dir, (int)getpid());
+    struct err none = {0};
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        long pid = strncmp(e->d_name, PROBE, strlen(PROBE)) == 0
+                       ? strtol(e->d_name + strlen(PROBE), NULL, 10)
+                       : 0;
+        autofree char *path = mem_printf("%s/%s", dir, e->d_name);
+        if (pid > 0 && pid <= INT_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+            (void)dirs_remove(path, &none);
+    }
+    if (d)
+        (void)closedir(d);
+}
+
+static int probe(const char *dir, struct err *err)
+{
+    autofree char *own = mem_printf("%s/" PROBE "%d", dir, (int)getpid());
     autofree char *lower = mem_printf("%s/lower", own), *upper = mem_printf("%s/upper", own);
     autofree char *work = mem_printf("%s/work", own), *at = mem_printf("%s/at", own);
     struct overlay o = {.lower = lower, .upper = upper, .work = work, .at = at};
@@ -209,6 +232,19 @@ int overlay_probe(const char *dir, struct err *err)
                  ? -1
                  : 0;
     (void)dirs_remove(own, &none);
+    return rc;
+}
+
+/* A signal that would end us waits until nothing of it is left. */
+int overlay_probe(const char *dir, struct err *err)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    sweep_dead(dir);
+    if (sigprocmask(SIG_BLOCK, &all, &before) < 0)
+        return err_sys(err, "hold signals back");
+    int rc = probe(dir, err);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return rc;
 }
 

@@ -38,7 +38,7 @@ int overlay_unmount(const char *at, struct err *err);
 bool overlay_is_at(const char *at);
 
 /* Whether all of this works with folders in `dir`: by really trying, in another process. Leaves
- * nothing behind. */
+ * nothing behind, and takes away what one who was killed meanwhile has left. */
 int overlay_probe(const char *dir, struct err *err);
 
 /* What the upper folder has in the place of something that was deleted. */

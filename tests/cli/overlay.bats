@@ -87,6 +87,20 @@ kill_engine() {
     assert_clean
 }
 
+@test "overlay: what someone has left who was killed while he tried them goes" {
+    local dead
+    begin_repo
+    dead=$(sh -c 'echo $$')
+    mkdir -p ".git/.overlay.$dead/work/work/incompat" ".git/.overlay.$$"
+    chmod 000 ".git/.overlay.$dead/work/work"
+    add_task a -- 'write a "1\n"'
+    run_plan
+    assert_status 0
+    [[ ! -e .git/.overlay.$dead ]] || fail "it is still there"
+    rmdir ".git/.overlay.$$" || fail "that of a living one is gone"
+    assert_clean
+}
+
 @test "overlay: a task that depends on another begins with what that made" {
     begin_repo
     add_task a -- 'write new "1\n"' 'delete gone' 'sh mkdir more all; echo m >more/m; echo a >all/a; echo b >brief; echo c >name'
