@@ -2,7 +2,7 @@
 # What lands is what `git add -A && git commit` gives, to the byte; see identity.py.
 #
 # SEEDS=n tries the seeds from 1000 on, so many, in place of those that are always tried; ANABRANCH_PROVIDER, or
-# IDENTITY_PROVIDERS with commas between them, says with which providers.
+# IDENTITY_PROVIDERS with commas between them, says with which providers; else it is all that work here.
 bats_require_minimum_version 1.5.0
 load helper
 
@@ -11,7 +11,7 @@ load helper
     # shellcheck disable=SC2207 # numbers
     [[ -z ${SEEDS-} ]] || seeds=($(seq 1000 $((999 + SEEDS))))
     run python3 "$BATS_TEST_DIRNAME/identity.py" "$ANABRANCH" "$PWD" \
-        "${IDENTITY_PROVIDERS:-${ANABRANCH_PROVIDER:-pool,checkout}}" "${seeds[@]}" 3>&-
+        "${IDENTITY_PROVIDERS:-${ANABRANCH_PROVIDER:-overlay,snapshot,pool,checkout}}" "${seeds[@]}" 3>&-
     assert_status 0
     [[ ${lines[-1]} =~ ^identity:\ [1-9][0-9]*\ passed,\ 0\ failed$ ]] || fail
 }

@@ -5,7 +5,8 @@
 
 The tasks of a plan follow each other, and each begins with what the one before it has landed; beside that each
 edit is done in a new clone of what git committed before it. The trees of all steps must be the same. A seed decides the
-repository and the edits. What it says in the end: "identity: N passed, N failed".
+repository and the edits. A provider that the program refuses here is left out, and named. What it says in the end:
+"identity: N passed, N failed".
 
     identity.py edit SEED STEP                      the agent: edits the folder in which it is
 """
@@ -37,6 +38,10 @@ def git(*args, cwd=None, check=True, **more):
     if check and done.returncode:
         raise RuntimeError(f'git {args}: {done.stderr.decode(errors="replace")}')
     return done.stdout
+
+
+class Refused(Exception):
+    """The program does not work with that provider here."""
 
 
 class Features:
@@ -438,7 +443,7 @@ class Trial:
                               env={**os.environ, 'ANABRANCH_PROVIDER': provider})
         said = done.stderr.decode(errors='replace')
         if done.returncode == 2:
-            raise SystemExit(f'identity: {provider} is refused: {said.strip()}')
+            raise Refused(said.strip())
         if done.returncode or 'Sanitizer' in said or 'runtime error' in said:
             raise RuntimeError(f'exit code {done.returncode}: {said}{done.stdout.decode(errors="replace")}')
         out = git('log', '--first-parent', '--reverse', '--format=%T', 'main..work', cwd=repo)
@@ -464,15 +469,19 @@ class Trial:
         return f'tree {k} of {len(want)}, {len(got)} of ours; from that of git to ours:\n{differ.decode(errors="replace")}{logs}'
 
     def go(self, providers):
-        """What is wrong, if anything, with each."""
+        """What is wrong, if anything, with each; those that are refused are taken out."""
         self.make_base()
         want = self.by_git()
-        for provider in providers:
+        for provider in list(providers):
             try:
                 got = self.by_program(provider)
                 wrong = None if want == got else self.explain(provider, want, got)
             except RuntimeError as e:
                 wrong = str(e)
+            except Refused as e:
+                print(f'without {provider}: {e}', flush=True)
+                providers.remove(provider)
+                continue
             yield provider, wrong
 
 
