@@ -450,6 +450,8 @@ END
     head -c 3000000 /dev/urandom >"$(workspace t)/large"
     sync "$(workspace t)/large" # else it has no blocks on some file systems
     mkdir "$(dirname "$(workspace t)")/u.gone"
+    head -c 30000 /dev/urandom >"$(dirname "$(workspace t)")/u.gone/file"
+    sync "$(dirname "$(workspace t)")/u.gone/file"
     run anabranch doctor
     assert_contains " MiB in $PWD/.anabranch/worktrees; each goes when"
     assert_contains " in $PWD/.anabranch/worktrees; deleted in"
