@@ -3,6 +3,10 @@
  * that git's index of the original holds for unchanged, as they are (sys/subvolume.h). To everyone
  * they are ordinary folders.
  *
+ * A file in one is not the same to the kernel as in the original: the first look at all of them
+ * takes as long as it does on a disk that was just mounted, which is why run/pool.h uses large ones
+ * again.
+ *
  * The file system makes one after it has written what it had in memory: that may take as long as
  * the disk wants, and is for another process. Several at once cost what one does.
  */

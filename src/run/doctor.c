@@ -164,9 +164,10 @@ static enum verdict examine_snapshot(const struct probe *p, struct finding *f)
     git_close(&repo);
     if (rc)
         return complain(f, VERDICT_NO, &err);
-    buf_addstr(&f->why, quick ? "works"
-                              : "works, but deleting one takes as long as its files do: only where "
-                                "it is asked for, or mounted with user_subvol_rm_allowed");
+    buf_addstr(&f->why, quick
+                            ? "works"
+                            : "works, but deleting one takes as long as its files do: the disk is "
+                              "not mounted with user_subvol_rm_allowed");
     return VERDICT_OK;
 }
 

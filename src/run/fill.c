@@ -73,10 +73,10 @@ static bool has_company(struct job *job)
 int fill_workspace(struct job *job, struct err *err)
 {
     struct fill *fill = &job->run->fill;
-    if (layered_is_used(job->run))
-        return layered_fill(job, err);
     if (pool_has(job->run))
         return pool_fill(job, err);
+    if (layered_is_used(job->run))
+        return layered_fill(job, err);
     if (fill->state == FILL_GIT || !has_company(job))
         return fill_by_git(job, err);
     switch (fill->state) {

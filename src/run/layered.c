@@ -43,6 +43,16 @@ static void give_up(struct run *run, const struct err *why)
     record_error(run, -1, &err);
 }
 
+/* A snapshot is used again when its task is over: all that is new to the kernel is costly to look
+ * at. */
+static void on_filled(struct job *job, int exit_code)
+{
+    if (job->run->provider == PROVIDER_SNAPSHOT)
+        fill_by_git_done(job, exit_code);
+    else
+        prepare_filled(job, exit_code);
+}
+
 /* The files that are not as in the tree below. */
 static int start_difference(struct job *job, struct err *err)
 {
@@ -52,7 +62,7 @@ static int start_difference(struct job *job, struct err *err)
     git_prepare(&at, &argv, &env);
     /* What was brought along makes room. */
     strv_pushl(&argv, "read-tree", "--reset", "-u", "HEAD", NULL);
-    return process_start(job, argv.v, env.v, job->ws.path, log, prepare_filled, err);
+    return process_start(job, argv.v, env.v, job->ws.path, log, on_filled, err);
 }
 
 /* It has the files of the tree below. */
@@ -60,7 +70,7 @@ static int fill_rest(struct job *job, struct err *err)
 {
     if (strcmp(task_run(job)->start, job->run->layered.pristine.commit) != 0)
         return start_difference(job, err);
-    prepare_filled(job, 0);
+    on_filled(job, 0);
     return 0;
 }
 

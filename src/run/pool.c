@@ -9,6 +9,7 @@
 #include "run/prepare.h"
 #include "run/sweep.h"
 #include "sys/dirs.h"
+#include "sys/file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -91,7 +92,7 @@ bool pool_keep(struct job *job, const char *admin, const char *tree)
     autofree char *kept = mem_printf("%s/%s/.%zu.gone", run->work, run->id, run->pool.count);
     struct err none = {0};
     if (!has_room(run) || access(filled, F_OK) < 0 || dirs_remove(git, &none) ||
-        rename(filled, git) < 0 || rename(tree, kept) < 0)
+        file_move(filled, git, &none) || rename(tree, kept) < 0)
         return false;
     struct pool_tree t = {.path = steal_ptr(kept)};
     if (job->is_found && clock_mono() - job->found_at < FRESH_MS)
@@ -113,10 +114,10 @@ static int put_in_place(const struct workspace *ws, const char *tree, struct err
 {
     autofree char *filled = mem_printf("%s/" FILLED, ws->admin);
     autofree char *git = mem_printf("%s/.git", ws->path), *its = mem_printf("%s/.git", tree);
-    return rename(its, filled) < 0 || rename(git, its) < 0 || rmdir(ws->path) < 0 ||
-                   rename(tree, ws->path) < 0
-               ? err_sys(err, "use '%s' again", tree)
-               : 0;
+    if (file_move(its, filled, err) || file_move(git, its, err))
+        return -1;
+    return rmdir(ws->path) < 0 || rename(tree, ws->path) < 0 ? err_sys(err, "use '%s' again", tree)
+                                                             : 0;
 }
 
 static void delete_tree(struct run *run, const char *tree, uint32_t task)

@@ -1,5 +1,5 @@
 /*
- * The pool: work trees of tasks that are over, for those that begin. Bringing such a tree to
+ * The pool: work trees of tasks that are over, snapshots among them, for those that begin. Bringing such a tree to
  * another commit takes git a tenth of the time that filling an empty one does, and deleting it
  * takes none.
  *

@@ -43,8 +43,7 @@ static bool is_large(const struct git_repo *repo)
     return index && stat(index, &st) == 0 && st.st_size > WORKSPACE_LARGE_INDEX;
 }
 
-/* In a user namespace sudo and the like have no effect: who is not root must ask for it. Snapshots
- * that have to be emptied to be deleted cost more than using a tree again. */
+/* In a user namespace sudo and the like have no effect: who is not root must ask for it. */
 enum provider provider_best(const struct git_repo *repo, const char *work)
 {
     struct err none = {0};
@@ -53,8 +52,8 @@ enum provider provider_best(const struct git_repo *repo, const char *work)
         return PROVIDER_AUTO;
     if (geteuid() == 0 && provider_try_overlay(repo, &none) == 0)
         return PROVIDER_OVERLAY;
-    return provider_try_snapshot(repo, work, &quick, &none) == 0 && quick ? PROVIDER_SNAPSHOT
-                                                                          : PROVIDER_AUTO;
+    return provider_try_snapshot(repo, work, &quick, &none) == 0 ? PROVIDER_SNAPSHOT
+                                                                 : PROVIDER_AUTO;
 }
 
 /* Where the word is from, and in *ret the word. */

@@ -173,6 +173,28 @@ static int replace(const char *path, const char *s, size_t len, mode_t mode, str
     return 0;
 }
 
+/* What was written is there before the original goes. */
+static int move_bytes(const char *from, const char *to, struct err *err)
+{
+    autobuf struct buf bytes = BUF_INIT;
+    struct stat st;
+    if (stat(from, &st) < 0)
+        return err_sys(err, "move '%s'", from);
+    if (file_read(from, SIZE_MAX, &bytes, err) || file_create(to, bytes.s, bytes.len, err))
+        return -1;
+    struct timespec times[2] = {st.st_atim, st.st_mtim};
+    if (utimensat(AT_FDCWD, to, times, 0) < 0 || unlink(from) < 0)
+        return err_sys(err, "move '%s' to '%s'", from, to);
+    return 0;
+}
+
+int file_move(const char *from, const char *to, struct err *err)
+{
+    if (rename(from, to) == 0)
+        return 0;
+    return errno == EXDEV ? move_bytes(from, to, err) : err_sys(err, "move '%s' to '%s'", from, to);
+}
+
 #ifdef __linux__
 /* In memory: on some disks even emptying a small file takes long. */
 static int open_scratch(struct err *err)

@@ -25,6 +25,9 @@ int file_replace(const char *path, const char *s, size_t len, struct err *err);
 /* The same for what is nobody else's business: 0600. */
 int file_replace_private(const char *path, const char *s, size_t len, struct err *err);
 
+/* Moves a file to where there is none, also to another file system; its times are kept. */
+int file_move(const char *from, const char *to, struct err *err);
+
 /* Opens a new file without a name, for reading and writing: nothing is left of it when the last
  * who has it open is gone. */
 int file_scratch(int *ret_fd, struct err *err);

@@ -308,15 +308,37 @@ can_be_plain() {
     done
 }
 
-@test "snapshot: large trees are snapshots by themselves where overlays are not to be had" {
-    on_btrfs user_subvol_rm_allowed
-    can_be_plain
-    unset ANABRANCH_PROVIDER
+make_large_repo() {
     make_repo
     mkdir many
     (cd many && seq 5000 | xargs touch)
     git add many
     git commit -qm many
+}
+
+@test "snapshot: a large one is used again, and is as new" {
+    on_btrfs
+    make_large_repo
+    begin_plan 'limits: {workers: 1}'
+    add_task a -- "sh stat -c %d . >'$BATS_TEST_TMPDIR/a.tree'" 'sh rm -r dir; mkdir -p new/er; touch new/er/file; echo x >many/1; git checkout -q dir; rm -r new' 'write a 1'
+    add_task b -- "sh stat -c %d . >'$BATS_TEST_TMPDIR/b.tree'" \
+        'sh test -z "$(git status --porcelain --ignored)" && test ! -e a && test ! -s many/1' 'write b 1'
+    add_task c 'depends_on: [b]' -- "sh stat -c %d . >'$BATS_TEST_TMPDIR/c.tree'" \
+        'sh test -z "$(git status --porcelain --ignored)" && test -e b && test -s many/1' 'write c 1'
+    run_plan
+    assert_status 0
+    cmp "$BATS_TEST_TMPDIR/a.tree" "$BATS_TEST_TMPDIR/b.tree" || fail "not used again"
+    cmp "$BATS_TEST_TMPDIR/a.tree" "$BATS_TEST_TMPDIR/c.tree" || fail "not used again"
+    refute_contains 'filled by git'
+    assert_only_pristine
+    assert_clean
+}
+
+@test "snapshot: large trees are snapshots by themselves where overlays are not to be had" {
+    on_btrfs
+    can_be_plain
+    unset ANABRANCH_PROVIDER
+    make_large_repo
     begin_plan
     add_task a -- 'sh test "$(stat -c %i .)" = 256' 'write a 1'
     run_plain

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -52,6 +53,42 @@ static void test_create_and_read(void **state)
     assert_int_equal(out.len, 5);
     assert_memory_equal(out.s, ">x\0y\n", 6);
     assert_int_equal(unlink(path), 0);
+}
+
+static void check_move(const char *from, const char *to)
+{
+    const struct timespec times[2] = {{.tv_sec = 1000, .tv_nsec = 1},
+                                      {.tv_sec = 2000, .tv_nsec = 2}};
+    autobuf struct buf out = BUF_INIT;
+    struct err err;
+    struct stat st;
+    assert_int_equal(file_create(from, "text", 4, &err), 0);
+    assert_int_equal(utimensat(AT_FDCWD, from, times, 0), 0);
+    assert_int_equal(file_move(from, to, &err), 0);
+    assert_true(lstat(from, &st) < 0);
+    assert_int_equal(stat(to, &st), 0);
+    assert_int_equal(st.st_mtim.tv_sec, 2000);
+    assert_int_equal(st.st_mtim.tv_nsec, 2);
+    assert_int_equal(file_read(to, 100, &out, &err), 0);
+    assert_string_equal(out.s, "text");
+    assert_int_equal(file_move(from, to, &err), -1);
+    assert_int_equal(err.errnum, ENOENT);
+    assert_int_equal(unlink(to), 0);
+}
+
+static void test_move(void **state)
+{
+    autofree char *from = in(state, "a"), *to = in(state, "b");
+    check_move(from, to);
+}
+
+/* A disk in memory is another one than that of our folder, mostly. */
+static void test_move_far(void **state)
+{
+    if (access("/dev/shm", W_OK) < 0)
+        skip();
+    autofree char *from = in(state, "a"), *to = mem_printf("/dev/shm/anabranch-file-%d", getpid());
+    check_move(from, to);
 }
 
 static void test_create_existing(void **state)
@@ -206,6 +243,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_read_limit, setup, teardown),
         cmocka_unit_test_setup_teardown(test_read_missing_and_folder, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replace, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_move, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_move_far, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replace_refuses, setup, teardown),
         cmocka_unit_test(test_read_stdin),
     };
