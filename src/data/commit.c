@@ -7,7 +7,6 @@
 #include "data/modules.h"
 #include "data/stage.h"
 #include "data/tree_paths.h"
-#include "data/upper_scan.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -88,7 +87,12 @@ static bool scan_layers(const struct commit_job *job, const char *tree, struct w
 {
     autofree char *index = mem_printf("%s/index", job->ws->admin);
     autofree char *upper = layers_upper(job->ws->path);
-    return layers_are_of(job->ws->path, job->start) && upper_scan_open(ret, upper, index, tree);
+    autotracked struct tracked own = {.index = {.bytes = BUF_INIT, .name = BUF_INIT}};
+    if (!layers_are_of(job->ws->path, job->start))
+        return false;
+    if (job->tracked)
+        return upper_scan_open(ret, upper, job->tracked);
+    return tracked_open(&own, index, tree) && upper_scan_open(ret, upper, &own);
 }
 
 static int stage_here(const struct commit_job *job, struct buf *ret_tree, bool *ret_done,

@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "data/brought.h"
+#include "data/upper_scan.h"
 #include "data/work_scan.h"
 #include "data/workspace.h"
 
@@ -17,6 +18,8 @@ struct commit_job {
     const char *index; /* file to use as the index: a copy of the workspace's own is made there */
     bool wants_index;  /* someone will look at that when all is staged */
     const char *tree;  /* what was staged, where commit_stage() has said it and no index */
+    const struct tracked
+        *tracked;                 /* what the workspace's index has, where that is known, or NULL */
     const struct work_scan *scan; /* what may have changed, as in struct stage_job, or NULL */
     struct work_scan *found;      /* likewise: what was found, where there was none, or NULL */
     const char *excludes; /* patterns of what was brought along and is never committed, or NULL */

@@ -16,16 +16,9 @@ enum { VERSION = 2, FLAGS = 2 /* bytes between an entry's id and its path */ };
 
 struct scan {
     struct work_scan *found;
-    struct git_index index;
-    VEC(const char *) tracked; /* paths, sorted; they point into the index */
-    size_t root;               /* length of the upper folder's path, with the slash */
+    const struct tracked *tracked;
+    size_t root; /* length of the upper folder's path, with the slash */
 };
-
-static void scan_done(struct scan *s)
-{
-    git_index_done(&s->index);
-    vec_done(&s->tracked);
-}
 
 /* --- what is tracked ---------------------------------------------------------------------- */
 
@@ -41,29 +34,42 @@ static bool is_attributes(const char *path)
     return strcmp(slash ? slash + 1 : path, ".gitattributes") == 0;
 }
 
-static bool read_tracked(struct scan *s, const char *tree)
+void tracked_close(struct tracked *t)
+{
+    git_index_done(&t->index);
+    vec_done(&t->paths);
+    *t = (struct tracked){.index = {.bytes = BUF_INIT, .name = BUF_INIT}};
+}
+
+static bool read_paths(struct tracked *t, const char *tree)
 {
     autobuf struct buf id = BUF_INIT;
-    bool good = s->index.good && s->index.version == VERSION;
-    s->found->no_attributes = true;
-    for (struct git_index_entry e; good && git_index_next(&s->index, &e);) {
+    bool good = t->index.good && t->index.version == VERSION;
+    t->no_attributes = true;
+    for (struct git_index_entry e; good && git_index_next(&t->index, &e);) {
         good = is_plain(&e);
-        s->found->no_attributes = s->found->no_attributes && !is_attributes(e.path);
-        vec_push(&s->tracked, (const char *)e.id + s->index.id_len + FLAGS);
+        t->no_attributes = t->no_attributes && !is_attributes(e.path);
+        vec_push(&t->paths, (const char *)e.id + t->index.id_len + FLAGS);
     }
-    const unsigned char *root = good && s->index.good ? git_index_root(&s->index) : NULL;
+    const unsigned char *root = good && t->index.good ? git_index_root(&t->index) : NULL;
     if (root)
-        tree_id(&id, root, s->index.id_len);
+        tree_id(&id, root, t->index.id_len);
     return root && strcmp(id.s, tree) == 0;
+}
+
+bool tracked_open(struct tracked *t, const char *index, const char *tree)
+{
+    *t = (struct tracked){.index = {.bytes = BUF_INIT, .name = BUF_INIT}};
+    return git_index_open(&t->index, index, strlen(tree), NULL) == 0 && read_paths(t, tree);
 }
 
 /* The first that is not before a path. */
 static size_t find(const struct scan *s, const char *path)
 {
-    size_t low = 0, high = s->tracked.n;
+    size_t low = 0, high = s->tracked->paths.n;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (strcmp(s->tracked.v[middle], path) < 0)
+        if (strcmp(s->tracked->paths.v[middle], path) < 0)
             low = middle + 1;
         else
             high = middle;
@@ -74,7 +80,7 @@ static size_t find(const struct scan *s, const char *path)
 static bool is_tracked(const struct scan *s, const char *path)
 {
     size_t i = find(s, path);
-    return i < s->tracked.n && strcmp(s->tracked.v[i], path) == 0;
+    return i < s->tracked->paths.n && strcmp(s->tracked->paths.v[i], path) == 0;
 }
 
 /* Where what is tracked below a folder begins, and in *ret_end where it ends. */
@@ -82,8 +88,8 @@ static size_t find_below(const struct scan *s, const char *path, size_t *ret_end
 {
     autofree char *inside = mem_printf("%s/", path);
     size_t len = strlen(inside), first = find(s, inside);
-    for (*ret_end = first; *ret_end < s->tracked.n; ++*ret_end) {
-        if (strncmp(s->tracked.v[*ret_end], inside, len) != 0)
+    for (*ret_end = first; *ret_end < s->tracked->paths.n; ++*ret_end) {
+        if (strncmp(s->tracked->paths.v[*ret_end], inside, len) != 0)
             break;
     }
     return first;
@@ -93,7 +99,7 @@ static bool has_below(const struct scan *s, const char *path)
 {
     autofree char *inside = mem_printf("%s/", path);
     size_t i = find(s, inside);
-    return i < s->tracked.n && strncmp(s->tracked.v[i], inside, strlen(inside)) == 0;
+    return i < s->tracked->paths.n && strncmp(s->tracked->paths.v[i], inside, strlen(inside)) == 0;
 }
 
 /* --- what is found ------------------------------------------------------------------------ */
@@ -132,7 +138,8 @@ static bool take_gone(struct scan *s, const FTSENT *folder, const char *path)
 {
     size_t end, i = find_below(s, path, &end);
     for (; i < end; i++) {
-        if (!exists(s, folder, s->tracked.v[i]) && !add(s, &s->found->changed, s->tracked.v[i], ""))
+        if (!exists(s, folder, s->tracked->paths.v[i]) &&
+            !add(s, &s->found->changed, s->tracked->paths.v[i], ""))
             return false;
     }
     return true;
@@ -192,10 +199,9 @@ static bool look(struct scan *s, const char *upper)
     return good;
 }
 
-bool upper_scan_open(struct work_scan *s, const char *upper, const char *index, const char *tree)
+bool upper_scan_open(struct work_scan *s, const char *upper, const struct tracked *t)
 {
-    own_cleanup(scan_done) struct scan scan = {.found = s};
-    *s = (struct work_scan){0};
-    return git_index_open(&scan.index, index, strlen(tree), NULL) == 0 &&
-           read_tracked(&scan, tree) && look(&scan, upper);
+    struct scan scan = {.found = s, .tracked = t};
+    *s = (struct work_scan){.no_attributes = t->no_attributes};
+    return look(&scan, upper);
 }

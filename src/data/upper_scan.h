@@ -6,10 +6,26 @@
 #ifndef DATA_UPPER_SCAN_H
 #define DATA_UPPER_SCAN_H
 
+#include "base/own.h"
+#include "base/vec.h"
+#include "data/git_index.h"
 #include "data/work_scan.h"
+
+/* struct tracked: the paths that an index has. Workspaces whose indexes are the same have one. */
+struct tracked {
+    struct git_index index;
+    VEC(const char *) paths; /* sorted; they point into the index */
+    bool no_attributes;      /* none of them is called .gitattributes */
+};
+
+/* False where it is not of that tree (an id, in hexadecimal digits), or has more than plain files.
+ * To be released in every case. */
+bool tracked_open(struct tracked *t, const char *index, const char *tree);
+void tracked_close(struct tracked *t);
+#define autotracked own_cleanup(tracked_close)
 
 /* As work_scan_open(), of a work tree whose upper folder that is. False as well where folders were
  * moved, and the like: the work tree itself tells then. */
-bool upper_scan_open(struct work_scan *s, const char *upper, const char *index, const char *tree);
+bool upper_scan_open(struct work_scan *s, const char *upper, const struct tracked *t);
 
 #endif

@@ -10,6 +10,7 @@
 #include "data/unmerged.h"
 #include "run/command.h"
 #include "run/job_env.h"
+#include "run/layered.h"
 #include "run/repair.h"
 #include "run/shared.h"
 #include "sys/file.h"
@@ -281,6 +282,7 @@ void job_stage(struct job *job)
     }
     cj.wants_index = wants_index(job);
     cj.found = &job->found;
+    cj.tracked = layered_tracked(job);
     work_scan_close(&job->found);
     job->found = (struct work_scan){0};
     buf_cut(&job->tree, 0);

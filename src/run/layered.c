@@ -12,6 +12,7 @@
 #include "sys/subvolume.h"
 
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { LIST_MAX = 64 << 20 };
@@ -19,6 +20,7 @@ enum { LIST_MAX = 64 << 20 };
 void layered_done(struct layered *l)
 {
     pristine_done(&l->pristine);
+    tracked_close(&l->tracked);
     pristine_draft_done(&l->draft);
     vec_done(&l->waiting);
     for (size_t i = 0; i < l->locks.n; i++)
@@ -117,6 +119,37 @@ static int start_snapshot(struct job *job, struct err *err)
     return process_start(job, argv.v, NULL, job->ws.path, log, on_snapshot, err);
 }
 
+static void note_index(const struct job *job, struct stat *ret)
+{
+    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    if (stat(index, ret) < 0)
+        *ret = (struct stat){0};
+}
+
+/* git never writes into an index, it puts another one in its place. */
+static bool is_same_index(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino && a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
+const struct tracked *layered_tracked(struct job *job)
+{
+    struct layered *l = &job->run->layered;
+    struct git_place at = run_place(job->run);
+    autobuf struct buf tree = BUF_INIT;
+    struct err none = {0};
+    struct stat st;
+    note_index(job, &st);
+    if (!layers_there(job->ws.path) || !l->pristine.dir || !is_same_index(&st, &job->index))
+        return NULL;
+    autofree char *index = pristine_index(&l->pristine);
+    if (!l->tracked.paths.n && (git_tree_of(&at, l->pristine.commit, &tree, &none) ||
+                                !tracked_open(&l->tracked, index, tree.s)))
+        tracked_close(&l->tracked);
+    return l->tracked.paths.n ? &l->tracked : NULL;
+}
+
 static int start_bringing(struct job *job, struct err *err);
 
 static int put(struct job *job, struct err *err)
@@ -127,8 +160,10 @@ static int put(struct job *job, struct err *err)
         return start_snapshot(job, &why) ? fill_otherwise(job, &why, err) : 0;
     if (!run->layered.brings && !run->layered.alone && prepare_brings(run))
         return start_bringing(job, err);
-    return layers_make(&job->ws, &run->layered.pristine, &why) ? fill_otherwise(job, &why, err)
-                                                               : fill_rest(job, err);
+    if (layers_make(&job->ws, &run->layered.pristine, &why))
+        return fill_otherwise(job, &why, err);
+    note_index(job, &job->index);
+    return fill_rest(job, err);
 }
 
 /* --- what is brought along ---------------------------------------------------------------- */

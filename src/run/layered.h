@@ -18,6 +18,9 @@ bool layered_is_used(const struct run *run);
  * job's folder then. */
 bool layered_has_brought(const struct job *job);
 
+/* What the job's index has, where it is still the one that was copied; or NULL. */
+const struct tracked *layered_tracked(struct job *job);
+
 /* As fill_workspace(). */
 int layered_fill(struct job *job, struct err *err);
 

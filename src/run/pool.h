@@ -1,7 +1,7 @@
 /*
- * The pool: work trees of tasks that are over, snapshots among them, for those that begin. Bringing such a tree to
- * another commit takes git a tenth of the time that filling an empty one does, and deleting it
- * takes none.
+ * The pool: work trees of tasks that are over, snapshots among them, for those that begin. Bringing
+ * such a tree to another commit takes git a tenth of the time that filling an empty one does, and
+ * deleting it takes none.
  *
  * With each tree goes the index that git wrote when it had filled it: what an agent did to a file
  * since shows in the file's stat data, whatever it did to its own index. Files that were changed

@@ -25,6 +25,8 @@
 #include "sys/loop.h"
 #include "sys/ports.h"
 
+#include <sys/stat.h>
+
 /* Tokens, and money. */
 struct spent {
     int64_t in, out, cache_read, cache_made;
@@ -107,6 +109,7 @@ struct job {
     bool guard_lost;                /* the guard of the last command was killed */
     bool staged_here;               /* what it left was staged without git */
     struct buf tree;                /* what that came to, where there is no index of it */
+    struct stat index;              /* of its workspace, as it was copied (layered.h) */
     struct work_scan found;         /* and what it had changed in its work tree ... */
     bool is_found;                  /* ... in which nothing that we know of has run since ... */
     int64_t found_at;               /* ... this moment; monotonic ms */
@@ -206,6 +209,7 @@ struct layered {
         LAYERED_NEVER, /* it cannot be done */
     } state;
     struct pristine pristine;
+    struct tracked tracked; /* what its index has, once somebody wanted to know */
     struct pristine_draft draft;
     VEC(struct job *) waiting;
     bool brings;    /* what is brought along is below them all */

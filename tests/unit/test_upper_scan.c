@@ -98,9 +98,10 @@ static char *scan(const struct world *w)
     autofree char *tree = run(w, "git -C repo rev-parse HEAD^{tree}");
     autofree char *index = pristine_index(&w->pristine), *upper = in(w, "upper");
     autobuf struct buf out = BUF_INIT;
-    autoworkscan struct work_scan found;
+    autoworkscan struct work_scan found = {0};
     tree[strcspn(tree, "\n")] = '\0';
-    if (!upper_scan_open(&found, upper, index, tree))
+    autotracked struct tracked tracked = {.index = {.bytes = BUF_INIT, .name = BUF_INIT}};
+    if (!tracked_open(&tracked, index, tree) || !upper_scan_open(&found, upper, &tracked))
         return mem_str("?");
     add_sorted(&out, &found.changed);
     buf_addstr(&out, "| ");
