@@ -87,7 +87,7 @@ static bool scan_layers(const struct commit_job *job, const char *tree, struct w
 {
     autofree char *index = mem_printf("%s/index", job->ws->admin);
     autofree char *upper = layers_upper(job->ws->path);
-    autotracked struct tracked own = {.index = {.bytes = BUF_INIT, .name = BUF_INIT}};
+    autotracked struct tracked own = TRACKED_INIT;
     if (!layers_are_of(job->ws->path, job->start))
         return false;
     if (job->tracked)

@@ -1,7 +1,7 @@
 #include "data/pristine.h"
 
 #include "base/mem.h"
-#include "data/work_scan.h"
+#include "data/upper_scan.h"
 #include "sys/dirs.h"
 #include "sys/proc.h"
 #include "sys/subvolume.h"
@@ -59,21 +59,23 @@ int pristine_copy_index(const struct pristine *p, const char *to, struct err *er
 
 /* All of them are looked at, once in a run: what somebody did to one file would be in every
  * workspace. */
-static int is_as_written(const struct pristine *p, const struct git_place *at, bool *ret_yes,
-                         struct err *err)
+static int is_as_written(const struct pristine *p, const struct git_place *at, bool made_now,
+                         bool *ret_yes, struct err *err)
 {
     autofree char *tree = pristine_tree(p), *index = pristine_index(p);
     autobuf struct buf id = BUF_INIT;
     autoworkscan struct work_scan scan = {0};
+    autotracked struct tracked tracked = TRACKED_INIT;
     if (git_tree_of(at, p->commit, &id, err))
         return -1;
-    *ret_yes =
-        work_scan_open(&scan, tree, index, id.s) && scan.changed.n == 0 && scan.untracked.n == 0;
+    *ret_yes = made_now ? tracked_open(&tracked, index, id.s)
+                        : work_scan_open(&scan, tree, index, id.s) && scan.changed.n == 0 &&
+                              scan.untracked.n == 0;
     return 0;
 }
 
 int pristine_take(struct pristine *p, const struct git_place *at, const char *state_dir,
-                  const char *commit, bool *ret_there, struct err *err)
+                  const char *commit, bool made_now, bool *ret_there, struct err *err)
 {
     struct pristine found = {.dir = mem_printf("%s/pristine/%s", state_dir, commit),
                              .commit = mem_str(commit),
@@ -83,7 +85,7 @@ int pristine_take(struct pristine *p, const struct git_place *at, const char *st
     *ret_there = false;
     bool there = lstat(lock, &st) == 0 && dirs_try_share_lock(lock, &found.lock, err) == 0 &&
                  found.lock >= 0;
-    if (there && is_as_written(&found, at, ret_there, err)) {
+    if (there && is_as_written(&found, at, made_now, ret_there, err)) {
         pristine_done(&found);
         return -1;
     }
@@ -312,11 +314,11 @@ static int make_somehow(struct pristine *p, const struct git_place *at, const ch
 {
     bool there = false;
     struct err first = {0};
-    if (pristine_take(p, at, state_dir, commit, &there, err))
+    if (pristine_take(p, at, state_dir, commit, false, &there, err))
         return -1;
     for (int fresh = 0; !there && fresh < 2; fresh++) {
         if (make(at, state_dir, commit, fresh, left, fresh ? err : &first) == 0 &&
-            pristine_take(p, at, state_dir, commit, &there, err))
+            pristine_take(p, at, state_dir, commit, fresh, &there, err))
             return -1;
     }
     if (there)

@@ -31,10 +31,10 @@ void pristine_done(struct pristine *p);
 #define autopristine own_cleanup(pristine_done)
 
 /* Takes that of a commit. *ret_there is false where there is none, or where it is not as git wrote
- * it, or holds what is not just files (submodules). `at` is the repository, state_dir our folder in
- * it. */
+ * it, or holds what is not just files (submodules). Where we have made it this moment, and from
+ * nothing, its files are not looked at again. `at` is the repository, state_dir our folder in it. */
 int pristine_take(struct pristine *p, const struct git_place *at, const char *state_dir,
-                  const char *commit, bool *ret_there, struct err *err);
+                  const char *commit, bool made_now, bool *ret_there, struct err *err);
 
 /* One in the making. */
 struct pristine_draft {

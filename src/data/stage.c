@@ -7,6 +7,7 @@
 #include "data/index_edit.h"
 #include "data/loose_object.h"
 #include "data/tree_edit.h"
+#include "data/tree_paths.h"
 #include "sys/file.h"
 
 #include <dirent.h>
@@ -192,12 +193,10 @@ static bool read_content(struct stage *s, const char *path, struct buf *out, str
 /* Whether that is tracked at the path, so that it is there, and stays. */
 static bool is_as_it_was(const struct stage *s, const char *path, const char *id)
 {
-    autofree char *expression = mem_printf("%s:%s", s->job->tree, path);
     autobuf struct buf was = BUF_INIT;
     struct err none = {0};
     bool found = false;
-    return !strchr(path, '\n') &&
-           git_batch_resolve(s->job->ws->batch, expression, &was, &found, &none) == 0 && found &&
+    return tree_find(s->job->ws->batch, s->job->tree, path, &was, &found, &none) == 0 && found &&
            strcmp(was.s, id) == 0;
 }
 

@@ -129,3 +129,42 @@ int tree_paths(struct git_batch *batch, const char *from, const char *to, struct
     buf_done(&w.path);
     return rc;
 }
+
+/* --- one path ----------------------------------------------------------------------------- */
+
+static int find_name(const struct buf *tree, size_t id_len, const char *name, size_t len,
+                     struct tree_entry *ret, bool *ret_found, struct err *err)
+{
+    struct err damage = {0};
+    size_t pos = 0;
+    *ret_found = false;
+    while (!*ret_found && tree_next(tree, id_len, &pos, ret, &damage))
+        *ret_found = ret->len == len && memcmp(ret->name, name, len) == 0;
+    return damage.code ? (*err = damage, -1) : 0;
+}
+
+int tree_find(struct git_batch *batch, const char *tree, const char *path, struct buf *ret_id,
+              bool *ret_found, struct err *err)
+{
+    autobuf struct buf id = BUF_INIT;
+    bool is_tree = true;
+    buf_addstr(&id, tree);
+    *ret_found = true;
+    for (size_t len; *ret_found && *path; path += len + (path[len] == '/')) {
+        autobuf struct buf bytes = BUF_INIT;
+        struct tree_entry e;
+        len = strcspn(path, "/");
+        *ret_found = is_tree;
+        if (is_tree && (git_batch_read(batch, id.s, &bytes, err) ||
+                        find_name(&bytes, id.len / 2, path, len, &e, ret_found, err)))
+            return -1;
+        if (!*ret_found)
+            return 0;
+        is_tree = e.is_tree;
+        size_t id_len = id.len / 2;
+        buf_cut(&id, 0);
+        tree_id(&id, e.id, id_len);
+    }
+    buf_add(ret_id, id.s, id.len);
+    return 0;
+}

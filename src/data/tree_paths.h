@@ -1,6 +1,6 @@
 /*
- * Which paths differ between two commits: what `git diff-tree -r --no-renames` lists, without a
- * process.
+ * Paths in trees: which differ between two commits, as `git diff-tree -r --no-renames` lists them,
+ * and what is at one; without a process.
  */
 #ifndef DATA_TREE_PATHS_H
 #define DATA_TREE_PATHS_H
@@ -8,11 +8,18 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <stdbool.h>
+
 struct git_batch;
 
 /* Appends each path that is only in one of them, or not the same in both, with a NUL behind it; an
  * object id stands for a commit or a tree. */
 int tree_paths(struct git_batch *batch, const char *from, const char *to, struct buf *out,
                struct err *err);
+
+/* Appends the id of what a tree, by its own id, has at a path; *ret_found is false where that is
+ * nothing. git itself would read the whole tree for each question. */
+int tree_find(struct git_batch *batch, const char *tree, const char *path, struct buf *ret_id,
+              bool *ret_found, struct err *err);
 
 #endif

@@ -38,7 +38,7 @@ void tracked_close(struct tracked *t)
 {
     git_index_done(&t->index);
     vec_done(&t->paths);
-    *t = (struct tracked){.index = {.bytes = BUF_INIT, .name = BUF_INIT}};
+    *t = (struct tracked)TRACKED_INIT;
 }
 
 static bool read_paths(struct tracked *t, const char *tree)
@@ -59,7 +59,7 @@ static bool read_paths(struct tracked *t, const char *tree)
 
 bool tracked_open(struct tracked *t, const char *index, const char *tree)
 {
-    *t = (struct tracked){.index = {.bytes = BUF_INIT, .name = BUF_INIT}};
+    *t = (struct tracked)TRACKED_INIT;
     return git_index_open(&t->index, index, strlen(tree), NULL) == 0 && read_paths(t, tree);
 }
 

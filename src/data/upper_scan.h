@@ -18,6 +18,11 @@ struct tracked {
     bool no_attributes;      /* none of them is called .gitattributes */
 };
 
+#define TRACKED_INIT                                                                               \
+    {                                                                                              \
+        .index = {.bytes = BUF_INIT, .name = BUF_INIT }                                            \
+    }
+
 /* False where it is not of that tree (an id, in hexadecimal digits), or has more than plain files.
  * To be released in every case. */
 bool tracked_open(struct tracked *t, const char *index, const char *tree);

@@ -263,11 +263,11 @@ static bool is_fit(const struct run *run)
     return run->provider != PROVIDER_SNAPSHOT || subvolume_is(tree);
 }
 
-static int take(struct run *run, bool *ret_there, struct err *err)
+static int take(struct run *run, bool made_now, bool *ret_there, struct err *err)
 {
     struct git_place at = run_place(run);
-    if (pristine_take(&run->layered.pristine, &at, run->state_dir, run->base_commit, ret_there,
-                      err))
+    if (pristine_take(&run->layered.pristine, &at, run->state_dir, run->base_commit, made_now,
+                      ret_there, err))
         return -1;
     if (*ret_there && !is_fit(run)) {
         pristine_done(&run->layered.pristine);
@@ -281,8 +281,8 @@ static int finish(struct run *run, struct err *err)
 {
     struct layered *l = &run->layered;
     autostrv struct strv left = {0};
-    bool there = false;
-    int rc = pristine_finish(&l->draft, &left, err) || take(run, &there, err) ? -1 : 0;
+    bool there = false, fresh = !l->draft.from;
+    int rc = pristine_finish(&l->draft, &left, err) || take(run, fresh, &there, err) ? -1 : 0;
     sweep_left(run, &left);
     if (rc)
         return -1;
@@ -353,7 +353,7 @@ int layered_fill(struct job *job, struct err *err)
     }
     if (l->state == LAYERED_READY)
         return put(job, err);
-    if (take(run, &there, &why) == 0 && there) {
+    if (take(run, false, &there, &why) == 0 && there) {
         l->state = LAYERED_READY;
         return put(job, err);
     }

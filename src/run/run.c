@@ -256,9 +256,8 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->lock = -1;
     run->plan_path = path;
     run->fill = (struct fill){.mould = MOULD_INIT};
-    run->layered = (struct layered){.tracked = {.index = {.bytes = BUF_INIT, .name = BUF_INIT}},
-                                    .pristine = PRISTINE_INIT,
-                                    .draft = PRISTINE_DRAFT_INIT};
+    run->layered = (struct layered){
+        .tracked = TRACKED_INIT, .pristine = PRISTINE_INIT, .draft = PRISTINE_DRAFT_INIT};
     run->publication = (struct publication){.turn = BASE_TURN_INIT, .seen = BUF_INIT};
     run->opts = *opts;
     run->started = started;

@@ -100,7 +100,7 @@ static char *scan(const struct world *w)
     autobuf struct buf out = BUF_INIT;
     autoworkscan struct work_scan found = {0};
     tree[strcspn(tree, "\n")] = '\0';
-    autotracked struct tracked tracked = {.index = {.bytes = BUF_INIT, .name = BUF_INIT}};
+    autotracked struct tracked tracked = TRACKED_INIT;
     if (!tracked_open(&tracked, index, tree) || !upper_scan_open(&found, upper, &tracked))
         return mem_str("?");
     add_sorted(&out, &found.changed);
