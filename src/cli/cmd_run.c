@@ -158,7 +158,7 @@ const struct command cmd_run = {
         "given up after ten minutes. The environment variable ANABRANCH_PATIENCE gives another "
         "time for both, such as 90s or 15m, and ANABRANCH_COMMAND_TIME one for the plan's setup, "
         "teardown and verifications. ANABRANCH_PROVIDER says how workspaces are made, in place of "
-        "the plan: auto, pool or checkout.",
+        "the plan: auto, overlay, snapshot, pool or checkout.",
     .examples = "anabranch run plan.md\tRun a plan\n"
                 "anabranch run -j 8 plan.md\tWith up to eight agents at once\n"
                 "anabranch run --dry-run plan.md\tSay what would be run\n"
