@@ -1,9 +1,10 @@
 #include "base/mem.h"
 #include "cli/commands.h"
 #include "cli/inside.h"
-#include "cli/live_run.h"
 #include "cli/look.h"
 #include "data/layers.h"
+#include "run/remains.h"
+#include "sys/dirs.h"
 #include "sys/file.h"
 
 #include <stdio.h>
@@ -25,6 +26,15 @@ static int add_worktree(const struct look *look, const char *dir, const char *co
     struct git_place at = {.git_dir = look->repo.common};
     return git_call(&at, NULL, err, "worktree", "add", "--quiet", "--no-checkout", "--detach", "--",
                     dir, commit, NULL);
+}
+
+/* Of which not all could be made. */
+static void remove_worktree(const struct look *look, const char *dir)
+{
+    struct git_place at = {.git_dir = look->repo.common};
+    struct err none = {0};
+    (void)dirs_remove(dir, &none);
+    (void)git_call(&at, NULL, &none, "worktree", "prune", NULL);
 }
 
 /* What git calls the new one, by the file that leads there. */
@@ -62,14 +72,28 @@ static int copy_to(const struct look *look, const struct workspace *ws, const ch
     struct stat st;
     if (lstat(dir, &st) == 0)
         return err_set(err, ERR_INPUT, "'%s' exists already", dir);
-    return workspace_head(ws, &head, err) || add_worktree(look, dir, head.s, err) ||
-                   read_admin(dir, &link, &admin, err) || copy_files(ws, dir, &link, err) ||
-                   copy_index(ws, admin, err)
-               ? -1
-               : 0;
+    if (workspace_head(ws, &head, err) || add_worktree(look, dir, head.s, err))
+        return -1;
+    if (read_admin(dir, &link, &admin, err) == 0 && copy_files(ws, dir, &link, err) == 0 &&
+        copy_index(ws, admin, err) == 0)
+        return 0;
+    remove_worktree(look, dir);
+    return -1;
 }
 
 /* --- where it is -------------------------------------------------------------------------- */
+
+/* As long as the run is locked, nobody goes on with it or cleans it away. */
+static int lock_run(const struct look *look, const struct report_task *t, int *ret_lock,
+                    struct err *err)
+{
+    autofree char *path = mem_printf("%s/runs/%s/" RUN_LOCK, look->state_dir, t->row.run);
+    if (dirs_try_lock(path, ret_lock, err))
+        return -1;
+    return *ret_lock < 0
+               ? err_set(err, ERR_ENV, "run %s goes on, or is being resumed or cleaned", t->row.run)
+               : 0;
+}
 
 static int settle(const struct workspace *ws, struct err *err)
 {
@@ -89,6 +113,9 @@ static int materialise(const struct look *look, const struct report_task *t, con
         return cli_fail(EXIT_USAGE,
                         "task '%s' is at work in it: 'anabranch materialise %s DIR' copies it",
                         t->row.id, t->row.id);
+    autoclose int lock = -1;
+    if (!dir && lock_run(look, t, &lock, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
     if (inside_see(ws.path, look->repo.common) != EXIT_OK)
         return EXIT_ENV;
     if (dir ? copy_to(look, &ws, dir, &err) : settle(&ws, &err))

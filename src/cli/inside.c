@@ -8,11 +8,13 @@
 /* What is below the workspace stays as it is as long as what we become, or its children, live. */
 int inside_see(const char *workspace, const char *common)
 {
+    struct layers_hold hold;
     struct err err = {0};
-    int lock;
-    if (layers_see(workspace, common, &lock, &err))
+    if (layers_see(workspace, common, &hold, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
-    if (lock >= 0)
-        (void)fcntl(lock, F_SETFD, 0);
+    if (hold.below >= 0)
+        (void)fcntl(hold.below, F_SETFD, 0);
+    if (hold.own >= 0)
+        (void)fcntl(hold.own, F_SETFD, 0);
     return EXIT_OK;
 }

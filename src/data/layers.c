@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -180,17 +181,64 @@ bool layers_are_in_use(const char *workspace)
     return layers_there(workspace) && mounted_by(workspace);
 }
 
-static int mount_again(const char *workspace, const char *common, int *ret_lock, struct err *err)
+void layers_hold_done(struct layers_hold *h)
+{
+    own_close(&h->below);
+    own_close(&h->own);
+}
+
+static int complain(const char *workspace, pid_t pid, struct err *err)
+{
+    return pid ? err_set(err, ERR_ENV, "process %d sees what is in '%s': it has to end first",
+                         (int)pid, workspace)
+               : err_set(err, ERR_ENV,
+                         "another process, such as a shell, sees what is in '%s': it has to end "
+                         "first",
+                         workspace);
+}
+
+/* While others see it in a namespace that nobody knows the way to, it must not be mounted. */
+static int hold_alone(const char *workspace, struct layers_hold *h, struct err *err)
+{
+    autofree char *lock = part(workspace, "lock");
+    if (dirs_try_lock(lock, &h->own, err))
+        return -1;
+    return h->own < 0 ? complain(workspace, 0, err) : 0;
+}
+
+static int read_commit(const char *workspace, struct buf *ret, struct err *err)
+{
+    autofree char *file = part(workspace, "commit");
+    return file_read(file, COMMIT_MAX, ret, err);
+}
+
+static int mount_again(const char *workspace, const char *common, struct layers_hold *h,
+                       struct err *err)
 {
     struct git_place at = {.git_dir = common};
-    autofree char *file = part(workspace, "commit"), *state = mem_printf("%s/anabranch", common);
+    autofree char *state = mem_printf("%s/anabranch", common);
     autobuf struct buf commit = BUF_INIT;
     autopristine struct pristine p = PRISTINE_INIT;
-    if (file_read(file, COMMIT_MAX, &commit, err) || pristine_make(&p, &at, state, commit.s, err) ||
-        dirs_make_open(workspace, err) || mount_layers(workspace, &p, err))
+    if (hold_alone(workspace, h, err) || read_commit(workspace, &commit, err) ||
+        pristine_make(&p, &at, state, commit.s, err) || dirs_make_open(workspace, err) ||
+        mount_layers(workspace, &p, err))
         return -1;
-    *ret_lock = steal_fd(&p.lock);
-    return 0;
+    h->below = steal_fd(&p.lock);
+    return flock(h->own, LOCK_SH) < 0 ? err_sys(err, "lock '%s'", workspace) : 0;
+}
+
+/* Whoever is inside has what is below it locked as well: the other one may end before. */
+static int join(const char *workspace, const char *common, pid_t pid, struct layers_hold *h,
+                struct err *err)
+{
+    autobuf struct buf commit = BUF_INIT;
+    autofree char *own = part(workspace, "lock");
+    if (read_commit(workspace, &commit, err))
+        return -1;
+    autofree char *below = mem_printf("%s/anabranch/pristine/%s/lock", common, commit.s);
+    if (dirs_try_share_lock(own, &h->own, err) || dirs_try_share_lock(below, &h->below, err))
+        return -1;
+    return h->own < 0 || h->below < 0 ? complain(workspace, pid, err) : overlay_join(pid, err);
 }
 
 /* One that was made an ordinary worktree, by who did not come to the end of it. */
@@ -209,19 +257,40 @@ static int drop(const char *workspace, struct err *err)
     return dirs_remove(layers, err);
 }
 
-int layers_see(const char *workspace, const char *common, int *ret_lock, struct err *err)
+static int see(const char *workspace, const char *common, bool joins, struct layers_hold *h,
+               struct err *err)
 {
     pid_t pid = layers_there(workspace) ? mounted_by(workspace) : 0;
-    *ret_lock = -1;
     if (pid)
-        return overlay_join(pid, err);
+        return joins ? join(workspace, common, pid, h, err) : complain(workspace, pid, err);
     if (!layers_there(workspace) || overlay_is_at(workspace))
         return 0;
     if (is_ordinary(workspace))
         return drop(workspace, err);
-    return mount_again(workspace, common, ret_lock, err)
-               ? err_wrap(err, "workspace '%s'", workspace)
-               : 0;
+    return mount_again(workspace, common, h, err);
+}
+
+static int see_or_leave(const char *workspace, const char *common, bool joins,
+                        struct layers_hold *ret, struct err *err)
+{
+    struct layers_hold h = LAYERS_HOLD_INIT;
+    *ret = h;
+    if (see(workspace, common, joins, &h, err)) {
+        layers_hold_done(&h);
+        return err_wrap(err, "workspace '%s'", workspace);
+    }
+    *ret = h;
+    return 0;
+}
+
+int layers_see(const char *workspace, const char *common, struct layers_hold *ret, struct err *err)
+{
+    return see_or_leave(workspace, common, true, ret, err);
+}
+
+int layers_take(const char *workspace, const char *common, struct layers_hold *ret, struct err *err)
+{
+    return see_or_leave(workspace, common, false, ret, err);
 }
 
 void layers_reach(const char *workspace, const char *common, struct strv *argv)
@@ -254,9 +323,14 @@ int layers_retire(const char *workspace, const char *gone, struct err *err)
         return err_sys(err, "remove '%s'", commit);
     if (overlay_unmount(workspace, err))
         return -1;
-    if (rmdir(workspace) < 0 && errno != ENOENT)
-        return err_sys(err, "remove '%s'", workspace);
-    return rename(layers, gone) < 0 ? err_sys(err, "remove '%s'", layers) : 0;
+    if (rename(layers, gone) < 0)
+        return err_sys(err, "remove '%s'", layers);
+    if (rmdir(workspace) == 0 || errno == ENOENT)
+        return 0;
+    return errno == ENOTEMPTY || errno == EEXIST
+               ? err_set(err, ERR_ENV, "somebody has put something into '%s', which stays",
+                         workspace)
+               : err_sys(err, "remove '%s'", workspace);
 }
 
 int layers_copy(const char *from, const char *to, struct err *err)
@@ -286,8 +360,12 @@ int layers_materialise(const struct workspace *ws, struct err *err)
     autofree char *copy = beside(ws->path, ".new");
     if (!layers_there(ws->path))
         return 0;
-    if (dirs_remove(copy, err) || layers_copy(ws->path, copy, err) ||
-        overlay_unmount(ws->path, err))
+    autofree char *link = mem_printf("%s/.git", copy);
+    if (dirs_remove(copy, err) || layers_copy(ws->path, copy, err))
+        return -1;
+    if (access(link, F_OK) < 0) /* somebody has taken away what was copied */
+        return err_sys(err, "copy '%s'", ws->path);
+    if (overlay_unmount(ws->path, err))
         return -1;
     if (rmdir(ws->path) < 0 || rename(copy, ws->path) < 0)
         return err_sys(err, "make '%s'", ws->path);

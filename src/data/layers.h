@@ -8,6 +8,7 @@
  *     work/    the kernel's
  *     commit   whose files are below (data/pristine.h); without it the rest is nothing but waste
  *     by       the process in whose namespace it is mounted, by its pid and start time
+ *     lock     shared by those who look into it
  *
  * Below all of a run's workspaces is what was brought along for them, once, in the folder
  * ".+brought" beside them: its `tree` shows where the commit has nothing.
@@ -44,10 +45,25 @@ char *layers_brought(const char *run_folder);
 /* Gives a workspace that was made just now the files of a commit. */
 int layers_make(const struct workspace *ws, const struct pristine *p, struct err *err);
 
+/* What is held as long as a workspace is seen: nobody changes what is below it, and nobody else
+ * mounts it. */
+struct layers_hold {
+    int below, own; /* locks, or -1 */
+};
+#define LAYERS_HOLD_INIT                                                                           \
+    {                                                                                              \
+        .below = -1, .own = -1                                                                     \
+    }
+void layers_hold_done(struct layers_hold *h);
+
 /* Makes what is in a workspace of any kind visible to us and all that we start: enters the
- * namespace of the process that has it mounted, or mounts it here, where that is gone. *ret_lock
- * is to be held as long as it is used, or -1. */
-int layers_see(const char *workspace, const char *common, int *ret_lock, struct err *err);
+ * namespace of the process that has it mounted, or mounts it here, where that is gone. */
+int layers_see(const char *workspace, const char *common, struct layers_hold *ret, struct err *err);
+
+/* The same for who goes on with the work of a run that is dead, of which he has the lock: mounted
+ * here or not at all. ERR_ENV where someone else sees it. */
+int layers_take(const char *workspace, const char *common, struct layers_hold *ret,
+                struct err *err);
 
 /* The same for one command: appends the beginning of the argv that runs it so, in the folder that
  * it is run in; nothing where the workspace is an ordinary one. */

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "data/upper_scan.h"
 #include "sys/dirs.h"
+#include "sys/file.h"
 #include "sys/proc.h"
 #include "sys/subvolume.h"
 
@@ -17,7 +18,7 @@
 
 #define UNFINISHED ".new" /* behind the name of one in the making */
 
-enum { OUTPUT_MAX = 1 << 20 };
+enum { OUTPUT_MAX = 1 << 20, INDEX_MAX = 1 << 30, SHARE_TRIES = 20 };
 
 void pristine_done(struct pristine *p)
 {
@@ -37,6 +38,15 @@ char *pristine_index(const struct pristine *p)
     return mem_printf("%s/index", p->dir);
 }
 
+static int copy_by_hand(const char *from, const char *to, struct err *err)
+{
+    autobuf struct buf bytes = BUF_INIT;
+    return dirs_remove(to, err) || file_read(from, INDEX_MAX, &bytes, err) ||
+                   file_create(to, bytes.s, bytes.len, err)
+               ? -1
+               : 0;
+}
+
 /* Its times are not those of the original, whose entries are all older than that says. */
 int pristine_copy_index(const struct pristine *p, const char *to, struct err *err)
 {
@@ -48,8 +58,8 @@ int pristine_copy_index(const struct pristine *p, const char *to, struct err *er
         return err_sys(err, "copy '%s'", from);
     for (off_t left = st.st_size; left > 0;) {
         ssize_t n = copy_file_range(in, NULL, out, NULL, (size_t)left, 0);
-        if (n <= 0)
-            return err_sys(err, "write '%s'", to);
+        if (n <= 0) /* not between these file systems */
+            return copy_by_hand(from, to, err);
         left -= n;
     }
     return 0;
@@ -74,6 +84,21 @@ static int is_as_written(const struct pristine *p, const struct git_place *at, b
     return 0;
 }
 
+/* Who looks whether it is idle has it for a moment. */
+static bool share(const char *lock, int *ret_fd)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    struct err none = {0};
+    struct stat st;
+    for (int i = 0; i < SHARE_TRIES && *ret_fd < 0 && lstat(lock, &st) == 0; i++) {
+        if (i)
+            (void)nanosleep(&pause, NULL);
+        if (dirs_try_share_lock(lock, ret_fd, &none))
+            return false;
+    }
+    return *ret_fd >= 0;
+}
+
 int pristine_take(struct pristine *p, const struct git_place *at, const char *state_dir,
                   const char *commit, bool made_now, bool *ret_there, struct err *err)
 {
@@ -81,10 +106,8 @@ int pristine_take(struct pristine *p, const struct git_place *at, const char *st
                              .commit = mem_str(commit),
                              .lock = -1};
     autofree char *lock = mem_printf("%s/lock", found.dir);
-    struct stat st;
     *ret_there = false;
-    bool there = lstat(lock, &st) == 0 && dirs_try_share_lock(lock, &found.lock, err) == 0 &&
-                 found.lock >= 0;
+    bool there = share(lock, &found.lock);
     if (there && is_as_written(&found, at, made_now, ret_there, err)) {
         pristine_done(&found);
         return -1;
@@ -216,9 +239,11 @@ int pristine_begin(struct pristine_draft *d, const char *state_dir, const char *
 {
     autofree char *dir = mem_printf("%s/pristine", state_dir);
     autofree char *tmp = mem_printf("%s/tmp", state_dir);
+    autofree char *turn = mem_printf("%s/lock", state_dir);
     own_cleanup(idle_done) struct idle idle = {.lock = -1};
+    autoclose int fd = -1; /* two that begin at once would take each other's for idle */
     *d = (struct pristine_draft)PRISTINE_DRAFT_INIT;
-    if (dirs_make(dir, err) || dirs_make(tmp, err))
+    if (dirs_make(dir, err) || dirs_make(tmp, err) || dirs_lock(turn, &fd, err))
         return -1;
     find_idle(state_dir, dir, &idle, ret_left);
     if (idle.name && (fresh || !is_fit(dir, idle.name))) {

@@ -32,7 +32,8 @@ void pristine_done(struct pristine *p);
 
 /* Takes that of a commit. *ret_there is false where there is none, or where it is not as git wrote
  * it, or holds what is not just files (submodules). Where we have made it this moment, and from
- * nothing, its files are not looked at again. `at` is the repository, state_dir our folder in it. */
+ * nothing, its files are not looked at again. `at` is the repository, state_dir our folder in it.
+ */
 int pristine_take(struct pristine *p, const struct git_place *at, const char *state_dir,
                   const char *commit, bool made_now, bool *ret_there, struct err *err);
 

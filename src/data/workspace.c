@@ -4,7 +4,9 @@
 #include "data/layers.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
+#include "sys/overlay.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -194,6 +196,20 @@ void workspace_adopt(struct workspace *ws, const struct git_repo *repo, const ch
     ws->path = mem_str(path ? path : said ? said : otherwise);
 }
 
+bool workspace_has_tree(const struct workspace *ws)
+{
+    struct stat st;
+    if (lstat(ws->path, &st) < 0)
+        return false;
+    DIR *dir = S_ISDIR(st.st_mode) ? opendir(ws->path) : NULL;
+    size_t n = 0;
+    for (struct dirent *e; dir && n == 0 && (e = readdir(dir));)
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
+    if (dir)
+        (void)closedir(dir);
+    return !dir || n > 0;
+}
+
 bool workspace_is_whole(const struct workspace *ws)
 {
     autofree char *tree = read_line(ws->admin, "gitdir", "", "/.git");
@@ -212,6 +228,8 @@ int workspace_restore(const struct workspace *ws, struct err *err)
     autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
     autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
     autoclose int fd = -1;
+    if (layers_there(ws->path) && !overlay_is_at(ws->path))
+        return err_set(err, ERR_ENV, "what is in '%s' cannot be seen", ws->path);
     if (dirs_lock(lock, &fd, err) || dirs_remove(file, err) || dirs_remove(ws->admin, err) ||
         write_parts(ws, aside, head, err) || dirs_make(worktrees, err))
         return err_wrap(err, "workspace '%s'", ws->path);

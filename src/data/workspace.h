@@ -35,6 +35,9 @@ void workspace_done(struct workspace *ws);
 void workspace_adopt(struct workspace *ws, const struct git_repo *repo, const char *path,
                      const char *otherwise, const char *branch, struct git_batch *batch);
 
+/* Whether there is a tree: of one that was just being removed an empty folder may be left. */
+bool workspace_has_tree(const struct workspace *ws);
+
 /* Whether the tree, its administrative folder and its branch's name are there and go together. */
 bool workspace_is_whole(const struct workspace *ws);
 

@@ -82,9 +82,9 @@ int clean(const struct clean_options *opts, struct err *err)
     disk_use_done(&c.use);
     strv_done(&c.left);
     strv_done(&c.large);
-    for (size_t i = 0; i < c.locks.n; i++)
-        own_close(&c.locks.v[i]);
-    vec_done(&c.locks);
+    for (size_t i = 0; i < c.holds.n; i++)
+        layers_hold_done(&c.holds.v[i]);
+    vec_done(&c.holds);
     free(c.scratch);
     return rc;
 }

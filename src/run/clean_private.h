@@ -4,6 +4,7 @@
 #ifndef RUN_CLEAN_PRIVATE_H
 #define RUN_CLEAN_PRIVATE_H
 
+#include "data/layers.h"
 #include "run/clean.h"
 #include "run/remains.h"
 #include "sys/disk_use.h"
@@ -12,10 +13,10 @@ struct cleaner {
     const struct clean_options *opts;
     struct remains remains;
     struct git_place at;
-    struct strv left, large; /* paths to delete at the end: here, or by another process */
-    char *scratch;           /* folder for our own files, ours alone */
-    VEC(int) locks;          /* of what is below workspaces, while we see them (data/layers.h) */
-    struct disk_use use;     /* what the thing takes that is told next */
+    struct strv left, large;       /* paths to delete at the end: here, or by another process */
+    char *scratch;                 /* folder for our own files, ours alone */
+    VEC(struct layers_hold) holds; /* of workspaces that only we see */
+    struct disk_use use;           /* what the thing takes that is told next */
 };
 
 /* clean.c: what is told is what was measured since the last time, if it goes. */

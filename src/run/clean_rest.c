@@ -138,9 +138,9 @@ static int clean_pristine_tree(struct cleaner *c, const char *dir, const char *n
 /* Those that are below workspaces which are gone. */
 static void release(struct cleaner *c)
 {
-    for (size_t i = 0; i < c->locks.n; i++)
-        own_close(&c->locks.v[i]);
-    vec_done(&c->locks);
+    for (size_t i = 0; i < c->holds.n; i++)
+        layers_hold_done(&c->holds.v[i]);
+    vec_done(&c->holds);
 }
 
 int clean_pristine(struct cleaner *c, struct err *err)

@@ -57,7 +57,10 @@ static enum owner owner_of(const struct remains_task *t, struct buf *reason)
     if (file_read(path, 4096, reason, NULL))
         return OWNER_LOCKED;
     reason->s[strcspn(reason->s, "\n")] = '\0';
-    return strcmp(reason->s, own_lock) == 0 ? OWNER_ENGINE : OWNER_LOCKED;
+    if (strcmp(reason->s, own_lock) != 0)
+        return OWNER_LOCKED;
+    /* One that could not be made an ordinary one at the end of its run is locked all the same. */
+    return is_state(t->state, "conflicted") && layers_there(t->path) ? OWNER_PERSON : OWNER_ENGINE;
 }
 
 /* Nothing in it is changed, and what is checked out is in the base branch. */
@@ -151,14 +154,15 @@ static bool end_processes(struct cleaner *c, const struct remains_task *t)
 /* What only its run could see; it stays until we are done. */
 static bool see(struct cleaner *c, const struct remains_task *t)
 {
+    struct layers_hold hold;
     struct err err = {0};
-    int lock = -1;
-    if (layers_see(t->path, c->opts->repo->common, &lock, &err)) {
+    if (c->opts->dry_run)
+        return true;
+    if (layers_take(t->path, c->opts->repo->common, &hold, &err)) {
         clean_tell(c, CLEAN_FAILED, "workspace", t->path, NULL, "%s", err.msg);
         return false;
     }
-    if (lock >= 0)
-        vec_push(&c->locks, lock);
+    vec_push(&c->holds, hold);
     return true;
 }
 

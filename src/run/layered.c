@@ -23,9 +23,9 @@ void layered_done(struct layered *l)
     tracked_close(&l->tracked);
     pristine_draft_done(&l->draft);
     vec_done(&l->waiting);
-    for (size_t i = 0; i < l->locks.n; i++)
-        own_close(&l->locks.v[i]);
-    vec_done(&l->locks);
+    for (size_t i = 0; i < l->holds.n; i++)
+        layers_hold_done(&l->holds.v[i]);
+    vec_done(&l->holds);
 }
 
 bool layered_is_used(const struct run *run)
@@ -144,13 +144,17 @@ const struct tracked *layered_tracked(struct job *job)
     if (!layers_there(job->ws.path) || !l->pristine.dir || !is_same_index(&st, &job->index))
         return NULL;
     autofree char *index = pristine_index(&l->pristine);
-    if (!l->tracked.paths.n && (git_tree_of(&at, l->pristine.commit, &tree, &none) ||
-                                !tracked_open(&l->tracked, index, tree.s)))
+    if (!l->tracked.paths.n) {
         tracked_close(&l->tracked);
+        if (git_tree_of(&at, l->pristine.commit, &tree, &none) ||
+            !tracked_open(&l->tracked, index, tree.s))
+            tracked_close(&l->tracked);
+    }
     return l->tracked.paths.n ? &l->tracked : NULL;
 }
 
 static int start_bringing(struct job *job, struct err *err);
+static void recall_brought(struct run *run);
 
 static int put(struct job *job, struct err *err)
 {
@@ -158,8 +162,11 @@ static int put(struct job *job, struct err *err)
     struct err why = {0};
     if (run->provider == PROVIDER_SNAPSHOT)
         return start_snapshot(job, &why) ? fill_otherwise(job, &why, err) : 0;
-    if (!run->layered.brings && !run->layered.alone && prepare_brings(run))
-        return start_bringing(job, err);
+    if (!run->layered.brings && !run->layered.alone && prepare_brings(run)) {
+        recall_brought(run);
+        if (!run->layered.brings && !run->layered.alone)
+            return start_bringing(job, err);
+    }
     if (layers_make(&job->ws, &run->layered.pristine, &why))
         return fill_otherwise(job, &why, err);
     note_index(job, &job->index);
@@ -198,18 +205,27 @@ static void go_on(struct run *run);
 static void on_brought(struct job *job, int exit_code)
 {
     struct run *run = job->run;
-    autofree char *own = brought(run, "");
+    autofree char *own = brought(run, ""), *done = brought(run, "done");
     struct err err = {0};
     run->layered.state = LAYERED_READY;
-    run->layered.brings = exit_code == 0;
-    run->layered.alone = exit_code != 0 && !job->stopped;
-    if (exit_code != 0)
-        (void)dirs_remove(own, &err);
+    run->layered.brings = exit_code == 0 && file_create(done, "", 0, &err) == 0;
+    run->layered.alone = !run->layered.brings && !job->stopped;
+    if (!run->layered.brings)
+        (void)dirs_remove(own, &err); /* it is below nothing yet */
     if (job->stopped)
         prepare_filled(job, exit_code);
     else if (put(job, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
     go_on(run);
+}
+
+/* What an earlier life of the run has brought is as it was, for all its workspaces; where it did
+ * not come to the end of it, some of them may show what there is. */
+static void recall_brought(struct run *run)
+{
+    autofree char *done = brought(run, "done"), *tree = brought(run, "tree");
+    run->layered.brings = access(done, F_OK) == 0;
+    run->layered.alone = !run->layered.brings && access(tree, F_OK) == 0;
 }
 
 static int start_bringing(struct job *job, struct err *err)
@@ -218,8 +234,7 @@ static int start_bringing(struct job *job, struct err *err)
     autofree char *tree = brought(run, "tree"), *out = brought(run, "out");
     autofree char *excludes = brought(run, "excludes"), *list = brought(run, "brought");
     autostrv struct strv argv = {0}, env = {0};
-    if (dirs_make_open(tree, err) || dirs_remove(excludes, err) || dirs_remove(list, err) ||
-        dirs_remove(out, err))
+    if (dirs_make_open(tree, err))
         return -1;
     prepare_bring_argv(run, tree, excludes, list, &argv);
     git_environment(&env);
@@ -287,7 +302,8 @@ static int finish(struct run *run, struct err *err)
     if (rc)
         return -1;
     if (!there)
-        return err_set(err, ERR_ENV, "the repository has more than files in it");
+        return err_set(err, ERR_ENV,
+                       "another run has taken the tree, or it has more than files in it");
     l->state = LAYERED_READY;
     return 0;
 }
@@ -373,14 +389,13 @@ int layered_see_past(struct run *run, struct err *err)
         return 0;
     for (size_t i = 0; i < past->n; i++) {
         struct workspace ws;
-        int lock = -1;
+        struct layers_hold hold;
         resume_workspace(run, past->tasks[i].row.id, &past->tasks[i], &ws);
-        int rc = layers_see(ws.path, run->pf->repo.common, &lock, err);
+        int rc = layers_take(ws.path, run->pf->repo.common, &hold, err);
         workspace_done(&ws);
         if (rc)
             return -1;
-        if (lock >= 0)
-            vec_push(&run->layered.locks, lock);
+        vec_push(&run->layered.holds, hold);
     }
     return 0;
 }

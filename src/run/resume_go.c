@@ -11,7 +11,6 @@
 #include "sys/dirs.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 static int clear_own_locks(const struct job *job, struct err *err)
 {
@@ -28,7 +27,6 @@ struct job *resume_reopen_as(struct run *run, uint32_t task, const struct past_t
     struct job *job = job_new(run, task, past->row.attempts);
     autofree char *tmp = job_file(job, "tmp");
     struct err err = {0};
-    struct stat st;
     if (dirs_make(tmp, &err))
         record_error(run, task, &err);
     if (!run->base) {
@@ -38,7 +36,7 @@ struct job *resume_reopen_as(struct run *run, uint32_t task, const struct past_t
     prepare_adopt(job, job->attempt);
     if (clear_own_locks(job, &err))
         record_error(run, task, &err);
-    bool tree = lstat(job->ws.path, &st) == 0;
+    bool tree = workspace_has_tree(&job->ws);
     bool worked = past->state > TASK_PREPARING && past->state != TASK_LANDED;
     /* What an agent left in a tree without its other half is still its work. */
     if (tree && worked && !workspace_is_whole(&job->ws) && workspace_restore(&job->ws, &err))

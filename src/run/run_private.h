@@ -7,6 +7,7 @@
 #include "core/sched.h"
 #include "data/commit.h"
 #include "data/git_batch.h"
+#include "data/layers.h"
 #include "data/mould.h"
 #include "data/pristine.h"
 #include "data/store.h"
@@ -212,9 +213,9 @@ struct layered {
     struct tracked tracked; /* what its index has, once somebody wanted to know */
     struct pristine_draft draft;
     VEC(struct job *) waiting;
-    bool brings;    /* what is brought along is below them all */
-    bool alone;     /* it could not be brought so: each has its own */
-    VEC(int) locks; /* of those that an earlier life of the run had below its workspaces */
+    bool brings;                   /* what is brought along is below them all */
+    bool alone;                    /* it could not be brought so: each has its own */
+    VEC(struct layers_hold) holds; /* of workspaces of an earlier life of the run */
 };
 
 enum { RUN_SIGNALS = 4 };

@@ -9,7 +9,6 @@
 #include "sys/file.h"
 
 #include <string.h>
-#include <sys/stat.h>
 
 void take_up_done(struct take_up *t)
 {
@@ -20,9 +19,8 @@ void take_up_done(struct take_up *t)
 bool take_up_is_half(const struct run *run, const struct past_task *past)
 {
     struct workspace ws;
-    struct stat st;
     resume_workspace(run, past->row.id, past, &ws);
-    bool tree = lstat(ws.path, &st) == 0;
+    bool tree = workspace_has_tree(&ws);
     workspace_done(&ws);
     return tree && !resume_is_whole(run, past);
 }

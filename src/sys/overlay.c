@@ -88,7 +88,9 @@ static void open_up(const char *work)
     (void)chmod(inner, 0700);
 }
 
-/* Folders are named by descriptors: their paths may be of any length, and hold what would mean
+/* What marks folders in the upper one depends on whose it is, whoever mounts it later.
+ *
+ * Folders are named by descriptors: their paths may be of any length, and hold what would mean
  * something among options. "volatile": what is lost when the machine dies is not worth a sync of
  * the whole disk at each end. */
 int overlay_mount(const struct overlay *o, struct err *err)
@@ -99,11 +101,14 @@ int overlay_mount(const struct overlay *o, struct err *err)
     autoclose int lowest = work < 0 || !o->lowest ? -1 : open_folder(o->lowest, err);
     if (work < 0 || (o->lowest && lowest < 0))
         return -1;
+    struct stat st;
+    if (fstat(upper, &st) < 0)
+        return err_sys(err, "look at '%s'", o->upper);
     autofree char *below = o->lowest ? mem_printf(":/proc/self/fd/%d", lowest) : mem_str("");
     autofree char *options =
         mem_printf("lowerdir=/proc/self/fd/%d%s,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,"
                    "index=off,metacopy=off,xino=off,volatile,%s",
-                   lower, below, upper, work, geteuid() == 0 ? "redirect_dir=on" : "userxattr");
+                   lower, below, upper, work, st.st_uid == 0 ? "redirect_dir=on" : "userxattr");
     if (mount("anabranch", o->at, "overlay", 0, options) < 0)
         return err_sys(err, "mount an overlay at '%s'", o->at);
     open_up(o->work);

@@ -343,3 +343,124 @@ kill_engine() {
     [[ $(<.env) == secret && $(<node_modules/deep/file) == module ]] || fail "the originals have changed"
     assert_clean
 }
+
+# --- what others do to the workspaces of a killed run
+
+# A shell that stays in a task's workspace; $shell is its process.
+stay_in() { # TASK
+    "$ANABRANCH" shell "$1" -- sh -c "touch '$BATS_TEST_TMPDIR/inside'; exec sleep 1000" 3>&- &
+    shell=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/inside"
+}
+
+leave() {
+    kill "$shell"
+    wait "$shell" 2>/dev/null || true
+}
+
+@test "overlay: a run is not gone on with, or cleaned, while somebody sees one of its workspaces; nothing is lost" {
+    begin_repo 'limits: {workers: 2}'
+    add_task a -- 'write new-a "1\n"' "sh touch '$BATS_TEST_TMPDIR/a'" "$(stay)"
+    add_task b -- 'write new-b "1\n"' "sh touch '$BATS_TEST_TMPDIR/b'" "$(stay)"
+    start_and_wait
+    wait_for test -e "$BATS_TEST_TMPDIR/a"
+    wait_for test -e "$BATS_TEST_TMPDIR/b"
+    kill_engine
+    stay_in b
+    touch "$BATS_TEST_TMPDIR/go"
+    run_apart anabranch resume
+    assert_status 3
+    [[ $stderr == *"process $shell sees what is in"* ]] || fail "$stderr"
+    run_apart anabranch clean --all
+    [[ $output$stderr == *"process $shell sees what is in"* ]] || fail "$output$stderr"
+    leave
+    if [[ ! -e .anabranch/worktrees/$(basename .anabranch/worktrees/*)/.a.layers/commit ]]; then
+        assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/a/1')" new-a 1
+    fi
+    run_apart anabranch resume
+    assert_status 0
+    assert_in main new-a 1
+    assert_in main new-b 1
+}
+
+@test "overlay: a shell that outlives the engine of a live run keeps it from being mounted twice" {
+    begin_repo
+    add_task a -- 'write new "1\n"' "$(stay)"
+    start_and_wait
+    stay_in a
+    kill_engine
+    touch "$BATS_TEST_TMPDIR/go"
+    run_apart anabranch resume
+    assert_status 3
+    [[ $stderr == *"another process, such as a shell, sees what is in"* ]] || fail "$stderr"
+    leave
+    run_apart anabranch resume
+    assert_status 0
+    assert_in main new 1
+}
+
+@test "overlay: what is below a workspace stays as long as anybody sees it, also who came second" {
+    begin_repo
+    add_task a -- 'write new "1\n"' "$(stay)"
+    start_and_wait
+    kill_engine
+    stay_in a
+    "$ANABRANCH" shell a -- sh -c "touch '$BATS_TEST_TMPDIR/second'; while [ ! -e '$BATS_TEST_TMPDIR/look' ]; do sleep 0.05; done; cat same >'$BATS_TEST_TMPDIR/seen'" 3>&- &
+    local second=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/second"
+    leave
+    echo moved >same
+    git commit -qam moved
+    ANABRANCH_PROVIDER=overlay run_apart anabranch warm
+    assert_status 0
+    touch "$BATS_TEST_TMPDIR/look"
+    wait "$second"
+    [[ $(<"$BATS_TEST_TMPDIR/seen") == same ]] || fail "it saw $(<"$BATS_TEST_TMPDIR/seen")"
+    run_apart anabranch clean --all
+    assert_status 0
+}
+
+@test "overlay: what was brought along for a killed run is as it was when that goes on" {
+    begin_repo 'workspace: {provider: overlay, include: [local.cfg]}'
+    sed -i 1d plan.yaml
+    echo secret >local.cfg
+    add_task a -- 'write new "1\n"' "$(stay)"
+    add_task b 'depends_on: [a]' -- 'sh test "$(cat local.cfg)" = secret' 'write b 1'
+    start_and_wait
+    kill_engine
+    rm local.cfg
+    touch "$BATS_TEST_TMPDIR/go"
+    run_apart anabranch resume
+    assert_status 0
+    assert_in main b 1
+    refute_in main local.cfg
+    [[ ! -e .anabranch ]] || fail "$(find .anabranch)"
+}
+
+@test "overlay: a workspace of a plain user is for root what it was for him" {
+    needs_overlay
+    [[ $(id -u) == 0 ]] || skip "needs both"
+    command -v setpriv >/dev/null || skip "no setpriv"
+    local user=(setpriv --reuid=65534 --regid=65534 --clear-groups) bin=$BATS_TEST_TMPDIR/bin
+    mkdir "$bin"
+    cp "$ANABRANCH" "$(dirname "$ANABRANCH")/anabranch-guard" "$bin"
+    "${user[@]}" test -r "$bin/anabranch" || skip "the folder cannot be read by others"
+    begin_repo
+    add_task a -- 'sh rm -r sub; mkdir sub; echo z >sub/z' "$(stay)"
+    chown -R 65534:65534 "$BATS_TEST_TMPDIR"
+    HOME=$BATS_TEST_TMPDIR ANABRANCH_PROVIDER=overlay "${user[@]}" "$bin/anabranch" run --engine sim plan.yaml \
+        >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+    engine=$!
+    wait_for sh -c "[ -e '$BATS_TEST_TMPDIR/here' ] || grep -q 'does not work here' '$BATS_TEST_TMPDIR/out'"
+    [[ -e $BATS_TEST_TMPDIR/here ]] || skip "$(<"$BATS_TEST_TMPDIR/out")"
+    kill_engine
+    export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
+    run_apart anabranch shell a -- sh -c 'find sub -type f'
+    assert_output sub/z
+    run_apart anabranch clean --all
+    assert_status 0
+    local saved
+    saved=$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/a/1')
+    assert_in "$saved" sub/z z
+    refute_in "$saved" sub/deep/a
+}
