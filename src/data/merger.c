@@ -10,7 +10,7 @@
 #include "sys/spawn.h"
 
 #include <dirent.h>
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -64,9 +64,10 @@ void merger_hang_up(struct merger *m)
 
 void merger_learn_version(struct merger *m, const char *version)
 {
-    int major = 0, minor = 0;
-    m->flushes = sscanf(version, "git version %d.%d", &major, &minor) == 2 &&
-                 (major > 2 || (major == 2 && minor >= 49));
+    const char *number = version + strcspn(version, "0123456789");
+    char *dot;
+    long major = strtol(number, &dot, 10), minor = *dot == '.' ? strtol(dot + 1, NULL, 10) : 0;
+    m->flushes = major > 2 || (major == 2 && minor >= 49);
 }
 
 /* --- what it relies on -------------------------------------------------------------------- */

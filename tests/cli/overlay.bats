@@ -2,6 +2,7 @@
 # Workspaces that are overlays over one pristine tree: what is in them, who sees it, and what is left.
 # shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
 # shellcheck disable=SC2154 # run_apart sets stderr
+# shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 bats_require_minimum_version 1.5.0
 load helper
 load run_helper

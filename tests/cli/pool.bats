@@ -85,7 +85,7 @@ look_at_new() {
     assert_status 1
     assert_in main new-a 1
     assert_in main new-b 1
-    assert_summary d done
+    assert_summary d 'done'
     assert_clean
 }
 
