@@ -124,7 +124,7 @@ static void one_that_was_changed_is_not_used(void **state)
 
 static void half_made_ones_go(void **state)
 {
-    autofree char *own = state_dir(state), *commit = commit_of(state, "HEAD");
+    autofree char *commit = commit_of(state, "HEAD");
     autofree char *line = mem_printf("mkdir -p .git/anabranch/pristine/%s.1.new/tree "
                                      ".git/anabranch/pristine/empty.2.new",
                                      commit);
