@@ -28,13 +28,16 @@ static int add_worktree(const struct look *look, const char *dir, const char *co
                     dir, commit, NULL);
 }
 
-/* Of which not all could be made. */
-static void remove_worktree(const struct look *look, const char *dir)
+/* Of which not all could be made. git knows it by the link to its other half. */
+static void remove_worktree(const struct look *look, const char *dir, const struct buf *link)
 {
     struct git_place at = {.git_dir = look->repo.common};
+    autofree char *path = mem_printf("%s/.git", dir);
     struct err none = {0};
+    if (link->len)
+        (void)file_replace(path, link->s, link->len, &none);
+    (void)git_call(&at, NULL, &none, "worktree", "remove", "--force", "--", dir, NULL);
     (void)dirs_remove(dir, &none);
-    (void)git_call(&at, NULL, &none, "worktree", "prune", NULL);
 }
 
 /* What git calls the new one, by the file that leads there. */
@@ -77,7 +80,7 @@ static int copy_to(const struct look *look, const struct workspace *ws, const ch
     if (read_admin(dir, &link, &admin, err) == 0 && copy_files(ws, dir, &link, err) == 0 &&
         copy_index(ws, admin, err) == 0)
         return 0;
-    remove_worktree(look, dir);
+    remove_worktree(look, dir, &link);
     return -1;
 }
 

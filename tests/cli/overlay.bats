@@ -171,6 +171,12 @@ kill_engine() {
     [[ $(git -C ../copy status --porcelain) == " D gone
 ?? new" ]] || fail "$(git -C ../copy status --porcelain)"
     git worktree remove --force ../copy
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    printf '#!/bin/sh\necho "cp: no space" >&2\nexit 1\n' >"$BATS_TEST_TMPDIR/bin/cp"
+    chmod +x "$BATS_TEST_TMPDIR/bin/cp"
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH run_apart anabranch materialise t ../copy
+    assert_status 3
+    [[ $stderr == *"no space"* && ! -e ../copy && $(git worktree list) != */copy* ]] || fail "$stderr $(git worktree list)"
     touch "$BATS_TEST_TMPDIR/go"
     end_plan
     assert_status 0
