@@ -6,6 +6,7 @@
 #include "data/loose_object.h"
 #include "data/loose_ref.h"
 #include "data/merger.h"
+#include "data/tree.h"
 #include "sys/coproc.h"
 #include "sys/file.h"
 #include "sys/proc_many.h"
@@ -25,7 +26,8 @@ struct git_batch {
     bool held;                               /* it has a lock that is to be given up first */
     struct coproc writers[GIT_BATCH_TYPES_]; /* hash-object, one for each type */
     int scratch;                             /* where it finds what to write */
-    bool commits_here;                       /* written without git */
+    size_t digits;                           /* of an id; 0: not known yet */
+    bool writes_here;                        /* written without git */
     struct merger *merger;
     struct git_known known;
     struct buf idents[GIT_BATCH_WHO_]; /* as git told them, or empty */
@@ -161,6 +163,7 @@ int git_batch_resolve(struct git_batch *b, const char *expression, struct buf *o
         return 0;
     size_t len = strcspn(answer.s, " ");
     buf_add(out, answer.s, len);
+    b->digits = len;
     if (commit)
         git_known_add_root(&b->known, expression, commit, answer.s, len);
     return 0;
@@ -280,6 +283,38 @@ static int write_object(struct git_batch *b, enum git_batch_type type, const str
     return 0;
 }
 
+/* As much as git looks at: whether all of it can be read. */
+static bool is_tree(const struct buf *bytes, size_t id_len)
+{
+    struct tree_entry e;
+    struct err damage = {0};
+    size_t pos = 0;
+    while (tree_next(bytes, id_len, &pos, &e, &damage))
+        ;
+    return !damage.code;
+}
+
+/* The length of ids is known by the first that git has given. */
+static int write_tree(struct git_batch *b, const struct buf *bytes, struct buf *ret_id,
+                      struct err *err)
+{
+    size_t before = ret_id->len;
+    if (b->writes_here && b->digits && is_tree(bytes, b->digits / 2))
+        return loose_object_write(b->git_dir, "tree", bytes, b->digits, ret_id, err);
+    if (write_object(b, GIT_BATCH_TREE, bytes, ret_id, err))
+        return -1;
+    b->digits = ret_id->len - before;
+    return 0;
+}
+
+static int write_commit(struct git_batch *b, const struct buf *bytes, struct buf *ret_id,
+                        struct err *err)
+{
+    size_t digits = strcspn(bytes->s + strlen("tree "), "\n");
+    return b->writes_here ? loose_object_write(b->git_dir, "commit", bytes, digits, ret_id, err)
+                          : write_object(b, GIT_BATCH_COMMIT, bytes, ret_id, err);
+}
+
 /* One that was written before is written again: it may have been pruned meanwhile, and git does
  * little where it was not. What is written here is soon read; a commit begins with "tree ID". */
 int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct buf *bytes,
@@ -287,9 +322,8 @@ int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct 
 {
     size_t before = ret_id->len;
     const char *tree = bytes->s + strlen("tree ");
-    if (type == GIT_BATCH_COMMIT && b->commits_here
-            ? loose_object_write(b->git_dir, "commit", bytes, strcspn(tree, "\n"), ret_id, err)
-            : write_object(b, type, bytes, ret_id, err))
+    if (type == GIT_BATCH_TREE ? write_tree(b, bytes, ret_id, err)
+                               : write_commit(b, bytes, ret_id, err))
         return -1;
     const char *id = ret_id->s + before;
     size_t len = ret_id->len - before;
@@ -490,7 +524,7 @@ int git_batch_get_ready(struct git_batch *b, struct err *err)
     int rc = start(b, &b->objects, cat_file, SPAWN_NONE, err) ||
              start(b, &b->refs, update_ref, SPAWN_NONE, err) || open_scratch(b, err);
     for (int i = 0; rc == 0 && i < GIT_BATCH_TYPES_; i++) {
-        if (i != GIT_BATCH_COMMIT || !b->commits_here)
+        if (!b->writes_here)
             rc = start(b, &b->writers[i], hash_object[i], b->scratch, err);
     }
     return rc ? -1 : 0;
@@ -501,7 +535,7 @@ struct merger *git_batch_merger(struct git_batch *b)
     return b->merger;
 }
 
-void git_batch_write_commits_here(struct git_batch *b)
+void git_batch_write_here(struct git_batch *b)
 {
-    b->commits_here = true;
+    b->writes_here = true;
 }

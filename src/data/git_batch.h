@@ -25,9 +25,9 @@ int git_batch_begin(struct git_batch *batch, struct buf *ret_version, struct err
 /* Starts all of its processes without waiting for any, where all will be asked for. */
 int git_batch_get_ready(struct git_batch *batch, struct err *err);
 
-/* From now on commits, whose form is ours in every part, are written without git. Only for a
- * repository whose settings have nothing against it (git_core.h). */
-void git_batch_write_commits_here(struct git_batch *batch);
+/* From now on commits and trees, whose form is ours in every part, are written without git. Only
+ * for a repository whose settings have nothing against it (git_core.h). */
+void git_batch_write_here(struct git_batch *batch);
 
 /* The one that makes its merges; it goes with the batch. */
 struct merger *git_batch_merger(struct git_batch *batch);
@@ -48,7 +48,7 @@ int git_batch_has_all(struct git_batch *batch, const struct buf *ids, bool *ret_
 
 enum git_batch_type { GIT_BATCH_COMMIT, GIT_BATCH_TREE, GIT_BATCH_TYPES_ };
 
-/* Writes an object and appends its id. git looks at the form of a tree before it takes it. */
+/* Writes an object and appends its id. A tree that cannot be read as one is not taken. */
 int git_batch_write(struct git_batch *batch, enum git_batch_type type, const struct buf *bytes,
                     struct buf *ret_id, struct err *err);
 

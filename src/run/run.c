@@ -266,7 +266,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     (void)setenv("ANABRANCH_RUN", run->id, 1); /* all that we start is found by it */
     run->batch = pf->repo.root ? git_batch_new(pf->repo.common) : NULL;
     if (run->batch && pf->repo.core.plain)
-        git_batch_write_commits_here(run->batch);
+        git_batch_write_here(run->batch);
     run->tasks = mem_array(pf->plan.task_count, sizeof(*run->tasks));
     run->budget = pf->plan.budget;
     for (size_t i = 0; i < pf->plan.task_count; i++) {

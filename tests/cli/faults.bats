@@ -238,7 +238,7 @@ stop_twice() {
 @test "a git that hangs while the engine waits for nothing else is ended by a second signal" {
     make_repo
     export ANABRANCH_PATIENCE=5m
-    for hanging in hash-object ls-files; do
+    for hanging in add ls-files; do
         begin_plan
         add_task a 'retry: 0' -- "write $hanging work" 'exit 1'
         # shellcheck disable=SC2016
