@@ -109,12 +109,6 @@ static struct stat index_stat(const struct checkout *c)
     return stat(path, &st) == 0 ? st : (struct stat){0};
 }
 
-static bool is_same_index(const struct stat *a, const struct stat *b)
-{
-    return a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 static void adopt(struct checkout *c, const struct pass *p)
 {
     free_files(c->changed.v, c->changed.n);
@@ -174,7 +168,7 @@ static int compare(struct checkout *c, struct pass *p, struct strv *paths, bool 
     if (paths && news.n && confirm(c, &news, paths, err))
         return -1;
     struct stat after = index_stat(c);
-    *ret_good = is_same_index(&before, &after) && (!news.n || !is_locked(c));
+    *ret_good = git_index_is_same(&before, &after) && (!news.n || !is_locked(c));
     return 0;
 }
 

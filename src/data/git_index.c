@@ -220,6 +220,24 @@ bool git_index_same_time(const struct timespec *t, uint32_t seconds, uint32_t ns
 }
 
 /* Of a symlink the index has no permissions. */
+bool git_index_is_plain(const struct git_index_entry *e)
+{
+    return !e->unmerged && !e->intended && !e->unseen && !e->unsorted &&
+           (S_ISREG(e->mode) || S_ISLNK(e->mode));
+}
+
+bool git_index_is_attributes(const struct git_index_entry *e)
+{
+    const char *slash = strrchr(e->path, '/');
+    return strcmp(slash ? slash + 1 : e->path, ".gitattributes") == 0;
+}
+
+bool git_index_is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_ino == b->st_ino && a->st_size == b->st_size &&
+           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
+}
+
 bool git_index_fits(const struct git_index_entry *e, const struct stat *st)
 {
     mode_t looked = S_ISREG(st->st_mode) ? S_IFMT | 0100 : S_IFMT;

@@ -52,6 +52,15 @@ void git_index_done(struct git_index *index);
 /* False at the end, and where it cannot be read on: `good` tells. */
 bool git_index_next(struct git_index *index, struct git_index_entry *ret);
 
+/* Whether it is just a file or a symlink, and git looks at it as usual. */
+bool git_index_is_plain(const struct git_index_entry *e);
+
+/* Whether it is called .gitattributes. */
+bool git_index_is_attributes(const struct git_index_entry *e);
+
+/* Whether that is still the same index: git never writes into one, it puts another in its place. */
+bool git_index_is_same(const struct stat *a, const struct stat *b);
+
 /* Whether a file is by its stat data what the entry says; the time of its last change of any kind
  * is not looked at. */
 bool git_index_fits(const struct git_index_entry *e, const struct stat *st);

@@ -22,18 +22,6 @@ struct scan {
 
 /* --- what is tracked ---------------------------------------------------------------------- */
 
-static bool is_plain(const struct git_index_entry *e)
-{
-    return !e->unmerged && !e->intended && !e->unseen && !e->unsorted &&
-           (S_ISREG(e->mode) || S_ISLNK(e->mode));
-}
-
-static bool is_attributes(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return strcmp(slash ? slash + 1 : path, ".gitattributes") == 0;
-}
-
 void tracked_close(struct tracked *t)
 {
     git_index_done(&t->index);
@@ -47,8 +35,8 @@ static bool read_paths(struct tracked *t, const char *tree)
     bool good = t->index.good && t->index.version == VERSION;
     t->no_attributes = true;
     for (struct git_index_entry e; good && git_index_next(&t->index, &e);) {
-        good = is_plain(&e);
-        t->no_attributes = t->no_attributes && !is_attributes(e.path);
+        good = git_index_is_plain(&e);
+        t->no_attributes = t->no_attributes && !git_index_is_attributes(&e);
         vec_push(&t->paths, (const char *)e.id + t->index.id_len + FLAGS);
     }
     const unsigned char *root = good && t->index.good ? git_index_root(&t->index) : NULL;

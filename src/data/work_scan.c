@@ -262,18 +262,6 @@ static bool look_at_entry(struct walk *w, const struct git_index_entry *e)
     }
 }
 
-static bool is_plain(const struct git_index_entry *e)
-{
-    return !e->unmerged && !e->intended && !e->unseen && !e->unsorted &&
-           (S_ISREG(e->mode) || S_ISLNK(e->mode));
-}
-
-static bool is_attributes(const char *path)
-{
-    const char *slash = strrchr(path, '/');
-    return strcmp(slash ? slash + 1 : path, ".gitattributes") == 0;
-}
-
 static bool go_through(struct walk *w, const char *work_tree)
 {
     int root = open(work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -285,8 +273,8 @@ static bool go_through(struct walk *w, const char *work_tree)
     }
     w->found->no_attributes = true;
     for (struct git_index_entry e; good && git_index_next(&w->index, &e);) {
-        w->found->no_attributes = w->found->no_attributes && !is_attributes(e.path);
-        good = is_plain(&e) && look_at_entry(w, &e);
+        w->found->no_attributes = w->found->no_attributes && !git_index_is_attributes(&e);
+        good = git_index_is_plain(&e) && look_at_entry(w, &e);
     }
     good = good && git_index_root(&w->index); /* it ends where it did for is_of_tree() */
     while (good && w->levels.n)
@@ -305,7 +293,7 @@ static bool is_of_tree(const struct git_index *index, const char *tree)
     first.name = (struct buf)BUF_INIT;
     first.nameless = true;
     for (struct git_index_entry e; plain && git_index_next(&first, &e);)
-        plain = is_plain(&e);
+        plain = git_index_is_plain(&e);
     if (plain && (root = git_index_root(&first)))
         tree_id(&id, root, first.id_len);
     buf_done(&first.name);

@@ -6,11 +6,10 @@
 #include "data/store.h"
 #include "data/workspace.h"
 #include "run/remains.h"
+#include "sys/dirs.h"
 #include "sys/disk_use.h"
 #include "sys/file.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -26,25 +25,9 @@ struct counting {
     struct disk_share *share;
 };
 
-typedef int each_fn(struct counting *c, const char *dir, const char *name, struct err *err);
-
-/* A folder that is not there has nothing in it. */
-static int each_entry(struct counting *c, const char *path, each_fn *fn, struct err *err)
+static int count_entry(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    DIR *dir = opendir(path);
-    int rc = 0;
-    if (!dir)
-        return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "read '%s'", path);
-    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            rc = fn(c, path, e->d_name, err);
-    }
-    (void)closedir(dir);
-    return rc;
-}
-
-static int count_entry(struct counting *c, const char *dir, const char *name, struct err *err)
-{
+    struct counting *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     (void)err;
     if (!c->share->count++)
@@ -53,20 +36,23 @@ static int count_entry(struct counting *c, const char *dir, const char *name, st
     return 0;
 }
 
-static int count_folder(struct counting *c, const char *dir, const char *name, struct err *err)
+static int count_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
+    struct counting *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     struct stat st;
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) ? count_entry(c, dir, name, err) : 0;
 }
 
-static int count_log(struct counting *c, const char *dir, const char *name, struct err *err)
+static int count_log(void *ctx, const char *dir, const char *name, struct err *err)
 {
+    struct counting *c = ctx;
     return is_run_id(name) && !name[RUN_ID_LEN] ? count_entry(c, dir, name, err) : 0;
 }
 
-static int count_store(struct counting *c, const char *dir, const char *name, struct err *err)
+static int count_store(void *ctx, const char *dir, const char *name, struct err *err)
 {
+    struct counting *c = ctx;
     return strncmp(name, "state.db", strlen("state.db")) == 0 ? count_entry(c, dir, name, err) : 0;
 }
 
@@ -105,8 +91,9 @@ static void note_root(struct counting *c, const char *root)
 
 /* An administrative folder of git's: of a workspace, or of a worktree in which there may be some.
  */
-static int note_admin(struct counting *c, const char *dir, const char *name, struct err *err)
+static int note_admin(void *ctx, const char *dir, const char *name, struct err *err)
 {
+    struct counting *c = ctx;
     autofree char *file = mem_printf("%s/%s/gitdir", dir, name);
     autobuf struct buf text = BUF_INIT;
     (void)err;
@@ -162,15 +149,16 @@ static int find_works(struct counting *c, const struct git_repo *repo, const cha
     note_root(c, repo->root);
     note_root(c, first);
     note_stored(c, state_dir);
-    return each_entry(c, worktrees, note_admin, err);
+    return dirs_each(worktrees, note_admin, c, err);
 }
 
 /* --- what is in them ---------------------------------------------------------------------- */
 
 /* "<run>/<task>", or what retiring one made of its name. Of those that are made of layers that is
  * but the place where they are seen. */
-static int count_tree(struct counting *c, const char *dir, const char *name, struct err *err)
+static int count_tree(void *ctx, const char *dir, const char *name, struct err *err)
 {
+    struct counting *c = ctx;
     autofree char *whose = layers_whose(name), *path = mem_printf("%s/%s", dir, name);
     if (whose && c->part == DISK_WORKSPACES)
         disk_use_add(&c->use, path);
@@ -180,13 +168,14 @@ static int count_tree(struct counting *c, const char *dir, const char *name, str
     return wanted ? count_folder(c, dir, name, err) : 0;
 }
 
-static int count_run(struct counting *c, const char *dir, const char *name, struct err *err)
+static int count_run(void *ctx, const char *dir, const char *name, struct err *err)
 {
+    struct counting *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     size_t before = c->share->count;
     if (!is_run_id(name) || name[RUN_ID_LEN])
         return 0;
-    int rc = each_entry(c, path, count_tree, err);
+    int rc = dirs_each(path, count_tree, c, err);
     if (!before && c->share->count) {
         buf_cut(&c->share->place, 0);
         buf_addstr(&c->share->place, dir);
@@ -202,7 +191,7 @@ static int count_works(struct counting *c, const struct git_repo *repo, const ch
     if (find_works(c, repo, state_dir, err))
         return -1;
     for (size_t i = 0; i < c->works.n; i++) {
-        if (each_entry(c, c->works.v[i], count_run, err))
+        if (dirs_each(c->works.v[i], count_run, c, err))
             return -1;
     }
     return 0;
@@ -212,7 +201,7 @@ static int count_works(struct counting *c, const struct git_repo *repo, const ch
 
 static const struct {
     const char *folder; /* below that of the state */
-    each_fn *fn;        /* of its entries */
+    dirs_each_fn *fn;   /* of its entries */
     bool works;         /* also below the folders of workspaces */
     const char *end;
 } parts[DISK_PART_COUNT_] = {
@@ -239,7 +228,7 @@ static int count(struct counting *c, const struct git_repo *repo, struct err *er
     autofree char *path = mem_printf("%s%s", state_dir, parts[c->part].folder);
     if (parts[c->part].works && count_works(c, repo, state_dir, err))
         return -1;
-    return parts[c->part].fn ? each_entry(c, path, parts[c->part].fn, err) : 0;
+    return parts[c->part].fn ? dirs_each(path, parts[c->part].fn, c, err) : 0;
 }
 
 int disk_look(const struct git_repo *repo, enum disk_part part, struct disk_share *ret,

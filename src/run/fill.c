@@ -26,7 +26,7 @@ int fill_by_git(struct job *job, struct err *err)
     return start_git(job, fill_by_git_done, err);
 }
 
-static void fill_waiting(struct run *run)
+void fill_waiting(struct run *run)
 {
     struct fill *fill = &run->fill;
     size_t n = fill->waiting.n;

@@ -18,6 +18,9 @@ int fill_by_git(struct job *job, struct err *err);
 /* git has done so, or failed. */
 void fill_by_git_done(struct job *job, int exit_code);
 
+/* Jobs that waited for another's filling (`waiting`) are filled now, in whatever way there is. */
+void fill_waiting(struct run *run);
+
 void fill_done(struct run *run);
 
 #endif

@@ -22,7 +22,6 @@ void layered_done(struct layered *l)
     pristine_done(&l->pristine);
     tracked_close(&l->tracked);
     pristine_draft_done(&l->draft);
-    vec_done(&l->waiting);
     for (size_t i = 0; i < l->holds.n; i++)
         layers_hold_done(&l->holds.v[i]);
     vec_done(&l->holds);
@@ -126,13 +125,6 @@ static void note_index(const struct job *job, struct stat *ret)
         *ret = (struct stat){0};
 }
 
-/* git never writes into an index, it puts another one in its place. */
-static bool is_same_index(const struct stat *a, const struct stat *b)
-{
-    return a->st_ino && a->st_ino == b->st_ino && a->st_size == b->st_size &&
-           a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
-}
-
 const struct tracked *layered_tracked(struct job *job)
 {
     struct layered *l = &job->run->layered;
@@ -141,7 +133,8 @@ const struct tracked *layered_tracked(struct job *job)
     struct err none = {0};
     struct stat st;
     note_index(job, &st);
-    if (!layers_there(job->ws.path) || !l->pristine.dir || !is_same_index(&st, &job->index))
+    if (!layers_there(job->ws.path) || !l->pristine.dir || !st.st_ino ||
+        !git_index_is_same(&st, &job->index))
         return NULL;
     autofree char *index = pristine_index(&l->pristine);
     if (!l->tracked.paths.n) {
@@ -199,8 +192,6 @@ bool layered_has_brought(const struct job *job)
            copy_list(job, "out", "bring.out");
 }
 
-static void go_on(struct run *run);
-
 /* Where it could not be done, each workspace tries for itself, and says why not. */
 static void on_brought(struct job *job, int exit_code)
 {
@@ -216,7 +207,7 @@ static void on_brought(struct job *job, int exit_code)
         prepare_filled(job, exit_code);
     else if (put(job, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
-    go_on(run);
+    fill_waiting(run);
 }
 
 /* What an earlier life of the run has brought is as it was, for all its workspaces; where it did
@@ -251,22 +242,6 @@ static void sweep_left(struct run *run, const struct strv *left)
     struct err err = {0};
     if (left->n && sweep(run, -1, left, &err))
         record_error(run, -1, &err);
-}
-
-static void go_on(struct run *run)
-{
-    struct layered *l = &run->layered;
-    size_t n = l->waiting.n;
-    struct job **waiting = l->waiting.v;
-    memset(&l->waiting, 0, sizeof(l->waiting));
-    for (size_t i = 0; i < n; i++) {
-        struct err err = {0};
-        if (waiting[i]->stopped)
-            prepare_filled(waiting[i], 0);
-        else if (fill_workspace(waiting[i], &err))
-            job_fail(waiting[i], FAILURE_SETUP, "%s", err.msg);
-    }
-    free(waiting);
 }
 
 static int begin(struct job *job, bool fresh, struct err *err);
@@ -334,7 +309,7 @@ static void on_written(struct job *job, int exit_code)
         prepare_filled(job, exit_code);
     else if (fill_workspace(job, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
-    go_on(run);
+    fill_waiting(run);
 }
 
 static int begin(struct job *job, bool fresh, struct err *err)
@@ -364,7 +339,7 @@ int layered_fill(struct job *job, struct err *err)
     struct err why = {0};
     bool there = false;
     if (l->state == LAYERED_MAKING) {
-        vec_push(&l->waiting, job);
+        vec_push(&run->fill.waiting, job);
         return 0;
     }
     if (l->state == LAYERED_READY)

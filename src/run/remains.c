@@ -11,7 +11,6 @@
 
 #include <ctype.h>
 #include <dirent.h>
-#include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -138,8 +137,9 @@ static bool has_files(const char *path)
 }
 
 /* An administrative folder of git's: ours by its name and by where it says that its tree is. */
-static int take_admin(struct remains *r, const char *worktrees, const char *name, struct err *err)
+static int take_admin(void *ctx, const char *worktrees, const char *name, struct err *err)
 {
+    struct remains *r = ctx;
     const char *admin = arena_printf(&r->arena, "%s/%s", worktrees, name);
     autofree char *file = mem_printf("%s/gitdir", admin);
     autobuf struct buf text = BUF_INIT;
@@ -170,25 +170,10 @@ static int take_admin(struct remains *r, const char *worktrees, const char *name
     return 0;
 }
 
-typedef int each_entry_fn(struct remains *r, const char *dir, const char *name, struct err *err);
-
-static int each_entry(struct remains *r, const char *path, each_entry_fn *fn, struct err *err)
-{
-    DIR *dir = opendir(path);
-    int rc = 0;
-    if (!dir)
-        return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "read '%s'", path);
-    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
-        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
-            rc = fn(r, path, e->d_name, err);
-    }
-    (void)closedir(dir);
-    return rc;
-}
-
 /* A folder "<work>/<run>/<task>", or what retiring one made of its name, or the pool. */
-static int take_tree(struct remains *r, const char *dir, const char *name, struct err *err)
+static int take_tree(void *ctx, const char *dir, const char *name, struct err *err)
 {
+    struct remains *r = ctx;
     autofree char *whose = layers_whose(name);
     if (whose)
         name = arena_str(&r->arena, whose);
@@ -212,10 +197,11 @@ static int take_tree(struct remains *r, const char *dir, const char *name, struc
     return 0;
 }
 
-static int take_run_folder(struct remains *r, const char *dir, const char *name, struct err *err)
+static int take_run_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
+    struct remains *r = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
-    return is_run_id(name) && !name[RUN_ID_LEN] ? each_entry(r, path, take_tree, err) : 0;
+    return is_run_id(name) && !name[RUN_ID_LEN] ? dirs_each(path, take_tree, r, err) : 0;
 }
 
 /* --- refs --------------------------------------------------------------------------------- */
@@ -425,10 +411,10 @@ static int take_running(struct remains *r, struct err *err)
 static int look_around(struct remains *r, struct err *err)
 {
     autofree char *worktrees = mem_printf("%s/worktrees", r->repo->common);
-    if (each_entry(r, worktrees, take_admin, err) || take_worktrees(r, err))
+    if (dirs_each(worktrees, take_admin, r, err) || take_worktrees(r, err))
         return -1;
     for (size_t i = 0; i < r->works.n; i++) {
-        if (each_entry(r, r->works.v[i], take_run_folder, err))
+        if (dirs_each(r->works.v[i], take_run_folder, r, err))
             return -1;
     }
     if (take_branches(r, err) || take_named_branches(r, err))

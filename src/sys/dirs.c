@@ -143,6 +143,20 @@ int dirs_remove_entries(const char *path, const char *beginning, const char *end
     return rc;
 }
 
+int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err)
+{
+    DIR *dir = opendir(path);
+    int rc = 0;
+    if (!dir)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "read '%s'", path);
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            rc = fn(ctx, path, e->d_name, err);
+    }
+    (void)closedir(dir);
+    return rc;
+}
+
 int dirs_remove_endings(const char *path, const char *ending, struct err *err)
 {
     char *const roots[] = {(char *)path, NULL};

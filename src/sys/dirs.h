@@ -26,6 +26,10 @@ int dirs_remove(const char *path, struct err *err);
 int dirs_remove_entries(const char *path, const char *beginning, const char *ending,
                         struct err *err);
 
+/* Calls fn with each name in a folder until it fails. A folder that is not there has none. */
+typedef int dirs_each_fn(void *ctx, const char *dir, const char *name, struct err *err);
+int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err);
+
 /* Removes the files in a folder, and in those below it, whose names end so. */
 int dirs_remove_endings(const char *path, const char *ending, struct err *err);
 

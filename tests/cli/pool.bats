@@ -182,7 +182,8 @@ END
     slow_forward 'sleep 1'
     add_task a -- 'write a "1\n"'
     add_task b -- "sh until test -e '$PWD/a'; do sleep 0.02; done" 'write b "2\n"'
-    add_task c -- "sh until test -e '$PWD/a'; do sleep 0.02; done; sleep 2" 'write c "3\n"'
+    add_task c -- "sh until git cat-file -e \"\$(git for-each-ref --format='%(objectname)' refs/anabranch/runs)\":b; do sleep 0.02; done" \
+        'write c "3\n"'
     PATH=$BATS_TEST_TMPDIR/bin:$PATH run_plan
     assert_status 0
     (($(wc -l <"$BATS_TEST_TMPDIR/forwards") == 2)) || fail "$(wc -l <"$BATS_TEST_TMPDIR/forwards") times"
