@@ -6,7 +6,6 @@
 #include "sys/dirs.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 struct warm_opts {
@@ -16,7 +15,7 @@ struct warm_opts {
 /* Whether runs here make their workspaces of such a tree: as is asked for, or by themselves. */
 static bool is_wanted(const struct git_repo *repo)
 {
-    const char *word = getenv("ANABRANCH_PROVIDER");
+    const char *word = provider_of_environment();
     struct err none = {0};
     bool quick;
     if (word && strcmp(word, "overlay") == 0)

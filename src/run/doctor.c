@@ -14,7 +14,6 @@
 #include "sys/copy.h"
 #include "sys/proc.h"
 
-#include <stdlib.h>
 #include <string.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -177,13 +176,13 @@ static enum verdict examine_provider(const struct probe *p, struct finding *f)
     static const char *const what[] = {
         [PROVIDER_OVERLAY] = "overlays over one pristine tree",
         [PROVIDER_SNAPSHOT] = "snapshots of one pristine tree",
-        [PROVIDER_AUTO] = "checkouts; large ones are used again",
+        [PROVIDER_AUTO] = "checkouts, used again in repositories of more than about 150 files",
     };
-    const char *word = getenv("ANABRANCH_PROVIDER");
+    const char *word = provider_of_environment();
     struct git_repo repo = {0};
     struct err err = {0};
     (void)p;
-    if (word && *word) {
+    if (word) {
         buf_addf(&f->why, "%s, as ANABRANCH_PROVIDER says", word);
         return VERDICT_OK;
     }

@@ -56,13 +56,18 @@ enum provider provider_best(const struct git_repo *repo, const char *work)
                                                                  : PROVIDER_AUTO;
 }
 
+const char *provider_of_environment(void)
+{
+    const char *word = getenv("ANABRANCH_PROVIDER");
+    return word && *word ? word : NULL;
+}
+
 /* Where the word is from, and in *ret the word. */
 static const char *asked_by(const struct run *run, const char **ret)
 {
-    const char *word = getenv("ANABRANCH_PROVIDER");
-    bool set = word && *word;
-    *ret = set ? word : provider_words[run->pf->plan.provider];
-    return set ? "ANABRANCH_PROVIDER" : "workspace.provider";
+    const char *word = provider_of_environment();
+    *ret = word ? word : provider_words[run->pf->plan.provider];
+    return word ? "ANABRANCH_PROVIDER" : "workspace.provider";
 }
 
 int provider_choose(struct run *run, struct err *err)

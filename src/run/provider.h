@@ -19,6 +19,9 @@ int provider_choose(struct run *run, struct err *err);
  * nothing behind; ERR_INPUT where it does not. To be called last of all that is checked. */
 int provider_try(struct run *run, struct err *err);
 
+/* What the environment asks for, or NULL. */
+const char *provider_of_environment(void);
+
 /* What a run takes in a repository where nothing else is asked for; `work` as below. */
 enum provider provider_best(const struct git_repo *repo, const char *work);
 
