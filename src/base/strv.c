@@ -43,3 +43,12 @@ void strv_pushl(struct strv *sv, ...)
         strv_push(sv, s);
     va_end(ap);
 }
+
+char *strv_pop(struct strv *sv)
+{
+    if (!sv->n)
+        return NULL;
+    char *last = sv->v[--sv->n];
+    sv->v[sv->n] = NULL;
+    return last;
+}

@@ -20,4 +20,6 @@ void strv_push(struct strv *sv, const char *s); /* copies s */
 void strv_pushf(struct strv *sv, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void strv_pushl(struct strv *sv, ...) __attribute__((sentinel)); /* copies up to a NULL */
 
+char *strv_pop(struct strv *sv); /* the last one, to be freed; NULL: there is none */
+
 #endif

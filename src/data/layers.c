@@ -111,10 +111,11 @@ static int mount_layers(const char *workspace, const struct pristine *p, struct 
 
 /* --- making ------------------------------------------------------------------------------- */
 
-static int copy_index(const struct pristine *p, const struct workspace *ws, struct err *err)
+static int put_index(const struct workspace *ws, const struct pristine *p, const char *index,
+                     struct err *err)
 {
     autofree char *to = mem_printf("%s/index", ws->admin);
-    return pristine_copy_index(p, to, err);
+    return index && rename(index, to) == 0 ? 0 : pristine_copy_index(p, to, err);
 }
 
 /* From here on the workspace is of this kind. */
@@ -131,10 +132,11 @@ static int move_link(const struct workspace *ws, struct err *err)
     return rename(from, to) < 0 ? err_sys(err, "make '%s'", to) : 0;
 }
 
-static int make(const struct workspace *ws, const struct pristine *p, struct err *err)
+static int make(const struct workspace *ws, const struct pristine *p, const char *index,
+                struct err *err)
 {
     autofree char *layers = layers_path(ws->path), *upper = layers_upper(ws->path);
-    return dirs_remove(layers, err) || dirs_make_open(upper, err) || copy_index(p, ws, err) ||
+    return dirs_remove(layers, err) || dirs_make_open(upper, err) || put_index(ws, p, index, err) ||
                    move_link(ws, err) || write_commit(ws->path, p->commit, err) ||
                    mount_layers(ws->path, p, err)
                ? -1
@@ -153,9 +155,10 @@ static void unmake(const struct workspace *ws)
     (void)dirs_remove(layers, &none);
 }
 
-int layers_make(const struct workspace *ws, const struct pristine *p, struct err *err)
+int layers_make(const struct workspace *ws, const struct pristine *p, const char *index,
+                struct err *err)
 {
-    if (make(ws, p, err) == 0)
+    if (make(ws, p, index, err) == 0)
         return 0;
     unmake(ws);
     return -1;

@@ -42,8 +42,10 @@ char *layers_upper(const char *workspace);
 /* The folder of what was brought along for all workspaces of a run, there or not. */
 char *layers_brought(const char *run_folder);
 
-/* Gives a workspace that was made just now the files of a commit. */
-int layers_make(const struct workspace *ws, const struct pristine *p, struct err *err);
+/* Gives a workspace that was made just now the files of a commit. Their index is a copy, or that at
+ * the path `index`, which is a copy that nobody has any more; or NULL. */
+int layers_make(const struct workspace *ws, const struct pristine *p, const char *index,
+                struct err *err);
 
 /* What is held as long as a workspace is seen: nobody changes what is below it, and nobody else
  * mounts it. */

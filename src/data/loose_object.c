@@ -5,13 +5,18 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include <zlib.h>
 
-enum { LEVEL = Z_BEST_SPEED, MODE = 0444 };
+enum { MODE = 0444 };
+
+/* A large tree is ids for the most part, in which there is nothing to be found again. */
+enum { STORED_MIN = 16 << 10 };
 
 static void put_object(struct buf *out, const char *type, const struct buf *bytes)
 {
@@ -27,11 +32,18 @@ void loose_object_id(struct buf *out, const char *type, const struct buf *bytes,
     git_hash_hex(out, object.s, object.len, digits);
 }
 
+static int level_of(const struct buf *object)
+{
+    bool is_tree = strncmp(object->s, "tree ", 5) == 0;
+    return is_tree && object->len >= STORED_MIN ? Z_NO_COMPRESSION : Z_BEST_SPEED;
+}
+
 static int deflate_object(const struct buf *object, struct buf *out, struct err *err)
 {
+    int level = level_of(object);
     uLongf len = compressBound(object->len);
     buf_reserve(out, len);
-    if (compress2((Bytef *)out->s, &len, (const Bytef *)object->s, object->len, LEVEL) != Z_OK)
+    if (compress2((Bytef *)out->s, &len, (const Bytef *)object->s, object->len, level) != Z_OK)
         return err_set(err, ERR_ENV, "an object could not be compressed");
     out->len = len;
     return 0;

@@ -18,7 +18,7 @@
 
 #define UNFINISHED ".new" /* behind the name of one in the making */
 
-enum { OUTPUT_MAX = 1 << 20, INDEX_MAX = 1 << 30, SHARE_TRIES = 20 };
+enum { OUTPUT_MAX = 1 << 20, INDEX_MAX = 1 << 30, SHARE_TRIES = 20, HASH_MAX = 32 };
 
 void pristine_done(struct pristine *p)
 {
@@ -63,6 +63,24 @@ int pristine_copy_index(const struct pristine *p, const char *to, struct err *er
         left -= n;
     }
     return 0;
+}
+
+static bool read_hash(const char *index, size_t len, unsigned char *ret)
+{
+    autoclose int fd = open(index, O_RDONLY | O_CLOEXEC);
+    off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+    return end >= (off_t)len && pread(fd, ret, len, end - (off_t)len) == (ssize_t)len;
+}
+
+/* git may be told to leave it out, and write zeros. */
+bool pristine_is_index(const struct pristine *p, const char *path)
+{
+    static const unsigned char none[HASH_MAX];
+    unsigned char own[HASH_MAX], other[HASH_MAX];
+    autofree char *index = pristine_index(p);
+    size_t len = strlen(p->commit) / 2;
+    return len <= HASH_MAX && read_hash(index, len, own) && read_hash(path, len, other) &&
+           memcmp(own, other, len) == 0 && memcmp(own, none, len) != 0;
 }
 
 /* --- taking ------------------------------------------------------------------------------- */

@@ -78,4 +78,7 @@ char *pristine_index(const struct pristine *p);
 /* Copies the index to a path where there is nothing. */
 int pristine_copy_index(const struct pristine *p, const char *to, struct err *err);
 
+/* Whether a file ends as the index does: with a hash of what is in it. */
+bool pristine_is_index(const struct pristine *p, const char *path);
+
 #endif

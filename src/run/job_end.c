@@ -10,6 +10,7 @@
 #include "run/again.h"
 #include "run/job_env.h"
 #include "run/lane.h"
+#include "run/layered.h"
 #include "run/logs.h"
 #include "run/park.h"
 #include "run/pool.h"
@@ -27,10 +28,12 @@
 static int take_away(struct job *job, struct err *err)
 {
     autostrv struct strv left = {0};
-    if (!sweep_is_worth_it(job) && !pool_wants(job))
-        return workspace_remove(&job->ws, err);
+    bool later = sweep_is_worth_it(job) || pool_wants(job);
     if (workspace_retire(&job->ws, &left, err))
         return -1;
+    layered_keep_index(job, left.v[0]);
+    if (!later)
+        return dirs_remove(left.v[0], err) || dirs_remove(left.v[1], err) ? -1 : 0;
     if (pool_keep(job, left.v[0], left.v[1]))
         return dirs_remove(left.v[0], err);
     return sweep(job->run, job->task, &left, err);

@@ -9,16 +9,21 @@
 #include "base/mem.h"
 #include "data/merge.h"
 #include "run/command.h"
+#include "run/forward.h"
 #include "run/job_env.h"
 
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { VERIFY_MS = 60 * 60 * 1000 };
 
 /* Where the base is checked out, moving it takes longer the more files there are: where nobody
  * waits for it, it is to take a tenth of the time at most. */
 enum { PAUSE_TIMES = 10, PAUSE_MIN_MS = 200, PAUSE_MAX_MS = 10000 };
+
+/* How much of an index git goes through in that time, with the files that are in it. */
+enum { INDEX_BYTES_PER_MS = 32 << 10 };
 
 /* --- making the candidate ----------------------------------------------------------------- */
 
@@ -313,17 +318,29 @@ static void tell_landed(struct job *job)
     arena_done(&a);
 }
 
-static void rest(struct run *run)
+/* A publication has taken so long, or will. */
+static void rest(struct run *run, int64_t took)
 {
-    int64_t now = clock_mono(), pause = PAUSE_TIMES * (now - run->publishing_since);
+    int64_t pause = PAUSE_TIMES * took;
     if (pause < PAUSE_MIN_MS)
         pause = PAUSE_MIN_MS;
-    run->next_publication = now + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
+    run->next_publication = clock_mono() + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
+}
+
+/* The first one, of a checkout that is large, waits as long as if there had been one before. */
+static void rest_first(struct run *run)
+{
+    autofree char *index = mem_printf("%s/index", run->pf->repo.git_dir);
+    struct stat st;
+    if (!run->publishing_since && !run->next_publication && stat(index, &st) == 0 &&
+        st.st_size * PAUSE_TIMES > PAUSE_MIN_MS * INDEX_BYTES_PER_MS &&
+        forward_is_here(&run->pf->repo, run->base_ref))
+        rest(run, st.st_size / INDEX_BYTES_PER_MS);
 }
 
 static void on_published(struct run *run)
 {
-    rest(run);
+    rest(run, clock_mono() - run->publishing_since);
     record_together(run);
     for (size_t i = 0; i < run->publishing.n; i++)
         tell_landed(run->publishing.v[i]);
@@ -363,6 +380,7 @@ void land_publish(struct run *run)
 {
     if (!run->landed_now.n || run->publication.busy)
         return;
+    rest_first(run);
     int64_t wait = run->next_publication - clock_mono();
     if (wait > 0 && !is_awaited(run)) {
         if (!run->patience)

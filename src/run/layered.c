@@ -11,6 +11,7 @@
 #include "sys/file.h"
 #include "sys/subvolume.h"
 
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -25,6 +26,9 @@ void layered_done(struct layered *l)
     for (size_t i = 0; i < l->holds.n; i++)
         layers_hold_done(&l->holds.v[i]);
     vec_done(&l->holds);
+    for (size_t i = 0; i < l->indexes.n; i++)
+        (void)unlink(l->indexes.v[i]); /* what stays is for `clean` */
+    strv_done(&l->indexes);
 }
 
 bool layered_is_used(const struct run *run)
@@ -125,6 +129,29 @@ static void note_index(const struct job *job, struct stat *ret)
         *ret = (struct stat){0};
 }
 
+/* Whether it is still the copy that was made. What was written the moment after that has the same
+ * times. */
+static bool is_unused(const struct job *job, const char *index)
+{
+    struct stat st;
+    return stat(index, &st) == 0 && st.st_nlink == 1 && git_index_is_same(&st, &job->index) &&
+           st.st_ctim.tv_sec == job->index.st_ctim.tv_sec &&
+           st.st_ctim.tv_nsec == job->index.st_ctim.tv_nsec &&
+           pristine_is_index(&job->run->layered.pristine, index);
+}
+
+void layered_keep_index(const struct job *job, const char *admin)
+{
+    struct layered *l = &job->run->layered;
+    autofree char *index = mem_printf("%s/index", admin);
+    if (!job->index.st_ino || !is_unused(job, index))
+        return;
+    autofree char *kept =
+        mem_printf("%s/tmp/%s-.index%zu", job->run->state_dir, job->run->id, l->indexes_kept++);
+    if (rename(index, kept) == 0)
+        strv_push(&l->indexes, kept);
+}
+
 const struct tracked *layered_tracked(struct job *job)
 {
     struct layered *l = &job->run->layered;
@@ -160,7 +187,8 @@ static int put(struct job *job, struct err *err)
         if (!run->layered.brings && !run->layered.alone)
             return start_bringing(job, err);
     }
-    if (layers_make(&job->ws, &run->layered.pristine, &why))
+    autofree char *index = strv_pop(&run->layered.indexes);
+    if (layers_make(&job->ws, &run->layered.pristine, index, &why))
         return fill_otherwise(job, &why, err);
     note_index(job, &job->index);
     return fill_rest(job, err);

@@ -21,6 +21,10 @@ bool layered_has_brought(const struct job *job);
 /* What the job's index has, where it is still the one that was copied; or NULL. */
 const struct tracked *layered_tracked(struct job *job);
 
+/* The job's workspace goes, and `admin` is what its administrative folder is called now: its index
+ * may serve another. */
+void layered_keep_index(const struct job *job, const char *admin);
+
 /* As fill_workspace(). */
 int layered_fill(struct job *job, struct err *err);
 

@@ -212,6 +212,8 @@ struct layered {
     struct pristine pristine;
     struct tracked tracked; /* what its index has, once somebody wanted to know */
     struct pristine_draft draft;
+    struct strv indexes;           /* copies of its index that are not used any more */
+    size_t indexes_kept;           /* so many were, in all */
     bool brings;                   /* what is brought along is below them all */
     bool alone;                    /* it could not be brought so: each has its own */
     VEC(struct layers_hold) holds; /* of workspaces of an earlier life of the run */

@@ -1217,6 +1217,20 @@ assert_no_hook() { # FOLDER
     assert_nothing_left
 }
 
+@test "odd: a folder with so many entries that its tree is not compressed" {
+    odd_repo
+    seq -f 'many-%g' 1000 | xargs touch
+    git add -A
+    git commit -q -m many
+    odd_plan
+    run_odd
+    assert_done
+    (($(git cat-file -s 'HEAD^{tree}') > 16384)) || fail "the tree is too small for this test"
+    git fsck --strict --full --no-dangling || fail "git finds fault with what was written"
+    git gc -q --prune=now
+    git fsck --strict --full || fail "git cannot pack it"
+}
+
 @test "odd: a path with blanks and other characters" {
     for name in 'with blank' 'naïve-日本語 🎈' "it's \"so\"" '-dash' 'back\slash $HOME *' '#hash:colon' '%s'; do
         mkdir "./$name"

@@ -135,6 +135,25 @@ kill_engine() {
     assert_clean 'refs/anabranch/salvage/*/c/1'
 }
 
+@test "overlay: an index that nobody wrote into serves the next task, and no other does" {
+    local note="$BATS_TEST_TMPDIR" look
+    begin_repo 'limits: {workers: 1}'
+    look='index=$(git rev-parse --git-path index); stat -c "%i %w" "$index"'
+    add_task a -- "sh { $look; } >'$note/a.index'" 'write a "1\n"'
+    add_task b -- "sh { $look; } >'$note/b.index'" \
+        'sh index=$(git rev-parse --git-path index); cp -p "$index" kept; printf XXXX | dd of="$index" bs=1 seek=80 conv=notrunc status=none; touch -r kept "$index"; rm kept' 'write b "2\n"'
+    add_task c -- "sh { $look; } >'$note/c.index'" 'sh git status --porcelain >out; test ! -s out; rm out; touch same; git add same' 'write c "3\n"'
+    add_task d -- "sh { $look; } >'$note/d.index'" 'sh test -z "$(git status --porcelain)"' 'write d "4\n"'
+    run_plan
+    assert_status 0
+    for name in a b c d; do assert_in main "$name" "$(($(printf %d "'$name") - 96))"; done
+    [[ $(<"$note/a.index") == "$(<"$note/b.index")" ]] || fail "b has another than a"
+    [[ $(<"$note/c.index") != "$(<"$note/b.index")" ]] || fail "c has what b wrote into"
+    [[ $(<"$note/d.index") != "$(<"$note/c.index")" ]] || fail "d has what c wrote anew"
+    assert_clean
+    ! compgen -G '.git/anabranch/tmp/*' || fail "copies are left"
+}
+
 @test "overlay: one in conflict is an ordinary worktree when the run is over" {
     begin_repo 'limits: {workers: 2}'
     add_task a -- 'write same "a\n"'

@@ -3,6 +3,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
+#include <stdlib.h>
 
 #include <cmocka.h>
 
@@ -57,6 +58,20 @@ static void test_done(void **state)
     strv_done(&sv);
 }
 
+static void test_pop(void **state)
+{
+    (void)state;
+    struct strv sv = {0};
+    assert_null(strv_pop(&sv));
+    strv_pushl(&sv, "a", "b", NULL);
+    char *last = strv_pop(&sv);
+    assert_string_equal(last, "b");
+    assert_int_equal(sv.n, 1);
+    assert_null(sv.v[1]);
+    free(last);
+    strv_done(&sv);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -64,6 +79,7 @@ int main(void)
         cmocka_unit_test(test_copies),
         cmocka_unit_test(test_pushl),
         cmocka_unit_test(test_done),
+        cmocka_unit_test(test_pop),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
