@@ -1,6 +1,6 @@
 #include "data/index_edit.h"
 
-#include "base/map.h"
+#include "base/arena.h"
 #include "base/vec.h"
 #include "data/git_hash.h"
 #include "data/tree.h"
@@ -15,7 +15,9 @@ struct edit {
     const struct index_change *next, *end;
     struct buf entries, trees;
     uint32_t n;         /* entries */
-    struct map touched; /* paths of folders, with the slash, in which something is another */
+    struct map touched; /* paths of folders, with the slash, in which something is another: ... */
+    struct arena arena; /* ... by how many entries they have more, a long each */
+    const struct map *known; /* what their trees are, if that is known */
 };
 
 static void edit_done(struct edit *e)
@@ -24,17 +26,27 @@ static void edit_done(struct edit *e)
     buf_done(&e->entries);
     buf_done(&e->trees);
     map_done(&e->touched);
+    arena_done(&e->arena);
 }
 
 /* --- entries ------------------------------------------------------------------------------ */
 
-/* The folders that the path of a change is in have other trees. */
-static void touch(struct edit *e, const char *path)
+static void touch_folder(struct edit *e, const char *path, size_t len, long more)
 {
-    static char yes;
-    (void)map_put(&e->touched, "", 0, &yes);
+    long *sum = map_get(&e->touched, path, len);
+    if (!sum) {
+        sum = arena_alloc(&e->arena, sizeof(*sum));
+        (void)map_put(&e->touched, path, len, sum);
+    }
+    *sum += more;
+}
+
+/* The folders that the path of a change is in have other trees. */
+static void touch(struct edit *e, const char *path, long more)
+{
+    touch_folder(e, "", 0, more);
     for (const char *slash = path; (slash = strchr(slash, '/')); slash++)
-        (void)map_put(&e->touched, path, (size_t)(slash + 1 - path), &yes);
+        touch_folder(e, path, (size_t)(slash + 1 - path), more);
 }
 
 static void add(struct edit *e, const struct index_change *c)
@@ -50,7 +62,7 @@ static bool add_before(struct edit *e, const char *path)
         if (!e->next->id)
             return false;
         add(e, e->next);
-        touch(e, e->next->path);
+        touch(e, e->next->path, 1);
     }
     return true;
 }
@@ -74,7 +86,7 @@ static void take_entry(struct edit *e, const struct git_index_entry *entry)
     if (e->next->id)
         add(e, e->next);
     if (!is_same(&e->index, entry, e->next))
-        touch(e, e->next->path);
+        touch(e, e->next->path, e->next->id ? 0 : -1);
     e->next++;
 }
 
@@ -91,13 +103,23 @@ static bool take_entries(struct edit *e)
 
 /* --- trees -------------------------------------------------------------------------------- */
 
-static void add_node(struct edit *e, const struct git_index_node *node, bool known)
+static void add_node(struct edit *e, const struct git_index_node *node)
 {
     buf_addstr(&e->trees, node->name);
     buf_addch(&e->trees, '\0');
-    buf_addf(&e->trees, "%ld %ld\n", known ? node->entries : -1, node->subtrees);
-    if (known)
+    buf_addf(&e->trees, "%ld %ld\n", node->entries, node->subtrees);
+    if (node->entries >= 0)
         buf_add(&e->trees, node->id, e->index.id_len);
+}
+
+/* What has become of a folder. */
+static void settle_node(const struct edit *e, const struct buf *path, struct git_index_node *node)
+{
+    const long *more = map_get(&e->touched, path->s, path->len);
+    if (!more || node->entries < 0)
+        return;
+    node->id = e->known ? map_get(e->known, path->s, path->len) : NULL;
+    node->entries = node->id ? node->entries + *more : -1;
 }
 
 /* A folder whose subfolders are being read. */
@@ -129,7 +151,8 @@ static bool take_trees(struct edit *e)
         if (!good)
             break;
         buf_addf(&path, "%s%s", node.name, *node.name ? "/" : "");
-        add_node(e, &node, node.entries >= 0 && !map_get(&e->touched, path.s, path.len));
+        settle_node(e, &path, &node);
+        add_node(e, &node);
         vec_push(&folders, (struct folder){.left = node.subtrees, .path = path.len});
     }
     vec_done(&folders);
@@ -161,9 +184,10 @@ static int write_out(const struct edit *e, const char *to, struct err *err)
 }
 
 int index_edit(const struct git_index *index, const struct index_change *changes, size_t n,
-               const char *to, bool *ret_done, struct err *err)
+               const struct map *trees, const char *to, bool *ret_done, struct err *err)
 {
     own_cleanup(edit_done) struct edit e = {.index = *index,
+                                            .known = trees,
                                             .next = changes,
                                             .end = n ? changes + n : changes,
                                             .entries = BUF_INIT,

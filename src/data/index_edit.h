@@ -1,12 +1,13 @@
 /*
  * An index written anew with some of its entries changed, without git. Only of version 2, which git
  * writes unless it is told otherwise; of what is behind the entries the trees that are known of
- * folders stay, less those that the changes touch.
+ * folders stay, less those that the changes touch and that nobody can tell.
  */
 #ifndef DATA_INDEX_EDIT_H
 #define DATA_INDEX_EDIT_H
 
 #include "base/err.h"
+#include "base/map.h"
 #include "data/git_index.h"
 
 #include <stdbool.h>
@@ -21,9 +22,11 @@ struct index_change {
 };
 
 /* Writes what an index is with the changes, which are sorted by path, to a file that must not
- * exist. No path may be in what is a file in another. *ret_done is false, and nothing is written,
- * where the index is of another kind, or an entry is to go that it does not have. */
+ * exist. No path may be in what is a file in another. `trees` has the binary ids that folders have
+ * by then, of those that the changes touch, by their paths with the slash, "" for the top; or it is
+ * NULL. *ret_done is false, and nothing is written, where the index is of another kind, or an entry
+ * is to go that it does not have. */
 int index_edit(const struct git_index *index, const struct index_change *changes, size_t n,
-               const char *to, bool *ret_done, struct err *err);
+               const struct map *trees, const char *to, bool *ret_done, struct err *err);
 
 #endif

@@ -331,7 +331,7 @@ static int write_index(const struct stage *s, const char *from, bool *ret_done, 
     struct err none = {0};
     if (git_index_open(&index, from, s->id_len, &none) || !index.good)
         return 0;
-    return index_edit(&index, s->changes.v, s->changes.n, s->job->index, ret_done, err);
+    return index_edit(&index, s->changes.v, s->changes.n, NULL, s->job->index, ret_done, err);
 }
 
 static int write_staged(const struct stage *s, const char *index, struct buf *ret_tree,

@@ -23,7 +23,9 @@ struct walk {
     struct git_batch *batch;
     size_t id_len;
     VEC(struct level *) levels;
-    struct buf path, *out;
+    struct buf path;
+    tree_paths_found *found;
+    void *ctx;
 };
 
 static void level_free(struct level *l)
@@ -93,10 +95,9 @@ static int step(struct walk *w, struct level *l, struct err *err)
     const struct tree_entry *any = at[FROM] ? at[FROM] : at[TO];
     buf_cut(&w->path, l->prefix);
     buf_add(&w->path, any->name, any->len);
-    if (any->is_tree)
-        return descend(w, at, err);
-    buf_add(w->out, w->path.s, w->path.len + 1);
-    return 0;
+    if (w->found(w->ctx, w->path.s, at[FROM], at[TO], err))
+        return -1;
+    return any->is_tree ? descend(w, at, err) : 0;
 }
 
 static int begin(struct walk *w, const char *const names[SIDES], struct err *err)
@@ -110,10 +111,11 @@ static int begin(struct walk *w, const char *const names[SIDES], struct err *err
     return 0;
 }
 
-int tree_paths(struct git_batch *batch, const char *from, const char *to, struct buf *out,
-               struct err *err)
+int tree_paths_each(struct git_batch *batch, const char *from, const char *to,
+                    tree_paths_found *found, void *ctx, struct err *err)
 {
-    struct walk w = {.batch = batch, .id_len = strlen(from) / 2, .path = BUF_INIT, .out = out};
+    struct walk w = {
+        .batch = batch, .id_len = strlen(from) / 2, .path = BUF_INIT, .found = found, .ctx = ctx};
     const char *const names[SIDES] = {from, to};
     int rc = begin(&w, names, err);
     while (rc == 0 && w.levels.n) {
@@ -128,6 +130,21 @@ int tree_paths(struct git_batch *batch, const char *from, const char *to, struct
     vec_done(&w.levels);
     buf_done(&w.path);
     return rc;
+}
+
+static int add_file(void *ctx, const char *path, const struct tree_entry *from,
+                    const struct tree_entry *to, struct err *err)
+{
+    (void)err;
+    if (!(from ? from : to)->is_tree)
+        buf_add(ctx, path, strlen(path) + 1);
+    return 0;
+}
+
+int tree_paths(struct git_batch *batch, const char *from, const char *to, struct buf *out,
+               struct err *err)
+{
+    return tree_paths_each(batch, from, to, add_file, out, err);
 }
 
 /* --- one path ----------------------------------------------------------------------------- */

@@ -11,9 +11,17 @@
 #include <stdbool.h>
 
 struct git_batch;
+struct tree_entry;
 
-/* Appends each path that is only in one of them, or not the same in both, with a NUL behind it; an
+/* Calls `found` for each file, and each folder before what is in it, that is only in one of them,
+ * or not the same in both: NULL stands for the side that has nothing there. What fails ends it; an
  * object id stands for a commit or a tree. */
+typedef int tree_paths_found(void *ctx, const char *path, const struct tree_entry *from,
+                             const struct tree_entry *to, struct err *err);
+int tree_paths_each(struct git_batch *batch, const char *from, const char *to,
+                    tree_paths_found *found, void *ctx, struct err *err);
+
+/* Appends the path of each such file, with a NUL behind it. */
 int tree_paths(struct git_batch *batch, const char *from, const char *to, struct buf *out,
                struct err *err);
 

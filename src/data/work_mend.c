@@ -7,6 +7,7 @@
 #include "data/git_index.h"
 #include "data/index_edit.h"
 #include "data/tree.h"
+#include "data/work_write.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -89,27 +90,6 @@ static bool remove_untracked(struct mend *m, int root, const struct strv *untrac
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-static bool write_all(int fd, const struct buf *content)
-{
-    for (size_t at = 0; at < content->len;) {
-        ssize_t n = write(fd, content->s + at, content->len - at);
-        if (n < 0 && errno != EINTR)
-            return false;
-        at += n > 0 ? (size_t)n : 0;
-    }
-    return true;
-}
-
-/* With the modes that git gives. */
-static bool write_file(int root, const char *path, uint32_t mode, const struct buf *content)
-{
-    if (S_ISLNK(mode))
-        return symlinkat(content->s, root, path) == 0;
-    autoclose int fd = openat(root, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                              mode & 0100 ? 0777 : 0666);
-    return fd >= 0 && write_all(fd, content);
-}
-
 static bool restore(struct mend *m, int root, const struct git_index_entry *e)
 {
     autobuf struct buf id = BUF_INIT, content = BUF_INIT;
@@ -118,7 +98,8 @@ static bool restore(struct mend *m, int root, const struct git_index_entry *e)
     m->bytes += e->size;
     tree_id(&id, e->id, m->index.id_len);
     if (m->bytes > BYTES_MAX || git_batch_read(m->job->batch, id.s, &content, &none) ||
-        !remove_path(m, root, e->path, 0) || !write_file(root, e->path, e->mode, &content) ||
+        !remove_path(m, root, e->path, 0) ||
+        !work_write(root, e->path, e->mode, content.s, content.len) ||
         fstatat(root, e->path, &c.st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     c.path = mem_str(e->path);
@@ -168,5 +149,5 @@ bool work_mend(const struct work_mend_job *job, const struct work_scan *scan)
     autoclose int root = open(job->work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return root >= 0 && remove_untracked(&m, root, &scan->untracked) &&
            restore_changed(&m, root, &scan->changed) &&
-           index_edit(&m.index, m.changes.v, m.changes.n, job->to, &done, &none) == 0 && done;
+           index_edit(&m.index, m.changes.v, m.changes.n, NULL, job->to, &done, &none) == 0 && done;
 }

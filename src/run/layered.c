@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/layers.h"
+#include "data/pristine_forward.h"
 #include "data/snapshot.h"
 #include "run/fill.h"
 #include "run/prepare.h"
@@ -319,17 +320,15 @@ static void on_written(struct job *job, int exit_code)
     bool forward = l->draft.from, again = false;
     struct err why = {0}, err = {0};
     l->state = LAYERED_UNKNOWN;
+    if (exit_code != 0)
+        (void)err_set(&why, ERR_ENV, "git could not write the files of the base");
     if (job->stopped) {
         pristine_draft_done(&l->draft);
-    } else if (exit_code != 0) {
+    } else if (exit_code != 0 || finish(run, &why)) {
         pristine_draft_done(&l->draft);
         again = forward && begin(job, true, &err) == 0;
-        if (!again) {
-            (void)err_set(&why, ERR_ENV, "git could not write the files of the base");
+        if (!again)
             give_up(run, &why);
-        }
-    } else if (finish(run, &why)) {
-        give_up(run, &why);
     }
     if (again)
         return;
@@ -340,6 +339,14 @@ static void on_written(struct job *job, int exit_code)
     fill_waiting(run);
 }
 
+/* What git would do with all of its files is done here with those that differ. */
+static bool forward_here(const struct run *run)
+{
+    autofree char *attributes = mem_printf("%s/info/attributes", run->pf->repo.common);
+    return run->layered.draft.from && run->pf->repo.core.plain && access(attributes, F_OK) < 0 &&
+           pristine_forward(&run->layered.draft, run->batch);
+}
+
 static int begin(struct job *job, bool fresh, struct err *err)
 {
     struct run *run = job->run;
@@ -347,10 +354,17 @@ static int begin(struct job *job, bool fresh, struct err *err)
     struct git_place at = run_place(run);
     autofree char *log = job_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0}, left = {0};
+    struct err why = {0};
     int rc = pristine_begin(&l->draft, run->state_dir, run->base_commit, fresh, &left, err);
     sweep_left(run, &left);
     if (rc)
         return -1;
+    if (forward_here(run)) {
+        if (finish(run, &why) == 0)
+            return fill_workspace(job, err);
+        pristine_draft_done(&l->draft);
+        return begin(job, true, err);
+    }
     pristine_fill(&l->draft, &at, &argv, &env);
     if (process_start(job, argv.v, env.v, run->pf->repo.common, log, on_written, err)) {
         pristine_draft_done(&l->draft);
