@@ -7,6 +7,9 @@
 #include "base/vec.h"
 #include "data/excludes.h"
 #include "data/git.h"
+#include "data/kept.h"
+#include "data/share.h"
+#include "sys/dirs.h"
 #include "sys/file.h"
 
 #include <fnmatch.h>
@@ -18,6 +21,7 @@ struct entry {
     bool if_ignored; /* wanted only where git ignores it */
     bool ignored;
     size_t cover; /* length of the part of the path that git ignores as a whole */
+    bool kept;    /* a folder that is elsewhere: it is in the lists, and is not copied */
 };
 
 struct entries {
@@ -94,15 +98,19 @@ static int list_included(const struct bring *b, struct entries *es, struct err *
     return list(b, &args, true, es, err);
 }
 
-static int list_patterns(const struct bring *b, struct entries *es, struct err *err)
+/* `rest`: of those that were to be shared. */
+static int list_patterns(const struct bring *b, const struct strv *rest, struct entries *es,
+                         struct err *err)
 {
     autostrv struct strv args = {0};
-    if (!b->pattern_count)
+    if (!b->pattern_count && !rest->n)
         return 0;
     begin_list(b, b->prefix, &args);
     strv_push(&args, "--");
     for (size_t i = 0; i < b->pattern_count; i++)
         strv_pushf(&args, ":(glob)%s", b->patterns[i]);
+    for (size_t i = 0; i < rest->n; i++)
+        strv_pushf(&args, ":(glob)%s", rest->v[i]);
     return list(b, &args, false, es, err);
 }
 
@@ -282,18 +290,163 @@ static int write_lists(const struct bring *b, const struct entries *es, struct e
                : 0;
 }
 
+/* --- what is kept ------------------------------------------------------------------------- */
+
+struct keeping {
+    const struct bring *b;
+    struct bring_count *count;  /* of all so far ... */
+    struct bring_count earlier; /* ... and of that in other folders */
+};
+
+static void count_kept(void *ctx, const struct mirror_count *so_far)
+{
+    const struct keeping *k = ctx;
+    *k->count = k->earlier;
+    k->count->all.files += so_far->files;
+    k->count->all.bytes += so_far->bytes;
+    k->count->all.cloned += so_far->copied.cloned;
+    k->count->kept += so_far->files - so_far->copied.files;
+    if (k->b->progress)
+        k->b->progress(k->b->ctx, k->count);
+}
+
+static void add_kept(struct entries *es, const char *path)
+{
+    vec_push(&es->all, (struct entry){.path = mem_str(path), .kept = true});
+}
+
+static int keep_folders(struct keeping *k, struct kept *kept, const struct strv *folders,
+                        struct entries *es, struct err *err)
+{
+    for (size_t i = 0; i < folders->n; i++) {
+        autofree char *path = mem_dup(folders->v[i], strlen(folders->v[i]) - 1);
+        struct mirror_count count;
+        k->earlier = *k->count;
+        if (kept_bring(kept, k->b->root, path, count_kept, k, &count, err))
+            return -1;
+        add_kept(es, folders->v[i]);
+    }
+    return 0;
+}
+
+/* What is not deleted now is for `clean`. */
+static void trim(const struct bring *b, struct kept *kept)
+{
+    autobuf struct buf paths = BUF_INIT;
+    autostrv struct strv left = {0};
+    struct err none = {0};
+    (void)kept_trim(kept, &left, &none);
+    for (size_t i = 0; i < left.n; i++)
+        buf_add(&paths, left.v[i], strlen(left.v[i]) + 1);
+    if (left.n)
+        (void)file_create(b->keep->left, paths.s, paths.len, &none);
+}
+
+static int keep(const struct bring *b, const struct strv *folders, struct entries *es,
+                struct bring_count *count, struct err *err)
+{
+    const struct bring_keep *how = b->keep;
+    struct keeping k = {.b = b, .count = count};
+    autokept struct kept kept = {.lock = -1};
+    if (kept_open(&kept, how->state, how->run, err) || keep_folders(&k, &kept, folders, es, err) ||
+        kept_note(&kept, how->run, how->folder, how->list, err))
+        return -1;
+    trim(b, &kept);
+    return 0;
+}
+
+static void add_shares(const struct bring *b, struct strv *rest)
+{
+    for (size_t i = 0; i < b->share_count; i++)
+        strv_push(rest, b->shares[i]);
+}
+
+/* The usual way may do, for all of them; and if not, it says why. */
+static int keep_none(const struct bring *b, struct entries *es, struct strv *rest,
+                     struct bring_count *count, struct err *err)
+{
+    entries_done(es);
+    strv_done(rest);
+    *count = (struct bring_count){0};
+    add_shares(b, rest);
+    return dirs_remove(b->keep->list, err);
+}
+
+/* What of the shared folders cannot be kept is left for the usual way, appended to rest. */
+static int share_folders(const struct bring *b, struct entries *es, struct strv *rest,
+                         struct bring_count *count, struct err *err)
+{
+    struct share share = {.root = b->root,
+                          .prefix = b->prefix,
+                          .work = b->work,
+                          .patterns = b->shares,
+                          .pattern_count = b->share_count};
+    autostrv struct strv folders = {0};
+    struct err why = {0};
+    if (!b->keep || !b->share_count) {
+        add_shares(b, rest);
+        return 0;
+    }
+    if (share_find(&share, &folders, rest, err))
+        return -1;
+    return folders.n && keep(b, &folders, es, count, &why) ? keep_none(b, es, rest, count, err) : 0;
+}
+
+/* Whether a path is in one of the folders that are kept, which are in the map. */
+static bool is_kept(const struct map *kept, const char *path)
+{
+    for (const char *s = strchr(path, '/'); s; s = strchr(s + 1, '/')) {
+        if (map_get(kept, path, (size_t)(s - path) + 1))
+            return true;
+    }
+    return false;
+}
+
+/* Those in folders that are kept, the folders themselves aside. */
+static void drop_kept(struct entries *es)
+{
+    automap struct map kept = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < es->all.n; i++) {
+        const char *path = es->all.v[i].path;
+        if (es->all.v[i].kept)
+            (void)map_put(&kept, path, strlen(path), es);
+    }
+    for (size_t i = 0; kept.n && i < es->all.n; i++) {
+        struct entry e = es->all.v[i];
+        if (e.kept || !is_kept(&kept, e.path))
+            es->all.v[n++] = e;
+        else
+            free(e.path);
+    }
+    es->all.n = kept.n ? n : es->all.n;
+}
+
 /* --- bringing them ------------------------------------------------------------------------ */
 
-static int copy_all(const struct bring *b, const struct entries *es, struct copy_count *ret,
+static struct bring_count add_up(const struct bring_count *before, const struct copy_count *copied)
+{
+    struct bring_count sum = *before;
+    sum.all.files += copied->files;
+    sum.all.bytes += copied->bytes;
+    sum.all.cloned += copied->cloned;
+    return sum;
+}
+
+static int copy_all(const struct bring *b, const struct entries *es, struct bring_count *ret,
                     struct err *err)
 {
+    const struct bring_count before = *ret;
     struct copy *copy;
     int rc = 0;
     if (copy_open(&copy, b->root, b->to, err))
         return -1;
     for (size_t i = 0; rc == 0 && i < es->all.n; i++) {
+        if (es->all.v[i].kept)
+            continue;
         rc = copy_path(copy, es->all.v[i].path, err);
-        *ret = copy_count(copy);
+        struct copy_count copied = copy_count(copy);
+        *ret = add_up(&before, &copied);
         if (b->progress)
             b->progress(b->ctx, ret);
     }
@@ -303,15 +456,18 @@ static int copy_all(const struct bring *b, const struct entries *es, struct copy
     return rc;
 }
 
-int bring_run(const struct bring *b, struct copy_count *ret, struct err *err)
+int bring_run(const struct bring *b, struct bring_count *ret, struct err *err)
 {
     own_cleanup(entries_done) struct entries es = {0};
-    *ret = (struct copy_count){0};
-    if (list_included(b, &es, err) || list_patterns(b, &es, err) || list_claude(b, "", &es, err) ||
+    autostrv struct strv rest = {0};
+    *ret = (struct bring_count){0};
+    if (share_folders(b, &es, &rest, ret, err) || list_included(b, &es, err) ||
+        list_patterns(b, &rest, &es, err) || list_claude(b, "", &es, err) ||
         (*b->prefix && list_claude(b, b->prefix, &es, err)))
         return -1;
     if (!es.all.n)
         return 0;
     unite(&es);
+    drop_kept(&es);
     return judge(b, &es, err) || write_lists(b, &es, err) || copy_all(b, &es, ret, err) ? -1 : 0;
 }

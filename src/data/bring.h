@@ -9,6 +9,9 @@
  * What the workspace has already stays as it is. Nothing is ever brought from outside the root,
  * from other worktrees, or through a symlink; see sys/copy.h. That nothing of it is committed is
  * seen to by two files: patterns for git, and the same paths as they are, for brought.h.
+ *
+ * Folders that are to be shared can be kept for later runs instead of being copied to where the
+ * rest is; the lists have them too.
  */
 #ifndef DATA_BRING_H
 #define DATA_BRING_H
@@ -19,7 +22,22 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-typedef void bring_progress_fn(void *ctx, const struct copy_count *so_far);
+/* What is there, and how much of that was from an earlier run. */
+struct bring_count {
+    struct copy_count all;
+    int64_t kept; /* files */
+};
+
+typedef void bring_progress_fn(void *ctx, const struct bring_count *so_far);
+
+/* Where folders are kept, and for whom (data/kept.h). */
+struct bring_keep {
+    const char *state;  /* our folder in the repository */
+    const char *run;    /* who uses them ... */
+    const char *folder; /* ... as long as this is there */
+    const char *list;   /* file to make: where they are */
+    const char *left;   /* file to make: what is to be deleted, each path with a NUL behind it */
+};
 
 struct bring {
     const char *root;   /* of the user's checkout */
@@ -28,6 +46,9 @@ struct bring {
     const char *to;     /* the workspace */
     const char *const *patterns;
     size_t pattern_count;
+    const char *const *shares; /* patterns too */
+    size_t share_count;
+    const struct bring_keep *keep; /* what `shares` names is kept, where it can be; or NULL */
     const char *excludes; /* file to make: the user's own core.excludesFile, and what is brought */
     const char *brought;  /* file to make: paths, each with a NUL behind it */
     bring_progress_fn *progress; /* called after each file */
@@ -38,6 +59,6 @@ struct bring {
 bool bring_is_needed(const char *root, const char *prefix, size_t pattern_count);
 
 /* Takes as long as the files are large. */
-int bring_run(const struct bring *b, struct copy_count *ret, struct err *err);
+int bring_run(const struct bring *b, struct bring_count *ret, struct err *err);
 
 #endif

@@ -1,6 +1,7 @@
 #include "data/layers.h"
 
 #include "base/mem.h"
+#include "data/kept.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/overlay.h"
@@ -66,12 +67,26 @@ char *layers_brought(const char *run_folder)
     return mem_printf("%s/.+brought", run_folder);
 }
 
-/* NULL: nothing was. */
-static char *brought_tree(const char *workspace)
+static char *run_folder(const char *workspace)
 {
-    autofree char *folder = mem_dup(workspace, (size_t)(strrchr(workspace, '/') - workspace));
-    autofree char *brought = layers_brought(folder), *tree = mem_printf("%s/tree", brought);
-    return access(tree, F_OK) == 0 ? steal_ptr(tree) : NULL;
+    return mem_dup(workspace, (size_t)(strrchr(workspace, '/') - workspace));
+}
+
+/* What was brought along for the workspaces of its run, which is below the files of the commit.
+ * What somebody has taken away does not keep anyone from the rest. */
+static int find_brought(const char *workspace, struct strv *ret, struct err *err)
+{
+    autofree char *folder = run_folder(workspace), *brought = layers_brought(folder);
+    autofree char *tree = mem_printf("%s/tree", brought), *list = mem_printf("%s/kept", brought);
+    autostrv struct strv all = {0};
+    strv_push(&all, tree);
+    if (kept_trees(list, &all, err))
+        return -1;
+    for (size_t i = 0; i < all.n; i++) {
+        if (access(all.v[i], F_OK) == 0)
+            strv_push(ret, all.v[i]);
+    }
+    return 0;
 }
 
 bool layers_there(const char *workspace)
@@ -100,9 +115,12 @@ static int say_who(const char *workspace, struct err *err)
 static int mount_layers(const char *workspace, const struct pristine *p, struct err *err)
 {
     autofree char *tree = pristine_tree(p), *upper = layers_upper(workspace);
-    autofree char *work = part(workspace, "work"), *brought = brought_tree(workspace);
+    autofree char *work = part(workspace, "work");
+    autostrv struct strv below = {0};
+    if (find_brought(workspace, &below, err))
+        return -1;
     struct overlay o = {
-        .lower = tree, .lowest = brought, .upper = upper, .work = work, .at = workspace};
+        .lower = tree, .below = below.v, .upper = upper, .work = work, .at = workspace};
     return overlay_enter(err) || dirs_remove(work, err) || dirs_make(work, err) ||
                    overlay_mount(&o, err) || say_who(workspace, err)
                ? -1
@@ -188,6 +206,7 @@ void layers_hold_done(struct layers_hold *h)
 {
     own_close(&h->below);
     own_close(&h->own);
+    own_close(&h->kept);
 }
 
 static int complain(const char *workspace, pid_t pid, struct err *err)
@@ -215,6 +234,14 @@ static int read_commit(const char *workspace, struct buf *ret, struct err *err)
     return file_read(file, COMMIT_MAX, ret, err);
 }
 
+/* What is kept of what was brought along. */
+static int hold_kept(const char *workspace, const char *common, struct layers_hold *h,
+                     struct err *err)
+{
+    autofree char *state = mem_printf("%s/anabranch", common), *folder = run_folder(workspace);
+    return kept_hold(state, strrchr(folder, '/') + 1, &h->kept, err);
+}
+
 static int mount_again(const char *workspace, const char *common, struct layers_hold *h,
                        struct err *err)
 {
@@ -224,7 +251,7 @@ static int mount_again(const char *workspace, const char *common, struct layers_
     autopristine struct pristine p = PRISTINE_INIT;
     if (hold_alone(workspace, h, err) || read_commit(workspace, &commit, err) ||
         pristine_make(&p, &at, state, commit.s, err) || dirs_make_open(workspace, err) ||
-        mount_layers(workspace, &p, err))
+        hold_kept(workspace, common, h, err) || mount_layers(workspace, &p, err))
         return -1;
     h->below = steal_fd(&p.lock);
     return flock(h->own, LOCK_SH) < 0 ? err_sys(err, "lock '%s'", workspace) : 0;
@@ -239,7 +266,8 @@ static int join(const char *workspace, const char *common, pid_t pid, struct lay
     if (read_commit(workspace, &commit, err))
         return -1;
     autofree char *below = mem_printf("%s/anabranch/pristine/%s/lock", common, commit.s);
-    if (dirs_try_share_lock(own, &h->own, err) || dirs_try_share_lock(below, &h->below, err))
+    if (dirs_try_share_lock(own, &h->own, err) || dirs_try_share_lock(below, &h->below, err) ||
+        hold_kept(workspace, common, h, err))
         return -1;
     return h->own < 0 || h->below < 0 ? complain(workspace, pid, err) : overlay_join(pid, err);
 }

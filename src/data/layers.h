@@ -11,7 +11,8 @@
  *     lock     shared by those who look into it
  *
  * Below all of a run's workspaces is what was brought along for them, once, in the folder
- * ".+brought" beside them: its `tree` shows where the commit has nothing.
+ * ".+brought" beside them: its `tree` shows where the commit has nothing, and then the trees that
+ * its list `kept` names (data/kept.h).
  *
  * All that is in a workspace outlives the processes that see it: who comes later mounts it again.
  */
@@ -50,11 +51,11 @@ int layers_make(const struct workspace *ws, const struct pristine *p, const char
 /* What is held as long as a workspace is seen: nobody changes what is below it, and nobody else
  * mounts it. */
 struct layers_hold {
-    int below, own; /* locks, or -1 */
+    int below, own, kept; /* locks, or -1 */
 };
 #define LAYERS_HOLD_INIT                                                                           \
     {                                                                                              \
-        .below = -1, .own = -1                                                                     \
+        .below = -1, .own = -1, .kept = -1                                                         \
     }
 void layers_hold_done(struct layers_hold *h);
 

@@ -1,6 +1,7 @@
 #include "run/layered.h"
 
 #include "base/mem.h"
+#include "data/kept.h"
 #include "data/layers.h"
 #include "data/pristine_forward.h"
 #include "data/snapshot.h"
@@ -197,6 +198,13 @@ static int put(struct job *job, struct err *err)
 
 /* --- what is brought along ---------------------------------------------------------------- */
 
+static void sweep_left(struct run *run, const struct strv *left)
+{
+    struct err err = {0};
+    if (left->n && sweep(run, -1, left, &err))
+        record_error(run, -1, &err);
+}
+
 static char *brought(const struct run *run, const char *name)
 {
     autofree char *folder = mem_printf("%s/%s", run->work, run->id);
@@ -221,6 +229,20 @@ bool layered_has_brought(const struct job *job)
            copy_list(job, "out", "bring.out");
 }
 
+/* What was kept of earlier runs, and nobody needs any more. */
+static void sweep_kept(struct run *run)
+{
+    autofree char *path = brought(run, "left");
+    autobuf struct buf text = BUF_INIT;
+    autostrv struct strv left = {0};
+    struct err none = {0};
+    if (access(path, F_OK) < 0 || file_read(path, LIST_MAX, &text, &none))
+        return;
+    for (const char *p = text.s; p < text.s + text.len; p += strlen(p) + 1)
+        strv_push(&left, p);
+    sweep_left(run, &left);
+}
+
 /* Where it could not be done, each workspace tries for itself, and says why not. */
 static void on_brought(struct job *job, int exit_code)
 {
@@ -230,6 +252,7 @@ static void on_brought(struct job *job, int exit_code)
     run->layered.state = LAYERED_READY;
     run->layered.brings = exit_code == 0 && file_create(done, "", 0, &err) == 0;
     run->layered.alone = !run->layered.brings && !job->stopped;
+    sweep_kept(run);
     if (!run->layered.brings)
         (void)dirs_remove(own, &err); /* it is below nothing yet */
     if (job->stopped)
@@ -239,24 +262,38 @@ static void on_brought(struct job *job, int exit_code)
     fill_waiting(run);
 }
 
+/* Somebody may have taken away what is kept. */
+static bool kept_is_there(const struct run *run)
+{
+    autofree char *list = brought(run, "kept");
+    autostrv struct strv trees = {0};
+    struct err none = {0};
+    bool all = kept_trees(list, &trees, &none) == 0;
+    for (size_t i = 0; all && i < trees.n; i++)
+        all = access(trees.v[i], F_OK) == 0;
+    return all;
+}
+
 /* What an earlier life of the run has brought is as it was, for all its workspaces; where it did
  * not come to the end of it, some of them may show what there is. */
 static void recall_brought(struct run *run)
 {
     autofree char *done = brought(run, "done"), *tree = brought(run, "tree");
-    run->layered.brings = access(done, F_OK) == 0;
+    run->layered.brings = access(done, F_OK) == 0 && kept_is_there(run);
     run->layered.alone = !run->layered.brings && access(tree, F_OK) == 0;
 }
 
 static int start_bringing(struct job *job, struct err *err)
 {
     struct run *run = job->run;
+    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    autofree char *own = layers_brought(folder);
     autofree char *tree = brought(run, "tree"), *out = brought(run, "out");
     autofree char *excludes = brought(run, "excludes"), *list = brought(run, "brought");
     autostrv struct strv argv = {0}, env = {0};
     if (dirs_make_open(tree, err))
         return -1;
-    prepare_bring_argv(run, tree, excludes, list, &argv);
+    prepare_bring_argv(run, tree, excludes, list, own, &argv);
     git_environment(&env);
     if (process_start(job, argv.v, env.v, run->pf->repo.root, out, on_brought, err))
         return -1;
@@ -265,13 +302,6 @@ static int start_bringing(struct job *job, struct err *err)
 }
 
 /* --- the tree below ----------------------------------------------------------------------- */
-
-static void sweep_left(struct run *run, const struct strv *left)
-{
-    struct err err = {0};
-    if (left->n && sweep(run, -1, left, &err))
-        record_error(run, -1, &err);
-}
 
 static int begin(struct job *job, bool fresh, struct err *err);
 
@@ -444,4 +474,7 @@ void layered_settle(struct run *run)
         workspace_done(&ws);
     }
     (void)layers_tidy(folder, &none); /* what stays is for `clean` */
+    for (size_t i = 0; i < run->layered.holds.n; i++)
+        own_close(&run->layered.holds.v[i].kept); /* it would be in our own way */
+    kept_tidy(run->state_dir);
 }

@@ -169,7 +169,7 @@ static void on_progress(void *ctx)
 
 static void tell_created(struct job *job, const struct node *count)
 {
-    static const char *const keys[] = {"files", "bytes", "shared"};
+    static const char *const keys[] = {"files", "bytes", "shared", "kept"};
     struct arena a = {0};
     struct node *data = build_map(&a);
     build_put_string(&a, data, "workspace", job->ws.path);
@@ -208,21 +208,24 @@ static void on_brought(struct job *job, int exit_code)
     }
 }
 
-static void add_patterns(struct strv *argv, const struct strings *patterns)
+static void add_patterns(struct strv *argv, const char *option, const struct strings *patterns)
 {
     for (size_t i = 0; i < patterns->n; i++)
-        strv_push(argv, patterns->v[i]);
+        strv_pushf(argv, "%s%s", option, patterns->v[i]);
 }
 
 void prepare_bring_argv(const struct run *run, const char *to, const char *excludes,
-                        const char *brought, struct strv *argv)
+                        const char *brought, const char *keep, struct strv *argv)
 {
     const struct plan *plan = &run->pf->plan;
     strv_pushl(argv, run->opts.self, "__bring", "--root", run->pf->repo.root, "--prefix",
                run->pf->repo.prefix, "--work", run->work, "--excludes", excludes, "--brought",
-               brought, "--", to, NULL);
-    add_patterns(argv, &plan->include);
-    add_patterns(argv, &plan->share);
+               brought, NULL);
+    add_patterns(argv, "--share=", &plan->share);
+    if (keep)
+        strv_pushl(argv, "--keep", run->state_dir, "--run", run->id, "--folder", keep, NULL);
+    strv_pushl(argv, "--", to, NULL);
+    add_patterns(argv, "", &plan->include);
 }
 
 /* Copying takes as long as it takes, so another process does it. */
@@ -234,7 +237,7 @@ static int start_bringing(struct job *job, struct err *err)
     own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM};
     job->excludes = mem_printf("%s/excludes", job->dir);
     job->brought = mem_printf("%s/brought", job->dir);
-    prepare_bring_argv(run, job->ws.path, job->excludes, job->brought, &call.argv);
+    prepare_bring_argv(run, job->ws.path, job->excludes, job->brought, NULL, &call.argv);
     git_environment(&call.env);
     call.dir = mem_str(run->pf->repo.root);
     if (process_start_guarded(job, &call, NULL, out, errlog, on_brought, err))

@@ -19,10 +19,11 @@ void prepare_again(struct job *job, void (*ready)(struct job *job));
 void prepare_filled(struct job *job, int exit_code);
 
 /* Whether there may be something to bring along, and the argv of the process that does so: to that
- * folder, with lists of it in the two files (data/bring.h). */
+ * folder, with lists of it in the two files (data/bring.h). What is to be shared is kept for later
+ * runs where `keep`, in which lists of that are put, is not NULL. */
 bool prepare_brings(const struct run *run);
 void prepare_bring_argv(const struct run *run, const char *to, const char *excludes,
-                        const char *brought, struct strv *argv);
+                        const char *brought, const char *keep, struct strv *argv);
 
 /* Takes over the workspace of the attempt before; repair_prepare() follows. */
 void prepare_adopted(struct job *job);

@@ -362,6 +362,11 @@ int copy_path(struct copy *c, const char *path, struct err *err)
     return len && path[len - 1] == '/' ? copy_tree(c, path, err) : copy_entry(c, path, err);
 }
 
+int copy_folder(struct copy *c, const char *path, struct err *err)
+{
+    return enter(c, path, strlen(path), err);
+}
+
 /* The deepest first: to give a folder its mode may be to lock it. */
 static int finish_folders(struct copy *c, struct err *err)
 {

@@ -26,6 +26,9 @@ int copy_open(struct copy **ret, const char *from, const char *to, struct err *e
  * less the worktrees and submodules below: their `.git` files must not exist twice. */
 int copy_path(struct copy *c, const char *path, struct err *err);
 
+/* Makes the folder at a path, as the original is, and those above it; nothing that is in it. */
+int copy_folder(struct copy *c, const char *path, struct err *err);
+
 /* Whether two files in a folder can share their blocks; tried on two without names. */
 int copy_can_share(const char *dir, struct err *err);
 

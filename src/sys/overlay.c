@@ -1,5 +1,6 @@
 #include "sys/overlay.h"
 
+#include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/dirs.h"
@@ -88,6 +89,30 @@ static void open_up(const char *work)
     (void)chmod(inner, 0700);
 }
 
+struct folders {
+    int fds[OVERLAY_BELOW_MAX];
+    size_t n;
+};
+
+static void folders_done(struct folders *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        own_close(&f->fds[i]);
+}
+
+static int open_below(const struct overlay *o, struct folders *f, struct buf *ret, struct err *err)
+{
+    for (char *const *p = o->below; p && *p; p++) {
+        if (f->n == OVERLAY_BELOW_MAX)
+            return err_set(err, ERR_ENV, "too many folders below '%s'", o->at);
+        f->fds[f->n] = open_folder(*p, err);
+        if (f->fds[f->n] < 0)
+            return -1;
+        buf_addf(ret, ":/proc/self/fd/%d", f->fds[f->n++]);
+    }
+    return 0;
+}
+
 /* What marks folders in the upper one depends on whose it is, whoever mounts it later.
  *
  * Folders are named by descriptors: their paths may be of any length, and hold what would mean
@@ -95,20 +120,20 @@ static void open_up(const char *work)
  * the whole disk at each end. */
 int overlay_mount(const struct overlay *o, struct err *err)
 {
+    own_cleanup(folders_done) struct folders more = {0};
+    autobuf struct buf below = BUF_INIT;
     autoclose int lower = open_folder(o->lower, err);
     autoclose int upper = lower < 0 ? -1 : open_folder(o->upper, err);
     autoclose int work = upper < 0 ? -1 : open_folder(o->work, err);
-    autoclose int lowest = work < 0 || !o->lowest ? -1 : open_folder(o->lowest, err);
-    if (work < 0 || (o->lowest && lowest < 0))
+    if (work < 0 || open_below(o, &more, &below, err))
         return -1;
     struct stat st;
     if (fstat(upper, &st) < 0)
         return err_sys(err, "look at '%s'", o->upper);
-    autofree char *below = o->lowest ? mem_printf(":/proc/self/fd/%d", lowest) : mem_str("");
     autofree char *options =
         mem_printf("lowerdir=/proc/self/fd/%d%s,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,"
                    "index=off,metacopy=off,xino=off,volatile,%s",
-                   lower, below, upper, work, st.st_uid == 0 ? "redirect_dir=on" : "userxattr");
+                   lower, below.s, upper, work, st.st_uid == 0 ? "redirect_dir=on" : "userxattr");
     if (mount("anabranch", o->at, "overlay", 0, options) < 0)
         return err_sys(err, "mount an overlay at '%s'", o->at);
     open_up(o->work);

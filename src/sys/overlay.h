@@ -17,9 +17,11 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
+enum { OVERLAY_BELOW_MAX = 64 };
+
 struct overlay {
     const char *lower, *upper, *work; /* `work`: the kernel's own, beside the upper one, empty */
-    const char *lowest;               /* shows where the lower one has nothing; or NULL */
+    char *const *below;               /* each shows where those before have nothing; NULL ends it */
     const char *at;                   /* where it is to be seen: a folder */
 };
 

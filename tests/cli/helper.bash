@@ -295,5 +295,5 @@ workspace_has() { # TASK FILE
     for place in "$1" ".$1.layers/upper" .+brought/tree; do
         compgen -G "$PWD/.anabranch/worktrees/*/$place/$2" >/dev/null && return
     done
-    return 1
+    compgen -G "$PWD/.git/anabranch/shared/*/tree/$2" >/dev/null
 }
