@@ -12,9 +12,10 @@ int inside_see(const char *workspace, const char *common)
     struct err err = {0};
     if (layers_see(workspace, common, &hold, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
-    if (hold.below >= 0)
-        (void)fcntl(hold.below, F_SETFD, 0);
-    if (hold.own >= 0)
-        (void)fcntl(hold.own, F_SETFD, 0);
+    const int locks[] = {hold.below, hold.own, hold.kept};
+    for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+        if (locks[i] >= 0)
+            (void)fcntl(locks[i], F_SETFD, 0);
+    }
     return EXIT_OK;
 }

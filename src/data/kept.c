@@ -431,3 +431,22 @@ int kept_trim(struct kept *k, struct strv *ret_left, struct err *err)
     }
     return 0;
 }
+
+static int find_any(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    bool *any = ctx;
+    (void)dir, (void)err;
+    *any = *any || kept_is_name(name);
+    return 0;
+}
+
+void kept_vacate(struct kept *k)
+{
+    autofree char *uses = mem_printf("%s/uses", k->dir), *lock = mem_printf("%s/lock", k->dir);
+    struct err none = {0};
+    bool any = false;
+    if (dirs_each(k->dir, find_any, &any, &none) || any || rmdir(uses) < 0)
+        return;
+    (void)unlink(lock);
+    (void)rmdir(k->dir);
+}

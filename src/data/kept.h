@@ -59,6 +59,9 @@ int kept_trees(const char *list, struct strv *ret, struct err *err);
  * ret_left, for the caller to delete. */
 int kept_trim(struct kept *k, struct strv *ret_left, struct err *err);
 
+/* Takes the folder of all of them away where none is left; the next one makes it again. */
+void kept_vacate(struct kept *k);
+
 /* Keeps what a run uses from being changed as long as *ret_fd is open. -1: it uses nothing. */
 int kept_hold(const char *state_dir, const char *run, int *ret_fd, struct err *err);
 

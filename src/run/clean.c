@@ -65,7 +65,7 @@ static int clean_all(struct cleaner *c, struct err *err)
     if (remains_find(&c->remains, o->repo, o->state_dir, o->store, err) ||
         clean_temporary(c, err) || (o->repo->root && clean_repository(c, err)))
         return -1;
-    return clean_pristine(c, err) || clean_logs(c, err) ? -1 : 0;
+    return clean_pristine(c, err) || clean_kept(c, err) || clean_logs(c, err) ? -1 : 0;
 }
 
 int clean(const struct clean_options *opts, struct err *err)

@@ -48,6 +48,7 @@ void clean_inner(struct cleaner *c, struct remains_task *t);
 int clean_tips(struct cleaner *c, struct err *err);
 int clean_logs(struct cleaner *c, struct err *err);
 int clean_pristine(struct cleaner *c, struct err *err);
+int clean_kept(struct cleaner *c, struct err *err);
 int clean_temporary(struct cleaner *c, struct err *err);
 int clean_locks(struct cleaner *c, struct err *err);
 void clean_delete(struct cleaner *c); /* what was put aside */

@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "data/kept.h"
 #include "data/layers.h"
 #include "data/pristine.h"
 #include "data/workdir.h"
@@ -161,6 +162,66 @@ int clean_pristine(struct cleaner *c, struct err *err)
     return rc;
 }
 
+/* What is left of layers in the folders of dead runs. */
+static void tidy_layers(const struct cleaner *c, size_t work)
+{
+    for (size_t i = 0; i < c->remains.runs.n; i++) {
+        autofree char *own =
+            mem_printf("%s/%s", c->remains.works.v[work], c->remains.runs.v[i]->id);
+        struct err none = {0};
+        if (!c->remains.runs.v[i]->alive && layers_tidy(own, &none) == 0)
+            (void)rmdir(own);
+    }
+}
+
+struct cleaning_kept {
+    struct cleaner *c;
+    struct kept kept;
+};
+
+/* One that is up to date, or nearly, saves the next run the time that it took to copy it. */
+static int clean_kept_tree(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    struct cleaning_kept *k = ctx;
+    struct cleaner *c = k->c;
+    autofree char *path = mem_printf("%s/%s", dir, name), *done = mem_printf("%s/done", path);
+    if (!kept_is_name(name))
+        return 0;
+    bool used = kept_is_used(&k->kept, name), orphan = kept_is_orphan(&k->kept, name);
+    bool finished = access(done, F_OK) == 0;
+    if (used || (finished && !orphan && !c->opts->all)) {
+        clean_tell(c, CLEAN_KEPT, "tree", path, NULL,
+                   used ? "it is in use" : "workspaces of the next run share it; --all removes it");
+        return 0;
+    }
+    clean_measure(c, path);
+    if (put_aside(c, path, err))
+        return -1;
+    clean_tell(c, CLEAN_REMOVED, "tree", path, NULL,
+               !finished ? "it was never finished"
+               : orphan  ? "the folder that it is a copy of is gone"
+                         : "the next run that shares it copies it again");
+    return 0;
+}
+
+/* What was brought for workspaces that are gone now uses nothing any more. */
+int clean_kept(struct cleaner *c, struct err *err)
+{
+    autofree char *path = mem_printf("%s/shared", c->opts->state_dir);
+    struct cleaning_kept k = {.c = c};
+    if (access(path, F_OK) < 0)
+        return 0;
+    for (size_t i = 0; !c->opts->dry_run && i < c->remains.works.n; i++)
+        tidy_layers(c, i);
+    if (kept_open(&k.kept, c->opts->state_dir, NULL, err))
+        return -1;
+    int rc = dirs_each(path, clean_kept_tree, &k, err);
+    if (!c->opts->dry_run)
+        kept_vacate(&k.kept);
+    kept_close(&k.kept);
+    return rc;
+}
+
 /* The day of a run's last log. */
 static bool is_old(const char *path)
 {
@@ -287,13 +348,7 @@ static void tidy(const struct cleaner *c)
     bool alive = remains_any_alive(&c->remains);
     autofree char *lock = mem_printf("%s/lock", c->opts->state_dir);
     for (size_t i = 0; i < c->remains.works.n; i++) {
-        for (size_t k = 0; k < c->remains.runs.n; k++) {
-            autofree char *own =
-                mem_printf("%s/%s", c->remains.works.v[i], c->remains.runs.v[k]->id);
-            struct err none = {0};
-            if (!c->remains.runs.v[k]->alive && layers_tidy(own, &none) == 0)
-                (void)rmdir(own);
-        }
+        tidy_layers(c, i);
         if (!alive)
             workdir_tidy(lock, c->remains.works.v[i], "");
     }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
+#include "data/kept.h"
 #include "data/layers.h"
 #include "data/store.h"
 #include "data/workspace.h"
@@ -42,6 +43,12 @@ static int count_folder(void *ctx, const char *dir, const char *name, struct err
     autofree char *path = mem_printf("%s/%s", dir, name);
     struct stat st;
     return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) ? count_entry(c, dir, name, err) : 0;
+}
+
+static int count_kept(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    struct counting *c = ctx;
+    return kept_is_name(name) ? count_entry(c, dir, name, err) : 0;
 }
 
 static int count_log(void *ctx, const char *dir, const char *name, struct err *err)
@@ -211,6 +218,9 @@ static const struct {
                       "deleted in the background; 'anabranch clean' deletes what was left"},
     [DISK_PRISTINE] = {"/pristine", count_folder, false,
                        "the next run brings it forward; 'anabranch clean --all' removes it"},
+    [DISK_SHARED] = {"/shared", count_kept, false,
+                     "the next run that shares it brings it up to date; 'anabranch clean --all' "
+                     "removes it"},
     [DISK_LOGS] = {"/runs", count_log, false,
                    "'anabranch clean' removes them after 30 days, with --all at once"},
     [DISK_STORE] = {"", count_store, false, "it stays: it has the history of all runs"},

@@ -17,6 +17,7 @@ enum disk_part {
     DISK_WORKSPACES, /* of tasks, of runs that go on and of those that have ended */
     DISK_LEAVING,    /* what is out of use, and deleted in the background or by the next one */
     DISK_PRISTINE,   /* trees that workspaces are made of */
+    DISK_SHARED,     /* folders that workspaces show, kept between runs */
     DISK_LOGS,       /* the folders of runs */
     DISK_STORE,
     DISK_PART_COUNT_,

@@ -274,6 +274,7 @@ static const struct {
     {"disk.workspaces", "workspaces", examine_use, DISK_WORKSPACES},
     {"disk.leaving", "being deleted", examine_use, DISK_LEAVING},
     {"disk.pristine", "pristine trees", examine_use, DISK_PRISTINE},
+    {"disk.shared", "shared folders", examine_use, DISK_SHARED},
     {"disk.logs", "logs of runs", examine_use, DISK_LOGS},
     {"disk.store", "files of the store", examine_use, DISK_STORE},
     {"workspace.overlay", "overlays", examine_overlay, 0},

@@ -463,6 +463,7 @@ END
     [[ $counts == "disk.workspaces 1 true
 disk.leaving 1 true
 disk.pristine 0 false
+disk.shared 0 false
 disk.logs 1 true
 disk.store "[1-3]" true" ]] || fail "$counts"
     run anabranch clean --all

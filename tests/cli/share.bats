@@ -352,3 +352,65 @@ kill_engine() {
     assert_status 0
     [[ ! -e $(tree)/side && -e $(tree)/one ]] || fail "$(ls "$(tree)")"
 }
+
+@test "share: doctor says what they take; clean removes those that nobody uses with --all, or whose folder is gone" {
+    local tree
+    begin_repo
+    begin_shared
+    add_task t -- "$(stay)" 'sh test "$(cat node_modules/one)" = one' 'write t 1'
+    start_and_wait
+    tree=$(cd "$(kept)" && pwd)
+    run anabranch doctor
+    assert_contains " in $PWD/.git/anabranch/shared; the next run that shares it"
+    run anabranch clean --all
+    assert_status 0
+    assert_contains "kept     tree $tree: it is in use"
+    touch "$BATS_TEST_TMPDIR/go"
+    end_plan
+    assert_status 0
+    run anabranch clean
+    assert_contains "kept     tree $tree: workspaces of the next run share it; --all removes it"
+    run anabranch clean --all --dry-run
+    assert_contains "would remove  tree $tree: the next run that shares it copies it again"
+    [[ -e $tree/tree/node_modules/one ]] || fail "that was no dry run"
+    rm -r node_modules
+    run anabranch clean
+    assert_contains "removed  tree $tree: the folder that it is a copy of is gone"
+    [[ ! -e .git/anabranch/shared ]] || fail "$(find .git/anabranch/shared)"
+}
+
+@test "share: with the workspaces of a killed run clean takes away what they shared" {
+    begin_repo
+    begin_shared
+    add_task t -- 'sh mv node_modules/deep moved' "$(stay)"
+    start_and_wait
+    kill_engine
+    run anabranch clean --all
+    assert_status 0
+    [[ ! -e .git/anabranch/shared && ! -e .anabranch ]] || fail "left: $(find .git/anabranch/shared .anabranch)"
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/t/1')" moved/two deep/two
+}
+
+@test "share: what somebody looks at stays as it is also when its run is over" {
+    local shell
+    begin_repo
+    begin_shared
+    add_task t -- 'write t 1' "$(stay)"
+    start_and_wait
+    "$ANABRANCH" shell t -- sh -c "touch '$BATS_TEST_TMPDIR/inside'; while [ ! -e '$BATS_TEST_TMPDIR/leave' ]; do sleep 0.05; done" 3>&- &
+    shell=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/inside"
+    touch "$BATS_TEST_TMPDIR/go"
+    end_plan
+    assert_status 0
+    echo changed >node_modules/one
+    begin_shared
+    add_task u -- 'sh test "$(cat node_modules/one)" = changed' 'write u 1'
+    run_plan
+    assert_status 0
+    [[ $(kept | wc -l) == 2 ]] || fail "it was changed below someone: $(kept)"
+    touch "$BATS_TEST_TMPDIR/leave"
+    wait "$shell" || true
+    run_steps 'sh test "$(cat node_modules/one)" = changed'
+    [[ -z $(ls .git/anabranch/shared/uses) ]] || fail "still in use"
+}
