@@ -279,6 +279,12 @@ int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_o
     return complete(pf, errors, true, ps);
 }
 
+char *plan_file_work(const struct plan_file *pf, const char *top)
+{
+    const char *dir = pf->plan.workspace_dir ? pf->plan.workspace_dir : ".anabranch/worktrees";
+    return *dir == '/' ? mem_str(dir) : mem_printf("%s/%s", top, dir);
+}
+
 int plan_file_prompt(const struct plan_file *pf, const struct task *t, struct buf *out,
                      struct err *err)
 {

@@ -48,6 +48,10 @@ int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_o
 void plan_file_close(struct plan_file *pf);
 #define autoplan own_cleanup(plan_file_close)
 
+/* The folder in which a run makes workspaces, whether it is there or not; `top` is that of the
+ * repository, or the project's. */
+char *plan_file_work(const struct plan_file *pf, const char *top);
+
 /* Appends the prompt of a task, from its file where it has one. */
 int plan_file_prompt(const struct plan_file *pf, const struct task *t, struct buf *out,
                      struct err *err);

@@ -139,12 +139,10 @@ int preflight_disk(const char *path, struct err *err)
 static void name_folders(struct run *run)
 {
     const struct plan_file *pf = run->pf;
-    const char *top = run->base ? pf->repo.root : pf->project;
     run->state_dir = run->base ? mem_printf("%s/anabranch", pf->repo.common)
                                : mem_printf("%s/.anabranch", pf->project);
     run->dir = mem_printf("%s/runs/%s", run->state_dir, run->id);
-    const char *dir = pf->plan.workspace_dir ? pf->plan.workspace_dir : ".anabranch/worktrees";
-    run->work = *dir == '/' ? mem_str(dir) : mem_printf("%s/%s", top, dir);
+    run->work = plan_file_work(pf, run->base ? pf->repo.root : pf->project);
 }
 
 int preflight(struct run *run, struct err *err)

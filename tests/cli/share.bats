@@ -414,3 +414,29 @@ kill_engine() {
     run_steps 'sh test "$(cat node_modules/one)" = changed'
     [[ -z $(ls .git/anabranch/shared/uses) ]] || fail "still in use"
 }
+
+@test "share: warm makes them ahead of a run" {
+    local before
+    begin_repo
+    begin_shared
+    add_task t -- 'sh test "$(cat node_modules/one)" = one' 'write t 1'
+    run_apart anabranch warm plan.yaml
+    assert_status 0
+    assert_contains 'are ready, in'
+    assert_contains '5 files of node_modules are ready, 5 of them new'
+    before=$(identities)
+    run_plan --json
+    assert_status 0
+    assert_event workspace.created t '"kept":5}'
+    [[ $(identities) == "$before" ]] || fail "copied again"
+    echo changed >node_modules/one
+    run_apart anabranch warm plan.yaml
+    assert_contains '5 files of node_modules are ready, 1 of them new'
+    [[ $(<"$(tree)/one") == changed ]] || fail "it is as it was"
+    run_apart anabranch warm missing.yaml
+    assert_status 2
+    begin_plan 'workspace: {provider: checkout, share: [node_modules]}'
+    add_task t -- 'write t 1'
+    run_apart anabranch warm plan.yaml
+    assert_contains 'there is nothing to make ahead'
+}
