@@ -355,7 +355,8 @@ static int resume_locked(const struct look *look, const char *id, const struct r
         return cli_fail(EXIT_USAGE,
                         "run %s is one of streams, which go on as they began: --plan is not for it",
                         id);
-    if (!rc->dry_run && leftovers_end_run(id, PATIENCE_MS, NULL, &err))
+    if (rc->dry_run ? leftovers_await_run(id, PATIENCE_MS, &err)
+                    : leftovers_end_run(id, PATIENCE_MS, NULL, &err))
         return told(&err);
     return with_plan(&saved, dir, rc, lock);
 }

@@ -199,7 +199,7 @@ static pid_t mounted_by(const char *workspace)
 
 bool layers_are_in_use(const char *workspace)
 {
-    return layers_there(workspace) && mounted_by(workspace);
+    return layers_there(workspace) && (mounted_by(workspace) || overlay_seen_by(workspace));
 }
 
 void layers_hold_done(struct layers_hold *h)
@@ -269,7 +269,13 @@ static int join(const char *workspace, const char *common, pid_t pid, struct lay
     if (dirs_try_share_lock(own, &h->own, err) || dirs_try_share_lock(below, &h->below, err) ||
         hold_kept(workspace, common, h, err))
         return -1;
-    return h->own < 0 || h->below < 0 ? complain(workspace, pid, err) : overlay_join(pid, err);
+    if (h->own < 0 || h->below < 0)
+        return complain(workspace, pid, err);
+    if (overlay_join(pid, err))
+        return -1;
+    return overlay_is_at(workspace)
+               ? 0
+               : err_set(err, ERR_ENV, "process %d has just left it: try again", (int)pid);
 }
 
 /* One that was made an ordinary worktree, by who did not come to the end of it. */
@@ -292,10 +298,12 @@ static int see(const char *workspace, const char *common, bool joins, struct lay
                struct err *err)
 {
     pid_t pid = layers_there(workspace) ? mounted_by(workspace) : 0;
+    if (!layers_there(workspace) || (!pid && overlay_is_at(workspace)))
+        return 0;
+    if (!pid && joins)
+        pid = overlay_seen_by(workspace);
     if (pid)
         return joins ? join(workspace, common, pid, h, err) : complain(workspace, pid, err);
-    if (!layers_there(workspace) || overlay_is_at(workspace))
-        return 0;
     if (is_ordinary(workspace))
         return drop(workspace, err);
     return mount_again(workspace, common, h, err);

@@ -60,11 +60,13 @@ struct layers_hold {
 void layers_hold_done(struct layers_hold *h);
 
 /* Makes what is in a workspace of any kind visible to us and all that we start: enters the
- * namespace of the process that has it mounted, or mounts it here, where that is gone. */
+ * namespace of the process that has it mounted, or of another one that still sees it, such as an
+ * agent that outlives its engine for a moment; or mounts it here, where there is none. */
 int layers_see(const char *workspace, const char *common, struct layers_hold *ret, struct err *err);
 
-/* The same for who goes on with the work of a run that is dead, of which he has the lock: mounted
- * here or not at all. ERR_ENV where someone else sees it. */
+/* The same for who goes on with the work of a run that is dead, of which he has the lock, and whose
+ * processes have ended (sys/leftovers.h): mounted here or not at all. ERR_ENV where someone else
+ * sees it. */
 int layers_take(const char *workspace, const char *common, struct layers_hold *ret,
                 struct err *err);
 
@@ -85,7 +87,7 @@ int layers_materialise(const struct workspace *ws, struct err *err);
 /* Copies all that is in a folder into another, which may be there. */
 int layers_copy(const char *from, const char *to, struct err *err);
 
-/* Whether a process lives, other than us, that has it mounted. */
+/* Whether a process lives, other than us, that has it mounted or sees it. */
 bool layers_are_in_use(const char *workspace);
 
 /* Deletes, in the folder of a run that is dead or over, what is left of layers that were half made

@@ -109,3 +109,12 @@ int leftovers_end_run(const char *run, int64_t patience, struct strv *names, str
     end_cgroups(run, 0);
     return rc;
 }
+
+int leftovers_await_run(const char *run, int64_t patience, struct err *err)
+{
+    autofree char *mark = mem_printf("ANABRANCH_RUN=%s", run);
+    const char *const marks[] = {mark, NULL};
+    return await_end(marks, patience)
+               ? 0
+               : err_set(err, ERR_ENV, "what run %s has started is still there: try again", run);
+}

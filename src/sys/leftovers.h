@@ -26,4 +26,8 @@ int leftovers_end_guard(const char *run, pid_t guard, const char *mark, struct s
 /* The same for all that was started by a run, with the control groups that it left. */
 int leftovers_end_run(const char *run, int64_t patience, struct strv *names, struct err *err);
 
+/* Waits for all that was started by a run to end by itself. ERR_ENV where something has not after
+ * `patience` ms. */
+int leftovers_await_run(const char *run, int64_t patience, struct err *err);
+
 #endif

@@ -5,6 +5,7 @@
 #include "base/own.h"
 #include "sys/dirs.h"
 #include "sys/namespace.h"
+#include "sys/procs.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -154,6 +155,21 @@ bool overlay_is_at(const char *at)
     struct stat st, parent;
     return lstat(at, &st) == 0 && S_ISDIR(st.st_mode) && stat(above, &parent) == 0 &&
            st.st_dev != parent.st_dev;
+}
+
+/* The way to it is followed in the other's namespace, but for links: there must be none in it. */
+pid_t overlay_seen_by(const char *at)
+{
+    autofree char *real = realpath(at, NULL);
+    autoprocs struct procs all = {0};
+    if (real)
+        procs_everyone(&all);
+    for (size_t i = 0; i < all.all.n; i++) {
+        autofree char *theirs = mem_printf("/proc/%d/root%s", (int)all.all.v[i].pid, real);
+        if (overlay_is_at(theirs))
+            return all.all.v[i].pid;
+    }
+    return 0;
 }
 
 /* --- what is above ------------------------------------------------------------------------ */
@@ -312,6 +328,12 @@ bool overlay_is_at(const char *at)
 {
     (void)at;
     return false;
+}
+
+pid_t overlay_seen_by(const char *at)
+{
+    (void)at;
+    return 0;
 }
 
 bool overlay_is_whiteout(const struct stat *st)

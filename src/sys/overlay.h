@@ -39,6 +39,10 @@ int overlay_unmount(const char *at, struct err *err);
 /* Whether something is mounted there, as far as we see. */
 bool overlay_is_at(const char *at);
 
+/* A process, other than us, for which something is mounted there, while for us nothing is; 0: none
+ * does, or it cannot be told. Looks at all processes of the machine. */
+pid_t overlay_seen_by(const char *at);
+
 /* Whether all of this works with folders in `dir`: by really trying, in another process. Leaves
  * nothing behind, and takes away what one who was killed meanwhile has left. */
 int overlay_probe(const char *dir, struct err *err);

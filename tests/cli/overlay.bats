@@ -490,3 +490,46 @@ leave() {
     assert_in "$saved" sub/z z
     refute_in "$saved" sub/deep/a
 }
+
+# --- while the guards of a killed engine still end its agents
+
+# What its guard has to kill, after all its grace; says which file system it is in. A line for each step.
+stubborn() {
+    echo 'ignore TERM'
+    echo "sh trap '' TERM; stat -c %d . >'$BATS_TEST_TMPDIR/device'; echo 1 >late; touch '$BATS_TEST_TMPDIR/here'; while :; do sleep 0.05; done"
+}
+
+@test "overlay: as long as agents of a killed engine live, shell and diff see what they see, and nothing is mounted twice" {
+    begin_repo
+    mapfile -t steps < <(stubborn)
+    add_task t -- "${steps[@]}"
+    start_and_wait
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || true
+    run_apart anabranch shell t -- stat -c %d .
+    assert_status 0
+    assert_output "$(<"$BATS_TEST_TMPDIR/device")"
+    run_apart anabranch diff t
+    assert_status 0
+    assert_contains '+1'
+    run_apart anabranch materialise t
+    assert_status 2
+    [[ $stderr == *"is at work in it"* ]] || fail "$stderr"
+    [[ -n $(agents_alive) ]] || fail "they have ended meanwhile"
+    run_apart anabranch clean --all
+    assert_status 0
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/t/1')" late 1
+    assert_clean 'refs/anabranch/salvage/*/t/1'
+}
+
+@test "overlay: what a resume would do is said when the agents of the killed engine have ended" {
+    begin_repo
+    mapfile -t steps < <(stubborn)
+    add_task t -- "${steps[@]}"
+    start_and_wait
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || true
+    run_apart anabranch resume --dry-run
+    assert_status 0
+    no_agents || fail "still alive:" "$(agents_alive)"
+}
