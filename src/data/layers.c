@@ -242,19 +242,27 @@ static int hold_kept(const char *workspace, const char *common, struct layers_ho
     return kept_hold(state, strrchr(folder, '/') + 1, &h->kept, err);
 }
 
-static int mount_again(const char *workspace, const char *common, struct layers_hold *h,
-                       struct err *err)
+/* One that is held is as it was when it was taken. */
+static int find_below(struct pristine *p, const char *common, const char *commit, struct err *err)
 {
     struct git_place at = {.git_dir = common};
     autofree char *state = mem_printf("%s/anabranch", common);
+    if (p->commit && strcmp(p->commit, commit) == 0)
+        return 0;
+    pristine_done(p);
+    return pristine_make(p, &at, state, commit, err);
+}
+
+static int mount_again(const char *workspace, const char *common, struct pristine *below,
+                       struct layers_hold *h, struct err *err)
+{
     autobuf struct buf commit = BUF_INIT;
-    autopristine struct pristine p = PRISTINE_INIT;
     if (hold_alone(workspace, h, err) || read_commit(workspace, &commit, err) ||
-        pristine_make(&p, &at, state, commit.s, err) || dirs_make_open(workspace, err) ||
-        hold_kept(workspace, common, h, err) || mount_layers(workspace, &p, err))
+        find_below(below, common, commit.s, err) || dirs_make_open(workspace, err) ||
+        hold_kept(workspace, common, h, err) || mount_layers(workspace, below, err))
         return -1;
-    h->below = steal_fd(&p.lock);
-    return flock(h->own, LOCK_SH) < 0 ? err_sys(err, "lock '%s'", workspace) : 0;
+    h->below = fcntl(below->lock, F_DUPFD_CLOEXEC, 0);
+    return h->below < 0 || flock(h->own, LOCK_SH) < 0 ? err_sys(err, "lock '%s'", workspace) : 0;
 }
 
 /* Whoever is inside has what is below it locked as well: the other one may end before. */
@@ -294,9 +302,12 @@ static int drop(const char *workspace, struct err *err)
     return dirs_remove(layers, err);
 }
 
-static int see(const char *workspace, const char *common, bool joins, struct layers_hold *h,
-               struct err *err)
+/* `below`: NULL for who joins others. */
+static int see(const char *workspace, const char *common, struct pristine *below,
+               struct layers_hold *h, struct err *err)
 {
+    bool joins = !below;
+    autopristine struct pristine own = PRISTINE_INIT;
     pid_t pid = layers_there(workspace) ? mounted_by(workspace) : 0;
     if (!layers_there(workspace) || (!pid && overlay_is_at(workspace)))
         return 0;
@@ -306,15 +317,15 @@ static int see(const char *workspace, const char *common, bool joins, struct lay
         return joins ? join(workspace, common, pid, h, err) : complain(workspace, pid, err);
     if (is_ordinary(workspace))
         return drop(workspace, err);
-    return mount_again(workspace, common, h, err);
+    return mount_again(workspace, common, below ? below : &own, h, err);
 }
 
-static int see_or_leave(const char *workspace, const char *common, bool joins,
+static int see_or_leave(const char *workspace, const char *common, struct pristine *below,
                         struct layers_hold *ret, struct err *err)
 {
     struct layers_hold h = LAYERS_HOLD_INIT;
     *ret = h;
-    if (see(workspace, common, joins, &h, err)) {
+    if (see(workspace, common, below, &h, err)) {
         layers_hold_done(&h);
         return err_wrap(err, "workspace '%s'", workspace);
     }
@@ -324,12 +335,13 @@ static int see_or_leave(const char *workspace, const char *common, bool joins,
 
 int layers_see(const char *workspace, const char *common, struct layers_hold *ret, struct err *err)
 {
-    return see_or_leave(workspace, common, true, ret, err);
+    return see_or_leave(workspace, common, NULL, ret, err);
 }
 
-int layers_take(const char *workspace, const char *common, struct layers_hold *ret, struct err *err)
+int layers_take(const char *workspace, const char *common, struct pristine *below,
+                struct layers_hold *ret, struct err *err)
 {
-    return see_or_leave(workspace, common, false, ret, err);
+    return see_or_leave(workspace, common, below, ret, err);
 }
 
 void layers_reach(const char *workspace, const char *common, struct strv *argv)

@@ -66,9 +66,10 @@ int layers_see(const char *workspace, const char *common, struct layers_hold *re
 
 /* The same for who goes on with the work of a run that is dead, of which he has the lock, and whose
  * processes have ended (sys/leftovers.h): mounted here or not at all. ERR_ENV where someone else
- * sees it. */
-int layers_take(const char *workspace, const char *common, struct layers_hold *ret,
-                struct err *err);
+ * sees it. `below` is kept from call to call, by who takes several: what is below them is looked at
+ * once. */
+int layers_take(const char *workspace, const char *common, struct pristine *below,
+                struct layers_hold *ret, struct err *err);
 
 /* The same for one command: appends the beginning of the argv that runs it so, in the folder that
  * it is run in; nothing where the workspace is an ordinary one. */

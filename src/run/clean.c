@@ -70,7 +70,8 @@ static int clean_all(struct cleaner *c, struct err *err)
 
 int clean(const struct clean_options *opts, struct err *err)
 {
-    struct cleaner c = {.opts = opts, .at = {.git_dir = opts->repo->common}};
+    struct cleaner c = {
+        .opts = opts, .at = {.git_dir = opts->repo->common}, .below = PRISTINE_INIT};
     autoclose int lock = -1;
     struct err none = {0};
     if (access(opts->state_dir, F_OK) < 0) /* nothing was ever run here */
@@ -85,6 +86,7 @@ int clean(const struct clean_options *opts, struct err *err)
     for (size_t i = 0; i < c.holds.n; i++)
         layers_hold_done(&c.holds.v[i]);
     vec_done(&c.holds);
+    pristine_done(&c.below);
     free(c.scratch);
     return rc;
 }

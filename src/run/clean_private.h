@@ -15,7 +15,8 @@ struct cleaner {
     struct git_place at;
     struct strv left, large;       /* paths to delete at the end: here, or by another process */
     char *scratch;                 /* folder for our own files, ours alone */
-    VEC(struct layers_hold) holds; /* of workspaces that only we see */
+    VEC(struct layers_hold) holds; /* of workspaces that only we see ... */
+    struct pristine below;         /* ... and what is below the last of them */
     struct disk_use use;           /* what the thing takes that is told next */
 };
 

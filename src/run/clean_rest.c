@@ -142,6 +142,7 @@ static void release(struct cleaner *c)
     for (size_t i = 0; i < c->holds.n; i++)
         layers_hold_done(&c->holds.v[i]);
     vec_done(&c->holds);
+    pristine_done(&c->below);
 }
 
 int clean_pristine(struct cleaner *c, struct err *err)

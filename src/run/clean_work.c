@@ -158,7 +158,7 @@ static bool see(struct cleaner *c, const struct remains_task *t)
     struct err err = {0};
     if (c->opts->dry_run)
         return true;
-    if (layers_take(t->path, c->opts->repo->common, &hold, &err)) {
+    if (layers_take(t->path, c->opts->repo->common, &c->below, &hold, &err)) {
         clean_tell(c, CLEAN_FAILED, "workspace", t->path, NULL, "%s", err.msg);
         return false;
     }

@@ -312,14 +312,25 @@ static bool is_fit(const struct run *run)
     return run->provider != PROVIDER_SNAPSHOT || subvolume_is(tree);
 }
 
+/* The one that the workspaces of an earlier life were taken with is held, and was looked at. */
+static bool is_held(const struct run *run)
+{
+    const char *commit = run->layered.pristine.commit;
+    return commit && strcmp(commit, run->base_commit) == 0;
+}
+
 static int take(struct run *run, bool made_now, bool *ret_there, struct err *err)
 {
     struct git_place at = run_place(run);
-    if (pristine_take(&run->layered.pristine, &at, run->state_dir, run->base_commit, made_now,
-                      ret_there, err))
-        return -1;
+    struct pristine *p = &run->layered.pristine;
+    *ret_there = is_held(run);
+    if (!*ret_there) {
+        pristine_done(p);
+        if (pristine_take(p, &at, run->state_dir, run->base_commit, made_now, ret_there, err))
+            return -1;
+    }
     if (*ret_there && !is_fit(run)) {
-        pristine_done(&run->layered.pristine);
+        pristine_done(p);
         *ret_there = false;
     }
     return 0;
@@ -438,7 +449,7 @@ int layered_see_past(struct run *run, struct err *err)
         struct workspace ws;
         struct layers_hold hold;
         resume_workspace(run, past->tasks[i].row.id, &past->tasks[i], &ws);
-        int rc = layers_take(ws.path, run->pf->repo.common, &hold, err);
+        int rc = layers_take(ws.path, run->pf->repo.common, &run->layered.pristine, &hold, err);
         workspace_done(&ws);
         if (rc)
             return -1;
