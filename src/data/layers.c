@@ -116,7 +116,10 @@ static int mount_layers(const char *workspace, const struct pristine *p, struct 
 {
     autofree char *tree = pristine_tree(p), *upper = layers_upper(workspace);
     autofree char *work = part(workspace, "work");
+    autofree char *other = pristine_tree_below(p);
     autostrv struct strv below = {0};
+    if (other)
+        strv_push(&below, other);
     if (find_brought(workspace, &below, err))
         return -1;
     struct overlay o = {

@@ -1,7 +1,9 @@
 #include "data/pristine.h"
 
 #include "base/mem.h"
+#include "data/pristine_delta.h"
 #include "data/upper_scan.h"
+#include "data/work_scan.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/proc.h"
@@ -18,7 +20,13 @@
 
 #define UNFINISHED ".new" /* behind the name of one in the making */
 
-enum { OUTPUT_MAX = 1 << 20, INDEX_MAX = 1 << 30, SHARE_TRIES = 20, HASH_MAX = 32 };
+enum {
+    OUTPUT_MAX = 1 << 20,
+    INDEX_MAX = 1 << 30,
+    SHARE_TRIES = 20,
+    HASH_MAX = 32,
+    COMMIT_MAX = 128
+};
 
 void pristine_done(struct pristine *p)
 {
@@ -83,7 +91,54 @@ bool pristine_is_index(const struct pristine *p, const char *path)
            memcmp(own, other, len) == 0 && memcmp(own, none, len) != 0;
 }
 
+/* --- deltas ------------------------------------------------------------------------------- */
+
+/* Another one, beside that in a folder. */
+static char *beside(const char *dir, const char *commit, const char *name)
+{
+    return mem_printf("%.*s/%s/%s", (int)(strrchr(dir, '/') - dir), dir, commit, name);
+}
+
+/* The commit that one goes over; false where it is none of that kind. */
+static bool read_below(const char *dir, struct buf *ret)
+{
+    autofree char *path = mem_printf("%s/below", dir);
+    struct err none = {0};
+    return access(path, F_OK) == 0 && file_read(path, COMMIT_MAX, ret, &none) == 0;
+}
+
+char *pristine_tree_below(const struct pristine *p)
+{
+    autobuf struct buf commit = BUF_INIT;
+    return read_below(p->dir, &commit) ? beside(p->dir, commit.s, "tree") : NULL;
+}
+
+char *pristine_index_below(const struct pristine_draft *d)
+{
+    return beside(d->dir, d->from, "index");
+}
+
 /* --- taking ------------------------------------------------------------------------------- */
+
+static bool is_untouched(const char *tree, const char *index, const char *id)
+{
+    autoworkscan struct work_scan scan = {0};
+    return work_scan_open(&scan, tree, index, id) && !scan.changed.n && !scan.untracked.n;
+}
+
+/* So is what a delta goes over. */
+static int is_delta_as_written(const struct pristine *p, const struct git_place *at, const char *id,
+                               const char *commit, bool *ret_yes, struct err *err)
+{
+    autofree char *tree = pristine_tree(p), *index = pristine_index(p);
+    autofree char *below = beside(p->dir, commit, "index"), *files = pristine_tree_below(p);
+    autobuf struct buf its_id = BUF_INIT;
+    if (git_tree_of(at, commit, &its_id, err))
+        return -1;
+    *ret_yes = work_scan_is_plain(index, id) && is_untouched(files, below, its_id.s) &&
+               pristine_delta_fits(tree, index, below, strlen(p->commit));
+    return 0;
+}
 
 /* All of them are looked at, once in a run: what somebody did to one file would be in every
  * workspace. */
@@ -91,14 +146,13 @@ static int is_as_written(const struct pristine *p, const struct git_place *at, b
                          bool *ret_yes, struct err *err)
 {
     autofree char *tree = pristine_tree(p), *index = pristine_index(p);
-    autobuf struct buf id = BUF_INIT;
-    autoworkscan struct work_scan scan = {0};
+    autobuf struct buf id = BUF_INIT, below = BUF_INIT;
     autotracked struct tracked tracked = TRACKED_INIT;
     if (git_tree_of(at, p->commit, &id, err))
         return -1;
-    *ret_yes = made_now ? tracked_open(&tracked, index, id.s)
-                        : work_scan_open(&scan, tree, index, id.s) && scan.changed.n == 0 &&
-                              scan.untracked.n == 0;
+    if (read_below(p->dir, &below))
+        return is_delta_as_written(p, at, id.s, below.s, ret_yes, err);
+    *ret_yes = made_now ? tracked_open(&tracked, index, id.s) : is_untouched(tree, index, id.s);
     return 0;
 }
 
@@ -202,9 +256,26 @@ static void put_aside(const char *state_dir, const char *dir, const char *name, 
         strv_push(left, aside);
 }
 
+/* Deltas that nobody uses go: what is below them is about to change. */
+static void drop_deltas(const char *state_dir, const char *dir, struct strv *left)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        autofree char *below = mem_printf("%s/%s/below", dir, e->d_name);
+        struct idle one;
+        if (*e->d_name == '.' || access(below, F_OK) < 0 || !take_idle(&one, dir, e->d_name))
+            continue;
+        put_aside(state_dir, dir, e->d_name, left);
+        idle_done(&one);
+    }
+    if (d)
+        (void)closedir(d);
+}
+
 /* The one of those in `dir` that was made last, of all that are idle; the others go. */
 static void find_idle(const char *state_dir, const char *dir, struct idle *ret, struct strv *left)
 {
+    drop_deltas(state_dir, dir, left);
     DIR *d = opendir(dir);
     *ret = (struct idle){.lock = -1};
     for (struct dirent *e; d && (e = readdir(d));) {
@@ -276,6 +347,78 @@ int pristine_begin(struct pristine_draft *d, const char *state_dir, const char *
         return 0;
     pristine_draft_done(d);
     return -1;
+}
+
+/* One that a delta can go over: others may use it. */
+static bool take_shared(struct idle *i, const char *dir, const char *name)
+{
+    autofree char *lock = mem_printf("%s/%s/lock", dir, name);
+    autofree char *below = mem_printf("%s/%s/below", dir, name);
+    autofree char *index = mem_printf("%s/%s/index", dir, name);
+    struct err none = {0};
+    struct stat st;
+    *i = (struct idle){.lock = -1};
+    if (!pristine_is_finished(name) || access(below, F_OK) == 0 || lstat(index, &st) < 0 ||
+        access(lock, F_OK) < 0 || dirs_try_share_lock(lock, &i->lock, &none) || i->lock < 0)
+        return false;
+    i->name = mem_str(name);
+    i->used = st.st_mtim;
+    return true;
+}
+
+/* The one that was made last. */
+static void find_shared(const char *dir, struct idle *ret)
+{
+    DIR *d = opendir(dir);
+    *ret = (struct idle){.lock = -1};
+    for (struct dirent *e; d && (e = readdir(d));) {
+        struct idle one;
+        if (*e->d_name == '.' || !take_shared(&one, dir, e->d_name))
+            continue;
+        bool better = !ret->name || is_later(&one.used, &ret->used);
+        struct idle worse = better ? *ret : one;
+        if (better)
+            *ret = one;
+        idle_done(&worse);
+    }
+    if (d)
+        (void)closedir(d);
+}
+
+/* As long as somebody uses the one, the other is in use too. */
+static int make_delta(const struct pristine_draft *d, struct err *err)
+{
+    autofree char *tree = mem_printf("%s/tree", d->dir), *below = mem_printf("%s/below", d->dir);
+    autofree char *lock = mem_printf("%s/lock", d->dir), *its = beside(d->dir, d->from, "lock");
+    if (dirs_make(d->dir, err) || dirs_make_open(tree, err) ||
+        file_create(below, d->from, strlen(d->from), err))
+        return -1;
+    return link(its, lock) < 0 ? err_sys(err, "make '%s'", lock) : 0;
+}
+
+bool pristine_begin_delta(struct pristine_draft *d, const char *state_dir, const char *commit)
+{
+    autofree char *dir = mem_printf("%s/pristine", state_dir);
+    autofree char *turn = mem_printf("%s/lock", state_dir);
+    own_cleanup(idle_done) struct idle shared = {.lock = -1};
+    autoclose int fd = -1;
+    struct err none = {0};
+    *d = (struct pristine_draft)PRISTINE_DRAFT_INIT;
+    if (dirs_lock(turn, &fd, &none))
+        return false;
+    find_shared(dir, &shared);
+    if (!shared.name)
+        return false;
+    *d = (struct pristine_draft){
+        .dir = mem_printf("%s/%s.%d.delta" UNFINISHED, dir, commit, (int)getpid()),
+        .commit = mem_str(commit),
+        .from = steal_ptr(shared.name),
+        .is_delta = true,
+        .lock = steal_fd(&shared.lock)};
+    if (dirs_remove(d->dir, &none) == 0 && make_delta(d, &none) == 0)
+        return true;
+    pristine_draft_done(d);
+    return false;
 }
 
 /* Settings that are about one work tree of the user's, or would have the index be in several files

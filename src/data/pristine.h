@@ -5,9 +5,12 @@
  *     pristine/<commit>/tree     the files; nothing in it changes while anyone uses it
  *     pristine/<commit>/index    git's index of them, with their stat data
  *     pristine/<commit>/lock     shared by those who use it
+ *     pristine/<commit>/below    where the tree is a delta (pristine_delta.h): the commit of the
+ *                                one that it goes over, whose lock is the same file
  *
  * It stays when they have gone. For another commit, one that nobody uses is brought forward, in the
- * time that the difference takes, and others that nobody uses go.
+ * time that the difference takes, and others that nobody uses go. Over one that others use goes a
+ * delta.
  */
 #ifndef DATA_PRISTINE_H
 #define DATA_PRISTINE_H
@@ -40,7 +43,8 @@ int pristine_take(struct pristine *p, const struct git_place *at, const char *st
 /* One in the making. */
 struct pristine_draft {
     char *dir, *commit;
-    char *from; /* the commit that its files are of so far, or NULL: there are none */
+    char *from;    /* the commit that its files are of so far, or NULL: there are none */
+    bool is_delta; /* it goes over those, which are elsewhere: pristine_index_below() */
     int lock;
 };
 
@@ -58,6 +62,13 @@ void pristine_draft_done(struct pristine_draft *d);
 int pristine_begin(struct pristine_draft *d, const char *state_dir, const char *commit, bool fresh,
                    struct strv *ret_left, struct err *err);
 
+/* Begins a delta, over one that others may use; false where there is none. pristine_forward()
+ * writes it. */
+bool pristine_begin_delta(struct pristine_draft *d, const char *state_dir, const char *commit);
+
+/* The index of the files that a draft goes over. */
+char *pristine_index_below(const struct pristine_draft *d);
+
 /* argv and environment of the git that writes its files, for the caller to run. */
 void pristine_fill(const struct pristine_draft *d, const struct git_place *at, struct strv *argv,
                    struct strv *env);
@@ -73,6 +84,10 @@ int pristine_make(struct pristine *p, const struct git_place *at, const char *st
 bool pristine_is_finished(const char *name);
 
 char *pristine_tree(const struct pristine *p);
+
+/* The tree that it goes over, where it is a delta; else NULL. */
+char *pristine_tree_below(const struct pristine *p);
+
 char *pristine_index(const struct pristine *p);
 
 /* Copies the index to a path where there is nothing. */

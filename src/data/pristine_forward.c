@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "data/git_batch.h"
 #include "data/index_edit.h"
+#include "data/pristine_delta.h"
 #include "data/tree.h"
 #include "data/tree_paths.h"
 #include "data/work_write.h"
@@ -148,8 +149,9 @@ static bool read_contents(struct forward *f)
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-static bool write_index(const struct forward *f, const struct git_index *index, const char *path)
+static bool write_index(const struct forward *f, const struct git_index *index)
 {
+    autofree char *path = mem_printf("%s/index", f->draft->dir);
     autofree char *aside = mem_printf("%s.new", path);
     struct err none = {0};
     bool done = false;
@@ -157,10 +159,18 @@ static bool write_index(const struct forward *f, const struct git_index *index, 
            done && rename(aside, path) == 0;
 }
 
+static bool take_away(const struct forward *f, const struct index_change *c)
+{
+    if (!f->draft->is_delta)
+        return unlinkat(f->root, c->path, 0) == 0 || errno == ENOENT;
+    return pristine_delta_reach(f->root, c->path) &&
+           (c->id || pristine_delta_hide(f->root, c->path));
+}
+
 static bool write_change(const struct forward *f, struct index_change *c, const char *content,
                          size_t len)
 {
-    if (unlinkat(f->root, c->path, 0) < 0 && errno != ENOENT)
+    if (!take_away(f, c))
         return false;
     return !c->id || (work_write(f->root, c->path, c->mode, content, len) &&
                       fstatat(f->root, c->path, &c->st, AT_SYMLINK_NOFOLLOW) == 0);
@@ -183,11 +193,11 @@ bool pristine_forward(const struct pristine_draft *d, struct git_batch *batch)
                                                   .id_len = strlen(d->commit) / 2,
                                                   .root = -1,
                                                   .contents = BUF_INIT};
-    autofree char *path = mem_printf("%s/index", d->dir);
+    autofree char *path = d->is_delta ? pristine_index_below(d) : mem_printf("%s/index", d->dir);
     struct err none = {0};
     if (!d->from || strlen(d->from) != strlen(d->commit) || !find_differences(&f))
         return false;
     autogitindex struct git_index index;
     return git_index_open(&index, path, strlen(d->commit), &none) == 0 && is_plain(&index) &&
-           read_contents(&f) && write_changes(&f) && write_index(&f, &index, path);
+           read_contents(&f) && write_changes(&f) && write_index(&f, &index);
 }

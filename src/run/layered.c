@@ -388,31 +388,53 @@ static bool forward_here(const struct run *run)
            pristine_forward(&run->layered.draft, run->batch);
 }
 
+/* Where others use the tree of another commit, what differs goes over that. */
+static bool delta_here(struct run *run)
+{
+    struct layered *l = &run->layered;
+    struct pristine_draft full = l->draft, delta;
+    if (run->provider != PROVIDER_OVERLAY || full.from ||
+        !pristine_begin_delta(&delta, run->state_dir, run->base_commit))
+        return false;
+    l->draft = delta;
+    bool done = forward_here(run);
+    pristine_draft_done(done ? &full : &l->draft);
+    if (!done)
+        l->draft = full;
+    return done;
+}
+
+static int start_git(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    struct git_place at = run_place(run);
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0};
+    pristine_fill(&run->layered.draft, &at, &argv, &env);
+    if (process_start(job, argv.v, env.v, run->pf->repo.common, log, on_written, err)) {
+        pristine_draft_done(&run->layered.draft);
+        return -1;
+    }
+    run->layered.state = LAYERED_MAKING;
+    return 0;
+}
+
 static int begin(struct job *job, bool fresh, struct err *err)
 {
     struct run *run = job->run;
     struct layered *l = &run->layered;
-    struct git_place at = run_place(run);
-    autofree char *log = job_file(job, "prepare.log");
-    autostrv struct strv argv = {0}, env = {0}, left = {0};
+    autostrv struct strv left = {0};
     struct err why = {0};
     int rc = pristine_begin(&l->draft, run->state_dir, run->base_commit, fresh, &left, err);
     sweep_left(run, &left);
     if (rc)
         return -1;
-    if (forward_here(run)) {
-        if (finish(run, &why) == 0)
-            return fill_workspace(job, err);
-        pristine_draft_done(&l->draft);
-        return begin(job, true, err);
-    }
-    pristine_fill(&l->draft, &at, &argv, &env);
-    if (process_start(job, argv.v, env.v, run->pf->repo.common, log, on_written, err)) {
-        pristine_draft_done(&l->draft);
-        return -1;
-    }
-    l->state = LAYERED_MAKING;
-    return 0;
+    if (fresh || (!forward_here(run) && !delta_here(run)))
+        return start_git(job, err);
+    if (finish(run, &why) == 0)
+        return fill_workspace(job, err);
+    pristine_draft_done(&l->draft);
+    return begin(job, true, err);
 }
 
 int layered_fill(struct job *job, struct err *err)

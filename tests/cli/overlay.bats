@@ -154,6 +154,75 @@ kill_engine() {
     ! compgen -G '.git/anabranch/tmp/*' || fail "copies are left"
 }
 
+@test "overlay: while one run uses the tree, another that begins later has what differs over it" {
+    local delta full
+    begin_repo
+    add_task a -- "$(stay)" 'write a "1\n"'
+    start_and_wait
+    full=$(pristine)
+    echo other >sub/deep/a
+    echo 2 >sub/deep/g
+    git rm -q gone
+    git add -A
+    git commit -q -m files
+    delta=.git/anabranch/pristine/$(git rev-parse HEAD)
+    begin_plan 'workspace: {provider: overlay}' 'defaults: {retry: 0}'
+    add_task b -- "$(kind b)" 'sh test ! -e gone && test "$(cat sub/deep/a sub/deep/g same | tr "\n" ,)" = "other,2,same,"' \
+        'sh test -z "$(git status --porcelain)"' 'sh rm sub/deep/g && mv sub moved && echo 3 >gone' 'write b "2\n"'
+    run_plan
+    assert_status 0
+    assert_kind b overlayfs
+    assert_in main moved/deep/a other
+    assert_in main gone 3
+    refute_in main sub/deep/a
+    refute_in main moved/deep/g
+    [[ -e $delta/below ]] || fail "all of it was made: $(ls .git/anabranch/pristine)"
+    [[ $(cd "$delta/tree" && find . ! -type d | sort | tr '\n' ,) == ./gone,./sub/deep/a,./sub/deep/g, ]] || fail "$(find "$delta/tree")"
+    begin_plan 'workspace: {provider: overlay}' 'defaults: {retry: 0}'
+    add_task c -- "$(kind c)" 'sh test "$(cat gone moved/deep/a | tr "\n" ,)" = "3,other,"' 'write c "3\n"'
+    run_plan # folders have come and gone: git writes all of it
+    assert_status 0
+    assert_kind c overlayfs
+    assert_in main c 3
+    touch "$BATS_TEST_TMPDIR/go"
+    end_plan
+    assert_status 0
+    assert_in main a 1
+    [[ -e $full ]] || fail "what the first one used is gone"
+    begin_plan 'workspace: {provider: overlay}'
+    add_task d -- 'sh test "$(cat gone)" = 3 && test "$(cat a)" = 1' 'write d "4\n"'
+    run_plan
+    assert_status 0
+    assert_in main d 4
+    [[ $(pristine) != *' '* && ! -e $(pristine)/below ]] || fail "more than one is left: $(pristine)"
+    assert_clean
+}
+
+@test "overlay: a killed run whose tree is a delta is gone on with" {
+    begin_repo
+    add_task a -- "$(stay)" 'write a "1\n"'
+    start_and_wait
+    local first=$engine
+    echo other >same
+    git commit -q -a -m other
+    begin_plan 'workspace: {provider: overlay}' 'defaults: {retry: 0}'
+    add_task b -- 'sh test "$(cat same)" = other' 'write half "0\n"' "sh touch '$BATS_TEST_TMPDIR/second'; while [ ! -e '$BATS_TEST_TMPDIR/go' ]; do sleep 0.05; done" 'write b "2\n"'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/second"
+    compgen -G '.git/anabranch/pristine/*/below' || fail "it is no delta"
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || true
+    touch "$BATS_TEST_TMPDIR/go"
+    wait "$first" || true
+    run_apart anabranch resume --engine sim
+    assert_status 0
+    assert_in main b 2
+    assert_in main same other
+    assert_in main a 1
+    [[ $(git diff --name-status main~1 "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" -- half same) == A$'\t'half ]] || fail "the salvage is of something else"
+    assert_clean 'refs/anabranch/salvage/*/b/1'
+}
+
 @test "overlay: one in conflict is an ordinary worktree when the run is over" {
     begin_repo 'limits: {workers: 2}'
     add_task a -- 'write same "a\n"'

@@ -126,6 +126,97 @@ static void attributes_of_the_whole_are_for_git(void **state)
     assert_false(go_forward(state, own));
 }
 
+/* Makes the first commit's tree, and the second's as a delta over it. */
+static void make_delta(void **state, const char *git, const char *own, struct pristine *first)
+{
+    autofree char *from = commit_of(state, "HEAD^"), *to = commit_of(state, "HEAD");
+    struct git_place at = {.git_dir = git};
+    autostrv struct strv left = {0};
+    autodraft struct pristine_draft d = PRISTINE_DRAFT_INIT;
+    struct err err = {0};
+    assert_int_equal(pristine_make(first, &at, own, from, &err), 0);
+    assert_true(pristine_begin_delta(&d, own, to));
+    assert_string_equal(d.from, from);
+    struct git_batch *batch = git_batch_new(git);
+    assert_true(pristine_forward(&d, batch));
+    git_batch_free(batch);
+    assert_int_equal(pristine_finish(&d, &left, &err), 0);
+    assert_int_equal(left.n, 0);
+}
+
+static bool can_be_taken(void **state, const char *git, const char *own)
+{
+    autofree char *to = commit_of(state, "HEAD");
+    autopristine struct pristine p = PRISTINE_INIT;
+    struct git_place at = {.git_dir = git};
+    struct err err = {0};
+    bool there = false;
+    assert_int_equal(pristine_take(&p, &at, own, to, false, &there, &err), 0);
+    autofree char *below = there ? pristine_tree_below(&p) : NULL;
+    assert_int_equal(there, below != NULL);
+    return there;
+}
+
+/* It, and what it goes over. */
+static void a_delta_that_was_changed_is_not_used(void **state)
+{
+    static const char *const damages[] = {
+        ":",
+        "echo x >\"$to/tree/d/b\"",
+        "touch \"$to/tree/d/b\"",
+        "rm \"$to/tree/d/e/new\"",
+        "rm \"$to/tree/a\"",
+        "rm \"$to/tree/a\"; echo 1 >\"$to/tree/a\"",
+        "echo 1 >\"$to/tree/more\"",
+        "echo 1 >\"$from/tree/more\"",
+        "echo 1 >\"$from/tree/x\"",
+        "rm \"$from/tree/other/f\"",
+        "rm -r \"$from\"",
+    };
+    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+        make_repository(state, "rm a && echo 5 >d/b && echo new >d/e/new");
+        autofree char *git = mem_printf("%s/.git", (const char *)*state);
+        autofree char *own = mem_printf("%s/anabranch", git);
+        autopristine struct pristine first = PRISTINE_INIT;
+        make_delta(state, git, own, &first);
+        assert_true(can_be_taken(state, git, own));
+        autofree char *line = mem_printf("from=%s/pristine/$(git rev-parse HEAD^) "
+                                         "to=%s/pristine/$(git rev-parse HEAD); %s",
+                                         own, own, damages[i]);
+        free(shell(*state, line));
+        assert_int_equal(can_be_taken(state, git, own), i == 0);
+        free(shell(*state, "rm -rf .git *"));
+    }
+}
+
+/* Those who use it use what it goes over; when nobody does both may go. */
+static void a_delta_holds_what_it_goes_over(void **state)
+{
+    make_repository(state, "echo 5 >d/b");
+    autofree char *git = mem_printf("%s/.git", (const char *)*state);
+    autofree char *own = mem_printf("%s/anabranch", git), *to = commit_of(state, "HEAD");
+    struct pristine first = PRISTINE_INIT;
+    autopristine struct pristine p = PRISTINE_INIT;
+    struct git_place at = {.git_dir = git};
+    struct err err = {0};
+    bool there;
+    make_delta(state, git, own, &first);
+    assert_int_equal(pristine_take(&p, &at, own, to, false, &there, &err), 0);
+    assert_true(there);
+    pristine_done(&first);
+    autostrv struct strv left = {0};
+    struct pristine_draft d = PRISTINE_DRAFT_INIT;
+    assert_int_equal(pristine_begin(&d, own, "0", false, &left, &err), 0);
+    assert_null(d.from);
+    assert_int_equal(left.n, 0);
+    pristine_draft_done(&d);
+    pristine_done(&p);
+    assert_int_equal(pristine_begin(&d, own, "0", false, &left, &err), 0);
+    assert_non_null(d.from);
+    assert_int_equal(left.n, 1);
+    pristine_draft_done(&d);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -134,6 +225,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(what_is_more_is_left_to_git_untouched, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(attributes_of_the_whole_are_for_git, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_delta_that_was_changed_is_not_used, make_folder,
+                                        remove_folder),
+        cmocka_unit_test_setup_teardown(a_delta_holds_what_it_goes_over, make_folder,
                                         remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,21 @@
+/*
+ * A delta: what makes the files of one commit those of another, in a folder that is put over them
+ * (sys/overlay.h): files, and marks for those that are gone.
+ */
+#ifndef DATA_PRISTINE_DELTA_H
+#define DATA_PRISTINE_DELTA_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Makes the folders on the way to a path, below the descriptor of the delta's top; errno tells. */
+bool pristine_delta_reach(int root, const char *path);
+
+/* The file is gone. */
+bool pristine_delta_hide(int root, const char *path);
+
+/* Whether a delta is still what it was made: over the files that the index `below` has, it gives
+ * those of `index`. The ids have so many digits. */
+bool pristine_delta_fits(const char *tree, const char *index, const char *below, size_t digits);
+
+#endif
