@@ -284,14 +284,45 @@ static bool is_our_program(pid_t pid)
            own.st_dev == other.st_dev && own.st_ino == other.st_ino;
 }
 
-static bool is_below_our_program(const struct table *t, const struct entry *e)
+/* The same where the system says no more of it than its name. */
+static bool is_namesake(pid_t pid)
+{
+    enum { NAME_MAX_ = 32 };
+    autobuf struct buf own = BUF_INIT, other = BUF_INIT;
+    read_proc_file(getpid(), "comm", NAME_MAX_, &own);
+    read_proc_file(pid, "comm", NAME_MAX_, &other);
+    return own.len && own.len == other.len && memcmp(own.s, other.s, own.len) == 0;
+}
+
+static bool is_below(const struct table *t, const struct entry *e, bool (*is_it)(pid_t pid))
 {
     for (size_t steps = 0; e && steps <= t->all.n; steps++) {
-        if (is_our_program(e->parent))
+        if (is_it(e->parent))
             return true;
         e = find(t, e->parent);
     }
     return false;
+}
+
+/* One of our user's of which the system does not say where it is: we are in a user namespace, and
+ * it is not. */
+static bool is_hidden(pid_t pid)
+{
+    char path[64], at[1];
+    struct stat st;
+    (void)snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+    if (stat(path, &st) < 0 || st.st_uid != geteuid())
+        return false;
+    (void)snprintf(path, sizeof(path), "/proc/%d/cwd", (int)pid);
+    return readlink(path, at, sizeof(at)) < 0 && (errno == EACCES || errno == EPERM);
+}
+
+static bool may_be_in(const struct table *t, const struct entry *e, const char *folder,
+                      const char *variable)
+{
+    return is_in(e->pid, folder)
+               ? !(has_variable(e->pid, variable) && is_below(t, e, is_our_program))
+               : is_hidden(e->pid) && !is_below(t, e, is_namesake);
 }
 
 bool procs_program_in(const char *name, const char *folder, const char *variable)
@@ -301,9 +332,8 @@ bool procs_program_in(const char *name, const char *folder, const char *variable
     bool found = !t.all.n; /* the system does not tell */
     for (size_t i = 0; !found && i < t.all.n; i++) {
         const struct entry *e = &t.all.v[i];
-        found = !has_ended(e) && is_called(e->pid, name) && is_in(e->pid, folder) &&
-                !descends(&t, e, getpid()) &&
-                !(has_variable(e->pid, variable) && is_below_our_program(&t, e));
+        found = !has_ended(e) && is_called(e->pid, name) && !descends(&t, e, getpid()) &&
+                may_be_in(&t, e, folder, variable);
     }
     vec_done(&t.all);
     return found;

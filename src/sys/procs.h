@@ -35,12 +35,13 @@ void procs_everyone(struct procs *procs);
 void procs_marked(struct procs *procs, const char *const *marks);
 
 /* A process whose current folder is `folder` or below it; 0 where there is none, or the system does
- * not tell. */
+ * not tell: in a user namespace, of those outside of it. */
 pid_t procs_in(const char *folder);
 
 /* Whether a program of that name has its current folder at `folder` or below; true as well where
- * the system does not tell. Those that we have started are left out, and those with a variable of
- * that name in their environment which another process of our program, that lives, has started. */
+ * the system does not tell, of any at all or, as in a user namespace, of one of our user's. Those
+ * that we have started are left out, and those with a variable of that name in their environment
+ * which another process of our program, that lives, has started. */
 bool procs_program_in(const char *name, const char *folder, const char *variable);
 
 /* Appends the command line of a process, arguments separated by blanks, at most 200 bytes. */
