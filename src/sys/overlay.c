@@ -82,12 +82,15 @@ static int open_folder(const char *path, struct err *err)
     return fd < 0 ? err_sys(err, "open '%s'", path) : fd;
 }
 
-/* The kernel leaves in it a folder that nobody may read, so that `rm -r` would fail for its owner
- * some day. */
+/* The kernel leaves folders in it that nobody may read, one in the other, so that `rm -r` would
+ * fail for their owner some day. */
 static void open_up(const char *work)
 {
-    autofree char *inner = mem_printf("%s/work", work);
-    (void)chmod(inner, 0700);
+    static const char *const inner[] = {"work", "work/incompat", "work/incompat/volatile"};
+    for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++) {
+        autofree char *path = mem_printf("%s/%s", work, inner[i]);
+        (void)chmod(path, 0700);
+    }
 }
 
 struct folders {

@@ -183,12 +183,6 @@ is_gone() { # PID
     ! kill -0 "$1" 2>/dev/null || [[ $(ps -o state= -p "$1") == Z* ]]
 }
 
-# Deletes folders of workspaces behind our back. In those of overlays there is one that a plain user may not read.
-remove() { # PATH...
-    chmod -R u+rwX "$@"
-    rm -r "$@"
-}
-
 # Ends a server that a test has started in the background, if it has.
 stop_server() { # PIDFILE
     local pid

@@ -293,6 +293,7 @@ kill_engine() {
     start_and_wait
     kill_engine
     [[ $(ls -A "$(workspace t)") == '' ]] || fail "it is still mounted"
+    [[ -z $(find .anabranch -type d ! -perm -u=rwx) ]] || fail "its owner could not delete it: $(find .anabranch -type d ! -perm -u=rwx)"
     run_apart anabranch shell t -- sh -c 'cat new; ls gone || echo none'
     assert_line 1
     assert_line none

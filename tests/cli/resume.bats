@@ -139,7 +139,7 @@ assert_once() { # TASK...
         start_plan
         wait_for test -e "$BATS_TEST_TMPDIR/verifying-$gone"
         kill_engine
-        [[ $gone == no ]] || remove .anabranch
+        [[ $gone == no ]] || rm -r .anabranch
         rm "$BATS_TEST_TMPDIR/verifying-$gone"
         touch "$BATS_TEST_TMPDIR/go-$gone"
         resume --json
@@ -159,7 +159,7 @@ assert_once() { # TASK...
     start_plan
     wait_for test -e "$BATS_TEST_TMPDIR/verifying"
     kill_engine
-    remove .anabranch
+    rm -r .anabranch
     touch "$BATS_TEST_TMPDIR/go"
     resume
     assert_status 1
@@ -177,7 +177,7 @@ assert_once() { # TASK...
     start_plan
     wait_for test -e "$BATS_TEST_TMPDIR/verifying"
     kill_engine
-    remove .anabranch "$BATS_TEST_TMPDIR/smudge-on" "$BATS_TEST_TMPDIR/smudging"
+    rm -r .anabranch "$BATS_TEST_TMPDIR/smudge-on" "$BATS_TEST_TMPDIR/smudging"
     touch "$BATS_TEST_TMPDIR/go"
     events=$BATS_TEST_TMPDIR/events
     "$ANABRANCH" resume --json >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
@@ -225,7 +225,7 @@ assert_once() { # TASK...
     wait_for test -e "$BATS_TEST_TMPDIR/t"
     kill_engine
     wait_for no_agents
-    remove .anabranch
+    rm -r .anabranch
     resume
     assert_status 0
     assert_once t u
