@@ -48,6 +48,8 @@ static int make_scratch(struct cleaner *c, int *ret_lock, struct err *err)
 /* What was inside of workspaces comes last: it goes with them. */
 static int clean_repository(struct cleaner *c, struct err *err)
 {
+    for (size_t i = 0; i < c->remains.tasks.n; i++)
+        clean_look(c, c->remains.tasks.v[i]);
     for (size_t i = 0; i < c->remains.tasks.n; i++) {
         if (!c->remains.tasks.v[i]->inner)
             clean_task(c, c->remains.tasks.v[i]);

@@ -41,7 +41,10 @@ int clean_save(struct cleaner *c, struct remains_task *t, struct buf *ret_id, st
 int clean_save_branch(struct cleaner *c, struct remains_task *t, struct buf *ret_id,
                       struct err *err);
 
-/* clean_work.c: workspaces, and branches that are without one. */
+/* clean_work.c: workspaces, and branches that are without one. All are looked at first, for who is
+ * at work in them: with the first overlay a plain user is in a user namespace, where the system
+ * does not tell him what processes outside of it are at. */
+void clean_look(struct cleaner *c, struct remains_task *t);
 void clean_task(struct cleaner *c, struct remains_task *t);
 void clean_inner(struct cleaner *c, struct remains_task *t);
 

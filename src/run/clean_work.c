@@ -114,10 +114,13 @@ static bool keep_person(struct cleaner *c, const struct remains_task *t)
     return !contained;
 }
 
+/* Who was there at the first look may be one that we do not see any more. */
 static bool keep_in_use(struct cleaner *c, const struct remains_task *t)
 {
     autobuf struct buf command = BUF_INIT;
     pid_t pid = t->has_tree ? procs_in(t->path) : 0;
+    if (!pid && t->has_tree && t->used_by && procs_start(t->used_by))
+        pid = t->used_by;
     if (!pid)
         return false;
     procs_command(pid, &command);
@@ -140,15 +143,34 @@ static bool keep_run(struct cleaner *c, const struct remains_task *t)
     return true;
 }
 
+static bool stays_with_run(const struct cleaner *c, const struct remains_run *run)
+{
+    return run->alive || (can_go_on(run) && !c->opts->all);
+}
+
 /* What a dead run's guards have not ended yet is ended, so that nothing changes any more. */
-static bool end_processes(struct cleaner *c, const struct remains_task *t)
+static void end_processes(struct cleaner *c, struct remains_run *run)
 {
     autostrv struct strv names = {0};
     struct err err = {0};
-    if (c->opts->dry_run || leftovers_end_run(t->run->id, PATIENCE_MS, &names, &err) == 0)
-        return true;
-    clean_tell(c, CLEAN_FAILED, "workspace", t->path, NULL, "%s", err.msg);
-    return false;
+    if (!run->ended && !c->opts->dry_run && leftovers_end_run(run->id, PATIENCE_MS, &names, &err))
+        run->stuck = arena_str(&c->remains.arena, err.msg);
+    run->ended = true;
+}
+
+void clean_look(struct cleaner *c, struct remains_task *t)
+{
+    if (!t->path || stays_with_run(c, t->run))
+        return;
+    end_processes(c, t->run);
+    t->used_by = t->has_tree ? procs_in(t->path) : 0;
+}
+
+static bool keep_stuck(struct cleaner *c, const struct remains_task *t)
+{
+    if (t->run->stuck)
+        clean_tell(c, CLEAN_FAILED, "workspace", t->path, NULL, "%s", t->run->stuck);
+    return t->run->stuck;
 }
 
 /* What only its run could see; it stays until we are done. */
@@ -170,7 +192,7 @@ static bool keep_workspace(struct cleaner *c, const struct remains_task *t)
 {
     autobuf struct buf reason = BUF_INIT;
     enum owner owner = owner_of(t, &reason);
-    if (keep_run(c, t) || !end_processes(c, t) || !see(c, t))
+    if (keep_run(c, t) || keep_stuck(c, t) || !see(c, t))
         return true;
     if (owner == OWNER_LOCKED)
         clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL, "it is locked: %s", reason.s);

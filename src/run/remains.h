@@ -12,6 +12,7 @@
 #include "data/store.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 enum { RUN_ID_LEN = 20 }; /* 20260301-120000-12ab */
 
@@ -33,6 +34,8 @@ struct remains_run {
     bool alive;        /* or about to begin */
     int lock;          /* ours as long as we look at a dead one, or -1 */
     bool loaded;       /* its tasks were asked for */
+    bool ended;        /* clean has ended what it left, */
+    const char *stuck; /* or could not, and why */
 };
 
 /* A workspace, or what there is of it; or a branch that is without one. */
@@ -46,6 +49,7 @@ struct remains_task {
     const char *branch; /* full name; NULL where it does not exist */
     const char *start, *state;
     int attempts;
+    pid_t used_by; /* who was at work in it when clean began, or 0 */
 };
 
 struct remains {

@@ -18,6 +18,25 @@ needs_overlay() {
     grep -q '"workspace.overlay"[^}]*"ok"' "$BATS_FILE_TMPDIR/doctor" || skip "no overlays here"
 }
 
+# Who is not root: ${user[@]} becomes him, $bin has the program for him, and own gives him all that is here. (In a user
+# namespace nobody cannot tell himself from all others.)
+become_plain() {
+    needs_overlay
+    [[ $(id -u) == 0 ]] || skip "$1"
+    command -v setpriv >/dev/null || skip "no setpriv"
+    user=(env HOME="$BATS_TEST_TMPDIR" ANABRANCH_PROVIDER=overlay setpriv --reuid=1 --regid=1 --clear-groups)
+    bin=$BATS_TEST_TMPDIR/bin
+    mkdir "$bin"
+    cp "$ANABRANCH" "$(dirname "$ANABRANCH")/anabranch-guard" "$bin"
+    chmod a+x "$BATS_RUN_TMPDIR"
+    "${user[@]}" test -r "$bin/anabranch" || skip "the folder cannot be read by others"
+    export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
+}
+
+own() {
+    chown -R 1:1 "$BATS_TEST_TMPDIR"
+}
+
 begin_repo() {
     needs_overlay
     make_repo
@@ -393,26 +412,47 @@ kill_engine() {
 }
 
 @test "overlay: who is not root has them in a user namespace, and can delete all of it" {
-    needs_overlay
-    [[ $(id -u) == 0 ]] || skip "that is what the other tests do"
-    command -v setpriv >/dev/null || skip "no setpriv"
-    local user=(setpriv --reuid=65534 --regid=65534 --clear-groups)
-    local bin=$BATS_TEST_TMPDIR/bin
-    mkdir "$bin"
-    cp "$ANABRANCH" "$(dirname "$ANABRANCH")/anabranch-guard" "$bin"
-    "${user[@]}" test -r "$bin/anabranch" || skip "the folder cannot be read by others"
+    become_plain "that is what the other tests do"
     begin_repo
     add_task a -- "$(kind a)" 'write new "1\n"' 'delete gone' 'sh rm -r sub'
-    chown -R 65534:65534 "$BATS_TEST_TMPDIR"
-    HOME=$BATS_TEST_TMPDIR ANABRANCH_PROVIDER=overlay run_apart "${user[@]}" "$bin/anabranch" run --engine sim plan.yaml 3>&-
+    own
+    run_apart "${user[@]}" "$bin/anabranch" run --engine sim plan.yaml 3>&-
     [[ $stderr != *"does not work here"* ]] || skip "$stderr"
     assert_status 0
     assert_kind a overlayfs
-    export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
     assert_in main new 1
     refute_in main sub/deep/a
     assert_clean
     "${user[@]}" rm -rf "$PWD/.git" || fail "it cannot be deleted"
+}
+
+# Starts a plan as that user, and kills its engine when its agents are where `stay` is.
+killed_plain() {
+    own
+    "${user[@]}" "$bin/anabranch" run --engine sim plan.yaml >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+    engine=$!
+    wait_for sh -c "[ -e '$BATS_TEST_TMPDIR/here' ] || grep -q 'does not work here' '$BATS_TEST_TMPDIR/out'"
+    [[ -e $BATS_TEST_TMPDIR/here ]] || skip "$(<"$BATS_TEST_TMPDIR/out")"
+    kill_engine
+}
+
+@test "overlay: clean of who is not root sees who works in a workspace, also when it has mounted another" {
+    become_plain "clean.bats does that"
+    begin_repo
+    add_task a -- 'write a "1\n"' "sh until [ -e '$BATS_TEST_TMPDIR/b' ]; do sleep 0.02; done" "$(stay)"
+    add_task b -- 'write b "1\n"' "sh touch '$BATS_TEST_TMPDIR/b'; sleep 1000"
+    killed_plain
+    (cd "$(workspace b)" && exec "${user[@]}" sleep 1000 3>&-) &
+    local sleeper=$!
+    run_apart "${user[@]}" "$bin/anabranch" clean --all
+    kill "$sleeper"
+    wait "$sleeper" || true
+    assert_status 0
+    assert_contains "process $sleeper works in it: sleep 1000"
+    workspace_has b b && [[ ! -e $(workspace a) ]] || fail "$(ls -A .anabranch/worktrees/*)"
+    run_apart "${user[@]}" "$bin/anabranch" clean --all
+    assert_status 0
+    [[ ! -e .anabranch ]] || fail "$(find .anabranch)"
 }
 
 @test "overlay: what is brought along is brought once, below all workspaces, and is each one's own to change" {
@@ -534,23 +574,10 @@ leave() {
 }
 
 @test "overlay: a workspace of a plain user is for root what it was for him" {
-    needs_overlay
-    [[ $(id -u) == 0 ]] || skip "needs both"
-    command -v setpriv >/dev/null || skip "no setpriv"
-    local user=(setpriv --reuid=65534 --regid=65534 --clear-groups) bin=$BATS_TEST_TMPDIR/bin
-    mkdir "$bin"
-    cp "$ANABRANCH" "$(dirname "$ANABRANCH")/anabranch-guard" "$bin"
-    "${user[@]}" test -r "$bin/anabranch" || skip "the folder cannot be read by others"
+    become_plain "needs both"
     begin_repo
     add_task a -- 'sh rm -r sub; mkdir sub; echo z >sub/z' "$(stay)"
-    chown -R 65534:65534 "$BATS_TEST_TMPDIR"
-    HOME=$BATS_TEST_TMPDIR ANABRANCH_PROVIDER=overlay "${user[@]}" "$bin/anabranch" run --engine sim plan.yaml \
-        >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
-    engine=$!
-    wait_for sh -c "[ -e '$BATS_TEST_TMPDIR/here' ] || grep -q 'does not work here' '$BATS_TEST_TMPDIR/out'"
-    [[ -e $BATS_TEST_TMPDIR/here ]] || skip "$(<"$BATS_TEST_TMPDIR/out")"
-    kill_engine
-    export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
+    killed_plain
     run_apart anabranch shell a -- sh -c 'find sub -type f'
     assert_output sub/z
     run_apart anabranch clean --all
