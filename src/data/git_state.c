@@ -111,6 +111,13 @@ static bool begins_with(const char *s, const char *begin)
     return strncmp(s, begin, strlen(begin)) == 0;
 }
 
+/* git's own list for those who fetch without git, which each `git gc` writes anew, and that on its
+ * way. */
+static bool is_servers_list(const char *name)
+{
+    return strcmp(name, "info/refs") == 0 || begins_with(name, "info/refs_");
+}
+
 /* What a file is; false: nothing that is watched. */
 static bool part_of(const struct look *l, const char *name, enum git_part *ret)
 {
@@ -126,7 +133,7 @@ static bool part_of(const struct look *l, const char *name, enum git_part *ret)
     else if (strcmp(name, "logs/refs/stash") == 0)
         *ret = GIT_PART_STASH;
     bool one_line = *ret == GIT_PART_REF || *ret == GIT_PART_HEAD;
-    if (ends_with(name, ".lock") || (l->tables && one_line))
+    if (ends_with(name, ".lock") || is_servers_list(name) || (l->tables && one_line))
         return false;
     if (begins_with(name, "worktrees/"))
         return *ret == GIT_PART_HEAD || *ret == GIT_PART_CONFIG;

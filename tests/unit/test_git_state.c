@@ -156,6 +156,8 @@ static void files_are_seen_by_content_and_hooks_by_mode(void **state)
     put(f, "hooks/pre-commit", "#!/x");
     put(f, "config", "new");
     put(f, "info/exclude", "*.o");
+    put(f, "info/refs", "what gc writes");
+    put(f, "info/refs_Xy12Zz", "what gc writes");
     put(f, "worktrees/w/HEAD", ID_A "\n");
     put(f, "worktrees/w/index", "no matter");
     put(f, "worktrees/w/logs/HEAD", "no matter");
