@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-enum { MODE = 0444 };
+enum { MODE = 0444, TRIES = 100 };
 
 /* A large tree is ids for the most part, in which there is nothing to be found again. */
 enum { STORED_MIN = 16 << 10 };
@@ -65,7 +65,7 @@ static int write_all(int fd, const struct buf *bytes)
 static char *write_aside(const char *folder, const struct buf *bytes, struct err *err)
 {
     autofree char *path = mem_printf("%s/tmp_obj_XXXXXX", folder);
-    autoclose int fd = mkostemp(path, O_CLOEXEC);
+    autoclose int fd = mkdir(folder, 0777) == 0 || errno == EEXIST ? mkostemp(path, O_CLOEXEC) : -1;
     if (fd < 0) {
         (void)err_sys(err, "write in '%s'", folder);
         return NULL;
@@ -78,21 +78,35 @@ static char *write_aside(const char *folder, const struct buf *bytes, struct err
     return steal_ptr(path);
 }
 
-static int write_file(const char *folder, const char *path, const struct buf *object,
+static int write_file(const char *folder, const char *path, const struct buf *bytes,
                       struct err *err)
 {
-    autobuf struct buf bytes = BUF_INIT;
-    if (mkdir(folder, 0777) < 0 && errno != EEXIST)
-        return err_sys(err, "make '%s'", folder);
-    if (deflate_object(object, &bytes, err))
-        return -1;
-    autofree char *aside = write_aside(folder, &bytes, err);
+    autofree char *aside = write_aside(folder, bytes, err);
     if (!aside)
         return -1;
     if (rename(aside, path) == 0)
         return 0;
     (void)err_sys(err, "write '%s'", path);
     (void)unlink(aside);
+    return -1;
+}
+
+/* `git gc` takes folders away in which nothing is left, and what is unfinished if it is told to. */
+static int write_object(const char *folder, const char *path, const struct buf *object,
+                        struct err *err)
+{
+    autobuf struct buf bytes = BUF_INIT;
+    struct err why = {0};
+    if (deflate_object(object, &bytes, err))
+        return -1;
+    for (int tries = 0; tries < TRIES; tries++) {
+        if (write_file(folder, path, &bytes, &why) == 0)
+            return 0;
+        if (why.errnum != ENOENT)
+            break;
+    }
+    if (err)
+        *err = why;
     return -1;
 }
 
@@ -104,7 +118,7 @@ int loose_object_write(const char *git_dir, const char *type, const struct buf *
     git_hash_hex(&id, object.s, object.len, digits);
     autofree char *folder = mem_printf("%s/objects/%.2s", git_dir, id.s);
     autofree char *path = mem_printf("%s/%s", folder, id.s + 2);
-    if (utimensat(AT_FDCWD, path, NULL, 0) < 0 && write_file(folder, path, &object, err))
+    if (utimensat(AT_FDCWD, path, NULL, 0) < 0 && write_object(folder, path, &object, err))
         return -1;
     buf_add(ret_id, id.s, id.len);
     return 0;

@@ -13,6 +13,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { ADMIN_TRIES = 100 };
+
 void workspace_done(struct workspace *ws)
 {
     free(ws->path);
@@ -92,22 +94,35 @@ static int write_parts(const struct workspace *ws, const char *aside, const char
                : 0;
 }
 
+/* git takes the folder of all of them away whenever it finds nothing in it, as in each `git gc`. */
+static int put_admin(const struct workspace *ws, const char *aside, struct err *err)
+{
+    autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
+    for (int tries = 1;; tries++) {
+        if (dirs_make(worktrees, err))
+            return -1;
+        if (rename(aside, ws->admin) == 0)
+            return 0;
+        if (errno != ENOENT || tries == ADMIN_TRIES)
+            return err_sys(err, "make '%s'", ws->admin);
+    }
+}
+
 static int write_metadata(struct workspace *ws, const char *commit, struct err *err)
 {
     autofree char *name = workspace_admin_name(ws->path);
     autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
-    autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
     autofree char *head = mem_printf("ref: %s", ws->branch);
     struct git_place at = {.batch = ws->batch, .git_dir = ws->common};
     bool moved;
-    ws->admin = mem_printf("%s/%s", worktrees, name);
-    if (write_parts(ws, aside, head, err) || dirs_make(worktrees, err))
+    ws->admin = mem_printf("%s/worktrees/%s", ws->common, name);
+    if (write_parts(ws, aside, head, err))
         return -1;
     if (git_move_ref(&at, ws->branch, "", commit, "anabranch: begin", &moved, err))
         return -1;
     if (!moved)
         return err_set(err, ERR_ENV, "the branch '%s' exists already", ws->branch);
-    return rename(aside, ws->admin) < 0 ? err_sys(err, "make '%s'", ws->admin) : 0;
+    return put_admin(ws, aside, err);
 }
 
 /* Takes away what there is of a workspace that could not be made. */
@@ -147,14 +162,13 @@ int workspace_repair(struct workspace *ws, const char *commit, struct err *err)
     autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
     autofree char *tmp = mem_printf("%s/anabranch/tmp", ws->common);
     autofree char *aside = mem_printf("%s/%s", tmp, name);
-    autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
     autofree char *head = ws->branch ? mem_printf("ref: %s", ws->branch) : mem_str(commit);
     autoclose int fd = -1;
-    ws->admin = mem_printf("%s/%s", worktrees, name);
-    if (dirs_make(tmp, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
-        write_admin(ws, aside, head, err) || dirs_make(worktrees, err))
-        return -1;
-    return rename(aside, ws->admin) < 0 ? err_sys(err, "make '%s'", ws->admin) : 0;
+    ws->admin = mem_printf("%s/worktrees/%s", ws->common, name);
+    return dirs_make(tmp, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
+                   write_admin(ws, aside, head, err) || put_admin(ws, aside, err)
+               ? -1
+               : 0;
 }
 
 bool workspace_is_large(const struct workspace *ws)
@@ -225,15 +239,14 @@ int workspace_restore(const struct workspace *ws, struct err *err)
     autofree char *head = mem_printf("ref: %s", ws->branch);
     autofree char *name = workspace_admin_name(ws->path), *file = mem_printf("%s/.git", ws->path);
     autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
-    autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
     autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
     autoclose int fd = -1;
     if (layers_there(ws->path) && !overlay_is_at(ws->path))
         return err_set(err, ERR_ENV, "what is in '%s' cannot be seen", ws->path);
     if (dirs_lock(lock, &fd, err) || dirs_remove(file, err) || dirs_remove(ws->admin, err) ||
-        write_parts(ws, aside, head, err) || dirs_make(worktrees, err))
+        write_parts(ws, aside, head, err) || put_admin(ws, aside, err))
         return err_wrap(err, "workspace '%s'", ws->path);
-    return rename(aside, ws->admin) < 0 ? err_sys(err, "make '%s'", ws->admin) : 0;
+    return 0;
 }
 
 /* --- taking away -------------------------------------------------------------------------- */
