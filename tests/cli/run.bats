@@ -930,6 +930,67 @@ commit_without_pause() { # BRANCH
     [[ $(git worktree list | wc -l) -eq 2 ]] || fail "$(git worktree list)"
 }
 
+# --- a person's git in the middle
+
+@test "run: git fsck, worktree list, worktree prune and gc of a person in the middle take nothing away" {
+    make_repo
+    begin_plan 'defaults: {retry: 0}' 'limits: {workers: 2}'
+    add_task first -- 'write file first'
+    add_task clash -- "sh $(until_exists clash)" 'write file clash'
+    add_task stays 'depends_on: [first]' -- 'write mine 1' 'commit mine' 'write staged 2' 'sh git add staged' 'write loose 3' \
+        'sh touch "$STAMPS.here"' "sh $(until_exists on)" 'sh test "$(git log -1 --format=%s)" = mine && git cat-file -e :staged' \
+        'sh test "$(git status --porcelain | paste -sd,)" = "A  staged,?? loose" && git fsck --no-dangling' 'write end 4'
+    add_task second 'depends_on: [stays]' -- 'write second 5'
+    start_plan
+    wait_for test -e "$STAMPS.here"
+    touches clash
+    wait_for in_events task.conflicted clash
+    local said
+    said=$(git worktree prune --expire=now --verbose && git fsck --no-dangling --no-progress 2>&1 && git gc -q --prune=now)
+    [[ -z $said && $(git worktree list | wc -l) -eq 3 ]] || fail "$said" "$(git worktree list)"
+    touches on
+    end_plan
+    assert_status 4
+    refute_contains 'info/refs'
+    for pair in mine:1 staged:2 loose:3 end:4 second:5 file:first; do
+        assert_in main "${pair%:*}" "${pair#*:}"
+    done
+    [[ -z $(git worktree prune --expire=now --verbose) ]] || fail "it was pruned"
+    [[ $(<"$(echo .anabranch/worktrees/*/clash)/file") == clash ]] || fail "$(ls -A .anabranch/worktrees/*)"
+    assert_clean kept=1 'refs/heads/anabranch/*/clash'
+}
+
+# What a git says of what another one does meanwhile is between them, also where that is an agent's.
+@test "run: git fsck, worktree list, worktree prune and gc of a person, again and again, do no harm" {
+    make_repo
+    begin_plan
+    local i person after=
+    for i in {1..30}; do
+        add_task "t$i" ${after:+"depends_on: [$after]"} -- "write f$i $i" \
+            'sh for n in 1 2 3 4 5; do git add -A && git commit -q -m mine && break; done' "write d/f$i $i"
+        ((i % 5)) && after= || after=t$i
+    done
+    touch "$BATS_TEST_TMPDIR/busy"
+    while [[ -e $BATS_TEST_TMPDIR/busy ]]; do
+        git worktree prune --expire=now
+        git worktree list
+        git fsck --no-progress
+        git gc -q
+    done >/dev/null 2>&1 3>&- &
+    person=$!
+    run_plan -j 4
+    rm "$BATS_TEST_TMPDIR/busy"
+    wait "$person" || true
+    assert_status 0
+    refute_contains 'outside its workspace'
+    for i in {1..30}; do
+        assert_in main "f$i" "$i"
+        assert_in main "d/f$i" "$i"
+    done
+    assert_clean
+    assert_unchanged_checkout
+}
+
 # --- landing
 
 @test "run: landing as merges, by default" {
