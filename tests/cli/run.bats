@@ -766,10 +766,10 @@ END
     while ! is_gone "$engine"; do
         theirs=$((theirs + 1))
         echo "$theirs" >theirs
-        # Our own fast-forward may hold the index just then, as any git command of theirs may.
+        # Our own fast-forward may hold the index just then, as any git command of theirs may. What they have staged stays: a
+        # 'git reset' between its writing the index and its moving HEAD would take ours out of what they commit next.
         if ! git add theirs 2>/dev/null || ! git commit -q -m "theirs $theirs" 2>/dev/null; then
             theirs=$((theirs - 1))
-            git reset -q 2>/dev/null || true
         fi
     done
     end_plan
