@@ -85,7 +85,7 @@ help:
 	@echo 'make check      run all tests, plain and under the sanitizers'
 	@echo 'make check-agents   run the real agent programs, from npm, with stand-ins for their models; BUILD=$(BUILD)'
 	@echo 'make check-page  test the page of anabranch serve in a browser'
-	@echo 'make check-providers  run the suites with each way to make workspaces, as root and as nobody; ROWS="pool-nobody ..." CHAOS=n BUILD=$(BUILD)'
+	@echo 'make check-providers  run the suites with each way to make workspaces, as root and as a plain user; ROWS="pool-plain ..." CHAOS=n BUILD=$(BUILD)'
 	@echo 'make chaos      disturb RUNS=$(RUNS) random runs in every way and resume them; SEED=s repeats'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'
 	@echo 'make bench      measure large plans, runs of many tasks, cycles of workspaces, agents that speak fast, and who watches'

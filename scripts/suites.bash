@@ -5,7 +5,7 @@
 #                                  second_tries, sum
 #
 # A suite says how it went in one line, "name: N passed, N failed[, N skipped]"; its output is shown only
-# when something failed. A suite fails as well when it runs no test, ends early, or exits with a status
+# when something failed, and what was skipped, and why, where $show_skipped is set. A suite fails as well when it runs no test, ends early, or exits with a status
 # that its own numbers do not explain: silence is not success.
 #
 # What failed may have failed because the machine was busy. tap_program, bats_file and random_runs note it, and
@@ -41,7 +41,14 @@ tap_totals() {
             planned = seen = 0
         }
         /^1\.\.[0-9]+/ { settle(); planned = substr($0, 4) + 0; next }
-        /^(not )?ok .*# (SKIP|skip)/ { seen++; skipped++; next }
+        /^(not )?ok .*# (SKIP|skip)/ {
+            seen++
+            skipped++
+            sub(/^(not )?ok [0-9]+ (- )?/, "")
+            sub(/ *# (SKIP|skip) */, ": ")
+            print "skipped: " $0
+            next
+        }
         /^ok / { seen++; passed++; next }
         /^# ok - / { next }
         /^not ok / { seen++; failed++ }
@@ -170,7 +177,11 @@ suite() {
     [ "$later" -le "$failed" ] || { rm -r "$again" && later=0; }
     echo "$passed $((failed - later)) $skipped" >>"$work/totals"
     {
-        [ "$failed" = 0 ] || sed "s/^/    /" "$log"
+        if [ "$failed" != 0 ]; then
+            sed "s/^/    /" "$log"
+        elif [ "${show_skipped-}" ]; then
+            sed -n "s/^skipped: /    &/p" "$log"
+        fi
         echo "$name${lane:+-$lane}: $passed passed, $((failed - later)) failed, $skipped skipped, $later to be tried again${why:+ ($why)}"
     } | sed 's/, 0 skipped//; s/, 0 to be tried again//' >"$log.shown"
     cat "$log.shown"

@@ -127,3 +127,14 @@ END
     assert_line '2 failures: too many to be tried again'
     [[ ${lines[-1]} == '1 passed, 2 failed' && $(wc -l <tried) -eq 2 ]] || fail
 }
+
+@test "check: what is skipped is told with its reason, where that is wanted" {
+    bats_tests a 'not here' 'skip "no such thing"'
+    check 'suite "" cli tapped bats_file a.bats'
+    assert_status 0
+    refute_contains 'no such thing'
+    check 'show_skipped=1' 'suite "" cli tapped bats_file a.bats'
+    assert_status 0
+    assert_line '    skipped: not here: no such thing'
+    [[ ${lines[-1]} == '1 passed, 0 failed, 1 skipped' ]] || fail
+}
