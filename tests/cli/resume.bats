@@ -96,6 +96,30 @@ assert_once() { # TASK...
     assert_clean 'refs/anabranch/salvage/*/b/1'
 }
 
+@test "resume: a person's git fsck, worktree list, worktree prune and gc in between take nothing away" {
+    make_repo
+    begin_plan
+    mapfile -t steps < <(began t)
+    add_task t -- 'append t x' 'on 1 write mine 1' 'on 1 commit mine' 'on 1 write staged 2' 'on 1 sh git add staged' \
+        'on 1 write loose 3' "${steps[@]}"
+    add_task v "verify: 'touch $BATS_TEST_TMPDIR/verifying; $(until_exists go)'" -- 'append v x'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/t" -a -e "$BATS_TEST_TMPDIR/verifying"
+    kill_engine
+    wait_for no_agents
+    said=$(git worktree prune --expire=now --verbose && git fsck --no-dangling --no-progress 2>&1 && git gc -q --prune=now)
+    [[ -z $said && $(git worktree list | wc -l) -eq 3 ]] || fail "$said" "$(git worktree list)"
+    touch "$BATS_TEST_TMPDIR/go"
+    resume --json
+    assert_status 0
+    refute_event task.started v
+    assert_once t v
+    for pair in mine:1 staged:2 loose:3; do
+        assert_in "refs/anabranch/salvage/$(the_run)/t/1" "${pair%:*}" "${pair#*:}"
+    done
+    assert_clean 'refs/anabranch/salvage/*/t/1'
+}
+
 @test "resume: killed while a workspace is made" {
     make_repo
     slow_checkout
