@@ -38,6 +38,10 @@ static const char *const sql[STATEMENT_COUNT_] = {
 
 int store_failed(struct store *store, const char *what, struct err *err)
 {
+    if (store->lost)
+        return err_set(
+            err, ERR_ENV,
+            "state.db: %s: no space left on the disk for what is shared with its readers", what);
     int code = sqlite3_errcode(store->db) & 0xff;
     store->damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
     return err_set(err, ERR_ENV, "state.db: %s: %s", what, sqlite3_errmsg(store->db));
@@ -47,8 +51,7 @@ static int prepare(struct store *store, enum store_statement which, sqlite3_stmt
                    struct err *err)
 {
     sqlite3_stmt **stmt = &store->stmt[which];
-    if (!*stmt && sqlite3_prepare_v3(store->db, sql[which], -1, SQLITE_PREPARE_PERSISTENT, stmt,
-                                     NULL) != SQLITE_OK)
+    if (store->lost || (!*stmt && store_prepare(store, sql[which], stmt) != SQLITE_OK))
         return store_failed(store, "prepare", err);
     *ret = *stmt;
     return 0;
@@ -59,8 +62,10 @@ void store_close(struct store *store)
     if (!store)
         return;
     for (int i = 0; i < STATEMENT_COUNT_; i++)
-        sqlite3_finalize(store->stmt[i]);
-    sqlite3_close(store->db);
+        store_finalize(store, store->stmt[i]);
+    store_shut(store);
+    if (store->lost)
+        return;
     free(store->notice);
     free(store);
 }
@@ -90,10 +95,9 @@ static void bind_int(struct binder *b, int64_t n)
 
 static int step(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
 {
-    int rc = sqlite3_step(stmt);
+    int rc = store_step(store, stmt);
     int result = rc == SQLITE_DONE ? 0 : store_failed(store, what, err);
-    (void)sqlite3_reset(stmt);
-    (void)sqlite3_clear_bindings(stmt);
+    store_reset(store, stmt);
     return result;
 }
 
@@ -194,9 +198,7 @@ int store_drop_task(struct store *store, const char *run, const char *id, struct
 /* As text, because a pragma acts when it is prepared. */
 static int execute(struct store *store, const char *text, struct err *err)
 {
-    return sqlite3_exec(store->db, text, NULL, NULL, NULL) == SQLITE_OK
-               ? 0
-               : store_failed(store, text, err);
+    return store_execute(store, text) == SQLITE_OK ? 0 : store_failed(store, text, err);
 }
 
 int store_begin(struct store *store, struct err *err)
@@ -223,7 +225,7 @@ static int commit(struct store *store, struct err *err)
 int store_commit(struct store *store, struct err *err)
 {
     int rc = commit(store, err);
-    if (rc && !sqlite3_get_autocommit(store->db))
+    if (rc && !store->lost && !sqlite3_get_autocommit(store->db))
         (void)execute(store, "rollback", NULL);
     store->in_group = store->spoilt = false;
     return execute(store, "pragma synchronous=normal", rc ? NULL : err) ? -1 : rc;
@@ -250,8 +252,7 @@ static int64_t number(struct row *r)
 static int end_query(struct store *store, sqlite3_stmt *stmt, int rc, struct err *err)
 {
     int result = rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : store_failed(store, "read", err);
-    (void)sqlite3_reset(stmt);
-    (void)sqlite3_clear_bindings(stmt);
+    store_reset(store, stmt);
     return result;
 }
 
@@ -260,7 +261,7 @@ int store_version(struct store *store, int64_t *ret, struct err *err)
     sqlite3_stmt *stmt = NULL;
     if (prepare(store, DATA_VERSION, &stmt, err))
         return -1;
-    int rc = sqlite3_step(stmt);
+    int rc = store_step(store, stmt);
     if (rc == SQLITE_ROW)
         *ret = sqlite3_column_int64(stmt, 0);
     return end_query(store, stmt, rc, err);
@@ -272,7 +273,7 @@ int store_each_run(struct store *store, store_run_fn *fn, void *ctx, struct err 
     if (prepare(store, EACH_RUN, &stmt, err))
         return -1;
     int rc;
-    while ((rc = sqlite3_step(stmt)) == SQLITE_ROW) {
+    while ((rc = store_step(store, stmt)) == SQLITE_ROW) {
         struct row r = {stmt, 0};
         struct store_run run = {0};
         const char **const texts[] = {&run.id,          &run.plan, &run.name, &run.base,
@@ -298,7 +299,7 @@ int store_each_task(struct store *store, const char *run, store_task_fn *fn, voi
         return -1;
     bind_text(&b, run);
     int rc;
-    while ((rc = sqlite3_step(b.stmt)) == SQLITE_ROW) {
+    while ((rc = store_step(store, b.stmt)) == SQLITE_ROW) {
         struct row r = {b.stmt, 0};
         struct store_task t = {0};
         const char **const texts[] = {&t.run,       &t.id,           &t.title,  &t.engine,
@@ -332,7 +333,7 @@ int store_each_spending(struct store *store, const char *run, int64_t since, sto
     bind_text(&b, run);
     bind_int(&b, since);
     int rc;
-    while ((rc = sqlite3_step(b.stmt)) == SQLITE_ROW) {
+    while ((rc = store_step(store, b.stmt)) == SQLITE_ROW) {
         struct row r = {b.stmt, 0};
         struct store_spending s = {0};
         const char **const texts[] = {&s.run, &s.task, &s.engine, &s.model};
@@ -360,7 +361,7 @@ int store_each_event(struct store *store, const char *run, int64_t after, store_
     bind_text(&b, run);
     bind_int(&b, after);
     int rc;
-    while ((rc = sqlite3_step(b.stmt)) == SQLITE_ROW) {
+    while ((rc = store_step(store, b.stmt)) == SQLITE_ROW) {
         struct row r = {b.stmt, 0};
         struct store_event ev = {.seq = number(&r)};
         ev.time = number(&r);

@@ -46,7 +46,7 @@ enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
 static int run_patiently(struct store *store, const char *sql, const char *what, struct err *err)
 {
     for (int waited = 0;; waited += PAUSE_MS) {
-        int rc = sqlite3_exec(store->db, sql, NULL, NULL, NULL);
+        int rc = store_execute(store, sql);
         if ((rc != SQLITE_BUSY && rc != SQLITE_LOCKED) || waited >= BUSY_MS)
             return rc == SQLITE_OK ? 0 : store_failed(store, what, err);
         (void)sqlite3_sleep(PAUSE_MS);
@@ -59,11 +59,11 @@ typedef void row_fn(void *ctx, sqlite3_stmt *stmt);
 static int ask(struct store *store, const char *sql, row_fn *fn, void *ctx, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
-    int rc = sqlite3_prepare_v2(store->db, sql, -1, &stmt, NULL);
-    if (rc == SQLITE_OK && (rc = sqlite3_step(stmt)) == SQLITE_ROW)
+    int rc = store_prepare(store, sql, &stmt);
+    if (rc == SQLITE_OK && (rc = store_step(store, stmt)) == SQLITE_ROW)
         fn(ctx, stmt);
     int result = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : store_failed(store, "read", err);
-    (void)sqlite3_finalize(stmt);
+    store_finalize(store, stmt);
     return result;
 }
 
@@ -163,7 +163,7 @@ static int migrate(struct store *store, const char *dir, struct err *err)
         return -1;
     if (migrate_within(store, dir, err) || run_patiently(store, "commit", "commit", err)) {
         bool damaged = store->damaged;
-        (void)sqlite3_exec(store->db, "rollback", NULL, NULL, NULL);
+        (void)store_execute(store, "rollback");
         store->damaged = damaged;
         return -1;
     }
@@ -291,7 +291,7 @@ static int open_unchanging(struct store *store, const char *path, struct err *er
     for (const char *c = path; *c; c++)
         buf_addf(&uri, strchr("%?#", *c) ? "%%%02x" : "%c", *c);
     buf_addstr(&uri, "?immutable=1");
-    (void)sqlite3_close(store->db);
+    store_shut(store);
     int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
     return sqlite3_open_v2(uri.s, &store->db, flags, NULL) == SQLITE_OK
                ? 0

@@ -32,12 +32,22 @@ struct store {
     int version;           /* of the tables: an older one is not brought up to date to be read */
     bool in_group, spoilt; /* a write of this group has failed: none of it is to be kept */
     bool damaged;          /* what it said last shows that the file is no good */
+    bool lost;             /* there was no room for the memory that its users share */
+    struct store *lost_before;
 };
 
 enum { STORE_HAS_SPENDING = 2, STORE_HAS_PRICES = 3 }; /* the versions from which on it has */
 
 /* Fills err with the database's own words. */
 int store_failed(struct store *store, const char *what, struct err *err);
+
+/* What SQLite's functions of such names do; SQLITE_FULL where the store is lost. */
+int store_prepare(struct store *store, const char *sql, sqlite3_stmt **ret);
+int store_step(struct store *store, sqlite3_stmt *stmt);
+void store_reset(struct store *store, sqlite3_stmt *stmt); /* and clears what is bound */
+void store_finalize(struct store *store, sqlite3_stmt *stmt);
+int store_execute(struct store *store, const char *sql);
+void store_shut(struct store *store);
 
 /* Fills a new store, within a transaction, with what refs and run folders tell of earlier runs.
  * dir is the folder of the store; *ret_runs is the number of runs. */

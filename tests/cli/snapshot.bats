@@ -345,3 +345,26 @@ make_large_repo() {
     assert_status 0
     assert_only_pristine
 }
+
+# The pages that SQLite shares with its readers are written to another place, for which there is no room.
+@test "btrfs: a full one ends a run as any other full disk does, and it is gone on with" {
+    on_btrfs
+    make_repo
+    begin_plan
+    add_task a -- "sh touch '$BATS_TEST_TMPDIR/here'" "sh $(until_exists go)" 'write a "1\n"'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/here"
+    sync -f .
+    ! dd if=/dev/zero of=../ballast bs=64k 2>/dev/null || fail "it is not full"
+    sync -f .
+    ! dd if=/dev/zero of=../ballast2 bs=4k 2>/dev/null || fail "it is not full"
+    sync -f .
+    touch "$BATS_TEST_TMPDIR/go"
+    end_plan
+    assert_status 3
+    rm ../ballast ../ballast2
+    sync -f .
+    run anabranch resume
+    assert_status 0
+    assert_in main a 1
+}

@@ -222,6 +222,79 @@ static void a_group_with_a_failure_leaves_nothing(void **state)
     assert_string_equal(seen, "x-x-");
 }
 
+/* --- no room ------------------------------------------------------------------------------ */
+
+/* The memory that it shares with its readers is a file's. There may be no room for a page of it
+ * when it is written to, as on a full btrfs; to cut the file off is the same to who writes. */
+static void cut_shared_memory(const char *dir)
+{
+    char path[300];
+    (void)snprintf(path, sizeof(path), "%s/state.db-shm", dir);
+    assert_int_equal(truncate(path, 0), 0);
+}
+
+/* Another process, which was there before: SQLite knows of our locks here. It adds an event when it
+ * is told to, and ends with 0 where that is the second one. */
+static pid_t start_other(const char *dir, int *ret_go)
+{
+    int ends[2];
+    assert_int_equal(pipe(ends), 0);
+    pid_t pid = fork();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        char order, seen[100] = "";
+        struct store *store = NULL;
+        struct store_event ev = {.name = "x", .run = "r"};
+        int rc = read(ends[0], &order, 1) != 1 || store_open(&store, dir, true, NULL) ||
+                 store_add_event(store, &ev, NULL) ||
+                 store_each_event(store, "r", 0, take_names, seen, NULL);
+        store_close(store);
+        _exit(rc || strcmp(seen, "x-x-") != 0);
+    }
+    close(ends[0]);
+    *ret_go = ends[1];
+    return pid;
+}
+
+static void no_room_for_what_readers_share_is_a_failed_write(void **state)
+{
+    autostore struct store *store = NULL;
+    struct store_event ev = {.name = "x", .run = "r"};
+    struct err err = {0};
+    char seen[100] = "";
+    int go, status;
+    pid_t other = start_other(*state, &go);
+    assert_int_equal(store_open(&store, *state, true, NULL), 0);
+    assert_int_equal(store_add_event(store, &ev, NULL), 0);
+    cut_shared_memory(*state);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(store_add_event(store, &ev, &err), -1);
+        assert_non_null(strstr(err.msg, "no space left"));
+        assert_int_equal(store_each_event(store, "r", 0, take_names, seen, &err), -1);
+        assert_int_equal(store_begin(store, &err), -1);
+        assert_int_equal(store_commit(store, &err), -1);
+    }
+    assert_string_equal(seen, "");
+    assert_int_equal(write(go, "g", 1), 1); /* nobody waits for us, and nothing is lost */
+    assert_int_equal(waitpid(other, &status, 0), other);
+    assert_int_equal(status, 0);
+    close(go);
+}
+
+static void no_room_for_a_reader_is_told(void **state)
+{
+    autostore struct store *writer = NULL, *reader = NULL;
+    struct store_event ev = {.name = "x", .run = "r"};
+    struct err err = {0};
+    int64_t version;
+    assert_int_equal(store_open(&writer, *state, true, NULL), 0);
+    assert_int_equal(store_open(&reader, *state, false, NULL), 0);
+    assert_int_equal(store_add_event(writer, &ev, NULL), 0);
+    cut_shared_memory(*state);
+    assert_int_equal(store_version(reader, &version, &err), -1);
+    assert_non_null(strstr(err.msg, "no space left"));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -235,6 +308,9 @@ int main(void)
                                         remove_folder),
         cmocka_unit_test_setup_teardown(a_group_with_a_failure_leaves_nothing, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(no_room_for_what_readers_share_is_a_failed_write,
+                                        make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(no_room_for_a_reader_is_told, make_folder, remove_folder),
     };
     return cmocka_run_group_tests_name("store", tests, NULL, NULL);
 }
