@@ -1,6 +1,5 @@
 #include "base/sha.h"
 
-#include <stdio.h>
 #include <string.h>
 
 enum { BLOCK = 64, LENGTH_AT = 56 };
@@ -30,6 +29,7 @@ void sha_words(const unsigned char *block, uint32_t *ret_words)
 
 void sha_hex(const uint32_t *state, size_t words, char *ret_hex)
 {
-    for (size_t i = 0; i < words; i++)
-        (void)snprintf(ret_hex + 8 * i, 9, "%08x", state[i]);
+    for (size_t i = 0; i < 8 * words; i++)
+        ret_hex[i] = "0123456789abcdef"[state[i / 8] >> (28 - 4 * (i % 8)) & 15];
+    ret_hex[8 * words] = '\0';
 }

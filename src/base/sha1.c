@@ -1,6 +1,7 @@
 #include "base/sha1.h"
 
 #include "base/sha.h"
+#include "base/sha1_fast.h"
 
 #include <string.h>
 
@@ -69,9 +70,19 @@ static void add_block(uint32_t *state, const unsigned char *block)
         state[i] += s[i];
 }
 
-void sha1_hex(const void *bytes, size_t len, char ret_hex[41])
+static void hex_by(sha_add_fn *add, const void *bytes, size_t len, char ret_hex[41])
 {
     uint32_t state[WORDS] = {0x67452301, 0xefcdab89, 0x98badcfe, 0x10325476, 0xc3d2e1f0};
-    sha_blocks(state, add_block, bytes, len);
+    sha_blocks(state, add, bytes, len);
     sha_hex(state, WORDS, ret_hex);
+}
+
+void sha1_hex(const void *bytes, size_t len, char ret_hex[41])
+{
+    hex_by(sha1_fast_there() ? sha1_fast_add : add_block, bytes, len, ret_hex);
+}
+
+void sha1_hex_plain(const void *bytes, size_t len, char ret_hex[41])
+{
+    hex_by(add_block, bytes, len, ret_hex);
 }

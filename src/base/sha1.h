@@ -10,4 +10,7 @@
 /* Writes the 40 hexadecimal digits, in lower case, and a NUL. */
 void sha1_hex(const void *bytes, size_t len, char ret_hex[41]);
 
+/* The same on a processor without instructions for it. */
+void sha1_hex_plain(const void *bytes, size_t len, char ret_hex[41]);
+
 #endif

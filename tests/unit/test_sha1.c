@@ -42,11 +42,29 @@ static void test_padding(void **state)
     }
 }
 
+/* Every way of computing it gives the same, of bytes of all kinds and at any place in memory. */
+static void test_ways(void **state)
+{
+    (void)state;
+    unsigned char bytes[5000];
+    char hex[41], plain[41];
+    uint32_t x = 1;
+    for (size_t i = 0; i < sizeof(bytes); i++)
+        bytes[i] = (unsigned char)((x = x * 1664525 + 1013904223) >> 24);
+    for (size_t i = 0; i < 300; i++) {
+        size_t len = i < 200 ? i : i * 16;
+        sha1_hex(bytes + i % 17, len, hex);
+        sha1_hex_plain(bytes + i % 17, len, plain);
+        assert_string_equal(hex, plain);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_standard_vector),
         cmocka_unit_test(test_padding),
+        cmocka_unit_test(test_ways),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
