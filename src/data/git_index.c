@@ -23,6 +23,7 @@ enum {
 };
 
 enum {
+    WRITTEN_VERSION = 2,
     HEADER = 12,
     ASSUME_VALID = 0x8000,
     EXTENDED = 0x4000,
@@ -199,19 +200,58 @@ void git_index_set_stat(unsigned char *e, const struct stat *st)
     put32(e + AT_SIZE, (uint64_t)st->st_size);
 }
 
-void git_index_add(struct buf *out, const char *path, uint32_t mode, const char *id,
-                   const struct stat *st)
+/* The fixed part is there but for what is told; the name is behind it, and zeros. */
+static void add_entry(struct buf *out, unsigned char fixed[AT_ID], uint32_t mode, const char *path,
+                      const unsigned char *id, size_t id_len)
 {
     size_t start = out->len, len = strlen(path), flags = len < LENGTH ? len : LENGTH;
-    unsigned char fixed[AT_ID] = {0};
-    git_index_set_stat(fixed, st);
     put32(fixed + AT_MODE, mode);
-    buf_add(out, fixed, sizeof(fixed));
-    git_hash_pack(out, id);
+    buf_add(out, fixed, AT_ID);
+    buf_add(out, id, id_len);
     buf_addch(out, (char)(flags >> 8));
     buf_addch(out, (char)flags);
     buf_add(out, path, len);
-    buf_addrep(out, '\0', start + git_index_length(len, strlen(id) / 2) - out->len);
+    buf_addrep(out, '\0', start + git_index_length(len, id_len) - out->len);
+}
+
+void git_index_add(struct buf *out, const char *path, uint32_t mode, const char *id,
+                   const struct stat *st)
+{
+    unsigned char fixed[AT_ID] = {0};
+    autobuf struct buf packed = BUF_INIT;
+    git_index_set_stat(fixed, st);
+    git_hash_pack(&packed, id);
+    add_entry(out, fixed, mode, path, (const unsigned char *)packed.s, packed.len);
+}
+
+void git_index_add_blank(struct buf *out, const struct git_index_entry *e, size_t id_len)
+{
+    unsigned char fixed[AT_ID] = {0};
+    add_entry(out, fixed, e->mode, e->path, e->id, id_len);
+}
+
+static void add32(struct buf *out, size_t value)
+{
+    unsigned char bytes[4];
+    put32(bytes, value);
+    buf_add(out, bytes, sizeof(bytes));
+}
+
+int git_index_write(const char *path, const struct buf *entries, size_t n, const char *trees,
+                    size_t trees_len, size_t id_len, struct err *err)
+{
+    autobuf struct buf out = BUF_INIT;
+    buf_addstr(&out, "DIRC");
+    add32(&out, WRITTEN_VERSION);
+    add32(&out, n);
+    buf_add(&out, entries->s, entries->len);
+    if (trees_len) {
+        buf_addstr(&out, "TREE");
+        add32(&out, trees_len);
+        buf_add(&out, trees, trees_len);
+    }
+    git_hash_add(&out, out.s, out.len, 2 * id_len);
+    return file_create(path, out.s, out.len, err);
 }
 
 bool git_index_same_time(const struct timespec *t, uint32_t seconds, uint32_t ns)

@@ -76,6 +76,14 @@ void git_index_set_stat(unsigned char *entry, const struct stat *st);
 void git_index_add(struct buf *out, const char *path, uint32_t mode, const char *id,
                    const struct stat *st);
 
+/* The same of an entry of an index of any version, as it would be without stat data. */
+void git_index_add_blank(struct buf *out, const struct git_index_entry *e, size_t id_len);
+
+/* Writes an index of version 2 to a file that must not exist: so many entries, and what is to stand
+ * in its extension "TREE", if anything. id_len is that of a binary id. */
+int git_index_write(const char *path, const struct buf *entries, size_t n, const char *trees,
+                    size_t trees_len, size_t id_len, struct err *err);
+
 /* Whether a time is what the index has of one: low bits, and no fraction of seconds where git was
  * built that way. */
 bool git_index_same_time(const struct timespec *t, uint32_t seconds, uint32_t ns);

@@ -2,9 +2,7 @@
 
 #include "base/arena.h"
 #include "base/vec.h"
-#include "data/git_hash.h"
 #include "data/tree.h"
-#include "sys/file.h"
 
 #include <string.h>
 
@@ -161,28 +159,6 @@ static bool take_trees(struct edit *e)
 
 /* --- the whole ---------------------------------------------------------------------------- */
 
-static void add32(struct buf *out, size_t value)
-{
-    for (int shift = 24; shift >= 0; shift -= 8)
-        buf_addch(out, (char)(value >> shift));
-}
-
-static int write_out(const struct edit *e, const char *to, struct err *err)
-{
-    autobuf struct buf out = BUF_INIT;
-    buf_addstr(&out, "DIRC");
-    add32(&out, VERSION);
-    add32(&out, e->n);
-    buf_add(&out, e->entries.s, e->entries.len);
-    if (e->trees.len) {
-        buf_addstr(&out, "TREE");
-        add32(&out, e->trees.len);
-        buf_add(&out, e->trees.s, e->trees.len);
-    }
-    git_hash_add(&out, out.s, out.len, 2 * e->index.id_len);
-    return file_create(to, out.s, out.len, err);
-}
-
 int index_edit(const struct git_index *index, const struct index_change *changes, size_t n,
                const struct map *trees, const char *to, bool *ret_done, struct err *err)
 {
@@ -194,5 +170,7 @@ int index_edit(const struct git_index *index, const struct index_change *changes
                                             .trees = BUF_INIT};
     e.index.name = (struct buf)BUF_INIT;
     *ret_done = take_entries(&e) && take_trees(&e);
-    return *ret_done ? write_out(&e, to, err) : 0;
+    if (!*ret_done)
+        return 0;
+    return git_index_write(to, &e.entries, e.n, e.trees.s, e.trees.len, e.index.id_len, err);
 }

@@ -3,9 +3,9 @@
 #include "base/mem.h"
 #include "data/git_hash.h"
 #include "data/git_index.h"
+#include "data/work_file.h"
 #include "sys/file.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -111,43 +111,6 @@ bool mould_take(struct mould *m, const struct workspace *ws, size_t id_len)
 
 /* --- filling ------------------------------------------------------------------------------ */
 
-static int make_folders(int root, const char *path, struct err *err)
-{
-    for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
-        autofree char *folder = mem_dup(path, (size_t)(slash - path));
-        if (mkdirat(root, folder, 0777) < 0 && errno != EEXIST)
-            return err_sys(err, "make '%s'", folder);
-    }
-    return 0;
-}
-
-static int write_content(int root, const struct mould_file *f, const char *content,
-                         struct stat *ret_st, struct err *err)
-{
-    autoclose int fd =
-        openat(root, f->path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, f->mode & 0777);
-    if (fd < 0)
-        return err_sys(err, "write '%s'", f->path);
-    for (size_t done = 0; done < f->len;) {
-        ssize_t n = write(fd, content + done, f->len - done);
-        if (n < 0 && errno != EINTR)
-            return err_sys(err, "write '%s'", f->path);
-        done += n > 0 ? (size_t)n : 0;
-    }
-    if (fstat(fd, ret_st) < 0 || close(steal_fd(&fd)) < 0)
-        return err_sys(err, "write '%s'", f->path);
-    return 0;
-}
-
-static int write_link(int root, const struct mould_file *f, const char *content,
-                      struct stat *ret_st, struct err *err)
-{
-    autofree char *to = mem_dup(content, f->len);
-    if (symlinkat(to, root, f->path) < 0 || fstatat(root, f->path, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
-        return err_sys(err, "make '%s'", f->path);
-    return 0;
-}
-
 /* The files, and in the index what their stat data are. */
 static int write_files(const struct mould *m, const char *path, struct buf *index, struct err *err)
 {
@@ -158,9 +121,8 @@ static int write_files(const struct mould *m, const char *path, struct buf *inde
         const struct mould_file *f = &m->files.v[i];
         const char *content = m->contents.s + f->start;
         struct stat st;
-        if (make_folders(root, f->path, err) ||
-            (S_ISLNK(f->mode) ? write_link(root, f, content, &st, err)
-                              : write_content(root, f, content, &st, err)))
+        if (work_file_folders(root, f->path, i ? f[-1].path : "", err) ||
+            work_file_write(root, f->path, f->mode, content, f->len, &st, err))
             return -1;
         git_index_set_stat((unsigned char *)index->s + f->entry, &st);
     }

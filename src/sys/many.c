@@ -7,6 +7,7 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -40,18 +41,20 @@ static void *help(void *arg)
 }
 #endif
 
-static size_t helpers_for(size_t n)
+/* Besides the caller's thread. */
+static size_t helpers_for(size_t threads, size_t n)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     size_t wanted = processors > 1 ? (size_t)processors : 1;
+    wanted = threads < wanted ? threads : wanted;
     return (n < wanted ? n : wanted) - (n > 0);
 }
 
 /* A thread begins with the signals blocked that its maker has blocked. */
-void many(size_t n, many_fn *fn, void *ctx)
+void many_by(size_t threads_max, size_t n, many_fn *fn, void *ctx)
 {
     struct work w = {.n = n, .fn = fn, .ctx = ctx};
-    size_t wanted = helpers_for(n), helpers = 0;
+    size_t wanted = helpers_for(threads_max, n), helpers = 0;
     pthread_t *threads = mem_array(wanted, sizeof(*threads));
     sigset_t all, before;
     (void)sigfillset(&all);
@@ -64,4 +67,9 @@ void many(size_t n, many_fn *fn, void *ctx)
     while (helpers)
         (void)pthread_join(threads[--helpers], NULL);
     free(threads);
+}
+
+void many(size_t n, many_fn *fn, void *ctx)
+{
+    many_by(SIZE_MAX, n, fn, ctx);
 }

@@ -17,4 +17,7 @@
 typedef void many_fn(void *ctx, size_t i);
 void many(size_t n, many_fn *fn, void *ctx);
 
+/* The same by so many threads at most. */
+void many_by(size_t threads, size_t n, many_fn *fn, void *ctx);
+
 #endif
