@@ -17,7 +17,7 @@ const struct command *const cli_commands[] = {
     &cmd_warm,     &cmd_history,    &cmd_cost,    &cmd_explain,  &cmd_engines,    &cmd_report,
     &cmd_salvage,  &cmd_clean,      &cmd_init,    &cmd_convert,  &cmd_skill,      &cmd_doctor,
     &cmd_help,     &cmd_completion, &cmd_man,     &cmd_sim,      &cmd_own_commit, &cmd_own_hook,
-    &cmd_bring,    &cmd_remove,     &cmd_warden,  &cmd_inside,   &cmd_snapshot,
+    &cmd_bring,    &cmd_remove,     &cmd_warden,  &cmd_inside,   &cmd_snapshot,   &cmd_fill,
 };
 const size_t cli_command_count = sizeof(cli_commands) / sizeof(cli_commands[0]);
 

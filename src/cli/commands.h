@@ -20,6 +20,7 @@ extern const struct command cmd_diff;
 extern const struct command cmd_shell;
 extern const struct command cmd_doctor;
 extern const struct command cmd_fanout;
+extern const struct command cmd_fill;
 extern const struct command cmd_help;
 extern const struct command cmd_cost;
 extern const struct command cmd_engines;

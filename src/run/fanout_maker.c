@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "data/bring.h"
+#include "data/tree_copy.h"
 #include "data/worktree_config.h"
 #include "run/brief.h"
 #include "run/claude_settings.h"
@@ -247,7 +248,7 @@ static void on_filled(void *ctx, struct errand *e)
 static int start_filling(struct maker *w, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
-    workspace_fill(&w->ws, &argv, &env);
+    tree_copy_command(&w->all->f->pf->repo, &w->ws, w->thread->base_commit, &argv, &env);
     w->errand = (struct errand){.dir = w->thread->path, .log = w->log, .next = on_filled, .ctx = w};
     return errand_start(&w->errand, w->all->loop, &argv, &env, err);
 }

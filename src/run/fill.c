@@ -1,16 +1,19 @@
 #include "run/fill.h"
 
+#include "base/mem.h"
+#include "data/tree_copy.h"
 #include "run/layered.h"
 #include "run/pool.h"
 #include "run/prepare.h"
 
 #include <string.h>
+#include <sys/stat.h>
 
 static int start_git(struct job *job, void (*next)(struct job *job, int exit_code), struct err *err)
 {
     autofree char *log = job_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
-    workspace_fill(&job->ws, &argv, &env);
+    tree_copy_command(&job->run->pf->repo, &job->ws, task_run(job)->start, &argv, &env);
     return process_start(job, argv.v, env.v, job->ws.path, log, next, err);
 }
 
@@ -70,6 +73,14 @@ static bool has_company(struct job *job)
     return n == 2;
 }
 
+/* No mould can be taken of the first, so that nobody need wait for it. */
+static bool is_large(const struct run *run)
+{
+    autofree char *index = mem_printf("%s/index", run->pf->repo.git_dir);
+    struct stat st;
+    return stat(index, &st) == 0 && st.st_size > WORKSPACE_LARGE_INDEX;
+}
+
 int fill_workspace(struct job *job, struct err *err)
 {
     struct fill *fill = &job->run->fill;
@@ -77,7 +88,7 @@ int fill_workspace(struct job *job, struct err *err)
         return pool_fill(job, err);
     if (layered_is_used(job->run))
         return layered_fill(job, err);
-    if (fill->state == FILL_GIT || !has_company(job))
+    if (fill->state == FILL_GIT || !has_company(job) || is_large(job->run))
         return fill_by_git(job, err);
     switch (fill->state) {
     case FILL_FIRST:

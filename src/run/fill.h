@@ -1,8 +1,10 @@
 /*
- * Filling workspaces: git does it, in a process for each, where no tree of a task that is over can
- * be used again (run/pool.h). Of those that begin at the base's commit, as all tasks do that depend
- * on no other, git fills the first; the others wait for that, and are then filled from what git
- * made of it, where that is small (data/mould.h).
+ * Filling workspaces: a process for each does it, where no tree of a task that is over can be used
+ * again (run/pool.h): git, or in large repositories one of ours that copies the files of the user's
+ * checkout and leaves to git what these are not good for (data/tree_copy.h). Of those that begin at
+ * the base's commit, as all tasks do that depend on no other, git fills the first; in small
+ * repositories the others wait for that, and are then filled from what git made of it
+ * (data/mould.h).
  */
 #ifndef RUN_FILL_H
 #define RUN_FILL_H
@@ -12,10 +14,10 @@
 /* prepare_filled() is called when it is done, or has failed; that may be before this returns. */
 int fill_workspace(struct job *job, struct err *err);
 
-/* The same by git alone: the branch may be elsewhere by now. */
+/* The same by such a process in any case: the branch may be elsewhere by now. */
 int fill_by_git(struct job *job, struct err *err);
 
-/* git has done so, or failed. */
+/* It has done so, or failed. */
 void fill_by_git_done(struct job *job, int exit_code);
 
 /* Jobs that waited for another's filling (`waiting`) are filled now, in whatever way there is. */
