@@ -54,6 +54,25 @@ static void take_excludes(struct git_core *core, const char *value)
         core->excludes = mem_printf("%s/%s", home, value + 2);
 }
 
+/* Line ends and names are the file system's own here; what another may read is left to the umask.
+ */
+static void take_verbatim(struct git_core *core, const char *key, const char *value)
+{
+    static const char *const wrong_if_true[] = {"core.ignorecase", "core.precomposeunicode",
+                                                "core.sparsecheckout"};
+    for (size_t i = 0; i < sizeof(wrong_if_true) / sizeof(wrong_if_true[0]); i++) {
+        if (strcmp(key, wrong_if_true[i]) == 0 && is_true(value))
+            core->verbatim = false;
+    }
+    if ((strcmp(key, "core.symlinks") == 0 && !is_true(value)) ||
+        (strcmp(key, "core.autocrlf") == 0 && is_true(value)) ||
+        (strcmp(key, "core.eol") == 0 && (!value || strcasecmp(value, "lf") != 0)) ||
+        (strcmp(key, "core.sharedrepository") == 0 && (is_true(value) || strcmp(value, "0") != 0)))
+        core->verbatim = false;
+    if (strcmp(key, "core.attributesfile") == 0)
+        core->attributes = true;
+}
+
 static void take(struct git_core *core, const char *key, const char *value)
 {
     /* What git assumes of these, and what else it does otherwise. */
@@ -82,12 +101,16 @@ static void take(struct git_core *core, const char *key, const char *value)
 
 void git_core_read(struct git_core *core, const struct buf *settings)
 {
-    *core =
-        (struct git_core){.plain = !has_attributes_of_its_own(), .excludes = own_file("ignore")};
+    bool attributes = has_attributes_of_its_own();
+    *core = (struct git_core){.plain = !attributes,
+                              .verbatim = !getenv("GIT_ATTR_SOURCE"),
+                              .attributes = attributes,
+                              .excludes = own_file("ignore")};
     const char *end = settings->s + settings->len;
     for (const char *s = settings->s; s < end; s += strlen(s) + 1) {
         const char *lf = strchr(s, '\n');
         autofree char *key = mem_dup(s, lf ? (size_t)(lf - s) : strlen(s));
         take(core, key, lf ? lf + 1 : NULL);
+        take_verbatim(core, key, lf ? lf + 1 : NULL);
     }
 }

@@ -10,10 +10,12 @@
 
 struct git_core {
     bool ignore_case;
-    bool plain;     /* git takes bytes, names and modes of files as they are, unless attributes of
-                     * the project or the repository say otherwise, and has no rules of its own for
-                     * who may read what it writes */
-    char *excludes; /* the user's own file of patterns to ignore; NULL: not known */
+    bool plain;      /* git takes bytes, names and modes of files as they are, unless attributes of
+                      * the project or the repository say otherwise, and has no rules of its own for
+                      * who may read what it writes */
+    bool verbatim;   /* files are written as their objects are, unless attributes say otherwise */
+    bool attributes; /* there are some that hold in every repository */
+    char *excludes;  /* the user's own file of patterns to ignore; NULL: not known */
 };
 
 /* Reads what `git config -z --get-regexp ^core\.` printed. */

@@ -27,10 +27,11 @@ enum {
     TICKS_MAX = 20,      /* milliseconds that the clock of files may take to go on */
 };
 
-/* A file that is to be copied. */
+/* A file that may be copied. */
 struct item {
     size_t entry; /* where it is in the entries of the new index */
     mode_t mode;
+    bool converted; /* git does not write it as it is */
     bool taken;
 };
 
@@ -43,6 +44,7 @@ struct copying {
     VEC(struct item) items;
     int from, to;     /* the two folders */
     bool all;         /* nothing is left out so far */
+    bool ask;         /* attributes may have git write something else */
     atomic_bool stop; /* something could not be written */
 };
 
@@ -197,31 +199,29 @@ static bool is_usual(const char *path)
     }
 }
 
-/* Which attributes hold is known only where all files of them are read. */
+/* What cannot be read, or is not what is wanted, may have anything in it. */
 static bool is_harmless(struct copying *c, struct hand *h, const struct git_index_entry *e)
 {
     return S_ISREG(e->mode) && read_object(h, c->from, e->path, e->mode, e->id, c->index.id_len) &&
            verbatim_attributes(h->object.s + h->content, h->object.len - h->content);
 }
 
-/* False: none may be copied. */
-static bool take_entry(struct copying *c, struct hand *h, const struct git_index_entry *e)
+static void take_entry(struct copying *c, struct hand *h, const struct git_index_entry *e)
 {
     bool fit = git_index_is_plain(e) && is_usual(e->path) && !is_differing(c, e->path);
-    if (git_index_is_attributes(e) && !(fit && is_harmless(c, h, e)))
-        return false;
+    if (git_index_is_attributes(e) && !c->ask)
+        c->ask = !fit || !is_harmless(c, h, e);
     c->all = c->all && fit;
-    if (fit) {
-        struct item item = {.entry = c->entries.len, .mode = e->mode & 0100 ? 0777 : 0666};
-        item.mode |= e->mode & S_IFMT;
-        git_index_add_blank(&c->entries, e, c->index.id_len);
-        vec_push(&c->items, item);
-    }
-    return true;
+    if (!fit)
+        return;
+    struct item item = {.entry = c->entries.len, .mode = e->mode & 0100 ? 0777 : 0666};
+    item.mode |= e->mode & S_IFMT;
+    git_index_add_blank(&c->entries, e, c->index.id_len);
+    vec_push(&c->items, item);
 }
 
-/* New files of attributes are among what differs. */
-static bool has_new_attributes(const struct copying *c)
+/* Those of the other index are not those that are wanted. */
+static bool has_other_attributes(const struct copying *c)
 {
     for (size_t i = 0; i < c->sorted.n; i++) {
         struct git_index_entry e = {.path = c->sorted.v[i]};
@@ -234,11 +234,28 @@ static bool has_new_attributes(const struct copying *c)
 static bool take_entries(struct copying *c)
 {
     own_cleanup(hand_done) struct hand h = HAND_INIT;
-    bool good = true;
     c->all = c->sorted.n == 0;
-    for (struct git_index_entry e; good && git_index_next(&c->index, &e);)
-        good = take_entry(c, &h, &e);
-    return good && c->index.good;
+    for (struct git_index_entry e; git_index_next(&c->index, &e);)
+        take_entry(c, &h, &e);
+    return c->index.good;
+}
+
+/* Finds out which of them git would not write as they are. */
+static bool ask(struct copying *c)
+{
+    struct git_place at = workspace_place(c->job->to);
+    autobuf struct buf paths = BUF_INIT;
+    autofree bool *verbatim = mem_array(c->items.n, sizeof(*verbatim));
+    for (size_t i = 0; i < c->items.n; i++) {
+        const char *path = path_of(c, &c->items.v[i]);
+        buf_add(&paths, path, strlen(path) + 1);
+    }
+    at.index = c->job->index;
+    if (!verbatim_ask(&at, &paths, c->items.n, verbatim))
+        return false;
+    for (size_t i = 0; i < c->items.n; i++)
+        c->items.v[i].converted = !verbatim[i];
+    return true;
 }
 
 static bool open_folders(struct copying *c)
@@ -255,8 +272,9 @@ static bool look(struct copying *c)
     struct stat before, after;
     return open_folders(c) && stat(c->job->index, &before) == 0 &&
            git_index_open(&c->index, c->job->index, c->job->id_len, NULL) == 0 && c->index.good &&
-           find_differing(c) && stat(c->job->index, &after) == 0 &&
-           git_index_is_same(&before, &after) && !has_new_attributes(c) && take_entries(c);
+           find_differing(c) && !has_other_attributes(c) && take_entries(c) &&
+           (!c->ask || ask(c)) && stat(c->job->index, &after) == 0 &&
+           git_index_is_same(&before, &after);
 }
 
 /* --- copying ------------------------------------------------------------------------------ */
@@ -295,7 +313,7 @@ static void copy_item(struct copying *c, struct hand *h, struct item *item)
     const char *name = slash ? slash + 1 : path;
     unsigned char *entry = (unsigned char *)c->entries.s + item->entry;
     struct stat st;
-    if (!enter(c, h, path, (size_t)(name - path)) ||
+    if (item->converted || !enter(c, h, path, (size_t)(name - path)) ||
         !read_object(h, h->from, name, item->mode, entry + GIT_INDEX_ID, c->index.id_len))
         return;
     if (work_file_write(h->to, name, item->mode, h->object.s + h->content,
@@ -383,7 +401,8 @@ int tree_copy(const struct tree_copy *job, bool *ret_whole, struct err *err)
                                                   .to = -1};
     autofree char *path = mem_printf("%s/index", job->to->admin);
     *ret_whole = false;
-    if (access(path, F_OK) == 0 || !verbatim_settings(&at) || !look(&c) || !make_folders(&c))
+    if (access(path, F_OK) == 0 || !verbatim_settings(&at, &c.ask) || !look(&c) ||
+        !make_folders(&c))
         return 0;
     many_by(THREADS_MAX, (c.items.n + CHUNK - 1) / CHUNK, copy_chunk, &c);
     return write_index(&c, path, ret_whole, err);
@@ -413,7 +432,7 @@ void tree_copy_command(const struct git_repo *repo, const struct workspace *ws, 
 {
     autofree char *from = NULL, *index = NULL;
     find_tree(repo, commit, &from, &index);
-    if (!self_path() || !repo->core.plain || !is_worth_it(index)) {
+    if (!self_path() || !repo->core.verbatim || !is_worth_it(index)) {
         workspace_fill(ws, argv, env);
         return;
     }

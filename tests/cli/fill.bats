@@ -132,7 +132,7 @@ assert_seen() { # ID...
     git -C worktrees/thread-1 fsck --no-dangling || fail "not sound"
 }
 
-@test "fill: attributes that change files on their way out leave all to git" {
+@test "fill: what attributes change on its way out is left to git" {
     large_repo
     printf '*.txt text eol=crlf\n' >.gitattributes
     echo text >sub/file.txt

@@ -233,23 +233,59 @@ static void a_sparse_tree_is_filled_by_git(void **state)
     check_after(state, "git sparse-checkout set --cone --sparse-index d/z", false, "11");
 }
 
-/* --- nothing of it ------------------------------------------------------------------------ */
+/* --- attributes --------------------------------------------------------------------------- */
 
-static void attributes_that_change_content_leave_all_to_git(void **state)
+static void what_gets_other_line_ends_is_left_to_git(void **state)
 {
     check_after(state,
                 "echo '*.bat eol=crlf' >d/.gitattributes && echo 1 >d/x.bat && git add . && "
                 "git commit -q -m attributes",
-                false, "0");
+                false, "16");
+    autofree char *text = shell(*state, "cat w/d/x.bat");
+    assert_string_equal(text, "1\r\n");
 }
 
-static void attributes_that_are_not_known_leave_all_to_git(void **state)
+/* By the index, not by what the user has written. */
+static void attributes_are_those_of_the_commit(void **state)
 {
     check_after(state,
-                "echo '*.c text' >.gitattributes && git add . && git commit -q -m attributes && "
-                "echo '*.c eol=crlf' >.gitattributes",
-                false, "0");
+                "echo 'x ident' >.gitattributes && git add . && git commit -q -m attributes && "
+                "echo 'large eol=crlf' >.gitattributes",
+                false, "13");
 }
+
+static void what_is_filtered_is_left_to_git(void **state)
+{
+    check_after(
+        state,
+        "printf '[attr]m filter=f\n/x m\nwide working-tree-encoding=UTF-16\n' "
+        ">.gitattributes && printf '\\377\\376a\\0' >wide && git config filter.f.clean 'tr 6 5' && "
+        "git config filter.f.smudge 'tr 5 6' && git add . && git commit -q -m f",
+        false, "15");
+    autofree char *x = shell(*state, "cat w/x");
+    assert_string_equal(x, "6\n");
+}
+
+static void attributes_of_the_repository_count(void **state)
+{
+    check_after(state, "echo 'x ident' >.git/info/attributes", false, "13");
+}
+
+static void attributes_of_the_user_count(void **state)
+{
+    check_after(state, "echo 'x ident' >../own && git config core.attributesFile \"$PWD/../own\"",
+                false, "13");
+}
+
+static void settings_that_matter_only_on_the_way_in_are_fine(void **state)
+{
+    check_after(state,
+                "git config core.autocrlf input && git config core.fileMode false && "
+                "git config core.eol lf && git config core.fsync all",
+                true, "15");
+}
+
+/* --- nothing of it ------------------------------------------------------------------------ */
 
 static void attributes_that_come_with_the_commit_leave_all_to_git(void **state)
 {
@@ -259,11 +295,6 @@ static void attributes_that_come_with_the_commit_leave_all_to_git(void **state)
     check(state, "f", false, "0");
     autofree char *x = shell(*state, "cat w/x");
     assert_string_equal(x, "6\n");
-}
-
-static void attributes_of_the_repository_count(void **state)
-{
-    check_after(state, "echo 'x ident' >.git/info/attributes", false, "0");
 }
 
 static void settings_that_change_content_leave_all_to_git(void **state)
@@ -375,8 +406,11 @@ int main(void)
         TEST(a_setting_that_is_gone_makes_no_difference),
         TEST(a_submodule_is_left_to_git),
         TEST(a_sparse_tree_is_filled_by_git),
-        TEST(attributes_that_change_content_leave_all_to_git),
-        TEST(attributes_that_are_not_known_leave_all_to_git),
+        TEST(what_gets_other_line_ends_is_left_to_git),
+        TEST(attributes_are_those_of_the_commit),
+        TEST(what_is_filtered_is_left_to_git),
+        TEST(attributes_of_the_user_count),
+        TEST(settings_that_matter_only_on_the_way_in_are_fine),
         TEST(attributes_that_come_with_the_commit_leave_all_to_git),
         TEST(attributes_of_the_repository_count),
         TEST(settings_that_change_content_leave_all_to_git),
