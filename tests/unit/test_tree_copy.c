@@ -140,6 +140,15 @@ static void a_copy_of_all_needs_no_git(void **state)
     assert_true(strtod(raced, NULL) > strtod(strchr(raced, '\n'), NULL));
 }
 
+/* As many as several threads have to do with. */
+static void there_may_be_many_files(void **state)
+{
+    check_after(state,
+                "mkdir -p m/n && seq 600 | split -a 4 -l 1 && seq 500 | split -a 4 -l 1 - m/ && "
+                "seq 400 | split -a 4 -l 1 - m/n/ && git add . && git commit -q -m many",
+                true, "1515");
+}
+
 static void the_index_may_be_of_another_version(void **state)
 {
     check_after(state, "git update-index --index-version 4", true, "15");
@@ -393,6 +402,7 @@ int main(void)
         TEST(a_copy_of_all_needs_no_git),
         cmocka_unit_test_setup_teardown(another_commit_is_made_of_what_is_the_same, make_sha256,
                                         remove_folder),
+        TEST(there_may_be_many_files),
         TEST(the_index_may_be_of_another_version),
         TEST(times_do_not_matter),
         TEST(modes_are_those_of_git),
