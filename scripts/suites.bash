@@ -5,8 +5,9 @@
 #                                  second_tries, sum
 #
 # A suite says how it went in one line, "name: N passed, N failed[, N skipped]"; its output is shown only
-# when something failed, and what was skipped, and why, where $show_skipped is set. A suite fails as well when it runs no test, ends early, or exits with a status
-# that its own numbers do not explain: silence is not success.
+# when something failed, and what was skipped, and why, where $show_skipped is set. A suite fails as well when
+# it runs no test, ends early, or exits with a status that its own numbers do not explain: silence is not
+# success.
 #
 # What failed may have failed because the machine was busy. tap_program, bats_file and random_runs note it, and
 # second_tries, when all else is over, tries it once more, alone: what passes then has passed, and is named.

@@ -11,24 +11,10 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* --- making ------------------------------------------------------------------------------- */
-
-bool pristine_delta_reach(int root, const char *path)
-{
-    for (const char *slash = path; (slash = strchr(slash, '/')); slash++) {
-        autofree char *folder = mem_dup(path, (size_t)(slash - path));
-        if (mkdirat(root, folder, 0777) < 0 && errno != EEXIST)
-            return false;
-    }
-    return true;
-}
-
 bool pristine_delta_hide(int root, const char *path)
 {
     return mknodat(root, path, S_IFCHR, 0) == 0;
 }
-
-/* --- looking at it ------------------------------------------------------------------------ */
 
 struct look {
     int root;

@@ -8,10 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Makes the folders on the way to a path, below the descriptor of the delta's top; errno tells. */
-bool pristine_delta_reach(int root, const char *path);
-
-/* The file is gone. */
+/* A file is gone, whose folder is there, below the descriptor of the delta's top. */
 bool pristine_delta_hide(int root, const char *path);
 
 /* Whether a delta is still what it was made: over the files that the index `below` has, it gives

@@ -9,7 +9,7 @@
 #include "data/pristine_delta.h"
 #include "data/tree.h"
 #include "data/tree_paths.h"
-#include "data/work_write.h"
+#include "data/work_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -163,7 +163,7 @@ static bool take_away(const struct forward *f, const struct index_change *c)
 {
     if (!f->draft->is_delta)
         return unlinkat(f->root, c->path, 0) == 0 || errno == ENOENT;
-    return pristine_delta_reach(f->root, c->path) &&
+    return work_file_folders(f->root, c->path, "", NULL) == 0 &&
            (c->id || pristine_delta_hide(f->root, c->path));
 }
 
@@ -172,8 +172,8 @@ static bool write_change(const struct forward *f, struct index_change *c, const 
 {
     if (!take_away(f, c))
         return false;
-    return !c->id || (work_write(f->root, c->path, c->mode, content, len) &&
-                      fstatat(f->root, c->path, &c->st, AT_SYMLINK_NOFOLLOW) == 0);
+    return !c->id || work_file_write(f->root, c->path, work_file_mode(c->mode), content, len,
+                                     &c->st, NULL) == 0;
 }
 
 static bool write_changes(struct forward *f)

@@ -214,8 +214,7 @@ static void take_entry(struct copying *c, struct hand *h, const struct git_index
     c->all = c->all && fit;
     if (!fit)
         return;
-    struct item item = {.entry = c->entries.len, .mode = e->mode & 0100 ? 0777 : 0666};
-    item.mode |= e->mode & S_IFMT;
+    struct item item = {.entry = c->entries.len, .mode = work_file_mode(e->mode)};
     git_index_add_blank(&c->entries, e, c->index.id_len);
     vec_push(&c->items, item);
 }
@@ -422,7 +421,8 @@ static void find_tree(const struct git_repo *repo, const char *commit, char **re
 {
     autofree char *pristine = mem_printf("%s/anabranch/pristine/%s", repo->common, commit);
     autofree char *index = mem_printf("%s/index", pristine);
-    bool there = access(index, R_OK) == 0;
+    autofree char *below = mem_printf("%s/below", pristine); /* then it does not have all of it */
+    bool there = access(index, R_OK) == 0 && access(below, F_OK) < 0;
     *ret_from = there ? mem_printf("%s/tree", pristine) : mem_str(repo->root);
     *ret_index = there ? steal_ptr(index) : mem_printf("%s/index", repo->git_dir);
 }

@@ -8,6 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
+mode_t work_file_mode(uint32_t mode)
+{
+    return (mode & S_IFMT) | (mode & 0100 ? 0777 : 0666);
+}
+
 /* How much two paths have in common, up to the end of a folder's name. */
 static size_t shared_folders(const char *a, const char *b)
 {

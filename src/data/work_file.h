@@ -8,7 +8,11 @@
 #include "base/err.h"
 
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/stat.h>
+
+/* The mode that git makes a file with, by the one in an index or a tree. */
+mode_t work_file_mode(uint32_t mode);
 
 /* Writes a file or, by its mode, a symlink to where the content says, at a path below a folder.
  * What was written of it is taken away on failure. */

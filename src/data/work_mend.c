@@ -7,7 +7,7 @@
 #include "data/git_index.h"
 #include "data/index_edit.h"
 #include "data/tree.h"
-#include "data/work_write.h"
+#include "data/work_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -99,8 +99,8 @@ static bool restore(struct mend *m, int root, const struct git_index_entry *e)
     tree_id(&id, e->id, m->index.id_len);
     if (m->bytes > BYTES_MAX || git_batch_read(m->job->batch, id.s, &content, &none) ||
         !remove_path(m, root, e->path, 0) ||
-        !work_write(root, e->path, e->mode, content.s, content.len) ||
-        fstatat(root, e->path, &c.st, AT_SYMLINK_NOFOLLOW) < 0)
+        work_file_write(root, e->path, work_file_mode(e->mode), content.s, content.len, &c.st,
+                        &none))
         return false;
     c.path = mem_str(e->path);
     c.id = buf_steal(&id);
