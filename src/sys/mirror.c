@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/vec.h"
 #include "sys/dirs.h"
 
 #include <errno.h>
@@ -14,6 +15,13 @@
 
 enum { BLOCK = 64 << 10, LEFT_OUT = 1 };
 
+/* A folder of the original that is left behind. */
+struct left {
+    char *path;
+    mode_t mode;
+    struct timespec times[2];
+};
+
 struct walk {
     const struct mirror *m;
     FTS *src, *dst;
@@ -22,6 +30,7 @@ struct walk {
     char *blocks; /* two */
     bool differs;
     struct mirror_count count;
+    VEC(struct left) left; /* folders, each behind all that are in it */
 };
 
 /* --- in step ------------------------------------------------------------------------------ */
@@ -143,19 +152,27 @@ static int set_mode(struct walk *w, const char *path, mode_t mode, struct err *e
 }
 
 /* All that is in it is as it should be. */
-static int finish_folder(struct walk *w, const FTSENT *e, struct err *err)
+static int finish_folder(struct walk *w, const struct left *l, struct err *err)
 {
-    autofree char *path = mem_printf("%s/%s", w->m->to, below(e, w->m->from));
-    const struct stat *want = e->fts_statp;
-    struct timespec times[2] = {want->st_atim, want->st_mtim};
+    autofree char *path = mem_printf("%s/%s", w->m->to, l->path);
     struct stat st;
-    if (w->m->look || e->fts_number == LEFT_OUT || lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
         return 0;
-    if (((st.st_mode ^ want->st_mode) & 07777) && set_mode(w, path, want->st_mode & 07777, err))
+    if ((st.st_mode & 07777) != l->mode && set_mode(w, path, l->mode, err))
         return -1;
-    if (!is_time(&st.st_mtim, &want->st_mtim) && utimensat(AT_FDCWD, path, times, 0) < 0)
+    if (!is_time(&st.st_mtim, &l->times[1]) && utimensat(AT_FDCWD, path, l->times, 0) < 0)
         return err_sys(err, "finish the folder '%s'", path);
     return 0;
+}
+
+/* The copy may have more in it, which is still to go. */
+static void leave_folder(struct walk *w, const FTSENT *e)
+{
+    const struct stat *st = e->fts_statp;
+    if (!w->m->look && e->fts_number != LEFT_OUT)
+        vec_push(&w->left, (struct left){.path = mem_str(below(e, w->m->from)),
+                                         .mode = st->st_mode & 07777,
+                                         .times = {st->st_atim, st->st_mtim}});
 }
 
 static int step_original(struct walk *w, struct err *err)
@@ -163,12 +180,10 @@ static int step_original(struct walk *w, struct err *err)
     for (;;) {
         if (step(w->src, &w->s, err))
             return -1;
-        if (w->s && w->s->fts_info == FTS_DP) {
-            if (finish_folder(w, w->s, err))
-                return -1;
-        } else if (!w->s || !is_left_out(w->src, w->s)) {
+        if (w->s && w->s->fts_info == FTS_DP)
+            leave_folder(w, w->s);
+        else if (!w->s || !is_left_out(w->src, w->s))
             return 0;
-        }
     }
 }
 
@@ -294,21 +309,32 @@ static int walk(struct walk *w, struct err *err)
         if (go_on(w, err))
             return -1;
     }
+    for (size_t i = 0; i < w->left.n; i++) {
+        if (finish_folder(w, &w->left.v[i], err))
+            return -1;
+    }
     return 0;
+}
+
+static void walk_done(struct walk *w)
+{
+    if (w->src)
+        (void)fts_close(w->src);
+    if (w->dst)
+        (void)fts_close(w->dst);
+    for (size_t i = 0; i < w->left.n; i++)
+        free(w->left.v[i].path);
+    vec_done(&w->left);
+    free(w->blocks);
 }
 
 int mirror_run(const struct mirror *m, struct mirror_count *ret, bool *ret_same, struct err *err)
 {
-    struct walk w = {.m = m};
+    own_cleanup(walk_done) struct walk w = {.m = m};
     struct err why = {0};
     int rc = walk(&w, err);
     if (copy_close(w.copy, &why) && rc == 0)
         rc = err_set(err, why.code, "%s", why.msg);
-    if (w.src)
-        (void)fts_close(w.src);
-    if (w.dst)
-        (void)fts_close(w.dst);
-    free(w.blocks);
     if (rc == 0) {
         *ret = w.count;
         *ret_same = !w.differs;
