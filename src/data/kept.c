@@ -234,7 +234,14 @@ static void read_boot(struct buf *ret)
     buf_cut(ret, strcspn(ret->s, "\n"));
 }
 
-/* Untouched where it is half made, or of before the machine was started. */
+static bool is_past(const struct timespec *t)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+           (t->tv_sec != now.tv_sec ? t->tv_sec < now.tv_sec : t->tv_nsec <= now.tv_nsec);
+}
+
+/* Untouched where it is half made, of before the machine was started, or by another clock. */
 static bool read_done(const struct kept *k, const char *name, struct timespec *ret_looked,
                       struct timespec *ret_changed)
 {
@@ -247,11 +254,13 @@ static bool read_done(const struct kept *k, const char *name, struct timespec *r
     if (file_read(path, DONE_MAX, &text, &none))
         return false;
     read_boot(&boot);
-    if (sscanf(text.s, "%lld.%ld %lld.%ld %n", &times[0], &ns[0], &times[1], &ns[1], &end) == 4 &&
-        strcmp(text.s + end, boot.s) == 0) {
-        *ret_looked = (struct timespec){.tv_sec = (time_t)times[0], .tv_nsec = ns[0]};
-        *ret_changed = (struct timespec){.tv_sec = (time_t)times[1], .tv_nsec = ns[1]};
-    }
+    if (sscanf(text.s, "%lld.%ld %lld.%ld %n", &times[0], &ns[0], &times[1], &ns[1], &end) != 4 ||
+        strcmp(text.s + end, boot.s) != 0)
+        return true;
+    struct timespec looked = {.tv_sec = (time_t)times[0], .tv_nsec = ns[0]};
+    struct timespec changed = {.tv_sec = (time_t)times[1], .tv_nsec = ns[1]};
+    if (is_past(&looked) && is_past(&changed))
+        *ret_looked = looked, *ret_changed = changed;
     return true;
 }
 
@@ -300,6 +309,28 @@ static int make_place(const struct kept *k, const char *name, const char *folder
     return access(path, F_OK) == 0 ? 0 : file_create(path, folder, strlen(folder), err);
 }
 
+/* Whoever copies it in another way needs the room. */
+static void give_up(const struct kept *k, const char *name)
+{
+    autofree char *path = mem_printf("%s/%s", k->dir, name);
+    struct err none = {0};
+    (void)dirs_remove(path, &none);
+}
+
+/* `begun`: when the two began to be held against each other. Where nothing differed, what somebody
+ * had done to the copy before was seen as well. */
+static int finish(const struct bringing *b, struct timespec begun, const struct timespec *changed,
+                  bool same, struct err *err)
+{
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) < 0)
+        return err_sys(err, "tell the time");
+    begun.tv_sec -= SLACK;
+    if (same)
+        now = begun.tv_sec > changed->tv_sec ? begun : *changed;
+    return write_done(b->k, b->name, &begun, &now, err);
+}
+
 /* *ret_there is false where others use it and would see it change. */
 static int bring_one(struct bringing *b, const char *root, const char *path, bool *ret_there,
                      struct mirror_count *ret, struct err *err)
@@ -312,20 +343,20 @@ static int bring_one(struct bringing *b, const char *root, const char *path, boo
                        .before = before_change,
                        .progress = hand_on,
                        .ctx = b};
-    struct timespec begun, ended;
+    struct timespec begun;
     bool same = false, done = read_done(b->k, b->name, &m.looked, &m.changed);
     *ret_there = false;
     if (m.look && !done)
         return 0;
     if (clock_gettime(CLOCK_REALTIME, &begun) < 0)
         return err_sys(err, "tell the time");
-    if ((!m.look && make_place(b->k, b->name, folder, err)) || mirror_run(&m, ret, &same, err))
+    if ((!m.look && make_place(b->k, b->name, folder, err)) || mirror_run(&m, ret, &same, err)) {
+        if (!done)
+            give_up(b->k, b->name);
         return -1;
-    if (clock_gettime(CLOCK_REALTIME, &ended) < 0)
-        return err_sys(err, "tell the time");
-    begun.tv_sec -= SLACK;
+    }
     *ret_there = !m.look || same;
-    return *ret_there ? write_done(b->k, b->name, &begun, same ? &m.changed : &ended, err) : 0;
+    return *ret_there ? finish(b, begun, &m.changed, same, err) : 0;
 }
 
 int kept_bring(struct kept *k, const char *root, const char *path, kept_progress_fn *progress,
@@ -425,7 +456,8 @@ int kept_trim(struct kept *k, struct strv *ret_left, struct err *err)
         const char *name = o.all.v[i].name;
         bool another = !i || strncmp(o.all.v[i - 1].name, name, DIGITS) != 0;
         n = another ? 1 : n + 1;
-        if (n > KEEP && !kept_is_used(k, name) && !is_taken(k, name) &&
+        bool wanted = n <= KEEP && !kept_is_orphan(k, name);
+        if (!wanted && !kept_is_used(k, name) && !is_taken(k, name) &&
             put_aside(k, name, ret_left, err))
             return -1;
     }

@@ -55,8 +55,8 @@ int kept_note(const struct kept *k, const char *run, const char *folder, const c
 /* Appends the trees that such a list names. Where there is none, there are none. */
 int kept_trees(const char *list, struct strv *ret, struct err *err);
 
-/* Puts aside those that nobody uses, but for the last few of each folder; they are appended to
- * ret_left, for the caller to delete. */
+/* Puts aside those that nobody uses, but for the last few of each folder that is there; they are
+ * appended to ret_left, for the caller to delete. */
 int kept_trim(struct kept *k, struct strv *ret_left, struct err *err);
 
 /* Takes the folder of all of them away where none is left; the next one makes it again. */

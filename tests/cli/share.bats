@@ -226,7 +226,7 @@ kill_engine() {
 @test "share: a run that is killed while it copies leaves what the next one finishes" {
     local pid
     begin_repo
-    seq 5000 | split -l 1 -a 4 -d - node_modules/n
+    seq 2000 | split -l 1 -a 4 -d - node_modules/n
     begin_shared
     add_task t -- 'write a 1'
     start_plan
@@ -439,4 +439,40 @@ kill_engine() {
     add_task t -- 'write t 1'
     ANABRANCH_PROVIDER='' run_apart anabranch warm plan.yaml
     assert_contains 'there is nothing to make ahead'
+}
+
+@test "share: where nothing can be kept it is brought as ever" {
+    begin_repo
+    mkdir -p .git/anabranch
+    echo in the way >.git/anabranch/shared
+    run_steps 'sh test "$(cat node_modules/one)" = one'
+    [[ $(<.git/anabranch/shared) == 'in the way' ]] || fail "it was taken away"
+}
+
+@test "share: what cannot be copied fails the task, and nothing of it is kept" {
+    [[ $(id -u) != 0 ]] || skip "root may read everything"
+    begin_repo
+    chmod 000 node_modules/one
+    begin_shared
+    add_task t -- 'write t 1'
+    run_plan
+    assert_status 1
+    assert_summary t setup
+    [[ -z $(kept) ]] || fail "left: $(kept)"
+}
+
+@test "share: after another start of the machine, or by another clock, bytes are compared once" {
+    local before mark boot
+    begin_repo
+    run_steps 'sh test "$(cat node_modules/one)" = one'
+    before=$(identities)
+    mark=$(kept)/done
+    boot=$(sed 's/.* //' "$mark")
+    sed -i "s/$boot/other/" "$mark"
+    run_steps 'sh test "$(cat node_modules/one)" = one'
+    grep -q " [1-9][0-9]*\.[0-9]* $boot$" "$mark" || fail "it is not known to be whole: $(<"$mark")"
+    sed -i 's/^[0-9]*/9999999999/' "$mark"
+    run_steps 'sh test "$(cat node_modules/one)" = one'
+    ! grep -q 9999999999 "$mark" || fail "by another clock: $(<"$mark")"
+    [[ $(identities) == "$before" ]] || fail "copied again"
 }
