@@ -28,6 +28,7 @@ struct walk {
     FTSENT *s, *d; /* where they are; NULL: at the end */
     struct copy *copy;
     char *blocks; /* two */
+    char *open;   /* the folder that was last opened up, if any */
     bool differs;
     struct mirror_count count;
     VEC(struct left) left; /* folders, each behind all that are in it */
@@ -133,13 +134,17 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
 }
 
-/* A folder that its owner may not write to, until finish_folder(). */
-static void open_up(const struct walk *w, const char *path)
+/* The folder that a path is in, where its owner may not write to it, until finish_folder(). */
+static void open_up(struct walk *w, const char *path)
 {
     const char *slash = strrchr(path, '/');
-    int len = slash ? (int)(slash - path) : 0;
-    autofree char *folder = mem_printf("%s/%.*s", w->m->to, len, path);
+    size_t len = slash ? (size_t)(slash - path) : 0;
     struct stat st;
+    if (w->open && strlen(w->open) == len && memcmp(w->open, path, len) == 0)
+        return; /* mostly the same as the last time */
+    free(w->open);
+    w->open = mem_dup(path, len);
+    autofree char *folder = mem_printf("%s/%s", w->m->to, w->open);
     if (lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 0700) != 0700)
         (void)chmod(folder, (st.st_mode & 07777) | 0700); /* what needs it says so */
 }
@@ -326,6 +331,7 @@ static void walk_done(struct walk *w)
         free(w->left.v[i].path);
     vec_done(&w->left);
     free(w->blocks);
+    free(w->open);
 }
 
 int mirror_run(const struct mirror *m, struct mirror_count *ret, bool *ret_same, struct err *err)
