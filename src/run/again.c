@@ -194,7 +194,7 @@ static void discard(struct run *run, uint32_t task, const struct known *k)
     bool saved = job->agent_started || !commit || k->safe ||
                  strcmp(commit, run->tasks[task].start) == 0 || job_salvage_commit(job, commit);
     if (saved) {
-        job_discard(job);
+        job_discard(job, "the run was interrupted, and begins it again");
     } else {
         job->has_workspace = false; /* what there is of it stays */
         job_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");

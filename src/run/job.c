@@ -19,6 +19,7 @@
 #include "run/prepare.h"
 #include "run/repair.h"
 #include "run/sweep.h"
+#include "sys/boot.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/guard.h"
@@ -339,7 +340,7 @@ void job_start(struct run *run, uint32_t task)
         sched_set_lanes(&run->sched, task, tr->lane, tr->spare);
     lane_enter(run, task);
     struct job *job = job_new(run, task, lands ? tr->status.attempts : ++tr->status.attempts);
-    autofree char *tmp = job_file(job, "tmp");
+    autofree char *tmp = job_file(job, "tmp"), *boot = job_file(job, "boot");
     struct err err = {0};
     if (!tr->status.started)
         tr->status.started = clock_wall();
@@ -350,7 +351,7 @@ void job_start(struct run *run, uint32_t task)
         task_set_state(run, task, TASK_PREPARING);
         record(run, EV_TASK_PREPARING, task, NULL);
     }
-    if (dirs_make(tmp, &err))
+    if (dirs_make(tmp, &err) || boot_note(boot, &err))
         job_error(job, &err);
     else if (job->session && tr->remade)
         repair_make_again(job);

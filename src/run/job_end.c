@@ -258,10 +258,9 @@ static void finish_discard(struct job *job)
     sched_ready(&run->sched, task);
 }
 
-void job_discard(struct job *job)
+void job_discard(struct job *job, const char *why)
 {
-    if (job_salvage_since(job, task_run(job)->start,
-                          "the run was interrupted, and begins it again"))
+    if (job_salvage_since(job, task_run(job)->start, why))
         prepare_teardown(job, finish_discard);
     else
         job_fail(job, FAILURE_INTERNAL, "what is in its workspace could not be saved");

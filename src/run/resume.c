@@ -7,6 +7,7 @@
 #include "run/layered.h"
 #include "run/resume_plan.h"
 #include "run/resume_private.h"
+#include "sys/boot.h"
 
 #include <string.h>
 #include <sys/stat.h>
@@ -80,6 +81,14 @@ bool resume_is_worked_in(const struct run *run, const struct past_task *past)
     return some;
 }
 
+bool resume_was_restarted(const struct run *run, const struct past_task *past)
+{
+    const char *state = run->resume->past.row.state;
+    bool rests = past->session && state && strcmp(state, "running") != 0;
+    autofree char *note = mem_printf("%s/%s/%d/boot", run->dir, past->row.id, past->row.attempts);
+    return run->base && !rests && !boot_is_noted(note);
+}
+
 /* --- deciding ----------------------------------------------------------------------------- */
 
 /* What was about to land, or what the task committed, being in the history is proof. That a commit
@@ -141,6 +150,12 @@ static bool goes_by_fallback(const struct run *run, uint32_t task, const struct 
     return past->parked_until > clock_wall() && (f->engine || f->model);
 }
 
+static void set_restarted(struct resume_task *rt, const char *why)
+{
+    set_step(rt, RESUME_RUN, why);
+    rt->restarted = true;
+}
+
 /* An agent that can take up its session again does so where it left its files. */
 static void decide_running(const struct run *run, uint32_t task, struct resume_task *rt)
 {
@@ -152,6 +167,11 @@ static void decide_running(const struct run *run, uint32_t task, struct resume_t
                                          : "its agent was at work";
     autofree char *out = mem_printf("%s/%s/%d/out", run->dir, row->id, row->attempts);
     autobuf struct buf session = BUF_INIT;
+    if (!rt->past->remade && resume_was_restarted(run, rt->past)) {
+        set_restarted(rt, parked ? "the machine was restarted while it was parked"
+                                 : "the machine was restarted while its agent was at work");
+        return;
+    }
     set_step(rt, RESUME_RUN, why);
     if (!row->engine || strcmp(row->engine, run_engine_name(run, task)) != 0 ||
         (!rt->past->remade && (!rt->past->branch_commit || !resume_is_whole(run, rt->past))) ||
@@ -165,6 +185,15 @@ static void decide_running(const struct run *run, uint32_t task, struct resume_t
     set_step(rt, RESUME_CONTINUE, why);
 }
 
+static void decide_committing(const struct run *run, struct resume_task *rt)
+{
+    bool whole = rt->past->branch_commit && resume_is_whole(run, rt->past);
+    if (resume_was_restarted(run, rt->past))
+        set_restarted(rt, "the machine was restarted before its work was committed");
+    else
+        set_step(rt, whole ? RESUME_COMMIT : RESUME_RUN, "its agent was done");
+}
+
 static void decide_by_state(const struct run *run, uint32_t task, struct resume_task *rt,
                             bool keep_failed)
 {
@@ -176,10 +205,7 @@ static void decide_by_state(const struct run *run, uint32_t task, struct resume_
         decide_running(run, task, rt);
         break;
     case TASK_COMMITTING:
-        set_step(rt,
-                 rt->past->branch_commit && resume_is_whole(run, rt->past) ? RESUME_COMMIT
-                                                                           : RESUME_RUN,
-                 "its agent was done");
+        decide_committing(run, rt);
         break;
     case TASK_VERIFYING:
     case TASK_LANDING:

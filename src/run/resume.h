@@ -35,6 +35,7 @@ struct resume_task {
     const char *session;    /* of RESUME_CONTINUE */
     struct past_task *past; /* NULL: it is new */
     bool changed;           /* the plan says something else of it now */
+    bool restarted;         /* the machine was, before what is in its workspace was safe */
 };
 
 struct resume {

@@ -60,16 +60,28 @@ static bool save_branch(struct job *job, const struct past_task *past)
     return saved || job_salvage_commit(job, past->branch_commit);
 }
 
+static void tell_restarted(struct run *run, uint32_t task)
+{
+    struct err err = {0};
+    (void)err_set(&err, ERR_ENV, "%s: what there is of that is saved, and it begins again",
+                  run->resume->tasks[task].why);
+    record_error(run, task, &err);
+}
+
 /* Its turn comes when what is left of its last attempt is out of the way. */
 static void run_again(struct run *run, uint32_t task)
 {
     const struct past_task *past = run->resume->tasks[task].past;
+    bool restarted = run->resume->tasks[task].restarted;
     if (!resume_has_leftovers(run, past))
         return;
     sched_hold(&run->sched, task);
     struct job *job = resume_reopen(run, task);
+    if (restarted)
+        tell_restarted(run, task);
     if (save_branch(job, past)) {
-        job_discard(job);
+        job_discard(job, restarted ? "the machine was restarted: what was written last may be gone"
+                                   : "the run was interrupted, and begins it again");
     } else {
         job->has_workspace = false; /* what there is of it stays */
         job_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");

@@ -58,8 +58,8 @@ static int decide(struct run *run, uint32_t task, const struct resume_options *o
                   struct err *err)
 {
     struct resume_task *rt = &run->resume->tasks[task];
-    const char *session =
-        opts->fresh || take_up_is_half(run, rt->past) ? NULL : find_session(run, task, rt->past);
+    bool fresh = opts->fresh || rt->restarted || take_up_is_half(run, rt->past);
+    const char *session = fresh ? NULL : find_session(run, task, rt->past);
     if (check(run, task, opts, err))
         return -1;
     if (opts->say && !session)
@@ -72,7 +72,8 @@ static int decide(struct run *run, uint32_t task, const struct resume_options *o
         return 0;
     rt->session = session;
     rt->step = session ? RESUME_CONTINUE : RESUME_RUN;
-    rt->why = opts->say ? "you have something to say" : "it is to be tried again";
+    if (!rt->restarted)
+        rt->why = opts->say ? "you have something to say" : "it is to be tried again";
     return 0;
 }
 

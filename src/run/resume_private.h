@@ -23,6 +23,10 @@ bool resume_is_whole(const struct run *run, const struct past_task *past);
 /* Whether a person has begun something in it that git keeps notes of. */
 bool resume_is_worked_in(const struct run *run, const struct past_task *past);
 
+/* Whether the machine was started anew since it was at work there: what was written last may not
+ * have come to the disk. What rests since its run was stopped has. */
+bool resume_was_restarted(const struct run *run, const struct past_task *past);
+
 bool resume_has_landed(const struct past *past, const struct past_task *p);
 
 const char *resume_commit(const struct past_task *past); /* what is to land */

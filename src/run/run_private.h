@@ -411,9 +411,9 @@ void job_leave(struct job *job);
 void job_landed(struct job *job); /* the base has it */
 void job_drop_branches(struct run *run);
 void job_unlanded(struct job *job); /* it is done, and there is nothing to land */
-/* The attempt is over without a result: its work is saved, its workspace goes, and the task may
- * begin again. */
-void job_discard(struct job *job);
+/* The attempt is over without a result: its work is saved, with the words why, its workspace goes,
+ * and the task may begin again. */
+void job_discard(struct job *job, const char *why);
 void job_tidy(struct job *job); /* the task has ended well, and its workspace goes */
 /* It does not merge, or its agent has not resolved that: another attempt, or it is left as it is.
  */

@@ -121,7 +121,7 @@ static int open_below(const struct overlay *o, struct folders *f, struct buf *re
  *
  * Folders are named by descriptors: their paths may be of any length, and hold what would mean
  * something among options. "volatile": what is lost when the machine dies is not worth a sync of
- * the whole disk at each end. */
+ * the whole disk at each end; who finds it later can tell (sys/boot.h). */
 int overlay_mount(const struct overlay *o, struct err *err)
 {
     own_cleanup(folders_done) struct folders more = {0};

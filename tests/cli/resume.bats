@@ -669,3 +669,108 @@ END
     refute_in main other
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
+
+# --- after a power cut
+
+# From now on the attempts that there are were of another start of the machine.
+restart_machine() {
+    local note
+    [[ -e /proc/sys/kernel/random/boot_id ]] || skip "the system does not tell"
+    for note in .git/anabranch/runs/*/*/*/boot; do
+        cmp "$note" /proc/sys/kernel/random/boot_id || fail "$note"
+        echo another >"$note"
+    done
+}
+
+salvage_of() { # TASK
+    git for-each-ref --format='%(refname)' "refs/anabranch/salvage/*/$1/1"
+}
+
+@test "resume: when the machine was restarted nobody goes on with files that may not be whole" {
+    make_repo
+    cat >"$BATS_TEST_TMPDIR/claude" <<END
+#!/bin/sh
+echo "\$*" >>'$BATS_TEST_TMPDIR/calls'
+echo '{"type":"system","subtype":"init","session_id":"5e55-10"}'
+if [ -e '$BATS_TEST_TMPDIR/half' ]; then
+    test ! -e half && echo done >whole
+else
+    echo done >half; touch '$BATS_TEST_TMPDIR/half'; sleep 4331
+fi
+echo '{"type":"result","subtype":"success","is_error":false,"result":"ok"}'
+END
+    chmod +x "$BATS_TEST_TMPDIR/claude"
+    begin_plan
+    add_task t 'prompt: Do it.'
+    "$ANABRANCH" run --engine-exe "$BATS_TEST_TMPDIR/claude" plan.yaml >/dev/null 2>&1 3>&- &
+    engine=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/half"
+    kill_engine
+    wait_for no_agents
+    restart_machine
+    run_apart anabranch say t 'Go on.' 3>&-
+    assert_status 2
+    resume --dry-run
+    assert_contains 'run       the machine was restarted while its agent was at work'
+    resume
+    assert_status 0
+    assert_contains 'the machine was restarted while its agent was at work: what there is of that is saved'
+    ! grep -q -- --resume "$BATS_TEST_TMPDIR/calls" || fail "$(<"$BATS_TEST_TMPDIR/calls")"
+    assert_in main whole 'done'
+    refute_in main half
+    assert_in "$(salvage_of t)" half 'done'
+    [[ $(git log -1 --format=%B "$(salvage_of t)") == *'the machine was restarted'* ]] || fail "$(git log -1 "$(salvage_of t)")"
+    assert_clean 'refs/anabranch/salvage/*/t/1'
+}
+
+@test "resume: what was not committed when the machine was restarted is saved, and made again" {
+    make_repo
+    printf '#!/bin/sh\ntouch %q\n%s\n' "$BATS_TEST_TMPDIR/hooked" "$(until_exists go)" >.git/hooks/pre-commit
+    chmod +x .git/hooks/pre-commit
+    begin_plan 'commit: {hooks: true}'
+    add_task t -- 'append t x' 'on 1 write first 1'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/hooked"
+    kill_engine
+    touch "$BATS_TEST_TMPDIR/go"
+    wait_for no_agents
+    restart_machine
+    resume
+    assert_status 0
+    assert_contains 'the machine was restarted before its work was committed'
+    assert_once t
+    refute_in main first
+    assert_in "$(salvage_of t)" first 1
+    assert_clean 'refs/anabranch/salvage/*/t/1'
+}
+
+@test "resume: what was parked when its run was stopped goes on, whatever the machine did since" {
+    make_repo
+    begin_plan
+    add_task a -- 'append a one' 'on 1 limit 2s' 'append a two'
+    start_plan
+    wait_for in_events task.parked a
+    kill -INT "$engine"
+    end_plan
+    assert_status 130
+    restart_machine
+    resume --json
+    assert_status 0
+    assert_event run.resumed '' '"continue":1'
+    assert_in main a $'one\ntwo'
+}
+
+@test "resume: what was parked when the machine died begins again" {
+    make_repo
+    begin_plan
+    add_task a -- 'append a one' 'on 1 limit 2s' 'append a two'
+    start_plan
+    wait_for in_events task.parked a
+    kill_engine
+    restart_machine
+    resume --json
+    assert_status 0
+    assert_event run.resumed '' '"run":1'
+    assert_in "$(salvage_of a)" a one
+    assert_in main a $'one\ntwo'
+}

@@ -1,0 +1,44 @@
+#include "sys/boot.h"
+
+#include "base/buf.h"
+#include "base/own.h"
+#include "sys/file.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { ID_MAX = 128 };
+
+/* Empty where the system does not tell. */
+static const char *this_one(void)
+{
+    static char id[ID_MAX];
+    static bool known;
+    autobuf struct buf text = BUF_INIT;
+#ifdef __linux__
+    if (!known && file_read("/proc/sys/kernel/random/boot_id", ID_MAX - 1, &text, NULL) == 0)
+        memcpy(id, text.s, text.len);
+#endif
+    known = true;
+    return id;
+}
+
+int boot_note(const char *path, struct err *err)
+{
+    const char *id = this_one();
+    if (!*id)
+        return 0;
+    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, id, strlen(id)) != (ssize_t)strlen(id))
+        return err_sys(err, "write '%s'", path);
+    return 0;
+}
+
+bool boot_is_noted(const char *path)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (!*this_one())
+        return true;
+    return file_read(path, ID_MAX, &text, NULL) == 0 && strcmp(text.s, this_one()) == 0;
+}
