@@ -89,10 +89,17 @@ static int find_brought(const char *workspace, struct strv *ret, struct err *err
     return 0;
 }
 
+/* Who was killed while he wrote it has left an empty one. */
+static bool is_noted(const char *commit)
+{
+    struct stat st;
+    return stat(commit, &st) == 0 && st.st_size > 0;
+}
+
 bool layers_there(const char *workspace)
 {
     autofree char *commit = part(workspace, "commit");
-    return access(commit, F_OK) == 0;
+    return is_noted(commit);
 }
 
 bool layers_are_of(const char *workspace, const char *commit)
@@ -440,7 +447,7 @@ int layers_tidy(const char *run_folder, struct err *err)
         autofree char *commit = mem_printf("%s/commit", path);
         autofree char *whose = layers_whose(e->d_name);
         bool copy = *e->d_name == '.' && ends_with(e->d_name, ".new");
-        if (copy || (whose && access(commit, F_OK) < 0))
+        if (copy || (whose && !is_noted(commit)))
             rc = dirs_remove(path, err);
         else
             some = some || whose;

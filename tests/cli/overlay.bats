@@ -328,6 +328,24 @@ kill_engine() {
     assert_clean 'refs/anabranch/salvage/*/t/1'
 }
 
+@test "overlay: who is killed while he notes the commit of a workspace has left none" {
+    local how
+    begin_repo
+    add_task t -- "$(stay)" 'write new "1\n"'
+    for how in resume 'clean --all'; do
+        rm -f "$BATS_TEST_TMPDIR"/{here,go}
+        start_and_wait
+        kill_engine
+        truncate -s 0 .anabranch/worktrees/*/.t.layers/commit
+        touch "$BATS_TEST_TMPDIR/go"
+        # shellcheck disable=SC2086 # the command and its option
+        run_apart anabranch $how
+        assert_status 0
+        [[ ! -e .anabranch ]] || fail "$(find .anabranch)"
+    done
+    assert_in main new 1
+}
+
 @test "overlay: a killed run is gone on with, and salvaged by clean, whoever took the folders and the pristine tree" {
     begin_repo
     add_task t -- 'write new "1\n"' "$(stay)"
@@ -379,6 +397,7 @@ kill_engine() {
 }
 
 @test "overlay: root in a large repository gets them without asking; warm makes the tree ahead" {
+    unset ANABRANCH_PROVIDER
     needs_overlay
     [[ $(id -u) == 0 ]] || skip "only root does"
     make_repo
@@ -404,6 +423,7 @@ kill_engine() {
 }
 
 @test "overlay: a small repository has nothing to make ahead" {
+    unset ANABRANCH_PROVIDER
     make_repo
     run_apart anabranch warm
     assert_status 0
