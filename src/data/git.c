@@ -211,10 +211,24 @@ int git_try(const struct git_place *at, const struct strv *args, struct buf *out
             struct buf *errout, int *ret_status, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
+    autobuf struct buf unwanted = BUF_INIT;
+    struct buf *words = errout ? errout : &unwanted;
+    size_t before = out ? out->len : 0, said = words->len;
     git_prepare(at, &argv, &env);
     for (size_t i = 0; i < args->n; i++)
         strv_push(&argv, args->v[i]);
-    return proc_capture(argv.v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
+    for (int tries = 0; tries < RACE_TRIES; tries++) {
+        struct timespec pause = {.tv_nsec = tries * RACE_PAUSE_MS * 1000000L};
+        (void)nanosleep(&pause, NULL);
+        if (out)
+            buf_cut(out, before);
+        buf_cut(words, said);
+        if (proc_capture(argv.v, env.v, OUTPUT_MAX, out, words, ret_status, err))
+            return -1;
+        if (*ret_status == 0 || !git_is_race(words->s + said))
+            break;
+    }
+    return 0;
 }
 
 int git_feed(const struct git_place *at, const struct strv *args, const struct buf *in,
@@ -229,8 +243,9 @@ int git_feed(const struct git_place *at, const struct strv *args, const struct b
 
 bool git_is_race(const char *words)
 {
-    return (strstr(words, "failed to read") || strstr(words, "Invalid path")) &&
-           strstr(words, "/worktrees/");
+    return ((strstr(words, "failed to read") || strstr(words, "Invalid path")) &&
+            strstr(words, "/worktrees/")) ||
+           strstr(words, "unable to create temporary file: No such file or directory");
 }
 
 /* Runs it and takes any exit status but 0 for a failure. */
@@ -239,17 +254,8 @@ static int git_must(const struct git_place *at, const struct strv *args, struct 
 {
     autobuf struct buf errout = BUF_INIT;
     int status;
-    size_t before = out->len;
-    for (int tries = 0; tries < RACE_TRIES; tries++) {
-        struct timespec pause = {.tv_nsec = tries * RACE_PAUSE_MS * 1000000L};
-        (void)nanosleep(&pause, NULL);
-        buf_cut(out, before);
-        buf_cut(&errout, 0);
-        if (git_try(at, args, out, &errout, &status, err))
-            return -1;
-        if (status == 0 || !git_is_race(errout.s))
-            break;
-    }
+    if (git_try(at, args, out, &errout, &status, err))
+        return -1;
     if (status == 0) {
         while (out->len && out->s[out->len - 1] == '\n')
             buf_cut(out, out->len - 1);

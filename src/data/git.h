@@ -60,8 +60,9 @@ void git_wait_for_locks(struct strv *argv);
 /* The argv and environment of `git ARG...` at a place, for who starts it himself. */
 void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env);
 
-/* Whether git died of a worktree that someone else was in the middle of making or removing, by its
- * words: it is to be tried again. git_call() does so by itself. */
+/* Whether git died, by its words, of a worktree that someone else was in the middle of making or
+ * removing, or of a folder of objects that a `git gc` took away: it is to be tried again.
+ * git_call() and git_try() do so by themselves. */
 bool git_is_race(const char *words);
 
 /* Runs `git ARG... NULL` and appends its output, less the final newline. An exit status other than

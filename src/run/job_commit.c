@@ -239,7 +239,9 @@ static void on_staged(struct job *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
     struct err err = {0};
-    if (exit_code != 0) {
+    if (process_lost_race(job, exit_code)) {
+        job_stage(job);
+    } else if (exit_code != 0) {
         job_read_tail(job, "prepare.log", &tail);
         job_fail(job, FAILURE_INTERNAL, "git add failed: %s", tail.s);
     } else if (task_run(job)->in_conflict && repair_unresolved(job, &tail, &err)) {

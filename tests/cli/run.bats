@@ -991,6 +991,29 @@ commit_without_pause() { # BRANCH
     assert_unchanged_checkout
 }
 
+# A gc takes folders of objects away in which nothing is left; then a git that was about to write there dies.
+@test "run: a git of ours that loses its folder to a person's gc is started again" {
+    make_repo
+    echo '*.x filter=x' >.gitattributes
+    git config filter.x.clean cat
+    cp .git/config "$BATS_TEST_TMPDIR/config"
+    git add .gitattributes
+    git commit -q -m attributes
+    begin_plan 'defaults: {retry: 0}'
+    add_task a -- 'write a.x 1' 'sh sed -i s/one/ONE/ file'
+    add_task b -- 'write b.x 1' 'sh sed -i s/nine/NINE/ file'
+    wrap_git 'if [[ ( $sub == add || $sub == merge-tree ) && "$*" != *--stdin* && ! -e $dir/$sub.died ]]; then' \
+        '    touch "$dir/$sub.died"' '    echo "error: unable to create temporary file: No such file or directory" >&2' '    exit 128' 'fi'
+    run_plan
+    real_git
+    assert_status 0
+    [[ -e $BATS_TEST_TMPDIR/add.died && -e $BATS_TEST_TMPDIR/merge-tree.died ]] || fail "there was no such git"
+    assert_in main a.x 1
+    assert_in main b.x 1
+    [[ $(git show main:file | paste -sd,) == ONE,two,*,NINE ]] || fail "$(git show main:file)"
+    assert_clean
+}
+
 # --- landing
 
 @test "run: landing as merges, by default" {
