@@ -987,7 +987,7 @@ commit_without_pause() { # BRANCH
         assert_in main "f$i" "$i"
         assert_in main "d/f$i" "$i"
     done
-    # A gc may make a folder or pack a ref that we take away just then: what is left is git's, and no agent's.
+    # Not assert_clean: now and then a branch, or an empty folder in .git/worktrees, is left, and it is not known yet by whom.
     no_agents || fail "still alive:" "$(agents_alive)"
     git fsck --connectivity-only
     assert_unchanged_checkout
