@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/vec.h"
+#include "sys/boot.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 
@@ -225,15 +226,6 @@ void kept_tidy(const char *state_dir)
 
 /* --- one of them -------------------------------------------------------------------------- */
 
-/* What was in memory when the machine went down may never have come to the disk. */
-static void read_boot(struct buf *ret)
-{
-    struct err none = {0};
-    if (file_read("/proc/sys/kernel/random/boot_id", DONE_MAX, ret, &none))
-        buf_addstr(ret, "-");
-    buf_cut(ret, strcspn(ret->s, "\n"));
-}
-
 static bool is_past(const struct timespec *t)
 {
     struct timespec now;
@@ -246,16 +238,15 @@ static bool read_done(const struct kept *k, const char *name, struct timespec *r
                       struct timespec *ret_changed)
 {
     autofree char *path = part(k, name, "done");
-    autobuf struct buf text = BUF_INIT, boot = BUF_INIT;
+    autobuf struct buf text = BUF_INIT;
     struct err none = {0};
     long long times[2];
     long ns[2];
     int end = 0;
     if (file_read(path, DONE_MAX, &text, &none))
         return false;
-    read_boot(&boot);
     if (sscanf(text.s, "%lld.%ld %lld.%ld %n", &times[0], &ns[0], &times[1], &ns[1], &end) != 4 ||
-        strcmp(text.s + end, boot.s) != 0)
+        strcmp(text.s + end, boot_id()) != 0)
         return true;
     struct timespec looked = {.tv_sec = (time_t)times[0], .tv_nsec = ns[0]};
     struct timespec changed = {.tv_sec = (time_t)times[1], .tv_nsec = ns[1]};
@@ -274,10 +265,9 @@ static int write_done(const struct kept *k, const char *name, const struct times
                       const struct timespec *changed, struct err *err)
 {
     autofree char *path = part(k, name, "done");
-    autobuf struct buf text = BUF_INIT, boot = BUF_INIT;
-    read_boot(&boot);
+    autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "%lld.%09ld %lld.%09ld %s", (long long)looked->tv_sec, looked->tv_nsec,
-             (long long)changed->tv_sec, changed->tv_nsec, boot.s);
+             (long long)changed->tv_sec, changed->tv_nsec, boot_id());
     return remove_done(k, name, err) || file_create(path, text.s, text.len, err) ? -1 : 0;
 }
 

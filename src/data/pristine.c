@@ -452,14 +452,16 @@ static int set_time(const struct pristine_draft *d, struct err *err)
                                                     : 0;
 }
 
-int pristine_finish(struct pristine_draft *d, struct strv *ret_left, struct err *err)
+int pristine_finish(struct pristine_draft *d, bool *ret_ours, struct strv *ret_left,
+                    struct err *err)
 {
     autofree char *slash = mem_str(d->dir);
     *strrchr(slash, '/') = '\0';
     autofree char *to = mem_printf("%s/%s", slash, d->commit);
     if (set_time(d, err))
         return -1;
-    if (rename(d->dir, to) < 0) {
+    *ret_ours = rename(d->dir, to) == 0;
+    if (!*ret_ours) {
         if (errno != ENOTEMPTY && errno != EEXIST)
             return err_sys(err, "make '%s'", to);
         strv_push(ret_left, d->dir);
@@ -485,11 +487,11 @@ static int run_git(const struct pristine_draft *d, const struct git_place *at, s
 }
 
 static int make(const struct git_place *at, const char *state_dir, const char *commit, bool fresh,
-                struct strv *left, struct err *err)
+                bool *ret_ours, struct strv *left, struct err *err)
 {
     autodraft struct pristine_draft d = PRISTINE_DRAFT_INIT;
     return pristine_begin(&d, state_dir, commit, fresh, left, err) || run_git(&d, at, err) ||
-                   pristine_finish(&d, left, err)
+                   pristine_finish(&d, ret_ours, left, err)
                ? -1
                : 0;
 }
@@ -498,13 +500,13 @@ static int make(const struct git_place *at, const char *state_dir, const char *c
 static int make_somehow(struct pristine *p, const struct git_place *at, const char *state_dir,
                         const char *commit, struct strv *left, struct err *err)
 {
-    bool there = false;
+    bool there = false, ours = false;
     struct err first = {0};
     if (pristine_take(p, at, state_dir, commit, false, &there, err))
         return -1;
     for (int fresh = 0; !there && fresh < 2; fresh++) {
-        if (make(at, state_dir, commit, fresh, left, fresh ? err : &first) == 0 &&
-            pristine_take(p, at, state_dir, commit, fresh, &there, err))
+        if (make(at, state_dir, commit, fresh, &ours, left, fresh ? err : &first) == 0 &&
+            pristine_take(p, at, state_dir, commit, fresh && ours, &there, err))
             return -1;
     }
     if (there)

@@ -73,8 +73,10 @@ char *pristine_index_below(const struct pristine_draft *d);
 void pristine_fill(const struct pristine_draft *d, const struct git_place *at, struct strv *argv,
                    struct strv *env);
 
-/* git has done so: it can be taken. Where another has made the same meanwhile, that is it. */
-int pristine_finish(struct pristine_draft *d, struct strv *ret_left, struct err *err);
+/* git has done so: it can be taken. Where another has made the same meanwhile, that is it, and
+ * *ret_ours is false. */
+int pristine_finish(struct pristine_draft *d, bool *ret_ours, struct strv *ret_left,
+                    struct err *err);
 
 /* All of that at once, for who can wait; what nobody needs any more is deleted. */
 int pristine_make(struct pristine *p, const struct git_place *at, const char *state_dir,

@@ -409,10 +409,13 @@ int tree_copy(const struct tree_copy *job, bool *ret_whole, struct err *err)
 
 /* --- the command -------------------------------------------------------------------------- */
 
-static bool is_worth_it(const char *index)
+/* What is read is hashed, which for SHA-256 takes longer than git needs for all. */
+static bool is_worth_it(const char *index, const char *commit)
 {
+    enum { SHA1_DIGITS = 40 };
     struct stat st;
-    return stat(index, &st) == 0 && st.st_size > WORKSPACE_LARGE_INDEX;
+    return strlen(commit) == SHA1_DIGITS && stat(index, &st) == 0 &&
+           st.st_size > WORKSPACE_LARGE_INDEX;
 }
 
 /* A pristine tree of the commit, or else the user's work tree, which is at it or near it. */
@@ -432,7 +435,7 @@ void tree_copy_command(const struct git_repo *repo, const struct workspace *ws, 
 {
     autofree char *from = NULL, *index = NULL;
     find_tree(repo, commit, &from, &index);
-    if (!self_path() || !repo->core.verbatim || !is_worth_it(index)) {
+    if (!self_path() || !repo->core.verbatim || !is_worth_it(index, commit)) {
         workspace_fill(ws, argv, env);
         return;
     }

@@ -341,8 +341,10 @@ static int finish(struct run *run, struct err *err)
 {
     struct layered *l = &run->layered;
     autostrv struct strv left = {0};
-    bool there = false, fresh = !l->draft.from;
-    int rc = pristine_finish(&l->draft, &left, err) || take(run, fresh, &there, err) ? -1 : 0;
+    bool there = false, fresh = !l->draft.from, ours;
+    int rc = pristine_finish(&l->draft, &ours, &left, err) || take(run, fresh && ours, &there, err)
+                 ? -1
+                 : 0;
     sweep_left(run, &left);
     if (rc)
         return -1;

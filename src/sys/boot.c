@@ -10,8 +10,7 @@
 
 enum { ID_MAX = 128 };
 
-/* Empty where the system does not tell. */
-static const char *this_one(void)
+const char *boot_id(void)
 {
     static char id[ID_MAX];
     static bool known;
@@ -26,7 +25,7 @@ static const char *this_one(void)
 
 int boot_note(const char *path, struct err *err)
 {
-    const char *id = this_one();
+    const char *id = boot_id();
     if (!*id)
         return 0;
     autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -38,7 +37,7 @@ int boot_note(const char *path, struct err *err)
 bool boot_is_noted(const char *path)
 {
     autobuf struct buf text = BUF_INIT;
-    if (!*this_one())
+    if (!*boot_id())
         return true;
-    return file_read(path, ID_MAX, &text, NULL) == 0 && strcmp(text.s, this_one()) == 0;
+    return file_read(path, ID_MAX, &text, NULL) == 0 && strcmp(text.s, boot_id()) == 0;
 }

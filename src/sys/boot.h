@@ -10,6 +10,9 @@
 
 #include <stdbool.h>
 
+/* Its id, a line; empty where the system does not tell. */
+const char *boot_id(void);
+
 /* Notes it in a file, made or written anew. */
 int boot_note(const char *path, struct err *err);
 

@@ -140,7 +140,9 @@ static void make_delta(void **state, const char *git, const char *own, struct pr
     struct git_batch *batch = git_batch_new(git);
     assert_true(pristine_forward(&d, batch));
     git_batch_free(batch);
-    assert_int_equal(pristine_finish(&d, &left, &err), 0);
+    bool ours = false;
+    assert_int_equal(pristine_finish(&d, &ours, &left, &err), 0);
+    assert_true(ours);
     assert_int_equal(left.n, 0);
 }
 
