@@ -12,7 +12,7 @@
 
 static inline pid_t begin_sweeping(const char *folder)
 {
-    const struct timespec pause = {.tv_nsec = 20 * 1000};
+    const struct timespec pause = {.tv_nsec = 500 * 1000};
     pid_t test = getpid(), pid = fork();
     while (pid == 0 && getppid() == test) {
         (void)rmdir(folder);

@@ -15,7 +15,7 @@
 #include "beside.h"
 #include "folder.h"
 
-enum { TIMES = 300 };
+enum { TIMES = 2000 };
 
 static void the_folder_of_all_is_made_again_where_git_takes_it_away(void **state)
 {
