@@ -423,18 +423,36 @@ int git_move_ref(const struct git_place *at, const char *ref, const char *from, 
     return git_failed(&errout, err);
 }
 
+/* While a `git gc` puts it among the packed ones, a ref may seem to be elsewhere for a moment. */
+static int delete_ref(const struct git_place *at, const char *ref, const char *was, const char *why,
+                      struct err *err)
+{
+    bool moved = false;
+    for (int tries = 0; !moved && tries < RACE_TRIES; tries++) {
+        struct timespec pause = {.tv_nsec = tries * RACE_PAUSE_MS * 1000000L};
+        autobuf struct buf now = BUF_INIT;
+        (void)nanosleep(&pause, NULL);
+        if (tries && (git_resolve(at, ref, &now, NULL) || strcmp(now.s, was) != 0))
+            return 0;
+        if (git_move_ref(at, ref, was, "", why, &moved, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* One that cannot be deleted keeps no other from it. */
 int git_delete_refs(const struct git_place *at, const struct strv *refs, const char *why,
                     struct err *err)
 {
     bool moved = false;
+    int rc = 0;
     if (at->batch && refs->n && git_batch_delete_refs(at->batch, refs, &moved, err))
         return -1;
     for (size_t i = 0; !moved && i < refs->n; i += 2) {
-        bool one;
-        if (git_move_ref(at, refs->v[i], refs->v[i + 1], "", why, &one, err))
-            return -1;
+        if (delete_ref(at, refs->v[i], refs->v[i + 1], why, rc ? NULL : err))
+            rc = -1;
     }
-    return 0;
+    return rc;
 }
 
 static int commit_by_batch(struct git_batch *batch, const char *tree, const char *const *parents,

@@ -90,10 +90,29 @@ static int make_folders(struct run *run, struct err *err)
                : 0;
 }
 
-static void tidy_folders(const struct run *run)
+/* A git that goes through all worktrees, as `git gc` does, may have made the folder of one again
+ * that had just gone. */
+static int remove_empty(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    const struct run *run = ctx;
+    autofree char *path = mem_printf("%s/%s", dir, name), *link = mem_printf("%s/gitdir", path);
+    autofree char *logs = mem_printf("%s/logs", path);
+    (void)err;
+    if (strncmp(name, run->id, strlen(run->id)) == 0 && access(link, F_OK) < 0) {
+        (void)rmdir(logs); /* whatever else is in it is not ours to judge */
+        (void)rmdir(path);
+    }
+    return 0;
+}
+
+static void tidy_folders(struct run *run)
 {
     autofree char *lock = mem_printf("%s/lock", run->state_dir);
+    autofree char *worktrees = mem_printf("%s/worktrees", run->pf->repo.common);
+    struct err none = {0};
     workdir_tidy(lock, run->work, run->id);
+    if (run->base)
+        (void)dirs_each(worktrees, remove_empty, run, &none);
 }
 
 /* What others need to know of a run that has ended without a word: that it has, by the lock, what

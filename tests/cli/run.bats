@@ -987,9 +987,8 @@ commit_without_pause() { # BRANCH
         assert_in main "f$i" "$i"
         assert_in main "d/f$i" "$i"
     done
-    # Not assert_clean: now and then a branch, or an empty folder in .git/worktrees, is left, and it is not known yet by whom.
-    no_agents || fail "still alive:" "$(agents_alive)"
-    git fsck --connectivity-only
+    git worktree prune # a gc that outlived the run may have made an empty folder again
+    assert_clean
     assert_unchanged_checkout
 }
 
