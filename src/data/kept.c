@@ -10,6 +10,7 @@
 
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -233,6 +234,19 @@ static bool is_past(const struct timespec *t)
            (t->tv_sec != now.tv_sec ? t->tv_sec < now.tv_sec : t->tv_nsec <= now.tv_nsec);
 }
 
+/* Seconds, a dot, nanoseconds and a blank. */
+static bool read_time(const char **at, struct timespec *ret)
+{
+    char *dot, *end;
+    long long seconds = strtoll(*at, &dot, 10);
+    long ns = *dot == '.' ? strtol(dot + 1, &end, 10) : -1;
+    if (dot == *at || ns < 0 || end == dot + 1 || *end != ' ')
+        return false;
+    *ret = (struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = ns};
+    *at = end + 1;
+    return true;
+}
+
 /* Untouched where it is half made, of before the machine was started, or by another clock. */
 static bool read_done(const struct kept *k, const char *name, struct timespec *ret_looked,
                       struct timespec *ret_changed)
@@ -240,16 +254,12 @@ static bool read_done(const struct kept *k, const char *name, struct timespec *r
     autofree char *path = part(k, name, "done");
     autobuf struct buf text = BUF_INIT;
     struct err none = {0};
-    long long times[2];
-    long ns[2];
-    int end = 0;
+    struct timespec looked, changed;
     if (file_read(path, DONE_MAX, &text, &none))
         return false;
-    if (sscanf(text.s, "%lld.%ld %lld.%ld %n", &times[0], &ns[0], &times[1], &ns[1], &end) != 4 ||
-        strcmp(text.s + end, boot_id()) != 0)
+    const char *at = text.s;
+    if (!read_time(&at, &looked) || !read_time(&at, &changed) || strcmp(at, boot_id()) != 0)
         return true;
-    struct timespec looked = {.tv_sec = (time_t)times[0], .tv_nsec = ns[0]};
-    struct timespec changed = {.tv_sec = (time_t)times[1], .tv_nsec = ns[1]};
     if (is_past(&looked) && is_past(&changed))
         *ret_looked = looked, *ret_changed = changed;
     return true;
