@@ -330,12 +330,14 @@ static pid_t start_writing(void **state)
     struct buf text[2] = {BUF_INIT, BUF_INIT};
     assert_int_equal(file_read(path, SIZE_MAX, &text[0], NULL), 0);
     buf_addrep(&text[1], 'x', text[0].len);
-    pid_t pid = fork();
-    for (int i = 0, fd; pid == 0; i = !i) {
-        if ((fd = open(path, O_WRONLY | O_CLOEXEC)) < 0 || write(fd, text[i].s, text[i].len) < 0 ||
-            close(fd) < 0)
+    pid_t test = getpid(), pid = fork();
+    for (int i = 0; pid == 0 && getppid() == test; i = !i) {
+        int fd = open(path, O_WRONLY | O_CLOEXEC);
+        if (fd < 0 || write(fd, text[i].s, text[i].len) < 0 || close(fd) < 0)
             _exit(1);
     }
+    if (pid == 0)
+        _exit(0);
     for (int i = 0; i < 2; i++)
         buf_done(&text[i]);
     return pid;
