@@ -7,7 +7,7 @@ SEED    ?=
 BUILD   ?= build
 PROGRAM  = src/cli/anabranch
 
-.PHONY: all demo check check-agents check-page check-providers chaos fuzz bench lint format install clean help
+.PHONY: all demo check check-agents check-page check-attacks check-providers chaos fuzz bench lint format install clean help
 
 all: build/build.ninja
 	@ninja -C build
@@ -33,6 +33,9 @@ check-page:
 	@scripts/deps page || echo 'make: what cannot be had is skipped' >&2
 	@$(MAKE) -s all
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/page/run
+
+check-attacks:
+	@CHAOS=0 SUITES="$$(cd tests && ls attacks/*.bats | sed 's/\.bats$$//')" $(MAKE) -s check-providers
 
 check-providers:
 	@scripts/deps build test
@@ -85,6 +88,7 @@ help:
 	@echo 'make check      run all tests, plain and under the sanitizers'
 	@echo 'make check-agents   run the real agent programs, from npm, with stand-ins for their models; BUILD=$(BUILD)'
 	@echo 'make check-page  test the page of anabranch serve in a browser'
+	@echo 'make check-attacks   run hostile agents against each way to make workspaces, as root and as a plain user'
 	@echo 'make check-providers  run the suites with each way to make workspaces, as root and as a plain user; ROWS="pool-plain ..." CHAOS=n BUILD=$(BUILD)'
 	@echo 'make chaos      disturb RUNS=$(RUNS) random runs in every way and resume them; SEED=s repeats'
 	@echo 'make fuzz       run the fuzzers, SECONDS=$(SECONDS) each'

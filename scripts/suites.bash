@@ -107,12 +107,13 @@ tap_failures() { # STATUS
 }
 
 # The tests of one file, or of them the one with that name, as TAP; all where none is found by the name, as bats
-# shows one with a "$" in it otherwise than it looks for it.
+# shows one with a "$" in it otherwise than it looks for it. $bats_tags selects tests by their tags.
 bats_file() { # FILE [TEST]
     local out=$work/out.$BASHPID status=0 filter=()
     # shellcheck disable=SC2001 # bash before 5.2 has no & in ${2//...}
     [ -z "${2-}" ] || filter=(--filter "^$(sed 's/[][\\.*^$+?(){}|]/\\&/g' <<<"$2")\$")
     [ -z "${2-}" ] || [ "$(bats --count "${filter[@]}" "$1")" != 0 ] || filter=()
+    [ -z "${bats_tags-}" ] || filter+=(--filter-tags "$bats_tags")
     limited bats --tap --print-output-on-failure "${filter[@]}" "$1" >"$out" 2>&1 || status=$?
     cat "$out"
     echo "# exit status $status of $1"

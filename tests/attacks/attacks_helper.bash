@@ -1,0 +1,29 @@
+# shellcheck shell=bash
+# For the tests of hostile agents, after `load ../cli/helper` and `load ../cli/run_helper`. An attack is the
+# command of a task (`engine: command`), and the test looks at what our own processes did because of it.
+#
+# A test that takes more than a few seconds has the tag `slow` (`# bats test_tags=slow` above it): `make check`
+# leaves it out, `make check-attacks` runs it.
+
+# A home with things worth destroying, and a list of all that is in it.
+make_victims() {
+    mkdir -p "$HOME/.ssh" "$HOME/documents/letters"
+    echo key >"$HOME/.ssh/id_ed25519"
+    echo letter >"$HOME/documents/letters/one"
+    (cd "$HOME" && find . -type f -exec sha256sum {} +) | sort >"$BATS_TEST_TMPDIR/victims"
+}
+
+assert_victims_unharmed() {
+    cmp -s "$BATS_TEST_TMPDIR/victims" <(cd "$HOME" && find . -type f -exec sha256sum {} + | sort) ||
+        fail "the home is not what it was:" "$(find "$HOME")"
+}
+
+# A task that runs a line of shell as its agent: attack ID LINE [LINE OF YAML...]. $REPO is the repository and $ws
+# the workspace.
+attack() {
+    local id=$1 script=$BATS_TEST_TMPDIR/attack-$1
+    printf '#!/bin/bash\nREPO=%q ws=$PWD\n%s\n' "$PWD" "$2" >"$script"
+    chmod +x "$script"
+    shift 2
+    add_task "$id" 'engine: command' "command: [$script]" 'prompt: x' "$@"
+}
