@@ -9,6 +9,8 @@
 #include <stdarg.h>
 #include <stddef.h>
 
+#define ARRAY_LEN(array) (sizeof(array) / sizeof((array)[0]))
+
 void *mem_alloc(size_t size);                   /* zeroed */
 void *mem_array(size_t n, size_t size);         /* zeroed; n * size may not overflow */
 void *mem_grow(void *p, size_t n, size_t size); /* realloc to n * size; new part is not zeroed */

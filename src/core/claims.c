@@ -217,12 +217,6 @@ static void rank_owners(struct claimed *path, const struct graph *g)
     qsort(path->owners.v, path->owners.n, sizeof(*path->owners.v), by_rank);
 }
 
-static int by_prefix(const void *a, const void *b)
-{
-    return strcmp(glob_prefix((*(struct claimed *const *)a)->glob),
-                  glob_prefix((*(struct claimed *const *)b)->glob));
-}
-
 static bool starts_with(const char *s, const char *prefix)
 {
     return strncmp(s, prefix, strlen(prefix)) == 0;
@@ -275,33 +269,6 @@ static bool report_pairs(struct search *s, const struct claimed *a, const struct
         }
     }
     return true;
-}
-
-/*
- * Two globs can only overlap where one's literal prefix begins with the other's. In the order of
- * prefixes those that a given one begins with are a stack, so most pairs are never looked at.
- */
-void claims_meet(struct claims *c, meet_fn *fn, void *ctx)
-{
-    VEC(struct claimed *) open = {0};
-    if (c->list.n)
-        qsort(c->list.v, c->list.n, sizeof(*c->list.v), by_prefix);
-    bool more = true;
-    for (size_t i = 0; more && i < c->list.n; i++) {
-        struct claimed *path = c->list.v[i];
-        if (!path->owners.n)
-            continue;
-        while (open.n &&
-               !starts_with(glob_prefix(path->glob), glob_prefix(open.v[open.n - 1]->glob)))
-            open.n--;
-        more = fn(ctx, path, path);
-        for (size_t k = 0; more && k < open.n; k++) {
-            if (glob_overlap(open.v[k]->glob, path->glob, NULL))
-                more = fn(ctx, open.v[k], path);
-        }
-        vec_push(&open, path);
-    }
-    vec_done(&open);
 }
 
 static bool on_meeting(void *ctx, struct claimed *a, struct claimed *b)

@@ -148,6 +148,101 @@ static void every_unordered_pair_is_found(void **state)
     drop(&f);
 }
 
+/* --- meeting ------------------------------------------------------------------------------ */
+
+/* Components that fit one another in as many ways as there are. */
+static const char *const components[] = {
+    "a", "b",    "ab",   "lib",  "lib**", "*",    "**",   "a*",   "*b", "a?",
+    "?", "[ab]", "[!a]", "[]a]", "\\*",   "lib*", "*lib", "a\\b", "A",  "**b",
+};
+
+/* The same numbers on every machine. */
+static uint32_t draw(uint32_t *state, uint32_t below)
+{
+    *state = *state * 1664525 + 1013904223;
+    return (*state >> 8) % below;
+}
+
+static const char *draw_path(struct arena *arena, uint32_t *state)
+{
+    const char *path = "";
+    for (uint32_t n = draw(state, 4) + 1; n > 0; n--) {
+        const char *next = components[draw(state, ARRAY_LEN(components))];
+        path = arena_printf(arena, "%s%s%s", path, *path ? "/" : "", next);
+    }
+    return path;
+}
+
+struct met {
+    struct claims *claims;
+    size_t *times; /* per pair of places in the list */
+};
+
+static size_t place_of(const struct claims *c, const struct claimed *path)
+{
+    size_t i = 0;
+    while (c->list.v[i] != path)
+        i++;
+    return i;
+}
+
+static bool note_meeting(void *ctx, struct claimed *a, struct claimed *b)
+{
+    struct met *met = ctx;
+    size_t i = place_of(met->claims, a), k = place_of(met->claims, b);
+    met->times[i < k ? i * met->claims->list.n + k : k * met->claims->list.n + i]++;
+    return true;
+}
+
+static void assert_meets_what_overlaps(uint32_t seed, bool fold)
+{
+    struct fixture f = {0};
+    built_init(&f.b);
+    for (int i = 0; i < 40; i++)
+        built_add(&f.b, built_task(&f.b), "owns", draw_path(&f.b.arena, &seed));
+    build(&f, "", fold);
+    size_t n = f.claims.list.n;
+    struct met met = {&f.claims, mem_array(n * n, sizeof(size_t))};
+    claims_meet(&f.claims, note_meeting, &met);
+    for (size_t i = 0; i < n; i++) {
+        for (size_t k = i; k < n; k++) {
+            const struct claimed *a = f.claims.list.v[i], *b = f.claims.list.v[k];
+            if (met.times[i * n + k] != (i == k || glob_overlap(a->glob, b->glob, NULL)))
+                fail_msg("'%s' and '%s' met %zu times", a->path, b->path, met.times[i * n + k]);
+        }
+    }
+    free(met.times);
+    drop(&f);
+}
+
+static void paths_meet_once_where_they_overlap(void **state)
+{
+    (void)state;
+    for (uint32_t seed = 0; seed < 200; seed++)
+        assert_meets_what_overlaps(seed, seed % 2);
+}
+
+/* Each pair costs some hundred nanoseconds at least: with all of them, this takes minutes. */
+static void early_wildcards_are_not_quadratic(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *before, *behind;
+    } shapes[] = {{"src/*/d", "/**"}, {"**/file", ".c"}, {"*/[ab]/m", "*/x"}, {"docs/", "*/x"}};
+    for (size_t shape = 0; shape < ARRAY_LEN(shapes); shape++) {
+        struct fixture f = {0};
+        built_init(&f.b);
+        for (int i = 0; i < 20000; i++) {
+            const char *path = arena_printf(&f.b.arena, "%s%d%s", shapes[shape].before, i + 100000,
+                                            shapes[shape].behind);
+            built_add(&f.b, built_task(&f.b), "owns", path);
+        }
+        build(&f, "", false);
+        assert_int_equal(overlaps(&f), 0);
+        drop(&f);
+    }
+}
+
 static void read_only_tasks_claim_nothing(void **state)
 {
     (void)state;
@@ -213,6 +308,8 @@ int main(void)
         cmocka_unit_test(overlap_is_seen_however_it_is_written),
         cmocka_unit_test(ordered_tasks_may_share),
         cmocka_unit_test(every_unordered_pair_is_found),
+        cmocka_unit_test(paths_meet_once_where_they_overlap),
+        cmocka_unit_test(early_wildcards_are_not_quadratic),
         cmocka_unit_test(read_only_tasks_claim_nothing),
         cmocka_unit_test(forbidding_what_one_owns_is_told),
         cmocka_unit_test(claims_of_no_tracked_file_are_told),
