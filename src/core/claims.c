@@ -82,6 +82,7 @@ static struct claimed *intern(struct claims *c, const struct claim *claim, const
     new->path = arena_dup(&c->arena, path, len);
     new->glob = glob;
     new->first = claim;
+    new->place = (uint32_t)c->list.n;
     map_put(&c->by_path, new->path, len, new);
     vec_push(&c->list, new);
     return new;

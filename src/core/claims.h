@@ -33,6 +33,7 @@ struct claimed {
     struct glob *glob;
     VEC(struct holder) owners;
     const struct claim *first; /* the first claim that says it, also one that only forbids */
+    uint32_t place;            /* in the list of all */
 };
 
 struct claims {

@@ -63,14 +63,6 @@ static void find_groups(struct sched *s)
     }
 }
 
-static bool add_neighbours(void *ctx, const struct overlap_pair *pair)
-{
-    struct sched *s = ctx;
-    vec_push(&s->neighbours[pair->a.task].tasks, pair->b.task);
-    vec_push(&s->neighbours[pair->b.task].tasks, pair->a.task);
-    return true;
-}
-
 void sched_init(struct sched *s, const struct plan *plan, struct graph *graph,
                 struct claims *claims, size_t workers, const bool *wanted)
 {
@@ -85,7 +77,6 @@ void sched_init(struct sched *s, const struct plan *plan, struct graph *graph,
         .group = mem_array(n, sizeof(*s->group)),
         .held = mem_array(plan->group_count, sizeof(*s->held)),
         .in_group = mem_array(plan->group_count, sizeof(*s->in_group)),
-        .busy_neighbours = mem_array(n, sizeof(*s->busy_neighbours)),
         .lane = mem_array(n, sizeof(*s->lane)),
         .spare = mem_array(n, sizeof(*s->spare)),
         .via = mem_array(n, sizeof(*s->via)),
@@ -96,8 +87,8 @@ void sched_init(struct sched *s, const struct plan *plan, struct graph *graph,
     measure_urgency(s);
     find_groups(s);
     if (plan->overlap == OVERLAP_SERIALISE) {
-        s->neighbours = mem_array(n, sizeof(*s->neighbours));
-        claims_overlaps(claims, graph, add_neighbours, s);
+        path_locks_init(&s->locks, claims);
+        s->awaiting = mem_array(s->locks.count, sizeof(*s->awaiting));
     }
     for (uint32_t t = 0; t < n; t++)
         s->open[t] = (uint32_t)plan->tasks[t].dep_count;
@@ -115,8 +106,8 @@ void sched_done(struct sched *s)
 {
     for (size_t i = 0; s->held && i < s->plan->group_count; i++)
         vec_done(&s->held[i].tasks);
-    for (size_t i = 0; s->neighbours && i < s->plan->task_count; i++)
-        vec_done(&s->neighbours[i].tasks);
+    for (size_t i = 0; i < s->locks.count; i++)
+        vec_done(&s->awaiting[i].tasks);
     for (size_t i = 0; i < s->lane_count; i++)
         vec_done(&s->lanes[i].shut.tasks);
     vec_done(&s->ready.tasks);
@@ -124,8 +115,8 @@ void sched_done(struct sched *s)
     free(s->lane);
     free(s->spare);
     free(s->via);
-    free(s->neighbours);
-    free(s->busy_neighbours);
+    free(s->awaiting);
+    path_locks_done(&s->locks);
     free(s->in_group);
     free(s->held);
     free(s->group);
@@ -143,17 +134,35 @@ static void make_ready(struct sched *s, uint32_t task)
     heap_push(s, &s->ready, task);
 }
 
-/* What runs beside a task changed: those that waited for nothing else go on. */
-static void count_neighbours(struct sched *s, uint32_t task, bool starts)
+/* The most urgent task that waits for the path may try again, where nothing locks it. All that wait
+ * for one path exclude each other, so one is enough: it passes the path on if it cannot start. */
+static void release_path(struct sched *s, uint32_t path)
 {
-    if (!s->neighbours)
+    while (!s->locks.locks[path] && s->awaiting[path].tasks.n) {
+        uint32_t next = heap_pop(s, &s->awaiting[path]);
+        if (s->state[next] != SCHED_HELD)
+            continue;
+        make_ready(s, next);
         return;
-    for (size_t i = 0; i < s->neighbours[task].tasks.n; i++) {
-        uint32_t other = s->neighbours[task].tasks.v[i];
-        s->busy_neighbours[other] += starts ? 1 : (uint32_t)-1;
-        if (!starts && !s->busy_neighbours[other] && s->state[other] == SCHED_HELD)
-            make_ready(s, other);
     }
+}
+
+/* The task does not start after all, and may have been the one that was to try. */
+static void pass_paths_on(struct sched *s, uint32_t task)
+{
+    for (size_t i = 0; s->awaiting && i < s->locks.owned[task].paths.n; i++)
+        release_path(s, s->locks.owned[task].paths.v[i]);
+}
+
+static void unlock_paths(struct sched *s, uint32_t task)
+{
+    struct path_list free_paths = {0};
+    if (!s->awaiting)
+        return;
+    path_locks_drop(&s->locks, task, &free_paths);
+    for (size_t i = 0; i < free_paths.paths.n; i++)
+        release_path(s, free_paths.paths.v[i]);
+    vec_done(&free_paths.paths);
 }
 
 /* The most urgent task that waits for a group with room may try again. */
@@ -243,21 +252,25 @@ static bool find_lane(struct sched *s, uint32_t task)
 /* --- running ------------------------------------------------------------------------------ */
 
 /* Whether the task must wait although it is ready; then it is put where it will be found again. One
- * that waits for a neighbour or a lane leaves its place in the group to the next. */
+ * that waits for a path or a lane leaves its place in the group to the next, and the paths that
+ * nothing locks likewise. */
 static bool hold_back(struct sched *s, uint32_t task)
 {
     int32_t g = s->group[task];
+    uint32_t path;
     bool full = g >= 0 && s->in_group[g] >= s->plan->groups[g].limit;
     bool open = find_lane(s, task);
-    if (open && !full && !s->busy_neighbours[task])
+    bool locked = s->awaiting && path_locks_find(&s->locks, task, &path);
+    if (open && !full && !locked)
         return false;
     s->state[task] = SCHED_HELD;
     if (!open)
         shut(s, task);
-    else if (!s->busy_neighbours[task])
-        heap_push(s, &s->held[g], task);
+    else
+        heap_push(s, locked ? &s->awaiting[path] : &s->held[g], task);
     if (g >= 0 && !full)
         release_group(s, g);
+    pass_paths_on(s, task);
     return true;
 }
 
@@ -273,7 +286,8 @@ bool sched_next(struct sched *s, uint32_t *ret_task)
             s->lanes[s->via[task]].room = false;
         if (s->group[task] >= 0)
             s->in_group[s->group[task]]++;
-        count_neighbours(s, task, true);
+        if (s->awaiting)
+            path_locks_take(&s->locks, task);
         *ret_task = task;
         return true;
     }
@@ -291,7 +305,7 @@ static void give_back(struct sched *s, uint32_t task)
         s->in_group[g]--;
         release_group(s, g);
     }
-    count_neighbours(s, task, false);
+    unlock_paths(s, task);
 }
 
 void sched_set_aside(struct sched *s, uint32_t task)
@@ -302,8 +316,10 @@ void sched_set_aside(struct sched *s, uint32_t task)
 /* Its place among the ready ones is passed over when its turn comes. */
 void sched_hold(struct sched *s, uint32_t task)
 {
-    if (s->state[task] == SCHED_WAITING || s->state[task] == SCHED_READY)
-        s->state[task] = SCHED_ASIDE;
+    if (s->state[task] != SCHED_WAITING && s->state[task] != SCHED_READY)
+        return;
+    s->state[task] = SCHED_ASIDE;
+    pass_paths_on(s, task);
 }
 
 void sched_ready(struct sched *s, uint32_t task)
@@ -327,6 +343,7 @@ void sched_finish(struct sched *s, uint32_t task)
         return;
     give_back(s, task);
     s->state[task] = SCHED_DONE;
+    pass_paths_on(s, task);
     s->left--;
     for (uint32_t k = g->dependents_at[task]; k < g->dependents_at[task + 1]; k++) {
         uint32_t next = g->dependents[k];
@@ -342,6 +359,7 @@ void sched_fail(struct sched *s, uint32_t task, struct sched_list *ret_skipped)
         return;
     give_back(s, task);
     s->state[task] = SCHED_FAILED;
+    pass_paths_on(s, task);
     s->left--;
     size_t next = ret_skipped->tasks.n;
     for (uint32_t t = task;; t = ret_skipped->tasks.v[next++]) {

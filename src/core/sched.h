@@ -17,6 +17,7 @@
 #include "base/vec.h"
 #include "core/claims.h"
 #include "core/graph.h"
+#include "core/path_locks.h"
 #include "core/plan.h"
 
 #include <stdbool.h>
@@ -26,7 +27,7 @@
 enum sched_state {
     SCHED_WAITING, /* for its dependencies */
     SCHED_READY,   /* may start as soon as there is room */
-    SCHED_HELD,    /* ready, but its group is full or a neighbour runs */
+    SCHED_HELD,    /* ready, but its group is full or a task locks one of its paths */
     SCHED_SHUT,    /* ready, but its lane is closed */
     SCHED_RUNNING, /* has a worker */
     SCHED_ASIDE,   /* neither ready nor running: waits for a retry, a landing, a limit */
@@ -45,10 +46,6 @@ struct sched_lane {
     struct sched_heap shut; /* those that wait for it; some may have gone another way since */
 };
 
-struct sched_neighbours {
-    VEC(uint32_t) tasks;
-};
-
 struct sched {
     const struct plan *plan;
     const struct graph *graph;
@@ -58,10 +55,10 @@ struct sched {
     int64_t *urgency; /* weight of the longest way from the start of the task to the end */
     int32_t *group;   /* place in plan->groups, or -1 */
     struct sched_heap ready;
-    struct sched_heap *held;             /* per group: those that wait for it */
-    int64_t *in_group;                   /* per group: those that run */
-    struct sched_neighbours *neighbours; /* per task; NULL where overlap is refused */
-    uint32_t *busy_neighbours;
+    struct sched_heap *held;     /* per group: those that wait for it */
+    int64_t *in_group;           /* per group: those that run */
+    struct path_locks locks;     /* empty where overlap is refused */
+    struct sched_heap *awaiting; /* per path: those that wait for it; NULL likewise */
     struct sched_lane *lanes;
     size_t lane_count;
     int32_t *lane, *spare; /* per task: its lanes, or -1 */
