@@ -95,8 +95,8 @@ static bool scan_layers(const struct commit_job *job, const char *tree, struct w
     return tracked_open(&own, index, tree) && upper_scan_open(ret, upper, &own);
 }
 
-static int stage_here(const struct commit_job *job, struct buf *ret_tree, bool *ret_done,
-                      struct err *err)
+int commit_stage_plainly(const struct commit_job *job, struct buf *ret_tree,
+                         struct strv *ret_ignored, bool *ret_done, struct err *err)
 {
     struct git_place at = job_place(job);
     autobuf struct buf tree = BUF_INIT, made = BUF_INIT;
@@ -113,7 +113,8 @@ static int stage_here(const struct commit_job *job, struct buf *ret_tree, bool *
                               .excludes = job->excludes,
                               .index = job->wants_index ? job->index : NULL,
                               .scan = job->scan,
-                              .found = job->found};
+                              .found = job->found,
+                              .ignored = ret_ignored};
     if (!job->scan && scan_layers(job, tree.s, &above))
         stage.scan = &above;
     if (stage_plainly(&stage, &made, ret_done, err) ||
@@ -130,7 +131,7 @@ int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv
 {
     struct git_place at = job_place(job);
     bool done;
-    if (stage_here(job, ret_tree, &done, err))
+    if (commit_stage_plainly(job, ret_tree, NULL, &done, err))
         return -1;
     if (done)
         return 0;

@@ -35,6 +35,11 @@ struct commit_job {
 int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv *argv,
                  struct strv *env, struct err *err);
 
+/* The same without a command: *ret_done is false where git has to do it. `ret_ignored` (may be
+ * NULL) gets the files and folders that are ignored, a slash behind the folders. */
+int commit_stage_plainly(const struct commit_job *job, struct buf *ret_tree,
+                         struct strv *ret_ignored, bool *ret_done, struct err *err);
+
 /* Makes the commit of what was staged, on top of what the agent committed itself, and moves the
  * workspace's branch to it. What was brought along is not in it: where the agent has committed some
  * of that all the same, one commit without it takes the place of the agent's. *ret_commit is empty

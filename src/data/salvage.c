@@ -134,7 +134,19 @@ static bool holds_brought(const struct brought *brought, const char *folder, siz
     return false;
 }
 
-/* What will go with the workspace: folders that are ignored as a whole are one entry. */
+/* `path` has a slash behind it where it is a folder that is ignored as a whole. */
+static void add_dropped(const struct brought *brought, const char *path, struct salvaged *ret)
+{
+    size_t len = strlen(path);
+    bool folder = path[len - 1] == '/';
+    autofree char *plain = mem_dup(path, folder ? len - 1 : len);
+    if (brought_has(brought, plain) || (folder && holds_brought(brought, path, len)))
+        return;
+    if (ret->dropped_count++ < SALVAGE_NAMES)
+        strv_push(&ret->dropped, path);
+}
+
+/* Names the files that will go with the workspace. */
 static int note_dropped(const struct git_place *at, const struct brought *brought,
                         struct salvaged *ret, struct err *err)
 {
@@ -148,11 +160,7 @@ static int note_dropped(const struct git_place *at, const struct brought *brough
         if (*folder && strncmp(p, folder, strlen(folder)) == 0)
             continue;
         folder = p[len - 1] == '/' ? p : "";
-        autofree char *path = mem_dup(p, p[len - 1] == '/' ? len - 1 : len);
-        if (brought_has(brought, path) || (p[len - 1] == '/' && holds_brought(brought, p, len)))
-            continue;
-        if (ret->dropped_count++ < SALVAGE_NAMES)
-            strv_push(&ret->dropped, p);
+        add_dropped(brought, p, ret);
     }
     return 0;
 }
@@ -271,6 +279,24 @@ static int commit_staged(const struct commit_job *cj, struct salvaged *ret, stru
     return commit_index(cj, true, err) || commit_make(cj, false, &ret->commit, err) ? -1 : 0;
 }
 
+/* Stages the files without a process, where that is plain: there are no repositories or submodules
+ * among them then, and the scan names what is ignored. */
+static int stage_plainly(const struct salvage_job *job, struct buf *ret_tree, bool *ret_done,
+                         struct salvaged *ret, struct err *err)
+{
+    autobrought struct brought brought = BROUGHT_INIT;
+    autostrv struct strv ignored = {0};
+    *ret_done = false;
+    if (job->no_files || job->pattern_count)
+        return 0;
+    if (brought_open(&brought, job->commit.brought, job->commit.root, err) ||
+        commit_stage_plainly(&job->commit, ret_tree, &ignored, ret_done, err))
+        return -1;
+    for (size_t i = 0; *ret_done && i < ignored.n; i++)
+        add_dropped(&brought, ignored.v[i], ret);
+    return 0;
+}
+
 static int commit_files(const struct salvage_job *job, struct salvaged *ret, struct err *err)
 {
     const struct commit_job *cj = &job->commit;
@@ -278,6 +304,8 @@ static int commit_files(const struct salvage_job *job, struct salvaged *ret, str
     autostrv struct strv nested = {0};
     if (job->no_files)
         return commit_staged(cj, ret, err);
+    if (cj->tree)
+        return commit_make(cj, false, &ret->commit, err);
     return stage(job, &at, &nested, err) || ignored(job, &at, ret, err) ||
                    nested_find_modules(&at, cj->ws, &nested, err) ||
                    save_nested(job, &nested, ret, err) ||
@@ -287,7 +315,7 @@ static int commit_files(const struct salvage_job *job, struct salvaged *ret, str
                : 0;
 }
 
-int salvage_workspace(const struct salvage_job *job, struct salvaged *ret, struct err *err)
+static int save_all(const struct salvage_job *job, struct salvaged *ret, struct err *err)
 {
     const struct commit_job *cj = &job->commit;
     if (commit_files(job, ret, err))
@@ -298,6 +326,17 @@ int salvage_workspace(const struct salvage_job *job, struct salvaged *ret, struc
     if (!ret->commit.len && ret->stray_count && commit_make(cj, true, &ret->commit, err))
         return -1;
     return set_ref(job, ret, err);
+}
+
+int salvage_workspace(const struct salvage_job *job, struct salvaged *ret, struct err *err)
+{
+    struct salvage_job staged = *job;
+    autobuf struct buf tree = BUF_INIT;
+    bool done;
+    if (stage_plainly(job, &tree, &done, ret, err))
+        return -1;
+    staged.commit.tree = done ? tree.s : NULL;
+    return save_all(&staged, ret, err);
 }
 
 /* What the workspace's index says that `git add` passed over. */

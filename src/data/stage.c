@@ -249,6 +249,8 @@ static bool add_untracked(struct stage *s, const char *path, int depth)
     bool ignored;
     if (is_odd(path) || lstat(full, &st) < 0 || !is_ignored(s, path, S_ISDIR(st.st_mode), &ignored))
         return false;
+    if (ignored && s->job->ignored)
+        strv_pushf(s->job->ignored, "%s%s", path, S_ISDIR(st.st_mode) ? "/" : "");
     if (ignored)
         return true;
     return S_ISDIR(st.st_mode) ? add_folder(s, path, depth) : add_file(s, path, false);

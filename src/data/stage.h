@@ -30,6 +30,8 @@ struct stage_job {
     const struct work_scan *scan; /* what may have changed, where the caller knows, and that nobody
                                    * staged anything; NULL: the work tree is looked at */
     struct work_scan *found;      /* else: what that has found, where it is staged; or NULL */
+    struct strv *ignored; /* gets the files and folders that are ignored and so not staged, a
+                           * slash behind the folders; or NULL */
 };
 
 /* Appends the tree's id, where no index is asked for. *ret_done is false where it is left to git.

@@ -4,7 +4,9 @@
 #include "run/run_private.h"
 
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/mem.h"
+#include "run/layered.h"
 #include "run/salvage.h"
 #include "sys/file.h"
 
@@ -93,6 +95,36 @@ char *salvage_ref(const struct run *run, const char *id, int attempt)
     }
 }
 
+enum { FRESH_MS = 1000 }; /* somebody may have been there since */
+
+bool job_has_scan(const struct job *job)
+{
+    return job->is_found && clock_mono() - job->found_at < FRESH_MS;
+}
+
+/* Where nothing has run in the work tree since it was scanned, it need not be scanned again. Else
+ * the scan is kept for the pool. */
+static void use_scan(struct job *job, struct commit_job *commit)
+{
+    commit->tracked = layered_tracked(job);
+    if (job_has_scan(job)) {
+        commit->scan = &job->found;
+        return;
+    }
+    work_scan_close(&job->found);
+    job->found = (struct work_scan){0};
+    job->is_found = false;
+    commit->found = &job->found;
+}
+
+static void note_scan(struct job *job)
+{
+    if (job->is_found || !job->found.no_attributes)
+        return;
+    job->is_found = true;
+    job->found_at = clock_mono();
+}
+
 static bool salvage(struct job *job, bool all, const char *start, const char *why)
 {
     const struct plan *plan = &job->run->pf->plan;
@@ -109,10 +141,13 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
     sj.commit.start = start;
+    if (all)
+        use_scan(job, &sj.commit);
     if (save(job, &sj, all, &saved, &err)) {
         tell_failure(job, &err);
         return false;
     }
+    note_scan(job);
     tell(job, ref, &saved);
     return true;
 }

@@ -17,8 +17,6 @@
 
 /* --- taking in ---------------------------------------------------------------------------- */
 
-enum { FRESH_MS = 1000 }; /* somebody may have been there since */
-
 #define FILLED STAGE_FILLED /* in the administrative folder: the index as git filled it */
 
 /* Bytes: about 150 files. Below that a mould is quicker (data/mould.h). */
@@ -95,7 +93,7 @@ bool pool_keep(struct job *job, const char *admin, const char *tree)
         file_move(filled, git, &none) || rename(tree, kept) < 0)
         return false;
     struct pool_tree t = {.path = steal_ptr(kept)};
-    if (job->is_found && clock_mono() - job->found_at < FRESH_MS)
+    if (job_has_scan(job))
         take_found(job, &t);
     run->pool.count++;
     vec_push(&run->pool.trees, t);

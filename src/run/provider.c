@@ -105,7 +105,7 @@ int provider_try(struct run *run, struct err *err)
 {
     const char *word, *from = asked_by(run, &word);
     struct err why = {0};
-    if (run->provider == PROVIDER_AUTO && !run->only_reads)
+    if (run->provider == PROVIDER_AUTO && run->base)
         run->provider = provider_best(&run->pf->repo, run->work);
     else if (run->base && try_asked(run, &why))
         return err_set(err, is_of_disk(&why) ? ERR_ENV : ERR_INPUT,

@@ -388,6 +388,9 @@ void job_continue(struct job *job, int64_t lost); /* they go on; these ms did no
 struct commit_job job_commit(const struct job *job, const char *index, const char *message);
 void job_stage(struct job *job); /* the agent has done its part: on to its commit */
 
+/* job_salvage.c: whether `found` still tells how the work tree differs from its index. */
+bool job_has_scan(const struct job *job);
+
 /* job_salvage.c: false where that failed, was told, and the workspace must stay. */
 bool job_salvage(struct job *job);                            /* all that is in the workspace */
 bool job_salvage_rest(struct job *job);                       /* what did not land with it */

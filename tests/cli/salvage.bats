@@ -364,3 +364,20 @@ make_salvage() { # STEP...
     assert_contains "  anabranch salvage show $id"
     git worktree list | wc -l | grep -qx 1
 }
+
+# --- cost
+
+@test "salvage: a task that changed nothing starts no git to find that out" {
+    make_repo
+    echo '*.log' >.gitignore
+    git add .gitignore && git commit -q -m ignore
+    begin_plan
+    add_task reads 'read_only: true' -- 'sh echo x >left.log'
+    add_task hands 'hand_on: true' -- 'say nothing to do'
+    count_gits
+    run_plan --json
+    assert_status 0
+    assert_event task.salvaged reads '"dropped":["left.log"]'
+    [[ $(gits ls-files) == 0 && $(gits ' add ') == 0 ]] || fail "$(<"$BATS_TEST_TMPDIR/calls")"
+    assert_clean
+}
