@@ -3,6 +3,7 @@
 #include "cli/look.h"
 #include "run/saved.h"
 #include "run/transcript.h"
+#include "sys/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -96,7 +97,7 @@ static void open_log(struct shown *s, const struct report_task *t, int64_t attem
         return;
     autofree char *path =
         mem_printf("%s/%lld/%s", t->logs, (long long)attempt, s->opts->errors ? "err" : "out");
-    s->fd = open(path, O_RDONLY | O_CLOEXEC);
+    (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &s->fd, NULL); /* it is empty */
 }
 
 /* The store says when an attempt ends: it is asked before the last bytes are read, so that none is

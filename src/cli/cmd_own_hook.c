@@ -113,7 +113,7 @@ static int read_call(struct call *c, struct err *err)
     autoproblems struct problems ps;
     autobuf struct buf text = BUF_INIT;
     problems_init(&ps, "-");
-    if (file_read("-", INPUT_MAX, &text, err))
+    if (file_read_input("-", INPUT_MAX, &text, err))
         return -1;
     if (doc_parse(&c->doc, NULL, text.s, text.len, &opts, &ps))
         return err_set(err, ERR_INPUT, "what Claude Code says of its tool is not understood");

@@ -12,7 +12,7 @@ static int run_say(const void *options, int argc, char **argv)
     (void)argc;
     autobuf struct buf text = BUF_INIT;
     struct err err = {0};
-    if (strcmp(argv[1], "-") == 0 && file_read("-", TEXT_MAX, &text, &err))
+    if (strcmp(argv[1], "-") == 0 && file_read_input("-", TEXT_MAX, &text, &err))
         return cli_fail(EXIT_USAGE, "%s", err.msg);
     if (!text.len && strcmp(argv[1], "-") != 0)
         buf_addstr(&text, argv[1]);

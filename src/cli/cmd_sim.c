@@ -59,7 +59,7 @@ static void forget_done(struct buf *prompt)
 static int read_prompt(const struct sim_job *job, struct buf *out, struct err *err)
 {
     autobuf struct buf more = BUF_INIT;
-    if (file_read("-", PROMPT_MAX, &more, err))
+    if (file_read_input("-", PROMPT_MAX, &more, err))
         return -1;
     if (job->session && !job->memory)
         return err_set(err, ERR_INPUT, "there is no session '%s'", job->session);

@@ -8,6 +8,7 @@
 #include "cli/top.h"
 #include "data/doc.h"
 #include "front/summary.h"
+#include "sys/file.h"
 #include "sys/self.h"
 #include "sys/spawn.h"
 
@@ -54,7 +55,8 @@ static void on_event(void *ctx, const struct event *ev)
         return;
     arrived = true;
     autofree char *path = mem_printf("%s/run.log", run_dir(run));
-    autoclose int log = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    autoclose int log = -1;
+    (void)file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, &log, NULL);
     autoclose int null = open("/dev/null", O_RDONLY | O_CLOEXEC);
     (void)fflush(stdout);
     use(log, STDOUT_FILENO);

@@ -176,7 +176,7 @@ static int load(struct cast_plan *p)
     struct doc_options opts = {.syntax = DOC_MARKDOWN};
     struct err err = {0};
     problems_init(&ps, p->path);
-    if (file_read(p->path, PLAN_MAX, &text, &err)) {
+    if (file_read_input(p->path, PLAN_MAX, &text, &err)) {
         cast_say(CAST_ERROR, "%s", err.msg);
         return EXIT_TASK;
     }

@@ -151,7 +151,7 @@ int main(int argc, char **argv)
     struct err err;
     if (argc > 1 && !post.allow_private)
         return fail("it takes the address and the body on its standard input, and no arguments");
-    if (file_read("-", INPUT_MAX, &in, &err))
+    if (file_read_input("-", INPUT_MAX, &in, &err))
         return fail(err.msg);
     char *end = memchr(in.s, '\n', in.len);
     if (!end)

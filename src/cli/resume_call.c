@@ -209,7 +209,8 @@ static void tell_of_edit(const struct saved *saved)
 {
     autobuf struct buf text = BUF_INIT;
     char digest[65];
-    if (!saved->digest || !saved->plan_file || file_read(saved->plan_file, PLAN_MAX, &text, NULL))
+    if (!saved->digest || !saved->plan_file ||
+        file_read_input(saved->plan_file, PLAN_MAX, &text, NULL))
         return;
     sha256_hex(text.s, text.len, digest);
     if (strcmp(digest, saved->digest) != 0)

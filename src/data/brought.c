@@ -12,7 +12,7 @@ int brought_open(struct brought *b, const char *file, const char *root, struct e
 {
     *b = (struct brought){.root = root, .text = BUF_INIT};
     struct err why = {0};
-    if (file && file_read(file, SIZE_MAX, &b->text, &why))
+    if (file && file_read(file, FILE_LARGE, &b->text, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
     for (const char *p = b->text.s; p < b->text.s + b->text.len; p += strlen(p) + 1) {
         size_t len = strlen(p);

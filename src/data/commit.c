@@ -31,7 +31,8 @@ static int copy_index(const struct commit_job *job, const char *from, const stru
                       struct err *err)
 {
     autobuf struct buf bytes = BUF_INIT;
-    if (file_read(from, SIZE_MAX, &bytes, err) || file_create(job->index, bytes.s, bytes.len, err))
+    if (file_read(from, FILE_LARGE, &bytes, err) ||
+        file_create(job->index, bytes.s, bytes.len, err))
         return -1;
     const struct timespec times[] = {st->st_mtim, st->st_mtim};
     return utimensat(AT_FDCWD, job->index, times, 0) < 0

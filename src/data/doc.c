@@ -100,7 +100,7 @@ int doc_load(struct doc *doc, const char *path, const struct doc_options *opts, 
     *doc = (struct doc){0};
     autobuf struct buf text = BUF_INIT;
     struct err err;
-    if (file_read(path, doc_limit(opts), &text, &err) < 0)
+    if (file_read_input(path, doc_limit(opts), &text, &err) < 0)
         return unreadable(ps, &err);
     return doc_parse(doc, strcmp(path, "-") == 0 ? NULL : path, text.s, text.len, opts, ps);
 }

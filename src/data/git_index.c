@@ -128,7 +128,7 @@ int git_index_open(struct git_index *x, const char *path, size_t id_len, struct 
 {
     struct err why = {0};
     *x = (struct git_index){.bytes = BUF_INIT, .name = BUF_INIT, .id_len = id_len / 2};
-    bool there = file_read(path, SIZE_MAX, &x->bytes, &why) == 0;
+    bool there = file_read(path, FILE_LARGE, &x->bytes, &why) == 0;
     if (!there && why.errnum != ENOENT)
         return err_set(err, why.code, "%s", why.msg);
     x->at = (const unsigned char *)x->bytes.s;

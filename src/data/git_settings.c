@@ -136,7 +136,7 @@ static bool is_still(const char *path, const struct buf *was)
 {
     autobuf struct buf now = BUF_INIT;
     struct err why = {0};
-    if (file_read(path, SIZE_MAX, &now, &why))
+    if (file_read(path, FILE_LARGE, &now, &why))
         return !was && why.errnum == ENOENT;
     return was && now.len == was->len && memcmp(now.s, was->s, was->len) == 0;
 }

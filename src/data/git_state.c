@@ -165,7 +165,7 @@ static int read_content(const FTSENT *e, struct buf *out, struct err *err)
     if (S_ISLNK(st->st_mode))
         return read_link(e->fts_accpath, out, err);
     if (S_ISREG(st->st_mode) && st->st_size <= CONTENT_MAX)
-        return file_read(e->fts_accpath, SIZE_MAX, out, err);
+        return file_read_own(e->fts_accpath, CONTENT_MAX, out, err);
     buf_addf(out, "%lld bytes of %lld.%09ld", (long long)st->st_size, (long long)st->st_mtime,
              st->st_mtim.tv_nsec);
     return 0;
@@ -273,7 +273,7 @@ static int look_at_packed(struct look *l, struct err *err)
     l->packed_known = is_known(&l->state->packed_stamp, &l->packed_stamp);
     if (l->packed_known || !st.st_ino)
         return 0;
-    if (l->tables ? ask_git(l, &text, err) : file_read(path, SIZE_MAX, &text, err))
+    if (l->tables ? ask_git(l, &text, err) : file_read(path, FILE_LARGE, &text, err))
         return -1;
     packed_refs_parse(&l->packed, &text);
     return 0;

@@ -59,8 +59,10 @@ static int copy_by_hand(const char *from, const char *to, struct err *err)
 int pristine_copy_index(const struct pristine *p, const char *to, struct err *err)
 {
     autofree char *from = pristine_index(p);
-    autoclose int in = open(from, O_RDONLY | O_CLOEXEC);
-    autoclose int out = in < 0 ? -1 : open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    autoclose int in = -1;
+    if (file_open(AT_FDCWD, from, O_RDONLY, &in, err))
+        return -1;
+    autoclose int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
     struct stat st;
     if (out < 0 || fstat(in, &st) < 0)
         return err_sys(err, "copy '%s'", from);
@@ -75,8 +77,8 @@ int pristine_copy_index(const struct pristine *p, const char *to, struct err *er
 
 static bool read_hash(const char *index, size_t len, unsigned char *ret)
 {
-    autoclose int fd = open(index, O_RDONLY | O_CLOEXEC);
-    off_t end = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+    autoclose int fd = -1;
+    off_t end = file_open(AT_FDCWD, index, O_RDONLY, &fd, NULL) ? -1 : lseek(fd, 0, SEEK_END);
     return end >= (off_t)len && pread(fd, ret, len, end - (off_t)len) == (ssize_t)len;
 }
 

@@ -63,7 +63,7 @@ static bool add_patterns(struct stage *s, const char *path, size_t base, bool fo
         return errno == ENOENT || errno == ENOTDIR;
     if (!follow && S_ISLNK(st.st_mode))
         return true;
-    return S_ISREG(st.st_mode) && file_read(path, PATTERNS_MAX, &text, NULL) == 0 &&
+    return (follow ? file_read : file_read_own)(path, PATTERNS_MAX, &text, NULL) == 0 &&
            ignore_add(&s->ignore, base, text.s, text.len);
 }
 

@@ -25,7 +25,7 @@ struct call {
 static void give_back(const struct store *store, const char *ending)
 {
     autofree char *path = mem_printf("%s%s", sqlite3_db_filename(store->db, "main"), ending);
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     if (fd >= 0)
         (void)close(fd);
 }

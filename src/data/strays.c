@@ -78,7 +78,7 @@ static void take_log(struct candidates *c, const struct workspace *ws, bool repl
 {
     autofree char *path = mem_printf("%s/logs/HEAD", ws->admin);
     autobuf struct buf text = BUF_INIT;
-    if (file_read(path, SIZE_MAX, &text, NULL)) /* none was kept */
+    if (file_read(path, FILE_LARGE, &text, NULL)) /* none was kept */
         return;
     while (text.len) {
         if (text.s[text.len - 1] == '\n')

@@ -23,7 +23,7 @@ static bool has_markers(const struct workspace *ws, const char *name)
 {
     autofree char *path = mem_printf("%s/%s", ws->path, name);
     autobuf struct buf text = BUF_INIT;
-    return file_read(path, FILE_MAX, &text, NULL) == 0 && has_line(&text, "<<<<<<< ") &&
+    return file_read_own(path, FILE_MAX, &text, NULL) == 0 && has_line(&text, "<<<<<<< ") &&
            has_line(&text, ">>>>>>> ");
 }
 

@@ -188,7 +188,7 @@ static char *read_line(const char *dir, const char *name, const char *before, co
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autobuf struct buf text = BUF_INIT;
-    if (file_read(path, 1 << 16, &text, NULL))
+    if (file_read_own(path, 1 << 16, &text, NULL))
         return NULL;
     buf_cut(&text, strcspn(text.s, "\n"));
     size_t head = strlen(before), tail = strlen(after);

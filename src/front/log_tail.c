@@ -1,6 +1,7 @@
 #include "front/log_tail.h"
 
 #include "base/mem.h"
+#include "sys/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -52,7 +53,7 @@ static bool find_file(struct log_tail *t)
 {
     struct stat st;
     if (t->fd < 0)
-        t->fd = open(t->path, O_RDONLY | O_CLOEXEC);
+        (void)file_open(AT_FDCWD, t->path, O_RDONLY | O_NOFOLLOW, &t->fd, NULL);
     else
         return true;
     if (t->fd >= 0 && fstat(t->fd, &st) == 0 && st.st_size > END &&

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "data/doc.h"
 #include "run/secrets.h"
+#include "sys/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,9 @@ enum { RESULT_MAX = 1 << 20, SHOWN_MAX = 2000, TAIL_MAX = 16 << 10, TAIL_LINES =
 /* The last bytes of a file. */
 static void read_end(const char *path, off_t max, struct buf *out)
 {
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+    autoclose int fd = -1;
+    off_t size =
+        file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, NULL) ? 0 : lseek(fd, 0, SEEK_END);
     off_t at = size > max ? size - max : 0;
     while (at < size) {
         buf_reserve(out, (size_t)(size - at));

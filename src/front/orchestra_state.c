@@ -33,7 +33,7 @@ int orchestra_state_init(struct orchestra_state *s, const struct orchestra *o, s
     *s = (struct orchestra_state){.o = o, .created = o->started};
     s->path = state_path(o->path);
     s->done = mem_array(o->pf->plan.task_count, sizeof(*s->done));
-    if (file_read(o->path, MANIFEST_MAX, &manifest, err))
+    if (file_read_input(o->path, MANIFEST_MAX, &manifest, err))
         return -1;
     sha256_hex(manifest.s, manifest.len, s->hash);
     return 0;

@@ -6,6 +6,7 @@
 #include "data/git.h"
 #include "run/saved.h"
 #include "run/transcript.h"
+#include "sys/file.h"
 
 #include <fcntl.h>
 #include <stdlib.h>
@@ -358,8 +359,9 @@ static const struct dialect *dialect_of(const char *engine)
 /* Appends the end of a file; *ret_cut: there is more before it. */
 static bool read_end(const char *path, size_t max, struct buf *out, bool *ret_cut)
 {
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+    autoclose int fd = -1;
+    off_t size =
+        file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, NULL) ? -1 : lseek(fd, 0, SEEK_END);
     if (size < 0)
         return false;
     off_t at = size > (off_t)max ? size - (off_t)max : 0;

@@ -1,6 +1,7 @@
 #include "run/agent_tail.h"
 
 #include "base/own.h"
+#include "sys/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +10,10 @@
 void agent_tail_open(struct agent_tail *tail, const char *path, const struct dialect *dialect,
                      struct agent_report *report)
 {
-    tail->fd = dialect ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+    tail->fd = -1;
+    if (dialect)
+        (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &tail->fd,
+                        NULL); /* it says nothing */
     dialect_reader_init(&tail->reader, dialect, report);
 }
 

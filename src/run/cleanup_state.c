@@ -130,7 +130,7 @@ bool cleanup_has_begun(const struct thread *t)
 {
     autofree char *path = mem_printf("%s/logs/HEAD", t->admin);
     autobuf struct buf log = BUF_INIT;
-    if (file_read(path, SIZE_MAX, &log, NULL))
+    if (file_read(path, FILE_LARGE, &log, NULL))
         return true;
     for (char *rest = log.s, *line; (line = strsep(&rest, "\n"));) {
         if (is_making(line))

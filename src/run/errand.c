@@ -142,11 +142,11 @@ static int start_plain(struct errand *e, const struct strv *argv, const struct s
 int errand_start(struct errand *e, struct loop *loop, const struct strv *argv,
                  const struct strv *env, struct err *err)
 {
-    autoclose int log = open(e->log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    autoclose int log = -1;
     e->loop = loop;
     e->lifeline = e->status = -1;
-    if (log < 0)
-        return err_sys(err, "open '%s'", e->log);
+    if (file_open(AT_FDCWD, e->log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, &log, err))
+        return -1;
     if (e->guarded ? start_guarded(e, argv, env, log, err) : start_plain(e, argv, env, log, err)) {
         own_close(&e->lifeline);
         own_close(&e->status);

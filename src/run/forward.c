@@ -232,14 +232,14 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
 {
     struct publication *p = &run->publication;
     autofree char *words = words_path(run);
-    autoclose int fd = open(words, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+    autoclose int fd = -1;
+    if (file_open(AT_FDCWD, words, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, &fd, err))
+        return -1;
     autostrv struct strv argv = {0}, env = {0};
     struct spawn sp = {.fds = {SPAWN_NULL, SPAWN_NULL, fd, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
     pid_t pid;
     struct err why = {0}, none = {0};
-    if (fd < 0)
-        return err_sys(err, "open '%s'", words);
     if (keep_since_mark(run, &why))
         record_error(run, -1, &why);
     forward_command(&run->pf->repo, path, p->target, &argv, &env);

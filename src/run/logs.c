@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "sys/dirs.h"
+#include "sys/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -55,10 +56,14 @@ static int copy_log(struct job *job, const char *name, const char *ending, struc
     autofree char *from = mem_printf("%s/%s", job->dir, name);
     autofree char *to =
         mem_printf("%s/%s-%s.log", run->opts.log_dir, run->pf->plan.tasks[job->task].id, ending);
-    autoclose int in = open(from, O_RDONLY | O_CLOEXEC);
-    autoclose int out =
-        open(to, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC | (again ? O_APPEND : O_TRUNC), 0600);
-    if (in < 0 || out < 0 || fchmod(out, 0600) < 0)
+    autoclose int in = -1;
+    if (file_open(AT_FDCWD, from, O_RDONLY | O_NOFOLLOW, &in, err))
+        return -1;
+    autoclose int out = -1;
+    const int how = O_WRONLY | O_CREAT | O_NOFOLLOW | (again ? O_APPEND : O_TRUNC);
+    if (file_open(AT_FDCWD, to, how, &out, err))
+        return -1;
+    if (fchmod(out, 0600) < 0)
         return err_sys(err, "write '%s'", to);
     if (again && dprintf(out, "\n===== retry attempt %d =====\n", job->attempt - 1) < 0)
         return err_sys(err, "write '%s'", to);
@@ -102,14 +107,15 @@ static bool has_secret(const struct secrets *secrets, int fd)
 static int mask_file(const struct secrets *secrets, const char *path, struct err *err)
 {
     autofree char *other = mem_printf("%s.masked", path);
-    autoclose int from = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-    if (from < 0)
-        return errno == ENOENT ? 0 : err_sys(err, "open '%s'", path);
+    autoclose int from = -1, to = -1;
+    struct err why = {0};
+    if (file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &from, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
     if (!has_secret(secrets, from))
         return 0;
-    autoclose int to = open(other, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0600);
-    if (to < 0 || lseek(from, 0, SEEK_SET) < 0 || copy(secrets, from, to) ||
-        rename(other, path) < 0)
+    if (file_open(AT_FDCWD, other, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, &to, err))
+        return -1;
+    if (lseek(from, 0, SEEK_SET) < 0 || copy(secrets, from, to) || rename(other, path) < 0)
         return err_sys(err, "take secrets out of '%s'", path);
     return 0;
 }
@@ -141,8 +147,9 @@ void logs_mask_all(struct run *run)
 /* True where there is more in front of it. */
 static bool read_end(const char *path, struct buf *out)
 {
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    off_t size = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+    autoclose int fd = -1;
+    off_t size =
+        file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, NULL) ? 0 : lseek(fd, 0, SEEK_END);
     off_t start = size > TAIL_MAX ? size - TAIL_MAX : 0;
     buf_reserve(out, TAIL_MAX);
     ssize_t n = size > 0 ? pread(fd, out->s, TAIL_MAX, start) : 0;

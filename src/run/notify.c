@@ -82,9 +82,10 @@ static char *log_path(const struct delivery *d)
 static void add_last_words(const struct delivery *d, struct buf *out)
 {
     autofree char *path = log_path(d);
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    autoclose int fd = -1;
     char bytes[LOG_TAIL];
-    off_t end = fd < 0 ? 0 : lseek(fd, 0, SEEK_END);
+    off_t end =
+        file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, NULL) ? 0 : lseek(fd, 0, SEEK_END);
     off_t start = end > LOG_TAIL ? end - LOG_TAIL : 0;
     ssize_t n = end > 0 ? pread(fd, bytes, sizeof(bytes), start) : 0;
     while (n > 0 && strchr(" \t\r\n", bytes[n - 1]))
@@ -193,9 +194,8 @@ static int open_input(const struct delivery *d, struct err *err)
     buf_addstr(&text, d->notice.body);
     if (file_create(path, text.s, text.len, err))
         return -1;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        (void)err_sys(err, "open '%s'", path);
+    int fd = -1;
+    (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, err);
     (void)unlink(path);
     return fd;
 }
@@ -207,11 +207,9 @@ static int spawn(struct delivery *d, struct err *err)
     if (dirs_make(d->n->dir, err))
         return -1;
     autoclose int in = open_input(d, err);
-    autoclose int out = open(log, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (in < 0)
+    autoclose int out = -1;
+    if (in < 0 || file_open(AT_FDCWD, log, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, &out, err))
         return -1;
-    if (out < 0)
-        return err_sys(err, "open '%s'", log);
     build_argv(d, &argv);
     build_env(d, &env);
     struct spawn sp = {

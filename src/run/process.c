@@ -6,6 +6,7 @@
 #include "data/doc.h"
 #include "run/env.h"
 #include "run/shared.h"
+#include "sys/file.h"
 #include "sys/guard_args.h"
 #include "sys/leftovers.h"
 #include "sys/spawn.h"
@@ -79,9 +80,8 @@ static void begin(struct job *job, pid_t pid, child_fn *fn, void (*next)(struct 
 
 static int open_log(const char *path, struct err *err)
 {
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-    if (fd < 0)
-        return err_sys(err, "open '%s'", path);
+    int fd = -1;
+    (void)file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, &fd, err);
     return fd;
 }
 
@@ -260,11 +260,10 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
     int life[2] = {-1, -1}, status[2] = {-1, -1};
     autoclose int out = open_log(out_path, err);
     autoclose int errfd = out < 0 ? -1 : open_log(err_path, err);
-    autoclose int in = in_path ? open(in_path, O_RDONLY | O_CLOEXEC) : SPAWN_NULL;
-    if (out < 0 || errfd < 0)
+    autoclose int in = SPAWN_NULL;
+    if (out < 0 || errfd < 0 ||
+        (in_path && file_open(AT_FDCWD, in_path, O_RDONLY | O_NOFOLLOW, &in, err)))
         return -1;
-    if (in_path && in < 0)
-        return err_sys(err, "open '%s'", in_path);
     if (spawn_pipe(life, err))
         return -1;
     int rc = spawn_pipe(status, err);

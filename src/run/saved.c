@@ -102,7 +102,7 @@ static void put_digest(const struct run *run, struct node *map, struct arena *a)
 {
     autobuf struct buf text = BUF_INIT;
     char digest[65];
-    if (strcmp(run->plan_path, "-") == 0 || file_read(run->plan_path, PLAN_MAX, &text, NULL))
+    if (strcmp(run->plan_path, "-") == 0 || file_read_input(run->plan_path, PLAN_MAX, &text, NULL))
         return;
     sha256_hex(text.s, text.len, digest);
     build_put_string(a, map, "plan_digest", digest);

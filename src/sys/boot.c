@@ -28,8 +28,10 @@ int boot_note(const char *path, struct err *err)
     const char *id = boot_id();
     if (!*id)
         return 0;
-    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    if (fd < 0 || write(fd, id, strlen(id)) != (ssize_t)strlen(id))
+    autoclose int fd = -1;
+    if (file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, &fd, err))
+        return -1;
+    if (write(fd, id, strlen(id)) != (ssize_t)strlen(id))
         return err_sys(err, "write '%s'", path);
     return 0;
 }

@@ -81,10 +81,54 @@ static int read_fd(int fd, const char *path, size_t max, struct buf *out, struct
     return too_large(err, path, false, size, max);
 }
 
+/* What waits for another process, or has no end, is refused. */
+static int check_kind(int fd, const char *path, struct err *err)
+{
+    struct stat st;
+    if (fstat(fd, &st) < 0)
+        return err_sys(err, "stat '%s'", path);
+    if (S_ISDIR(st.st_mode))
+        return input_error(err, EISDIR, "is a folder", path);
+    return S_ISREG(st.st_mode) ? 0 : input_error(err, ENXIO, "is not a regular file", path);
+}
+
+int file_open(int at, const char *path, int flags, int *ret_fd, struct err *err)
+{
+    autoclose int fd = openat(at, path, flags | O_NONBLOCK | O_NOCTTY | O_CLOEXEC, 0600);
+    if (fd < 0 && errno == ENXIO) /* nobody reads the FIFO, or it is a socket */
+        return input_error(err, ENXIO, "is not a regular file", path);
+    if (fd < 0)
+        return err_sys(err, "open '%s'", path);
+    if (check_kind(fd, path, err))
+        return -1;
+    *ret_fd = steal_fd(&fd);
+    return 0;
+}
+
+static int read_regular(const char *path, int flags, size_t max, struct buf *out, struct err *err)
+{
+    autoclose int fd = -1;
+    return file_open(AT_FDCWD, path, O_RDONLY | flags, &fd, err) || read_fd(fd, path, max, out, err)
+               ? -1
+               : 0;
+}
+
 int file_read(const char *path, size_t max, struct buf *out, struct err *err)
+{
+    return read_regular(path, 0, max, out, err);
+}
+
+int file_read_own(const char *path, size_t max, struct buf *out, struct err *err)
+{
+    return read_regular(path, O_NOFOLLOW, max, out, err);
+}
+
+int file_read_input(const char *path, size_t max, struct buf *out, struct err *err)
 {
     if (strcmp(path, "-") == 0)
         return read_fd(STDIN_FILENO, "standard input", max, out, err);
+    if (strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/proc/", 6) != 0)
+        return file_read(path, max, out, err);
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return err_sys(err, "open '%s'", path);

@@ -9,10 +9,24 @@
 
 #include <stddef.h>
 
-/* Appends the contents of a regular file, a pipe or, where path is "-", standard input. More than
- * max bytes is ERR_INPUT with errnum EFBIG, and a folder ERR_INPUT with EISDIR; out is as it
- * was where the call fails. */
+/* What we read of the largest files that git keeps: an index, packed refs. */
+enum { FILE_LARGE = 1 << 30 };
+
+/* Appends the contents of a regular file. Nobody can make us wait, or fill our memory: a FIFO, a
+ * socket or a device is ERR_INPUT with errnum ENXIO, a folder ERR_INPUT with EISDIR, and more than
+ * max bytes ERR_INPUT with EFBIG; out is as it was where the call fails. */
 int file_read(const char *path, size_t max, struct buf *out, struct err *err);
+
+/* The same for a file in a place where agents write: a symlink is an error as well. */
+int file_read_own(const char *path, size_t max, struct buf *out, struct err *err);
+
+/* The same for what a user names as an input: where path is "-", that is standard input, and below
+ * /dev and /proc (`<(...)` of a shell) it may be a pipe or a terminal, whose end we wait for. */
+int file_read_input(const char *path, size_t max, struct buf *out, struct err *err);
+
+/* Opens a regular file, in the folder `at` (AT_FDCWD: path is a whole one), with the flags of
+ * open(2), and 0600 where that makes it. It never waits and takes nothing else: see file_read(). */
+int file_open(int at, const char *path, int flags, int *ret_fd, struct err *err);
 
 /* Writes a file that must not exist yet; what was written of it is removed on failure. ERR_INPUT
  * with EEXIST where it exists. */

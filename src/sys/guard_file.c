@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/own.h"
+#include "sys/file.h"
 #include "sys/guard.h"
 #include "sys/procs.h"
 
@@ -16,12 +17,13 @@ enum { PAUSE_MS = 5 };
 /* Another guard of the same attempt has ended, but may be a moment away from having gone. */
 int guard_file_hold(const char *path, int *ret_fd, struct err *err)
 {
-    autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    autoclose int fd = -1;
     char line[64];
     int len =
         snprintf(line, sizeof(line), "%d %lld\n", (int)getpid(), (long long)procs_start(getpid()));
-    if (fd < 0 || flock(fd, LOCK_EX) < 0 || ftruncate(fd, 0) < 0 ||
-        pwrite(fd, line, (size_t)len, 0) != len)
+    if (file_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW, &fd, err))
+        return -1;
+    if (flock(fd, LOCK_EX) < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, line, (size_t)len, 0) != len)
         return err_sys(err, "write '%s'", path);
     *ret_fd = steal_fd(&fd);
     return 0;
@@ -30,9 +32,10 @@ int guard_file_hold(const char *path, int *ret_fd, struct err *err)
 int guard_await(const char *path, int64_t patience, struct err *err)
 {
     int64_t end = clock_mono() + patience;
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
-    if (fd < 0)
-        return errno == ENOENT ? 0 : err_sys(err, "open '%s'", path);
+    autoclose int fd = -1;
+    struct err why = {0};
+    if (file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
     while (flock(fd, LOCK_SH | LOCK_NB) < 0) {
         struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
         if (errno != EWOULDBLOCK && errno != EINTR)

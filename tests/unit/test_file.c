@@ -212,7 +212,7 @@ static int read_stdin(const char *text, size_t len, size_t max, struct buf *out,
     assert_int_equal(close(fds[1]), 0);
     assert_true(dup2(fds[0], STDIN_FILENO) >= 0);
     assert_int_equal(close(fds[0]), 0);
-    int result = file_read("-", max, out, err);
+    int result = file_read_input("-", max, out, err);
     assert_true(dup2(saved, STDIN_FILENO) >= 0);
     assert_int_equal(close(saved), 0);
     return result;
@@ -233,6 +233,48 @@ static void test_read_stdin(void **state)
     assert_string_equal(out.s, "hello");
 }
 
+/* Nobody opens the other end, and there is none: each would wait, or read, for ever. */
+static void test_no_file(void **state)
+{
+    autofree char *fifo = in(state, "fifo"), *sock = in(state, "sock"), *zero = in(state, "zero");
+    const char *const paths[] = {fifo, sock, zero};
+    const int flags[] = {O_RDONLY, O_WRONLY | O_CREAT | O_APPEND, O_RDWR};
+    autobuf struct buf out = BUF_INIT;
+    assert_int_equal(mkfifo(fifo, 0600), 0);
+    assert_int_equal(mknod(sock, S_IFSOCK | 0600, 0), 0);
+    assert_int_equal(symlink("/dev/zero", zero), 0);
+    (void)alarm(10);
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+        struct err err = {0};
+        assert_int_equal(file_read(paths[i], 1 << 20, &out, &err), -1);
+        assert_int_equal(err.errnum, ENXIO);
+        assert_int_equal(file_read_input(paths[i], 1 << 20, &out, &err), -1);
+        for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++) {
+            int fd = -1;
+            assert_int_equal(file_open(AT_FDCWD, paths[i], flags[k], &fd, &err), -1);
+            assert_int_equal(err.errnum, ENXIO);
+            assert_int_equal(fd, -1);
+        }
+        assert_int_equal(unlink(paths[i]), 0);
+    }
+    (void)alarm(0);
+    assert_int_equal(out.len, 0);
+}
+
+static void test_own_symlink(void **state)
+{
+    autofree char *path = in(state, "a"), *link = in(state, "link");
+    autobuf struct buf out = BUF_INIT;
+    struct err err = {0};
+    assert_int_equal(file_create(path, "x", 1, NULL), 0);
+    assert_int_equal(symlink(path, link), 0);
+    assert_int_equal(file_read(link, 10, &out, &err), 0);
+    assert_int_equal(file_read_own(link, 10, &out, &err), -1);
+    assert_int_equal(err.errnum, ELOOP);
+    assert_int_equal(unlink(link), 0);
+    assert_int_equal(unlink(path), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -246,6 +288,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_move, setup, teardown),
         cmocka_unit_test_setup_teardown(test_move_far, setup, teardown),
         cmocka_unit_test_setup_teardown(test_replace_refuses, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_no_file, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_own_symlink, setup, teardown),
         cmocka_unit_test(test_read_stdin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
