@@ -3,8 +3,9 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "sys/file.h"
+#include "sys/remove.h"
 #include "sys/stop.h"
-#include "sys/subvolume.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -74,49 +75,9 @@ int dirs_check(const char *path, struct err *err)
     return 0;
 }
 
-static int remove_entry(FTS *fts, FTSENT *e, struct err *err)
-{
-    switch (e->fts_info) {
-    case FTS_D:
-        if (subvolume_drop(e->fts_accpath)) {
-            (void)fts_set(fts, e, FTS_SKIP);
-            return 0;
-        }
-        /* A folder that its owner may not write to keeps its entries. */
-        if ((e->fts_statp->st_mode & 0700) != 0700) {
-            (void)chmod(e->fts_accpath, 0700);
-            (void)fts_set(fts, e, FTS_AGAIN);
-        }
-        return 0;
-    case FTS_DP:
-        return rmdir(e->fts_accpath) < 0 && errno != ENOENT
-                   ? err_sys(err, "remove '%s'", e->fts_path)
-                   : 0;
-    case FTS_DNR:
-    case FTS_ERR:
-    case FTS_NS:
-        errno = e->fts_errno;
-        return errno == ENOENT ? 0 : err_sys(err, "remove '%s'", e->fts_path);
-    default:
-        return unlink(e->fts_accpath) < 0 && errno != ENOENT
-                   ? err_sys(err, "remove '%s'", e->fts_path)
-                   : 0;
-    }
-}
-
 int dirs_remove(const char *path, struct err *err)
 {
-    char *const roots[] = {(char *)path, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    if (!fts)
-        return err_sys(err, "look into '%s'", path);
-    int rc = 0;
-    for (FTSENT *e; rc == 0 && (errno = 0, e = fts_read(fts));)
-        rc = remove_entry(fts, e, err);
-    if (rc == 0 && errno && errno != ENOENT)
-        rc = err_sys(err, "look into '%s'", path);
-    (void)fts_close(fts);
-    return rc;
+    return remove_tree(AT_FDCWD, path, path, err);
 }
 
 static bool ends_with(const char *name, const char *ending)
@@ -185,9 +146,9 @@ static int lock(const char *path, int how, int *ret_fd, struct err *err)
 {
     *ret_fd = -1;
     for (;;) {
-        autoclose int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-        if (fd < 0)
-            return err_sys(err, "open '%s'", path);
+        autoclose int fd = -1;
+        if (file_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW, &fd, err))
+            return -1;
         while (flock(fd, how) < 0) {
             if (errno == EWOULDBLOCK)
                 return 0;

@@ -16,9 +16,7 @@ int dirs_make_open(const char *path, struct err *err);
  * ERR_INPUT if not. */
 int dirs_check(const char *path, struct err *err);
 
-/* Removes a file, or a folder with all that is in it; symlinks are not followed, folders that may
- * not be written to are made writable, and subvolumes (subvolume.h) go as folders do. Not being
- * there is fine. */
+/* Removes a file, or a folder with all that is in it, as remove_tree() (remove.h) says. */
 int dirs_remove(const char *path, struct err *err);
 
 /* Removes, with all that is in them, the entries of a folder whose names begin and end so. A folder

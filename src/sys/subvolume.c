@@ -4,13 +4,13 @@
 #include "base/own.h"
 #include "sys/dirs.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #ifdef __linux__
 #include <errno.h>
-#include <fcntl.h>
 #include <linux/btrfs.h>
 #include <linux/magic.h>
 #include <sys/ioctl.h>
@@ -82,17 +82,24 @@ bool subvolume_is(const char *path)
     return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == TOP_INODE && is_btrfs(fd);
 }
 
-bool subvolume_drop(const char *path)
+static bool drop(int parent, const char *name)
 {
     struct btrfs_ioctl_vol_args args = {0};
+    memcpy(args.name, name, strlen(name));
+    return ioctl(parent, BTRFS_IOC_SNAP_DESTROY, &args) == 0;
+}
+
+bool subvolume_drop_at(int at, const char *path)
+{
     autoclose int parent = -1;
     const char *name;
     struct stat st;
-    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode) || st.st_ino != TOP_INODE ||
-        open_parent(path, &parent, &name, NULL))
+    if (fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
+        st.st_ino != TOP_INODE)
         return false;
-    memcpy(args.name, name, strlen(name));
-    return ioctl(parent, BTRFS_IOC_SNAP_DESTROY, &args) == 0;
+    if (at == AT_FDCWD)
+        return open_parent(path, &parent, &name, NULL) == 0 && drop(parent, name);
+    return strlen(path) <= BTRFS_SUBVOL_NAME_MAX && is_btrfs(at) && drop(at, path);
 }
 
 bool subvolume_fits(const char *dir)
@@ -147,8 +154,9 @@ bool subvolume_is(const char *path)
     return false;
 }
 
-bool subvolume_drop(const char *path)
+bool subvolume_drop_at(int at, const char *path)
 {
+    (void)at;
     (void)path;
     return false;
 }
@@ -167,6 +175,11 @@ static int are_together(const char *one, const char *two, struct err *err)
 }
 
 #endif
+
+bool subvolume_drop(const char *path)
+{
+    return subvolume_drop_at(AT_FDCWD, path);
+}
 
 /* The names are those of our process alone: what is there was left by one that was killed. */
 static int try_in(const char *dir, bool *ret_drop, struct err *err)

@@ -34,6 +34,9 @@ bool subvolume_is(const char *path);
  * this, and goes on by deleting what is inside first, which everyone may. */
 bool subvolume_drop(const char *path);
 
+/* The same for one that an open folder has an entry for (AT_FDCWD: a path). */
+bool subvolume_drop_at(int at, const char *path);
+
 /* Whether copies of those in one folder can be made in another; by making one, in the first, where
  * nothing of it is left. *ret_drop is whether subvolume_drop() works. */
 int subvolume_try(const char *from, const char *to, bool *ret_drop, struct err *err);
