@@ -58,6 +58,8 @@ static void add_version(const struct list *l, const struct found *f, struct buf 
         return;
     const char *s = l->jobs[f->asked].out.s + strcspn(l->jobs[f->asked].out.s, "0123456789");
     size_t len = strspn(s, "0123456789.-+abcdefghijklmnopqrstuvwxyz");
+    while (len && s[len - 1] == '.') /* "GitHub Copilot CLI 1.0.102." */
+        len--;
     text_harmless(out, s, len < VERSION_MAX ? len : VERSION_MAX);
 }
 

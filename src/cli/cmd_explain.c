@@ -18,9 +18,10 @@ struct explain_opts {
 static const struct {
     const char *means, *advice;
 } words[FAILURE_COUNT_] = {
-    [FAILURE_AUTH] = {"The model does not accept the agent's key or login, or there is none.",
-                      "Log in with the agent's own program, or set its key; then 'anabranch "
-                      "resume'."},
+    [FAILURE_AUTH] = {"The model does not accept the agent's key or login, there is none, or the "
+                      "account has nothing left to pay with.",
+                      "Log in with the agent's own program, set its key, or add credit; then "
+                      "'anabranch resume'."},
     [FAILURE_LIMIT] = {"A usage or rate limit of the account is reached.",
                        "Where it is known when the limit resets, the task waits for that. "
                        "'retry: {limit: fail}' does not wait."},
@@ -39,6 +40,10 @@ static const struct {
          "said last."},
     [FAILURE_REFUSED] = {"The agent or its model declined to do it.",
                          "Put the prompt differently."},
+    [FAILURE_CONTEXT] = {"The conversation does not fit into the model's context, and the agent "
+                         "could not shorten it.",
+                         "Divide the task, give it less to read, or name a model with a larger "
+                         "context. What it made is in 'anabranch salvage list'."},
     [FAILURE_BUDGET] = {"The budget of the task or of the run is used up.",
                         "Raise 'budget' in the plan, then 'anabranch resume'. 'anabranch cost' "
                         "shows what was used."},

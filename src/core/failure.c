@@ -10,6 +10,7 @@ const char *const failure_names[FAILURE_COUNT_ + 1] = {
     [FAILURE_TIMEOUT] = "timeout",
     [FAILURE_IDLE] = "idle",
     [FAILURE_REFUSED] = "refused",
+    [FAILURE_CONTEXT] = "context",
     [FAILURE_BUDGET] = "budget",
     [FAILURE_NO_CHANGE] = "no_change",
     [FAILURE_SCOPE] = "scope",

@@ -137,6 +137,7 @@ const char *orchestra_category(const struct orchestra *o, uint32_t task)
         return "conflict";
     case FAILURE_AUTH:
     case FAILURE_REFUSED:
+    case FAILURE_CONTEXT:
     case FAILURE_BUDGET:
     case FAILURE_NO_CHANGE:
     case FAILURE_SCOPE:

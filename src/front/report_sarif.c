@@ -11,13 +11,14 @@
 
 /* What each class of failure is, for those who see the result in a CI system alone. */
 static const char *const rules[FAILURE_COUNT_] = {
-    [FAILURE_AUTH] = "The agent program is not logged in, or its key was refused",
+    [FAILURE_AUTH] = "The agent program is not logged in, its key was refused, or nothing is left to pay with",
     [FAILURE_LIMIT] = "A usage limit was met",
     [FAILURE_OVERLOADED] = "The model's provider was overloaded",
     [FAILURE_TRANSIENT] = "The agent failed for a reason that may not come again",
     [FAILURE_TIMEOUT] = "The task took longer than it may",
     [FAILURE_IDLE] = "The agent said nothing for too long",
     [FAILURE_REFUSED] = "The agent refused to do it",
+    [FAILURE_CONTEXT] = "The conversation did not fit into the model's context",
     [FAILURE_BUDGET] = "A budget was spent",
     [FAILURE_NO_CHANGE] = "The task was to change something, and changed nothing",
     [FAILURE_SCOPE] = "The task changed what it does not own",

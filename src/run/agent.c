@@ -1,6 +1,7 @@
 #include "run/agent.h"
 
 #include "base/mem.h"
+#include "core/cause.h"
 #include "core/plan_words.h"
 #include "run/agent_tail.h"
 #include "run/engines.h"
@@ -268,30 +269,10 @@ bool agent_add_use(enum engine engine, const char *path, const char *session, st
 
 /* --- why they failed ---------------------------------------------------------------------- */
 
-/* Searches words that may be separated by one blank, '_' or '-', or by nothing; ignoring case. */
-static bool mentions(const char *text, const char *words)
-{
-    for (; *text; text++) {
-        const char *t = text, *w = words;
-        for (; *w; w++) {
-            if (*w == ' ') {
-                t += *t && strchr(" \t\r\n_-", *t) ? 1 : 0;
-            } else if (strncasecmp(t, w, 1) != 0) {
-                break;
-            } else {
-                t++;
-            }
-        }
-        if (!*w)
-            return true;
-    }
-    return false;
-}
-
 static bool mentions_any(const char *text, const char *const *phrases)
 {
     for (; *phrases; phrases++) {
-        if (mentions(text, *phrases))
+        if (cause_mentions(text, *phrases))
             return true;
     }
     return false;
@@ -299,20 +280,14 @@ static bool mentions_any(const char *text, const char *const *phrases)
 
 static enum failure classify_words(const char *text)
 {
-    static const char *const auth[] = {"permission denied",
-                                       "authentication failed",
-                                       "authentication error",
-                                       "invalid api key",
-                                       "credit balance too low",
-                                       "credit balance exceeded",
-                                       NULL};
-    static const char *const limit[] = {"rate limit", "quota exceeded", "quota exhausted", NULL};
-    static const char *const overloaded[] = {"overloaded", NULL};
+    static const char *const auth[] = {"permission denied", "authentication failed",
+                                       "authentication error", "invalid api key", NULL};
+    enum failure failure;
     if (mentions_any(text, auth))
         return FAILURE_AUTH;
-    if (mentions_any(text, limit))
-        return FAILURE_LIMIT;
-    return mentions_any(text, overloaded) ? FAILURE_OVERLOADED : FAILURE_TRANSIENT;
+    if (cause_of_words(text, &failure))
+        return failure;
+    return cause_mentions(text, "overloaded") ? FAILURE_OVERLOADED : FAILURE_TRANSIENT;
 }
 
 /* The line of a text that tells most: the last that begins as an error, else the last that is not
@@ -370,7 +345,8 @@ bool agent_failed(enum engine engine, const struct agent_report *report, int exi
     }
     if (!signal && is_judged(def, report, exit_code, err_text, ret_failure, ret_reason))
         return true;
-    if (exit_code == 0 && (!speaks || (report->finished && report->ok)))
+    bool well = exit_code == 0 || (exit_code == 1 && report->recovered);
+    if (well && (!speaks || (report->finished && report->ok)))
         return false;
     if (signal) {
         *ret_failure = FAILURE_TRANSIENT;

@@ -137,6 +137,7 @@ struct agent_report {
     struct buf denied;              /* ... the last one */
     bool finished;                  /* it said that it is done ... */
     bool ok;                        /* ... and well */
+    bool recovered;                 /* it named a failure, continued, and may still exit with 1 */
     bool failed;                    /* it named a failure: */
     enum failure failure;
     struct buf reason;

@@ -131,25 +131,6 @@ void dialect_fail(struct agent_report *report, enum failure failure, const char 
     tell_trouble(report, reason);
 }
 
-enum failure dialect_failure_of_status(int64_t status)
-{
-    switch (status) {
-    case 401:
-    case 402: /* nothing is left to pay with */
-    case 403:
-        return FAILURE_AUTH;
-    case 408:
-        return FAILURE_TRANSIENT;
-    case 429:
-        return FAILURE_LIMIT;
-    case 503:
-    case 529:
-        return FAILURE_OVERLOADED;
-    default:
-        return status >= 400 && status < 500 ? FAILURE_SETUP : FAILURE_TRANSIENT;
-    }
-}
-
 int64_t dialect_number_behind(const char *text, const char *mark)
 {
     const char *at = strstr(text, mark);

@@ -75,10 +75,6 @@ void dialect_end(struct agent_report *report, bool ok, const char *text);
 /* Something went wrong; told unless it was said just before. */
 void dialect_fail(struct agent_report *report, enum failure failure, const char *reason);
 
-/* What the status of a model's HTTP answer says: an error of the server's, or none, is transient.
- */
-enum failure dialect_failure_of_status(int64_t status);
-
 /* The number behind a mark in a text, as in "API Error: 401"; 0 where there is none. */
 int64_t dialect_number_behind(const char *text, const char *mark);
 

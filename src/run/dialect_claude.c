@@ -3,6 +3,7 @@
  * and may be missing where the exit code is 0: see agent_failed().
  */
 #include "base/mem.h"
+#include "core/cause.h"
 #include "run/dialect.h"
 
 #include <string.h>
@@ -68,6 +69,7 @@ static const struct json_field fields[] = {
     {"stop_reason", STOP_REASON},
     {"result", RESULT},
     {"errors[]", ERROR},
+    {"error.message", ERROR}, /* qwen alone */
     {"permission_denials[].tool_name", DENIED},
     {"usage.input_tokens", TOKENS_IN},
     {"usage.output_tokens", TOKENS_OUT},
@@ -117,9 +119,9 @@ static void take_block(struct agent_report *r, const struct dialect_line *l)
     }
 }
 
-static enum failure failure_of(const struct dialect_line *l)
+static enum failure failure_of(const struct dialect_line *l, const char *reason)
 {
-    enum failure failure = dialect_failure_of_status(dialect_int(l, STATUS, 0));
+    enum failure failure = cause_of(dialect_int(l, STATUS, 0), reason);
     if (failure != FAILURE_TRANSIENT)
         return failure;
     if (dialect_is(l, STOP_REASON, "refusal"))
@@ -169,7 +171,7 @@ static void take_result(struct agent_report *r, const struct dialect_line *l)
         dialect_set(r, &r->denied, dialect_text(l, DENIED));
     dialect_end(r, ok, ok ? dialect_text(l, RESULT) : reason_of(l));
     if (!ok)
-        dialect_fail(r, failure_of(l), reason_of(l));
+        dialect_fail(r, failure_of(l, reason_of(l)), reason_of(l));
 }
 
 static void take_retry(struct agent_report *r, const struct dialect_line *l)

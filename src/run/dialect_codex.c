@@ -7,11 +7,11 @@
  * did not). When a limit ends is among the words of the reason.
  */
 #include "base/mem.h"
+#include "core/cause.h"
 #include "run/dialect.h"
 
 #include <stdlib.h>
 #include <string.h>
-#include <strings.h>
 
 enum {
     TYPE,
@@ -121,16 +121,6 @@ static void end_item(struct agent_report *r, const struct dialect_line *l)
 
 /* --- why it failed ------------------------------------------------------------------------ */
 
-static bool mentions(const char *text, const char *words)
-{
-    size_t len = strlen(words);
-    for (; *text; text++) {
-        if (strncasecmp(text, words, len) == 0)
-            return true;
-    }
-    return false;
-}
-
 /* Of "unexpected status 401 ..." and "last status: 429 ..."; 0: none is named. */
 static long status_of(const char *reason)
 {
@@ -150,25 +140,24 @@ static enum failure failure_of(const char *reason)
         const char *words;
         enum failure failure;
     } known[] = {
-        {"usage limit", FAILURE_LIMIT},
-        {"rate limit", FAILURE_LIMIT},
         {"high demand", FAILURE_OVERLOADED}, /* any status of 5xx */
         {"at capacity", FAILURE_OVERLOADED},
-        {"billing", FAILURE_AUTH}, /* there is nothing left to be spent, also later */
         {"upgrade to", FAILURE_AUTH},
         {"access token", FAILURE_AUTH},
         {"missing environment variable", FAILURE_AUTH}, /* that has the key */
         {"invalid_request_error", FAILURE_SETUP},
         {"max_output_tokens",
          FAILURE_TIMEOUT}, /* as far as it may go: again it would be the same */
-        {"context window", FAILURE_TIMEOUT},
     };
+    enum failure failure;
     long status = status_of(reason);
+    if (!status && cause_of_words(reason, &failure))
+        return failure;
     for (size_t i = 0; !status && i < sizeof(known) / sizeof(known[0]); i++) {
-        if (mentions(reason, known[i].words))
+        if (cause_mentions(reason, known[i].words))
             return known[i].failure;
     }
-    return dialect_failure_of_status(status);
+    return cause_of(status, reason);
 }
 
 static void take_inner(void *ctx, int id, enum json_kind kind, const char *text, size_t len)

@@ -4,6 +4,7 @@
  * A model that refuses looks like one that answers, and tokens are not told.
  */
 #include "base/mem.h"
+#include "core/cause.h"
 #include "run/dialect.h"
 
 #include <string.h>
@@ -86,13 +87,16 @@ static enum failure failure_of(const struct dialect_line *l)
     } known[] = {
         {"authentication", FAILURE_AUTH}, {"authorization", FAILURE_AUTH},
         {"policy", FAILURE_REFUSED},      {"quota", FAILURE_LIMIT},
-        {"rate_limit", FAILURE_LIMIT},    {"context_limit", FAILURE_TIMEOUT},
+        {"rate_limit", FAILURE_LIMIT},    {"context_limit", FAILURE_CONTEXT},
     };
+    enum failure failure;
+    if (cause_of_words(dialect_text(l, MESSAGE), &failure))
+        return failure;
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (dialect_is(l, ERROR_TYPE, known[i].type))
             return known[i].failure;
     }
-    return dialect_failure_of_status(dialect_int(l, STATUS, 0));
+    return cause_of_status(dialect_int(l, STATUS, 0));
 }
 
 static void take_result(struct agent_report *r, const struct dialect_line *l)

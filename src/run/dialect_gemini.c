@@ -3,6 +3,7 @@
  * code is 0 then. An answer that the model was made to end early (SAFETY, MAX_TOKENS) is an error
  * only where it has no words: otherwise nothing that the program prints tells it from a good one.
  */
+#include "core/cause.h"
 #include "run/dialect.h"
 
 #include <string.h>
@@ -74,8 +75,8 @@ static bool classify(const char *text, enum failure *ret)
         }
     }
     int64_t status = dialect_number_behind(text, "\"code\":");
-    *ret = dialect_failure_of_status(status);
-    return status != 0;
+    *ret = cause_of_status(status);
+    return cause_of_words(text, ret) || status != 0;
 }
 
 /* It stops then, whatever its result says: at a loop, and at an answer that is none. */

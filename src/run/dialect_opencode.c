@@ -1,7 +1,12 @@
 /*
  * opencode's events. There is none for the end: it has done well if its last step ended because the
  * model had no more to say. A step says what it alone took.
+ *
+ * Where the conversation does not fit into the model's context any more it tells an error, compacts
+ * that in a step of its own, says so in words that are not the agent's, and continues. Its exit
+ * code is 1 in the end, however well it ended.
  */
+#include "core/cause.h"
 #include "run/dialect.h"
 
 #include <string.h>
@@ -10,6 +15,8 @@ enum {
     TYPE,
     SESSION,
     TEXT,
+    SYNTHETIC, /* its own words, not those of the model */
+    CONTINUES, /* ... behind which it continues, compacted */
     TOOL,
     STATUS,
     TARGET,
@@ -32,6 +39,8 @@ static const struct json_field fields[] = {
     {"type", TYPE},
     {"sessionID", SESSION},
     {"part.text", TEXT},
+    {"part.synthetic", SYNTHETIC},
+    {"part.metadata.compaction_continue", CONTINUES},
     {"part.tool", TOOL},
     {"part.state.status", STATUS},
     {"part.state.input.filePath", TARGET},
@@ -108,14 +117,28 @@ static enum failure failure_of(const struct dialect_line *l)
         enum failure failure;
     } known[] = {
         {"ProviderAuthError", FAILURE_AUTH},           {"ContentFilterError", FAILURE_REFUSED},
-        {"MessageOutputLengthError", FAILURE_TIMEOUT}, {"ContextOverflowError", FAILURE_SETUP},
+        {"MessageOutputLengthError", FAILURE_TIMEOUT}, {"ContextOverflowError", FAILURE_CONTEXT},
         {"ProviderModelNotFoundError", FAILURE_SETUP},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (dialect_is(l, ERROR_NAME, known[i].name))
             return known[i].failure;
     }
-    return dialect_failure_of_status(dialect_int(l, HTTP_STATUS, 0));
+    return cause_of(dialect_int(l, HTTP_STATUS, 0), dialect_text(l, ERROR));
+}
+
+static void begin_step(struct agent_report *r)
+{
+    r->recovered = r->recovered || r->failed;
+    r->finished = r->failed = false;
+}
+
+static void take_text(struct agent_report *r, const struct dialect_line *l)
+{
+    if (dialect_true(l, CONTINUES))
+        r->finished = false;
+    if (!dialect_true(l, SYNTHETIC))
+        dialect_say(r, AGENT_WORDS, dialect_text(l, TEXT));
 }
 
 static void take(struct agent_report *r, const struct dialect_line *l)
@@ -123,9 +146,9 @@ static void take(struct agent_report *r, const struct dialect_line *l)
     if (!r->session.len)
         dialect_set(r, &r->session, dialect_text(l, SESSION));
     if (dialect_is(l, TYPE, "step_start")) {
-        r->finished = r->failed = false; /* it goes on */
+        begin_step(r);
     } else if (dialect_is(l, TYPE, "text")) {
-        dialect_say(r, AGENT_WORDS, dialect_text(l, TEXT));
+        take_text(r, l);
     } else if (dialect_is(l, TYPE, "tool_use")) {
         take_tool(r, l);
     } else if (dialect_is(l, TYPE, "step_finish")) {

@@ -1,9 +1,10 @@
 /*
- * qwen's stream-json is claude's, but for what a model's server answers: an error of that is a
- * result like any other, a success, whose text is "[API Error: 401 ...]". Its tokens are those that
- * were cached as well, and in a result those of the whole session, also where that was taken up
- * again.
+ * qwen's stream-json is claude's, but for what a model's server answers: "[API Error: 401 ...]". Up
+ * to 0.15 that is the text of a result like any other, a success; since then the message of its
+ * error. Its tokens are those that were cached as well, and in a result those of the whole session,
+ * also where that was taken up again.
  */
+#include "core/cause.h"
 #include "run/dialect.h"
 
 #include <string.h>
@@ -20,10 +21,10 @@ static void take(struct agent_report *r, const struct dialect_line *l)
     }
     r->tokens_in -= r->cache_read < r->tokens_in ? r->cache_read : r->tokens_in;
     dialect_take_off(r);
-    if (!r->ok || strncmp(r->text.s, mark, strlen(mark)) != 0)
+    if (strncmp(r->text.s, mark, strlen(mark)) != 0)
         return;
     r->ok = false;
-    dialect_fail(r, dialect_failure_of_status(dialect_number_behind(r->text.s, mark)), r->text.s);
+    dialect_fail(r, cause_of(dialect_number_behind(r->text.s, mark), r->text.s), r->text.s);
 }
 
 const struct dialect dialect_qwen = {.take = take, .like = &dialect_claude};

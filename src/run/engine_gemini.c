@@ -1,5 +1,6 @@
 #include "run/engines.h"
 
+#include "core/cause.h"
 #include "run/env.h"
 
 #include <signal.h>
@@ -62,7 +63,7 @@ static bool judge(int exit_code, const char *err_text, enum failure *ret_failure
         return true;
     for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
         if (statuses[i] % 256 == exit_code) {
-            *ret_failure = dialect_failure_of_status(statuses[i]);
+            *ret_failure = cause_of_status(statuses[i]);
             return true;
         }
     }

@@ -5,16 +5,20 @@
 #include <signal.h>
 #include <string.h>
 
-/* A tool that is denied as a whole is not offered to the model. */
+/* A tool that is denied as a whole is not offered to the model. A path outside its folder it would
+ * ask for, reject itself, and end without a word, with exit code 0: one that is denied it is told
+ * of, and continues. */
 static void add_permissions(const struct task *task, struct agent_call *call)
 {
-    if (task->read_only || task->permissions == PERMISSIONS_READ)
-        env_set(&call->env, "OPENCODE_PERMISSION", "%s", "{\"edit\":\"deny\",\"bash\":\"deny\"}");
-    else if (task->permissions == PERMISSIONS_FULL)
-        strv_push(&call->argv, "--auto");
+    static const char reads[] = "{\"external_directory\":\"deny\",\"edit\":\"deny\","
+                                "\"bash\":\"deny\"}";
+    static const char edits[] = "{\"external_directory\":\"deny\",\"bash\":{\"*\":\"deny\","
+                                "\"git *\":\"allow\",\"make *\":\"allow\"}}";
+    bool looks = task->read_only || task->permissions == PERMISSIONS_READ;
+    if (looks || task->permissions != PERMISSIONS_FULL)
+        env_set(&call->env, "OPENCODE_PERMISSION", "%s", looks ? reads : edits);
     else
-        env_set(&call->env, "OPENCODE_PERMISSION", "%s",
-                "{\"bash\":{\"*\":\"deny\",\"git *\":\"allow\",\"make *\":\"allow\"}}");
+        strv_push(&call->argv, "--auto");
 }
 
 static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,

@@ -220,6 +220,7 @@ static const char *const *explaining(enum failure failure)
     case FAILURE_TIMEOUT:
     case FAILURE_IDLE:
     case FAILURE_REFUSED:
+    case FAILURE_CONTEXT:
     case FAILURE_BUDGET:
     case FAILURE_INTERNAL:
     case FAILURE_COUNT_:

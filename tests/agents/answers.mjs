@@ -13,12 +13,15 @@
 //     MOCK> error STATUS         answer with that HTTP status, from now on
 //     MOCK> fail COUNT STATUS    the same, so many times
 //     MOCK> limit SECONDS        a usage limit, which resets so long after it was met first
+//     MOCK> later SECONDS        429, to be tried again after so long, as a header says, from now on
+//     MOCK> overflow [COUNT]     the conversation does not fit into the model's context, so many times, or from now on
+//     MOCK> broke                nothing is left to pay with, from now on
 //     MOCK> hang                 do not answer at all, from now on
 //
 // PATH and TEXT may be JSON strings: "two\nlines". After the last line it says "Done.".
 //
 // An answer is {text} or {tool: 'write' | 'bash' | NAME, input}, with `finish` where it is not the usual one;
-// or {status, message}, with `reset` (a Date) where it is a limit; or {hang}.
+// or {status, message}, with `reset` (a Date) where it is a limit, `later` (seconds), `overflow` or `broke`; or {hang}.
 
 import fs from 'node:fs'
 import http from 'node:http'
@@ -74,6 +77,12 @@ const HURDLES = {
         met.reset ??= resetAfter(Number(rest))
         return Date.now() < met.reset ? { ...failure(429), reset: met.reset } : undefined
     },
+    later: rest => ({ ...failure(429), later: Number(rest) }),
+    overflow(rest, met) {
+        met.times = (met.times ?? 0) + 1
+        return met.times <= Number(rest || Infinity) ? { ...failure(400), overflow: true } : undefined
+    },
+    broke: () => ({ ...failure(429), broke: true }),
     hang: () => ({ hang: true }),
 }
 

@@ -62,7 +62,10 @@ function* events(m) {
 const ERRORS = { 401: 'authentication_error', 404: 'not_found_error', 429: 'rate_limit_error', 500: 'api_error', 529: 'overloaded_error' }
 
 // A limit tells its end as the API does, in headers, and in the words that its users know.
-function sendError(response, { status, message: text, reset }) {
+function sendError(response, { status, message: text, reset, later, overflow, broke }) {
+    if (overflow) return send(response, 400, { type: 'error', error: { type: 'invalid_request_error', message: 'prompt is too long: 210000 tokens > 200000 maximum' } })
+    if (broke) return send(response, 400, { type: 'error', error: { type: 'invalid_request_error', message: 'Your credit balance is too low to access the Anthropic API. Please go to Plans & Billing to upgrade or purchase credits.' } })
+    if (later) return send(response, 429, { type: 'error', error: { type: 'rate_limit_error', message: text } }, { 'retry-after': `${later}` })
     const seconds = reset && Math.round(reset / 1000)
     const headers = reset && { 'anthropic-ratelimit-unified-status': 'rejected', 'anthropic-ratelimit-unified-reset': `${seconds}` }
     const said = reset ? `Claude AI usage limit reached|${seconds}` : text

@@ -29,7 +29,10 @@ function parts({ tool, input, text }) {
 const candidate = (pieces, more) => ({ candidates: [{ content: { role: 'model', parts: pieces }, index: 0, ...more }], modelVersion: 'scripted' })
 
 // A limit tells its end in words alone: for one that is told in a RetryInfo as well it waits by itself.
-function sendError(response, { status, message, reset }) {
+function sendError(response, { status, message, reset, later, overflow, broke }) {
+    if (overflow) return send(response, 400, { error: { code: 400, message: 'The input token count (1048577) exceeds the maximum number of tokens allowed (1048576).', status: 'INVALID_ARGUMENT' } })
+    if (broke) return send(response, 429, { error: { code: 429, message: 'You exceeded your current quota, please check your plan and billing details.', status: 'RESOURCE_EXHAUSTED' } })
+    if (later) return send(response, 429, { error: { code: 429, message: 'Resource has been exhausted.', status: 'RESOURCE_EXHAUSTED', details: [{ '@type': 'type.googleapis.com/google.rpc.RetryInfo', retryDelay: `${later}s` }] } })
     const seconds = reset && Math.max(1, Math.ceil((reset - Date.now()) / 1000))
     const said = reset ? `Quota exceeded for this model. Your quota will reset after ${seconds}s.` : message
     const details = reset ? [{ '@type': 'type.googleapis.com/google.rpc.ErrorInfo', reason: 'RATE_LIMIT_EXCEEDED', domain: 'cloudcode-pa.googleapis.com' }] : []

@@ -48,16 +48,29 @@ function* events(body, a) {
     }
 }
 
+const QUOTA = { code: 'insufficient_quota', type: 'insufficient_quota', message: 'You exceeded your current quota, please check your plan and billing details.' }
+
+// What does not fit is told in the stream.
+const OVERFLOW = [{
+    type: 'response.failed',
+    response: {
+        id: 'resp_0', object: 'response', status: 'failed', output: [],
+        error: { code: 'context_length_exceeded', message: 'Your input exceeds the context window of this model. Please adjust your input and try again.' },
+    },
+}]
+
 // A limit tells its end as it does to those who have a plan.
-function sendError(response, { status, message, reset }) {
+function sendError(response, { status, message, reset, later, broke }) {
     const limit = reset && { type: 'usage_limit_reached', plan_type: 'pro', resets_at: Math.round(reset / 1000) }
-    send(response, status, { error: { message, type: 'invalid_request_error', ...limit } })
+    const said = broke ? QUOTA : { message, type: later ? 'rate_limit_error' : 'invalid_request_error', ...limit }
+    send(response, status, { error: said }, later && { 'retry-after': `${later}` })
 }
 
 serve((response, pathname, body) => {
     if (pathname !== '/v1/responses') return send(response, 404, { error: { message: pathname, type: 'invalid_request_error' } })
     const a = answer(body)
     if (a.hang) return
+    if (a.overflow) return stream(response, OVERFLOW)
     if (a.status) return sendError(response, a)
     stream(response, events(body, a))
 })

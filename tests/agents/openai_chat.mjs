@@ -55,10 +55,13 @@ function whole(body, a) {
     return { id: 'chatcmpl-1', object: 'chat.completion', created: 0, model: body.model, choices: [{ index: 0, message, finish_reason: 'stop' }] }
 }
 
-function sendError(response, { status, message, reset }) {
-    const seconds = reset && Math.max(1, Math.ceil((reset - Date.now()) / 1000))
-    const error = { message, type: status === 429 ? 'rate_limit_error' : 'invalid_request_error' }
-    send(response, status, { error }, reset && { 'retry-after': `${seconds}` })
+const OVERFLOW = { code: 'context_length_exceeded', type: 'invalid_request_error', param: 'messages', message: "This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens. Please reduce the length of the messages." }
+const QUOTA = { code: 'insufficient_quota', type: 'insufficient_quota', message: 'You exceeded your current quota, please check your plan and billing details.' }
+
+function sendError(response, { status, message, reset, later, overflow, broke }) {
+    const seconds = later ?? (reset && Math.max(1, Math.ceil((reset - Date.now()) / 1000)))
+    const error = overflow ? OVERFLOW : broke ? QUOTA : { message, type: status === 429 ? 'rate_limit_error' : 'invalid_request_error' }
+    send(response, status, { error }, seconds && { 'retry-after': `${seconds}` })
 }
 
 serve((response, pathname, body) => {

@@ -125,7 +125,7 @@ times() { # EVENT TASK
 @test "explain has words for every class, and what is done about it by default" {
     run anabranch explain
     assert_status 0
-    for class in auth limit overloaded transient timeout idle refused budget no_change scope verify conflict setup internal; do
+    for class in auth limit overloaded transient timeout idle refused context budget no_change scope verify conflict setup internal; do
         assert_line "$class"
     done
     run anabranch explain --json transient

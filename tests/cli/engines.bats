@@ -278,6 +278,7 @@ done
     mkdir ../programs
     printf '#!/bin/sh\necho "codex-cli 1.2.3"\n' >../programs/codex
     printf '#!/bin/sh\nexit 3\n' >../programs/gemini
+    printf '#!/bin/sh\necho "GitHub Copilot CLI 1.0.102."\n' >../programs/copilot
     chmod +x ../programs/*
     PATH=$PWD/../programs:/usr/bin:/bin run anabranch engines
     assert_status 0
@@ -288,4 +289,5 @@ done
     PATH=$PWD/../programs:/usr/bin:/bin run anabranch engines --json
     [[ $(jq -r 'select(.engine == "codex") | "\(.found) \(.version) \(.tested)"' <<<"$output") == 'true 1.2.3 true' ]] ||
         fail "not in JSON"
+    [[ $(jq -r 'select(.engine == "copilot").version' <<<"$output") == 1.0.102 ]] || fail "not copilot's version"
 }

@@ -22,8 +22,9 @@ load models_helper
     assert_argv edit run --format json --agent builder -m mock/mock
     assert_argv full run --format json --auto
     assert_argv look run --format json
-    assert_variable plain 'OPENCODE_PERMISSION={"bash":{"*":"deny","git *":"allow","make *":"allow"}}'
-    assert_variable look 'OPENCODE_PERMISSION={"edit":"deny","bash":"deny"}'
+    assert_variable plain 'OPENCODE_PERMISSION={"external_directory":"deny","bash":{"*":"deny","git *":"allow","make *":"allow"}}'
+    assert_variable look 'OPENCODE_PERMISSION={"external_directory":"deny","edit":"deny","bash":"deny"}'
+    ! grep -q 'OPENCODE_PERMISSION=.*deny' "$STUB/full.env" || fail "full may not do all: $(grep OPENCODE "$STUB/full.env")"
     [[ $(grep -c ^OPENCODE_PERMISSION= "$STUB/plain.env") -eq 1 ]] || fail "twice"
     [[ $(<"$STUB/full.in") == '@x "y"' ]] || fail "$(<"$STUB/full.in")"
     assert_in main by-full 1
@@ -49,6 +50,16 @@ unreachable transient Cannot connect
 unknown-model transient Unexpected server error
 unknown-agent setup it did not work as the agent that the plan names
 END
+}
+
+@test "an opencode that compacted its conversation, continued and ended with 1 has done its work" {
+    make_repo
+    stub_agent opencode opencode-compacted 'echo 1 >done'
+    begin_plan
+    add_task a 'engine: opencode' 'prompt: Write it.'
+    run_agents
+    assert_status 0
+    assert_in main done 1
 }
 
 @test "an opencode that may not write has changed nothing, and is told why" {

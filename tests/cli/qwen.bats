@@ -28,6 +28,8 @@ load models_helper
     make_repo
     assert_classes qwen <<'END'
 401 auth
+401-ended auth
+overflow context
 max-turns timeout
 unreachable transient
 END
