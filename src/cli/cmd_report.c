@@ -1,5 +1,6 @@
 #include "cli/commands.h"
 #include "cli/look.h"
+#include "front/report_kept.h"
 
 struct report_opts {
     int format; /* 0: by the file's name; else enum report_format + 1 */
@@ -38,6 +39,7 @@ static int run_report(const void *options, int argc, char **argv)
 {
     const struct report_opts *opts = options;
     enum report_format format;
+    struct err err = {0};
     (void)argc;
     autolook struct look look = {0};
     autoreport struct report r = {0};
@@ -46,6 +48,8 @@ static int run_report(const void *options, int argc, char **argv)
         code = look_open(&look);
     if (code == EXIT_OK)
         code = look_run(&look, argv[0], &r);
+    if (code == EXIT_OK && report_find_kept(&r, look.repo.common, &err))
+        code = cli_fail(EXIT_ENV, "%s", err.msg);
     return code == EXIT_OK ? give(&look, &r, format, opts->output) : code;
 }
 

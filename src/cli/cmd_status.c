@@ -7,6 +7,7 @@
 #include "data/doc.h"
 #include "data/git_batch.h"
 #include "front/redraw.h"
+#include "front/report_kept.h"
 #include "front/summary.h"
 #include "front/thread_text.h"
 #include "sys/term.h"
@@ -129,6 +130,12 @@ static int look_at_threads(struct status *s)
                : EXIT_OK;
 }
 
+static int find_kept(struct status *s)
+{
+    struct err err = {0};
+    return report_find_kept(&s->run, s->look.repo.common, &err) ? told(&err) : EXIT_OK;
+}
+
 /* Who names a run wants to see that alone. */
 static int status_open(struct status *s, const char *word)
 {
@@ -145,7 +152,8 @@ static int status_open(struct status *s, const char *word)
         return EXIT_OK;
     if (!ran)
         return cli_fail(EXIT_USAGE, "nothing was ever run in this repository");
-    return look_run(&s->look, word, &s->run);
+    code = look_run(&s->look, word, &s->run);
+    return code == EXIT_OK ? find_kept(s) : code;
 }
 
 /* --- showing it --------------------------------------------------------------------------- */
@@ -156,6 +164,7 @@ static void add_text(const struct status *s, struct buf *out)
         add_head(&s->run, out);
         add_limits(&s->run, out);
         summary(&s->run, false, out);
+        summary_kept(&s->run, out);
     }
     bool some = s->looks.n || s->threads.damaged.n;
     if (s->run.row.id && some)

@@ -1,5 +1,6 @@
 #include "cli/run_end.h"
 
+#include "front/report_kept.h"
 #include "front/summary.h"
 #include "sys/dirs.h"
 
@@ -51,6 +52,8 @@ int run_end(const struct run *run, enum run_end_show show, const struct opt_list
         return code == EXIT_OK ? EXIT_ENV : code;
     }
     struct report_source from = {.store = store, .git_dir = run_git_dir(run)};
+    if (!run_result(run).published && report_find_kept(&r, run_git_dir(run), &err))
+        code = cli_fail(EXIT_ENV, "%s", err.msg);
     int written = write_reports(&r, &from, reports);
     if (show != RUN_END_NOTHING)
         print_summary(run, &r, show == RUN_END_PROBLEMS);

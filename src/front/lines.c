@@ -110,6 +110,18 @@ static void say_salvage(struct buf *out, const struct event *ev)
         add_list(out, ev, "dropped");
 }
 
+/* `kept`: the ref that has the commit as long as the base has not. */
+static void say_landed(struct buf *out, const struct event *ev)
+{
+    add_commit(out, ev, "landed as ");
+    if (!node_get(ev->data, "kept")) {
+        add_field(out, ev, "base", " on ");
+        return;
+    }
+    add_field(out, ev, "kept", " on ");
+    add_field(out, ev, "base", ", not yet on ");
+}
+
 /* What to say of an event; false: nothing. */
 static bool say(struct buf *out, const struct event *ev)
 {
@@ -136,8 +148,7 @@ static bool say(struct buf *out, const struct event *ev)
         buf_addstr(out, "verified");
         return true;
     case EV_TASK_LANDED:
-        add_commit(out, ev, "landed as ");
-        add_field(out, ev, "base", " on ");
+        say_landed(out, ev);
         return true;
     case EV_TASK_DONE:
         buf_addstr(out, "done");

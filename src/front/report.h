@@ -52,6 +52,7 @@ struct report {
     struct store_run row; /* state is "interrupted" where its process is gone */
     int64_t duration;
     const char *logs;
+    const char *kept; /* the ref with what landed and the base lacks (report_kept.h), or NULL */
     struct report_task *tasks;
     size_t n;
     VEC(struct report_change) changes;

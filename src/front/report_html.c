@@ -114,6 +114,11 @@ static void add_run(const struct report *r, struct buf *out)
         buf_addstr(out, " <span class=\"soft\">to</span> ");
         add_short(out, row->tip);
     }
+    if (r->kept) {
+        buf_addstr(out, " <span class=\"soft\">\302\267 not on it, but on</span> <code>");
+        html_text(out, r->kept);
+        buf_addstr(out, "</code>");
+    }
     buf_addstr(out, "</p>\n");
 }
 

@@ -140,6 +140,8 @@ struct node *report_encode(const struct report *r, struct arena *a)
     put_string(a, map, "base", row->base);
     put_string(a, map, "base_commit", row->base_commit);
     put_string(a, map, "tip", row->tip);
+    if (r->kept)
+        build_put_string(a, map, "kept", r->kept);
     put_time(a, map, "started", row->started);
     put_time(a, map, "finished", row->finished);
     put_int(a, map, "duration_ms", r->duration >= 0, r->duration);

@@ -106,6 +106,7 @@ static void add_run(const struct report *r, struct buf *out)
     add_item(out, "Base", row->base);
     add_item(out, "Base commit", row->base_commit);
     add_item(out, "Result", row->tip);
+    add_item(out, "Not on the base, but on", r->kept);
     add_time(out, "Started", row->started);
     add_time(out, "Finished", row->finished);
     buf_addstr(out, "- Duration: ");

@@ -154,6 +154,19 @@ void summary_result(const struct run_result *result, const char *base, struct bu
                  base, result->result, result->advice, result->refusal ? result->refusal : "");
 }
 
+void summary_kept(const struct report *r, struct buf *out)
+{
+    static const char heads[] = "refs/heads/";
+    const char *name = r->kept;
+    if (!name)
+        return;
+    name += strncmp(name, heads, strlen(heads)) == 0 ? strlen(heads) : 0;
+    buf_addf(out, "\n%s does not have it all: what landed is on %s\n  ", r->row.base, name);
+    shell_add(out, "git switch", r->row.base, NULL);
+    shell_add(out, " && git merge", name, NULL);
+    buf_addch(out, '\n');
+}
+
 void summary(const struct report *r, bool quiet, struct buf *out)
 {
     size_t width = 4;

@@ -13,6 +13,9 @@ void summary(const struct report *r, bool quiet, struct buf *out);
 /* Where the user's checkout could not follow: why, and what to type. */
 void summary_result(const struct run_result *result, const char *base, struct buf *out);
 
+/* Where what landed is, if the base does not have it (report_kept.h). */
+void summary_kept(const struct report *r, struct buf *out);
+
 /* "3 landed, 1 failed", or nothing where no task has come to an end. */
 void summary_counts(const struct report *r, struct buf *out);
 

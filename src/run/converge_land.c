@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "data/merge.h"
 #include "run/base_turn.h"
+#include "run/base_use.h"
 #include "run/forward.h"
 #include "run/half_forward.h"
 #include "run/proposal.h"
@@ -152,7 +153,6 @@ static int forward(struct landing *l, const char *path, bool *ret_moved, struct 
     int status;
     bool made;
     forward_command(l->c->repo, path, l->tip.s, &argv, &env);
-    buf_cut(&l->words, 0);
     if (half_forward_note(l->c->repo, l->ref, l->seen.s, l->tip.s, path, &made, err))
         return -1;
     if (proc_capture(argv.v, env.v, OUTPUT_MAX, NULL, &l->words, &status, err))
@@ -179,6 +179,15 @@ static int move_ref(struct landing *l, bool *ret_moved, struct err *err)
 static int move(struct landing *l, bool *ret_moved, struct err *err)
 {
     autobuf struct buf path = BUF_INIT;
+    autofree char *used = NULL;
+    *ret_moved = false;
+    if (base_use_words(l->c->repo, l->ref, NULL, &used, err))
+        return -1;
+    buf_cut(&l->words, 0);
+    if (used) {
+        buf_addstr(&l->words, used);
+        return 0;
+    }
     if (forward_place(l->c->repo, l->ref, &path, err) || base_turn_mark(l->turn, err))
         return -1;
     return path.len ? forward(l, path.s, ret_moved, err) : move_ref(l, ret_moved, err);

@@ -306,15 +306,17 @@ static bool may_land(struct run *run, uint32_t task)
            run->tasks[task].order <= run->tasks[run->by_order[run->order_done]].order;
 }
 
-static void tell_landed(struct job *job)
+/* A base that could not follow yet is not said to have it: the run's own ref has. */
+void land_tell(struct run *run, uint32_t task, bool on_base)
 {
-    struct run *run = job->run;
     struct arena a = {0};
     struct node *data = build_map(&a);
-    build_put_string(&a, data, "commit", run->tasks[job->task].landed);
+    build_put_string(&a, data, "commit", run->tasks[task].landed);
     build_put_string(&a, data, "base", run->base);
-    run->tasks[job->task].status.state = TASK_LANDED;
-    record_step(run, EV_TASK_LANDED, job->task, data);
+    if (!on_base)
+        build_put_string(&a, data, "kept", run->tip_ref);
+    run->tasks[task].status.state = TASK_LANDED;
+    record_step(run, EV_TASK_LANDED, task, data);
     arena_done(&a);
 }
 
@@ -343,7 +345,7 @@ static void on_published(struct run *run)
     rest(run, clock_mono() - run->publishing_since);
     record_together(run);
     for (size_t i = 0; i < run->publishing.n; i++)
-        tell_landed(run->publishing.v[i]);
+        land_tell(run, run->publishing.v[i]->task, run->publication.moved);
     record_end_of_group(run);
     for (size_t i = 0; i < run->publishing.n; i++)
         job_landed(run->publishing.v[i]);
@@ -391,10 +393,12 @@ void land_publish(struct run *run)
     for (size_t i = 0; i < run->landed_now.n; i++)
         vec_push(&run->publishing, run->landed_now.v[i]);
     run->landed_now.n = 0;
-    if (run->pf->plan.land_at == LAND_AT_END)
+    if (run->pf->plan.land_at == LAND_AT_END) {
+        run->publication.moved = false;
         on_published(run);
-    else
+    } else {
         publish(run, on_published);
+    }
 }
 
 /* Nothing lands any more; what waited for it is saved. */

@@ -11,6 +11,7 @@
 #include "data/lineage.h"
 #include "data/merge.h"
 #include "run/base_turn.h"
+#include "run/base_use.h"
 #include "run/forward.h"
 #include "run/half_forward.h"
 #include "run/shared.h"
@@ -19,7 +20,13 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { TURN_PAUSE_MS = 5, LOCK_MS = 10000, LOCK_PAUSE_MS = 20, INDEX_PAUSE_MS = 2 };
+enum {
+    TURN_PAUSE_MS = 5,
+    LOCK_MS = 10000,
+    LOCK_PAUSE_MS = 20,
+    INDEX_PAUSE_MS = 2,
+    USE_PAUSE_MS = 50
+};
 
 /* Someone who commits all the while moves the base while we bring the tip there. After so many lost
  * races the base is locked meanwhile, where that will be over long before another git gives up
@@ -30,6 +37,13 @@ static void set_published(struct run *run, const char *commit)
 {
     free(run->published);
     run->published = mem_str(commit);
+}
+
+/* The base has all that landed. */
+static void set_moved(struct run *run, const char *commit)
+{
+    set_published(run, commit);
+    run->publication.moved = true;
 }
 
 /* The tip has all that the base is then said to have; where it cannot be moved, neither is. */
@@ -92,6 +106,30 @@ static int find_stand(struct run *run, const char *now, enum stand *ret, struct 
     return 0;
 }
 
+/* The user has rewritten what we knew of the base, by a rebase, an amend or a reset: they decide
+ * what becomes of that, and we bring what landed since on top. git finds the base of a merge by
+ * history, so a commit stands in for theirs that has one. */
+static int merge_rewritten(struct run *run, const struct git_place *at, const char *theirs,
+                           struct merge_result *m, struct err *err)
+{
+    autobuf struct buf tree = BUF_INIT, stand_in = BUF_INIT;
+    const char *const parents[] = {run->published, NULL};
+    if (git_tree_of(at, theirs, &tree, err) ||
+        git_commit_tree(at, tree.s, parents, "stand-in for a merge", &stand_in, err))
+        return -1;
+    return merge_since(at, run->published, stand_in.s, run->tip, m, err);
+}
+
+static int merge_apart(struct run *run, const struct git_place *at, const char *theirs,
+                       struct merge_result *m, struct err *err)
+{
+    bool has;
+    if (git_is_ancestor(at, run->published, theirs, &has, err))
+        return -1;
+    return has ? merge_trees(at, theirs, run->tip, m, err)
+               : merge_rewritten(run, at, theirs, m, err);
+}
+
 /* Both sides went on: their merge is the new tip. A conflict stays for the person at the end. */
 static int join(struct run *run, const char *theirs, bool beside, struct buf *ret_commit,
                 struct err *err)
@@ -100,7 +138,7 @@ static int join(struct run *run, const char *theirs, bool beside, struct buf *re
     automerge struct merge_result m = MERGE_RESULT_INIT;
     at.work_tree = run->pf->repo.root;
     if (beside ? merge_since(&at, run->published, theirs, run->tip, &m, err)
-               : merge_trees(&at, theirs, run->tip, &m, err))
+               : merge_apart(run, &at, theirs, &m, err))
         return -1;
     if (!m.clean)
         return 0;
@@ -152,6 +190,7 @@ int publish_follow(struct run *run, struct err *err)
 /* --- moving it ---------------------------------------------------------------------------- */
 
 static void move_base(void *ctx);
+static void take_turn(void *ctx);
 
 static void finish(struct run *run)
 {
@@ -171,8 +210,7 @@ static void tell_waiting(struct run *run, const char *whom, const char *words)
 {
     struct publication *p = &run->publication;
     struct err why = {0};
-    (void)err_set(&why, ERR_ENV, "waiting for another %s%.*s", whom, (int)strcspn(words, "\n"),
-                  words);
+    (void)err_set(&why, ERR_ENV, "waiting for %s%.*s", whom, (int)strcspn(words, "\n"), words);
     if (!p->told)
         record_error(run, -1, &why);
     p->told = true;
@@ -192,9 +230,24 @@ static bool waits_for_lock(struct run *run)
     const char *words = forward_lock(run);
     if (!words || run->jobs || run->stopping || clock_mono() >= p->deadline)
         return false;
-    tell_waiting(run, "git: ", words);
+    tell_waiting(run, "another git: ", words);
     move_later(run, LOCK_PAUSE_MS);
     return true;
+}
+
+/* The user is in the middle of something with the base. We leave it alone; the next landing tries
+ * again, and the last one waits for the user a while. Other runs may have the turn meanwhile. */
+static void leave_to_user(struct run *run)
+{
+    struct publication *p = &run->publication;
+    if (run->jobs || run->stopping || clock_mono() >= p->deadline) {
+        finish(run);
+        return;
+    }
+    tell_waiting(run, "the user: ", run->refusal);
+    base_turn_leave(&p->turn);
+    watch_free(p->wait);
+    p->wait = loop_timer(run->loop, USE_PAUSE_MS, take_turn, run);
 }
 
 static bool may_try_again(struct run *run)
@@ -232,7 +285,7 @@ static void on_forwarded(struct run *run, bool moved)
         not_moved(run);
         return;
     }
-    set_published(run, p->target);
+    set_moved(run, p->target);
     finish(run);
 }
 
@@ -273,7 +326,7 @@ static int move_ref(struct run *run, struct err *err)
         return -1;
     base_turn_unmark(&run->publication.turn, moved);
     if (moved) {
-        set_published(run, run->publication.target);
+        set_moved(run, run->publication.target);
         finish(run);
     } else {
         not_moved(run);
@@ -303,7 +356,7 @@ static int move_held(struct run *run, bool *ret_moved, struct err *err)
     shared_followed(run, run->published, p->seen.s);
     free(run->tip);
     run->tip = mem_str(to);
-    set_published(run, to);
+    set_moved(run, to);
     return 0;
 }
 
@@ -340,7 +393,13 @@ static int try_to_move(struct run *run, struct err *err)
 {
     struct publication *p = &run->publication;
     autobuf struct buf path = BUF_INIT;
-    bool moved = false;
+    bool moved = false, used;
+    if (base_use_look(run, &used, err))
+        return -1;
+    if (used) {
+        leave_to_user(run);
+        return 0;
+    }
     if (forward_find(run, run->base_ref, &path, err))
         return -1;
     if (!path.len && p->tries >= HOLD_AFTER && p->follow_ms < HOLD_MS &&
@@ -351,6 +410,7 @@ static int try_to_move(struct run *run, struct err *err)
         return -1;
     p->follow_ms = clock_mono() - begin;
     if (moved || strcmp(run->tip, run->published) == 0) {
+        p->moved = true;
         finish(run);
         return 0;
     }
@@ -394,7 +454,7 @@ static void take_turn(void *ctx)
         fail(run, &err);
     } else if (p->turn.fd < 0) {
         if (clock_mono() >= p->deadline)
-            tell_waiting(run, "run of anabranch, whose turn it is to land", "");
+            tell_waiting(run, "another run of anabranch, whose turn it is to land", "");
         watch_free(p->wait);
         p->wait = loop_timer(run->loop, TURN_PAUSE_MS, take_turn, run);
     } else {
@@ -411,7 +471,7 @@ void publish(struct run *run, void (*then)(struct run *))
     }
     p->busy = true;
     p->tries = 0;
-    p->killed = p->adopted = false;
+    p->killed = p->adopted = p->moved = false;
     p->deadline = clock_mono() + patience(LOCK_MS);
     p->then = then;
     take_turn(run);

@@ -153,17 +153,6 @@ static void close_lanes(struct run *run)
     }
 }
 
-static void tell_landed(struct run *run, uint32_t task)
-{
-    struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "commit", run->tasks[task].landed);
-    build_put_string(&a, data, "base", run->base);
-    run->tasks[task].status.state = TASK_LANDED;
-    record_step(run, EV_TASK_LANDED, task, data);
-    arena_done(&a);
-}
-
 /* It has landed: what is left of it goes, as it would have. */
 static void found(struct run *run, uint32_t task)
 {
@@ -175,7 +164,7 @@ static void found(struct run *run, uint32_t task)
                                                                 : past->branch_commit;
     resume_set(&tr->landed, &tr->status.landed, commit);
     resume_set(&tr->reason, &tr->status.reason, NULL);
-    tell_landed(run, task);
+    land_tell(run, task, strcmp(run->tip, all->base) == 0);
 }
 
 static void keep(struct run *run, uint32_t task)

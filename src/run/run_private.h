@@ -167,6 +167,7 @@ struct publication {
     bool given_up;              /* that git, or a turn, did not come to its end: no more of it */
     struct buf seen;            /* where the base was when we last looked */
     int64_t follow_ms;          /* that the tip then took to have all of it */
+    bool moved;                 /* the base has all that was to be published */
     bool killed;                /* that git was, and neither moved it nor refused to */
     int64_t deadline;           /* until when another git's lock is waited for */
     bool told;                  /* that it is */
@@ -429,6 +430,8 @@ bool land_leave(struct job *job);
 void land_turn(struct run *run);
 /* Behind that, when it is known who has begun: brings the base to the tip, where it is time. */
 void land_publish(struct run *run);
+/* The task has landed: `on_base`, or so far in the run's own ref. */
+void land_tell(struct run *run, uint32_t task, bool on_base);
 
 /* publish.c: the base branch. */
 int publish_follow(struct run *run, struct err *err); /* takes in what others put on the base */

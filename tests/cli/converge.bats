@@ -586,6 +586,23 @@ begin_other() { # FORGE
     [[ $(git rev-parse main) == "$before" && $(<dir/inner) == mine && ! -e d1 ]] || fail "something was changed"
 }
 
+@test "--into-base leaves a branch alone that the user rebases" {
+    make_threads 1 2
+    git branch -q next
+    echo other >other
+    git add other
+    git commit -qm other
+    work 1 d1/file text
+    git worktree add -q ../next next
+    GIT_SEQUENCE_EDITOR='sed -i 1ibreak' git -C ../next rebase -q -i main
+    local before
+    before=$(git rev-parse next)
+    converge --into-base --base next
+    assert_status 1
+    assert_error "thread-1: failed: the checkout of next could not follow: a rebase of 'next' is under way"
+    [[ $(git rev-parse next) == "$before" ]] || fail 'it was moved'
+}
+
 @test "--into-base moves a branch that is checked out nowhere" {
     make_threads 1 2
     git branch -q next

@@ -1,0 +1,134 @@
+#!/usr/bin/env bats
+# A person works in the repository while we run: they rebase, merge, switch, prune. Nothing of theirs breaks, and
+# nothing of ours is lost.
+# shellcheck disable=SC2154 # start_plan sets events, run_apart stderr
+
+load ../cli/helper
+load ../cli/run_helper
+load attacks_helper
+
+# A line of shell for an agent by which a person does something in their own checkout.
+person() { # NAME LINE...
+    local script=$BATS_TEST_TMPDIR/person-$1
+    shift
+    {
+        printf '#!/bin/bash\nunset GIT_CEILING_DIRECTORIES GIT_DIR GIT_WORK_TREE GIT_INDEX_FILE\ncd %q || exit\n' "$PWD"
+        printf '%s\n' "$@"
+    } >"$script"
+    chmod +x "$script"
+    echo "$script"
+}
+
+# Two branches that a rebase, a merge or a cherry-pick of one onto the other stops at, and the commits of main.
+diverge() {
+    git switch -q -c up
+    echo upper >file
+    git commit -qam upper
+    git switch -q main
+    echo lower >file
+    git commit -qam lower
+    echo outer >dir/inner
+    git commit -qam outer
+    echo outmost >dir/inner
+    git commit -qam outmost
+}
+
+result_of_run() {
+    git for-each-ref --format='%(refname:short)' 'refs/heads/anabranch/*/+result'
+}
+
+# A run in whose middle the user begins something with main: it moves neither branch nor checkout, says why, and
+# leaves what landed on a branch.
+run_in_the_middle() { # OPERATION LINE
+    local before
+    begin_plan
+    add_task a -- "sh $(person op "$2")" 'write a work'
+    before=$(git rev-parse main)
+    ANABRANCH_PATIENCE=300ms run_plan
+    [[ $(git rev-parse main) == "$before" ]] || fail "main was moved in the middle of $1"
+    [[ ! -e a ]] || fail "the checkout was moved in the middle of $1"
+    assert_status 4
+    assert_contains "$1 of 'main' is under way in '$PWD'"
+    assert_contains 'not yet on main'
+    assert_in "$(result_of_run)" a work
+}
+
+@test "people: nothing lands on a branch that the user rebases, and an abort loses nothing" {
+    make_repo
+    diverge
+    run_in_the_middle 'a rebase' 'git rebase -q up >/dev/null 2>&1; test -d .git/rebase-merge'
+    git rebase --abort
+    assert_in "$(result_of_run)" a work
+    run_apart anabranch status
+    assert_contains "main does not have it all: what landed is on $(result_of_run)"
+    assert_unchanged_checkout
+    git merge -q "$(result_of_run)"
+    [[ $(<a) == work ]] || fail 'the branch does not have it'
+}
+
+@test "people: nothing lands in the middle of a merge, cherry-pick, revert, git am or bisection" {
+    local operation line
+    make_repo
+    diverge
+    git format-patch -q --stdout up~1..up >"$BATS_TEST_TMPDIR/patch"
+    while IFS=: read -r operation line; do
+        run_in_the_middle "$operation" "$line >/dev/null 2>&1; true"
+        git branch -q -D "$(result_of_run)"
+        git am --abort 2>/dev/null || git bisect reset >/dev/null 2>&1
+        git reset -q --hard
+        git switch -q main
+        assert_unchanged_checkout
+    done <<'END_OF_CASES'
+a merge:git merge up
+a cherry-pick or revert:git cherry-pick up
+a revert:git revert --no-edit HEAD~1
+git am:git am "${0%/*}/patch"
+a bisection:git bisect start HEAD HEAD~2
+END_OF_CASES
+}
+
+@test "people: what waits for the user's rebase lands when that is over" {
+    make_repo
+    diverge
+    begin_plan
+    add_task a -- "sh $(person op 'git rebase -q up >/dev/null 2>&1; test -d .git/rebase-merge')" 'write a work'
+    add_task b 'depends_on: [a]' -- 'write b work'
+    start_plan
+    wait_for grep -q 'waiting for the user: a rebase' "$events"
+    in_events task.landed b || fail 'b waits for the user'
+    grep -q '"kept":"refs/anabranch/runs/' "$events" || fail 'it does not say where they are'
+    echo lower >file
+    git add file
+    GIT_EDITOR=true git rebase --continue >/dev/null 2>&1
+    end_plan
+    assert_status 0
+    assert_in main a work
+    assert_in main b work
+    assert_in main file lower
+    assert_unchanged_checkout
+    assert_clean
+}
+
+@test "people: a commit that someone amends or drops during the run stays as they made it" {
+    make_repo
+    echo before >file
+    git commit -qam before
+    begin_plan
+    add_task a -- "sh $(person amends 'echo after >file; git commit -qa --amend -m after')" 'write a work'
+    run_plan
+    assert_status 0
+    assert_in main file after
+    assert_in main a work
+    assert_unchanged_checkout
+    assert_clean
+    git reset -q --hard main~2
+    begin_plan
+    add_task b -- "sh $(person drops 'echo x >dir/inner; git commit -qam x; git rebase -q --onto HEAD~2 HEAD~1')" 'write b work'
+    run_plan
+    assert_status 0
+    [[ $(git show main:file) == one* ]] || fail "what was dropped is back"
+    assert_in main dir/inner x
+    assert_in main b work
+    assert_unchanged_checkout
+    assert_clean
+}
