@@ -27,7 +27,7 @@ static int hear(int fd, int64_t patience_ms, struct buf *line, struct err *err)
     int64_t end = clock_mono() + patience_ms;
     while (!memchr(line->s, '\n', line->len)) {
         int64_t left = end - clock_mono();
-        if (left <= 0 || !socket_wait(fd, left))
+        if (!socket_wait(fd, left > 0 ? left : 0))
             return err_set(err, ERR_ENV, "the run does not answer; was it stopped by ^Z?");
         if (!socket_take(fd, STEP, line) || line->len > ANSWER_MAX)
             return err_set(err, ERR_ENV, "the run has gone before it answered");
@@ -39,6 +39,7 @@ int control_ask(const char *dir, const struct node *request, int64_t patience_ms
                 const struct node **ret_answer, struct err *err)
 {
     autobuf struct buf line = BUF_INIT, said = BUF_INIT;
+    struct err gone = {0};
     autoclose int fd = -1;
     doc_write_line(&line, request);
     buf_addch(&line, '\n');
@@ -46,10 +47,12 @@ int control_ask(const char *dir, const struct node *request, int64_t patience_ms
         return err_set(err, ERR_INPUT, "that is too long: %zu bytes", line.len);
     if (socket_connect(dir, LISTENER_SOCKET, &fd, err))
         return fail_connect(dir, err);
-    if (!socket_send(fd, line.s, line.len))
-        return err_sys(err, "talk to the run");
+    if (!socket_send(fd, line.s, line.len)) {
+        (void)err_sys(&gone, "talk to the run");
+        patience_ms = 0; /* a run that refuses us has said so already */
+    }
     if (hear(fd, patience_ms, &said, err))
-        return -1;
+        return gone.code ? err_set(err, gone.code, "%s", gone.msg) : -1;
     buf_cut(&said, strcspn(said.s, "\n"));
     *ret_answer = doc_read_line(a, said.s, said.len);
     return 0;

@@ -1,8 +1,11 @@
 /*
  * struct listener: the socket `run.sock` in the folder of a run that goes on, by which others ask
  * it for something (run/control.h). One line of JSON is a request, and one the answer; several may
- * follow each other. Who sends no whole line within a few seconds, too long a one, or does not take
- * the answer, is left alone, so that nobody can hold up the run.
+ * follow each other. We drop a connection that sends no whole line within a few seconds, sends too
+ * long a line, or does not take the answer; and the oldest of them where there are too many.
+ *
+ * We refuse a process that runs below a guard (sys/peer.h): an agent does not steer runs. The first
+ * request of each task is recorded.
  */
 #ifndef RUN_LISTENER_H
 #define RUN_LISTENER_H

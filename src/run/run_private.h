@@ -51,6 +51,7 @@ struct task_run {
     bool budget_warned;
     int64_t order;       /* landing order, with that of its dependants considered */
     bool logged;         /* the copies of its logs were begun */
+    bool steered;        /* its agent tried to steer the run, which was recorded */
     int32_t lane, spare; /* in run->lanes; spare: while the other is closed, or -1 */
     bool falls_back;     /* it goes by that one */
     bool parked;         /* it waits for its lane to open again */
@@ -275,6 +276,7 @@ struct run {
     struct notifier *notifier; /* or NULL */
     struct parallel *parallel; /* or NULL */
     struct listener *listener; /* or NULL */
+    bool steered_from_afar;    /* another run's agent tried to steer this one, which was recorded */
     struct warden warden;
     int lock;             /* held as long as the run lives, or -1 */
     struct watch *later;  /* wakes run_turn() */

@@ -6,6 +6,7 @@
 #include "base/strv.h"
 #include "base/text.h"
 #include "sys/guard_file.h"
+#include "sys/peer.h"
 #include "sys/usage.h"
 
 #include <errno.h>
@@ -16,6 +17,10 @@
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 
 enum {
     LIMITS_MS = 250,  /* how often we look at what the tree uses */
@@ -310,10 +315,19 @@ static int guard_tree(struct guard *g, struct err *err)
     return report(g, err);
 }
 
+/* By this name we know the processes below a guard, also where another program is the guard. */
+static void take_name(void)
+{
+#ifdef __linux__
+    (void)prctl(PR_SET_NAME, PEER_GUARD, 0, 0, 0);
+#endif
+}
+
 int guard_run(const struct guard_options *opts, struct err *err)
 {
     struct guard g = {.opts = opts, .lifeline = true};
     autoclose int file = -1; /* held until we have gone */
+    take_name();
     if (fcntl(GUARD_LIFELINE, F_SETFD, FD_CLOEXEC) < 0 ||
         fcntl(GUARD_STATUS, F_SETFD, FD_CLOEXEC) < 0)
         return err_sys(err, "a guard is started by the engine, with descriptors 3 and 4");

@@ -11,9 +11,10 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { BACKLOG = 16 };
+enum { BACKLOG = 128, CONNECT_MS = 5000, AGAIN_MS = 5 };
 
 #ifndef MSG_NOSIGNAL
 #define MSG_NOSIGNAL 0 /* then SIGPIPE is to be ignored, as a run does */
@@ -103,13 +104,26 @@ int socket_accept(int fd)
     return steal_fd(&one);
 }
 
+/* Too many others may want to be heard at this moment. */
+static bool connect_patiently(int fd, const struct sockaddr_un *to)
+{
+    struct timespec pause = {.tv_nsec = AGAIN_MS * 1000000};
+    int64_t end = clock_mono() + CONNECT_MS;
+    while (connect(fd, (const struct sockaddr *)to, sizeof(*to)) < 0) {
+        if ((errno != EAGAIN && errno != EINTR) || clock_mono() >= end)
+            return false;
+        (void)nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
 int socket_connect(const char *dir, const char *name, int *ret_fd, struct err *err)
 {
     struct sockaddr_un to;
     autoclose int fd = -1, folder = -1;
     if (address(dir, name, &to, &folder, err) || make(&fd, err))
         return -1;
-    if (connect(fd, (const struct sockaddr *)&to, sizeof(to)) < 0)
+    if (!connect_patiently(fd, &to))
         return err_sys(err, "connect to '%s/%s'", dir, name);
     *ret_fd = steal_fd(&fd);
     return 0;

@@ -37,6 +37,27 @@ static int add_fds(posix_spawn_file_actions_t *fa, const int fds[SPAWN_FDS])
     return rc;
 }
 
+#ifdef __GLIBC__
+#if __GLIBC_PREREQ(2, 34)
+#define HAS_CLOSEFROM 1
+#endif
+#endif
+
+/* The shell may have left descriptors open for us: we pass none of them on. Ours are close-on-exec.
+ */
+static int close_others(posix_spawn_file_actions_t *fa, const int fds[SPAWN_FDS])
+{
+    int first = SPAWN_FDS;
+    while (first > STDERR_FILENO + 1 && fds[first - 1] == SPAWN_NONE)
+        first--;
+#ifdef HAS_CLOSEFROM
+    return posix_spawn_file_actions_addclosefrom_np(fa, first);
+#else
+    (void)fa;
+    return 0;
+#endif
+}
+
 static int set_attributes(posix_spawnattr_t *attr, bool new_session)
 {
     short flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF;
@@ -67,7 +88,8 @@ int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
         errno = rc;
         return err_sys(err, "posix_spawn");
     }
-    if (!(rc = add_fds(&fa, sp->fds)) && !(rc = set_attributes(&attr, sp->new_session)) &&
+    if (!(rc = add_fds(&fa, sp->fds)) && !(rc = close_others(&fa, sp->fds)) &&
+        !(rc = set_attributes(&attr, sp->new_session)) &&
         !(rc = sp->dir ? posix_spawn_file_actions_addchdir_np(&fa, sp->dir) : 0))
         rc = posix_spawnp(ret_pid, sp->argv[0], &fa, &attr, sp->argv, sp->env ? sp->env : environ);
     posix_spawnattr_destroy(&attr);

@@ -1,6 +1,6 @@
 /*
  * Starting a process: by posix_spawn, never by fork, with exactly the descriptors that are named.
- * All descriptors of the parent are to be close-on-exec.
+ * All descriptors of the parent are to be close-on-exec; those that it inherited itself are closed.
  */
 #ifndef SYS_SPAWN_H
 #define SYS_SPAWN_H
