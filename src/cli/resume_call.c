@@ -347,8 +347,9 @@ static int resume_locked(const struct look *look, const char *id, const struct r
     autofree char *dir = folder_of(look, id);
     autosaved struct saved saved;
     struct err err = {0};
-    if (saved_load(&saved, dir, &err))
-        return cli_fail(EXIT_USAGE, "run %s cannot be gone on with: %s", id, err.msg);
+    bool loaded = saved_load(&saved, dir, &err) == 0;
+    if (!loaded || saved_check(look->store, id, dir, &err))
+        return cli_fail(EXIT_USAGE, "cannot resume run %s: %s", id, err.msg);
     if (saved.dropin)
         return cli_fail(EXIT_USAGE, "run %s was started as %s, and is gone on with by its --resume",
                         id, saved.dropin);

@@ -18,6 +18,8 @@ static const char *const sql[STATEMENT_COUNT_] = {
                      " tokens_in, tokens_out, cache_read, cache_made, usd, prices)"
                      " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [DROP_TASK] = "delete from tasks where run = ? and id = ?",
+    [PUT_SEAL] = "insert or replace into seals values (?,?)",
+    [GET_SEAL] = "select digests from seals where run = ?",
     [EACH_RUN] = "select id, plan, name, base, base_commit, tip, state, started, finished, pid,"
                  " pid_start, exit_code from runs order by started desc, id desc",
     [EACH_TASK] = "select run, id, title, engine, state, failure, reason, branch, workspace,"
@@ -166,6 +168,16 @@ int store_put_task(struct store *store, const struct store_task *t, struct err *
     return finish(store, b.stmt, "write a task", err);
 }
 
+int store_put_seal(struct store *store, const char *run, const char *digests, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, PUT_SEAL, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    bind_text(&b, digests);
+    return finish(store, b.stmt, "write a seal", err);
+}
+
 int store_put_spending(struct store *store, const struct store_spending *s, struct err *err)
 {
     struct binder b = {0};
@@ -265,6 +277,22 @@ int store_version(struct store *store, int64_t *ret, struct err *err)
     if (rc == SQLITE_ROW)
         *ret = sqlite3_column_int64(stmt, 0);
     return end_query(store, stmt, rc, err);
+}
+
+int store_get_seal(struct store *store, const char *run, struct buf *ret, struct err *err)
+{
+    struct binder b = {0};
+    if (store->version < STORE_HAS_SEALS)
+        return 0;
+    if (prepare(store, GET_SEAL, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    int rc = store_step(store, b.stmt);
+    struct row r = {b.stmt, 0};
+    const char *digests = rc == SQLITE_ROW ? text(&r) : NULL;
+    if (digests)
+        buf_addstr(ret, digests);
+    return end_query(store, b.stmt, rc, err);
 }
 
 int store_each_run(struct store *store, store_run_fn *fn, void *ctx, struct err *err)

@@ -6,6 +6,7 @@
 #ifndef DATA_STORE_H
 #define DATA_STORE_H
 
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
 
@@ -90,6 +91,11 @@ int store_put_run(struct store *store, const struct store_run *run, struct err *
 int store_put_task(struct store *store, const struct store_task *task, struct err *err);
 
 int store_put_spending(struct store *store, const struct store_spending *s, struct err *err);
+
+/* The digests that a run's saved files (run/saved.h) may have, separated by blanks. Appends nothing
+ * where the run has none: an older program began it. */
+int store_put_seal(struct store *store, const char *run, const char *digests, struct err *err);
+int store_get_seal(struct store *store, const char *run, struct buf *ret, struct err *err);
 
 /* Takes a task's row away; what happened to it stays. */
 int store_drop_task(struct store *store, const char *run, const char *id, struct err *err);

@@ -35,6 +35,7 @@ static const char *const migrations[] = {
     " time integer, tokens_in integer, tokens_out integer, cache_read integer, cache_made integer,"
     " usd real, primary key (run, task, attempt)) without rowid;",
     "alter table spending add column prices text;",
+    "create table if not exists seals (run text primary key, digests text) without rowid;",
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };

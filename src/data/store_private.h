@@ -14,11 +14,13 @@ enum store_statement {
     PUT_TASK,
     DROP_TASK,
     PUT_SPENDING,
+    PUT_SEAL,
     EACH_RUN,
     EACH_TASK,
     EACH_EVENT,
     EACH_SPENDING,
     EACH_UNPRICED, /* of a version without prices */
+    GET_SEAL,
     DATA_VERSION,
     BEGIN,
     COMMIT,
@@ -36,7 +38,11 @@ struct store {
     struct store *lost_before;
 };
 
-enum { STORE_HAS_SPENDING = 2, STORE_HAS_PRICES = 3 }; /* the versions from which on it has */
+enum {
+    STORE_HAS_SPENDING = 2,
+    STORE_HAS_PRICES = 3,
+    STORE_HAS_SEALS = 4
+}; /* the versions from which on it has */
 
 /* Fills err with the database's own words. */
 int store_failed(struct store *store, const char *what, struct err *err);

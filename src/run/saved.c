@@ -167,15 +167,69 @@ static void put_run(const struct run *run, bool hide, struct buf *out)
     arena_done(&a);
 }
 
+/* --- the seal ----------------------------------------------------------------------------- */
+
+/* " plan:DIGEST", so that each file may be of another time. */
+static void add_digest(const char *file, const struct buf *content, struct buf *out)
+{
+    char digest[65];
+    sha256_hex(content->s, content->len, digest);
+    buf_addf(out, " %s:%s", file, digest);
+}
+
+/* Until both files are written, those that are there now count as well: we may die in between. */
+static int announce(struct store *store, const char *run, const struct buf *digests,
+                    struct err *err)
+{
+    autobuf struct buf all = BUF_INIT;
+    if (store_get_seal(store, run, &all, err))
+        return -1;
+    buf_add(&all, digests->s, digests->len);
+    return store_put_seal(store, run, all.s, err);
+}
+
 static int write_both(const struct run *run, bool hide, struct err *err)
 {
     autofree char *plan_path = mem_printf("%s/plan.json", run->dir);
     autofree char *run_path = mem_printf("%s/run.json", run->dir);
-    autobuf struct buf plan = BUF_INIT, text = BUF_INIT;
+    autobuf struct buf plan = BUF_INIT, text = BUF_INIT, digests = BUF_INIT;
     put_plan(run->pf, hide, &plan);
     put_run(run, hide, &text);
-    return file_replace_private(plan_path, plan.s, plan.len, err) ||
-                   file_replace_private(run_path, text.s, text.len, err)
+    add_digest("plan", &plan, &digests);
+    add_digest("run", &text, &digests);
+    return announce(run->store, run->id, &digests, err) ||
+                   file_replace_private(plan_path, plan.s, plan.len, err) ||
+                   file_replace_private(run_path, text.s, text.len, err) ||
+                   store_put_seal(run->store, run->id, digests.s, err)
+               ? -1
+               : 0;
+}
+
+static int check_file(const char *dir, const char *file, size_t max, const char *known,
+                      struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s.json", dir, file);
+    autobuf struct buf content = BUF_INIT, digest = BUF_INIT;
+    if (file_read(path, max, &content, err))
+        return -1;
+    add_digest(file, &content, &digest);
+    if (strstr(known, digest.s))
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "'%s' is not what the run wrote: another program, such as an agent, has changed "
+                   "it; run the plan's file again",
+                   path);
+}
+
+int saved_check(struct store *store, const char *run, const char *dir, struct err *err)
+{
+    autobuf struct buf digests = BUF_INIT;
+    if (store_get_seal(store, run, &digests, err))
+        return -1;
+    if (!digests.len) /* an older program began it */
+        return 0;
+    return check_file(dir, "run", RUN_MAX, digests.s, err) ||
+                   check_file(dir, "plan", PLAN_MAX, digests.s, err)
                ? -1
                : 0;
 }

@@ -20,6 +20,8 @@
 
 #include <stdbool.h>
 
+struct store;
+
 struct saved {
     struct doc doc;                 /* run.json; the strings below are in it */
     const char *run;                /* its id */
@@ -44,6 +46,10 @@ int saved_forget(const struct run *run, struct err *err);
 
 /* Takes them away again: the run could not begin. */
 void saved_remove(const char *dir);
+
+/* Whether both files are what a run wrote: their digests are in the store. ERR_INPUT where one is
+ * not: an agent may have changed it, and what a resumed run does is in them. */
+int saved_check(struct store *store, const char *run, const char *dir, struct err *err);
 
 /* Reads run.json of the run whose folder dir is. ERR_INPUT where there is none, or not one of ours.
  * To be released in every case. */
