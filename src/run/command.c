@@ -16,7 +16,7 @@ static void on_deadline(void *ctx)
         return;
     }
     job->overdue = true;
-    process_order(&job->process, GUARD_STOP);
+    process_order(job, GUARD_STOP);
 }
 
 bool command_is_set(const struct plan_command *cmd)

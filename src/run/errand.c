@@ -26,6 +26,8 @@ void errand_stop(struct errand *e)
     static const char stop = GUARD_STOP;
     if (!errand_is_running(e))
         return;
+    if (e->guarded)
+        (void)kill(e->pid, SIGCONT); /* its command may have stopped it */
     if (!e->guarded)
         (void)kill(-e->pid, SIGKILL); /* a git: its group is its own as long as it is not reaped */
     else if (e->lifeline >= 0 && write(e->lifeline, &stop, 1) < 0)
@@ -52,6 +54,8 @@ static void read_status(struct errand *e)
     for (ssize_t n; (n = read(e->status, bytes, sizeof(bytes))) > 0;)
         buf_add(&line, bytes, (size_t)n);
     const struct node *said = doc_read_line(&a, line.s, line.len);
+    if (!said && e->exit_code == 0)
+        e->exit_code = GUARD_NOT_STARTED;
     if (said)
         e->exit_code = (int)build_int(said, "exit", 128 + build_int(said, "signal", 0));
     arena_done(&a);

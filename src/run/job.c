@@ -130,12 +130,12 @@ void job_stop(struct job *job, enum stop_reason why, char order)
         return; /* it has been asked to end already, and this is how it does */
     if (!job->stopped)
         job->stopped = why;
-    process_order(&job->process, order);
+    process_order(job, order);
 }
 
 void job_pause(struct job *job)
 {
-    process_order(&job->process, GUARD_PAUSE);
+    process_order(job, GUARD_PAUSE);
 }
 
 void job_continue(struct job *job, int64_t lost)
@@ -146,7 +146,7 @@ void job_continue(struct job *job, int64_t lost)
     if (job->stall.asked)
         job->stall.asked += lost;
     job->deadline += lost;
-    process_order(&job->process, GUARD_CONTINUE);
+    process_order(job, GUARD_CONTINUE);
 }
 
 /* Output, also on standard error, is a sign of life. */

@@ -9,6 +9,7 @@
 #include "sys/file.h"
 #include "sys/guard_args.h"
 #include "sys/leftovers.h"
+#include "sys/patience.h"
 #include "sys/spawn.h"
 
 #include <errno.h>
@@ -24,6 +25,7 @@ enum { GRACE_MS = 5000 };
 void process_done(struct process *p)
 {
     watch_free(p->watch);
+    watch_free(p->last_resort);
     own_close(&p->lifeline);
     own_close(&p->status);
     *p = (struct process){.lifeline = -1, .status = -1};
@@ -43,13 +45,33 @@ static void signal_group(pid_t group, char order)
     }
 }
 
-void process_order(struct process *p, char order)
+/* Somebody has frozen the guard. Its tree is found by the marks (sweep_tree()). */
+static void kill_guard(void *ctx)
 {
+    struct job *job = ctx;
+    (void)kill(job->process.pid, SIGKILL);
+}
+
+/* Outside a namespace the agent sees its guard, and may have stopped it. */
+static void wake_guard(struct job *job, char order)
+{
+    struct process *p = &job->process;
+    (void)kill(p->pid, SIGCONT);
+    if (!p->last_resort && (order == GUARD_STOP || order == GUARD_KILL))
+        p->last_resort =
+            loop_timer(job->run->loop, GRACE_MS + patience(GUARD_PATIENCE), kill_guard, job);
+}
+
+void process_order(struct job *job, char order)
+{
+    struct process *p = &job->process;
     if (p->watch && !p->guarded)
         signal_group(p->pid, order);
     /* A guard that has gone reads no more orders; its end is on its way to us. */
     if (p->lifeline >= 0 && write(p->lifeline, &order, 1) < 0)
         (void)close(steal_fd(&p->lifeline));
+    if (p->watch && p->guarded)
+        wake_guard(job, order);
 }
 
 static void take_end(struct job *job, int status)
@@ -175,7 +197,7 @@ static void on_guard_end(void *ctx, int status)
     struct job *job = ctx;
     if (!read_status(job)) {
         take_end(job, status);
-        job->guard_lost = WIFSIGNALED(status);
+        job->guard_lost = WIFSIGNALED(status) || job->exit_code == 0;
     }
     if (job->guard_lost)
         sweep_tree(job);
@@ -199,7 +221,10 @@ bool process_was_broken(const struct job *job, enum failure *ret_failure, struct
     struct task_limits limits = job_limits(job);
     if (job->guard_lost) {
         *ret_failure = FAILURE_TRANSIENT;
-        buf_addf(ret_reason, "its guard was ended by signal %d", job->exit_signal);
+        if (job->exit_signal)
+            buf_addf(ret_reason, "its guard was ended by signal %d", job->exit_signal);
+        else
+            buf_addstr(ret_reason, "its guard ended without a result");
     } else if (job->stuck) {
         *ret_failure = FAILURE_INTERNAL;
         buf_addf(ret_reason, "left a process that cannot be ended: %s", job->stuck);
@@ -286,6 +311,6 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
     job->process.status = status[0];
     begin(job, pid, on_guard_end, next);
     if (job->stopped && !job->tearing_down) /* its very start could not be written down */
-        process_order(&job->process, GUARD_STOP);
+        process_order(job, GUARD_STOP);
     return 0;
 }

@@ -79,6 +79,8 @@ struct lane;
 /* A process that the engine waits for, with the guard's pipes where it has a guard. */
 struct process {
     struct watch *watch;
+    struct watch
+        *last_resort; /* when a guard that was ordered to end is killed; NULL: it was not */
     pid_t pid;
     bool guarded;
     int lifeline, status; /* our ends of the guard's pipes, or -1 */
@@ -358,7 +360,7 @@ int process_start(struct job *job, char *const *argv, char *const *env, const ch
 int process_start_guarded(struct job *job, const struct agent_call *call, const char *in_path,
                           const char *out_path, const char *err_path,
                           void (*next)(struct job *, int), struct err *err);
-void process_order(struct process *p, char order);
+void process_order(struct job *job, char order);
 void process_done(struct process *p);
 /* Whether a git that wrote to prepare.log is to be tried again (git_is_race()); not without end. */
 bool process_lost_race(struct job *job, int exit_code);

@@ -3,7 +3,6 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/clone.h"
-#include "sys/namespace.h"
 #include "sys/spawn.h"
 
 #include <errno.h>
@@ -68,7 +67,10 @@ static int adopt_orphans(struct err *err)
 
 static int open_namespace(struct container *c, struct err *err)
 {
-    return namespace_enter(&c->init, err);
+    if (namespace_open(&c->ns, err))
+        return -1;
+    procs_look_into(c->ns.proc);
+    return 0;
 }
 
 static int open_cgroup(struct container *c, struct err *err)
@@ -156,11 +158,11 @@ static void set_limits(struct container *c, const struct limits *limits)
 int container_open(struct container *c, enum contain wanted, const struct limits *limits,
                    struct err *err)
 {
-    *c = (struct container){.means = wanted, .cgroup = CGROUP_INIT, .guard = getpid()};
+    *c = (struct container){
+        .means = wanted, .cgroup = CGROUP_INIT, .ns = NAMESPACE_INIT, .guard = getpid()};
     if (wanted == CONTAIN_ANY ? try_all(c, err) : opens[wanted](c, err))
         return -1;
-    if (!c->init)
-        set_limits(c, limits);
+    set_limits(c, limits);
     char mark[24]; /* where the engine has not given us one */
     (void)snprintf(mark, sizeof(mark), "%d", (int)c->guard);
     return setenv(GUARD_MARK, mark, 0) < 0 ? err_sys(err, "mark what is started") : 0;
@@ -174,10 +176,12 @@ void container_close(struct container *c)
         (void)waitpid(c->child, NULL, WNOHANG);
     }
     cgroup_remove(&c->cgroup);
+    procs_look_into(-1);
+    namespace_close(&c->ns);
 }
 
 /* As spawn_start() does it, in a copy of us that has just been made. */
-static void execute(char *const *argv, int failed)
+static void execute(const struct container *c, char *const *argv, int failed)
 {
     static const int defaults[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD};
     struct sigaction act = {.sa_handler = SIG_DFL};
@@ -185,16 +189,17 @@ static void execute(char *const *argv, int failed)
     sigemptyset(&none);
     for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
         (void)sigaction(defaults[i], &act, NULL);
-    if (setsid() >= 0 && sigprocmask(SIG_SETMASK, &none, NULL) == 0)
+    if ((c->means != CONTAIN_NAMESPACE || namespace_join(&c->ns)) && setsid() >= 0 &&
+        sigprocmask(SIG_SETMASK, &none, NULL) == 0)
         (void)execvp(argv[0], argv);
     int why = errno;
     (void)!write(failed, &why, sizeof(why));
     _exit(127);
 }
 
-static int start_in_cgroup(struct container *c, char *const *argv, struct err *err)
+static int start_in_place(struct container *c, char *const *argv, struct err *err)
 {
-    struct clone_place place = {.cgroup = c->cgroup.fd};
+    struct clone_place place = {.cgroup = c->cgroup.dir ? c->cgroup.fd : -1};
     int ends[2], why;
     if (spawn_pipe(ends, err))
         return -1;
@@ -202,7 +207,7 @@ static int start_in_cgroup(struct container *c, char *const *argv, struct err *e
     if (clone_process(&place, &c->child, err))
         return -1;
     if (c->child == 0)
-        execute(argv, writer);
+        execute(c, argv, writer);
     (void)close(steal_fd(&writer));
     if (read(reader, &why, sizeof(why)) != sizeof(why))
         return 0;
@@ -213,7 +218,8 @@ static int start_in_cgroup(struct container *c, char *const *argv, struct err *e
 int container_start(struct container *c, char *const *argv, struct err *err)
 {
     struct spawn sp = {.argv = argv, .fds = {0, 1, 2, SPAWN_NONE, SPAWN_NONE}, .new_session = true};
-    return c->cgroup.dir ? start_in_cgroup(c, argv, err) : spawn_start(&sp, &c->child, err);
+    return c->cgroup.dir || c->means == CONTAIN_NAMESPACE ? start_in_place(c, argv, err)
+                                                          : spawn_start(&sp, &c->child, err);
 }
 
 /* --- what is in it ------------------------------------------------------------------------ */
@@ -273,8 +279,9 @@ static void signal_cgroup(const struct container *c, int signal)
 
 void container_signal(const struct container *c, int signal)
 {
-    if (c->means == CONTAIN_NAMESPACE) {
-        (void)kill(-1, signal); /* to everyone but the init, and we are the init */
+    if (c->means == CONTAIN_NAMESPACE && signal == SIGKILL) {
+        if (c->ns.init)
+            (void)kill(c->ns.init, SIGKILL); /* the kernel ends all others */
         return;
     }
     if (c->means == CONTAIN_CGROUP)
@@ -303,7 +310,23 @@ static bool peek_child(const struct container *c, bool *ret_ended, int *ret_stat
     return all.all.n > 0;
 }
 
-bool container_reap(const struct container *c, bool *ret_ended, int *ret_status)
+/* The init is the last; it goes when nobody else is left. */
+static bool end_init(struct container *c)
+{
+    autoprocs struct procs all = {0};
+    if (!c->ns.init)
+        return false;
+    container_list(c, &all);
+    if (c->child || all.all.n)
+        return true;
+    (void)kill(c->ns.init, SIGKILL);
+    while (waitpid(c->ns.init, NULL, 0) < 0 && errno == EINTR)
+        ;
+    c->ns.init = 0;
+    return false;
+}
+
+bool container_reap(struct container *c, bool *ret_ended, int *ret_status)
 {
     int status;
     pid_t pid;
@@ -313,7 +336,12 @@ bool container_reap(const struct container *c, bool *ret_ended, int *ret_status)
         if (pid == c->child) {
             *ret_ended = true;
             *ret_status = status;
+            c->child = 0;
+        } else if (pid == c->ns.init) {
+            c->ns.init = 0;
         }
     }
+    if (c->means == CONTAIN_NAMESPACE)
+        return c->child || end_init(c);
     return pid == 0 || errno != ECHILD;
 }

@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "sys/cgroup.h"
+#include "sys/namespace.h"
 #include "sys/procs.h"
 
 #include <stdbool.h>
@@ -38,17 +39,17 @@ struct container {
     enum contain means;
     struct cgroup cgroup; /* also in a namespace, where its controllers are wanted */
     bool limited;         /* the kernel sees to the limits */
-    pid_t guard;          /* who opened it, as seen from outside */
-    pid_t child;          /* the command */
-    pid_t init;           /* in the guard outside a namespace: the one inside, who does the rest */
+    struct namespace ns;
+    pid_t guard; /* who opened it */
+    pid_t child; /* the command; 0: it has been reaped */
 };
 
 /* The variable by which all that a guard starts is known. The engine gives each guard another one,
  * so that also who has not become the command yet has it. */
 #define GUARD_MARK "ANABRANCH_GUARD"
 
-/* Tries the means, or the one that is wanted alone. With a namespace it returns twice: where
- * c->init is set, all that is left to do is to wait for it. */
+/* Tries the means, or the one that is wanted alone. With a namespace, /proc is that of the
+ * namespace from then on (procs_look_into()). */
 int container_open(struct container *c, enum contain wanted, const struct limits *limits,
                    struct err *err);
 void container_close(struct container *c);
@@ -65,6 +66,6 @@ void container_signal(const struct container *c, int signal);
 /* Reaps what has ended; of the command itself the status is given once, as waitpid() does. A
  * process group's number is another's as soon as its leader is reaped, so there the command stays
  * until container_close(). False where nothing is left. */
-bool container_reap(const struct container *c, bool *ret_ended, int *ret_status);
+bool container_reap(struct container *c, bool *ret_ended, int *ret_status);
 
 #endif

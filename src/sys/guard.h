@@ -12,6 +12,10 @@
  * or "signal":9 in place of "exit". `swept` and `left`, their number, are there where the command
  * left processes behind; `limit` where the tree was ended because it used more than it may; `stuck`
  * is one that could not be ended.
+ *
+ * In a namespace the guard stays outside, out of reach of all that is inside. Else processes of the
+ * same user may stop or kill it; so the engine lets it go on when it orders something, and kills one
+ * that does not end.
  */
 #ifndef SYS_GUARD_H
 #define SYS_GUARD_H
@@ -24,6 +28,8 @@
 enum { GUARD_LIFELINE = 3, GUARD_STATUS = 4 }; /* descriptors that it finds open */
 
 enum { GUARD_NOT_STARTED = 127 }; /* exit code; what shells say of a command that is not there */
+
+enum { GUARD_PATIENCE = 8000 }; /* ms beyond the grace in which one ends that was ordered to */
 
 enum guard_order { GUARD_STOP = 's', GUARD_KILL = 'k', GUARD_PAUSE = 'p', GUARD_CONTINUE = 'c' };
 

@@ -1,6 +1,7 @@
 #include "sys/loop_private.h"
 
 #include "base/mem.h"
+#include "sys/procs.h"
 
 #include <errno.h>
 #include <event2/event.h>
@@ -9,6 +10,8 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+enum { HELD_MS = 20, HELD_MAX = 50 };
 
 struct loop {
     struct event_base *base;
@@ -24,6 +27,7 @@ struct watch {
     void *ctx;
     pid_t pid;
     int pidfd;          /* or -1 */
+    int held;           /* looks at which it had ended, and another process traced it */
     struct watch *next; /* in loop->children */
 };
 
@@ -138,11 +142,26 @@ static bool reap(struct watch *w)
     return true;
 }
 
-static void on_pidfd(evutil_socket_t fd, short what, void *arg)
+/* A debugger sees the end first and lets go. One that does not is ended. */
+static void on_held(evutil_socket_t fd, short what, void *arg)
 {
+    struct watch *w = arg;
     (void)fd;
     (void)what;
-    (void)reap(arg);
+    if (!reap(w) && ++w->held > HELD_MAX)
+        procs_end_tracer(w->pid);
+}
+
+static void on_pidfd(evutil_socket_t fd, short what, void *arg)
+{
+    struct timeval after = duration(HELD_MS);
+    struct watch *w = arg;
+    (void)fd;
+    (void)what;
+    if (reap(w))
+        return;
+    event_free(w->ev);
+    watch_start(w, -1, EV_PERSIST, on_held, &after);
 }
 
 /* Callbacks may add and free watches, so the list is looked through anew after each. */

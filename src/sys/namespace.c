@@ -2,6 +2,7 @@
 
 #include "base/own.h"
 #include "sys/clone.h"
+#include "sys/procs.h"
 #include "sys/spawn.h"
 
 #include <dirent.h>
@@ -15,8 +16,10 @@
 #include <unistd.h>
 
 #ifdef __linux__
+#include <sched.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 
 static int write_file(const char *path, const char *text, struct err *err)
 {
@@ -39,11 +42,14 @@ int namespace_map_user(uid_t uid, gid_t gid, struct err *err)
                : 0;
 }
 
-/* What is mounted outside later on is seen inside, what is mounted inside is not seen outside. */
+/* What is mounted outside later on is seen inside, what is mounted inside is not seen outside. Root
+ * could take our /proc off and look at the one below, which shows the world outside: so that goes
+ * first. In a user namespace neither can be taken off. */
 static int mount_proc(struct err *err)
 {
     if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
         return err_sys(err, "make the mounts our own");
+    (void)umount2("/proc", MNT_DETACH);
     if (mount("proc", "/proc", "proc", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) < 0)
         return err_sys(err, "mount /proc");
     return 0;
@@ -74,14 +80,29 @@ static int check_ssh(struct err *err)
                 : 0;
 }
 
-/* The copy says "+", or why not; where we have gone meanwhile it finds nobody to say it to. */
+/* The init says "+", or why not; where we have gone meanwhile it finds nobody to say it to. */
 static void report(int fd, int rc, const struct err *err)
 {
     const char *text = rc ? err->msg : "+";
     size_t len = strlen(text);
     if (write(fd, text, len) != (ssize_t)len || rc)
         _exit(1);
-    (void)close(fd);
+}
+
+/* An init that holds nothing and decides nothing: whoever got hold of it would have gained nothing.
+ * The kernel reaps orphans where their parent ignores that they end. */
+__attribute__((noreturn)) static void live_as_init(void)
+{
+    enum { DESCRIPTORS = 256 }; /* of a guard, where the system cannot close all */
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    if (sigaction(SIGCHLD, &ignore, NULL) < 0)
+        _exit(1);
+    if (syscall(SYS_close_range, 0U, ~0U, 0U) < 0) {
+        for (int fd = 0; fd < DESCRIPTORS; fd++)
+            (void)close(fd);
+    }
+    for (;;)
+        (void)pause();
 }
 
 static int read_report(int fd, pid_t pid, struct err *err)
@@ -98,7 +119,7 @@ static int read_report(int fd, pid_t pid, struct err *err)
     return err_set(err, ERR_ENV, "%s", n > 0 ? text : "it ended at once");
 }
 
-int namespace_enter(pid_t *ret_init, struct err *err)
+static int start_init(pid_t *ret_init, struct err *err)
 {
     uid_t uid = geteuid();
     gid_t gid = getegid();
@@ -111,10 +132,8 @@ int namespace_enter(pid_t *ret_init, struct err *err)
     if (clone_process(&place, &pid, err))
         return -1;
     if (pid == 0) {
-        (void)close(steal_fd(&reader));
-        report(steal_fd(&writer), settle_in(place.users, uid, gid, err), err);
-        *ret_init = 0;
-        return 0;
+        report(writer, settle_in(place.users, uid, gid, err), err);
+        live_as_init();
     }
     (void)close(steal_fd(&writer));
     if (read_report(reader, pid, err))
@@ -123,12 +142,78 @@ int namespace_enter(pid_t *ret_init, struct err *err)
     return 0;
 }
 
+static int open_of_init(pid_t init, const char *name, int flags, int *ret_fd, struct err *err)
+{
+    if ((*ret_fd = procs_open(init, name, flags)) < 0)
+        return err_sys(err, "open '/proc/%d/%s'", (int)init, name);
+    return 0;
+}
+
+/* Whose user namespace it is enters it first: only there it may enter the others. */
+static int enter(pid_t init, struct err *err)
+{
+    bool users = geteuid() != 0;
+    autoclose int user = -1, pids = -1;
+    if ((users && open_of_init(init, "ns/user", 0, &user, err)) ||
+        open_of_init(init, "ns/pid", 0, &pids, err))
+        return -1;
+    if ((users && setns(user, CLONE_NEWUSER) < 0) || setns(pids, CLONE_NEWPID) < 0)
+        return err_sys(err, "enter the namespace");
+    return 0;
+}
+
+int namespace_open(struct namespace *ns, struct err *err)
+{
+    *ns = (struct namespace)NAMESPACE_INIT;
+    if (start_init(&ns->init, err))
+        return -1;
+    if (open_of_init(ns->init, "ns/mnt", 0, &ns->mounts, err) == 0 &&
+        open_of_init(ns->init, "root", O_PATH | O_DIRECTORY, &ns->root, err) == 0 &&
+        open_of_init(ns->init, "cwd", O_PATH | O_DIRECTORY, &ns->cwd, err) == 0 &&
+        open_of_init(ns->init, "root/proc", O_DIRECTORY, &ns->proc, err) == 0 &&
+        enter(ns->init, err) == 0)
+        return 0;
+    (void)kill(ns->init, SIGKILL);
+    while (waitpid(ns->init, NULL, 0) < 0 && errno == EINTR)
+        ;
+    namespace_close(ns);
+    return -1;
+}
+
+void namespace_close(struct namespace *ns)
+{
+    own_close(&ns->mounts);
+    own_close(&ns->root);
+    own_close(&ns->cwd);
+    own_close(&ns->proc);
+    *ns = (struct namespace)NAMESPACE_INIT;
+}
+
+/* Entering mounts leads to the root of all; ours may be another. No path is followed. */
+bool namespace_join(const struct namespace *ns)
+{
+    return setns(ns->mounts, CLONE_NEWNS) == 0 && fchdir(ns->root) == 0 && chroot(".") == 0 &&
+           fchdir(ns->cwd) == 0;
+}
+
 #else
 
-int namespace_enter(pid_t *ret_init, struct err *err)
+int namespace_open(struct namespace *ns, struct err *err)
 {
-    (void)ret_init;
+    *ns = (struct namespace)NAMESPACE_INIT;
     return err_set(err, ERR_ENV, "this system has no pid namespaces");
+}
+
+void namespace_close(struct namespace *ns)
+{
+    (void)ns;
+}
+
+bool namespace_join(const struct namespace *ns)
+{
+    (void)ns;
+    errno = ENOSYS;
+    return false;
 }
 
 int namespace_map_user(uid_t uid, gid_t gid, struct err *err)

@@ -19,6 +19,9 @@ enum { ENVIRONMENT_MAX = 4 << 20 };
 /* Places of fields in /proc/PID/stat, from 1, as proc(5) counts them. */
 enum { STAT_PARENT = 4, STAT_GROUP, STAT_START = 22 };
 
+/* The folder that tells of processes: a /proc of another pid namespace, or -1: our own. */
+static int world = -1;
+
 struct entry {
     pid_t pid, parent, group;
     char state;
@@ -30,12 +33,23 @@ void procs_done(struct procs *procs)
     vec_done(&procs->all);
 }
 
+void procs_look_into(int proc)
+{
+    world = proc;
+}
+
+int procs_open(pid_t pid, const char *name, int flags)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "%s%d/%s", world < 0 ? "/proc/" : "", (int)pid, name);
+    return openat(world, path, flags | O_RDONLY | O_CLOEXEC);
+}
+
 /* /proc/PID/stat: the name, in brackets, may hold anything, so its end is the last bracket. */
 static bool read_stat(pid_t pid, struct entry *ret)
 {
-    char path[64], text[1024];
-    (void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char text[1024];
+    autoclose int fd = procs_open(pid, "stat", 0);
     if (fd < 0)
         return false;
     ssize_t n = read(fd, text, sizeof(text) - 1);
@@ -68,9 +82,15 @@ static bool has_ended(const struct entry *e)
     return e->state == 'Z' || e->state == 'X';
 }
 
+/* In a namespace that we look into from outside it is the init that does not count. */
+static bool is_us(pid_t pid)
+{
+    return pid == (world < 0 ? getpid() : 1);
+}
+
 static void add(struct procs *procs, const struct entry *e)
 {
-    if (!has_ended(e) && e->pid != getpid())
+    if (!has_ended(e) && !is_us(e->pid))
         vec_push(&procs->all, (struct proc_id){e->pid, e->start});
 }
 
@@ -86,9 +106,20 @@ static int by_pid(const void *a, const void *b)
     return pa < pb ? -1 : pa > pb;
 }
 
+static DIR *open_world(void)
+{
+    if (world < 0)
+        return opendir("/proc");
+    autoclose int fd = openat(world, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (dir)
+        (void)steal_fd(&fd);
+    return dir;
+}
+
 static void read_table(struct table *t)
 {
-    DIR *dir = opendir("/proc");
+    DIR *dir = open_world();
     if (!dir)
         return;
     for (struct dirent *d; (d = readdir(dir));) {
@@ -164,9 +195,8 @@ void procs_everyone(struct procs *procs)
 
 static void read_proc_file(pid_t pid, const char *name, size_t max, struct buf *out)
 {
-    char path[64], bytes[4096];
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    char bytes[4096];
+    autoclose int fd = procs_open(pid, name, 0);
     for (ssize_t n; fd >= 0 && out->len < max && (n = read(fd, bytes, sizeof(bytes))) > 0;)
         buf_add(out, bytes, (size_t)n);
 }
@@ -261,6 +291,19 @@ void procs_marked(struct procs *procs, const char *const *marks)
     vec_done(&t.all);
 }
 
+void procs_end_tracer(pid_t pid)
+{
+    static const char key[] = "\nTracerPid:";
+    enum { STATUS_MAX = 4096 };
+    autobuf struct buf text = BUF_INIT;
+    read_proc_file(pid, "status", STATUS_MAX, &text);
+    const char *at = text.len ? strstr(text.s, key) : NULL;
+    pid_t tracer = at ? (pid_t)strtol(at + strlen(key), NULL, 10) : 0;
+    struct proc_id id = {tracer, tracer > 0 ? procs_start(tracer) : 0};
+    if (tracer > 0 && tracer != getpid())
+        (void)procs_signal(&id, SIGKILL);
+}
+
 /* --- programs in a folder ----------------------------------------------------------------- */
 
 static bool has_variable(pid_t pid, const char *name)
@@ -341,12 +384,20 @@ bool procs_program_in(const char *name, const char *folder, const char *variable
 
 /* --- signals ------------------------------------------------------------------------------ */
 
+#ifdef SYS_pidfd_send_signal
+/* A folder of /proc is a handle as well, and one that other namespaces' processes have. */
+static int open_handle(pid_t pid)
+{
+    return world < 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : procs_open(pid, "", O_DIRECTORY);
+}
+#endif
+
 /* Whoever has the pid once the handle is open keeps it as long as the handle is: so the start time
  * is looked at in between. */
 bool procs_signal(const struct proc_id *id, int signal)
 {
 #ifdef SYS_pidfd_send_signal
-    autoclose int fd = (int)syscall(SYS_pidfd_open, id->pid, 0);
+    autoclose int fd = open_handle(id->pid);
     if (fd >= 0) {
         struct entry e;
         return read_stat(id->pid, &e) && e.start == id->start && !has_ended(&e) &&
@@ -355,5 +406,5 @@ bool procs_signal(const struct proc_id *id, int signal)
     if (errno != ENOSYS && errno != EPERM && errno != EMFILE && errno != ENFILE)
         return false;
 #endif
-    return procs_start(id->pid) == id->start && kill(id->pid, signal) == 0;
+    return world < 0 && procs_start(id->pid) == id->start && kill(id->pid, signal) == 0;
 }

@@ -24,6 +24,14 @@ struct procs {
 void procs_done(struct procs *procs);
 #define autoprocs own_cleanup(procs_done)
 
+/* From now on this process looks into another pid namespace, a descendant of its own, through the
+ * /proc that is mounted there: every pid below is one of that namespace, and its init does not
+ * count as we do not count else. The descriptor stays open, and the caller's. */
+void procs_look_into(int proc);
+
+/* Opens a file of a process's folder for reading; -1 where it is not there. */
+int procs_open(pid_t pid, const char *name, int flags);
+
 /* Each adds processes to the list; ended ones that nobody has reaped are left out, as are we. */
 void procs_below(struct procs *procs, pid_t root); /* all that descend from root, itself not */
 void procs_in_group(struct procs *procs, pid_t group);
@@ -50,6 +58,10 @@ void procs_command(pid_t pid, struct buf *out);
 /* When a process started, in a unit of the system's own; 0 where it is not there. Together with the
  * pid it names a process for good. */
 int64_t procs_start(pid_t pid);
+
+/* Ends the process that traces this one, if any does: a child that has ended is not ours to reap as
+ * long as a tracer holds it. */
+void procs_end_tracer(pid_t pid);
 
 /* Sends a signal to just this process; false where it has gone. Signal 0 only asks. */
 bool procs_signal(const struct proc_id *id, int signal);

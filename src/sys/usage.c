@@ -2,8 +2,6 @@
 
 #include "base/own.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -11,9 +9,7 @@
 /* Reads the start of a file of a process; false where it has gone. */
 static bool read_start(pid_t pid, const char *name, char *text, size_t size)
 {
-    char path[64];
-    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
-    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    autoclose int fd = procs_open(pid, name, 0);
     ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
     text[n > 0 ? n : 0] = '\0';
     return n > 0;

@@ -83,7 +83,7 @@ until_there() { # SUFFIX
     begin_plan
     for task in a b; do
         # shellcheck disable=SC2016 # of the agent's shell
-        add_task "$task" -- 'sh guard=$(awk "{ print \$4 }" /proc/$PPID/stat) && tr "\0" "\n" </proc/$guard/environ >all' \
+        add_task "$task" -- 'sh guard=$(awk "{ print \$4 }" /proc/$PPID/stat) && test $guard != 0 || guard=1; tr "\0" "\n" </proc/$guard/environ >all' \
             'sh grep -qx "ANABRANCH_GUARD=$ANABRANCH_GUARD" all && echo "$ANABRANCH_GUARD" >>$STAMPS.marks' \
             'sh rm all' "write $task 1"
     done
