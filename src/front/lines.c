@@ -113,7 +113,8 @@ static void say_salvage(struct buf *out, const struct event *ev)
 /* `kept`: the ref that has the commit as long as the base has not. */
 static void say_landed(struct buf *out, const struct event *ev)
 {
-    add_commit(out, ev, "landed as ");
+    bool unchanged = node_get(ev->data, "unchanged");
+    add_commit(out, ev, unchanged ? "changed nothing more: it has landed as " : "landed as ");
     if (!node_get(ev->data, "kept")) {
         add_field(out, ev, "base", " on ");
         return;

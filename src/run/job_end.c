@@ -362,13 +362,37 @@ void job_conflicted(struct job *job, const char *files)
         leave_in_conflict(job, files);
 }
 
-/* There is nothing to land. */
+/* The agent of a task that has landed answered, and changed nothing more. */
+static void stay_landed(struct job *job)
+{
+    struct task_run *tr = task_run(job);
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "commit", tr->landed_before);
+    build_put_string(&a, data, "base", job->run->base);
+    build_put_bool(&a, data, "unchanged", true);
+    tr->status.landed = tr->landed = steal_ptr(tr->landed_before);
+    free(tr->commit);
+    tr->status.commit = tr->commit = steal_ptr(tr->committed_before);
+    task_set_state(job->run, job->task, TASK_LANDED);
+    record(job->run, EV_TASK_LANDED, job->task, data);
+    arena_done(&a);
+}
+
+static void end_without_change(struct job *job)
+{
+    task_set_state(job->run, job->task, TASK_DONE);
+    record(job->run, EV_TASK_DONE, job->task, NULL);
+}
+
 void job_unlanded(struct job *job)
 {
     struct run *run = job->run;
     bool saved = job_salvage(job), kept = run->opts.keep && !task_of(job)->read_only;
-    task_set_state(run, job->task, TASK_DONE);
-    record(run, EV_TASK_DONE, job->task, NULL);
-    finish(job, TASK_DONE, saved && !kept);
+    if (task_run(job)->landed_before)
+        stay_landed(job);
+    else
+        end_without_change(job);
+    finish(job, task_run(job)->status.state, saved && !kept);
     job_drop_branches(run);
 }

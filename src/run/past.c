@@ -143,6 +143,24 @@ static bool ends_conflict(const char *name)
     return false;
 }
 
+/* Once it has landed, a task keeps that, whatever its later attempts come to. */
+static void note_commit(struct past *past, struct past_task *t, const struct store_event *ev,
+                        bool landed)
+{
+    struct arena a = {0};
+    const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
+    const char *commit = data ? keep(past, build_string(data, "commit", NULL)) : NULL;
+    if (!landed)
+        t->last_commit = commit;
+    else if (!data || !node_get(data, "unchanged"))
+        t->committed = t->last_commit;
+    if (landed) {
+        t->has_landed = true;
+        t->landed = commit;
+    }
+    arena_done(&a);
+}
+
 static bool take_event(void *ctx, const struct store_event *ev)
 {
     struct past *past = ctx;
@@ -157,7 +175,8 @@ static bool take_event(void *ctx, const struct store_event *ev)
         forget_session(t, ev);
     if (strcmp(ev->name, "task.said") == 0)
         t->said = ev->attempt == t->row.attempts;
-    t->has_landed = t->has_landed || landed;
+    if (landed || strcmp(ev->name, "task.committed") == 0)
+        note_commit(past, t, ev, landed);
     t->in_conflict = t->in_conflict && !ends_conflict(ev->name);
     return true;
 }

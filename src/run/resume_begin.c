@@ -136,7 +136,8 @@ static void recall(struct run *run, uint32_t task, const struct past_task *past)
     tr->logged = row->attempts > 0;
     tr->on_top = past->has_landed || past->on_tip;
     tr->in_conflict = past->in_conflict;
-    tr->landed_before = past->has_landed;
+    resume_set(&tr->landed_before, NULL, past->landed);
+    resume_set(&tr->committed_before, NULL, past->committed);
 }
 
 /* Nothing of what it had counts any more; its attempts and what they cost do. */

@@ -63,7 +63,7 @@ struct task_run {
 
     /* Of a run that is gone on with: */
     bool on_top; /* it has landed before, or was in conflict: it begins with all that has landed */
-    bool landed_before;
+    char *landed_before, *committed_before; /* that landing and its commit; NULL: there is none */
     bool lands; /* it has its commit, and its workspace is to be made again */
 
     /* Likewise, parked, or to be mended: its agent goes on in this one, in the workspace that is
@@ -418,7 +418,7 @@ void job_error(struct job *job, const struct err *err); /* class internal */
 void job_leave(struct job *job);
 void job_landed(struct job *job); /* the base has it */
 void job_drop_branches(struct run *run);
-void job_unlanded(struct job *job); /* it is done, and there is nothing to land */
+void job_unlanded(struct job *job); /* there is nothing to land; what landed before stays landed */
 /* The attempt is over without a result: its work is saved, with the words why, its workspace goes,
  * and the task may begin again. */
 void job_discard(struct job *job, const char *why);

@@ -29,10 +29,10 @@ export function timelineView({run}) {
         parts.set(task, of);
     }
 
-    function end(task, at, parked) {
+    function end(task, at, event) {
         const last = parts.get(task)?.at(-1);
         if (last && !last.to)
-            Object.assign(last, {to: at, parked});
+            Object.assign(last, {to: at, event});
     }
 
     function take(ev) {
@@ -43,7 +43,7 @@ export function timelineView({run}) {
         else if (ev.event === 'task.exited')
             begin(ev.task, 'land', ev.time);
         else if (told.includes(ev.event))
-            end(ev.task, ev.time, ev.event === 'task.parked');
+            end(ev.task, ev.time, ev.event);
     }
 
     async function load() {
@@ -68,13 +68,15 @@ export function timelineView({run}) {
         draw();
     }
 
-    // An attempt after which there was another has failed, or met a limit; the last one has the task's colour.
+    // An attempt has the colour of the event that ended it; the last one has the task's.
+    const ends = {'task.parked': 'warn', 'task.landed': 'ok', 'task.done': 'ok'};
     function colour(of, i, state) {
         const part = of[i];
         if (part.kind === 'prepare')
             return part.kind;
-        if (of.slice(i + 1).some((p) => p.kind === 'run'))
-            return part.parked ? 'warn' : 'bad';
+        const next = of.findIndex((p, k) => k > i && p.kind === 'run');
+        if (next > 0)
+            return ends[of.slice(i, next).findLast((p) => p.event)?.event] || 'bad';
         return isOver(state) ? kindOf(state) : part.kind;
     }
 
