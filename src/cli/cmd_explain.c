@@ -38,8 +38,9 @@ static const struct {
          "worked, or waited for a person, who is not there to answer.",
          "See 'permissions' where it asked for one; 'anabranch logs TASK' shows what it "
          "said last."},
-    [FAILURE_REFUSED] = {"The agent or its model declined to do it.",
-                         "Put the prompt differently."},
+    [FAILURE_REFUSED] =
+        {"The agent or its model declined to do it, or the model's API did not take the request.",
+         "Put the prompt differently."},
     [FAILURE_CONTEXT] = {"The conversation does not fit into the model's context, and the agent "
                          "could not shorten it.",
                          "Divide the task, give it less to read, or name a model with a larger "
@@ -65,7 +66,10 @@ static const struct {
     [FAILURE_SETUP] = {"The workspace could not be made ready, or the agent's program could not be "
                        "started as asked.",
                        "See 'workspace.setup', and 'anabranch doctor'."},
-    [FAILURE_INTERNAL] = {"anabranch, git or the machine failed, or the run was stopped.",
+    [FAILURE_STOPPED] =
+        {"A person stopped the task, or the run that it was part of.",
+         "'anabranch retry TASK' runs it again, 'anabranch resume' all that is left."},
+    [FAILURE_INTERNAL] = {"anabranch, git or the machine failed.",
                           "The reason is in the summary; then 'anabranch resume'."},
 };
 

@@ -197,7 +197,8 @@ static bool tell_runner_error(const struct session *s, uint32_t t)
         (void)fprintf(stderr, "  to resolve it: %s\n", advice.s);
         return true;
     }
-    bool ours = st.failure == FAILURE_INTERNAL || (st.failure == FAILURE_SETUP && !st.exit_code);
+    bool ours = st.failure == FAILURE_INTERNAL || st.failure == FAILURE_STOPPED ||
+                (st.failure == FAILURE_SETUP && !st.exit_code);
     if (st.state != TASK_FAILED || !ours)
         return false;
     (void)runner_error("task '%s': %s", id, st.reason);

@@ -75,8 +75,10 @@ enum failure cause_of_status(int64_t status)
     case 503:
     case 529:
         return FAILURE_OVERLOADED;
+    case 404: /* no such model, or a wrong address */
+        return FAILURE_SETUP;
     default:
-        return status >= 400 && status < 500 ? FAILURE_SETUP : FAILURE_TRANSIENT;
+        return status >= 400 && status < 500 ? FAILURE_REFUSED : FAILURE_TRANSIENT;
     }
 }
 

@@ -17,6 +17,7 @@ const char *const failure_names[FAILURE_COUNT_ + 1] = {
     [FAILURE_VERIFY] = "verify",
     [FAILURE_CONFLICT] = "conflict",
     [FAILURE_SETUP] = "setup",
+    [FAILURE_STOPPED] = "stopped",
     [FAILURE_INTERNAL] = "internal",
     [FAILURE_COUNT_] = NULL,
 };

@@ -20,8 +20,12 @@ enum failure {
     FAILURE_CONFLICT,
     FAILURE_SETUP,
     FAILURE_INTERNAL,
+    FAILURE_STOPPED, /* by a person, or with the run */
     FAILURE_COUNT_,
 };
+
+/* The classes in front of that one may be tried again. */
+enum { FAILURE_RETRY_COUNT = FAILURE_STOPPED };
 
 /* "auth", "limit", ...; NULL at FAILURE_COUNT_, so that it serves as a list of words. */
 extern const char *const failure_names[FAILURE_COUNT_ + 1];

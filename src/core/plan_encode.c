@@ -99,7 +99,7 @@ static void put_task_limits(struct encoder e, const struct task_limits *limits)
 static void put_retry(struct encoder e, const struct retry *retry)
 {
     struct encoder inner = {e.a, NULL};
-    for (int i = 0; i < FAILURE_COUNT_; i++) {
+    for (int i = 0; i < FAILURE_RETRY_COUNT; i++) {
         int times = retry->times[i];
         if (times == PLAN_UNSET)
             continue;

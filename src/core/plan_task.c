@@ -98,8 +98,8 @@ static void read_retry(struct reader *r, const struct node *node, const struct f
         problem_hint(r->ps, "give a number, or one for each class: {transient: 2, verify: 1}");
         return;
     }
-    struct field classes[FAILURE_COUNT_ + 1] = {0};
-    for (int i = 0; i < FAILURE_COUNT_; i++) {
+    struct field classes[FAILURE_RETRY_COUNT + 1] = {0};
+    for (int i = 0; i < FAILURE_RETRY_COUNT; i++) {
         classes[i] =
             (struct field){.name = failure_names[i],
                            .read = read_retry_times,

@@ -2,6 +2,7 @@
 
 #include "base/build.h"
 #include "base/text.h"
+#include "core/failure.h"
 #include "front/doing.h"
 #include "front/limit_text.h"
 #include "front/shared_text.h"
@@ -123,6 +124,14 @@ static void say_landed(struct buf *out, const struct event *ev)
     add_field(out, ev, "base", ", not yet on ");
 }
 
+static void say_failed(struct buf *out, const struct event *ev)
+{
+    const char *class = build_string(ev->data, "class", "");
+    bool stopped = strcmp(class, failure_names[FAILURE_STOPPED]) == 0;
+    add_field(out, ev, "class", stopped ? "" : "failed: ");
+    add_field(out, ev, "reason", ": ");
+}
+
 /* What to say of an event; false: nothing. */
 static bool say(struct buf *out, const struct event *ev)
 {
@@ -158,8 +167,7 @@ static bool say(struct buf *out, const struct event *ev)
         add_field(out, ev, "files", "conflict: ");
         return true;
     case EV_TASK_FAILED:
-        add_field(out, ev, "class", "failed: ");
-        add_field(out, ev, "reason", ": ");
+        say_failed(out, ev);
         return true;
     case EV_TASK_SKIPPED:
         add_field(out, ev, "reason", "skipped: ");

@@ -143,6 +143,7 @@ const char *orchestra_category(const struct orchestra *o, uint32_t task)
     case FAILURE_SCOPE:
     case FAILURE_VERIFY:
     case FAILURE_SETUP:
+    case FAILURE_STOPPED:
     case FAILURE_INTERNAL:
     case FAILURE_COUNT_:
         break;

@@ -11,7 +11,8 @@
 
 /* What each class of failure is, for those who see the result in a CI system alone. */
 static const char *const rules[FAILURE_COUNT_] = {
-    [FAILURE_AUTH] = "The agent program is not logged in, its key was refused, or nothing is left to pay with",
+    [FAILURE_AUTH] =
+        "The agent program is not logged in, its key was refused, or nothing is left to pay with",
     [FAILURE_LIMIT] = "A usage limit was met",
     [FAILURE_OVERLOADED] = "The model's provider was overloaded",
     [FAILURE_TRANSIENT] = "The agent failed for a reason that may not come again",
@@ -24,7 +25,9 @@ static const char *const rules[FAILURE_COUNT_] = {
     [FAILURE_SCOPE] = "The task changed what it does not own",
     [FAILURE_VERIFY] = "What the task made did not pass verification on the merged tree",
     [FAILURE_CONFLICT] = "What the task made conflicts with what landed before",
-    [FAILURE_SETUP] = "Its workspace could not be prepared",
+    [FAILURE_SETUP] =
+        "Its workspace could not be prepared, or its agent could not be started as asked",
+    [FAILURE_STOPPED] = "A person stopped it, or the run",
     [FAILURE_INTERNAL] = "The program or the machine failed",
 };
 

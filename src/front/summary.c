@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/shell.h"
 #include "base/text.h"
+#include "core/failure.h"
 #include "front/shared_text.h"
 
 #include <string.h>
@@ -21,12 +22,18 @@ static void pad(struct buf *out, size_t start, size_t width)
     buf_addrep(out, ' ', used < width ? width - used : 0);
 }
 
+static bool is_stopped(const struct report_task *t)
+{
+    return t->end == REPORT_FAILED && t->row.failure &&
+           strcmp(t->row.failure, failure_names[FAILURE_STOPPED]) == 0;
+}
+
 static void add_why(const struct report_task *t, struct buf *out)
 {
     if (report_task_is_well(t) || !t->row.reason)
         return;
     buf_addstr(out, "  ");
-    if (t->end == REPORT_FAILED && t->row.failure)
+    if (t->end == REPORT_FAILED && t->row.failure && !is_stopped(t))
         buf_addf(out, "%s: ", t->row.failure);
     size_t start = out->len;
     add_safe(out, t->row.reason);
@@ -40,7 +47,7 @@ static void add_task(const struct report_task *t, size_t width, struct buf *out)
     size_t start = out->len;
     add_safe(out, row->id);
     pad(out, start, width);
-    buf_addf(out, "  %-11s  %10.10s  ", row->state,
+    buf_addf(out, "  %-11s  %10.10s  ", is_stopped(t) ? "stopped" : row->state,
              row->landed   ? row->landed
              : row->commit ? row->commit
                            : "");

@@ -92,7 +92,7 @@ static void stop_waiting(struct run *run, uint32_t task)
     job->session = steal_ptr(tr->session);
     tr->repair = REPAIR_NONE;
     tr->remade = false;
-    job_fail(job, FAILURE_INTERNAL, "stopped");
+    job_fail_stopped(job);
 }
 
 static int stop_job(struct wish *w, uint32_t task)
@@ -104,7 +104,7 @@ static int stop_job(struct wish *w, uint32_t task)
     record(w->run, EV_TASK_STOPPING, task, NULL);
     if (waits) {
         job->stopped = STOP_USER;
-        job_fail(job, FAILURE_INTERNAL, "stopped");
+        job_fail_stopped(job);
     } else {
         job_stop(job, STOP_USER, GUARD_STOP);
     }

@@ -215,7 +215,7 @@ static void on_agent_end(struct job *job, int exit_code)
     if (job->run->opts.silent_ok && exit_code == 0 && !job->report.finished)
         job->report.finished = job->report.ok = true;
     if (job->stopped == STOP_USER)
-        job_fail(job, FAILURE_INTERNAL, "stopped");
+        job_fail_stopped(job);
     else if (job->stopped == STOP_TIMEOUT)
         job_fail(job, FAILURE_TIMEOUT, "took longer than its timeout");
     else if (job->stopped == STOP_IDLE)

@@ -174,7 +174,7 @@ static void on_hook(struct job *job, int exit_code)
     struct err err = {0};
     const char *name = hooks[job->hook];
     if (job->stopped) {
-        job_fail(job, FAILURE_INTERNAL, "stopped");
+        job_fail_stopped(job);
     } else if (process_was_broken(job, &failure, &tail)) {
         job_fail(job, failure, "the %s hook %s", name, tail.s);
     } else if (exit_code != 0) {

@@ -231,6 +231,20 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
         finish_failure(job);
 }
 
+void job_fail_stopped(struct job *job)
+{
+    const struct run *run = job->run;
+    if (run->failed)
+        job_fail(job, FAILURE_INTERNAL, "the run could not continue");
+    else if (run->stopping)
+        job_fail(job, FAILURE_STOPPED, "the run was stopped");
+    else if (job->stopped == STOP_BUDGET)
+        job_fail(job, FAILURE_BUDGET, "%s is used up",
+                 run->budget_spent ? "the run's budget" : "its budget");
+    else
+        job_fail(job, FAILURE_STOPPED, "a person stopped it");
+}
+
 void job_error(struct job *job, const struct err *err)
 {
     job_fail(job, FAILURE_INTERNAL, "%s", err->msg);

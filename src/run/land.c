@@ -166,7 +166,7 @@ static void on_verified(struct job *job, int exit_code)
     enum failure failure;
     bool in_time = command_ended(job);
     if (job->stopped)
-        job_fail(job, FAILURE_INTERNAL, "stopped");
+        job_fail_stopped(job);
     else if (!in_time)
         verification_hung(job);
     else if (process_was_broken(job, &failure, &reason))
@@ -189,7 +189,7 @@ static void on_checked_out(struct job *job, int exit_code)
         return;
     }
     if (job->stopped) {
-        job_fail(job, FAILURE_INTERNAL, "stopped");
+        job_fail_stopped(job);
         return;
     }
     if (exit_code == 0) {
@@ -405,7 +405,7 @@ void land_publish(struct run *run)
 static void give_up(struct run *run)
 {
     while (run->landing.n)
-        job_fail(run->landing.v[--run->landing.n], FAILURE_INTERNAL, "stopped");
+        job_fail_stopped(run->landing.v[--run->landing.n]);
 }
 
 void land_turn(struct run *run)

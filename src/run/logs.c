@@ -223,6 +223,7 @@ static const char *const *explaining(enum failure failure)
     case FAILURE_CONTEXT:
     case FAILURE_BUDGET:
     case FAILURE_INTERNAL:
+    case FAILURE_STOPPED:
     case FAILURE_COUNT_:
         break;
     }

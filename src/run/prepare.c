@@ -65,7 +65,7 @@ static void on_setup(struct job *job, int exit_code)
     enum failure failure;
     (void)command_ended(job); /* command_failed() looks at that */
     if (job->stopped)
-        job_fail(job, FAILURE_INTERNAL, "stopped");
+        job_fail_stopped(job);
     else if (process_was_broken(job, &failure, &reason))
         job_fail(job, failure, "workspace.setup: %s", reason.s);
     else if (job->tampered)
@@ -197,7 +197,7 @@ static void on_brought(struct job *job, int exit_code)
     stop_ticking(job);
     note_brought(job);
     if (job->stopped) {
-        job_fail(job, FAILURE_INTERNAL, "stopped");
+        job_fail_stopped(job);
     } else if (exit_code != 0) {
         job_read_tail(job, "bring.err", &tail);
         job_fail(job, FAILURE_SETUP, "files could not be brought along: %s", tail.s);
@@ -284,7 +284,7 @@ void prepare_filled(struct job *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
     if (job->stopped) {
-        job_fail(job, FAILURE_INTERNAL, "stopped");
+        job_fail_stopped(job);
     } else if (exit_code == 0) {
         bring(job);
     } else {

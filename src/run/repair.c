@@ -286,7 +286,7 @@ static void on_checked_out(struct job *job, int exit_code)
     if (process_lost_race(job, exit_code)) {
         check_out(job);
     } else if (job->stopped) {
-        job_fail(job, FAILURE_INTERNAL, "stopped");
+        job_fail_stopped(job);
     } else if (exit_code != 0) {
         job_read_tail(job, "prepare.log", &log);
         job_fail(job, FAILURE_SETUP, "the merged tree could not be checked out: %s", log.s);

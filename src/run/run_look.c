@@ -72,7 +72,7 @@ struct task_terms run_terms(const struct run *run, uint32_t task)
         .timeout = t->timeout > 0 ? t->timeout : run->opts.timeout,
         .idle_timeout = stall_limit(run, task),
     };
-    for (int f = 0; f < FAILURE_COUNT_; f++)
+    for (int f = 0; f < FAILURE_RETRY_COUNT; f++)
         terms.retries[f] = retry_times(run, task, (enum failure)f);
     return terms;
 }

@@ -409,6 +409,8 @@ char *salvage_ref(const struct run *run, const char *id, int attempt);
 /* job_end.c */
 void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
+/* Likewise, by whoever stopped it: a person, the end of the run, or its own limits. */
+void job_fail_stopped(struct job *job);
 /* What the next attempt is told of this one. */
 void job_feedback(struct job *job, const char *what, int exit_code, const char *output);
 void job_tell(struct job *job, const char *text);       /* likewise, in any words */

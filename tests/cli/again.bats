@@ -160,7 +160,7 @@ sessions() { # TASK
     assert_in main f $'1\nsaid\nmore'
     assert_in main h 2
     assert_in main p $'1\n2\nsaid'
-    assert_summary i 'internal: stopped'
+    assert_summary i 'a person stopped it'
     [[ $(sessions f) == sim-f-1 ]] || fail "$(sessions f)"
 }
 

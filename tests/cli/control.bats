@@ -55,7 +55,7 @@ sys.stdout.write(data.decode() or "nothing\n")
     end_plan
     assert_status 1
     assert_event task.stopping a
-    assert_event task.failed a '"reason":"stopped"'
+    assert_event task.failed a '"class":"stopped","reason":"a person stopped it"'
     assert_event task.skipped after "needs 'a'"
     refute_event task.retried
     assert_in main b 1
@@ -121,8 +121,8 @@ sys.stdout.write(data.decode() or "nothing\n")
     says 'is asked to stop' stop --all
     end_plan
     assert_status 143
-    assert_event task.failed parked '"reason":"stopped"'
-    assert_event task.failed again '"reason":"stopped"'
+    assert_event task.failed parked '"reason":"a person stopped it"'
+    assert_event task.failed again '"reason":"a person stopped it"'
     assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" p half
     assert_clean 'refs/anabranch/salvage/*/parked/*'
 }

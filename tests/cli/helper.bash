@@ -161,7 +161,7 @@ refute_event() { # NAME [TASK] [TEXT]
 
 # The one line of the summary that is about a task.
 summary_of() { # TASK
-    grep -E "^  $1 +(landed|done|failed|conflicted|skipped|waiting|ready|running)" <<<"$output"
+    grep -E "^  $1 +(landed|done|failed|stopped|conflicted|skipped|waiting|ready|running)" <<<"$output"
 }
 
 assert_summary() { # TASK TEXT

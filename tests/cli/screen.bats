@@ -141,7 +141,7 @@ has_frames() {
     assert_status 143
     refute_contains 'of 1 done'
     refute_contains 'waiting for ever'
-    assert_contains '  one           failed: internal: stopped'
+    assert_contains '  one           stopped: the run was stopped'
     assert_contains '1 failed'
 }
 

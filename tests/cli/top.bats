@@ -96,7 +96,7 @@ make_long_plan() {
     in_events task.stopping alpha && fail "it was stopped without an answer"
     keys s y
     sees 'is asked to stop'
-    sees 'internal: stopped'
+    sees 'a person stopped it'
     sees "needs 'alpha'"
     keys p
     sees 'paused'
@@ -105,11 +105,11 @@ make_long_plan() {
     keys 'höre 請求' Enter
     sees "'alpha' goes on in its session; 1 task that was skipped for its sake follows"
     grep -F task.continued "$events" | grep -qF '"text":"höre 請求"' || fail "what was said: $(grep continued "$events")"
-    sees_no 'internal: stopped'
+    sees_no 'a person stopped it'
     keys r
     sees "'alpha' is about to be tried again by itself"
     keys s y
-    sees 'internal: stopped'
+    sees 'a person stopped it'
     keys +
     sees '4 workers'
     keys p

@@ -81,6 +81,8 @@ static void test_statuses(void **state)
         {401, "Incorrect API key provided", FAILURE_AUTH},
         {403, "", FAILURE_AUTH},
         {404, "no such model", FAILURE_SETUP},
+        {400, "messages: at least one message is required", FAILURE_REFUSED},
+        {422, "", FAILURE_REFUSED},
         {408, "", FAILURE_TRANSIENT},
         {500, "", FAILURE_TRANSIENT},
         {503, "", FAILURE_OVERLOADED},
