@@ -55,10 +55,11 @@ static const struct {
                        "Widen 'owns', or take the work that is kept on its branch. 'enforce: warn' "
                        "lets it land; 'retry: {scope: 1}' tells the agent, in its session, which "
                        "paths to give back."},
-    [FAILURE_VERIFY] = {"'verify' or a commit hook failed on what would have landed.",
-                        "The agent goes on in its session, and is told the output. 'anabranch logs "
-                        "TASK' has it; 'anabranch retry TASK' and 'anabranch say TASK' go on when "
-                        "the run is over."},
+    [FAILURE_VERIFY] =
+        {"'verify' or a commit hook failed on what would have landed.",
+         "The output is sent back to the agent in its session. 'anabranch logs --verify "
+         "TASK' shows it. When the run is over, 'anabranch retry TASK' and "
+         "'anabranch say TASK' resume the agent."},
     [FAILURE_CONFLICT] = {"The work does not merge with what has landed meanwhile.",
                           "Merge its branch by hand: the summary names it. 'retry: {conflict: "
                           "repair}' in the plan, or 'anabranch retry TASK', lets its agent resolve "

@@ -14,7 +14,7 @@
 struct logs_opts {
     const char *run;
     int64_t attempt;
-    bool follow, errors, raw;
+    bool follow, errors, raw, verify;
 };
 
 enum { POLL_MS = 100, STEP = 64 << 10 };
@@ -91,13 +91,17 @@ static bool goes_on(const struct report *r, const struct report_task *t, int64_t
     return attempt == t->row.attempts && begun;
 }
 
+static void open_file(struct shown *s, const struct report_task *t, int64_t attempt,
+                      const char *name)
+{
+    autofree char *path = mem_printf("%s/%lld/%s", t->logs, (long long)attempt, name);
+    (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &s->fd, NULL); /* it is empty */
+}
+
 static void open_log(struct shown *s, const struct report_task *t, int64_t attempt)
 {
-    if (s->fd >= 0 || !attempt)
-        return;
-    autofree char *path =
-        mem_printf("%s/%lld/%s", t->logs, (long long)attempt, s->opts->errors ? "err" : "out");
-    (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &s->fd, NULL); /* it is empty */
+    if (s->fd < 0 && attempt)
+        open_file(s, t, attempt, s->opts->errors ? "err" : "out");
 }
 
 /* The store says when an attempt ends: it is asked before the last bytes are read, so that none is
@@ -126,18 +130,39 @@ static int follow(struct look *look, struct shown *s, const char *run, const cha
     return print_rest(s);
 }
 
+/* The output of its verification, or of the commit hook that refused it. */
+static int show_verification(struct shown *s, const struct report_task *t, int64_t attempt)
+{
+    static const char *const names[] = {"verify.out", "verify.err", "hook.out", "hook.err"};
+    int code = EXIT_OK;
+    bool some = false;
+    for (size_t i = 0; code == EXIT_OK && i < ARRAY_LEN(names); i++) {
+        open_file(s, t, attempt, names[i]);
+        some = some || s->fd >= 0;
+        code = print_more(s);
+        own_close(&s->fd);
+    }
+    if (code != EXIT_OK || some)
+        return code == EXIT_OK ? print_rest(s) : code;
+    return cli_fail(EXIT_ENV, "attempt %lld at '%s' was not verified", (long long)attempt,
+                    t->row.id);
+}
+
 static int show(struct look *look, struct shown *s, const struct report *r,
                 const struct report_task *t)
 {
     int64_t attempt = s->opts->attempt ? s->opts->attempt : t->row.attempts;
     const char *id = t->row.id;
-    if (s->opts->follow && (!attempt || attempt == t->row.attempts) && goes_on(r, t, attempt))
+    if (s->opts->follow && !s->opts->verify && (!attempt || attempt == t->row.attempts) &&
+        goes_on(r, t, attempt))
         return follow(look, s, r->row.id, id, attempt);
     if (!t->row.attempts)
         return cli_fail(EXIT_USAGE, "task '%s' has not started", id);
     if (attempt > t->row.attempts)
         return cli_fail(EXIT_USAGE, "task '%s' had %d attempt%s", id, t->row.attempts,
                         t->row.attempts == 1 ? "" : "s");
+    if (s->opts->verify)
+        return show_verification(s, t, attempt);
     open_log(s, t, attempt);
     if (s->fd < 0)
         return cli_fail(EXIT_ENV, "there is no such log of attempt %lld at '%s'",
@@ -160,7 +185,8 @@ static int run_logs(const void *options, int argc, char **argv)
     if (code != EXIT_OK)
         return code;
     struct shown s = {.opts = opts, .fd = -1};
-    transcript_init(&s.text, transcript_dialect(opts->errors ? NULL : t->row.engine));
+    bool plain = opts->errors || opts->verify;
+    transcript_init(&s.text, transcript_dialect(plain ? NULL : t->row.engine));
     s.safe = (struct secrets_stream)SECRETS_STREAM_INIT(&s.secrets);
     saved_secrets(r.logs ? r.logs : "", &s.secrets);
     code = show(&look, &s, &r, t);
@@ -180,6 +206,8 @@ static const struct opt opts_table[] = {
      "Go on until the attempt ends"},
     {"stderr", 0, OPT_FLAG, offsetof(struct logs_opts, errors), NULL, NULL,
      "Show the standard error instead of the standard output"},
+    {"verify", 0, OPT_FLAG, offsetof(struct logs_opts, verify), NULL, NULL,
+     "Show the output of its verification, or of the commit hook that refused it"},
     {"raw", 0, OPT_FLAG, offsetof(struct logs_opts, raw), NULL, NULL,
      "Show every byte as it is, but for secrets; a terminal may obey some"},
     {0},
@@ -200,6 +228,7 @@ const struct command cmd_logs = {
              "could act on a terminal are made visible.",
     .examples = "anabranch logs auth\tWhat the agent of the task auth said\n"
                 "anabranch logs -f auth\tAnd what it goes on to say\n"
+                "anabranch logs --verify auth\tWhy its verification failed\n"
                 "anabranch logs --raw --attempt 1 auth | jq .type\tIts events, of the first "
                 "attempt\n",
     .args = args,

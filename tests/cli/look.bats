@@ -179,6 +179,22 @@ make_runs() {
     assert_output "trouble"
 }
 
+@test "logs --verify has what explain verify promises, on both outputs" {
+    make_repo
+    begin_plan
+    add_task t1 'retry: {verify: 0}' 'verify: "echo on stdout; echo on stderr >&2; exit 1"' -- 'write f 1'
+    add_task t2 -- 'write g 1'
+    run_plan
+    assert_status 1
+    run anabranch logs --verify t1
+    assert_status 0
+    assert_output $'on stdout\non stderr'
+    run_apart anabranch logs --verify t2
+    assert_error 3 "attempt 1 at 't2' was not verified"
+    run anabranch explain verify
+    assert_contains 'anabranch logs --verify'
+}
+
 @test "logs of claude are its words, its tools and what went wrong" {
     make_repo
     cat >../claude <<'END'
