@@ -45,8 +45,10 @@ static const struct {
                          "could not shorten it.",
                          "Divide the task, give it less to read, or name a model with a larger "
                          "context. What it made is in 'anabranch salvage list'."},
-    [FAILURE_BUDGET] = {"The budget of the task or of the run is used up.",
-                        "Raise 'budget' in the plan, then 'anabranch resume'. 'anabranch cost' "
+    [FAILURE_BUDGET] = {"The budget of the task or of the run is used up, or was when the agent "
+                        "had ended.",
+                        "Raise 'budget' in the plan, or let what has ended land by 'landing: "
+                        "{budget: warn}'; then 'anabranch resume'. 'anabranch cost' "
                         "shows what was used."},
     [FAILURE_NO_CHANGE] = {"The agent ended well and changed nothing.",
                            "If that is right, say 'read_only: true'. It may also have been denied "

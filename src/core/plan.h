@@ -42,6 +42,7 @@ enum provider {
     PROVIDER_CHECKOUT,
 };
 enum land_at { LAND_AT_UNSET, LAND_AT_EACH, LAND_AT_END };
+enum land_budget { LAND_BUDGET_UNSET, LAND_BUDGET_FAIL, LAND_BUDGET_WARN };
 enum land_style { LAND_STYLE_UNSET, LAND_STYLE_MERGE, LAND_STYLE_SQUASH, LAND_STYLE_REBASE };
 enum engine {
     ENGINE_UNSET,
@@ -216,6 +217,7 @@ struct plan {
 
     enum land_at land_at;
     enum land_style land_style;
+    enum land_budget land_budget; /* of work that had gone beyond a budget by its end */
     struct plan_command land_verify;
 
     bool commit_hooks;

@@ -8,6 +8,7 @@ const char *const permissions_words[] = {"", "read", "edit", "full", NULL};
 const char *const effort_words[] = {"", "low", "medium", "high", "xhigh", "max", NULL};
 const char *const provider_words[] = {"", "auto", "overlay", "snapshot", "pool", "checkout", NULL};
 const char *const land_at_words[] = {"", "each", "end", NULL};
+const char *const land_budget_words[] = {"", "fail", "warn", NULL};
 const char *const land_style_words[] = {"", "merge", "squash", "rebase", NULL};
 const char *const engine_words[] = {"",        "claude", "codex",   "gemini", "opencode", "qwen",
                                     "copilot", "aider",  "command", "sim",    NULL};

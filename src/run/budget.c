@@ -2,6 +2,7 @@
 
 #include "base/build.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "base/text.h"
 #include "sys/guard.h"
 
@@ -178,11 +179,33 @@ static bool is_to_stop(const struct job *job)
     return !job->stopped && !job->report.finished;
 }
 
+static bool exceeds(const struct use *u)
+{
+    return (u->budget->tokens != PLAN_UNSET && u->tokens > u->budget->tokens) ||
+           (u->budget->usd >= 0 && u->usd > u->budget->usd);
+}
+
+/* It had come to its end before it told what it used. */
+static void note_overrun(struct job *job, const struct use *u)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (job->stopped || job->overrun || !exceeds(u))
+        return;
+    describe(u, &text);
+    job->overrun = mem_printf("%s of %s budget", text.s, u->task < 0 ? "the run's" : "its");
+    if (u->task >= 0)
+        tell(job->run, EV_BUDGET_EXCEEDED, u);
+}
+
 static void look_at_task(struct job *job, bool works)
 {
     struct use u = use_of_task(job->run, job->task);
-    if (!look(job->run, &u, &task_run(job)->budget_warned) || !works || !is_to_stop(job))
+    if (!look(job->run, &u, &task_run(job)->budget_warned))
         return;
+    if (!works || !is_to_stop(job)) {
+        note_overrun(job, &u);
+        return;
+    }
     tell(job->run, EV_BUDGET_EXCEEDED, &u);
     job_stop(job, STOP_BUDGET, GUARD_STOP);
 }
@@ -245,11 +268,16 @@ void budget_recall(struct run *run)
 
 void budget_take(struct job *job, bool works)
 {
+    struct use all = use_of_run(job->run);
+    bool was_spent = reaches(&all, 100);
     if (!add_up(job))
         return;
+    all = use_of_run(job->run);
     tell_usage(job);
     put(job);
     look_at_task(job, works);
+    if (!was_spent && (!works || !is_to_stop(job)))
+        note_overrun(job, &all);
     look_at_run(job->run);
 }
 

@@ -9,8 +9,9 @@
 
 #include "run/run_private.h"
 
-/* Takes up what the job's agent reported; where that is new it is recorded, and held against the
- * budgets. One that has come to its end (works: false) is not stopped any more. */
+/* Records what the job's agent reported to have used, where that is new, and compares it with the
+ * budgets. We do not stop an agent that has come to its end (works: false): if it went beyond a
+ * budget we note that in job->overrun. */
 void budget_take(struct job *job, bool works);
 
 /* What tasks of a run that is gone on with have used before counts, too. */

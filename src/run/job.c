@@ -86,6 +86,7 @@ void job_free(struct job *job)
     free(job->cwd);
     free(job->excludes);
     free(job->brought);
+    free(job->overrun);
     free(job->tampered);
     free(job->stuck);
     free(job->session);
@@ -235,6 +236,8 @@ static void on_agent_end(struct job *job, int exit_code)
         job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (is_judged_failed(job, &reason))
         job_fail(job, FAILURE_TRANSIENT, "%s", reason.s);
+    else if (job->overrun && job->run->pf->plan.land_budget != LAND_BUDGET_WARN)
+        job_fail(job, FAILURE_BUDGET, "used %s", job->overrun);
     else if (again_follow_up(job))
         return;
     else if (task_of(job)->hand_on && hand_on_keep(job, &err))

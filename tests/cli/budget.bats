@@ -43,9 +43,41 @@ times() { # EVENT TASK
     [[ $(times task.started a) == 2 ]] || fail "not two attempts"
 }
 
-@test "budget: one who comes to its end beyond it has done its work, and may take its time to leave" {
+# An agent that tells what it has used only with its result.
+told_late() { # TOKENS
+    printf "sh printf '%s'" "{\"type\":\"usage\",\"tokens_in\":$1,\"tokens_out\":0}\n{\"type\":\"result\",\"ok\":true}\n"
+}
+
+@test "budget: a task that went beyond it by its end fails, is saved and not tried again" {
     make_repo
-    begin_plan 'limits: {budget: {tokens: 50}}'
+    begin_plan 'limits: {workers: 1}'
+    add_task a 'budget: {tokens: 100}' 'retry: {budget: 3}' -- 'write made-by-a 1' "$(told_late 101)"
+    add_task look 'read_only: true' 'budget: {tokens: 100}' -- "$(told_late 101)"
+    add_task b 'budget: {tokens: 100}' -- 'write b 1' "$(told_late 100)"
+    run_plan --json
+    assert_status 1
+    assert_stopped_by_budget a
+    assert_event task.failed look '"class":"budget"'
+    assert_event task.failed a 'used 101 tokens of 100 of its budget'
+    assert_in main b 1
+    [[ $(times budget.exceeded a) == 1 && $(times task.started a) == 1 ]] || fail "not once"
+}
+
+@test "budget: of the run: the task that goes beyond it by its end fails, what had ended before has landed" {
+    make_repo
+    begin_plan 'limits: {workers: 1, budget: {tokens: 100}}'
+    add_task a -- 'write a 1' "$(told_late 50)"
+    add_task b 'depends_on: [a]' -- 'write made-by-b 1' "$(told_late 60)"
+    run_plan --json
+    assert_status 1
+    assert_in main a 1
+    assert_stopped_by_budget b
+    assert_event task.failed b "used 110 tokens of 100 of the run's budget"
+}
+
+@test "budget: with 'landing: {budget: warn}' one who comes to its end beyond it lands, and may take its time to leave" {
+    make_repo
+    begin_plan 'limits: {budget: {tokens: 50}}' 'landing: {budget: warn}'
     local said='{"type":"usage","tokens_in":100,"tokens_out":100}\n{"type":"result","ok":true}\n'
     add_task a 'budget: {tokens: 10}' -- 'write a 1' "sh printf '$said'; $(until_exists go)"
     start_plan
@@ -53,6 +85,7 @@ times() { # EVENT TASK
     touch "$BATS_TEST_TMPDIR/go"
     end_plan
     assert_status 0
+    in_events budget.exceeded a || fail "not told"
     assert_in main a 1
 }
 

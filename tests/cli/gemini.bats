@@ -31,6 +31,8 @@ load models_helper
     # 145 is no signal, 53 and 42 are its own; the others end with 0.
     assert_classes gemini <<'END'
 401 auth
+overflow context
+limit limit
 400 setup
 max-turns timeout
 resume-unknown setup
@@ -59,6 +61,17 @@ END
 244 transient
 148 setup
 END
+}
+
+@test "a gemini that went beyond its budget by its end, where it tells that, does not land" {
+    make_repo
+    stub_agent gemini gemini-success 'echo 1 >done'
+    begin_plan
+    add_task a 'engine: gemini' 'budget: {tokens: 3k}' 'prompt: Write it.'
+    run_agents
+    assert_status 1
+    assert_failed a budget 'used 3.7k tokens of 3.0k of its budget'
+    refute_in main done
 }
 
 @test "a gemini that may not write has changed nothing, and is told why" {
