@@ -238,6 +238,44 @@ bool agent_read_session(enum engine engine, const char *path, struct buf *out)
     return out->len > 0;
 }
 
+bool agent_is_heard(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && def->hear;
+}
+
+void agent_hear(enum engine engine, struct agent_report *report, const char *line)
+{
+    if (agent_is_heard(engine))
+        find_engine(engine)->hear(report, line);
+}
+
+static bool is_chatter(const char *const *words, const char *line, size_t len)
+{
+    autofree char *text = mem_dup(line, len);
+    for (; *words; words++) {
+        if (strstr(text, *words))
+            return true;
+    }
+    return false;
+}
+
+void agent_drop_chatter(enum engine engine, struct buf *text, size_t from)
+{
+    const struct engine_def *def = find_engine(engine);
+    size_t to = from;
+    for (size_t at = from, len; def && def->chatter && at < text->len; at += len) {
+        const char *lf = memchr(text->s + at, '\n', text->len - at);
+        len = lf ? (size_t)(lf - text->s) + 1 - at : text->len - at;
+        if (is_chatter(def->chatter, text->s + at, len))
+            continue;
+        memmove(text->s + to, text->s + at, len);
+        to += len;
+    }
+    if (def && def->chatter)
+        buf_cut(text, to);
+}
+
 int64_t agent_idle(enum engine engine)
 {
     const struct engine_def *def = find_engine(engine);

@@ -16,6 +16,7 @@
 #include <sys/types.h>
 
 struct dialect;
+struct agent_report;
 
 struct agent_call {
     struct strv argv, env;
@@ -86,6 +87,15 @@ int64_t agent_idle(enum engine engine);
 bool agent_add_use(enum engine engine, const char *path, const char *session,
                    struct agent_use *use);
 
+/* A line of its standard error, while it works: some tell only there that they wait for their
+ * model, and what they have used. */
+void agent_hear(enum engine engine, struct agent_report *report, const char *line);
+/* Whether there is anything to be heard. */
+bool agent_is_heard(enum engine engine);
+
+/* Takes out of its standard error, from that byte on, the lines that are for agent_hear() alone. */
+void agent_drop_chatter(enum engine engine, struct buf *text, size_t from);
+
 /* Removes what the engine itself has left in its TMPDIR, not its agent. */
 void agent_tidy(enum engine engine, const char *tmp);
 
@@ -131,6 +141,8 @@ struct agent_report {
     struct agent_tools tools;       /* that it uses just now */
     struct buf question;            /* that it waits for a person to answer; "": it does not */
     int64_t again;                  /* when it tries again what it waits for: monotonic ms; or 0 */
+    int64_t waits;                  /* since when it waits for its model: monotonic ms; or 0 ... */
+    bool waits_on;                  /* ... until it says otherwise, which can be hours */
     int helpers;                    /* agents that it has begun itself ... */
     struct buf helper_names;        /* ... where they have names */
     int denials;                    /* of tools that it wanted to use ... */

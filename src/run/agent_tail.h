@@ -22,4 +22,21 @@ void agent_tail_end(struct agent_tail *tail);
 /* Also for one that was never opened and is all zero. */
 void agent_tail_close(struct agent_tail *tail);
 
+/* What it writes to its standard error, line by line. Lines longer than AGENT_LINE_MAX are cut. */
+enum { AGENT_LINE_MAX = 4096 };
+struct agent_errors {
+    int fd; /* -1: nobody wants to know */
+    enum engine engine;
+    struct agent_report *report;
+    struct buf line; /* so far */
+};
+
+/* Not opened where the engine says nothing there that we understand. */
+void agent_errors_open(struct agent_errors *errors, const char *path, enum engine engine,
+                       struct agent_report *report);
+/* Takes what has come since. */
+void agent_errors_read(struct agent_errors *errors);
+/* Also for one that was never opened and is all zero. */
+void agent_errors_close(struct agent_errors *errors);
+
 #endif

@@ -83,6 +83,8 @@ void dialect_say(struct agent_report *report, enum agent_saying kind, const char
         dialect_set(report, &report->text, text);
     report->speaks = report->speaks || kind == AGENT_WORDS || kind == AGENT_ACTION;
     report->again = 0;
+    report->waits_on = false;
+    report->waits = kind == AGENT_WAIT ? report->waits : 0;
     dialect_set(report, &report->question, kind == AGENT_ASK ? text : "");
     if (kind == AGENT_ACTION || kind == AGENT_ASK || kind == AGENT_WAIT)
         dialect_set(report, &report->action, text);
@@ -174,7 +176,21 @@ void dialect_wait(struct agent_report *report, const char *what, int64_t ms)
         ms < 0 ? mem_str(what) : mem_printf("%s in %lld s", what, (long long)((ms + 500) / 1000));
     dialect_say(report, AGENT_WAIT, text);
     dialect_set(report, &report->action, what);
-    report->again = ms < 0 ? 0 : clock_mono() + ms;
+    int64_t now = clock_mono();
+    report->waits = report->waits ? report->waits : now;
+    report->again = ms < 0 ? 0 : now + ms;
+}
+
+void dialect_wait_on(struct agent_report *report, const char *what)
+{
+    dialect_wait(report, what, -1);
+    report->waits_on = true;
+}
+
+void dialect_tried(struct agent_report *report)
+{
+    report->waits = report->again = 0;
+    report->waits_on = false;
 }
 
 void dialect_add_helper(struct agent_report *report, const char *name)

@@ -41,6 +41,11 @@ extern const struct dialect dialect_gemini;   /* gemini -o stream-json */
 extern const struct dialect dialect_qwen;     /* qwen -o stream-json */
 extern const struct dialect dialect_opencode; /* opencode run --format json */
 
+/* The lines of their logs that some of them write to their standard error. */
+void dialect_codex_hear(struct agent_report *report, const char *line);
+void dialect_qwen_hear(struct agent_report *report, const char *line);
+void dialect_opencode_hear(struct agent_report *report, const char *line);
+
 /* How often there was such a field. */
 size_t dialect_count(const struct dialect_line *line, int id);
 /* A text; "" where there is none. */
@@ -91,6 +96,11 @@ void dialect_end_tool(struct agent_report *report, const char *id);
 /* It waits by itself, as for a model that is overloaded: for what, and ms until it tries again, or
  * below 0 where it does not say. */
 void dialect_wait(struct agent_report *report, const char *what, int64_t ms);
+
+/* The same for its model, which has not answered it, where it says once more when it has tried. */
+void dialect_wait_on(struct agent_report *report, const char *what);
+/* It has. */
+void dialect_tried(struct agent_report *report);
 
 /* It has begun another agent; the name may be "". */
 void dialect_add_helper(struct agent_report *report, const char *name);

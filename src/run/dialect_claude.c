@@ -60,6 +60,9 @@ static const struct json_field fields[] = {
     {"attempt", ATTEMPT},
     {"max_retries", ATTEMPTS},
     {"retry_delay_ms", DELAY},
+    {"data.delayMs", DELAY}, /* these three are qwen's */
+    {"data.attempt", ATTEMPT},
+    {"data.maxRetries", ATTEMPTS},
     {"error", WHY},
     {"task_type", TASK},
     {"subagent_type", TASK_NAME},
@@ -176,8 +179,9 @@ static void take_result(struct agent_report *r, const struct dialect_line *l)
 
 static void take_retry(struct agent_report *r, const struct dialect_line *l)
 {
+    const char *why = dialect_text(l, WHY);
     autofree char *what =
-        mem_printf("waits for its model: %s, try %lld of %lld", dialect_text(l, WHY),
+        mem_printf("waits for its model: %s, try %lld of %lld", *why ? why : "it did not answer",
                    (long long)dialect_int(l, ATTEMPT, 0), (long long)dialect_int(l, ATTEMPTS, 0));
     dialect_wait(r, what, dialect_int(l, DELAY, -1));
 }
@@ -187,7 +191,8 @@ static void take_system(struct agent_report *r, const struct dialect_line *l)
     if (dialect_is(l, SUBTYPE, "init")) {
         dialect_set(r, &r->session, dialect_text(l, SESSION));
         dialect_set(r, &r->model, dialect_text(l, MODEL));
-    } else if (dialect_is(l, SUBTYPE, "api_retry")) {
+    } else if (dialect_is(l, SUBTYPE, "api_retry") ||
+               (dialect_is(l, SUBTYPE, "retry") && dialect_count(l, DELAY))) {
         take_retry(r, l);
     } else if (dialect_is(l, SUBTYPE, "task_started") && dialect_is(l, TASK, "local_agent")) {
         agent_tools_helps(&r->tools, dialect_text(l, TASK_CALL));

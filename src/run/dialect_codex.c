@@ -200,7 +200,10 @@ static void take_error(struct agent_report *r, const struct dialect_line *l)
         return;
     }
     autofree char *what = mem_printf("waits for its model: try %s", message + strlen(again));
-    dialect_wait(r, what, -1);
+    if (failure_of(message) == FAILURE_LIMIT) /* how long is only in its log */
+        dialect_wait_on(r, what);
+    else
+        dialect_wait(r, what, -1);
 }
 
 static void take_usage(struct agent_report *r, const struct dialect_line *l)
@@ -240,3 +243,19 @@ static void take(struct agent_report *r, const struct dialect_line *l)
 }
 
 const struct dialect dialect_codex = {fields, sizeof(fields) / sizeof(fields[0]), take, 0, NULL};
+
+/* --- its log ------------------------------------------------------------------------------ */
+
+/* "retrying sampling request (1/5 in 7199.9s)...": it waits as long as its model's server wants. */
+void dialect_codex_hear(struct agent_report *r, const char *line)
+{
+    const char *at = strstr(line, "retrying sampling request (");
+    const char *in = at ? strstr(at, " in ") : NULL, *why = strstr(line, "sampling_error=");
+    if (!in)
+        return;
+    double seconds = strtod(in + strlen(" in "), NULL);
+    autofree char *what =
+        mem_printf("waits for its model: %s", why ? why + strlen("sampling_error=") : "it failed");
+    if (seconds >= 0 && seconds < 1e9)
+        dialect_wait(r, what, (int64_t)(seconds * 1000));
+}

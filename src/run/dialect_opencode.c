@@ -6,7 +6,10 @@
  * that in a step of its own, says so in words that are not the agent's, and continues. Its exit
  * code is 1 in the end, however well it ended.
  */
+#include "base/clock.h"
+#include "base/mem.h"
 #include "core/cause.h"
+#include "core/reset_time.h"
 #include "run/dialect.h"
 
 #include <string.h>
@@ -164,3 +167,26 @@ const struct dialect dialect_opencode = {
     .n = sizeof(fields) / sizeof(fields[0]),
     .take = take,
 };
+
+/* Its log has a line for each time that it asks its model, and one for each that failed; between
+ * the two it waits, as long as the model's server wants. Small models, as for titles, do not
+ * matter. */
+void dialect_opencode_hear(struct agent_report *r, const char *line)
+{
+    static const char mark[] = "error.error=\"";
+    const char *error = strstr(line, mark);
+    if (!strstr(line, " small=false "))
+        return;
+    if (!strstr(line, "message=\"stream error\"")) {
+        if (strstr(line, "message=stream "))
+            dialect_tried(r);
+        return;
+    }
+    error = error ? error + strlen(mark) : "it failed";
+    autofree char *what = mem_printf("waits for its model: %.*s", (int)strcspn(error, "\""), error);
+    int64_t now = clock_wall(), reset = reset_time(what, now);
+    if (reset > now)
+        dialect_wait(r, what, reset - now);
+    else
+        dialect_wait_on(r, what);
+}

@@ -28,3 +28,12 @@ static void take(struct agent_report *r, const struct dialect_line *l)
 }
 
 const struct dialect dialect_qwen = {.take = take, .like = &dialect_claude};
+
+/* "[qwen-code] Waiting for API capacity... attempt 1, retry in 7170s", twice a minute. */
+void dialect_qwen_hear(struct agent_report *r, const char *line)
+{
+    static const char mark[] = "[qwen-code] Waiting for API capacity", in[] = "retry in ";
+    const char *at = strncmp(line, mark, strlen(mark)) == 0 ? strstr(line, in) : NULL;
+    if (at)
+        dialect_wait(r, "waits for its model", dialect_number_behind(at, in) * 1000);
+}

@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "core/plan_words.h"
 #include "run/engines.h"
+#include "run/env.h"
 #include "run/launcher.h"
 
 #include <signal.h>
@@ -73,6 +74,8 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     autofree char *program = find_program(ctx->exe ? ctx->exe : "codex");
     if (check_home(call, err))
         return -1;
+    if (!env_has(&call->env, "RUST_LOG")) /* what it waits for, see dialect_codex_hear() */
+        env_set(&call->env, "RUST_LOG", "error,codex_core::responses_retry=warn");
     strv_pushl(&call->argv, program, "exec", "--json", NULL);
     if (task->model)
         strv_pushl(&call->argv, "-m", task->model, NULL);
@@ -136,6 +139,8 @@ static const struct denied_option denied[] = {
     {0},
 };
 
+static const char *const chatter[] = {"WARN codex_core::responses_retry", NULL};
+
 /* Its tools are in sessions of their own, and end with it whatever ends it. */
 const struct engine_def engine_codex = {
     .program = "codex",
@@ -146,6 +151,8 @@ const struct engine_def engine_codex = {
     .counts_session = true,
     .continues = true,
     .takes_effort = true,
+    .hear = dialect_codex_hear,
+    .chatter = chatter,
     .denied = denied,
     .no_persona = true,
     .account = account,

@@ -25,7 +25,8 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
                  struct err *err)
 {
     (void)err;
-    strv_pushl(&call->argv, ctx->exe ? ctx->exe : "opencode", "run", "--format", "json", NULL);
+    strv_pushl(&call->argv, ctx->exe ? ctx->exe : "opencode", "run", "--format", "json",
+               "--print-logs", "--log-level", "INFO", NULL); /* see dialect_opencode_hear() */
     if (task->agent)
         strv_pushl(&call->argv, "--agent", task->agent, NULL);
     if (task->model)
@@ -69,6 +70,7 @@ static const struct denied_option denied[] = {
     {"-i", NULL},
     {"--interactive", NULL},
     {"--print-logs", NULL},
+    {"--log-level", NULL},
     {"-h", NULL},
     {"--help", NULL},
     {"-v", NULL},
@@ -88,6 +90,8 @@ static const char *const keys[] = {"OPENCODE_API_KEY",   "OPENCODE_SERVER_PASSWO
                                    "ANTHROPIC_API_KEY",  "OPENAI_API_KEY",
                                    "OPENROUTER_API_KEY", NULL};
 
+static const char *const chatter[] = {" level=INFO ", " message=\"stream error\" ", NULL};
+
 const struct engine_def engine_opencode = {
     .program = "opencode",
     .build = build,
@@ -98,6 +102,8 @@ const struct engine_def engine_opencode = {
     .denied = denied,
     .litter = "-00000000.so", /* a library of some megabytes, that it unpacks each time */
     .judge = judge,
+    .hear = dialect_opencode_hear,
+    .chatter = chatter,
     .account = account,
     .keys = keys,
 };

@@ -15,6 +15,8 @@ static const char *approval_mode(const struct task *task)
 static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
                  struct err *err)
 {
+    /* It then says what it waits for; else it waits as long, and is silent. */
+    static const char unattended[] = "QWEN_CODE_UNATTENDED_RETRY";
     (void)err;
     strv_pushl(&call->argv, ctx->exe ? ctx->exe : "qwen", "-o", "stream-json", "--approval-mode",
                approval_mode(task), NULL);
@@ -28,6 +30,8 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     if (ctx->session)
         strv_pushl(&call->argv, "--resume", ctx->session, NULL);
     env_set(&call->env, "QWEN_CODE_NO_RELAUNCH", "true"); /* see gemini, which it comes from */
+    if (!env_has(&call->env, unattended))
+        env_set(&call->env, unattended, "true");
     return 0;
 }
 
@@ -63,6 +67,8 @@ static const char *const account[] = {"OPENAI_API_KEY", "OPENAI_BASE_URL", "DASH
 
 static const char *const keys[] = {"OPENAI_API_KEY", "DASHSCOPE_API_KEY", NULL};
 
+static const char *const chatter[] = {"[qwen-code] Waiting for API capacity", NULL};
+
 const struct engine_def engine_qwen = {
     .program = "qwen",
     .build = build,
@@ -76,6 +82,8 @@ const struct engine_def engine_qwen = {
     .denied_too = engine_gemini_denied,
     .no_persona = true,
     .judge = judge,
+    .hear = dialect_qwen_hear,
+    .chatter = chatter,
     .account = account,
     .keys = keys,
 };

@@ -35,6 +35,9 @@ struct engine_def {
      * failure, also with exit code 0. NULL: nothing. The reason may be left out. */
     bool (*judge)(int exit_code, const char *err_text, enum failure *ret_failure,
                   struct buf *ret_reason);
+    /* A line of its standard error that says what it waits for, or what it has used; or NULL. */
+    void (*hear)(struct agent_report *report, const char *line);
+    const char *const *chatter; /* words of lines that are there for this alone, NULL at the end */
 };
 
 /* A model may think, or write a long file, for a quarter of an hour, and nothing is told of it

@@ -71,6 +71,7 @@ void job_free(struct job *job)
     process_done(&job->process);
     watch_free(job->tick);
     agent_tail_close(&job->tail);
+    agent_errors_close(&job->errors);
     agent_report_done(&job->report);
     progress_done(&job->progress);
     stall_done(&job->stall);
@@ -144,6 +145,7 @@ void job_continue(struct job *job, int64_t lost)
     if (job->agent_started)
         job->agent_started += lost;
     job->last_output += lost;
+    job->report.waits += job->report.waits ? lost : 0;
     if (job->stall.asked)
         job->stall.asked += lost;
     job->deadline += lost;
@@ -160,6 +162,7 @@ static void note_output(struct job *job)
     if (a.st_size + b.st_size != job->output_size) {
         job->output_size = a.st_size + b.st_size;
         job->last_output = clock_mono();
+        agent_errors_read(&job->errors);
     }
 }
 
@@ -210,9 +213,11 @@ static void on_agent_end(struct job *job, int exit_code)
     task_run(job)->status.exit_code = exit_code;
     sched_set_aside(&job->run->sched, job->task);
     run_wake(job->run);
-    if (exit_code == 0 ? !job->report.failed : is_other_failure(job))
+    bool limited = job->stopped == STOP_LIMIT;
+    if (!limited && (exit_code == 0 ? !job->report.failed : is_other_failure(job)))
         lane_prove(job->run, job->task);
     job_read_tail(job, "err", &err_text);
+    agent_drop_chatter(engine, &err_text, 0);
     if (job->run->opts.silent_ok && exit_code == 0 && !job->report.finished)
         job->report.finished = job->report.ok = true;
     if (job->stopped == STOP_USER)
@@ -224,6 +229,8 @@ static void on_agent_end(struct job *job, int exit_code)
     else if (job->stopped == STOP_QUESTION)
         job_fail(job, FAILURE_IDLE, "waited for a person, and nobody is there to answer: %s",
                  job->stall.question);
+    else if (limited)
+        job_fail(job, FAILURE_LIMIT, "%s", job->stall.limit);
     else if (job->stopped == STOP_BUDGET)
         job_fail(job, FAILURE_BUDGET, "%s is used up",
                  job->run->budget_spent ? "the run's budget" : "its budget");
@@ -283,6 +290,7 @@ static int start_agent(struct job *job, struct err *err)
         process_start_guarded(job, &call, prompt, out, errlog, on_agent_end, err))
         return -1;
     agent_tail_open(&job->tail, out, agent_dialect(run_engine(job->run, job->task)), &job->report);
+    agent_errors_open(&job->errors, errlog, run_engine(job->run, job->task), &job->report);
     recall_use(job);
     job->agent_started = job->last_output = clock_mono();
     job->tick = loop_timer(job->run->loop, TICK_MS, on_tick, job);

@@ -230,6 +230,17 @@ static const char *const *explaining(enum failure failure)
     return agent;
 }
 
+/* Where the agent wrote it. */
+static void tail_without_chatter(const struct job *job, const char *path, bool agent,
+                                 struct buf *out)
+{
+    autobuf struct buf raw = BUF_INIT;
+    bool cut = read_end(path, &raw);
+    if (agent)
+        agent_drop_chatter(run_engine(job->run, job->task), &raw, 0);
+    add_tail(job->run, raw.s, raw.len, (struct secrets_cut){.front = cut}, TAIL_LINES, out);
+}
+
 void logs_explain(const struct job *job, enum failure failure, struct buf *out)
 {
     const char *const *names = explaining(failure);
@@ -237,7 +248,7 @@ void logs_explain(const struct job *job, enum failure failure, struct buf *out)
     bool agent = *names && strcmp(*names, "err") == 0;
     for (; *names && out->len == before; names++) {
         autofree char *path = mem_printf("%s/%s", job->dir, *names);
-        logs_tail(job->run, path, TAIL_LINES, out);
+        tail_without_chatter(job, path, agent, out);
     }
     if (agent && out->len == before)
         add_tail(job->run, job->report.text.s, job->report.text.len,

@@ -87,7 +87,15 @@ struct process {
     char mark[32];        /* of the guard, and of all that it starts */
 };
 
-enum stop_reason { STOP_NONE, STOP_TIMEOUT, STOP_IDLE, STOP_QUESTION, STOP_BUDGET, STOP_USER };
+enum stop_reason {
+    STOP_NONE,
+    STOP_TIMEOUT,
+    STOP_IDLE,
+    STOP_QUESTION,
+    STOP_BUDGET,
+    STOP_LIMIT,
+    STOP_USER
+};
 
 /* One attempt at a task. */
 struct job {
@@ -103,6 +111,7 @@ struct job {
     struct agent_report report;
     struct spent told; /* of what the report says was used */
     struct agent_tail tail;
+    struct agent_errors errors;
     struct progress progress;
     struct stall stall;
     struct watch *tick;
@@ -143,7 +152,7 @@ struct job {
     bool spoke;                     /* its agent had said something when last looked at */
     int64_t reset;                  /* of the limit that it met; 0: it is not known */
     int64_t retry_delay;            /* at its failure: ms until the next attempt, or -1 */
-    char *overrun;  /* how far it had gone beyond a budget by its end, or NULL */
+    char *overrun;                  /* how far it had gone beyond a budget by its end, or NULL */
     char *tampered; /* what it did outside its workspace that it fails for, or NULL */
 };
 

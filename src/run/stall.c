@@ -14,9 +14,14 @@
  * nobody else can; and then, until the agent is ended, where the plan does not say. */
 enum { STANDS_MS = 1000, ANSWER_MS = 60000 };
 
+/* ms that an agent may wait for its model. Longer ones are limits: who waits for these holds no
+ * worker. */
+enum { WAIT_MS = 2 * 60 * 1000 };
+
 void stall_done(struct stall *s)
 {
     free(s->question);
+    free(s->limit);
     *s = (struct stall){0};
 }
 
@@ -53,7 +58,9 @@ static void look_for_question(struct job *job, int64_t now)
     if (!question) {
         if (s->question)
             progress_forget(job);
-        stall_done(s);
+        free(s->question);
+        s->question = NULL;
+        s->asked = 0;
     } else if (!s->asked) {
         s->asked = now;
     } else if (!s->question && now - s->asked >= STANDS_MS) {
@@ -61,12 +68,33 @@ static void look_for_question(struct job *job, int64_t now)
     }
 }
 
+bool stall_is_limit(int64_t waits, int64_t again, bool waits_on, int64_t now)
+{
+    if (!waits)
+        return false;
+    return again ? again - waits >= WAIT_MS : waits_on && now - waits >= WAIT_MS;
+}
+
+/* The reset is where park_reset() looks for it. */
+static void stop_for_limit(struct job *job, int64_t now)
+{
+    struct agent_report *r = &job->report;
+    if (job->stopped)
+        return;
+    job->stall.limit = mem_str(r->action.s);
+    r->reset = r->again ? clock_wall() + r->again - now : r->reset;
+    job_stop(job, STOP_LIMIT, GUARD_STOP);
+}
+
 void stall_look(struct job *job)
 {
     int64_t now = clock_mono(), own = task_of(job)->idle_timeout;
     int64_t idle = stall_limit(job->run, job->task);
     look_for_question(job, now);
-    if (job->stall.question) {
+    const struct agent_report *r = &job->report;
+    if (stall_is_limit(r->waits, r->again, r->waits_on, now)) {
+        stop_for_limit(job, now);
+    } else if (job->stall.question) {
         if (now - job->stall.asked >= (own > 0 ? own : ANSWER_MS))
             job_stop(job, STOP_QUESTION, GUARD_STOP);
     } else if (idle > 0 && now - job->last_output >= idle &&

@@ -6,6 +6,7 @@
 #ifndef RUN_STALL_H
 #define RUN_STALL_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct job;
@@ -15,10 +16,15 @@ struct run;
  * time. */
 int64_t stall_limit(const struct run *run, uint32_t task);
 
+/* Whether an agent waits for its model for so long that it is a limit: `waits` since when, `again`
+ * until when, monotonic ms; waits_on: it tells when it has tried again, and not before. */
+bool stall_is_limit(int64_t waits, int64_t again, bool waits_on, int64_t now);
+
 /* Part of a job: the question that its agent waits with. */
 struct stall {
     int64_t asked;  /* when it was first seen, monotonic ms; 0: there is none */
     char *question; /* once it was told */
+    char *limit;    /* that it was stopped for */
 };
 void stall_done(struct stall *s);
 

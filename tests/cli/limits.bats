@@ -438,3 +438,56 @@ END
     assert_status 0
     assert_in main a $'one\ntwo'
 }
+
+# --- agents that wait by themselves
+
+# A program that says a line on each output, and then waits for its model, as it was told to.
+stub_waiting() { # PROGRAM OUT ERR
+    mkdir -p "$BATS_TEST_TMPDIR/bin"
+    printf '#!/bin/bash\ncat >/dev/null\ncat <<"END"\n%s\nEND\ncat >&2 <<"END"\n%s\nEND\nexec sleep 300\n' "$2" "$3" \
+        >"$BATS_TEST_TMPDIR/bin/$1"
+    chmod +x "$BATS_TEST_TMPDIR/bin/$1"
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH
+}
+
+all_parked() { # TASK...
+    local task
+    for task; do
+        in_events task.parked "$task" || return 1
+    done
+}
+
+@test "limits: an agent that was told to wait for hours does not: it is parked until then, and its lane is closed" {
+    make_repo
+    stub_waiting codex '{"type":"thread.started","thread_id":"session-a"}
+{"type":"error","message":"Reconnecting... 1/5 (exceeded retry limit, last status: 429 Too Many Requests)"}' \
+        '2026-11-18T18:44:36.041074Z  WARN codex_core::responses_retry: stream disconnected - retrying sampling request (1/5 in 5399.998715272s)... turn_id=1 retries=1 max_retries=5 sampling_error=exceeded retry limit, last status: 429 Too Many Requests'
+    stub_waiting qwen '{"type":"system","subtype":"init","session_id":"session-b","model":"m"}' \
+        '[qwen-code] Waiting for API capacity... attempt 1, retry in 5400s'
+    stub_waiting opencode '{"type":"step_start","sessionID":"session-c","part":{"type":"step-start"}}' \
+        'timestamp=2026-11-18T18:43:57.949Z level=ERROR run=c message="stream error" providerID=m session.id=session-c small=false agent=build error.error="AI_APICallError: Rate limit reached, please try again in 1h30m."'
+    begin_plan 'limits: {workers: 3}'
+    add_task a 'engine: codex' 'estimate: 1h' 'prompt: Do it.'
+    add_task b 'engine: qwen' 'estimate: 1h' 'prompt: Do it.'
+    add_task c 'engine: opencode' 'estimate: 1h' 'prompt: Do it.'
+    add_task d 'engine: codex' 'prompt: Do it.'
+    local begun now
+    begun=$(date +%s)
+    events=$BATS_TEST_TMPDIR/events
+    "$ANABRANCH" run --json plan.yaml >"$events" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    engine=$!
+    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for all_parked a b c
+    now=$(date +%s)
+    kill -TERM "$engine"
+    end_plan
+    assert_status 143
+    local task parked
+    for task in a b c; do
+        parked=$(jq -r "select(.event == \"task.parked\" and .task == \"$task\") | \"\(.class) \(.session) \(.reset | sub(\"\\\\.[0-9]+\"; \"\") | fromdate)\"" <<<"$output")
+        [[ $parked == "limit session-$task "* ]] || fail "$task: $parked"
+        ((${parked##* } >= begun + 5390 && ${parked##* } <= now + 5410)) || fail "not that moment: $parked"
+    done
+    [[ $(told limit.opened .engine | sort | paste -s -d ' ') == 'codex opencode qwen' ]] || fail "not closed: $(told limit.opened .engine)"
+    refute_event task.started d
+}

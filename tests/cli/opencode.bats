@@ -18,10 +18,11 @@ load models_helper
     add_task look 'engine: opencode' 'permissions: full' 'read_only: true' 'prompt: Look.'
     run_agents
     assert_status 0
-    assert_argv plain run --format json
-    assert_argv edit run --format json --agent builder -m mock/mock
-    assert_argv full run --format json --auto
-    assert_argv look run --format json
+    local logs=(--print-logs --log-level INFO) # where it says that it waits for its model
+    assert_argv plain run --format json "${logs[@]}"
+    assert_argv edit run --format json "${logs[@]}" --agent builder -m mock/mock
+    assert_argv full run --format json "${logs[@]}" --auto
+    assert_argv look run --format json "${logs[@]}"
     assert_variable plain 'OPENCODE_PERMISSION={"external_directory":"deny","bash":{"*":"deny","git *":"allow","make *":"allow"}}'
     assert_variable look 'OPENCODE_PERMISSION={"external_directory":"deny","edit":"deny","bash":"deny"}'
     ! grep -q 'OPENCODE_PERMISSION=.*deny' "$STUB/full.env" || fail "full may not do all: $(grep OPENCODE "$STUB/full.env")"

@@ -1,4 +1,6 @@
+#include "base/clock.h"
 #include "run/dialect.h"
+#include "run/stall.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -158,9 +160,90 @@ static void too_much_is_bounded(void **state)
     drop(&f);
 }
 
+/* --- what they wait for ------------------------------------------------------------------- */
+
+enum { MINUTE = 60 * 1000, HOUR = 60 * MINUTE };
+
+static void a_long_wait_is_a_limit(void **state)
+{
+    (void)state;
+    static const struct {
+        int64_t waits, again;
+        bool waits_on;
+        int64_t now;
+        bool limit;
+    } cases[] = {
+        {0, 0, false, 9 * HOUR, false},          /* it does not wait */
+        {1, 1 + 2 * HOUR, false, 2, true},       /* for hours, as it says: at once */
+        {1, 1 + MINUTE, false, 2, false},        /* for a minute, as it says ... */
+        {1, 1 + MINUTE, false, 9 * HOUR, false}, /* ... and its model thinks since */
+        {1, 0, false, 9 * HOUR, false},          /* that it goes on, nobody would hear */
+        {1, 0, true, 1 + MINUTE, false},         /* it would be heard ... */
+        {1, 0, true, 1 + 2 * MINUTE, true},      /* ... and was not */
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        bool got = stall_is_limit(cases[i].waits, cases[i].again, cases[i].waits_on, cases[i].now);
+        if (got != cases[i].limit)
+            fail_msg("case %zu", i);
+    }
+}
+
+static int64_t until(const struct agent_report *r)
+{
+    return r->again ? (r->again - clock_mono() + 500) / 1000 : 0;
+}
+
+static void logs_say_what_they_wait_for(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, &dialect_codex);
+    dialect_codex_hear(&f.r, "WARN codex_core::responses_retry: stream disconnected - retrying "
+                             "sampling request (1/5 in 7199.9s)... sampling_error=429");
+    assert_int_equal(until(&f.r), 7200);
+    assert_string_equal(f.r.action.s, "waits for its model: 429");
+    dialect_codex_hear(&f.r, "retrying sampling request (2/5 in nan"); /* whatever that is */
+    read_line(&f,
+              "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"x\"}}");
+    assert_int_equal(f.r.waits, 0);
+    drop(&f);
+    begin(&f, &dialect_qwen);
+    dialect_qwen_hear(&f.r, "[qwen-code] Waiting for API capacity... attempt 1, retry in 90s");
+    assert_int_equal(until(&f.r), 90);
+    read_line(&f, "{\"type\":\"system\",\"subtype\":\"retry\",\"data\":{\"attempt\":1,"
+                  "\"maxRetries\":10,\"delayMs\":5400000}}");
+    assert_int_equal(until(&f.r), 5400);
+    drop(&f);
+}
+
+#define OPENCODE_ERROR(words)                                                                      \
+    "timestamp=t level=ERROR message=\"stream error\" small=false mode=primary "                   \
+    "error.error=\"AI_APICallError: " words "\""
+
+static void opencodes_log_says_when_it_tries_again(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, &dialect_opencode);
+    dialect_opencode_hear(&f.r, OPENCODE_ERROR("no more"));
+    assert_true(f.r.waits && f.r.waits_on && !f.r.again);
+    dialect_opencode_hear(&f.r, "level=INFO message=stream small=true agent=title");
+    assert_true(f.r.waits_on);
+    dialect_opencode_hear(&f.r, "level=INFO message=stream small=false agent=build");
+    assert_true(!f.r.waits && !f.r.waits_on);
+    dialect_opencode_hear(&f.r, OPENCODE_ERROR("try again in 2h"));
+    assert_int_equal(until(&f.r), 7200);
+    dialect_opencode_hear(&f.r, "level=ERROR message=\"stream error\" small=false ");
+    assert_true(f.r.waits_on);
+    drop(&f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_long_wait_is_a_limit),
+        cmocka_unit_test(logs_say_what_they_wait_for),
+        cmocka_unit_test(opencodes_log_says_when_it_tries_again),
         cmocka_unit_test(tools_work_until_each_has_answered),
         cmocka_unit_test(a_helper_works_only_while_one_of_its_tools_does),
         cmocka_unit_test(a_message_is_counted_once),
