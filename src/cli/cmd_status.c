@@ -23,7 +23,7 @@ struct status_opts {
 static void add_head(const struct report *r, struct buf *out)
 {
     const struct store_run *row = &r->row;
-    buf_addf(out, "Run %s: %s", row->id, row->state);
+    buf_addf(out, "Run %s: %s", row->id, report_state(r));
     if (row->finished)
         buf_addf(out, ", exit code %d", row->exit_code);
     buf_addstr(out, ", ");

@@ -48,6 +48,7 @@ void board_set_meetings(struct board *b, struct board_meetings *m)
 
 void board_done(struct board *b)
 {
+    idle_done(&b->idle);
     for (size_t i = 0; i < b->n; i++) {
         struct board_task *t = &b->tasks[i];
         char *const owned[] = {t->reason, t->engine, t->workspace, t->branch, t->start, t->commit};
@@ -287,6 +288,8 @@ static void take_run(struct board *b, const struct event *ev)
 {
     if (ev->kind == EV_RUN_STARTED || ev->kind == EV_RUN_RESUMED)
         b->finished = 0, b->paused = false;
+    if (ev->kind == EV_RUN_RESUMED)
+        idle_note(&b->idle, ev->time, ev->data);
     if (ev->kind == EV_RUN_PAUSED)
         b->paused = true;
     if (ev->kind == EV_RUN_WORKERS)

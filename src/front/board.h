@@ -11,6 +11,7 @@
 #include "core/graph.h"
 #include "data/store.h"
 #include "front/doing.h"
+#include "front/idle.h"
 #include "front/limit_text.h"
 #include "run/run.h"
 
@@ -69,7 +70,8 @@ struct board {
     int64_t started, finished; /* ms since 1970 */
     char state[16];            /* "running", "finished", ... */
     bool live, paused;         /* live: it can be steered */
-    int64_t workers, tokens;   /* workers: 0: not known */
+    struct idle idle;
+    int64_t workers, tokens; /* workers: 0: not known */
     double usd;
     struct budget budget;
     struct limits_shown limits;

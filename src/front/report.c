@@ -130,6 +130,19 @@ static void take_closed(struct report *r, const struct store_event *ev, const st
     limits_closed(&r->limits, data);
 }
 
+static void take_resumed(struct report *r, const struct store_event *ev, const struct node *data)
+{
+    r->paused = false;
+    idle_note(&r->idle, ev->time, data);
+}
+
+static void take_paused(struct report *r, const struct store_event *ev, const struct node *data)
+{
+    (void)ev;
+    (void)data;
+    r->paused = true;
+}
+
 /* Of the events, those that say more than the rows; `keep` may keep the data. */
 static const struct {
     const char *name;
@@ -141,8 +154,16 @@ static const struct {
     {"task.exited", true, NULL, take_exit},          {"task.failed", true, take_failure, NULL},
     {"task.salvaged", true, take_salvage, NULL},     {"task.parked", true, take_parked, NULL},
     {"git.state_changed", false, NULL, take_change}, {"limit.opened", false, take_opened, NULL},
-    {"limit.closed", false, take_closed, NULL},
+    {"limit.closed", false, take_closed, NULL},      {"run.resumed", false, take_resumed, NULL},
+    {"run.paused", false, take_paused, NULL},
 };
+
+/* An event of the run without data. */
+static void take_bare(struct report *r, const struct store_event *ev, size_t i)
+{
+    if (told[i].take == take_resumed || told[i].take == take_paused)
+        told[i].take(r, ev, NULL);
+}
 
 static bool take_event(void *ctx, const struct store_event *ev)
 {
@@ -150,8 +171,12 @@ static bool take_event(void *ctx, const struct store_event *ev)
     size_t i = 0, n = sizeof(told) / sizeof(told[0]);
     while (i < n && strcmp(told[i].name, ev->name) != 0)
         i++;
-    if (i == n || !ev->data || (told[i].of_task && !ev->task))
+    if (i == n || (told[i].of_task && !ev->task))
         return true;
+    if (!ev->data) {
+        take_bare(r, ev, i);
+        return true;
+    }
     if (told[i].take == take_doing && !find_running(r, ev)) /* there are many of them */
         return true;
     struct doc doc;
@@ -185,12 +210,9 @@ static bool is_pending(const char *state)
     return strcmp(state, "waiting") == 0 || strcmp(state, "ready") == 0;
 }
 
-static int64_t duration(int64_t started, int64_t finished, int64_t otherwise)
+static int64_t duration(const struct report *r, int64_t started, int64_t finished)
 {
-    if (!started)
-        return -1;
-    int64_t end = finished ? finished : otherwise;
-    return end > started ? end - started : 0;
+    return started ? idle_without(&r->idle, started, finished ? finished : r->end) : -1;
 }
 
 bool report_task_is_well(const struct report_task *t)
@@ -213,7 +235,12 @@ bool report_is_running(const struct report *r)
     return strcmp(r->row.state, "running") == 0;
 }
 
-static void settle_task(struct report *r, struct report_task *t, const char *state_dir, int64_t end)
+const char *report_state(const struct report *r)
+{
+    return report_is_running(r) && r->paused ? "paused" : r->row.state;
+}
+
+static void settle_task(struct report *r, struct report_task *t, const char *state_dir)
 {
     t->end = end_of(t->row.state);
     if (t->end != REPORT_LANDED) /* until then it is what it would land as */
@@ -222,7 +249,7 @@ static void settle_task(struct report *r, struct report_task *t, const char *sta
         t->row.state = "interrupted";
     if (strcmp(t->row.state, "running") != 0)
         doing_done(&t->doing);
-    t->duration = duration(t->row.started, t->row.finished, end);
+    t->duration = duration(r, t->row.started, t->row.finished);
     if (report_task_ran(t))
         t->logs = arena_printf(&r->arena, "%s/runs/%s/%s", state_dir, r->row.id, t->row.id);
     r->ends[t->end]++;
@@ -252,11 +279,11 @@ static void settle(struct report *r, const char *state_dir)
     bool alive = procs_start((pid_t)row->pid) == row->pid_start && row->pid_start;
     if (report_is_running(r) && !alive)
         row->state = "interrupted";
-    int64_t end = row->finished ? row->finished : alive ? clock_wall() : last_seen(r);
+    r->end = row->finished ? row->finished : alive ? clock_wall() : last_seen(r);
     r->logs = arena_printf(&r->arena, "%s/runs/%s", state_dir, row->id);
-    r->duration = duration(row->started, row->finished, end);
+    r->duration = duration(r, row->started, r->end);
     for (size_t i = 0; i < r->n; i++)
-        settle_task(r, &r->tasks[i], state_dir, end);
+        settle_task(r, &r->tasks[i], state_dir);
 }
 
 static bool is_newer(const char *date, const char *than)
@@ -311,6 +338,7 @@ int report_load(struct report *r, struct store *store, const char *state_dir, co
 
 void report_done(struct report *r)
 {
+    idle_done(&r->idle);
     map_done(&r->by_id);
     for (size_t i = 0; i < r->n; i++)
         doing_done(&r->tasks[i].doing);

@@ -13,6 +13,7 @@
 #include "data/doc.h"
 #include "data/store.h"
 #include "front/doing.h"
+#include "front/idle.h"
 #include "front/limit_text.h"
 
 #include <stdbool.h>
@@ -31,11 +32,11 @@ enum report_end {
 struct report_task {
     struct store_task row; /* state is "interrupted" where the run ended under it */
     enum report_end end;
-    int64_t duration;           /* ms, up to now where it is not finished; below 0: never began */
-    const char *logs;           /* folder with one folder per attempt, or NULL */
-    const char *output;         /* last lines that explain a failure, or NULL */
-    int64_t lane;               /* that it is parked in; below 0: it is not */
-    struct doing doing;         /* of one that runs */
+    int64_t duration;   /* ms of work, up to now where it is not finished; below 0: never began */
+    const char *logs;   /* folder with one folder per attempt, or NULL */
+    const char *output; /* last lines that explain a failure, or NULL */
+    int64_t lane;       /* that it is parked in; below 0: it is not */
+    struct doing doing; /* of one that runs */
     const struct node *outcome; /* data of the last task.exited, or NULL */
     const char *prices; /* date of the prices that some of its cost was reckoned with, or NULL */
     int salvaged; /* the last attempt of which something was saved; 0: none, or it went well */
@@ -48,9 +49,11 @@ struct report_change {
 };
 
 struct report {
-    struct arena arena;   /* holds all that is below */
-    struct store_run row; /* state is "interrupted" where its process is gone */
-    int64_t duration;
+    struct arena arena;    /* holds all that is below */
+    struct store_run row;  /* state is "interrupted" where its process is gone */
+    int64_t duration, end; /* ms of work; when it ended, or now */
+    struct idle idle;
+    bool paused; /* a person wants nothing more to begin */
     const char *logs;
     const char *kept; /* the ref with what landed and the base lacks (report_kept.h), or NULL */
     struct report_task *tasks;
@@ -79,6 +82,9 @@ bool report_task_knows_tokens(const struct report_task *t);
 
 /* Else it is "finished", "stopped" by a signal, "broken" by an error, or "interrupted". */
 bool report_is_running(const struct report *r);
+
+/* That state for people: "paused" where it is running and a person has paused it. */
+const char *report_state(const struct report *r);
 
 /* --- formats ------------------------------------------------------------------------------ */
 

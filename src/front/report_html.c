@@ -89,7 +89,7 @@ static void add_run(const struct report *r, struct buf *out)
              report_is_running(r) ? "unfinished"
              : well               ? "landed"
                                   : "failed");
-    html_text(out, row->state);
+    html_text(out, report_state(r));
     buf_addstr(out, "</span>");
     if (row->finished)
         buf_addf(out, " <span class=\"soft\">with exit code</span> %d", row->exit_code);

@@ -104,7 +104,7 @@ static void add_names(const struct report_more *m, const struct rows *rows, stru
 
 static void add_bars(const struct report_more *m, const struct rows *rows, struct buf *out)
 {
-    int64_t start = m->r->row.started, span = m->r->duration > 0 ? m->r->duration : 1;
+    int64_t start = m->r->row.started, span = m->r->end > start ? m->r->end - start : 1;
     int y = HEAD, height = HEAD + (int)rows->n * ROW;
     buf_addf(out,
              "<svg width=\"100%%\" height=\"%d\" role=\"img\" aria-label=\"When each task did "

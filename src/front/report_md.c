@@ -100,7 +100,7 @@ static void add_run(const struct report *r, struct buf *out)
     buf_addstr(out, "\n\n");
     add_item(out, "Run", row->id);
     add_item(out, "Plan", row->plan);
-    add_item(out, "State", row->state);
+    add_item(out, "State", report_state(r));
     if (row->finished)
         buf_addf(out, "- Exit code: %d\n", row->exit_code);
     add_item(out, "Base", row->base);

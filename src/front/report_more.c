@@ -184,7 +184,7 @@ static int load_events(struct report_more *m, struct store *store, struct err *e
     if (store_each_event(store, m->r->row.id, 0, take_event, &teller, err))
         return -1;
     for (size_t i = 0; i < m->r->n; i++)
-        end_span(&m->lives[i], m->r->row.started + m->r->duration);
+        end_span(&m->lives[i], m->r->end);
     return 0;
 }
 

@@ -82,7 +82,8 @@ static void draw_state(const struct screen *s, struct canvas *c)
     bool paused = b->paused && !b->finished;
     canvas_text(c, paused ? STYLE_WARN : STYLE_BOLD, paused ? "paused" : b->state);
     canvas_add(c, " ");
-    screen_time(&text, b->started ? (b->finished ? b->finished : s->now) - b->started : 0);
+    int64_t end = b->finished ? b->finished : s->now;
+    screen_time(&text, b->started ? idle_without(&b->idle, b->started, end) : 0);
     buf_addstr(&text, "  ");
     canvas_add(c, text.s);
     draw_counts(b, c);

@@ -77,7 +77,7 @@ void screen_time(struct buf *out, int64_t ms)
 int64_t screen_spent(const struct screen *s, const struct board_task *t)
 {
     int64_t end = t->finished ? t->finished : s->board->finished ? s->board->finished : s->now;
-    return t->started ? end - t->started : -1;
+    return t->started ? idle_without(&s->board->idle, t->started, end) : -1;
 }
 
 size_t screen_id_width(const struct screen *s, size_t most)

@@ -130,7 +130,8 @@ static bool take_task(void *ctx, const struct store_task *task)
     return true;
 }
 
-/* The last event of each task, and of the run, that says more than its row does. */
+/* The last event of each task, and of the run, that says more than its row does; and each time that
+ * the run was resumed. */
 struct recent_event {
     char *json;
 };
@@ -171,7 +172,9 @@ static bool take_event(void *ctx, const struct store_event *ev)
     if (!tells_more(ev->name))
         return true;
     serve_add_event(ev, &json);
-    char *key = arena_printf(&r->arena, "%s %s", ev->name, ev->task ? ev->task : "");
+    bool each = strcmp(ev->name, "run.resumed") == 0;
+    char *key = arena_printf(&r->arena, "%s %s %lld", ev->name, ev->task ? ev->task : "",
+                             each ? (long long)ev->seq : 0);
     struct recent_event *last = map_get(&r->by_key, key, strlen(key));
     if (!last) {
         last = arena_alloc(&r->arena, sizeof(*last));

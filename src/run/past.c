@@ -165,6 +165,7 @@ static bool take_event(void *ctx, const struct store_event *ev)
 {
     struct past *past = ctx;
     struct past_task *t = ev->task ? past_find(past, ev->task) : NULL;
+    past->last_event = ev->time;
     if (!t)
         return true;
     bool parked = strcmp(ev->name, "task.parked") == 0;

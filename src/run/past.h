@@ -39,6 +39,7 @@ struct past {
     struct past_task *tasks;
     size_t n;
     struct map by_id;
+    int64_t last_event;       /* when it last wrote one; ms since 1970 */
     const char *tip, *result; /* where those refs of the run are; NULL: there is none */
     const char *base;         /* where the base branch is */
     struct map history;       /* commits that the run's tip or the base has, since the run began */

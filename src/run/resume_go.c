@@ -5,6 +5,7 @@
 #include "run/resume_private.h"
 
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "run/lane.h"
 #include "run/prepare.h"
@@ -222,6 +223,8 @@ static void tell_resumed(struct run *run)
     for (int step = RESUME_KEEP; step < RESUME_STEP_COUNT_; step++)
         build_put_int(&a, steps, resume_step_names[step], (int64_t)r->count[step]);
     build_put_int(&a, steps, "dropped", (int64_t)r->dropped_count);
+    int64_t idle = r->past.last_event ? clock_wall() - r->past.last_event : 0;
+    build_put_int(&a, data, "idle_ms", idle > 0 ? idle : 0);
     record(run, EV_RUN_RESUMED, -1, data);
     arena_done(&a);
 }

@@ -77,6 +77,8 @@ sys.stdout.write(data.decode() or "nothing\n")
     start_plan
     wait_for in_events task.started a
     says 'is paused' pause
+    says ': paused' status
+    says ' paused ' history
     refuses 'is paused already' pause
     touches a-on
     wait_for in_events task.landed a

@@ -163,6 +163,25 @@ make_runs() {
 
 # --- logs
 
+@test "durations do not count the time between a stop and the resume" {
+    make_repo
+    begin_plan
+    add_task t1 -- "sh test -e $BATS_TEST_TMPDIR/go || { touch $BATS_TEST_TMPDIR/begun; exec sleep 100; }" 'write f 1'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/begun"
+    kill -KILL "$engine"
+    wait "$engine" || true
+    wait_for no_agents
+    sqlite3 .git/anabranch/state.db 'update events set time = time - 3600000;
+        update runs set started = started - 3600000; update tasks set started = started - 3600000'
+    touch "$BATS_TEST_TMPDIR/go"
+    run anabranch resume 3>&-
+    assert_status 0
+    run anabranch status --json
+    [[ $(jq '.duration_ms < 600000 and .tasks[0].duration_ms < 600000' <<<"$output") == true ]] || fail
+    [[ $(jq '.tasks[0] | (.finished | .[0:19] + "Z" | fromdate) - (.started | .[0:19] + "Z" | fromdate) > 3500' <<<"$output") == true ]] || fail
+}
+
 @test "logs shows text, actions and errors for people, and JSON with --raw" {
     make_repo
     begin_plan

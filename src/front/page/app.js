@@ -57,7 +57,7 @@ function drawProgress(counts) {
 
 function drawHead() {
     const counts = run.counts(), r = run.run;
-    const took = r.finished ? r.finished - r.started : run.isLive() ? run.now() - r.started : undefined;
+    const took = r.finished || run.isLive() ? run.worked(r.started, r.finished || run.now()) : undefined;
     const usd = run.tasks.reduce((n, t) => n + (t.usd || 0), 0);
     const tokens = run.tasks.reduce((n, t) => n + (t.tokens_in || 0) + (t.tokens_out || 0), 0);
     say(head.name, r.name || r.plan || r.id);

@@ -63,6 +63,7 @@ export class Run {
     constructor(id) {
         this.id = id;
         this.tasks = [];
+        this.idle = []; // when it stood still until it was resumed
         this.byId = new Map();
         this.watchers = new Set();
         this.onEvents = new Set();
@@ -79,6 +80,7 @@ export class Run {
         this.skew = all.now - Date.now();
         this.seq = all.seq;
         this.tasks = [];
+        this.idle = [];
         this.byId.clear();
         all.tasks.forEach((row) => this.takeTask(row));
         all.recent.sort((a, b) => a.seq - b.seq).forEach((ev) => this.takeEvent(ev));
@@ -112,6 +114,8 @@ export class Run {
             this.paused = false;
         else if (ev.event === 'run.workers')
             this.workers = ev.data.workers;
+        if (ev.event === 'run.resumed' && ev.data?.idle_ms > 0)
+            this.idle.push({from: ev.time - ev.data.idle_ms, to: ev.time});
     }
 
     takeEvent(ev) {
@@ -205,7 +209,12 @@ export class Run {
         if (!task.started)
             return undefined;
         const end = task.finished || (this.isLive() ? this.now() : this.run.finished || task.started);
-        return Math.max(0, end - task.started);
+        return this.worked(task.started, end);
+    }
+
+    // The time between two moments, without those in which the run stood still until it was resumed.
+    worked(from, to) {
+        return this.idle.reduce((ms, span) => ms - Math.max(0, Math.min(to, span.to) - Math.max(from, span.from)), Math.max(0, to - from));
     }
 
     // Those of its dependencies that are not there yet.
