@@ -13,6 +13,7 @@
 #include "run/job_env.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
@@ -250,6 +251,7 @@ static void land_now(struct job *job)
     }
     free(run->tip);
     run->tip = mem_str(job->candidate.s);
+    job->at_tip = true;
     vec_push(&run->landed_now, job);
     job_leave(job);
 }
@@ -291,17 +293,21 @@ bool land_leave(struct job *job)
     return kept < waiting;
 }
 
+/* The order is that of the history. A commit at the tip has its place there: we do not wait until
+ * the base has it. */
+static bool has_its_place(const struct run *run, uint32_t task)
+{
+    const struct task_run *tr = &run->tasks[task];
+    return tr->status.state >= TASK_LANDED || (tr->job && tr->job->at_tip);
+}
+
 /* Tasks with an order land in it; the others do not wait, and nobody waits for them. */
 static bool may_land(struct run *run, uint32_t task)
 {
     if (run->stopping || run_is_draining(run)) /* those before it may never be begun */
         return true;
-    while (run->order_done < run->ordered) {
-        enum task_state state = run->tasks[run->by_order[run->order_done]].status.state;
-        if (state < TASK_LANDED)
-            break;
+    while (run->order_done < run->ordered && has_its_place(run, run->by_order[run->order_done]))
         run->order_done++;
-    }
     return run->tasks[task].order == INT64_MAX || run->order_done == run->ordered ||
            run->tasks[task].order <= run->tasks[run->by_order[run->order_done]].order;
 }
@@ -359,7 +365,7 @@ static void on_published(struct run *run)
 static bool is_awaited(const struct run *run)
 {
     const struct graph *g = &run->pf->graph;
-    if (run->ordered || run->stopping)
+    if (run->stopping)
         return true;
     for (size_t i = 0; i < run->landed_now.n; i++) {
         uint32_t task = run->landed_now.v[i]->task;
@@ -408,6 +414,36 @@ static void give_up(struct run *run)
         job_fail_stopped(run->landing.v[--run->landing.n]);
 }
 
+struct place {
+    int64_t order;
+    size_t arrival;
+    struct job *job;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *p = a, *q = b;
+    return p->order != q->order     ? (p->order > q->order) - (p->order < q->order)
+           : p->arrival > q->arrival ? 1
+                                     : -1;
+}
+
+/* By their order, so that one turn lands all that may land; those without one by their arrival. */
+static struct job **take_waiting(struct run *run, size_t n)
+{
+    struct job **jobs = mem_array(n, sizeof(struct job *));
+    autofree struct place *places = mem_array(n, sizeof(struct place));
+    for (size_t i = 0; i < n; i++) {
+        struct job *job = run->landing.v[i];
+        places[i] = (struct place){task_run(job)->order, i, job};
+    }
+    qsort(places, n, sizeof(*places), compare_places);
+    for (size_t i = 0; i < n; i++)
+        jobs[i] = places[i].job;
+    run->landing.n = 0;
+    return jobs;
+}
+
 void land_turn(struct run *run)
 {
     struct err err = {0};
@@ -420,9 +456,7 @@ void land_turn(struct run *run)
         return;
     }
     size_t waiting = run->landing.n, kept = 0;
-    struct job **jobs = mem_array(waiting, sizeof(struct job *));
-    memcpy(jobs, run->landing.v, waiting * sizeof(struct job *));
-    run->landing.n = 0;
+    struct job **jobs = take_waiting(run, waiting);
     for (size_t i = 0; i < waiting; i++) {
         if (may_land(run, jobs[i]->task))
             land(jobs[i]);

@@ -133,6 +133,7 @@ struct job {
     struct buf was;                 /* where its branch was before its commit */
     size_t hook;                    /* the commit hook that runs */
     enum repair mending;            /* it is a repair, with such a workspace */
+    bool at_tip;                    /* its commit is in the run's tip */
     int verify_step;                /* how many commands of the verification were begun */
     int races;                      /* so often a checkout met a worktree that was going */
     int port;                       /* the first of its block, or 0 */

@@ -106,6 +106,22 @@ load run_helper
     assert_clean
 }
 
+@test "run: tasks with an order reach the base together, in that order" {
+    local i
+    make_repo
+    begin_plan
+    add_task t1 'order: 1' -- "sh $(until_exists released)" 'write 1 1'
+    for i in 6 3 5 2 4; do add_task "t$i" "order: $i" -- "write $i 1"; done
+    count_gits
+    start_plan -j 6
+    for i in 2 3 4 5 6; do wait_for in_events task.committed "t$i"; done
+    touch "$BATS_TEST_TMPDIR/released"
+    end_plan
+    assert_status 0
+    [[ $(landed_in_order) == 't1 t2 t3 t4 t5 t6' ]] || fail "$(landed_in_order)"
+    (($(gits ' merge .*--ff-only') == 1)) || fail "$(gits ' merge .*--ff-only') fast-forwards"
+}
+
 @test "run: an order is not waited for when its task failed" {
     make_repo
     begin_plan
