@@ -27,6 +27,16 @@ static void check_version(struct node *root, struct problems *ps)
     node_unlink(root, version);
 }
 
+/* Keys that there count as absent where they have no value. */
+static void drop_without_value(struct node *map, const char *const *keys)
+{
+    for (; *keys; keys++) {
+        struct node *node = node_get(map, *keys);
+        if (node && node->kind == NODE_NULL)
+            node_unlink(map, node);
+    }
+}
+
 /* There, an empty path was the manifest's own folder. */
 static void loosen_cwd(struct node *root, struct arena *a, struct problems *ps)
 {
@@ -187,6 +197,9 @@ static void translate_agent(struct node *task, struct arena *a, struct problems 
 static void translate_task(struct node *task, struct arena *a, struct problems *ps)
 {
     static const char *const required[] = {"agent", "read_only", NULL};
+    static const char *const may_be_empty[] = {"env", "writes", "depends_on", "concurrency_group",
+                                               NULL};
+    drop_without_value(task, may_be_empty);
     refuse_forbidden(task, ps);
     compat_require(task, required, ps);
     compat_rename(task, "writes", "owns", ps);
@@ -198,6 +211,9 @@ static void translate_task(struct node *task, struct arena *a, struct problems *
 void compat_orchestra(struct node *root, struct arena *a, struct problems *ps)
 {
     static const char *const required[] = {"cwd", NULL};
+    static const char *const may_be_empty[] = {"name",       "defaults",           "on_complete",
+                                               "on_failure", "concurrency_limits", NULL};
+    drop_without_value(root, may_be_empty);
     check_version(root, ps);
     compat_name(root, ps);
     loosen_cwd(root, a, ps);

@@ -6,8 +6,8 @@
  * file as it is on disk; the calls then return -1.
  *
  * Refused in every syntax: invalid UTF-8, more than the limits below, the same key twice in a map.
- * A byte order mark is skipped. YAML aliases, merge keys, tags of one's own and several documents
- * are refused: an alias can make a small file a very large tree.
+ * A byte order mark is skipped. YAML's aliases and merge keys are read, up to a bound: an alias can
+ * make a small file a very large tree. Tags of one's own and several documents are refused.
  */
 #ifndef DATA_DOC_H
 #define DATA_DOC_H

@@ -1,10 +1,11 @@
 /*
- * YAML: libfyaml's events become the tree. The document interface is not used, because it resolves
- * aliases, recurses, and is slower. Positions are made from byte offsets, so that they count lines
- * and columns as the other readers do.
+ * YAML: libfyaml's events become the tree. The document interface is not used, because it copies
+ * aliases without a bound, recurses, and is slower. Positions are made from byte offsets, so that
+ * they count lines and columns as the other readers do.
  */
 #include "data/cursor.h"
 #include "data/doc_reader.h"
+#include "data/yaml_alias.h"
 #include "data/yaml_block.h"
 #include "data/yaml_core.h"
 #include "data/yaml_error.h"
@@ -25,6 +26,9 @@ struct level {
     struct buf key;  /* of a map: the key that waits for its value */
     struct pos key_pos;
     bool has_key;
+    bool merges;        /* that key is << */
+    struct node *merge; /* the value of << */
+    struct pos merge_pos;
     bool flow;     /* in brackets */
     size_t indent; /* columns in front of its dashes or keys */
 };
@@ -38,6 +42,7 @@ struct reader {
     size_t end;       /* offset behind the token that was last seen */
     struct buf block; /* the text of a block scalar */
     size_t documents, depth;
+    struct yaml_anchors anchors;
     struct level levels[DOC_MAX_DEPTH];
 };
 
@@ -48,6 +53,7 @@ static void reader_done(struct reader *r)
         buf_done(&r->levels[i].key);
     }
     buf_done(&r->block);
+    yaml_anchors_done(&r->anchors);
     if (!yaml_error_is_fatal(r->diag))
         fy_parser_destroy(r->parser);
     fy_diag_destroy(r->diag);
@@ -179,15 +185,27 @@ static int duplicate(struct reader *r, const struct level *l, const struct node 
     return problem_hint(r->ps, "rename or remove one of the two");
 }
 
-static const struct node *find_key(const struct level *l)
+static const struct node *find_key(const struct level *l, const char *key, size_t len)
 {
     if (l->node->n > SMALL_MAP)
-        return map_get(&l->seen, l->key.s, l->key.len);
+        return map_get(&l->seen, key, len);
     node_each (member, l->node) {
-        if (member->key_len == l->key.len && memcmp(member->key, l->key.s, l->key.len) == 0)
+        if (member->key_len == len && memcmp(member->key, key, len) == 0)
             return member;
     }
     return NULL;
+}
+
+static int take_merge_key(struct reader *r, struct pos pos)
+{
+    struct level *l = top(r);
+    if (l->merge) {
+        problem_error_at(r->ps, RULE_SYNTAX, pos, "the merge key << is there twice");
+        return problem_hint(r->ps, "write <<: [*A, *B]");
+    }
+    l->merges = true;
+    l->merge_pos = pos;
+    return 0;
 }
 
 static int take_key(struct reader *r, const char *text, size_t len, struct pos pos, bool plain)
@@ -199,11 +217,9 @@ static int take_key(struct reader *r, const char *text, size_t len, struct pos p
     l->has_key = true;
     if (!l->node->pos.line)
         l->node->pos = pos;
-    if (plain && len == 2 && memcmp(text, "<<", 2) == 0) {
-        problem_error_at(r->ps, RULE_SYNTAX, pos, "the merge key << is not read");
-        return problem_hint(r->ps, "write the keys out, or use `defaults`");
-    }
-    const struct node *first = find_key(l);
+    if (plain && len == 2 && memcmp(text, "<<", 2) == 0)
+        return take_merge_key(r, pos);
+    const struct node *first = find_key(l, text, len);
     return first ? duplicate(r, l, first) : 0;
 }
 
@@ -226,6 +242,9 @@ static void take_value(struct reader *r, struct node *value)
         r->doc->root = value;
     } else if (l->node->kind == NODE_LIST) {
         node_append(l->node, value);
+    } else if (l->merges) {
+        l->merge = value;
+        l->merges = l->has_key = false;
     } else {
         node_put(&r->doc->arena, l->node, l->key.s, l->key.len, l->key_pos, value);
         remember_key(l, value);
@@ -274,6 +293,14 @@ static const char *scalar_text(struct reader *r, struct fy_token *token, enum fy
     return text;
 }
 
+static void set_anchor(struct reader *r, struct fy_token *anchor, struct node *node)
+{
+    size_t len = 0;
+    const char *name = anchor ? fy_token_get_text(anchor, &len) : NULL;
+    if (name)
+        yaml_anchor_set(&r->anchors, &r->doc->arena, name, len, node);
+}
+
 static int on_scalar(struct reader *r, const struct fy_event *e)
 {
     struct fy_token *token = e->scalar.value;
@@ -287,14 +314,21 @@ static int on_scalar(struct reader *r, const struct fy_event *e)
         return -1;
     struct pos pos = scalar_pos(r, token, style);
     bool plain = style == FYSS_PLAIN && kind == NODE_MAP;
-    if (wants_key(r))
-        return take_key(r, text, len, pos, plain);
     struct node *n = node_string(&r->doc->arena, text, len, pos);
     n->plain = plain;
+    set_anchor(r, e->scalar.anchor, n);
+    if (wants_key(r))
+        return take_key(r, text, len, pos, plain);
     take_value(r, n);
     if (plain)
         yaml_core_resolve(n);
     return plain || kind == NODE_MAP ? 0 : apply_tag(r, n, kind);
+}
+
+static int refuse_key(struct reader *r, struct pos pos)
+{
+    problem_error_at(r->ps, RULE_SYNTAX, pos, "a key cannot be a list or a mapping");
+    return problem_hint(r->ps, "put the key in quotes if it is a text");
 }
 
 static void open_level(struct reader *r, struct node *n, bool flow)
@@ -303,22 +337,20 @@ static void open_level(struct reader *r, struct node *n, bool flow)
     struct level *l = &r->levels[r->depth++];
     map_done(&l->seen);
     l->node = n;
-    l->has_key = false;
+    l->has_key = l->merges = false;
+    l->merge = NULL;
     l->flow = flow;
 }
 
 /* A block mapping is where its first key is, and the pair in [a: b] tells that it has begun only
  * after its key; so the position of those is left to the key. */
 static int on_start(struct reader *r, enum node_kind kind, struct fy_token *start,
-                    struct fy_token *tag)
+                    struct fy_token *tag, struct fy_token *anchor)
 {
     size_t at = start ? fy_token_start_mark(start)->input_pos : r->end;
     bool flow = at < r->cursor.len && r->cursor.text[at] == (kind == NODE_MAP ? '{' : '[');
-    if (wants_key(r)) {
-        problem_error_at(r->ps, RULE_SYNTAX, cursor_seek(&r->cursor, at),
-                         "a key cannot be a list or a mapping");
-        return problem_hint(r->ps, "put the key in quotes if it is a text");
-    }
+    if (wants_key(r))
+        return refuse_key(r, cursor_seek(&r->cursor, at));
     if (read_tag(r, tag, false, &kind) < 0)
         return -1;
     if (r->depth == DOC_MAX_DEPTH)
@@ -329,14 +361,60 @@ static int on_start(struct reader *r, enum node_kind kind, struct fy_token *star
     if (r->end < at + flow)
         r->end = at + flow;
     open_level(r, node_new(&r->doc->arena, kind, pos), flow);
+    set_anchor(r, anchor, top(r)->node);
     top(r)->indent = start ? (size_t)fy_token_start_mark(start)->column : 0;
+    return 0;
+}
+
+/* Members that the mapping has no key for; the nodes of `from` are nobody else's. */
+static void merge_members(struct level *l, struct node *from)
+{
+    for (struct node *m = from->first, *next; m; m = next) {
+        next = m->next;
+        if (find_key(l, m->key, m->key_len))
+            continue;
+        node_append(l->node, m);
+        remember_key(l, m);
+    }
+}
+
+static bool can_merge(const struct node *merge)
+{
+    if (merge->kind == NODE_MAP)
+        return true;
+    if (merge->kind != NODE_LIST)
+        return false;
+    node_each (item, merge) {
+        if (item->kind != NODE_MAP)
+            return false;
+    }
+    return true;
+}
+
+/* The mapping's own keys go first, wherever they are; then the earlier of several mappings. */
+static int merge(struct reader *r, struct level *l)
+{
+    if (!can_merge(l->merge)) {
+        problem_error_at(r->ps, RULE_SYNTAX, l->merge_pos,
+                         "the merge key << takes a mapping, or a list of mappings");
+        return problem_hint(r->ps, "write <<: *NAME");
+    }
+    if (l->merge->kind == NODE_MAP) {
+        merge_members(l, l->merge);
+        return 0;
+    }
+    for (struct node *item = l->merge->first; item; item = item->next)
+        merge_members(l, item);
     return 0;
 }
 
 static int on_end(struct reader *r, struct fy_token *end)
 {
-    if (top(r)->flow && end)
+    struct level *l = top(r);
+    if (l->flow && end)
         r->end = fy_token_end_mark(end)->input_pos;
+    if (l->merge && merge(r, l) < 0)
+        return -1;
     r->depth--;
     return 0;
 }
@@ -356,12 +434,62 @@ static int on_document(struct reader *r, const struct fy_event *e)
     return problem_hint(r->ps, "a plan is one document: take the line with --- or ... out");
 }
 
+static int refuse_unknown(struct reader *r, const char *name, size_t len, struct pos pos)
+{
+    problem_error_at(r->ps, RULE_SYNTAX, pos, "nothing above is marked with &%.*s", (int)len, name);
+    return problem_hint(r->ps, "put a text that begins with * in quotes");
+}
+
+static int refuse_many(struct reader *r, struct pos pos)
+{
+    problem_error_at(r->ps, RULE_SYNTAX, pos,
+                     "the aliases stand for more than %d values, or for texts that are too long",
+                     YAML_ALIASED_MAX);
+    return problem_hint(r->ps, "write out what is meant");
+}
+
+static bool is_open(const struct reader *r, const struct node *node)
+{
+    for (size_t i = 0; i < r->depth; i++) {
+        if (r->levels[i].node == node)
+            return true;
+    }
+    return false;
+}
+
+static int take_alias(struct reader *r, const struct node *from, struct pos pos)
+{
+    size_t depth = 0;
+    struct node *copy = yaml_alias_copy(&r->anchors, &r->doc->arena, from, &depth);
+    if (!copy)
+        return refuse_many(r, pos);
+    if (r->depth + depth > DOC_MAX_DEPTH)
+        return doc_too_deep(r->ps, pos);
+    copy->pos = pos;
+    take_value(r, copy);
+    return 0;
+}
+
 static int on_alias(struct reader *r, const struct fy_event *e)
 {
-    size_t at = fy_token_start_mark(e->alias.anchor)->input_pos;
-    problem_error_at(r->ps, RULE_SYNTAX, cursor_seek(&r->cursor, at ? at - 1 : 0),
-                     "YAML aliases are not read");
-    return problem_hint(r->ps, "write the value out; put a text that begins with * in quotes");
+    struct fy_token *token = e->alias.anchor;
+    size_t at = fy_token_start_mark(token)->input_pos, len = 0;
+    const char *name = fy_token_get_text(token, &len);
+    struct pos pos = cursor_seek(&r->cursor, at ? at - 1 : 0);
+    struct node *from = name ? yaml_anchor_get(&r->anchors, name, len) : NULL;
+    r->end = fy_token_end_mark(token)->input_pos;
+    if (!from)
+        return refuse_unknown(r, name ? name : "", len, pos);
+    if (is_open(r, from)) {
+        problem_error_at(r->ps, RULE_SYNTAX, pos, "the alias *%.*s is inside of what it stands for",
+                         (int)len, name);
+        return problem_hint(r->ps, "take it out");
+    }
+    if (!wants_key(r))
+        return take_alias(r, from, pos);
+    if (from->kind >= NODE_LIST)
+        return refuse_key(r, pos);
+    return take_key(r, from->text, from->len, pos, false);
 }
 
 static int on_event(struct reader *r, const struct fy_event *e)
@@ -370,9 +498,11 @@ static int on_event(struct reader *r, const struct fy_event *e)
     case FYET_DOCUMENT_START:
         return on_document(r, e);
     case FYET_MAPPING_START:
-        return on_start(r, NODE_MAP, e->mapping_start.mapping_start, e->mapping_start.tag);
+        return on_start(r, NODE_MAP, e->mapping_start.mapping_start, e->mapping_start.tag,
+                        e->mapping_start.anchor);
     case FYET_SEQUENCE_START:
-        return on_start(r, NODE_LIST, e->sequence_start.sequence_start, e->sequence_start.tag);
+        return on_start(r, NODE_LIST, e->sequence_start.sequence_start, e->sequence_start.tag,
+                        e->sequence_start.anchor);
     case FYET_MAPPING_END:
         return on_end(r, e->mapping_end.mapping_end);
     case FYET_SEQUENCE_END:

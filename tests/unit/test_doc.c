@@ -239,16 +239,79 @@ static void test_yaml_guarded(void **state)
                    "kept in a file of its own");
 }
 
+static void test_yaml_aliases(void **state)
+{
+    (void)state;
+    assert_read("x.yaml", "a: &x 1\nb: *x\nc: [*x, &x two, *x]\n",
+                "M@1:1(a@1:1=i@1:7'1 b@2:1=i@2:4'1 c@3:1=L@3:4(i@3:5'1 s@3:12'two s@3:17'two))");
+    assert_read("x.yaml", "a: &x\n  b: [1]\nc: *x\n",
+                "M@1:1(a@1:1=M@2:3(b@2:3=L@2:6(i@2:7'1)) c@3:1=M@3:4(b@2:3=L@2:6(i@2:7'1)))");
+    assert_read("x.yaml", "&k a: 1\nb: *k\n", "M@1:4(a@1:4=i@1:7'1 b@2:1=s@2:4'a)");
+    assert_read("x.yaml", "b: &k a\n*k : 2\n", "M@1:1(b@1:1=s@1:7'a a@2:1=i@2:6'2)");
+    assert_read("x.yaml", "a: &x\nb: *x\n", "M@1:1(a@1:1=0@1:1' b@2:1=0@2:4')");
+}
+
+/* A small text that stands for a very large tree, or for a very deep one. */
+static void test_yaml_alias_bombs(void **state)
+{
+    (void)state;
+    autobuf struct buf wide = BUF_INIT, deep = BUF_INIT;
+    buf_addstr(&wide, "a0: &a0 [x, x, x, x, x, x, x, x, x, x]\n");
+    for (int i = 1; i < 60; i++) {
+        buf_addf(&wide, "a%d: &a%d [", i, i);
+        for (int k = 0; k < 10; k++)
+            buf_addf(&wide, "%s*a%d", k ? ", " : "", i - 1);
+        buf_addstr(&wide, "]\n");
+    }
+    assert_refused("x.yaml", wide.s, wide.len,
+                   "5:45: the aliases stand for more than 100000 values, or for texts that are too "
+                   "long | write out what is meant");
+    buf_cut(&wide, 0);
+    buf_addstr(&wide, "a: &a ");
+    buf_addrep(&wide, 'x', 1 << 20);
+    buf_addstr(&wide, "\nb: [");
+    for (int i = 0; i < 100; i++)
+        buf_addstr(&wide, "*a, ");
+    buf_addstr(&wide, "]\n");
+    assert_refused("x.yaml", wide.s, wide.len,
+                   "2:101: the aliases stand for more than 100000 values, or for texts that are too "
+                   "long | write out what is meant");
+    buf_addstr(&deep, "a0: &a0 [x]\n");
+    for (int i = 1; i < 70; i++)
+        buf_addf(&deep, "a%d: &a%d [*a%d]\n", i, i, i - 1);
+    assert_refused(
+        "x.yaml", deep.s, deep.len,
+        "64:12: nested deeper than 64 levels | take some levels of lists and mappings out");
+}
+
+static void test_yaml_merge_key(void **state)
+{
+    (void)state;
+    assert_read("x.yaml", "a: &x {b: 1, c: 2}\nd:\n  <<: *x\n  c: 3\n  e: 4\n",
+                "M@1:1(a@1:1=M@1:7(b@1:8=i@1:11'1 c@1:14=i@1:17'2) d@2:1=M@3:3(c@4:3=i@4:6'3 "
+                "e@5:3=i@5:6'4 b@1:8=i@1:11'1))");
+    assert_read("x.yaml", "a: &x {b: 1}\nf: &y {b: 2, g: 3}\nd: {h: 1, <<: [*x, *y, {i: 4}]}\n",
+                "M@1:1(a@1:1=M@1:7(b@1:8=i@1:11'1) f@2:1=M@2:7(b@2:8=i@2:11'2 g@2:14=i@2:17'3) "
+                "d@3:1=M@3:4(h@3:5=i@3:8'1 b@1:8=i@1:11'1 g@2:14=i@2:17'3 i@3:25=i@3:28'4))");
+    assert_read("x.yaml", "a: {\"<<\": 1}\n", "M@1:1(a@1:1=M@1:4(<<@1:5=i@1:11'1))");
+}
+
 static void test_yaml_refused(void **state)
 {
     (void)state;
     assert_table_refused(
         "x.yaml",
         {"a: *x\n",
-         "1:4: YAML aliases are not read | write the value out; put a text that begins with * in "
-         "quotes"},
-        {"a: &x {b: 1}\nc:\n  <<: 2\n",
-         "3:3: the merge key << is not read | write the keys out, or use `defaults`"},
+         "1:4: nothing above is marked with &x | put a text that begins with * in quotes"},
+        {"a: &x [1, *x]\n", "1:11: the alias *x is inside of what it stands for | take it out"},
+        {"a: &x [1]\n*x : 2\n",
+         "2:1: a key cannot be a list or a mapping | put the key in quotes if it is a text"},
+        {"a: &x {b: 1}\nc:\n  <<: 2\n", "3:3: the merge key << takes a mapping, or a list of "
+                                        "mappings | write <<: *NAME"},
+        {"a: &x {b: 1}\nc:\n  <<: [*x, 2]\n", "3:3: the merge key << takes a mapping, or a list "
+                                              "of mappings | write <<: *NAME"},
+        {"a: &x {b: 1}\nc:\n  <<: *x\n  <<: *x\n",
+         "4:3: the merge key << is there twice | write <<: [*A, *B]"},
         {"a: !foo x\n", "1:4: the tag !foo has no meaning here | take the tag out"},
         {"a: !!set {b}\n", "1:4: the tag !!set has no meaning here | take the tag out"},
         {"a: !!str [b]\n", "1:4: the tag !!str has no meaning here | take the tag out"},
@@ -643,6 +706,9 @@ int main(void)
         cmocka_unit_test(test_yaml_core_schema),
         cmocka_unit_test(test_yaml_numbers),
         cmocka_unit_test(test_yaml_guarded),
+        cmocka_unit_test(test_yaml_aliases),
+        cmocka_unit_test(test_yaml_alias_bombs),
+        cmocka_unit_test(test_yaml_merge_key),
         cmocka_unit_test(test_yaml_refused),
         cmocka_unit_test(test_yaml_many_keys),
         cmocka_unit_test(test_toml_tree),
