@@ -179,10 +179,10 @@ static bool is_option(const char *word, const char *option)
     return len > strlen("--") && strncmp(word, option, len) == 0;
 }
 
-/* The version whose command line this is; scripts compare it. Ours follows. */
+/* The version whose command line this is; scripts compare it. */
 static int print_version(void)
 {
-    static const char version[] = "parallel-orchestra 0.1.4\nanabranch " ANABRANCH_VERSION "\n";
+    static const char version[] = "0.1.4\n";
     return cli_print(version, strlen(version));
 }
 

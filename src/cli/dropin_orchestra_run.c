@@ -51,12 +51,14 @@ static void print_problems(const struct problems *ps)
 
 /* --- before the run ----------------------------------------------------------------------- */
 
+/* The rest of the file is prose, whatever is in it and whatever its name is. */
+static const struct doc_options manifest_syntax = {.front_matter = true};
+
 static int open_manifest(struct plan_file *pf, const char *path)
 {
     autoproblems struct problems ps;
-    struct doc_options doc = {0};
     problems_init(&ps, path);
-    int rc = plan_file_open(pf, path, &doc, &ps);
+    int rc = plan_file_open(pf, path, &manifest_syntax, &ps);
     print_problems(&ps);
     if (rc == 0 && pf->plan.kind != PLAN_ORCHESTRA) {
         (void)fprintf(stderr, "ManifestError: 'po_plan_version' is missing\n");
@@ -171,7 +173,7 @@ static void print_tails(const struct session *s)
             continue;
         autobuf struct buf out = BUF_INIT;
         orchestra_tail(&s->o, t, &out);
-        (void)fprintf(stderr, "[%s] its last output:\n%s", s->o.pf->plan.tasks[t].id, out.s);
+        (void)fputs(out.s, stderr);
     }
 }
 
@@ -240,7 +242,7 @@ static int finish(struct session *s)
 
 static int go(struct session *s, const struct run_options *ro)
 {
-    bool draw = s->opts->dashboard || (!s->opts->no_dashboard && run_view_can_draw(stderr));
+    bool draw = !s->opts->no_dashboard && run_view_can_draw(stderr);
     struct run_view view;
     struct err err = {0};
     if (run_open(&s->o.run, s->o.pf, s->opts->manifest, ro, &err))

@@ -92,8 +92,12 @@ static struct claimed *add_claim(struct claims *c, const struct claim_scope *sco
                                  const struct claim *claim, struct problems *ps)
 {
     autobuf struct buf path = BUF_INIT;
-    const char *wrong = claim_normalise(claim->text, scope->prefix, &path);
+    const char *wrong = NULL;
     struct claimed *claimed = NULL;
+    if (claim->pattern)
+        buf_addstr(&path, claim->pattern);
+    else
+        wrong = claim_normalise(claim->text, scope->prefix, &path);
     if (!wrong) {
         claimed = intern(c, claim, path.s, path.len, scope->fold);
         wrong = claimed ? NULL : "is not a pattern that can match a path";
@@ -107,7 +111,7 @@ static struct claimed *add_claim(struct claims *c, const struct claim_scope *sco
 
 static void warn_of_braces(const struct claim *claim, struct problems *ps)
 {
-    const char *open = strchr(claim->text, '{');
+    const char *open = claim->pattern ? NULL : strchr(claim->text, '{');
     if (open && strchr(open, ',') && strchr(open, '}')) {
         problem_warn(ps, RULE_CLAIM, claim->node, "braces stand for themselves here");
         problem_hint(ps, "write one entry for each alternative");
@@ -122,7 +126,7 @@ static void add_owns(struct claims *c, const struct claim_scope *scope, const st
     for (size_t i = 0; i < t->owns.n; i++) {
         of_task[i] = add_claim(c, scope, &t->owns.v[i], ps);
         warn_of_braces(&t->owns.v[i], ps);
-        if (of_task[i] && !t->read_only)
+        if (of_task[i] && (!t->read_only || t->owns.v[i].pattern))
             vec_push(&of_task[i]->owners,
                      (struct holder){.task = t->index, .claim = &t->owns.v[i]});
     }
@@ -307,10 +311,11 @@ static bool refuse_pair(void *ctx, const struct overlap_pair *pair)
     }
     autobuf struct buf example = BUF_INIT;
     glob_overlap(pair->path_a->glob, pair->path_b->glob, &example);
+    bool outside = starts_with(example.s, CLAIMS_OUTSIDE "/");
     problem_error(r->ps, RULE_OVERLAP, late->claim->node,
                   "'%.80s' overlaps '%.80s' of task '%s' (line %u): both own '%.200s'",
                   late->claim->text, early->claim->text, task_name(&r->plan->tasks[early->task]),
-                  early->claim->node->pos.line, example.s);
+                  early->claim->node->pos.line, example.s + (outside ? strlen(CLAIMS_OUTSIDE) : 0));
     problem_hint(r->ps, "let '%s' depend on '%s', divide the paths, or set 'overlap: serialise'",
                  task_name(&r->plan->tasks[late->task]), task_name(&r->plan->tasks[early->task]));
     return true;
@@ -364,7 +369,7 @@ void claims_check_tracked(struct claims *c, const char *const *files, size_t n, 
 {
     for (size_t i = 0; i < c->list.n; i++) {
         const struct claimed *p = c->list.v[i];
-        if (matches_some(p->glob, c->fold, files, n))
+        if (p->first->pattern || matches_some(p->glob, c->fold, files, n))
             continue;
         problem_warn(ps, RULE_CLAIM, p->first->node, "'%.80s' matches no tracked file",
                      p->first->text);

@@ -15,6 +15,9 @@
 #include "core/graph.h"
 #include "core/plan.h"
 
+/* What claims of paths outside of the repository begin with: no tracked path can. */
+#define CLAIMS_OUTSIDE ".git/outside"
+
 struct claim_scope {
     const char
         *prefix; /* folder that claims are relative to, within the repository; "" is its root */

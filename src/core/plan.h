@@ -125,6 +125,7 @@ struct notify_list {
 struct claim {
     const char *text; /* as written */
     const struct node *node;
+    const char *pattern; /* what it stands for, relative to the root; NULL: by its text */
 };
 
 struct claim_list {

@@ -267,7 +267,7 @@ static void read_task(struct reader *r, struct node *node, struct task *t)
         t->engine_args_node = node_get(node, "engine_args");
     check_prompt(r, t);
     check_command(r, t);
-    if (t->read_only && t->owns.n)
+    if (t->read_only && t->owns.n && !r->lenient)
         problem_warn(r->ps, RULE_COMBINATION, node_get(node, "owns"),
                      "a read-only task changes nothing: what it owns has no effect");
 }

@@ -89,6 +89,8 @@ int doc_parse(struct doc *doc, const char *name, const char *text, size_t len,
     }
     if (check_bytes(text, len, ps) < 0)
         return -1;
+    if (opts && opts->front_matter && doc_has_front_matter(text, len))
+        return doc_read_front_matter(doc, text, len, ps);
     doc->syntax = opts ? opts->syntax : DOC_AUTO;
     if (doc->syntax == DOC_AUTO)
         doc->syntax = doc_syntax_guess(name, text, len);

@@ -32,6 +32,7 @@ struct doc {
 struct doc_options {
     enum doc_syntax syntax; /* DOC_AUTO: by file name ending, else by looking at the text */
     size_t max_bytes;       /* 0: DOC_MAX_BYTES */
+    bool front_matter;      /* where the text begins with that, it is all that is read */
 };
 
 /* Reads a file, or standard input where path is "-". *doc needs no initialisation and is to be

@@ -289,6 +289,13 @@ static int read_front(struct doc *doc, const struct file *f, struct problems *ps
     return doc_read_yaml(doc, f->text + f->front, f->front_end - f->front, (struct pos){2, 1}, ps);
 }
 
+int doc_read_front_matter(struct doc *doc, const char *text, size_t len, struct problems *ps)
+{
+    struct file f = {.text = text, .len = len};
+    doc->markdown = true;
+    return find_front(&f, ps) < 0 ? -1 : read_front(doc, &f, ps);
+}
+
 int doc_read_markdown(struct doc *doc, const char *text, size_t len, struct problems *ps)
 {
     struct file f = {.text = text, .len = len};

@@ -20,6 +20,10 @@ int doc_read_json(struct doc *doc, const char *text, size_t len, struct pos star
 int doc_read_toml(struct doc *doc, const char *text, size_t len, struct problems *ps);
 int doc_read_markdown(struct doc *doc, const char *text, size_t len, struct problems *ps);
 
+/* Front matter alone, of a text that doc_has_front_matter(). */
+int doc_read_front_matter(struct doc *doc, const char *text, size_t len, struct problems *ps);
+bool doc_has_front_matter(const char *text, size_t len); /* with its last line */
+
 /* Says that lists and mappings are nested deeper than DOC_MAX_DEPTH. Returns -1. */
 int doc_too_deep(struct problems *ps, struct pos pos);
 

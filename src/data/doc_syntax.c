@@ -52,8 +52,9 @@ static enum doc_syntax by_ending(const char *name)
     return DOC_AUTO;
 }
 
-static bool has_front_matter(const char *text, const char *end)
+bool doc_has_front_matter(const char *text, size_t len)
 {
+    const char *end = text + len;
     struct line line;
     if (!next_line(&text, end, &line) || line.len != 3 || memcmp(line.s, "---", 3) != 0)
         return false;
@@ -164,7 +165,7 @@ static enum doc_syntax by_text(const char *text, size_t len)
     struct line first = first_line(text, end);
     if (first.len && (*first.s == '{' || (*first.s == '[' && !is_toml_header(first))))
         return DOC_JSON;
-    if (has_front_matter(text, end) || has_dispatch_block(text, end))
+    if (doc_has_front_matter(text, len) || has_dispatch_block(text, end))
         return DOC_MARKDOWN;
     return is_toml(text, end) ? DOC_TOML : DOC_YAML;
 }

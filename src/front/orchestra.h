@@ -87,7 +87,8 @@ int orchestra_report(const struct orchestra *o, const char *path, struct err *er
 struct orchestra_state {
     const struct orchestra *o;
     char *path;
-    char hash[65]; /* of the manifest */
+    char hash[65];       /* of the manifest */
+    char tasks_hash[65]; /* of what its tasks are, whatever else is in it */
     int64_t created;
     bool *done;
     bool dirty;

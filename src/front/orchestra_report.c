@@ -83,6 +83,13 @@ static void put_time(struct arena *a, struct node *map, const char *key, int64_t
     build_put_string(a, map, key, text.s);
 }
 
+/* The commit on the base branch that has the task's work; NULL where there is none. */
+static const char *landed_at(const struct orchestra *o, uint32_t task)
+{
+    struct task_status s = run_task(o->run, task);
+    return s.state == TASK_LANDED ? s.landed : NULL;
+}
+
 static void put_task(const struct orchestra *o, uint32_t task, struct arena *a, struct node *list)
 {
     struct node *map = build_add_map(a, list);
@@ -92,6 +99,7 @@ static void put_task(const struct orchestra *o, uint32_t task, struct arena *a, 
     build_put_real(a, map, "duration_sec", tenths(orchestra_seconds(o, task)));
     build_put_int(a, map, "retry_count", orchestra_retries(o, task));
     build_put_string(a, map, "failure_category", orchestra_category(o, task));
+    build_put_string(a, map, "commit", landed_at(o, task));
 }
 
 static void write_json(const struct orchestra *o, struct buf *out)
@@ -131,7 +139,7 @@ static void add_cell(struct buf *out, const char *s)
 
 static void add_time(struct buf *out, const char *what, int64_t time)
 {
-    buf_addf(out, "- %s: ", what);
+    buf_addf(out, "**%s:** ", what);
     clock_format(out, time);
     buf_addch(out, '\n');
 }
@@ -156,7 +164,9 @@ static void add_row(const struct orchestra *o, uint32_t task, struct buf *out)
         buf_addf(out, "%.1fs | %d | ", orchestra_seconds(o, task), orchestra_retries(o, task));
     else
         buf_addf(out, "%s | %s | ", none, none);
-    buf_addf(out, "%s |\n", end == ORCHESTRA_FAILED ? orchestra_category(o, task) : none);
+    const char *commit = landed_at(o, task);
+    buf_addf(out, "%s | %.10s |\n", end == ORCHESTRA_FAILED ? orchestra_category(o, task) : none,
+             commit ? commit : none);
 }
 
 static void write_markdown(const struct orchestra *o, struct buf *out)
@@ -169,13 +179,13 @@ static void write_markdown(const struct orchestra *o, struct buf *out)
     buf_addstr(out, "\n\n");
     add_time(out, "Started", o->started);
     add_time(out, "Finished", o->finished);
-    buf_addf(out, "- Duration: %.1fs\n\n## Results: %zu succeeded / %zu failed / %zu skipped",
+    buf_addf(out, "**Duration:** %.1fs\n\n## Results: %zu succeeded / %zu failed / %zu skipped",
              duration(o), counts[ORCHESTRA_SUCCEEDED], counts[ORCHESTRA_FAILED],
              counts[ORCHESTRA_SKIPPED]);
     if (counts[ORCHESTRA_RESUMED])
         buf_addf(out, " / %zu resumed", counts[ORCHESTRA_RESUMED]);
-    buf_addstr(out, "\n\n| Task | Agent | Status | Duration | Retries | Failure |\n"
-                    "|------|-------|--------|----------|---------|---------|\n");
+    buf_addstr(out, "\n\n| Task | Agent | Status | Duration | Retries | Failure | Commit |\n"
+                    "|------|-------|--------|----------|---------|---------|--------|\n");
     for (uint32_t t = 0; t < o->pf->plan.task_count; t++)
         add_row(o, t, out);
 }

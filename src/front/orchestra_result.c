@@ -146,7 +146,10 @@ void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out)
         lines[n++] = line;
         left = (size_t)(line - masked.s);
     }
+    if (n)
+        buf_addf(out, "  Last %zu lines before timeout:\n", n);
     while (n-- > 0) {
+        buf_addstr(out, "  > ");
         text_harmless(out, lines[n], lens[n]);
         buf_addch(out, '\n');
     }

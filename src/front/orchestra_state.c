@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "data/doc.h"
+#include "run/saved.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -27,6 +28,18 @@ static char *state_path(const char *manifest)
                       name);
 }
 
+/* Neither prose nor comments, nor how the tasks are run, is in it. */
+static void hash_tasks(const struct orchestra *o, char ret_hash[65])
+{
+    autobuf struct buf text = BUF_INIT;
+    buf_addf(&text, "%s\n", o->pf->plan.cwd ? o->pf->plan.cwd : ".");
+    for (uint32_t t = 0; t < o->pf->plan.task_count; t++) {
+        saved_task_text(o->pf, t, &text);
+        buf_addch(&text, '\n');
+    }
+    sha256_hex(text.s, text.len, ret_hash);
+}
+
 int orchestra_state_init(struct orchestra_state *s, const struct orchestra *o, struct err *err)
 {
     autobuf struct buf manifest = BUF_INIT;
@@ -36,6 +49,7 @@ int orchestra_state_init(struct orchestra_state *s, const struct orchestra *o, s
     if (file_read_input(o->path, MANIFEST_MAX, &manifest, err))
         return -1;
     sha256_hex(manifest.s, manifest.len, s->hash);
+    hash_tasks(o, s->tasks_hash);
     return 0;
 }
 
@@ -59,10 +73,16 @@ static void drop_incomplete(struct orchestra_state *s)
     }
 }
 
+static bool is_ours(const struct orchestra_state *s, const struct node *root)
+{
+    return strcmp(build_string(root, "manifest_hash", ""), s->hash) == 0 ||
+           strcmp(build_string(root, "tasks_hash", ""), s->tasks_hash) == 0;
+}
+
 static int take(struct orchestra_state *s, const struct node *root, struct err *err)
 {
     const struct node *list = root->kind == NODE_MAP ? node_get(root, "completed_tasks") : NULL;
-    if (root->kind != NODE_MAP || strcmp(build_string(root, "manifest_hash", ""), s->hash) != 0)
+    if (root->kind != NODE_MAP || !is_ours(s, root))
         return err_set(err, ERR_INPUT, "'%s' is of another manifest: starting afresh", s->path);
     if (!list || list->kind != NODE_LIST)
         return err_set(err, ERR_INPUT, "'%s' is malformed: starting afresh", s->path);
@@ -128,6 +148,7 @@ static int write_state(struct orchestra_state *s, struct err *err)
     clock_format(&now, clock_wall());
     build_put_string(&a, root, "manifest_path", s->o->path);
     build_put_string(&a, root, "manifest_hash", s->hash);
+    build_put_string(&a, root, "tasks_hash", s->tasks_hash);
     put_done(s, &a, root);
     build_put_string(&a, root, "created_at", created.s);
     build_put_string(&a, root, "updated_at", now.s);

@@ -1,8 +1,6 @@
 /* What parallel-orchestra prints on standard output. */
 #include "front/orchestra.h"
 
-#include "base/text.h"
-
 #include <string.h>
 
 static const char *agent_of(const struct orchestra *o, uint32_t task)
@@ -93,7 +91,7 @@ static const struct group *find_group(const struct plan *plan, const char *name)
 
 static void add_depends(const struct plan *plan, const struct task *t, struct buf *out)
 {
-    buf_addstr(out, " depends=[");
+    buf_addstr(out, "  depends=[");
     for (size_t i = 0; i < t->dep_count; i++)
         buf_addf(out, "%s'%s'", i ? ", " : "", plan->tasks[t->deps[i]].id);
     buf_addch(out, ']');
@@ -104,27 +102,29 @@ static void add_planned(const struct orchestra *o, uint32_t task, struct buf *ou
     const struct plan *plan = &o->pf->plan;
     const struct task *t = &plan->tasks[task];
     const struct group *group = find_group(plan, t->group);
-    buf_addf(out, "  [stage %u] %s agent=%s", o->pf->graph.stage[task] + 1, t->id,
+    buf_addf(out, "  [stage %u]  %s  agent=%s", o->pf->graph.stage[task] + 1, t->id,
              agent_of(o, task));
-    buf_addf(out, " timeout=%llds", (long long)(t->timeout > 0 ? t->timeout / 1000 : 0));
+    buf_addf(out, "  timeout=%llds", (long long)(t->timeout > 0 ? t->timeout / 1000 : 0));
     if (t->retry.times[FAILURE_TRANSIENT] > 0)
-        buf_addf(out, " retries=%d", t->retry.times[FAILURE_TRANSIENT]);
+        buf_addf(out, "  retries=%d", t->retry.times[FAILURE_TRANSIENT]);
     if (t->read_only)
-        buf_addstr(out, " read_only");
+        buf_addstr(out, "  read_only");
     if (t->dep_count)
         add_depends(plan, t, out);
     if (group)
-        buf_addf(out, " group=%s(limit=%lld)", group->name, (long long)group->limit);
+        buf_addf(out, "  group=%s(limit=%lld)", group->name, (long long)group->limit);
     buf_addch(out, '\n');
 }
 
 void orchestra_dry_run(const struct orchestra *o, size_t workers, struct buf *out)
 {
-    const char *name = orchestra_name(o);
-    buf_addstr(out, "Dry run: ");
-    text_harmless(out, name, strlen(name));
-    buf_addf(out, "\nExecution plan (max_workers=%zu):\n", workers);
-    for (uint32_t t = 0; t < o->pf->plan.task_count; t++)
+    size_t tasks = o->pf->plan.task_count, stages = o->pf->graph.stages;
+    buf_addf(out,
+             "Dry run -- no tasks will be executed.\n\n"
+             "Execution plan (max_workers=%zu):\n",
+             workers);
+    for (uint32_t t = 0; t < tasks; t++)
         add_planned(o, t, out);
-    buf_addf(out, "%zu task(s), %u stage(s)\n", o->pf->plan.task_count, o->pf->graph.stages);
+    buf_addf(out, "\n%zu %s, %zu %s\n", tasks, tasks == 1 ? "task" : "tasks", stages,
+             stages == 1 ? "stage" : "stages");
 }

@@ -23,6 +23,8 @@ static const char *owned_path(const struct run *run, const struct task *t, size_
         return t->owns.v[i].text;
     const char *prefix = run->pf->repo.root ? run->pf->repo.prefix : "", *path = owns[i]->path;
     size_t len = strlen(prefix);
+    if (strncmp(path, CLAIMS_OUTSIDE "/", strlen(CLAIMS_OUTSIDE "/")) == 0)
+        return path + strlen(CLAIMS_OUTSIDE);
     return len && strncmp(path, prefix, len) == 0 && path[len] == '/' ? path + len + 1 : path;
 }
 

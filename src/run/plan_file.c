@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "core/plan_words.h"
 #include "run/agent.h"
+#include "run/plan_writes.h"
 #include "run/secrets.h"
 #include "sys/file.h"
 
@@ -206,6 +207,8 @@ static void check_claims(struct plan_file *pf, bool refuse, struct problems *ps)
 {
     autofree char *prefix = claims_prefix(pf);
     struct claim_scope scope = {.prefix = prefix, .fold = pf->repo.core.ignore_case};
+    if (pf->plan.claims_from_file)
+        plan_writes_resolve(pf, ps);
     claims_init(&pf->claims, &pf->plan, &scope, ps);
     if (order_is_known(ps) && refuse && pf->plan.overlap != OVERLAP_SERIALISE &&
         pf->plan.overlap != OVERLAP_ALLOW)

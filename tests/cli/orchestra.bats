@@ -99,7 +99,7 @@ write_state() { # ID...: as an earlier run of this manifest would have
     make_programs
     run_apart parallel-orchestra --version
     assert_status 0
-    [[ ${output%%$'\n'*} =~ ^parallel-orchestra\ [0-9]+\.[0-9]+\.[0-9]+$ ]] || fail "no version"
+    assert_output 0.1.4
     run_apart parallel-orchestra --vers
     assert_status 0
 }
@@ -228,7 +228,8 @@ END
     orchestra
     assert_status 1
     assert_task a '\[timeout] a (dev) duration=*.?? returncode=None (total timeout) category=timeout*'
-    [[ $stderr == *$'\n11\n12\n'*$'\n30'* && $stderr != *$'\n10\n'* ]] || fail "not the last twenty lines"
+    [[ $stderr == *$'\n  Last 20 lines before timeout:\n  > 11\n  > 12\n'*$'\n  > 30'* && $stderr != *$'> 10\n'* ]] ||
+        fail "not the last twenty lines"
     [[ $(line_of a) != *retries=* ]] || fail "a timeout was retried"
 }
 
@@ -284,16 +285,69 @@ END
     echo --- >>plan.md
     run_apart env -i "$bin/parallel-orchestra" run plan.md --dry-run --max-workers 5
     assert_status 0
-    assert_output 'Dry run: demo
+    assert_output 'Dry run -- no tasks will be executed.
+
 Execution plan (max_workers=5):
-  [stage 1] build agent=dev timeout=900s group=api(limit=2)
-  [stage 3] review agent=code-reviewer timeout=900s retries=1 read_only depends=['"'build', 'lint'"']
-  [stage 2] lint agent=dev timeout=900s retries=4 depends=['"'build'"']
-3 task(s), 3 stage(s)'
+  [stage 1]  build  agent=dev  timeout=900s  group=api(limit=2)
+  [stage 3]  review  agent=code-reviewer  timeout=900s  retries=1  read_only  depends=['"'build', 'lint'"']
+  [stage 2]  lint  agent=dev  timeout=900s  retries=4  depends=['"'build'"']
+
+3 tasks, 3 stages'
     [[ $(ls -A) == plan.md ]] || fail "made: $(ls -A)"
 }
 
 # --- test_manifest, through --dry-run
+
+@test "test_manifest: two tasks that write one path are refused, by whatever name it goes" {
+    make_place
+    mkdir src
+    ln -s src lib
+    ln -s ../gone dangling
+    ln -s loop2 loop1
+    ln -s loop1 loop2
+    while read -r one two; do
+        manifest
+        task a true "writes: [$one]"
+        task b true "writes: [$two]"
+        orchestra --dry-run
+        assert_status 2
+        assert_error "overlaps '$one' of task 'a'"
+    done <<END
+src/x lib/x
+lib/../src/x $PWD/src/x
+dangling $PWD/../gone
+../a /tmp/../${PWD%/*}/a
+END
+    manifest
+    task a true 'writes: [loop1/x]'
+    orchestra --dry-run
+    assert_status 2
+    assert_error "ManifestError: plan.md:10:14: tasks[0].writes[0]: 'loop1/x' has symlinks that lead in a circle"
+}
+
+@test "test_manifest: what writes names needs no warning" {
+    make_place
+    manifest
+    task a 'echo a >new' "writes: [new, /etc/hosts, ../x, '[a', '{b,c}', .git/x]"
+    task b true 'read_only: true' 'writes: [other]'
+    orchestra
+    assert_status 0
+    [[ $stderr != *warning* ]] || fail
+}
+
+@test "test_manifest: front matter in a file of any name, and prose of any kind behind it" {
+    make_place
+    local name
+    for name in plan.txt plan.yaml plan.json plan.toml plan; do
+        manifest
+        task a true
+        printf '%s\n' --- '# Words' '```json dispatch' '{"batches": []}' '```' '---' '*x' >>plan.md
+        mv plan.md "$name"
+        run_apart parallel-orchestra run "$name" --dry-run
+        assert_status 0
+        assert_line '1 task, 1 stage'
+    done
+}
 
 @test "test_manifest: every good manifest passes --dry-run, every bad one is exit 2" {
     local plans=$BATS_TEST_DIRNAME/../plans file n=0 wanted
@@ -583,7 +637,7 @@ END
 
 # --- test_report
 
-@test "test_report: JSON has the fields of that tool, and no others" {
+@test "test_report: JSON has the fields of that tool, and the commit (PO-50)" {
     make_place
     manifest
     task a 'echo a >a'
@@ -592,11 +646,11 @@ END
     orchestra --report sub/nested/report.json
     assert_status 1
     run jq -S -c '[keys, (.tasks[0] | keys), .manifest, .total, .succeeded, .failed, .skipped]' sub/nested/report.json
-    assert_output '[["duration_sec","failed","finished_at","manifest","skipped","started_at","succeeded","tasks","total"],["agent","duration_sec","failure_category","id","retry_count","status"],"demo",3,1,1,1]'
-    run jq -c '.tasks[] | [.id, .agent, .status, .retry_count, .failure_category]' sub/nested/report.json
-    assert_output '["a","dev","succeeded",0,"none"]
-["b","dev","failed",0,"transient"]
-["c","dev","skipped",0,"none"]'
+    assert_output '[["duration_sec","failed","finished_at","manifest","skipped","started_at","succeeded","tasks","total"],["agent","commit","duration_sec","failure_category","id","retry_count","status"],"demo",3,1,1,1]'
+    run jq -c '.tasks[] | [.id, .agent, .status, .retry_count, .failure_category, .commit]' sub/nested/report.json
+    assert_output '["a","dev","succeeded",0,"none","'"$(git rev-parse main)"'"]
+["b","dev","failed",0,"transient",null]
+["c","dev","skipped",0,"none",null]'
     run jq -e '(.duration_sec * 10 | . == round) and (.started_at < .finished_at)' sub/nested/report.json
     assert_status 0
 }
@@ -604,7 +658,7 @@ END
 @test "test_report: Markdown has header, counts, table and icons" {
     make_place
     manifest
-    task a true
+    task a 'echo a >a'
     task b 'exit 1' 'max_retries: 0'
     task c true 'depends_on: [b]'
     task d true
@@ -614,13 +668,13 @@ END
     output=$(<report.markdown)
     assert_line '# Run Summary: demo'
     assert_line '## Results: 1 succeeded / 1 failed / 1 skipped / 1 resumed'
-    assert_line '| Task | Agent | Status | Duration | Retries | Failure |'
-    grep -q '^| a | dev | ✓ succeeded | [0-9.]*s | 0 | — |$' report.markdown || fail "a"
-    grep -q '^| b | dev | ✗ failed | [0-9.]*s | 0 | transient |$' report.markdown || fail "b"
-    assert_line '| c | dev | ⊘ skipped | — | — | — |'
-    assert_line '| d | dev | ↩ resumed | — | — | — |'
-    grep -q '^- Started: 20' report.markdown && grep -q '^- Finished: 20' report.markdown &&
-        grep -q '^- Duration: [0-9.]*s$' report.markdown || fail "times"
+    assert_line '| Task | Agent | Status | Duration | Retries | Failure | Commit |'
+    grep -q "^| a | dev | ✓ succeeded | [0-9.]*s | 0 | — | $(git rev-parse --short=10 main) |\$" report.markdown || fail "a"
+    grep -q '^| b | dev | ✗ failed | [0-9.]*s | 0 | transient | — |$' report.markdown || fail "b"
+    assert_line '| c | dev | ⊘ skipped | — | — | — | — |'
+    assert_line '| d | dev | ↩ resumed | — | — | — | — |'
+    grep -q '^\*\*Started:\*\* 20' report.markdown && grep -q '^\*\*Finished:\*\* 20' report.markdown &&
+        grep -q '^\*\*Duration:\*\* [0-9.]*s$' report.markdown || fail "times"
 }
 
 @test "test_report: a wrong ending or a symlink is exit 3, before anything is run (PO-25)" {
@@ -664,7 +718,7 @@ END
     run_apart parallel-orchestra run sub/my.plan.md 3>&-
     assert_status 1
     run jq -S -c '[keys, .manifest_path, .manifest_hash, .completed_tasks]' sub/.po-run-state-my.plan.json
-    assert_output "[[\"completed_tasks\",\"created_at\",\"manifest_hash\",\"manifest_path\",\"updated_at\"],\"sub/my.plan.md\",\"$(sha256sum sub/my.plan.md | cut -d' ' -f1)\",[\"ok1\"]]"
+    assert_output "[[\"completed_tasks\",\"created_at\",\"manifest_hash\",\"manifest_path\",\"tasks_hash\",\"updated_at\"],\"sub/my.plan.md\",\"$(sha256sum sub/my.plan.md | cut -d' ' -f1)\",[\"ok1\"]]"
     touch "$BATS_TEST_TMPDIR/now"
     run_apart parallel-orchestra run sub/my.plan.md --resume 3>&-
     assert_status 0
@@ -706,6 +760,31 @@ END
     orchestra --resume
     assert_status 0
     assert_task a '\[skip] a (dev) resumed'
+}
+
+@test "PO-53: what changes no task makes no finished task run again" {
+    make_place
+    manifest '# a comment'
+    task a 'echo "$RANDOM$RANDOM" >a'
+    task b "[ -e '$BATS_TEST_TMPDIR/now' ]" 'max_retries: 0'
+    orchestra
+    assert_status 1
+    sed -i 's/^# a comment$/# another comment/; s/^name: .*/name: "other"/' plan.md
+    echo 'Prose.' >>plan.md
+    touch "$BATS_TEST_TMPDIR/now"
+    local state
+    state=$(<"$(state_file)")
+    orchestra --resume
+    assert_status 0
+    assert_task a '\[skip] a (dev) resumed'
+    assert_task b '\[ok] b *'
+    # What changes a task does.
+    echo "$state" >"$(state_file)"
+    sed -i 's/echo "$RANDOM/echo  "$RANDOM/' plan.md
+    orchestra --resume
+    assert_status 0
+    assert_error 'warning: '
+    assert_task a '\[ok] a *'
 }
 
 @test "test_run_state: odd members of the list are passed over" {
@@ -873,11 +952,14 @@ END
 @test "test_review_fixes: standard error that is no terminal gets plain lines" {
     make_place
     manifest
-    task a true
+    task a 'sleep 0.5' # a few frames
     orchestra
     [[ $stderr != *$'\e'* ]] || fail "escape sequences"
-    orchestra --no-dashboard
-    [[ $stderr != *$'\e'* ]] || fail "escape sequences"
+    for option in --no-dashboard --dashboard; do
+        orchestra $option
+        assert_status 0
+        [[ $stderr != *$'\e'* ]] || fail "escape sequences: $option"
+    done
 }
 
 @test "test_review_fixes, PO-56: bidirectional characters and escapes of a result are made harmless" {
