@@ -288,6 +288,7 @@ static int carry_out(struct session *s)
         .silent_ok = true,
         .unchanged_ok = true,
         .judge = orchestra_judge,
+        .blame = orchestra_blame,
         .judge_ctx = &s->o,
     };
     if (!ro.log_dir && !ro.no_log)

@@ -1,15 +1,24 @@
 #include "core/cause.h"
 
+#include <ctype.h>
 #include <stddef.h>
 #include <string.h>
 #include <strings.h>
 
+static bool is_in_word(char c)
+{
+    return isalnum((unsigned char)c) || c == '_';
+}
+
 bool cause_mentions(const char *text, const char *words)
 {
-    for (; *text; text++) {
+    for (const char *start = text; *text; text++) {
         const char *t = text, *w = words;
         for (; *w; w++) {
-            if (*w == ' ') {
+            if (*w == '\b') {
+                if ((t > start && is_in_word(t[-1])) == is_in_word(*t))
+                    break;
+            } else if (*w == ' ') {
                 t += *t && strchr(" \t\r\n_-", *t) ? 1 : 0;
             } else if (strncasecmp(t, w, 1) != 0) {
                 break;

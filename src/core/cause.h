@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* Finds words in a text, in any case. Between two words of it may be one blank, '_' or '-', or
- * nothing. */
+ * nothing. \b is where a word begins or ends. */
 bool cause_mentions(const char *text, const char *words);
 
 /* The class that a text names by itself; false where it names none. */

@@ -47,6 +47,9 @@ void orchestra_settle(struct plan *plan);
 /* For the engine's options: whether the agent calls itself FAILED; ctx is a struct orchestra. */
 run_judge_fn orchestra_judge;
 
+/* Likewise: exit codes go before words, the standard error before all else that it said. */
+run_blame_fn orchestra_blame;
+
 /* Takes what an event tells of a task's agent. */
 void orchestra_event(struct orchestra *o, const struct event *ev);
 

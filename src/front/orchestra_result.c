@@ -3,6 +3,7 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "core/cause.h"
 #include "data/doc.h"
 #include "run/secrets.h"
 #include "sys/file.h"
@@ -120,6 +121,65 @@ void orchestra_result_read(const struct orchestra *o, const char *path, struct o
     const char *line = last_line(end.s, end.len, &len);
     mask(o, line, len, &masked);
     take(r, masked.s, masked.len, false);
+}
+
+/* By the words that tool goes by; false where a text has none of them. */
+static bool classify(const char *text, enum failure *ret)
+{
+    static const struct {
+        const char *words;
+        enum failure failure;
+    } known[] = {
+        {"\bpermission denied\b", FAILURE_AUTH},
+        {"authentication failed", FAILURE_AUTH},
+        {"authentication error", FAILURE_AUTH},
+        {"invalid api key", FAILURE_AUTH},
+        {"credit balance too low", FAILURE_AUTH},
+        {"credit balance exceeded", FAILURE_AUTH},
+        {"rate limit", FAILURE_LIMIT},
+        {"quota exceeded", FAILURE_LIMIT},
+        {"quota exhausted", FAILURE_LIMIT},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (cause_mentions(text, known[i].words)) {
+            *ret = known[i].failure;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of all that is in a file of the attempt, or of its last line. */
+static bool find_blame(const char *dir, const char *name, bool last, enum failure *ret)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autobuf struct buf text = BUF_INIT, line = BUF_INIT;
+    size_t len;
+    read_end(path, RESULT_MAX, &text);
+    const char *words = last_line(text.s, text.len, &len);
+    buf_add(&line, words, len);
+    return classify(last ? line.s : text.s, ret);
+}
+
+static bool is_tried_again(enum failure failure)
+{
+    return failure == FAILURE_TRANSIENT || failure == FAILURE_OVERLOADED ||
+           failure == FAILURE_LIMIT;
+}
+
+enum failure orchestra_blame(void *ctx, uint32_t task, const char *dir, int exit_code,
+                             enum failure failure)
+{
+    enum { USAGE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+    (void)ctx;
+    (void)task;
+    if (!is_tried_again(failure))
+        return failure;
+    if (exit_code == USAGE || exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND)
+        return FAILURE_SETUP;
+    if (!find_blame(dir, "err", false, &failure) && failure == FAILURE_TRANSIENT)
+        (void)find_blame(dir, "out", true, &failure);
+    return failure;
 }
 
 void orchestra_result_done(struct orchestra_result *r)

@@ -193,6 +193,15 @@ static bool is_judged_failed(struct job *job, struct buf *reason)
     return opts->judge && opts->judge(opts->judge_ctx, job->task, job->dir, reason);
 }
 
+/* Exit code 0: it has failed by its own words. */
+static enum failure blame(const struct job *job, int exit_code, enum failure failure)
+{
+    const struct run_options *opts = &job->run->opts;
+    if (!opts->blame || job->exit_signal)
+        return failure;
+    return opts->blame(opts->judge_ctx, job->task, job->dir, exit_code, failure);
+}
+
 static bool is_other_failure(const struct job *job)
 {
     return job->report.failed && job->report.failure != FAILURE_LIMIT;
@@ -238,11 +247,11 @@ static void on_agent_end(struct job *job, int exit_code)
         job_fail(job, failure, "%s", reason.s);
     else if (agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
                           &reason))
-        job_fail(job, failure, "%s", reason.s);
+        job_fail(job, blame(job, exit_code, failure), "%s", reason.s);
     else if (job->tampered)
         job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (is_judged_failed(job, &reason))
-        job_fail(job, FAILURE_TRANSIENT, "%s", reason.s);
+        job_fail(job, blame(job, exit_code, FAILURE_TRANSIENT), "%s", reason.s);
     else if (job->overrun && job->run->pf->plan.land_budget != LAND_BUDGET_WARN)
         job_fail(job, FAILURE_BUDGET, "used %s", job->overrun);
     else if (again_follow_up(job))

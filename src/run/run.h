@@ -20,6 +20,10 @@ typedef void run_observer_fn(void *ctx, const struct event *ev);
  * failed all the same, with why. */
 typedef bool run_judge_fn(void *ctx, uint32_t task, const char *dir, struct buf *ret_reason);
 
+/* The same for one that failed, with its exit code: the class that this failure is of. */
+typedef enum failure run_blame_fn(void *ctx, uint32_t task, const char *dir, int exit_code,
+                                  enum failure failure);
+
 struct run_options {
     size_t workers;     /* 0: what the plan says, else 3 */
     const char *base;   /* branch to land on; NULL: what the plan says, else the one checked out */
@@ -43,7 +47,8 @@ struct run_options {
     bool silent_ok;               /* an agent that ends with 0 and names no result has done well */
     bool unchanged_ok;            /* so has one that changed nothing */
     run_judge_fn *judge;          /* or NULL */
-    void *judge_ctx;
+    run_blame_fn *blame;          /* or NULL */
+    void *judge_ctx;              /* of these two */
 
     bool streams; /* what becomes of its tasks is told as that of streams: parallel_start and so on
                    */

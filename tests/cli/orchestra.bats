@@ -579,6 +579,33 @@ calls() {
 END
 }
 
+@test "test_retry_backoff: exit codes go before words, standard error before standard output" {
+    make_place
+    local code err out
+    while IFS='|' read -r code category err out; do
+        rm -f "$BATS_TEST_TMPDIR/calls"
+        printf '%s\n' "$out" >"$BATS_TEST_TMPDIR/out"
+        manifest
+        task a "cat '$BATS_TEST_TMPDIR/out'; $(failing 9 "$code" "$err")" 'max_retries: 1'
+        orchestra
+        assert_status 1
+        assert_task a "\[fail] a * returncode=$code category=$category*"
+        [[ $(calls) -eq 1 ]] || fail "$code $err: $(calls) attempts"
+    done <<'END'
+2|permanent|x|{"type":"result","is_error":true,"api_error_status":529,"result":"Overloaded"}
+126|permanent|rate limit|{"type":"result","is_error":true,"result":"it went wrong"}
+1|permanent|cannot start: Permission denied|{"type":"result","is_error":true,"api_error_status":529,"result":"Overloaded"}
+1|permanent|x|Invalid API key · Please run /login
+1|permanent|x|{"type":"result","is_error":true,"result":"Invalid API key"}
+1|permanent|x|{"status":"FAILED","reason":"invalid api key"}
+END
+    rm -f "$BATS_TEST_TMPDIR/calls"
+    manifest
+    task a "$(failing 9 1 'mypermission denied; permission deniedly')" 'max_retries: 1'
+    orchestra
+    assert_task a '\[fail] a * retries=1 category=transient*'
+}
+
 @test "test_retry_backoff: a rate limit is a category of its own, and keeps to max_retries" {
     make_place
     local words
