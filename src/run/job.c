@@ -63,6 +63,7 @@ static void note_session(struct job *job)
 void job_free(struct job *job)
 {
     note_session(job);
+    logs_end(job);
     drop_scratch(job);
     logs_mask(job->run, job->dir);
     lane_leave(job->run, job->task);
@@ -163,6 +164,7 @@ static void note_output(struct job *job)
         job->output_size = a.st_size + b.st_size;
         job->last_output = clock_mono();
         agent_errors_read(&job->errors);
+        logs_more(job);
     }
 }
 
@@ -218,7 +220,7 @@ static void on_agent_end(struct job *job, int exit_code)
     job->tick = NULL;
     progress_tell(job, false);
     progress_tell_exit(job);
-    logs_copy(job);
+    logs_end(job);
     task_run(job)->status.exit_code = exit_code;
     sched_set_aside(&job->run->sched, job->task);
     run_wake(job->run);
@@ -301,6 +303,7 @@ static int start_agent(struct job *job, struct err *err)
     agent_tail_open(&job->tail, out, agent_dialect(run_engine(job->run, job->task)), &job->report);
     agent_errors_open(&job->errors, errlog, run_engine(job->run, job->task), &job->report);
     recall_use(job);
+    logs_begin(job);
     job->agent_started = job->last_output = clock_mono();
     job->tick = loop_timer(job->run->loop, TICK_MS, on_tick, job);
     return 0;

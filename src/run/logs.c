@@ -26,61 +26,152 @@ static int write_all(int fd, const struct buf *b)
     return 0;
 }
 
-/* Copies in bounded memory, however large the log is; a secret may lie across two steps. */
-static int copy(const struct secrets *secrets, int from, int to)
+/* Copies in bounded memory, until nothing more is there or *left bytes were read; a secret may lie
+ * across two steps. */
+static int copy_some(struct secrets_stream *stream, int from, int to, int64_t *left)
 {
-    own_cleanup(secrets_stream_done) struct secrets_stream stream = SECRETS_STREAM_INIT(secrets);
     autobuf struct buf safe = BUF_INIT;
     autofree char *raw = mem_alloc(STEP);
-    for (ssize_t n = 1; n != 0;) {
+    for (ssize_t n = 1; n != 0 && *left > 0;) {
         n = read(from, raw, STEP);
         if (n < 0 && errno == EINTR)
             continue;
         if (n < 0)
             return -1;
         buf_cut(&safe, 0);
-        if (n > 0)
-            secrets_feed(&stream, raw, (size_t)n, &safe);
-        else
-            secrets_end(&stream, &safe);
+        secrets_feed(stream, raw, (size_t)n, &safe);
+        *left -= n;
         if (write_all(to, &safe))
             return -1;
     }
     return 0;
 }
 
-static int copy_log(struct job *job, const char *name, const char *ending, struct err *err)
+/* What was held back as the beginning of a secret was none. */
+static int copy_rest(struct secrets_stream *stream, int from, int to)
 {
-    const struct run *run = job->run;
-    bool again = run->tasks[job->task].logged;
-    autofree char *from = mem_printf("%s/%s", job->dir, name);
-    autofree char *to =
-        mem_printf("%s/%s-%s.log", run->opts.log_dir, run->pf->plan.tasks[job->task].id, ending);
-    autoclose int in = -1;
-    if (file_open(AT_FDCWD, from, O_RDONLY | O_NOFOLLOW, &in, err))
+    autobuf struct buf safe = BUF_INIT;
+    int64_t all = INT64_MAX;
+    if (copy_some(stream, from, to, &all))
         return -1;
-    autoclose int out = -1;
-    const int how = O_WRONLY | O_CREAT | O_NOFOLLOW | (again ? O_APPEND : O_TRUNC);
-    if (file_open(AT_FDCWD, to, how, &out, err))
-        return -1;
-    if (fchmod(out, 0600) < 0)
-        return err_sys(err, "write '%s'", to);
-    if (again && dprintf(out, "\n===== retry attempt %d =====\n", job->attempt - 1) < 0)
-        return err_sys(err, "write '%s'", to);
-    return copy(&run->secrets, in, out) ? err_sys(err, "write '%s'", to) : 0;
+    secrets_end(stream, &safe);
+    return write_all(to, &safe);
 }
 
-void logs_copy(struct job *job)
+static int copy(const struct secrets *secrets, int from, int to)
+{
+    own_cleanup(secrets_stream_done) struct secrets_stream stream = SECRETS_STREAM_INIT(secrets);
+    return copy_rest(&stream, from, to);
+}
+
+/* --- copies for the user ------------------------------------------------------------------ */
+
+enum { COPIES = 2, MORE_MAX = 4 << 20 };
+
+struct log_copy {
+    int from, to;
+    struct secrets_stream stream;
+};
+
+/* Of what an agent prints, while it is at work. */
+struct logs_copies {
+    struct log_copy v[COPIES];
+};
+
+static void free_copies(struct job *job)
+{
+    for (size_t i = 0; i < COPIES; i++) {
+        struct log_copy *c = &job->copies->v[i];
+        if (c->from >= 0)
+            (void)close(c->from);
+        if (c->to >= 0)
+            (void)close(c->to);
+        secrets_stream_done(&c->stream);
+    }
+    free(job->copies);
+    job->copies = NULL;
+}
+
+static char *copy_path(const struct job *job, size_t i)
+{
+    static const char *const endings[COPIES] = {"stdout", "stderr"};
+    return mem_printf("%s/%s-%s.log", job->run->opts.log_dir, task_of(job)->id, endings[i]);
+}
+
+/* It is told, and nothing more is copied. */
+static void give_up(struct job *job, const struct err *err)
+{
+    free_copies(job);
+    record_error(job->run, job->task, err);
+}
+
+static void give_up_writing(struct job *job, size_t i)
+{
+    autofree char *to = copy_path(job, i);
+    struct err err = {0};
+    (void)err_sys(&err, "write '%s'", to);
+    give_up(job, &err);
+}
+
+static int open_copy(struct job *job, size_t i, struct err *err)
+{
+    static const char *const names[COPIES] = {"out", "err"};
+    struct log_copy *c = &job->copies->v[i];
+    bool again = task_run(job)->logged;
+    autofree char *from = job_file(job, names[i]), *to = copy_path(job, i);
+    const int how = O_WRONLY | O_CREAT | O_NOFOLLOW | (again ? O_APPEND : O_TRUNC);
+    if (file_open(AT_FDCWD, from, O_RDONLY | O_NOFOLLOW, &c->from, err) ||
+        file_open(AT_FDCWD, to, how, &c->to, err))
+        return -1;
+    if (fchmod(c->to, 0600) < 0 ||
+        (again && dprintf(c->to, "\n===== retry attempt %d =====\n", job->attempt - 1) < 0))
+        return err_sys(err, "write '%s'", to);
+    return 0;
+}
+
+void logs_begin(struct job *job)
 {
     struct run *run = job->run;
     struct err err = {0};
+    logs_end(job);
     if (!run->opts.log_dir)
         return;
-    if (dirs_make(run->opts.log_dir, &err) || copy_log(job, "out", "stdout", &err) ||
-        copy_log(job, "err", "stderr", &err))
+    if (dirs_make(run->opts.log_dir, &err)) {
         record_error(run, job->task, &err);
+        return;
+    }
+    job->copies = mem_alloc(sizeof(*job->copies));
+    for (size_t i = 0; i < COPIES; i++)
+        job->copies->v[i] = (struct log_copy){-1, -1, SECRETS_STREAM_INIT(&run->secrets)};
+    for (size_t i = 0; job->copies && i < COPIES; i++) {
+        if (open_copy(job, i, &err))
+            give_up(job, &err);
+    }
     run->tasks[job->task].logged = true;
 }
+
+void logs_more(struct job *job)
+{
+    for (size_t i = 0; job->copies && i < COPIES; i++) {
+        struct log_copy *c = &job->copies->v[i];
+        int64_t left = MORE_MAX;
+        if (copy_some(&c->stream, c->from, c->to, &left))
+            give_up_writing(job, i);
+    }
+}
+
+void logs_end(struct job *job)
+{
+    for (size_t i = 0; job->copies && i < COPIES; i++) {
+        struct log_copy *c = &job->copies->v[i];
+        if (copy_rest(&c->stream, c->from, c->to))
+            give_up_writing(job, i);
+    }
+    if (job->copies)
+        free_copies(job);
+}
+
+/* --- secrets ------------------------------------------------------------------------------ */
 
 /* Whether a file has a secret in it, in bounded memory. */
 static bool has_secret(const struct secrets *secrets, int fd)

@@ -7,9 +7,12 @@
 
 #include "run/run_private.h"
 
-/* Adds an attempt that has ended to the user's folder, where there is one. The first one of a task
- * begins its files anew. What cannot be written is told, and is no failure of the task. */
-void logs_copy(struct job *job);
+/* In the user's folder, where there is one: begins the files of an agent that has just started,
+ * anew for the first attempt of a task; adds what it has printed since; adds the rest. What cannot
+ * be written is told, and is no failure of the task. */
+void logs_begin(struct job *job);
+void logs_more(struct job *job);
+void logs_end(struct job *job); /* nothing where they have not begun */
 
 /* Takes the secrets out of what the commands of an attempt, in that folder, have printed. They must
  * have ended. What cannot be written is told. */

@@ -115,6 +115,7 @@ struct job {
     struct progress progress;
     struct stall stall;
     struct watch *tick;
+    struct logs_copies *copies;         /* of its logs, for the user; or NULL */
     int64_t agent_started, last_output; /* monotonic ms */
     off_t output_size;
     enum stop_reason stopped;

@@ -255,6 +255,20 @@ END
     [[ ! -e .claude ]] || fail "made the default folder as well"
 }
 
+@test "PO-43: a log grows while its task runs" {
+    make_place
+    manifest
+    task a "echo out; echo err >&2; until [ -e '$BATS_TEST_TMPDIR/go' ]; do sleep 0.02; done; echo more" 'timeout: 30s'
+    echo --- >>plan.md
+    parallel-orchestra run plan.md --log-dir logs >/dev/null 2>&1 3>&- &
+    echo $! >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for grep -qx out logs/a-stdout.log
+    wait_for grep -qx err logs/a-stderr.log
+    touch "$BATS_TEST_TMPDIR/go"
+    wait "$(<"$BATS_TEST_TMPDIR/engine.pid")"
+    [[ $(<logs/a-stdout.log) == $'out\nmore' ]] || fail "$(<logs/a-stdout.log)"
+}
+
 @test "test_cli: --no-log writes no logs" {
     make_place
     manifest
