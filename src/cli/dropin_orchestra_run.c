@@ -285,6 +285,7 @@ static int carry_out(struct session *s)
         .merge_subject = "Merge parallel-orchestra task {id}",
         .write_env = write_env,
         .write_at_root = true,
+        .read_in_place = true,
         .silent_ok = true,
         .unchanged_ok = true,
         .judge = orchestra_judge,

@@ -345,13 +345,25 @@ static int take_ports(struct job *job, struct err *err)
     return 0;
 }
 
+/* A task that follows others needs their work: a checkout that could not follow lacks it. */
+static bool works_in_place(const struct job *job)
+{
+    const struct run *run = job->run;
+    const struct task *t = task_of(job);
+    if (!run->base)
+        return true;
+    return run->opts.read_in_place && t->read_only &&
+           (!t->dep_count || strcmp(run->tip, run->published) == 0);
+}
+
 void prepare(struct job *job)
 {
     struct run *run = job->run;
     struct err err = {0};
-    if (take_ports(job, &err) || (run->base && make_workspace(job, &err))) {
+    bool in_place = works_in_place(job);
+    if (take_ports(job, &err) || (!in_place && make_workspace(job, &err))) {
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
-    } else if (!run->base) {
+    } else if (in_place) {
         job->cwd = mem_str(run->pf->project);
         job_run_agent(job);
     }

@@ -44,6 +44,7 @@ struct run_options {
 
     const char *const *write_env; /* "NAME=value" for tasks that write, NULL at the end; or NULL */
     bool write_at_root;           /* they begin at the top of the tree, not in the plan's cwd */
+    bool read_in_place;           /* those that only read work in the plan's cwd itself */
     bool silent_ok;               /* an agent that ends with 0 and names no result has done well */
     bool unchanged_ok;            /* so has one that changed nothing */
     run_judge_fn *judge;          /* or NULL */

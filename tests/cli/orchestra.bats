@@ -496,6 +496,69 @@ until [ -e '$BATS_TEST_TMPDIR/'\$i ]; do sleep 0.02; done; done" 'timeout: 20s'
     [[ $(<logs/a-stdout.log) == "$(pwd -P)" ]] || fail "worked in $(<logs/a-stdout.log)"
 }
 
+@test "a read-only task works in cwd itself, and sees what git does not look at" {
+    make_place
+    echo ignored >>.gitignore
+    mkdir sub
+    echo one >sub/untracked
+    echo two >sub/ignored
+    manifest
+    task r 'pwd; cat untracked ignored; git rev-parse --show-toplevel' 'read_only: true'
+    sed -i 's/^cwd: .*/cwd: sub/' plan.md
+    orchestra
+    assert_status 0
+    [[ $(<.claude/logs/r-stdout.log) == "$PWD/sub"$'\none\ntwo\n'"$PWD" ]] || fail "$(<.claude/logs/r-stdout.log)"
+    [[ -z $(git branch --list 'parallel-orchestra/*') && $(git worktree list | wc -l) -eq 1 ]] || fail 'a worktree was made'
+}
+
+@test "a read-only task works in cwd wherever that is; those that write, in the current folder's repository" {
+    make_place
+    mkdir "$BATS_TEST_TMPDIR/elsewhere"
+    manifest
+    task r 'pwd' 'read_only: true'
+    task w 'echo w >w'
+    sed -i "s|^cwd: .*|cwd: $BATS_TEST_TMPDIR/elsewhere|" plan.md
+    orchestra
+    assert_status 0
+    [[ $(<.claude/logs/r-stdout.log) == "$BATS_TEST_TMPDIR/elsewhere" ]] || fail "$(<.claude/logs/r-stdout.log)"
+    assert_in main w w
+}
+
+@test "PO-5: a read-only task behind one that writes sees its work, also where the checkout did not follow" {
+    make_place
+    manifest
+    task a 'echo a >>file'
+    task r 'pwd; tail -n 1 file' 'read_only: true' 'depends_on: [a]'
+    orchestra
+    assert_status 0
+    [[ $(<.claude/logs/r-stdout.log) == "$PWD"$'\na' ]] || fail "$(<.claude/logs/r-stdout.log)"
+    echo mine >>file
+    orchestra
+    assert_status 3
+    [[ $(<.claude/logs/r-stdout.log) == "$PWD"/.anabranch/worktrees/*/r$'\na' ]] || fail "$(<.claude/logs/r-stdout.log)"
+}
+
+@test "a read-only task that is killed or fails leaves nothing, and is run again" {
+    make_place
+    manifest
+    task r "touch '$BATS_TEST_TMPDIR/r'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60; cat file" 'read_only: true'
+    task f 'exit 1' 'read_only: true' 'max_retries: 1'
+    echo --- >>plan.md
+    parallel-orchestra run plan.md >/dev/null 2>&1 3>&- &
+    echo $! >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for test -e "$BATS_TEST_TMPDIR/r"
+    kill -KILL "$(<"$BATS_TEST_TMPDIR/engine.pid")"
+    wait "$(<"$BATS_TEST_TMPDIR/engine.pid")" || true
+    wait_for no_agents
+    touch "$BATS_TEST_TMPDIR/go"
+    orchestra --resume
+    assert_status 1
+    assert_task r '\[ok] r *'
+    assert_task f '\[fail] f * retries=1 category=transient*'
+    assert_clean
+    assert_unchanged_checkout
+}
+
 @test "test_runner_t7: a manifest that writes needs git: exit 3" {
     mkdir plain
     cd plain || return
@@ -1182,10 +1245,10 @@ END
 @test "test_runner_v04: a manifest that only reads has no merge step" {
     make_place
     manifest
-    task a 'echo x >leak; cat file >/dev/null' 'read_only: true'
+    task a 'cat file >/dev/null' 'read_only: true'
     orchestra
     assert_status 0
-    [[ $(git rev-list --count main) -eq 1 && ! -e leak ]] || fail "something was merged"
+    [[ $(git rev-list --count main) -eq 1 ]] || fail "something was merged"
 }
 
 @test "a task that changed nothing is well, and there is no empty merge" {
