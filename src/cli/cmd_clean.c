@@ -12,6 +12,7 @@
 
 struct clean_opts {
     bool dry_run, all, json;
+    const char *run;
 };
 
 static void add_json(const struct removals *r, const struct clean_item *item, struct buf *out)
@@ -63,6 +64,9 @@ static int run_clean(const void *options, int argc, char **argv)
     struct err err = {0};
     autolook struct look look;
     int code = look_find(&look);
+    autoreport struct report run = {0};
+    if (code == EXIT_OK && given->run)
+        code = look_run(&look, given->run, &run);
     if (code != EXIT_OK)
         return code;
     struct clean_options opts = {.repo = &look.repo,
@@ -71,6 +75,7 @@ static int run_clean(const void *options, int argc, char **argv)
                                  .self = self_path(),
                                  .dry_run = given->dry_run,
                                  .all = given->all,
+                                 .run = run.row.id,
                                  .tell = tell,
                                  .ctx = &r};
     if (clean(&opts, &err))
@@ -84,6 +89,8 @@ static const struct opt opts_table[] = {
     {"all", 0, OPT_FLAG, offsetof(struct clean_opts, all), NULL, NULL,
      "Also workspaces with conflicts, kept ones and those of interrupted runs, which are saved "
      "first, and the logs of all runs that have ended"},
+    {"run", 0, OPT_STRING, offsetof(struct clean_opts, run), "RUN", NULL,
+     "Also what this run has left, though it was interrupted: it is saved first"},
     {"json", 0, OPT_FLAG, offsetof(struct clean_opts, json), NULL, NULL,
      "Print one thing per line, as JSON, with the bytes that go with it"},
     {0},
@@ -103,11 +110,13 @@ const struct command cmd_clean = {
         "Kept, with the reason, is what belongs to a run that goes on, what a process works in, "
         "what is locked, a branch that is checked out somewhere, and, without --all, workspaces "
         "with a conflict or with changes of yours, and those of an interrupted run, which can "
-        "be resumed: after --all it begins its unfinished tasks anew. Logs are kept for 30 days, "
+        "be resumed: after --all or --run it begins its unfinished tasks anew. Logs are kept for "
+        "30 days, "
         "and the "
         "tree that workspaces are made of, where they are, until --all. "
         "Saved work is never removed; see 'anabranch salvage drop'.",
     .examples = "anabranch clean --dry-run\tWhat would be removed, what kept, and why\n"
+                "anabranch clean --run 20260301\tAlso what an interrupted run has left\n"
                 "anabranch clean --all\tLeave only what is saved, and what goes on\n",
     .opts = opts_table,
     .options_size = sizeof(struct clean_opts),

@@ -4,17 +4,25 @@
 #include "base/mem.h"
 #include "base/shell.h"
 #include "cli/cli.h"
+#include "cli/dropin_left.h"
 #include "cli/run_view.h"
 #include "front/orchestra.h"
 #include "run/agent.h"
+#include "run/resume.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
+#include "sys/leftovers.h"
 #include "sys/self.h"
 
 #include <errno.h>
 #include <stdarg.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
+
+enum { PATIENCE_MS = 10000 }; /* for what a killed run has left running */
+
+static const char branches[] = "parallel-orchestra/";
 
 /* --- messages ----------------------------------------------------------------------------- */
 
@@ -133,6 +141,11 @@ struct session {
     struct orchestra o;
     struct orchestra_state state;
     bool warned; /* that the state cannot be written */
+    char *state_dir;
+    char *branch;         /* pattern of their names */
+    bool *wanted;         /* per task */
+    struct left_run left; /* an earlier process's, which we go on with; or none */
+    struct plan_file was; /* its plan */
 };
 
 static void update_state(struct session *s, bool now)
@@ -152,16 +165,65 @@ static void on_event(void *ctx, const struct event *ev)
         update_state(s, false);
 }
 
-/* Leaves out what an earlier run has done. */
-static void resume(struct session *s, bool *wanted)
+static void tell_left(void *ctx, const struct left_remains *left)
 {
+    (void)ctx;
+    warn("run %s of '%s' was killed, and has left:", left->run, left->plan);
+    for (size_t i = 0; i < left->things->n; i++)
+        (void)fprintf(stderr, "  %s\n", left->things->v[i]);
+    (void)fprintf(stderr,
+                  "  to go on with it: parallel-orchestra run --resume %s\n"
+                  "  to save what is there and remove it: anabranch clean --run %s\n",
+                  left->plan, left->run);
+}
+
+/* A run that was killed is gone on with, so that nothing of it is left and its tasks are not begun
+ * twice. True where there is one that can be. */
+static bool reopen(struct session *s, const struct run_options *ro)
+{
+    struct run_options opts = *ro;
+    struct resume_options resume = {.was = &s->was};
+    autoproblems struct problems ps;
     struct err err = {0};
-    if (s->opts->resume && orchestra_state_load(&s->state, &err))
-        warn("%s", err.msg);
+    left_run_find(&s->left, s->state_dir, branches, s->opts->manifest);
+    if (s->left.lock < 0)
+        return false;
+    problems_init(&ps, "plan.json");
+    opts.branch = s->left.saved.options.branch;
+    opts.wanted = NULL;
+    if (saved_plan(&s->left.saved, s->left.dir, &s->was, &ps) == 0 &&
+        leftovers_end_run(s->left.saved.run, PATIENCE_MS, NULL, &err) == 0 &&
+        run_reopen(&s->o.run, s->o.pf, &s->left.saved, &opts, &resume, &s->left.lock, &err) == 0)
+        return true;
+    warn("run %s cannot be gone on with: %s", s->left.saved.run,
+         *err.msg ? err.msg : "its plan is damaged");
+    return false;
+}
+
+/* Leaves out what an earlier run has done. */
+static void leave_out_done(struct session *s)
+{
     for (size_t t = 0; t < s->o.pf->plan.task_count; t++) {
         s->o.tasks[t].resumed = s->state.done[t];
-        wanted[t] = !s->state.done[t];
+        s->wanted[t] = !s->state.done[t];
     }
+}
+
+static int open_run(struct session *s, const struct run_options *ro, struct err *err)
+{
+    struct err why = {0};
+    bool resumes = s->opts->resume && orchestra_state_load(&s->state, &why) == 0;
+    if (s->opts->resume && !resumes)
+        warn("%s", why.msg);
+    if (resumes && reopen(s, ro)) {
+        orchestra_recall(&s->state, &s->o);
+        leave_out_done(s);
+        return 0;
+    }
+    leave_out_done(s);
+    if (left_each(&s->o.pf->repo, s->state_dir, branches, tell_left, s, &why))
+        warn("%s", why.msg);
+    return run_open(&s->o.run, s->o.pf, s->opts->manifest, ro, err);
 }
 
 /* --- after the run ------------------------------------------------------------------------ */
@@ -245,7 +307,7 @@ static int go(struct session *s, const struct run_options *ro)
     bool draw = !s->opts->no_dashboard && run_view_can_draw(stderr);
     struct run_view view;
     struct err err = {0};
-    if (run_open(&s->o.run, s->o.pf, s->opts->manifest, ro, &err))
+    if (open_run(s, ro, &err))
         return runner_error("%s", err.msg);
     run_observe(s->o.run, on_event, s);
     run_view_begin(&view, draw ? VIEW_LIVE : VIEW_LINES, stderr, s->o.run, s->o.pf, ro->wanted);
@@ -265,23 +327,46 @@ static int go(struct session *s, const struct run_options *ro)
     return code;
 }
 
+/* Branches have eight digits that no other run's have. */
+static void name_things(struct session *s)
+{
+    const struct plan_file *pf = s->o.pf;
+    uint32_t random = 0;
+    if (getentropy(&random, sizeof(random)) < 0)
+        random = (uint32_t)clock_mono();
+    s->branch = mem_printf("%s{id}-%08x", branches, random);
+    s->state_dir = pf->repo.root ? mem_printf("%s/anabranch", pf->repo.common)
+                                 : mem_printf("%s/.anabranch", pf->project);
+    s->wanted = mem_array(pf->plan.task_count, sizeof(*s->wanted));
+}
+
+static void session_done(struct session *s)
+{
+    left_run_done(&s->left);
+    plan_file_close(&s->was);
+    free(s->logs);
+    free(s->state_dir);
+    free(s->branch);
+    free(s->wanted);
+}
+
 static int carry_out(struct session *s)
 {
     static const char *const write_env[] = {"PO_WORKTREE_GUARD=1", NULL};
     struct plan_file *pf = s->o.pf;
     find_repository(pf);
     orchestra_settle(&pf->plan);
-    autofree bool *wanted = mem_array(pf->plan.task_count, sizeof(*wanted));
+    name_things(s);
     autofree char *claude = absolute(s->opts->claude);
     struct run_options ro = {
         .workers = s->opts->workers,
-        .wanted = wanted,
+        .wanted = s->wanted,
         .engine_exe = claude,
         .keep = keeps_worktrees(),
         .self = self_path(),
         .log_dir = s->opts->no_log ? NULL : s->opts->log_dir,
         .no_log = s->opts->no_log,
-        .branch = "parallel-orchestra/{id}-{hex}",
+        .branch = s->branch,
         .merge_subject = "Merge parallel-orchestra task {id}",
         .write_env = write_env,
         .write_at_root = true,
@@ -294,16 +379,13 @@ static int carry_out(struct session *s)
     };
     if (!ro.log_dir && !ro.no_log)
         ro.log_dir = s->logs = log_folder(pf);
-    if (check_claude(pf, claude))
-        return EXIT_ENV;
-    resume(s, wanted);
-    return go(s, &ro);
+    return check_claude(pf, claude) ? EXIT_ENV : go(s, &ro);
 }
 
 int orchestra_run(const struct orchestra_options *opts)
 {
     struct orchestra_options o = *opts;
-    struct session s = {.opts = &o};
+    struct session s = {.opts = &o, .left = {.lock = -1}};
     struct err err = {0};
     autoplan struct plan_file pf;
     autobuf struct buf out = BUF_INIT;
@@ -324,6 +406,6 @@ int orchestra_run(const struct orchestra_options *opts)
         orchestra_state_done(&s.state);
     }
     orchestra_done(&s.o);
-    free(s.logs);
+    session_done(&s);
     return code;
 }

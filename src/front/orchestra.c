@@ -153,7 +153,7 @@ const char *orchestra_category(const struct orchestra *o, uint32_t task)
 
 int orchestra_retries(const struct orchestra *o, uint32_t task)
 {
-    int attempts = run_task(o->run, task).attempts;
+    int attempts = run_task(o->run, task).attempts - o->tasks[task].before;
     return attempts > 1 ? attempts - 1 : 0;
 }
 

@@ -23,6 +23,7 @@ void orchestra_result_done(struct orchestra_result *r);
 
 struct orchestra_task {
     bool resumed;  /* was done before: not run */
+    int before;    /* attempts of an earlier process, whose run this one goes on with */
     bool has_code; /* its agent ended by itself, with */
     int code;      /* an exit code, or minus the number of a signal */
     struct orchestra_result result;
@@ -103,6 +104,10 @@ void orchestra_state_done(struct orchestra_state *s);
 /* Marks the tasks that the file lists. -1, with why, where there is none that can be used: then all
  * are to be run. A task counts only where those that it depends on are listed as well. */
 int orchestra_state_load(struct orchestra_state *s, struct err *err);
+
+/* The run is one that an earlier process began: what that has done is done, whatever the file says.
+ */
+void orchestra_recall(struct orchestra_state *s, struct orchestra *o);
 
 /* Takes in what has landed by now, and writes it down; not at each call where calls come so fast
  * that writing would take a large part of the time, unless `now`. */

@@ -5,6 +5,7 @@
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "data/doc.h"
+#include "run/resume.h"
 #include "run/saved.h"
 #include "sys/file.h"
 
@@ -113,6 +114,17 @@ int orchestra_state_load(struct orchestra_state *s, struct err *err)
             : take(s, doc.root, err);
     doc_done(&doc);
     return rc;
+}
+
+void orchestra_recall(struct orchestra_state *s, struct orchestra *o)
+{
+    const struct resume *r = run_resumed(o->run);
+    for (size_t t = 0; t < o->pf->plan.task_count; t++) {
+        enum resume_step step = r->tasks[t].step;
+        s->done[t] = step == RESUME_KEEP || step == RESUME_FOUND || step == RESUME_NOT_WANTED;
+        o->tasks[t].resumed = s->done[t];
+        o->tasks[t].before = r->tasks[t].past ? r->tasks[t].past->row.attempts : 0;
+    }
 }
 
 /* --- writing ------------------------------------------------------------------------------ */

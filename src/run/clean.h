@@ -40,6 +40,7 @@ struct clean_options {
     struct store *store; /* or NULL: nothing was written down */
     const char *self;    /* path of this program */
     bool dry_run;        /* only tell */
+    const char *run;     /* also what this one has left, though it could be resumed; or NULL */
     bool all; /* also what a person or a resumed run may want, saved first, and all logs */
     clean_fn *tell;
     void *ctx;

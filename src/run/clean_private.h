@@ -29,6 +29,9 @@ void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, c
 int clean_base(const struct cleaner *c, const struct remains_run *run, struct buf *ret,
                struct err *err);
 
+/* Whether what a run that was interrupted has left goes, too. */
+bool clean_takes(const struct cleaner *c, const struct remains_run *run);
+
 /* Whether merging a commit into that would change nothing. */
 int clean_is_merged(const struct cleaner *c, const struct remains_run *run, const char *commit,
                     bool *ret_yes, struct err *err);

@@ -30,7 +30,7 @@ static int clean_tip(struct cleaner *c, const char *ref, const char *commit, str
     bool merged = false, moved;
     if (!run || clean_is_merged(c, run, commit, &merged, err))
         return -1;
-    bool goes_on = run->state && strcmp(run->state, "running") == 0 && !c->opts->all;
+    bool goes_on = run->state && strcmp(run->state, "running") == 0 && !clean_takes(c, run);
     if (run->alive || goes_on)
         clean_tell(c, CLEAN_KEPT, "ref", ref, NULL,
                    run->alive ? "its run goes on" : "its run can be resumed");

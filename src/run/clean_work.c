@@ -31,6 +31,11 @@ static bool can_go_on(const struct remains_run *run)
     return is_state(run->state, "running");
 }
 
+bool clean_takes(const struct cleaner *c, const struct remains_run *run)
+{
+    return c->opts->all || (c->opts->run && strcmp(run->id, c->opts->run) == 0);
+}
+
 static const char *kind_of(const struct remains_task *t)
 {
     return t->path ? "workspace" : "branch";
@@ -134,7 +139,7 @@ static bool keep_run(struct cleaner *c, const struct remains_task *t)
 {
     if (t->run->alive)
         clean_tell(c, CLEAN_KEPT, kind_of(t), name_of(t), NULL, "its run goes on");
-    else if (can_go_on(t->run) && !c->opts->all)
+    else if (can_go_on(t->run) && !clean_takes(c, t->run))
         clean_tell(c, CLEAN_KEPT, kind_of(t), name_of(t), NULL,
                    "run %s was interrupted and can be resumed; --all saves and removes it",
                    t->run->id);
@@ -145,7 +150,7 @@ static bool keep_run(struct cleaner *c, const struct remains_task *t)
 
 static bool stays_with_run(const struct cleaner *c, const struct remains_run *run)
 {
-    return run->alive || (can_go_on(run) && !c->opts->all);
+    return run->alive || (can_go_on(run) && !clean_takes(c, run));
 }
 
 /* What a dead run's guards have not ended yet is ended, so that nothing changes any more. */

@@ -1,6 +1,5 @@
 #include "run/job_env.h"
 
-#include "base/clock.h"
 #include "base/mem.h"
 #include "core/plan_words.h"
 #include "run/env.h"
@@ -11,7 +10,6 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <unistd.h>
 
 /* An owned path as the agent sees it, from its folder. What the plan's file writes relative to
@@ -119,17 +117,13 @@ int job_write_prompt(struct job *job, const char *path, struct err *err)
 static void add_placeholder(struct buf *out, const struct job *job, const char *word, size_t len)
 {
     const struct task *t = &job->run->pf->plan.tasks[job->task];
-    uint32_t random = 0;
-    if (getentropy(&random, sizeof(random)) < 0)
-        random = (uint32_t)(clock_mono() ^ job->task);
-    char hex[9];
-    (void)snprintf(hex, sizeof(hex), "%08x", random);
     const struct {
         const char *word, *value;
     } known[] = {
-        {"{id}", t->id},         {"{title}", t->title ? t->title : t->id},
-        {"{run}", job->run->id}, {"{engine}", run_engine_name(job->run, job->task)},
-        {"{hex}", hex},
+        {"{id}", t->id},
+        {"{title}", t->title ? t->title : t->id},
+        {"{run}", job->run->id},
+        {"{engine}", run_engine_name(job->run, job->task)},
     };
     for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
         if (strlen(known[i].word) == len && strncmp(known[i].word, word, len) == 0) {

@@ -12,7 +12,7 @@ int job_environment(struct job *job, struct strv *env, struct err *err);
 /* The prompt, with what the last attempt's failure adds to it, as a file. */
 int job_write_prompt(struct job *job, const char *path, struct err *err);
 
-/* Appends a text with its {id}, {title}, {run}, {engine} and {hex} replaced. */
+/* Appends a text with its {id}, {title}, {run} and {engine} replaced. */
 void job_expand(const struct job *job, const char *s, struct buf *out);
 
 char *job_message(struct job *job);

@@ -37,8 +37,7 @@ struct run_options {
     const char *log_dir;    /* folder for copies of the logs, or NULL */
     bool no_log;            /* logs of tasks that succeed are taken away at the end */
 
-    /* Names and texts in which {id}, {title}, {run}, {engine} and {hex} (eight random digits) are
-     * replaced; NULL: our own. */
+    /* Names and texts in which {id}, {title}, {run} and {engine} are replaced; NULL: our own. */
     const char *branch;        /* of a task, without refs/heads/ */
     const char *merge_subject; /* first line of a merge commit */
 

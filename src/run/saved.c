@@ -116,7 +116,6 @@ static void put_streams(const struct run *run, struct node *map, struct arena *a
     build_put_bool(a, map, "unchanged_ok", o->unchanged_ok);
     build_put_bool(a, map, "silent_ok", o->silent_ok);
     build_put_bool(a, map, "write_at_root", o->write_at_root);
-    build_put_string(a, map, "branch", o->branch);
     build_put_string(a, map, "merge_subject", o->merge_subject);
     if (o->derived)
         put_digest(run, map, a);
@@ -136,6 +135,7 @@ static void put_options(const struct run *run, struct node *map, struct arena *a
     build_put_bool(a, map, "keep", o->keep);
     build_put_string(a, map, "log_dir", absolute(o->log_dir, a));
     build_put_bool(a, map, "no_log", o->no_log);
+    build_put_string(a, map, "branch", o->branch);
     if (o->streams)
         put_streams(run, map, a);
     struct node *only = o->wanted ? build_put_list(a, map, "only") : NULL;

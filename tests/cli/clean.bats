@@ -114,6 +114,18 @@ deleted() {
     refute_contains removed
 }
 
+@test "clean: --run saves and removes what one interrupted run has left" {
+    killed_run
+    local id
+    id=$(anabranch history --json | jq -r .run)
+    run anabranch clean --run nosuch
+    assert_status 2
+    run anabranch clean --run "${id:0:15}"
+    assert_status 0
+    assert_in "$(saved t)" more 1
+    assert_cleaned 'refs/anabranch/salvage/*/t/1'
+}
+
 @test "clean: what the store does not know of is found, saved and removed" {
     killed_run
     rm .git/anabranch/state.db*

@@ -554,7 +554,7 @@ until [ -e '$BATS_TEST_TMPDIR/'\$i ]; do sleep 0.02; done; done" 'timeout: 20s'
     orchestra --resume
     assert_status 1
     assert_task r '\[ok] r *'
-    assert_task f '\[fail] f * retries=1 category=transient*'
+    assert_task f '\[fail] f * category=transient*'
     assert_clean
     assert_unchanged_checkout
 }
@@ -1010,6 +1010,67 @@ END
     assert_task a '\[skip] a (dev) resumed'
     assert_task b '\[ok] b *'
     assert_in main b b
+}
+
+@test "PO-32: --resume goes on with a run that was killed: nothing of it is left, and history has one" {
+    make_place
+    manifest
+    task a 'echo a >a'
+    task b "echo half >b; touch '$BATS_TEST_TMPDIR/b'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60; echo b >b" 'depends_on: [a]'
+    task r "touch '$BATS_TEST_TMPDIR/r'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60" 'read_only: true'
+    echo --- >>plan.md
+    parallel-orchestra run plan.md >/dev/null 2>&1 3>&- &
+    echo $! >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for test -e "$BATS_TEST_TMPDIR/b" -a -e "$BATS_TEST_TMPDIR/r"
+    kill -KILL "$(<"$BATS_TEST_TMPDIR/engine.pid")"
+    wait "$(<"$BATS_TEST_TMPDIR/engine.pid")" || true
+    wait_for no_agents
+    touch "$BATS_TEST_TMPDIR/go"
+    orchestra --dry-run
+    [[ $(git worktree list | wc -l) -eq 2 ]] || fail 'there was nothing to go on with'
+    orchestra --resume --report report.json
+    assert_status 0
+    assert_task a '\[skip] a (dev) resumed'
+    assert_task b '\[ok] b (dev) duration=* returncode=0'
+    assert_task r '\[ok] r (dev) duration=* returncode=0'
+    assert_in main b b
+    [[ $(jq -r '.tasks[0].commit' report.json) == "$(git log --format=%H --grep='task a$' --merges main)" ]] || fail 'commit of a'
+    rm report.json
+    [[ -z $(git branch --list 'parallel-orchestra/*') ]] || fail "$(git branch)"
+    assert_clean 'refs/anabranch/salvage/*/b/1'
+    assert_unchanged_checkout
+    run "$ANABRANCH" history --json
+    [[ $(wc -l <<<"$output") -eq 1 ]] || fail 'more than one run'
+}
+
+@test "PO-32: what a killed run has left is told by the next one, with commands that remove it" {
+    make_place
+    manifest
+    task a "echo half >a; touch '$BATS_TEST_TMPDIR/a'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60"
+    echo --- >>plan.md
+    parallel-orchestra run plan.md >/dev/null 2>&1 3>&- &
+    echo $! >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for test -e "$BATS_TEST_TMPDIR/a"
+    kill -KILL "$(<"$BATS_TEST_TMPDIR/engine.pid")"
+    wait "$(<"$BATS_TEST_TMPDIR/engine.pid")" || true
+    wait_for no_agents
+    touch "$BATS_TEST_TMPDIR/go"
+    local left
+    left=$(git worktree list --porcelain | sed -n 's/^worktree //p' | tail -n 1)
+    orchestra
+    assert_status 0
+    assert_error "of 'plan.md' was killed, and has left:"
+    assert_error "  worktree $left"
+    assert_error '  branch parallel-orchestra/a-'
+    local command
+    command=$(sed -n 's/^  to save what is there and remove it: anabranch //p' <<<"$stderr")
+    # shellcheck disable=SC2086 # words they are
+    run "$ANABRANCH" $command
+    assert_status 0
+    [[ ! -e $left && -z $(git branch --list 'parallel-orchestra/*') ]] || fail "$(git branch)"
+    [[ $(git show "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage):a") == half ]] || fail 'not saved'
+    orchestra
+    [[ $stderr != *killed* ]] || fail 'told again'
 }
 
 # --- test_review_fixes
