@@ -11,6 +11,7 @@ struct bring_opts {
     const char *root, *prefix, *work, *excludes, *brought;
     const char *keep, *run, *folder;
     struct opt_list shares;
+    bool at_top;
 };
 
 enum { PROGRESS_MS = 500 };
@@ -50,6 +51,7 @@ static int run_bring(const void *options, int argc, char **argv)
     struct bring bring = {
         .root = opts->root,
         .prefix = opts->prefix ? opts->prefix : "",
+        .at_top = opts->at_top,
         .work = opts->work,
         .to = argv[0],
         .patterns = (const char *const *)argv + 1,
@@ -77,6 +79,8 @@ static const struct opt opts_table[] = {
     {"root", 0, OPT_STRING, offsetof(struct bring_opts, root), "DIR", NULL, "The checkout"},
     {"prefix", 0, OPT_STRING, offsetof(struct bring_opts, prefix), "DIR", NULL,
      "The project below it"},
+    {"at-top", 0, OPT_FLAG, offsetof(struct bring_opts, at_top), NULL, NULL,
+     "Agents begin at the top of the workspace, not in the project"},
     {"work", 0, OPT_STRING, offsetof(struct bring_opts, work), "DIR", NULL,
      "Where workspaces are made"},
     {"excludes", 0, OPT_STRING, offsetof(struct bring_opts, excludes), "FILE", NULL,

@@ -22,6 +22,7 @@ struct entry {
     bool ignored;
     size_t cover; /* length of the part of the path that git ignores as a whole */
     bool kept;    /* a folder that is elsewhere: it is in the lists, and is not copied */
+    bool lifted;  /* it comes from the same path below the project */
 };
 
 struct entries {
@@ -165,10 +166,63 @@ static int list_claude(const struct bring *b, const char *prefix, struct entries
     return 0;
 }
 
+/* Paths of the index at or below `dir`, and with `others` those that git does not look at. */
+static int list_below(const struct bring *b, const char *dir, bool others, struct buf *out,
+                      struct err *err)
+{
+    autofree char *git_dir = mem_printf("%s/.git", b->root);
+    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
+    autobuf struct buf errout = BUF_INIT;
+    autostrv struct strv args = {0};
+    int status;
+    strv_pushl(&args, "-C", b->root, "ls-files", "-z", "--full-name", "--cached", NULL);
+    if (others)
+        strv_push(&args, "--others");
+    strv_push(&args, "--");
+    strv_pushf(&args, ":(top,literal)%s", dir);
+    if (git_try(&at, &args, out, &errout, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    return 0;
+}
+
+static const char *skip_text(const char *s, const struct buf *list)
+{
+    s += strlen(s) + 1;
+    return s < list->s + list->len ? s : NULL;
+}
+
+/* The project's `.claude`, for agents that look for it at the top: less its settings, which would
+ * be those of another folder there, and what the top has of its own. */
+static int list_lifted(const struct bring *b, struct entries *es, struct err *err)
+{
+    static const char top[] = ".claude/", settings[] = "settings.json";
+    autofree char *dir = mem_printf("%s/.claude", b->prefix);
+    autobuf struct buf found = BUF_INIT, own = BUF_INIT;
+    automap struct map tracked = {0};
+    size_t skip = strlen(b->prefix) + 1;
+    if (!exists(b->root, "", dir) || is_agent_home(b, dir))
+        return 0;
+    if (list_below(b, dir, true, &found, err) || list_below(b, ".claude", false, &own, err))
+        return -1;
+    for (const char *p = own.len ? own.s : NULL; p; p = skip_text(p, &own))
+        (void)map_put(&tracked, p, strlen(p), es);
+    for (const char *p = found.len ? found.s : NULL; p; p = skip_text(p, &found)) {
+        const char *path = p + skip, *name = path + strlen(top);
+        if (strncmp(path, top, strlen(top)) == 0 && is_for_tasks(name) &&
+            strcmp(name, settings) != 0 && !map_get(&tracked, path, strlen(path)))
+            vec_push(&es->all, (struct entry){.path = mem_str(path), .lifted = true});
+    }
+    return 0;
+}
+
 static int by_path(const void *a, const void *b)
 {
     const struct entry *ea = a, *eb = b;
     int order = strcmp(ea->path, eb->path);
+    if (!order && ea->lifted != eb->lifted)
+        return (int)eb->lifted - (int)ea->lifted;
     return order ? order : (int)ea->if_ignored - (int)eb->if_ignored;
 }
 
@@ -216,7 +270,7 @@ static void note_ignored(struct entries *es, const struct buf *answer)
         e->cover = strlen(e->path);
         e->ignored = map_get(&ignored, e->path, e->cover) != NULL;
         for (const char *s = strchr(e->path, '/'); s && s[1]; s = strchr(s + 1, '/')) {
-            if (!map_get(&ignored, e->path, (size_t)(s - e->path)))
+            if (e->lifted || !map_get(&ignored, e->path, (size_t)(s - e->path)))
                 continue;
             e->cover = (size_t)(s - e->path) + 1;
             e->ignored = true;
@@ -433,16 +487,17 @@ static struct bring_count add_up(const struct bring_count *before, const struct 
     return sum;
 }
 
-static int copy_all(const struct bring *b, const struct entries *es, struct bring_count *ret,
-                    struct err *err)
+/* Those that come from the project's folder, or from where they go. */
+static int copy_from(const struct bring *b, const char *from, bool lifted, const struct entries *es,
+                     struct bring_count *ret, struct err *err)
 {
     const struct bring_count before = *ret;
     struct copy *copy;
     int rc = 0;
-    if (copy_open(&copy, b->root, b->to, err))
+    if (copy_open(&copy, from, b->to, err))
         return -1;
     for (size_t i = 0; rc == 0 && i < es->all.n; i++) {
-        if (es->all.v[i].kept)
+        if (es->all.v[i].kept || es->all.v[i].lifted != lifted)
             continue;
         rc = copy_path(copy, es->all.v[i].path, err);
         struct copy_count copied = copy_count(copy);
@@ -456,6 +511,15 @@ static int copy_all(const struct bring *b, const struct entries *es, struct brin
     return rc;
 }
 
+static int copy_all(const struct bring *b, const struct entries *es, struct bring_count *ret,
+                    struct err *err)
+{
+    autofree char *project = mem_printf("%s/%s", b->root, b->prefix);
+    if (copy_from(b, b->root, false, es, ret, err))
+        return -1;
+    return b->at_top && *b->prefix ? copy_from(b, project, true, es, ret, err) : 0;
+}
+
 int bring_run(const struct bring *b, struct bring_count *ret, struct err *err)
 {
     own_cleanup(entries_done) struct entries es = {0};
@@ -463,7 +527,8 @@ int bring_run(const struct bring *b, struct bring_count *ret, struct err *err)
     *ret = (struct bring_count){0};
     if (share_folders(b, &es, &rest, ret, err) || list_included(b, &es, err) ||
         list_patterns(b, &rest, &es, err) || list_claude(b, "", &es, err) ||
-        (*b->prefix && list_claude(b, b->prefix, &es, err)))
+        (*b->prefix && list_claude(b, b->prefix, &es, err)) ||
+        (*b->prefix && b->at_top && list_lifted(b, &es, err)))
         return -1;
     if (!es.all.n)
         return 0;

@@ -4,7 +4,8 @@
  *
  * - what `.worktreeinclude`, at the root, matches (gitignore syntax) and git ignores;
  * - what the plan's patterns match: those of git's `:(glob)`, relative to the project;
- * - `.claude` at the root and in the project, less what runs leave in it.
+ * - `.claude` at the root and in the project, less what runs leave in it; where agents begin at the
+ *   top of the workspace, all that the project's has is put into `.claude` there as well.
  *
  * What the workspace has already stays as it is. Nothing is ever brought from outside the root,
  * from other worktrees, or through a symlink; see sys/copy.h. That nothing of it is committed is
@@ -42,6 +43,7 @@ struct bring_keep {
 struct bring {
     const char *root;   /* of the user's checkout */
     const char *prefix; /* the project below it; "" at the root */
+    bool at_top;        /* agents begin at the top of the workspace, not in the project */
     const char *work;   /* where workspaces are made: nothing in there is brought */
     const char *to;     /* the workspace */
     const char *const *patterns;

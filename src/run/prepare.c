@@ -221,6 +221,8 @@ void prepare_bring_argv(const struct run *run, const char *to, const char *exclu
     strv_pushl(argv, run->opts.self, "__bring", "--root", run->pf->repo.root, "--prefix",
                run->pf->repo.prefix, "--work", run->work, "--excludes", excludes, "--brought",
                brought, NULL);
+    if (run->opts.write_at_root)
+        strv_push(argv, "--at-top");
     add_patterns(argv, "--share=", &plan->share);
     if (keep)
         strv_pushl(argv, "--keep", run->state_dir, "--run", run->id, "--folder", keep, NULL);

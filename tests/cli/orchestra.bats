@@ -1249,6 +1249,25 @@ END
     assert_clean
 }
 
+@test "PO-14, PO-15: agents find the .claude of a cwd below the top, and nothing of it is merged" {
+    make_place
+    mkdir -p sub/.claude/agents .claude/agents
+    echo tracked >sub/.claude/agents/dev.md
+    echo theirs >sub/.claude/agents/own.md
+    echo own >.claude/agents/own.md
+    echo '{}' >sub/.claude/settings.json
+    git add -A && git commit -q -m agents
+    echo untracked >sub/.claude/agents/more.md
+    manifest
+    task a 'cat .claude/agents/{dev,more,own}.md >seen; ls .claude >>seen; echo mine >.claude/agents/mine.md; git add -A'
+    sed -i 's/^cwd: .*/cwd: sub/' plan.md
+    orchestra
+    assert_status 0
+    assert_in main seen $'tracked\nuntracked\nown\nagents'
+    [[ $(git ls-tree -r --name-only main .claude) == $'.claude/agents/mine.md\n.claude/agents/own.md' ]] ||
+        fail "$(git ls-tree -r --name-only main .claude)"
+}
+
 @test "test_runner_v04: merge and commit messages" {
     make_place
     manifest
