@@ -195,13 +195,14 @@ static bool is_judged_failed(struct job *job, struct buf *reason)
     return opts->judge && opts->judge(opts->judge_ctx, job->task, job->dir, reason);
 }
 
-/* Exit code 0: it has failed by its own words. */
+/* Exit code 0: it has failed by its own words. What its words are about is for the other to say. */
 static enum failure blame(const struct job *job, int exit_code, enum failure failure)
 {
     const struct run_options *opts = &job->run->opts;
     if (!opts->blame || job->exit_signal)
         return failure;
-    return opts->blame(opts->judge_ctx, job->task, job->dir, exit_code, failure);
+    return opts->blame(opts->judge_ctx, job->task, job->dir, exit_code,
+                       job->report.failed ? failure : FAILURE_TRANSIENT);
 }
 
 static bool is_other_failure(const struct job *job)

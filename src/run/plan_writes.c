@@ -114,7 +114,8 @@ static void resolve_claim(struct plan_file *pf, struct claim *claim, struct prob
     if (follow_links(lead.s, &real)) {
         problem_error(ps, RULE_CLAIM, claim->node, "'%.80s' has symlinks that lead in a circle",
                       claim->text);
-        return;
+        buf_cut(&real, 0);
+        buf_addstr(&real, lead.s);
     }
     add_place(pf, real.s, &place);
     const char *wild = literal < path.len ? path.s + literal + 1 : "";

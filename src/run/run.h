@@ -20,7 +20,8 @@ typedef void run_observer_fn(void *ctx, const struct event *ev);
  * failed all the same, with why. */
 typedef bool run_judge_fn(void *ctx, uint32_t task, const char *dir, struct buf *ret_reason);
 
-/* The same for one that failed, with its exit code: the class that this failure is of. */
+/* The same for one that failed, with its exit code, and the class that it named, else
+ * FAILURE_TRANSIENT: the class that this failure is of. */
 typedef enum failure run_blame_fn(void *ctx, uint32_t task, const char *dir, int exit_code,
                                   enum failure failure);
 
