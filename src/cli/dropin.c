@@ -3,6 +3,15 @@
 #include "base/buf.h"
 
 #include <stdio.h>
+#include <string.h>
+
+void dropin_format(const struct problems *ps, const struct problem *p, struct buf *out)
+{
+    struct problem shown = *p;
+    if (shown.hint && strstr(shown.hint, "--"))
+        shown.hint = NULL;
+    problem_format(ps, &shown, out);
+}
 
 void dropin_print_errors(const struct problems *ps, const char *before)
 {
@@ -10,7 +19,7 @@ void dropin_print_errors(const struct problems *ps, const char *before)
         autobuf struct buf out = BUF_INIT;
         if (ps->list.v[i].severity != PROBLEM_ERROR)
             continue;
-        problem_format(ps, &ps->list.v[i], &out);
+        dropin_format(ps, &ps->list.v[i], &out);
         (void)fprintf(stderr, "%s%s", before, out.s);
     }
 }

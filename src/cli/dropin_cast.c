@@ -17,8 +17,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PLAN_MAX = DOC_MAX_BYTES };
-
 static const char usage_text[] =
     "Usage: cast-parallel [--dry-run] [--split N] <plan-file>\n\n"
     "  <plan-file>    A plan with a `json dispatch` block\n"
@@ -164,7 +162,7 @@ static void print_problems(const struct problems *ps)
 {
     for (size_t i = 0; i < ps->list.n; i++) {
         autobuf struct buf out = BUF_INIT;
-        problem_format(ps, &ps->list.v[i], &out);
+        dropin_format(ps, &ps->list.v[i], &out);
         (void)fputs(out.s, stderr);
     }
 }
@@ -173,10 +171,10 @@ static int load(struct cast_plan *p)
 {
     autoproblems struct problems ps;
     autobuf struct buf text = BUF_INIT;
-    struct doc_options opts = {.syntax = DOC_MARKDOWN};
+    struct doc_options opts = {.syntax = DOC_MARKDOWN, .max_bytes = DROPIN_PLAN_MAX};
     struct err err = {0};
     problems_init(&ps, p->path);
-    if (file_read_input(p->path, PLAN_MAX, &text, &err)) {
+    if (file_read_input(p->path, DROPIN_PLAN_MAX, &text, &err)) {
         cast_say(CAST_ERROR, "%s", err.msg);
         return EXIT_TASK;
     }

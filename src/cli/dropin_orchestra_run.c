@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/shell.h"
 #include "cli/cli.h"
+#include "cli/dropin.h"
 #include "cli/dropin_left.h"
 #include "cli/run_view.h"
 #include "front/orchestra.h"
@@ -52,7 +53,7 @@ static void print_problems(const struct problems *ps)
     for (size_t i = 0; i < ps->list.n; i++) {
         autobuf struct buf out = BUF_INIT;
         bool error = ps->list.v[i].severity == PROBLEM_ERROR;
-        problem_format(ps, &ps->list.v[i], &out);
+        dropin_format(ps, &ps->list.v[i], &out);
         (void)fprintf(stderr, "%s%s", error ? "ManifestError: " : "", out.s);
     }
 }
@@ -60,7 +61,8 @@ static void print_problems(const struct problems *ps)
 /* --- before the run ----------------------------------------------------------------------- */
 
 /* The rest of the file is prose, whatever is in it and whatever its name is. */
-static const struct doc_options manifest_syntax = {.front_matter = true};
+static const struct doc_options manifest_syntax = {.front_matter = true,
+                                                   .max_bytes = DROPIN_PLAN_MAX};
 
 static int open_manifest(struct plan_file *pf, const char *path)
 {

@@ -7,6 +7,7 @@
 
 #include "base/node.h"
 #include "data/git.h"
+#include "run/fanout.h"
 
 #include <stdbool.h>
 
@@ -30,5 +31,8 @@ int sessions_repository(struct git_repo *repo, struct err *err);
  * unique ids and branches, no path that two of them own. False where one is broken, which is told.
  * What is of the wrong type is left to others. */
 bool sessions_check_plan(const struct node *root, bool fold);
+
+/* What that tool writes into THREAD_BRIEF.md. */
+fanout_brief_fn sessions_brief;
 
 #endif

@@ -69,13 +69,14 @@ static void add_thread(struct buf *out, const struct thread_look *l)
 {
     autobuf struct buf name = BUF_INIT, ahead = BUF_INIT, last = BUF_INIT;
     const char *branch = l->elsewhere ? l->elsewhere : l->thread->branch;
+    bool away = l->elsewhere && l->there; /* that is what is shown */
     buf_addf(&name, "thread-%s", l->thread->id);
     if (l->problem) {
         buf_addstr(&ahead, "?");
         buf_addstr(&last, l->problem);
     } else {
-        buf_addf(&ahead, "%zu", l->ahead);
-        buf_addf(&last, "%.7s %s", l->head, l->subject);
+        buf_addf(&ahead, "%zu", away ? l->there_ahead : l->ahead);
+        buf_addf(&last, "%.7s %s", away ? l->there : l->head, away ? l->there_subject : l->subject);
     }
     const char *state = l->problem ? "?" : l->uncommitted.n ? "dirty" : "clean";
     add_row(out, (const char *const[]){name.s, short_name(branch), ahead.s, state}, last.s);
@@ -115,7 +116,7 @@ static bool has_nothing(const struct view *v)
 {
     for (size_t i = 0; i < v->looks.n; i++) {
         const struct thread_look *l = &v->looks.v[i];
-        if (l->problem || l->ahead || l->uncommitted.n)
+        if (l->problem || l->ahead || l->there_ahead || l->uncommitted.n)
             return false;
     }
     return !v->threads.damaged.n;
@@ -158,7 +159,8 @@ static int report(const struct converge *c)
 int sessions_converge(const struct sessions_options *opts)
 {
     static const char nothing[] = "no threads have new commits — nothing to converge\n";
-    struct converge_options how = {.way = opts->no_push ? CONVERGE_PRINT : CONVERGE_PUSH};
+    struct converge_options how = {.way = opts->no_push ? CONVERGE_PRINT : CONVERGE_PUSH,
+                                   .no_options = true};
     own_cleanup(view_close) struct view v;
     struct err err = {0};
     if (view_open(&v, &err))

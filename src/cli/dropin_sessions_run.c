@@ -50,7 +50,7 @@ static int tell_problems(const struct problems *ps)
 /* By its own rules first, then by ours. */
 static int open_plan(struct plan_file *pf, const char *path, const struct git_repo *repo)
 {
-    struct doc_options toml = {.syntax = DOC_TOML};
+    struct doc_options toml = {.syntax = DOC_TOML, .max_bytes = DROPIN_PLAN_MAX};
     autoproblems struct problems ps;
     struct doc doc;
     problems_init(&ps, path);
@@ -98,7 +98,7 @@ static int make(struct fanout *f)
 static int fan_out(const struct plan_file *pf, const char *path)
 {
     struct fanout_options any = {.plan_path = path, .allow_dirty = true},
-                          opts = {.plan_path = path};
+                          opts = {.plan_path = path, .brief = sessions_brief};
     autofanout struct fanout dirty = {0}, f = {0};
     struct err err = {0};
     if (fanout_open(&dirty, pf, &any, &err))

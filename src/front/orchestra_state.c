@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 enum {
-    MANIFEST_MAX = 64 << 20,
+    MANIFEST_MAX = 256 << 20,
     STATE_MAX = 1 << 20,
     SPARE = 4, /* of five parts of the time, writing takes one */
 };

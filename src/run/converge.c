@@ -147,7 +147,7 @@ static void put_in_order(struct converge *c)
 
 /* --- whether it may ----------------------------------------------------------------------- */
 
-static void refuse_uncommitted(struct converge_result *r)
+static void refuse_uncommitted(const struct converge *c, struct converge_result *r)
 {
     const struct strv *list = &r->look->uncommitted;
     autobuf struct buf out = BUF_INIT;
@@ -155,8 +155,21 @@ static void refuse_uncommitted(struct converge_result *r)
         buf_addf(&out, "%s%s", i ? ", " : "", list->v[i] + 3);
     if (list->n > UNCOMMITTED_SHOWN)
         buf_addf(&out, " and %zu more", list->n - UNCOMMITTED_SHOWN);
-    converge_end(r, CONVERGE_REFUSED, "not all of its work is committed: %s (--commit does it)",
-                 out.s);
+    converge_end(r, CONVERGE_REFUSED, "not all of its work is committed: %s%s", out.s,
+                 c->opts.no_options ? "" : " (--commit does it)");
+}
+
+/* Commits of another branch are nobody's that can be found here. */
+static void refuse_elsewhere(const struct converge *c, struct converge_result *r)
+{
+    const struct thread_look *l = r->look;
+    const char *base = c->base_ref ? c->base_ref : l->thread->base ? l->thread->base : "its base";
+    autobuf struct buf more = BUF_INIT;
+    if (l->there_ahead)
+        buf_addf(&more, ", with %zu commit%s that %s has not,", l->there_ahead,
+                 l->there_ahead == 1 ? "" : "s", short_name(base));
+    converge_end(r, CONVERGE_REFUSED, "its worktree is on %s%s instead of its branch %s",
+                 l->elsewhere, more.s, short_name(l->thread->branch));
 }
 
 static void look_at_paths(struct converge_result *r)
@@ -315,18 +328,17 @@ static void examine(const struct converge *c, struct converge_result *r)
     if (l->problem)
         converge_end(r, CONVERGE_REFUSED, "%s", l->problem);
     else if (l->elsewhere)
-        converge_end(r, CONVERGE_REFUSED, "its worktree is on %s, not on its branch %s",
-                     l->elsewhere, short_name(l->thread->branch));
+        refuse_elsewhere(c, r);
     else if (unmerged(l))
         converge_end(r, CONVERGE_REFUSED, "a conflict in its worktree is not resolved: %s",
                      unmerged(l));
     else if (l->uncommitted.n && !commits)
-        refuse_uncommitted(r);
+        refuse_uncommitted(c, r);
     else if (!l->uncommitted.n && (!l->ahead || strcmp(l->head, l->thread->base_commit) == 0))
         converge_end(r, CONVERGE_NOTHING, "%s", "");
     else if (!c->opts.base && !l->thread->base)
-        converge_end(r, CONVERGE_REFUSED,
-                     "it was made from a commit, not from a branch; --base says where it is to go");
+        converge_end(r, CONVERGE_REFUSED, "it was made from a commit, not from a branch%s",
+                     c->opts.no_options ? "" : "; --base says where it is to go");
     else if (!l->uncommitted.n)
         look_into_bases(c, r);
     if (r->end == CONVERGE_PENDING)
@@ -540,10 +552,10 @@ static int find_remote(const struct converge *c, struct err *err)
     struct err why = {0};
     if (git_call(&at, NULL, &why, "remote", "get-url", "--", remote_of(c), NULL) == 0)
         return 0;
-    return err_set(err, ERR_INPUT,
-                   "there is no remote '%s' to push to; --remote names another, --into-base lands "
-                   "here, without one",
-                   remote_of(c));
+    return err_set(err, ERR_INPUT, "there is no remote '%s' to push to%s", remote_of(c),
+                   c->opts.no_options ? ""
+                                      : "; --remote names another, --into-base lands here, without "
+                                        "one");
 }
 
 /* Both may be one: then there is no fork. */

@@ -17,6 +17,7 @@ enum converge_way { CONVERGE_PUSH, CONVERGE_PRINT, CONVERGE_INTO_BASE };
 struct converge_options {
     enum converge_way way;
     bool draft;
+    bool no_options;         /* hints name none: the command line is another tool's */
     bool commit;             /* what is not committed is committed first */
     const char *remote;      /* NULL: "origin" */
     const char *upstream;    /* remote in whose repository pull requests are made; NULL: where it is

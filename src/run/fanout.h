@@ -13,11 +13,15 @@
 
 #include <stdbool.h>
 
+/* What a thread's brief says, in place of ours (run/brief.h). */
+typedef void fanout_brief_fn(const struct plan_file *pf, const struct thread *t, struct buf *out);
+
 struct fanout_options {
     const bool *wanted;    /* per task; NULL: all */
     const char *plan_path; /* its changes do not count as the user's */
     enum engine engine;    /* in place of what the plan says; ENGINE_UNSET: as it says */
     bool allow_dirty;
+    fanout_brief_fn *brief;            /* or NULL */
     void (*waiting)(const char *whom); /* told where another is at work, or NULL */
 };
 

@@ -98,7 +98,11 @@ static int write_brief(struct maker *w, struct err *err)
 {
     autofree char *path = mem_printf("%s/" THREAD_BRIEF, w->thread->path);
     autobuf struct buf text = BUF_INIT;
-    brief(w->thread, &text);
+    const struct fanout *f = w->all->f;
+    if (f->opts.brief)
+        f->opts.brief(f->pf, w->thread, &text);
+    else
+        brief(w->thread, &text);
     return file_create(path, text.s, text.len, err);
 }
 

@@ -33,8 +33,8 @@ const char *thread_merge_name(enum thread_merge merge)
 
 static void look_done(struct thread_look *l)
 {
-    char *const strings[] = {l->problem, l->head, l->elsewhere, l->subject,
-                             l->base,    l->fork, l->since};
+    char *const strings[] = {l->problem, l->head, l->elsewhere, l->there, l->there_subject,
+                             l->subject, l->base, l->fork,      l->since};
     for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
         free(strings[i]);
     strv_done(&l->own_bases);
@@ -93,15 +93,20 @@ static int resolve_again(const struct looking *lk, struct known *k, const char *
     return 0;
 }
 
-static int take_subject(const struct looking *lk, struct thread_look *l, struct err *err)
+static int take_subject(const struct looking *lk, const char *commit, char **ret, struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
-    if (git_batch_read(lk->batch, l->head, &text, err))
+    if (git_batch_read(lk->batch, commit, &text, err))
         return -1;
     const char *message = strstr(text.s, "\n\n");
     message = message ? message + 2 + strspn(message + 2, "\n") : "";
-    l->subject = mem_dup(message, strcspn(message, "\n"));
+    *ret = mem_dup(message, strcspn(message, "\n"));
     return 0;
+}
+
+static bool is_commit(const char *head)
+{
+    return head && !strchr(head, '('); /* "(initial)" */
 }
 
 static int add_base(const struct looking *lk, struct known *k, struct thread_look *l,
@@ -162,18 +167,22 @@ static int find_commits(struct looking *lk, struct thread_look *l, struct err *e
     if (l->problem)
         return 0;
     if (l->elsewhere) {
-        free(steal_ptr(l->head));
-        if (resolve(lk, t->branch, &l->head, err))
+        autofree char *there = steal_ptr(l->head);
+        l->there = is_commit(there) ? steal_ptr(there) : NULL;
+        if (resolve(lk, t->branch, &l->head, err) ||
+            (l->there && take_subject(lk, l->there, &l->there_subject, err)))
             return -1;
     }
     if ((base && resolve_again(lk, &lk->base_was, base, &l->base, err)) ||
         (!l->base && resolve_again(lk, &lk->commit_was, t->base_commit, &l->base, err)))
         return -1;
-    if (!l->head || strchr(l->head, '(')) /* "(initial)" */
+    if (!is_commit(l->head))
         thread_look_fail(l, "its branch is gone");
     else if (!l->base)
         thread_look_fail(l, "the commit that it was made from is gone");
-    return l->problem ? 0 : take_subject(lk, l, err) || add_bases(lk, l, err) ? -1 : 0;
+    return l->problem                                                             ? 0
+           : take_subject(lk, l->head, &l->subject, err) || add_bases(lk, l, err) ? -1
+                                                                                  : 0;
 }
 
 static char *copy(const char *id)
@@ -185,7 +194,10 @@ static void count_one(struct history *h, struct thread_look *l)
 {
     const char *const bases[] = {l->base};
     const char *const *own = (const char *const *)l->own_bases.v;
+    size_t behind;
     history_count(h, l->head, l->base, &l->ahead, &l->behind);
+    if (l->there)
+        history_count(h, l->there, l->base, &l->there_ahead, &behind);
     l->fork = copy(history_fork(h, l->head, bases, 1));
     l->since = copy(history_fork(h, l->head, own, l->own_bases.n));
 }
@@ -198,7 +210,7 @@ static int count(const struct looking *lk, struct err *err)
         const struct thread_look *l = &lk->looks->v[i];
         if (l->problem)
             continue;
-        strv_pushl(&tips, l->head, l->base, NULL);
+        strv_pushl(&tips, l->head, l->base, l->there, NULL);
         for (size_t k = 0; k < l->own_bases.n; k++)
             strv_push(&tips, l->own_bases.v[k]);
     }

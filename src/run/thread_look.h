@@ -38,10 +38,12 @@ struct thread_look {
     const struct thread *thread;
     char *problem;   /* why there is nothing to say, or NULL: then all of the following is known */
     char *head;      /* the tip of its branch */
-    char *elsewhere; /* what its worktree has checked out instead of its branch, or NULL */
-    char *subject;   /* of the last commit */
-    char *base;      /* the commit that it is held against: what its base is at now */
-    char *fork;      /* where it left that one, or NULL where there is no single such commit */
+    char *elsewhere; /* what its worktree has checked out instead of its branch, or NULL; then: */
+    char *there, *there_subject; /* its last commit, where it has one, ... */
+    size_t there_ahead;          /* ... and how many of its commits the base has not */
+    char *subject;               /* of the last commit */
+    char *base;                  /* the commit that it is held against: what its base is at now */
+    char *fork; /* where it left that one, or NULL where there is no single such commit */
     struct strv own_bases; /* of its own: the base branch, that one's upstream, where it began */
     char *since;           /* where it left these: what it changed itself counts from here */
     size_t ahead, behind;
