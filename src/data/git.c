@@ -6,6 +6,7 @@
 #include "sys/proc.h"
 #include "sys/proc_many.h"
 #include "sys/procs.h"
+#include "sys/stuck.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -223,8 +224,12 @@ int git_try(const struct git_place *at, const struct strv *args, struct buf *out
         if (out)
             buf_cut(out, before);
         buf_cut(words, said);
-        if (proc_capture(argv.v, env.v, OUTPUT_MAX, out, words, ret_status, err))
-            return -1;
+        struct err why = {0};
+        int rc = proc_capture(argv.v, env.v, OUTPUT_MAX, out, words, ret_status, &why);
+        if (rc && (!stuck_is_removed(why.msg) || tries == RACE_TRIES - 1))
+            return err_set(err, why.code, "%s", why.msg);
+        if (rc)
+            continue;
         if (*ret_status == 0 || !git_is_race(words->s + said))
             break;
     }
@@ -243,7 +248,8 @@ int git_feed(const struct git_place *at, const struct strv *args, const struct b
 
 bool git_is_race(const char *words)
 {
-    return ((strstr(words, "failed to read") || strstr(words, "Invalid path")) &&
+    return stuck_is_removed(words) ||
+           ((strstr(words, "failed to read") || strstr(words, "Invalid path")) &&
             strstr(words, "/worktrees/")) ||
            strstr(words, "unable to create temporary file: No such file or directory");
 }

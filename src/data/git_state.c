@@ -9,7 +9,12 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { CONTENT_MAX = 1 << 20, SETTLED_S = 2 };
+enum {
+    CONTENT_MAX = 1 << 20, /* of what we keep */
+    REF_MAX = 64 << 10,    /* more is no ref ... */
+    TEXT_MAX = 64 << 20,   /* ... and no configuration: git would read it whole */
+    SETTLED_S = 2,
+};
 
 /* Where things are; folders are gone through. */
 static const char *const roots[] = {
@@ -25,6 +30,7 @@ void git_changes_done(struct git_changes *changes)
 {
     arena_done(&changes->arena);
     vec_done(&changes->list);
+    strv_done(&changes->odd);
 }
 
 static void free_entries(struct git_entry *entries, size_t n)
@@ -199,6 +205,65 @@ static int add_entry(struct look *l, const FTSENT *e, const char *name, struct e
     return 0;
 }
 
+/* --- what is no file ---------------------------------------------------------------------- */
+
+/* Whether git would wait for it, or read it without an end. */
+static bool is_odd(const struct look *l, const FTSENT *e, const char *name)
+{
+    enum git_part part;
+    struct stat st = *e->fts_statp;
+    if (!part_of(l, name, &part) || (S_ISLNK(st.st_mode) && stat(e->fts_accpath, &st) < 0))
+        return false;
+    off_t max = part == GIT_PART_REF || part == GIT_PART_HEAD ? REF_MAX : TEXT_MAX;
+    bool large = st.st_size > max && part != GIT_PART_HOOK && part != GIT_PART_STASH;
+    return !S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || large);
+}
+
+/* What a file was, as far as we know all of it. */
+static bool was_whole(const struct git_entry *was)
+{
+    return was && S_ISREG(was->mode) && was->stamp.size <= CONTENT_MAX;
+}
+
+static int put_back(const char *path, const struct git_entry *was, struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    buf_add(&text, was->s, was->len);
+    if (was->part == GIT_PART_REF || was->part == GIT_PART_HEAD)
+        buf_addch(&text, '\n');
+    return file_create(path, text.s, text.len, err) ||
+                   (chmod(path, was->mode & 07777) < 0 && err_sys(err, "chmod '%s'", path))
+               ? -1
+               : 0;
+}
+
+/* An entry that was odd is what it was before. */
+static int keep_entry(struct look *l, const char *path, const struct git_entry *was,
+                      struct err *err)
+{
+    struct git_entry now = *was;
+    struct stat st;
+    if (put_back(path, was, err))
+        return -1;
+    if (lstat(path, &st) < 0)
+        return err_sys(err, "look at '%s'", path);
+    now.stamp = stamp_of(&st, &l->now);
+    now.name = mem_str(was->name);
+    now.s = mem_dup(was->s, was->len);
+    vec_push(&l->entries, now);
+    return 0;
+}
+
+static int remove_odd(struct look *l, const FTSENT *e, const char *name, struct err *err)
+{
+    const struct git_entry *was = find(l->state->entries.v, l->state->entries.n, name);
+    if (unlink(e->fts_path) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", e->fts_path);
+    if (l->changes)
+        strv_push(&l->changes->odd, name);
+    return was_whole(was) ? keep_entry(l, e->fts_path, was, err) : 0;
+}
+
 static int take(struct look *l, FTS *fts, FTSENT *e, struct err *err)
 {
     const char *name = e->fts_path + strlen(l->state->common) + 1;
@@ -215,7 +280,7 @@ static int take(struct look *l, FTS *fts, FTSENT *e, struct err *err)
         errno = e->fts_errno;
         return is_no_matter(errno) ? 0 : err_sys(err, "look at '%s'", e->fts_path);
     default:
-        return add_entry(l, e, name, err);
+        return is_odd(l, e, name) ? remove_odd(l, e, name, err) : add_entry(l, e, name, err);
     }
 }
 
@@ -260,6 +325,24 @@ static bool uses_tables(const struct git_state *state)
     return access(path, F_OK) == 0;
 }
 
+/* Packed refs that are no file are written anew, as they were. */
+static int mend_packed(struct look *l, const char *path, struct err *err)
+{
+    const struct packed_refs *was = &l->state->packed;
+    autobuf struct buf text = BUF_INIT;
+    struct stat st;
+    if (l->tables || lstat(path, &st) < 0 || S_ISREG(st.st_mode) ||
+        (S_ISLNK(st.st_mode) && (stat(path, &st) < 0 || S_ISREG(st.st_mode))))
+        return 0;
+    if (unlink(path) < 0)
+        return err_sys(err, "remove '%s'", path);
+    if (l->changes)
+        strv_push(&l->changes->odd, "packed-refs");
+    for (size_t i = 0; i < was->refs.n; i++)
+        buf_addf(&text, "%s %s\n", was->refs.v[i].value, was->refs.v[i].name);
+    return text.len ? file_create(path, text.s, text.len, err) : 0;
+}
+
 /* One file tells whether they are as they were. */
 static int look_at_packed(struct look *l, struct err *err)
 {
@@ -267,6 +350,8 @@ static int look_at_packed(struct look *l, struct err *err)
     autofree char *path = mem_printf("%s/%s", l->state->common, name);
     autobuf struct buf text = BUF_INIT;
     struct stat st = {0};
+    if (mend_packed(l, path, err))
+        return -1;
     if (stat(path, &st) < 0 && errno != ENOENT)
         return err_sys(err, "look at '%s'", path);
     l->packed_stamp = stamp_of(&st, &l->now);

@@ -9,7 +9,9 @@
  * where they are kept: packing them is no change. Where refs are kept in tables (reftable), and
  * those have changed, git is asked: one process, or two.
  *
- * What we may not read is as good as not there.
+ * What we may not read is as good as not there. What is no file, and would make git wait or read
+ * without an end (a FIFO, a device, a symlink to one, a ref of megabytes), is removed, and what was
+ * there when we last looked is put back: it counts as unchanged, and is named.
  *
  * The refs of anabranch itself (refs/anabranch, refs/heads/anabranch) are not looked at.
  */
@@ -18,6 +20,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/strv.h"
 #include "base/vec.h"
 #include "data/git.h"
 #include "data/packed_refs.h"
@@ -50,6 +53,7 @@ struct git_change {
 struct git_changes {
     struct arena arena; /* holds the strings */
     VEC(struct git_change) list;
+    struct strv odd; /* names of what was no file, and was removed */
 };
 
 void git_changes_done(struct git_changes *changes);

@@ -72,17 +72,36 @@ static int unhide(const struct salvage_job *job, const struct git_place *at, str
                : 0;
 }
 
+/* Tracked files that are none any more, a FIFO or a socket: git refuses to add anything then. */
+static int find_special(const struct salvage_job *job, const struct git_place *at, struct strv *ret,
+                        struct err *err)
+{
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(at, &out, err, "ls-files", "-z", "--modified", NULL))
+        return -1;
+    for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
+        autofree char *path = mem_printf("%s/%s", job->commit.ws->path, p);
+        struct stat st;
+        if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode) && !S_ISLNK(st.st_mode) &&
+            !S_ISDIR(st.st_mode))
+            strv_push(ret, p);
+    }
+    return 0;
+}
+
 static int add_files(const struct salvage_job *job, const struct git_place *at, bool anew,
                      struct strv *nested, struct err *err)
 {
-    autostrv struct strv args = {0};
+    autostrv struct strv args = {0}, special = {0};
     autobuf struct buf errout = BUF_INIT;
     int status;
     if (commit_index(&job->commit, anew, err) || unhide(job, at, err) ||
+        (anew && find_special(job, at, &special, err)) ||
         nested_find(at, job->commit.ws, nested, err))
         return -1;
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
     nested_exclude(nested, "", &args);
+    nested_exclude(&special, "", &args);
     if (git_try(at, &args, NULL, &errout, &status, err))
         return -1;
     return status ? err_set(err, ERR_ENV, "git add: %s", errout.s) : 0;
@@ -318,6 +337,7 @@ static int commit_files(const struct salvage_job *job, struct salvaged *ret, str
 static int save_all(const struct salvage_job *job, struct salvaged *ret, struct err *err)
 {
     const struct commit_job *cj = &job->commit;
+    workspace_unclog(cj->ws);
     if (commit_files(job, ret, err))
         return -1;
     const char *const kept[] = {ret->commit.len ? ret->commit.s : cj->start, NULL};

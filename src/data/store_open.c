@@ -5,10 +5,12 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "base/own.h"
 #include "sys/dirs.h"
 #include "sys/procs.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -39,6 +41,31 @@ static const char *const migrations[] = {
 };
 
 enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
+
+/* --- files -------------------------------------------------------------------------------- */
+
+/* SQLite's own open(), that for a database, its journal or the folder of both: a FIFO, which an
+ * agent may have put there, would have it wait for ever. */
+static int open_plainly(const char *path, int flags, int mode)
+{
+    autoclose int fd = open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -1;
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return steal_fd(&fd);
+    errno = EINVAL;
+    return -1;
+}
+
+static void open_plainly_from_now_on(void)
+{
+    static bool done;
+    sqlite3_vfs *vfs = done ? NULL : sqlite3_vfs_find(NULL);
+    if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
+        (void)vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_plainly);
+    done = true;
+}
 
 /* --- asking ------------------------------------------------------------------------------- */
 
@@ -326,6 +353,7 @@ int store_open(struct store **ret, const char *dir, bool create, struct err *err
 {
     autofree char *path = mem_printf("%s/state.db", dir);
     struct stat st;
+    open_plainly_from_now_on();
     if (create)
         return open_to_write(ret, path, dir, err);
     return stat(path, &st) < 0 && errno == ENOENT ? never_ran(err) : open_to_read(ret, path, err);

@@ -8,12 +8,13 @@
 
 #include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ADMIN_TRIES = 100 };
+enum { ADMIN_TRIES = 100, HEAD_MAX = 4096 };
 
 void workspace_done(struct workspace *ws)
 {
@@ -35,7 +36,7 @@ int workspace_head(const struct workspace *ws, struct buf *out, struct err *err)
     struct git_place at = workspace_place(ws);
     autofree char *path = mem_printf("%s/HEAD", ws->admin);
     autobuf struct buf head = BUF_INIT;
-    if (file_read(path, 4096, &head, NULL) || !head.len)
+    if (file_read(path, HEAD_MAX, &head, NULL) || !head.len)
         return git_resolve(&at, "HEAD", out, err);
     head.s[strcspn(head.s, "\n")] = '\0';
     return git_resolve(&at, strncmp(head.s, "ref: ", 5) == 0 ? head.s + 5 : head.s, out, err);
@@ -72,6 +73,35 @@ static int write_admin(const struct workspace *ws, const char *dir, const char *
                    write_file(dir, "locked", err, "in use by anabranch\n")
                ? -1
                : 0;
+}
+
+/* git reads a HEAD whole. */
+static bool is_clog(const char *name, const struct stat *st)
+{
+    off_t max = strcmp(name, "HEAD") == 0 ? HEAD_MAX : FILE_LARGE;
+    return !S_ISDIR(st->st_mode) && (!S_ISREG(st->st_mode) || st->st_size > max);
+}
+
+/* Without a HEAD git takes the folder for none of its own. */
+static void mend_head(const struct workspace *ws)
+{
+    struct err none = {0};
+    if (ws->branch && *ws->branch) /* else, and where there is one, it stays as it is */
+        (void)write_file(ws->admin, "HEAD", &none, "ref: %s\n", ws->branch);
+}
+
+void workspace_unclog(const struct workspace *ws)
+{
+    DIR *dir = opendir(ws->admin);
+    struct stat st;
+    for (const struct dirent *e; dir && (e = readdir(dir));) {
+        if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+            is_clog(e->d_name, &st))
+            (void)unlinkat(dirfd(dir), e->d_name, 0); /* else git says what is wrong */
+    }
+    if (dir)
+        (void)closedir(dir);
+    mend_head(ws);
 }
 
 /* A name for the administrative folder that nobody else uses: the last two parts of the path. */

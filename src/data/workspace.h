@@ -47,6 +47,12 @@ int workspace_restore(const struct workspace *ws, struct err *err);
 
 struct git_place workspace_place(const struct workspace *ws);
 
+/* Removes from its administrative folder what is no file where git wants one (a FIFO, a socket, a
+ * device, a link) and what is too large to be one: they hold nothing, and git would wait for them,
+ * or read them without an end. A HEAD that is gone is made again, of the branch. To be called when
+ * an agent has worked there. */
+void workspace_unclog(const struct workspace *ws);
+
 /* The commit that is checked out in the workspace, by its own HEAD; ERR_INPUT where the agent left
  * none that can be read. */
 int workspace_head(const struct workspace *ws, struct buf *out, struct err *err);

@@ -40,6 +40,7 @@ static const struct words {
     {"config", "", "was set", " to ", "was set", "was unset"},
     {"hook", "", "was added", NULL, "was changed", "was removed"},
     {"file", "", "was added", NULL, "was changed", "was removed"},
+    {"special", "", "was no file", NULL, "was no file", "was no file any more"},
 };
 
 static const struct words *words_of(const char *what)

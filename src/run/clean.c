@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "sys/dirs.h"
+#include "sys/stuck.h"
 
 #include <stdarg.h>
 #include <unistd.h>
@@ -64,8 +65,11 @@ static int clean_repository(struct cleaner *c, struct err *err)
 static int clean_all(struct cleaner *c, struct err *err)
 {
     const struct clean_options *o = c->opts;
-    if (remains_find(&c->remains, o->repo, o->state_dir, o->store, err) ||
-        clean_temporary(c, err) || (o->repo->root && clean_repository(c, err)))
+    if (remains_find(&c->remains, o->repo, o->state_dir, o->store, err))
+        return -1;
+    for (size_t i = 0; !o->dry_run && i < c->remains.works.n; i++)
+        stuck_remove_below(c->remains.works.v[i]);
+    if (clean_temporary(c, err) || (o->repo->root && clean_repository(c, err)))
         return -1;
     return clean_pristine(c, err) || clean_kept(c, err) || clean_logs(c, err) ? -1 : 0;
 }
@@ -78,6 +82,8 @@ int clean(const struct clean_options *opts, struct err *err)
     struct err none = {0};
     if (access(opts->state_dir, F_OK) < 0) /* nothing was ever run here */
         return 0;
+    if (!opts->dry_run)
+        stuck_remove_below(opts->repo->common);
     int rc = make_scratch(&c, &lock, err) || clean_all(&c, err) ? -1 : 0;
     clean_delete(&c);
     (void)dirs_remove(c.scratch, &none); /* else the next one does */

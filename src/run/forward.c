@@ -185,7 +185,9 @@ void forward_forget(struct publication *p)
 {
     watch_free(p->child);
     watch_free(p->limit);
+    stuck_watch_free(p->stuck);
     p->child = p->limit = NULL;
+    p->stuck = NULL;
 }
 
 static void on_forwarded(void *ctx, int status)
@@ -253,6 +255,7 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
     p->forwarded = forwarded;
     p->git = pid;
     p->child = loop_child(run->loop, pid, on_forwarded, run);
+    p->stuck = stuck_watch_new(run->loop, pid, words);
     p->limit = loop_timer(run->loop, patience(GIT_MS), on_overdue, run);
     return 0;
 }

@@ -8,6 +8,7 @@
 #include "run/lane.h"
 #include "run/provider.h"
 #include "sys/dirs.h"
+#include "sys/stuck.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -143,6 +144,10 @@ static void name_folders(struct run *run)
                                : mem_printf("%s/.anabranch", pf->project);
     run->dir = mem_printf("%s/runs/%s", run->state_dir, run->id);
     run->work = plan_file_work(pf, run->base ? pf->repo.root : pf->project);
+    if (run->base) {
+        stuck_remove_below(pf->repo.common);
+        stuck_remove_below(run->work);
+    }
 }
 
 int preflight(struct run *run, struct err *err)

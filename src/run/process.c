@@ -26,6 +26,7 @@ void process_done(struct process *p)
 {
     watch_free(p->watch);
     watch_free(p->last_resort);
+    stuck_watch_free(p->stuck);
     own_close(&p->lifeline);
     own_close(&p->status);
     *p = (struct process){.lifeline = -1, .status = -1};
@@ -120,6 +121,7 @@ int process_start(struct job *job, char *const *argv, char *const *env, const ch
     if (fd < 0 || spawn_start(&sp, &pid, err))
         return -1;
     begin(job, pid, on_end, next);
+    job->process.stuck = stuck_watch_new(job->run->loop, pid, log);
     return 0;
 }
 
@@ -202,6 +204,8 @@ static void on_guard_end(void *ctx, int status)
     if (job->guard_lost)
         sweep_tree(job);
     process_done(&job->process);
+    if (job->has_workspace)
+        workspace_unclog(&job->ws);
     shared_leave(job);
     job->next(job, job->exit_code);
 }

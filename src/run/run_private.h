@@ -25,6 +25,7 @@
 #include "sys/contain.h"
 #include "sys/loop.h"
 #include "sys/ports.h"
+#include "sys/stuck_watch.h"
 
 #include <sys/stat.h>
 
@@ -81,6 +82,7 @@ struct process {
     struct watch *watch;
     struct watch
         *last_resort; /* when a guard that was ordered to end is killed; NULL: it was not */
+    struct stuck_watch *stuck; /* of one without a guard */
     pid_t pid;
     bool guarded;
     int lifeline, status; /* our ends of the guard's pipes, or -1 */
@@ -177,6 +179,7 @@ struct publication {
     int tries;
     struct base_turn turn;
     struct watch *child, *wait; /* git, which moves it; another run, whose turn it is */
+    struct stuck_watch *stuck;  /* ends that git where it would wait for ever */
     pid_t git;                  /* leads its own group, as long as there is a child */
     struct watch *limit;        /* until when that is waited for */
     bool given_up;              /* that git, or a turn, did not come to its end: no more of it */

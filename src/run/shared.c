@@ -18,6 +18,8 @@ static void look_at_state(struct run *run, struct job *job)
             record_error(run, -1, &err);
             return;
         }
+        for (size_t i = 0; i < changes.odd.n; i++)
+            shared_tell_odd(&l, changes.odd.v[i]);
         for (size_t i = 0; i < changes.list.n && run->shared->suspects.n; i++)
             shared_look_at(&l, &changes.list.v[i]);
         if (again)

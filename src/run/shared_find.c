@@ -22,6 +22,11 @@ static void tell(struct shared_look *l, const struct finding *f)
         l->more++;
 }
 
+void shared_tell_odd(struct shared_look *l, const char *name)
+{
+    tell(l, &(struct finding){.what = "special", .name = name, .restored = true});
+}
+
 static void tell_ref(struct shared_look *l, const struct git_change *c)
 {
     autobuf struct buf undo = BUF_INIT;

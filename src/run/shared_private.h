@@ -26,7 +26,8 @@ struct shared {
 
 /* Something that changed, to be told. Strings may be NULL, but for `what`. */
 struct finding {
-    const char *what; /* "ref", "head", "stash", "config", "hook", "file", "checkout" */
+    const char *what; /* "ref", "head", "stash", "config", "hook", "file", "special" (no file),
+                         "checkout" */
     const char *name, *from, *to;
     const char *undo;  /* what to type */
     const char *saved; /* the file with what was there, or was put there */
@@ -47,6 +48,7 @@ struct shared_look {
 };
 
 void shared_look_at(struct shared_look *look, const struct git_change *change);
+void shared_tell_odd(struct shared_look *look, const char *name); /* it was no file */
 void shared_look_done(struct shared_look *look); /* tells of those that were only counted */
 
 /* Whether it is of a workspace, of this run or another: "worktrees/RUN-TASK/HEAD". */

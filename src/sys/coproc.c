@@ -1,9 +1,11 @@
 #include "sys/coproc.h"
 
+#include "base/clock.h"
 #include "base/own.h"
 #include "sys/hurry.h"
 #include "sys/patience.h"
 #include "sys/spawn.h"
+#include "sys/stuck.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -105,16 +107,29 @@ static int give_up(struct coproc *c, struct err *err)
     return -1;
 }
 
+/* Waits for more until it is there, or nothing will come. */
+static int await_more(struct coproc *c, struct err *err)
+{
+    struct pollfd fd = {.fd = c->out, .events = POLLIN};
+    int64_t ms = c->wait_ms ? c->wait_ms : patience(PATIENCE_MS), began = clock_mono();
+    for (int ready = 0; ready <= 0;) {
+        int64_t left = hurry_until(began, began + ms) - clock_mono();
+        ready = left <= 0 ? 0 : poll(&fd, 1, left < stuck_look_ms() ? (int)left : stuck_look_ms());
+        if (left <= 0 || (ready < 0 && errno != EINTR))
+            return give_up(c, err);
+        if (ready == 0 && stuck_check(c->pid, err)) {
+            spawn_end(c->pid);
+            return -1;
+        }
+    }
+    return 0;
+}
+
 static int read_more(struct coproc *c, struct err *err)
 {
     char bytes[16384];
-    struct pollfd fd = {.fd = c->out, .events = POLLIN};
-    int64_t ms = c->wait_ms ? c->wait_ms : patience(PATIENCE_MS);
-    int ready = poll(&fd, 1, (int)hurry_limit(ms));
-    if (ready < 0 && errno == EINTR)
-        return 0;
-    if (ready <= 0)
-        return give_up(c, err);
+    if (await_more(c, err))
+        return -1;
     ssize_t n = read(c->out, bytes, sizeof(bytes));
     if (n < 0 && errno == EINTR)
         return 0;

@@ -1,16 +1,18 @@
 #include "sys/hurry.h"
 
 #include "base/clock.h"
+#include "sys/patience.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
 
-enum { YOUNG_MS = 1000, HURRY_MS = 3000, SIGNALS = 32 };
+enum { YOUNG_MS = 1000, FIRST_MS = 20000, HURRY_MS = 3000, SIGNALS = 32 };
 
 /* What the handler looks at. */
 static atomic_int asked, group;
-static atomic_uint since; /* monotonic ms, as far as they fit */
+static atomic_uint since;         /* monotonic ms, as far as they fit */
+static atomic_uint first, second; /* likewise: when it came */
 
 static void (*before[SIGNALS])(int signal);
 
@@ -22,6 +24,8 @@ static unsigned now(void)
 static void on_signal(int signal)
 {
     int saved = errno, times = atomic_fetch_add(&asked, 1) + 1, waited_for = atomic_load(&group);
+    if (times <= 2)
+        atomic_store(times == 1 ? &first : &second, now());
     if (times > 1 && waited_for > 0 && now() - atomic_load(&since) >= YOUNG_MS)
         (void)kill(-waited_for, times == 2 ? SIGTERM : SIGKILL);
     before[signal](signal);
@@ -39,9 +43,16 @@ void hurry_by(int signal)
     (void)sigaction(signal, &sa, NULL); /* else it only takes longer */
 }
 
-int64_t hurry_limit(int64_t ms)
+int64_t hurry_until(int64_t began, int64_t end)
 {
-    return atomic_load(&asked) > 1 && ms > HURRY_MS ? HURRY_MS : ms;
+    int times = atomic_load(&asked);
+    if (!times)
+        return end;
+    unsigned came = times > 1 ? atomic_load(&second) : atomic_load(&first);
+    int64_t ago = (int64_t)(now() - came), at = clock_mono() - ago;
+    int64_t patient = patience(FIRST_MS), first_ms = patient < FIRST_MS ? patient : FIRST_MS;
+    int64_t until = (at > began ? at : began) + (times > 1 ? HURRY_MS : first_ms);
+    return until < end ? until : end;
 }
 
 void hurry_begin(pid_t leader)

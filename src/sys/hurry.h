@@ -14,9 +14,10 @@
  * which is called as before. */
 void hurry_by(int signal);
 
-/* How long may be waited: these ms, or, when such a signal has come twice, three seconds at most.
- */
-int64_t hurry_limit(int64_t ms);
+/* Until when to wait, for who began at `since` and would wait until `end` (monotonic ms): that, or
+ * twenty seconds after the first such signal, or three after the second, if these came later than
+ * it began. */
+int64_t hurry_until(int64_t since, int64_t end);
 
 /* Around the waiting: the group of processes that is waited for. Its leader must not be reaped in
  * between. */

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "sys/file.h"
 #include "sys/spawn.h"
+#include "sys/stuck_watch.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -12,6 +13,7 @@
 
 struct loop_proc {
     struct watch *watch;
+    struct stuck_watch *stuck;
     pid_t pid;
     int out; /* a scratch file: nothing is lost, and nobody has to read meanwhile */
     size_t max;
@@ -35,6 +37,7 @@ static void read_all(const struct loop_proc *p, struct buf *out)
 
 static void release(struct loop_proc *p)
 {
+    stuck_watch_free(p->stuck);
     watch_free(p->watch);
     own_close(&p->out);
     free(p);
@@ -65,6 +68,7 @@ int loop_proc_start(struct loop *loop, char *const *argv, char *const *env, size
     struct loop_proc *p = mem_alloc(sizeof(*p));
     *p = (struct loop_proc){.pid = pid, .out = steal_fd(&out), .max = max, .fn = fn, .ctx = ctx};
     p->watch = loop_child(loop, pid, on_end, p);
+    p->stuck = stuck_watch_new(loop, pid, NULL);
     *ret = p;
     return 0;
 }

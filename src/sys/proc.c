@@ -5,6 +5,7 @@
 #include "sys/hurry.h"
 #include "sys/patience.h"
 #include "sys/spawn.h"
+#include "sys/stuck.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -50,19 +51,28 @@ static int drain(struct stream *s, struct err *err)
     return 0;
 }
 
-static int read_streams(struct stream streams[2], struct err *err)
+/* How long poll() may take, less than it is until the next look. */
+static int wait_ms(int64_t began, int64_t end)
 {
-    int64_t limit = hurry_limit(patience(PATIENCE_MS)), end = clock_mono() + limit;
+    int64_t left = hurry_until(began, end) - clock_mono();
+    return left <= 0 ? 0 : left < stuck_look_ms() ? (int)left : stuck_look_ms();
+}
+
+static int read_streams(struct stream streams[2], pid_t pid, struct err *err)
+{
+    int64_t began = clock_mono(), end = began + patience(PATIENCE_MS);
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
         struct pollfd fds[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
-        int64_t left = end - clock_mono();
-        int ready = poll(fds, 2, left > 0 ? (int)left : 0);
+        int wait = wait_ms(began, end), ready = poll(fds, 2, wait);
         if (ready < 0 && errno == EINTR)
             continue;
         if (ready < 0)
             return err_sys(err, "poll");
-        if (ready == 0)
-            return err_set(err, ERR_ENV, "it did not end within %lld s", (long long)limit / 1000);
+        if (ready == 0 && !wait)
+            return err_set(err, ERR_ENV, "it did not end within %lld s",
+                           (long long)(clock_mono() - began) / 1000);
+        if (ready == 0 && stuck_check(pid, err))
+            return -1;
         for (int i = 0; i < 2; i++) {
             if (fds[i].revents && drain(&streams[i], err))
                 return -1;
@@ -103,7 +113,7 @@ static int capture(int in, char *const argv[], char *const env[], size_t max, st
     int result = started;
     if (started == 0)
         hurry_begin(pid);
-    if (started == 0 && read_streams(streams, err)) {
+    if (started == 0 && read_streams(streams, pid, err)) {
         result = err_wrap(err, "'%s'", argv[0]);
         spawn_end(pid);
     }

@@ -5,6 +5,7 @@
 #include "sys/patience.h"
 #include "sys/spawn.h"
 #include "sys/stop.h"
+#include "sys/stuck.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -23,7 +24,7 @@ struct slot {
     pid_t pid;
     int fds[STREAMS];
     bool ended;
-    int64_t deadline;
+    int64_t deadline, next_look; /* whether it is stuck */
 };
 
 struct crowd {
@@ -47,7 +48,9 @@ static int start(struct slot *s, struct proc_job *job, struct err *err)
                        .dir = job->dir,
                        .fds = {SPAWN_NULL, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
-    *s = (struct slot){.job = job, .deadline = clock_mono() + patience(PATIENCE_MS)};
+    *s = (struct slot){.job = job,
+                       .deadline = clock_mono() + patience(PATIENCE_MS),
+                       .next_look = clock_mono() + stuck_look_ms()};
     int rc = spawn_captured(&sp, s->fds, &s->pid, err);
     if (rc)
         s->pid = 0;
@@ -102,6 +105,20 @@ static void look_for_ended(struct crowd *c)
     }
 }
 
+static int look_for_stuck(struct crowd *c, struct err *err)
+{
+    int64_t now = clock_mono();
+    for (size_t i = 0; i < c->width; i++) {
+        struct slot *s = &c->slots[i];
+        if (!s->pid || now < s->next_look)
+            continue;
+        if (stuck_check(s->pid, err))
+            return -1;
+        s->next_look = clock_mono() + stuck_look_ms();
+    }
+    return 0;
+}
+
 /* Waits for what comes first, and takes it. */
 static int turn(struct crowd *c, struct err *err)
 {
@@ -120,6 +137,8 @@ static int turn(struct crowd *c, struct err *err)
         return err_set(err, ERR_ENV, "a child did not end in time");
     if (ready == 0)
         look_for_ended(c);
+    if (look_for_stuck(c, err))
+        return -1;
     for (size_t i = 0; i < c->width * STREAMS; i++) {
         if (c->polls[i].revents && drain(&c->slots[i / STREAMS], (int)(i % STREAMS), err))
             return -1;

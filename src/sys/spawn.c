@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -16,6 +17,8 @@
 extern char **environ;
 
 enum { GRACE_MS = 1000 };
+
+static const rlim_t memory_min = (rlim_t)2 << 30;
 
 /* A source may have the number that another is to get: so all are put aside first, above them all.
  */
@@ -77,6 +80,23 @@ static int set_attributes(posix_spawnattr_t *attr, bool new_session)
     return rc ? rc : posix_spawnattr_setflags(attr, flags);
 }
 
+/* A git reads some files whole, whatever an agent has made of them: it is to fail before the
+ * machine has no memory left. Half of that is more than honest repositories take. */
+static void bound_memory(pid_t pid)
+{
+#ifdef __linux__
+    static rlim_t bytes;
+    if (!bytes) {
+        rlim_t half = (rlim_t)sysconf(_SC_PHYS_PAGES) * (rlim_t)sysconf(_SC_PAGESIZE) / 2;
+        bytes = half > memory_min ? half : memory_min;
+    }
+    const struct rlimit limit = {bytes, bytes};
+    (void)prlimit(pid, RLIMIT_DATA, &limit, NULL); /* it may have ended, or a lower one */
+#else
+    (void)pid;
+#endif
+}
+
 int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
 {
     posix_spawn_file_actions_t fa;
@@ -94,6 +114,8 @@ int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
         rc = posix_spawnp(ret_pid, sp->argv[0], &fa, &attr, sp->argv, sp->env ? sp->env : environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&fa);
+    if (!rc && strcmp(sp->argv[0], "git") == 0)
+        bound_memory(*ret_pid);
     if (!rc)
         return 0;
     errno = rc == EBADF ? EMFILE : rc; /* ours are good: a number beyond the limit was asked for */

@@ -174,6 +174,45 @@ static void files_are_seen_by_content_and_hooks_by_mode(void **state)
     assert_null(git_state_get(&f->state, "hooks/none").s);
 }
 
+static void make_fifo(const struct fixture *f, const char *name)
+{
+    autofree char *path = mem_printf("%s/%s", f->dir, name);
+    (void)unlink(path);
+    assert_int_equal(mkfifo(path, 0600), 0);
+}
+
+static void assert_text(const struct fixture *f, const char *name, const char *expected)
+{
+    autofree char *path = mem_printf("%s/%s", f->dir, name);
+    autobuf struct buf text = BUF_INIT;
+    assert_int_equal(file_read(path, 1 << 16, &text, NULL), 0);
+    assert_string_equal(text.s, expected);
+}
+
+/* Each is named, and what was there before is there again. */
+static void what_is_no_file_goes(void **state)
+{
+    struct fixture *f = *state;
+    static const char *const names[] = {"HEAD", "config", "refs/heads/main", "refs/heads/new",
+                                        "packed-refs"};
+    autochanges struct git_changes changes = {0};
+    autofree char *link = mem_printf("%s/refs/heads/zero", f->dir);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        make_fifo(f, names[i]);
+    assert_int_equal(symlink("/dev/zero", link), 0);
+    (void)alarm(10);
+    assert_int_equal(git_state_look(&f->state, &changes, NULL), 0);
+    (void)alarm(0);
+    assert_int_equal(changes.list.n, 0);
+    assert_int_equal(changes.odd.n, sizeof(names) / sizeof(names[0]) + 1);
+    assert_text(f, "HEAD", "ref: refs/heads/main\n");
+    assert_text(f, "config", "[core]\n\tbare = false\n");
+    assert_text(f, "refs/heads/main", ID_A "\n");
+    assert_text(f, "packed-refs", ID_A " refs/heads/old\n" ID_A " refs/tags/v1\n");
+    assert_int_equal(access(link, F_OK), -1);
+    assert_look(f, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -183,6 +222,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(packing_is_no_change, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unsorted_packed_refs_are_read, set_up, tear_down),
         cmocka_unit_test_setup_teardown(our_own_refs_are_left_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(what_is_no_file_goes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_are_seen_by_content_and_hooks_by_mode, set_up,
                                         tear_down),
     };
