@@ -44,6 +44,8 @@ enum provider {
 enum land_at { LAND_AT_UNSET, LAND_AT_EACH, LAND_AT_END };
 enum land_budget { LAND_BUDGET_UNSET, LAND_BUDGET_FAIL, LAND_BUDGET_WARN };
 enum land_style { LAND_STYLE_UNSET, LAND_STYLE_MERGE, LAND_STYLE_SQUASH, LAND_STYLE_REBASE };
+/* Whom the commits that an agent made itself name as their author. */
+enum land_author { LAND_AUTHOR_UNSET, LAND_AUTHOR_USER, LAND_AUTHOR_AGENT };
 enum engine {
     ENGINE_UNSET,
     ENGINE_CLAUDE,
@@ -219,6 +221,7 @@ struct plan {
     enum land_at land_at;
     enum land_style land_style;
     enum land_budget land_budget; /* of work that had gone beyond a budget by its end */
+    enum land_author land_author;
     struct plan_command land_verify;
 
     bool commit_hooks;

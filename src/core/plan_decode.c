@@ -84,6 +84,7 @@ static const struct field landing_fields[] = {
     {"at", read_word, offsetof(struct plan, land_at), .words = land_at_words},
     {"style", read_word, offsetof(struct plan, land_style), .words = land_style_words},
     {"budget", read_word, offsetof(struct plan, land_budget), .words = land_budget_words},
+    {"author", read_word, offsetof(struct plan, land_author), .words = land_author_words},
     {"verify", read_command, offsetof(struct plan, land_verify)},
     {0},
 };

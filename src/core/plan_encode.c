@@ -266,6 +266,7 @@ static void put_landing(struct encoder e, const struct plan *plan)
     put_word(landing, "at", land_at_words, (int)plan->land_at);
     put_word(landing, "style", land_style_words, (int)plan->land_style);
     put_word(landing, "budget", land_budget_words, (int)plan->land_budget);
+    put_word(landing, "author", land_author_words, (int)plan->land_author);
     put_command(landing, "verify", &plan->land_verify);
     struct encoder commit = put_map(e, "commit");
     put_bool(commit, "hooks", plan->commit_hooks);

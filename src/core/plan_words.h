@@ -12,6 +12,7 @@ extern const char *const provider_words[];
 extern const char *const land_at_words[];
 extern const char *const land_budget_words[];
 extern const char *const land_style_words[];
+extern const char *const land_author_words[];
 extern const char *const engine_words[];
 extern const char *const notify_words[]; /* by enum notify_on: begins at 0 */
 

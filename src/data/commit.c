@@ -241,13 +241,62 @@ static int make_commit(const struct git_place *at, const struct commit_job *job,
     return 0;
 }
 
-int commit_finish(const struct commit_job *job, struct buf *ret_commit, struct err *err)
+void commit_draft_done(struct commit_draft *draft)
+{
+    buf_done(&draft->tree);
+    own_history_done(&draft->own);
+}
+
+int commit_draft_make(const struct commit_job *job, const char *tip, struct commit_draft *ret,
+                      struct err *err)
+{
+    struct git_place at = job_place(job);
+    autobrought struct brought brought = BROUGHT_INIT;
+    autobuf struct buf head = BUF_INIT;
+    struct err none;
+    if (brought_open(&brought, job->brought, job->root, err) ||
+        find_tree(&at, job, &brought, &ret->tree, err))
+        return -1;
+    if (workspace_head(job->ws, &head, &none)) { /* it is not to be believed */
+        buf_cut(&head, 0);
+        buf_addstr(&head, job->start);
+    }
+    return own_history_read(&at, job->start, tip, head.s, &ret->own, err);
+}
+
+/* The commit that is below ours. */
+static int find_below(const struct git_place *at, const struct commit_draft *draft,
+                      struct commit_style style, struct buf *ret, struct err *err)
+{
+    if (draft->own.commits.n && !style.as_one)
+        return own_history_write(at, &draft->own, style.keep_authors, ret, err);
+    buf_addstr(ret, draft->own.bases.v[0]);
+    return 0;
+}
+
+static int commit_on_top(const struct git_place *at, const struct commit_job *job,
+                         const struct commit_draft *draft, struct commit_style style,
+                         struct buf *ret_commit, struct err *err)
+{
+    autobuf struct buf below = BUF_INIT, tree = BUF_INIT;
+    if (find_below(at, draft, style, &below, err) || git_tree_of(at, below.s, &tree, err))
+        return -1;
+    const char *const parents[] = {below.s, NULL};
+    if (strcmp(draft->tree.s, tree.s) != 0)
+        return git_commit_tree(at, draft->tree.s, parents, job->message, ret_commit, err);
+    if (strcmp(below.s, draft->own.bases.v[0]) != 0)
+        buf_add(ret_commit, below.s, below.len);
+    return 0;
+}
+
+int commit_finish(const struct commit_job *job, const struct commit_draft *draft,
+                  struct commit_style style, struct buf *ret_commit, struct err *err)
 {
     struct git_place at = job_place(job);
     autobuf struct buf was = BUF_INIT;
     bool moved = true;
-    if (make_commit(&at, job, false, ret_commit, err) || modules_save(job->ws, job->index, err) ||
-        git_resolve(&at, job->ws->branch, &was, err))
+    if (commit_on_top(&at, job, draft, style, ret_commit, err) ||
+        modules_save(job->ws, job->index, err) || git_resolve(&at, job->ws->branch, &was, err))
         return -1;
     if (ret_commit->len && strcmp(was.s, ret_commit->s) != 0 &&
         git_move_ref(&at, job->ws->branch, was.s, ret_commit->s, "anabranch: commit", &moved, err))

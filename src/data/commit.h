@@ -8,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "data/brought.h"
+#include "data/own_history.h"
 #include "data/upper_scan.h"
 #include "data/work_scan.h"
 #include "data/workspace.h"
@@ -40,11 +41,32 @@ int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv
 int commit_stage_plainly(const struct commit_job *job, struct buf *ret_tree,
                          struct strv *ret_ignored, bool *ret_done, struct err *err);
 
-/* Makes the commit of what was staged, on top of what the agent committed itself, and moves the
- * workspace's branch to it. What was brought along is not in it: where the agent has committed some
- * of that all the same, one commit without it takes the place of the agent's. *ret_commit is empty
- * where nothing at all has changed since `start`. */
-int commit_finish(const struct commit_job *job, struct buf *ret_commit, struct err *err);
+/* What the next commit will be: to be looked at before it is made. */
+struct commit_draft {
+    struct buf tree;        /* of what is staged */
+    struct own_history own; /* what the agent committed itself */
+};
+
+#define COMMIT_DRAFT_INIT                                                                          \
+    {                                                                                              \
+        .tree = BUF_INIT, .own = OWN_HISTORY_INIT                                                  \
+    }
+
+/* `tip` is all that has landed, or NULL. What was brought along is not in the tree. */
+int commit_draft_make(const struct commit_job *job, const char *tip, struct commit_draft *ret,
+                      struct err *err);
+void commit_draft_done(struct commit_draft *draft);
+#define autocommitdraft own_cleanup(commit_draft_done)
+
+/* Makes the commit of what was staged, on top of what the agent committed itself, which is made
+ * again (own_history_write()), and moves the workspace's branch to it. With `as_one` it takes the
+ * place of the agent's commits. *ret_commit is empty where nothing at all has changed since the
+ * first of the draft's bases. */
+struct commit_style {
+    bool as_one, keep_authors;
+};
+int commit_finish(const struct commit_job *job, const struct commit_draft *draft,
+                  struct commit_style style, struct buf *ret_commit, struct err *err);
 
 /* The parts of that for who saves a workspace. The index: the workspace's own, or made anew of
  * `start`, which it is as well where the agent took it away. */

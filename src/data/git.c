@@ -68,7 +68,9 @@ void git_environment(struct strv *env)
         if (!is_repository_variable(*entry) && !is_language(*entry))
             strv_push(env, *entry);
     }
-    strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", NULL);
+    /* Anyone who can write to the repository can make an object look like another one. */
+    strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
+               "GIT_GRAFT_FILE=/dev/null", NULL);
 }
 
 static int git_run(struct strv *argv, struct buf *out, struct buf *errout, int *ret_status,
@@ -461,15 +463,16 @@ int git_delete_refs(const struct git_place *at, const struct strv *refs, const c
     return rc;
 }
 
-static int commit_by_batch(struct git_batch *batch, const char *tree, const char *const *parents,
-                           const char *message, struct buf *ret_commit, struct err *err)
+static int commit_by_batch(struct git_batch *batch, const char *author, const char *tree,
+                           const char *const *parents, const char *message, struct buf *ret_commit,
+                           struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "tree %s\n", tree);
     for (; *parents; parents++)
         buf_addf(&text, "parent %s\n", *parents);
-    buf_addstr(&text, "author ");
-    if (git_batch_ident(batch, GIT_BATCH_AUTHOR, &text, err))
+    buf_addf(&text, "author %s", author ? author : "");
+    if (!author && git_batch_ident(batch, GIT_BATCH_AUTHOR, &text, err))
         return -1;
     buf_addstr(&text, "\ncommitter ");
     if (git_batch_ident(batch, GIT_BATCH_COMMITTER, &text, err))
@@ -483,9 +486,17 @@ static int commit_by_batch(struct git_batch *batch, const char *tree, const char
 int git_commit_tree(const struct git_place *at, const char *tree, const char *const *parents,
                     const char *message, struct buf *ret_commit, struct err *err)
 {
+    return git_commit_tree_by(at, NULL, tree, parents, message, ret_commit, err);
+}
+
+int git_commit_tree_by(const struct git_place *at, const char *author, const char *tree,
+                       const char *const *parents, const char *message, struct buf *ret_commit,
+                       struct err *err)
+{
     autostrv struct strv args = {0};
     struct err refused = {0};
-    if (at->batch && commit_by_batch(at->batch, tree, parents, message, ret_commit, &refused) == 0)
+    if (at->batch &&
+        commit_by_batch(at->batch, author, tree, parents, message, ret_commit, &refused) == 0)
         return 0;
     if (!git_batch_refused(&refused))
         return err_set(err, refused.code, "%s", refused.msg);

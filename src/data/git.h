@@ -101,4 +101,9 @@ int git_delete_refs(const struct git_place *at, const struct strv *refs, const c
 int git_commit_tree(const struct git_place *at, const char *tree, const char *const *parents,
                     const char *message, struct buf *ret_commit, struct err *err);
 
+/* The same with another author, "NAME <EMAIL> SECONDS ZONE"; NULL: the user, now. */
+int git_commit_tree_by(const struct git_place *at, const char *author, const char *tree,
+                       const char *const *parents, const char *message, struct buf *ret_commit,
+                       struct err *err);
+
 #endif

@@ -207,6 +207,14 @@ int git_batch_read(struct git_batch *b, const char *expression, struct buf *out,
     return 0;
 }
 
+int git_batch_size(struct git_batch *b, const char *id, size_t *ret_size, struct err *err)
+{
+    autobuf struct buf answer = BUF_INIT;
+    if (ask_object(b, "info", id, &answer, err))
+        return -1;
+    return read_size(&answer, ret_size) ? 0 : err_set(err, ERR_ENV, "git cat-file: %s", answer.s);
+}
+
 /* The answers to the first n of many questions, which are asked all at once: either all of them are
  * read, or nobody is left who could give one later. */
 static int has_these(struct git_batch *b, const struct buf *questions, size_t n, bool *ret_yes,

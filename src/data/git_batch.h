@@ -42,6 +42,9 @@ int git_batch_resolve(struct git_batch *batch, const char *expression, struct bu
 int git_batch_read(struct git_batch *batch, const char *expression, struct buf *out,
                    struct err *err);
 
+/* How many bytes an object has, by its id; one that is missing is a failure. */
+int git_batch_size(struct git_batch *batch, const char *id, size_t *ret_size, struct err *err);
+
 /* Whether all of these objects are there: their ids, each with a newline behind it. */
 int git_batch_has_all(struct git_batch *batch, const struct buf *ids, bool *ret_yes,
                       struct err *err);

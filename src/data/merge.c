@@ -57,19 +57,6 @@ int merge_trees(const struct git_place *at, const char *ours, const char *theirs
     return merge_answer(&out, &errout, status, ret, err);
 }
 
-/* Whether the commit has that one parent and no other. */
-static int is_child(struct git_batch *batch, const char *commit, const char *parent, bool *ret_yes,
-                    struct err *err)
-{
-    autobuf struct buf text = BUF_INIT;
-    if (git_batch_read(batch, commit, &text, err))
-        return -1;
-    const char *line = strchr(text.s, '\n'); /* behind "tree ID" */
-    autofree char *expected = mem_printf("\nparent %s\nauthor ", parent);
-    *ret_yes = line && strncmp(line, expected, strlen(expected)) == 0;
-    return 0;
-}
-
 /* By the one that stays, or by one of its own. `base` is in the history of both. */
 static int merge_by_git(const struct git_place *at, const char *base, const char *ours,
                         const char *theirs, struct merge_result *ret, struct err *err)
@@ -88,16 +75,6 @@ int merge_since(const struct git_place *at, const char *base, const char *ours, 
         return -1;
     ret->clean = plain;
     return plain ? 0 : merge_by_git(at, base, ours, theirs, ret, err);
-}
-
-int merge_child(const struct git_place *at, const char *base, const char *ours, const char *child,
-                struct merge_result *ret, struct err *err)
-{
-    bool plain = at->batch;
-    if (plain && is_child(at->batch, child, base, &plain, err))
-        return -1;
-    return plain ? merge_since(at, base, ours, child, ret, err)
-                 : merge_by_git(at, base, ours, child, ret, err);
 }
 
 /* merge-tree finds the base by history: a commit with the tree of `onto`, but made the child of the

@@ -40,10 +40,6 @@ int merge_answer(const struct buf *out, const struct buf *errout, int status,
 int merge_since(const struct git_place *at, const char *base, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err);
 
-/* The same for a commit that was made on `base`, which is in the history of `ours`. */
-int merge_child(const struct git_place *at, const char *base, const char *ours, const char *child,
-                struct merge_result *ret, struct err *err);
-
 /* Applies what `commit` changed since its parent to `onto`. */
 int merge_pick(const struct git_place *at, const char *onto, const char *commit,
                struct merge_result *ret, struct err *err);

@@ -25,8 +25,10 @@ struct salvage_job {
     const char *ref;             /* full name of the first */
     const char *const *patterns; /* of ignored files to save, as in gitignore(5) */
     size_t pattern_count;
-    bool no_files; /* the work tree is gone: what is staged is all there is */
-    bool unnamed;  /* `ref` itself is for the caller to make */
+    const char *made_again; /* a commit: it and those before it were made again, as a part of what
+                             * is saved; or NULL */
+    bool no_files;          /* the work tree is gone: what is staged is all there is */
+    bool unnamed;           /* `ref` itself is for the caller to make */
     bool plain; /* for salvage_rest(): all was staged by what was found in the work tree (stage.h),
                  * and nothing has run there since */
 };

@@ -84,6 +84,7 @@ void job_free(struct job *job)
     buf_done(&job->candidate);
     buf_done(&job->candidate_base);
     buf_done(&job->was);
+    buf_done(&job->own_head);
     free(job->dir);
     free(job->cwd);
     free(job->excludes);
@@ -341,6 +342,7 @@ struct job *job_new(struct run *run, uint32_t task, int attempt)
         .candidate = BUF_INIT,
         .candidate_base = BUF_INIT,
         .was = BUF_INIT,
+        .own_head = BUF_INIT,
     };
     job->dir = mem_printf("%s/%s/%d", run->dir, run->pf->plan.tasks[task].id, job->attempt);
     run->tasks[task].job = job;

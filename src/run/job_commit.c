@@ -11,6 +11,7 @@
 #include "run/command.h"
 #include "run/job_env.h"
 #include "run/layered.h"
+#include "run/own_work.h"
 #include "run/repair.h"
 #include "run/shared.h"
 #include "sys/file.h"
@@ -69,21 +70,12 @@ static void tell_strays(struct job *job, const struct buf *paths)
     job_tell(job, text.s);
 }
 
-/* Whether the task kept to its paths; else the task has failed, or only a warning was given. */
-static bool check_scope(struct job *job, const char *commit)
+bool job_check_paths(struct job *job, const struct buf *paths)
 {
     struct run *run = job->run;
-    struct git_place at = run_place(run);
-    autobuf struct buf paths = BUF_INIT, strays = BUF_INIT, shown = BUF_INIT;
-    struct err err = {0};
+    autobuf struct buf strays = BUF_INIT, shown = BUF_INIT;
     size_t n = 0;
-    if (!run->pf->claims.list.n)
-        return true;
-    if (commit_paths(&at, task_run(job)->start, commit, &paths, &err)) {
-        job_error(job, &err);
-        return false;
-    }
-    for (const char *p = paths.s; p < paths.s + paths.len; p += strlen(p) + 1) {
+    for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1) {
         if (claims_allow(&run->pf->claims, job->task, p))
             continue;
         buf_add(&strays, p, strlen(p) + 1);
@@ -99,6 +91,63 @@ static bool check_scope(struct job *job, const char *commit)
     tell_strays(job, &strays);
     job_fail(job, FAILURE_SCOPE, "changed %zu path%s that it does not own: %s%s", n,
              n == 1 ? "" : "s", shown.s, n > 10 ? ", ..." : "");
+    return false;
+}
+
+/* Whether the task kept to its paths; else the task has failed, or only a warning was given. */
+static bool check_scope(struct job *job, const struct commit_draft *draft, const char *commit)
+{
+    autobuf struct buf paths = BUF_INIT;
+    struct err err = {0};
+    if (!job->run->pf->claims.list.n)
+        return true;
+    if (own_work_paths(job, draft, commit, &paths, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    return job_check_paths(job, &paths);
+}
+
+static void tell_reverts(struct job *job, const struct strv *paths, const char *landed)
+{
+    enum { SHOWN = 200 };
+    autobuf struct buf text = BUF_INIT;
+    buf_addstr(&text, "Your last attempt at this would have undone what others have landed. At "
+                      "these paths their changes are missing:\n");
+    for (size_t i = 0; i < paths->n && i < SHOWN; i++)
+        buf_addf(&text, "\n    %s", paths->v[i]);
+    if (paths->n > SHOWN)
+        buf_addf(&text, "\n    ... and %zu more", paths->n - SHOWN);
+    buf_addf(&text,
+             "\n\nThese changes are in the commit %s. Put them back, and keep yours beside them. "
+             "Do not merge with -s ours or -X ours, and do not check out older versions.",
+             landed);
+    job_tell(job, text.s);
+}
+
+/* Whether others' work would survive the landing; else the task has failed. No option allows it:
+ * a task that is to take others' work back depends on them, and begins with it. */
+static bool check_reverts(struct job *job, const struct commit_draft *draft)
+{
+    autostrv struct strv paths = {0};
+    autobuf struct buf list = BUF_INIT, shown = BUF_INIT;
+    struct err err = {0};
+    if (own_work_reverts(job, draft, &paths, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    task_run(job)->reverts = paths.n > 0;
+    if (!paths.n)
+        return true;
+    for (size_t i = 0; i < paths.n; i++) {
+        buf_add(&list, paths.v[i], strlen(paths.v[i]) + 1);
+        if (i < 10)
+            buf_addf(&shown, "%s%s", i ? ", " : "", paths.v[i]);
+    }
+    scope_violated(job, &list, paths.n);
+    tell_reverts(job, &paths, draft->own.bases.v[0]);
+    job_fail(job, FAILURE_SCOPE, "it would undo what others have landed: %s%s", shown.s,
+             paths.n > 10 ? ", ..." : "");
     return false;
 }
 
@@ -124,19 +173,56 @@ static void fail_unchanged(struct job *job)
         job_fail(job, FAILURE_NO_CHANGE, "the agent changed nothing");
 }
 
-static void finish_commit(struct job *job)
+/* Its commit is made of all that the agent left. */
+static int make_commit(struct job *job, const struct commit_job *cj,
+                       const struct commit_draft *draft, struct buf *ret_commit, bool *ret_as_one,
+                       struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    struct commit_style style = {.keep_authors =
+                                     job->run->pf->plan.land_author == LAND_AUTHOR_AGENT};
+    buf_cut(&job->was, 0);
+    if (own_work_is_dirty(job, draft, &style.as_one, err) ||
+        git_resolve(&at, job->ws.branch, &job->was, err) ||
+        commit_finish(cj, draft, style, ret_commit, err))
+        return -1;
+    *ret_as_one = style.as_one;
+    buf_cut(&job->own_head, 0);
+    if (draft->own.commits.n && !style.as_one)
+        buf_addstr(&job->own_head, draft->own.commits.v[draft->own.commits.n - 1]);
+    return 0;
+}
+
+/* From now on it builds on what its commits build on: others' work is none of its own. */
+static void set_start(struct task_run *tr, const char *base)
+{
+    if (strcmp(tr->start, base) == 0)
+        return;
+    if (!tr->origin)
+        tr->origin = steal_ptr(tr->start);
+    free(tr->start);
+    tr->start = mem_str(base);
+}
+
+static void tell_committed(struct job *job, const struct commit_draft *draft, bool as_one)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "commit", task_run(job)->commit);
+    if (as_one && draft->own.commits.n)
+        build_put_int(&a, data, "squashed", (int64_t)draft->own.commits.n);
+    record_step(job->run, EV_TASK_COMMITTED, job->task, data);
+    arena_done(&a);
+}
+
+static void commit_draft_made(struct job *job, const struct commit_job *cj,
+                              const struct commit_draft *draft)
 {
     struct task_run *tr = task_run(job);
-    autofree char *index = job_file(job, "index");
-    autofree char *message = final_message(job);
-    struct commit_job cj = job_commit(job, index, message);
     autobuf struct buf commit = BUF_INIT;
-    struct git_place at = run_place(job->run);
     struct err err = {0};
-    cj.tree = job->tree.len ? job->tree.s : NULL;
-    buf_cut(&job->was, 0);
-    if ((job->run->pf->claims.list.n && git_resolve(&at, job->ws.branch, &job->was, &err)) ||
-        commit_finish(&cj, &commit, &err)) {
+    bool as_one;
+    if (make_commit(job, cj, draft, &commit, &as_one, &err)) {
         job_error(job, &err);
         return;
     }
@@ -153,13 +239,25 @@ static void finish_commit(struct job *job)
     tr->commit = mem_str(commit.s);
     tr->status.commit = tr->commit;
     tr->in_conflict = false;
-    struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "commit", commit.s);
-    record_step(job->run, EV_TASK_COMMITTED, job->task, data);
-    arena_done(&a);
-    if (check_scope(job, commit.s))
-        land_queue(job);
+    tell_committed(job, draft, as_one);
+    if (!check_scope(job, draft, commit.s))
+        return;
+    set_start(tr, draft->own.bases.v[0]);
+    land_queue(job);
+}
+
+static void finish_commit(struct job *job)
+{
+    autofree char *index = job_file(job, "index");
+    autofree char *message = final_message(job);
+    struct commit_job cj = job_commit(job, index, message);
+    autocommitdraft struct commit_draft draft = COMMIT_DRAFT_INIT;
+    struct err err = {0};
+    cj.tree = job->tree.len ? job->tree.s : NULL;
+    if (commit_draft_make(&cj, job->run->tip, &draft, &err))
+        job_error(job, &err);
+    else if (check_reverts(job, &draft))
+        commit_draft_made(job, &cj, &draft);
 }
 
 /* The hooks of a commit that the user may have, in the order in which git runs them. */

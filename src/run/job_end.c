@@ -128,6 +128,7 @@ static void retry_in_session(struct job *job, struct arena *a, struct node *data
     build_put_int(a, data, "delay_ms", 0);
     build_put_string(a, data, "session", park_session(job));
     build_put_string(a, data, "tree", repair_words[tr->repair]);
+    build_put_string(a, data, "origin", tr->origin);
     task_run(job)->status.state = TASK_WAITING;
     record_step(job->run, EV_TASK_RETRIED, job->task, data);
     repair_wait(job);

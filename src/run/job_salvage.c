@@ -77,7 +77,12 @@ static int save(struct job *job, struct salvage_job *sj, bool all, struct salvag
                 struct err *err)
 {
     struct task_run *tr = task_run(job);
-    const char *const kept[] = {tr->commit, tr->landed, NULL};
+    const char *known[] = {tr->commit, tr->landed, job->own_head.len ? job->own_head.s : NULL};
+    const char *kept[sizeof(known) / sizeof(known[0]) + 1] = {NULL};
+    for (size_t i = 0, n = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i])
+            kept[n++] = known[i];
+    }
     return all ? salvage_workspace(sj, ret, err)
                : salvage_rest(sj, kept, has_nested(job), ret, err);
 }
@@ -141,6 +146,7 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
     sj.commit.start = start;
+    sj.made_again = job->own_head.len ? job->own_head.s : NULL;
     if (all)
         use_scan(job, &sj.commit);
     if (save(job, &sj, all, &saved, &err)) {

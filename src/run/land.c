@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/merge.h"
+#include "data/own_history.h"
 #include "run/command.h"
 #include "run/forward.h"
 #include "run/job_env.h"
@@ -58,9 +59,9 @@ static int candidate_of_merge(struct job *job, bool squash, struct err *err)
     const struct task_run *tr = &job->run->tasks[job->task];
     automerge struct merge_result m = MERGE_RESULT_INIT;
     at.work_tree = job->ws.path;
-    /* A tip that we made ourselves has all that its tasks began with. */
+    /* A tip that we made ourselves has all that its tasks build on. */
     if (job->run->resume ? merge_trees(&at, job->run->tip, tr->commit, &m, err)
-                         : merge_child(&at, tr->start, job->run->tip, tr->commit, &m, err))
+                         : merge_since(&at, tr->start, job->run->tip, tr->commit, &m, err))
         return -1;
     if (!m.clean)
         return conflict(job, &m, err);
@@ -74,6 +75,7 @@ static int candidate_of_rebase(struct job *job, struct err *err)
 {
     struct git_place at = run_place(job->run);
     const struct task_run *tr = &job->run->tasks[job->task];
+    bool keeps_author = job->run->pf->plan.land_author == LAND_AUTHOR_AGENT;
     autobuf struct buf list = BUF_INIT;
     autofree char *range = mem_printf("%s..%s", tr->start, tr->commit);
     at.work_tree = job->ws.path;
@@ -82,7 +84,7 @@ static int candidate_of_rebase(struct job *job, struct err *err)
     buf_addstr(&job->candidate, job->run->tip);
     for (char *next = list.s, *id; (id = strsep(&next, "\n")) && *id;) {
         automerge struct merge_result m = MERGE_RESULT_INIT;
-        autobuf struct buf message = BUF_INIT;
+        autobuf struct buf message = BUF_INIT, author = BUF_INIT;
         if (merge_pick(&at, job->candidate.s, id, &m, err))
             return -1;
         if (!m.clean)
@@ -92,7 +94,9 @@ static int candidate_of_rebase(struct job *job, struct err *err)
         autofree char *onto = mem_str(job->candidate.s);
         const char *const parents[] = {onto, NULL};
         buf_cut(&job->candidate, 0);
-        if (git_commit_tree(&at, m.tree.s, parents, message.s, &job->candidate, err))
+        if ((keeps_author && own_history_author(&at, id, &author, err)) ||
+            git_commit_tree_by(&at, author.len ? author.s : NULL, m.tree.s, parents, message.s,
+                               &job->candidate, err))
             return -1;
     }
     return 0;
@@ -423,7 +427,7 @@ struct place {
 static int compare_places(const void *a, const void *b)
 {
     const struct place *p = a, *q = b;
-    return p->order != q->order     ? (p->order > q->order) - (p->order < q->order)
+    return p->order != q->order      ? (p->order > q->order) - (p->order < q->order)
            : p->arrival > q->arrival ? 1
                                      : -1;
 }

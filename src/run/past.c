@@ -92,6 +92,7 @@ static void take_session(struct past *past, struct past_task *t, const struct st
         return;
     t->parked_until = parked && data ? ev->time + build_int(data, "delay_ms", 0) : 0;
     t->session = session;
+    t->origin = data ? keep(past, build_string(data, "origin", NULL)) : NULL;
     t->repair = repair;
     t->said = strcmp(ev->name, "task.continued") == 0;
     t->remade = data && node_get(data, "remade");
@@ -106,7 +107,7 @@ static void forget_session(struct past_task *t, const struct store_event *ev)
     memset(t->tried, 0, sizeof(t->tried));
     if (ev->attempt != t->row.attempts)
         return;
-    t->session = t->from = NULL;
+    t->session = t->from = t->origin = NULL;
     t->parked_until = 0;
     t->repair = REPAIR_NONE;
     t->said = t->remade = t->again = false;

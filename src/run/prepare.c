@@ -329,6 +329,7 @@ static int make_workspace(struct job *job, struct err *err)
         return -1;
     free(tr->branch);
     free(tr->start);
+    free(steal_ptr(tr->origin));
     tr->branch = buf_steal(&branch);
     tr->start = mem_str(start);
     tr->in_conflict = false;

@@ -70,6 +70,8 @@ static void set_start(struct job *job, const char *start)
 {
     struct task_run *tr = task_run(job);
     autofree char *was = tr->start;
+    if (!tr->origin)
+        tr->origin = steal_ptr(was);
     tr->start = mem_str(start);
 }
 
@@ -450,6 +452,7 @@ int repair_give_up(struct job *job, struct buf *ret_files, struct err *err)
         move_branch(job, tr->commit, err))
         return -1;
     set_start(job, start.s);
+    free(steal_ptr(tr->origin));
     tr->in_conflict = false;
     return 0;
 }

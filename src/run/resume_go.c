@@ -136,6 +136,7 @@ static void take_up_session(struct run *run, uint32_t task)
     tr->said = past->said;
     tr->remade = past->remade;
     resume_set(&tr->from, NULL, past->from);
+    resume_set(&tr->origin, NULL, past->origin);
     sched_set_lanes(&run->sched, task, tr->lane, -1); /* no other engine knows the session */
     if (past->session) {
         tr->parked = !past->repair;

@@ -5,6 +5,7 @@
 #include <sys/random.h>
 
 enum { DELAY_MAX = 5 * 60 * 1000 };
+enum { REVERT_RETRIES = 1 }; /* of work that would undo others' */
 enum { REPAIRS = 2 }; /* of a conflict, where the plan wants them and does not say how many */
 
 /* Where the plan does not say: what goes away by itself is tried again, the rest is not. */
@@ -41,6 +42,8 @@ int retry_times(const struct run *run, uint32_t task, enum failure failure)
         return 0;
     if (times == RETRY_REPAIR)
         return REPAIRS;
+    if (failure == FAILURE_SCOPE && times == PLAN_UNSET && run->tasks[task].reverts)
+        return REVERT_RETRIES;
     return times == PLAN_UNSET || times == RETRY_PARK ? defaults[failure].times : 0;
 }
 

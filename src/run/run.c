@@ -327,10 +327,10 @@ void run_close(struct run *run)
         return;
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         struct task_run *tr = &run->tasks[i];
-        char *const owned[] = {
-            tr->reason, tr->commit,   tr->landed,        tr->branch,          tr->start,
-            tr->action, tr->feedback, tr->workspace,     tr->session,         tr->from,
-            tr->words,  tr->was_in,   tr->landed_before, tr->committed_before};
+        char *const owned[] = {tr->reason,  tr->commit,        tr->landed,          tr->branch,
+                               tr->start,   tr->action,        tr->feedback,        tr->workspace,
+                               tr->session, tr->from,          tr->origin,          tr->words,
+                               tr->was_in,  tr->landed_before, tr->committed_before};
         for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
             free(owned[k]);
         watch_free(tr->retry);

@@ -45,6 +45,8 @@ struct task_run {
     int tried[FAILURE_COUNT_]; /* retries used, by class */
     char *reason, *commit, *landed, *branch, *start, *action,
         *workspace;       /* `status` points to these */
+    char *origin;         /* where the task began, where `start` has moved on since; or NULL */
+    bool reverts;         /* its last attempt would have undone what others have landed */
     char *feedback;       /* what the next attempt is told about the last one */
     struct job *job;      /* while an attempt is under way */
     struct watch *retry;  /* while it waits for the next one */
@@ -134,6 +136,7 @@ struct job {
     struct buf candidate;           /* the commit that is being verified */
     struct buf candidate_base;      /* the tip that it was made on */
     struct buf was;                 /* where its branch was before its commit */
+    struct buf own_head;            /* the last of the agent's own commits, if we made them again */
     size_t hook;                    /* the commit hook that runs */
     enum repair mending;            /* it is a repair, with such a workspace */
     bool at_tip;                    /* its commit is in the run's tip */
@@ -407,6 +410,9 @@ void job_continue(struct job *job, int64_t lost); /* they go on; these ms did no
 /* job_commit.c */
 struct commit_job job_commit(const struct job *job, const char *index, const char *message);
 void job_stage(struct job *job); /* the agent has done its part: on to its commit */
+/* Whether the task may change these paths, each with a NUL behind it; else the task has failed, or
+ * only a warning was given. */
+bool job_check_paths(struct job *job, const struct buf *paths);
 
 /* job_salvage.c: whether `found` still tells how the work tree differs from its index. */
 bool job_has_scan(const struct job *job);

@@ -619,7 +619,7 @@ static void children_land_by_it(void **state)
         automerge struct merge_result m = MERGE_RESULT_INIT;
         autobuf struct buf next = BUF_INIT;
         const char *const parents[] = {tip, tasks[i], NULL};
-        good(merge_child(&r->at, r->base, tip, tasks[i], &m, &err));
+        good(merge_since(&r->at, r->base, tip, tasks[i], &m, &err));
         assert_true(m.clean);
         good(git_commit_tree(&r->at, m.tree.s, parents, "merge", &next, &err));
         free(tip);

@@ -1,0 +1,187 @@
+#!/usr/bin/env bats
+# shellcheck disable=SC2016 # the text of scripts
+# Agents that would have us land the wrong thing: take back what others landed, forge who made a commit and when,
+# or leave something in its history that the result does not show.
+
+load ../cli/helper
+load ../cli/run_helper
+load attacks_helper
+
+# A repository in which a sibling lands: it adds `new`, changes `file`, removes `old` and makes `tool` executable.
+make_landing_repo() {
+    make_repo
+    touch old tool
+    echo earlier >earlier
+    git add . && git commit -q -m second
+    echo later >earlier
+    git commit -q -a -m third
+}
+
+# As run_plan, each task with the engine that it names.
+run_engines() { # [OPTION...]
+    run_apart anabranch run "$@" plan.yaml 3>&-
+    assert_no_sanitizer
+}
+
+add_sibling() { # [LINE...]
+    add_task sibling 'engine: sim' "$@" -- 'write new landed' 'sh sed -i s/two/TWO/ file' 'delete old' 'sh chmod +x tool'
+}
+
+# In the text of an attack: waits until the sibling has landed.
+landed='until git log --format=%s main | grep -q "task sibling"; do sleep 0.02; done'
+
+assert_sibling_is_there() {
+    assert_in main new landed
+    [[ $(git show main:file | sed -n 2p) == TWO ]] || fail "the change of file is gone"
+    refute_in main old
+    [[ $(git ls-tree main tool) == 100755* ]] || fail "the mode of tool is gone"
+}
+
+@test "landing: whatever way others' landed work is taken back, that does not land" {
+    local trick
+    make_landing_repo
+    begin_plan 'landing: {at: each}' 'defaults: {retry: {scope: 0}}'
+    add_sibling
+    attack merge_ours "echo x >m1; git add .; git commit -qm x; $landed; git merge -q -s ours -m m main"
+    attack merge_strategy "sed -i s/nine/NINE/ file; git commit -qam x; $landed
+        git merge -q --no-commit main; git checkout -q HEAD -- file; git commit -qm m"
+    attack remove "$landed; git merge -q main; git rm -q new; git commit -qm x; echo x >m3"
+    attack remove_only "$landed; git merge -q main; rm new; echo x >m4"
+    attack resurrect "$landed; git merge -q main; git checkout -q HEAD@{1} -- old; echo x >m5"
+    attack mode "$landed; git merge -q main; chmod -x tool; echo x >m6"
+    attack checkout_old "git tag mine7; $landed; git merge -q main; git checkout -q mine7 -- file; echo x >m7"
+    attack rebased "echo x >m8; git add .; git commit -qm x; $landed; git rebase -q main
+        git checkout -q main~1 -- file; git commit -qm y"
+    attack index "$landed; git reset -q --soft main; echo x >m9"
+    attack moved "git mv file moved; git commit -qm x; $landed; git merge -q -s ours -m m main"
+    attack older 'git reset -q --hard HEAD~1; echo x >m11'
+    run_engines -j 4
+    assert_status 1
+    assert_summary sibling landed
+    for trick in merge_ours merge_strategy remove remove_only resurrect mode checkout_old rebased index moved older; do
+        assert_summary "$trick" 'scope: it would undo what others have landed'
+    done
+    assert_sibling_is_there
+    assert_in main earlier later
+    [[ -z $(git log --format=%s main --grep='^x$') ]] || fail "$(git log --oneline main)"
+}
+
+@test "landing: an agent that has taken others' work back is told so, and once more begun" {
+    make_landing_repo
+    begin_plan
+    add_sibling
+    attack evil "grep -q 'their changes are missing' && exec touch mine
+        echo x >bad; git add .; git commit -qm x; $landed; git merge -q -s ours -m m main"
+    run_engines --json -j 2
+    assert_status 0
+    assert_event scope.violated evil '"paths":["file","new","old","tool"]'
+    assert_event task.retried evil '"class":"scope"'
+    assert_event task.landed evil
+    assert_sibling_is_there
+    refute_in main bad
+}
+
+@test "landing: an agent may merge and rebase as it should, also one that owns only its paths" {
+    make_landing_repo
+    begin_plan
+    add_sibling 'owns: [new, file, old, tool]'
+    attack merges "echo x >m1; git add .; git commit -qm x; $landed; git merge -q -m m main; echo y >>m1" 'owns: [m1]'
+    attack rebases "echo x >m2; git add .; git commit -qm x; $landed; git rebase -q main; echo y >>m2" 'owns: [m2]'
+    attack begins_anew "$landed; git reset -q --hard main; echo x >m3" 'owns: [m3]'
+    run_engines -j 4
+    assert_status 0
+    assert_contains '4 landed'
+    assert_sibling_is_there
+    assert_in main m1 $'x\ny'
+    assert_in main m2 $'x\ny'
+    assert_in main m3 x
+    assert_clean 'refs/anabranch/salvage/*/rebases/1*' # the commit as it was before the rebase
+}
+
+@test "landing: a conflict may be resolved by taking both, or another line for both" {
+    make_landing_repo
+    begin_plan
+    add_sibling
+    attack both "sed -i s/two/zwei/ file; git commit -qam x; $landed; git merge -q main
+        git checkout -q --theirs file; sed -i 's/TWO/TWO zwei/' file; git add file; git commit -qm m"
+    run_engines -j 2
+    assert_status 0
+    [[ $(git show main:file | sed -n 2p) == 'TWO zwei' ]] || fail "file"
+    assert_in main new landed
+}
+
+@test "landing: replacement objects and grafts do not change what we merge" {
+    make_landing_repo
+    begin_plan
+    add_sibling
+    attack replace "echo x >m1; git add .; git commit -qm x; $landed
+        git replace main \$(git commit-tree -p main~1 -m 'task sibling' main~1^{tree})"
+    attack graft "echo x >m2; git add .; git commit -qm x; $landed
+        echo \$(git rev-parse HEAD main) >>\$REPO/.git/info/grafts"
+    run_engines -j 3
+    rm -f .git/info/grafts
+    git replace -l | xargs -r git replace -d >/dev/null
+    assert_sibling_is_there
+}
+
+@test "landing: what agents committed is by the user and from now on, whatever it says" {
+    make_repo
+    begin_plan
+    attack forged 'echo 1 >one; git add .
+        GIT_AUTHOR_NAME=Linus GIT_AUTHOR_EMAIL=l@example.com GIT_COMMITTER_NAME=Linus GIT_COMMITTER_EMAIL=l@example.com \
+            GIT_AUTHOR_DATE="1999-01-01T00:00:00Z" GIT_COMMITTER_DATE="2037-01-01T00:00:00Z" git commit -qm "step one"
+        echo 2 >two; git add .; git commit -q --author "Eve <eve@example.com>" -m "step two"; echo 3 >three'
+    run_engines
+    assert_status 0
+    [[ $(git log --format=%s main^2) == $'forged\nstep two\nstep one\nstart' ]] || fail "$(git log --oneline main)"
+    [[ $(git log --format='%an <%ae> %cn <%ce>' main | sort -u) == \
+        'Tester <tester@example.com> Tester <tester@example.com>' ]] || fail "$(git log --format=fuller main)"
+    [[ -z $(git log --format='%as%n%cs' main | grep -e 1999 -e 2037) ]] || fail "$(git log --format=fuller main)"
+    assert_in main one 1
+    assert_in main three 3
+    assert_clean
+}
+
+@test "landing: landing.author agent keeps the authors, and the committer is still the user" {
+    local style
+    make_repo
+    for style in merge rebase; do
+        begin_plan "landing: {author: agent, style: $style}"
+        attack "of_$style" "echo 1 >$style; git add .
+            GIT_COMMITTER_NAME=Eve git commit -q --author 'Eve <eve@example.com>' --date 2001-02-03T04:05:06Z -m 'step $style'"
+        run_engines
+        assert_status 0
+        [[ $(git log --format='%an <%ae> %as %cn' --grep "step $style" main) == \
+            'Eve <eve@example.com> 2001-02-03 Tester' ]] || fail "$(git log --format=fuller main)"
+        [[ -z $(git log --format=%cs main | grep 2001) ]] || fail "$(git log --format=fuller main)"
+    done
+}
+
+@test "landing: what was only in between does not become history" {
+    make_repo
+    begin_plan
+    attack hidden 'echo s3cret >.env; echo 1 >one; git add .; git commit -qm "step one"
+        git rm -q .env; echo 2 >one; git add .; git commit -qm "step two"'
+    attack strayed 'echo mine >>file; git add .; git commit -qm "step zero"
+        git checkout -q HEAD~ -- file; echo 2 >four; git add .; git commit -qm "step one and a half"' 'owns: [four]'
+    attack value 'echo "$TOKEN" >two; git add .; git commit -qm "step three"; echo 2 >two; git add .; git commit -qm "step four"' \
+        'env: {TOKEN: {value: hunter2hunter2, secret: true}}'
+    attack odd 'b=$(echo x | git hash-object -w --stdin); cp .git/x . 2>/dev/null
+        t=$(printf "100644 blob %s\tHEAD\n" $b | git mktree)
+        u=$( (git ls-tree HEAD; printf "040000 tree %s\t.git\n" $t) | git mktree)
+        git update-ref HEAD $(git commit-tree -p HEAD -m "step five" $u); git reset -q --mixed; echo 3 >three'
+    run_engines --json -j 3
+    assert_status 0
+    assert_event task.committed hidden '"squashed":2'
+    assert_event task.committed value '"squashed":2'
+    assert_event task.committed odd '"squashed":1'
+    assert_event task.committed strayed '"squashed":2'
+    [[ -z $(git log --format=%s main | grep step) ]] || fail "$(git log --oneline main)"
+    [[ -z $(git log --format= --name-only main -- .env) ]] || fail ".env is in the history"
+    ! git log -p main | grep -q hunter2 || fail "the secret is in the history"
+    git -c transfer.fsckObjects=true clone -q --bare --no-local --single-branch . ../clone
+    assert_in main one 2
+    assert_in main two 2
+    assert_in main three 3
+    assert_clean
+}
