@@ -49,6 +49,7 @@ void board_set_meetings(struct board *b, struct board_meetings *m)
 void board_done(struct board *b)
 {
     idle_done(&b->idle);
+    free(b->base);
     for (size_t i = 0; i < b->n; i++) {
         struct board_task *t = &b->tasks[i];
         char *const owned[] = {t->reason, t->engine, t->workspace, t->branch, t->start, t->commit};

@@ -69,6 +69,7 @@ struct board {
     const char *run;           /* its id */
     int64_t started, finished; /* ms since 1970 */
     char state[16];            /* "running", "finished", ... */
+    char *base;                /* the branch that it lands on, or NULL */
     bool live, paused;         /* live: it can be steered */
     struct idle idle;
     int64_t workers, tokens; /* workers: 0: not known */

@@ -56,6 +56,8 @@ static bool take_run(void *ctx, const struct store_run *row)
     b->live = running && alive;
     b->started = row->started;
     b->finished = row->finished;
+    free(b->base);
+    b->base = row->base ? mem_str(row->base) : NULL;
     (void)snprintf(b->state, sizeof(b->state), "%s",
                    running && !alive ? "interrupted" : row->state);
     return false;

@@ -27,7 +27,8 @@ struct question {
 /* A task among those that may meet. */
 struct party {
     struct buf paths;  /* that it has changed, each with a NUL behind it */
-    struct buf landed; /* that others have, since it began */
+    struct buf landed; /* that others have, since it began ... */
+    bool knows_landed; /* ... which git could tell */
     char *commit;      /* with all that it has now; NULL: there is none (yet) */
 };
 
@@ -48,6 +49,7 @@ struct git_look {
     uint32_t text_task;
     bool fresh; /* nothing of the answer has come yet */
     enum phase phase;
+    char *landed;            /* the ref with what has landed */
     char *run_dir, *scratch; /* scratch: for objects and indexes that nobody else sees, or NULL */
     struct board_meetings m;
     struct party parties[TASKS_MAX];
@@ -297,8 +299,22 @@ static void take_paths(struct git_look *g, const struct question *q, int status,
 static void take_landed(struct git_look *g, const struct question *q, int status,
                         const struct buf *out)
 {
+    g->parties[q->a].knows_landed = status == 0;
     if (status == 0)
         buf_add(&g->parties[q->a].landed, out->s, out->len);
+}
+
+/* A run that is over has its ref only where the base could not follow it. */
+static void find_landed(struct git_look *g)
+{
+    struct git_place at = place(g);
+    autobuf struct buf commit = BUF_INIT;
+    free(g->landed);
+    g->landed = mem_printf("refs/anabranch/runs/%s", g->board->run);
+    if (g->board->live || !g->board->base || git_resolve(&at, g->landed, &commit, NULL) == 0)
+        return;
+    free(g->landed);
+    g->landed = mem_printf("refs/heads/%s", g->board->base);
 }
 
 static void ask_landed(struct git_look *g, size_t i, const char *start)
@@ -306,9 +322,7 @@ static void ask_landed(struct git_look *g, size_t i, const char *start)
     struct question q = {.take = take_landed, .a = i};
     autostrv struct strv args = {0};
     struct git_place at = place(g);
-    strv_pushl(&args, "diff", "--name-only", "--no-renames", "-z", start, NULL);
-    strv_pushf(&args, "refs/anabranch/runs/%s", g->board->run);
-    strv_push(&args, "--");
+    strv_pushl(&args, "diff", "--name-only", "--no-renames", "-z", start, g->landed, "--", NULL);
     ask(g, &q, &at, &args);
 }
 
@@ -324,6 +338,7 @@ void git_look_meetings(struct git_look *g)
     if (g->phase || !g->repo->common)
         return;
     g->phase = PHASE_PATHS;
+    find_landed(g);
     board_meetings_done(&g->m);
     g->m.tasks = mem_array(TASKS_MAX, sizeof(*g->m.tasks));
     for (uint32_t t = 0; t < g->board->n && g->m.n < TASKS_MAX; t++) {
@@ -368,7 +383,8 @@ static void judge_paths(struct git_look *g)
     g->m.base = mem_array(n + 1, sizeof(*g->m.base));
     for (size_t a = 0; a < n; a++) {
         const struct party *p = &g->parties[a];
-        *cell(g, a, a) = share_path(&p->paths, &p->landed) ? MEET_UNKNOWN : MEET_APART;
+        bool apart = p->knows_landed && !share_path(&p->paths, &p->landed);
+        *cell(g, a, a) = apart ? MEET_APART : MEET_UNKNOWN;
         for (size_t b = a + 1; b < n; b++)
             *cell(g, a, b) = *cell(g, b, a) =
                 share_path(&p->paths, &g->parties[b].paths) ? MEET_UNKNOWN : MEET_APART;
@@ -492,10 +508,10 @@ static void take_merge(struct git_look *g, const struct question *q, int status,
 
 static void ask_merges(struct git_look *g)
 {
-    autofree char *tip = mem_printf("refs/anabranch/runs/%s", g->board->run);
     for (size_t a = 0; a < g->m.n; a++) {
         for (size_t b = a; b < g->m.n; b++) {
-            const char *one = a == b ? tip : g->parties[a].commit, *two = g->parties[b].commit;
+            const char *one = a == b ? g->landed : g->parties[a].commit,
+                       *two = g->parties[b].commit;
             struct question q = {.take = take_merge, .a = a, .b = b};
             autostrv struct strv args = {0};
             struct git_place at = place(g);
@@ -563,6 +579,7 @@ void git_look_free(struct git_look *g)
     if (g->scratch)
         (void)dirs_remove(g->scratch, NULL); /* what is left goes with the run's folder */
     free(g->scratch);
+    free(g->landed);
     free(g->run_dir);
     secrets_done(&g->secrets);
     board_meetings_done(&g->m);

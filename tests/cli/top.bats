@@ -233,3 +233,20 @@ run_is_over() {
     sees '1 landed, 1 failed'
     assert_terminal_is_back
 }
+
+@test "top: after the run, a task in conflict is in conflict with the base" {
+    make_repo
+    begin_plan
+    add_task alpha -- 'sh sed -i s/five/alpha/ file' "sh $(until_exists alpha-on)"
+    add_task beta -- 'sh sed -i s/five/beta/ file'
+    start_plan
+    wait_for in_events task.landed beta
+    touches alpha-on
+    end_plan
+    assert_status 4
+    on_terminal 90 14 "$ANABRANCH" top
+    sees 'conflicted'
+    keys 4
+    wait_for meets '1 alpha +X'
+    keys q
+}
