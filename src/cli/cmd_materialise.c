@@ -4,6 +4,7 @@
 #include "cli/look.h"
 #include "data/layers.h"
 #include "run/remains.h"
+#include "sys/beneath.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 
@@ -37,7 +38,8 @@ static void remove_worktree(const struct look *look, const char *dir, const stru
     if (link->len)
         (void)file_replace(path, link->s, link->len, &none);
     (void)git_call(&at, NULL, &none, "worktree", "remove", "--force", "--", dir, NULL);
-    (void)dirs_remove(dir, &none);
+    autofree char *real = beneath_real(dir);
+    (void)dirs_remove(real, &none);
 }
 
 /* What git calls the new one, by the file that leads there. */
@@ -98,7 +100,7 @@ static int lock_run(const struct look *look, const struct report_task *t, int *r
                : 0;
 }
 
-static int settle(const struct workspace *ws, struct err *err)
+static int settle(struct workspace *ws, struct err *err)
 {
     if (layers_materialise(ws, err))
         return -1;

@@ -5,6 +5,7 @@
 #include "run/agent.h"
 #include "run/plan_writes.h"
 #include "run/secrets.h"
+#include "sys/beneath.h"
 #include "sys/file.h"
 
 #include <errno.h>
@@ -285,7 +286,8 @@ int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_o
 char *plan_file_work(const struct plan_file *pf, const char *top)
 {
     const char *dir = pf->plan.workspace_dir ? pf->plan.workspace_dir : ".anabranch/worktrees";
-    return *dir == '/' ? mem_str(dir) : mem_printf("%s/%s", top, dir);
+    autofree char *path = *dir == '/' ? mem_str(dir) : mem_printf("%s/%s", top, dir);
+    return beneath_real(path);
 }
 
 int plan_file_prompt(const struct plan_file *pf, const struct task *t, struct buf *out,

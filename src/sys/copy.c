@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/vec.h"
+#include "sys/beneath.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -41,7 +42,7 @@ int copy_open(struct copy **ret, const char *from, const char *to, struct err *e
 {
     struct copy *c = mem_alloc(sizeof(*c));
     *c = (struct copy){.from = mem_str(from), .from_root = -1, .to_root = -1, .src = -1, .dst = -1};
-    if (open_root(from, &c->from_root, err) || open_root(to, &c->to_root, err)) {
+    if (open_root(from, &c->from_root, err) || beneath_folder(to, &c->to_root, err)) {
         (void)copy_close(c, NULL);
         return -1;
     }
@@ -376,8 +377,8 @@ static int finish_folders(struct copy *c, struct err *err)
         if (fstatat(c->from_root, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
             continue;
         struct timespec times[2] = {st.st_atim, st.st_mtim};
-        if (utimensat(c->to_root, path, times, AT_SYMLINK_NOFOLLOW) < 0 ||
-            fchmodat(c->to_root, path, st.st_mode & 07777, 0) < 0)
+        autoclose int fd = beneath_open(c->to_root, path, O_RDONLY | O_DIRECTORY, 0);
+        if (fd < 0 || futimens(fd, times) < 0 || fchmod(fd, st.st_mode & 07777) < 0)
             return err_sys(err, "finish the folder '%s'", path);
     }
     return 0;

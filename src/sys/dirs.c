@@ -3,14 +3,15 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/strv.h"
 #include "sys/file.h"
+#include "sys/beneath.h"
 #include "sys/remove.h"
 #include "sys/stop.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <fts.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/file.h>
@@ -77,31 +78,12 @@ int dirs_check(const char *path, struct err *err)
 
 int dirs_remove(const char *path, struct err *err)
 {
-    return remove_tree(AT_FDCWD, path, path, err);
-}
-
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t len = strlen(name), end = strlen(ending);
-    return len >= end && strcmp(name + len - end, ending) == 0;
-}
-
-int dirs_remove_entries(const char *path, const char *beginning, const char *ending,
-                        struct err *err)
-{
-    DIR *dir = opendir(path);
-    int rc = 0;
-    if (!dir)
-        return errno == ENOENT ? 0 : err_sys(err, "look into '%s'", path);
-    for (struct dirent *d; rc == 0 && (d = readdir(dir));) {
-        if (strcmp(d->d_name, ".") == 0 || strcmp(d->d_name, "..") == 0 ||
-            strncmp(d->d_name, beginning, strlen(beginning)) != 0 || !ends_with(d->d_name, ending))
-            continue;
-        autofree char *entry = mem_printf("%s/%s", path, d->d_name);
-        rc = dirs_remove(entry, err);
-    }
-    (void)closedir(dir);
-    return rc;
+    autoclose int folder = -1;
+    const char *name;
+    struct err why = {0};
+    if (beneath_folder_of(path, &folder, &name, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "remove '%s': %s", path, why.msg);
+    return remove_tree(folder, name, path, err);
 }
 
 int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err)
@@ -118,20 +100,92 @@ int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err)
     return rc;
 }
 
+/* --- by names ----------------------------------------------------------------------------- */
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t len = strlen(name), end = strlen(ending);
+    return len >= end && strcmp(name + len - end, ending) == 0;
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* NULL with errno 0: it is not there. */
+static DIR *open_folder(const char *path, struct err *err)
+{
+    autoclose int at = -1;
+    struct err why = {0};
+    errno = 0;
+    if (beneath_folder(path, &at, &why)) {
+        errno = why.errnum == ENOENT ? 0 : EINVAL;
+        if (errno)
+            (void)err_set(err, why.code, "look into '%s': %s", path, why.msg);
+        return NULL;
+    }
+    int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir)
+        return dir;
+    (void)err_sys(err, "look into '%s'", path);
+    if (fd >= 0)
+        (void)close(fd);
+    errno = EINVAL;
+    return NULL;
+}
+
+int dirs_remove_entries(const char *path, const char *beginning, const char *ending,
+                        struct err *err)
+{
+    DIR *dir = open_folder(path, err);
+    int rc = 0;
+    if (!dir)
+        return errno ? -1 : 0;
+    for (struct dirent *d; rc == 0 && (d = readdir(dir));) {
+        if (is_dots(d->d_name) || strncmp(d->d_name, beginning, strlen(beginning)) != 0 ||
+            !ends_with(d->d_name, ending))
+            continue;
+        autofree char *entry = mem_printf("%s/%s", path, d->d_name);
+        rc = remove_tree(dirfd(dir), d->d_name, entry, err);
+    }
+    (void)closedir(dir);
+    return rc;
+}
+
+/* Of one folder; those in it are added. */
+static int remove_endings(DIR *dir, const char *path, const char *ending, struct strv *folders,
+                          struct err *err)
+{
+    for (struct dirent *d; (d = readdir(dir));) {
+        if (is_dots(d->d_name))
+            continue;
+        if (d->d_type == DT_DIR)
+            strv_pushf(folders, "%s/%s", path, d->d_name);
+        else if (ends_with(d->d_name, ending) && unlinkat(dirfd(dir), d->d_name, 0) < 0 &&
+                 errno != ENOENT && errno != EISDIR)
+            return err_sys(err, "remove '%s' in '%s'", d->d_name, path);
+    }
+    return 0;
+}
+
 int dirs_remove_endings(const char *path, const char *ending, struct err *err)
 {
-    char *const roots[] = {(char *)path, NULL};
-    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
-    if (!fts)
-        return err_sys(err, "look into '%s'", path);
-    int rc = 0;
-    for (FTSENT *e; rc == 0 && (e = fts_read(fts));) {
-        if (e->fts_info == FTS_F && ends_with(e->fts_name, ending) && unlink(e->fts_accpath) < 0 &&
-            errno != ENOENT)
-            rc = err_sys(err, "remove '%s'", e->fts_path);
+    autostrv struct strv folders = {0};
+    strv_push(&folders, path);
+    for (size_t i = 0; i < folders.n; i++) { /* it grows meanwhile */
+        autofree char *folder = mem_str(folders.v[i]);
+        DIR *dir = open_folder(folder, err);
+        if (!dir && errno)
+            return -1;
+        int rc = dir ? remove_endings(dir, folder, ending, &folders, err) : 0;
+        if (dir)
+            (void)closedir(dir);
+        if (rc)
+            return -1;
     }
-    (void)fts_close(fts);
-    return rc;
+    return 0;
 }
 
 /* Whether an open file is the one of that name: whoever had the lock may have taken it away. */

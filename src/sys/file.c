@@ -57,7 +57,7 @@ static int read_all(int fd, const char *path, size_t max, struct buf *out, struc
     return 0;
 }
 
-static int read_fd(int fd, const char *path, size_t max, struct buf *out, struct err *err)
+int file_read_open(int fd, const char *path, size_t max, struct buf *out, struct err *err)
 {
     struct stat st;
     if (fstat(fd, &st) < 0)
@@ -108,7 +108,7 @@ int file_open(int at, const char *path, int flags, int *ret_fd, struct err *err)
 static int read_regular(const char *path, int flags, size_t max, struct buf *out, struct err *err)
 {
     autoclose int fd = -1;
-    return file_open(AT_FDCWD, path, O_RDONLY | flags, &fd, err) || read_fd(fd, path, max, out, err)
+    return file_open(AT_FDCWD, path, O_RDONLY | flags, &fd, err) || file_read_open(fd, path, max, out, err)
                ? -1
                : 0;
 }
@@ -126,13 +126,13 @@ int file_read_own(const char *path, size_t max, struct buf *out, struct err *err
 int file_read_input(const char *path, size_t max, struct buf *out, struct err *err)
 {
     if (strcmp(path, "-") == 0)
-        return read_fd(STDIN_FILENO, "standard input", max, out, err);
+        return file_read_open(STDIN_FILENO, "standard input", max, out, err);
     if (strncmp(path, "/dev/", 5) != 0 && strncmp(path, "/proc/", 6) != 0)
         return file_read(path, max, out, err);
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
     if (fd < 0)
         return err_sys(err, "open '%s'", path);
-    return read_fd(fd, path, max, out, err);
+    return file_read_open(fd, path, max, out, err);
 }
 
 static int write_all(int fd, const char *path, const char *s, size_t len, struct err *err)
@@ -217,26 +217,49 @@ static int replace(const char *path, const char *s, size_t len, mode_t mode, str
     return 0;
 }
 
+static int write_copy(int to, const char *as, const struct buf *bytes, const struct stat *st,
+                      struct err *err)
+{
+    const struct timespec times[2] = {st->st_atim, st->st_mtim};
+    int fd = openat(to, as, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (fd < 0)
+        return err_sys(err, "create '%s'", as);
+    int rc = write_all(fd, as, bytes->s, bytes->len, err);
+    if (rc == 0 && futimens(fd, times) < 0)
+        rc = err_sys(err, "write '%s'", as);
+    if (close(fd) < 0 && rc == 0)
+        rc = err_sys(err, "write '%s'", as);
+    if (rc)
+        (void)unlinkat(to, as, 0);
+    return rc;
+}
+
 /* What was written is there before the original goes. */
-static int move_bytes(const char *from, const char *to, struct err *err)
+static int move_bytes(int from, const char *name, int to, const char *as, struct err *err)
 {
     autobuf struct buf bytes = BUF_INIT;
+    autoclose int fd = openat(from, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
-    if (stat(from, &st) < 0)
-        return err_sys(err, "move '%s'", from);
-    if (file_read(from, SIZE_MAX, &bytes, err) || file_create(to, bytes.s, bytes.len, err))
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return err_sys(err, "move '%s'", name);
+    if (!S_ISREG(st.st_mode))
+        return input_error(err, 0, "is not a file", name);
+    if (file_read_open(fd, name, SIZE_MAX, &bytes, err) || write_copy(to, as, &bytes, &st, err))
         return -1;
-    struct timespec times[2] = {st.st_atim, st.st_mtim};
-    if (utimensat(AT_FDCWD, to, times, 0) < 0 || unlink(from) < 0)
-        return err_sys(err, "move '%s' to '%s'", from, to);
-    return 0;
+    return unlinkat(from, name, 0) < 0 ? err_sys(err, "move '%s' to '%s'", name, as) : 0;
+}
+
+int file_move_at(int from, const char *name, int to, const char *as, struct err *err)
+{
+    if (renameat(from, name, to, as) == 0)
+        return 0;
+    return errno == EXDEV ? move_bytes(from, name, to, as, err)
+                          : err_sys(err, "move '%s' to '%s'", name, as);
 }
 
 int file_move(const char *from, const char *to, struct err *err)
 {
-    if (rename(from, to) == 0)
-        return 0;
-    return errno == EXDEV ? move_bytes(from, to, err) : err_sys(err, "move '%s' to '%s'", from, to);
+    return file_move_at(AT_FDCWD, from, AT_FDCWD, to, err);
 }
 
 #ifdef __linux__

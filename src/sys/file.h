@@ -28,6 +28,9 @@ int file_read_input(const char *path, size_t max, struct buf *out, struct err *e
  * open(2), and 0600 where that makes it. It never waits and takes nothing else: see file_read(). */
 int file_open(int at, const char *path, int flags, int *ret_fd, struct err *err);
 
+/* The same of an open file; `path` is for messages. */
+int file_read_open(int fd, const char *path, size_t max, struct buf *out, struct err *err);
+
 /* Writes a file that must not exist yet; what was written of it is removed on failure. ERR_INPUT
  * with EEXIST where it exists. */
 int file_create(const char *path, const char *s, size_t len, struct err *err);
@@ -41,6 +44,9 @@ int file_replace_private(const char *path, const char *s, size_t len, struct err
 
 /* Moves a file to where there is none, also to another file system; its times are kept. */
 int file_move(const char *from, const char *to, struct err *err);
+
+/* The same from one open folder to another; the file itself is moved, no symlink is followed. */
+int file_move_at(int from, const char *name, int to, const char *as, struct err *err);
 
 /* Opens a new file without a name, for reading and writing: nothing is left of it when the last
  * who has it open is gone. */

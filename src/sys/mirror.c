@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/vec.h"
+#include "sys/beneath.h"
 #include "sys/dirs.h"
 
 #include <errno.h>
@@ -139,21 +140,35 @@ static void open_up(struct walk *w, const char *path)
 {
     const char *slash = strrchr(path, '/');
     size_t len = slash ? (size_t)(slash - path) : 0;
+    autoclose int fd = -1;
     struct stat st;
     if (w->open && strlen(w->open) == len && memcmp(w->open, path, len) == 0)
         return; /* mostly the same as the last time */
     free(w->open);
     w->open = mem_dup(path, len);
     autofree char *folder = mem_printf("%s/%s", w->m->to, w->open);
-    if (lstat(folder, &st) == 0 && S_ISDIR(st.st_mode) && (st.st_mode & 0700) != 0700)
-        (void)chmod(folder, (st.st_mode & 07777) | 0700); /* what needs it says so */
+    if (beneath_folder(folder, &fd, NULL) == 0 && fstat(fd, &st) == 0 &&
+        (st.st_mode & 0700) != 0700)
+        (void)beneath_chmod(fd, "", (st.st_mode & 07777) | 0700); /* what needs it says so */
 }
 
 static int set_mode(struct walk *w, const char *path, mode_t mode, struct err *err)
 {
-    if (begin_change(w, err))
+    autoclose int fd = -1;
+    if (begin_change(w, err) || beneath_folder(path, &fd, err))
         return -1;
-    return chmod(path, mode) < 0 ? err_sys(err, "finish the folder '%s'", path) : 0;
+    return beneath_chmod(fd, "", mode) < 0 ? err_sys(err, "finish the folder '%s'", path) : 0;
+}
+
+static int set_times(const char *path, const struct timespec times[2], struct err *err)
+{
+    autoclose int folder = -1;
+    const char *name;
+    if (beneath_folder_of(path, &folder, &name, err))
+        return -1;
+    return utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW) < 0
+               ? err_sys(err, "finish the folder '%s'", path)
+               : 0;
 }
 
 /* All that is in it is as it should be. */
@@ -165,9 +180,7 @@ static int finish_folder(struct walk *w, const struct left *l, struct err *err)
         return 0;
     if ((st.st_mode & 07777) != l->mode && set_mode(w, path, l->mode, err))
         return -1;
-    if (!is_time(&st.st_mtim, &l->times[1]) && utimensat(AT_FDCWD, path, l->times, 0) < 0)
-        return err_sys(err, "finish the folder '%s'", path);
-    return 0;
+    return is_time(&st.st_mtim, &l->times[1]) ? 0 : set_times(path, l->times, err);
 }
 
 /* The copy may have more in it, which is still to go. */

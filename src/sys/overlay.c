@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "sys/beneath.h"
 #include "sys/dirs.h"
 #include "sys/namespace.h"
 #include "sys/procs.h"
@@ -78,19 +79,17 @@ int overlay_join(pid_t pid, struct err *err)
 
 static int open_folder(const char *path, struct err *err)
 {
-    int fd = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-    return fd < 0 ? err_sys(err, "open '%s'", path) : fd;
+    int fd;
+    return beneath_folder(path, &fd, err) ? -1 : fd;
 }
 
 /* The kernel leaves folders in it that nobody may read, one in the other, so that `rm -r` would
  * fail for their owner some day. */
-static void open_up(const char *work)
+static void open_up(int work)
 {
     static const char *const inner[] = {"work", "work/incompat", "work/incompat/volatile"};
-    for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++) {
-        autofree char *path = mem_printf("%s/%s", work, inner[i]);
-        (void)chmod(path, 0700);
-    }
+    for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
+        (void)beneath_chmod(work, inner[i], 0700);
 }
 
 struct folders {
@@ -129,8 +128,11 @@ int overlay_mount(const struct overlay *o, struct err *err)
     autoclose int lower = open_folder(o->lower, err);
     autoclose int upper = lower < 0 ? -1 : open_folder(o->upper, err);
     autoclose int work = upper < 0 ? -1 : open_folder(o->work, err);
-    if (work < 0 || open_below(o, &more, &below, err))
+    autoclose int at = work < 0 ? -1 : open_folder(o->at, err);
+    char place[32];
+    if (at < 0 || open_below(o, &more, &below, err))
         return -1;
+    (void)snprintf(place, sizeof(place), "/proc/self/fd/%d", at);
     struct stat st;
     if (fstat(upper, &st) < 0)
         return err_sys(err, "look at '%s'", o->upper);
@@ -138,15 +140,21 @@ int overlay_mount(const struct overlay *o, struct err *err)
         mem_printf("lowerdir=/proc/self/fd/%d%s,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,"
                    "index=off,metacopy=off,xino=off,volatile,%s",
                    lower, below.s, upper, work, st.st_uid == 0 ? "redirect_dir=on" : "userxattr");
-    if (mount("anabranch", o->at, "overlay", 0, options) < 0)
+    if (mount("anabranch", place, "overlay", 0, options) < 0)
         return err_sys(err, "mount an overlay at '%s'", o->at);
-    open_up(o->work);
+    open_up(work);
     return 0;
 }
 
 int overlay_unmount(const char *at, struct err *err)
 {
-    return umount2(at, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL && errno != ENOENT &&
+    autoclose int folder = -1;
+    const char *name;
+    struct err why = {0};
+    if (beneath_folder_of(at, &folder, &name, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    autofree char *place = mem_printf("/proc/self/fd/%d/%s", folder, name);
+    return umount2(place, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL && errno != ENOENT &&
                    errno != EPERM
                ? err_sys(err, "unmount '%s'", at)
                : 0;

@@ -21,4 +21,11 @@ int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *
 int proc_filter(const struct buf *in, char *const argv[], char *const env[], size_t max,
                 struct buf *out, struct buf *errout, int *ret_status, struct err *err);
 
+/* Both in an open folder; NULL: our own. */
+int proc_capture_in(const int *folder, char *const argv[], char *const env[], size_t max,
+                    struct buf *out, struct buf *errout, int *ret_status, struct err *err);
+int proc_filter_in(const int *folder, const struct buf *in, char *const argv[], char *const env[],
+                   size_t max, struct buf *out, struct buf *errout, int *ret_status,
+                   struct err *err);
+
 #endif

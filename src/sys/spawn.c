@@ -97,6 +97,14 @@ static void bound_memory(pid_t pid)
 #endif
 }
 
+/* Before the descriptors get their places, for one of them may have its number. */
+static int add_folder(posix_spawn_file_actions_t *fa, const struct spawn *sp)
+{
+    if (sp->folder)
+        return posix_spawn_file_actions_addfchdir_np(fa, *sp->folder);
+    return sp->dir ? posix_spawn_file_actions_addchdir_np(fa, sp->dir) : 0;
+}
+
 int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
 {
     posix_spawn_file_actions_t fa;
@@ -108,9 +116,8 @@ int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
         errno = rc;
         return err_sys(err, "posix_spawn");
     }
-    if (!(rc = add_fds(&fa, sp->fds)) && !(rc = close_others(&fa, sp->fds)) &&
-        !(rc = set_attributes(&attr, sp->new_session)) &&
-        !(rc = sp->dir ? posix_spawn_file_actions_addchdir_np(&fa, sp->dir) : 0))
+    if (!(rc = add_folder(&fa, sp)) && !(rc = add_fds(&fa, sp->fds)) &&
+        !(rc = close_others(&fa, sp->fds)) && !(rc = set_attributes(&attr, sp->new_session)))
         rc = posix_spawnp(ret_pid, sp->argv[0], &fa, &attr, sp->argv, sp->env ? sp->env : environ);
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&fa);
