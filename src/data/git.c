@@ -205,7 +205,7 @@ void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env
     if (at->common)
         strv_pushf(env, "GIT_COMMON_DIR=%s", at->common);
     if (at->work_tree)
-        strv_pushf(env, "GIT_WORK_TREE=%s", at->work_tree);
+        strv_pushf(env, "GIT_WORK_TREE=%s", at->tree ? "." : at->work_tree);
     if (at->index)
         strv_pushf(env, "GIT_INDEX_FILE=%s", at->index);
 }
@@ -227,7 +227,7 @@ int git_try(const struct git_place *at, const struct strv *args, struct buf *out
             buf_cut(out, before);
         buf_cut(words, said);
         struct err why = {0};
-        int rc = proc_capture(argv.v, env.v, OUTPUT_MAX, out, words, ret_status, &why);
+        int rc = proc_capture_in(at->tree, argv.v, env.v, OUTPUT_MAX, out, words, ret_status, &why);
         if (rc && (!stuck_is_removed(why.msg) || tries == RACE_TRIES - 1))
             return err_set(err, why.code, "%s", why.msg);
         if (rc)
@@ -245,7 +245,7 @@ int git_feed(const struct git_place *at, const struct strv *args, const struct b
     git_prepare(at, &argv, &env);
     for (size_t i = 0; i < args->n; i++)
         strv_push(&argv, args->v[i]);
-    return proc_filter(in, argv.v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
+    return proc_filter_in(at->tree, in, argv.v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
 }
 
 bool git_is_race(const char *words)

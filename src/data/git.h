@@ -42,6 +42,8 @@ struct git_place {
     const char *git_dir;
     const char *common;    /* NULL: git_dir is the common one */
     const char *work_tree; /* NULL: none is needed */
+    const int *tree;       /* its folder, open: git is started in it, whatever its name leads to by
+                            * then; or NULL */
     const char *index;     /* NULL: the usual one */
     const char *excludes;  /* a file of patterns that `add` leaves out, or NULL */
 };
@@ -57,7 +59,8 @@ void git_outside_environment(struct strv *env);
  * not wait for. */
 void git_wait_for_locks(struct strv *argv);
 
-/* The argv and environment of `git ARG...` at a place, for who starts it himself. */
+/* The argv and environment of `git ARG...` at a place, for who starts it himself: in its folder,
+ * where that is open. */
 void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env);
 
 /* Whether git died, by its words, of a worktree that someone else was in the middle of making or

@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 #include "data/kept.h"
+#include "data/workspace_hold.h"
+#include "sys/beneath.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/overlay.h"
@@ -118,6 +120,14 @@ static int say_who(const char *workspace, struct err *err)
     return dirs_remove(by, err) || file_create(by, text, strlen(text), err) ? -1 : 0;
 }
 
+/* Opens a folder of ours beside the workspace, or in that: whatever somebody has put on the way to
+ * it is not followed. */
+static int open_part(const char *workspace, const char *name, int *ret_fd, struct err *err)
+{
+    autofree char *path = *name ? part(workspace, name) : layers_path(workspace);
+    return beneath_folder(path, ret_fd, err);
+}
+
 /* The kernel wants its folder as it was: empty. */
 static int mount_layers(const char *workspace, const struct pristine *p, struct err *err)
 {
@@ -143,7 +153,12 @@ static int put_index(const struct workspace *ws, const struct pristine *p, const
                      struct err *err)
 {
     autofree char *to = mem_printf("%s/index", ws->admin);
-    return index && rename(index, to) == 0 ? 0 : pristine_copy_index(p, to, err);
+    autoclose int admin = -1;
+    if (workspace_open_admin(ws, &admin, err))
+        return -1;
+    return index && renameat(AT_FDCWD, index, admin, "index") == 0
+               ? 0
+               : pristine_copy_index(p, to, err);
 }
 
 /* From here on the workspace is of this kind. */
@@ -155,9 +170,12 @@ static int write_commit(const char *workspace, const char *commit, struct err *e
 
 static int move_link(const struct workspace *ws, struct err *err)
 {
-    autofree char *upper = layers_upper(ws->path);
-    autofree char *from = mem_printf("%s/.git", ws->path), *to = mem_printf("%s/.git", upper);
-    return rename(from, to) < 0 ? err_sys(err, "make '%s'", to) : 0;
+    autoclose int upper = -1;
+    if (open_part(ws->path, "upper", &upper, err))
+        return -1;
+    return renameat(ws->hold->tree, ".git", upper, ".git") < 0
+               ? err_sys(err, "make the link of '%s'", ws->path)
+               : 0;
 }
 
 static int make(const struct workspace *ws, const struct pristine *p, const char *index,
@@ -173,20 +191,20 @@ static int make(const struct workspace *ws, const struct pristine *p, const char
 
 static void unmake(const struct workspace *ws)
 {
-    autofree char *layers = layers_path(ws->path), *upper = layers_upper(ws->path);
-    autofree char *from = mem_printf("%s/.git", upper), *to = mem_printf("%s/.git", ws->path);
-    autofree char *index = mem_printf("%s/index", ws->admin);
+    autofree char *layers = layers_path(ws->path);
+    autoclose int upper = -1;
     struct err none = {0};
     (void)overlay_unmount(ws->path, &none);
-    (void)rename(from, to);
-    (void)unlink(index);
+    if (open_part(ws->path, "upper", &upper, &none) == 0)
+        (void)renameat(upper, ".git", ws->hold->tree, ".git");
+    (void)workspace_drop(ws, "index", &none);
     (void)dirs_remove(layers, &none);
 }
 
-int layers_make(const struct workspace *ws, const struct pristine *p, const char *index,
-                struct err *err)
+/* What is mounted is another folder than the one below it, which is the one that is noted. */
+int layers_make(struct workspace *ws, const struct pristine *p, const char *index, struct err *err)
 {
-    if (make(ws, p, index, err) == 0)
+    if (make(ws, p, index, err) == 0 && workspace_hold(ws, err) == 0)
         return 0;
     unmake(ws);
     return -1;
@@ -304,12 +322,22 @@ static bool is_ordinary(const char *workspace)
     return !overlay_is_at(workspace) && lstat(git, &st) == 0;
 }
 
+/* Without the note of its commit nobody takes the rest for work. */
+static int drop_commit(const char *workspace, struct err *err)
+{
+    autoclose int layers = -1;
+    struct err why = {0};
+    if (open_part(workspace, "", &layers, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    return unlinkat(layers, "commit", 0) < 0 && errno != ENOENT
+               ? err_sys(err, "remove the note of '%s'", workspace)
+               : 0;
+}
+
 static int drop(const char *workspace, struct err *err)
 {
-    autofree char *commit = part(workspace, "commit"), *layers = layers_path(workspace);
-    if (unlink(commit) < 0 && errno != ENOENT)
-        return err_sys(err, "remove '%s'", commit);
-    return dirs_remove(layers, err);
+    autofree char *layers = layers_path(workspace);
+    return drop_commit(workspace, err) || dirs_remove(layers, err) ? -1 : 0;
 }
 
 /* `below`: NULL for who joins others. */
@@ -376,22 +404,28 @@ bool layers_are_few(const char *workspace)
     return fts && n <= FEW;
 }
 
-/* Without the note of its commit nobody takes the rest for work. */
-int layers_retire(const char *workspace, const char *gone, struct err *err)
+/* The workspace's folder itself is empty, once it shows nothing any more. */
+static int remove_empty(int folder, const char *name, const char *workspace, struct err *err)
 {
-    autofree char *commit = part(workspace, "commit"), *layers = layers_path(workspace);
-    if (unlink(commit) < 0 && errno != ENOENT)
-        return err_sys(err, "remove '%s'", commit);
-    if (overlay_unmount(workspace, err))
-        return -1;
-    if (rename(layers, gone) < 0)
-        return err_sys(err, "remove '%s'", layers);
-    if (rmdir(workspace) == 0 || errno == ENOENT)
+    if (unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
         return 0;
-    return errno == ENOTEMPTY || errno == EEXIST
+    return errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
                ? err_set(err, ERR_ENV, "somebody has put something into '%s', which stays",
                          workspace)
                : err_sys(err, "remove '%s'", workspace);
+}
+
+int layers_retire(const char *workspace, const char *gone, struct err *err)
+{
+    autofree char *layers = layers_path(workspace);
+    autoclose int folder = -1;
+    const char *name;
+    if (drop_commit(workspace, err) || overlay_unmount(workspace, err) ||
+        beneath_folder_of(workspace, &folder, &name, err))
+        return -1;
+    if (renameat(folder, strrchr(layers, '/') + 1, folder, strrchr(gone, '/') + 1) < 0)
+        return err_sys(err, "remove '%s'", layers);
+    return remove_empty(folder, name, workspace, err);
 }
 
 int layers_copy(const char *from, const char *to, struct err *err)
@@ -416,11 +450,15 @@ static void refresh(const struct workspace *ws)
     (void)git_try(&at, &args, &out, &errors, &status, &none); /* git does it when it is asked */
 }
 
-int layers_materialise(const struct workspace *ws, struct err *err)
+int layers_materialise(struct workspace *ws, struct err *err)
 {
     autofree char *copy = beside(ws->path, ".new");
+    autoclose int folder = -1;
+    const char *name;
     if (!layers_there(ws->path))
         return 0;
+    if (beneath_folder_of(ws->path, &folder, &name, err))
+        return -1;
     autofree char *link = mem_printf("%s/.git", copy);
     if (dirs_remove(copy, err) || layers_copy(ws->path, copy, err))
         return -1;
@@ -428,8 +466,11 @@ int layers_materialise(const struct workspace *ws, struct err *err)
         return err_sys(err, "copy '%s'", ws->path);
     if (overlay_unmount(ws->path, err))
         return -1;
-    if (rmdir(ws->path) < 0 || rename(copy, ws->path) < 0)
+    if (unlinkat(folder, name, AT_REMOVEDIR) < 0 ||
+        renameat(folder, strrchr(copy, '/') + 1, folder, name) < 0)
         return err_sys(err, "make '%s'", ws->path);
+    if (workspace_hold(ws, err) || workspace_note(ws, err))
+        return -1;
     refresh(ws);
     return drop(ws->path, err);
 }

@@ -45,8 +45,7 @@ char *layers_brought(const char *run_folder);
 
 /* Gives a workspace that was made just now the files of a commit. Their index is a copy, or that at
  * the path `index`, which is a copy that nobody has any more; or NULL. */
-int layers_make(const struct workspace *ws, const struct pristine *p, const char *index,
-                struct err *err);
+int layers_make(struct workspace *ws, const struct pristine *p, const char *index, struct err *err);
 
 /* What is held as long as a workspace is seen: nobody changes what is below it, and nobody else
  * mounts it. */
@@ -83,7 +82,7 @@ bool layers_are_few(const char *workspace);
 int layers_retire(const char *workspace, const char *gone, struct err *err);
 
 /* Makes an ordinary worktree of the workspace, which we must see: each file is copied. */
-int layers_materialise(const struct workspace *ws, struct err *err);
+int layers_materialise(struct workspace *ws, struct err *err);
 
 /* Copies all that is in a folder into another, which may be there. */
 int layers_copy(const char *from, const char *to, struct err *err);

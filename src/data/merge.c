@@ -24,7 +24,8 @@ static void take_answer(struct merge_result *ret, const struct buf *out)
 
 void merge_ask(const struct git_place *at, const char *ours, const char *theirs, struct strv *args)
 {
-    if (at->work_tree) /* or else it reads attributes in whatever folder we were started in */
+    if (at->work_tree &&
+        !at->tree) /* or else it reads attributes in whatever folder we were started in */
         strv_pushl(args, "-C", at->work_tree, NULL);
     strv_pushl(args, "merge-tree", "--write-tree", "--name-only", "-z", "--messages", ours, theirs,
                NULL);
@@ -115,7 +116,7 @@ int merge_stages(const struct git_place *at, const char *ours, const char *their
     autostrv struct strv args = {0};
     autobuf struct buf answer = BUF_INIT, errout = BUF_INIT;
     int status;
-    if (at->work_tree)
+    if (at->work_tree && !at->tree)
         strv_pushl(&args, "-C", at->work_tree, NULL);
     strv_pushl(&args, "merge-tree", "--write-tree", "-z", "--no-messages", ours, theirs, NULL);
     if (git_try(at, &args, &answer, &errout, &status, err))

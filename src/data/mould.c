@@ -4,6 +4,7 @@
 #include "data/git_hash.h"
 #include "data/git_index.h"
 #include "data/work_file.h"
+#include "data/workspace_hold.h"
 #include "sys/file.h"
 
 #include <fcntl.h>
@@ -23,11 +24,11 @@ void mould_done(struct mould *m)
 
 /* --- taking ------------------------------------------------------------------------------- */
 
-static bool take_link(struct mould *m, const char *path, const struct stat *st)
+static bool take_link(struct mould *m, int folder, const char *name, const struct stat *st)
 {
     size_t len = (size_t)st->st_size;
     buf_reserve(&m->contents, len + 1);
-    ssize_t n = readlink(path, m->contents.s + m->contents.len, len + 1);
+    ssize_t n = readlinkat(folder, name, m->contents.s + m->contents.len, len + 1);
     if (n < 0 || (size_t)n != len)
         return false;
     m->contents.len += len;
@@ -35,24 +36,27 @@ static bool take_link(struct mould *m, const char *path, const struct stat *st)
     return true;
 }
 
-static bool take_content(struct mould *m, const char *path, const struct stat *st)
+static bool take_content(struct mould *m, int folder, const char *name, const struct stat *st)
 {
     size_t room = BYTES_MAX - m->contents.len;
     if (st->st_size < 0 || (uintmax_t)st->st_size > room)
         return false;
-    return S_ISLNK(st->st_mode) ? take_link(m, path, st)
-                                : file_read(path, room, &m->contents, NULL) == 0;
+    if (S_ISLNK(st->st_mode))
+        return take_link(m, folder, name, st);
+    autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd >= 0 && file_read_open(fd, name, room, &m->contents, NULL) == 0;
 }
 
-static bool take_file(struct mould *m, const char *root, const struct git_index_entry *e)
+static bool take_file(struct mould *m, struct work_folder *root, const struct git_index_entry *e)
 {
-    autofree char *path = mem_printf("%s/%s", root, e->path);
+    const char *name;
+    int folder = work_folder_enter(root, e->path, false, &name);
     struct mould_file file = {.start = m->contents.len,
                               .entry = (size_t)((const char *)e->id - m->index.s) - GIT_INDEX_ID};
     struct stat st;
-    if (e->unmerged || e->intended || e->unseen || m->files.n == FILES_MAX ||
-        lstat(path, &st) < 0 || !git_index_fits(e, &st) ||
-        !(S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) || !take_content(m, path, &st))
+    if (e->unmerged || e->intended || e->unseen || m->files.n == FILES_MAX || folder < 0 ||
+        fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !git_index_fits(e, &st) ||
+        !(S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) || !take_content(m, folder, name, &st))
         return false;
     file.mode = st.st_mode;
     file.len = m->contents.len - file.start;
@@ -74,14 +78,16 @@ static bool has_only_trees(const struct git_index *index)
 }
 
 /* The bytes of the index go over to the mould, so that entries point into it. */
-static bool take_files(struct mould *m, const char *root, struct git_index *index)
+static bool take_files(struct mould *m, const char *path, struct git_index *index)
 {
-    bool good = index->good && index->version == VERSION;
+    autoclose int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
+    bool good = root >= 0 && index->good && index->version == VERSION;
     buf_done(&m->index);
     m->index = index->bytes;
     index->bytes = (struct buf)BUF_INIT;
     for (struct git_index_entry e; good && git_index_next(index, &e);)
-        good = take_file(m, root, &e);
+        good = take_file(m, &folder, &e);
     return good && index->good && m->files.n && has_only_trees(index);
 }
 
@@ -101,7 +107,8 @@ bool mould_take(struct mould *m, const struct workspace *ws, size_t id_len)
     m->id_len = id_len;
     index = (struct git_index){.bytes = BUF_INIT, .name = BUF_INIT};
     if (stat(path, &st) == 0 && st.st_size <= BYTES_MAX &&
-        git_index_open(&index, path, id_len, NULL) == 0 && take_files(m, ws->path, &index)) {
+        git_index_open(&index, path, id_len, NULL) == 0 &&
+        take_files(m, workspace_at(ws), &index)) {
         name_files(m);
         return true;
     }
@@ -117,12 +124,15 @@ static int write_files(const struct mould *m, const char *path, struct buf *inde
     autoclose int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
         return err_sys(err, "open '%s'", path);
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
     for (size_t i = 0; i < m->files.n; i++) {
         const struct mould_file *f = &m->files.v[i];
-        const char *content = m->contents.s + f->start;
+        const char *content = m->contents.s + f->start, *name;
         struct stat st;
-        if (work_file_folders(root, f->path, i ? f[-1].path : "", err) ||
-            work_file_write(root, f->path, f->mode, content, f->len, &st, err))
+        int fd = work_folder_enter(&folder, f->path, true, &name);
+        if (fd < 0)
+            return err_sys(err, "make the folder of '%s'", f->path);
+        if (work_file_write(fd, name, f->mode, content, f->len, &st, err))
             return -1;
         git_index_set_stat((unsigned char *)index->s + f->entry, &st);
     }
@@ -134,7 +144,7 @@ int mould_fill(const struct mould *m, const struct workspace *ws, struct err *er
     autobuf struct buf index = BUF_INIT;
     autofree char *path = mem_printf("%s/index", ws->admin);
     buf_add(&index, m->index.s, m->index.len - m->id_len / 2); /* less its checksum */
-    if (write_files(m, ws->path, &index, err))
+    if (write_files(m, workspace_at(ws), &index, err))
         return -1;
     git_hash_add(&index, index.s, index.len, m->id_len);
     return file_create(path, index.s, index.len, err);

@@ -159,30 +159,36 @@ static bool write_index(const struct forward *f, const struct git_index *index)
            done && rename(aside, path) == 0;
 }
 
-static bool take_away(const struct forward *f, const struct index_change *c)
+static bool take_away(const struct forward *f, struct work_folder *at, const struct index_change *c)
 {
+    const char *name;
+    int folder = work_folder_enter(at, c->path, f->draft->is_delta, &name);
     if (!f->draft->is_delta)
-        return unlinkat(f->root, c->path, 0) == 0 || errno == ENOENT;
-    return work_file_folders(f->root, c->path, "", NULL) == 0 &&
-           (c->id || pristine_delta_hide(f->root, c->path));
+        return folder >= 0 ? unlinkat(folder, name, 0) == 0 || errno == ENOENT : errno == ENOENT;
+    return folder >= 0 && (c->id || pristine_delta_hide(folder, name));
 }
 
-static bool write_change(const struct forward *f, struct index_change *c, const char *content,
-                         size_t len)
+static bool write_change(const struct forward *f, struct work_folder *at, struct index_change *c,
+                         const char *content, size_t len)
 {
-    if (!take_away(f, c))
+    const char *name;
+    if (!take_away(f, at, c))
         return false;
-    return !c->id || work_file_write(f->root, c->path, work_file_mode(c->mode), content, len,
-                                     &c->st, NULL) == 0;
+    if (!c->id)
+        return true;
+    int folder = work_folder_enter(at, c->path, false, &name);
+    return folder >= 0 &&
+           work_file_write(folder, name, work_file_mode(c->mode), content, len, &c->st, NULL) == 0;
 }
 
 static bool write_changes(struct forward *f)
 {
     autofree char *tree = mem_printf("%s/tree", f->draft->dir);
     f->root = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(f->root);
     bool good = f->root >= 0;
     for (size_t i = 0, at = 0; good && i < f->changes.n; at = f->ends.v[i++] + 1)
-        good = write_change(f, &f->changes.v[i], f->contents.s + at, f->ends.v[i] - at);
+        good = write_change(f, &folder, &f->changes.v[i], f->contents.s + at, f->ends.v[i] - at);
     return good;
 }
 

@@ -24,9 +24,9 @@ int snapshot_begin(const struct workspace *ws, const struct pristine *p, struct 
                    struct err *err);
 
 /* That was done: puts the copy in the workspace's place. */
-int snapshot_finish(const struct workspace *ws, const struct pristine *p, struct err *err);
+int snapshot_finish(struct workspace *ws, const struct pristine *p, struct err *err);
 
 /* One of these failed: the workspace is what it was before. */
-void snapshot_undo(const struct workspace *ws);
+void snapshot_undo(struct workspace *ws);
 
 #endif

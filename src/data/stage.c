@@ -8,6 +8,8 @@
 #include "data/loose_object.h"
 #include "data/tree_edit.h"
 #include "data/tree_paths.h"
+#include "data/workspace_hold.h"
+#include "sys/beneath.h"
 #include "sys/file.h"
 
 #include <dirent.h>
@@ -31,6 +33,7 @@ enum {
 struct stage {
     const struct stage_job *job;
     size_t id_len; /* in digits */
+    int root;      /* the work tree, open */
     struct ignore ignore;
     size_t common;       /* patterns that are not of a folder */
     char *folder;        /* the one whose patterns were read last, with the slash, or NULL */
@@ -49,22 +52,54 @@ static void stage_done(struct stage *s)
     vec_done(&s->changes);
     work_scan_close(&s->own);
     ignore_done(&s->ignore);
+    own_close(&s->root);
     free(s->folder);
+}
+
+/* --- the work tree ------------------------------------------------------------------------ */
+
+/* Opens the folder that a path is in, in which nobody can put a symlink in our way. */
+static int open_folder(const struct stage *s, const char *path, const char **ret_name)
+{
+    return beneath_parent(s->root, path, ret_name);
+}
+
+static bool look_at(const struct stage *s, const char *path, struct stat *ret)
+{
+    const char *name;
+    autoclose int folder = open_folder(s, path, &name);
+    return folder >= 0 && fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
 }
 
 /* --- patterns ----------------------------------------------------------------------------- */
 
-/* A file that is not there has none; a symlink is not followed, as git does not. */
-static bool add_patterns(struct stage *s, const char *path, size_t base, bool follow)
+/* A file that is not there has none. */
+static bool add_patterns_at(struct stage *s, int folder, const char *name, size_t base, int flags)
 {
     autobuf struct buf text = BUF_INIT;
+    autoclose int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
     struct stat st;
-    if ((follow ? stat(path, &st) : lstat(path, &st)) < 0)
-        return errno == ENOENT || errno == ENOTDIR;
-    if (!follow && S_ISLNK(st.st_mode))
-        return true;
-    return (follow ? file_read : file_read_own)(path, PATTERNS_MAX, &text, NULL) == 0 &&
+    if (fd < 0) /* a symlink is not followed, as git does not */
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           file_read_open(fd, name, PATTERNS_MAX, &text, NULL) == 0 &&
            ignore_add(&s->ignore, base, text.s, text.len);
+}
+
+static bool add_patterns(struct stage *s, const char *path)
+{
+    return add_patterns_at(s, AT_FDCWD, path, 0, 0);
+}
+
+/* Of a folder in the work tree, whose path has a slash at its end. */
+static bool add_folder_patterns(struct stage *s, const char *path, size_t len)
+{
+    autofree char *file = mem_printf("%.*s.gitignore", (int)len, path);
+    const char *name;
+    autoclose int folder = open_folder(s, file, &name);
+    if (folder < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return add_patterns_at(s, folder, name, len, O_NOFOLLOW);
 }
 
 static bool read_common(struct stage *s)
@@ -72,7 +107,7 @@ static bool read_common(struct stage *s)
     const struct stage_job *job = s->job;
     const char *own = job->excludes ? job->excludes : job->core->excludes;
     autofree char *info = mem_printf("%s/info/exclude", job->ws->common);
-    bool good = own && add_patterns(s, own, 0, true) && add_patterns(s, info, 0, true);
+    bool good = own && add_patterns(s, own) && add_patterns(s, info);
     s->common = ignore_count(&s->ignore);
     return good;
 }
@@ -88,8 +123,7 @@ static bool enter(struct stage *s, const char *path, size_t len)
     s->folder_ignored = false;
     ignore_cut(&s->ignore, s->common);
     for (size_t at = 0;;) {
-        autofree char *file = mem_printf("%s/%.*s.gitignore", s->job->ws->path, (int)at, path);
-        if (!add_patterns(s, file, at, false))
+        if (!add_folder_patterns(s, path, at))
             return false;
         if (at == len)
             return true;
@@ -158,10 +192,10 @@ static bool read_all(int fd, size_t len, struct buf *out)
     return true;
 }
 
-static bool read_link(const char *path, size_t len, struct buf *out)
+static bool read_link(int folder, const char *name, size_t len, struct buf *out)
 {
     buf_reserve(out, len + 1);
-    ssize_t n = readlink(path, out->s, len + 1);
+    ssize_t n = readlinkat(folder, name, out->s, len + 1);
     if (n < 0 || (size_t)n != len)
         return false;
     out->len = len;
@@ -180,12 +214,13 @@ static bool has_room(struct stage *s, const struct stat *st)
 /* What would be its object; only of files and symlinks, and not of much. */
 static bool read_content(struct stage *s, const char *path, struct buf *out, struct stat *ret_st)
 {
-    autofree char *full = mem_printf("%s/%s", s->job->ws->path, path);
-    if (lstat(full, ret_st) < 0)
+    const char *name;
+    autoclose int folder = open_folder(s, path, &name);
+    if (folder < 0 || fstatat(folder, name, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
         return false;
     if (S_ISLNK(ret_st->st_mode))
-        return has_room(s, ret_st) && read_link(full, (size_t)ret_st->st_size, out);
-    autoclose int fd = open(full, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        return has_room(s, ret_st) && read_link(folder, name, (size_t)ret_st->st_size, out);
+    autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     return fd >= 0 && fstat(fd, ret_st) == 0 && S_ISREG(ret_st->st_mode) && has_room(s, ret_st) &&
            read_all(fd, (size_t)ret_st->st_size, out);
 }
@@ -232,9 +267,11 @@ static bool add_names(struct stage *s, DIR *dir, const char *path, int depth)
 
 static bool add_folder(struct stage *s, const char *path, int depth)
 {
-    autofree char *full = mem_printf("%s/%s", s->job->ws->path, path);
     autofree char *inside = mem_printf("%s/", path);
-    DIR *dir = depth < DEPTH_MAX ? opendir(full) : NULL;
+    int fd = depth < DEPTH_MAX ? beneath_open(s->root, path, O_RDONLY | O_DIRECTORY, 0) : -1;
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !dir)
+        (void)close(fd);
     bool good = dir && add_names(s, dir, inside, depth);
     if (dir)
         (void)closedir(dir);
@@ -244,10 +281,10 @@ static bool add_folder(struct stage *s, const char *path, int depth)
 /* A file, or a folder with all that is in it, less what is ignored. */
 static bool add_untracked(struct stage *s, const char *path, int depth)
 {
-    autofree char *full = mem_printf("%s/%s", s->job->ws->path, path);
     struct stat st;
     bool ignored;
-    if (is_odd(path) || lstat(full, &st) < 0 || !is_ignored(s, path, S_ISDIR(st.st_mode), &ignored))
+    if (is_odd(path) || !look_at(s, path, &st) ||
+        !is_ignored(s, path, S_ISDIR(st.st_mode), &ignored))
         return false;
     if (ignored && s->job->ignored)
         strv_pushf(s->job->ignored, "%s%s", path, S_ISDIR(st.st_mode) ? "/" : "");
@@ -274,10 +311,9 @@ static bool add_new(struct stage *s, const struct strv *untracked)
 /* A folder that is gone has a slash behind it; what became one is new. */
 static bool take_changed(struct stage *s, const char *path)
 {
-    autofree char *full = mem_printf("%s/%s", s->job->ws->path, path);
     bool folder = path[strlen(path) - 1] == '/';
     struct stat st;
-    if (folder || lstat(full, &st) < 0)
+    if (folder || !look_at(s, path, &st))
         return (folder || errno == ENOENT) && add_change(s, path, NULL, NULL);
     if (S_ISDIR(st.st_mode))
         return add_change(s, path, NULL, NULL) && add_untracked(s, path, 0);
@@ -311,9 +347,9 @@ static bool scan(struct stage *s, const char *index)
     const struct stage_job *job = s->job;
     autofree char *filled = mem_printf("%s/" STAGE_FILLED, job->ws->admin);
     if (access(filled, F_OK) < 0)
-        return work_scan_open(&s->own, job->ws->path, index, job->tree);
+        return work_scan_open(&s->own, workspace_at(job->ws), index, job->tree);
     return (is_same_file(index, filled) || work_scan_is_plain(index, job->tree)) &&
-           work_scan_open(&s->own, job->ws->path, filled, job->tree);
+           work_scan_open(&s->own, workspace_at(job->ws), filled, job->tree);
 }
 
 static bool find_changes(struct stage *s, const char *index)
@@ -349,10 +385,11 @@ static int write_staged(const struct stage *s, const char *index, struct buf *re
 int stage_plainly(const struct stage_job *job, struct buf *ret_tree, bool *ret_done,
                   struct err *err)
 {
-    own_cleanup(stage_done) struct stage s = {.job = job, .id_len = strlen(job->tree)};
+    own_cleanup(stage_done) struct stage s = {.job = job, .id_len = strlen(job->tree), .root = -1};
     autofree char *index = mem_printf("%s/index", job->ws->admin);
     *ret_done = false;
-    if (!find_changes(&s, index))
+    s.root = open(workspace_at(job->ws), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s.root < 0 || !find_changes(&s, index))
         return 0;
     if (s.changes.n)
         qsort(s.changes.v, s.changes.n, sizeof(*s.changes.v), compare_changes);

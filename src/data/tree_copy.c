@@ -6,6 +6,7 @@
 #include "data/git_index.h"
 #include "data/verbatim.h"
 #include "data/work_file.h"
+#include "sys/beneath.h"
 #include "sys/many.h"
 #include "sys/self.h"
 
@@ -281,12 +282,11 @@ static bool look(struct copying *c)
 /* Entries are sorted, so that each folder is met once. */
 static bool make_folders(struct copying *c)
 {
-    const char *before = "";
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(c->to);
+    const char *name;
     for (size_t i = 0; i < c->items.n; i++) {
-        const char *path = path_of(c, &c->items.v[i]);
-        if (work_file_folders(c->to, path, before, NULL))
+        if (work_folder_enter(&folder, path_of(c, &c->items.v[i]), true, &name) < 0)
             return false;
-        before = path;
     }
     return true;
 }
@@ -296,13 +296,12 @@ static bool enter(const struct copying *c, struct hand *h, const char *path, siz
 {
     if (h->to >= 0 && h->folder.len == len && memcmp(h->folder.s, path, len) == 0)
         return h->from >= 0;
-    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
     buf_cut(&h->folder, 0);
     buf_add(&h->folder, path, len);
     own_close(&h->from);
     own_close(&h->to);
-    h->from = openat(c->from, len ? h->folder.s : ".", flags);
-    h->to = openat(c->to, len ? h->folder.s : ".", flags);
+    h->from = beneath_at(c->from, h->folder.s);
+    h->to = beneath_at(c->to, h->folder.s);
     return h->from >= 0 && h->to >= 0;
 }
 
@@ -439,7 +438,7 @@ void tree_copy_command(const struct git_repo *repo, const struct workspace *ws, 
         workspace_fill(ws, argv, env);
         return;
     }
-    strv_pushl(argv, self_path(), "__fill", ws->common, ws->admin, ws->path, from, index, NULL);
+    strv_pushl(argv, self_path(), "__fill", ws->common, ws->admin, ".", from, index, NULL);
     strv_pushf(argv, "%zu", strlen(commit));
     git_environment(env);
 }

@@ -1,10 +1,14 @@
 #include "data/unmerged.h"
 
 #include "base/mem.h"
+#include "base/own.h"
 #include "data/git_index.h"
+#include "data/workspace_hold.h"
 #include "sys/file.h"
 
+#include <fcntl.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { FILE_MAX = 64 << 20 };
 
@@ -21,9 +25,12 @@ static bool has_line(const struct buf *text, const char *beginning)
 
 static bool has_markers(const struct workspace *ws, const char *name)
 {
-    autofree char *path = mem_printf("%s/%s", ws->path, name);
     autobuf struct buf text = BUF_INIT;
-    return file_read_own(path, FILE_MAX, &text, NULL) == 0 && has_line(&text, "<<<<<<< ") &&
+    autoclose int root = open(workspace_at(ws), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autoclose int fd = root >= 0 ? beneath_open(root, name, O_RDONLY | O_NONBLOCK, 0) : -1;
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           file_read_open(fd, name, FILE_MAX, &text, NULL) == 0 && has_line(&text, "<<<<<<< ") &&
            has_line(&text, ">>>>>>> ");
 }
 

@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "data/git_index.h"
 #include "data/tree.h"
+#include "sys/beneath.h"
 #include "sys/overlay.h"
 
 #include <errno.h>
@@ -190,6 +191,12 @@ static bool look(struct scan *s, const char *upper)
 bool upper_scan_open(struct work_scan *s, const char *upper, const struct tracked *t)
 {
     struct scan scan = {.found = s, .tracked = t};
+    autoclose int folder = -1;
     *s = (struct work_scan){.no_attributes = t->no_attributes};
-    return look(&scan, upper);
+    if (beneath_folder(upper, &folder, NULL))
+        return false;
+    char name[BENEATH_NAME];
+    beneath_name(folder, name);
+    autofree char *path = mem_printf("%s/.", *name ? name : upper); /* whatever has the name */
+    return look(&scan, path);
 }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "sys/beneath.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,27 +14,52 @@ mode_t work_file_mode(uint32_t mode)
     return (mode & S_IFMT) | (mode & 0100 ? 0777 : 0666);
 }
 
-/* How much two paths have in common, up to the end of a folder's name. */
-static size_t shared_folders(const char *a, const char *b)
+/* --- folders ------------------------------------------------------------------------------ */
+
+void work_folder_done(struct work_folder *f)
 {
-    size_t shared = 0;
-    for (size_t i = 0; a[i] && a[i] == b[i]; i++) {
-        if (a[i] == '/')
-            shared = i + 1;
-    }
-    return shared;
+    own_close(&f->fd);
+    buf_done(&f->path);
 }
 
-int work_file_folders(int folder, const char *path, const char *before, struct err *err)
+static int make_one(int above, const char *name)
 {
-    for (const char *slash = path + shared_folders(path, before); (slash = strchr(slash, '/'));
-         slash++) {
-        autofree char *name = mem_dup(path, (size_t)(slash - path));
-        if (mkdirat(folder, name, 0777) < 0 && errno != EEXIST)
-            return err_sys(err, "make '%s'", name);
-    }
-    return 0;
+    return mkdirat(above, name, 0777) < 0 && errno != EEXIST ? -1 : beneath_at(above, name);
 }
+
+/* Folder by folder, which are few: those on the way are mostly there. */
+static int make_folders(int root, const char *path)
+{
+    autoclose int above = beneath_at(root, "");
+    for (const char *name = path; above >= 0 && *name; name += strcspn(name, "/") + 1) {
+        autofree char *one = mem_dup(name, strcspn(name, "/"));
+        int next = make_one(above, one), errnum = errno;
+        own_close(&above);
+        errno = errnum;
+        above = next;
+    }
+    return steal_fd(&above);
+}
+
+int work_folder_enter(struct work_folder *f, const char *path, bool make, const char **ret_name)
+{
+    const char *slash = strrchr(path, '/');
+    size_t len = slash ? (size_t)(slash + 1 - path) : 0;
+    *ret_name = path + len;
+    if (!len)
+        return f->root;
+    if (f->fd >= 0 && f->path.len == len && memcmp(f->path.s, path, len) == 0)
+        return f->fd;
+    own_close(&f->fd);
+    buf_cut(&f->path, 0);
+    buf_add(&f->path, path, len);
+    f->fd = beneath_at(f->root, f->path.s);
+    if (f->fd < 0 && errno == ENOENT && make)
+        f->fd = make_folders(f->root, f->path.s);
+    return f->fd;
+}
+
+/* --- files -------------------------------------------------------------------------------- */
 
 static int write_all(int fd, const char *content, size_t len)
 {

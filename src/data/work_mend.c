@@ -8,6 +8,7 @@
 #include "data/index_edit.h"
 #include "data/tree.h"
 #include "data/work_file.h"
+#include "sys/beneath.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -54,9 +55,7 @@ static bool remove_names(struct mend *m, DIR *dir, int depth)
 
 static bool remove_folder(struct mend *m, int folder, const char *name, int depth)
 {
-    int fd = depth < DEPTH_MAX
-                 ? openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
-                 : -1;
+    int fd = depth < DEPTH_MAX ? beneath_enter(folder, name) : -1;
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     if (fd >= 0 && !dir)
         (void)close(fd);
@@ -76,30 +75,34 @@ static bool remove_path(struct mend *m, int folder, const char *name, int depth)
     return (errno == EISDIR || errno == EPERM) && remove_folder(m, folder, name, depth);
 }
 
-static bool remove_untracked(struct mend *m, int root, const struct strv *untracked)
+static bool remove_untracked(struct mend *m, struct work_folder *root, const struct strv *untracked)
 {
     bool good = true;
     for (size_t i = 0; good && i < untracked->n; i++) {
         size_t len = strlen(untracked->v[i]);
         autofree char *path =
             mem_dup(untracked->v[i], untracked->v[i][len - 1] == '/' ? len - 1 : len);
-        good = remove_path(m, root, path, 0);
+        const char *name;
+        int folder = work_folder_enter(root, path, false, &name);
+        good = folder >= 0 && remove_path(m, folder, name, 0);
     }
     return good;
 }
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-static bool restore(struct mend *m, int root, const struct git_index_entry *e)
+static bool restore(struct mend *m, struct work_folder *root, const struct git_index_entry *e)
 {
+    const char *name;
+    int folder = work_folder_enter(root, e->path, false, &name);
     autobuf struct buf id = BUF_INIT, content = BUF_INIT;
     struct index_change c = {.mode = e->mode};
     struct err none = {0};
     m->bytes += e->size;
     tree_id(&id, e->id, m->index.id_len);
     if (m->bytes > BYTES_MAX || git_batch_read(m->job->batch, id.s, &content, &none) ||
-        !remove_path(m, root, e->path, 0) ||
-        work_file_write(root, e->path, work_file_mode(e->mode), content.s, content.len, &c.st,
+        folder < 0 || !remove_path(m, folder, name, 0) ||
+        work_file_write(folder, name, work_file_mode(e->mode), content.s, content.len, &c.st,
                         &none))
         return false;
     c.path = mem_str(e->path);
@@ -109,7 +112,8 @@ static bool restore(struct mend *m, int root, const struct git_index_entry *e)
 }
 
 /* Each of those that changed is an entry, or a folder, which is none. */
-static bool restore_all(struct mend *m, int root, const char *const *changed, size_t n)
+static bool restore_all(struct mend *m, struct work_folder *root, const char *const *changed,
+                        size_t n)
 {
     struct git_index index = m->index;
     size_t next = 0;
@@ -130,7 +134,7 @@ static int compare_paths(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool restore_changed(struct mend *m, int root, const struct strv *changed)
+static bool restore_changed(struct mend *m, struct work_folder *root, const struct strv *changed)
 {
     autofree const char **sorted = mem_array(changed->n + 1, sizeof(*sorted));
     for (size_t i = 0; i < changed->n; i++)
@@ -147,7 +151,8 @@ bool work_mend(const struct work_mend_job *job, const struct work_scan *scan)
     if (git_index_open(&m.index, job->index, job->id_len, &none) || !m.index.good)
         return false;
     autoclose int root = open(job->work_tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    return root >= 0 && remove_untracked(&m, root, &scan->untracked) &&
-           restore_changed(&m, root, &scan->changed) &&
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
+    return root >= 0 && remove_untracked(&m, &folder, &scan->untracked) &&
+           restore_changed(&m, &folder, &scan->changed) &&
            index_edit(&m.index, m.changes.v, m.changes.n, NULL, job->to, &done, &none) == 0 && done;
 }

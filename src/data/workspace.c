@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/layers.h"
+#include "data/workspace_hold.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/overlay.h"
@@ -22,13 +23,23 @@ void workspace_done(struct workspace *ws)
     free(ws->admin);
     free(ws->common);
     free(ws->branch);
+    workspace_hold_free(ws->hold);
     *ws = (struct workspace){0};
+}
+
+/* git cannot begin in a folder that was deleted. */
+void workspace_set_tree(const struct workspace *ws, struct git_place *at)
+{
+    bool open = ws->hold && ws->hold->tree >= 0 && workspace_is_there(ws);
+    at->work_tree = open ? workspace_at(ws) : ws->path;
+    at->tree = open ? &ws->hold->tree : NULL;
 }
 
 struct git_place workspace_place(const struct workspace *ws)
 {
-    return (struct git_place){
-        .batch = ws->batch, .git_dir = ws->admin, .common = ws->common, .work_tree = ws->path};
+    struct git_place at = {.batch = ws->batch, .git_dir = ws->admin, .common = ws->common};
+    workspace_set_tree(ws, &at);
+    return at;
 }
 
 int workspace_head(const struct workspace *ws, struct buf *out, struct err *err)
@@ -67,7 +78,12 @@ static int write_file(const char *dir, const char *name, struct err *err, const 
 static int write_admin(const struct workspace *ws, const char *dir, const char *head,
                        struct err *err)
 {
-    return dirs_make(dir, err) || write_file(dir, "gitdir", err, "%s/.git\n", ws->path) ||
+    autobuf struct buf note = BUF_INIT;
+    if (ws->hold)
+        workspace_format_note(ws, &note);
+    return dirs_make(dir, err) ||
+                   (note.len && write_file(dir, WORKSPACE_NOTE, err, "%s", note.s)) ||
+                   write_file(dir, "gitdir", err, "%s/.git\n", ws->path) ||
                    write_file(dir, "commondir", err, "../..\n") ||
                    write_file(dir, "HEAD", err, "%s\n", head) ||
                    write_file(dir, "locked", err, "in use by anabranch\n")
@@ -114,12 +130,11 @@ char *workspace_admin_name(const char *path)
 }
 
 /* Both folders, the administrative one aside. */
-static int write_parts(const struct workspace *ws, const char *aside, const char *head,
-                       struct err *err)
+static int write_parts(struct workspace *ws, const char *aside, const char *head, struct err *err)
 {
-    return dirs_remove(aside, err) || write_admin(ws, aside, head, err) ||
-                   dirs_make(ws->path, err) ||
-                   write_file(ws->path, ".git", err, "gitdir: %s\n", ws->admin)
+    return dirs_remove(aside, err) || workspace_make_tree(ws, err) ||
+                   write_file(workspace_at(ws), ".git", err, "gitdir: %s\n", ws->admin) ||
+                   write_admin(ws, aside, head, err) || workspace_hold_admin(ws, aside, err)
                ? -1
                : 0;
 }
@@ -194,9 +209,11 @@ int workspace_repair(struct workspace *ws, const char *commit, struct err *err)
     autofree char *aside = mem_printf("%s/%s", tmp, name);
     autofree char *head = ws->branch ? mem_printf("ref: %s", ws->branch) : mem_str(commit);
     autoclose int fd = -1;
+    free(ws->admin);
     ws->admin = mem_printf("%s/worktrees/%s", ws->common, name);
     return dirs_make(tmp, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
-                   write_admin(ws, aside, head, err) || put_admin(ws, aside, err)
+                   write_admin(ws, aside, head, err) || workspace_make_way(ws->admin, err) ||
+                   (ws->hold && workspace_hold_admin(ws, aside, err)) || put_admin(ws, aside, err)
                ? -1
                : 0;
 }
@@ -242,35 +259,40 @@ void workspace_adopt(struct workspace *ws, const struct git_repo *repo, const ch
 
 bool workspace_has_tree(const struct workspace *ws)
 {
-    struct stat st;
-    if (lstat(ws->path, &st) < 0)
-        return false;
-    DIR *dir = S_ISDIR(st.st_mode) ? opendir(ws->path) : NULL;
-    size_t n = 0;
+    autobuf struct buf words = BUF_INIT;
+    int fd = open(ws->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    size_t n = fd < 0 && errno == EACCES; /* it cannot be told */
+    if (fd >= 0 && !dir)
+        (void)close(fd);
     for (struct dirent *e; dir && n == 0 && (e = readdir(dir));)
         n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0;
     if (dir)
         (void)closedir(dir);
-    return !dir || n > 0;
+    return n > 0 && !workspace_is_replaced(ws, &words);
 }
 
 bool workspace_is_whole(const struct workspace *ws)
 {
+    autobuf struct buf words = BUF_INIT;
     autofree char *tree = read_line(ws->admin, "gitdir", "", "/.git");
     autofree char *admin = read_line(ws->path, ".git", "gitdir: ", "");
     autofree char *head = read_line(ws->admin, "HEAD", "", "");
     autofree char *common = read_line(ws->admin, "commondir", "", "");
     return tree && admin && head && *head && common && strcmp(tree, ws->path) == 0 &&
-           strcmp(admin, ws->admin) == 0;
+           strcmp(admin, ws->admin) == 0 && !workspace_is_replaced(ws, &words);
 }
 
-int workspace_restore(const struct workspace *ws, struct err *err)
+int workspace_restore(struct workspace *ws, struct err *err)
 {
     autofree char *head = mem_printf("ref: %s", ws->branch);
     autofree char *name = workspace_admin_name(ws->path), *file = mem_printf("%s/.git", ws->path);
     autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
     autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
+    autobuf struct buf words = BUF_INIT;
     autoclose int fd = -1;
+    if (workspace_is_replaced(ws, &words))
+        return err_set(err, ERR_ENV, "%s", words.s);
     if (layers_there(ws->path) && !overlay_is_at(ws->path))
         return err_set(err, ERR_ENV, "what is in '%s' cannot be seen", ws->path);
     if (dirs_lock(lock, &fd, err) || dirs_remove(file, err) || dirs_remove(ws->admin, err) ||
@@ -283,9 +305,9 @@ int workspace_restore(const struct workspace *ws, struct err *err)
 
 void workspace_release(const struct workspace *ws)
 {
-    autofree char *locked = mem_printf("%s/locked", ws->admin);
+    struct err none = {0};
     if (!layers_there(ws->path))
-        (void)unlink(locked); /* not being there is as good */
+        (void)workspace_drop(ws, "locked", &none);
 }
 
 static char *admin_aside(const struct workspace *ws)
@@ -297,10 +319,10 @@ static char *admin_aside(const struct workspace *ws)
 /* Where it is out of the way. */
 static int move_tree(const struct workspace *ws, const char *gone, struct err *err)
 {
+    bool done;
     if (layers_there(ws->path))
         return layers_retire(ws->path, gone, err);
-    return rename(ws->path, gone) < 0 && errno != ENOENT ? err_sys(err, "remove '%s'", ws->path)
-                                                         : 0;
+    return workspace_move_tree(ws, gone, &done, err);
 }
 
 int workspace_clear(const struct workspace *ws, struct err *err)
@@ -316,10 +338,8 @@ int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *er
     autoclose int fd = -1;
     if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err) || dirs_remove(tree, err))
         return -1;
-    if (move_tree(ws, tree, err))
+    if (move_tree(ws, tree, err) || workspace_move_admin(ws, aside, err))
         return -1;
-    if (rename(ws->admin, aside) < 0 && errno != ENOENT)
-        return err_sys(err, "remove '%s'", ws->admin);
     strv_pushl(ret_left, aside, tree, NULL);
     return 0;
 }
@@ -328,10 +348,9 @@ int workspace_forget(const struct workspace *ws, struct err *err)
 {
     autofree char *lock = mem_printf("%s/anabranch/lock", ws->common), *aside = admin_aside(ws);
     autoclose int fd = -1;
-    if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err))
+    if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
+        workspace_move_admin(ws, aside, err))
         return -1;
-    if (rename(ws->admin, aside) < 0 && errno != ENOENT)
-        return err_sys(err, "remove '%s'", ws->admin);
     own_close(&fd);
     return dirs_remove(aside, err);
 }

@@ -16,14 +16,16 @@
 #include <stdbool.h>
 
 struct workspace {
-    char *path;              /* the work tree */
-    char *admin;             /* its folder in the repository */
-    char *common;            /* the repository's folder */
-    char *branch;            /* full name of its ref */
-    struct git_batch *batch; /* of the repository, or NULL; not owned */
+    char *path;                  /* the work tree */
+    char *admin;                 /* its folder in the repository */
+    char *common;                /* the repository's folder */
+    char *branch;                /* full name of its ref */
+    struct git_batch *batch;     /* of the repository, or NULL; not owned */
+    struct workspace_hold *hold; /* which folders these are (workspace_hold.h); NULL: not known */
 };
 
-/* The branch (full ref name) must not exist yet; it is made at `commit`, untracked. */
+/* The branch (full ref name) must not exist yet; it is made at `commit`, untracked. The workspace's
+ * folders are held from then on. */
 int workspace_create(struct workspace *ws, const struct git_repo *repo, const char *path,
                      const char *branch, const char *commit, struct git_batch *batch,
                      struct err *err);
@@ -38,14 +40,18 @@ void workspace_adopt(struct workspace *ws, const struct git_repo *repo, const ch
 /* Whether there is a tree: of one that was just being removed an empty folder may be left. */
 bool workspace_has_tree(const struct workspace *ws);
 
-/* Whether the tree, its administrative folder and its branch's name are there and go together. */
+/* Whether the tree, its administrative folder and its branch's name are there and go together, and
+ * are those that we made. */
 bool workspace_is_whole(const struct workspace *ws);
 
 /* Makes the administrative folder of an adopted workspace anew, and the tree's folder where that is
  * gone. Files in it stay; the branch must be there. */
-int workspace_restore(const struct workspace *ws, struct err *err);
+int workspace_restore(struct workspace *ws, struct err *err);
 
 struct git_place workspace_place(const struct workspace *ws);
+
+/* Has git use its tree at a place of the repository. */
+void workspace_set_tree(const struct workspace *ws, struct git_place *at);
 
 /* Removes from its administrative folder what is no file where git wants one (a FIFO, a socket, a
  * device, a link) and what is too large to be one: they hold nothing, and git would wait for them,

@@ -4,7 +4,7 @@
 #include "run/clean_private.h"
 
 #include "base/mem.h"
-#include "data/workspace.h"
+#include "data/workspace_hold.h"
 #include "run/salvage.h"
 #include "sys/file.h"
 
@@ -192,7 +192,10 @@ int clean_save(struct cleaner *c, struct remains_task *t, struct buf *ret_id, st
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     int attempt = free_attempt(c, t);
     bool known = false;
-    int rc = repair(c, t, &ws, err) || save(c, t, &ws, attempt, &saved, err) ? -1 : 0;
+    int rc = repair(c, t, &ws, err) || (t->has_tree && workspace_enter(&ws, err)) ||
+                     save(c, t, &ws, attempt, &saved, err)
+                 ? -1
+                 : 0;
     if (rc == 0 && saved.commit.len && !saved.nested.n && !saved.stray_count)
         rc = is_known(c, t, saved.commit.s, &known, ret_id, err);
     if (rc == 0 && saved.commit.len && !known)

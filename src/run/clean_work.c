@@ -6,7 +6,7 @@
 #include "base/mem.h"
 #include "data/layers.h"
 #include "data/salvage.h"
-#include "data/workspace.h"
+#include "data/workspace_hold.h"
 #include "sys/file.h"
 #include "sys/leftovers.h"
 #include "sys/procs.h"
@@ -68,18 +68,25 @@ static enum owner owner_of(const struct remains_task *t, struct buf *reason)
     return is_state(t->state, "conflicted") && layers_there(t->path) ? OWNER_PERSON : OWNER_ENGINE;
 }
 
+static struct workspace workspace_of(const struct cleaner *c, const struct remains_task *t)
+{
+    return (struct workspace){.path = mem_str(t->path),
+                              .admin = mem_str(t->admin),
+                              .common = mem_str(c->opts->repo->common)};
+}
+
 /* Nothing in it is changed, and what is checked out is in the base branch. */
 static int is_contained(struct cleaner *c, const struct remains_task *t, bool *ret_yes,
                         struct err *err)
 {
-    struct git_place at = {
-        .git_dir = t->admin, .common = c->opts->repo->common, .work_tree = t->path};
     autobuf struct buf changes = BUF_INIT, head = BUF_INIT;
-    struct workspace ws = {
-        .admin = (char *)t->admin, .path = (char *)t->path, .common = c->opts->repo->common};
+    own_cleanup(workspace_done) struct workspace ws = workspace_of(c, t);
     *ret_yes = false;
     if (!t->has_tree || !t->has_admin)
         return 0;
+    if (workspace_enter(&ws, err))
+        return -1;
+    struct git_place at = workspace_place(&ws);
     if (git_call(&at, &changes, err, "--no-optional-locks", "status", "--porcelain", NULL) ||
         changes.len || workspace_head(&ws, &head, err))
         return changes.len ? 0 : -1;
@@ -193,11 +200,22 @@ static bool see(struct cleaner *c, const struct remains_task *t)
     return true;
 }
 
+/* Somebody has put another folder in its place. */
+static bool keep_other(struct cleaner *c, const struct remains_task *t)
+{
+    own_cleanup(workspace_done) struct workspace ws = workspace_of(c, t);
+    autobuf struct buf words = BUF_INIT;
+    bool other = t->has_tree && t->has_admin && workspace_is_replaced(&ws, &words);
+    if (other)
+        clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL, "%s", words.s);
+    return other;
+}
+
 static bool keep_workspace(struct cleaner *c, const struct remains_task *t)
 {
     autobuf struct buf reason = BUF_INIT;
     enum owner owner = owner_of(t, &reason);
-    if (keep_run(c, t) || keep_stuck(c, t) || !see(c, t))
+    if (keep_run(c, t) || keep_stuck(c, t) || keep_other(c, t) || !see(c, t))
         return true;
     if (owner == OWNER_LOCKED)
         clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL, "it is locked: %s", reason.s);
@@ -229,9 +247,7 @@ static const char *used_elsewhere(const struct cleaner *c, const struct remains_
 
 static int retire(struct cleaner *c, const struct remains_task *t, struct err *err)
 {
-    struct workspace ws = {.path = mem_str(t->path),
-                           .admin = mem_str(t->admin),
-                           .common = mem_str(c->opts->repo->common)};
+    struct workspace ws = workspace_of(c, t);
     struct strv *to = workspace_is_large(&ws) ? &c->large : &c->left;
     int rc = workspace_retire(&ws, to, err);
     workspace_done(&ws);

@@ -14,7 +14,7 @@ static int start_git(struct job *job, void (*next)(struct job *job, int exit_cod
     autofree char *log = job_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     tree_copy_command(&job->run->pf->repo, &job->ws, task_run(job)->start, &argv, &env);
-    return process_start(job, argv.v, env.v, job->ws.path, log, next, err);
+    return process_start(job, argv.v, env.v, NULL, log, next, err);
 }
 
 void fill_by_git_done(struct job *job, int exit_code)

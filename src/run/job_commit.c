@@ -395,6 +395,6 @@ void job_stage(struct job *job)
     job->found_at = clock_mono();
     if (job->staged_here)
         on_staged(job, 0);
-    else if (process_start(job, argv.v, env.v, job->ws.path, log, on_staged, &err))
+    else if (process_start(job, argv.v, env.v, NULL, log, on_staged, &err))
         job_error(job, &err);
 }

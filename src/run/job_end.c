@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/text.h"
+#include "data/workspace_hold.h"
 #include "run/again.h"
 #include "run/job_env.h"
 #include "run/lane.h"
@@ -28,6 +29,8 @@
 static int take_away(struct job *job, struct err *err)
 {
     autostrv struct strv left = {0};
+    struct err none = {0};
+    (void)workspace_enter(&job->ws, &none); /* what is not ours is not taken away either */
     bool later = sweep_is_worth_it(job) || pool_wants(job);
     if (workspace_retire(&job->ws, &left, err))
         return -1;
@@ -311,12 +314,16 @@ void job_tidy(struct job *job)
 /* Makes the workspace one that a person can go on in: on its branch, with an index to match. */
 static void settle_workspace(struct job *job)
 {
-    struct git_place at = workspace_place(&job->ws);
-    autofree char *index = job_file(job, "index"), *own = mem_printf("%s/index", job->ws.admin);
+    autofree char *index = job_file(job, "index");
     struct err err = {0};
-    autofree char *lock = mem_printf("%s/index.lock", job->ws.admin);
-    (void)rename(index, own); /* gone already where it was verified */
-    (void)unlink(lock);       /* of a git that the agent's end has ended */
+    /* The index is gone already where it was verified; the lock is of a git that the agent's end
+     * has ended. */
+    if (workspace_enter(&job->ws, &err) || workspace_put(&job->ws, index, "index", &err) ||
+        workspace_drop(&job->ws, "index.lock", &err)) {
+        record_error(job->run, job->task, &err);
+        return;
+    }
+    struct git_place at = workspace_place(&job->ws);
     if (git_call(&at, NULL, &err, "checkout", "--quiet", "--force",
                  job->ws.branch + strlen("refs/heads/"), NULL))
         record_error(job->run, job->task, &err);

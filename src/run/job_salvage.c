@@ -6,13 +6,12 @@
 #include "base/build.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "data/workspace_hold.h"
 #include "run/layered.h"
 #include "run/salvage.h"
 #include "sys/file.h"
 
-#include <errno.h>
 #include <string.h>
-#include <unistd.h>
 
 enum { LOG_MAX = 16 << 20 };
 
@@ -141,7 +140,7 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
                              .ref = ref,
                              .patterns = plan->salvage.v,
                              .pattern_count = plan->salvage.n,
-                             .no_files = access(job->ws.path, F_OK) < 0 && errno == ENOENT,
+                             .no_files = !workspace_is_there(&job->ws),
                              .plain = job->staged_here && job->tree.len};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
@@ -149,7 +148,9 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
     sj.made_again = job->own_head.len ? job->own_head.s : NULL;
     if (all)
         use_scan(job, &sj.commit);
-    if (save(job, &sj, all, &saved, &err)) {
+    /* Without its own administrative folder git would work with somebody else's. */
+    if ((workspace_lost_admin(&job->ws) && workspace_repair(&job->ws, start, &err)) ||
+        save(job, &sj, all, &saved, &err)) {
         tell_failure(job, &err);
         return false;
     }

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "data/merge.h"
 #include "data/own_history.h"
+#include "data/workspace_hold.h"
 #include "run/command.h"
 #include "run/forward.h"
 #include "run/job_env.h"
@@ -19,6 +20,9 @@
 #include <sys/stat.h>
 
 enum { VERIFY_MS = 60 * 60 * 1000 };
+
+/* Of so many jobs each keeps its workspace open while it waits. */
+enum { HELD_MAX = 256 };
 
 /* Where the base is checked out, moving it takes longer the more files there are: where nobody
  * waits for it, it is to take a tenth of the time at most. */
@@ -58,7 +62,7 @@ static int candidate_of_merge(struct job *job, bool squash, struct err *err)
     struct git_place at = run_place(job->run);
     const struct task_run *tr = &job->run->tasks[job->task];
     automerge struct merge_result m = MERGE_RESULT_INIT;
-    at.work_tree = job->ws.path;
+    workspace_set_tree(&job->ws, &at);
     /* A tip that we made ourselves has all that its tasks build on. */
     if (job->run->resume ? merge_trees(&at, job->run->tip, tr->commit, &m, err)
                          : merge_since(&at, tr->start, job->run->tip, tr->commit, &m, err))
@@ -78,7 +82,7 @@ static int candidate_of_rebase(struct job *job, struct err *err)
     bool keeps_author = job->run->pf->plan.land_author == LAND_AUTHOR_AGENT;
     autobuf struct buf list = BUF_INIT;
     autofree char *range = mem_printf("%s..%s", tr->start, tr->commit);
-    at.work_tree = job->ws.path;
+    workspace_set_tree(&job->ws, &at);
     if (git_call(&at, &list, err, "rev-list", "--reverse", "--no-merges", range, NULL))
         return -1;
     buf_addstr(&job->candidate, job->run->tip);
@@ -209,16 +213,19 @@ static void on_checked_out(struct job *job, int exit_code)
 /* The workspace itself becomes the merged tree: what was built in it is still there. */
 static void verify(struct job *job)
 {
-    struct git_place at = workspace_place(&job->ws);
-    autofree char *index = job_file(job, "index"), *own = mem_printf("%s/index", job->ws.admin);
-    autofree char *log = job_file(job, "prepare.log");
+    autofree char *index = job_file(job, "index"), *log = job_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     task_set_state(job->run, job->task, TASK_VERIFYING);
-    (void)rename(index, own); /* knows the files that the agent added; gone when verified again */
+    /* It knows the files that the agent added; it is gone when the task is verified again. */
+    if (workspace_enter(&job->ws, &err) || workspace_put(&job->ws, index, "index", &err)) {
+        job_fail(job, FAILURE_SCOPE, "%s", err.msg);
+        return;
+    }
+    struct git_place at = workspace_place(&job->ws);
     git_prepare(&at, &argv, &env);
     strv_pushl(&argv, "checkout", "--quiet", "--force", "--detach", job->candidate.s, NULL);
-    if (process_start(job, argv.v, env.v, job->ws.path, log, on_checked_out, &err))
+    if (process_start(job, argv.v, env.v, NULL, log, on_checked_out, &err))
         job_error(job, &err);
 }
 
@@ -281,6 +288,8 @@ static void land(struct job *job)
 void land_queue(struct job *job)
 {
     task_set_state(job->run, job->task, TASK_LANDING);
+    if (job->run->jobs > HELD_MAX)
+        workspace_let_go(&job->ws);
     vec_push(&job->run->landing, job);
     run_wake(job->run);
 }

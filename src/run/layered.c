@@ -69,7 +69,7 @@ static int start_difference(struct job *job, struct err *err)
     git_prepare(&at, &argv, &env);
     /* What was brought along makes room. */
     strv_pushl(&argv, "read-tree", "--reset", "-u", "HEAD", NULL);
-    return process_start(job, argv.v, env.v, job->ws.path, log, on_filled, err);
+    return process_start(job, argv.v, env.v, NULL, log, on_filled, err);
 }
 
 /* It has the files of the tree below. */
@@ -121,7 +121,7 @@ static int start_snapshot(struct job *job, struct err *err)
     strv_pushl(&argv, job->run->opts.self, "__snapshot", "--", NULL);
     if (snapshot_begin(&job->ws, &job->run->layered.pristine, &argv, err))
         return -1;
-    return process_start(job, argv.v, NULL, job->ws.path, log, on_snapshot, err);
+    return process_start(job, argv.v, NULL, NULL, log, on_snapshot, err);
 }
 
 static void note_index(const struct job *job, struct stat *ret)

@@ -5,12 +5,16 @@
 #include "data/git_index.h"
 #include "data/stage.h"
 #include "data/work_mend.h"
+#include "data/workspace_hold.h"
 #include "run/fill.h"
 #include "run/prepare.h"
 #include "run/sweep.h"
+#include "sys/beneath.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
+#include "sys/remove.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,6 +67,7 @@ bool pool_wants(const struct job *job)
 
 static void tree_done(struct pool_tree *t)
 {
+    own_close(&t->fd);
     free(t->path);
     free(t->tree);
     work_scan_close(&t->found);
@@ -83,16 +88,37 @@ static void take_found(struct job *job, struct pool_tree *ret)
 }
 
 /* In the place of the tree's `.git` is the index from now on. */
+static bool put_index_in(const char *admin, int tree)
+{
+    autoclose int from = -1;
+    struct err none = {0};
+    return beneath_folder(admin, &from, &none) == 0 &&
+           faccessat(from, FILLED, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+           remove_tree(tree, ".git", ".git", &none) == 0 &&
+           file_move_at(from, FILLED, tree, ".git", &none) == 0;
+}
+
+/* By another name in the same folder, as long as it is the tree that the job had. */
+static bool rename_tree(const struct job *job, const char *from, const char *to)
+{
+    autoclose int folder = -1;
+    const char *name;
+    struct err none = {0};
+    return beneath_folder_of(from, &folder, &name, &none) == 0 &&
+           file_id_is_at(&job->ws.hold->id, folder, name) &&
+           renameat(folder, name, folder, strrchr(to, '/') + 1) == 0 &&
+           file_id_is_at(&job->ws.hold->id, folder, strrchr(to, '/') + 1);
+}
+
 bool pool_keep(struct job *job, const char *admin, const char *tree)
 {
     struct run *run = job->run;
-    autofree char *filled = mem_printf("%s/" FILLED, admin), *git = mem_printf("%s/.git", tree);
+    struct workspace_hold *hold = job->ws.hold;
     autofree char *kept = mem_printf("%s/%s/.%zu.gone", run->work, run->id, run->pool.count);
-    struct err none = {0};
-    if (!has_room(run) || access(filled, F_OK) < 0 || dirs_remove(git, &none) ||
-        file_move(filled, git, &none) || rename(tree, kept) < 0)
+    if (!has_room(run) || !hold || hold->tree < 0 || !put_index_in(admin, hold->tree) ||
+        !rename_tree(job, tree, kept))
         return false;
-    struct pool_tree t = {.path = steal_ptr(kept)};
+    struct pool_tree t = {.path = steal_ptr(kept), .fd = steal_fd(&hold->tree), .id = hold->id};
     if (job_has_scan(job))
         take_found(job, &t);
     run->pool.count++;
@@ -108,14 +134,15 @@ bool pool_has(const struct run *run)
 }
 
 /* Puts the tree in the place of the workspace's, which has nothing in it but its `.git`. */
-static int put_in_place(const struct workspace *ws, const char *tree, struct err *err)
+static int put_in_place(struct workspace *ws, const struct pool_tree *t, struct err *err)
 {
-    autofree char *filled = mem_printf("%s/" FILLED, ws->admin);
-    autofree char *git = mem_printf("%s/.git", ws->path), *its = mem_printf("%s/.git", tree);
-    if (file_move(its, filled, err) || file_move(git, its, err))
-        return -1;
-    return rmdir(ws->path) < 0 || rename(tree, ws->path) < 0 ? err_sys(err, "use '%s' again", tree)
-                                                             : 0;
+    autoclose int admin = -1;
+    return workspace_enter(ws, err) || workspace_open_admin(ws, &admin, err) ||
+                   file_move_at(t->fd, ".git", admin, FILLED, err) ||
+                   file_move_at(ws->hold->tree, ".git", t->fd, ".git", err) ||
+                   workspace_replace(ws, t->path, &t->id, err)
+               ? -1
+               : 0;
 }
 
 static void delete_tree(struct run *run, const char *tree, uint32_t task)
@@ -132,9 +159,10 @@ static void delete_tree(struct run *run, const char *tree, uint32_t task)
 static int fill_anew(struct job *job, struct err *err)
 {
     autofree char *gone = mem_printf("%s.gone", job->ws.path);
-    if (dirs_remove(gone, err))
+    bool moved;
+    if (dirs_remove(gone, err) || workspace_move_tree(&job->ws, gone, &moved, err))
         return -1;
-    if (rename(job->ws.path, gone) == 0)
+    if (moved)
         delete_tree(job->run, gone, job->task);
     return workspace_restore(&job->ws, err) || fill_by_git(job, err) ? -1 : 0;
 }
@@ -150,7 +178,7 @@ static int start_git(struct job *job, const char *const *args,
     strv_pushl(&argv, "-c", "core.trustctime=true", "-c", "core.checkStat=default", NULL);
     for (; *args; args++)
         strv_push(&argv, *args);
-    return process_start(job, argv.v, env.v, job->ws.path, log, next, err);
+    return process_start(job, argv.v, env.v, NULL, log, next, err);
 }
 
 /* There is what git does not look at: a repository that somebody made around tracked files, of
@@ -163,7 +191,7 @@ static bool is_as_new(const struct job *job)
     autoworkscan struct work_scan scan = {0};
     struct err none = {0};
     return git_tree_of(&at, job->run->tasks[job->task].start, &tree, &none) == 0 &&
-           work_scan_open(&scan, job->ws.path, index, tree.s) && !scan.untracked.n;
+           work_scan_open(&scan, workspace_at(&job->ws), index, tree.s) && !scan.untracked.n;
 }
 
 static void on_cleaned(struct job *job, int exit_code)
@@ -198,7 +226,7 @@ static bool mend(struct job *job, const struct pool_tree *t)
         strcmp(t->tree, tree.s) != 0)
         return false;
     struct work_mend_job mj = {.batch = job->run->batch,
-                               .work_tree = ws->path,
+                               .work_tree = workspace_at(ws),
                                .index = filled,
                                .id_len = tree.len,
                                .to = index};
@@ -225,7 +253,7 @@ int pool_fill(struct job *job, struct err *err)
     struct run *run = job->run;
     own_cleanup(tree_done) struct pool_tree t = run->pool.trees.v[--run->pool.trees.n];
     struct err why = {0};
-    if (put_in_place(&job->ws, t.path, &why)) {
+    if (put_in_place(&job->ws, &t, &why)) {
         delete_tree(run, t.path, job->task);
         return fill_anew(job, err);
     }

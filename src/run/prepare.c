@@ -7,6 +7,7 @@
 #include "data/bring.h"
 #include "data/doc.h"
 #include "data/workdir.h"
+#include "data/workspace_hold.h"
 #include "run/command.h"
 #include "run/fill.h"
 #include "run/job_env.h"
@@ -402,7 +403,9 @@ void prepare_adopted(struct job *job)
     struct err err = {0};
     prepare_adopt(job, job->attempt - 1);
     job->prepared = true;
-    if (take_ports(job, &err))
+    if (workspace_enter(&job->ws, &err))
+        job_fail(job, FAILURE_SCOPE, "%s", err.msg);
+    else if (take_ports(job, &err))
         job_fail(job, FAILURE_SETUP, "%s", err.msg);
     else
         repair_prepare(job);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "data/doc.h"
+#include "data/workspace_hold.h"
 #include "run/env.h"
 #include "run/shared.h"
 #include "sys/file.h"
@@ -108,13 +109,40 @@ static int open_log(const char *path, struct err *err)
     return fd;
 }
 
+/* Where a process of the job's is to begin: in the folder that is its workspace, or below it,
+ * whatever the path leads to by now. */
+static int find_folder(const struct job *job, const char *dir, int *ret_fd, struct err *err)
+{
+    const struct workspace_hold *hold = job->ws.hold;
+    size_t len = job->ws.path ? strlen(job->ws.path) : 0;
+    if (!hold || hold->tree < 0 || (dir && strncmp(dir, job->ws.path, len) != 0) ||
+        (dir && dir[len] && dir[len] != '/'))
+        return 0;
+    const char *below = dir && dir[len] ? dir + len + 1 : "";
+    *ret_fd = beneath_at(hold->tree, below);
+    return *ret_fd < 0 ? err_sys(err, "open '%s'", dir ? dir : job->ws.path) : 0;
+}
+
+/* Nothing of ours begins in a workspace whose place something else has taken. */
+static int check_workspace(const struct job *job, struct err *err)
+{
+    autobuf struct buf words = BUF_INIT;
+    return job->ws.hold && workspace_is_replaced(&job->ws, &words)
+               ? err_set(err, ERR_ENV, "%s", words.s)
+               : 0;
+}
+
 int process_start(struct job *job, char *const *argv, char *const *env, const char *dir,
                   const char *log, void (*next)(struct job *, int), struct err *err)
 {
+    autoclose int folder = -1;
+    if (!dir && (check_workspace(job, err) || find_folder(job, NULL, &folder, err)))
+        return -1;
     autoclose int fd = open_log(log, err);
     struct spawn sp = {.argv = argv,
                        .env = env,
-                       .dir = dir,
+                       .dir = dir ? dir : job->ws.path,
+                       .folder = folder >= 0 ? &folder : NULL,
                        .fds = {SPAWN_NULL, fd, fd, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true}; /* a ^C at the terminal is not for it */
     pid_t pid;
@@ -223,6 +251,10 @@ static struct task_limits job_limits(const struct job *job)
 bool process_was_broken(const struct job *job, enum failure *ret_failure, struct buf *ret_reason)
 {
     struct task_limits limits = job_limits(job);
+    if (job->ws.hold && workspace_is_replaced(&job->ws, ret_reason)) {
+        *ret_failure = FAILURE_SCOPE;
+        return true;
+    }
     if (job->guard_lost) {
         *ret_failure = FAILURE_TRANSIENT;
         if (job->exit_signal)
@@ -260,6 +292,9 @@ static void mark(struct job *job, const struct strv *env, struct strv *ret)
 static int start_guard(struct job *job, const struct agent_call *call, int fds[SPAWN_FDS],
                        pid_t *ret_pid, struct err *err)
 {
+    autoclose int folder = -1;
+    if (find_folder(job, call->dir, &folder, err))
+        return -1;
     autostrv struct strv argv = {0}, env = {0};
     autofree char *file = job_file(job, "guard");
     struct task_limits limits = job_limits(job);
@@ -277,7 +312,11 @@ static int start_guard(struct job *job, const struct agent_call *call, int fds[S
     guard_args_format(&opts, &argv);
     mark(job, &call->env, &env);
     env_set(&env, "PWD", "%s", call->dir); /* some believe it more than where they are */
-    struct spawn sp = {.argv = argv.v, .env = env.v, .dir = call->dir, .new_session = true};
+    struct spawn sp = {.argv = argv.v,
+                       .env = env.v,
+                       .dir = call->dir,
+                       .folder = folder >= 0 ? &folder : NULL,
+                       .new_session = true};
     memcpy(sp.fds, fds, sizeof(sp.fds));
     return spawn_start(&sp, ret_pid, err);
 }

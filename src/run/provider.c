@@ -104,11 +104,15 @@ static bool is_of_disk(const struct err *why)
 int provider_try(struct run *run, struct err *err)
 {
     const char *word, *from = asked_by(run, &word);
-    struct err why = {0};
+    struct err why = {0}, none = {0};
     if (run->provider == PROVIDER_AUTO && run->base)
         run->provider = provider_best(&run->pf->repo, run->work);
     else if (run->base && try_asked(run, &why))
         return err_set(err, is_of_disk(&why) ? ERR_ENV : ERR_INPUT,
                        "%s is '%s', which does not work here: %s", from, word, why.msg);
+    /* Before a workspace is opened: to the kernel a folder that was opened outside is another one.
+     * Where it fails, so does the first mount, which says so. */
+    if (run->base && run->provider == PROVIDER_OVERLAY)
+        (void)overlay_enter(&none);
     return 0;
 }

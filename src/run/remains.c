@@ -11,6 +11,7 @@
 
 #include <ctype.h>
 #include <dirent.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -121,8 +122,11 @@ static const char *run_in(const char *path)
 /* All that there is of one that was only begun to be made is the link to its other half. */
 static bool is_empty(const char *path)
 {
-    DIR *dir = opendir(path);
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     size_t n = 0;
+    if (fd >= 0 && !dir)
+        (void)close(fd);
     for (struct dirent *e; dir && (e = readdir(dir));)
         n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
              strcmp(e->d_name, ".git") != 0;
@@ -131,9 +135,16 @@ static bool is_empty(const char *path)
     return dir && n == 0;
 }
 
+/* A symlink has none, wherever it leads to. */
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static bool has_files(const char *path)
 {
-    return layers_there(path) || (exists(path) && !is_empty(path));
+    return layers_there(path) || (is_folder(path) && !is_empty(path));
 }
 
 /* An administrative folder of git's: ours by its name and by where it says that its tree is. */

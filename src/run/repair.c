@@ -3,11 +3,14 @@
 #include "base/mem.h"
 #include "data/brought.h"
 #include "data/merge.h"
+#include "data/work_file.h"
+#include "data/workspace_hold.h"
 #include "run/park.h"
 #include "run/prepare.h"
 #include "run/resume_private.h"
 #include "sys/file.h"
 
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -151,15 +154,22 @@ static int remove_dirt(const struct job *job, struct err *err)
     struct git_place at = workspace_place(&job->ws);
     autobrought struct brought brought = BROUGHT_INIT;
     autobuf struct buf others = BUF_INIT;
+    autoclose int root = open(workspace_at(&job->ws), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
     at.excludes = job->excludes;
+    if (root < 0)
+        return err_sys(err, "open '%s'", job->ws.path);
     if (brought_open(&brought, job->brought, job->run->pf->repo.root, err) ||
         git_call(&at, &others, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
         return -1;
     for (const char *p = others.s; p < others.s + others.len; p += strlen(p) + 1) {
-        autofree char *path = mem_printf("%s/%s", job->ws.path, p);
         bool nested = *p && p[strlen(p) - 1] == '/'; /* a repository, and saved as such */
-        if (!nested && !brought_has(&brought, p) && unlink(path) < 0)
-            return err_sys(err, "remove '%s'", path);
+        const char *name;
+        if (nested || brought_has(&brought, p))
+            continue;
+        int fd = work_folder_enter(&folder, p, false, &name);
+        if (fd < 0 || unlinkat(fd, name, 0) < 0)
+            return err_sys(err, "remove '%s' in '%s'", p, job->ws.path);
     }
     return 0;
 }
@@ -263,7 +273,7 @@ static int lay_out_conflict(struct job *job, struct err *err)
     struct git_place at = run_place(job->run), here = workspace_place(&job->ws);
     automerge struct merge_result m = MERGE_RESULT_INIT;
     autobuf struct buf stages = BUF_INIT;
-    at.work_tree = job->ws.path;
+    workspace_set_tree(&job->ws, &at);
     return merge_trees(&at, tr->start, tr->commit, &m, err) ||
                    merge_stages(&at, tr->start, tr->commit, &stages, err) ||
                    git_call(&here, NULL, err, "read-tree", "--reset", "-u", m.tree.s, NULL) ||
@@ -309,14 +319,13 @@ static void check_out(struct job *job)
     git_prepare(&at, &argv, &env);
     strv_pushl(&argv, "checkout", "--quiet", "--force", job->ws.branch + strlen("refs/heads/"),
                NULL);
-    if (process_start(job, argv.v, env.v, job->ws.path, log, on_checked_out, &err))
+    if (process_start(job, argv.v, env.v, NULL, log, on_checked_out, &err))
         job_error(job, &err);
 }
 
 void repair_prepare(struct job *job)
 {
     struct task_run *tr = task_run(job);
-    autofree char *lock = mem_printf("%s/index.lock", job->ws.admin);
     struct err err = {0};
     job->mending = tr->repair;
     tr->repair = REPAIR_NONE;
@@ -326,7 +335,11 @@ void repair_prepare(struct job *job)
         job_run_agent(job);
         return;
     }
-    (void)unlink(lock); /* of a git that the verification's end has ended */
+    /* The lock is of a git that the verification's end has ended. */
+    if (workspace_drop(&job->ws, "index.lock", &err)) {
+        job_fail(job, FAILURE_SCOPE, "%s", err.msg);
+        return;
+    }
     if (job->mending == REPAIR_CONFLICT && move_branch(job, tr->start, &err)) {
         job_error(job, &err);
         return;
@@ -428,7 +441,7 @@ int repair_unresolved(struct job *job, struct buf *ret_paths, struct err *err)
     autofree char *index = job_file(job, "index");
     autobuf struct buf marked = BUF_INIT, unmerged = BUF_INIT;
     automerge struct merge_result m = MERGE_RESULT_INIT;
-    at.work_tree = job->ws.path;
+    workspace_set_tree(&job->ws, &at);
     staged.index = index;
     if (find_markers(&staged, tr, &marked, err) ||
         git_call(&here, &unmerged, err, "ls-files", "-z", "--unmerged", NULL) ||
@@ -445,7 +458,7 @@ int repair_give_up(struct job *job, struct buf *ret_files, struct err *err)
     struct git_place at = run_place(job->run);
     automerge struct merge_result m = MERGE_RESULT_INIT;
     autobuf struct buf start = BUF_INIT;
-    at.work_tree = job->ws.path;
+    workspace_set_tree(&job->ws, &at);
     if (merge_trees(&at, job->run->tip, tr->commit, &m, err) ||
         merge_describe(&at, &m, ret_files, err) ||
         git_call(&at, &start, err, "merge-base", tr->commit, tr->start, NULL) ||

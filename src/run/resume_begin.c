@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "data/layers.h"
+#include "data/workspace_hold.h"
 #include "run/salvage.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -206,8 +207,10 @@ static int drop(struct run *run, const struct past_task *p, struct err *err)
     struct workspace ws;
     bool moved;
     resume_workspace(run, p->row.id, p, &ws);
-    int rc = !resume_has_leftovers(run, p)                                  ? 0
-             : save_dropped(run, p, &ws, err) || workspace_remove(&ws, err) ? -1
+    int rc = !resume_has_leftovers(run, p) ? 0
+             : (workspace_has_tree(&ws) && workspace_enter(&ws, err)) ||
+                     save_dropped(run, p, &ws, err) || workspace_remove(&ws, err)
+                 ? -1
              : p->branch_commit ? git_move_ref(&at, ws.branch, p->branch_commit, "",
                                                "anabranch: dropped", &moved, err)
                                 : 0;

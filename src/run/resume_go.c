@@ -7,6 +7,7 @@
 #include "base/build.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "data/workspace_hold.h"
 #include "run/lane.h"
 #include "run/prepare.h"
 #include "sys/dirs.h"
@@ -41,6 +42,8 @@ struct job *resume_reopen_as(struct run *run, uint32_t task, const struct past_t
     bool worked = past->state > TASK_PREPARING && past->state != TASK_LANDED;
     /* What an agent left in a tree without its other half is still its work. */
     if (tree && worked && !workspace_is_whole(&job->ws) && workspace_restore(&job->ws, &err))
+        record_error(run, task, &err);
+    if (tree && workspace_enter(&job->ws, &err))
         record_error(run, task, &err);
     job->prepared = tree && past->state > TASK_PREPARING;
     job->agent_started = tree && worked; /* else there is nothing to save */

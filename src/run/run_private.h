@@ -22,6 +22,7 @@
 #include "run/secrets.h"
 #include "run/stall.h"
 #include "run/warden.h"
+#include "sys/beneath.h"
 #include "sys/contain.h"
 #include "sys/loop.h"
 #include "sys/ports.h"
@@ -214,6 +215,8 @@ struct fill {
 /* Work trees that are used again (pool.h). */
 struct pool_tree {
     char *path;
+    int fd; /* its folder, open */
+    struct file_id id;
     char *tree; /* the id of what it was filled with; NULL: what is in it, nobody knows */
     struct work_scan found; /* else: what differs from that */
 };
@@ -372,7 +375,8 @@ void record_error(struct run *run, int64_t task, const struct err *err); /* told
 int record_begin(struct run *run, struct err *err);                      /* the run and its tasks */
 int record_end(struct run *run, const char *state, int exit_code, struct err *err);
 
-/* process.c: starting what the job waits for; `next` is called when it has ended. */
+/* process.c: starting what the job waits for; `next` is called when it has ended. `dir` is NULL for
+ * its workspace. */
 int process_start(struct job *job, char *const *argv, char *const *env, const char *dir,
                   const char *log, void (*next)(struct job *, int), struct err *err);
 int process_start_guarded(struct job *job, const struct agent_call *call, const char *in_path,

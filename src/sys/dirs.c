@@ -4,8 +4,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/strv.h"
-#include "sys/file.h"
 #include "sys/beneath.h"
+#include "sys/file.h"
 #include "sys/remove.h"
 #include "sys/stop.h"
 

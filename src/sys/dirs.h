@@ -16,8 +16,8 @@ int dirs_make_open(const char *path, struct err *err);
  * ERR_INPUT if not. */
 int dirs_check(const char *path, struct err *err);
 
-/* Removes a file, or a folder with all that is in it, as remove_tree() (remove.h) says. A symlink on
- * the way to it is ERR_ENV. */
+/* Removes a file, or a folder with all that is in it, as remove_tree() (remove.h) says. A symlink
+ * on the way to it is ERR_ENV. */
 int dirs_remove(const char *path, struct err *err);
 
 /* Removes, with all that is in them, the entries of a folder whose names begin and end so. A folder

@@ -108,7 +108,8 @@ int file_open(int at, const char *path, int flags, int *ret_fd, struct err *err)
 static int read_regular(const char *path, int flags, size_t max, struct buf *out, struct err *err)
 {
     autoclose int fd = -1;
-    return file_open(AT_FDCWD, path, O_RDONLY | flags, &fd, err) || file_read_open(fd, path, max, out, err)
+    return file_open(AT_FDCWD, path, O_RDONLY | flags, &fd, err) ||
+                   file_read_open(fd, path, max, out, err)
                ? -1
                : 0;
 }

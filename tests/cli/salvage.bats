@@ -102,8 +102,9 @@ make_salvage() { # STEP...
     assert_status 1
     assert_contains "/gone' was removed, or moved away"
     assert_in "$(saved gone)" new 1
+    assert_in "$(saved moved)" new 1
     [[ $(<"$BATS_TEST_TMPDIR/moved/new") == 1 ]] || fail "it is gone"
-    assert_clean 'refs/anabranch/salvage/*/gone/1'
+    assert_clean 'refs/anabranch/salvage/*/gone/1' 'refs/anabranch/salvage/*/moved/1'
 }
 
 @test "salvage: repositories that an agent made inside" {

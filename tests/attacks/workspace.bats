@@ -1,0 +1,122 @@
+#!/usr/bin/env bats
+# Agents that put something else in the place of their workspace, or of a folder on the way to it: what we do in a
+# workspace afterwards, we do in the folder that we made, or not at all.
+# shellcheck disable=SC2016 # what is not expanded here is for the agent's shell
+# shellcheck disable=SC2154 # run_apart sets stderr
+bats_require_minimum_version 1.5.0
+load ../cli/helper
+load ../cli/run_helper
+load attacks_helper
+
+# A repository, a home, and files of the user's that git does not track.
+begin_attack() { # [LINE OF THE PLAN...]
+    make_repo
+    mkdir -p sub/deep documents
+    echo deep >sub/deep/file
+    echo letter >documents/letter
+    echo '*.log' >.gitignore
+    git add .gitignore sub documents
+    git commit -q -m more
+    echo mine >mine.log
+    mkdir -p "$HOME/work" "$HOME/upper" "$HOME/sub/deep"
+    for name in index HEAD locked index.lock commit by file work/one upper/one sub/deep/file; do
+        echo "user's" >"$HOME/$name"
+    done
+    make_victims
+    git rev-parse HEAD >"$BATS_TEST_TMPDIR/head"
+    sha256sum .git/HEAD .git/config .gitignore mine.log file sub/deep/file >"$BATS_TEST_TMPDIR/sums"
+    begin_plan 'limits: {workers: 1}' 'defaults: {engine: sim, retry: 0}' "workspace: {provider: ${ANABRANCH_PROVIDER:-pool}}" "$@"
+}
+
+# A task that waits for the one that attacks, so that a tree would be used again.
+add_waiting() {
+    add_task honest -- 'write honest yes'
+}
+
+run_attack() {
+    run_apart anabranch run plan.yaml 3>&-
+    assert_no_sanitizer
+}
+
+assert_user_unharmed() {
+    assert_victims_unharmed
+    sha256sum -c --quiet "$BATS_TEST_TMPDIR/sums" || fail "the repository is not what it was"
+    git fsck --no-progress >"$BATS_TEST_TMPDIR/fsck" 2>&1 || fail "$(<"$BATS_TEST_TMPDIR/fsck")"
+    [[ $(git symbolic-ref HEAD) == refs/heads/main ]] || fail "HEAD is $(<.git/HEAD)"
+    git merge-base --is-ancestor "$(<"$BATS_TEST_TMPDIR/head")" main || fail "main has lost commits"
+    [[ -z $(git status --porcelain | grep -v '^?? .anabranch/') ]] || fail "status:" "$(git status --porcelain)"
+}
+
+# The attacked task failed with words about that, and the one that waited landed.
+assert_refused() { # TASK TEXT
+    assert_summary "$1" failed
+    [[ $output$stderr == *"$2"* ]] || fail "not told: $2"
+    assert_summary honest landed
+    assert_in main honest yes
+}
+
+saved_of() { # TASK
+    git for-each-ref --format='%(refname)' "refs/anabranch/salvage/*/$1/*" | head -n 1
+}
+
+@test "workspace: a symlink to the repository in its place is not followed" {
+    begin_attack
+    attack evil 'echo work >made; mv $ws $ws.away; ln -s $REPO $ws; exit 1'
+    add_waiting
+    run_attack
+    assert_user_unharmed
+    assert_refused evil 'is not the folder that we made'
+    assert_in "$(saved_of evil)" made work
+}
+
+@test "workspace: a symlink to the home in its place is not followed where the agent succeeds" {
+    begin_attack
+    attack evil 'echo work >made; mv $ws $ws.away; ln -s $HOME $ws'
+    add_waiting
+    run_attack
+    assert_user_unharmed
+    assert_refused evil 'is not the folder that we made'
+    assert_in "$(saved_of evil)" made work
+}
+
+@test "workspace: a folder of the user's in its place stays" {
+    begin_attack
+    attack evil 'mv $ws $ws.away; cp -r $HOME/documents $ws; exit 1'
+    add_waiting
+    run_attack
+    assert_user_unharmed
+    assert_refused evil 'is not the folder that we made'
+    [[ $(cat .anabranch/worktrees/*/evil/letters/one) == letter ]] || fail "the folder is gone"
+}
+
+@test "workspace: a symlink in the place of the folder of the run is not followed" {
+    begin_attack
+    attack documents 'run=${ws%/*}; mv $run $run.away; ln -s $HOME $run; exit 1'
+    add_waiting
+    run_attack
+    assert_user_unharmed
+    assert_summary documents failed
+}
+
+@test "workspace: a symlink in the place of the folder of all runs is not followed" {
+    begin_attack
+    attack evil 'all=${ws%/*/*}; mkdir -p $REPO/${ws#$all/}; mv $all $all.away; ln -s $REPO $all; exit 1'
+    add_waiting
+    run_attack
+    rm -rf ./*/evil
+    rmdir ./2*-* 2>/dev/null || true
+    assert_user_unharmed
+    assert_summary evil failed
+}
+
+@test "workspace: a symlink in the place of its administrative folder is not followed" {
+    begin_attack
+    attack evil 'own=$(git rev-parse --absolute-git-dir); echo work >made; mv $own $own.away; ln -s $REPO/.git $own'
+    attack again 'own=$(git rev-parse --absolute-git-dir); echo work >made; mv $own $own.away; ln -s $HOME $own; exit 1'
+    add_waiting
+    run_attack
+    assert_user_unharmed
+    assert_summary evil failed
+    assert_summary again failed
+    assert_summary honest landed
+}
