@@ -338,7 +338,12 @@ int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *er
     autoclose int fd = -1;
     if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err) || dirs_remove(tree, err))
         return -1;
-    if (move_tree(ws, tree, err) || workspace_move_admin(ws, aside, err))
+    struct stat st;
+    if (move_tree(ws, tree, err))
+        return -1;
+    if (lstat(ws->path, &st) == 0) /* by the administrative folder we know that */
+        return err_set(err, ERR_ENV, "'%s' is not the folder that we made: it stays", ws->path);
+    if (workspace_move_admin(ws, aside, err))
         return -1;
     strv_pushl(ret_left, aside, tree, NULL);
     return 0;

@@ -120,3 +120,109 @@ saved_of() { # TASK
     assert_summary again failed
     assert_summary honest landed
 }
+
+# --- after the engine's death
+
+# Starts the plan, whose agent makes the file `here` when it is done and stays, and kills the engine then.
+killed_attack() {
+    "$ANABRANCH" run plan.yaml >"$BATS_TEST_TMPDIR/out" 2>&1 3>&- &
+    engine=$!
+    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for test -e "$BATS_TEST_TMPDIR/here"
+    kill -KILL "$engine"
+    wait "$engine" || true
+    wait_for no_agents
+}
+
+stays() { # LINE OF SHELL
+    echo "[ ! -e '$BATS_TEST_TMPDIR/here' ] || exit 0; $1; touch '$BATS_TEST_TMPDIR/here'; exec sleep 1000"
+}
+
+@test "workspace: clean does not follow what a killed run's agent has put in its place" {
+    begin_attack
+    attack evil "$(stays 'echo work >made; cd /; mv $ws $ws.away; ln -s $HOME $ws')"
+    killed_attack
+    run_apart anabranch clean --all
+    assert_no_sanitizer
+    assert_user_unharmed
+    [[ -z $(find .git/worktrees -mindepth 1 2>/dev/null) ]] || fail "left: $(ls .git/worktrees)"
+}
+
+@test "workspace: clean and resume leave a folder alone that is not the one that the run made" {
+    begin_attack
+    attack evil "$(stays 'echo work >made; cd /; mv $ws $ws.away; cp -r $HOME/documents $ws')"
+    killed_attack
+    run_apart anabranch resume
+    assert_no_sanitizer
+    run_apart anabranch clean --all
+    assert_no_sanitizer
+    assert_user_unharmed
+    [[ $(cat .anabranch/worktrees/*/evil/letters/one) == letter ]] || fail "the folder is gone"
+}
+
+@test "workspace: resume and clean do not follow a symlink in the place of the folder of the run" {
+    begin_attack
+    attack documents "$(stays 'cd /; run=${ws%/*}; mv $run $run.away; ln -s $HOME $run')"
+    killed_attack
+    run_apart anabranch resume
+    assert_no_sanitizer
+    assert_user_unharmed
+    run_apart anabranch clean --all
+    assert_no_sanitizer
+    assert_user_unharmed
+}
+
+@test "workspace: resume does not follow a symlink in the place of its administrative folder" {
+    begin_attack
+    attack evil "$(stays 'own=$(git rev-parse --absolute-git-dir); echo work >made; mv $own $own.away; ln -s $REPO/.git $own')"
+    killed_attack
+    run_apart anabranch resume
+    assert_no_sanitizer
+    assert_user_unharmed
+}
+
+@test "workspace: symlinks among the layers of an overlay are not followed" {
+    [[ ${ANABRANCH_PROVIDER-} == overlay ]] || skip "other workspaces have no layers"
+    begin_attack
+    attack evil 'layers=${ws%/*}/.evil.layers; mv $layers $layers.away; ln -s $HOME $layers; echo work >made; exit 1'
+    attack again "$(stays 'layers=${ws%/*}/.again.layers; mv $layers/upper $layers/away; ln -s $HOME $layers/upper; mv $layers/work $layers/gone; ln -s $HOME $layers/work')"
+    add_waiting
+    killed_attack
+    assert_user_unharmed
+    run_apart anabranch resume
+    assert_no_sanitizer
+    assert_user_unharmed
+    run_apart anabranch clean --all
+    assert_no_sanitizer
+    assert_user_unharmed
+}
+
+# --- beside others
+
+@test "workspace: what a sibling puts in the way while a tree is made ready for the next task is not followed" {
+    begin_attack 'limits: {workers: 2}'
+    sed -i 1d plan.yaml
+    cat >"$BATS_TEST_TMPDIR/swap.py" <<'END_OF_PROGRAM'
+import ctypes, glob, os, sys, time
+libc, home, end = ctypes.CDLL(None), os.environ["HOME"], time.time() + 3
+while time.time() < end and not os.path.exists(sys.argv[1]):
+    for tree in glob.glob(os.path.dirname(os.getcwd()) + "/[a.]*"):
+        for name in ("sub", "documents", "new"):
+            path = os.path.join(tree, name)
+            try:
+                os.symlink(os.path.join(home, name), path + ".link")
+            except OSError:
+                pass
+            libc.renameat2(-100, path.encode(), -100, (path + ".link").encode(), 2)
+END_OF_PROGRAM
+    mkdir -p "$HOME/new"
+    for k in {1..300}; do echo "user's" >"$HOME/new/$k"; done
+    make_victims
+    attack sibling "python3 '$BATS_TEST_TMPDIR/swap.py' '$BATS_TEST_TMPDIR/end'"
+    for k in {1..8}; do
+        attack "a$k" 'mkdir fresh && touch fresh/{1..300} && mv -T fresh new; echo changed >other; mv other file; mv documents moved; exit 1'
+    done
+    attack last "touch '$BATS_TEST_TMPDIR/end'"
+    run_attack
+    assert_user_unharmed
+}
