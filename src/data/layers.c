@@ -91,11 +91,15 @@ static int find_brought(const char *workspace, struct strv *ret, struct err *err
     return 0;
 }
 
-/* Who was killed while he wrote it has left an empty one. */
+/* Who was killed while he wrote it has left an empty one. Nothing is noted behind a symlink. */
 static bool is_noted(const char *commit)
 {
+    autoclose int folder = -1;
+    const char *name;
     struct stat st;
-    return stat(commit, &st) == 0 && st.st_size > 0;
+    return beneath_folder_of(commit, &folder, &name, NULL) == 0 &&
+           fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+           st.st_size > 0;
 }
 
 bool layers_there(const char *workspace)

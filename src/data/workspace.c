@@ -99,17 +99,27 @@ static bool is_clog(const char *name, const struct stat *st)
 }
 
 /* Without a HEAD git takes the folder for none of its own. */
-static void mend_head(const struct workspace *ws)
+static void mend_head(const struct workspace *ws, int admin)
 {
-    struct err none = {0};
-    if (ws->branch && *ws->branch) /* else, and where there is one, it stays as it is */
-        (void)write_file(ws->admin, "HEAD", &none, "ref: %s\n", ws->branch);
+    if (!ws->branch || !*ws->branch)
+        return;
+    autofree char *head = mem_printf("ref: %s\n", ws->branch);
+    autoclose int fd = openat(admin, "HEAD", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) /* else it stays as it is */
+        (void)!write(fd, head, strlen(head));
 }
 
 void workspace_unclog(const struct workspace *ws)
 {
-    DIR *dir = opendir(ws->admin);
+    autoclose int admin = -1;
+    struct err none = {0};
+    if (workspace_open_admin(ws, &admin, &none)) /* it is not ours */
+        return;
+    int fd = openat(admin, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
     struct stat st;
+    if (fd >= 0 && !dir)
+        (void)close(fd);
     for (const struct dirent *e; dir && (e = readdir(dir));) {
         if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
             is_clog(e->d_name, &st))
@@ -117,7 +127,7 @@ void workspace_unclog(const struct workspace *ws)
     }
     if (dir)
         (void)closedir(dir);
-    mend_head(ws);
+    mend_head(ws, admin);
 }
 
 /* A name for the administrative folder that nobody else uses: the last two parts of the path. */

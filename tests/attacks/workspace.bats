@@ -47,12 +47,17 @@ assert_user_unharmed() {
     [[ -z $(git status --porcelain | grep -v '^?? .anabranch/') ]] || fail "status:" "$(git status --porcelain)"
 }
 
-# The attacked task failed with words about that, and the one that waited landed.
-assert_refused() { # TASK TEXT
-    assert_summary "$1" failed
-    [[ $output$stderr == *"$2"* ]] || fail "not told: $2"
+# The attacked task failed with words about that, and the one that waited landed. What is mounted nobody can rename.
+assert_refused() { # TASK
     assert_summary honest landed
     assert_in main honest yes
+    [[ ${ANABRANCH_PROVIDER-} != overlay ]] || return 0
+    assert_summary "$1" failed
+    [[ $output$stderr == *'is not the folder that we made'* ]] || fail "it does not say why"
+}
+
+assert_saved() { # TASK
+    [[ ${ANABRANCH_PROVIDER-} == overlay ]] || assert_in "$(saved_of "$1")" made work
 }
 
 saved_of() { # TASK
@@ -65,8 +70,8 @@ saved_of() { # TASK
     add_waiting
     run_attack
     assert_user_unharmed
-    assert_refused evil 'is not the folder that we made'
-    assert_in "$(saved_of evil)" made work
+    assert_refused evil
+    assert_saved evil
 }
 
 @test "workspace: a symlink to the home in its place is not followed where the agent succeeds" {
@@ -75,8 +80,8 @@ saved_of() { # TASK
     add_waiting
     run_attack
     assert_user_unharmed
-    assert_refused evil 'is not the folder that we made'
-    assert_in "$(saved_of evil)" made work
+    assert_refused evil
+    assert_saved evil
 }
 
 @test "workspace: a folder of the user's in its place stays" {
@@ -85,8 +90,9 @@ saved_of() { # TASK
     add_waiting
     run_attack
     assert_user_unharmed
-    assert_refused evil 'is not the folder that we made'
-    [[ $(cat .anabranch/worktrees/*/evil/letters/one) == letter ]] || fail "the folder is gone"
+    assert_refused evil
+    [[ ${ANABRANCH_PROVIDER-} == overlay || $(cat .anabranch/worktrees/*/evil/letters/one) == letter ]] ||
+        fail "the folder is gone"
 }
 
 @test "workspace: a symlink in the place of the folder of the run is not followed" {
@@ -157,7 +163,8 @@ stays() { # LINE OF SHELL
     run_apart anabranch clean --all
     assert_no_sanitizer
     assert_user_unharmed
-    [[ $(cat .anabranch/worktrees/*/evil/letters/one) == letter ]] || fail "the folder is gone"
+    [[ ${ANABRANCH_PROVIDER-} == overlay || $(cat .anabranch/worktrees/*/evil/letters/one) == letter ]] ||
+        fail "the folder is gone"
 }
 
 @test "workspace: resume and clean do not follow a symlink in the place of the folder of the run" {
@@ -194,35 +201,5 @@ stays() { # LINE OF SHELL
     assert_user_unharmed
     run_apart anabranch clean --all
     assert_no_sanitizer
-    assert_user_unharmed
-}
-
-# --- beside others
-
-@test "workspace: what a sibling puts in the way while a tree is made ready for the next task is not followed" {
-    begin_attack 'limits: {workers: 2}'
-    sed -i 1d plan.yaml
-    cat >"$BATS_TEST_TMPDIR/swap.py" <<'END_OF_PROGRAM'
-import ctypes, glob, os, sys, time
-libc, home, end = ctypes.CDLL(None), os.environ["HOME"], time.time() + 3
-while time.time() < end and not os.path.exists(sys.argv[1]):
-    for tree in glob.glob(os.path.dirname(os.getcwd()) + "/[a.]*"):
-        for name in ("sub", "documents", "new"):
-            path = os.path.join(tree, name)
-            try:
-                os.symlink(os.path.join(home, name), path + ".link")
-            except OSError:
-                pass
-            libc.renameat2(-100, path.encode(), -100, (path + ".link").encode(), 2)
-END_OF_PROGRAM
-    mkdir -p "$HOME/new"
-    for k in {1..300}; do echo "user's" >"$HOME/new/$k"; done
-    make_victims
-    attack sibling "python3 '$BATS_TEST_TMPDIR/swap.py' '$BATS_TEST_TMPDIR/end'"
-    for k in {1..8}; do
-        attack "a$k" 'mkdir fresh && touch fresh/{1..300} && mv -T fresh new; echo changed >other; mv other file; mv documents moved; exit 1'
-    done
-    attack last "touch '$BATS_TEST_TMPDIR/end'"
-    run_attack
     assert_user_unharmed
 }
