@@ -20,6 +20,8 @@ static const char *const sql[STATEMENT_COUNT_] = {
     [DROP_TASK] = "delete from tasks where run = ? and id = ?",
     [PUT_SEAL] = "insert or replace into seals values (?,?)",
     [GET_SEAL] = "select digests from seals where run = ?",
+    [HAS_LANDED] = "select 1 from tasks where landed = ?1"
+                   " union all select 1 from runs where tip = ?1 and finished > 0 limit 1",
     [EACH_RUN] = "select id, plan, name, base, base_commit, tip, state, started, finished, pid,"
                  " pid_start, exit_code from runs order by started desc, id desc",
     [EACH_TASK] = "select run, id, title, engine, state, failure, reason, branch, workspace,"
@@ -292,6 +294,17 @@ int store_get_seal(struct store *store, const char *run, struct buf *ret, struct
     const char *digests = rc == SQLITE_ROW ? text(&r) : NULL;
     if (digests)
         buf_addstr(ret, digests);
+    return end_query(store, b.stmt, rc, err);
+}
+
+int store_has_landed(struct store *store, const char *commit, bool *ret_yes, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, HAS_LANDED, &b.stmt, err))
+        return -1;
+    bind_text(&b, commit);
+    int rc = store_step(store, b.stmt);
+    *ret_yes = rc == SQLITE_ROW;
     return end_query(store, b.stmt, rc, err);
 }
 

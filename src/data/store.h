@@ -37,6 +37,9 @@ struct store_run {
 #define STORE_RESULT "+result"
 #define STORE_SHARED "+shared"
 
+/* In a run's folder: a line "COMMIT TASK" for each task that has landed. */
+#define STORE_LANDED "+landed"
+
 struct store_task {
     const char *run, *id, *title, *engine, *state;
     const char *failure, *reason; /* why it failed, or NULL */
@@ -105,6 +108,9 @@ int store_drop_task(struct store *store, const char *run, const char *id, struct
 int store_begin(struct store *store, struct err *err);
 int store_commit(struct store *store, struct err *err);
 bool store_in_group(const struct store *store);
+
+/* Whether a commit is what a task landed as, or where a run left all that had landed. */
+int store_has_landed(struct store *store, const char *commit, bool *ret_yes, struct err *err);
 
 /* A number that is another one whenever somebody else has written since it was last asked for. */
 int store_version(struct store *store, int64_t *ret, struct err *err);

@@ -21,6 +21,7 @@ enum store_statement {
     EACH_SPENDING,
     EACH_UNPRICED, /* of a version without prices */
     GET_SEAL,
+    HAS_LANDED,
     DATA_VERSION,
     BEGIN,
     COMMIT,

@@ -1,6 +1,7 @@
 /*
  * What is left of earlier runs where their database is lost: the folders of their attempts, what
- * was written there when they began, branches and refs, and the trailers of what landed.
+ * was written there when they began and when tasks landed, branches and refs. What the message of a
+ * commit says is no evidence that something has landed: an agent can write that as well.
  */
 #include "data/store_private.h"
 
@@ -12,6 +13,7 @@
 #include "base/vec.h"
 #include "data/doc.h"
 #include "data/git.h"
+#include "sys/file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -213,17 +215,15 @@ static struct store_task *task_by_name(struct rebuild *rb, char *name)
     return run ? task_of(rb, run, name) : NULL;
 }
 
-static void take_branch(struct rebuild *rb, char *name, const char *commit, const char *task_id)
+static void take_branch(struct rebuild *rb, char *name, const char *task_id)
 {
     autofree char *copy = mem_str(name);
     struct store_task *task = task_by_name(rb, copy);
     if (!task)
         return;
     task->branch = arena_printf(&rb->arena, "anabranch/%s", name);
-    if (strcmp(task_id, task->id) == 0) { /* no commit of an agent's own: it is ready to land */
-        task->commit = arena_str(&rb->arena, commit);
-        task->state = "landing";
-    }
+    if (strcmp(task_id, task->id) == 0) /* it says that its agent was done: it is looked at again */
+        task->state = "committing";
 }
 
 /* "RUN/TASK/ATTEMPT"; beside and below an attempt is what else was saved of it. What agents did to
@@ -267,19 +267,7 @@ static void take_ref(struct rebuild *rb, char *line)
     else if (is_head && is_result(name))
         take_tip(rb, strsep(&name, "/"), commit);
     else if (is_head)
-        take_branch(rb, name, commit, line ? line : "");
-}
-
-/* "COMMIT RUN TASK", children before parents: the first one of a task is what it landed as. */
-static void take_landed(struct rebuild *rb, char *line)
-{
-    const char *commit = strsep(&line, " "), *id = strsep(&line, " ");
-    struct found_run *run = id && line && *line ? map_get(&rb->by_id, id, strlen(id)) : NULL;
-    struct store_task *task = run ? task_of(rb, run, line) : NULL;
-    if (!task || task->landed)
-        return;
-    task->landed = arena_str(&rb->arena, commit);
-    task->state = "landed";
+        take_branch(rb, name, line ? line : "");
 }
 
 static void each_line(struct rebuild *rb, char *text, void (*fn)(struct rebuild *, char *))
@@ -290,22 +278,54 @@ static void each_line(struct rebuild *rb, char *text, void (*fn)(struct rebuild 
     }
 }
 
-#define TRAILER(key) "trailers:key=Anabranch-" key ",valueonly,separator=%x20"
+struct landings {
+    struct map history; /* commits */
+    struct found_run *run;
+};
 
-/* Since the first of the runs: what landed is not older. */
+static void take_landed(struct rebuild *rb, const struct landings *l, char *line)
+{
+    const char *commit = strsep(&line, " ");
+    if (!line || !*line || !map_get(&l->history, commit, strlen(commit)))
+        return;
+    struct store_task *task = task_of(rb, l->run, line);
+    task->landed = arena_str(&rb->arena, commit);
+    task->state = "landed";
+}
+
+/* The last word on a task counts: it may have landed again. */
+static void read_run_landed(struct rebuild *rb, const struct landings *l)
+{
+    enum { LANDED_MAX = 64 << 20 };
+    autofree char *path = mem_printf("%s/%s/" STORE_LANDED, rb->folder, l->run->row.id);
+    autobuf struct buf text = BUF_INIT;
+    struct err none = {0};
+    if (file_read_own(path, LANDED_MAX, &text, &none))
+        return;
+    for (char *next = text.s, *line; (line = strsep(&next, "\n"));)
+        take_landed(rb, l, line);
+}
+
+/* What the notes of a run name has landed as long as a branch or a run's own ref leads to it. What
+ * is older than the first of the runs is not asked for. */
 static int read_landed(struct rebuild *rb, const struct git_place *at, struct err *err)
 {
     autobuf struct buf out = BUF_INIT, since = BUF_INIT;
+    struct landings l = {0};
     int64_t first = INT64_MAX;
     for (size_t i = 0; i < rb->runs.n; i++)
         first = rb->runs.v[i]->row.started < first ? rb->runs.v[i]->row.started : first;
     buf_addf(&since, "--since=@%lld", (long long)(first / 1000 - 1));
-    if (git_call(at, &out, err, "log", since.s, "--grep=^Anabranch-Run: ",
-                 "--format=%H %(" TRAILER("Run") ") %(" TRAILER("Task") ")",
-                 "--exclude=anabranch/*", "--branches", "--glob=refs/anabranch/runs",
-                 "--glob=refs/heads/anabranch/*/" STORE_RESULT, NULL))
+    if (git_call(at, &out, err, "rev-list", since.s, "--exclude=anabranch/*", "--branches",
+                 "--glob=refs/anabranch/runs", "--glob=refs/heads/anabranch/*/" STORE_RESULT, NULL))
         return -1;
-    each_line(rb, out.s, take_landed);
+    for (char *next = out.s, *id; (id = strsep(&next, "\n"));)
+        (void)map_put(&l.history, id, strlen(id), id);
+    for (size_t i = 0; i < rb->runs.n; i++) {
+        l.run = rb->runs.v[i];
+        read_run_landed(rb, &l);
+    }
+    map_done(&l.history);
     return 0;
 }
 
@@ -317,7 +337,8 @@ static int read_refs(struct rebuild *rb, const char *dir, struct err *err)
     if (access(objects, F_OK) < 0) /* in no repository */
         return 0;
     if (git_call(&at, &out, err, "for-each-ref",
-                 "--format=%(refname) %(objectname) %(contents:" TRAILER("Task") ")",
+                 "--format=%(refname) %(objectname) "
+                 "%(contents:trailers:key=Anabranch-Task,valueonly,separator=%x20)",
                  "refs/anabranch", "refs/heads/anabranch", NULL))
         return -1;
     each_line(rb, out.s, take_ref);

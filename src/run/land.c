@@ -359,8 +359,19 @@ static void rest_first(struct run *run)
         rest(run, st.st_size / INDEX_BYTES_PER_MS);
 }
 
+static void note_landed(struct run *run)
+{
+    autobuf struct buf lines = BUF_INIT;
+    for (size_t i = 0; i < run->publishing.n; i++) {
+        struct job *job = run->publishing.v[i];
+        buf_addf(&lines, "%s %s\n", task_run(job)->landed, task_of(job)->id);
+    }
+    record_landed(run, &lines);
+}
+
 static void on_published(struct run *run)
 {
+    note_landed(run);
     rest(run, clock_mono() - run->publishing_since);
     record_together(run);
     for (size_t i = 0; i < run->publishing.n; i++)

@@ -268,27 +268,13 @@ static int read_refs(struct past *past, const struct past_query *q, struct err *
     return 0;
 }
 
-/* "COMMIT\tRUN\tTASK": the last two empty where the commit's message does not name them. */
-static void take_commit(struct past *past, const char *run, char *line)
-{
-    char *next = line;
-    const char *commit = strsep(&next, "\t"), *of = strsep(&next, "\t");
-    (void)map_put(&past->history, commit, strlen(commit), line);
-    struct past_task *t = of && next && strcmp(of, run) == 0 ? past_find(past, next) : NULL;
-    if (t)
-        t->is_named = true;
-}
-
 static int read_history(struct past *past, const struct past_query *q, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT, found = BUF_INIT;
     const char *const ends[] = {past->tip, past->result, past->base};
     int status;
-    strv_pushl(&args, "log",
-               "--format=%H%x09%(trailers:key=Anabranch-Run,valueonly,separator=%x2C)%x09"
-               "%(trailers:key=Anabranch-Task,valueonly,separator=%x2C)",
-               NULL);
+    strv_push(&args, "rev-list");
     for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
         if (ends[i])
             strv_push(&args, ends[i]);
@@ -302,10 +288,10 @@ static int read_history(struct past *past, const struct past_query *q, struct er
     if (git_try(q->at, &args, &out, &errout, &status, err))
         return -1;
     if (status != 0)
-        return err_set(err, ERR_ENV, "git log: %s", errout.s);
+        return err_set(err, ERR_ENV, "git rev-list: %s", errout.s);
     for (char *next = arena_str(&past->arena, out.s), *line; (line = strsep(&next, "\n"));) {
         if (*line)
-            take_commit(past, q->run, line);
+            (void)map_put(&past->history, line, strlen(line), line);
     }
     return 0;
 }

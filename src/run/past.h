@@ -18,7 +18,6 @@ struct past_task {
     const char *landed;        /* ... as this commit, ... */
     const char *committed;     /* ... made of this one; NULL: it is not known */
     const char *last_commit;   /* the last one that was told of it */
-    bool is_named;             /* some commit of the run's history is by this task, as it says */
     int tried[FAILURE_COUNT_]; /* retries since it last failed for good */
     int64_t parked_until;      /* ms since 1970: it waits for a limit; 0: it does not */
     const char *session;       /* in which its agent goes on then; or NULL */

@@ -2,10 +2,13 @@
 
 #include "base/build.h"
 #include "base/clock.h"
+#include "base/mem.h"
 #include "core/plan_words.h"
 #include "data/doc.h"
+#include "sys/file.h"
 #include "sys/procs.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 static struct event event_of(const struct run *run, enum event_kind kind, int64_t task,
@@ -163,6 +166,18 @@ static int write_run(struct run *run, const char *state, int exit_code, struct e
         .exit_code = exit_code,
     };
     return store_put_run(run->store, &row, err);
+}
+
+void record_landed(struct run *run, const struct buf *lines)
+{
+    autofree char *path = mem_printf("%s/" STORE_LANDED, run->dir);
+    autoclose int fd = -1;
+    struct err err = {0};
+    if (file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND, &fd, &err) == 0 &&
+        write(fd, lines->s, lines->len) != (ssize_t)lines->len)
+        (void)err_sys(&err, "write '%s'", path);
+    if (err.code)
+        record_error(run, -1, &err);
 }
 
 int record_begin(struct run *run, struct err *err)

@@ -79,7 +79,7 @@ static void set_start(struct job *job, const char *start)
 }
 
 /* What was verified, to go on from: where it would have landed as a merge, that merge the other way
- * round, as it is none of the landings that are counted by their trailers. */
+ * round. */
 static int merged_commit(struct job *job, struct buf *ret, struct err *err)
 {
     struct git_place at = run_place(job->run);

@@ -91,17 +91,13 @@ bool resume_was_restarted(const struct run *run, const struct past_task *past)
 
 /* --- deciding ----------------------------------------------------------------------------- */
 
-/* What was about to land, or what the task committed, being in the history is proof. That a commit
- * there names the task is believed where it could be just that: a crash may have taken the intent
- * with it. */
+/* What was about to land, or what the task committed, being in the history is proof. What a commit
+ * says of itself is none: an agent can write that as well. */
 bool resume_has_landed(const struct past *past, const struct past_task *p)
 {
-    bool near = p->state == TASK_COMMITTING || p->state == TASK_VERIFYING ||
-                p->state == TASK_LANDING || p->state == TASK_CONFLICTED;
     return p->state == TASK_LANDED || past_has_commit(past, p->row.landed) ||
            past_has_commit(past, p->row.commit) ||
-           (p->state == TASK_CONFLICTED && past_has_commit(past, p->branch_commit)) ||
-           (near && p->is_named && !p->has_landed);
+           (p->state == TASK_CONFLICTED && past_has_commit(past, p->branch_commit));
 }
 
 const char *resume_commit(const struct past_task *p)

@@ -164,11 +164,14 @@ static void found(struct run *run, uint32_t task)
     const struct past *all = &run->resume->past;
     const struct past_task *past = run->resume->tasks[task].past;
     struct task_run *tr = &run->tasks[task];
+    autobuf struct buf line = BUF_INIT;
     const char *commit = past_has_commit(all, past->row.landed) ? past->row.landed
                          : past->row.commit                     ? past->row.commit
                                                                 : past->branch_commit;
     resume_set(&tr->landed, &tr->status.landed, commit);
     resume_set(&tr->reason, &tr->status.reason, NULL);
+    buf_addf(&line, "%s %s\n", commit, run->pf->plan.tasks[task].id);
+    record_landed(run, &line);
     land_tell(run, task, strcmp(run->tip, all->base) == 0);
 }
 

@@ -372,7 +372,10 @@ void record_end_of_group(struct run *run);
 /* The row alone, before what it says is done; not to be done where this fails. */
 int record_intent(struct run *run, uint32_t task, struct err *err);
 void record_error(struct run *run, int64_t task, const struct err *err); /* told, not fatal */
-int record_begin(struct run *run, struct err *err);                      /* the run and its tasks */
+/* Tasks of which the base, or the tip, has what they landed as: a second copy of what the store
+ * says, for when that is lost. Lines of STORE_LANDED. */
+void record_landed(struct run *run, const struct buf *lines);
+int record_begin(struct run *run, struct err *err); /* the run and its tasks */
 int record_end(struct run *run, const char *state, int exit_code, struct err *err);
 
 /* process.c: starting what the job waits for; `next` is called when it has ended. `dir` is NULL for

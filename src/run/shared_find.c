@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "run/past.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -40,15 +41,44 @@ static void tell_ref(struct shared_look *l, const struct git_change *c)
                               .kept = kept});
 }
 
-/* Whether the commit is what another run has landed. */
-static bool is_landing(struct run *run, const char *commit)
+struct others {
+    const struct run *run;
+    const char *tips; /* " REF REF ... " */
+    bool found;
+};
+
+static bool find_holder(void *ctx, const struct store_run *row)
+{
+    struct others *o = ctx;
+    autofree char *ref = mem_printf("\n" PAST_TIP "%s\n", row->id);
+    o->found = strcmp(row->id, o->run->id) != 0 && strcmp(row->state, "running") == 0 &&
+               strstr(o->tips, ref);
+    return !o->found;
+}
+
+/* Another run may be under way that has merged what others put on the base: its tip has that. */
+static bool is_others_tip(struct run *run, const char *commit)
 {
     struct git_place at = run_place(run);
     autobuf struct buf out = BUF_INIT;
     struct err none = {0};
-    return git_call(&at, &out, &none, "log", "-1",
-                    "--format=%(trailers:key=Anabranch-Run,valueonly)", commit, NULL) == 0 &&
-           out.len;
+    buf_addch(&out, '\n');
+    if (git_call(&at, &out, &none, "for-each-ref", "--contains", commit, "--format=%(refname)",
+                 PAST_TIP, NULL))
+        return false;
+    buf_addch(&out, '\n');
+    struct others o = {.run = run, .tips = out.s};
+    return store_each_run(run->store, find_holder, &o, &none) == 0 && o.found;
+}
+
+/* Whether the commit is what another run has landed: the store and the refs of runs say so. What
+ * the commit says of itself anyone may have written. */
+static bool is_landing(struct run *run, const char *commit)
+{
+    struct err none = {0};
+    bool yes = false;
+    return (store_has_landed(run->store, commit, &yes, &none) == 0 && yes) ||
+           is_others_tip(run, commit);
 }
 
 static void tell_base(struct shared_look *l, const char *from, const char *to)

@@ -185,3 +185,72 @@ assert_sibling_is_there() {
     assert_in main three 3
     assert_clean
 }
+
+# --- what has landed
+
+trailers() { # TASK RUN
+    printf 'done\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n' "$1" "$2"
+}
+
+sql() {
+    sqlite3 .git/anabranch/state.db "$1"
+}
+
+@test "landing: a commit on the base that says it is a task's does not make that landed, when the run goes on" {
+    make_repo
+    begin_plan 'landing: {style: squash}'
+    # The run dies when the task has committed, and the base has a commit with its trailers.
+    attack t 'echo 1 >one' "verify: \"touch $BATS_TEST_TMPDIR/verifying; $(until_exists again)\""
+    "$ANABRANCH" run plan.yaml >/dev/null 2>&1 3>&- &
+    engine=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/verifying"
+    kill -KILL "$engine"
+    wait "$engine" || true
+    run=$(basename .git/anabranch/runs/*)
+    git commit -q --allow-empty -m "$(trailers t "$run")"
+    touch "$BATS_TEST_TMPDIR/again"
+    run_apart anabranch resume 3>&-
+    assert_summary t landed
+    assert_in main one 1
+}
+
+@test "landing: a store that is made again believes what was written when tasks landed, not what commits say" {
+    make_repo
+    begin_plan
+    add_task good 'engine: sim' -- 'write one 1'
+    add_task bad 'engine: sim' 'retry: {transient: 0}' -- 'exit 1'
+    run_engines
+    run=$(basename .git/anabranch/runs/*)
+    git commit -q --allow-empty -m "$(trailers bad "$run")"
+    printf '%s bad\n' "$(git commit-tree -m x HEAD^{tree})" main >>".git/anabranch/runs/$run/+landed"
+    rm .git/anabranch/state.db*
+    begin_plan
+    add_task other 'engine: sim' -- 'write two 2'
+    run_engines
+    [[ $(sql "select id, state from tasks where run = '$run' order by id" | paste -s -d ' ') == \
+        'bad|running good|landed' ]] || fail "$(sql 'select id, state, landed from tasks')"
+}
+
+@test "landing: an agent that moves the base is told of, whatever the commit says; another run is not" {
+    make_repo
+    begin_plan
+    attack evil 'git update-ref refs/heads/main $(git commit-tree -p main -m x -m "Anabranch-Run: 20260101-000000-abcd" main^{tree})
+        echo 1 >one'
+    run_engines --json
+    assert_event git.state_changed '' '"name":"refs/heads/main"'
+    git reset -q --hard
+    echo other.yaml >>.git/info/exclude
+    printf 'tasks:\n  - {id: o, prompt: "sim> write three 3"}\n' >other.yaml
+    begin_plan
+    attack calm "touch $BATS_TEST_TMPDIR/running; $(until_exists landed); echo 2 >two"
+    "$ANABRANCH" run --json plan.yaml >../events 2>&1 3>&- &
+    engine=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/running"
+    run_apart anabranch run --engine sim other.yaml 3>&-
+    assert_status 0
+    touch "$BATS_TEST_TMPDIR/landed"
+    wait "$engine" || fail "$(<../events)"
+    ! grep git.state_changed ../events || fail "$(<../events)"
+    assert_in main three 3
+    assert_in main two 2
+}
