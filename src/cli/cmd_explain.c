@@ -66,9 +66,11 @@ static const struct {
                           "Merge its branch by hand: the summary names it. 'retry: {conflict: "
                           "repair}' in the plan, or 'anabranch retry TASK', lets its agent resolve "
                           "it."},
-    [FAILURE_SETUP] = {"The workspace could not be made ready, or the agent's program could not be "
-                       "started as asked.",
-                       "See 'workspace.setup', and 'anabranch doctor'."},
+    [FAILURE_SETUP] = {"The workspace could not be made ready, or the agent's program or "
+                       "'verify' could not be started as asked.",
+                       "See 'workspace.setup' and 'verify', and 'anabranch doctor'. Work that "
+                       "could not be verified is saved: 'anabranch resume' verifies and lands it, "
+                       "without its agent."},
     [FAILURE_STOPPED] =
         {"A person stopped the task, or the run that it was part of.",
          "'anabranch retry TASK' runs it again, 'anabranch resume' all that is left."},

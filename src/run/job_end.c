@@ -100,6 +100,7 @@ static struct node *failure_data(struct arena *a, struct job *job)
     build_put_string(a, data, "reason", tr->reason);
     build_put_string(a, data, "output", output.len ? output.s : NULL);
     build_put_string(a, data, "log", job->dir);
+    build_put_string(a, data, "unverified", job->unverified ? tr->commit : NULL);
     return data;
 }
 
@@ -220,9 +221,9 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
     bool saved = job->keeps || !job->has_workspace || untouched || job_salvage(job);
     /* A retry wants its place: where that cannot be saved, it is for a resume. */
-    job->retry_delay = ends || !saved ? -1
-                       : wait >= 0    ? wait
-                                      : retry_delay(run, job->task, failure);
+    job->retry_delay = ends || !saved || job->unverified ? -1
+                       : wait >= 0                       ? wait
+                                                         : retry_delay(run, job->task, failure);
     if (job->retry_delay >= 0 && wait < 0)
         repair_decide(job, failure);
     keep_feedback(job);

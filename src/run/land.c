@@ -10,6 +10,7 @@
 #include "data/merge.h"
 #include "data/own_history.h"
 #include "data/workspace_hold.h"
+#include "data/tree_paths.h"
 #include "run/command.h"
 #include "run/forward.h"
 #include "run/job_env.h"
@@ -118,6 +119,23 @@ static int make_candidate(struct job *job, struct err *err)
     return candidate_of_merge(job, style == LAND_STYLE_SQUASH, err);
 }
 
+/* A merge of git's can move what the task made to a path that is not the task's: where others have
+ * renamed a folder. */
+static bool check_candidate(struct job *job)
+{
+    const struct run *run = job->run;
+    enum enforce enforce = task_of(job)->enforce ? task_of(job)->enforce : run->pf->plan.enforce;
+    autobuf struct buf paths = BUF_INIT;
+    struct err err = {0};
+    if (!run->pf->claims.list.n || !job->agent_started || enforce == ENFORCE_WARN)
+        return true; /* what a person has resolved is not held against them */
+    if (tree_paths(run->batch, run->tip, job->candidate.s, &paths, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    return job_check_paths(job, &paths);
+}
+
 /* --- verifying ---------------------------------------------------------------------------- */
 
 /* The next attempt is told what the command said. */
@@ -132,6 +150,22 @@ static void verification_failed(struct job *job, int exit_code)
         buf_cut(&output, output.len - 1);
     const char *last = strrchr(output.s, '\n');
     job_fail(job, FAILURE_VERIFY, "verification ended with %d: %s", exit_code,
+             last ? last + 1 : output.s);
+}
+
+/* A shell's words for a program that is not there, or is none. */
+enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
+
+/* No agent can put that right: the work is kept, and lands when the run is resumed. */
+static void verification_cannot_start(struct job *job, int exit_code)
+{
+    autobuf struct buf output = BUF_INIT;
+    job_read_tail(job, "verify.err", &output);
+    while (output.len && strchr(" \n\r\t", output.s[output.len - 1]))
+        buf_cut(&output, output.len - 1);
+    const char *last = strrchr(output.s, '\n');
+    job->unverified = true;
+    job_fail(job, FAILURE_SETUP, "its verification cannot start (exit code %d): %s", exit_code,
              last ? last + 1 : output.s);
 }
 
@@ -182,6 +216,8 @@ static void on_verified(struct job *job, int exit_code)
         job_fail(job, failure, "verification: %s", reason.s);
     else if (job->tampered)
         job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
+    else if (!job->exit_signal && (exit_code == CANNOT_EXECUTE || exit_code == NOT_FOUND))
+        verification_cannot_start(job, exit_code);
     else if (exit_code != 0)
         verification_failed(job, exit_code);
     else
@@ -278,6 +314,8 @@ static void land(struct job *job)
     int rc = make_candidate(job, &err);
     if (rc < 0)
         job_error(job, &err);
+    else if (rc == 0 && !check_candidate(job))
+        return;
     else if (rc == 0 && (command_is_set(&task_of(job)->verify) ||
                          command_is_set(&job->run->pf->plan.land_verify)))
         verify(job);

@@ -294,7 +294,7 @@ static const char *const *explaining(enum failure failure)
 {
     static const char *const none[] = {NULL}, *const agent[] = {"err", NULL};
     static const char *const verify[] = {"verify.err", "verify.out", "hook.err", NULL};
-    static const char *const setup[] = {"err", "setup.err", "setup.out", NULL};
+    static const char *const setup[] = {"err", "setup.err", "setup.out", "verify.err", NULL};
     switch (failure) {
     case FAILURE_VERIFY:
         return verify;

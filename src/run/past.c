@@ -162,6 +162,17 @@ static void note_commit(struct past *past, struct past_task *t, const struct sto
     arena_done(&a);
 }
 
+/* Only a failed verification, which is rare, has to be looked into. */
+static void take_failure(struct past *past, struct past_task *t, const struct store_event *ev)
+{
+    struct arena a = {0};
+    const struct node *data = ev->data && strstr(ev->data, "\"unverified\"")
+                                  ? doc_read_line(&a, ev->data, strlen(ev->data))
+                                  : NULL;
+    t->unverified = data ? keep(past, build_string(data, "unverified", NULL)) : NULL;
+    arena_done(&a);
+}
+
 static bool take_event(void *ctx, const struct store_event *ev)
 {
     struct past *past = ctx;
@@ -175,6 +186,8 @@ static bool take_event(void *ctx, const struct store_event *ev)
     bool landed = strcmp(ev->name, "task.landed") == 0;
     if (landed || strcmp(ev->name, "task.failed") == 0 || strcmp(ev->name, "task.conflicted") == 0)
         forget_session(t, ev);
+    if (strcmp(ev->name, "task.failed") == 0)
+        take_failure(past, t, ev);
     if (strcmp(ev->name, "task.said") == 0)
         t->said = ev->attempt == t->row.attempts;
     if (landed || strcmp(ev->name, "task.committed") == 0)

@@ -24,6 +24,7 @@ struct past_task {
     int repair;                /* enum repair: it does so in order to mend its work */
     bool in_conflict;          /* its agent was to resolve a conflict, and has not yet */
     bool on_tip;               /* it was in conflict, and begins with all that has landed */
+    const char *unverified;    /* it failed because that commit could not be verified; or NULL */
     const char *origin;        /* where it began, before it was given what has landed; or NULL */
     bool said;                 /* a person has told its agent something, which it has not heard */
     bool remade;               /* its workspace is to be made again, for that ... */

@@ -8,6 +8,7 @@
 #include "run/lane.h"
 #include "run/provider.h"
 #include "sys/dirs.h"
+#include "sys/spawn.h"
 #include "sys/stuck.h"
 
 #include <stdio.h>
@@ -56,6 +57,63 @@ static int check_variables(const struct run *run, struct err *err)
                 return err_set(err, ERR_ENV, "task '%s': the variable '%s', for '%s', is not set",
                                t->id, from, t->env.v[k].name);
         }
+    }
+    return 0;
+}
+
+/* The program that a command begins with; nothing where only a shell knows that, or where it is a
+ * file of the project, which a task may be about to make. */
+static void find_program(const struct plan_command *cmd, struct buf *ret)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                  "_-+./";
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                "_-+./ :=,@%";
+    const char *line = cmd->shell ? cmd->shell : cmd->argv.n ? cmd->argv.v[0] : "";
+    size_t len = cmd->shell ? strspn(line, letters) : strlen(line);
+    bool is_plain =
+        !cmd->shell || (line[strspn(line, plain)] == '\0' && (!line[len] || line[len] == ' '));
+    if (is_plain && (*line == '/' || !memchr(line, '/', len)))
+        buf_add(ret, line, len);
+}
+
+/* What a shell does itself, and `command -v` does not look for along PATH. */
+static bool is_built_in(const char *word)
+{
+    static const char *const words[] = {
+        ".",     "alias", "bg",   "break",   "case",   "cd",   "command", "continue", "echo",
+        "eval",  "exec",  "exit", "export",  "false",  "fg",   "for",     "getopts",  "hash",
+        "if",    "jobs",  "kill", "local",   "printf", "pwd",  "read",    "readonly", "return",
+        "set",   "shift", "test", "times",   "trap",   "true", "type",    "ulimit",   "umask",
+        "unset", "until", "wait", "unalias", "while",  NULL};
+    for (size_t i = 0; words[i]; i++) {
+        if (strcmp(words[i], word) == 0)
+            return true;
+    }
+    return false;
+}
+
+static int check_command(const struct plan_command *cmd, struct err *err)
+{
+    autobuf struct buf program = BUF_INIT;
+    find_program(cmd, &program);
+    if (!program.len || (cmd->shell && is_built_in(program.s)) || spawn_finds(program.s))
+        return 0;
+    return err_set(err, ERR_ENV,
+                   "the verification's program '%s' is not found: no agent is paid for "
+                   "work that cannot be verified",
+                   program.s);
+}
+
+/* A program that is not there is better found before an agent is paid. A setup may install it. */
+static int check_verifications(const struct run *run, struct err *err)
+{
+    const struct plan *plan = &run->pf->plan;
+    for (size_t i = 0; i < plan->task_count && !plan->setup.shell && !plan->setup.argv.n; i++) {
+        const struct task *t = &plan->tasks[i];
+        if (is_wanted(run, i) && !t->read_only &&
+            (check_command(&t->verify, err) || check_command(&plan->land_verify, err)))
+            return err_wrap(err, "task '%s'", t->id);
     }
     return 0;
 }
@@ -156,7 +214,8 @@ int preflight(struct run *run, struct err *err)
     struct git_place at = run_place(run);
     const char *root = pf->repo.root ? pf->repo.root : pf->project;
     if (config_file_open(&run->config, root, NULL, err) || contain_wanted(&run->contain, err) ||
-        provider_choose(run, err) || check_engines(run, err) || check_variables(run, err))
+        provider_choose(run, err) || check_engines(run, err) || check_variables(run, err) ||
+        check_verifications(run, err))
         return -1;
     if (pf->repo_unknown)
         return err_set(err, ERR_ENV, "git could not tell whether '%s' is in a repository",

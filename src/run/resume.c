@@ -190,6 +190,14 @@ static void decide_committing(const struct run *run, struct resume_task *rt)
         set_step(rt, whole ? RESUME_COMMIT : RESUME_RUN, "its agent was done");
 }
 
+/* Its work is done. */
+static bool is_unverified(const struct run *run, const struct past_task *past)
+{
+    const char *commit = past->unverified;
+    return commit && past->row.commit && strcmp(past->row.commit, commit) == 0 &&
+           is_there(run, commit);
+}
+
 static void decide_by_state(const struct run *run, uint32_t task, struct resume_task *rt,
                             bool keep_failed)
 {
@@ -209,6 +217,10 @@ static void decide_by_state(const struct run *run, uint32_t task, struct resume_
                  "it was about to land");
         break;
     case TASK_FAILED:
+        if (!keep_failed && !rt->past->again && is_unverified(run, rt->past)) {
+            set_step(rt, RESUME_LAND, "its verification could not start");
+            break;
+        }
         set_step(rt, keep_failed && !rt->past->again ? RESUME_LEAVE : RESUME_RUN, "it failed");
         break;
     case TASK_CONFLICTED:
@@ -304,7 +316,9 @@ static int compare(struct run *run, const struct resume_options *opts, struct er
                        run->plan_path, run->id);
     for (uint32_t t = 0; t < n; t++) {
         struct past_task *p = past_find(&r->past, run->pf->plan.tasks[t].id);
-        r->tasks[t] = (struct resume_task){.past = p, .changed = p && changed[t]};
+        bool only_verify = p && changed[t] && p->unverified && opts->was &&
+                           resume_asks_the_same(opts->was, run->pf, t);
+        r->tasks[t] = (struct resume_task){.past = p, .changed = p && changed[t] && !only_verify};
         r->edited = r->edited || changed[t] || new[t];
     }
     find_dropped(run);

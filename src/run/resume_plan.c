@@ -4,6 +4,17 @@
 
 #include <string.h>
 
+bool resume_asks_the_same(const struct plan_file *was, const struct plan_file *now, uint32_t task)
+{
+    const struct task *old = plan_find(&was->plan, now->plan.tasks[task].id);
+    autobuf struct buf before = BUF_INIT, after = BUF_INIT;
+    if (!old)
+        return false;
+    saved_task_request(was, old->index, &before);
+    saved_task_request(now, task, &after);
+    return strcmp(before.s, after.s) == 0;
+}
+
 bool resume_compare(const struct plan_file *was, const struct plan_file *now, bool *changed,
                     bool *new)
 {

@@ -11,4 +11,7 @@
 bool resume_compare(const struct plan_file *was, const struct plan_file *now, bool *changed,
                     bool *new);
 
+/* Whether a task's agent is asked for the same, however the result is verified. */
+bool resume_asks_the_same(const struct plan_file *was, const struct plan_file *now, uint32_t task);
+
 #endif

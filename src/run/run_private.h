@@ -140,6 +140,7 @@ struct job {
     struct buf own_head;            /* the last of the agent's own commits, if we made them again */
     size_t hook;                    /* the commit hook that runs */
     enum repair mending;            /* it is a repair, with such a workspace */
+    bool unverified;                /* its verification could not start: no other attempt helps */
     bool at_tip;                    /* its commit is in the run's tip */
     int verify_step;                /* how many commands of the verification were begun */
     int races;                      /* so often a checkout met a worktree that was going */

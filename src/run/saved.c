@@ -62,7 +62,15 @@ static void put_plan(const struct plan_file *pf, bool hide, struct buf *out)
     arena_done(&a);
 }
 
-void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out)
+static void drop_member(struct node *node, const char *key)
+{
+    struct node *member = node_get(node, key);
+    if (member)
+        node_unlink(node, member);
+}
+
+static void write_task(const struct plan_file *pf, uint32_t task, const char *without,
+                       struct buf *out)
 {
     static const char *const how[] = {
         "engine", "model", "permissions", "estimate", "timeout", "idle_timeout", "retry",
@@ -71,13 +79,22 @@ void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out)
     const struct task *t = &pf->plan.tasks[task];
     struct node *node = plan_encode_task(&pf->plan, t, &a);
     take_in_prompt(pf, t, node, &a);
-    for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++) {
-        struct node *member = node_get(node, how[i]);
-        if (member)
-            node_unlink(node, member);
-    }
+    for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++)
+        drop_member(node, how[i]);
+    if (without)
+        drop_member(node, without);
     doc_write_line(out, node);
     arena_done(&a);
+}
+
+void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out)
+{
+    write_task(pf, task, NULL, out);
+}
+
+void saved_task_request(const struct plan_file *pf, uint32_t task, struct buf *out)
+{
+    write_task(pf, task, "verify", out);
 }
 
 /* --- the run ------------------------------------------------------------------------------ */

@@ -74,6 +74,9 @@ void saved_secrets(const char *dir, struct secrets *ret);
  * order) is not in it, nor is what is secret. */
 void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out);
 
+/* The same without how the result is verified: what its agent is asked for. */
+void saved_task_request(const struct plan_file *pf, uint32_t task, struct buf *out);
+
 /* Takes the lock of the run whose folder dir is. *ret_fd is -1 where another process has it: that
  * run is alive. */
 int saved_lock(const char *dir, int *ret_fd, struct err *err);

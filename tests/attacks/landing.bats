@@ -186,6 +186,19 @@ assert_sibling_is_there() {
     assert_clean
 }
 
+@test "landing: a merge that moves a task's file to a path of others does not land" {
+    make_repo
+    git config merge.directoryRenames true
+    begin_plan 'overlap: allow'
+    add_task renames 'engine: sim' 'order: 1' 'owns: [dir, elsewhere]' -- 'sh git mv dir elsewhere'
+    add_task adds 'engine: sim' 'order: 2' 'owns: [dir/new]' -- 'write dir/new 1'
+    run_engines -j 2
+    assert_status 1
+    assert_summary adds 'scope: changed 1 path that it does not own: elsewhere/new'
+    refute_in main elsewhere/new
+    assert_in main elsewhere/inner inner
+}
+
 # --- what has landed
 
 trailers() { # TASK RUN

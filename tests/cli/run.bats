@@ -1050,6 +1050,45 @@ commit_without_pause() { # BRANCH
     assert_clean
 }
 
+@test "run: a verification that cannot start costs no other attempt, and its work lands when that is put right" {
+    local plan
+    make_repo
+    begin_plan 'workspace: {setup: "true"}'
+    add_task a 'retry: {verify: 2, setup: 2}' 'verify: "no-such-program --all"' -- 'write a 1'
+    add_task b 'depends_on: [a]' -- 'write b 1'
+    run_plan
+    assert_status 1
+    assert_summary a 'setup: its verification cannot start (exit code 127)'
+    [[ $(summary_of a) != *attempts* ]] || fail "another attempt"
+    sed -i s/no-such-program/true/ plan.yaml
+    run_apart anabranch resume --engine sim 3>&-
+    assert_status 0
+    assert_contains '2 landed'
+    [[ $(find .git/anabranch/runs/*/a -maxdepth 1 -name '[0-9]*' | wc -l) == 1 ]] || fail "the agent ran again"
+    assert_in main a 1
+    assert_in main b 1
+}
+
+@test "run: a verification's program that is missing is found before an agent is paid" {
+    make_repo
+    begin_plan 'landing: {verify: [no-such-program, --all]}'
+    add_task a -- 'write a 1'
+    run_plan
+    assert_status 3
+    [[ $stderr == *"task 'a': the verification's program 'no-such-program' is not found"* ]] || fail "expected a message"
+    begin_plan
+    add_task a 'verify: no-such-program --all' -- 'write a 1'
+    run_plan
+    assert_status 3
+    [[ ! -e .git/anabranch/runs || -z $(find .git/anabranch/runs -name prompt) ]] || fail "an agent was started"
+    # What only the shell knows, or the project has, is not judged.
+    begin_plan
+    add_task a 'verify: "no-such-program || test -e a"' -- 'write a 1'
+    add_task b 'verify: [./check]' -- 'sh printf "#!/bin/sh\n" >check; chmod +x check'
+    run_plan
+    assert_status 0
+}
+
 @test "run: landing by squash: one commit for each task" {
     make_repo
     begin_plan 'landing: {style: squash}'
