@@ -28,7 +28,7 @@ static int told(const struct err *err)
 
 struct row {
     char *id;
-    int64_t pid;
+    struct proc_id engine; /* 0: only its folder is known */
     bool well;
 };
 
@@ -40,7 +40,7 @@ static bool take_row(void *ctx, const struct store_run *run)
 {
     struct rows *rows = ctx;
     bool well = strcmp(run->state, "finished") == 0 && run->exit_code == EXIT_OK;
-    vec_push(&rows->list, (struct row){mem_str(run->id), run->pid, well});
+    vec_push(&rows->list, (struct row){mem_str(run->id), {(pid_t)run->pid, run->pid_start}, well});
     return true;
 }
 
@@ -49,7 +49,7 @@ static int compare_rows(const void *a, const void *b)
 {
     const struct row *ra = a, *rb = b;
     int order = strcmp(rb->id, ra->id);
-    return order ? order : (rb->pid > ra->pid) - (rb->pid < ra->pid);
+    return order ? order : (rb->engine.pid > ra->engine.pid) - (rb->engine.pid < ra->engine.pid);
 }
 
 /* A run that died while its beginning was written has only its folder. */
@@ -98,12 +98,12 @@ static char *folder_of(const struct look *look, const char *id)
 
 /* Whether a run was kept so that it could be gone on with by us; and its lock, -1 where it lives.
  */
-static bool can_be_resumed(const struct look *look, const char *id, int *ret_lock)
+static bool can_be_resumed(const struct look *look, const struct row *row, int *ret_lock)
 {
-    autofree char *dir = folder_of(look, id);
+    autofree char *dir = folder_of(look, row->id);
     autosaved struct saved saved;
     return saved_load(&saved, dir, NULL) == 0 && !saved.dropin &&
-           saved_lock(dir, ret_lock, NULL) == 0;
+           saved_lock_after(dir, &row->engine, ret_lock, NULL) == 0;
 }
 
 /* A run that lives is asked to do it; whether it was, and has said something. */
@@ -124,7 +124,7 @@ static bool ask_alive(const char *dir, const struct resume_call *rc, int *ret_lo
 static int refuse_alive(const struct row *row)
 {
     return cli_fail(EXIT_USAGE, "run %s is still going on, as process %lld", row->id,
-                    (long long)row->pid);
+                    (long long)row->engine.pid);
 }
 
 /* The newest one that did not finish well; one that lives is nobody's business but its own. */
@@ -133,7 +133,7 @@ static int choose(const struct look *look, const struct rows *rows, char **ret_i
     const struct row *alive = NULL;
     for (size_t i = 0; i < rows->list.n; i++) {
         const struct row *row = &rows->list.v[i];
-        if (row->well || !can_be_resumed(look, row->id, ret_lock))
+        if (row->well || !can_be_resumed(look, row, ret_lock))
             continue;
         if (*ret_lock >= 0) {
             *ret_id = mem_str(row->id);
@@ -174,7 +174,7 @@ static int find(struct look *look, const struct rows *rows, const char *word,
         return cli_fail(EXIT_USAGE,
                         "run %s cannot be gone on with: its folder is gone; run its plan again",
                         row->id);
-    if (saved_lock(dir, ret_lock, &err))
+    if (saved_lock_after(dir, &row->engine, ret_lock, &err))
         return told(&err);
     int code = EXIT_OK;
     if (*ret_lock < 0 && !rc->task)

@@ -7,6 +7,7 @@
 #include "data/workspace_hold.h"
 #include "run/env.h"
 #include "run/shared.h"
+#include "run/warden.h"
 #include "sys/file.h"
 #include "sys/guard_args.h"
 #include "sys/leftovers.h"
@@ -132,6 +133,16 @@ static int check_workspace(const struct job *job, struct err *err)
                : 0;
 }
 
+extern char **environ;
+
+/* What fills or clears a workspace is nobody's any more when we die: the warden ends it at once. */
+static void mark_futile(char *const *env, struct strv *ret)
+{
+    for (char *const *entry = env ? env : environ; *entry; entry++)
+        strv_push(ret, *entry);
+    strv_push(ret, WARDEN_MARK);
+}
+
 int process_start(struct job *job, char *const *argv, char *const *env, const char *dir,
                   const char *log, void (*next)(struct job *, int), struct err *err)
 {
@@ -139,8 +150,10 @@ int process_start(struct job *job, char *const *argv, char *const *env, const ch
     if (!dir && (check_workspace(job, err) || find_folder(job, NULL, &folder, err)))
         return -1;
     autoclose int fd = open_log(log, err);
+    autostrv struct strv marked = {0};
+    mark_futile(env, &marked);
     struct spawn sp = {.argv = argv,
-                       .env = env,
+                       .env = marked.v,
                        .dir = dir ? dir : job->ws.path,
                        .folder = folder >= 0 ? &folder : NULL,
                        .fds = {SPAWN_NULL, fd, fd, SPAWN_NONE, SPAWN_NONE},

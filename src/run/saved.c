@@ -1,6 +1,7 @@
 #include "run/saved.h"
 
 #include "base/build.h"
+#include "base/clock.h"
 #include "base/mem.h"
 #include "base/sha256.h"
 #include "base/text.h"
@@ -13,6 +14,7 @@
 
 #include <limits.h>
 #include <string.h>
+#include <time.h>
 
 enum { VERSION = 1, RUN_MAX = 16 << 20, PLAN_MAX = 1 << 30 };
 
@@ -430,4 +432,18 @@ int saved_lock(const char *dir, int *ret_fd, struct err *err)
 {
     autofree char *path = mem_printf("%s/" RUN_LOCK, dir);
     return dirs_try_lock(path, ret_fd, err);
+}
+
+int saved_lock_after(const char *dir, const struct proc_id *engine, int *ret_fd, struct err *err)
+{
+    enum { PATIENCE_MS = 2000, PAUSE_MS = 5 };
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
+    int64_t end = clock_mono() + PATIENCE_MS;
+    for (;; (void)nanosleep(&pause, NULL)) {
+        bool lives = procs_lives(engine); /* before the look: nobody takes it over unseen */
+        if (saved_lock(dir, ret_fd, err))
+            return -1;
+        if (*ret_fd >= 0 || lives || clock_mono() >= end)
+            return 0;
+    }
 }

@@ -17,6 +17,7 @@
 #include "base/strv.h"
 #include "run/run.h"
 #include "run/secrets.h"
+#include "sys/procs.h"
 
 #include <stdbool.h>
 
@@ -80,5 +81,9 @@ void saved_task_request(const struct plan_file *pf, uint32_t task, struct buf *o
 /* Takes the lock of the run whose folder dir is. *ret_fd is -1 where another process has it: that
  * run is alive. */
 int saved_lock(const char *dir, int *ret_fd, struct err *err);
+
+/* The same for the run of an engine that may have been killed just now. A process that it was about
+ * to start, or it itself on its last way, may have the lock for a moment longer. */
+int saved_lock_after(const char *dir, const struct proc_id *engine, int *ret_fd, struct err *err);
 
 #endif

@@ -1,5 +1,6 @@
 #include "run/warden.h"
 
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/strv.h"
 #include "sys/leftovers.h"
@@ -54,6 +55,17 @@ static int ignore_signals(struct err *err)
     return 0;
 }
 
+/* Nobody waits for a workspace any more. Guards need their time, and a git that moves the user's
+ * checkout is to finish that. */
+static int end_all(const char *run, struct err *err)
+{
+    autofree char *of_run = mem_printf("ANABRANCH_RUN=%s", run);
+    const char *const futile[] = {of_run, WARDEN_MARK, NULL};
+    struct err none = {0};
+    (void)leftovers_end(futile, 0, NULL, &none);
+    return leftovers_end_run(run, PATIENCE_MS, NULL, err);
+}
+
 int warden_watch(const char *run, struct err *err)
 {
     char order;
@@ -64,5 +76,5 @@ int warden_watch(const char *run, struct err *err)
         return -1;
     while ((n = read(WARDEN_LIFELINE, &order, 1)) < 0 && errno == EINTR)
         ;
-    return n > 0 ? 0 : leftovers_end_run(run, PATIENCE_MS, NULL, err);
+    return n > 0 ? 0 : end_all(run, err);
 }

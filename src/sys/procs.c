@@ -17,7 +17,7 @@
 enum { ENVIRONMENT_MAX = 4 << 20 };
 
 /* Places of fields in /proc/PID/stat, from 1, as proc(5) counts them. */
-enum { STAT_PARENT = 4, STAT_GROUP, STAT_START = 22 };
+enum { STAT_PARENT = 4, STAT_GROUP, STAT_FLAGS = 9, STAT_START = 22, STAT_PENDING = 31 };
 
 /* The folder that tells of processes: a /proc of another pid namespace, or -1: our own. */
 static int world = -1;
@@ -25,6 +25,7 @@ static int world = -1;
 struct entry {
     pid_t pid, parent, group;
     char state;
+    bool ends; /* by itself, or because it is being killed */
     int64_t start;
 };
 
@@ -59,15 +60,18 @@ static bool read_stat(pid_t pid, struct entry *ret)
     const char *rest = strrchr(text, ')');
     if (!rest || strlen(rest) < 4)
         return false;
-    long long fields[STAT_START + 1];
+    enum { EXITING = 4 }; /* in the flags that Linux shows */
+    unsigned long long fields[STAT_PENDING + 1];
     char *at = (char *)rest + 3;
-    for (int i = STAT_PARENT; i <= STAT_START; i++)
-        fields[i] = strtoll(at, &at, 10);
+    for (int i = STAT_PARENT; i <= STAT_PENDING; i++)
+        fields[i] = strtoull(at, &at, 10);
     *ret = (struct entry){.pid = pid,
                           .state = rest[2],
                           .parent = (pid_t)fields[STAT_PARENT],
                           .group = (pid_t)fields[STAT_GROUP],
-                          .start = fields[STAT_START]};
+                          .ends = (fields[STAT_FLAGS] & EXITING) ||
+                                  (fields[STAT_PENDING] & 1ULL << (SIGKILL - 1)),
+                          .start = (int64_t)fields[STAT_START]};
     return true;
 }
 
@@ -86,6 +90,12 @@ static bool has_ended(const struct entry *e)
 static bool is_us(pid_t pid)
 {
     return pid == (world < 0 ? getpid() : 1);
+}
+
+bool procs_lives(const struct proc_id *id)
+{
+    struct entry e;
+    return read_stat(id->pid, &e) && e.start == id->start && !has_ended(&e) && !e.ends;
 }
 
 static void add(struct procs *procs, const struct entry *e)

@@ -59,6 +59,10 @@ void procs_command(pid_t pid, struct buf *out);
  * pid it names a process for good. */
 int64_t procs_start(pid_t pid);
 
+/* Whether a process lives and is not about to end: neither is it being killed, nor does it wait for
+ * its parent to reap it. It may still have files open and locked for a moment where it does not. */
+bool procs_lives(const struct proc_id *id);
+
 /* Ends the process that traces this one, if any does: a child that has ended is not ours to reap as
  * long as a tracer holds it. */
 void procs_end_tracer(pid_t pid);

@@ -213,6 +213,21 @@ nothing_marked() {
     wait_for nothing_marked
 }
 
+@test "guard: when the engine is killed, a git that fills a workspace is ended at once" {
+    local began
+    make_repo
+    slow_checkout
+    begin_plan
+    add_task t -- 'write t 1'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/smudging"
+    began=$(date +%s%N)
+    kill -KILL "$engine"
+    wait_for nothing_marked
+    began=$((($(date +%s%N) - began) / 1000000))
+    ((began < 5000)) || fail "it took $began ms" # a warden waits 7 s for guards
+}
+
 @test "guard: an attempt's file tells who guards it, and is locked until all have gone" {
     local file guard start
     make_repo

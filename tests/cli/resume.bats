@@ -774,3 +774,22 @@ END
     assert_in "$(salvage_of a)" a one
     assert_in main a $'one\ntwo'
 }
+
+# As a process does that was about to be started by the engine when that was killed.
+@test "resume: a lock that outlives a killed engine for a moment is waited for" {
+    make_repo
+    begin_plan
+    add_task t -- 'sh test -e $STAMPS.go || { echo 1 >$STAMPS.up; sleep 3600; }' 'write t 1'
+    start_plan
+    wait_for test -s "$STAMPS.up"
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || :
+    touch "$STAMPS.go"
+    flock "$(echo .git/anabranch/runs/*/run.alive)" sh -c "echo 1 >$STAMPS.held; exec sleep 0.5" 3>&- &
+    wait_for test -s "$STAMPS.held"
+    run_apart anabranch resume --json 3>&-
+    assert_no_sanitizer
+    assert_status 0
+    assert_event task.landed t
+    assert_clean
+}
