@@ -69,6 +69,8 @@ static int run_clean(const void *options, int argc, char **argv)
         code = look_run(&look, given->run, &run);
     if (code != EXIT_OK)
         return code;
+    if (look_with_its_git(&look.repo, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
     struct clean_options opts = {.repo = &look.repo,
                                  .state_dir = look.state_dir,
                                  .store = look.store,

@@ -43,12 +43,12 @@ static void begin_args(struct strv *args, bool stat)
         strv_push(args, "--stat");
 }
 
-static int show(const char *from, const char *to, bool stat)
+static int show(const struct look *look, const char *from, const char *to, bool stat)
 {
     autostrv struct strv args = {0};
     begin_args(&args, stat);
     strv_pushl(&args, "--end-of-options", from, to, "--", NULL);
-    return git_exec(&args, NULL);
+    return git_exec(&look->repo, &args, NULL);
 }
 
 /* --- of one that is at work, or was when its run was killed ------------------------------- */
@@ -105,7 +105,7 @@ static int show_workspace(const struct look *look, const struct report_task *t, 
     strv_pushf(&args, "--work-tree=%s", ws.path);
     begin_args(&args, stat);
     strv_pushl(&args, "--end-of-options", t->row.start_commit, "--", NULL);
-    return git_exec(&args, index);
+    return git_exec(&look->repo, &args, index);
 }
 
 static int run_diff(const void *options, int argc, char **argv)
@@ -127,7 +127,7 @@ static int run_diff(const void *options, int argc, char **argv)
         return show_workspace(&look, t, opts->stat);
     if (code == EXIT_OK)
         code = find_end(&look, t, &end);
-    return code == EXIT_OK ? show(t->row.start_commit, end.s, opts->stat) : code;
+    return code == EXIT_OK ? show(&look, t->row.start_commit, end.s, opts->stat) : code;
 }
 
 static const struct opt opts_table[] = {

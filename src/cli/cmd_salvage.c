@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/git_exec.h"
+#include "cli/look.h"
 #include "data/doc.h"
 #include "data/git.h"
 #include "data/store.h"
@@ -45,7 +46,8 @@ static int place_open(struct place *p)
     if (!p->repo.root)
         return cli_fail(EXIT_ENV, "this is not a git repository");
     p->at = (struct git_place){.git_dir = p->repo.common};
-    return salvages_load(&p->all, &p->at, &err) ? told(&err) : EXIT_OK;
+    return look_with_its_git(&p->repo, &err) || salvages_load(&p->all, &p->at, &err) ? told(&err)
+                                                                                     : EXIT_OK;
 }
 
 /* --- list --------------------------------------------------------------------------------- */
@@ -161,7 +163,7 @@ static int show(struct place *p, const struct salvage_opts *opts, char **words)
         return code;
     strv_pushl(&args, "diff", "--stat", "--patch", "--end-of-options", s->from, s->commit, "--",
                NULL);
-    return git_exec(&args, NULL);
+    return git_exec(&p->repo, &args, NULL);
 }
 
 /* --- restore ------------------------------------------------------------------------------ */

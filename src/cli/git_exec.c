@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "cli/cli.h"
-#include "data/git.h"
 
 #include <errno.h>
 #include <string.h>
@@ -20,10 +19,10 @@ static void use_own_locale(struct strv *env)
     }
 }
 
-int git_exec(const struct strv *args, const char *index)
+int git_exec(const struct git_repo *repo, const struct strv *args, const char *index)
 {
     autostrv struct strv argv = {0}, env = {0};
-    git_environment(&env);
+    git_environment_at(repo->common, &env);
     use_own_locale(&env);
     if (index)
         strv_pushf(&env, "GIT_INDEX_FILE=%s", index);

@@ -4,11 +4,11 @@
 #ifndef CLI_GIT_EXEC_H
 #define CLI_GIT_EXEC_H
 
-#include "base/strv.h"
+#include "data/git.h"
 
-/* This program becomes `git ARG...`, so that the terminal's signals reach it and its pager alone.
- * `index` is the file of another index than the usual, or NULL. Returns only where that failed,
- * with the exit code. */
-int git_exec(const struct strv *args, const char *index);
+/* This program becomes `git ARG...` in the repository, with the configuration that our gits use, so
+ * that the terminal's signals reach it and its pager alone. `index` is the file of another index
+ * than the usual, or NULL. Returns only where that failed, with the exit code. */
+int git_exec(const struct git_repo *repo, const struct strv *args, const char *index);
 
 #endif

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "base/text.h"
+#include "data/git_frozen.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -41,6 +42,26 @@ static bool has_runs(const struct look *look)
     return access(runs, F_OK) == 0;
 }
 
+int look_with_its_git(struct git_repo *repo, struct err *err)
+{
+    autofree char *last = git_frozen_last(repo);
+    autostrv struct strv news = {0};
+    bool there;
+    if (!last)
+        return 0;
+    if (git_frozen_use(repo, last, NULL, &there, err))
+        return -1;
+    if (there)
+        git_frozen_news(repo, last, &news);
+    for (size_t i = 0; i < news.n; i++)
+        (void)fprintf(
+            stderr,
+            "anabranch: git's configuration names a program that it did not name when the "
+            "last run began, which is not run here: %s\n",
+            news.v[i]);
+    return 0;
+}
+
 bool look_is_there(void)
 {
     autolook struct look look;
@@ -50,7 +71,7 @@ bool look_is_there(void)
 int look_open_mended(struct look *look, bool mends)
 {
     struct err err = {0};
-    if (look_place(look, &err) ||
+    if (look_place(look, &err) || look_with_its_git(&look->repo, &err) ||
         store_open(&look->store, look->state_dir, mends && has_runs(look), &err))
         return told(&err);
     if (store_notice(look->store))

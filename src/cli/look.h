@@ -16,6 +16,11 @@ struct look {
     struct store *store;
 };
 
+/* From now on our gits use the configuration of the run that began last (git_frozen.h): agents may
+ * have named programs in the present one, of which the user is told. look_open() does this as well.
+ */
+int look_with_its_git(struct git_repo *repo, struct err *err);
+
 /* All return EXIT_OK; or EXIT_USAGE or EXIT_ENV, and have said why. */
 int look_open(struct look *look);
 int look_find(struct look *look); /* the same, but there may be no store: it is NULL then */

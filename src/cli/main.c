@@ -15,12 +15,17 @@ static const struct {
     {"parallel-sessions", dropin_sessions},
 };
 
+static const char *called_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
 /* The program by the name that it was called by. What it starts itself with is its own under any
  * name. */
 static int run(int argc, char **argv)
 {
-    const char *slash = argc ? strrchr(argv[0], '/') : NULL;
-    const char *name = slash ? slash + 1 : argc ? argv[0] : "";
+    const char *name = argc ? called_name(argv[0]) : "";
     bool internal = argc > 1 && strncmp(argv[1], "__", 2) == 0;
     for (size_t i = 0; !internal && i < sizeof(dropins) / sizeof(dropins[0]); i++) {
         if (strcmp(name, dropins[i].name) == 0)
@@ -43,5 +48,7 @@ int main(int argc, char **argv)
         return EXIT_ENV;
     if (argc > 1 && strcmp(argv[1], "__guard") == 0)
         return output_end(guard(argv + 2));
+    if (argc && strcmp(called_name(argv[0]), "anabranch-guard") == 0) /* git, by git_frozen.h */
+        return output_end(guard(argv + 1));
     return output_end(run(argc, argv));
 }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/git_batch.h"
+#include "data/git_frozen.h"
 #include "sys/patience.h"
 #include "sys/proc.h"
 #include "sys/proc_many.h"
@@ -27,6 +28,7 @@ enum { OUTPUT_MAX = 1 << 30, RACE_TRIES = 5, RACE_PAUSE_MS = 20, LOCK_MS = 20000
 static bool is_repository_variable(const char *entry)
 {
     static const char *const names[] = {
+        "ANABRANCH_GIT_CONFIG=", /* of git_frozen.h */
         "GIT_ALTERNATE_OBJECT_DIRECTORIES=",
         "GIT_COMMON_DIR=",
         "GIT_DIR=",
@@ -62,7 +64,8 @@ void git_outside_environment(struct strv *env)
     }
 }
 
-void git_environment(struct strv *env)
+/* With the configuration as it is now. */
+static void live_environment(struct strv *env)
 {
     for (char **entry = environ; *entry; entry++) {
         if (!is_repository_variable(*entry) && !is_language(*entry))
@@ -71,6 +74,16 @@ void git_environment(struct strv *env)
     /* Anyone who can write to the repository can make an object look like another one. */
     strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
                "GIT_GRAFT_FILE=/dev/null", NULL);
+}
+
+void git_environment(struct strv *env)
+{
+    for (char **entry = environ; *entry; entry++) {
+        if (!is_repository_variable(*entry) && !is_language(*entry) && !git_frozen_replaces(*entry))
+            strv_push(env, *entry);
+    }
+    strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", NULL);
+    git_frozen_environment(env);
 }
 
 static int git_run(struct strv *argv, struct buf *out, struct buf *errout, int *ret_status,
@@ -114,23 +127,23 @@ static int take_answer(struct git_repo *repo, char *answer, struct err *err)
 }
 
 /* What is asked of a folder when it is opened. */
-enum { PLACES, CORE, OPENING };
+enum { PLACES, SETTINGS, OPENING };
 
 static void prepare_opening(struct proc_job jobs[OPENING], const char *dir)
 {
     for (int i = 0; i < OPENING; i++) {
         jobs[i] = (struct proc_job)PROC_JOB_INIT;
-        git_environment(&jobs[i].env);
+        live_environment(&jobs[i].env);
         strv_pushl(&jobs[i].argv, "git", "-C", dir, NULL);
     }
     strv_pushl(&jobs[PLACES].argv, "rev-parse", "--path-format=absolute", "--show-toplevel",
                "--show-prefix", "--git-dir", "--git-common-dir", NULL);
-    strv_pushl(&jobs[CORE].argv, "config", "-z", "--get-regexp", "^core\\.", NULL);
+    strv_pushl(&jobs[SETTINGS].argv, "config", "--list", "--show-scope", "-z", NULL);
 }
 
 static int take_opening(struct git_repo *repo, const struct proc_job jobs[OPENING], struct err *err)
 {
-    const struct proc_job *places = &jobs[PLACES], *core = &jobs[CORE];
+    const struct proc_job *places = &jobs[PLACES], *settings = &jobs[SETTINGS];
     const char *words = places->errout.s;
     if (places->status != 0 || !places->out.len)
         return strstr(words, "not a git repository") || strstr(words, "must be run in a work tree")
@@ -138,8 +151,11 @@ static int take_opening(struct git_repo *repo, const struct proc_job jobs[OPENIN
                    : git_failed(&places->errout, err);
     if (take_answer(repo, places->out.s, err))
         return -1;
-    git_core_read(&repo->core, &core->out);
-    return core->status < GIT_FATAL ? 0 : git_failed(&core->errout, err);
+    if (settings->status != 0)
+        return git_failed(&settings->errout, err);
+    buf_add(&repo->settings, settings->out.s, settings->out.len);
+    git_core_read_all(&repo->core, &repo->settings);
+    return 0;
 }
 
 /* Both at once: most commands begin with it, and most of a git's time is its start. */
@@ -166,6 +182,7 @@ void git_close(struct git_repo *repo)
     free(repo->git_dir);
     free(repo->common);
     git_core_done(&repo->core);
+    buf_done(&repo->settings);
     *repo = (struct git_repo){0};
 }
 
@@ -192,6 +209,34 @@ void git_wait_for_locks(struct strv *argv)
 
 /* --- calls at a place --------------------------------------------------------------------- */
 
+/* A repository that is none of ours, such as an agent makes one: what its configuration names is
+ * not to be run, and git does not switch all of that off. */
+static void distrust(struct strv *argv, struct strv *env)
+{
+    strv_pushl(argv, "-c", "core.alternateRefsCommand=:", NULL);
+    strv_pushl(env, "GIT_ALLOW_PROTOCOL=file", "GIT_NO_LAZY_FETCH=1", NULL);
+}
+
+static void name_common(const struct git_place *at, struct strv *argv, struct strv *env)
+{
+    const char *common = at->live ? NULL : git_frozen_common(at->git_dir, at->common);
+    autofree char *own = at->live ? NULL : git_frozen_worktree(at->git_dir);
+    if (own)
+        strv_pushl(argv, "-c", NULL), strv_pushf(argv, "include.path=%s", own);
+    if (common || at->common)
+        strv_pushf(env, "GIT_COMMON_DIR=%s", common ? common : at->common);
+    if (git_frozen_is_foreign(at->git_dir))
+        distrust(argv, env);
+}
+
+void git_environment_at(const char *git_dir, struct strv *env)
+{
+    const char *common = git_frozen_common(git_dir, NULL);
+    git_environment(env);
+    if (common)
+        strv_pushf(env, "GIT_COMMON_DIR=%s", common);
+}
+
 void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env)
 {
     strv_pushl(argv, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c",
@@ -202,8 +247,7 @@ void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env
         strv_pushl(argv, "-c", NULL), strv_pushf(argv, "core.excludesFile=%s", at->excludes);
     git_environment(env);
     strv_pushf(env, "GIT_DIR=%s", at->git_dir);
-    if (at->common)
-        strv_pushf(env, "GIT_COMMON_DIR=%s", at->common);
+    name_common(at, argv, env);
     if (at->work_tree)
         strv_pushf(env, "GIT_WORK_TREE=%s", at->tree ? "." : at->work_tree);
     if (at->index)

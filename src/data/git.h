@@ -18,6 +18,7 @@ struct git_repo {
     char *git_dir; /* that of this work tree, absolute */
     char *common;  /* the folder that all its worktrees share, absolute */
     struct git_core core;
+    struct buf settings; /* all of them, as `git config --list --show-scope -z` lists them */
 };
 
 /* Looks for the work tree that dir is in. Not being in one, or having no git, is not a failure:
@@ -46,10 +47,12 @@ struct git_place {
                             * then; or NULL */
     const char *index;     /* NULL: the usual one */
     const char *excludes;  /* a file of patterns that `add` leaves out, or NULL */
+    bool live; /* with the configuration as it is now (git_frozen.h), for what changes that, or asks
+                * where worktrees are */
 };
 
-/* Our own environment without what points git at a repository, and with git's words untranslated.
- */
+/* Our own environment without what points git at a repository, with git's words untranslated, and
+ * with the user's configuration as it was frozen (git_frozen.h). */
 void git_environment(struct strv *env);
 
 /* The same for programs that are not git: in the user's own language. */
@@ -58,6 +61,10 @@ void git_outside_environment(struct strv *env);
 /* Options by which git waits for a ref that another git has locked; the checkout's index it does
  * not wait for. */
 void git_wait_for_locks(struct strv *argv);
+
+/* The environment of a git that finds the repository by itself, from its folder `git_dir`, with the
+ * repository's configuration as it was frozen. */
+void git_environment_at(const char *git_dir, struct strv *env);
 
 /* The argv and environment of `git ARG...` at a place, for who starts it himself: in its folder,
  * where that is open. */

@@ -114,3 +114,16 @@ void git_core_read(struct git_core *core, const struct buf *settings)
         take_verbatim(core, key, lf ? lf + 1 : NULL);
     }
 }
+
+/* "SCOPE", then "KEY\nVALUE", each with a NUL behind it. */
+void git_core_read_all(struct git_core *core, const struct buf *settings)
+{
+    autobuf struct buf own = BUF_INIT;
+    const char *end = settings->s + settings->len;
+    for (const char *s = settings->s; s < end; s += strlen(s) + 1) {
+        s += strlen(s) + 1;
+        if (s < end && strncmp(s, "core.", strlen("core.")) == 0)
+            buf_add(&own, s, strlen(s) + 1);
+    }
+    git_core_read(core, &own);
+}

@@ -20,6 +20,9 @@ struct git_core {
 
 /* Reads what `git config -z --get-regexp ^core\.` printed. */
 void git_core_read(struct git_core *core, const struct buf *settings);
+
+/* The same from all settings, as `git config --list --show-scope -z` printed them. */
+void git_core_read_all(struct git_core *core, const struct buf *settings);
 void git_core_done(struct git_core *core);
 
 #endif

@@ -48,11 +48,12 @@ static int save(const struct workspace *ws, const char *name, struct err *err)
         return -1;
     autofree char *ref =
         mem_printf("HEAD:refs/anabranch/modules/%s/%s", strrchr(ws->admin, '/') + 1, head.s);
-    return head.len ? git_call(&to, NULL, err, "fetch", "--quiet", "--force", "--no-tags",
-                               "--no-write-fetch-head", "--no-recurse-submodules",
-                               "--upload-pack=GIT_WORK_TREE=/ git-upload-pack", "--update-shallow",
-                               from, ref, NULL)
-                    : 0;
+    return head.len
+               ? git_call(&to, NULL, err, "fetch", "--quiet", "--force", "--no-tags",
+                          "--no-write-fetch-head", "--no-recurse-submodules",
+                          "--upload-pack=GIT_ALLOW_PROTOCOL=none GIT_WORK_TREE=/ git-upload-pack",
+                          "--update-shallow", from, ref, NULL)
+               : 0;
 }
 
 /* Adds the folders in `name`: a submodule's name may have slashes in it. */

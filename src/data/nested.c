@@ -217,8 +217,9 @@ static int fetch(const struct git_place *at, const struct inner *in, struct err 
     if (access(shallow, F_OK) == 0)
         return err_set(err, ERR_INPUT, "a shallow clone with work of its own cannot be saved");
     return git_call(&ours, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-                    "--no-recurse-submodules", in->git_dir, heads, tags, stash,
-                    in->head.len ? head : NULL, NULL);
+                    "--no-recurse-submodules",
+                    "--upload-pack=GIT_ALLOW_PROTOCOL=none git-upload-pack", in->git_dir, heads,
+                    tags, stash, in->head.len ? head : NULL, NULL);
 }
 
 static int commit_files(const struct git_place *at, const struct inner *in, const char *path,

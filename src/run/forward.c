@@ -1,6 +1,7 @@
 #include "run/forward.h"
 
 #include "base/mem.h"
+#include "data/git_frozen.h"
 #include "run/adopt.h"
 #include "run/base_turn.h"
 #include "run/half_forward.h"
@@ -32,7 +33,7 @@ bool forward_is_here(const struct git_repo *repo, const char *ref)
 int forward_place(const struct git_repo *repo, const char *ref, struct buf *ret_path,
                   struct err *err)
 {
-    struct git_place at = {.git_dir = repo->common};
+    struct git_place at = {.git_dir = repo->common, .live = true};
     bool in_main = strcmp(repo->git_dir, repo->common) == 0;
     autobuf struct buf out = BUF_INIT;
     if (forward_is_here(repo, ref)) {
@@ -217,13 +218,17 @@ static void on_forwarded(void *ctx, int status)
 void forward_command(const struct git_repo *repo, const char *path, const char *target,
                      struct strv *argv, struct strv *env)
 {
+    bool is_here = strcmp(path, repo->root) == 0;
+    autofree char *own = is_here ? git_frozen_worktree(repo->git_dir) : NULL;
     strv_pushl(argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
                "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", NULL);
+    if (own)
+        strv_pushl(argv, "-c", NULL), strv_pushf(argv, "include.path=%s", own);
     git_wait_for_locks(argv);
     strv_pushl(argv, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
                "--no-verify-signatures", "--no-autostash", target, NULL);
-    git_environment(env);
-    if (strcmp(path, repo->root) == 0) { /* with core.worktree nothing in it says so */
+    git_environment_at(repo->common, env);
+    if (is_here) { /* with core.worktree nothing in it says so */
         strv_pushf(env, "GIT_DIR=%s", repo->git_dir);
         strv_pushf(env, "GIT_WORK_TREE=%s", repo->root);
     }

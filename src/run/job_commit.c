@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/commit.h"
+#include "data/git_frozen.h"
 #include "data/unmerged.h"
 #include "run/command.h"
 #include "run/job_env.h"
@@ -297,8 +298,9 @@ static int run_hook(struct job *job, struct err *err)
     if (job->hook > 0)
         strv_pushf(&call.argv, "%s/message", job->dir);
     git_environment(&call.env);
+    const char *common = git_frozen_common(ws->admin, ws->common);
     strv_pushf(&call.env, "GIT_DIR=%s", ws->admin);
-    strv_pushf(&call.env, "GIT_COMMON_DIR=%s", ws->common);
+    strv_pushf(&call.env, "GIT_COMMON_DIR=%s", common ? common : ws->common);
     strv_pushf(&call.env, "GIT_WORK_TREE=%s", ws->path);
     strv_pushf(&call.env, "GIT_INDEX_FILE=%s/index", job->dir);
     call.dir = mem_str(ws->path);

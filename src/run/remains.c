@@ -50,7 +50,8 @@ static int find_alive(struct remains *r, struct remains_run *run, const struct s
     autofree char *dir = mem_printf("%s/runs/%s", r->state_dir, run->id);
     autofree char *lock = mem_printf("%s/" RUN_LOCK, dir);
     bool running = row && strcmp(row->state, "running") == 0 && row->pid_start;
-    run->alive = running && procs_start((pid_t)row->pid) == row->pid_start;
+    struct proc_id engine = {row ? (pid_t)row->pid : 0, row ? row->pid_start : 0};
+    run->alive = running && procs_lives(&engine);
     if (!row && !exists(lock))
         run->alive = began_just_now(dir);
     if (run->alive || !exists(lock))
@@ -309,7 +310,7 @@ static int take_named_branches(struct remains *r, struct err *err)
 /* Where the user has worktrees there may be folders of ours, and branches that are in use. */
 static int take_worktrees(struct remains *r, struct err *err)
 {
-    struct git_place at = {.git_dir = r->repo->common};
+    struct git_place at = {.git_dir = r->repo->common, .live = true};
     autobuf struct buf out = BUF_INIT;
     const char *path = NULL;
     if (git_call(&at, &out, err, "worktree", "list", "--porcelain", "-z", NULL))

@@ -2,9 +2,11 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "data/git_frozen.h"
 #include "data/merge.h"
 #include "run/forward.h"
 #include "run/layered.h"
+#include "run/remains.h"
 #include "run/resume_plan.h"
 #include "run/resume_private.h"
 #include "sys/boot.h"
@@ -394,6 +396,19 @@ static int look_back(struct run *run, const struct saved *saved, bool writes, st
     return 0;
 }
 
+/* What was configured since is not run, nor is anything that an agent did to it. A run of an
+ * earlier version has no such copy. */
+static int use_its_git(struct run *run, struct err *err)
+{
+    autofree char *dir = mem_printf("%s/anabranch/runs/%s/" RUN_GIT, run->pf->repo.common, run->id);
+    bool there;
+    if (git_frozen_use(&run->pf->repo, dir, run->guard ? run->guard : run->opts.self, &there, err))
+        return -1;
+    if (there)
+        git_frozen_news(&run->pf->repo, dir, &run->git_news);
+    return 0;
+}
+
 int run_reopen(struct run **ret, struct plan_file *pf, const struct saved *saved,
                const struct run_options *opts, const struct resume_options *resume, int *lock,
                struct err *err)
@@ -403,8 +418,8 @@ int run_reopen(struct run **ret, struct plan_file *pf, const struct saved *saved
     run->plan_file = resume->plan ? NULL : saved->plan_file;
     run->resume = mem_alloc(sizeof(*run->resume));
     run->lock = steal_fd(lock);
-    if (preflight(run, err) || look_back(run, saved, !resume->look_only, err) ||
-        resume_decide(run, resume, err)) {
+    if ((pf->repo.common && use_its_git(run, err)) || preflight(run, err) ||
+        look_back(run, saved, !resume->look_only, err) || resume_decide(run, resume, err)) {
         run_close(run);
         return -1;
     }

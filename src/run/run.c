@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "data/git_frozen.h"
 #include "data/workdir.h"
 #include "run/base_turn.h"
 #include "run/budget.h"
@@ -133,8 +134,23 @@ static int leave_word(struct run *run, struct err *err)
     return text.len ? file_replace(path, text.s, text.len, err) : 0;
 }
 
+/* What other runs' agents may have configured is used from now on, but not without a word. A run
+ * that is resumed has its own configuration already (run_reopen()). */
+static int freeze_git(struct run *run, struct err *err)
+{
+    autofree char *dir = mem_printf("%s/" RUN_GIT, run->dir);
+    const struct git_repo *repo = &run->pf->repo;
+    autofree char *last = git_frozen_last(repo);
+    if (!run->base || run->resume)
+        return 0;
+    if (last)
+        git_frozen_news(repo, last, &run->git_news);
+    return git_freeze(repo, dir, run->guard ? run->guard : run->opts.self, err);
+}
+
 static void take_back_word(const struct run *run)
 {
+    autofree char *git = mem_printf("%s/" RUN_GIT, run->dir);
     autofree char *lock = mem_printf("%s/" RUN_LOCK, run->dir);
     autofree char *salvage = mem_printf("%s/" RUN_SALVAGE, run->dir);
     autofree char *names = mem_printf("%s/" RUN_BRANCHES, run->dir);
@@ -143,6 +159,7 @@ static void take_back_word(const struct run *run)
     (void)unlink(lock);
     (void)unlink(salvage);
     (void)unlink(names);
+    git_frozen_remove(git);
     saved_remove(run->dir);
     (void)rmdir(run->dir);
 }
@@ -175,7 +192,7 @@ static int begin(struct run *run, struct err *err)
         return -1;
     if (dirs_make(run->state_dir, err) ||
         (!run->store && store_open(&run->store, run->state_dir, true, err)) ||
-        make_folders(run, err) || leave_word(run, err) ||
+        make_folders(run, err) || leave_word(run, err) || freeze_git(run, err) ||
         warden_start(&run->warden, run->opts.self, run->id, err))
         return -1;
     clear_base(run);
@@ -192,6 +209,22 @@ static int begin(struct run *run, struct err *err)
 }
 
 /* What was wrong with the record of earlier runs is no reason not to run. */
+static void tell_git_news(struct run *run)
+{
+    autobuf struct buf list = BUF_INIT;
+    struct err err = {0};
+    for (size_t i = 0; i < run->git_news.n; i++)
+        buf_addf(&list, "%s%s", i ? ", " : "", run->git_news.v[i]);
+    (void)err_set(
+        &err, ERR_ENV,
+        "git's configuration names programs that it did not name when %s began, which %s: "
+        "%s",
+        run->resume ? "this run" : "the last run",
+        run->resume ? "are not run here" : "this run uses", list.s);
+    if (run->git_news.n)
+        record_error(run, -1, &err);
+}
+
 static void tell_notice(struct run *run)
 {
     struct err err = {0};
@@ -239,6 +272,7 @@ int run_go(struct run *run, struct err *err)
         parallel_begin(run->parallel);
     }
     tell_notice(run);
+    tell_git_news(run);
     run_wake(run);
     int rc = loop_run(run->loop, err);
     listener_close(steal_ptr(run->listener));
@@ -374,6 +408,7 @@ void run_close(struct run *run)
     vec_done(&run->landed_now);
     vec_done(&run->publishing);
     strv_done(&run->spent);
+    strv_done(&run->git_news);
     free(run->by_order);
     free(run->tasks);
     free(run);

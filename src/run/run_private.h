@@ -288,6 +288,7 @@ struct run {
     VEC(struct job *) landing;    /* committed, waiting for their turn */
     VEC(struct job *) landed_now; /* at the tip, to be told once that is published */
     VEC(struct job *) publishing; /* those that the base will have when it has moved */
+    struct strv git_news;         /* settings to be told of: git_frozen_news() */
     struct strv spent;            /* branches of what has landed, and where each is */
     struct publication publication;
     struct watch *patience;   /* while those that landed wait for more */

@@ -57,7 +57,7 @@ static void on_signal(int signal)
 }
 
 /* Signals arrive only while we wait; those that end others are for the engine to pass on. */
-static int hold_signals(sigset_t *ret_waiting, struct err *err)
+static int hold_signals(bool program, sigset_t *ret_waiting, struct err *err)
 {
     struct sigaction act = {.sa_handler = on_signal};
     sigset_t held;
@@ -67,7 +67,7 @@ static int hold_signals(sigset_t *ret_waiting, struct err *err)
         return err_sys(err, "hold signals");
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
-    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+    for (size_t i = 0; !program && i < sizeof(ignored) / sizeof(ignored[0]); i++) {
         if (sigaction(ignored[i], &ignore, NULL) < 0)
             return err_sys(err, "hold signals");
     }
@@ -289,8 +289,6 @@ static int report(const struct guard *g, struct err *err)
     return n == (ssize_t)line.len || errno == EPIPE ? 0 : err_sys(err, "write the status");
 }
 
-/* --- all of it ---------------------------------------------------------------------------- */
-
 #ifdef __SANITIZE_ADDRESS__
 /* The search for leaks at our end would trace us, which nobody may, by a child of ours, which would
  * be in the namespace. */
@@ -316,38 +314,66 @@ static int close_to_others(struct err *err)
 #endif
 }
 
+/* --- programs that git runs --------------------------------------------------------------- */
+
+static int die_with_git(struct err *err)
+{
+#ifdef __linux__
+    return prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0 ? err_sys(err, "die with git") : 0;
+#else
+    (void)err;
+    return 0;
+#endif
+}
+
+/* git is to see it when the program closes them. */
+static int let_go_of_streams(struct err *err)
+{
+    autoclose int none = open("/dev/null", O_RDWR | O_CLOEXEC);
+    return none < 0 || dup2(none, STDIN_FILENO) < 0 || dup2(none, STDOUT_FILENO) < 0
+               ? err_sys(err, "open '/dev/null'")
+               : 0;
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
 static int guard_tree(struct guard *g, struct err *err)
 {
     if (close_to_others(err) || container_start(&g->c, g->opts->argv, err))
         return -1;
+    if (g->opts->program && let_go_of_streams(err))
+        return -1;
     watch_child(g);
     note_kernel_limits(g);
     sweep(g);
-    return report(g, err);
+    return g->opts->program ? 0 : report(g, err);
 }
 
-/* By this name we know the processes below a guard, also where another program is the guard. */
-static void take_name(void)
+static int close_on_exec(struct err *err)
 {
-#ifdef __linux__
-    (void)prctl(PR_SET_NAME, PEER_GUARD, 0, 0, 0);
-#endif
+    if (fcntl(GUARD_LIFELINE, F_SETFD, FD_CLOEXEC) < 0 ||
+        fcntl(GUARD_STATUS, F_SETFD, FD_CLOEXEC) < 0)
+        return err_sys(err, "a guard is started by the engine, with descriptors 3 and 4");
+    return 0;
 }
 
 int guard_run(const struct guard_options *opts, struct err *err)
 {
-    struct guard g = {.opts = opts, .lifeline = true};
+    struct guard g = {.opts = opts, .lifeline = !opts->program};
     autoclose int file = -1; /* held until we have gone */
-    take_name();
-    if (fcntl(GUARD_LIFELINE, F_SETFD, FD_CLOEXEC) < 0 ||
-        fcntl(GUARD_STATUS, F_SETFD, FD_CLOEXEC) < 0)
-        return err_sys(err, "a guard is started by the engine, with descriptors 3 and 4");
-    if (opts->file && guard_file_hold(opts->file, &file, err))
+    if ((!opts->program && close_on_exec(err)) ||
+        (opts->file && guard_file_hold(opts->file, &file, err)))
         return -1;
-    if (hold_signals(&g.waiting, err) || container_open(&g.c, opts->contain, &opts->limits, err))
+    /* Who enters a user namespace is no longer told of its parent's death, so we ask behind that.
+     */
+    if (hold_signals(opts->program, &g.waiting, err) ||
+        container_open(&g.c, opts->contain, &opts->limits, err) ||
+        (opts->program && die_with_git(err)))
         return -1;
     int rc = guard_tree(&g, err);
     container_close(&g.c);
     strv_done(&g.swept);
+    if (rc == 0 && opts->program)
+        _exit(WIFSIGNALED(g.status) ? 128 + WTERMSIG(g.status) : WEXITSTATUS(g.status));
     return rc;
 }

@@ -14,8 +14,8 @@
  * is one that could not be ended.
  *
  * In a namespace the guard stays outside, out of reach of all that is inside. Else processes of the
- * same user may stop or kill it; so the engine lets it go on when it orders something, and kills one
- * that does not end.
+ * same user may stop or kill it; so the engine lets it go on when it orders something, and kills
+ * one that does not end.
  */
 #ifndef SYS_GUARD_H
 #define SYS_GUARD_H
@@ -38,12 +38,16 @@ struct guard_options {
     int64_t grace;   /* ms until it is made to */
     enum contain contain;
     struct limits limits;
+    bool program;     /* git runs it, as a filter: see below */
     const char *file; /* that says who guards, see below; NULL: none */
     char *const *argv;
 };
 
 /* Runs the command under guard; returns when nothing of it is left. Exit code of the guard: 0 where
- * the status line was written. */
+ * the status line was written.
+ *
+ * A program that git runs has no engine beside it: the guard has neither lifeline nor status line,
+ * ends when git does, and does not return: its exit code is that of the program. */
 int guard_run(const struct guard_options *opts, struct err *err);
 
 /* A guard's file has its pid and start time, and is locked as long as the guard or anything of its

@@ -41,6 +41,8 @@ static int take_option(const char *option, char *value, struct guard_options *re
         ret->stop_signal = (int)strtol(value, NULL, 10);
     else if (strcmp(option, "--grace") == 0)
         ret->grace = strtoll(value, NULL, 10);
+    else if (strcmp(option, "--program") == 0)
+        ret->program = true;
     else if (strcmp(option, "--contain") == 0)
         return contain_named(value, &ret->contain, err);
     else if (strcmp(option, "--memory") == 0)

@@ -37,8 +37,8 @@ outside() { # COMMAND
     assert_status 0
     refute_told
     [[ -s $BATS_TEST_TMPDIR/calls ]]
-    # The one for the core settings is made when the repository is opened.
-    ! grep -vF '^core\.' "$BATS_TEST_TMPDIR/calls" |
+    # The one for the settings is made when the repository is opened.
+    ! grep -vF -e --show-scope "$BATS_TEST_TMPDIR/calls" |
         grep -E '(^| )(config|status|for-each-ref|stash|log) ' || fail "processes for nothing"
     assert_clean
     assert_unchanged_checkout

@@ -1,0 +1,160 @@
+# shellcheck shell=bash disable=SC2016 # the agents' shell is to see the variables
+# shellcheck disable=SC2154 # start_plan sets events and engine
+# An agent that configures programs for git: ours do not run them.
+
+load ../cli/helper
+load ../cli/run_helper
+load attacks_helper
+
+run_attacks() { # [VARIABLE=VALUE...]
+    run_apart env "$@" "$ANABRANCH" run --json plan.yaml 3>&-
+    assert_no_sanitizer
+}
+
+# A repository, a program that an agent plants, which notes that it was run, and settings that name it.
+begin_attack() { # [LINE OF YAML...]
+    unset GIT_CONFIG_GLOBAL # the one in $HOME counts
+    EVIL=$BATS_TEST_TMPDIR/evil
+    printf '#!/bin/sh\ntr "\\0" " " </proc/$PPID/cmdline >>%q\ncat\n' "$BATS_TEST_TMPDIR/ran" >"$EVIL"
+    chmod +x "$EVIL"
+    make_repo
+    printf '%s\n' '[filter "evil"]' "clean = $EVIL" "smudge = $EVIL" 'required = true' '[merge "evil"]' "driver = $EVIL %A" \
+        '[diff]' "external = $EVIL" '[diff "evil"]' "textconv = $EVIL" '[core]' "fsmonitor = $EVIL" \
+        "alternateRefsCommand = $EVIL" "sshCommand = $EVIL" "pager = $EVIL" '[gpg]' "program = $EVIL" \
+        '[credential]' "helper = $EVIL" >"$BATS_TEST_TMPDIR/settings"
+    begin_plan "$@"
+}
+
+assert_evil_did_not_run() {
+    [[ ! -e $BATS_TEST_TMPDIR/ran ]] || fail "the agent's program was run by:" "$(<"$BATS_TEST_TMPDIR/ran")"
+}
+
+# Attributes that ask for the program, and then changes on both sides of a merge.
+add_victims() { # ID: they come after that
+    attack other 'sed -i s/one/ONE/ file; echo 2 >other' "depends_on: [$1]"
+    attack mine 'sed -i s/nine/NINE/ file; echo 3 >mine' "depends_on: [$1]"
+}
+
+ATTRIBUTES='echo "* filter=evil merge=evil diff=evil" >.gitattributes; echo 1 >planted'
+
+assert_attacked_in_vain() {
+    assert_evil_did_not_run
+    assert_event task.landed other
+    assert_event task.landed mine
+    assert_in main file $'ONE\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nNINE'
+    run anabranch diff mine
+    assert_contains '+3'
+    run anabranch clean --all
+    assert_evil_did_not_run
+}
+
+@test "config: programs in the user's configuration are those from before the run" {
+    begin_attack
+    attack plant "mkdir -p ~/.config/git; cp $BATS_TEST_TMPDIR/settings ~/.gitconfig; cp $BATS_TEST_TMPDIR/settings ~/.config/git/config; $ATTRIBUTES"
+    add_victims plant
+    run_attacks
+    assert_attacked_in_vain
+}
+
+# It sets them again and again, so that no look before the use of a setting would help.
+@test "config: programs in the repository's configuration are not run, however often they come back" {
+    begin_attack 'limits: {workers: 4}'
+    attack planter "cat \$REPO/.git/config $BATS_TEST_TMPDIR/settings >../evil; n=0
+        until [[ -e $STAMPS.landed ]]; do cp ../evil \$REPO/.git/new; mv \$REPO/.git/new \$REPO/.git/config
+        echo '* filter=evil merge=evil diff=evil' >\$REPO/.git/info/attributes; echo 1 >$STAMPS.on; done" 'retry: 0'
+    attack attributes "until [[ -e $STAMPS.on ]]; do sleep 0.01; done; $ATTRIBUTES"
+    add_victims attributes
+    attack last "touch $STAMPS.landed; echo 1 >last" 'depends_on: [other, mine]'
+    run_attacks
+    assert_event task.landed last
+    assert_attacked_in_vain
+}
+
+@test "config: programs in a workspace's own configuration are not run" {
+    begin_attack
+    attack plant "git config extensions.worktreeConfig true; cp $BATS_TEST_TMPDIR/settings \$REPO/.git/config.worktree
+        cp $BATS_TEST_TMPDIR/settings \$(git rev-parse --git-dir)/config.worktree; $ATTRIBUTES; exit 1" 'retry: 0'
+    attack attributes "git config extensions.worktreeConfig true; cp $BATS_TEST_TMPDIR/settings \$(git rev-parse --git-dir)/config.worktree
+        $ATTRIBUTES"
+    add_victims attributes
+    run_attacks
+    assert_attacked_in_vain
+}
+
+@test "config: nor are those of a repository that an agent makes, when that is saved" {
+    begin_attack
+    attack plant "git init -q inner; cd inner; echo 1 >a; git add a; git -c user.name=x -c user.email=x@y commit -qm a
+        git config extensions.partialClone origin; git config remote.origin.promisor true; git config core.repositoryFormatVersion 1
+        git config protocol.ext.allow always; git config remote.origin.url 'ext::$EVIL'
+        cat $BATS_TEST_TMPDIR/settings >>.git/config; echo '* filter=evil' >.gitattributes; echo 2 >b
+        rm -f .git/objects/\$(git rev-parse HEAD: | sed 's|^..|&/|'); rm -f $BATS_TEST_TMPDIR/ran; exit 1" 'retry: 0'
+    run_attacks
+    assert_event task.failed plant
+    assert_evil_did_not_run
+}
+
+@test "config: a resumed run uses what was configured when it began, and says what is new" {
+    begin_attack
+    attack plant "cp $BATS_TEST_TMPDIR/settings ~/.gitconfig; $ATTRIBUTES"
+    attack hangs "echo 1 >half; echo 1 >$STAMPS.up; until [[ -e $STAMPS.go ]]; do sleep 0.02; done" 'depends_on: [plant]'
+    add_victims plant
+    "$ANABRANCH" run --json plan.yaml >"$BATS_TEST_TMPDIR/events" 2>&1 3>&- &
+    engine=$!
+    wait_for test -s "$STAMPS.up"
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || :
+    touch "$STAMPS.go"
+    run_apart "$ANABRANCH" resume --json 3>&-
+    assert_no_sanitizer
+    assert_contains 'names programs that it did not name when this run began, which are not run here'
+    assert_contains "filter.evil.clean=$EVIL"
+    assert_evil_did_not_run
+    assert_in main file $'ONE\ntwo\nthree\nfour\nfive\nsix\nseven\neight\nNINE'
+    rm plan.yaml
+    begin_plan
+    attack next 'echo 1 >next'
+    run_attacks
+    assert_contains 'names programs that it did not name when the last run began, which this run uses'
+}
+
+# --- the user's own programs
+
+@test "config: the user's own filter is run as git runs it, and what it leaves behind is ended" {
+    local name="it's \$HOME; a \"name\""
+    begin_attack
+    printf '#!/bin/sh\necho "$1" >>%q.names\nsetsid sleep 3600 >/dev/null 2>&1 &\nsed s/plain/%%s/\n' "$STAMPS" >"$BATS_TEST_TMPDIR/filter"
+    sed 's/%s/stored/' "$BATS_TEST_TMPDIR/filter" >"$BATS_TEST_TMPDIR/clean"
+    chmod +x "$BATS_TEST_TMPDIR/clean"
+    git config filter.mine.clean "'$BATS_TEST_TMPDIR/clean' %f | cat"
+    git config filter.mine.smudge 'sed s/stored/plain/'
+    git config filter.mine.required true
+    echo '*.x filter=mine' >.gitattributes
+    git add .
+    git commit -q -m attributes
+    cp .git/config "$BATS_TEST_TMPDIR/config"
+    attack t "printf 'plain\n' >'it'\\''s \$HOME; a \"name\".x'"
+    run_attacks
+    assert_status 0
+    [[ $(git show "main:$name.x") == stored ]] || fail "$(git show "main:$name.x")"
+    [[ $(<"$name.x") == plain ]] || fail "not as it is to be in the checkout"
+    grep -qxF "$name.x" "$STAMPS.names" || fail "$(cat "$STAMPS.names")"
+    ! pgrep -f 'sleep 3600' >/dev/null || fail "it left something"
+    assert_clean
+}
+
+@test "config: the user's own merge driver and textconv are run" {
+    begin_attack
+    git config merge.mine.driver "printf 'merged\n' >%A #"
+    git config diff.mine.textconv "sed s/^/seen:/"
+    echo 'file merge=mine diff=mine' >.gitattributes
+    git add .
+    git commit -q -m attributes
+    cp .git/config "$BATS_TEST_TMPDIR/config"
+    attack a 'sed -i s/one/ONE/ file'
+    attack b 'sed -i s/nine/NINE/ file'
+    run_attacks
+    assert_status 0
+    assert_in main file merged
+    run anabranch diff a
+    assert_contains '+seen:'
+}
