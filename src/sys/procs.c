@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { ENVIRONMENT_MAX = 4 << 20 };
@@ -25,7 +26,8 @@ static int world = -1;
 struct entry {
     pid_t pid, parent, group;
     char state;
-    bool ends; /* by itself, or because it is being killed */
+    bool ends;   /* by itself, or because it is being killed */
+    bool kernel; /* a thread of the kernel's own, which is no program */
     int64_t start;
 };
 
@@ -60,7 +62,7 @@ static bool read_stat(pid_t pid, struct entry *ret)
     const char *rest = strrchr(text, ')');
     if (!rest || strlen(rest) < 4)
         return false;
-    enum { EXITING = 4 }; /* in the flags that Linux shows */
+    enum { EXITING = 4, KERNEL = 0x200000 }; /* in the flags that Linux shows */
     unsigned long long fields[STAT_PENDING + 1];
     char *at = (char *)rest + 3;
     for (int i = STAT_PARENT; i <= STAT_PENDING; i++)
@@ -71,6 +73,7 @@ static bool read_stat(pid_t pid, struct entry *ret)
                           .group = (pid_t)fields[STAT_GROUP],
                           .ends = (fields[STAT_FLAGS] & EXITING) ||
                                   (fields[STAT_PENDING] & 1ULL << (SIGKILL - 1)),
+                          .kernel = fields[STAT_FLAGS] & KERNEL,
                           .start = (int64_t)fields[STAT_START]};
     return true;
 }
@@ -243,11 +246,37 @@ static bool is_called(pid_t pid, const char *name)
     return text.len == len + 1 && memcmp(text.s, name, len) == 0;
 }
 
+/* Who is just becoming another program has neither an environment nor a command line. On a loaded
+ * machine that may take long. */
+static bool is_between_programs(const struct entry *e)
+{
+    enum { ENOUGH = 16 };
+    autobuf struct buf line = BUF_INIT;
+    struct entry now;
+    read_proc_file(e->pid, "cmdline", ENOUGH, &line);
+    return !line.len && read_stat(e->pid, &now) && now.start == e->start && !has_ended(&now) &&
+           !now.ends && !now.kernel;
+}
+
+static void read_of_program(const struct entry *e, const char *name, size_t max, struct buf *ret)
+{
+    enum { TRIES = 500 };
+    const struct timespec pause = {.tv_nsec = 200 * 1000};
+    for (int i = 0; i < TRIES; i++) {
+        read_proc_file(e->pid, name, max, ret);
+        if (ret->len || !is_between_programs(e))
+            return;
+        (void)nanosleep(&pause, NULL);
+    }
+}
+
 void procs_command(pid_t pid, struct buf *out)
 {
     enum { COMMAND_MAX = 200 };
     autobuf struct buf text = BUF_INIT;
-    read_proc_file(pid, "cmdline", COMMAND_MAX, &text);
+    struct entry e;
+    if (read_stat(pid, &e))
+        read_of_program(&e, "cmdline", COMMAND_MAX, &text);
     buf_cut(&text, text.len < COMMAND_MAX ? text.len : COMMAND_MAX);
     while (text.len && !text.s[text.len - 1])
         buf_cut(&text, text.len - 1);
@@ -267,10 +296,10 @@ static bool has_mark(const struct buf *environment, const char *mark)
     return false;
 }
 
-static bool has_marks(pid_t pid, const char *const *marks)
+static bool has_marks(const struct entry *e, const char *const *marks)
 {
     autobuf struct buf environment = BUF_INIT;
-    read_proc_file(pid, "environ", ENVIRONMENT_MAX, &environment);
+    read_of_program(e, "environ", ENVIRONMENT_MAX, &environment);
     for (; *marks; marks++) {
         if (!has_mark(&environment, *marks))
             return false;
@@ -287,18 +316,58 @@ static bool has(const struct procs *procs, pid_t pid)
     return false;
 }
 
-void procs_marked(struct procs *procs, const char *const *marks)
+static bool was_there(const struct table *t, const struct entry *e)
+{
+    const struct entry *then = find(t, e->pid);
+    return then && then->start == e->start;
+}
+
+/* Those that were looked at before, without a mark, do not get one. The newest may be the shortest
+ * to live, so they are looked at first. */
+static void look_for_marked(struct procs *procs, const char *const *marks, struct table *seen)
 {
     struct table t = {0};
     read_table(&t);
     const struct entry *us = find(&t, getpid());
-    for (size_t i = 0; i < t.all.n; i++) {
+    for (size_t i = t.all.n; i-- > 0;) {
         const struct entry *e = &t.all.v[i];
         bool above = e == us || (us && descends(&t, us, e->pid));
-        if (!has_ended(e) && !above && !has(procs, e->pid) && has_marks(e->pid, marks))
+        if (!has_ended(e) && !above && !was_there(seen, e) && !has(procs, e->pid) &&
+            has_marks(e, marks))
             add(procs, e);
     }
-    vec_done(&t.all);
+    vec_done(&seen->all);
+    *seen = t;
+}
+
+/* The pid that was given last, in a row of numbers; empty where the system does not tell. */
+static void read_last_pid(struct buf *ret)
+{
+    char bytes[128];
+    autoclose int fd = open("/proc/loadavg", O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes) - 1);
+    bytes[n > 0 ? n : 0] = '\0';
+    const char *last = strrchr(bytes, ' ');
+    buf_cut(ret, 0);
+    buf_addstr(ret, last ? last : "");
+}
+
+/* One that starts the next and ends while we look is not seen, nor is the next. So a look that
+ * finds nothing counts if nobody was started meanwhile, or if many have found nothing. */
+void procs_marked(struct procs *procs, const char *const *marks)
+{
+    enum { LOOKS = 20 };
+    autobuf struct buf before = BUF_INIT, after = BUF_INIT;
+    struct table seen = {0};
+    size_t known = procs->all.n;
+    bool sure = false;
+    for (int i = 0; !sure && i < LOOKS; i++) {
+        read_last_pid(&before);
+        look_for_marked(procs, marks, &seen);
+        read_last_pid(&after);
+        sure = procs->all.n > known || strcmp(before.s, after.s) == 0;
+    }
+    vec_done(&seen.all);
 }
 
 void procs_end_tracer(pid_t pid)

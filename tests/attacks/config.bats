@@ -122,7 +122,7 @@ assert_attacked_in_vain() {
 @test "config: the user's own filter is run as git runs it, and what it leaves behind is ended" {
     local name="it's \$HOME; a \"name\""
     begin_attack
-    printf '#!/bin/sh\necho "$1" >>%q.names\nsetsid sleep 3600 >/dev/null 2>&1 &\nsed s/plain/%%s/\n' "$STAMPS" >"$BATS_TEST_TMPDIR/filter"
+    printf '#!/bin/sh\necho "$1" >>%q.names\nsetsid sleep 4711 >/dev/null 2>&1 &\necho $! >>%q.left\nsed s/plain/%%s/\n' "$STAMPS" "$STAMPS" >"$BATS_TEST_TMPDIR/filter"
     sed 's/%s/stored/' "$BATS_TEST_TMPDIR/filter" >"$BATS_TEST_TMPDIR/clean"
     chmod +x "$BATS_TEST_TMPDIR/clean"
     git config filter.mine.clean "'$BATS_TEST_TMPDIR/clean' %f | cat"
@@ -138,7 +138,8 @@ assert_attacked_in_vain() {
     [[ $(git show "main:$name.x") == stored ]] || fail "$(git show "main:$name.x")"
     [[ $(<"$name.x") == plain ]] || fail "not as it is to be in the checkout"
     grep -qxF "$name.x" "$STAMPS.names" || fail "$(cat "$STAMPS.names")"
-    ! pgrep -f 'sleep 3600' >/dev/null || fail "it left something"
+    [[ -s $STAMPS.left ]]
+    ! pgrep -f "^sleep 4711$" >/dev/null || fail "it left something"
     assert_clean
 }
 
