@@ -6,6 +6,7 @@
 #include "data/workdir.h"
 #include "run/base_turn.h"
 #include "run/budget.h"
+#include "run/checkout_note.h"
 #include "run/fill.h"
 #include "run/lane.h"
 #include "run/layered.h"
@@ -273,6 +274,7 @@ int run_go(struct run *run, struct err *err)
     }
     tell_notice(run);
     tell_git_news(run);
+    checkout_note(run);
     run_wake(run);
     int rc = loop_run(run->loop, err);
     listener_close(steal_ptr(run->listener));

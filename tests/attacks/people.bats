@@ -132,3 +132,47 @@ END_OF_CASES
     assert_unchanged_checkout
     assert_clean
 }
+
+# The line that says so comes before the first agent starts.
+assert_noted_first() { # TEXT
+    local note start
+    note=$(grep -nF -e "$1" <<<"$output" | head -n 1)
+    start=$(grep -n 'started sim' <<<"$output" | head -n 1)
+    [[ $note && ${note%%:*} -lt ${start%%:*} ]] || fail "it does not say so first: $1"
+}
+
+@test "people: changes in the checkout that will keep main from moving are named before the run" {
+    local change
+    make_repo
+    for change in 'echo mine >>file' 'echo mine >>file; git add file'; do
+        eval "$change"
+        begin_plan
+        add_task a 'owns: [file]' -- 'append file ten'
+        run_plan
+        assert_status 4
+        assert_noted_first 'main is checked out here with changes that are not committed: file.'
+        assert_contains ' on refs/anabranch/runs/'
+        assert_contains ', not yet on main'
+        run_apart anabranch status --json
+        [[ $(jq -r .kept <<<"$output") == refs/heads/$(result_of_run) ]] || fail 'the report does not name the branch'
+        git branch -q -D "$(result_of_run)"
+        begin_plan
+        add_task b 'owns: [b]' -- "write b '$change'"
+        run_plan
+        assert_status 0
+        refute_contains 'not committed'
+        assert_contains ' on main'
+        git reset -q --hard
+    done
+}
+
+@test "people: a rebase that is under way when the run starts is named first" {
+    make_repo
+    diverge
+    git rebase -q up >/dev/null 2>&1 || true
+    begin_plan 'base: main'
+    add_task a -- 'write a work'
+    ANABRANCH_PATIENCE=200ms run_plan
+    assert_status 4
+    assert_noted_first "nothing can land on main yet: a rebase of 'main' is under way"
+}
