@@ -8,6 +8,7 @@
 #include "run/budget.h"
 #include "run/checkout_note.h"
 #include "run/fill.h"
+#include "run/gc_hold.h"
 #include "run/lane.h"
 #include "run/layered.h"
 #include "run/listener.h"
@@ -243,6 +244,7 @@ static int end(struct run *run, int rc, struct err *err)
                                                  : "finished";
     struct err why = {0};
     layered_settle(run);
+    gc_hold_end(run);
     tidy_folders(run);
     if (rc == 0 && run_whole_result(run).exit_code == 0 && strcmp(state, "finished") == 0 &&
         saved_forget(run, &why))
@@ -275,6 +277,7 @@ int run_go(struct run *run, struct err *err)
     tell_notice(run);
     tell_git_news(run);
     checkout_note(run);
+    gc_hold_begin(run);
     run_wake(run);
     int rc = loop_run(run->loop, err);
     listener_close(steal_ptr(run->listener));

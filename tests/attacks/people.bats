@@ -176,3 +176,69 @@ assert_noted_first() { # TEXT
     assert_status 4
     assert_noted_first "nothing can land on main yet: a rebase of 'main' is under way"
 }
+
+# Runs a command of the user's again and again while a run is at work.
+again_and_again() { # COMMAND...
+    until [[ -e $BATS_TEST_TMPDIR/enough ]]; do
+        "$@" >>"$BATS_TEST_TMPDIR/again.out" 2>&1
+    done
+}
+
+assert_run_survives() { # COMMAND...
+    local i
+    make_repo
+    begin_plan 'limits: {workers: 4}'
+    for i in 1 2 3 4 5 6 7 8; do
+        add_task t$i 'retry: 0' -- "write n$i x" 'sleep 20ms' "append file$i more" "on 1 sh test $i != 8"
+    done
+    again_and_again "$@" 3>&- &
+    run_plan
+    touch "$BATS_TEST_TMPDIR/enough"
+    wait
+    assert_status 1
+    for i in 1 2 3 4 5 6 7; do assert_in main file$i more; done
+    assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" file8 more
+    git gc -q --prune=now || fail 'the lock is still there'
+    git fsck --no-dangling >"$BATS_TEST_TMPDIR/fsck" 2>&1 || fail "$(<"$BATS_TEST_TMPDIR/fsck")"
+}
+
+@test "people: git gc --prune=now, again and again, waits for the end of the run" {
+    assert_run_survives git gc --prune=now
+    grep -q 'gc is already running' "$BATS_TEST_TMPDIR/again.out" || fail 'it was never refused'
+}
+
+@test "people: git repack -ad, again and again, does no harm" {
+    assert_run_survives git repack -adq
+}
+
+@test "people: a run waits for a git gc that is at work, and says so" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work'
+    local gc
+    sleep 1000 3>&- &
+    gc=$!
+    echo "$gc $(hostname)" >.git/gc.pid
+    start_plan
+    wait_for grep -q "waiting for git gc, which is at work here as process $gc" "$events"
+    ! in_events task.ready a || fail 'it did not wait'
+    kill "$gc"
+    end_plan
+    assert_status 0
+    [[ ! -e .git/gc.pid ]] || fail "left: $(<.git/gc.pid)"
+}
+
+@test "people: the gc lock of a run that was killed is no lock, and goes with the next" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a work' 'sleep 300ms'
+    start_plan
+    wait_for test -s .git/gc.pid
+    kill -KILL "$engine"
+    wait "$engine" || true
+    git gc -q --prune=now
+    wait_for no_agents
+    run_apart anabranch resume 3>&-
+    assert_status 0
+    [[ ! -e .git/gc.pid ]] || fail "left: $(<.git/gc.pid)"
+}

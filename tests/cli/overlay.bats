@@ -298,7 +298,7 @@ kill_engine() {
     start_and_wait
     git worktree prune --expire=now
     git worktree list >/dev/null
-    git gc -q --prune=now
+    git gc -q --prune=now --force
     git fsck --no-progress
     touch "$BATS_TEST_TMPDIR/go"
     end_plan

@@ -962,7 +962,7 @@ commit_without_pause() { # BRANCH
     touches clash
     wait_for in_events task.conflicted clash
     local said
-    said=$(git worktree prune --expire=now --verbose && git fsck --no-dangling --no-progress 2>&1 && git gc -q --prune=now)
+    said=$(git worktree prune --expire=now --verbose && git fsck --no-dangling --no-progress 2>&1 && git gc -q --prune=now --force)
     [[ -z $said && $(git worktree list | wc -l) -eq 3 ]] || fail "$said" "$(git worktree list)"
     touches on
     end_plan
@@ -991,7 +991,7 @@ commit_without_pause() { # BRANCH
         git worktree prune --expire=now
         git worktree list
         git fsck --no-progress
-        git gc -q
+        git gc -q --force
     done >/dev/null 2>&1 3>&- &
     person=$!
     run_plan -j 4

@@ -114,7 +114,7 @@ plainly() { # COMMAND...
     on_btrfs
     make_repo
     begin_plan
-    add_task a -- 'sh echo changed >file; rm -r dir; git gc -q; git clean -fdxq; git reset -q --hard' 'write a 1'
+    add_task a -- 'sh echo changed >file; rm -r dir; git gc -q --force; git clean -fdxq; git reset -q --hard' 'write a 1'
     add_task b -- 'write b 1'
     run_plan
     assert_status 0
