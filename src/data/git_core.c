@@ -93,6 +93,8 @@ static void take(struct git_core *core, const char *key, const char *value)
         core->plain = false;
     if (strcmp(key, "core.sharedrepository") == 0 && (is_true(value) || strcmp(value, "0") != 0))
         core->plain = false;
+    if (strcmp(key, "core.fsync") == 0)
+        core->unsynced = value && strcmp(value, "none") == 0;
     if (strcmp(key, "core.ignorecase") == 0)
         core->ignore_case = is_true(value);
     if (strcmp(key, "core.excludesfile") == 0)

@@ -15,6 +15,7 @@ struct git_core {
                       * who may read what it writes */
     bool verbatim;   /* files are written as their objects are, unless attributes say otherwise */
     bool attributes; /* there are some that hold in every repository */
+    bool unsynced;   /* the user wants nothing of git's synced: core.fsync=none */
     char *excludes;  /* the user's own file of patterns to ignore; NULL: not known */
 };
 

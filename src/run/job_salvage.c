@@ -7,6 +7,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/workspace_hold.h"
+#include "run/durable.h"
 #include "run/layered.h"
 #include "run/salvage.h"
 #include "sys/file.h"
@@ -155,6 +156,10 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
         return false;
     }
     note_scan(job);
+    if (saved.commit.len && durable_sync(job->run, &err)) {
+        tell_failure(job, &err);
+        return false;
+    }
     tell(job, ref, &saved);
     return true;
 }

@@ -12,6 +12,7 @@
 #include "data/workspace_hold.h"
 #include "data/tree_paths.h"
 #include "run/command.h"
+#include "run/durable.h"
 #include "run/forward.h"
 #include "run/job_env.h"
 
@@ -274,24 +275,14 @@ static void set_landed(struct task_run *tr, const char *commit)
     tr->status.landed = tr->landed;
 }
 
-/* Who finds the intent without its outcome asks the tip whether it has that commit. */
-static int move_tip(struct job *job, struct err *err)
-{
-    struct run *run = job->run;
-    struct git_place at = run_place(run);
-    bool moved = false;
-    set_landed(task_run(job), job->candidate.s);
-    if (record_intent(run, job->task, err) ||
-        git_move_ref(&at, run->tip_ref, run->tip, job->candidate.s, "anabranch: land", &moved, err))
-        return -1;
-    return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", run->tip_ref);
-}
-
+/* Who finds the intent without its outcome asks the tip whether it has that commit. The ref of the
+ * tip follows at the end of the turn. */
 static void land_now(struct job *job)
 {
     struct run *run = job->run;
     struct err err = {0};
-    if (move_tip(job, &err)) {
+    set_landed(task_run(job), job->candidate.s);
+    if (record_intent(run, job->task, &err)) {
         set_landed(task_run(job), NULL);
         job_error(job, &err);
         return;
@@ -300,7 +291,39 @@ static void land_now(struct job *job)
     run->tip = mem_str(job->candidate.s);
     job->at_tip = true;
     vec_push(&run->landed_now, job);
-    job_leave(job);
+}
+
+/* No ref may be on the disk before the objects that it leads to, or a power failure leaves it
+ * broken: git syncs refs, and objects not. */
+static int move_tip(struct run *run, const char *from, struct err *err)
+{
+    struct git_place at = run_place(run);
+    bool moved = false;
+    if (durable_sync(run, err) ||
+        git_move_ref(&at, run->tip_ref, from, run->tip, "anabranch: land", &moved, err))
+        return -1;
+    return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", run->tip_ref);
+}
+
+/* What has landed in a turn is in the tip, all at once, or none of it is. */
+static void settle_tip(struct run *run, const char *from, size_t first)
+{
+    struct err err = {0};
+    if (strcmp(run->tip, from) == 0)
+        return;
+    if (move_tip(run, from, &err) == 0) {
+        for (size_t i = first; i < run->landed_now.n; i++)
+            job_leave(run->landed_now.v[i]);
+        return;
+    }
+    free(run->tip);
+    run->tip = mem_str(from);
+    while (run->landed_now.n > first) {
+        struct job *job = run->landed_now.v[--run->landed_now.n];
+        set_landed(task_run(job), NULL);
+        job->at_tip = false;
+        job_error(job, &err);
+    }
 }
 
 static void land(struct job *job)
@@ -517,7 +540,8 @@ void land_turn(struct run *run)
         give_up(run);
         return;
     }
-    size_t waiting = run->landing.n, kept = 0;
+    size_t waiting = run->landing.n, kept = 0, first = run->landed_now.n;
+    autofree char *tip = mem_str(run->tip);
     struct job **jobs = take_waiting(run, waiting);
     for (size_t i = 0; i < waiting; i++) {
         if (may_land(run, jobs[i]->task))
@@ -528,4 +552,5 @@ void land_turn(struct run *run)
     for (size_t i = 0; i < kept; i++)
         vec_push(&run->landing, jobs[i]);
     free(jobs);
+    settle_tip(run, tip, first);
 }

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "data/git_frozen.h"
 #include "data/merge.h"
+#include "run/durable.h"
 #include "run/forward.h"
 #include "run/layered.h"
 #include "run/remains.h"
@@ -419,6 +420,7 @@ int run_reopen(struct run **ret, struct plan_file *pf, const struct saved *saved
     run->resume = mem_alloc(sizeof(*run->resume));
     run->lock = steal_fd(lock);
     if ((pf->repo.common && use_its_git(run, err)) || preflight(run, err) ||
+        (!resume->look_only && durable_mend(run, err)) ||
         look_back(run, saved, !resume->look_only, err) || resume_decide(run, resume, err)) {
         run_close(run);
         return -1;

@@ -7,6 +7,7 @@
 #include "run/base_turn.h"
 #include "run/budget.h"
 #include "run/checkout_note.h"
+#include "run/durable.h"
 #include "run/fill.h"
 #include "run/gc_hold.h"
 #include "run/lane.h"
@@ -195,6 +196,7 @@ static int begin(struct run *run, struct err *err)
     if (dirs_make(run->state_dir, err) ||
         (!run->store && store_open(&run->store, run->state_dir, true, err)) ||
         make_folders(run, err) || leave_word(run, err) || freeze_git(run, err) ||
+        durable_mend(run, err) ||
         warden_start(&run->warden, run->opts.self, run->id, err))
         return -1;
     clear_base(run);
@@ -276,6 +278,7 @@ int run_go(struct run *run, struct err *err)
     }
     tell_notice(run);
     tell_git_news(run);
+    durable_tell(run);
     checkout_note(run);
     gc_hold_begin(run);
     run_wake(run);

@@ -278,6 +278,7 @@ struct run {
     char *published;                   /* what the base branch was last seen or made to be at */
     char *refusal;                     /* git's words, where the checkout could not follow */
     char *result, *advice;
+    size_t lost_objects, lost_refs; /* that a power failure left (durable.h) */
     const char *plan_path;
     const char *plan_file; /* where it was found when the run began; NULL: by plan_path */
     struct resume *resume; /* where an earlier one is gone on with; else NULL */

@@ -309,3 +309,16 @@ int file_replace_private(const char *path, const char *s, size_t len, struct err
 {
     return replace(path, s, len, 0600, err);
 }
+
+int file_sync_system(const char *path, struct err *err)
+{
+#ifdef __linux__
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    return fd < 0 || syncfs(fd) < 0 ? err_sys(err, "sync '%s'", path) : 0;
+#else
+    (void)path;
+    (void)err;
+    sync();
+    return 0;
+#endif
+}

@@ -42,6 +42,9 @@ int file_replace(const char *path, const char *s, size_t len, struct err *err);
 /* The same for what is nobody else's business: 0600. */
 int file_replace_private(const char *path, const char *s, size_t len, struct err *err);
 
+/* All that was written to the file system of a file or folder is on disk when the call returns. */
+int file_sync_system(const char *path, struct err *err);
+
 /* Moves a file to where there is none, also to another file system; its times are kept. */
 int file_move(const char *from, const char *to, struct err *err);
 
