@@ -61,6 +61,7 @@ bench:
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/run
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/tasks
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/cycle
+	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/sync
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/threads
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/guard
 	@ANABRANCH=$(CURDIR)/build/$(PROGRAM) tests/bench/agents
