@@ -8,6 +8,7 @@
 #include "data/doc.h"
 #include "data/git.h"
 #include "data/store.h"
+#include "data/vault.h"
 #include "run/salvage.h"
 
 #include <inttypes.h>
@@ -37,6 +38,19 @@ static int told(const struct err *err)
     return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
 }
 
+/* It goes on without what cannot be brought back: the rest is to be seen. */
+static void mend(const struct place *p)
+{
+    autostrv struct strv mended = {0};
+    struct err err = {0};
+    if (vault_mend(&p->at, NULL, &mended, &err))
+        (void)fprintf(stderr, "anabranch: %s\n", err.msg);
+    for (size_t i = 0; i < mended.n; i++)
+        (void)fprintf(stderr,
+                      "anabranch: another program had deleted or moved %s: it is restored\n",
+                      mended.v[i]);
+}
+
 static int place_open(struct place *p)
 {
     struct err err = {0};
@@ -46,8 +60,10 @@ static int place_open(struct place *p)
     if (!p->repo.root)
         return cli_fail(EXIT_ENV, "this is not a git repository");
     p->at = (struct git_place){.git_dir = p->repo.common};
-    return look_with_its_git(&p->repo, &err) || salvages_load(&p->all, &p->at, &err) ? told(&err)
-                                                                                     : EXIT_OK;
+    if (look_with_its_git(&p->repo, &err))
+        return told(&err);
+    mend(p);
+    return salvages_load(&p->all, &p->at, &err) ? told(&err) : EXIT_OK;
 }
 
 /* --- list --------------------------------------------------------------------------------- */

@@ -14,7 +14,10 @@ enum {
     REF_MAX = 64 << 10,    /* more is no ref ... */
     TEXT_MAX = 64 << 20,   /* ... and no configuration: git would read it whole */
     SETTLED_S = 2,
+    OWN_LEVEL = 2, /* of refs/anabranch/NAME */
 };
+
+static const char own_refs[] = "refs/anabranch/";
 
 /* Where things are; folders are gone through. */
 static const char *const roots[] = {
@@ -146,11 +149,28 @@ static bool part_of(const struct look *l, const char *name, enum git_part *ret)
     return *ret != GIT_PART_HOOK || !ends_with(name, ".sample");
 }
 
+/* A ref of ours, or a folder of such, that is no matter to who watches: "refs/anabranch/modules".
+ */
+static bool is_own(const char *name)
+{
+    static const char *const watched[] = {"salvage", "runs"};
+    for (size_t i = 0; begins_with(name, own_refs) && i < sizeof(watched) / sizeof(watched[0]);
+         i++) {
+        const char *rest = name + strlen(own_refs);
+        size_t len = strlen(watched[i]);
+        if (strncmp(rest, watched[i], len) == 0 && (rest[len] == '/' || !rest[len]))
+            return false;
+    }
+    return begins_with(name, own_refs) || begins_with(name, "refs/heads/anabranch/");
+}
+
 static bool is_left_out(const FTSENT *e, const char *name)
 {
     if (begins_with(name, "worktrees/"))
         return e->fts_level > 1;
-    return strcmp(name, "refs/anabranch") == 0 || strcmp(name, "refs/heads/anabranch") == 0;
+    if (e->fts_level == OWN_LEVEL && begins_with(name, own_refs))
+        return is_own(name);
+    return strcmp(name, "refs/heads/anabranch") == 0;
 }
 
 static int read_link(const char *path, struct buf *out, struct err *err)
@@ -409,8 +429,7 @@ static void compare_packed(void *ctx, const char *name, const char *from, const 
 {
     struct look *l = ctx;
     bool head = strcmp(name, "HEAD") == 0;
-    if (begins_with(name, "refs/anabranch/") || begins_with(name, "refs/heads/anabranch/") ||
-        find(l->state->entries.v, l->state->entries.n, name) ||
+    if (is_own(name) || find(l->state->entries.v, l->state->entries.n, name) ||
         find(l->entries.v, l->entries.n, name))
         return;
     add_change(l, head ? GIT_PART_HEAD : GIT_PART_REF, name,
@@ -468,6 +487,26 @@ static int look(struct git_state *state, struct git_changes *changes, struct err
         compare(&l);
     adopt(&l);
     return 0;
+}
+
+void git_state_note_ref(struct git_state *state, const char *ref, const char *commit)
+{
+    struct git_entry *e = find(state->entries.v, state->entries.n, ref);
+    size_t n = state->entries.n, at = n;
+    if (state->tables)
+        return;
+    if (!e) {
+        vec_push(&state->entries, (struct git_entry){0});
+        while (at && strcmp(state->entries.v[at - 1].name, ref) > 0)
+            at--;
+        e = &state->entries.v[at];
+        memmove(e + 1, e, (n - at) * sizeof(*e));
+        *e = (struct git_entry){.part = GIT_PART_REF, .name = mem_str(ref)};
+    }
+    free(e->s);
+    e->s = mem_str(commit);
+    e->len = strlen(commit);
+    e->stamp = (struct git_stamp){0};
 }
 
 int git_state_look(struct git_state *state, struct git_changes *changes, struct err *err)

@@ -13,7 +13,8 @@
  * without an end (a FIFO, a device, a symlink to one, a ref of megabytes), is removed, and what was
  * there when we last looked is put back: it counts as unchanged, and is named.
  *
- * The refs of anabranch itself (refs/anabranch, refs/heads/anabranch) are not looked at.
+ * Of the refs of anabranch itself (refs/anabranch, refs/heads/anabranch) only what is saved, and
+ * the tips of runs, are looked at.
  */
 #ifndef DATA_GIT_STATE_H
 #define DATA_GIT_STATE_H
@@ -91,6 +92,10 @@ void git_state_close(struct git_state *state);
 /* Looks again and adds what has changed since the last time, sorted by name but for packed refs,
  * which come last. On failure the state is as it was. */
 int git_state_look(struct git_state *state, struct git_changes *changes, struct err *err);
+
+/* We made a ref: it counts as seen, so that the next look tells of it where it has gone already.
+ * Does nothing where refs are kept in tables. */
+void git_state_note_ref(struct git_state *state, const char *ref, const char *commit);
 
 /* What was last seen of a name; s is NULL where there is no such thing, or it is a packed ref. */
 struct git_content git_state_get(const struct git_state *state, const char *name);

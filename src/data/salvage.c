@@ -7,6 +7,7 @@
 #include "data/modules.h"
 #include "data/nested.h"
 #include "data/strays.h"
+#include "data/vault.h"
 
 #include <ctype.h>
 #include <string.h>
@@ -285,7 +286,11 @@ static int set_ref(const struct salvage_job *job, struct salvaged *ret, struct e
     if (ret->commit.len && !job->unnamed &&
         git_move_ref(&at, job->ref, "", ret->commit.s, "anabranch: salvage", &moved, err))
         return -1;
-    return moved ? 0 : err_set(err, ERR_ENV, "'%s' exists already", job->ref);
+    if (!moved)
+        return err_set(err, ERR_ENV, "'%s' exists already", job->ref);
+    if (ret->commit.len && !job->unnamed) /* saved it is in any case */
+        (void)vault_keep(&at, job->ref, job->commit.start, &ret->vault);
+    return 0;
 }
 
 /* Of a work tree that is gone the index may be left. */

@@ -9,7 +9,8 @@
  *                         detached HEAD, reset away, replaced (strays.h)
  *     <attempt>.nested/N  repositories that the agent made inside (nested.h)
  *
- * The first is there whenever one of the others is, and is made last.
+ * The first is there whenever one of the others is, and is made last. A bundle of them all goes to
+ * the vault (vault.h), in case that somebody deletes the refs.
  */
 #ifndef DATA_SALVAGE_H
 #define DATA_SALVAGE_H
@@ -42,6 +43,7 @@ struct salvaged {
     size_t stray_count;   /* commits at .commits */
     struct strv dropped;  /* ignored files and folders that are not saved: the first few ... */
     size_t dropped_count; /* ... of so many */
+    struct err vault;     /* why there is no bundle of it (vault.h), where one was to be made */
 };
 
 #define SALVAGED_INIT                                                                              \

@@ -41,6 +41,7 @@ static const struct words {
     {"hook", "", "was added", NULL, "was changed", "was removed"},
     {"file", "", "was added", NULL, "was changed", "was removed"},
     {"special", "", "was no file", NULL, "was no file", "was no file any more"},
+    {"untracked", "the file ", "was made", NULL, "was changed", "was deleted"},
 };
 
 static const struct words *words_of(const char *what)
@@ -70,13 +71,13 @@ static void add_change(const struct node *data, const struct words *w, struct bu
     }
 }
 
-static void add_files(const struct node *data, struct buf *out)
+static void add_files(const struct node *data, bool index, struct buf *out)
 {
     const struct node *paths = node_get(data, "paths");
     int64_t more = build_int(data, "more", 0);
-    buf_addstr(out, "files in ");
+    buf_addstr(out, index ? "the index of " : "files in ");
     add_safe(out, build_string(data, "name", ""));
-    buf_addstr(out, " were changed");
+    buf_addstr(out, index ? " was changed" : " were changed");
     for (const struct node *p = paths && paths->kind == NODE_LIST ? paths->first : NULL; p;
          p = p->next) {
         buf_addstr(out, p == paths->first ? ": " : ", ");
@@ -93,7 +94,9 @@ static void add_count(const struct node *data, struct buf *out)
     if (name)
         buf_addf(out, "%lld ref%s below ", more, more == 1 ? "" : "s"), add_safe(out, name);
     else
-        buf_addf(out, "%lld other thing%s", more, more == 1 ? "" : "s");
+        buf_addf(out, "%lld other %s%s", more,
+                 strcmp(build_string(data, "what", ""), "untracked") == 0 ? "file" : "thing",
+                 more == 1 ? "" : "s");
     buf_addf(out, " %s changed", more == 1 ? "was" : "were");
 }
 
@@ -115,8 +118,9 @@ void shared_text(const struct node *data, struct buf *out)
 {
     const char *what = build_string(data, "what", "");
     const struct node *restored = node_get(data, "restored");
-    if (strcmp(what, "checkout") == 0)
-        add_files(data, out);
+    bool index = strcmp(what, "index") == 0;
+    if (index || strcmp(what, "checkout") == 0)
+        add_files(data, index, out);
     else if (build_int(data, "more", 0))
         add_count(data, out);
     else

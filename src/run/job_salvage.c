@@ -6,10 +6,12 @@
 #include "base/build.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "data/vault.h"
 #include "data/workspace_hold.h"
 #include "run/durable.h"
 #include "run/layered.h"
 #include "run/salvage.h"
+#include "run/shared.h"
 #include "sys/file.h"
 
 #include <string.h>
@@ -36,11 +38,15 @@ static void put_list(struct arena *a, struct node *data, const char *key, const 
 static void tell(struct job *job, const char *ref, const struct salvaged *s)
 {
     struct arena a = {0};
+    if (s->vault.code) /* what is saved has its ref all the same */
+        record_error(job->run, job->task, &s->vault);
     if (!s->commit.len && !s->dropped_count)
         return;
     struct node *data = build_map(&a);
     build_put_string(&a, data, "ref", s->commit.len ? ref : NULL);
     build_put_string(&a, data, "commit", s->commit.len ? s->commit.s : NULL);
+    if (s->commit.len)
+        shared_saved(job->run, ref, s->commit.s);
     put_list(&a, data, "nested", &s->nested);
     put_list(&a, data, "clones", &s->clones);
     if (s->stray_count)
@@ -177,6 +183,8 @@ bool job_salvage_commit(struct job *job, const char *commit)
         return false;
     }
     buf_addstr(&saved.commit, commit);
+    const char *start = task_run(job)->start;
+    (void)vault_keep(&at, ref, start ? start : job->run->base_commit, &saved.vault);
     tell(job, ref, &saved);
     return true;
 }

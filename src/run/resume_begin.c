@@ -8,6 +8,7 @@
 
 #include "base/mem.h"
 #include "data/layers.h"
+#include "data/vault.h"
 #include "data/workspace_hold.h"
 #include "run/salvage.h"
 #include "sys/dirs.h"
@@ -233,6 +234,21 @@ static int record_all(struct run *run, struct err *err)
     return 0;
 }
 
+/* What somebody took away while nobody watched. */
+static void restore_saved(struct run *run)
+{
+    struct git_place at = {.git_dir = run->pf->repo.common};
+    autostrv struct strv mended = {0};
+    struct err err = {0};
+    if (vault_mend(&at, NULL, &mended, &err))
+        record_error(run, -1, &err);
+    for (size_t i = 0; i < mended.n; i++) {
+        (void)err_set(&err, ERR_ENV, "another program had deleted or moved %s: it is restored",
+                      mended.v[i]);
+        record_error(run, -1, &err);
+    }
+}
+
 int resume_begin(struct run *run, struct err *err)
 {
     const struct resume *r = run->resume;
@@ -240,6 +256,8 @@ int resume_begin(struct run *run, struct err *err)
         return -1;
     if (record_all(run, err))
         return -1;
+    if (run->base)
+        restore_saved(run);
     for (size_t i = 0; i < r->dropped_count; i++) {
         if (run->base ? drop(run, r->dropped[i], err)
                       : store_drop_task(run->store, run->id, r->dropped[i]->row.id, err))

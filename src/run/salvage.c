@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "data/merge.h"
 #include "data/nested.h"
+#include "data/vault.h"
 #include "sys/dirs.h"
 
 #include <string.h>
@@ -287,7 +288,8 @@ int salvage_drop(const struct salvage *s, const struct git_place *at, struct str
     autobuf struct buf orders = BUF_INIT, out = BUF_INIT, errout = BUF_INIT;
     autostrv struct strv args = {0};
     int status;
-    if (git_call(at, &orders, err, "for-each-ref", "--format=delete %(refname) %(objectname)", own,
+    if (vault_drop(at, own, err) ||
+        git_call(at, &orders, err, "for-each-ref", "--format=delete %(refname) %(objectname)", own,
                  strays, nested, NULL))
         return -1;
     buf_addch(&orders, '\n');

@@ -61,6 +61,8 @@ static void look_at_checkout(struct run *run)
     f.more = news.n > SHARED_MAX ? news.n - SHARED_MAX : 0;
     if (news.n)
         shared_tell(run, &s->file_suspects, &f);
+    shared_files_look(run);
+    pace_end(&s->checkout.pace); /* that took its time as well */
     narrow(run, &s->file_suspects);
 }
 
@@ -126,13 +128,22 @@ void shared_own(struct run *run, const char *ref)
     }
 }
 
+void shared_saved(struct run *run, const char *ref, const char *commit)
+{
+    if (run->shared)
+        git_state_note_ref(&run->shared->state, ref, commit);
+}
+
 int shared_begin(struct run *run, struct err *err)
 {
     struct shared *s = run->shared = mem_alloc(sizeof(*s));
+    s->staged = (struct staged){.first = BUF_INIT};
     struct err none = {0};
     if (git_state_open(&s->state, run->pf->repo.common, err))
         return -1;
     s->has_checkout = checkout_open(&s->checkout, &run->pf->repo, strlen(run->tip), &none) == 0;
+    if (s->has_checkout)
+        shared_files_begin(run);
     return 0;
 }
 
@@ -142,6 +153,8 @@ void shared_free(struct shared *s)
         return;
     git_state_close(&s->state);
     checkout_close(&s->checkout);
+    staged_close(&s->staged);
+    untracked_close(&s->untracked);
     map_done(&s->ours);
     map_done(&s->told);
     arena_done(&s->arena);

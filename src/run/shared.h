@@ -1,16 +1,18 @@
 /*
  * The shared state of the repository, watched while others work in it: refs, HEADs, the stash,
- * configuration, hooks (data/git_state.h) and the tracked files of the user's checkout
- * (data/checkout.h). It is looked at when the run begins and when a process of a task's has ended:
- * its agent, its setup, its verification, its teardown. What is seen then is told as
- * `git.state_changed`, under the task's name where it was the only one that had a process since the
- * last look, else with the names of all that had. Nobody can say whether it was not the user
- * himself; so nothing is put back but
+ * configuration, hooks (data/git_state.h), and of the user's checkout the tracked files
+ * (data/checkout.h), all others (data/untracked.h) and the index (data/staged.h). It is looked at
+ * when the run begins and when a process of a task's has ended: its agent, its setup, its
+ * verification, its teardown. What is seen then is told as `git.state_changed`, under the task's
+ * name where it was the only one that had a process since the last look, else with the names of all
+ * that had. Nobody can say whether it was not the user himself; so nothing is put back but
  *
  * - core.bare switched on, or core.worktree set, in the repository's configuration, and a
  *   configuration that git cannot read any more: no git works there with those;
  * - settings that name programs which our own git calls would run (git_setting_is_program()). The
  *   task fails if no other can have done it.
+ *
+ * - saved work, under refs/anabranch/salvage, and the ref of the run's tip.
  *
  * What is put back is saved in the run's folder first. A commit that no ref leads to any more, of a
  * branch that was deleted or rewritten or of a stash that was dropped, is kept under
@@ -30,6 +32,9 @@ void shared_free(struct shared *shared);
 
 /* A branch that the run makes itself; below anabranch/ they are known. */
 void shared_own(struct run *run, const char *ref);
+
+/* A ref that keeps saved work was made: whoever takes it away is noticed, however soon. */
+void shared_saved(struct run *run, const char *ref, const char *commit);
 
 void shared_enter(struct job *job); /* a process of the task's is about to begin */
 

@@ -5,6 +5,8 @@
 
 #include "base/mem.h"
 #include "base/sha256.h"
+#include "data/salvage.h"
+#include "data/vault.h"
 #include "run/past.h"
 
 #include <ctype.h>
@@ -39,6 +41,52 @@ static void tell_ref(struct shared_look *l, const struct git_change *c)
                               .to = c->to.s,
                               .undo = undo.s,
                               .kept = kept});
+}
+
+static bool is_at(const struct git_place *at, const char *ref, const char *commit)
+{
+    autobuf struct buf now = BUF_INIT;
+    return git_resolve(at, ref, &now, NULL) == 0 && strcmp(now.s, commit) == 0;
+}
+
+/* What was saved is brought back from the vault. Where that has it no more, it was dropped by our
+ * program, and so by a person; or somebody has been there as well. */
+static void look_at_salvage(struct shared_look *l, const struct git_change *c)
+{
+    struct git_place at = {.git_dir = l->run->pf->repo.common};
+    autostrv struct strv mended = {0};
+    autobuf struct buf undo = BUF_INIT;
+    struct err err = {0};
+    if (!c->from.s) /* new ones are made by all runs */
+        return;
+    if (vault_mend(&at, c->name, &mended, &err))
+        record_error(l->run, -1, &err);
+    bool restored = is_at(&at, c->name, c->from.s);
+    if (!restored)
+        undo_ref(c, &undo);
+    tell(l, &(struct finding){.what = "ref",
+                              .name = c->name,
+                              .from = c->from.s,
+                              .to = c->to.s,
+                              .undo = restored ? NULL : undo.s,
+                              .restored = restored});
+}
+
+/* The tip of our own run leads to all that has landed. */
+static void look_at_tip(struct shared_look *l, const struct git_change *c)
+{
+    struct run *run = l->run;
+    struct git_place at = run_place(run);
+    struct err err = {0};
+    bool moved = false;
+    if ((c->to.s && strcmp(c->to.s, run->tip) == 0) || is_at(&at, c->name, run->tip))
+        return;
+    if (git_move_ref(&at, c->name, c->to.s ? c->to.s : "", run->tip, "anabranch: restore", &moved,
+                     &err))
+        record_error(run, -1, &err);
+    tell(l,
+         &(struct finding){
+             .what = "ref", .name = c->name, .from = run->tip, .to = c->to.s, .restored = moved});
 }
 
 struct others {
@@ -113,7 +161,12 @@ void shared_followed(struct run *run, const char *from, const char *to)
 static void look_at_ref(struct shared_look *l, const struct git_change *c)
 {
     const struct run *run = l->run;
-    if (strcmp(c->name, run->base_ref) == 0) {
+    if (begins_with(c->name, SALVAGE_REFS)) {
+        look_at_salvage(l, c);
+    } else if (begins_with(c->name, "refs/anabranch/")) {
+        if (strcmp(c->name, run->tip_ref) == 0)
+            look_at_tip(l, c);
+    } else if (strcmp(c->name, run->base_ref) == 0) {
         if (!c->to.s || !is_known(run, c->to.s))
             tell_base(l, run->published, c->to.s);
     } else if (begins_with(c->name, "refs/remotes/")) {

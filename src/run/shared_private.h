@@ -8,6 +8,8 @@
 #include "base/pace.h"
 #include "data/checkout.h"
 #include "data/git_state.h"
+#include "data/staged.h"
+#include "data/untracked.h"
 #include "run/shared.h"
 
 typedef VEC(uint32_t) shared_tasks;
@@ -17,6 +19,9 @@ struct shared {
     struct pace pace; /* of looking at it */
     struct checkout checkout;
     bool has_checkout;
+    struct staged staged; /* both only where there is a checkout */
+    struct untracked untracked;
+    bool has_staged, has_untracked;
     struct arena arena;                   /* holds the keys of the maps */
     struct map ours, told;                /* branches that the run made; files that were told of */
     shared_tasks suspects, file_suspects; /* who had a process since the last look at either */
@@ -26,8 +31,9 @@ struct shared {
 
 /* Something that changed, to be told. Strings may be NULL, but for `what`. */
 struct finding {
-    const char *what; /* "ref", "head", "stash", "config", "hook", "file", "special" (no file),
-                         "checkout" */
+    /* "ref", "head", "stash", "config", "hook", "file", "special" (no file), "checkout", "index",
+     * "untracked" */
+    const char *what;
     const char *name, *from, *to;
     const char *undo;  /* what to type */
     const char *saved; /* the file with what was there, or was put there */
@@ -64,6 +70,10 @@ char *shared_save(struct run *run, const char *name, struct git_content content)
 /* Keeps a commit under a ref, unless another ref leads to it; the name is the caller's, or NULL. */
 char *shared_keep(struct run *run, const char *commit);
 
+/* shared_files.c: what is not tracked in the user's checkout, and what is staged there. */
+void shared_files_begin(struct run *run);
+void shared_files_look(struct run *run);
+
 /* shared_config.c: tells of the settings of a configuration file that have changed, and puts back
  * what has to be. True where it wrote to the file. Where the job's task is to fail for it,
  * job->tampered is set. */
@@ -75,5 +85,7 @@ void undo_head(const struct git_change *change, const char *root, struct buf *ou
 void undo_setting(const char *file, const char *key, const char *value, struct buf *out);
 void undo_stash(const char *message, const char *commit, struct buf *out);
 void undo_file(const char *path, const char *saved, struct buf *out); /* saved: NULL: it was new */
+void undo_staged(const char *root, const struct strv *paths, struct buf *out);
+void undo_unseen(const char *root, const struct strv *paths, struct buf *out);
 
 #endif

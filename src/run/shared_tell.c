@@ -6,6 +6,7 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "data/salvage.h"
+#include "data/vault.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
 
@@ -84,8 +85,12 @@ char *shared_keep(struct run *run, const char *commit)
         char *ref = mem_printf(SALVAGE_REFS "%s/" STORE_SHARED "/%d", run->id, i);
         autobuf struct buf there = BUF_INIT;
         if (git_resolve(&at, ref, &there, NULL) &&
-            git_move_ref(&at, ref, "", commit, "anabranch: keep", &moved, &err) == 0 && moved)
+            git_move_ref(&at, ref, "", commit, "anabranch: keep", &moved, &err) == 0 && moved) {
+            shared_saved(run, ref, commit);
+            if (vault_keep(&at, ref, run->base_commit, &err))
+                record_error(run, -1, &err);
             return ref;
+        }
         free(ref);
         if (err.code)
             break;

@@ -62,6 +62,30 @@ void undo_stash(const char *message, const char *commit, struct buf *out)
     shell_add(out, "git stash store -m", message, commit, NULL);
 }
 
+static void add_paths(const struct strv *paths, struct buf *out)
+{
+    shell_add(out, " --", NULL);
+    for (size_t i = 0; i < paths->n && i < SHARED_MAX; i++)
+        shell_add(out, "", paths->v[i], NULL);
+}
+
+void undo_staged(const char *root, const struct strv *paths, struct buf *out)
+{
+    shell_add(out, "git -C", root, NULL);
+    shell_add(out, " restore --staged", NULL);
+    add_paths(paths, out);
+}
+
+/* git takes one of the two at a time. */
+void undo_unseen(const char *root, const struct strv *paths, struct buf *out)
+{
+    static const char *const flags[] = {"--no-assume-unchanged", "--no-skip-worktree"};
+    for (size_t i = 0; i < 2; i++) {
+        shell_add(out, i ? " && git -C" : "git -C", root, "update-index", flags[i], NULL);
+        add_paths(paths, out);
+    }
+}
+
 void undo_file(const char *path, const char *saved, struct buf *out)
 {
     if (saved)

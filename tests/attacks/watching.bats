@@ -58,3 +58,164 @@ killed_run() {
     assert_status 2
     [[ $stderr == *"'$saved/run.json' is not what the run wrote"* ]] || fail "it was resumed"
 }
+
+# --- saved work
+
+# A line of an agent's shell that waits for a ref that ends so, deletes it and all of its kind, and prunes.
+wipe() { # END PATTERN
+    cat <<END
+until git -C "\$REPO" for-each-ref | grep -q '$1\$'; do sleep 0.02; done
+cd "\$REPO" && git for-each-ref --format='delete %(refname)' '$2' | git update-ref --stdin &&
+git reflog expire --expire=now --all && git prune --expire=now
+END
+}
+
+@test "saved work that an agent deletes and prunes is restored" {
+    make_repo
+    begin_plan 'limits: {workers: 2}'
+    add_task victim 'retry: 0' -- 'write half H' 'commit mine' 'sh git reset -q --hard HEAD~' 'write half H' 'exit 1'
+    agent evil "$(wipe victim/1 refs/anabranch/salvage)" 'retry: 0'
+    run_plan --json
+    assert_status 1
+    local ref
+    ref=$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/victim/1')
+    assert_in "$ref" half H
+    assert_event git.state_changed evil "\"what\":\"ref\",\"name\":\"$ref\""
+    assert_event git.state_changed evil '"restored":true'
+    [[ $(git log -1 --format=%s "$ref.commits^1") == mine ]] || fail 'the commit that was reset away'
+    assert_clean 'refs/anabranch/salvage/*/victim/1' 'refs/anabranch/salvage/*/victim/1.commits'
+}
+
+@test "saved work that an agent points elsewhere is restored, and so is the run's tip" {
+    make_repo
+    begin_plan 'limits: {workers: 2}'
+    add_task first -- 'write first F'
+    add_task victim 'retry: 0' 'depends_on: [first]' -- 'write half H' 'exit 1'
+    # shellcheck disable=SC2016 # of the agent's shell
+    agent evil 'until git -C "$REPO" for-each-ref | grep -q "victim/1\$"; do sleep 0.02; done
+cd "$REPO" && for ref in $(git for-each-ref --format="%(refname)" refs/anabranch); do git update-ref $ref HEAD~; done; echo 1 >"$ws/evil"' \
+        'retry: 0'
+    add_task last 'depends_on: [evil]' -- 'write last L'
+    run_plan --json
+    assert_status 1
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/victim/1')" half H
+    [[ $(printf '%s\n' "$output" | grep -c '"name":"refs/anabranch/.*"restored":true') == 2 ]] || fail 'not both are told of'
+    assert_event task.landed last
+    assert_in main first F
+    assert_in main last L
+    assert_clean 'refs/anabranch/salvage/*/victim/1'
+}
+
+@test "saved work that goes after the run is restored by the next look at it, until a person drops it" {
+    make_repo
+    begin_plan
+    add_task a 'retry: 0' -- 'write half H' 'exit 1'
+    run_plan
+    assert_status 1
+    local ref id
+    ref=$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)
+    id=${ref#refs/anabranch/salvage/}
+    git update-ref -d "$ref"
+    git prune --expire=now
+    run_apart anabranch salvage
+    assert_status 0
+    [[ $output == *"$id"* && $stderr == *"another program had deleted or moved $ref: it is restored"* ]] || fail 'salvage'
+    assert_in "$ref" half H
+    echo nonsense >".git/anabranch/vault/$id.bundle"
+    run_apart anabranch salvage list
+    [[ $status == 0 && $output == *"$id"* && $stderr == *'is not a bundle any more'* ]] || fail 'a spoilt bundle'
+    run_apart anabranch salvage drop "$id"
+    assert_status 0
+    run_apart anabranch salvage
+    assert_output 'Nothing is salvaged.'
+    [[ -z $stderr && -z $(find .git/anabranch/vault -type f) ]] || fail 'it comes back'
+}
+
+# --- the user's checkout
+
+@test "files of the checkout that git does not track are watched, and their content is saved" {
+    make_repo
+    printf '%s\n' .env node_modules/ >>.git/info/exclude
+    echo note >notes.txt
+    echo SECRET=1 >.env
+    echo touched >same
+    mkdir -p drafts node_modules/x
+    echo draft >drafts/one
+    echo lib >node_modules/x/lib.js
+    begin_plan
+    agent evil 'cd "$REPO" && echo overwritten >notes.txt && rm .env && rm -r drafts && touch same &&
+echo "all: ; rm -rf ~" >GNUmakefile && echo evil >node_modules/x/lib.js && mkdir -p new/deep && echo 1 >new/deep/file
+echo 1 >"$ws/mine"'
+    run_plan --json --report "$BATS_TEST_TMPDIR/r.md"
+    assert_status 0
+    local file
+    for file in notes.txt .env drafts/one node_modules/x/lib.js; do
+        assert_event git.state_changed evil "\"what\":\"untracked\",\"name\":\"$file\""
+        eval "$(change "$file" undo)"
+    done
+    [[ $(<notes.txt) == note && $(<.env) == SECRET=1 && $(<node_modules/x/lib.js) == lib ]] || fail 'not undone'
+    [[ -s $(change drafts/one saved) ]] || fail 'the deleted draft is not saved'
+    for file in GNUmakefile new/deep/file; do
+        assert_event git.state_changed evil "\"what\":\"untracked\",\"name\":\"$file\""
+        eval "$(change "$file" undo)"
+        [[ ! -e $file ]] || fail "$file is still there"
+    done
+    [[ $(printf '%s\n' "$output" | grep -c '"what":"untracked"') == 6 ]] || fail 'too much is told'
+    grep -qF "evil: the file GNUmakefile was made; to undo: rm" "$BATS_TEST_TMPDIR/r.md" || fail "$(<"$BATS_TEST_TMPDIR/r.md")"
+}
+
+@test "what an agent stages, unstages or hides in the index of the checkout is told of" {
+    make_repo
+    echo other >other
+    git add other
+    git commit -q -m other
+    echo staged >>dir/inner
+    git add dir/inner
+    echo mine >dir/inner
+    begin_plan
+    agent evil 'cd "$REPO" && echo bad >evil.sh && git add evil.sh && git reset -q dir/inner &&
+git update-index --assume-unchanged file && git update-index --skip-worktree other; echo 1 >"$ws/mine"'
+    run_plan --json
+    assert_status 0
+    local undo
+    printf '%s\n' "$output" | grep '"what":"index"' >"$BATS_TEST_TMPDIR/told"
+    [[ $(wc -l <"$BATS_TEST_TMPDIR/told") == 3 ]] || fail "$(<"$BATS_TEST_TMPDIR/told")"
+    for undo in '"evil.sh"' '"dir/inner"' '"file","other"'; do
+        grep -qF "\"paths\":[$undo]" "$BATS_TEST_TMPDIR/told" || fail "nothing of $undo: $(<"$BATS_TEST_TMPDIR/told")"
+    done
+    while read -r undo; do
+        eval "$undo"
+    done < <(sed -n 's/.*"undo":"\([^"]*\)".*/\1/p' "$BATS_TEST_TMPDIR/told")
+    [[ $(git show :dir/inner) == $'inner\nstaged' ]] || fail 'what was staged is not back'
+    [[ -z $(git ls-files -v | grep -v '^H') ]] || fail "$(git ls-files -v)"
+}
+
+@test "what the user has staged, and our own landing, are not told of" {
+    make_repo
+    echo staged >>dir/inner
+    git add dir/inner
+    echo note >notes.txt
+    begin_plan
+    add_task a -- 'write a A'
+    add_task b 'depends_on: [a]' -- 'write b B'
+    run_plan --json
+    assert_status 0
+    assert_in main b B
+    refute_event git.state_changed
+    [[ $(git diff --cached --name-only) == dir/inner && $(<b) == B ]] || fail "$(git status --porcelain)"
+}
+
+@test "of a folder with very many files those that we know are watched, and nothing is wrong about the rest" {
+    make_repo
+    echo many/ >>.git/info/exclude
+    mkdir many
+    (cd many && seq -f 'f%05.0f' 5200 | xargs touch)
+    echo note >zz
+    begin_plan
+    agent evil 'cd "$REPO" && rm many/f00003 && echo 1 >many/f00001a && echo 2 >zz; echo 1 >"$ws/mine"'
+    run_plan --json
+    assert_status 0
+    assert_event git.state_changed evil '"name":"many/f00003"'
+    assert_event git.state_changed evil '"name":"zz"'
+    [[ $(printf '%s\n' "$output" | grep -c '"what":"untracked"') == 2 ]] || fail 'too much is told'
+}

@@ -137,14 +137,29 @@ static void unsorted_packed_refs_are_read(void **state)
     assert_look(f, "refs/tags/v1:1111:2222");
 }
 
-static void our_own_refs_are_left_out(void **state)
+static void our_own_refs_are_left_out_but_saved_work_and_tips(void **state)
 {
     struct fixture *f = *state;
     put(f, "refs/anabranch/runs/r", ID_A "\n");
+    put(f, "refs/anabranch/runsmore/r", ID_A "\n");
+    put(f, "refs/anabranch/modules/r/t", ID_A "\n");
+    put(f, "refs/anabranch/salvage/r/t/1", ID_A "\n");
     put(f, "refs/heads/anabranch/r/t", ID_A "\n");
     put(f, "refs/heads/main.lock", ID_A "\n");
     put(f, "packed-refs",
         ID_A " refs/anabranch/runs/q\n" ID_A " refs/heads/old\n" ID_A " refs/tags/v1\n");
+    assert_look(f, "refs/anabranch/runs/r:-:1111 refs/anabranch/salvage/r/t/1:-:1111 "
+                   "refs/anabranch/runs/q:-:1111");
+}
+
+/* Made and taken away between two looks. */
+static void a_ref_that_was_noted_is_missed(void **state)
+{
+    struct fixture *f = *state;
+    git_state_note_ref(&f->state, "refs/anabranch/salvage/r/t/1", ID_A);
+    git_state_note_ref(&f->state, "refs/anabranch/salvage/r/a/1", ID_A);
+    put(f, "refs/anabranch/salvage/r/a/1", ID_A "\n");
+    assert_look(f, "refs/anabranch/salvage/r/t/1:1111:-");
     assert_look(f, "");
 }
 
@@ -221,7 +236,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(quick_moves_are_seen, set_up, tear_down),
         cmocka_unit_test_setup_teardown(packing_is_no_change, set_up, tear_down),
         cmocka_unit_test_setup_teardown(unsorted_packed_refs_are_read, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(our_own_refs_are_left_out, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(our_own_refs_are_left_out_but_saved_work_and_tips, set_up,
+                                        tear_down),
+        cmocka_unit_test_setup_teardown(a_ref_that_was_noted_is_missed, set_up, tear_down),
         cmocka_unit_test_setup_teardown(what_is_no_file_goes, set_up, tear_down),
         cmocka_unit_test_setup_teardown(files_are_seen_by_content_and_hooks_by_mode, set_up,
                                         tear_down),

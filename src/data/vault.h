@@ -1,0 +1,27 @@
+/*
+ * The vault: a bundle of each salvage (salvage.h), so that saved work survives whoever deletes its
+ * refs and prunes the repository: <common git dir>/anabranch/vault/RUN/TASK/ATTEMPT.bundle, which
+ * `git fetch` reads as well. It has all refs of the salvage, and what they have that the commit did
+ * not have at which the attempt began.
+ *
+ * Only `anabranch salvage drop` takes a bundle away, and it does so before the refs. So a bundle
+ * without its refs, or with refs that are elsewhere, says that somebody else took them.
+ */
+#ifndef DATA_VAULT_H
+#define DATA_VAULT_H
+
+#include "base/err.h"
+#include "base/strv.h"
+#include "data/git.h"
+
+/* Makes the bundle of a salvage: the full name of its first ref. What `start` has is left out. The
+ * place is that of the repository. */
+int vault_keep(const struct git_place *at, const char *ref, const char *start, struct err *err);
+
+/* Brings back what the bundles have and the repository has no more, or elsewhere; appends the refs.
+ * `ref` limits this to the salvage that it is of; NULL: all of them. */
+int vault_mend(const struct git_place *at, const char *ref, struct strv *ret_refs, struct err *err);
+
+int vault_drop(const struct git_place *at, const char *ref, struct err *err);
+
+#endif
