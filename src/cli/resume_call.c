@@ -7,6 +7,7 @@
 #include "cli/plan_opts.h"
 #include "front/resume_text.h"
 #include "run/resume.h"
+#include "run/unbegun.h"
 #include "sys/file.h"
 #include "sys/leftovers.h"
 #include "sys/self.h"
@@ -363,19 +364,38 @@ static int resume_locked(const struct look *look, const char *id, const struct r
     return with_plan(&saved, dir, rc, lock);
 }
 
+/* Runs of which there is nothing to resume; *ret_named is whether the word stands for one. */
+static int tell_unbegun(const struct look *look, const char *word, const struct resume_call *rc,
+                        bool *ret_named, struct err *err)
+{
+    autostrv struct strv ids = {0};
+    int failed = unbegun_remove_all(look->store, look->state_dir, rc->dry_run, &ids, err);
+    for (size_t i = 0; i < ids.n; i++) {
+        *ret_named |= word && *word && strncmp(ids.v[i], word, strlen(word)) == 0;
+        (void)fprintf(stderr,
+                      "anabranch: run %s was killed before it began: there is nothing to resume, "
+                      "and its folder %s\n",
+                      ids.v[i], rc->dry_run ? "would be removed" : "is removed");
+    }
+    return failed;
+}
+
 int resume_call(struct look *look, const char *word, const struct resume_call *rc)
 {
+    bool named = false;
     own_cleanup(rows_done) struct rows rows = {0};
     autofree char *id = NULL;
     autoclose int lock = -1;
     struct err err = {0};
-    if (read_rows(look, &rows, &err))
+    if (tell_unbegun(look, word, rc, &named, &err) || read_rows(look, &rows, &err))
         return told(&err);
+    if (named)
+        return EXIT_OK;
     int code = word ? find(look, &rows, word, rc, &id, &lock) : choose(look, &rows, &id, &lock);
     if (code != EXIT_OK || (rc->task && !id)) /* the run itself does it */
         return code;
     if (id)
         return resume_locked(look, id, rc, &lock);
-    static const char none[] = "Nothing to go on with: all runs have finished well\n";
+    static const char none[] = "Nothing to resume: every run has finished\n";
     return cli_print(none, rc->call->json ? 0 : strlen(none));
 }

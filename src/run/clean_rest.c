@@ -9,6 +9,7 @@
 #include "data/layers.h"
 #include "data/pristine.h"
 #include "data/workdir.h"
+#include "run/unbegun.h"
 #include "sys/dirs.h"
 #include "sys/spawn.h"
 
@@ -231,6 +232,22 @@ static bool is_old(const char *path)
            clock_wall() - (int64_t)st.st_mtime * 1000 > CLEAN_LOG_DAYS * day;
 }
 
+/* The lock may be ours already. */
+static bool is_unbegun(struct remains_run *run, const char *path, int *ret_lock)
+{
+    own_close(&run->lock);
+    return unbegun_is(path, ret_lock);
+}
+
+static int remove_unbegun(struct cleaner *c, const char *path, struct err *err)
+{
+    clean_measure(c, path);
+    if (put_aside(c, path, err))
+        return -1;
+    clean_tell(c, CLEAN_REMOVED, "logs", path, NULL, "its run was killed before it began");
+    return 0;
+}
+
 static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t *kept,
                      struct err *err)
 {
@@ -239,7 +256,10 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t 
     struct remains_run *run = remains_run(&c->remains, id, err);
     if (!run)
         return -1;
+    autoclose int lock = -1;
     bool resumable = run->state && strcmp(run->state, "running") == 0;
+    if (!run->state && !run->alive && c->opts->store && is_unbegun(run, path, &lock))
+        return remove_unbegun(c, path, err);
     own_close(&run->lock); /* there may be more runs than descriptors */
     if (run->alive || !(resumable ? old && c->opts->all : old || c->opts->all)) {
         ++*kept;

@@ -521,3 +521,21 @@ disk.store "[1-3]" true" ]] || fail "$counts"
 deleted_here() {
     [[ -z $(find .anabranch/runs .anabranch/tmp -mindepth 1 2>/dev/null) ]]
 }
+
+@test "clean: the folder of a run that was killed before it began goes" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a A'
+    run_plan
+    local folder=.git/anabranch/runs/20260301-120000-abcd
+    mkdir -p "$folder"
+    touch "$folder/run.alive" "$folder/plan.json" "$folder/run.json"
+    run anabranch clean --dry-run
+    assert_contains 'its run was killed before it began'
+    [[ -e $folder ]] || fail 'a dry run has removed it'
+    run anabranch clean
+    assert_status 0
+    assert_contains 'its run was killed before it began'
+    [[ ! -e $folder ]] || fail 'it is left'
+    [[ -n $(ls .git/anabranch/runs) ]] || fail 'the run that ended is gone as well'
+}

@@ -89,7 +89,7 @@ assert_once() { # TASK...
     assert_summary b '2 attempts'
     resume
     assert_status 0
-    assert_contains 'Nothing to go on with'
+    assert_contains 'Nothing to resume: every run has finished'
     resume last
     assert_status 0
     assert_contains 'nothing is left to do'
@@ -360,7 +360,7 @@ END
     assert_event task.done b '"attempt":2'
     resume
     assert_status 0
-    assert_contains 'Nothing to go on with'
+    assert_contains 'Nothing to resume: every run has finished'
     no_agents || fail "$(agents_alive)"
 }
 
@@ -792,4 +792,36 @@ END
     assert_status 0
     assert_event task.landed t
     assert_clean
+}
+
+# A run that is killed in its first moments: it has a folder, and perhaps a lock, and no row.
+unbegun_run() { # ID
+    mkdir -p ".git/anabranch/runs/$1"
+    touch ".git/anabranch/runs/$1/run.alive" ".git/anabranch/runs/$1/salvage"
+}
+
+@test "resume: a run that was killed before it began is named, and its folder removed" {
+    make_repo
+    begin_plan
+    add_task a -- 'write a A'
+    run_plan
+    local id=20260301-120000-abcd
+    unbegun_run "$id"
+    run_apart anabranch resume --dry-run
+    assert_status 0
+    [[ $stderr == *"run $id was killed before it began"*'would be removed'* && -e .git/anabranch/runs/$id ]] || fail 'dry'
+    run_apart anabranch resume
+    assert_status 0
+    [[ $stderr == *"run $id was killed before it began: there is nothing to resume, and its folder is removed"* ]] || fail 'resume'
+    assert_contains 'Nothing to resume: every run has finished'
+    [[ ! -e .git/anabranch/runs/$id ]] || fail 'its folder is left'
+    unbegun_run "$id"
+    run_apart anabranch resume "$id"
+    [[ $status == 0 && -z $output && $stderr == *"run $id was killed before it began"* ]] || fail 'by its id'
+    # Nobody else's, and none that lives.
+    unbegun_run "$id"
+    flock .git/anabranch/runs/$id/run.alive "$ANABRANCH" resume 2>&1 3>&- | grep -qF 'every run has finished' || fail 'locked'
+    mkdir ".git/anabranch/runs/$id/task"
+    run_apart anabranch resume
+    [[ -z $stderr && -e .git/anabranch/runs/$id/salvage ]] || fail 'one with a task'
 }
