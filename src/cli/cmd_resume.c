@@ -88,6 +88,9 @@ const struct command cmd_resume = {
         "landed; a task that had landed itself runs again on top of that. New ones are added, and "
         "those that are gone are dropped. Engine, model, permissions, estimate, limits of time and "
         "money, retries, group and order are not of the text. What will be done is said first.\n\n"
+        "A saved plan (plan.json and run.json in the run's folder) that another program has changed "
+        "is refused. A run that was killed before it began has nothing to resume: its folder is "
+        "removed.\n\n"
         "A run that is going on and was paused begins tasks again, as by 'anabranch "
         "continue'.\n\n"
         "The run keeps its id, its base branch and the options that it was started with.",

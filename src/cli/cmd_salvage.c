@@ -375,6 +375,9 @@ const struct command cmd_salvage = {
         "workspace goes: changed and new files, commits that no branch leads to, repositories "
         "that were made inside, and of the ignored files those that the plan lists "
         "(workspace.salvage).\n"
+        "Each of these is also kept as a bundle in .git/anabranch/vault. Where another program, such "
+        "as an agent, has deleted or moved the refs, the run, 'anabranch resume' and this command "
+        "restore them from there and say so; only drop removes them for good.\n"
         "restore makes a new worktree of it, beside the checkout unless a folder is named, on a "
         "new branch, and overwrites nothing. drop asks nothing, and prints what brings it back as "
         "long as git has not collected it.",

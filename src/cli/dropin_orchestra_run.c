@@ -367,6 +367,7 @@ static int carry_out(struct session *s)
         .keep = keeps_worktrees(),
         .self = self_path(),
         .log_dir = s->opts->no_log ? NULL : s->opts->log_dir,
+        .own_file = s->state.path,
         .no_log = s->opts->no_log,
         .branch = s->branch,
         .merge_subject = "Merge parallel-orchestra task {id}",

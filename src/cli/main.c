@@ -1,6 +1,7 @@
 #include "cli/cli.h"
 #include "cli/dropin.h"
 #include "cli/output.h"
+#include "data/sign.h"
 #include "sys/guard_args.h"
 
 #include <string.h>
@@ -44,6 +45,10 @@ static int guard(char **argv)
 
 int main(int argc, char **argv)
 {
+    if (sign_is_wanted(argc, argv)) {
+        sign_exec(argv);
+        return EXIT_ENV;
+    }
     if (output_begin() < 0)
         return EXIT_ENV;
     if (argc > 1 && strcmp(argv[1], "__guard") == 0)

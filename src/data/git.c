@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "data/git_batch.h"
 #include "data/git_frozen.h"
+#include "data/sign.h"
 #include "sys/patience.h"
 #include "sys/proc.h"
 #include "sys/proc_many.h"
@@ -527,6 +528,18 @@ static int commit_by_batch(struct git_batch *batch, const char *author, const ch
     return git_batch_write(batch, GIT_BATCH_COMMIT, &text, ret_commit, err);
 }
 
+/* Where it cannot be signed it is better made without than not at all. */
+static bool commit_signed(const struct git_place *at, const char *author, const char *tree,
+                          const char *const *parents, const char *message, struct buf *ret_commit)
+{
+    struct sign *sign = git_batch_sign(at->batch);
+    if (!sign->on)
+        return false;
+    sign->on =
+        sign_commit_tree(sign, at, author, tree, parents, message, ret_commit, &sign->failure) == 0;
+    return sign->on;
+}
+
 int git_commit_tree(const struct git_place *at, const char *tree, const char *const *parents,
                     const char *message, struct buf *ret_commit, struct err *err)
 {
@@ -539,6 +552,8 @@ int git_commit_tree_by(const struct git_place *at, const char *author, const cha
 {
     autostrv struct strv args = {0};
     struct err refused = {0};
+    if (at->batch && commit_signed(at, author, tree, parents, message, ret_commit))
+        return 0;
     if (at->batch &&
         commit_by_batch(at->batch, author, tree, parents, message, ret_commit, &refused) == 0)
         return 0;

@@ -6,6 +6,7 @@
 #include "data/loose_object.h"
 #include "data/loose_ref.h"
 #include "data/merger.h"
+#include "data/sign.h"
 #include "data/tree.h"
 #include "sys/coproc.h"
 #include "sys/file.h"
@@ -29,6 +30,7 @@ struct git_batch {
     size_t digits;                           /* of an id; 0: not known yet */
     bool writes_here;                        /* written without git */
     struct merger *merger;
+    struct sign sign;
     struct git_known known;
     struct buf idents[GIT_BATCH_WHO_]; /* as git told them, or empty */
 };
@@ -536,6 +538,11 @@ int git_batch_get_ready(struct git_batch *b, struct err *err)
             rc = start(b, &b->writers[i], hash_object[i], b->scratch, err);
     }
     return rc ? -1 : 0;
+}
+
+struct sign *git_batch_sign(struct git_batch *b)
+{
+    return &b->sign;
 }
 
 struct merger *git_batch_merger(struct git_batch *b)

@@ -14,6 +14,7 @@
 
 struct git_batch;
 struct merger;
+struct sign;
 
 struct git_batch *git_batch_new(const char *git_dir);
 void git_batch_free(struct git_batch *batch);
@@ -28,6 +29,9 @@ int git_batch_get_ready(struct git_batch *batch, struct err *err);
 /* From now on commits and trees, whose form is ours in every part, are written without git. Only
  * for a repository whose settings have nothing against it (git_core.h). */
 void git_batch_write_here(struct git_batch *batch);
+
+/* Whether and how its commits are signed (sign.h). */
+struct sign *git_batch_sign(struct git_batch *batch);
 
 /* The one that makes its merges; it goes with the batch. */
 struct merger *git_batch_merger(struct git_batch *batch);

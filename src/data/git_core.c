@@ -10,6 +10,9 @@
 void git_core_done(struct git_core *core)
 {
     free(core->excludes);
+    free(core->sign_format);
+    free(core->sign_gpg);
+    free(core->sign_ssh);
     *core = (struct git_core){0};
 }
 
@@ -73,6 +76,24 @@ static void take_verbatim(struct git_core *core, const char *key, const char *va
         core->attributes = true;
 }
 
+static void set_text(char **slot, const char *value)
+{
+    free(*slot);
+    *slot = value && *value ? mem_str(value) : NULL;
+}
+
+static void take_signing(struct git_core *core, const char *key, const char *value)
+{
+    if (strcmp(key, "commit.gpgsign") == 0)
+        core->sign = is_true(value);
+    else if (strcmp(key, "gpg.format") == 0)
+        set_text(&core->sign_format, value);
+    else if (strcmp(key, "gpg.program") == 0 || strcmp(key, "gpg.openpgp.program") == 0)
+        set_text(&core->sign_gpg, value);
+    else if (strcmp(key, "gpg.ssh.program") == 0)
+        set_text(&core->sign_ssh, value);
+}
+
 static void take(struct git_core *core, const char *key, const char *value)
 {
     /* What git assumes of these, and what else it does otherwise. */
@@ -114,7 +135,18 @@ void git_core_read(struct git_core *core, const struct buf *settings)
         autofree char *key = mem_dup(s, lf ? (size_t)(lf - s) : strlen(s));
         take(core, key, lf ? lf + 1 : NULL);
         take_verbatim(core, key, lf ? lf + 1 : NULL);
+        take_signing(core, key, lf ? lf + 1 : NULL);
     }
+}
+
+static bool is_own(const char *key)
+{
+    static const char *const begins[] = {"core.", "commit.gpgsign", "gpg."};
+    for (size_t i = 0; i < ARRAY_LEN(begins); i++) {
+        if (strncmp(key, begins[i], strlen(begins[i])) == 0)
+            return true;
+    }
+    return false;
 }
 
 /* "SCOPE", then "KEY\nVALUE", each with a NUL behind it. */
@@ -124,7 +156,7 @@ void git_core_read_all(struct git_core *core, const struct buf *settings)
     const char *end = settings->s + settings->len;
     for (const char *s = settings->s; s < end; s += strlen(s) + 1) {
         s += strlen(s) + 1;
-        if (s < end && strncmp(s, "core.", strlen("core.")) == 0)
+        if (s < end && is_own(s))
             buf_add(&own, s, strlen(s) + 1);
     }
     git_core_read(core, &own);

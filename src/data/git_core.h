@@ -1,5 +1,6 @@
 /*
- * struct git_core: what a repository's settings say of how files become objects.
+ * struct git_core: what a repository's settings say of how files become objects, and of whether and
+ * how commits are signed.
  */
 #ifndef DATA_GIT_CORE_H
 #define DATA_GIT_CORE_H
@@ -16,10 +17,12 @@ struct git_core {
     bool verbatim;   /* files are written as their objects are, unless attributes say otherwise */
     bool attributes; /* there are some that hold in every repository */
     bool unsynced;   /* the user wants nothing of git's synced: core.fsync=none */
-    char *excludes;  /* the user's own file of patterns to ignore; NULL: not known */
+    bool sign;       /* commit.gpgsign */
+    char *sign_format, *sign_gpg, *sign_ssh; /* gpg.format and the programs; NULL: the usual */
+    char *excludes; /* the user's own file of patterns to ignore; NULL: not known */
 };
 
-/* Reads what `git config -z --get-regexp ^core\.` printed. */
+/* Reads what `git config -z --get-regexp` printed of the settings that it is made of. */
 void git_core_read(struct git_core *core, const struct buf *settings);
 
 /* The same from all settings, as `git config --list --show-scope -z` printed them. */

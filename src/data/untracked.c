@@ -206,8 +206,8 @@ static void give_up_folder(struct walk *w)
 static void take_file(struct walk *w, const struct frame *f, const char *name)
 {
     struct stat st;
-    if (w->files.n >= UNTRACKED_FILES_MAX || fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 ||
-        S_ISDIR(st.st_mode))
+    if (w->files.n >= UNTRACKED_FILES_MAX || has_path(&w->before->skipped, w->path.s) ||
+        fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
         return;
     add_file(w, w->path.s, &st);
     if (w->folder_depth && w->files.n - w->folder_start > UNTRACKED_FOLDER_MAX)

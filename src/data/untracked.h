@@ -45,7 +45,7 @@ typedef VEC(struct untracked_file) untracked_files;
 struct untracked {
     char *root, *index;
     size_t id_len;
-    struct strv skipped;    /* folders that are not looked into, with a slash behind each */
+    struct strv skipped;    /* files, and folders with a slash behind each, that are left out */
     untracked_files files;  /* sorted by path */
     struct timespec looked; /* when the last look began */
     struct strv full;       /* folders with too many entries, sorted, likewise */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/git_frozen.h"
+#include "data/sign.h"
 #include "data/workdir.h"
 #include "run/base_turn.h"
 #include "run/budget.h"
@@ -212,6 +213,36 @@ static int begin(struct run *run, struct err *err)
     return -1;
 }
 
+/* Once: later failures to sign are of no more use to anyone. */
+static void tell_unsigned(struct run *run)
+{
+    struct sign *sign = run->batch ? git_batch_sign(run->batch) : NULL;
+    struct err err = {0};
+    if (!sign || !sign->failure.code)
+        return;
+    (void)err_set(&err, ERR_ENV,
+                  "commit.gpgsign is set, and nothing can be signed without a prompt: commits of "
+                  "this run are not signed (%s)",
+                  sign->failure.msg);
+    record_error(run, -1, &err);
+    sign->failure = (struct err){0};
+}
+
+static void try_to_sign(struct run *run)
+{
+    struct git_place at = run_place(run);
+    autobuf struct buf tree = BUF_INIT;
+    const struct git_core *core = &run->pf->repo.core;
+    struct err err = {0};
+    if (!run->base || run->only_reads || !core->sign)
+        return;
+    if (git_tree_of(&at, run->tip, &tree, &err))
+        record_error(run, -1, &err);
+    else
+        sign_begin(git_batch_sign(run->batch), core, run->opts.self, &at, tree.s);
+    tell_unsigned(run);
+}
+
 /* What was wrong with the record of earlier runs is no reason not to run. */
 static void tell_git_news(struct run *run)
 {
@@ -281,11 +312,13 @@ int run_go(struct run *run, struct err *err)
     durable_tell(run);
     checkout_note(run);
     gc_hold_begin(run);
+    try_to_sign(run);
     run_wake(run);
     int rc = loop_run(run->loop, err);
     listener_close(steal_ptr(run->listener));
     run->finished = clock_wall();
     shared_finish(run);
+    tell_unsigned(run);
     if (rc == 0 && run->base)
         rc = publish_finish(run, err);
     if (rc == 0 && run->failed)

@@ -36,6 +36,7 @@ struct run_options {
     bool keep;              /* workspaces of tasks that landed stay */
     const char *self;       /* path of this program */
     const char *log_dir;    /* folder for copies of the logs, or NULL */
+    const char *own_file;   /* that the caller writes meanwhile, or NULL: it is not watched */
     bool no_log;            /* logs of tasks that succeed are taken away at the end */
 
     /* Names and texts in which {id}, {title}, {run} and {engine} are replaced; NULL: our own. */

@@ -11,24 +11,30 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Relative to the top of the work tree, with a slash behind it; what is not in it is left out. */
-static void skip(const struct run *run, const char *folder, struct strv *out)
+/* Relative to the top of the work tree; what is not in it is left out. */
+static void skip(const struct run *run, const char *path, const char *slash, struct strv *out)
 {
     const char *root = run->pf->repo.root;
+    autofree char *here = path && *path != '/' ? getcwd(NULL, 0) : NULL;
     size_t len = strlen(root);
-    if (folder && strncmp(folder, root, len) == 0 && folder[len] == '/' && folder[len + 1])
-        strv_pushf(out, "%s%s", folder + len + 1, folder[strlen(folder) - 1] == '/' ? "" : "/");
+    if (!path || (*path != '/' && !here))
+        return;
+    path += strncmp(path, "./", 2) == 0 ? 2 : 0;
+    autofree char *full = here ? mem_printf("%s/%s", here, path) : mem_str(path);
+    for (size_t n = strlen(full); n > 1 && full[n - 1] == '/'; n--)
+        full[n - 1] = '\0';
+    if (strncmp(full, root, len) == 0 && full[len] == '/')
+        strv_pushf(out, "%s%s", full + len + 1, slash);
 }
 
 /* Ours, where we write ourselves. */
 static void list_own(const struct run *run, struct strv *out)
 {
     strv_push(out, ".anabranch/");
-    skip(run, run->work, out);
-    skip(run, run->state_dir, out);
-    skip(run, run->opts.log_dir, out);
-    if (run->opts.log_dir && *run->opts.log_dir != '/')
-        strv_pushf(out, "%s/", run->opts.log_dir);
+    skip(run, run->work, "/", out);
+    skip(run, run->state_dir, "/", out);
+    skip(run, run->opts.log_dir, "/", out);
+    skip(run, run->opts.own_file, "", out);
 }
 
 void shared_files_begin(struct run *run)
