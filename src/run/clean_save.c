@@ -4,6 +4,7 @@
 #include "run/clean_private.h"
 
 #include "base/mem.h"
+#include "data/vault.h"
 #include "data/workspace_hold.h"
 #include "run/salvage.h"
 #include "sys/file.h"
@@ -92,11 +93,17 @@ static int name_it(struct cleaner *c, const struct remains_task *t, int attempt,
                    struct buf *ret_id, struct err *err)
 {
     autofree char *ref = mem_printf(SALVAGE_REFS "%s/%s/%d", t->run->id, t->task, attempt);
+    autobuf struct buf base = BUF_INIT;
+    struct err none = {0};
     bool moved;
     if (git_move_ref(&c->at, ref, "", commit, "anabranch: salvage", &moved, err))
         return -1;
     buf_addstr(ret_id, ref + strlen(SALVAGE_REFS));
-    return moved ? 0 : err_set(err, ERR_ENV, "'%s' exists already", ref);
+    if (!moved)
+        return err_set(err, ERR_ENV, "'%s' exists already", ref);
+    if (clean_base(c, t->run, &base, &none) == 0)
+        (void)vault_keep(&c->at, ref, base.s, &none); /* saved it is in any case */
+    return 0;
 }
 
 /* What the engine noted about the attempt, where it is still there. */

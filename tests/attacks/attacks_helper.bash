@@ -27,3 +27,14 @@ attack() {
     shift 2
     add_task "$id" 'engine: command' "command: [$script]" 'prompt: x' "$@"
 }
+
+# A task that runs a script as its agent, by the built-in agent: agent ID SCRIPT [LINE OF YAML...]. $REPO is the
+# repository and $ws the workspace.
+agent() {
+    local id=$1 script=$BATS_TEST_TMPDIR/agent-$1
+    # shellcheck disable=SC2016 # of the agent's shell
+    printf '#!/bin/bash\nunset GIT_CEILING_DIRECTORIES\nREPO=%q ws=$PWD\n%s\n' "$PWD" "$2" >"$script"
+    chmod +x "$script"
+    shift 2
+    add_task "$id" "$@" -- "sh $script"
+}

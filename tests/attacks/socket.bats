@@ -1,22 +1,15 @@
 #!/usr/bin/env bats
 # What an agent can reach of a run that goes on: its socket, its descriptors, other tasks' files.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
+# shellcheck disable=SC2016 # of the agent's shell
 # shellcheck disable=SC2154 # start_plan sets events and engine, run_apart sets output
 
 load ../cli/helper
 load ../cli/run_helper
+load attacks_helper
 
 run_folder() {
     echo "$PWD"/.git/anabranch/runs/*/
-}
-
-# A task that runs a script as its agent; $REPO is the repository and $ws the workspace.
-agent() { # ID SCRIPT [LINE OF YAML...]
-    local id=$1 script=$BATS_TEST_TMPDIR/agent-$1
-    printf '#!/bin/bash\nREPO=%q ws=$PWD\n%s\n' "$PWD" "$2" >"$script"
-    chmod +x "$script"
-    shift 2
-    add_task "$id" "$@" -- "sh $script"
 }
 
 # A program that sends one request to the run's socket, and prints the answer.
@@ -41,7 +34,6 @@ END
 # behind a fork.
 steering_agent() {
     make_talker
-    # shellcheck disable=SC2016 # of the agent's shell
     agent evil "cd \"\$REPO\"
 dir=\$(echo \"\$REPO\"/.git/anabranch/runs/*/)
 '$ANABRANCH' stop victim >'$BATS_TEST_TMPDIR/program' 2>&1

@@ -1,19 +1,12 @@
 #!/usr/bin/env bats
 # What an agent changes outside its workspace, and how we notice: saved work, the saved plan, the user's checkout.
 # shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
+# shellcheck disable=SC2016 # of the agent's shell
 # shellcheck disable=SC2154 # start_plan sets events and engine, run_apart sets output
 
 load ../cli/helper
 load ../cli/run_helper
-
-# A task that runs a script as its agent; $REPO is the repository and $ws the workspace.
-agent() { # ID SCRIPT [LINE OF YAML...]
-    local id=$1 script=$BATS_TEST_TMPDIR/agent-$1
-    printf '#!/bin/bash\nunset GIT_CEILING_DIRECTORIES\nREPO=%q ws=$PWD\n%s\n' "$PWD" "$2" >"$script"
-    chmod +x "$script"
-    shift 2
-    add_task "$id" "$@" -- "sh $script"
-}
+load attacks_helper
 
 # A member of the one git.state_changed event about NAME, of output that is --json.
 change() { # NAME MEMBER
@@ -91,7 +84,6 @@ END
     begin_plan 'limits: {workers: 2}'
     add_task first -- 'write first F'
     add_task victim 'retry: 0' 'depends_on: [first]' -- 'write half H' 'exit 1'
-    # shellcheck disable=SC2016 # of the agent's shell
     agent evil 'until git -C "$REPO" for-each-ref | grep -q "victim/1\$"; do sleep 0.02; done
 cd "$REPO" && for ref in $(git for-each-ref --format="%(refname)" refs/anabranch); do git update-ref $ref HEAD~; done; echo 1 >"$ws/evil"' \
         'retry: 0'
@@ -187,7 +179,7 @@ git update-index --assume-unchanged file && git update-index --skip-worktree oth
         eval "$undo"
     done < <(sed -n 's/.*"undo":"\([^"]*\)".*/\1/p' "$BATS_TEST_TMPDIR/told")
     [[ $(git show :dir/inner) == $'inner\nstaged' ]] || fail 'what was staged is not back'
-    [[ -z $(git ls-files -v | grep -v '^H') ]] || fail "$(git ls-files -v)"
+    ! git ls-files -v | grep -v '^H' || fail 'something is hidden still'
 }
 
 @test "what the user has staged, and our own landing, are not told of" {

@@ -1294,8 +1294,7 @@ run_two() {
     make_repo
     ssh_key ''
     run_two
-    [[ $(git log --format=%G? HEAD | sort | uniq -c | tr -s ' ') == *'G'* ]] || fail "$(git log --format='%h %G? %s')"
-    [[ -z $(git log --format='%G? %s' HEAD | grep -v '^G' | grep -v 'N start') ]] || fail "$(git log --format='%h %G? %s')"
+    ! git log --format='%G? %s' HEAD | grep -v '^G' | grep -v 'N start' || fail 'not signed'
     refute_event git.state_changed
 }
 
@@ -1322,7 +1321,7 @@ run_two() {
     git config user.signingkey tester@example.com
     cp .git/config "$BATS_TEST_TMPDIR/config"
     run_two
-    [[ -z $(git log --format='%G? %s' HEAD | grep -v '^[GU]' | grep -v 'N start') ]] || fail "$(git log --format='%h %G? %s')"
+    ! git log --format='%G? %s' HEAD | grep -v '^[GU]' | grep -v 'N start' || fail 'not signed'
     gpgconf --kill all
     printf '#!/bin/sh\nexec sleep 600\n' >"$BATS_TEST_TMPDIR/hangs"
     chmod +x "$BATS_TEST_TMPDIR/hangs"
