@@ -289,7 +289,7 @@ static int set_ref(const struct salvage_job *job, struct salvaged *ret, struct e
     if (!moved)
         return err_set(err, ERR_ENV, "'%s' exists already", job->ref);
     if (ret->commit.len && !job->unnamed) /* saved it is in any case */
-        (void)vault_keep(&at, job->ref, job->commit.start, &ret->vault);
+        (void)vault_keep(&at, job->ref, ret->commit.s, job->commit.start, &ret->vault);
     return 0;
 }
 

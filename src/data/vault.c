@@ -33,23 +33,96 @@ static char *bundle_of(const struct git_place *at, const char *ref)
     return mem_printf("%s/%.*s%s", dir, (int)len, id, ending);
 }
 
+/* An agent may have put anything in its place. */
+static int read_header(const char *path, struct buf *out, struct err *err)
+{
+    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return err_sys(err, "open '%s'", path);
+    if (!S_ISREG(st.st_mode))
+        return err_set(err, ERR_ENV, "'%s' is not a file", path);
+    for (ssize_t n = 1; n && out->len < HEADER_MAX && !strstr(out->s, "\n\n");) {
+        buf_reserve(out, 4096);
+        n = read(fd, out->s + out->len, 4096);
+        if (n < 0)
+            return err_sys(err, "read '%s'", path);
+        out->len += (size_t)n;
+        out->s[out->len] = '\0';
+    }
+    char *end = strstr(out->s, "\n\n");
+    if (!end || strncmp(out->s, "# v", 3) != 0)
+        return err_set(err, ERR_ENV, "'%s' is not a bundle any more", path);
+    buf_cut(out, (size_t)(end + 1 - out->s));
+    return 0;
+}
+
 /* --- making ------------------------------------------------------------------------------- */
 
-int vault_keep(const struct git_place *at, const char *ref, const char *start, struct err *err)
+/* An agent may have put a symlink in the place of a folder. */
+static int check_folders(const struct git_place *at, const char *dir, struct err *err)
 {
-    autofree char *path = bundle_of(at, ref),
-                  *dir = mem_dup(path, (size_t)(strrchr(path, '/') - path));
+    autofree char *path = mem_str(dir), *vault = vault_dir(at);
+    for (size_t len = strlen(vault); strlen(path) >= len; *strrchr(path, '/') = '\0') {
+        struct stat st;
+        if (lstat(path, &st) < 0)
+            return err_sys(err, "look at '%s'", path);
+        if (!S_ISDIR(st.st_mode))
+            return err_set(err, ERR_ENV, "'%s' is not a folder", path);
+    }
+    return 0;
+}
+
+static int make_bundle(const struct git_place *at, const char *path, const char *ref,
+                       const char *start, struct err *err)
+{
     autofree char *others = mem_printf("--glob=%s.*", ref), *from = mem_printf("^%s", start);
+    return git_call(at, NULL, err, "bundle", "create", "--quiet", path, ref, others, from, NULL);
+}
+
+/* The line of its header. */
+static bool has_commit(const char *path, const char *ref, const char *commit)
+{
+    autobuf struct buf header = BUF_INIT;
+    autofree char *line = mem_printf("\n%s %s\n", commit, ref);
+    return read_header(path, &header, NULL) == 0 && strstr(header.s, line);
+}
+
+static bool is_in(const struct git_place *at, const char *commit, const char *start)
+{
+    bool yes = false;
+    return git_is_ancestor(at, commit, start, &yes, NULL) == 0 && yes;
+}
+
+/* A ref that has moved away is found by what the bundle has of it. */
+int vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
+               struct err *err)
+{
+    enum { TRIES = 5 };
+    autofree char *path = bundle_of(at, ref);
+    autofree char *dir = mem_dup(path, (size_t)(strrchr(path, '/') - path));
     struct git_place place = {.git_dir = at->git_dir};
-    return dirs_make(dir, err) || git_call(&place, NULL, err, "bundle", "create", "--quiet", path,
-                                           ref, others, from, NULL)
-               ? -1
-               : 0;
+    if (dirs_make(dir, err) || check_folders(at, dir, err))
+        return -1;
+    for (int tries = 0; tries < TRIES; tries++) {
+        if (make_bundle(&place, path, ref, start, err) == 0 && has_commit(path, ref, commit))
+            return 0;
+        if (is_in(&place, commit, start)) /* git makes no bundle that is empty */
+            return 0;
+        if (git_call(&place, NULL, err, "update-ref", "--no-deref", ref, commit, NULL))
+            return -1;
+    }
+    return err_set(err, ERR_ENV, "'%s' is moved again and again: there is no copy of it", ref);
 }
 
 int vault_drop(const struct git_place *at, const char *ref, struct err *err)
 {
     autofree char *path = bundle_of(at, ref);
+    autofree char *dir = mem_dup(path, (size_t)(strrchr(path, '/') - path));
+    if (access(dir, F_OK) < 0)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "look at '%s'", dir);
+    if (check_folders(at, dir, err))
+        return -1;
     if (unlink(path) < 0)
         return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "remove '%s'", path);
     for (int i = 1; i < DEPTH; i++) { /* as far as they are empty */
@@ -84,30 +157,6 @@ static int read_refs(struct mender *m, struct err *err)
         *ref++ = '\0';
         (void)map_put(&m->refs, ref, strlen(ref), line);
     }
-    return 0;
-}
-
-/* An agent may have put anything in its place. */
-static int read_header(const char *path, struct buf *out, struct err *err)
-{
-    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0)
-        return err_sys(err, "open '%s'", path);
-    if (!S_ISREG(st.st_mode))
-        return err_set(err, ERR_ENV, "'%s' is not a file", path);
-    for (ssize_t n = 1; n && out->len < HEADER_MAX && !strstr(out->s, "\n\n");) {
-        buf_reserve(out, 4096);
-        n = read(fd, out->s + out->len, 4096);
-        if (n < 0)
-            return err_sys(err, "read '%s'", path);
-        out->len += (size_t)n;
-        out->s[out->len] = '\0';
-    }
-    char *end = strstr(out->s, "\n\n");
-    if (!end || strncmp(out->s, "# v", 3) != 0)
-        return err_set(err, ERR_ENV, "'%s' is not a bundle any more", path);
-    buf_cut(out, (size_t)(end + 1 - out->s));
     return 0;
 }
 

@@ -14,9 +14,11 @@
 #include "base/strv.h"
 #include "data/git.h"
 
-/* Makes the bundle of a salvage: the full name of its first ref. What `start` has is left out. The
- * place is that of the repository. */
-int vault_keep(const struct git_place *at, const char *ref, const char *start, struct err *err);
+/* Makes the bundle of a salvage: the full name of its first ref, which is at `commit`; where an
+ * agent moves it meanwhile, it is moved back. What `start` has is left out. The place is that of
+ * the repository. */
+int vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
+               struct err *err);
 
 /* Brings back what the bundles have and the repository has no more, or elsewhere; appends the refs.
  * `ref` limits this to the salvage that it is of; NULL: all of them. */

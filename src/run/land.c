@@ -297,12 +297,14 @@ static void land_now(struct job *job)
  * broken: git syncs refs, and objects not. */
 static int move_tip(struct run *run, const char *from, struct err *err)
 {
-    struct git_place at = run_place(run);
-    bool moved = false;
-    if (durable_sync(run, err) ||
-        git_move_ref(&at, run->tip_ref, from, run->tip, "anabranch: land", &moved, err))
+    autofree char *was = mem_str(from);
+    char *to = run->tip;
+    if (durable_sync(run, err))
         return -1;
-    return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", run->tip_ref);
+    run->tip = was; /* the ref is there until it has moved */
+    int rc = run_move_tip(run, to, "anabranch: land", err);
+    run->tip = to;
+    return rc;
 }
 
 /* What has landed in a turn is in the tip, all at once, or none of it is. */

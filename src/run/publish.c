@@ -46,16 +46,25 @@ static void set_moved(struct run *run, const char *commit)
     run->publication.moved = true;
 }
 
+int run_move_tip(struct run *run, const char *to, const char *why, struct err *err)
+{
+    enum { MOVES_MAX = 5 };
+    struct git_place at = run_place(run);
+    bool moved = false;
+    for (int tries = 0; !moved && tries < MOVES_MAX; tries++) {
+        if (tries)
+            shared_restore_tip(run);
+        if (git_move_ref(&at, run->tip_ref, run->tip, to, why, &moved, err))
+            return -1;
+    }
+    return moved ? 0 : err_set(err, ERR_ENV, "'%s' is moved again and again", run->tip_ref);
+}
+
 /* The tip has all that the base is then said to have; where it cannot be moved, neither is. */
 static int set_tip(struct run *run, const char *commit, const char *published, struct err *err)
 {
-    struct git_place at = run_place(run);
-    bool moved;
-    if (git_move_ref(&at, run->tip_ref, run->tip, commit, "anabranch: follow the base", &moved,
-                     err))
+    if (run_move_tip(run, commit, "anabranch: follow the base", err))
         return -1;
-    if (!moved)
-        return err_set(err, ERR_ENV, "'%s' was moved by someone else", run->tip_ref);
     free(run->tip);
     run->tip = mem_str(commit);
     set_published(run, published);

@@ -471,6 +471,8 @@ void land_publish(struct run *run);
 void land_tell(struct run *run, uint32_t task, bool on_base);
 
 /* publish.c: the base branch. */
+/* Moves the ref of the run's tip, which is ours alone: an agent that moves it does not stop us. */
+int run_move_tip(struct run *run, const char *to, const char *why, struct err *err);
 int publish_follow(struct run *run, struct err *err); /* takes in what others put on the base */
 /* Brings the base to the tip, if it may, and calls `then`; not to be called while it is busy. */
 void publish(struct run *run, void (*then)(struct run *));

@@ -36,6 +36,9 @@ void shared_own(struct run *run, const char *ref);
 /* A ref that keeps saved work was made: whoever takes it away is noticed, however soon. */
 void shared_saved(struct run *run, const char *ref, const char *commit);
 
+/* Puts the ref of the run's tip back where somebody has moved or deleted it, and tells of it. */
+void shared_restore_tip(struct run *run);
+
 void shared_enter(struct job *job); /* a process of the task's is about to begin */
 
 /* It has ended. job->tampered says why the task is to fail, or is NULL. */

@@ -11,6 +11,8 @@
 #include <string.h>
 #include <unistd.h>
 
+enum { UNTRACKED_TOLD_MAX = 100 }; /* by name; a build in the checkout makes thousands of files */
+
 /* Relative to the top of the work tree; what is not in it is left out. */
 static void skip(const struct run *run, const char *path, const char *slash, struct strv *out)
 {
@@ -153,7 +155,7 @@ static void look_at_untracked(struct run *run)
     autountracked struct untracked_changes changes = {0};
     struct finding rest = {.what = "untracked"};
     struct err err = {0};
-    size_t told = 0;
+    size_t told = 0; /* at this look */
     if (untracked_look(&s->untracked, s->file_suspects.n ? &changes : NULL, &err)) {
         record_error(run, -1, &err);
         s->has_untracked = false;
@@ -161,7 +163,7 @@ static void look_at_untracked(struct run *run)
     for (size_t i = 0; i < changes.list.n; i++) {
         if (!is_news(s, &changes.list.v[i]))
             continue;
-        if (told++ < SHARED_MAX)
+        if (told++ < SHARED_MAX && s->files_told++ < UNTRACKED_TOLD_MAX)
             tell_file(run, &changes.list.v[i]);
         else
             rest.more++;

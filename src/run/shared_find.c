@@ -72,21 +72,23 @@ static void look_at_salvage(struct shared_look *l, const struct git_change *c)
                               .restored = restored});
 }
 
-/* The tip of our own run leads to all that has landed. */
-static void look_at_tip(struct shared_look *l, const struct git_change *c)
+void shared_restore_tip(struct run *run)
 {
-    struct run *run = l->run;
     struct git_place at = run_place(run);
-    struct err err = {0};
+    autobuf struct buf now = BUF_INIT;
+    struct err err = {0}, none = {0};
     bool moved = false;
-    if ((c->to.s && strcmp(c->to.s, run->tip) == 0) || is_at(&at, c->name, run->tip))
+    if (git_resolve(&at, run->tip_ref, &now, &none) == 0 && strcmp(now.s, run->tip) == 0)
         return;
-    if (git_move_ref(&at, c->name, c->to.s ? c->to.s : "", run->tip, "anabranch: restore", &moved,
-                     &err))
+    if (git_move_ref(&at, run->tip_ref, now.s, run->tip, "anabranch: restore", &moved, &err))
         record_error(run, -1, &err);
-    tell(l,
-         &(struct finding){
-             .what = "ref", .name = c->name, .from = run->tip, .to = c->to.s, .restored = moved});
+    struct finding f = {.what = "ref",
+                        .name = run->tip_ref,
+                        .from = run->tip,
+                        .to = now.len ? now.s : NULL,
+                        .restored = moved};
+    if (run->shared)
+        shared_tell(run, &run->shared->suspects, &f);
 }
 
 struct others {
@@ -164,8 +166,8 @@ static void look_at_ref(struct shared_look *l, const struct git_change *c)
     if (begins_with(c->name, SALVAGE_REFS)) {
         look_at_salvage(l, c);
     } else if (begins_with(c->name, "refs/anabranch/")) {
-        if (strcmp(c->name, run->tip_ref) == 0)
-            look_at_tip(l, c);
+        if (strcmp(c->name, run->tip_ref) == 0 && (!c->to.s || strcmp(c->to.s, run->tip) != 0))
+            shared_restore_tip(l->run);
     } else if (strcmp(c->name, run->base_ref) == 0) {
         if (!c->to.s || !is_known(run, c->to.s))
             tell_base(l, run->published, c->to.s);

@@ -22,6 +22,7 @@ struct shared {
     struct staged staged; /* both only where there is a checkout */
     struct untracked untracked;
     bool has_staged, has_untracked;
+    size_t files_told;                    /* untracked ones, by name */
     struct arena arena;                   /* holds the keys of the maps */
     struct map ours, told;                /* branches that the run made; files that were told of */
     shared_tasks suspects, file_suspects; /* who had a process since the last look at either */

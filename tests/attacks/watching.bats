@@ -211,3 +211,22 @@ git update-index --assume-unchanged file && git update-index --skip-worktree oth
     assert_event git.state_changed evil '"name":"zz"'
     [[ $(printf '%s\n' "$output" | grep -c '"what":"untracked"') == 2 ]] || fail 'too much is told'
 }
+
+@test "an agent that deletes the run's tip again and again does not keep others from landing" {
+    make_repo
+    begin_plan 'limits: {workers: 2}'
+    agent evil 'cd "$REPO"; until test -e "'"$BATS_TEST_TMPDIR"'/over"; do
+for ref in $(git for-each-ref --format="%(refname)" refs/anabranch/runs); do git update-ref -d $ref; done
+touch "'"$BATS_TEST_TMPDIR"'/deleted"; sleep 0.01; done 2>/dev/null; echo 1 >"$ws/evil"'
+    add_task a 'retry: 0' -- "sh $(until_exists deleted)" 'write a A'
+    add_task b 'retry: 0' 'depends_on: [a]' -- 'write b B'
+    start_plan
+    wait_for in_events task.landed b
+    touches over
+    end_plan
+    assert_status 0
+    assert_in main b B
+    assert_in main a A
+    assert_event git.state_changed '' '"name":"refs/anabranch/runs/'
+    assert_clean
+}
