@@ -5,6 +5,15 @@
 #include <stdio.h>
 #include <string.h>
 
+void dropin_cut_option(struct err *err)
+{
+    char *option = strstr(err->msg, " --");
+    while (option && option > err->msg && !strchr(":;", *option))
+        option--;
+    if (option && option > err->msg)
+        *option = '\0';
+}
+
 void dropin_format(const struct problems *ps, const struct problem *p, struct buf *out)
 {
     struct problem shown = *p;

@@ -6,6 +6,7 @@
 #define CLI_DROPIN_H
 
 #include "base/buf.h"
+#include "base/err.h"
 #include "base/problem.h"
 
 /* These tools set no bound for a plan's file. */
@@ -18,6 +19,9 @@ int dropin_sessions(int argc, char **argv);  /* parallel-sessions */
 /* Prints the errors of a plan on standard error, each behind `before`, without the warnings: these
  * tools have none. */
 void dropin_print_errors(const struct problems *ps, const char *before);
+
+/* Cuts off the part of a message that names an option: it is none of that command line. */
+void dropin_cut_option(struct err *err);
 
 /* Appends a problem. A hint that names an option is left out: it is none of that command line. */
 void dropin_format(const struct problems *ps, const struct problem *p, struct buf *out);

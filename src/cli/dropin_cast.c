@@ -18,10 +18,11 @@
 #include <unistd.h>
 
 static const char usage_text[] =
-    "Usage: cast-parallel [--dry-run] [--split N] <plan-file>\n\n"
+    "Usage: cast-parallel [--dry-run] [--split N] [--clean] <plan-file>\n\n"
     "  <plan-file>    A plan with a `json dispatch` block\n"
     "  --dry-run      Show how the batches are split, and do nothing\n"
     "  --split N      Split after the first N batches (default: in the middle)\n"
+    "  --clean        First save and remove what killed runs have left\n"
     "  --help, -h     Show this help\n\n"
     "This is anabranch under another name: see cast-parallel(1).\n";
 
@@ -97,7 +98,7 @@ static int wrong_call(const char *what, const char *word)
 /* --- arguments ---------------------------------------------------------------------------- */
 
 struct cast_args {
-    bool dry_run, help;
+    bool dry_run, clean, help;
     const char *split, *plan;
 };
 
@@ -107,6 +108,8 @@ static int parse(struct cast_args *a, char **argv)
         const char *word = *argv;
         if (strcmp(word, "--dry-run") == 0) {
             a->dry_run = true;
+        } else if (strcmp(word, "--clean") == 0) {
+            a->clean = true;
         } else if (strcmp(word, "--split") == 0) {
             if (!argv[1] || !*argv[1]) {
                 cast_say(CAST_ERROR, "--split requires a number");
@@ -167,7 +170,7 @@ static void print_problems(const struct problems *ps)
     }
 }
 
-static int load(struct cast_plan *p)
+int cast_load(struct cast_plan *p)
 {
     autoproblems struct problems ps;
     autobuf struct buf text = BUF_INIT;
@@ -189,15 +192,17 @@ static int load(struct cast_plan *p)
     return EXIT_TASK;
 }
 
-/* A scalar as that tool wrote it. */
-static void add_scalar(struct buf *out, const struct node *n)
+/* A value as that tool wrote it; a list or a mapping as JSON. */
+static void add_value(struct buf *out, const struct node *n)
 {
-    if (!n || n->kind >= NODE_LIST)
+    if (!n)
         return;
     if (n->kind == NODE_NULL)
         buf_addstr(out, "None");
     else if (n->kind == NODE_BOOL)
         buf_addstr(out, n->truth ? "True" : "False");
+    else if (n->kind >= NODE_LIST)
+        doc_write_line(out, n);
     else
         buf_add(out, n->text, n->len);
 }
@@ -227,12 +232,14 @@ static int list_ids(struct cast_plan *p, const struct node *batches)
     node_each (batch, batches) {
         struct buf *ids = &p->ids[n >= p->split];
         const struct node *id = node_get(batch, "id");
-        if (!id || id->kind == NODE_NULL || id->kind >= NODE_LIST) {
+        autobuf struct buf name = BUF_INIT;
+        if (!id) {
             cast_say(CAST_ERROR, "%s:%u: batch %zu has no id", p->path, batch->pos.line, n + 1);
             return EXIT_TASK;
         }
-        buf_addstr(ids, ids->len ? "," : "");
-        add_scalar(ids, id);
+        add_value(&name, id);
+        buf_addf(ids, "%s%s", n == 0 || n == p->split ? "" : ",", name.s);
+        strv_push(&p->names, name.s);
         n++;
     }
     return EXIT_OK;
@@ -240,11 +247,11 @@ static int list_ids(struct cast_plan *p, const struct node *batches)
 
 static int read_plan(struct cast_plan *p, const char *split)
 {
-    int code = load(p);
+    int code = cast_load(p);
     if (code != EXIT_OK)
         return code;
     const struct node *batches = node_get(p->doc.root, "batches");
-    add_scalar(&p->id, node_get(p->doc.root, "plan_id"));
+    add_value(&p->id, node_get(p->doc.root, "plan_id"));
     p->count = batches && batches->kind == NODE_LIST ? batches->n : 0;
     if (!p->count) {
         cast_say(CAST_ERROR, "No batches found in dispatch manifest.");
@@ -302,6 +309,7 @@ static void cast_plan_done(struct cast_plan *p)
     buf_done(&p->id);
     buf_done(&p->ids[0]);
     buf_done(&p->ids[1]);
+    strv_done(&p->names);
     free(p->logger);
 }
 
@@ -328,5 +336,6 @@ int dropin_cast(int argc, char **argv)
     if (args.dry_run)
         return print_dry_run(&plan);
     plan.logger = find_logger(argv[0]);
+    plan.clean = args.clean;
     return cast_run(&plan);
 }

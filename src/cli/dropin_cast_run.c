@@ -1,12 +1,16 @@
 #include "cli/dropin_cast.h"
 
 #include "base/build.h"
+#include "base/map.h"
 #include "base/mem.h"
 #include "base/shell.h"
 #include "cli/cli.h"
 #include "cli/dropin.h"
+#include "cli/dropin_left.h"
+#include "core/plan_task.h"
 #include "front/streams_text.h"
 #include "run/agent.h"
+#include "run/clean.h"
 #include "run/run.h"
 #include "run/streams_file.h"
 #include "sys/self.h"
@@ -20,7 +24,11 @@ struct session {
     struct streams_file sf;
     struct run *run;
     char *branch, *subject;
+    char *state_dir;
+    struct strv left; /* runs that were killed and have left something */
 };
+
+static const char branches[] = "cast-parallel-";
 
 static int failed(const char *message)
 {
@@ -37,17 +45,71 @@ static void put_missing(struct arena *a, struct node *map, const char *key, cons
 }
 
 /* That tool let agents read the plan themselves: a batch of which the block says nothing more than
- * its id is described there. */
-static void complete_batches(struct arena *a, struct node *batches)
+ * its id is described there, and one without agents is nobody else's. */
+static void complete_batch(struct arena *a, struct node *batch)
 {
     static const char *const texts[] = {"agents", "description", "prompt", "prompt_file"};
+    struct node *agents = node_get(batch, "agents");
+    bool some = false;
+    if (agents && agents->kind == NODE_LIST && !agents->n)
+        node_unlink(batch, agents);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        some = some || node_get(batch, texts[i]);
+    if (!some)
+        build_put_string(a, batch, "prompt", "Do what the plan's file says of this batch.");
+}
+
+/* Ids are texts of any kind there. One that tasks cannot be called after is replaced here, and
+ * shown all the same: see show_names(). */
+static void replace_ids(struct cast_plan *p, struct node *batches)
+{
+    automap struct map seen = {0};
+    size_t place = 0;
     node_each (batch, batches) {
-        bool some = batch->kind != NODE_MAP;
-        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-            some = some || node_get(batch, texts[i]);
-        if (!some)
-            build_put_string(a, batch, "prompt", "Do what the plan's file says of this batch.");
+        struct node *id = node_get(batch, "id");
+        const char *name = p->names.v[place++];
+        bool text = id->kind == NODE_STRING || id->kind == NODE_INT;
+        if (text && task_id_valid(name) && !map_put(&seen, name, strlen(name), id))
+            continue;
+        node_unlink(batch, id);
+        build_put_string(&p->doc.arena, batch, "id", arena_printf(&p->doc.arena, "_%zu", place));
     }
+}
+
+static void show_names(struct session *s)
+{
+    struct plan_batches *batches = &s->sf.manifest.plan.batches;
+    for (size_t i = 0; i < batches->n && i < s->plan->names.n; i++)
+        batches->v[i].id = s->plan->names.v[i];
+}
+
+static void complete_batches(struct cast_plan *p, struct node *batches)
+{
+    replace_ids(p, batches);
+    node_each (batch, batches)
+        complete_batch(&p->doc.arena, batch);
+}
+
+/* All that the tool itself read: the ids. */
+static void keep_ids(struct node *map, const char *const *keys)
+{
+    for (struct node *n = map->first, *next; n; n = next) {
+        bool kept = false;
+        next = n->next;
+        for (size_t i = 0; keys[i]; i++)
+            kept = kept || strcmp(n->name, keys[i]) == 0;
+        if (!kept)
+            node_unlink(map, n);
+    }
+}
+
+static void reduce(struct cast_plan *p)
+{
+    static const char *const of_plan[] = {"plan_id", "batches", NULL}, *const of_batch[] = {"id",
+                                                                                            NULL};
+    keep_ids(p->doc.root, of_plan);
+    node_each (batch, node_get(p->doc.root, "batches"))
+        keep_ids(batch, of_batch);
 }
 
 /* What that tool took for granted: the repository that it was called in, and agents that may do
@@ -61,7 +123,7 @@ static void complete_manifest(struct cast_plan *p, const char *root)
         defaults = build_put_map(a, p->doc.root, "defaults");
     if (defaults->kind == NODE_MAP)
         put_missing(a, defaults, "permissions", "full");
-    complete_batches(a, node_get(p->doc.root, "batches"));
+    complete_batches(p, node_get(p->doc.root, "batches"));
 }
 
 static int tell_problems(const struct problems *ps)
@@ -83,18 +145,41 @@ static void warn_of_cuts(const struct streams *s)
     }
 }
 
-static int open_streams(struct session *s, const char *root)
+static int divide(struct session *s, const char *root, struct problems *ps)
 {
-    autoproblems struct problems ps;
     struct streams_options opts = {
         .n = 1, .splits = &s->plan->split, .split_count = s->plan->count > 1};
-    problems_init(&ps, s->plan->path);
+    problems_init(ps, s->plan->path);
     complete_manifest(s->plan, root);
-    if (streams_file_take(&s->sf, &s->plan->doc, s->plan->path, &ps) ||
-        streams_file_divide(&s->sf, &opts, &ps) || streams_file_plan(&s->sf, &ps))
-        return tell_problems(&ps);
-    warn_of_cuts(&s->sf.streams);
-    return EXIT_OK;
+    if (streams_file_take(&s->sf, &s->plan->doc, s->plan->path, ps))
+        return -1;
+    show_names(s);
+    return streams_file_divide(&s->sf, &opts, ps) || streams_file_plan(&s->sf, ps) ? -1 : 0;
+}
+
+/* Nothing but the ids mattered to that tool: what is wrong with the rest is left to the sessions,
+ * which read the file. */
+static int divide_ids(struct session *s, const char *root, const struct problems *wrong)
+{
+    autoproblems struct problems ps = {0};
+    streams_file_close(&s->sf);
+    s->sf = (struct streams_file){0};
+    int code = cast_load(s->plan);
+    if (code != EXIT_OK)
+        return code;
+    cast_say(CAST_WARN, "The sessions read the plan's file; here only its ids are understood:");
+    dropin_print_errors(wrong, "");
+    reduce(s->plan);
+    return divide(s, root, &ps) ? tell_problems(&ps) : EXIT_OK;
+}
+
+static int open_streams(struct session *s, const char *root)
+{
+    autoproblems struct problems ps = {0};
+    int code = divide(s, root, &ps) ? divide_ids(s, root, &ps) : EXIT_OK;
+    if (code == EXIT_OK)
+        warn_of_cuts(&s->sf.streams);
+    return code;
 }
 
 /* --- while it runs ------------------------------------------------------------------------ */
@@ -201,7 +286,7 @@ static int finish(const struct session *s)
     return EXIT_OK;
 }
 
-/* --- all of it ---------------------------------------------------------------------------- */
+/* --- the run ------------------------------------------------------------------------------ */
 
 /* In the words of this command line. */
 static int cannot_begin(const struct err *err)
@@ -273,38 +358,92 @@ static void choose_names(struct session *s, const struct git_repo *repo)
         free(suffix);
         suffix = mem_printf("%ld-%d", (long)getpid(), i);
     }
-    s->branch = mem_printf("cast-parallel-{id}-%s", suffix);
+    s->branch = mem_printf("%s{id}-%s", branches, suffix);
     s->subject = mem_printf("Merge branch '%s'", s->branch);
 }
 
-static int find_repository(struct session *s, char **ret_root)
+static int find_repository(struct session *s, struct git_repo *repo)
 {
-    struct git_repo repo = {0};
     struct err err = {0};
-    int rc = git_open(&repo, ".", &err);
-    if (rc == 0 && repo.root) {
-        *ret_root = mem_str(repo.root);
-        choose_names(s, &repo);
-    }
-    git_close(&repo);
-    return *ret_root ? EXIT_OK : failed(rc ? err.msg : "This is not a git repository");
+    if (git_open(repo, ".", &err) || !repo->root)
+        return failed(*err.msg ? err.msg : "This is not a git repository");
+    s->state_dir = mem_printf("%s/anabranch", repo->common);
+    choose_names(s, repo);
+    return EXIT_OK;
 }
+
+/* --- what killed runs have left ----------------------------------------------------------- */
+
+static void tell_left(void *ctx, const struct left_remains *left)
+{
+    struct session *s = ctx;
+    strv_push(&s->left, left->run);
+    cast_say(CAST_WARN, "Run %s of %s was killed, and has left:", left->run, left->plan);
+    for (size_t i = 0; i < left->things->n; i++)
+        cast_say(CAST_WARN, "  %s", left->things->v[i]);
+    if (s->plan->clean)
+        return;
+    cast_say(CAST_WARN, "To do the rest of it: anabranch resume %s", left->run);
+    cast_say(CAST_WARN, "To save what is there and remove it: cast-parallel --clean, or");
+    cast_say(CAST_WARN, "  anabranch clean --run %s", left->run);
+}
+
+static void tell_cleaned(void *ctx, const struct clean_item *item)
+{
+    (void)ctx;
+    if (item->action == CLEAN_REMOVED)
+        cast_say(CAST_INFO, "Removed %s %s: %s", item->kind, item->name, item->why);
+    else if (item->action == CLEAN_FAILED)
+        cast_say(CAST_WARN, "Could not remove %s %s: %s", item->kind, item->name, item->why);
+}
+
+static int clean_left(const struct session *s, const struct git_repo *repo, struct err *err)
+{
+    autostore struct store *store = NULL;
+    if (store_open(&store, s->state_dir, true, err))
+        return -1;
+    struct clean_options opts = {.repo = repo,
+                                 .state_dir = s->state_dir,
+                                 .store = store,
+                                 .self = self_path(),
+                                 .tell = tell_cleaned};
+    for (size_t i = 0; i < s->left.n; i++) {
+        opts.run = s->left.v[i];
+        if (clean(&opts, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* It is no obstacle. */
+static void look_back(struct session *s, const struct git_repo *repo)
+{
+    struct err err = {0};
+    if (left_each(repo, s->state_dir, branches, tell_left, s, &err) ||
+        (s->plan->clean && s->left.n && clean_left(s, repo, &err)))
+        cast_say(CAST_WARN, "%s", err.msg);
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
 
 int cast_run(struct cast_plan *plan)
 {
     struct session s = {.plan = plan};
-    autofree char *root = NULL;
-    int code = find_repository(&s, &root);
-    if (code != EXIT_OK)
-        return code;
-    code = open_streams(&s, root);
+    struct git_repo repo = {0};
+    int code = find_repository(&s, &repo);
+    if (code == EXIT_OK)
+        code = open_streams(&s, repo.root);
     if (code == EXIT_OK)
         code = check_claude(&s.sf.plan.plan);
     if (code == EXIT_OK) {
+        look_back(&s, &repo);
         print_head(plan);
         code = go(&s);
     }
     streams_file_close(&s.sf);
+    git_close(&repo);
+    strv_done(&s.left);
+    free(s.state_dir);
     free(s.branch);
     free(s.subject);
     return code;

@@ -309,8 +309,10 @@ static int go(struct session *s, const struct run_options *ro)
     bool draw = !s->opts->no_dashboard && run_view_can_draw(stderr);
     struct run_view view;
     struct err err = {0};
-    if (open_run(s, ro, &err))
+    if (open_run(s, ro, &err)) {
+        dropin_cut_option(&err);
         return runner_error("%s", err.msg);
+    }
     run_observe(s->o.run, on_event, s);
     run_view_begin(&view, draw ? VIEW_LIVE : VIEW_LINES, stderr, s->o.run, s->o.pf, ro->wanted);
     if (s->logs)

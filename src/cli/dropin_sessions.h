@@ -27,6 +27,9 @@ int sessions_error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 /* The repository of the current folder, wherever a plan is; ERR_ENV where there is none. */
 int sessions_repository(struct git_repo *repo, struct err *err);
 
+/* Whether the folder of its worktrees is there, with or without any. */
+bool sessions_have_folder(const struct git_repo *repo);
+
 /* That tool's own rules for a plan, in its order and its words: three to five threads, fields,
  * unique ids and branches, no path that two of them own. False where one is broken, which is told.
  * What is of the wrong type is left to others. */

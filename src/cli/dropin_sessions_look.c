@@ -165,7 +165,7 @@ int sessions_converge(const struct sessions_options *opts)
     struct err err = {0};
     if (view_open(&v, &err))
         return sessions_error("%s", err.msg);
-    if (!v.looks.n && !v.threads.damaged.n)
+    if (!v.looks.n && !v.threads.damaged.n && !sessions_have_folder(&v.repo))
         return sessions_error("no worktrees to converge");
     if (has_nothing(&v))
         return cli_print(nothing, strlen(nothing));

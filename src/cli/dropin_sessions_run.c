@@ -39,6 +39,12 @@ int sessions_repository(struct git_repo *repo, struct err *err)
     return repo->root ? 0 : err_set(err, ERR_ENV, "not a git repository");
 }
 
+bool sessions_have_folder(const struct git_repo *repo)
+{
+    autofree char *path = mem_printf("%s/worktrees", repo->root);
+    return access(path, F_OK) == 0;
+}
+
 /* --- fanout ------------------------------------------------------------------------------- */
 
 static int tell_problems(const struct problems *ps)
@@ -138,6 +144,7 @@ int sessions_fanout(const struct sessions_options *opts)
 struct teller {
     struct buf removed, skipped;
     bool failed;
+    bool folder; /* of worktrees is there */
 };
 
 static const char *reason_of(const struct cleanup_item *item)
@@ -180,7 +187,7 @@ static int report(const struct teller *t)
     if (t->skipped.len)
         buf_addf(&out, "skipped:\n%s", t->skipped.s);
     if (!out.len && !t->failed)
-        buf_addstr(&out, "no worktrees\n");
+        buf_addstr(&out, t->folder ? "nothing to clean up\n" : "no worktrees\n");
     int code = print(&out);
     return code ? code : t->failed ? EXIT_ERROR : EXIT_OK;
 }
@@ -194,7 +201,9 @@ int sessions_cleanup(const struct sessions_options *unused)
         .repo = &repo, .tell = tell, .warn = warn, .waiting = cli_waiting, .ctx = &t};
     (void)unused;
     stop_watch();
-    int rc = sessions_repository(&repo, &err) || cleanup(&opts, &err) ? -1 : 0;
+    int rc = sessions_repository(&repo, &err);
+    t.folder = rc == 0 && sessions_have_folder(&repo);
+    rc = rc || cleanup(&opts, &err) ? -1 : 0;
     int code = rc ? sessions_error("%s", err.msg) : report(&t);
     git_close(&repo);
     buf_done(&t.removed);

@@ -64,7 +64,7 @@ assert_error() { # CODE MESSAGE: the first line of what is said
 @test "cast-parallel: --help" {
     cast --help
     assert_status 0
-    assert_line 'Usage: cast-parallel [--dry-run] [--split N] <plan-file>'
+    assert_line 'Usage: cast-parallel [--dry-run] [--split N] [--clean] <plan-file>'
     cast -h --no-such
     assert_status 0
 }
@@ -426,6 +426,77 @@ conflict() {
     cast plan.md
     assert_status 0
     [[ $stderr == *'[cast-parallel] WARN: cut apart: 2 needs 1'* ]] || fail
+}
+
+@test "cast-parallel: ids of any kind, batches of any kind: the dry run says what the run does" {
+    begin
+    printf '%s\n' '```json dispatch' '{"plan_id": 1.5, "batches": [{"id": 1.5, "agents": []}, {"id": "a b/c"}, {"id": null, "agents": 5},
+        {"id": true, "depends_on": ["nope"], "parallel": "maybe"}, {"id": 1.5}, {"id": ""}]}' '```' >plan.md
+    cast --dry-run plan.md
+    assert_status 0
+    assert_line '  Plan ID: 1.5'
+    assert_line '  Stream A (worktree-a): batches 1.5,a b/c,None'
+    assert_line '  Stream B (worktree-b): batches True,1.5,'
+    agents 'echo a >one' 'echo b >two'
+    cast plan.md
+    assert_status 0
+    assert_line '  Stream A: batches 1.5,a b/c,None'
+    assert_in main one a
+    assert_in main two b
+    grep -qxF '## Batch a b/c' "$BATS_TEST_TMPDIR/prompts" || fail "$(<"$BATS_TEST_TMPDIR/prompts")"
+    [[ $(grep -cxF '## Batch 1.5' "$BATS_TEST_TMPDIR/prompts") -eq 2 ]] || fail "$(<"$BATS_TEST_TMPDIR/prompts")"
+    # Without anything that is not understood there is nothing to warn of.
+    printf '%s\n' '```json dispatch' '{"batches": [{"id": 1.5, "agents": []}, {"id": 2, "agents": []}]}' '```' >plan.md
+    export A='echo aa >one' B=:
+    cast plan.md
+    assert_status 0
+    [[ -z $stderr ]] || fail
+    assert_in main one aa
+}
+
+# One stream is at work and killed; left is its worktree.
+killed_cast() {
+    begin
+    agents "echo half >one; $(until_exists never)" ':'
+    start_cast plan.md
+    wait_for has_written a one
+    kill -KILL "$engine"
+    end_plan
+    wait_for no_agents
+    left=$(git worktree list --porcelain | sed -n 's/^worktree //p' | grep '/a$')
+    [[ -e $left/one ]] || fail "$left"
+    export A='echo a >three' B=:
+}
+
+@test "CP-13 as cast-parallel: what a killed run has left is told by the next one, which can remove it" {
+    killed_cast
+    cast plan.md
+    assert_status 0
+    assert_in main three a
+    [[ $stderr == *"[cast-parallel] WARN:   worktree $left"* ]] || fail 'no worktree'
+    [[ $stderr == *'[cast-parallel] WARN:   branch cast-parallel-a-'"$engine"* ]] || fail 'no branch'
+    [[ $stderr =~ anabranch\ resume\ ([0-9a-f-]+) && -e $left/one ]] || fail 'no way to go on'
+    export A='echo b >three'
+    cast --clean plan.md
+    assert_status 0
+    assert_contains "[cast-parallel] Removed workspace $left: "
+    [[ ! -e $left && -z $(git branch --list 'cast-parallel*') ]] || fail "$(git branch)"
+    assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" one half
+    cast --clean plan.md
+    assert_status 0
+    [[ -z $stderr ]] || fail 'told again'
+}
+
+@test "CP-13 as cast-parallel: the commands that are printed for a killed run do what they say" {
+    killed_cast
+    cast plan.md
+    [[ $stderr =~ anabranch\ (resume\ [0-9a-f-]+) ]] || fail 'no way to go on'
+    export A='echo finished >one'
+    # shellcheck disable=SC2086 # words they are
+    run_apart anabranch ${BASH_REMATCH[1]} 3>&-
+    assert_status 0
+    assert_in main one finished
+    [[ ! -e $left && -z $(git branch --list 'cast-parallel*') ]] || fail "$(git branch)"
 }
 
 @test "CP-9 as cast-parallel: a batch without an id, CRLF, two blocks, a slash in the plan_id" {

@@ -321,9 +321,19 @@ skipped:
     [[ -z $stderr ]] || fail "errors"
 }
 
-@test "sessions: cleanup without worktrees" {
+@test "sessions: cleanup and converge without worktrees, and with a folder for them that has none" {
     make_repo
     sessions cleanup
+    assert_status 0
+    assert_output 'no worktrees'
+    mkdir worktrees
+    sessions cleanup
+    assert_status 0
+    assert_output 'nothing to clean up'
+    sessions converge
+    assert_status 0
+    assert_output 'no threads have new commits — nothing to converge'
+    sessions status
     assert_status 0
     assert_output 'no worktrees'
 }
