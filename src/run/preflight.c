@@ -198,11 +198,11 @@ int preflight_disk(const char *path, struct err *err)
 static void name_folders(struct run *run)
 {
     const struct plan_file *pf = run->pf;
-    run->state_dir = run->base ? mem_printf("%s/anabranch", pf->repo.common)
+    run->state_dir = pf->repo.root ? mem_printf("%s/anabranch", pf->repo.common)
                                : mem_printf("%s/.anabranch", pf->project);
     run->dir = mem_printf("%s/runs/%s", run->state_dir, run->id);
-    run->work = plan_file_work(pf, run->base ? pf->repo.root : pf->project);
-    if (run->base) {
+    run->work = plan_file_work(pf, pf->repo.root ? pf->repo.root : pf->project);
+    if (pf->repo.root) {
         stuck_remove_below(pf->repo.common);
         stuck_remove_below(run->work);
     }
@@ -217,13 +217,14 @@ int preflight(struct run *run, struct err *err)
         provider_choose(run, err) || check_engines(run, err) || check_variables(run, err) ||
         check_verifications(run, err))
         return -1;
-    if (pf->repo_unknown)
+    run->only_reads = only_reads(run);
+    bool needs_git = !run->only_reads || !run->opts.read_in_place;
+    if (pf->repo_unknown && needs_git)
         return err_set(err, ERR_ENV, "git could not tell whether '%s' is in a repository",
                        pf->project);
-    run->only_reads = only_reads(run);
     if (!pf->repo.root && !run->only_reads)
         return err_set(err, ERR_ENV, "'%s' is not in a git repository", pf->project);
-    if (pf->repo.root &&
+    if (pf->repo.root && needs_git &&
         (check_git(&at, err) || find_base(run, &at, err) || check_branches(run, &at, err)))
         return -1;
     name_folders(run);

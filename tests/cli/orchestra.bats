@@ -496,6 +496,26 @@ until [ -e '$BATS_TEST_TMPDIR/'\$i ]; do sleep 0.02; done; done" 'timeout: 20s'
     [[ $(<logs/a-stdout.log) == "$(pwd -P)" ]] || fail "worked in $(<logs/a-stdout.log)"
 }
 
+@test "a manifest that only reads needs nothing of git: neither a branch nor a name" {
+    make_place
+    manifest
+    task r 'cat file' 'read_only: true'
+    task s 'true' 'read_only: true' 'depends_on: [r]'
+    git checkout -q --detach
+    git config --unset user.name
+    git config --unset user.email
+    orchestra
+    assert_status 0
+    assert_task r '\[ok] r *'
+    [[ $(<.claude/logs/r-stdout.log) == one* ]] || fail "$(<.claude/logs/r-stdout.log)"
+    [[ -z $(git status --porcelain) ]] || fail "$(git status --porcelain)"
+    run "$ANABRANCH" history --json
+    [[ $(wc -l <<<"$output") -eq 1 ]] || fail 'no history'
+    rm .git/HEAD # no repository any more, to git
+    orchestra --log-dir logs
+    assert_status 0
+}
+
 @test "a read-only task works in cwd itself, and sees what git does not look at" {
     make_place
     echo ignored >>.gitignore
@@ -540,6 +560,7 @@ until [ -e '$BATS_TEST_TMPDIR/'\$i ]; do sleep 0.02; done; done" 'timeout: 20s'
 
 @test "a read-only task that is killed or fails leaves nothing, and is run again" {
     make_place
+    git checkout -q --detach # it needs no branch
     manifest
     task r "touch '$BATS_TEST_TMPDIR/r'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60; cat file" 'read_only: true'
     task f 'exit 1' 'read_only: true' 'max_retries: 1'
