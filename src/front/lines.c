@@ -153,6 +153,7 @@ static bool say(struct buf *out, const struct event *ev)
         return true;
     case EV_TASK_COMMITTED:
         add_commit(out, ev, "committed ");
+        add_field(out, ev, "note", ": ");
         return true;
     case EV_TASK_VERIFIED:
         buf_addstr(out, "verified");

@@ -370,6 +370,14 @@ static bool is_judged(const struct engine_def *def, const struct agent_report *r
     return true;
 }
 
+bool agent_ended_early(enum engine engine, const struct agent_report *report, int exit_code,
+                       int signal)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && def->ends_early && exit_code == 0 && !signal && report->speaks &&
+           !report->finished && !report->failed;
+}
+
 bool agent_failed(enum engine engine, const struct agent_report *report, int exit_code, int signal,
                   const char *err_text, enum failure *ret_failure, struct buf *ret_reason)
 {

@@ -65,6 +65,11 @@ void agent_check_options(const struct task *task, struct problems *ps);
 /* Leaves out of a task what an engine other than its own does not understand. */
 void agent_leave_out(enum engine engine, struct task *task);
 
+/* Whether an agent, all of whose output was read, has ended itself in the middle of its work,
+ * without a word: then what it has committed says how far it came. */
+bool agent_ended_early(enum engine engine, const struct agent_report *report, int exit_code,
+                       int signal);
+
 /* Whether it was never run by us: what is known of it is its documentation. */
 bool agent_is_untested(enum engine engine);
 

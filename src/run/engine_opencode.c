@@ -102,6 +102,7 @@ const struct engine_def engine_opencode = {
     .denied = denied,
     .litter = "-00000000.so", /* a library of some megabytes, that it unpacks each time */
     .judge = judge,
+    .ends_early = true,
     .hear = dialect_opencode_hear,
     .chatter = chatter,
     .account = account,

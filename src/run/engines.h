@@ -18,16 +18,17 @@ struct engine_def {
     int stop_signal;               /* by which it is asked to end */
     int64_t idle; /* ms that it may be silent while no tool works, if the plan does not say; 0: any
                    * time */
-    bool counts_session;            /* what it says was used is since the session's beginning */
-    bool continues;                 /* it can take up a session again */
-    bool continues_limited;         /* only one that met a limit; not needed where it continues */
-    bool continues_ended;           /* only one whose agent came to its end; likewise */
-    const char *const *account;     /* variables that say whose limits count, NULL at the end */
-    const char *const *keys;        /* variables whose values are secret, NULL at the end */
-    const char *litter;             /* how files end that it leaves in TMPDIR, which nobody wants */
-    bool no_persona;                /* it takes no task's `agent` */
-    bool untested;                  /* it is called as its documentation says */
-    bool takes_effort, takes_turns; /* a task's `effort`, its `max_turns` */
+    bool counts_session;        /* what it says was used is since the session's beginning */
+    bool continues;             /* it can take up a session again */
+    bool continues_limited;     /* only one that met a limit; not needed where it continues */
+    bool continues_ended;       /* only one whose agent came to its end; likewise */
+    const char *const *account; /* variables that say whose limits count, NULL at the end */
+    const char *const *keys;    /* variables whose values are secret, NULL at the end */
+    const char *litter;         /* how files end that it leaves in TMPDIR, which nobody wants */
+    bool no_persona;            /* it takes no task's `agent` */
+    bool ends_early; /* it may end with exit code 0 before it is done, and does not say so */
+    bool untested;   /* it is called as its documentation says */
+    bool takes_effort, takes_turns;         /* a task's `effort`, its `max_turns` */
     const struct denied_option *denied;     /* of a task's `engine_args`; NULL: it takes none */
     const struct denied_option *denied_too; /* what others have as well; NULL: nothing */
     bool abbreviates;                       /* it takes the beginning of an option for the whole */

@@ -211,6 +211,15 @@ static bool is_other_failure(const struct job *job)
     return job->report.failed && job->report.failure != FAILURE_LIMIT;
 }
 
+/* A task that only reads has no result without its agent's words. */
+static bool counts_by_commits(const struct job *job, int exit_code)
+{
+    const struct task *t = task_of(job);
+    return agent_ended_early(run_engine(job->run, job->task), &job->report, exit_code,
+                             job->exit_signal) &&
+           !t->read_only && !t->hand_on;
+}
+
 static void on_agent_end(struct job *job, int exit_code)
 {
     autobuf struct buf err_text = BUF_INIT, reason = BUF_INIT;
@@ -249,7 +258,8 @@ static void on_agent_end(struct job *job, int exit_code)
                  job->run->budget_spent ? "the run's budget" : "its budget");
     else if (process_was_broken(job, &failure, &reason))
         job_fail(job, failure, "%s", reason.s);
-    else if (agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
+    else if (!(job->ended_early = counts_by_commits(job, exit_code)) &&
+             agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
                           &reason))
         job_fail(job, blame(job, exit_code, failure), "%s", reason.s);
     else if (job->tampered)

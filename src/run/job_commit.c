@@ -212,6 +212,9 @@ static void tell_committed(struct job *job, const struct commit_draft *draft, bo
     build_put_string(&a, data, "commit", task_run(job)->commit);
     if (as_one && draft->own.commits.n)
         build_put_int(&a, data, "squashed", (int64_t)draft->own.commits.n);
+    if (job->ended_early)
+        build_put_string(&a, data, "note",
+                         "it ended without a result, and had committed all of its work");
     record_step(job->run, EV_TASK_COMMITTED, job->task, data);
     arena_done(&a);
 }
@@ -247,6 +250,25 @@ static void commit_draft_made(struct job *job, const struct commit_job *cj,
     land_queue(job);
 }
 
+/* An agent that ended early was in the middle of something, unless all is in commits of its own. */
+static bool check_early(struct job *job, const struct commit_draft *draft)
+{
+    struct git_place at = run_place(job->run);
+    const struct strv *own = &draft->own.commits;
+    autobuf struct buf tree = BUF_INIT;
+    struct err err = {0};
+    if (!job->ended_early)
+        return true;
+    if (own->n && git_tree_of(&at, own->v[own->n - 1], &tree, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    if (own->n && strcmp(tree.s, draft->tree.s) == 0)
+        return true;
+    job_fail(job, FAILURE_TRANSIENT, "ended without a result");
+    return false;
+}
+
 static void finish_commit(struct job *job)
 {
     autofree char *index = job_file(job, "index");
@@ -257,7 +279,7 @@ static void finish_commit(struct job *job)
     cj.tree = job->tree.len ? job->tree.s : NULL;
     if (commit_draft_make(&cj, job->run->tip, &draft, &err))
         job_error(job, &err);
-    else if (check_reverts(job, &draft))
+    else if (check_early(job, &draft) && check_reverts(job, &draft))
         commit_draft_made(job, &cj, &draft);
 }
 

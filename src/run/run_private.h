@@ -161,6 +161,7 @@ struct job {
     bool spoke;                     /* its agent had said something when last looked at */
     int64_t reset;                  /* of the limit that it met; 0: it is not known */
     int64_t retry_delay;            /* at its failure: ms until the next attempt, or -1 */
+    bool ended_early;               /* its agent has; what it has committed counts */
     char *overrun;                  /* how far it had gone beyond a budget by its end, or NULL */
     char *tampered; /* what it did outside its workspace that it fails for, or NULL */
 };

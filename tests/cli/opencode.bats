@@ -63,6 +63,34 @@ END
     assert_in main done 1
 }
 
+# It rejects itself what it may not, and ends there.
+@test "an opencode that ended without a result has done what it had committed, if that is all there is" {
+    make_repo
+    stub_agent opencode opencode-rejected 'case $ANABRANCH_TASK in
+begun) git add -A; git commit -q --allow-empty -m nothing ;;
+esac
+echo 1 >"$ANABRANCH_TASK"
+case $ANABRANCH_TASK in
+done | look) git add -A; git commit -q -m mine ;;
+more) git add -A; git commit -q -m mine; echo 2 >>more ;;
+esac'
+    begin_plan 'defaults: {engine: opencode, retry: 0}'
+    local task
+    for task in 'done' more begun none; do
+        add_task $task 'prompt: Write it.'
+    done
+    add_task look 'read_only: true' 'prompt: Look.'
+    run_agents --json
+    assert_status 1
+    assert_in main 'done' 1
+    assert_event task.committed 'done' 'it ended without a result, and had committed all of its work'
+    for task in more begun none look; do
+        assert_failed $task transient 'ended without a result'
+        refute_in main $task
+    done
+    assert_clean 'refs/anabranch/salvage/*'
+}
+
 @test "an opencode that may not write has changed nothing, and is told why" {
     make_repo
     stub_agent opencode opencode-denied
