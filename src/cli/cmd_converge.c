@@ -266,7 +266,9 @@ const struct command cmd_converge = {
         "--upstream names the remote whose repository is to get them; gh is then told both.\n\n"
         "The git setting anabranch.forge names another program than 'gh': 'glab', 'tea', or a "
         "command whose words {branch}, {base}, {title}, {body} and {body-file} are replaced; "
-        "anabranch.forgeUpdate is the command for a pull request that is there, {pull}.",
+        "anabranch.forgeUpdate is the command for a pull request that is there, {pull}. 'tea' is "
+        "called outside of the repository, with the repository of the remote and with its login "
+        "for the remote's host, or with the one that anabranch.forgeLogin names.",
     .examples = "anabranch converge\tPush, and make or update the pull requests\n"
                 "anabranch converge --no-push | sh\tThe same by a shell\n"
                 "anabranch converge --upstream upstream\tFrom the fork 'origin' to the remote "

@@ -6,6 +6,7 @@
 #include "base/build.h"
 #include "base/mem.h"
 #include "data/doc.h"
+#include "run/forge.h"
 #include "sys/proc_many.h"
 #include "sys/stop.h"
 
@@ -79,6 +80,19 @@ static int ask(struct cleaning *c, const char *what, const char *tip, bool *ret_
     return stop_signal() ? err_set(err, ERR_ENV, "%s", why.msg) : 0;
 }
 
+/* Which one it is git's configuration says. */
+static int look_for_forge(struct cleaning *c, struct err *err)
+{
+    autoforge struct forge forge = {0};
+    if (c->looked_for_forge)
+        return 0;
+    c->looked_for_forge = true;
+    if (forge_open(&forge, c->opts->repo, err))
+        return -1;
+    c->no_forge = forge_is_other(&forge);
+    return 0;
+}
+
 /* By its branch gh does not find the pull request of a fork; converge knows its address. */
 int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *tip, bool *ret_merged,
                       struct buf *ret_note, struct err *err)
@@ -89,6 +103,10 @@ int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *ti
     if (was_pushed(c, t, &pushed, err))
         return -1;
     if (!pushed)
+        return 0;
+    if (look_for_forge(c, err))
+        return -1;
+    if (c->no_forge)
         return 0;
     if (ask(c, t->branch + strlen("refs/heads/"), tip, &answered, ret_merged, ret_note, err))
         return -1;

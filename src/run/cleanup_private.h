@@ -21,7 +21,8 @@ struct cleaning {
     struct git_place at;
     struct threads threads;
     VEC(struct cleanup_base) bases;
-    bool no_forge; /* it was asked, and is not there */
+    bool looked_for_forge;
+    bool no_forge; /* it was asked, and is not there; or it is not gh */
 };
 
 /* What is to be done with a thread. */

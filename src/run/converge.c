@@ -571,14 +571,27 @@ static int find_fork(struct converge *c, struct err *err)
     return 0;
 }
 
+/* Where the forge's program has to be told. */
+static int find_place(struct converge *c, struct err *err)
+{
+    autoplace struct forge_place place = {0};
+    if (!forge_wants_place(&c->forge))
+        return 0;
+    return forge_place_find(&place, c->repo, remote_of(c), err) ||
+                   forge_locate(&c->forge, place.repo, c->opts.way == CONVERGE_PRINT, err)
+               ? -1
+               : 0;
+}
+
 static int check_way(struct converge *c, struct err *err)
 {
     if (c->opts.way == CONVERGE_INTO_BASE)
         return 0;
     if (forge_open(&c->forge, c->repo, err) || find_fork(c, err))
         return -1;
-    return c->opts.way == CONVERGE_PUSH && (find_remote(c, err) || forge_check(&c->forge, err)) ? -1
-                                                                                                : 0;
+    if (c->opts.way == CONVERGE_PUSH && (find_remote(c, err) || forge_check(&c->forge, err)))
+        return -1;
+    return find_place(c, err);
 }
 
 int converge(struct converge *c, const struct git_repo *repo, const struct converge_options *opts,

@@ -9,6 +9,7 @@
 #include "sys/proc_many.h"
 #include "sys/spawn.h"
 
+#include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
@@ -23,6 +24,8 @@ struct forge_shape {
     const char *fork;    /* the option that names a repository, where it knows forks; or NULL */
     const char *owner;   /* a member whose `login` is whose the branch is */
     const char *draft;   /* word that makes a draft of it; NULL: a title that says so */
+    const char *also;    /* another name of the program, which comes first where it is; or NULL */
+    const char *logins[WORDS]; /* lists its logins, of which it is told one, and the repository */
 };
 
 static const struct forge_shape shapes[] = {
@@ -48,10 +51,13 @@ static const struct forge_shape shapes[] = {
               "json"},
      .create = {"tea", "pulls", "create", "--head", "{branch}", "--base", "{base}", "--title",
                 "{title}", "--description", "{body}"},
-     .update = {"tea", "pulls", "edit", "{pull}", "--title", "{title}", "--description", "{body}"},
+     /* There is no other way; a pull request is an issue, too. */
+     .update = {"tea", "issues", "edit", "{pull}", "--title", "{title}", "--description", "{body}"},
      .number = "index",
      .address = "url",
-     .head = "head"},
+     .head = "head",
+     .also = "tea-cli", /* Debian's, where tea is an editor */
+     .logins = {"tea", "login", "list", "--output", "json"}},
 };
 
 /* --- configuration ------------------------------------------------------------------------ */
@@ -93,11 +99,14 @@ static const struct forge_shape *find_shape(const char *name)
 
 int forge_open(struct forge *f, const struct git_repo *repo, struct err *err)
 {
-    autobuf struct buf name = BUF_INIT, update = BUF_INIT;
+    autobuf struct buf name = BUF_INIT, update = BUF_INIT, login = BUF_INIT;
     *f = (struct forge){0};
     if (read_setting(repo, "anabranch.forge", &name, err) ||
         read_setting(repo, "anabranch.forgeUpdate", &update, err))
         return -1;
+    if (strcmp(name.s, "tea") == 0 && read_setting(repo, "anabranch.forgeLogin", &login, err))
+        return -1;
+    f->login = login.len ? buf_steal(&login) : NULL;
     f->shape = find_shape(name.len ? name.s : "gh");
     if (!f->shape && !strstr(name.s, "{branch}"))
         return err_set(err, ERR_INPUT,
@@ -114,9 +123,21 @@ bool forge_knows_forks(const struct forge *f)
     return f->shape && f->shape->fork;
 }
 
+bool forge_is_other(const struct forge *f)
+{
+    return f->shape != &shapes[0];
+}
+
+static const char *program_of(const struct forge *f)
+{
+    if (!f->shape)
+        return f->create.v[0];
+    return f->shape->also && spawn_finds(f->shape->also) ? f->shape->also : f->shape->create[0];
+}
+
 int forge_check(const struct forge *f, struct err *err)
 {
-    const char *program = f->shape ? f->shape->create[0] : f->create.v[0];
+    const char *program = program_of(f);
     return spawn_finds(program) ? 0
                                 : err_set(err, ERR_ENV,
                                           "there is no '%s' here, by which pull requests are made; "
@@ -128,6 +149,12 @@ void forge_close(struct forge *f)
 {
     strv_done(&f->create);
     strv_done(&f->update);
+    if (f->away)
+        (void)rmdir(f->away); /* if the program left something there, so be it */
+    free(f->login);
+    free(f->repo);
+    free(f->away);
+    *f = (struct forge){0};
 }
 
 /* --- commands ----------------------------------------------------------------------------- */
@@ -184,10 +211,18 @@ static void add_words(const struct forge *f, const struct forge_pull *p, const c
     autofree char *title = title_of(f, p);
     autofree char *head = p->owner ? mem_printf("%s:%s", p->owner, p->branch) : mem_str(p->branch);
     struct words w = {p, title, number, head};
+    if (f->shape) {
+        strv_push(argv, program_of(f));
+        words++;
+    }
     for (; *words; words++)
         expand(&w, *words, argv);
     if (p->repo && f->shape && f->shape->fork)
         strv_pushl(argv, f->shape->fork, p->repo, NULL);
+    if (f->repo && f->login)
+        strv_pushl(argv, "--login", f->login, NULL);
+    if (f->repo)
+        strv_pushl(argv, "--repo", f->repo, NULL);
 }
 
 static void add_create(const struct forge *f, const struct forge_pull *p, struct strv *argv)
@@ -205,16 +240,23 @@ static void add_update(const struct forge *f, const struct forge_pull *p, const 
     add_words(f, p, f->shape ? f->shape->update : own, number, argv);
 }
 
+/* Of an address the number. */
+static const char *last_part(const char *address)
+{
+    const char *slash = strrchr(address, '/');
+    return slash ? slash + 1 : address;
+}
+
 void forge_print(const struct forge *f, const struct forge_pull *p, struct buf *out)
 {
     autostrv struct strv argv = {0};
     if (!p->known)
         add_create(f, p, &argv);
     else if (f->shape || f->update.n)
-        add_update(f, p, p->known, &argv);
+        add_update(f, p, f->repo ? last_part(p->known) : p->known, &argv);
     if (!argv.n)
         return;
-    shell_add(out, " &&\n(cd", p->dir, NULL);
+    shell_add(out, " &&\n(cd", f->repo ? "/" : p->dir, NULL);
     buf_addstr(out, " &&");
     if (!f->shape) { /* a command may want the file */
         shell_add(out, " printf %s", p->body, NULL);
@@ -247,6 +289,78 @@ static int call(struct proc_job *job, const char *dir, struct err *err)
     if (proc_many(job, 1, err))
         return -1;
     return job->status == 0 ? 0 : failed(job, err);
+}
+
+/* --- where it is -------------------------------------------------------------------------- */
+
+bool forge_wants_place(const struct forge *f)
+{
+    return f->shape && f->shape->logins[0];
+}
+
+/* "https://HOST:3000/", "HOST:22" or "HOST". */
+static bool is_host(const char *address, const char *host, size_t len)
+{
+    const char *scheme = strstr(address, "://");
+    address = scheme ? scheme + 3 : address;
+    return strcspn(address, ":/") == len && strncasecmp(address, host, len) == 0;
+}
+
+/* The default among those of the host, or else the first. */
+static char *choose_login(const struct buf *list, const char *host, size_t len)
+{
+    struct doc_options opts = {.syntax = DOC_JSON};
+    autoproblems struct problems ps;
+    struct doc doc;
+    char *login = NULL;
+    problems_init(&ps, "tea");
+    bool good = doc_parse(&doc, NULL, list->s, list->len, &opts, &ps) == 0;
+    if (good && doc.root->kind == NODE_LIST) {
+        node_each (entry, doc.root) {
+            bool there = entry->kind == NODE_MAP &&
+                         (is_host(build_string(entry, "url", ""), host, len) ||
+                          is_host(build_string(entry, "ssh_host", ""), host, len));
+            if (!there || (login && strcmp(build_string(entry, "default", ""), "true") != 0))
+                continue;
+            free(login);
+            login = mem_str(build_string(entry, "name", ""));
+        }
+    }
+    doc_done(&doc);
+    return login;
+}
+
+static int find_login(struct forge *f, const char *place, struct err *err)
+{
+    struct proc_job job = PROC_JOB_INIT;
+    size_t host = strcspn(place, "/");
+    strv_push(&job.argv, program_of(f));
+    for (const char *const *word = f->shape->logins + 1; *word; word++)
+        strv_push(&job.argv, *word);
+    int rc = call(&job, f->away, err);
+    if (rc == 0)
+        f->login = choose_login(&job.out, place, host);
+    proc_job_done(&job);
+    if (rc == 0 && !f->login)
+        return err_set(err, ERR_ENV,
+                       "%s has no login for '%.*s': '%s login add' makes one, or the git setting "
+                       "anabranch.forgeLogin names another",
+                       f->shape->create[0], (int)host, place, program_of(f));
+    return rc;
+}
+
+int forge_locate(struct forge *f, const char *place, bool prints, struct err *err)
+{
+    const char *tmp = getenv("TMPDIR");
+    autofree char *away = mem_printf("%s/anabranch-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    struct err none = {0};
+    f->repo = mem_str(place + strcspn(place, "/") + 1);
+    if (!mkdtemp(away))
+        return err_sys(err, "make a folder in '%s'", tmp && *tmp ? tmp : "/tmp");
+    f->away = steal_ptr(away);
+    if (f->login)
+        return 0;
+    return find_login(f, place, prints ? &none : err) && !prints ? -1 : 0;
 }
 
 static void add_member(struct buf *out, const struct node *map, const char *key)
@@ -310,7 +424,7 @@ static int find(const struct forge *f, const struct forge_pull *p, struct buf *r
         return 0;
     }
     add_words(f, p, f->shape->list, "", &job.argv);
-    int rc = call(&job, p->dir, err);
+    int rc = call(&job, f->away ? f->away : p->dir, err);
     if (rc == 0 && strspn(job.out.s, " \t\n") != job.out.len)
         rc = take_list(f->shape, p, &job.out, ret_number, ret_address, err);
     proc_job_done(&job);
@@ -355,7 +469,7 @@ int forge_propose(const struct forge *f, const struct forge_pull *p, struct buf 
         add_update(f, p, number.s, &job.argv);
     int rc = f->shape ? 0 : write_body(p, err);
     if (rc == 0 && *ret_deed != FORGE_LEFT)
-        rc = call(&job, p->dir, err);
+        rc = call(&job, f->away ? f->away : p->dir, err);
     if (!f->shape)
         (void)unlink(p->body_file);
     if (rc == 0 && number.len)

@@ -4,6 +4,7 @@
  *
  *     anabranch.forge         "gh", which it is without this; "glab"; "tea"; or a command, in whose
  *                             words {branch}, {base}, {title}, {body} and {body-file} are replaced
+ *     anabranch.forgeLogin    the login of tea to use; without this, that of the remote's host
  *     anabranch.forgeUpdate   the command for a pull request that is there; {pull} is its address
  *
  * Words of a command are separated by blanks; no shell sees them. What it prints last is taken for
@@ -24,6 +25,8 @@ struct forge_shape;
 struct forge {
     const struct forge_shape *shape; /* NULL: commands of the user's */
     struct strv create, update;      /* their words; update may be empty */
+    char *login, *repo;              /* forge_locate(): of a program that is told both, or NULL */
+    char *away;                      /* an empty folder outside of any repository, or NULL */
 };
 
 /* What a pull request is to be. */
@@ -48,6 +51,17 @@ void forge_close(struct forge *f);
 
 /* Whether it can be told that the branch is in a fork. */
 bool forge_knows_forks(const struct forge *f);
+
+/* Whether it is not gh, which alone can be asked what became of a pull request. */
+bool forge_is_other(const struct forge *f);
+
+/* Whether forge_locate() is to be called. */
+bool forge_wants_place(const struct forge *f);
+
+/* Says which repository it is, as "HOST/OWNER/NAME", to a program that does not find that out in a
+ * worktree: it is called outside of the repository then. ERR_ENV where it has no login there;
+ * where nothing is to be called (`prints`), the login is left out then. */
+int forge_locate(struct forge *f, const char *place, bool prints, struct err *err);
 
 /* Whether its program is there; ERR_ENV where it is not. */
 int forge_check(const struct forge *f, struct err *err);

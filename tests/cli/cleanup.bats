@@ -540,6 +540,21 @@ merged() { # ID...
     assert_kept 1 'its commits are not in main or origin/main'
 }
 
+@test "cleanup: gh is not asked where the forge is another" {
+    begin 1
+    mkdir "$BATS_TEST_TMPDIR/bin"
+    printf '#!/bin/sh\necho asked >>"%s/asked"\nexit 4\n' "$BATS_TEST_TMPDIR" >"$BATS_TEST_TMPDIR/bin/gh"
+    chmod +x "$BATS_TEST_TMPDIR/bin/gh"
+    file_origin
+    git config anabranch.forge tea
+    work 1 a
+    git push -q origin "$(branch 1)"
+    PATH=$BATS_TEST_TMPDIR/bin:$PATH cleanup
+    assert_status 0
+    [[ ! -e $BATS_TEST_TMPDIR/asked ]] || fail "it was"
+    assert_kept 1 'its commits are not in main or origin/main'
+}
+
 @test "a thread whose file is damaged stays and is told, the others go" {
     begin 2
     work 1 a

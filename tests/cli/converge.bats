@@ -495,20 +495,67 @@ begin_other() { # FORGE
         'update 4 --title [thread-1] Goal of 1 --description' ]] || fail "$(args)"
 }
 
-@test "tea makes and updates pull requests, and only those of the branch" {
+# As begin_other; git finds the origin of that address on the disk.
+begin_tea() { # [ADDRESS]
     begin_other tea
-    stub tea '[{"index": "7", "head": "other", "url": "https://gitea.example/pulls/7"}]' \
+    git remote set-url origin "${1:-https://gitea.example:3000/acme/widget.git}"
+    git config "url.$FORGE/acme/widget.git.insteadOf" "${1:-https://gitea.example:3000/acme/widget.git}"
+}
+
+# As stub; it has these logins, and notes where it was called from.
+stub_tea() { # LOGINS LIST CREATE
+    stub tea-stub "$2" "$3"
+    echo "$1" >"$BATS_TEST_TMPDIR/logins"
+    printf '%s\n' '#!/bin/sh' "pwd >>'$BATS_TEST_TMPDIR/places'" \
+        "[ \"\$1\" != login ] || exec cat '$BATS_TEST_TMPDIR/logins'" 'exec tea-stub "$@"' >"$BATS_TEST_TMPDIR/stubs/tea"
+    chmod +x "$BATS_TEST_TMPDIR/stubs/tea"
+}
+
+LOGINS='[{"name":"other","url":"https://codeberg.org","ssh_host":"codeberg.org","user":"me","default":"true"},
+{"name":"here","url":"https://gitea.example:3000","ssh_host":"git.example","user":"me","default":"false"}]'
+
+@test "tea makes and updates pull requests from outside of the repository, and only those of the branch" {
+    begin_tea
+    export TMPDIR=$BATS_TEST_TMPDIR/tmp
+    mkdir "$TMPDIR"
+    stub_tea "$LOGINS" '[{"index": "7", "head": "other", "url": "https://gitea.example/pulls/7"}]' \
         '  # 8 Goal of 1 (open)  https://gitea.example/pulls/8 '
     converge --draft
     assert_status 0
     assert_output 'thread-1: pushed, new pull request https://gitea.example/pulls/8'
     [[ $(args | sed -n '/^create$/,/^--description$/p' | paste -s -d ' ') == \
         "create --head $(branch 1) --base main --title WIP: [thread-1] Goal of 1 --description" ]] || fail "$(args)"
-    stub tea "[{\"index\": \"8\", \"head\": \"$(branch 1)\", \"url\": \"https://gitea.example/pulls/8\"}]" ''
+    [[ $(args | tail -n 5 | paste -s -d ' ') == '--login here --repo acme/widget ' ]] || fail "$(args)"
+    ! grep -F "$PWD" "$BATS_TEST_TMPDIR/places" || fail "in the repository, where tea wants a person"
+    stub_tea "$LOGINS" "[{\"index\": \"8\", \"head\": \"$(branch 1)\", \"url\": \"https://gitea.example/pulls/8\"}]" ''
     converge
     assert_output 'thread-1: pushed, pull request updated: https://gitea.example/pulls/8'
+    # a pull request is an issue, and tea has no other way to change one
     [[ $(args | sed -n '/^edit$/,/^--description$/p' | paste -s -d ' ') == \
         'edit 8 --title [thread-1] Goal of 1 --description' ]] || fail "$(args)"
+    [[ $(args | tail -n 5 | paste -s -d ' ') == '--login here --repo acme/widget ' ]] || fail "$(args)"
+    [[ -z $(find "$TMPDIR" -name 'anabranch*') ]] || fail "left: $(ls -A "$TMPDIR")"
+    converge --no-push
+    assert_contains "(cd / && tea issues edit 8 "
+    assert_contains "--login here --repo acme/widget)"
+}
+
+@test "tea's login is that of the remote's host, or as git's configuration says; without one nothing is pushed" {
+    begin_tea git@git.example:acme/widget.git
+    stub_tea "$LOGINS" '[]' 'https://gitea.example/pulls/1'
+    converge
+    assert_status 0
+    args | grep -qx here || fail "$(args)"
+    git config anabranch.forgeLogin mine
+    converge
+    args | grep -qx mine || fail "$(args)"
+    git config --unset anabranch.forgeLogin
+    work 2 d2/file text
+    stub_tea '[]' '[]' ''
+    converge
+    assert_status 3
+    assert_error "tea has no login for 'git.example'"
+    [[ $(at_origin "$(branch 2)") == none ]] || fail "pushed"
 }
 
 @test "a command of the user's gets the words it asks for, and knows the pull request again" {
