@@ -84,7 +84,7 @@ void dialect_say(struct agent_report *report, enum agent_saying kind, const char
     report->speaks = report->speaks || kind == AGENT_WORDS || kind == AGENT_ACTION;
     report->again = 0;
     report->waits_on = false;
-    report->waits = kind == AGENT_WAIT ? report->waits : 0;
+    report->waits = 0;
     dialect_set(report, &report->question, kind == AGENT_ASK ? text : "");
     if (kind == AGENT_ACTION || kind == AGENT_ASK || kind == AGENT_WAIT)
         dialect_set(report, &report->action, text);
@@ -177,7 +177,7 @@ void dialect_wait(struct agent_report *report, const char *what, int64_t ms)
     dialect_say(report, AGENT_WAIT, text);
     dialect_set(report, &report->action, what);
     int64_t now = clock_mono();
-    report->waits = report->waits ? report->waits : now;
+    report->waits = now; /* each by itself: many short ones are not a long one */
     report->again = ms < 0 ? 0 : now + ms;
 }
 

@@ -246,6 +246,15 @@ const struct dialect dialect_codex = {fields, sizeof(fields) / sizeof(fields[0])
 
 /* --- its log ------------------------------------------------------------------------------ */
 
+/* "7199.9s", "211.5ms"; what is shorter is nothing. Below 0: it is none of these. */
+static double seconds_of(const char *text)
+{
+    char *unit;
+    double n = strtod(text, &unit);
+    bool good = unit != text && n >= 0 && n < 1e9;
+    return !good ? -1 : *unit == 's' ? n : strncmp(unit, "ms", 2) == 0 ? n / 1000 : 0;
+}
+
 /* "retrying sampling request (1/5 in 7199.9s)...": it waits as long as its model's server wants. */
 void dialect_codex_hear(struct agent_report *r, const char *line)
 {
@@ -253,9 +262,9 @@ void dialect_codex_hear(struct agent_report *r, const char *line)
     const char *in = at ? strstr(at, " in ") : NULL, *why = strstr(line, "sampling_error=");
     if (!in)
         return;
-    double seconds = strtod(in + strlen(" in "), NULL);
+    double seconds = seconds_of(in + strlen(" in "));
     autofree char *what =
         mem_printf("waits for its model: %s", why ? why + strlen("sampling_error=") : "it failed");
-    if (seconds >= 0 && seconds < 1e9)
+    if (seconds >= 0)
         dialect_wait(r, what, (int64_t)(seconds * 1000));
 }

@@ -15,11 +15,11 @@ MODEL=$BATS_TEST_TMPDIR/model
 # Real programs start slowly where the disk is cold and others work beside them.
 patience=180
 
-# Puts a program that npm has into PATH; skips the test where it cannot be had.
+# Puts such a program into PATH, of the set AGENTS_SET; skips the test where it cannot be had.
 agent_available() { # NAME
     local agent_bin
     command -v node >/dev/null || skip "no node here"
-    agent_bin=$("$BATS_TEST_DIRNAME/install" "$1" 2>"$BATS_TEST_TMPDIR/install" 3>&-) ||
+    agent_bin=$("$BATS_TEST_DIRNAME/install" "$1" "${AGENTS_SET-pinned}" 2>"$BATS_TEST_TMPDIR/install" 3>&-) ||
         skip "no $1: $(tail -n 1 "$BATS_TEST_TMPDIR/install")"
     PATH=$agent_bin:$PATH
 }
@@ -164,6 +164,23 @@ meet_limits() { # ENGINE STATUS, of an overloaded model
     assert_landed over limit
     assert_in main again again
     assert_clean
+}
+
+# The model's server wants its agent to come back in hours: it does not wait as long.
+park_for_hours() { # ENGINE
+    local begun reset
+    begun=$(date +%s)
+    ask_agent "$1" a 'permissions: full' -- 'write a "1\n"' 'later 7200'
+    ask_agent "$1" b 'depends_on: [a]' -- 'write b "1\n"'
+    start_agents --json
+    await grep -qs '"event":"task.parked"' "$BATS_TEST_TMPDIR/out"
+    kill -TERM "$engine"
+    wait "$engine" || true
+    output=$(<"$BATS_TEST_TMPDIR/out")
+    reset=$(told task.parked '"\(.class) \(.session != null) \(.reset | sub("\\.[0-9]+"; "") | fromdate)"')
+    [[ $reset == 'limit true '* ]] || fail "$output"
+    ((${reset##* } >= begun + 7100 && ${reset##* } <= begun + 7500)) || fail "not in two hours: $reset"
+    assert_event limit.opened
 }
 
 # A run with an agent whose tool works for long is asked to end.

@@ -77,7 +77,7 @@ const HURDLES = {
         met.reset ??= resetAfter(Number(rest))
         return Date.now() < met.reset ? { ...failure(429), reset: met.reset } : undefined
     },
-    later: rest => ({ ...failure(429), later: Number(rest) }),
+    later: rest => ({ status: 429, message: `Rate limit reached. Please try again in ${rest}s.`, later: Number(rest) }),
     overflow(rest, met) {
         met.times = (met.times ?? 0) + 1
         return met.times <= Number(rest || Infinity) ? { ...failure(400), overflow: true } : undefined

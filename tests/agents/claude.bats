@@ -49,14 +49,19 @@ begin_claude() {
 @test "claude: a key that is refused, a model that refuses, a tool that is denied, its turns, silence" {
     begin_claude
     ask_agent claude auth -- 'error 401'
-    ask_agent claude refused -- 'finish refusal "I will not."'
+    # Since 2.1.3 it asks its model once more.
+    ask_agent claude refused -- 'finish refusal "I will not."' 'finish refusal "I will not."'
+    ask_agent claude context -- overflow
+    ask_agent claude credit -- broke
     ask_agent claude denied -- 'bash "curl -V >denied"' 'say I could not.'
     ask_agent claude turns 'max_turns: 1' -- 'write turns 1' 'write turns 2'
     ask_agent claude idle 'idle_timeout: 5s' -- hang
-    run_agents -j 5
+    run_agents -j 7
     assert_status 1
     assert_failed auth auth 401
-    assert_failed refused refused 'unable to respond'
+    assert_failed refused refused
+    assert_failed context context
+    assert_failed credit auth
     assert_failed denied no_change 'was not allowed to use Bash (1 time denied)'
     assert_failed turns timeout 'maximum number of turns (1)'
     assert_failed idle idle

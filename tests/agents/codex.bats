@@ -71,17 +71,27 @@ END
     ask_agent codex refused -- 'finish refusal "I will not."'
     ask_agent codex timeout -- 'finish max_output_tokens "This is cut o"'
     ask_agent codex setup -- 'error 400'
+    ask_agent codex context -- overflow
+    ask_agent codex credit -- broke
+    ask_agent codex budget 'budget: {tokens: 150}' -- 'write budget 1' 'say It is written.'
     ask_agent codex no_change 'permissions: read' -- 'bash "touch denied"' 'say I could not.'
     ask_agent codex idle 'idle_timeout: 5s' -- hang
-    run_agents -j 6
+    run_agents -j 9
     assert_status 1
     local task
-    for task in auth refused timeout setup no_change idle; do
+    for task in auth refused timeout setup context budget no_change idle; do
         [[ $(task_report "$task" '"\(.failure) \(.attempts)"') == "$task 1" ]] || fail "$(task_report "$task" .)"
     done
     [[ $(task_report auth .reason) == *'401 Unauthorized'* ]] || fail "$(task_report auth .reason)"
     [[ $(task_report setup .reason) == 'scripted 400' ]] || fail "$(task_report setup .reason)"
-    assert_clean
+    assert_failed credit auth 'plan and billing'
+    refute_in main budget
+    assert_clean 'refs/anabranch/salvage/*/budget/*'
+}
+
+@test "codex: for a limit of hours it does not wait" {
+    begin_codex
+    park_for_hours codex
 }
 
 @test "codex: a run that is stopped while a tool runs leaves nothing" {

@@ -35,20 +35,24 @@ few_turns() { # FOLDER
     ask_agent gemini a 'permissions: full' -- 'write a "one\n"' 'bash "echo two >b"' 'say It is written.'
     ask_agent gemini shell -- 'bash "echo no >shell"'
     ask_agent gemini key -- 'error 401'
+    ask_agent gemini context -- overflow
+    ask_agent gemini budget 'budget: {tokens: 200}' -- 'write budget 1' 'say It is written.'
     ask_agent gemini refused -- 'finish SAFETY'
     ask_agent gemini turns "env: {GEMINI_CLI_HOME: $BATS_TEST_TMPDIR/few}" -- 'write turns 1' 'write turns 2' 'write turns 3'
     ask_agent gemini idle 'idle_timeout: 5s' -- hang
-    run_agents -j 6
+    run_agents -j 8
     assert_status 1
     assert_in main a one
     assert_in main b two
     [[ $(task_report a '"\(.tokens_in) \(.tokens_out)"') == '300 60' ]] || fail "$(task_report a .)"
     assert_failed shell no_change 'was not allowed to use run_shell_command (1 time denied)'
     assert_failed key auth 401
+    assert_failed context context
+    assert_failed budget budget
     assert_failed refused refused
     assert_failed turns timeout
     assert_failed idle idle
-    assert_clean 'refs/anabranch/salvage/*/turns/*'
+    assert_clean 'refs/anabranch/salvage/*/turns/*' 'refs/anabranch/salvage/*/budget/*'
 }
 
 @test "gemini: four at once land" {

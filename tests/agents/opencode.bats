@@ -42,14 +42,20 @@ make_database() {
 @test "opencode's work lands; what it may not do, a key and a persona that are none, a refusal, silence" {
     begin_opencode
     ask_agent opencode a -- 'write a "one\n"' 'bash "git status --short"' 'say It is written.'
+    ask_agent opencode outside -- "write $HOME/outside 1" 'write outside "1\n"' 'say Only that was possible.'
+    ask_agent opencode compacted -- 'write compacted "1\n"' 'overflow 1'
     ask_agent opencode shell -- 'bash "echo no >shell"'
     ask_agent opencode key 'permissions: full' -- 'error 401'
     ask_agent opencode who 'agent: nobody' 'permissions: full' -- 'bash "echo no >who"'
     ask_agent opencode refused -- 'finish content_filter'
     ask_agent opencode idle 'idle_timeout: 10s' -- hang
-    run_agents -j 6
+    run_agents -j 8
     assert_status 1
     assert_in main a one
+    assert_in main outside 1
+    assert_in main compacted 1
+    [[ ! -e $HOME/outside ]] || fail "it wrote outside of its folder"
+    grep -hq ContextOverflowError .git/anabranch/runs/*/compacted/1/out || fail "it was not compacted"
     [[ $(task_report a '"\(.tokens_in) \(.tokens_out) \(.usd * 10000 | round)"') == '300 60 18' ]] || fail "$(task_report a .)"
     assert_failed shell no_change 'was not allowed to use bash (1 time denied)'
     assert_failed key auth 401
@@ -71,6 +77,11 @@ make_database() {
     meet_limits opencode 503
     assert_attempts over 1
     assert_attempts limit 1
+}
+
+@test "opencode: for a limit of hours it does not wait" {
+    begin_opencode
+    park_for_hours opencode
 }
 
 @test "opencode: a run that is stopped while a tool runs leaves nothing" {

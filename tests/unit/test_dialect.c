@@ -203,6 +203,10 @@ static void logs_say_what_they_wait_for(void **state)
     assert_int_equal(until(&f.r), 7200);
     assert_string_equal(f.r.action.s, "waits for its model: 429");
     dialect_codex_hear(&f.r, "retrying sampling request (2/5 in nan"); /* whatever that is */
+    assert_int_equal(until(&f.r), 7200);
+    dialect_codex_hear(&f.r, "retrying sampling request (3/5 in 411.5ms)... sampling_error=401");
+    assert_int_equal(until(&f.r), 0);
+    assert_true(f.r.again && f.r.waits);
     read_line(&f,
               "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"x\"}}");
     assert_int_equal(f.r.waits, 0);
