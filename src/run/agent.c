@@ -252,19 +252,18 @@ void agent_hear(enum engine engine, struct agent_report *report, const char *lin
 
 static bool is_chatter(const char *const *words, const char *line, size_t len)
 {
-    autofree char *text = mem_dup(line, len);
     for (; *words; words++) {
-        if (strstr(text, *words))
+        if (memmem(line, len, *words, strlen(*words)))
             return true;
     }
     return false;
 }
 
-void agent_drop_chatter(enum engine engine, struct buf *text, size_t from)
+void agent_drop_chatter(enum engine engine, struct buf *text)
 {
     const struct engine_def *def = find_engine(engine);
-    size_t to = from;
-    for (size_t at = from, len; def && def->chatter && at < text->len; at += len) {
+    size_t to = 0;
+    for (size_t at = 0, len; def && def->chatter && at < text->len; at += len) {
         const char *lf = memchr(text->s + at, '\n', text->len - at);
         len = lf ? (size_t)(lf - text->s) + 1 - at : text->len - at;
         if (is_chatter(def->chatter, text->s + at, len))
@@ -284,13 +283,18 @@ int64_t agent_idle(enum engine engine)
 
 /* An agent that came to its end told what the session had used by then; one that did not told what
  * it used itself, if anything. */
-bool agent_add_use(enum engine engine, const char *path, const char *session, struct agent_use *use)
+bool agent_add_use(enum engine engine, const char *path, const char *errors, const char *session,
+                   struct agent_use *use)
 {
     const struct engine_def *def = find_engine(engine);
     struct agent_report r = AGENT_REPORT_INIT;
     struct agent_tail tail;
+    struct agent_errors log;
     if (!def || !def->counts_session)
         return false;
+    agent_errors_open(&log, errors, engine, &r);
+    agent_errors_read(&log);
+    agent_errors_close(&log);
     agent_tail_open(&tail, path, def->dialect, &r);
     agent_tail_end(&tail);
     bool same = strcmp(r.session.s, session) == 0,

@@ -88,8 +88,8 @@ struct agent_use {
 int64_t agent_idle(enum engine engine);
 
 /* Where an engine counts what a session has used since it began: adds what an earlier agent's
- * output (a file) said, if it was of that session. True: those before it count as well. */
-bool agent_add_use(enum engine engine, const char *path, const char *session,
+ * outputs (two files) said, if it was of that session. True: those before it count as well. */
+bool agent_add_use(enum engine engine, const char *path, const char *errors, const char *session,
                    struct agent_use *use);
 
 /* A line of its standard error, while it works: some tell only there that they wait for their
@@ -98,8 +98,8 @@ void agent_hear(enum engine engine, struct agent_report *report, const char *lin
 /* Whether there is anything to be heard. */
 bool agent_is_heard(enum engine engine);
 
-/* Takes out of its standard error, from that byte on, the lines that are for agent_hear() alone. */
-void agent_drop_chatter(enum engine engine, struct buf *text, size_t from);
+/* Takes the lines out of its standard error that are for agent_hear() alone. */
+void agent_drop_chatter(enum engine engine, struct buf *text);
 
 /* Removes what the engine itself has left in its TMPDIR, not its agent. */
 void agent_tidy(enum engine engine, const char *tmp);

@@ -136,7 +136,7 @@ void dialect_fail(struct agent_report *report, enum failure failure, const char 
 int64_t dialect_number_behind(const char *text, const char *mark)
 {
     const char *at = strstr(text, mark);
-    return at ? strtoll(at + strlen(mark), NULL, 10) : 0;
+    return at ? number(at + strlen(mark)) : 0;
 }
 
 void dialect_act(struct agent_report *report, const char *tool, const char *on)

@@ -255,8 +255,24 @@ static double seconds_of(const char *text)
     return !good ? -1 : *unit == 's' ? n : strncmp(unit, "ms", 2) == 0 ? n / 1000 : 0;
 }
 
+/* What one call of its model took. The turn says in the end what all of them did, but not where it
+ * is interrupted, and too late for a budget. */
+static void hear_usage(struct agent_report *r, const char *line)
+{
+    int64_t in = dialect_number_behind(line, " input_token_count="),
+            read = dialect_number_behind(line, " cached_token_count="),
+            made = dialect_number_behind(line, " cache_write_token_count=");
+    if (r->finished) /* the turn has said it all */
+        return;
+    r->tokens_in += in > read + made ? in - read - made : 0;
+    r->tokens_out += dialect_number_behind(line, " output_token_count=");
+    r->cache_read += read;
+    r->cache_made += made;
+    r->changed = true;
+}
+
 /* "retrying sampling request (1/5 in 7199.9s)...": it waits as long as its model's server wants. */
-void dialect_codex_hear(struct agent_report *r, const char *line)
+static void hear_wait(struct agent_report *r, const char *line)
 {
     const char *at = strstr(line, "retrying sampling request (");
     const char *in = at ? strstr(at, " in ") : NULL, *why = strstr(line, "sampling_error=");
@@ -267,4 +283,12 @@ void dialect_codex_hear(struct agent_report *r, const char *line)
         mem_printf("waits for its model: %s", why ? why + strlen("sampling_error=") : "it failed");
     if (seconds >= 0)
         dialect_wait(r, what, (int64_t)(seconds * 1000));
+}
+
+void dialect_codex_hear(struct agent_report *r, const char *line)
+{
+    if (strstr(line, "event.kind=response.completed input_token_count="))
+        hear_usage(r, line);
+    else
+        hear_wait(r, line);
 }

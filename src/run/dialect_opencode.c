@@ -183,7 +183,7 @@ void dialect_opencode_hear(struct agent_report *r, const char *line)
         return;
     }
     error = error ? error + strlen(mark) : "it failed";
-    autofree char *what = mem_printf("waits for its model: %.*s", (int)strcspn(error, "\""), error);
+    autofree char *what = mem_printf("its model failed: %.*s", (int)strcspn(error, "\""), error);
     int64_t now = clock_wall(), reset = reset_time(what, now);
     if (reset > now)
         dialect_wait(r, what, reset - now);

@@ -74,8 +74,9 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     autofree char *program = find_program(ctx->exe ? ctx->exe : "codex");
     if (check_home(call, err))
         return -1;
-    if (!env_has(&call->env, "RUST_LOG")) /* what it waits for, see dialect_codex_hear() */
-        env_set(&call->env, "RUST_LOG", "error,codex_core::responses_retry=warn");
+    if (!env_has(&call->env, "RUST_LOG")) /* see dialect_codex_hear() */
+        env_set(&call->env, "RUST_LOG",
+                "error,codex_core::responses_retry=warn,codex_otel.trace_safe=info");
     strv_pushl(&call->argv, program, "exec", "--json", NULL);
     if (task->model)
         strv_pushl(&call->argv, "-m", task->model, NULL);
@@ -139,7 +140,8 @@ static const struct denied_option denied[] = {
     {0},
 };
 
-static const char *const chatter[] = {"WARN codex_core::responses_retry", NULL};
+static const char *const chatter[] = {"WARN codex_core::responses_retry",
+                                      "INFO codex_otel.trace_safe", NULL};
 
 /* Its tools are in sessions of their own, and end with it whatever ends it. */
 const struct engine_def engine_codex = {

@@ -90,7 +90,7 @@ static const char *const keys[] = {"OPENCODE_API_KEY",   "OPENCODE_SERVER_PASSWO
                                    "ANTHROPIC_API_KEY",  "OPENAI_API_KEY",
                                    "OPENROUTER_API_KEY", NULL};
 
-static const char *const chatter[] = {" level=INFO ", " message=\"stream error\" ", NULL};
+static const char *const chatter[] = {" level=INFO ", " level=WARN ", " level=ERROR ", NULL};
 
 const struct engine_def engine_opencode = {
     .program = "opencode",

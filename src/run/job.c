@@ -106,6 +106,8 @@ void job_read_tail(const struct job *job, const char *name, struct buf *out)
     autobuf struct buf all = BUF_INIT;
     if (file_read(path, 64 << 20, &all, NULL))
         return;
+    if (strcmp(name, "err") == 0)
+        agent_drop_chatter(run_engine(job->run, job->task), &all);
     size_t skip = all.len > TAIL_MAX ? all.len - TAIL_MAX : 0;
     struct secrets_cut cut = {.front = skip > 0};
     secrets_mask_cut(&job->run->secrets, all.s + skip, all.len - skip, cut, out);
@@ -226,6 +228,7 @@ static void on_agent_end(struct job *job, int exit_code)
     enum engine engine = run_engine(job->run, job->task);
     enum failure failure = FAILURE_TRANSIENT;
     struct err err = {0};
+    agent_errors_read(&job->errors);
     agent_tail_end(&job->tail);
     watch_free(job->tick);
     job->tick = NULL;
@@ -239,7 +242,6 @@ static void on_agent_end(struct job *job, int exit_code)
     if (!limited && (exit_code == 0 ? !job->report.failed : is_other_failure(job)))
         lane_prove(job->run, job->task);
     job_read_tail(job, "err", &err_text);
-    agent_drop_chatter(engine, &err_text, 0);
     if (job->run->opts.silent_ok && exit_code == 0 && !job->report.finished)
         job->report.finished = job->report.ok = true;
     if (job->stopped == STOP_USER)
@@ -284,7 +286,8 @@ static void recall_use(struct job *job)
     struct run *run = job->run;
     for (int i = job->attempt - 1; job->session && i > 0; i--) {
         autofree char *out = mem_printf("%s/%s/%d/out", run->dir, task_of(job)->id, i);
-        if (!agent_add_use(run_engine(run, job->task), out, job->session, &job->report.before))
+        autofree char *err = mem_printf("%s/%s/%d/err", run->dir, task_of(job)->id, i);
+        if (!agent_add_use(run_engine(run, job->task), out, err, job->session, &job->report.before))
             break;
     }
 }

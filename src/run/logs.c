@@ -328,7 +328,7 @@ static void tail_without_chatter(const struct job *job, const char *path, bool a
     autobuf struct buf raw = BUF_INIT;
     bool cut = read_end(path, &raw);
     if (agent)
-        agent_drop_chatter(run_engine(job->run, job->task), &raw, 0);
+        agent_drop_chatter(run_engine(job->run, job->task), &raw);
     add_tail(job->run, raw.s, raw.len, (struct secrets_cut){.front = cut}, TAIL_LINES, out);
 }
 

@@ -15,11 +15,11 @@ MODEL=$BATS_TEST_TMPDIR/model
 # Real programs start slowly where the disk is cold and others work beside them.
 patience=180
 
-# Puts such a program into PATH, of the set AGENTS_SET; skips the test where it cannot be had.
+# Puts such a program into PATH, of the set ANABRANCH_TEST_AGENTS; skips the test where it cannot be had.
 agent_available() { # NAME
     local agent_bin
     command -v node >/dev/null || skip "no node here"
-    agent_bin=$("$BATS_TEST_DIRNAME/install" "$1" "${AGENTS_SET-pinned}" 2>"$BATS_TEST_TMPDIR/install" 3>&-) ||
+    agent_bin=$("$BATS_TEST_DIRNAME/install" "$1" "${ANABRANCH_TEST_AGENTS-pinned}" 2>"$BATS_TEST_TMPDIR/install" 3>&-) ||
         skip "no $1: $(tail -n 1 "$BATS_TEST_TMPDIR/install")"
     PATH=$agent_bin:$PATH
 }

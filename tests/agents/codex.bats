@@ -73,7 +73,7 @@ END
     ask_agent codex setup -- 'error 400'
     ask_agent codex context -- overflow
     ask_agent codex credit -- broke
-    ask_agent codex budget 'budget: {tokens: 150}' -- 'write budget 1' 'say It is written.'
+    ask_agent codex budget 'budget: {tokens: 150}' -- 'write budget 1' 'bash "sleep 300"' # it is told after each call
     ask_agent codex no_change 'permissions: read' -- 'bash "touch denied"' 'say I could not.'
     ask_agent codex idle 'idle_timeout: 5s' -- hang
     run_agents -j 9

@@ -41,7 +41,7 @@ begin_qwen() {
 
 # It tells of it after half a minute; an older one does not follow what the server says.
 @test "qwen: for a limit of hours it does not wait" {
-    [[ ${AGENTS_SET-} == newest ]] || skip 'it does not heed the server here'
+    [[ ${ANABRANCH_TEST_AGENTS-} == newest ]] || skip 'it does not heed the server here'
     begin_qwen
     park_for_hours qwen
 }

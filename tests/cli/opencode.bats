@@ -53,6 +53,18 @@ unknown-agent setup it did not work as the agent that the plan names
 END
 }
 
+@test "an opencode that works as another agent is found out, however much it logs" {
+    make_repo
+    stub_agent opencode opencode-success 'echo "! agent \"x\" not found. Falling back to default agent" >&2' \
+        'for i in {1..99}; do echo "timestamp=2026-11-18T19:51:50.750Z level=INFO run=f115d364 message=tracking cwd=$PWD" >&2; done'
+    begin_plan
+    add_task a 'engine: opencode' 'prompt: Write it.'
+    run_agents
+    assert_status 1
+    assert_failed a setup 'it did not work as the agent that the plan names'
+    [[ $(task_report a .output) != *level=INFO* ]] || fail "$(task_report a .output)"
+}
+
 @test "an opencode that compacted its conversation, continued and ended with 1 has done its work" {
     make_repo
     stub_agent opencode opencode-compacted 'echo 1 >done'

@@ -193,6 +193,10 @@ static int64_t until(const struct agent_report *r)
     return r->again ? (r->again - clock_mono() + 500) / 1000 : 0;
 }
 
+#define CODEX_CALL                                                                                 \
+    "INFO codex_otel.trace_safe: event.name=\"codex.sse_event\" event.kind=response.completed "    \
+    "input_token_count=100 output_token_count=20 cached_token_count=30 cache_write_token_count=0"
+
 static void logs_say_what_they_wait_for(void **state)
 {
     (void)state;
@@ -207,6 +211,12 @@ static void logs_say_what_they_wait_for(void **state)
     dialect_codex_hear(&f.r, "retrying sampling request (3/5 in 411.5ms)... sampling_error=401");
     assert_int_equal(until(&f.r), 0);
     assert_true(f.r.again && f.r.waits);
+    dialect_codex_hear(&f.r, CODEX_CALL);
+    assert_true(f.r.tokens_in == 70 && f.r.tokens_out == 20 && f.r.cache_read == 30);
+    read_line(&f, "{\"type\":\"turn.completed\",\"usage\":{\"input_tokens\":100,"
+                  "\"cached_input_tokens\":30,\"output_tokens\":20}}");
+    dialect_codex_hear(&f.r, CODEX_CALL); /* it was read late, and is in that */
+    assert_true(f.r.tokens_in == 70 && f.r.tokens_out == 20 && f.r.cache_read == 30);
     read_line(&f,
               "{\"type\":\"item.completed\",\"item\":{\"type\":\"agent_message\",\"text\":\"x\"}}");
     assert_int_equal(f.r.waits, 0);
