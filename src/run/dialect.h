@@ -42,6 +42,7 @@ extern const struct dialect dialect_qwen;     /* qwen -o stream-json */
 extern const struct dialect dialect_opencode; /* opencode run --format json */
 
 /* The lines of their logs that some of them write to their standard error. */
+void dialect_copilot_hear(struct agent_report *report, const char *line);
 void dialect_codex_hear(struct agent_report *report, const char *line);
 void dialect_qwen_hear(struct agent_report *report, const char *line);
 void dialect_opencode_hear(struct agent_report *report, const char *line);

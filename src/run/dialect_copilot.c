@@ -1,7 +1,8 @@
 /*
  * The events of copilot --output-format json. Only its last line names the session. Where it was
  * interrupted that line says that all is well, as its exit code does: what was told before counts.
- * A model that refuses looks like one that answers, and tokens are not told.
+ * Tokens are not told, nor an answer that was held back: both are in the spans that it writes to
+ * its standard error.
  */
 #include "base/mem.h"
 #include "core/cause.h"
@@ -139,3 +140,33 @@ static void take(struct agent_report *r, const struct dialect_line *l)
 }
 
 const struct dialect dialect_copilot = {fields, sizeof(fields) / sizeof(fields[0]), take, 0, NULL};
+
+/* --- its spans ---------------------------------------------------------------------------- */
+
+static void hear_usage(struct agent_report *r, const char *line)
+{
+#define USAGE "\"gen_ai.usage."
+    int64_t in = dialect_number_behind(line, USAGE "input_tokens\":"),
+            read = dialect_number_behind(line, USAGE "cache_read.input_tokens\":"),
+            made = dialect_number_behind(line, USAGE "cache_write.input_tokens\":") +
+                   dialect_number_behind(line, USAGE "cache_creation.input_tokens\":");
+    r->tokens_in += in > read + made ? in - read - made : 0;
+    r->tokens_out += dialect_number_behind(line, USAGE "output_tokens\":");
+    r->cache_read += read;
+    r->cache_made += made;
+    r->changed = true;
+#undef USAGE
+}
+
+/* One for each call of its model. */
+void dialect_copilot_hear(struct agent_report *r, const char *line)
+{
+    static const char held[] = "the model's answer was held back by a content filter";
+    if (strncmp(line, "{\"type\":\"span\",", 15) != 0 || !strstr(line, "\"name\":\"chat "))
+        return;
+    hear_usage(r, line);
+    if (strstr(line, "finish_reasons\":[\"content_filter\"]"))
+        dialect_fail(r, FAILURE_REFUSED, held);
+    else if (r->failed && strcmp(r->reason.s, held) == 0)
+        r->failed = false; /* it was asked once more */
+}

@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "core/plan_words.h"
 #include "run/engines.h"
+#include "run/env.h"
 #include "run/launcher.h"
 
 #include <signal.h>
@@ -29,6 +30,20 @@ static void add_permissions(const struct task *task, struct agent_call *call)
                    "--allow-tool=shell(make:*)", NULL);
 }
 
+/* Its events do not tell what it uses; its spans do, see dialect_copilot_hear(). Nothing of them is
+ * sent anywhere. A user who has them sent keeps that. */
+static void add_spans(struct agent_call *call)
+{
+    static const char *const own[] = {"COPILOT_OTEL_FILE_EXPORTER_PATH", "COPILOT_OTEL_ENABLED",
+                                      "COPILOT_OTEL_EXPORTER_TYPE", "OTEL_EXPORTER_OTLP_ENDPOINT",
+                                      "OTEL_SDK_DISABLED"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (env_has(&call->env, own[i]))
+            return;
+    }
+    env_set(&call->env, own[0], "/dev/stderr");
+}
+
 /* Without -p it takes its prompt from its input, where that is no terminal. */
 static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
                  struct err *err)
@@ -47,6 +62,7 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
     if (ctx->session)
         strv_pushf(&call->argv, "--resume=%s", ctx->session);
     add_permissions(task, call);
+    add_spans(call);
     return 0;
 }
 
@@ -97,6 +113,8 @@ static const char *const account[] = {
 static const char *const keys[] = {"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "GH_TOKEN",
                                    "GITHUB_TOKEN", NULL};
 
+static const char *const chatter[] = {"{\"type\":\"span\",", "{\"type\":\"metric\",", NULL};
+
 /* Asked by SIGTERM it ends its tools and says so; by SIGINT it fails over its own end. */
 const struct engine_def engine_copilot = {
     .program = "copilot",
@@ -106,6 +124,8 @@ const struct engine_def engine_copilot = {
     .idle = ENGINE_IDLE_MS,
     .continues = true,
     .takes_effort = true,
+    .hear = dialect_copilot_hear,
+    .chatter = chatter,
     .denied = denied,
     .account = account,
     .keys = keys,

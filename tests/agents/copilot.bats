@@ -21,13 +21,18 @@ teardown() {
     ask_agent copilot shell -- 'bash "curl -V >shell"' 'say I could not.'
     ask_agent copilot key -- 'error 401'
     ask_agent copilot context -- overflow
+    ask_agent copilot refused -- 'finish content_filter "I can"'
+    ask_agent copilot budget 'permissions: full' 'budget: {tokens: 150}' -- 'bash "touch budget"' 'bash "sleep 300"'
     ask_agent copilot limit 'retry: {limit: fail}' -- 'later 7200'
-    run_agents -j 5
+    run_agents -j 7
     assert_status 1
     assert_in main a one
     assert_failed shell no_change 'was not allowed to use'
     assert_failed key auth 401
     assert_failed context context
     assert_failed limit limit
-    assert_clean
+    assert_failed refused refused
+    assert_failed budget budget
+    [[ $(task_report a '"\(.tokens_in) \(.tokens_out)"') == '200 40' ]] || fail "$(task_report a .)"
+    assert_clean 'refs/anabranch/salvage/*/budget/*'
 }

@@ -230,6 +230,27 @@ static void logs_say_what_they_wait_for(void **state)
     drop(&f);
 }
 
+#define COPILOT_SPAN(reason)                                                                       \
+    "{\"type\":\"span\",\"name\":\"chat "                                                          \
+    "m\",\"attributes\":{\"gen_ai.response.finish_reasons\":[\"" reason                            \
+    "\"],\"gen_ai.usage.input_tokens\":100,\"gen_ai.usage.output_tokens\":20,"                     \
+    "\"gen_ai.usage.cache_read.input_tokens\":30}}"
+
+static void copilots_spans_say_what_it_used(void **state)
+{
+    (void)state;
+    struct fixture f;
+    begin(&f, &dialect_copilot);
+    dialect_copilot_hear(&f.r, COPILOT_SPAN("content_filter"));
+    assert_true(f.r.failed && f.r.failure == FAILURE_REFUSED);
+    dialect_copilot_hear(&f.r, COPILOT_SPAN("stop"));
+    dialect_copilot_hear(&f.r, "{\"type\":\"span\",\"name\":\"invoke_agent\",\"attributes\":"
+                               "{\"gen_ai.usage.input_tokens\":200}}"); /* all of it once more */
+    assert_true(!f.r.failed && f.r.tokens_in == 140 && f.r.tokens_out == 40 &&
+                f.r.cache_read == 60);
+    drop(&f);
+}
+
 #define OPENCODE_ERROR(words)                                                                      \
     "timestamp=t level=ERROR message=\"stream error\" small=false mode=primary "                   \
     "error.error=\"AI_APICallError: " words "\""
@@ -257,6 +278,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_wait_is_a_limit),
         cmocka_unit_test(logs_say_what_they_wait_for),
+        cmocka_unit_test(copilots_spans_say_what_it_used),
         cmocka_unit_test(opencodes_log_says_when_it_tries_again),
         cmocka_unit_test(tools_work_until_each_has_answered),
         cmocka_unit_test(a_helper_works_only_while_one_of_its_tools_does),
