@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/git_batch.h"
+#include "data/git_fence.h"
 #include "data/git_frozen.h"
 #include "data/sign.h"
 #include "sys/patience.h"
@@ -173,6 +174,7 @@ int git_open(struct git_repo *repo, const char *dir, struct err *err)
         rc = why.errnum == ENOENT ? 0 : err_set(err, ERR_ENV, "%s", why.msg);
     for (int i = 0; i < OPENING; i++)
         proc_job_done(&jobs[i]);
+    git_fence_note(repo);
     return rc;
 }
 
@@ -272,7 +274,9 @@ int git_try(const struct git_place *at, const struct strv *args, struct buf *out
             buf_cut(out, before);
         buf_cut(words, said);
         struct err why = {0};
-        int rc = proc_capture_in(at->tree, argv.v, env.v, OUTPUT_MAX, out, words, ret_status, &why);
+        struct fence fence;
+        int rc = proc_capture_in(at->tree, git_fence(at->common, at->tree, &fence), argv.v, env.v,
+                                 OUTPUT_MAX, out, words, ret_status, &why);
         if (rc && (!stuck_is_removed(why.msg) || tries == RACE_TRIES - 1))
             return err_set(err, why.code, "%s", why.msg);
         if (rc)
@@ -290,7 +294,9 @@ int git_feed(const struct git_place *at, const struct strv *args, const struct b
     git_prepare(at, &argv, &env);
     for (size_t i = 0; i < args->n; i++)
         strv_push(&argv, args->v[i]);
-    return proc_filter_in(at->tree, in, argv.v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
+    struct fence fence;
+    return proc_filter_in(at->tree, git_fence(at->common, at->tree, &fence), in, argv.v, env.v,
+                          OUTPUT_MAX, out, errout, ret_status, err);
 }
 
 bool git_is_race(const char *words)

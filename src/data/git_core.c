@@ -149,15 +149,28 @@ static bool is_own(const char *key)
     return false;
 }
 
+/* By "KEY\nVALUE". */
+static bool is_program(const char *setting)
+{
+    static const char driver[] = ".driver";
+    size_t len = strcspn(setting, "\n"), end = strlen(driver);
+    return strncmp(setting, "filter.", strlen("filter.")) == 0 ||
+           (strncmp(setting, "merge.", strlen("merge.")) == 0 && len > end &&
+            strncmp(setting + len - end, driver, end) == 0);
+}
+
 /* "SCOPE", then "KEY\nVALUE", each with a NUL behind it. */
 void git_core_read_all(struct git_core *core, const struct buf *settings)
 {
     autobuf struct buf own = BUF_INIT;
+    bool programs = false;
     const char *end = settings->s + settings->len;
     for (const char *s = settings->s; s < end; s += strlen(s) + 1) {
         s += strlen(s) + 1;
+        programs = programs || (s < end && is_program(s));
         if (s < end && is_own(s))
             buf_add(&own, s, strlen(s) + 1);
     }
     git_core_read(core, &own);
+    core->programs = programs;
 }

@@ -15,6 +15,8 @@ struct git_core {
                       * the project or the repository say otherwise, and has no rules of its own for
                       * who may read what it writes */
     bool verbatim;   /* files are written as their objects are, unless attributes say otherwise */
+    bool programs;   /* a filter or merge driver is configured, which git may start; only told by
+                      * git_core_read_all() */
     bool attributes; /* there are some that hold in every repository */
     bool unsynced;   /* the user wants nothing of git's synced: core.fsync=none */
     bool sign;       /* commit.gpgsign */

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "data/git_fence.h"
 #include "data/git_settings.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -371,6 +372,7 @@ int git_frozen_use(struct git_repo *repo, const char *dir, const char *guard, bo
         return -1;
     git_core_done(&repo->core);
     git_core_read_all(&repo->core, &settings);
+    git_fence_note(repo);
     use(dir, repo->common);
     *ret_there = true;
     return 0;

@@ -12,6 +12,7 @@
 #include "run/again.h"
 #include "run/budget.h"
 #include "run/hand_on.h"
+#include "run/job_dir.h"
 #include "run/job_env.h"
 #include "run/lane.h"
 #include "run/logs.h"
@@ -91,6 +92,7 @@ void job_free(struct job *job)
     free(job->brought);
     free(job->overrun);
     free(job->tampered);
+    free(job->lost_dir);
     free(job->stuck);
     free(job->session);
     free(job->brief);
@@ -379,7 +381,7 @@ void job_start(struct run *run, uint32_t task)
         sched_set_lanes(&run->sched, task, tr->lane, tr->spare);
     lane_enter(run, task);
     struct job *job = job_new(run, task, lands ? tr->status.attempts : ++tr->status.attempts);
-    autofree char *tmp = job_file(job, "tmp"), *boot = job_file(job, "boot");
+    autofree char *boot = job_file(job, "boot");
     struct err err = {0};
     if (!tr->status.started)
         tr->status.started = clock_wall();
@@ -390,7 +392,7 @@ void job_start(struct run *run, uint32_t task)
         task_set_state(run, task, TASK_PREPARING);
         record(run, EV_TASK_PREPARING, task, NULL);
     }
-    if (dirs_make(tmp, &err) || boot_note(boot, &err))
+    if (job_dir_make(job, &err) || boot_note(boot, &err))
         job_error(job, &err);
     else if (job->session && tr->remade)
         repair_make_again(job);

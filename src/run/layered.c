@@ -121,7 +121,7 @@ static int start_snapshot(struct job *job, struct err *err)
     strv_pushl(&argv, job->run->opts.self, "__snapshot", "--", NULL);
     if (snapshot_begin(&job->ws, &job->run->layered.pristine, &argv, err))
         return -1;
-    return process_start(job, argv.v, NULL, NULL, log, on_snapshot, err);
+    return process_start(job, argv.v, NULL, job->run->pf->repo.root, log, on_snapshot, err);
 }
 
 static void note_index(const struct job *job, struct stat *ret)

@@ -4,8 +4,10 @@
 #include "base/mem.h"
 #include "base/text.h"
 #include "data/doc.h"
+#include "data/git_fence.h"
 #include "data/workspace_hold.h"
 #include "run/env.h"
+#include "run/job_dir.h"
 #include "run/shared.h"
 #include "run/warden.h"
 #include "sys/file.h"
@@ -152,10 +154,12 @@ int process_start(struct job *job, char *const *argv, char *const *env, const ch
     autoclose int fd = open_log(log, err);
     autostrv struct strv marked = {0};
     mark_futile(env, &marked);
+    struct fence fence;
     struct spawn sp = {.argv = argv,
                        .env = marked.v,
                        .dir = dir ? dir : job->ws.path,
                        .folder = folder >= 0 ? &folder : NULL,
+                       .fence = folder >= 0 ? git_fence(job->ws.common, &folder, &fence) : NULL,
                        .fds = {SPAWN_NULL, fd, fd, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true}; /* a ^C at the terminal is not for it */
     pid_t pid;
@@ -245,6 +249,7 @@ static void on_guard_end(void *ctx, int status)
     if (job->guard_lost)
         sweep_tree(job);
     process_done(&job->process);
+    job_dir_check(job);
     if (job->has_workspace)
         workspace_unclog(&job->ws);
     shared_leave(job);
@@ -264,7 +269,9 @@ static struct task_limits job_limits(const struct job *job)
 bool process_was_broken(const struct job *job, enum failure *ret_failure, struct buf *ret_reason)
 {
     struct task_limits limits = job_limits(job);
-    if (job->ws.hold && workspace_is_replaced(&job->ws, ret_reason)) {
+    if (job->lost_dir)
+        buf_addstr(ret_reason, job->lost_dir);
+    if (job->lost_dir || (job->ws.hold && workspace_is_replaced(&job->ws, ret_reason))) {
         *ret_failure = FAILURE_SCOPE;
         return true;
     }

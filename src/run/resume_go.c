@@ -8,6 +8,7 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "data/workspace_hold.h"
+#include "run/job_dir.h"
 #include "run/lane.h"
 #include "run/prepare.h"
 #include "sys/dirs.h"
@@ -27,9 +28,8 @@ static int clear_own_locks(const struct job *job, struct err *err)
 struct job *resume_reopen_as(struct run *run, uint32_t task, const struct past_task *past)
 {
     struct job *job = job_new(run, task, past->row.attempts);
-    autofree char *tmp = job_file(job, "tmp");
     struct err err = {0};
-    if (dirs_make(tmp, &err))
+    if (job_dir_make(job, &err))
         record_error(run, task, &err);
     if (!run->base) {
         job->cwd = mem_str(run->pf->project);

@@ -163,6 +163,8 @@ struct job {
     int64_t retry_delay;            /* at its failure: ms until the next attempt, or -1 */
     bool ended_early;               /* its agent has; what it has committed counts */
     char *overrun;                  /* how far it had gone beyond a budget by its end, or NULL */
+    struct file_id dir_id;          /* which folder `dir` is (job_dir.h) */
+    char *lost_dir;                 /* what an agent did with that, or NULL */
     char *tampered; /* what it did outside its workspace that it fails for, or NULL */
 };
 

@@ -99,12 +99,14 @@ static int reap(pid_t pid, int *ret_status, struct err *err)
     return 0;
 }
 
-static int capture(const int *folder, int in, char *const argv[], char *const env[], size_t max,
-                   struct buf *out, struct buf *errout, int *ret_status, struct err *err)
+static int capture(const int *folder, const struct fence *fence, int in, char *const argv[],
+                   char *const env[], size_t max, struct buf *out, struct buf *errout,
+                   int *ret_status, struct err *err)
 {
     struct spawn sp = {.argv = argv,
                        .env = env,
                        .folder = folder,
+                       .fence = fence,
                        .fds = {in, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true}; /* a ^C at the terminal is not for it */
     int fds[2];
@@ -126,16 +128,17 @@ static int capture(const int *folder, int in, char *const argv[], char *const en
     return result;
 }
 
-int proc_capture_in(const int *folder, char *const argv[], char *const env[], size_t max,
-                    struct buf *out, struct buf *errout, int *ret_status, struct err *err)
+int proc_capture_in(const int *folder, const struct fence *fence, char *const argv[],
+                    char *const env[], size_t max, struct buf *out, struct buf *errout,
+                    int *ret_status, struct err *err)
 {
-    return capture(folder, SPAWN_NULL, argv, env, max, out, errout, ret_status, err);
+    return capture(folder, fence, SPAWN_NULL, argv, env, max, out, errout, ret_status, err);
 }
 
 int proc_capture(char *const argv[], char *const env[], size_t max, struct buf *out,
                  struct buf *errout, int *ret_status, struct err *err)
 {
-    return proc_capture_in(NULL, argv, env, max, out, errout, ret_status, err);
+    return proc_capture_in(NULL, NULL, argv, env, max, out, errout, ret_status, err);
 }
 
 /* A file, because a pipe would have to be written while the answer is read. */
@@ -155,16 +158,16 @@ static int open_input(const struct buf *in, struct err *err)
     return fd;
 }
 
-int proc_filter_in(const int *folder, const struct buf *in, char *const argv[], char *const env[],
-                   size_t max, struct buf *out, struct buf *errout, int *ret_status,
-                   struct err *err)
+int proc_filter_in(const int *folder, const struct fence *fence, const struct buf *in,
+                   char *const argv[], char *const env[], size_t max, struct buf *out,
+                   struct buf *errout, int *ret_status, struct err *err)
 {
     autoclose int fd = open_input(in, err);
-    return fd < 0 ? -1 : capture(folder, fd, argv, env, max, out, errout, ret_status, err);
+    return fd < 0 ? -1 : capture(folder, fence, fd, argv, env, max, out, errout, ret_status, err);
 }
 
 int proc_filter(const struct buf *in, char *const argv[], char *const env[], size_t max,
                 struct buf *out, struct buf *errout, int *ret_status, struct err *err)
 {
-    return proc_filter_in(NULL, in, argv, env, max, out, errout, ret_status, err);
+    return proc_filter_in(NULL, NULL, in, argv, env, max, out, errout, ret_status, err);
 }

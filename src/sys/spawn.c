@@ -3,9 +3,11 @@
 #include "base/clock.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "sys/fence.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
 #include <string.h>
@@ -105,6 +107,42 @@ static int add_folder(posix_spawn_file_actions_t *fa, const struct spawn *sp)
     return sp->dir ? posix_spawn_file_actions_addchdir_np(fa, sp->dir) : 0;
 }
 
+/* What a thread starts that goes into a fence for it. */
+struct start {
+    const struct spawn *sp;
+    const posix_spawn_file_actions_t *fa;
+    const posix_spawnattr_t *attr;
+    pid_t pid;
+    int rc;
+};
+
+static void *start(void *arg)
+{
+    struct start *s = arg;
+    const struct spawn *sp = s->sp;
+    if (sp->fence)
+        fence_enter(sp->fence);
+    s->rc =
+        posix_spawnp(&s->pid, sp->argv[0], s->fa, s->attr, sp->argv, sp->env ? sp->env : environ);
+    return NULL;
+}
+
+/* A fence is around one thread, and there is no way out of it. Signals are for the others. */
+static int start_fenced(struct start *s)
+{
+    pthread_t thread;
+    sigset_t all, before;
+    sigfillset(&all);
+    int rc = pthread_sigmask(SIG_SETMASK, &all, &before);
+    if (rc)
+        return rc;
+    rc = pthread_create(&thread, NULL, start, s);
+    if (!rc)
+        rc = pthread_join(thread, NULL);
+    (void)pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return rc ? rc : s->rc;
+}
+
 int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
 {
     posix_spawn_file_actions_t fa;
@@ -117,8 +155,12 @@ int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
         return err_sys(err, "posix_spawn");
     }
     if (!(rc = add_folder(&fa, sp)) && !(rc = add_fds(&fa, sp->fds)) &&
-        !(rc = close_others(&fa, sp->fds)) && !(rc = set_attributes(&attr, sp->new_session)))
-        rc = posix_spawnp(ret_pid, sp->argv[0], &fa, &attr, sp->argv, sp->env ? sp->env : environ);
+        !(rc = close_others(&fa, sp->fds)) && !(rc = set_attributes(&attr, sp->new_session))) {
+        struct start s = {.sp = sp, .fa = &fa, .attr = &attr};
+        rc = sp->fence ? start_fenced(&s) : (start(&s), s.rc);
+        if (!rc)
+            *ret_pid = s.pid;
+    }
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&fa);
     if (!rc && strcmp(sp->argv[0], "git") == 0)

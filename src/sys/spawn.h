@@ -17,11 +17,12 @@ enum { SPAWN_FDS = 5 };
 enum { SPAWN_NULL = -1, SPAWN_NONE = -2 };
 
 struct spawn {
-    char *const *argv;  /* argv[0] is looked up on PATH unless it has a slash */
-    char *const *env;   /* NULL: our own */
-    const char *dir;    /* NULL: our own */
-    const int *folder;  /* an open one instead, or NULL */
-    int fds[SPAWN_FDS]; /* ours that become 0, 1, 2 ... there; /dev/null; or none at all */
+    char *const *argv;         /* argv[0] is looked up on PATH unless it has a slash */
+    char *const *env;          /* NULL: our own */
+    const char *dir;           /* NULL: our own */
+    const int *folder;         /* an open one instead, or NULL */
+    const struct fence *fence; /* that it starts in (fence.h), or NULL */
+    int fds[SPAWN_FDS];        /* ours that become 0, 1, 2 ... there; /dev/null; or none at all */
     bool new_session;
 };
 

@@ -127,6 +127,21 @@ saved_of() { # TASK
     assert_summary honest landed
 }
 
+@test "workspace: a symlink in the place of the folder of its attempt's files is not followed" {
+    begin_attack
+    attack evil 'dir=${TMPDIR%/tmp}; echo work >made; mv $dir $dir.away; ln -s $REPO/.git $dir; exit 1'
+    attack other 'dir=${TMPDIR%/tmp}; mv $dir $dir.away; cp -r $HOME/documents $dir; touch $dir/index; exit 1'
+    attack again 'dir=${TMPDIR%/*/*/tmp}; echo work >made; mv $dir $dir.away; ln -s $HOME $dir'
+    sha256sum .git/index >>"$BATS_TEST_TMPDIR/sums"
+    run_attack
+    assert_user_unharmed
+    for task in evil again other; do
+        assert_summary $task 'is not the folder that we made'
+    done
+    assert_in "$(saved_of evil)" made work
+    [[ -e $(echo .git/anabranch/runs/*/other/1.other-*/index) ]] || fail "the folder is gone"
+}
+
 # --- after the engine's death
 
 # Starts the plan, whose agent makes the file `here` when it is done and stays, and kills the engine then.
@@ -201,5 +216,35 @@ stays() { # LINE OF SHELL
     assert_user_unharmed
     run_apart anabranch clean --all
     assert_no_sanitizer
+    assert_user_unharmed
+}
+
+# --- beside others
+
+@test "workspace: what a sibling puts in the way while a tree is made ready for the next task is not followed" {
+    begin_attack 'limits: {workers: 2}'
+    sed -i 1d plan.yaml
+    cat >"$BATS_TEST_TMPDIR/swap.py" <<'END_OF_PROGRAM'
+import ctypes, glob, os, sys, time
+libc, home, end = ctypes.CDLL(None), os.environ["HOME"], time.time() + 3
+while time.time() < end and not os.path.exists(sys.argv[1]):
+    for tree in glob.glob(os.path.dirname(os.getcwd()) + "/[a.]*"):
+        for name in ("sub", "documents", "new"):
+            path = os.path.join(tree, name)
+            try:
+                os.symlink(os.path.join(home, name), path + ".link")
+            except OSError:
+                pass
+            libc.renameat2(-100, path.encode(), -100, (path + ".link").encode(), 2)
+END_OF_PROGRAM
+    mkdir -p "$HOME/new"
+    for k in {1..300}; do echo "user's" >"$HOME/new/$k"; done
+    make_victims
+    attack sibling "python3 '$BATS_TEST_TMPDIR/swap.py' '$BATS_TEST_TMPDIR/end'"
+    for k in {1..8}; do
+        attack "a$k" 'mkdir fresh && touch fresh/{1..300} && mv -T fresh new; echo changed >other; mv other file; mv documents moved; exit 1'
+    done
+    attack last "touch '$BATS_TEST_TMPDIR/end'"
+    run_attack
     assert_user_unharmed
 }
