@@ -79,6 +79,7 @@ struct strings {
 struct plan_command {
     const char *shell;
     struct strings argv;
+    bool clean; /* of a verification: in a tree that holds the commit and nothing else */
 };
 
 struct budget {

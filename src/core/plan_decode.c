@@ -85,7 +85,7 @@ static const struct field landing_fields[] = {
     {"style", read_word, offsetof(struct plan, land_style), .words = land_style_words},
     {"budget", read_word, offsetof(struct plan, land_budget), .words = land_budget_words},
     {"author", read_word, offsetof(struct plan, land_author), .words = land_author_words},
-    {"verify", read_command, offsetof(struct plan, land_verify)},
+    {"verify", read_verification, offsetof(struct plan, land_verify)},
     {0},
 };
 

@@ -70,6 +70,17 @@ static void put_command(struct encoder e, const char *key, const struct plan_com
     put_strings(e, key, &cmd->argv);
 }
 
+static void put_verification(struct encoder e, const struct plan_command *cmd)
+{
+    if (!cmd->clean) {
+        put_command(e, "verify", cmd);
+        return;
+    }
+    struct encoder inner = put_map(e, "verify");
+    put_command(inner, "command", cmd);
+    put_bool(inner, "clean", true);
+}
+
 static void put_budget(struct encoder e, const struct budget *b)
 {
     if (b->usd < 0 && b->tokens < 0)
@@ -180,7 +191,7 @@ struct node *plan_encode_task(const struct plan *plan, const struct task *t, str
     put_duration(e, "timeout", t->timeout);
     put_duration(e, "idle_timeout", t->idle_timeout);
     put_retry(e, &t->retry);
-    put_command(e, "verify", &t->verify);
+    put_verification(e, &t->verify);
     put_env(e, &t->env);
     put_budget(e, &t->budget);
     if (t->limits.memory >= 0 || t->limits.processes >= 0 || t->limits.cpu >= 0)
@@ -267,7 +278,7 @@ static void put_landing(struct encoder e, const struct plan *plan)
     put_word(landing, "style", land_style_words, (int)plan->land_style);
     put_word(landing, "budget", land_budget_words, (int)plan->land_budget);
     put_word(landing, "author", land_author_words, (int)plan->land_author);
-    put_command(landing, "verify", &plan->land_verify);
+    put_verification(landing, &plan->land_verify);
     struct encoder commit = put_map(e, "commit");
     put_bool(commit, "hooks", plan->commit_hooks);
     put_string(commit, "message", plan->commit_message);

@@ -173,7 +173,7 @@ static const struct field task_fields[] = {
     {"timeout", read_duration, offsetof(struct task, timeout), .min = second, .max = 30 * day},
     {"idle_timeout", read_duration, offsetof(struct task, idle_timeout), .min = second,
      .max = 30 * day},
-    {"verify", read_command, offsetof(struct task, verify)},
+    {"verify", read_verification, offsetof(struct task, verify)},
     {"env", read_env, offsetof(struct task, env)},
     {"budget", read_map, offsetof(struct task, budget), .fields = budget_fields},
     {"limits", read_map, offsetof(struct task, limits), .fields = task_limits_fields},

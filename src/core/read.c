@@ -316,6 +316,32 @@ void read_command(struct reader *r, const struct node *node, const struct field 
     *(struct plan_command *)slot = cmd;
 }
 
+struct verification {
+    struct plan_command command;
+    bool clean;
+};
+
+static const struct field verification_fields[] = {
+    {"command", read_command, offsetof(struct verification, command)},
+    {"clean", read_bool, offsetof(struct verification, clean)},
+    {0},
+};
+
+void read_verification(struct reader *r, const struct node *node, const struct field *f, void *slot)
+{
+    struct verification v = {0};
+    if (node->kind != NODE_MAP) {
+        read_command(r, node, f, slot);
+        return;
+    }
+    if (!read_members(r, node, verification_fields, &v))
+        return;
+    if (!node_get(node, "command"))
+        problem_error(r->ps, RULE_REQUIRED, node, "needs a 'command'");
+    v.command.clean = v.clean;
+    *(struct plan_command *)slot = v.command;
+}
+
 /* git refuses names with a component that ends in ".lock": its own lock files would collide. */
 static bool has_lock_component(const char *s)
 {

@@ -39,18 +39,19 @@ bool read_members(struct reader *r, const struct node *node, const struct field 
 /* Whether node is of the kind; adds the error where it is not. */
 bool read_expect(struct reader *r, const struct node *node, enum node_kind kind);
 
-read_fn read_map;         /* by f->fields */
-read_fn read_string;      /* const char *: not blank, one that C can hold */
-read_fn read_bool;        /* bool; YAML 1.1 words too */
-read_fn read_int;         /* int64_t within min..max */
-read_fn read_count;       /* int64_t within min..max, or a string with k, M, G */
-read_fn read_usd;         /* double, not negative */
-read_fn read_duration;    /* int64_t ms within min..max */
-read_fn read_word;        /* int-sized enum, by f->words */
-read_fn read_strings;     /* struct strings */
-read_fn read_command;     /* struct plan_command: a string is a shell line, a list is an argv */
-read_fn read_branch;      /* const char *: a branch name that git accepts */
-read_fn read_branch_part; /* const char *: a part of one that needs no quoting */
+read_fn read_map;          /* by f->fields */
+read_fn read_string;       /* const char *: not blank, one that C can hold */
+read_fn read_bool;         /* bool; YAML 1.1 words too */
+read_fn read_int;          /* int64_t within min..max */
+read_fn read_count;        /* int64_t within min..max, or a string with k, M, G */
+read_fn read_usd;          /* double, not negative */
+read_fn read_duration;     /* int64_t ms within min..max */
+read_fn read_word;         /* int-sized enum, by f->words */
+read_fn read_strings;      /* struct strings */
+read_fn read_verification; /* the same, or a mapping of that as `command`, and `clean` */
+read_fn read_command;      /* struct plan_command: a string is a shell line, a list is an argv */
+read_fn read_branch;       /* const char *: a branch name that git accepts */
+read_fn read_branch_part;  /* const char *: a part of one that needs no quoting */
 
 /* The string of a node that may be written as a string or as an integer (an id); NULL, with an
  * error, where it is neither. */

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mem.h"
+#include "run/clean_tree.h"
 #include "run/job_env.h"
 #include "sys/guard.h"
 #include "sys/patience.h"
@@ -30,8 +31,12 @@ int command_start(struct job *job, const struct plan_command *cmd, const char *n
     autofree char *out = mem_printf("%s/%s.out", job->dir, name);
     autofree char *errlog = mem_printf("%s/%s.err", job->dir, name);
     own_cleanup(agent_call_done) struct agent_call call = {0};
-    if (job_environment(job, &call.env, err) || job_command(cmd, job->cwd, &call) ||
-        process_start_guarded(job, &call, NULL, out, errlog, next, err))
+    autofree char *cwd = job->clean ? clean_tree_cwd(job) : mem_str(job->cwd);
+    if (job_environment(job, &call.env, err) || job_command(cmd, cwd, &call))
+        return -1;
+    if (job->clean)
+        clean_tree_environment(job, &call.env);
+    if (process_start_guarded(job, &call, NULL, out, errlog, next, err))
         return -1;
     int64_t own = task_of(job)->timeout > 0 ? task_of(job)->timeout : job->run->opts.timeout;
     int64_t usual = patience_with_commands(least), time = own > usual ? own : usual;

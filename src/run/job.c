@@ -11,6 +11,7 @@
 #include "data/commit.h"
 #include "run/again.h"
 #include "run/budget.h"
+#include "run/clean_tree.h"
 #include "run/hand_on.h"
 #include "run/job_dir.h"
 #include "run/job_env.h"
@@ -86,6 +87,7 @@ void job_free(struct job *job)
     buf_done(&job->candidate_base);
     buf_done(&job->was);
     buf_done(&job->own_head);
+    clean_tree_remove(job);
     free(job->dir);
     free(job->cwd);
     free(job->excludes);

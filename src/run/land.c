@@ -11,6 +11,7 @@
 #include "data/own_history.h"
 #include "data/workspace_hold.h"
 #include "data/tree_paths.h"
+#include "run/clean_tree.h"
 #include "run/command.h"
 #include "run/durable.h"
 #include "run/forward.h"
@@ -192,15 +193,48 @@ static const struct plan_command *next_command(struct job *job)
     return NULL;
 }
 
+static void start_verification(struct job *job, const struct plan_command *cmd)
+{
+    struct err err = {0};
+    if (command_start(job, cmd, "verify", VERIFY_MS, on_verified, &err))
+        job_error(job, &err);
+}
+
+static void make_clean_tree(struct job *job);
+
+static void on_clean_tree(struct job *job, int exit_code)
+{
+    autobuf struct buf log = BUF_INIT;
+    if (process_lost_race(job, exit_code)) {
+        clean_tree_remove(job);
+        make_clean_tree(job);
+    } else if (job->stopped) {
+        job_fail_stopped(job);
+    } else if (exit_code == 0) {
+        start_verification(job, job->verification);
+    } else {
+        job_read_tail(job, "prepare.log", &log);
+        job_fail(job, FAILURE_INTERNAL, "a clean tree could not be made: %s", log.s);
+    }
+}
+
+static void make_clean_tree(struct job *job)
+{
+    struct err err = {0};
+    if (clean_tree_make(job, on_clean_tree, &err))
+        job_error(job, &err);
+}
+
 static void verify_next(struct job *job)
 {
-    const struct plan_command *cmd = next_command(job);
-    struct err err = {0};
-    if (!cmd) {
+    job->verification = next_command(job);
+    if (!job->verification) {
         record(job->run, EV_TASK_VERIFIED, job->task, NULL);
         land_queue(job); /* where it lands at once, unless the tip has moved meanwhile */
-    } else if (command_start(job, cmd, "verify", VERIFY_MS, on_verified, &err)) {
-        job_error(job, &err);
+    } else if (job->verification->clean) {
+        make_clean_tree(job);
+    } else {
+        start_verification(job, job->verification);
     }
 }
 
@@ -209,6 +243,7 @@ static void on_verified(struct job *job, int exit_code)
     autobuf struct buf reason = BUF_INIT;
     enum failure failure;
     bool in_time = command_ended(job);
+    clean_tree_remove(job);
     if (job->stopped)
         job_fail_stopped(job);
     else if (!in_time)

@@ -10,6 +10,7 @@
 #include "data/layers.h"
 #include "data/vault.h"
 #include "data/workspace_hold.h"
+#include "run/clean_tree.h"
 #include "run/salvage.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -252,6 +253,7 @@ static void restore_saved(struct run *run)
 int resume_begin(struct run *run, struct err *err)
 {
     const struct resume *r = run->resume;
+    clean_tree_tidy(run);
     if (run->base && (clear_locks(run, err) || clear_halves(run, err) || restore_tip(run, err)))
         return -1;
     if (record_all(run, err))

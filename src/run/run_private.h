@@ -125,27 +125,29 @@ struct job {
     off_t output_size;
     enum stop_reason stopped;
     int exit_code, exit_signal;
-    bool guard_lost;                /* the guard of the last command was killed */
-    bool staged_here;               /* what it left was staged without git */
-    struct buf tree;                /* what that came to, where there is no index of it */
-    struct stat index;              /* of its workspace, as it was copied (layered.h) */
-    struct work_scan found;         /* and what it had changed in its work tree ... */
-    bool is_found;                  /* ... in which nothing that we know of has run since ... */
-    int64_t found_at;               /* ... this moment; monotonic ms */
-    char *stuck;                    /* a process of it that could not be ended, or NULL */
-    char limit[16];                 /* that the last command went over: "memory"; "": none */
-    struct buf candidate;           /* the commit that is being verified */
-    struct buf candidate_base;      /* the tip that it was made on */
-    struct buf was;                 /* where its branch was before its commit */
-    struct buf own_head;            /* the last of the agent's own commits, if we made them again */
-    size_t hook;                    /* the commit hook that runs */
-    enum repair mending;            /* it is a repair, with such a workspace */
-    bool unverified;                /* its verification could not start: no other attempt helps */
-    bool at_tip;                    /* its commit is in the run's tip */
-    int verify_step;                /* how many commands of the verification were begun */
-    int races;                      /* so often a checkout met a worktree that was going */
-    int port;                       /* the first of its block, or 0 */
-    bool prepared, tearing_down;    /* how far its workspace is */
+    bool guard_lost;           /* the guard of the last command was killed */
+    bool staged_here;          /* what it left was staged without git */
+    struct buf tree;           /* what that came to, where there is no index of it */
+    struct stat index;         /* of its workspace, as it was copied (layered.h) */
+    struct work_scan found;    /* and what it had changed in its work tree ... */
+    bool is_found;             /* ... in which nothing that we know of has run since ... */
+    int64_t found_at;          /* ... this moment; monotonic ms */
+    char *stuck;               /* a process of it that could not be ended, or NULL */
+    char limit[16];            /* that the last command went over: "memory"; "": none */
+    struct buf candidate;      /* the commit that is being verified */
+    struct buf candidate_base; /* the tip that it was made on */
+    struct buf was;            /* where its branch was before its commit */
+    struct buf own_head;       /* the last of the agent's own commits, if we made them again */
+    size_t hook;               /* the commit hook that runs */
+    enum repair mending;       /* it is a repair, with such a workspace */
+    char *clean;               /* folder of a tree that holds its candidate alone, or NULL */
+    bool unverified;           /* its verification could not start: no other attempt helps */
+    bool at_tip;               /* its commit is in the run's tip */
+    const struct plan_command *verification; /* the command that runs */
+    int verify_step;                         /* how many commands of the verification were begun */
+    int races;                               /* so often a checkout met a worktree that was going */
+    int port;                                /* the first of its block, or 0 */
+    bool prepared, tearing_down;             /* how far its workspace is */
     bool overdue;                   /* the command that prepares or ends it took too long */
     int64_t deadline;               /* monotonic ms, of that command */
     char *excludes, *brought;       /* files about what was brought along; NULL: nothing was */

@@ -199,6 +199,53 @@ assert_sibling_is_there() {
     assert_in main elsewhere/inner inner
 }
 
+# --- what is verified
+
+@test "landing: a clean verification sees the commit and nothing else" {
+    make_repo
+    echo '*.o' >.gitignore && git add . && git commit -q -m ignore
+    echo user >user.o
+    mkdir -p "$HOME" && echo home >"$HOME/.config-of-test"
+    cat >check.sh <<'END'
+[ ! -e left.o ] && [ ! -e user.o ] && [ ! -e ../user.o ] && [ -z "$(ls -A "$HOME")" ] && [ -z "$(ls -A "$TMPDIR")" ] &&
+    [ "$(git rev-parse HEAD)" = "$(git log -1 --format=%H)" ] && [ -z "$(git status --porcelain --ignored)" ] &&
+    [ "$(git log --format=%s | tail -n 1)" = start ] && pwd >>"$OUT" && [ -e "$1" ]
+END
+    git add . && git commit -q -m check
+    begin_plan 'workspace: {include: [user.o]}' 'landing: {verify: {command: "sh check.sh file", clean: true}}'
+    attack good 'echo 1 >one; echo o >left.o; echo x >"$HOME/made"; echo y >"$TMPDIR/made"' "env: {OUT: $BATS_TEST_TMPDIR/out}" \
+        'verify: {command: [sh, check.sh, one], clean: true}'
+    attack bad 'echo 1 >two.o; echo 2 >two' "env: {OUT: $BATS_TEST_TMPDIR/out}" 'retry: {verify: 0}' \
+        'verify: {command: [sh, check.sh, two.o], clean: true}'
+    rm "$HOME/.config-of-test"
+    run_engines -j 1
+    assert_status 1
+    assert_summary good landed
+    assert_summary bad 'verify: verification ended with 1'
+    [[ $(wc -l <"$BATS_TEST_TMPDIR/out") == 3 ]] || fail "$(<"$BATS_TEST_TMPDIR/out")"
+    while read -r dir; do [[ ! -e $dir ]] || fail "left: $dir"; done <"$BATS_TEST_TMPDIR/out"
+    assert_clean 'refs/anabranch/salvage/*'
+}
+
+@test "landing: a run that is killed during a clean verification leaves no tree when it goes on" {
+    make_repo
+    export TMPDIR=$BATS_TEST_TMPDIR/tmp
+    mkdir "$TMPDIR"
+    begin_plan
+    attack t 'echo 1 >one' "verify: {clean: true, command: \"touch $BATS_TEST_TMPDIR/verifying; $(until_exists again)\"}"
+    "$ANABRANCH" run plan.yaml >/dev/null 2>&1 3>&- &
+    engine=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/verifying"
+    kill -KILL "$engine"
+    wait "$engine" || true
+    compgen -G "$TMPDIR/anabranch-*-t.*" || fail "there was no tree"
+    touch "$BATS_TEST_TMPDIR/again"
+    run_apart anabranch resume 3>&-
+    assert_summary t landed
+    ! compgen -G "$TMPDIR/anabranch-*" || fail "left"
+    assert_clean
+}
+
 # --- what has landed
 
 trailers() { # TASK RUN
