@@ -66,6 +66,13 @@ void git_outside_environment(struct strv *env)
     }
 }
 
+/* Anyone who can write to the repository can make an object look like another one. */
+static void add_own(struct strv *env)
+{
+    strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
+               "GIT_GRAFT_FILE=/dev/null", NULL);
+}
+
 /* With the configuration as it is now. */
 static void live_environment(struct strv *env)
 {
@@ -73,9 +80,7 @@ static void live_environment(struct strv *env)
         if (!is_repository_variable(*entry) && !is_language(*entry))
             strv_push(env, *entry);
     }
-    /* Anyone who can write to the repository can make an object look like another one. */
-    strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
-               "GIT_GRAFT_FILE=/dev/null", NULL);
+    add_own(env);
 }
 
 void git_environment(struct strv *env)
@@ -84,7 +89,7 @@ void git_environment(struct strv *env)
         if (!is_repository_variable(*entry) && !is_language(*entry) && !git_frozen_replaces(*entry))
             strv_push(env, *entry);
     }
-    strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", NULL);
+    add_own(env);
     git_frozen_environment(env);
 }
 
