@@ -262,12 +262,13 @@ static void read_of_program(const struct entry *e, const char *name, size_t max,
 {
     enum { TRIES = 500 };
     const struct timespec pause = {.tv_nsec = 200 * 1000};
-    for (int i = 0; i < TRIES; i++) {
-        read_proc_file(e->pid, name, max, ret);
-        if (ret->len || !is_between_programs(e))
-            return;
+    read_proc_file(e->pid, name, max, ret);
+    for (int i = 0; !ret->len && i < TRIES && is_between_programs(e); i++) {
         (void)nanosleep(&pause, NULL);
+        read_proc_file(e->pid, name, max, ret);
     }
+    if (!ret->len) /* it may have become the other one between the two looks */
+        read_proc_file(e->pid, name, max, ret);
 }
 
 void procs_command(pid_t pid, struct buf *out)
@@ -316,28 +317,42 @@ static bool has(const struct procs *procs, pid_t pid)
     return false;
 }
 
-static bool was_there(const struct table *t, const struct entry *e)
+static void look_for_marked(struct procs *procs, const char *const *marks, struct table *ret_seen)
 {
-    const struct entry *then = find(t, e->pid);
-    return then && then->start == e->start;
-}
-
-/* Those that were looked at before, without a mark, do not get one. The newest may be the shortest
- * to live, so they are looked at first. */
-static void look_for_marked(struct procs *procs, const char *const *marks, struct table *seen)
-{
-    struct table t = {0};
-    read_table(&t);
-    const struct entry *us = find(&t, getpid());
-    for (size_t i = t.all.n; i-- > 0;) {
-        const struct entry *e = &t.all.v[i];
-        bool above = e == us || (us && descends(&t, us, e->pid));
-        if (!has_ended(e) && !above && !was_there(seen, e) && !has(procs, e->pid) &&
-            has_marks(e, marks))
+    read_table(ret_seen);
+    const struct entry *us = find(ret_seen, getpid());
+    for (size_t i = ret_seen->all.n; i-- > 0;) {
+        const struct entry *e = &ret_seen->all.v[i];
+        bool above = e == us || (us && descends(ret_seen, us, e->pid));
+        if (!has_ended(e) && !above && !has(procs, e->pid) && has_marks(e, marks))
             add(procs, e);
     }
-    vec_done(&seen->all);
-    *seen = t;
+}
+
+/* Only at new ones, for nobody gets a mark later; and at the newest first, which may be the first
+ * to end. No pid is given a second time so soon. */
+static void look_at_new(struct procs *procs, const char *const *marks, struct table *seen)
+{
+    VEC(pid_t) pids = {0};
+    DIR *dir = open_world();
+    for (struct dirent *d; dir && (d = readdir(dir));) {
+        pid_t pid = (pid_t)strtol(d->d_name, NULL, 10);
+        if (pid > 0 && !find(seen, pid))
+            vec_push(&pids, pid);
+    }
+    if (dir)
+        (void)closedir(dir);
+    for (size_t i = pids.n; i-- > 0;) {
+        struct entry e;
+        if (!read_stat(pids.v[i], &e))
+            continue;
+        if (!has_ended(&e) && has_marks(&e, marks))
+            add(procs, &e);
+        vec_push(&seen->all, e);
+    }
+    vec_done(&pids);
+    if (seen->all.n)
+        qsort(seen->all.v, seen->all.n, sizeof(*seen->all.v), by_pid);
 }
 
 /* The pid that was given last, in a row of numbers; empty where the system does not tell. */
@@ -356,16 +371,17 @@ static void read_last_pid(struct buf *ret)
  * finds nothing counts if nobody was started meanwhile, or if many have found nothing. */
 void procs_marked(struct procs *procs, const char *const *marks)
 {
-    enum { LOOKS = 20 };
+    enum { LOOKS = 50 };
     autobuf struct buf before = BUF_INIT, after = BUF_INIT;
     struct table seen = {0};
     size_t known = procs->all.n;
-    bool sure = false;
-    for (int i = 0; !sure && i < LOOKS; i++) {
+    read_last_pid(&before);
+    look_for_marked(procs, marks, &seen);
+    read_last_pid(&after);
+    for (int i = 0; i < LOOKS && procs->all.n == known && strcmp(before.s, after.s) != 0; i++) {
         read_last_pid(&before);
-        look_for_marked(procs, marks, &seen);
+        look_at_new(procs, marks, &seen);
         read_last_pid(&after);
-        sure = procs->all.n > known || strcmp(before.s, after.s) == 0;
     }
     vec_done(&seen.all);
 }

@@ -1,6 +1,9 @@
 #include "sys/procs.h"
 
+#include "base/mem.h"
 #include "base/own.h"
+#include "sys/file.h"
+#include "sys/leftovers.h"
 #include "sys/namespace.h"
 #include "sys/spawn.h"
 
@@ -99,9 +102,60 @@ static void in_a_namespace_it_may_be_anywhere(void **state)
     assert_int_equal(ask("test_procs", name, folder, true), false);
 }
 
+/* Each process of it starts the next and ends, until there is a file `stop`, or there were many. */
+static const char chain[] = "i=${1:-0}; test -e stop || test $i -gt 5000 || "
+                            "{ CHAIN=$CHAIN setsid sh -c \"$CHAIN\" sh $((i + 1)) & }";
+
+static void a_chain_of_short_processes_is_seen(void **state)
+{
+    (void)state;
+    enum { LOOKS = 20 };
+    autofree char *mark = mem_printf("ANABRANCH_TEST=%s", name);
+    autofree char *script = mem_printf("CHAIN=%s", chain), *stop = mem_printf("%s/stop", folder);
+    autofree char *path = mem_printf("PATH=%s", getenv("PATH"));
+    char *const argv[] = {"sh", "-c", (char *)chain, NULL}, *const env[] = {mark, script, path,
+                                                                            NULL};
+    struct spawn sp = {.argv = argv, .env = env, .dir = folder, .fds = {-1, -1, -1, -2, -2}};
+    const char *const marks[] = {mark, NULL};
+    struct err err = {0};
+    pid_t pid;
+    int status, seen = 0;
+    assert_int_equal(spawn_start(&sp, &pid, &err), 0);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    for (int i = 0; i < LOOKS; i++) {
+        autoprocs struct procs found = {0};
+        procs_marked(&found, marks);
+        seen += found.all.n > 0;
+    }
+    assert_int_equal(file_create(stop, "", 0, &err), 0);
+    assert_int_equal(leftovers_end(marks, 0, NULL, &err), 0);
+    assert_int_equal(unlink(stop), 0);
+    assert_int_equal(seen, LOOKS);
+}
+
+static void one_that_was_killed_does_not_live(void **state)
+{
+    (void)state;
+    pid_t pid = fork();
+    if (pid == 0) {
+        for (;;)
+            (void)pause();
+    }
+    struct proc_id id = {pid, procs_start(pid)}, other = {pid, id.start + 1};
+    int status;
+    assert_true(procs_lives(&id));
+    assert_false(procs_lives(&other));
+    assert_int_equal(kill(pid, SIGKILL), 0);
+    assert_false(procs_lives(&id)); /* whether it has got to know that or not */
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_false(procs_lives(&id));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_chain_of_short_processes_is_seen),
+        cmocka_unit_test(one_that_was_killed_does_not_live),
         cmocka_unit_test(a_program_is_seen_in_its_folder),
         cmocka_unit_test(in_a_namespace_it_may_be_anywhere),
     };
