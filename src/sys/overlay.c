@@ -18,9 +18,11 @@
 #ifdef __linux__
 #include <dirent.h>
 #include <limits.h>
+#include <linux/nsfs.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <sys/ioctl.h>
 #include <sys/mount.h>
 #include <sys/sysmacros.h>
 #include <sys/wait.h>
@@ -168,19 +170,41 @@ bool overlay_is_at(const char *at)
            st.st_dev != parent.st_dev;
 }
 
+static bool is_seen_by(const struct proc_id *id, const char *real)
+{
+    autofree char *theirs = mem_printf("/proc/%d/root%s", (int)id->pid, real);
+    return procs_lives(id) && overlay_is_at(theirs);
+}
+
+/* Whether who enters its user namespace may enter its mounts. A guard is in the user namespace of
+ * its command, but not among the mounts of that. */
+static bool can_be_joined(pid_t pid)
+{
+    autofree char *mounts = mem_printf("/proc/%d/ns/mnt", (int)pid);
+    autofree char *users = mem_printf("/proc/%d/ns/user", (int)pid);
+    autoclose int fd = open(mounts, O_RDONLY | O_CLOEXEC);
+    autoclose int owner = fd < 0 ? -1 : ioctl(fd, NS_GET_USERNS);
+    struct stat a, b;
+    return owner >= 0 && fstat(owner, &a) == 0 && stat(users, &b) == 0 && a.st_ino == b.st_ino;
+}
+
 /* The way to it is followed in the other's namespace, but for links: there must be none in it. */
 pid_t overlay_seen_by(const char *at)
 {
     autofree char *real = realpath(at, NULL);
     autoprocs struct procs all = {0};
+    pid_t found = 0;
     if (real)
         procs_everyone(&all);
     for (size_t i = 0; i < all.all.n; i++) {
-        autofree char *theirs = mem_printf("/proc/%d/root%s", (int)all.all.v[i].pid, real);
-        if (overlay_is_at(theirs))
-            return all.all.v[i].pid;
+        const struct proc_id *id = &all.all.v[i];
+        if (!is_seen_by(id, real))
+            continue;
+        if (can_be_joined(id->pid))
+            return id->pid;
+        found = found ? found : id->pid;
     }
-    return 0;
+    return found;
 }
 
 /* --- what is above ------------------------------------------------------------------------ */

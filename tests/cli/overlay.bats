@@ -455,6 +455,7 @@ killed_plain() {
     wait_for sh -c "[ -e '$BATS_TEST_TMPDIR/here' ] || grep -q 'does not work here' '$BATS_TEST_TMPDIR/out'"
     [[ -e $BATS_TEST_TMPDIR/here ]] || skip "$(<"$BATS_TEST_TMPDIR/out")"
     kill_engine
+    HOME=$BATS_TEST_TMPDIR wait_for no_agents # the user's is another
 }
 
 @test "overlay: clean of who is not root sees who works in a workspace, also when it has mounted another" {
