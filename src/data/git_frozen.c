@@ -98,7 +98,7 @@ static void add_guarded(struct buf *out, const char *dir, const char *command, b
 {
     autobuf struct buf text = BUF_INIT;
     autofree char *guard = mem_printf("%s/anabranch-guard", dir);
-    buf_addstr(&text, "exec ");
+    buf_addstr(&text, "ulimit -S -d unlimited 2>/dev/null\nexec "); /* ours is for git (spawn.c) */
     add_shell_word(&text, guard);
     buf_addstr(&text, " --program 1 -- sh /dev/fd/9 \"$@\" 9<<'ANABRANCH_END'\n");
     buf_addf(&text, "%s%s\nANABRANCH_END\n", command, takes_arguments ? " \"$@\"" : "");

@@ -92,8 +92,11 @@ static void bound_memory(pid_t pid)
         rlim_t half = (rlim_t)sysconf(_SC_PHYS_PAGES) * (rlim_t)sysconf(_SC_PAGESIZE) / 2;
         bytes = half > memory_min ? half : memory_min;
     }
-    const struct rlimit limit = {bytes, bytes};
-    (void)prlimit(pid, RLIMIT_DATA, &limit, NULL); /* it may have ended, or a lower one */
+    struct rlimit limit; /* the process may have ended, or have a lower limit */
+    if (prlimit(pid, RLIMIT_DATA, NULL, &limit) == 0 && limit.rlim_cur > bytes) {
+        limit.rlim_cur = bytes; /* what it starts for the user may take as much as that could */
+        (void)prlimit(pid, RLIMIT_DATA, &limit, NULL);
+    }
 #else
     (void)pid;
 #endif
