@@ -37,6 +37,7 @@ class World:
                         TMPDIR=f'{self.dir}/tmp', XDG_CONFIG_HOME=f'{self.dir}/home/.config')
         if os.environ.get('ANABRANCH_PROVIDER'):
             self.env['ANABRANCH_PROVIDER'] = os.environ['ANABRANCH_PROVIDER']
+        self.restless = None  # a person who rewrites and switches, person.py
         self.others, self.parents, self.tips, self.own_locks = [], {}, [], []
         self.lock, self.persons_turn = threading.Lock(), threading.Lock()
         for name in ('home', 'disk/repo', 'tmp'):
@@ -132,7 +133,7 @@ class World:
             f.write(text)
         os.chmod(path, mode)
 
-    def begin(self, plans, base, blocked):
+    def begin(self, plans, base, blocked, restless=None):
         self.base, self.plans = f'refs/heads/{base}', plans
         subprocess.run(['git', 'init', '-q', '-b', 'main', self.repo], env=self.env, check=True)
         for key, value in (('user.name', 'Chaos'), ('user.email', 'chaos@example.com'), ('gc.auto', '0')):
@@ -148,15 +149,23 @@ class World:
             self.git('branch', base)
         self.first = self.commit_of(self.base)
         self.first_tree = self.tree(self.first)
-        self.leave_unfinished(blocked)
+        self.restless = restless
+        self.leave_plans()
+        if restless:
+            restless.begin()
+        else:
+            self.leave_unfinished(blocked)
         self.user = self.look_at_user()
 
-    def leave_unfinished(self, blocked):
-        """Changed, staged, both, untracked, with modes of their own; and `blocked`, where a task will want to write."""
+    def leave_plans(self):
         with open(f'{self.repo}/.git/info/exclude', 'a') as f:
             f.writelines(f'{p.file}\n' for p in self.plans)
         for plan in self.plans:
             self.put(plan.file, json.dumps(plan.document, indent=1))
+        self.mine = [p.file for p in self.plans]
+
+    def leave_unfinished(self, blocked):
+        """Changed, staged, both, untracked, with modes of their own; and `blocked`, where a task will want to write."""
         self.put('dirty', 'changed by the user\n', 0o600)
         self.put('staged', 'staged by the user\n')
         self.put('both', 'staged\n')
@@ -164,7 +173,7 @@ class World:
         self.put('both', 'staged, and changed again\n')
         os.chmod(f'{self.repo}/exec', 0o755)
         self.put('notes/untracked', 'of the user\n', 0o640)
-        self.mine = ['dirty', 'staged', 'both', 'exec', 'notes/untracked', *(p.file for p in self.plans)]
+        self.mine += ['dirty', 'staged', 'both', 'exec', 'notes/untracked']
         if blocked:
             self.put(blocked, 'of the user\n')
             self.mine.append(blocked)
