@@ -105,6 +105,8 @@ static int git_run(struct strv *argv, struct buf *out, struct buf *errout, int *
 static int git_failed(const struct buf *errout, struct err *err)
 {
     const char *line = errout->s;
+    while (strncmp(line, "hint: ", 6) == 0 && strchr(line, '\n')) /* advice comes first */
+        line = strchr(line, '\n') + 1;
     if (strncmp(line, "fatal: ", 7) == 0)
         line += 7;
     return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(line, "\n"), line);

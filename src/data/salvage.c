@@ -288,8 +288,8 @@ static int set_ref(const struct salvage_job *job, struct salvaged *ret, struct e
         return -1;
     if (!moved)
         return err_set(err, ERR_ENV, "'%s' exists already", job->ref);
-    if (ret->commit.len && !job->unnamed) /* saved it is in any case */
-        (void)vault_keep(&at, job->ref, ret->commit.s, job->commit.start, &ret->vault);
+    if (ret->commit.len && !job->unnamed)
+        vault_keep(&at, job->ref, ret->commit.s, job->commit.start, &ret->vault);
     return 0;
 }
 

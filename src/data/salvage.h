@@ -43,7 +43,7 @@ struct salvaged {
     size_t stray_count;   /* commits at .commits */
     struct strv dropped;  /* ignored files and folders that are not saved: the first few ... */
     size_t dropped_count; /* ... of so many */
-    struct err vault;     /* why there is no bundle of it (vault.h), where one was to be made */
+    struct err vault;     /* what is to be said of its bundle (vault.h), if anything */
 };
 
 #define SALVAGED_INIT                                                                              \

@@ -95,24 +95,38 @@ static bool is_in(const struct git_place *at, const char *commit, const char *st
 }
 
 /* A ref that has moved away is found by what the bundle has of it. */
-int vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
-               struct err *err)
+static int keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
+                bool *ret_moved, struct err *err)
 {
     enum { TRIES = 5 };
     autofree char *path = bundle_of(at, ref);
     autofree char *dir = mem_dup(path, (size_t)(strrchr(path, '/') - path));
-    struct git_place place = {.git_dir = at->git_dir};
     if (dirs_make(dir, err) || check_folders(at, dir, err))
         return -1;
     for (int tries = 0; tries < TRIES; tries++) {
-        if (make_bundle(&place, path, ref, start, err) == 0 && has_commit(path, ref, commit))
+        *ret_moved = tries > 0;
+        if (make_bundle(at, path, ref, start, err) == 0 && has_commit(path, ref, commit))
             return 0;
-        if (is_in(&place, commit, start)) /* git makes no bundle that is empty */
+        if (is_in(at, commit, start)) /* git makes no bundle that is empty */
             return 0;
-        if (git_call(&place, NULL, err, "update-ref", "--no-deref", ref, commit, NULL))
+        if (git_call(at, NULL, err, "update-ref", "--no-deref", ref, commit, NULL))
             return -1;
     }
-    return err_set(err, ERR_ENV, "'%s' is moved again and again: there is no copy of it", ref);
+    return -1;
+}
+
+void vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
+                struct err *ret_note)
+{
+    struct git_place place = {.git_dir = at->git_dir};
+    struct err why = {0};
+    bool moved = false;
+    *ret_note = (struct err){0};
+    if (keep(&place, ref, commit, start, &moved, &why))
+        (void)err_set(ret_note, ERR_ENV, "the vault has no copy of %s: %s", ref, why.msg);
+    else if (moved)
+        (void)err_set(ret_note, ERR_ENV, "another program had deleted or moved %s: it is restored",
+                      ref);
 }
 
 int vault_drop(const struct git_place *at, const char *ref, struct err *err)

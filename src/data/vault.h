@@ -16,9 +16,10 @@
 
 /* Makes the bundle of a salvage: the full name of its first ref, which is at `commit`; where an
  * agent moves it meanwhile, it is moved back. What `start` has is left out. The place is that of
- * the repository. */
-int vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
-               struct err *err);
+ * the repository. ret_note says what a person should know: that it was moved, or why there is no
+ * bundle; its code is 0 where there is nothing to say. The work itself is saved in any case. */
+void vault_keep(const struct git_place *at, const char *ref, const char *commit, const char *start,
+                struct err *ret_note);
 
 /* Brings back what the bundles have and the repository has no more, or elsewhere; appends the refs.
  * `ref` limits this to the salvage that it is of; NULL: all of them. */

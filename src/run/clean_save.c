@@ -102,7 +102,7 @@ static int name_it(struct cleaner *c, const struct remains_task *t, int attempt,
     if (!moved)
         return err_set(err, ERR_ENV, "'%s' exists already", ref);
     if (clean_base(c, t->run, &base, &none) == 0)
-        (void)vault_keep(&c->at, ref, commit, base.s, &none); /* saved it is in any case */
+        vault_keep(&c->at, ref, commit, base.s, &none);
     return 0;
 }
 

@@ -184,7 +184,7 @@ bool job_salvage_commit(struct job *job, const char *commit)
     }
     buf_addstr(&saved.commit, commit);
     const char *start = task_run(job)->start;
-    (void)vault_keep(&at, ref, commit, start ? start : job->run->base_commit, &saved.vault);
+    vault_keep(&at, ref, commit, start ? start : job->run->base_commit, &saved.vault);
     tell(job, ref, &saved);
     return true;
 }

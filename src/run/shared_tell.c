@@ -87,7 +87,8 @@ char *shared_keep(struct run *run, const char *commit)
         if (git_resolve(&at, ref, &there, NULL) &&
             git_move_ref(&at, ref, "", commit, "anabranch: keep", &moved, &err) == 0 && moved) {
             shared_saved(run, ref, commit);
-            if (vault_keep(&at, ref, commit, run->base_commit, &err))
+            vault_keep(&at, ref, commit, run->base_commit, &err);
+            if (err.code)
                 record_error(run, -1, &err);
             return ref;
         }
