@@ -196,7 +196,7 @@ git update-index --assume-unchanged file && git update-index --skip-worktree oth
     run_plan --json
     assert_status 0
     assert_in main b B
-    refute_event git.state_changed
+    refute_event git.state_changed '' '"what"'
     [[ $(git diff --cached --name-only) == dir/inner && $(<b) == B ]] || fail "$(git status --porcelain)"
 }
 
