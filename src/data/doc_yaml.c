@@ -366,16 +366,30 @@ static int on_start(struct reader *r, enum node_kind kind, struct fy_token *star
     return 0;
 }
 
-/* Members that the mapping has no key for; the nodes of `from` are nobody else's. */
-static void merge_members(struct level *l, struct node *from)
+static int refuse_many(struct reader *r, struct pos pos)
 {
-    for (struct node *m = from->first, *next; m; m = next) {
-        next = m->next;
+    problem_error_at(r->ps, RULE_SYNTAX, pos,
+                     "the aliases stand for more than %d values, or for texts that are too long",
+                     YAML_ALIASED_MAX);
+    return problem_hint(r->ps, "write out what is meant");
+}
+
+/* Members that the mapping has no key for, as copies: an alias may stand for `from` as well. */
+static int merge_members(struct reader *r, struct level *l, const struct node *from)
+{
+    node_each (m, from) {
+        size_t depth;
         if (find_key(l, m->key, m->key_len))
             continue;
-        node_append(l->node, m);
-        remember_key(l, m);
+        struct node *copy = yaml_alias_copy(&r->anchors, &r->doc->arena, m, &depth);
+        if (!copy)
+            return refuse_many(r, l->merge_pos);
+        copy->key = copy->name = m->key;
+        copy->key_len = m->key_len;
+        node_append(l->node, copy);
+        remember_key(l, copy);
     }
+    return 0;
 }
 
 static bool can_merge(const struct node *merge)
@@ -399,12 +413,12 @@ static int merge(struct reader *r, struct level *l)
                          "the merge key << takes a mapping, or a list of mappings");
         return problem_hint(r->ps, "write <<: *NAME");
     }
-    if (l->merge->kind == NODE_MAP) {
-        merge_members(l, l->merge);
-        return 0;
+    if (l->merge->kind == NODE_MAP)
+        return merge_members(r, l, l->merge);
+    node_each (item, l->merge) {
+        if (merge_members(r, l, item))
+            return -1;
     }
-    for (struct node *item = l->merge->first; item; item = item->next)
-        merge_members(l, item);
     return 0;
 }
 
@@ -438,14 +452,6 @@ static int refuse_unknown(struct reader *r, const char *name, size_t len, struct
 {
     problem_error_at(r->ps, RULE_SYNTAX, pos, "nothing above is marked with &%.*s", (int)len, name);
     return problem_hint(r->ps, "put a text that begins with * in quotes");
-}
-
-static int refuse_many(struct reader *r, struct pos pos)
-{
-    problem_error_at(r->ps, RULE_SYNTAX, pos,
-                     "the aliases stand for more than %d values, or for texts that are too long",
-                     YAML_ALIASED_MAX);
-    return problem_hint(r->ps, "write out what is meant");
 }
 
 static bool is_open(const struct reader *r, const struct node *node)

@@ -1064,6 +1064,32 @@ END
     [[ $(wc -l <<<"$output") -eq 1 ]] || fail 'more than one run'
 }
 
+# bats test_tags=slow
+@test "PO-32: killed at any write of the journal, --resume finishes the run and leaves nothing" {
+    local k killed=137
+    make_place
+    manifest
+    task a 'echo a$TRY >a'
+    task b 'cat a >b; echo b$TRY >>b' 'depends_on: [a]'
+    task r 'cat file' 'read_only: true'
+    for ((k = 1; killed == 137; k += 5)); do
+        export TRY=$k
+        ANABRANCH_KILL_AT=$k orchestra --quiet
+        killed=$status
+        ((k > 1 || killed == 137)) || skip 'not built with kill points'
+        ((killed == 137)) || break
+        wait_for no_agents
+        orchestra --resume --quiet
+        assert_status 0
+        assert_in main b "a$k"$'\n'"b$k"
+        [[ -z $(git branch --list 'parallel-orchestra/*') ]] || fail "killed at $k:" "$(git branch)"
+        [[ $(git worktree list | wc -l) -eq 1 ]] || fail "killed at $k:" "$(git worktree list)"
+        [[ -z $(git for-each-ref refs/anabranch/runs) ]] || fail "killed at $k:" "$(git for-each-ref)"
+        [[ ! -e $(state_file) ]] || fail "killed at $k: the state is left"
+    done
+    ((k > 20)) || fail "there were only $k writes"
+}
+
 @test "PO-32: what a killed run has left is told by the next one, with commands that remove it" {
     make_place
     manifest

@@ -410,6 +410,15 @@ thread-10      parallel/part10-thread-10                        0      dirty  $s
     sessions converge --no-push
     assert_status 1
     [[ $(grep '^# ' <<<"$output") == '# thread-1' ]] || fail "not the others"
+    # Nor is such a worktree removed because its branch was merged.
+    git -C "$(tree 2)" switch -q "$(branch 2)"
+    work 2 d2/y
+    git merge -q -m merged "$(branch 2)"
+    git -C "$(tree 2)" switch -q other
+    sessions cleanup
+    assert_status 0
+    assert_contains '  thread-2 ('
+    [[ -e $(tree 2)/d2/x ]] || fail 'the worktree is gone'
 }
 
 @test "sessions: hints name no option that is not there" {

@@ -273,9 +273,10 @@ static void test_yaml_alias_bombs(void **state)
     for (int i = 0; i < 100; i++)
         buf_addstr(&wide, "*a, ");
     buf_addstr(&wide, "]\n");
-    assert_refused("x.yaml", wide.s, wide.len,
-                   "2:101: the aliases stand for more than 100000 values, or for texts that are too "
-                   "long | write out what is meant");
+    assert_refused(
+        "x.yaml", wide.s, wide.len,
+        "2:101: the aliases stand for more than 100000 values, or for texts that are too "
+        "long | write out what is meant");
     buf_addstr(&deep, "a0: &a0 [x]\n");
     for (int i = 1; i < 70; i++)
         buf_addf(&deep, "a%d: &a%d [*a%d]\n", i, i, i - 1);
@@ -293,6 +294,9 @@ static void test_yaml_merge_key(void **state)
     assert_read("x.yaml", "a: &x {b: 1}\nf: &y {b: 2, g: 3}\nd: {h: 1, <<: [*x, *y, {i: 4}]}\n",
                 "M@1:1(a@1:1=M@1:7(b@1:8=i@1:11'1) f@2:1=M@2:7(b@2:8=i@2:11'2 g@2:14=i@2:17'3) "
                 "d@3:1=M@3:4(h@3:5=i@3:8'1 b@1:8=i@1:11'1 g@2:14=i@2:17'3 i@3:25=i@3:28'4))");
+    assert_read("x.yaml", "a:\n  <<: &x {b: [1]}\n  c: 2\nd: *x\n",
+                "M@1:1(a@1:1=M@2:3(c@3:3=i@3:6'2 b@2:11=L@2:14(i@2:15'1)) "
+                "d@4:1=M@4:4(b@2:11=L@2:14(i@2:15'1)))");
     assert_read("x.yaml", "a: {\"<<\": 1}\n", "M@1:1(a@1:1=M@1:4(<<@1:5=i@1:11'1))");
 }
 
