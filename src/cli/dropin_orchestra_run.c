@@ -80,13 +80,18 @@ static int open_manifest(struct plan_file *pf, const char *path)
 /* A manifest whose `cwd` is in no repository was run in that of the current folder. */
 static void find_repository(struct plan_file *pf)
 {
+    autoproblems struct problems none = {0};
     struct err err = {0};
     if (pf->repo.root)
         return;
+    problems_init(&none, "");
     git_close(&pf->repo);
     if (git_open(&pf->repo, ".", &err)) {
         git_close(&pf->repo);
         warn("%s", err.msg);
+    } else if (pf->repo.root) { /* the project is not below it */
+        *pf->repo.prefix = '\0';
+        (void)plan_file_reclaim(pf, &none); /* what is wrong with them was told */
     }
 }
 

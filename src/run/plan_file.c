@@ -283,6 +283,14 @@ int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_o
     return complete(pf, errors, true, ps);
 }
 
+int plan_file_reclaim(struct plan_file *pf, struct problems *ps)
+{
+    size_t errors = ps->errors;
+    claims_done(&pf->claims);
+    check_claims(pf, false, ps); /* overlaps are the same */
+    return ps->errors > errors ? -1 : 0;
+}
+
 char *plan_file_work(const struct plan_file *pf, const char *top)
 {
     const char *dir = pf->plan.workspace_dir ? pf->plan.workspace_dir : ".anabranch/worktrees";

@@ -45,6 +45,9 @@ struct plan_origin {
 int plan_file_reopen(struct plan_file *pf, const char *path, const struct plan_origin *origin,
                      struct problems *ps);
 
+/* The plan is for another repository than was found: pf->repo. Its claims are looked at again. */
+int plan_file_reclaim(struct plan_file *pf, struct problems *ps);
+
 void plan_file_close(struct plan_file *pf);
 #define autoplan own_cleanup(plan_file_close)
 

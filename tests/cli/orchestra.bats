@@ -536,10 +536,15 @@ until [ -e '$BATS_TEST_TMPDIR/'\$i ]; do sleep 0.02; done; done" 'timeout: 20s'
     mkdir "$BATS_TEST_TMPDIR/elsewhere"
     manifest
     task r 'pwd' 'read_only: true'
-    task w 'echo w >w'
+    task w 'echo w >w' "writes: [$PWD/w]"
     sed -i "s|^cwd: .*|cwd: $BATS_TEST_TMPDIR/elsewhere|" plan.md
+    mkdir sub
+    cd sub || return
+    mv ../plan.md .
     orchestra
     assert_status 0
+    [[ $stderr != *'does not own'* ]] || fail
+    cd ..
     [[ $(<.claude/logs/r-stdout.log) == "$BATS_TEST_TMPDIR/elsewhere" ]] || fail "$(<.claude/logs/r-stdout.log)"
     assert_in main w w
 }
