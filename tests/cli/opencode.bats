@@ -72,7 +72,7 @@ END
     add_task a 'engine: opencode' 'prompt: Write it.'
     run_agents
     assert_status 0
-    assert_in main done 1
+    assert_in main 'done' 1
 }
 
 # It rejects itself what it may not, and ends there.
