@@ -335,8 +335,8 @@ static int find_login(struct forge *f, const char *place, struct err *err)
     struct proc_job job = PROC_JOB_INIT;
     size_t host = strcspn(place, "/");
     strv_push(&job.argv, program_of(f));
-    for (const char *const *word = f->shape->logins + 1; *word; word++)
-        strv_push(&job.argv, *word);
+    for (size_t i = 1; i < WORDS && f->shape->logins[i]; i++)
+        strv_push(&job.argv, f->shape->logins[i]);
     int rc = call(&job, f->away, err);
     if (rc == 0)
         f->login = choose_login(&job.out, place, host);

@@ -44,16 +44,16 @@ struct task_run {
     struct run *run;
     struct task_status status;
     int tried[FAILURE_COUNT_]; /* retries used, by class */
+    bool reverts;              /* its last attempt would have undone what others have landed */
     char *reason, *commit, *landed, *branch, *start, *action,
         *workspace;       /* `status` points to these */
     char *origin;         /* where the task began, where `start` has moved on since; or NULL */
-    bool reverts;         /* its last attempt would have undone what others have landed */
     char *feedback;       /* what the next attempt is told about the last one */
     struct job *job;      /* while an attempt is under way */
     struct watch *retry;  /* while it waits for the next one */
     struct budget budget; /* the plan's, or what it was raised to */
+    int64_t order;        /* landing order, with that of its dependants considered */
     bool budget_warned;
-    int64_t order;       /* landing order, with that of its dependants considered */
     bool logged;         /* the copies of its logs were begun */
     bool steered;        /* its agent tried to steer the run, which was recorded */
     int32_t lane, spare; /* in run->lanes; spare: while the other is closed, or -1 */
@@ -66,9 +66,9 @@ struct task_run {
     char *was_in;        /* the session of its last attempt, as far as that is known, or NULL */
 
     /* Of a run that is gone on with: */
+    bool lands;  /* it has its commit, and its workspace is to be made again */
     bool on_top; /* it has landed before, or was in conflict: it begins with all that has landed */
     char *landed_before, *committed_before; /* that landing and its commit; NULL: there is none */
-    bool lands; /* it has its commit, and its workspace is to be made again */
 
     /* Likewise, parked, or to be mended: its agent goes on in this one, in the workspace that is
      * there; or NULL.
