@@ -180,6 +180,21 @@ int commit_has_brought(const struct git_place *at, const char *start, const char
     return 0;
 }
 
+/* Whether all commits between the two are there: a power failure can leave one without its parent.
+ */
+static int is_whole(const struct git_place *at, const char *start, const char *head, bool *ret_yes,
+                    struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "rev-list", "--quiet", head, "--not", start, "--", NULL);
+    if (git_try(at, &args, NULL, &errout, &status, err))
+        return -1;
+    *ret_yes = status == 0;
+    return 0;
+}
+
 /* What the agent committed itself counts as long as it builds on where it began. */
 static int find_parent(const struct git_place *at, const struct commit_job *job,
                        const struct brought *brought, struct buf *parent, struct err *err)
@@ -189,8 +204,10 @@ static int find_parent(const struct git_place *at, const struct commit_job *job,
     if (workspace_head(job->ws, parent, &none) == 0 &&
         git_is_ancestor(at, job->start, parent->s, &builds_on, err))
         return -1;
-    if (builds_on && strcmp(parent->s, job->start) != 0 &&
-        commit_has_brought(at, job->start, parent->s, brought, &strays, err))
+    bool more = builds_on && strcmp(parent->s, job->start) != 0;
+    if (more && is_whole(at, job->start, parent->s, &builds_on, err))
+        return -1;
+    if (more && builds_on && commit_has_brought(at, job->start, parent->s, brought, &strays, err))
         return -1;
     if (!builds_on || strays) {
         buf_cut(parent, 0);

@@ -70,7 +70,7 @@ void git_outside_environment(struct strv *env)
 static void add_own(struct strv *env)
 {
     strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
-               "GIT_GRAFT_FILE=/dev/null", NULL);
+               "GIT_GRAFT_FILE=/dev/null/none", NULL);
 }
 
 /* With the configuration as it is now. */

@@ -155,6 +155,28 @@ static int unreachable(const struct workspace *ws, const struct candidates *c,
     return status ? err_set(err, ERR_ENV, "git rev-list: %s", errout.s) : 0;
 }
 
+/* A power failure can leave a commit without its parents: git cannot walk from there, and nothing
+ * can be saved of it. */
+static int drop_broken(const struct workspace *ws, struct candidates *c, struct err *err)
+{
+    struct git_place at = {.git_dir = ws->common};
+    struct strv whole = {0};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < c->ids.n; i++) {
+        autostrv struct strv args = {0};
+        autobuf struct buf errout = BUF_INIT;
+        int status = 0;
+        strv_pushl(&args, "rev-list", "--quiet", "--single-worktree", c->ids.v[i], "--not",
+                   "--exclude=refs/heads/anabranch/*", "--all", NULL);
+        rc = git_try(&at, &args, NULL, &errout, &status, err);
+        if (rc == 0 && status == 0)
+            strv_push(&whole, c->ids.v[i]);
+    }
+    strv_done(&c->ids);
+    c->ids = whole;
+    return rc;
+}
+
 /* Of those in question the ones that are also in the list, and in no other's history. */
 static int reduce(const struct workspace *ws, const struct candidates *c, char *list,
                   struct strv *ret, struct err *err)
@@ -193,7 +215,9 @@ int strays_find(const struct workspace *ws, const char *const *kept, bool replac
     take_branch(&c, ws);
     if (!c.ids.n)
         return 0;
-    if (unreachable(ws, &c, kept, &list, err))
+    struct err broken = {0};
+    if (unreachable(ws, &c, kept, &list, &broken) &&
+        (drop_broken(ws, &c, err) || (c.ids.n && unreachable(ws, &c, kept, &list, err))))
         return -1;
     return list.len ? reduce(ws, &c, list.s, ret, err) : 0;
 }

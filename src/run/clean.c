@@ -82,7 +82,7 @@ int clean(const struct clean_options *opts, struct err *err)
     struct err none = {0};
     if (access(opts->state_dir, F_OK) < 0) /* nothing was ever run here */
         return 0;
-    if (!opts->dry_run)
+    if (!opts->dry_run && opts->repo->common)
         stuck_remove_below(opts->repo->common);
     int rc = make_scratch(&c, &lock, err) || clean_all(&c, err) ? -1 : 0;
     clean_delete(&c);
