@@ -8,15 +8,19 @@
 
 const char *removal_word(const struct removals *r, enum clean_action action)
 {
-    static const char *const words[] = {
-        [CLEAN_REMOVED] = "removed", [CLEAN_KEPT] = "kept", [CLEAN_FAILED] = "failed"};
+    static const char *const words[] = {[CLEAN_REMOVED] = "removed",
+                                        [CLEAN_KEPT] = "kept",
+                                        [CLEAN_FAILED] = "failed",
+                                        [CLEAN_DELETING] = "deleting"};
     return action == CLEAN_REMOVED && r->dry_run ? "would remove" : words[action];
 }
 
 void removal_add_word(const struct removals *r, enum clean_action action, struct buf *out)
 {
-    static const enum color colors[] = {
-        [CLEAN_REMOVED] = COLOR_GREEN, [CLEAN_KEPT] = COLOR_YELLOW, [CLEAN_FAILED] = COLOR_RED};
+    static const enum color colors[] = {[CLEAN_REMOVED] = COLOR_GREEN,
+                                        [CLEAN_KEPT] = COLOR_YELLOW,
+                                        [CLEAN_FAILED] = COLOR_RED,
+                                        [CLEAN_DELETING] = COLOR_GREEN};
     buf_addf(out, "%s%-*s%s  ", color_on(stdout, colors[action]), r->dry_run ? 12 : 7,
              removal_word(r, action), color_on(stdout, COLOR_NONE));
 }
@@ -62,6 +66,6 @@ int removals_end(const struct removals *r, const char *none)
         return EXIT_ENV;
     if (r->bytes)
         return print_sum(r);
-    bool any = r->count[CLEAN_REMOVED] || r->count[CLEAN_KEPT];
+    bool any = r->count[CLEAN_REMOVED] || r->count[CLEAN_KEPT] || r->count[CLEAN_DELETING];
     return any || r->json ? EXIT_OK : cli_print(none, strlen(none));
 }

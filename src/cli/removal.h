@@ -13,7 +13,7 @@
 
 struct removals {
     bool dry_run, json;
-    size_t count[CLEAN_FAILED + 1];
+    size_t count[CLEAN_DELETING + 1];
     int64_t bytes; /* that go with what was removed */
     bool partial;  /* it is more */
     int code;      /* of what could not be printed */

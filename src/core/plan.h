@@ -93,11 +93,27 @@ struct fallback {
     const char *model;  /* NULL: the engine's own */
 };
 
-/* What the processes of one task may use of the machine; PLAN_UNSET and 0: no limit. */
+/* What one attempt may change. */
+struct change_limits {
+    int64_t files, bytes;
+};
+
+/* What one task may use of the machine; 0: no limit. PLAN_UNSET is that as well for the first
+ * three, and a default for the others (run/bounds.h). */
 struct task_limits {
     int64_t memory; /* bytes */
     int64_t processes, cpu;
+    int64_t output; /* bytes that one attempt may print */
+    struct change_limits change;
 };
+
+#define TASK_LIMITS_INIT                                                                           \
+    {                                                                                              \
+        PLAN_UNSET, PLAN_UNSET, PLAN_UNSET, PLAN_UNSET,                                            \
+        {                                                                                          \
+            PLAN_UNSET, PLAN_UNSET                                                                 \
+        }                                                                                          \
+    }
 
 struct env_var {
     const char *name;

@@ -65,6 +65,8 @@ static const struct field limits_fields[] = {
     {"memory", read_count, offsetof(struct plan, task_limits.memory), .max = INT64_MAX},
     {"processes", read_count, offsetof(struct plan, task_limits.processes), .max = INT64_MAX},
     {"cpu", read_int, offsetof(struct plan, task_limits.cpu), .max = LIMIT_CPU_MAX},
+    {"output", read_count, offsetof(struct plan, task_limits.output), .max = INT64_MAX},
+    {"change", read_map, offsetof(struct plan, task_limits.change), .fields = change_limits_fields},
     {0},
 };
 
@@ -146,7 +148,7 @@ static const struct plan unset = {
     .workers = PLAN_UNSET,
     .ports = PLAN_UNSET,
     .budget = {PLAN_UNSET, PLAN_UNSET},
-    .task_limits = {PLAN_UNSET, PLAN_UNSET, PLAN_UNSET},
+    .task_limits = TASK_LIMITS_INIT,
 };
 
 int plan_decode(struct plan *plan, struct node *root, struct arena *tree_arena, struct problems *ps)

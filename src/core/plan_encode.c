@@ -100,11 +100,23 @@ static void put_fallback(struct encoder e, const struct fallback *f)
     put_string(inner, "model", f->model);
 }
 
+static bool are_set(const struct task_limits *limits)
+{
+    return limits->memory >= 0 || limits->processes >= 0 || limits->cpu >= 0 ||
+           limits->output >= 0 || limits->change.files >= 0 || limits->change.bytes >= 0;
+}
+
 static void put_task_limits(struct encoder e, const struct task_limits *limits)
 {
     put_set_int(e, "memory", limits->memory);
     put_set_int(e, "processes", limits->processes);
     put_set_int(e, "cpu", limits->cpu);
+    put_set_int(e, "output", limits->output);
+    if (limits->change.files >= 0 || limits->change.bytes >= 0) {
+        struct encoder change = put_map(e, "change");
+        put_set_int(change, "files", limits->change.files);
+        put_set_int(change, "bytes", limits->change.bytes);
+    }
 }
 
 static void put_retry(struct encoder e, const struct retry *retry)
@@ -194,7 +206,7 @@ struct node *plan_encode_task(const struct plan *plan, const struct task *t, str
     put_verification(e, &t->verify);
     put_env(e, &t->env);
     put_budget(e, &t->budget);
-    if (t->limits.memory >= 0 || t->limits.processes >= 0 || t->limits.cpu >= 0)
+    if (are_set(&t->limits))
         put_task_limits(put_map(e, "limits"), &t->limits);
     put_string(e, "executor", t->executor);
     put_command(e, "command", &t->command);

@@ -127,10 +127,18 @@ static void read_executor(struct reader *r, const struct node *node, const struc
     problem_hint(r->ps, "agents run on this machine: leave 'executor' out, or write 'local'");
 }
 
+const struct field change_limits_fields[] = {
+    {"files", read_count, offsetof(struct change_limits, files), .max = INT64_MAX},
+    {"bytes", read_count, offsetof(struct change_limits, bytes), .max = INT64_MAX},
+    {0},
+};
+
 static const struct field task_limits_fields[] = {
     {"memory", read_count, offsetof(struct task_limits, memory), .max = INT64_MAX},
     {"processes", read_count, offsetof(struct task_limits, processes), .max = INT64_MAX},
     {"cpu", read_int, offsetof(struct task_limits, cpu), .max = LIMIT_CPU_MAX},
+    {"output", read_count, offsetof(struct task_limits, output), .max = INT64_MAX},
+    {"change", read_map, offsetof(struct task_limits, change), .fields = change_limits_fields},
     {0},
 };
 
@@ -192,7 +200,7 @@ static struct task blank_task(void)
         .idle_timeout = PLAN_UNSET,
         .max_turns = PLAN_UNSET,
         .budget = {PLAN_UNSET, PLAN_UNSET},
-        .limits = {PLAN_UNSET, PLAN_UNSET, PLAN_UNSET},
+        .limits = TASK_LIMITS_INIT,
     };
     for (int i = 0; i < FAILURE_COUNT_; i++)
         t.retry.times[i] = PLAN_UNSET;

@@ -9,6 +9,7 @@
 
 /* Keys of a struct budget; the plan has one too. */
 extern const struct field budget_fields[];
+extern const struct field change_limits_fields[];
 
 enum { LIMIT_CPU_MAX = 1024 };
 

@@ -20,6 +20,7 @@ void salvaged_done(struct salvaged *s)
     strv_done(&s->nested);
     strv_done(&s->clones);
     strv_done(&s->dropped);
+    strv_done(&s->left);
 }
 
 static struct git_place place_of(const struct salvage_job *job)
@@ -90,16 +91,32 @@ static int find_special(const struct salvage_job *job, const struct git_place *a
     return 0;
 }
 
+/* Of a change that is too large only the files that fit. */
+static int add_some(const struct git_place *at, struct change_size *size, struct salvaged *ret,
+                    struct err *err)
+{
+    strv_done(&ret->left);
+    ret->left = size->left;
+    size->left = (struct strv){0};
+    ret->left_count = size->left_count;
+    ret->left_bytes = size->left_bytes;
+    return feed(at, &size->fits, err, "update-index", "--add", "--remove", "-z", "--stdin", NULL);
+}
+
 static int add_files(const struct salvage_job *job, const struct git_place *at, bool anew,
-                     struct strv *nested, struct err *err)
+                     struct strv *nested, struct salvaged *ret, struct err *err)
 {
     autostrv struct strv args = {0}, special = {0};
     autobuf struct buf errout = BUF_INIT;
+    autochangesize struct change_size size = CHANGE_SIZE_INIT;
     int status;
     if (commit_index(&job->commit, anew, err) || unhide(job, at, err) ||
         (anew && find_special(job, at, &special, err)) ||
-        nested_find(at, job->commit.ws, nested, err))
+        nested_find(at, job->commit.ws, nested, err) ||
+        change_measure(at, &job->bounds, &size, err))
         return -1;
+    if (size.over)
+        return add_some(at, &size, ret, err);
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
     nested_exclude(nested, "", &args);
     nested_exclude(&special, "", &args);
@@ -110,14 +127,14 @@ static int add_files(const struct salvage_job *job, const struct git_place *at, 
 
 /* An index that the agent, or its end, has spoilt is no reason to lose the files. */
 static int stage(const struct salvage_job *job, const struct git_place *at, struct strv *nested,
-                 struct err *err)
+                 struct salvaged *ret, struct err *err)
 {
     struct err first = {0};
-    if (add_files(job, at, false, nested, &first) == 0)
+    if (add_files(job, at, false, nested, ret, &first) == 0)
         return 0;
     strv_done(nested);
     *nested = (struct strv){0};
-    return add_files(job, at, true, nested, err);
+    return add_files(job, at, true, nested, ret, err);
 }
 
 /* Ignored files that are asked for; what was brought along is not the agent's. */
@@ -330,7 +347,7 @@ static int commit_files(const struct salvage_job *job, struct salvaged *ret, str
         return commit_staged(cj, ret, err);
     if (cj->tree)
         return commit_make(cj, false, &ret->commit, err);
-    return stage(job, &at, &nested, err) || ignored(job, &at, ret, err) ||
+    return stage(job, &at, &nested, ret, err) || ignored(job, &at, ret, err) ||
                    nested_find_modules(&at, cj->ws, &nested, err) ||
                    save_nested(job, &nested, ret, err) ||
                    commit_make(cj, ret->nested.n > 0, &ret->commit, err) ||

@@ -15,6 +15,7 @@
 #ifndef DATA_SALVAGE_H
 #define DATA_SALVAGE_H
 
+#include "data/change_size.h"
 #include "data/commit.h"
 
 #include <stddef.h>
@@ -30,6 +31,7 @@ struct salvage_job {
                              * is saved; or NULL */
     bool no_files;          /* the work tree is gone: what is staged is all there is */
     bool unnamed;           /* `ref` itself is for the caller to make */
+    struct change_bounds bounds; /* of the files that are saved */
     bool plain; /* for salvage_rest(): all was staged by what was found in the work tree (stage.h),
                  * and nothing has run there since */
 };
@@ -44,6 +46,10 @@ struct salvaged {
     struct strv dropped;  /* ignored files and folders that are not saved: the first few ... */
     size_t dropped_count; /* ... of so many */
     struct err vault;     /* what is to be said of its bundle (vault.h), if anything */
+    struct strv left;     /* files that are more than the bounds allow: likewise. The workspace has
+                           * to stay for them */
+    size_t left_count;
+    int64_t left_bytes;
 };
 
 #define SALVAGED_INIT                                                                              \

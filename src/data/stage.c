@@ -21,8 +21,6 @@
 #include <unistd.h>
 
 enum {
-    FILES_MAX = 4 * WORK_SCAN_MAX, /* above that one process is quicker */
-    BYTES_MAX = 8 << 20,           /* read here while everybody waits */
     PATTERNS_MAX = 1 << 20,
     DEPTH_MAX = 64,
     LINK = 0120000,
@@ -176,7 +174,7 @@ static bool add_change(struct stage *s, const char *path, const char *id, const 
         c.st = *st;
     }
     vec_push(&s->changes, c);
-    return s->changes.n <= FILES_MAX;
+    return s->changes.n <= STAGE_FILES_MAX;
 }
 
 static bool read_all(int fd, size_t len, struct buf *out)
@@ -205,7 +203,7 @@ static bool read_link(int folder, const char *name, size_t len, struct buf *out)
 
 static bool has_room(struct stage *s, const struct stat *st)
 {
-    if (st->st_size < 0 || (uintmax_t)st->st_size > BYTES_MAX - s->bytes)
+    if (st->st_size < 0 || (uintmax_t)st->st_size > STAGE_BYTES_MAX - s->bytes)
         return false;
     s->bytes += (size_t)st->st_size;
     return true;

@@ -20,6 +20,11 @@
  * someone has given it one. The work tree is held against that, whatever was done to its own. */
 #define STAGE_FILLED "anabranch.index"
 
+enum {
+    STAGE_FILES_MAX = 4 * WORK_SCAN_MAX, /* above that one process is quicker */
+    STAGE_BYTES_MAX = 8 << 20,           /* read here while everybody waits */
+};
+
 struct stage_job {
     const struct workspace *ws;
     const struct git_core *core;

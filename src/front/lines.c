@@ -100,6 +100,19 @@ static void say_change(struct buf *out, const struct event *ev)
     shared_text(ev->data, out);
 }
 
+/* Files that were too much to be saved. */
+static void say_left(struct buf *out, const struct event *ev, bool follows)
+{
+    int64_t left = build_int(ev->data, "left_count", 0);
+    if (!left)
+        return;
+    buf_addf(out, "%s%lld file%s not saved, ", follows ? ", " : "", (long long)left,
+             left == 1 ? "" : "s");
+    text_format_bytes(out, build_int(ev->data, "left_bytes", 0));
+    add_list(out, ev, "left");
+    add_field(out, ev, "workspace", ": they stay in ");
+}
+
 static void say_salvage(struct buf *out, const struct event *ev)
 {
     int64_t dropped = build_int(ev->data, "dropped_count", 0);
@@ -109,6 +122,7 @@ static void say_salvage(struct buf *out, const struct event *ev)
                  (long long)dropped);
     if (dropped)
         add_list(out, ev, "dropped");
+    say_left(out, ev, node_get(ev->data, "ref") || dropped);
 }
 
 /* `kept`: the ref that has the commit as long as the base has not. */

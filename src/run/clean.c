@@ -12,6 +12,25 @@ void clean_measure(struct cleaner *c, const char *path)
     disk_use_add(&c->use, path);
 }
 
+/* Whether it is to be told when its paths are deleted. */
+static bool doom(struct cleaner *c, const struct clean_item *item)
+{
+    struct arena *a = &c->remains.arena;
+    const struct doomed *last = c->doomed.n ? &c->doomed.v[c->doomed.n - 1] : NULL;
+    struct doomed d = {.item = *item,
+                       .left = last ? last->left_end : 0,
+                       .left_end = c->left.n,
+                       .large = last ? last->large_end : 0,
+                       .large_end = c->large.n};
+    if (d.left == d.left_end && d.large == d.large_end)
+        return false;
+    d.item.name = arena_str(a, item->name);
+    d.item.why = item->why ? arena_str(a, item->why) : NULL;
+    d.item.salvage = item->salvage ? arena_str(a, item->salvage) : NULL;
+    vec_push(&c->doomed, d);
+    return true;
+}
+
 void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, const char *name,
                 const char *salvage, const char *fmt, ...)
 {
@@ -30,7 +49,8 @@ void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, c
                               .partial = measured && c->use.partial};
     disk_use_done(&c->use);
     c->use = DISK_USE_INIT;
-    c->opts->tell(c->opts->ctx, &item);
+    if (action != CLEAN_REMOVED || !doom(c, &item))
+        c->opts->tell(c->opts->ctx, &item);
 }
 
 /* A folder of our own: two of us take turns, and what one that was killed has left goes first. */
@@ -87,6 +107,7 @@ int clean(const struct clean_options *opts, struct err *err)
     int rc = make_scratch(&c, &lock, err) || clean_all(&c, err) ? -1 : 0;
     clean_delete(&c);
     (void)dirs_remove(c.scratch, &none); /* else the next one does */
+    vec_done(&c.doomed);
     remains_done(&c.remains);
     disk_use_done(&c.use);
     strv_done(&c.left);

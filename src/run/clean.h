@@ -17,7 +17,8 @@
 enum clean_action {
     CLEAN_REMOVED,
     CLEAN_KEPT,
-    CLEAN_FAILED, /* to be removed, and could not be */
+    CLEAN_FAILED,   /* to be removed, and could not be, or not completely */
+    CLEAN_DELETING, /* it is out of the way, and another process deletes it: that takes long */
 };
 
 struct clean_item {

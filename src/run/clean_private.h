@@ -9,18 +9,26 @@
 #include "run/remains.h"
 #include "sys/disk_use.h"
 
+/* A thing that goes when paths are deleted, some of `left` and some of `large`. */
+struct doomed {
+    struct clean_item item;
+    size_t left, left_end, large, large_end;
+};
+
 struct cleaner {
     const struct clean_options *opts;
     struct remains remains;
     struct git_place at;
     struct strv left, large;       /* paths to delete at the end: here, or by another process */
+    VEC(struct doomed) doomed;     /* what they belong to, to be told then */
     char *scratch;                 /* folder for our own files, ours alone */
     VEC(struct layers_hold) holds; /* of workspaces that only we see ... */
     struct pristine below;         /* ... and what is below the last of them */
     struct disk_use use;           /* what the thing takes that is told next */
 };
 
-/* clean.c: what is told is what was measured since the last time, if it goes. */
+/* clean.c: what is told is what was measured since the last time, if it goes. A thing whose paths
+ * were put into `left` or `large` since then is told when these are deleted. */
 void clean_measure(struct cleaner *c, const char *path);
 void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, const char *name,
                 const char *salvage, const char *fmt, ...) __attribute__((format(printf, 6, 7)));

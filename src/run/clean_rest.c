@@ -19,7 +19,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+enum { LARGE_MS = 5000 }; /* that we wait for what another process deletes */
 
 static const int64_t day = 24 * 60 * 60 * 1000;
 
@@ -347,10 +350,9 @@ int clean_temporary(struct cleaner *c, struct err *err)
 /* --- deleting ----------------------------------------------------------------------------- */
 
 /* Large trees take seconds, for which nobody is to wait. */
-static int delete_later(struct cleaner *c, struct err *err)
+static int delete_later(struct cleaner *c, pid_t *ret_pid, struct err *err)
 {
     autostrv struct strv argv = {0};
-    pid_t pid;
     strv_pushl(&argv, c->opts->self, "__remove", "--idle", NULL);
     if (!remains_any_alive(&c->remains))
         strv_pushf(&argv, "--tidy=%s/lock", c->opts->state_dir);
@@ -360,7 +362,18 @@ static int delete_later(struct cleaner *c, struct err *err)
     struct spawn sp = {.argv = argv.v,
                        .fds = {SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
-    return spawn_start(&sp, &pid, err);
+    return spawn_start(&sp, ret_pid, err);
+}
+
+/* A folder of a run, if it is empty. */
+static int drop_empty(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    (void)ctx;
+    (void)err;
+    if (is_run_id(name) && !name[RUN_ID_LEN])
+        (void)rmdir(path);
+    return 0;
 }
 
 /* A run that is about to make a workspace wants to find its folder. */
@@ -370,21 +383,65 @@ static void tidy(const struct cleaner *c)
     autofree char *lock = mem_printf("%s/lock", c->opts->state_dir);
     for (size_t i = 0; i < c->remains.works.n; i++) {
         tidy_layers(c, i);
-        if (!alive)
-            workdir_tidy(lock, c->remains.works.v[i], "");
+        if (alive)
+            continue;
+        (void)dirs_each(c->remains.works.v[i], drop_empty, NULL, NULL); /* what stays is no harm */
+        workdir_tidy(lock, c->remains.works.v[i], "");
+    }
+}
+
+/* What is still there of some paths: nobody deletes it any more, so we try once more, which says
+ * why. */
+static bool are_gone(const struct strv *paths, size_t from, size_t end, struct err *err)
+{
+    bool gone = true;
+    for (size_t i = from; i < end; i++)
+        gone = dirs_remove(paths->v[i], gone ? err : NULL) == 0 && gone;
+    return gone;
+}
+
+static bool is_there(const struct strv *paths, size_t from, size_t end)
+{
+    struct stat st;
+    bool there = false;
+    for (size_t i = from; i < end; i++)
+        there = there || lstat(paths->v[i], &st) == 0;
+    return there;
+}
+
+/* Says of each thing what has become of it. */
+static void tell_doomed(struct cleaner *c, bool deleting)
+{
+    for (size_t i = 0; i < c->doomed.n; i++) {
+        const struct doomed *d = &c->doomed.v[i];
+        struct clean_item item = d->item;
+        struct err err = {0};
+        if (deleting && is_there(&c->large, d->large, d->large_end))
+            item.action = CLEAN_DELETING;
+        else if (!c->opts->dry_run && (!are_gone(&c->left, d->left, d->left_end, &err) ||
+                                       !are_gone(&c->large, d->large, d->large_end, &err)))
+            item = (struct clean_item){.action = CLEAN_FAILED,
+                                       .kind = item.kind,
+                                       .name = item.name,
+                                       .why = err.msg,
+                                       .salvage = item.salvage,
+                                       .bytes = -1};
+        c->opts->tell(c->opts->ctx, &item);
     }
 }
 
 void clean_delete(struct cleaner *c)
 {
     struct err err = {0};
-    if (c->opts->dry_run)
-        return;
-    for (size_t i = 0; i < c->left.n; i++) {
-        if (dirs_remove(c->left.v[i], &err))
-            clean_tell(c, CLEAN_FAILED, "folder", c->left.v[i], NULL, "%s", err.msg);
-    }
-    tidy(c);
-    if (c->large.n && delete_later(c, &err))
-        clean_tell(c, CLEAN_FAILED, "folder", c->large.v[0], NULL, "%s", err.msg);
+    pid_t pid = 0;
+    for (size_t i = 0; !c->opts->dry_run && i < c->left.n; i++)
+        (void)dirs_remove(c->left.v[i], NULL); /* tell_doomed() looks */
+    if (!c->opts->dry_run)
+        tidy(c);
+    if (!c->opts->dry_run && c->large.n && delete_later(c, &pid, &err))
+        pid = 0;
+    bool deleting = pid > 0 && !spawn_ended(pid, LARGE_MS);
+    tell_doomed(c, deleting);
+    if (pid > 0 && !deleting)
+        (void)waitpid(pid, NULL, 0);
 }

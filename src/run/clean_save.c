@@ -4,8 +4,11 @@
 #include "run/clean_private.h"
 
 #include "base/mem.h"
+#include "base/shell.h"
+#include "base/text.h"
 #include "data/vault.h"
 #include "data/workspace_hold.h"
+#include "run/bounds.h"
 #include "run/salvage.h"
 #include "sys/file.h"
 
@@ -174,6 +177,7 @@ static int save(struct cleaner *c, const struct remains_task *t, const struct wo
     if (find_start(c, t, &there, &start, err))
         return -1;
     autofree char *message = salvage_message(t->run->id, t->task, attempt, start.s, why(t));
+    struct change_limits usual = bounds_of_change();
     notes_read(&notes, c, t);
     struct salvage_job job = {.commit = {.ws = &there,
                                          .start = start.s,
@@ -185,9 +189,23 @@ static int save(struct cleaner *c, const struct remains_task *t, const struct wo
                               .ref = ref,
                               .patterns = notes.list.v,
                               .pattern_count = notes.list.n,
+                              .bounds = {usual.files, usual.bytes},
                               .no_files = !t->has_tree,
                               .unnamed = true};
     return salvage_workspace(&job, ret, err);
+}
+
+/* What is too much to be saved is for a person. */
+static int say_left(const struct workspace *ws, const struct salvaged *saved, struct err *err)
+{
+    autobuf struct buf size = BUF_INIT, command = BUF_INIT;
+    text_format_bytes(&size, saved->left_bytes);
+    shell_add(&command, "git worktree remove -f -f", ws->path, NULL);
+    return err_set(err, ERR_ENV,
+                   "%zu file%s in it (%s), such as '%s', are too much to be saved; to remove it "
+                   "with them: %s",
+                   saved->left_count, saved->left_count == 1 ? "" : "s", size.s, saved->left.v[0],
+                   command.s);
 }
 
 int clean_save(struct cleaner *c, struct remains_task *t, struct buf *ret_id, struct err *err)
@@ -207,6 +225,8 @@ int clean_save(struct cleaner *c, struct remains_task *t, struct buf *ret_id, st
         rc = is_known(c, t, saved.commit.s, &known, ret_id, err);
     if (rc == 0 && saved.commit.len && !known)
         rc = name_it(c, t, attempt, saved.commit.s, ret_id, err);
+    if (rc == 0 && saved.left_count)
+        rc = say_left(&ws, &saved, err);
     workspace_done(&ws);
     return rc;
 }

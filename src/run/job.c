@@ -33,7 +33,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { TICK_MS = 200, TAIL_MAX = 4096 };
+enum { TICK_MS = 200, TAIL_MAX = 4096, CHATTER_MAX = 4 << 20 };
 
 char *job_file(const struct job *job, const char *name)
 {
@@ -96,6 +96,7 @@ void job_free(struct job *job)
     free(job->tampered);
     free(job->lost_dir);
     free(job->stuck);
+    free(job->oversize);
     free(job->session);
     free(job->brief);
     ports_give_back(&job->run->ports, job->port);
@@ -107,14 +108,15 @@ void job_free(struct job *job)
 void job_read_tail(const struct job *job, const char *name, struct buf *out)
 {
     autofree char *path = job_file(job, name);
-    autobuf struct buf all = BUF_INIT;
-    if (file_read(path, 64 << 20, &all, NULL))
+    autobuf struct buf tail = BUF_INIT;
+    struct secrets_cut cut = {0};
+    if (file_read_end(path, CHATTER_MAX, &tail, &cut.front, NULL))
         return;
     if (strcmp(name, "err") == 0)
-        agent_drop_chatter(run_engine(job->run, job->task), &all);
-    size_t skip = all.len > TAIL_MAX ? all.len - TAIL_MAX : 0;
-    struct secrets_cut cut = {.front = skip > 0};
-    secrets_mask_cut(&job->run->secrets, all.s + skip, all.len - skip, cut, out);
+        agent_drop_chatter(run_engine(job->run, job->task), &tail);
+    size_t skip = tail.len > TAIL_MAX ? tail.len - TAIL_MAX : 0;
+    cut.front = cut.front || skip;
+    secrets_mask_cut(&job->run->secrets, tail.s + skip, tail.len - skip, cut, out);
 }
 
 void job_tell(struct job *job, const char *text)
@@ -175,14 +177,24 @@ static void note_output(struct job *job)
     }
 }
 
+/* What it has said meanwhile; true where there may be more: an agent can write faster than we read.
+ */
+static bool read_more(struct job *job)
+{
+    enum { STEPS = 256 };
+    int steps = 0;
+    while (steps < STEPS && agent_tail_more(&job->tail))
+        steps++;
+    return steps == STEPS;
+}
+
 static void on_tick(void *ctx)
 {
     struct job *job = ctx;
     const struct task *t = task_of(job);
     int64_t now = clock_mono();
     int64_t timeout = t->timeout > 0 ? t->timeout : job->run->opts.timeout;
-    while (agent_tail_more(&job->tail))
-        ;
+    bool more = read_more(job);
     note_output(job);
     progress_tell(job, true);
     if (job->spoke && !job->report.failed) /* words of a failure would have had that behind them */
@@ -193,7 +205,7 @@ static void on_tick(void *ctx)
     else
         stall_look(job);
     if (!job->stopped)
-        watch_again(job->tick, TICK_MS);
+        watch_again(job->tick, more ? 1 : TICK_MS);
 }
 
 static bool is_judged_failed(struct job *job, struct buf *reason)
@@ -233,7 +245,10 @@ static void on_agent_end(struct job *job, int exit_code)
     enum failure failure = FAILURE_TRANSIENT;
     struct err err = {0};
     agent_errors_read(&job->errors);
-    agent_tail_end(&job->tail);
+    if (job->flooded)
+        agent_tail_close(&job->tail);
+    else
+        agent_tail_end(&job->tail);
     watch_free(job->tick);
     job->tick = NULL;
     progress_tell(job, false);

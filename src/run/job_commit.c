@@ -6,8 +6,10 @@
 #include "base/build.h"
 #include "base/clock.h"
 #include "base/mem.h"
+#include "data/change_size.h"
 #include "data/commit.h"
 #include "data/git_frozen.h"
+#include "data/stage.h"
 #include "data/unmerged.h"
 #include "run/command.h"
 #include "run/job_env.h"
@@ -16,13 +18,14 @@
 #include "run/repair.h"
 #include "run/shared.h"
 #include "sys/file.h"
+#include "sys/guard.h"
 
 #include <errno.h>
 #include <signal.h>
 #include <string.h>
 #include <unistd.h>
 
-enum { MESSAGE_MAX = 1 << 20 };
+enum { MESSAGE_MAX = 1 << 20, SLOW_ADD_MS = 2000 };
 
 struct commit_job job_commit(const struct job *job, const char *index, const char *message)
 {
@@ -92,6 +95,64 @@ bool job_check_paths(struct job *job, const struct buf *paths)
     tell_strays(job, &strays);
     job_fail(job, FAILURE_SCOPE, "changed %zu path%s that it does not own: %s%s", n,
              n == 1 ? "" : "s", shown.s, n > 10 ? ", ..." : "");
+    return false;
+}
+
+/* --- how much it is ----------------------------------------------------------------------- */
+
+/* git has worked for a while on taking it all in: that may go on without an end. It goes on while
+ * we look. */
+static void on_slow_add(void *ctx)
+{
+    struct job *job = ctx;
+    struct change_limits limits = bounds_of(job).change;
+    struct change_bounds bounds = {limits.files, limits.bytes};
+    struct git_place at = workspace_place(&job->ws);
+    autofree char *index = job_file(job, "index");
+    autochangesize struct change_size size = CHANGE_SIZE_INIT;
+    autobuf struct buf text = BUF_INIT;
+    struct err err = {0};
+    at.index = index;
+    at.excludes = job->excludes;
+    if (change_measure(&at, &bounds, &size, &err))
+        buf_addf(&text, "its change could not be measured: %s", err.msg);
+    else if (size.over)
+        change_say(&bounds, size.files, size.bytes, &text);
+    if (!text.len)
+        return;
+    job->oversize = buf_steal(&text);
+    process_order(job, GUARD_KILL);
+}
+
+static void too_large(struct job *job, const char *why)
+{
+    autofree char *told =
+        mem_printf("Your last attempt at this changed %s. Do the task with a smaller change.", why);
+    job_tell(job, told);
+    job_fail(job, FAILURE_SCOPE, "changed %s", why);
+}
+
+/* What was staged here is small; of all else the commit tells. */
+static bool check_size(struct job *job, const struct commit_draft *draft, const char *commit)
+{
+    struct change_limits limits = bounds_of(job).change;
+    struct change_bounds bounds = {limits.files, limits.bytes};
+    autochangesize struct change_size size = CHANGE_SIZE_INIT;
+    autobuf struct buf paths = BUF_INIT, text = BUF_INIT;
+    struct err err = {0};
+    bool small = !change_is_over(&bounds, STAGE_FILES_MAX, STAGE_BYTES_MAX);
+    if (job->staged_here && small)
+        return true;
+    job->is_whole = true;
+    if (own_work_paths(job, draft, commit, &paths, &err) ||
+        change_add_up(job->ws.path, &paths, &size, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    if (!change_is_over(&bounds, size.files, size.bytes))
+        return true;
+    change_say(&bounds, size.files, size.bytes, &text);
+    too_large(job, text.s);
     return false;
 }
 
@@ -244,7 +305,7 @@ static void commit_draft_made(struct job *job, const struct commit_job *cj,
     tr->status.commit = tr->commit;
     tr->in_conflict = false;
     tell_committed(job, draft, as_one);
-    if (!check_scope(job, draft, commit.s))
+    if (!check_size(job, draft, commit.s) || !check_scope(job, draft, commit.s))
         return;
     set_start(tr, draft->own.bases.v[0]);
     land_queue(job);
@@ -361,7 +422,11 @@ static void on_staged(struct job *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
     struct err err = {0};
-    if (process_lost_race(job, exit_code)) {
+    watch_free(job->tick);
+    job->tick = NULL;
+    if (job->oversize) {
+        too_large(job, job->oversize);
+    } else if (process_lost_race(job, exit_code)) {
         job_stage(job);
     } else if (exit_code != 0) {
         job_read_tail(job, "prepare.log", &tail);
@@ -421,4 +486,6 @@ void job_stage(struct job *job)
         on_staged(job, 0);
     else if (process_start(job, argv.v, env.v, NULL, log, on_staged, &err))
         job_error(job, &err);
+    else
+        job->tick = loop_timer(job->run->loop, SLOW_ADD_MS, on_slow_add, job);
 }

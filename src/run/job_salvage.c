@@ -40,7 +40,7 @@ static void tell(struct job *job, const char *ref, const struct salvaged *s)
     struct arena a = {0};
     if (s->vault.code) /* what is saved has its ref all the same */
         record_error(job->run, job->task, &s->vault);
-    if (!s->commit.len && !s->dropped_count)
+    if (!s->commit.len && !s->dropped_count && !s->left_count)
         return;
     struct node *data = build_map(&a);
     build_put_string(&a, data, "ref", s->commit.len ? ref : NULL);
@@ -54,6 +54,12 @@ static void tell(struct job *job, const char *ref, const struct salvaged *s)
     put_list(&a, data, "dropped", &s->dropped);
     if (s->dropped_count)
         build_put_int(&a, data, "dropped_count", (int64_t)s->dropped_count);
+    put_list(&a, data, "left", &s->left);
+    if (s->left_count) {
+        build_put_int(&a, data, "left_count", (int64_t)s->left_count);
+        build_put_int(&a, data, "left_bytes", s->left_bytes);
+        build_put_string(&a, data, "workspace", job->ws.path);
+    }
     record(job->run, EV_TASK_SALVAGED, job->task, data);
     arena_done(&a);
 }
@@ -151,8 +157,11 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
                              .plain = job->staged_here && job->tree.len};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
+    struct change_limits change = bounds_of(job).change;
     sj.commit.start = start;
     sj.made_again = job->own_head.len ? job->own_head.s : NULL;
+    if (!job->is_whole)
+        sj.bounds = (struct change_bounds){change.files, change.bytes};
     if (all)
         use_scan(job, &sj.commit);
     /* Without its own administrative folder git would work with somebody else's. */
@@ -167,7 +176,7 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
         return false;
     }
     tell(job, ref, &saved);
-    return true;
+    return !saved.left_count; /* else the rest is in the workspace alone */
 }
 
 bool job_salvage_commit(struct job *job, const char *commit)

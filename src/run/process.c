@@ -31,6 +31,7 @@ void process_done(struct process *p)
     watch_free(p->watch);
     watch_free(p->last_resort);
     stuck_watch_free(p->stuck);
+    flood_free(p->flood);
     own_close(&p->lifeline);
     own_close(&p->status);
     *p = (struct process){.lifeline = -1, .status = -1};
@@ -248,34 +249,31 @@ static void on_guard_end(void *ctx, int status)
     }
     if (job->guard_lost)
         sweep_tree(job);
-    process_done(&job->process);
     job_dir_check(job);
+    flood_end(job->process.flood);
+    job->process.flood = NULL;
+    process_done(&job->process);
     if (job->has_workspace)
         workspace_unclog(&job->ws);
     shared_leave(job);
     job->next(job, job->exit_code);
 }
 
-static struct task_limits job_limits(const struct job *job)
-{
-    const struct task_limits *own = &task_of(job)->limits, *all = &job->run->pf->plan.task_limits;
-    return (struct task_limits){
-        .memory = own->memory >= 0 ? own->memory : all->memory,
-        .processes = own->processes >= 0 ? own->processes : all->processes,
-        .cpu = own->cpu >= 0 ? own->cpu : all->cpu,
-    };
-}
-
 bool process_was_broken(const struct job *job, enum failure *ret_failure, struct buf *ret_reason)
 {
-    struct task_limits limits = job_limits(job);
+    struct task_limits limits = bounds_of(job);
     if (job->lost_dir)
         buf_addstr(ret_reason, job->lost_dir);
     if (job->lost_dir || (job->ws.hold && workspace_is_replaced(&job->ws, ret_reason))) {
         *ret_failure = FAILURE_SCOPE;
         return true;
     }
-    if (job->guard_lost) {
+    if (job->flooded) {
+        *ret_failure = FAILURE_INTERNAL;
+        buf_addstr(ret_reason, "printed more than limits.output (");
+        text_format_bytes(ret_reason, limits.output);
+        buf_addch(ret_reason, ')');
+    } else if (job->guard_lost) {
         *ret_failure = FAILURE_TRANSIENT;
         if (job->exit_signal)
             buf_addf(ret_reason, "its guard was ended by signal %d", job->exit_signal);
@@ -293,7 +291,7 @@ bool process_was_broken(const struct job *job, enum failure *ret_failure, struct
             text_format_count(ret_reason, limits.processes);
         buf_addch(ret_reason, ')');
     }
-    return job->guard_lost || job->stuck || *job->limit;
+    return job->flooded || job->guard_lost || job->stuck || *job->limit;
 }
 
 /* The environment with a mark that no other guard of this run has. */
@@ -317,7 +315,7 @@ static int start_guard(struct job *job, const struct agent_call *call, int fds[S
         return -1;
     autostrv struct strv argv = {0}, env = {0};
     autofree char *file = job_file(job, "guard");
-    struct task_limits limits = job_limits(job);
+    struct task_limits limits = bounds_of(job);
     struct guard_options opts = {
         .stop_signal = call->stop_signal,
         .grace = GRACE_MS,
@@ -373,6 +371,7 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
     job->process.lifeline = life[1];
     job->process.status = status[0];
     begin(job, pid, on_guard_end, next);
+    job->process.flood = flood_watch(job, out_path, err_path);
     if (job->stopped && !job->tearing_down) /* its very start could not be written down */
         process_order(job, GUARD_STOP);
     return 0;

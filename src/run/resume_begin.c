@@ -10,6 +10,7 @@
 #include "data/layers.h"
 #include "data/vault.h"
 #include "data/workspace_hold.h"
+#include "run/bounds.h"
 #include "run/clean_tree.h"
 #include "run/salvage.h"
 #include "sys/dirs.h"
@@ -179,6 +180,7 @@ static int save_dropped(struct run *run, const struct past_task *p, const struct
                         struct err *err)
 {
     static const char why[] = "the plan has it no more";
+    struct change_limits usual = bounds_of_change();
     struct git_place at = run_place(run);
     const char *start = p->row.start_commit ? p->row.start_commit : run->base_commit;
     autofree char *index =
@@ -192,11 +194,18 @@ static int save_dropped(struct run *run, const struct past_task *p, const struct
                                         .message = message},
                              .ref = ref,
                              .patterns = run->pf->plan.salvage.v,
-                             .pattern_count = run->pf->plan.salvage.n};
+                             .pattern_count = run->pf->plan.salvage.n,
+                             .bounds = {usual.files, usual.bytes}};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     bool moved;
     if (p->state > TASK_PREPARING && workspace_is_whole(ws))
-        return salvage_workspace(&sj, &saved, err);
+        return salvage_workspace(&sj, &saved, err) ||
+                       (saved.left_count && err_set(err, ERR_ENV,
+                                                    "task '%s', which %s, has more than can be "
+                                                    "saved in '%s'",
+                                                    p->row.id, why, ws->path))
+                   ? -1
+                   : 0;
     return p->branch_commit && strcmp(p->branch_commit, start) != 0 &&
                    git_move_ref(&at, ref, "", p->branch_commit, "anabranch: salvage", &moved, err)
                ? -1

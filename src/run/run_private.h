@@ -15,6 +15,7 @@
 #include "run/agent.h"
 #include "run/agent_tail.h"
 #include "run/base_turn.h"
+#include "run/bounds.h"
 #include "run/config_file.h"
 #include "run/dialect.h"
 #include "run/progress.h"
@@ -86,6 +87,7 @@ struct process {
     struct watch
         *last_resort; /* when a guard that was ordered to end is killed; NULL: it was not */
     struct stuck_watch *stuck; /* of one without a guard */
+    struct flood *flood;       /* of one with a guard */
     pid_t pid;
     bool guarded;
     int lifeline, status; /* our ends of the guard's pipes, or -1 */
@@ -123,6 +125,10 @@ struct job {
     struct logs_copies *copies;         /* of its logs, for the user; or NULL */
     int64_t agent_started, last_output; /* monotonic ms */
     off_t output_size;
+    int64_t printed; /* bytes, by the commands that have ended */
+    bool flooded;    /* that was more than it may be */
+    char *oversize;  /* why its change is not taken in, or NULL */
+    bool is_whole;   /* its change was taken in as a whole: to save it costs little */
     enum stop_reason stopped;
     int exit_code, exit_signal;
     bool guard_lost;           /* the guard of the last command was killed */

@@ -2,9 +2,11 @@
 
 #include "base/mem.h"
 #include "data/layers.h"
+#include "sys/dirs.h"
 #include "sys/spawn.h"
 
 struct sweeper {
+    struct strv paths;
     struct run *run;
     int64_t task;
     struct watch *watch;
@@ -21,10 +23,11 @@ static void on_end(void *ctx, int status)
     struct sweeper *s = ctx;
     struct run *run = s->run;
     struct err err = {0};
-    if (status != 0) {
-        (void)err_set(&err, ERR_ENV, "the workspace could not be removed completely");
-        record_error(run, s->task, &err);
+    for (size_t i = 0; status != 0 && i < s->paths.n; i++) { /* which says what stays, and why */
+        if (dirs_remove(s->paths.v[i], &err))
+            record_error(run, s->task, &err);
     }
+    strv_done(&s->paths);
     watch_free(s->watch);
     free(s);
     run->jobs--;
@@ -46,6 +49,8 @@ int sweep(struct run *run, int64_t task, const struct strv *paths, struct err *e
         return -1;
     struct sweeper *s = mem_alloc(sizeof(*s));
     *s = (struct sweeper){.run = run, .task = task};
+    for (size_t i = 0; i < paths->n; i++)
+        strv_push(&s->paths, paths->v[i]);
     s->watch = loop_child(run->loop, pid, on_end, s);
     run->jobs++;
     return 0;

@@ -124,6 +124,25 @@ int file_read_own(const char *path, size_t max, struct buf *out, struct err *err
     return read_regular(path, O_NOFOLLOW, max, out, err);
 }
 
+int file_read_end(const char *path, size_t max, struct buf *out, bool *ret_cut, struct err *err)
+{
+    autoclose int fd = -1;
+    size_t before = out->len;
+    if (file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, err))
+        return -1;
+    off_t size = lseek(fd, 0, SEEK_END), at = size > (off_t)max ? size - (off_t)max : 0;
+    if (size < 0 || lseek(fd, at, SEEK_SET) < 0)
+        return err_sys(err, "read '%s'", path);
+    if (read_all(fd, path, (size_t)(size - at), out, err)) {
+        buf_cut(out, before);
+        return -1;
+    }
+    if (out->len - before > (size_t)(size - at)) /* it has grown meanwhile */
+        buf_cut(out, before + (size_t)(size - at));
+    *ret_cut = at > 0;
+    return 0;
+}
+
 int file_read_input(const char *path, size_t max, struct buf *out, struct err *err)
 {
     if (strcmp(path, "-") == 0)

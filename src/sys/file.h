@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /* What we read of the largest files that git keeps: an index, packed refs. */
@@ -19,6 +20,10 @@ int file_read(const char *path, size_t max, struct buf *out, struct err *err);
 
 /* The same for a file in a place where agents write: a symlink is an error as well. */
 int file_read_own(const char *path, size_t max, struct buf *out, struct err *err);
+
+/* Appends the last bytes of such a file, at most max; *ret_cut says whether there are more in front
+ * of them. */
+int file_read_end(const char *path, size_t max, struct buf *out, bool *ret_cut, struct err *err);
 
 /* The same for what a user names as an input: where path is "-", that is standard input, and below
  * /dev and /proc (`<(...)` of a shell) it may be a pipe or a terminal, whose end we wait for. */
