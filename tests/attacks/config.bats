@@ -6,8 +6,8 @@ load ../cli/helper
 load ../cli/run_helper
 load attacks_helper
 
-run_attacks() { # [VARIABLE=VALUE...]
-    run_apart env "$@" "$ANABRANCH" run --json plan.yaml 3>&-
+run_attacks() {
+    run_apart anabranch run --json plan.yaml 3>&-
     assert_no_sanitizer
 }
 

@@ -21,7 +21,7 @@ teardown() {
 }
 
 run_attacks() {
-    run_apart "$@" anabranch run --json plan.yaml 3>&-
+    run_apart anabranch run --json plan.yaml 3>&-
     assert_no_sanitizer
 }
 
