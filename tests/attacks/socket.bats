@@ -127,8 +127,10 @@ END
     agent a "ls -l /proc/self/fd >'$BATS_TEST_TMPDIR/agent'; echo 1 >x.looked"
     run_plan --json 7<"$BATS_TEST_TMPDIR/secret" 133<"$BATS_TEST_TMPDIR/secret"
     assert_status 0
-    local who
-    for who in agent setup verify filter; do
+    local who all='agent setup verify filter'
+    # git may have less memory than a sanitizer needs, and the filter's guard is one of git's processes.
+    ! grep -q __asan_init "$ANABRANCH" || all='agent setup verify'
+    for who in $all; do
         [[ -s $BATS_TEST_TMPDIR/$who ]] || fail "$who did not look"
         ! grep -e '/secret$' "$BATS_TEST_TMPDIR/$who" || fail "$who has it"
     done
