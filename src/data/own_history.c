@@ -133,6 +133,8 @@ int own_history_read(const struct git_place *at, const char *start, const char *
         find_edges(ret, &edges);
     else
         strv_push(&edges, head); /* it is one that others made */
+    if (!edges.n)                /* a root that the agent made, as by amending the first commit */
+        return leave_out(at, start, head, ret, err);
     if (find_bases(at, &edges, &ret->bases, err) || builds_on(at, start, &ret->bases, &builds, err))
         return -1;
     return builds ? 0 : leave_out(at, start, head, ret, err);
