@@ -103,49 +103,77 @@ static struct holder read_holder(const char *path)
     return h;
 }
 
-/* As git does it: a lock file beside it, then a rename. Another git has that for a moment. */
-static int write_holder(const char *path, pid_t pid, struct err *err)
+/* As git does it: a lock file beside it, which becomes the file. Another git has that for a moment.
+ * The path of the lock file, which is ours; NULL: that failed. */
+static char *lock_holder(const char *path, pid_t pid, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     autofree char *lock = mem_printf("%s.lock", path);
     char host[HOST_MAX] = "";
     autobuf struct buf text = BUF_INIT;
     struct err why = {0};
-    int rc = -1;
     (void)gethostname(host, sizeof(host) - 1);
     buf_addf(&text, "%jd %s %s\n", (intmax_t)pid, host, our_word);
-    for (int i = 0; rc && i < LOCK_TRIES; i++) {
-        rc = file_create(lock, text.s, text.len, &why);
-        if (rc && why.errnum != EEXIST)
+    for (int i = 0; i < LOCK_TRIES; i++) {
+        if (file_create(lock, text.s, text.len, &why) == 0)
+            return steal_ptr(lock);
+        if (why.errnum != EEXIST)
             break;
-        if (rc)
-            (void)nanosleep(&pause, NULL);
+        (void)nanosleep(&pause, NULL);
     }
-    if (rc)
-        return err_set(err, why.code, "%s", why.msg);
-    if (rename(lock, path) < 0) {
-        (void)err_sys(err, "rename '%s'", lock);
-        (void)unlink(lock);
-        return -1;
-    }
-    return 0;
+    (void)err_set(err, why.code, "%s", why.msg);
+    return NULL;
+}
+
+static int become(const char *lock, const char *path, struct err *err)
+{
+    if (rename(lock, path) == 0)
+        return 0;
+    (void)err_sys(err, "rename '%s'", lock);
+    (void)unlink(lock);
+    return -1;
+}
+
+static bool is_known(const struct gc_lock *l, pid_t pid)
+{
+    bool known = pid == getpid();
+    for (size_t i = 0; i < l->users.n; i++)
+        known = known || l->users.v[i].pid == pid;
+    return known;
 }
 
 /* One of ours that lives has it, and keeps it; a gc that lives keeps it as well. */
 static int take(const struct gc_lock *l, pid_t *ret_other, struct err *err)
 {
+    autofree char *lock = lock_holder(l->pid_file, getpid(), err);
+    if (!lock)
+        return -1;
     struct holder h = read_holder(l->pid_file);
-    bool known = h.pid == getpid();
-    for (size_t i = 0; i < l->users.n; i++)
-        known = known || l->users.v[i].pid == h.pid;
+    bool has = h.ours && h.lives && is_known(l, h.pid);
     *ret_other = h.lives && !h.ours ? h.pid : 0;
-    if (*ret_other)
-        return 0;
-    if (h.ours && known && h.lives) {
+    if (!has && !*ret_other)
+        return become(lock, l->pid_file, err);
+    (void)unlink(lock);
+    if (has)
         (void)utimensat(AT_FDCWD, l->pid_file, NULL, AT_SYMLINK_NOFOLLOW);
-        return 0;
-    }
-    return write_holder(l->pid_file, getpid(), err);
+    return 0;
+}
+
+/* To another of ours, or nobody. */
+static int give(const struct gc_lock *l, struct err *err)
+{
+    autofree char *lock = lock_holder(l->pid_file, l->users.n ? l->users.v[0].pid : getpid(), err);
+    int rc = 0;
+    if (!lock)
+        return -1;
+    struct holder h = read_holder(l->pid_file);
+    bool held = h.ours && (h.pid == getpid() || !h.lives);
+    if (held && l->users.n)
+        return become(lock, l->pid_file, err);
+    if (held && unlink(l->pid_file) < 0 && errno != ENOENT)
+        rc = err_sys(err, "remove '%s'", l->pid_file);
+    (void)unlink(lock);
+    return rc;
 }
 
 /* --- together ----------------------------------------------------------------------------- */
@@ -171,10 +199,5 @@ int gc_lock_leave(const char *common, const char *state_dir, struct err *err)
     own_cleanup(gc_lock_done) struct gc_lock l = {0};
     if (open_list(&l, common, state_dir, err) || write_list(&l, err))
         return -1;
-    struct holder h = read_holder(l.pid_file);
-    if (!h.ours || (h.pid != getpid() && h.lives))
-        return 0;
-    if (l.users.n)
-        return write_holder(l.pid_file, l.users.v[0].pid, err);
-    return unlink(l.pid_file) < 0 && errno != ENOENT ? err_sys(err, "remove '%s'", l.pid_file) : 0;
+    return give(&l, err);
 }

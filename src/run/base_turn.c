@@ -1,6 +1,7 @@
 #include "run/base_turn.h"
 
 #include "base/mem.h"
+#include "run/checkout_lock.h"
 #include "run/forward.h"
 #include "sys/dirs.h"
 #include "sys/procs.h"
@@ -46,6 +47,8 @@ static bool is_older(const char *path, const struct timespec *since)
 void base_turn_clear(const struct base_turn *turn, const struct git_repo *repo, const char *ref)
 {
     struct timespec since;
+    if (turn->fd >= 0)
+        checkout_lock_clear(repo->git_dir);
     if (!is_marked(turn, &since))
         return;
     bool here = forward_is_here(repo, ref);

@@ -1,6 +1,8 @@
 #include "run/forward.h"
 
+#include "base/clock.h"
 #include "base/mem.h"
+#include "data/branch_use.h"
 #include "data/git_frozen.h"
 #include "run/adopt.h"
 #include "run/base_turn.h"
@@ -18,6 +20,9 @@
 #include <unistd.h>
 
 enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, WORDS_MAX = 1 << 20, ID_MAX = 64 };
+
+/* Others' gits are mostly gone after a few milliseconds; those that wait for an editor are not. */
+enum { QUIET_PAUSE_MS = 5, EXIT_FAILED = 1 << 8 };
 
 /* By its own HEAD: no process is needed to see it. */
 bool forward_is_here(const struct git_repo *repo, const char *ref)
@@ -184,6 +189,7 @@ static char *why_given_up(const struct run *run)
 
 void forward_forget(struct publication *p)
 {
+    checkout_lock_release(&p->checkout);
     watch_free(p->child);
     watch_free(p->limit);
     stuck_watch_free(p->stuck);
@@ -191,9 +197,8 @@ void forward_forget(struct publication *p)
     p->stuck = NULL;
 }
 
-static void on_forwarded(void *ctx, int status)
+static void end_forward(struct run *run, int status)
 {
-    struct run *run = ctx;
     struct publication *p = &run->publication;
     autofree char *path = words_path(run);
     autobuf struct buf words = BUF_INIT;
@@ -215,11 +220,82 @@ static void on_forwarded(void *ctx, int status)
     p->forwarded(run, status == 0);
 }
 
-void forward_command(const struct git_repo *repo, const char *path, const char *target,
-                     struct strv *argv, struct strv *env)
+/* Others' gits are mostly gone after a few milliseconds. Those that wait for an editor, or answer
+ * an editor's questions, are not: after the first time we wait for them no longer than for a
+ * moment. */
+void forward_await_quiet(struct run *run)
 {
-    bool is_here = strcmp(path, repo->root) == 0;
-    autofree char *own = is_here ? git_frozen_worktree(repo->git_dir) : NULL;
+    enum { FIRST_MS = 1000, LATER_MS = 50 };
+    struct publication *p = &run->publication;
+    p->quiet_until = clock_mono() + patience(p->others_stay ? LATER_MS : FIRST_MS);
+}
+
+bool forward_is_quiet(struct run *run)
+{
+    struct publication *p = &run->publication;
+    if (!p->checkout.lock || checkout_lock_is_quiet(&p->checkout))
+        return true;
+    p->others_stay = p->others_stay || clock_mono() >= p->quiet_until;
+    return clock_mono() >= p->quiet_until;
+}
+
+/* Branch and index are where they are to be. Who has read them before may have to be refused by the
+ * lock. */
+static void wait_quiet(void *ctx)
+{
+    struct run *run = ctx;
+    struct publication *p = &run->publication;
+    if (!p->given_up && !forward_is_quiet(run)) {
+        watch_free(p->limit);
+        p->limit = loop_timer(run->loop, QUIET_PAUSE_MS, wait_quiet, run);
+        return;
+    }
+    end_forward(run, 0);
+}
+
+/* The files are there. */
+static int finish_forward(struct run *run, bool *ret_moved, struct err *err)
+{
+    const struct checkout_lock *l = &run->publication.checkout;
+    struct git_place at = {.git_dir = l->git_dir, .common = run->pf->repo.common};
+    return checkout_lock_install(l, err) ||
+                   git_move_ref(&at, run->base_ref, run->publication.seen.s,
+                                run->publication.target, "anabranch: land", ret_moved, err)
+               ? -1
+               : 0;
+}
+
+static void on_forwarded(void *ctx, int status)
+{
+    struct run *run = ctx;
+    struct publication *p = &run->publication;
+    struct err err = {0};
+    bool moved;
+    if (status != 0) {
+        end_forward(run, status);
+        return;
+    }
+    watch_free(p->child);
+    stuck_watch_free(p->stuck);
+    p->child = NULL;
+    p->stuck = NULL;
+    if (finish_forward(run, &moved, &err)) {
+        record_error(run, -1, &err);
+        moved = false;
+    }
+    if (!moved) {
+        end_forward(run, EXIT_FAILED);
+        return;
+    }
+    forward_await_quiet(run);
+    wait_quiet(run);
+}
+
+/* git_dir: whose own settings hold there; NULL: none that we know of. */
+static void add_command(const char *path, const char *git_dir, const char *target,
+                        struct strv *argv)
+{
+    autofree char *own = git_dir ? git_frozen_worktree(git_dir) : NULL;
     strv_pushl(argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
                "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", NULL);
     if (own)
@@ -227,11 +303,71 @@ void forward_command(const struct git_repo *repo, const char *path, const char *
     git_wait_for_locks(argv);
     strv_pushl(argv, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
                "--no-verify-signatures", "--no-autostash", target, NULL);
+}
+
+void forward_command(const struct git_repo *repo, const char *path, const char *target,
+                     struct strv *argv, struct strv *env)
+{
+    bool is_here = strcmp(path, repo->root) == 0;
+    add_command(path, is_here ? repo->git_dir : NULL, target, argv);
     git_environment_at(repo->common, env);
     if (is_here) { /* with core.worktree nothing in it says so */
         strv_pushf(env, "GIT_DIR=%s", repo->git_dir);
         strv_pushf(env, "GIT_WORK_TREE=%s", repo->root);
     }
+}
+
+/* Of the work tree at a path, which mostly is the one that we were started in. */
+static char *git_dir_of(const struct run *run, const char *path, struct err *err)
+{
+    struct git_repo there = {0};
+    if (strcmp(path, run->pf->repo.root) == 0)
+        return mem_str(run->pf->repo.git_dir);
+    if (git_open(&there, path, err))
+        return NULL;
+    char *git_dir = there.git_dir ? mem_str(there.git_dir) : NULL;
+    if (!git_dir)
+        (void)err_set(err, ERR_ENV, "'%s' is no work tree", path);
+    git_close(&there);
+    return git_dir;
+}
+
+/* As git says it, for forward_lock(). */
+static void refuse_by_lock(struct run *run, const char *git_dir)
+{
+    free(run->refusal);
+    run->refusal = mem_printf("fatal: Unable to create '%s/index.lock': File exists.\n", git_dir);
+}
+
+void forward_unlock_checkout(struct run *run)
+{
+    checkout_lock_release(&run->publication.checkout);
+    base_turn_unmark(&run->publication.turn, false);
+}
+
+/* Where another git is at work, or the branch is not checked out there any more, *ret is that we
+ * have to look again. */
+int forward_lock_checkout(struct run *run, const char *path, bool has_base, enum forward_try *ret,
+                          struct err *err)
+{
+    struct publication *p = &run->publication;
+    autofree char *git_dir = git_dir_of(run, path, err);
+    autofree char *aside = mem_printf("%s/forward", run->dir);
+    struct err why = {0};
+    bool taken;
+    if (keep_since_mark(run, &why))
+        record_error(run, -1, &why);
+    if (!git_dir || base_turn_mark(&p->turn, err) ||
+        checkout_lock_take(&p->checkout, git_dir, path, aside, &taken, err))
+        return -1;
+    *ret = taken ? FORWARD_BUSY : FORWARD_LOCKED;
+    if (!taken)
+        refuse_by_lock(run, git_dir);
+    else if (branch_is_checked_out(git_dir, run->base_ref) == has_base && forward_is_quiet(run))
+        *ret = FORWARD_READY;
+    if (*ret != FORWARD_READY)
+        forward_unlock_checkout(run);
+    return 0;
 }
 
 int forward_start(struct run *run, const char *path, void (*forwarded)(struct run *, bool),
@@ -246,10 +382,11 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
     struct spawn sp = {.fds = {SPAWN_NULL, SPAWN_NULL, fd, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
     pid_t pid;
-    struct err why = {0}, none = {0};
-    if (keep_since_mark(run, &why))
-        record_error(run, -1, &why);
-    forward_command(&run->pf->repo, path, p->target, &argv, &env);
+    struct err none = {0};
+    add_command(path, p->checkout.git_dir, p->target, &argv);
+    git_environment(&env);
+    if (checkout_lock_prepare(&p->checkout, run->pf->repo.common, p->seen.s, &env, err))
+        return -1;
     sp.argv = argv.v;
     sp.env = env.v;
     /* On a full disk there is no note; the mark is there. */

@@ -20,6 +20,22 @@ int forward_place(const struct git_repo *repo, const char *ref, struct buf *ret_
 void forward_command(const struct git_repo *repo, const char *path, const char *target,
                      struct strv *argv, struct strv *env);
 
+/* Locks the checkout, which forward_start() needs. Where it is not FORWARD_READY, it is not locked:
+ * another git has it locked (run->refusal says so), or is at work there, or has switched. has_base:
+ * it is to have the base checked out, or is not to. */
+enum forward_try { FORWARD_READY, FORWARD_LOCKED, FORWARD_BUSY };
+int forward_lock_checkout(struct run *run, const char *path, bool has_base, enum forward_try *ret,
+                          struct err *err);
+
+/* Whether no other git is at work in the checkout that we have locked, or we have waited for it
+ * long enough; true where none is locked. */
+bool forward_is_quiet(struct run *run);
+
+void forward_unlock_checkout(struct run *run);
+
+/* From now on other gits in the checkout are waited for, for a while. */
+void forward_await_quiet(struct run *run);
+
 /* Starts to bring the work tree at `path` to publication.target; `forwarded` is told when git has
  * ended. Where it did not move, run->refusal has git's words, if it said any. */
 int forward_start(struct run *run, const char *path, void (*forwarded)(struct run *, bool moved),

@@ -108,17 +108,18 @@ static int finish(const struct git_repo *there, const char *to, bool *ret_moved,
 /* Where others have put something on the branch since, what was to be there as well: empty where
  * the two do not merge, or the branch was taken back. */
 static int find_target(const struct git_repo *there, const struct half *h, const char *now,
-                       struct buf *ret_to, struct err *err)
+                       struct buf *ret_to, bool *ret_done, struct err *err)
 {
     struct git_place at = place_of(there);
     automerge struct merge_result m = MERGE_RESULT_INIT;
-    bool ahead = false, done = true;
+    bool ahead = false;
+    *ret_done = true;
     if (git_is_ancestor(&at, h->from, now, &ahead, err) ||
-        git_is_ancestor(&at, h->to, now, &done, err))
+        git_is_ancestor(&at, h->to, now, ret_done, err))
         return -1;
     if (strcmp(now, h->from) == 0)
         buf_addstr(ret_to, h->to);
-    if (ret_to->len || !ahead || done)
+    if (ret_to->len || !ahead || *ret_done)
         return 0;
     if (merge_trees(&at, now, h->to, &m, err))
         return -1;
@@ -136,7 +137,7 @@ static int mend_in(const struct base_turn *turn, const struct git_repo *there, c
 {
     autofree char *state = mem_printf("%s/anabranch", there->common);
     autobuf struct buf to = BUF_INIT;
-    bool some = false, shown = false, moved = false;
+    bool some = false, shown = false, moved = false, done;
     if (!there->root || !forward_is_here(there, h->ref))
         return 0;
     base_turn_clear(turn, there, h->ref);
@@ -144,10 +145,10 @@ static int mend_in(const struct base_turn *turn, const struct git_repo *there, c
     if (procs_program_in("git", there->root, "ANABRANCH_RUN"))
         return 0;
     *ret = NOTHING_TO_DO;
-    if (find_target(there, h, now, &to, err))
+    if (find_target(there, h, now, &to, &done, err))
         return -1;
-    if (!to.len)
-        return 0;
+    if (!to.len) /* the branch has moved, and the index may not have */
+        return done ? adopt(there, state, h->from, h->to, false, &some, err) : 0;
     if (shows_it(there, now, to.s, &shown, err) ||
         adopt(there, state, now, to.s, true, &some, err) ||
         ((shown || some) && finish(there, to.s, &moved, err)))

@@ -25,6 +25,7 @@ enum {
     LOCK_MS = 10000,
     LOCK_PAUSE_MS = 20,
     INDEX_PAUSE_MS = 2,
+    BUSY_PAUSE_MS = 5,
     USE_PAUSE_MS = 50
 };
 
@@ -201,9 +202,16 @@ int publish_follow(struct run *run, struct err *err)
 static void move_base(void *ctx);
 static void take_turn(void *ctx);
 
-static void finish(struct run *run)
+static void finish(void *ctx)
 {
+    struct run *run = ctx;
     struct publication *p = &run->publication;
+    if (!p->given_up && !forward_is_quiet(run)) {
+        watch_free(p->wait);
+        p->wait = loop_timer(run->loop, BUSY_PAUSE_MS, finish, run);
+        return;
+    }
+    checkout_lock_release(&p->checkout);
     base_turn_done(&p->turn);
     p->busy = false;
     p->then(run);
@@ -212,6 +220,7 @@ static void finish(struct run *run)
 static void fail(struct run *run, const struct err *err)
 {
     run_fail(run, err);
+    checkout_lock_release(&run->publication.checkout);
     finish(run);
 }
 
@@ -274,6 +283,7 @@ static void not_moved(struct run *run)
     struct git_place at = run_place(run);
     autobuf struct buf now = BUF_INIT;
     struct err none = {0};
+    checkout_lock_release(&p->checkout);
     (void)git_resolve(&at, run->base_ref, &now, &none);
     if (now.len && strcmp(now.s, p->seen.s) != 0 && forward_may_have_begun(run))
         forward_keep(run, now.s);
@@ -396,13 +406,52 @@ static void finish_others(struct run *run)
         record_error(run, -1, &err);
 }
 
+/* HEAD, the user's operations and the branch are looked at again once nobody else can change the
+ * checkout. */
+static int forward(struct run *run, const char *path, struct err *err)
+{
+    enum forward_try outcome;
+    struct git_place at = run_place(run);
+    autobuf struct buf now = BUF_INIT;
+    bool used;
+    if (forward_lock_checkout(run, path, true, &outcome, err))
+        return -1;
+    if (outcome == FORWARD_READY) {
+        if (base_use_look(run, &used, err) || git_resolve(&at, run->base_ref, &now, err))
+            return -1;
+        if (!used && strcmp(now.s, run->published) == 0)
+            return forward_start(run, path, on_forwarded, err);
+        forward_unlock_checkout(run);
+        outcome = FORWARD_BUSY;
+    }
+    if (outcome == FORWARD_LOCKED)
+        not_moved(run);
+    else
+        move_later(run, BUSY_PAUSE_MS);
+    return 0;
+}
+
+/* A git that switches to the base while its ref moves would show what lands as deleted. A lock that
+ * stays is no reason not to move a branch that is not checked out. */
+static int lock_for_ref(struct run *run, bool *ret_ready, struct err *err)
+{
+    enum forward_try outcome;
+    if (forward_lock_checkout(run, run->pf->repo.root, false, &outcome, err))
+        return -1;
+    *ret_ready = outcome == FORWARD_READY ||
+                 (outcome == FORWARD_LOCKED && clock_mono() >= run->publication.quiet_until);
+    if (*ret_ready)
+        forward_await_quiet(run);
+    return 0;
+}
+
 /* The work tree that is to follow is known before the base is looked at: from then on every
  * millisecond counts. */
 static int try_to_move(struct run *run, struct err *err)
 {
     struct publication *p = &run->publication;
     autobuf struct buf path = BUF_INIT;
-    bool moved = false, used;
+    bool moved = false, used, ready = true;
     if (base_use_look(run, &used, err))
         return -1;
     if (used) {
@@ -411,6 +460,12 @@ static int try_to_move(struct run *run, struct err *err)
     }
     if (forward_find(run, run->base_ref, &path, err))
         return -1;
+    if (!path.len && strcmp(run->tip, run->published) != 0 && lock_for_ref(run, &ready, err))
+        return -1;
+    if (!ready) {
+        move_later(run, BUSY_PAUSE_MS);
+        return 0;
+    }
     if (!path.len && p->tries >= HOLD_AFTER && p->follow_ms < HOLD_MS &&
         hold_and_move(run, &moved, err))
         return -1;
@@ -425,7 +480,7 @@ static int try_to_move(struct run *run, struct err *err)
     }
     free(p->target);
     p->target = mem_str(run->tip);
-    return path.len ? forward_start(run, path.s, on_forwarded, err) : move_ref(run, err);
+    return path.len ? forward(run, path.s, err) : move_ref(run, err);
 }
 
 /* Who commits in the checkout has its index locked, mostly until the branch has moved: the best
@@ -480,6 +535,7 @@ void publish(struct run *run, void (*then)(struct run *))
     }
     p->busy = true;
     p->tries = 0;
+    forward_await_quiet(run);
     p->killed = p->adopted = p->moved = false;
     p->deadline = clock_mono() + patience(LOCK_MS);
     p->then = then;
@@ -491,6 +547,8 @@ void publish_give_up(struct run *run)
     struct publication *p = &run->publication;
     if (p->child) {
         forward_end(run);
+    } else if (p->checkout.lock) { /* all has moved, and we wait for others' gits */
+        p->given_up = true;
     } else if (p->busy) {
         p->given_up = true;
         watch_free(p->wait);

@@ -16,6 +16,7 @@
 #include "run/agent_tail.h"
 #include "run/base_turn.h"
 #include "run/bounds.h"
+#include "run/checkout_lock.h"
 #include "run/config_file.h"
 #include "run/dialect.h"
 #include "run/progress.h"
@@ -207,6 +208,9 @@ struct publication {
     bool told;                  /* that it is */
     bool marked, noted;         /* the marks of a fast-forward under way are of this one */
     bool adopted;               /* what an earlier git had left half-way, or there was nothing */
+    struct checkout_lock checkout;
+    int64_t quiet_until; /* so long we wait for another git in the checkout ... */
+    bool others_stay;    /* ... which was in vain before */
     char *target;
     void (*forwarded)(struct run *run, bool moved); /* that git has ended */
     void (*then)(struct run *run);

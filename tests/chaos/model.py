@@ -222,7 +222,9 @@ def check_left(world):
 
 
 def check_fsck(world):
-    p = subprocess.run(['git', '-C', world.repo, 'fsck', '--full', '--no-dangling', '--no-progress'],
+    # A person's own `repack -ad` leaves commits in the commit graph that are gone.
+    options = ['-c', 'core.commitGraph=false'] if world.restless else []
+    p = subprocess.run(['git', '-C', world.repo, *options, 'fsck', '--full', '--no-dangling', '--no-progress'],
                        env=world.env, capture_output=True, text=True)
     want(p.returncode == 0, f'fsck: {p.stdout}{p.stderr}')
 

@@ -509,7 +509,7 @@ half_forward() {
     # shellcheck disable=SC2016
     wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' \
         '    touch "$dir/half"' \
-        '    cd "$GIT_WORK_TREE" && "$git" read-tree -m -u HEAD "${!#}"' \
+        '    cd "$GIT_WORK_TREE" && export GIT_INDEX_FILE=.git/index && rm .git/index.lock && "$git" read-tree -m -u HEAD "${!#}"' \
         '    kill -KILL $PPID $$' \
         'fi'
     run_plan
@@ -709,7 +709,7 @@ END
 race_commit() { # [LINE...]
     # shellcheck disable=SC2016
     wrap_git 'if [[ $sub == merge && ! -e $dir/race ]]; then' \
-        '    touch "$dir/race" && cd "$GIT_WORK_TREE" && cp .git/index "$dir/stale" && echo theirs >other' \
+        '    touch "$dir/race" && cd "$GIT_WORK_TREE" && rm .git/index.lock && unset GIT_DIR GIT_COMMON_DIR && cp .git/index "$dir/stale" && echo theirs >other' \
         '    "$git" add other && "$git" commit -qm other && cp "$dir/stale" .git/index' \
         "$@" '    echo "fatal: cannot lock ref" >&2' '    exit 128' 'fi'
 }
