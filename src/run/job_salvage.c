@@ -134,9 +134,11 @@ static void use_scan(struct job *job, struct commit_job *commit)
     commit->found = &job->found;
 }
 
+/* The pool takes what was found for what differs from where the task began, which is not so where
+ * the workspace was made the merged tree. */
 static void note_scan(struct job *job)
 {
-    if (job->is_found || !job->found.no_attributes)
+    if (origin(job) != task_run(job)->start || job->is_found || !job->found.no_attributes)
         return;
     job->is_found = true;
     job->found_at = clock_mono();
