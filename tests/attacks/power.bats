@@ -23,6 +23,12 @@ make_disk() {
     cd "$BATS_TEST_TMPDIR/disk" || return
 }
 
+# Whatever was noted of the start of the machine is of another one.
+start_again() {
+    find .git/anabranch -name boot -exec sh -c 'echo another >"$1"' _ {} \;
+    grep -rlZF "$(</proc/sys/kernel/random/boot_id)" .git/worktrees | xargs -0r sed -i "s/$(</proc/sys/kernel/random/boot_id)/another/"
+}
+
 # From now on nothing comes to the disk; then the machine starts again with what is on it.
 fail_power() {
     mount -o remount,abort "$BATS_TEST_TMPDIR/disk"
@@ -34,7 +40,7 @@ fail_power() {
     umount -l "$BATS_TEST_TMPDIR/disk"
     mount -o loop "$BATS_TEST_TMPDIR/image.after" "$BATS_TEST_TMPDIR/disk"
     cd "$BATS_TEST_TMPDIR/disk/repo" || return
-    find .git/anabranch -name boot -exec sh -c 'echo another >"$1"' _ {} \;
+    start_again
 }
 
 landed_count() { # N
@@ -97,7 +103,7 @@ assert_survives_at() { # N
     mkdir -p ".git/refs/anabranch/salvage/$id/b"
     : >".git/refs/anabranch/salvage/$id/b/1"
     : >.git/ORIG_HEAD
-    find .git/anabranch -name boot -exec sh -c 'echo another >"$1"' _ {} \;
+    start_again
     touch "$BATS_TEST_TMPDIR/go"
     run_apart anabranch resume 3>&-
     assert_status 0
