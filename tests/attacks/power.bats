@@ -111,5 +111,5 @@ assert_survives_at() { # N
     assert_in main a work
     assert_in main b work
     assert_unchanged_checkout
-    git rev-list --objects --all >/dev/null || fail 'a ref leads to something that is not there'
+    git rev-list --objects main >/dev/null || fail 'main leads to something that is not there'
 }
