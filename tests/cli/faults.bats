@@ -34,6 +34,13 @@ assert_saved() { # PATH TEXT
     cat .anabranch/worktrees/*/*/"$1" 2>/dev/null | grep -qxF -e "$2" || fail "lost: $1"
 }
 
+# With attributes, git looks at the files of a workspace, and not we.
+make_repo_for_git() {
+    make_repo
+    echo 'file text' >.gitattributes
+    git add .gitattributes && git commit -q -m attributes
+}
+
 is_stopped() {
     [[ $(ps -o state= -p "$engine") == T* ]]
 }
@@ -236,7 +243,7 @@ stop_twice() {
 }
 
 @test "a git that hangs while the engine waits for nothing else is ended by a second signal" {
-    make_repo
+    make_repo_for_git
     export ANABRANCH_PATIENCE=5m
     for hanging in add ls-files; do
         begin_plan
@@ -349,7 +356,7 @@ stop_twice() {
 }
 
 @test "what cannot be saved stays where it is, is not tried again over it, and a resume goes on" {
-    make_repo
+    make_repo_for_git
     begin_plan
     add_task a 'retry: 3' -- 'write a work' 'on 1 exit 1'
     # shellcheck disable=SC2016
@@ -392,7 +399,7 @@ stop_twice() {
 }
 
 @test "what a task that only reads has left, and could not be saved, is saved by a resume" {
-    make_repo
+    make_repo_for_git
     begin_plan
     add_task a 'read_only: true' -- 'sh echo work >a'
     add_task b 'retry: 0' -- 'write b work' 'on 1 exit 1'
