@@ -35,7 +35,8 @@ static void add_line(const struct report *r, struct buf *out)
     time.s[strlen("2026-03-01")] = ' ';
     summary_counts(r, &counts);
     text_format_duration(&took, r->duration > 0 ? r->duration : 0);
-    buf_addf(out, "%s  %.16s  %-11s  %-8s  %s", r->row.id, time.s, report_state(r), took.s, counts.s);
+    buf_addf(out, "%s  %.16s  %-11s  %-8s  %s", r->row.id, time.s, report_state(r), took.s,
+             counts.s);
     if (r->row.name || r->row.plan) {
         const char *name = r->row.name ? r->row.name : r->row.plan;
         buf_addstr(out, "  ");

@@ -199,7 +199,7 @@ static void name_folders(struct run *run)
 {
     const struct plan_file *pf = run->pf;
     run->state_dir = pf->repo.root ? mem_printf("%s/anabranch", pf->repo.common)
-                               : mem_printf("%s/.anabranch", pf->project);
+                                   : mem_printf("%s/.anabranch", pf->project);
     run->dir = mem_printf("%s/runs/%s", run->state_dir, run->id);
     run->work = plan_file_work(pf, pf->repo.root ? pf->repo.root : pf->project);
     if (pf->repo.root) {

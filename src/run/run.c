@@ -197,8 +197,7 @@ static int begin(struct run *run, struct err *err)
     if (dirs_make(run->state_dir, err) ||
         (!run->store && store_open(&run->store, run->state_dir, true, err)) ||
         make_folders(run, err) || leave_word(run, err) || freeze_git(run, err) ||
-        durable_mend(run, err) ||
-        warden_start(&run->warden, run->opts.self, run->id, err))
+        durable_mend(run, err) || warden_start(&run->warden, run->opts.self, run->id, err))
         return -1;
     clear_base(run);
     if (run->resume)

@@ -22,6 +22,7 @@ assert_victims_unharmed() {
 # the workspace.
 attack() {
     local id=$1 script=$BATS_TEST_TMPDIR/attack-$1
+    # shellcheck disable=SC2016 # of the agent's shell
     printf '#!/bin/bash\nREPO=%q ws=$PWD\n%s\n' "$PWD" "$2" >"$script"
     chmod +x "$script"
     shift 2

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # Attempts without measure: how much they print, write and nest is bounded, and what cannot be removed is named.
+# shellcheck disable=SC2016,SC2154 # lines for the agents shell; start_plan sets engine, run_apart stderr
 load ../cli/helper
 load ../cli/run_helper
 load attacks_helper
@@ -33,7 +34,7 @@ salvaged() {
     assert_status 1
     assert_summary a 'internal: printed more than limits.output (1.0 MiB)'
     [[ $(logged) -eq $((1 << 20)) ]] || fail "its logs have $(logged) bytes"
-    assert_in "$(salvaged)" result done
+    assert_in "$(salvaged)" result 'done'
     assert_clean 'refs/anabranch/salvage/*'
 }
 
@@ -110,7 +111,7 @@ salvaged() {
     assert_status 1
     assert_summary a 'scope: changed 2 files with 8.0 GiB, more than limits.change allows (2.0 GiB)'
     assert_contains '1 file not saved, 8.0 GiB'
-    assert_in "$(salvaged)" result done
+    assert_in "$(salvaged)" result 'done'
     refute_in "$(salvaged)" huge
     local tree
     tree=$(echo "$PWD"/.anabranch/worktrees/*/a)
@@ -149,7 +150,7 @@ perl -e "for (1..20000) { mkdir q(d) or die; chdir q(d) or die }"'
     attack b 'perl -e "for (1..20000) { mkdir q(d) or die; chdir q(d) or die }"; exit 1'
     patience=300 run_bounded
     assert_status 1
-    assert_in main result done
+    assert_in main result 'done'
     assert_clean
 }
 
@@ -168,7 +169,7 @@ make_immutable() {
     begin_plan 'defaults: {retry: 0}'
     attack a "echo done >result; $line"
     run_bounded
-    assert_in main result done
+    assert_in main result 'done'
     stays=$(find "$PWD/.anabranch" "$PWD/.git" -name forever 2>/dev/null) || skip 'an overlay keeps the flag to itself'
     assert_contains "remove '$stays': Operation not permitted: it is immutable; chattr -R -f -i -a "
     for _ in 1 2; do
@@ -200,7 +201,7 @@ echo done >result"
     wait_for no_agents
     touch "$BATS_TEST_TMPDIR/again"
     run_bounded resume
-    assert_in main result done
+    assert_in main result 'done'
     stays=$(find "$PWD/.anabranch" "$PWD/.git" -name forever 2>/dev/null) || skip 'an overlay keeps the flag to itself'
     assert_contains 'it is immutable; chattr'
     run_bounded clean --all

@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # What an agent puts in the place of a file that git or we will open: nobody waits for it, or reads it without an end.
+# shellcheck disable=SC2016,SC2154 # lines for the agents shell; start_plan sets engine, run_apart stderr
 load ../cli/helper
 load ../cli/run_helper
 load attacks_helper
@@ -42,7 +43,7 @@ assert_lands() { # KIND TARGET...
         replacing "$kind" "$target"
         run_bounded
         [[ $status -eq 0 ]] || fail "$kind in place of $target"
-        assert_in main result done
+        assert_in main result 'done'
         [[ $(git rev-parse other) == "$(git rev-parse main~1)" ]] || fail "$target: other is not where it was"
         assert_clean || fail "$kind in place of $target"
     done
@@ -96,7 +97,7 @@ assert_lands() { # KIND TARGET...
     run_bounded
     assert_status 1
     assert_summary a 'can only add regular files'
-    assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" result done
+    assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" result 'done'
     assert_clean 'refs/anabranch/salvage/*'
 }
 
@@ -107,7 +108,7 @@ assert_lands() { # KIND TARGET...
 python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")"'
     run_bounded
     assert_status 0
-    assert_in main result done
+    assert_in main result 'done'
     assert_clean
 }
 
@@ -141,7 +142,7 @@ python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")"'
     done
     run_bounded clean --all
     assert_status 0
-    assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" result done
+    assert_in "$(git for-each-ref --format='%(refname)' refs/anabranch/salvage)" result 'done'
 }
 
 @test "files: what nobody but the user may remove is named, with the command" {

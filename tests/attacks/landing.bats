@@ -136,7 +136,7 @@ assert_sibling_is_there() {
     [[ $(git log --format=%s main^2) == $'forged\nstep two\nstep one\nstart' ]] || fail "$(git log --oneline main)"
     [[ $(git log --format='%an <%ae> %cn <%ce>' main | sort -u) == \
         'Tester <tester@example.com> Tester <tester@example.com>' ]] || fail "$(git log --format=fuller main)"
-    [[ -z $(git log --format='%as%n%cs' main | grep -e 1999 -e 2037) ]] || fail "$(git log --format=fuller main)"
+    ! git log --format='%as%n%cs' main | grep -q -e 1999 -e 2037 || fail "$(git log --format=fuller main)"
     assert_in main one 1
     assert_in main three 3
     assert_clean
@@ -153,7 +153,7 @@ assert_sibling_is_there() {
         assert_status 0
         [[ $(git log --format='%an <%ae> %as %cn' --grep "step $style" main) == \
             'Eve <eve@example.com> 2001-02-03 Tester' ]] || fail "$(git log --format=fuller main)"
-        [[ -z $(git log --format=%cs main | grep 2001) ]] || fail "$(git log --format=fuller main)"
+        ! git log --format=%cs main | grep -q 2001 || fail "$(git log --format=fuller main)"
     done
 }
 
@@ -176,7 +176,7 @@ assert_sibling_is_there() {
     assert_event task.committed value '"squashed":2'
     assert_event task.committed odd '"squashed":1'
     assert_event task.committed strayed '"squashed":2'
-    [[ -z $(git log --format=%s main | grep step) ]] || fail "$(git log --oneline main)"
+    ! git log --format=%s main | grep -q step || fail "$(git log --oneline main)"
     [[ -z $(git log --format= --name-only main -- .env) ]] || fail ".env is in the history"
     ! git log -p main | grep -q hunter2 || fail "the secret is in the history"
     git -c transfer.fsckObjects=true clone -q --bare --no-local --single-branch . ../clone
@@ -282,7 +282,7 @@ sql() {
     run_engines
     run=$(basename .git/anabranch/runs/*)
     git commit -q --allow-empty -m "$(trailers bad "$run")"
-    printf '%s bad\n' "$(git commit-tree -m x HEAD^{tree})" main >>".git/anabranch/runs/$run/+landed"
+    printf '%s bad\n' "$(git commit-tree -m x "HEAD^{tree}")" main >>".git/anabranch/runs/$run/+landed"
     rm .git/anabranch/state.db*
     begin_plan
     add_task other 'engine: sim' -- 'write two 2'

@@ -1,6 +1,7 @@
 #!/usr/bin/env bats
 # A person works in the repository while we run: they rebase, merge, switch, prune. Nothing of theirs breaks, and
 # nothing of ours is lost.
+# shellcheck disable=SC2030,SC2031 # every test is a subshell, on purpose
 # shellcheck disable=SC2154 # start_plan sets events, run_apart stderr
 
 load ../cli/helper

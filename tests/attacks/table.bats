@@ -1,5 +1,6 @@
 #!/usr/bin/env bats
 # The tables of doc/security.md name tests that exist.
+# shellcheck disable=SC2016 # the marks of code in Markdown
 
 @test "table: each test that doc/security.md names is there" {
     cd "$BATS_TEST_DIRNAME"

@@ -44,7 +44,7 @@ assert_user_unharmed() {
     git fsck --no-progress >"$BATS_TEST_TMPDIR/fsck" 2>&1 || fail "$(<"$BATS_TEST_TMPDIR/fsck")"
     [[ $(git symbolic-ref HEAD) == refs/heads/main ]] || fail "HEAD is $(<.git/HEAD)"
     git merge-base --is-ancestor "$(<"$BATS_TEST_TMPDIR/head")" main || fail "main has lost commits"
-    [[ -z $(git status --porcelain | grep -v '^?? .anabranch/') ]] || fail "status:" "$(git status --porcelain)"
+    ! git status --porcelain | grep -qv '^?? .anabranch/' || fail "status:" "$(git status --porcelain)"
 }
 
 # The attacked task failed with words about that, and the one that waited landed. What is mounted nobody can rename.

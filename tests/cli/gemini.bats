@@ -71,7 +71,7 @@ END
     run_agents
     assert_status 1
     assert_failed a budget 'used 3.7k tokens of 3.0k of its budget'
-    refute_in main done
+    refute_in main 'done'
 }
 
 @test "a gemini that may not write has changed nothing, and is told why" {
