@@ -7,6 +7,7 @@
 #include "run/adopt.h"
 #include "run/base_turn.h"
 #include "run/half_forward.h"
+#include "sys/dirs.h"
 #include "sys/file.h"
 #include "sys/patience.h"
 #include "sys/spawn.h"
@@ -345,6 +346,19 @@ void forward_unlock_checkout(struct run *run)
     base_turn_unmark(&run->publication.turn, false);
 }
 
+static char *aside_path(const struct run *run)
+{
+    return mem_printf("%s/forward", run->dir);
+}
+
+void forward_tidy(struct run *run)
+{
+    autofree char *aside = aside_path(run);
+    struct err err = {0};
+    if (dirs_remove(aside, &err))
+        record_error(run, -1, &err);
+}
+
 /* Where another git is at work, or the branch is not checked out there any more, *ret is that we
  * have to look again. */
 int forward_lock_checkout(struct run *run, const char *path, bool has_base, enum forward_try *ret,
@@ -352,7 +366,7 @@ int forward_lock_checkout(struct run *run, const char *path, bool has_base, enum
 {
     struct publication *p = &run->publication;
     autofree char *git_dir = git_dir_of(run, path, err);
-    autofree char *aside = mem_printf("%s/forward", run->dir);
+    autofree char *aside = aside_path(run);
     struct err why = {0};
     bool taken;
     if (keep_since_mark(run, &why))

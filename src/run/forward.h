@@ -33,6 +33,9 @@ bool forward_is_quiet(struct run *run);
 
 void forward_unlock_checkout(struct run *run);
 
+/* Removes the folder in which git worked for an engine of this run that was killed. */
+void forward_tidy(struct run *run);
+
 /* From now on other gits in the checkout are waited for, for a while. */
 void forward_await_quiet(struct run *run);
 

@@ -12,6 +12,7 @@
 #include "data/workspace_hold.h"
 #include "run/bounds.h"
 #include "run/clean_tree.h"
+#include "run/forward.h"
 #include "run/salvage.h"
 #include "sys/dirs.h"
 #include "sys/file.h"
@@ -263,6 +264,7 @@ int resume_begin(struct run *run, struct err *err)
 {
     const struct resume *r = run->resume;
     clean_tree_tidy(run);
+    forward_tidy(run);
     if (run->base && (clear_locks(run, err) || clear_halves(run, err) || restore_tip(run, err)))
         return -1;
     if (record_all(run, err))
