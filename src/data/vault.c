@@ -16,6 +16,7 @@
 enum { HEADER_MAX = 1 << 20, DEPTH = 3 }; /* RUN/TASK/ATTEMPT */
 
 static const char ending[] = ".bundle";
+#define LOCK ".lock"
 
 static char *vault_dir(const struct git_place *at)
 {
@@ -73,11 +74,17 @@ static int check_folders(const struct git_place *at, const char *dir, struct err
     return 0;
 }
 
+/* Nobody else makes this bundle: a lock on it is that of a git which was killed. */
 static int make_bundle(const struct git_place *at, const char *path, const char *ref,
                        const char *start, struct err *err)
 {
     autofree char *others = mem_printf("--glob=%s.*", ref), *from = mem_printf("^%s", start);
-    return git_call(at, NULL, err, "bundle", "create", "--quiet", path, ref, others, from, NULL);
+    autofree char *lock = mem_printf("%s" LOCK, path);
+    if (unlink(lock) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", lock);
+    int rc = git_call(at, NULL, err, "bundle", "create", "--quiet", path, ref, others, from, NULL);
+    (void)unlink(lock);
+    return rc;
 }
 
 /* The line of its header. */
@@ -127,6 +134,12 @@ void vault_keep(const struct git_place *at, const char *ref, const char *commit,
     else if (moved)
         (void)err_set(ret_note, ERR_ENV, "another program had deleted or moved %s: it is restored",
                       ref);
+}
+
+int vault_tidy(const struct git_place *at, const char *run, struct err *err)
+{
+    autofree char *dir = vault_dir(at), *of_run = mem_printf("%s/%s", dir, run);
+    return dirs_remove_endings(of_run, LOCK, err);
 }
 
 int vault_drop(const struct git_place *at, const char *ref, struct err *err)

@@ -25,6 +25,9 @@ void vault_keep(const struct git_place *at, const char *ref, const char *commit,
  * `ref` limits this to the salvage that it is of; NULL: all of them. */
 int vault_mend(const struct git_place *at, const char *ref, struct strv *ret_refs, struct err *err);
 
+/* Removes the locks that gits of a run which was killed have left in the vault. */
+int vault_tidy(const struct git_place *at, const char *run, struct err *err);
+
 int vault_drop(const struct git_place *at, const char *ref, struct err *err);
 
 #endif

@@ -251,6 +251,8 @@ static void restore_saved(struct run *run)
     struct git_place at = {.git_dir = run->pf->repo.common};
     autostrv struct strv mended = {0};
     struct err err = {0};
+    if (vault_tidy(&at, run->id, &err))
+        record_error(run, -1, &err);
     if (vault_mend(&at, NULL, &mended, &err))
         record_error(run, -1, &err);
     for (size_t i = 0; i < mended.n; i++) {

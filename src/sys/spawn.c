@@ -82,6 +82,16 @@ static int set_attributes(posix_spawnattr_t *attr, bool new_session)
     return rc ? rc : posix_spawnattr_setflags(attr, flags);
 }
 
+/* The user's hooks may take as much memory as they like. */
+static bool runs_hooks(char *const *argv)
+{
+    for (; *argv; argv++) {
+        if (strcmp(*argv, "core.hooksPath=/dev/null") == 0)
+            return false;
+    }
+    return true;
+}
+
 /* A git reads some files whole, whatever an agent has made of them: it is to fail before the
  * machine has no memory left. Half of that is more than honest repositories take. */
 static void bound_memory(pid_t pid)
@@ -166,7 +176,7 @@ int spawn_start(const struct spawn *sp, pid_t *ret_pid, struct err *err)
     }
     posix_spawnattr_destroy(&attr);
     posix_spawn_file_actions_destroy(&fa);
-    if (!rc && strcmp(sp->argv[0], "git") == 0)
+    if (!rc && strcmp(sp->argv[0], "git") == 0 && !runs_hooks(sp->argv))
         bound_memory(*ret_pid);
     if (!rc)
         return 0;

@@ -61,7 +61,7 @@ assert_once() { # TASK...
     add_task b 'retry: 0' -- 'append half 1' "${steps[@]}" 'delete half' 'append b x'
     add_task c 'depends_on: [a, b]' -- 'append c x'
     start_plan
-    wait_for is_landed a
+    wait_for in_events task.landed a
     wait_for test -e "$BATS_TEST_TMPDIR/b"
     kill_engine
     id=$(the_run)
