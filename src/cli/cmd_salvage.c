@@ -38,7 +38,7 @@ static int told(const struct err *err)
     return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
 }
 
-/* It goes on without what cannot be brought back: the rest is to be seen. */
+/* We show the rest where something cannot be restored. */
 static void mend(const struct place *p)
 {
     autostrv struct strv mended = {0};

@@ -15,7 +15,7 @@
 struct left_run {
     struct saved saved; /* how it was begun */
     char *dir;
-    int lock; /* ours, so that nobody else goes on with it; -1: none was found */
+    int lock; /* ours, so that nobody else resumes it; -1: none was found */
 };
 void left_run_done(struct left_run *l);
 #define autoleft own_cleanup(left_run_done)

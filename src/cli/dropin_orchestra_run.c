@@ -184,7 +184,7 @@ static void tell_left(void *ctx, const struct left_remains *left)
                   left->plan, left->run);
 }
 
-/* A run that was killed is gone on with, so that nothing of it is left and its tasks are not begun
+/* We resume a run that was killed, so that nothing of it is left and its tasks are not begun
  * twice. True where there is one that can be. */
 static bool reopen(struct session *s, const struct run_options *ro)
 {
@@ -202,8 +202,7 @@ static bool reopen(struct session *s, const struct run_options *ro)
         leftovers_end_run(s->left.saved.run, PATIENCE_MS, NULL, &err) == 0 &&
         run_reopen(&s->o.run, s->o.pf, &s->left.saved, &opts, &resume, &s->left.lock, &err) == 0)
         return true;
-    warn("run %s cannot be gone on with: %s", s->left.saved.run,
-         *err.msg ? err.msg : "its plan is damaged");
+    warn("cannot resume run %s: %s", s->left.saved.run, *err.msg ? err.msg : "its plan is damaged");
     return false;
 }
 

@@ -172,8 +172,7 @@ static int find(struct look *look, const struct rows *rows, const char *word,
         return EXIT_USAGE;
     autofree char *dir = folder_of(look, row->id);
     if (access(dir, F_OK) < 0)
-        return cli_fail(EXIT_USAGE,
-                        "run %s cannot be gone on with: its folder is gone; run its plan again",
+        return cli_fail(EXIT_USAGE, "cannot resume run %s: its folder is gone; run its plan again",
                         row->id);
     if (saved_lock_after(dir, &row->engine, ret_lock, &err))
         return told(&err);

@@ -403,7 +403,7 @@ static void compare_pair(const struct walk *w, struct untracked_file *was,
     is->len = was->len;
 }
 
-/* A folder that has become too full is told of as a whole. */
+/* We report a folder that has become too full as a whole. */
 static void compare_full(const struct untracked *u, const struct walk *w,
                          struct untracked_changes *changes)
 {

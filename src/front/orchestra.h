@@ -23,7 +23,7 @@ void orchestra_result_done(struct orchestra_result *r);
 
 struct orchestra_task {
     bool resumed;  /* was done before: not run */
-    int before;    /* attempts of an earlier process, whose run this one goes on with */
+    int before;    /* attempts of an earlier process, whose run this one resumes */
     bool has_code; /* its agent ended by itself, with */
     int code;      /* an exit code, or minus the number of a signal */
     struct orchestra_result result;

@@ -63,11 +63,10 @@ static int decide(struct run *run, uint32_t task, const struct resume_options *o
     if (check(run, task, opts, err))
         return -1;
     if (opts->say && !session)
-        return err_set(
-            err, ERR_INPUT,
-            "nothing can be said to task '%s': its agent's session cannot be gone on with; "
-            "'anabranch retry' begins it again",
-            rt->past->row.id);
+        return err_set(err, ERR_INPUT,
+                       "nothing can be said to task '%s': its agent's session cannot be resumed; "
+                       "'anabranch retry' begins it again",
+                       rt->past->row.id);
     if (is_about_to_land(rt))
         return 0;
     rt->session = session;

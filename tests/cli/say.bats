@@ -230,7 +230,7 @@ run_row() { # COLUMNS
     before=$(sqlite3 .git/anabranch/state.db 'select count(*) from events')
     say a 'More.'
     assert_status 2
-    [[ $stderr == *"nothing can be said to task 'a': its agent's session cannot be gone on with"* ]] || fail
+    [[ $stderr == *"nothing can be said to task 'a': its agent's session cannot be resumed"* ]] || fail
     say nobody x
     assert_status 2
     [[ $stderr == *"has no task 'nobody'"* ]] || fail
