@@ -16,7 +16,8 @@ enum exit_code {
     EXIT_TASK = 1,      /* some task failed or was skipped, a thread strayed */
     EXIT_USAGE = 2,     /* usage or plan error: nothing was changed */
     EXIT_ENV = 3,       /* environment or runner error */
-    EXIT_CONFLICT = 4,  /* a conflict was left for a person */
+    EXIT_CONFLICT = 4,  /* a conflict was left for a person, or the checkout could not follow */
+    EXIT_SIGHUP = 129,  /* stopped by SIGHUP */
     EXIT_SIGINT = 130,  /* stopped by SIGINT */
     EXIT_SIGTERM = 143, /* stopped by SIGTERM */
 };
@@ -27,6 +28,9 @@ struct exit_meaning {
     const char *meaning;
 };
 extern const struct exit_meaning cli_exit_codes[];
+
+/* Those of a command that carries out a run; EXIT_OK ends the list. */
+extern const enum exit_code cli_run_exits[];
 
 enum opt_kind {
     OPT_FLAG,   /* bool */

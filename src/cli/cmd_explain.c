@@ -53,10 +53,12 @@ static const struct {
     [FAILURE_NO_CHANGE] = {"The agent ended well and changed nothing.",
                            "If that is right, say 'read_only: true'. It may also have been denied "
                            "its tools: see 'permissions'."},
-    [FAILURE_SCOPE] = {"The agent changed paths that the task does not own.",
+    [FAILURE_SCOPE] = {"The agent changed paths that the task does not own, or more than "
+                       "'limits.change' allows, or its work would undo what others have landed.",
                        "Widen 'owns', or take the work that is kept on its branch. 'enforce: warn' "
-                       "lets it land; 'retry: {scope: 1}' tells the agent, in its session, which "
-                       "paths to give back."},
+                       "lets work outside 'owns' land; 'retry: {scope: 1}' tells the agent, in its "
+                       "session, which paths to give back. Work that would undo others' goes back "
+                       "once where the plan does not say."},
     [FAILURE_VERIFY] =
         {"'verify' or a commit hook failed on what would have landed.",
          "The output is sent back to the agent in its session. 'anabranch logs --verify "
@@ -74,8 +76,10 @@ static const struct {
     [FAILURE_STOPPED] =
         {"A person stopped the task, or the run that it was part of.",
          "'anabranch retry TASK' runs it again, 'anabranch resume' all that is left."},
-    [FAILURE_INTERNAL] = {"anabranch, git or the machine failed.",
-                          "The reason is in the summary; then 'anabranch resume'."},
+    [FAILURE_INTERNAL] =
+        {"anabranch, git or the machine failed, or the task used more than 'limits' "
+         "allows: memory, processes or output.",
+         "The reason is in the summary; then 'anabranch resume'."},
 };
 
 static void add_policy(struct buf *out, enum failure f)

@@ -95,8 +95,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_CONFLICT, EXIT_OK};
-
 const struct command cmd_rehearse = {
     .name = "rehearse",
     .summary = "Carry out a plan without its agents, in a clone that is thrown away",
@@ -113,7 +111,7 @@ const struct command cmd_rehearse = {
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct rehearse_opts),
-    .exits = exits,
+    .exits = cli_run_exits,
     .see_also = "anabranch-plan(5), anabranch-events(7)",
     .run = run_rehearse,
 };

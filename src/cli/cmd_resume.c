@@ -68,8 +68,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_CONFLICT, EXIT_OK};
-
 const struct command cmd_resume = {
     .name = "resume",
     .summary = "Go on with a run that was cut off, stopped, or did not finish well",
@@ -101,7 +99,7 @@ const struct command cmd_resume = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct resume_opts),
-    .exits = exits,
+    .exits = cli_run_exits,
     .see_also = "anabranch-plan(5), anabranch-events(7)",
     .run = run_resume,
 };

@@ -19,8 +19,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_CONFLICT, EXIT_OK};
-
 const struct command cmd_retry = {
     .name = "retry",
     .summary = "Run a task again that failed, is in conflict, or changed nothing",
@@ -43,7 +41,7 @@ const struct command cmd_retry = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct one_opts),
-    .exits = exits,
+    .exits = cli_run_exits,
     .see_also = "anabranch-plan(5), anabranch-events(7)",
     .run = run_retry,
 };

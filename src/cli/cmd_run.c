@@ -132,8 +132,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_CONFLICT, EXIT_OK};
-
 const struct command cmd_run = {
     .name = "run",
     .summary = "Carry out a plan: agents at work side by side, their results landed",
@@ -141,7 +139,8 @@ const struct command cmd_run = {
         "Each task is done in a worktree of its own, committed, verified as the plan says, and "
         "landed on the base branch as soon as it is ready. A task that depends on others starts "
         "from a tree that has their work. Your checkout follows where that touches no file that "
-        "you have changed.\n\n"
+        "you have changed. Nothing lands on a branch while you rebase, merge, cherry-pick, revert, "
+        "apply or bisect there: the work is kept on a branch, and the exit code is 4.\n\n"
         "Everything that can be checked is checked before anything is started.\n\n"
         "A task that meets a usage limit of its agent waits until that resets, and all others of "
         "the same engine and account with it; it then goes on in its session. --no-wait lets it "
@@ -167,7 +166,7 @@ const struct command cmd_run = {
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct run_opts),
-    .exits = exits,
+    .exits = cli_run_exits,
     .see_also = "anabranch-plan(5), anabranch-events(7)",
     .run = run_run,
 };

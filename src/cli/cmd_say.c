@@ -34,8 +34,6 @@ static const struct arg args[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_CONFLICT, EXIT_OK};
-
 const struct command cmd_say = {
     .name = "say",
     .summary = "Tell the agent of a task something more, and land what it makes of it",
@@ -59,7 +57,7 @@ const struct command cmd_say = {
     .args = args,
     .opts = opts_table,
     .options_size = sizeof(struct one_opts),
-    .exits = exits,
+    .exits = cli_run_exits,
     .see_also = "anabranch-plan(5), anabranch-events(7)",
     .run = run_say,
 };

@@ -236,8 +236,6 @@ static const struct opt opts_table[] = {
     {0},
 };
 
-static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_CONFLICT, EXIT_OK};
-
 const struct command cmd_streams = {
     .name = "streams",
     .summary = "Carry out the batches of a manifest as a few sessions side by side",
@@ -262,7 +260,7 @@ const struct command cmd_streams = {
     .args = plan_args,
     .opts = opts_table,
     .options_size = sizeof(struct streams_opts),
-    .exits = exits,
+    .exits = cli_run_exits,
     .see_also = "anabranch-plan(5), anabranch-events(7)",
     .run = run_streams,
 };

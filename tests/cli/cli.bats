@@ -78,10 +78,18 @@ escape=$'\e'
     assert_status 0
     local codes
     codes=$(sed -nE 's/^  ([0-9]+) .*/\1/p' <<<"$output" | tr '\n' ' ')
-    [[ $codes == "0 1 2 3 4 130 143 " ]] || fail "codes: $codes"
+    [[ $codes == "0 1 2 3 4 129 130 143 " ]] || fail "codes: $codes"
     run anabranch __man
     [[ $(sed -nE 's/^\*([0-9]+)\*$/\1/p' <<<"$output" | tr '\n' ' ') == "$codes" ]] ||
         fail "the man page has others"
+}
+
+@test "commands that carry out a run name the exit codes of a run that is stopped" {
+    for name in run streams resume say retry rehearse; do
+        run anabranch help "$name"
+        [[ $(sed -nE 's/^  ([0-9]+) .*/\1/p' <<<"$output" | tr '\n' ' ') == "0 1 2 3 4 129 130 143 " ]] ||
+            fail "in help $name"
+    done
 }
 
 @test "help of what is no command says so" {
