@@ -3,6 +3,7 @@
 #include "cli/git_exec.h"
 #include "cli/inside.h"
 #include "cli/look.h"
+#include "data/links.h"
 #include "data/workspace.h"
 #include "sys/file.h"
 
@@ -64,6 +65,17 @@ static bool is_at_work(const struct report_task *t)
            access(t->row.workspace, F_OK) == 0;
 }
 
+static int name_them(const struct git_place *at, size_t id_len, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "add", "--intent-to-add", "--", ".", NULL);
+    if (links_exclude(at, id_len, &args, err) || git_try(at, &args, NULL, &errout, &status, err))
+        return -1;
+    return status ? err_set(err, ERR_ENV, "git add: %s", errout.s) : 0;
+}
+
 /* The agent's index with all new files named in it, as a file that is gone when we are; what was
  * brought along is not named. Returns its descriptor. */
 static int name_new_files(const struct look *look, const struct report_task *t,
@@ -79,7 +91,7 @@ static int name_new_files(const struct look *look, const struct report_task *t,
     at.excludes = access(excludes, F_OK) == 0 ? excludes : NULL;
     if (file_read(usual, INDEX_MAX, &bytes, err) || file_create(own, bytes.s, bytes.len, err))
         return -1;
-    int rc = git_call(&at, NULL, err, "add", "--intent-to-add", "--", ".", NULL);
+    int rc = name_them(&at, strlen(t->row.start_commit), err);
     int fd = rc ? -1 : open(own, O_RDONLY); /* for git, so not closed at its start */
     if (rc == 0 && fd < 0)
         (void)err_sys(err, "open '%s'", own);
@@ -104,7 +116,8 @@ static int show_workspace(const struct look *look, const struct report_task *t, 
     strv_pushf(&args, "--git-dir=%s", ws.admin);
     strv_pushf(&args, "--work-tree=%s", ws.path);
     begin_args(&args, stat);
-    strv_pushl(&args, "--end-of-options", t->row.start_commit, "--", NULL);
+    strv_pushl(&args, "--ignore-submodules=dirty", "--end-of-options", t->row.start_commit, "--",
+               NULL);
     return git_exec(&look->repo, &args, index);
 }
 

@@ -4,6 +4,7 @@
 #include "data/brought.h"
 #include "data/index_tree.h"
 #include "data/layers.h"
+#include "data/links.h"
 #include "data/modules.h"
 #include "data/stage.h"
 #include "data/tree_paths.h"
@@ -140,7 +141,7 @@ int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv
         return -1;
     git_prepare(&at, argv, env);
     strv_pushl(argv, "add", "-A", "--", ".", NULL);
-    return 0;
+    return links_stage(&at, strlen(job->start), argv, err);
 }
 
 /* Takes what was brought along out of the index again: an ignore file of the project's can bring it

@@ -1,6 +1,7 @@
 #include "data/modules.h"
 
 #include "base/mem.h"
+#include "data/links.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -75,16 +76,15 @@ static int look_into(const struct workspace *ws, const char *name, struct strv *
 /* After all was staged only what is in submodules can still differ. */
 static int check_committed(const struct workspace *ws, const char *index, struct err *err)
 {
-    struct git_place at = workspace_place(ws);
-    autobuf struct buf paths = BUF_INIT;
-    at.index = index;
-    if (git_call(&at, &paths, err, "diff-files", "-z", "--name-only",
-                 "--ignore-submodules=untracked", NULL))
+    struct git_place at = {
+        .git_dir = ws->admin, .common = ws->common, .work_tree = ws->path, .index = index};
+    autostrv struct strv changed = {0};
+    if (links_changed(&at, 0, false, &changed, err))
         return -1;
-    return paths.len
-               ? err_set(err, ERR_INPUT,
-                         "the submodule '%s' has changes that are not committed in it", paths.s)
-               : 0;
+    return changed.n ? err_set(err, ERR_INPUT,
+                               "the submodule '%s' has changes that are not committed in it",
+                               changed.v[0])
+                     : 0;
 }
 
 int modules_save(const struct workspace *ws, const char *index, struct err *err)

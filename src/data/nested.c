@@ -1,6 +1,7 @@
 #include "data/nested.h"
 
 #include "base/mem.h"
+#include "data/links.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -147,7 +148,8 @@ static int read_files(const struct git_place *at, struct inner *in, const struct
     buf_cut(&in->files, 0);
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
     nested_exclude(paths, path, &args);
-    if (git_try(&ours, &args, NULL, &errout, &status, err))
+    if (links_stage(&ours, strlen(in->head.s), &args, err) ||
+        git_try(&ours, &args, NULL, &errout, &status, err))
         return -1;
     if (status)
         return err_set(err, ERR_ENV, "git add: %s", errout.s);

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "data/brought.h"
 #include "data/git_index.h"
+#include "data/links.h"
 #include "data/modules.h"
 #include "data/nested.h"
 #include "data/strays.h"
@@ -120,7 +121,8 @@ static int add_files(const struct salvage_job *job, const struct git_place *at, 
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
     nested_exclude(nested, "", &args);
     nested_exclude(&special, "", &args);
-    if (git_try(at, &args, NULL, &errout, &status, err))
+    if (links_stage(at, strlen(job->commit.start), &args, err) ||
+        git_try(at, &args, NULL, &errout, &status, err))
         return -1;
     return status ? err_set(err, ERR_ENV, "git add: %s", errout.s) : 0;
 }

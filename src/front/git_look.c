@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "data/layers.h"
+#include "data/links.h"
 #include "data/merge.h"
 #include "data/workspace.h"
 #include "run/saved.h"
@@ -176,7 +177,8 @@ static void ask_diff(struct git_look *g, struct question *q, uint32_t task, bool
     struct git_place at = place(g);
     own_cleanup(seat_done) struct seat seat = {0};
     autofree char *end = end_of(g, t);
-    strv_pushl(&args, "diff", "--no-color", "--no-ext-diff", "--no-textconv", NULL);
+    strv_pushl(&args, "diff", "--no-color", "--no-ext-diff", "--no-textconv",
+               "--ignore-submodules=dirty", NULL);
     if (names)
         strv_pushl(&args, "--name-only", "--no-renames", "-z", NULL);
     bool tree = !t->commit && has_tree(t);
@@ -478,7 +480,10 @@ static void ask_commit(struct git_look *g, size_t i)
     if (copy_index(&seat, index))
         return;
     struct question first = {.take = take_nothing, .a = i}, then = {.take = take_tree, .a = i};
-    strv_pushl(&add, "add", "--all", "--ignore-errors", NULL);
+    strv_pushl(&add, "add", "--all", "--ignore-errors", "--", ".", NULL);
+    struct err none = {0};
+    if (links_stage(&seat.at, strlen(t->start), &add, &none))
+        return;
     strv_push(&write, "write-tree");
     ask(g, &first, &seat.at, &add);
     ask(g, &then, &seat.at, &write);

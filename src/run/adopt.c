@@ -97,7 +97,8 @@ static int list_unlike(const struct adoption *a, const char *index, struct buf *
     strv_pushl(&refresh, "update-index", "-q", "--refresh", NULL);
     return forget(index, err) || put_entries(&at, &entries, err) ||
                    git_try(&at, &refresh, &out, NULL, &status, err) ||
-                   git_call(&at, ret, err, "diff-files", "-z", "--name-only", NULL)
+                   git_call(&at, ret, err, "diff-files", "-z", "--name-only",
+                            "--ignore-submodules=dirty", NULL)
                ? -1
                : 0;
 }

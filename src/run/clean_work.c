@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "data/layers.h"
+#include "data/links.h"
 #include "data/salvage.h"
 #include "data/workspace_hold.h"
 #include "sys/file.h"
@@ -86,10 +87,21 @@ static int is_contained(struct cleaner *c, const struct remains_task *t, bool *r
         return 0;
     if (workspace_enter(&ws, err))
         return -1;
+    autofree char *index = mem_printf("%s/index", ws.admin);
+    autostrv struct strv modules = {0};
     struct git_place at = workspace_place(&ws);
-    if (git_call(&at, &changes, err, "--no-optional-locks", "status", "--porcelain", NULL) ||
-        changes.len || workspace_head(&ws, &head, err))
-        return changes.len ? 0 : -1;
+    struct git_place by_name = {
+        .git_dir = ws.admin, .common = ws.common, .work_tree = ws.path, .index = index};
+    if (git_call(&at, &changes, err, "--no-optional-locks", "status", "--porcelain",
+                 "--ignore-submodules=dirty", NULL))
+        return -1;
+    if (changes.len)
+        return 0;
+    if (workspace_head(&ws, &head, err) ||
+        links_changed(&by_name, strlen(head.s), true, &modules, err))
+        return -1;
+    if (modules.n)
+        return 0;
     return clean_is_merged(c, t->run, head.s, ret_yes, err);
 }
 

@@ -6,6 +6,7 @@
 
 #include "base/mem.h"
 #include "base/text.h"
+#include "data/links.h"
 
 #include <errno.h>
 #include <fts.h>
@@ -41,17 +42,6 @@ static int has_commits(const char *git_dir, bool *ret_yes, struct err *err)
     return 0;
 }
 
-static int is_dirty(const char *tree, const char *git_dir, bool *ret_yes, struct err *err)
-{
-    struct git_place at = {.git_dir = git_dir, .work_tree = tree};
-    autobuf struct buf out = BUF_INIT;
-    if (git_call(&at, &out, err, "status", "--porcelain", "-z", "--untracked-files=normal",
-                 "--ignore-submodules=none", NULL))
-        return -1;
-    *ret_yes = out.len > 0;
-    return 0;
-}
-
 static bool is_below(const char *path, const char *folder)
 {
     size_t len = strlen(folder);
@@ -77,7 +67,7 @@ static int look_at_tree(const struct search *s, const char *tree, struct err *er
     bool dirty = false, ahead = false;
     if (git_call(&any, &dir, NULL, "rev-parse", "--resolve-git-dir", dot_git, NULL))
         return 0;
-    if (is_dirty(tree, dir.s, &dirty, err) ||
+    if (links_tree_changed(any.git_dir, tree, true, &dirty, err) ||
         (lstat(dot_git, &st) == 0 && S_ISDIR(st.st_mode) && has_commits(dir.s, &ahead, err)))
         return err_wrap(err, "'%s'", name);
     if (is_our_worktree(s, dir.s))

@@ -4,6 +4,7 @@
 #include "run/cleanup_private.h"
 
 #include "base/mem.h"
+#include "data/links.h"
 #include "sys/file.h"
 
 #include <ctype.h>
@@ -36,14 +37,21 @@ static bool is_in_tree(const struct thread *t, const char *path)
 static int list_changed(const struct git_place *at, struct names *names, struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
+    autostrv struct strv modules = {0};
     if (git_call(at, &out, err, "status", "--porcelain", "-z", "--untracked-files=normal",
-                 "--ignore-submodules=none", NULL))
+                 "--ignore-submodules=dirty", NULL) ||
+        links_changed(at, 0, true, &modules, err))
         return -1;
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
         if (strcmp(p, "?? " THREAD_BRIEF) != 0)
             add_name(names, p + strlen("XY "));
         if (*p == 'R' || *p == 'C')
             p += strlen(p) + 1;
+    }
+    for (size_t i = 0; i < modules.n; i++) {
+        autofree char *shown = mem_printf("'%.80s'", modules.v[i]);
+        if (!strstr(names->text.s, shown)) /* its commit may have changed as well */
+            add_name(names, modules.v[i]);
     }
     return 0;
 }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "data/git_batch.h"
+#include "data/links.h"
 #include "data/loose_ref.h"
 #include "data/work_scan.h"
 #include "run/fanout.h"
@@ -144,6 +145,34 @@ static void take_status(struct worktree *t, const struct proc_job *job)
     }
 }
 
+static bool is_named(const struct thread_look *l, const char *path)
+{
+    for (size_t i = 0; i < l->uncommitted.n; i++) {
+        if (strcmp(l->uncommitted.v[i] + strlen("XY "), path) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* git is not to look into submodules: it would run what the agent configured there. */
+static void add_modules(const struct worktrees *ts, const struct worktree *t)
+{
+    struct thread_look *l = t->look;
+    autofree char *index = mem_printf("%s/index", l->thread->admin);
+    struct git_place at = {.git_dir = l->thread->admin,
+                           .common = ts->repo->common,
+                           .work_tree = l->thread->path,
+                           .index = index};
+    autostrv struct strv modules = {0};
+    struct err err = {0};
+    if (links_changed(&at, l->head ? strlen(l->head) : 0, true, &modules, &err))
+        thread_look_fail(l, err.msg);
+    for (size_t i = 0; i < modules.n; i++) {
+        if (!is_named(l, modules.v[i]))
+            strv_pushf(&l->uncommitted, " M %s", modules.v[i]);
+    }
+}
+
 static void add_paths(const struct worktree *t, struct strv *argv)
 {
     const struct work_scan *found = &t->found;
@@ -168,7 +197,8 @@ static void prepare_status(const struct worktrees *ts, const struct worktree *t,
     if (ts->n > 2) /* threads of its own are of use only to one that is alone */
         strv_pushl(&job->argv, "-c", "core.preloadIndex=false", NULL);
     strv_pushl(&job->argv, "-C", thread->path, "--literal-pathspecs", "status", "--porcelain=v2",
-               "-z", "--branch", "--no-ahead-behind", "--untracked-files=all", "--renames", NULL);
+               "-z", "--branch", "--no-ahead-behind", "--untracked-files=all", "--renames",
+               "--ignore-submodules=dirty", NULL);
     if (t->scanned)
         add_paths(t, &job->argv);
 }
@@ -189,6 +219,8 @@ static int ask(struct worktrees *ts, struct err *err)
     for (size_t i = 0; i < asked; i++) {
         if (rc == 0)
             take_status(whose[i], &jobs[i]);
+        if (rc == 0 && jobs[i].status == 0)
+            add_modules(ts, whose[i]);
         proc_job_done(&jobs[i]);
     }
     free(jobs);
