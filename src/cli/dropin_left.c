@@ -79,9 +79,12 @@ void left_run_find(struct left_run *l, const char *state_dir, const char *prefix
     if (find_unfinished(state_dir, IS_KILLED | IS_STOPPED, &ids, &none))
         return;
     for (size_t i = ids.n; i-- > 0;) {
-        if (take_run(l, state_dir, ids.v[i], prefix, plan))
+        struct left_run candidate;
+        if (take_run(&candidate, state_dir, ids.v[i], prefix, plan)) {
+            *l = candidate;
             return;
-        left_run_done(l);
+        }
+        left_run_done(&candidate);
     }
 }
 

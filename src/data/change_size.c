@@ -79,7 +79,8 @@ static int by_size(const void *a, const void *b)
 static void choose(const struct change_bounds *bounds, struct items *items, struct change_size *ret)
 {
     int64_t files = 0, bytes = 0;
-    qsort(items->all.v, items->all.n, sizeof(*items->all.v), by_size);
+    if (items->all.n)
+        qsort(items->all.v, items->all.n, sizeof(*items->all.v), by_size);
     for (size_t i = 0; i < items->all.n; i++) {
         const struct item *item = &items->all.v[i];
         if (!change_is_over(bounds, files + 1, bytes + item->size)) {

@@ -58,9 +58,12 @@ static int open_list(struct gc_lock *l, const char *common, const char *state_di
         (access(l->list_file, F_OK) == 0 && file_read(l->list_file, FILE_MAX, &text, err)))
         return -1;
     for (const char *s = text.s; *s; s += strcspn(s, "\n"), s += *s == '\n') {
-        struct proc_id id = {0};
-        if (sscanf(s, "%d %" SCNd64, &id.pid, &id.start) == 2)
-            add_user(l, &id);
+        char *end;
+        struct proc_id id = {.pid = (pid_t)strtol(s, &end, 10)};
+        if (end == s || *end != ' ')
+            continue;
+        id.start = strtoll(end, NULL, 10);
+        add_user(l, &id);
     }
     return 0;
 }
@@ -90,10 +93,12 @@ static struct holder read_holder(const char *path)
     char text[2 * HOST_MAX] = "", host[HOST_MAX] = "", word[16] = "", own[HOST_MAX] = "";
     struct holder h = {0};
     struct stat st;
-    intmax_t pid = 0;
+    char *end;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-        read(fd, text, sizeof(text) - 1) <= 0 ||
-        sscanf(text, "%jd %255s %15s", &pid, host, word) < 2)
+        read(fd, text, sizeof(text) - 1) <= 0)
+        return h;
+    intmax_t pid = strtoimax(text, &end, 10);
+    if (end == text || sscanf(end, " %255s %15s", host, word) < 1)
         return h;
     (void)gethostname(own, sizeof(own) - 1);
     h.pid = (pid_t)pid;

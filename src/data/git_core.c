@@ -165,11 +165,14 @@ void git_core_read_all(struct git_core *core, const struct buf *settings)
     autobuf struct buf own = BUF_INIT;
     bool programs = false;
     const char *end = settings->s + settings->len;
-    for (const char *s = settings->s; s < end; s += strlen(s) + 1) {
-        s += strlen(s) + 1;
-        programs = programs || (s < end && is_program(s));
-        if (s < end && is_own(s))
-            buf_add(&own, s, strlen(s) + 1);
+    for (const char *scope = settings->s; scope < end;) {
+        const char *setting = scope + strlen(scope) + 1;
+        if (setting >= end) /* it is not git that has printed this */
+            break;
+        programs = programs || is_program(setting);
+        if (is_own(setting))
+            buf_add(&own, setting, strlen(setting) + 1);
+        scope = setting + strlen(setting) + 1;
     }
     git_core_read(core, &own);
     core->programs = programs;

@@ -356,6 +356,20 @@ static bool is_stale(const char *dir, const char *common)
            lstat(config, &st) < 0 || st.st_size == 0;
 }
 
+/* On a file system that nobody can write to, a copy that fits serves as it is. One of a repository
+ * that was moved there cannot be used. */
+static int refresh(const struct git_repo *repo, const char *dir, const char *guard,
+                   const struct buf *settings, bool *ret_fits, struct err *err)
+{
+    struct err why = {0};
+    *ret_fits = true;
+    if (((!guard && !is_stale(dir, repo->common)) || write_settings(dir, settings, &why) == 0) &&
+        link_all(dir, repo->common, &why) == 0 && (!guard || link_guard(dir, guard, &why) == 0))
+        return 0;
+    *ret_fits = !is_stale(dir, repo->common);
+    return why.errnum == EROFS ? 0 : err_set(err, why.code, "%s", why.msg);
+}
+
 int git_frozen_use(struct git_repo *repo, const char *dir, const char *guard, bool *ret_there,
                    struct err *err)
 {
@@ -367,9 +381,11 @@ int git_frozen_use(struct git_repo *repo, const char *dir, const char *guard, bo
         return why.errnum == ENOENT || why.errnum == ENOTDIR
                    ? 0
                    : err_set(err, why.code, "%s", why.msg);
-    if (((guard || is_stale(dir, repo->common)) && write_settings(dir, &settings, err)) ||
-        link_all(dir, repo->common, err) || (guard && link_guard(dir, guard, err)))
+    bool fits;
+    if (refresh(repo, dir, guard, &settings, &fits, err))
         return -1;
+    if (!fits)
+        return 0;
     git_core_done(&repo->core);
     git_core_read_all(&repo->core, &settings);
     git_fence_note(repo);

@@ -322,6 +322,7 @@ int own_history_write(const struct git_place *at, const struct own_history *h, b
         strv_push(&ids, id.s);
         (void)map_put(&made, h->commits.v[i], strlen(h->commits.v[i]), ids.v[i]);
     }
-    buf_addstr(ret_head, ids.v[ids.n - 1]);
+    if (ids.n)
+        buf_addstr(ret_head, ids.v[ids.n - 1]);
     return 0;
 }

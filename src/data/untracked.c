@@ -421,7 +421,7 @@ static void compare_single(const struct untracked *u, const struct walk *w,
 {
     struct stat st;
     bool there = was && fstatat(w->root, was->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
-    if (!there && (was || !is_before(&is->ctime, &u->looked)))
+    if (!there && (was || (is && !is_before(&is->ctime, &u->looked))))
         add_change(changes, was, is);
 }
 

@@ -131,7 +131,7 @@ bool workspace_is_there(const struct workspace *ws)
 int workspace_open_admin(const struct workspace *ws, int *ret_fd, struct err *err)
 {
     autoclose int fd = -1;
-    struct file_id id;
+    struct file_id id = {0};
     if (open_there(ws->admin, &fd, &id, err))
         return -1;
     if (ws->hold && (id.dev != ws->hold->admin.dev || id.ino != ws->hold->admin.ino))
@@ -269,7 +269,7 @@ int workspace_enter(struct workspace *ws, struct err *err)
 {
     autobuf struct buf words = BUF_INIT;
     autoclose int tree = -1, admin = -1;
-    struct file_id id, admin_id;
+    struct file_id id = {0}, admin_id = {0};
     if (workspace_is_replaced(ws, &words))
         return err_set(err, ERR_ENV, "%s", words.s);
     if (ws->hold && ws->hold->tree >= 0)

@@ -18,6 +18,7 @@
 enum { INDEX_MAX = 1 << 30, LINE_MAX_ = 100 };
 
 static const char shared_index[] = "sharedindex.";
+static const char word[] = "anabranch ";
 
 /* --- the lock ----------------------------------------------------------------------------- */
 
@@ -25,7 +26,7 @@ static const char shared_index[] = "sharedindex.";
 static void sign(int fd)
 {
     char line[LINE_MAX_];
-    int n = snprintf(line, sizeof(line), "anabranch %d %" PRId64 "\n", (int)getpid(),
+    int n = snprintf(line, sizeof(line), "%s%d %" PRId64 "\n", word, (int)getpid(),
                      procs_start(getpid()));
     if (write(fd, line, (size_t)n) != n && ftruncate(fd, 0) < 0)
         return; /* on a full disk it looks like that of another git */
@@ -71,11 +72,12 @@ void checkout_lock_clear(const char *git_dir)
     autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     char line[LINE_MAX_] = "";
     struct stat st;
-    int pid;
-    int64_t start;
-    if (fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-        read(fd, line, sizeof(line) - 1) > 0 &&
-        sscanf(line, "anabranch %d %" SCNd64, &pid, &start) == 2 && procs_start(pid) != start)
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+        read(fd, line, sizeof(line) - 1) <= 0 || strncmp(line, word, strlen(word)) != 0)
+        return;
+    char *end;
+    pid_t pid = (pid_t)strtol(line + strlen(word), &end, 10);
+    if (*end == ' ' && procs_start(pid) != strtoll(end, NULL, 10))
         (void)unlink(path);
 }
 

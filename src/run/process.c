@@ -118,9 +118,10 @@ static int open_log(const char *path, struct err *err)
 static int find_folder(const struct job *job, const char *dir, int *ret_fd, struct err *err)
 {
     const struct workspace_hold *hold = job->ws.hold;
-    size_t len = job->ws.path ? strlen(job->ws.path) : 0;
-    if (!hold || hold->tree < 0 || (dir && strncmp(dir, job->ws.path, len) != 0) ||
-        (dir && dir[len] && dir[len] != '/'))
+    if (!hold || hold->tree < 0 || !job->ws.path)
+        return 0;
+    size_t len = strlen(job->ws.path);
+    if (dir && (strncmp(dir, job->ws.path, len) != 0 || (dir[len] && dir[len] != '/')))
         return 0;
     const char *below = dir && dir[len] ? dir + len + 1 : "";
     *ret_fd = beneath_at(hold->tree, below);

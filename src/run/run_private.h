@@ -110,7 +110,6 @@ struct job {
     struct run *run;
     uint32_t task;
     int attempt;
-    bool has_workspace;
     struct workspace ws;
     char *dir; /* its files: prompt, logs, index, tmp */
     char *cwd; /* where the agent works */
@@ -127,9 +126,7 @@ struct job {
     int64_t agent_started, last_output; /* monotonic ms */
     off_t output_size;
     int64_t printed; /* bytes, by the commands that have ended */
-    bool flooded;    /* that was more than it may be */
     char *oversize;  /* why its change is not taken in, or NULL */
-    bool is_whole;   /* its change was taken in as a whole: to save it costs little */
     enum stop_reason stopped;
     int exit_code, exit_signal;
     bool guard_lost;           /* the guard of the last command was killed */
@@ -148,8 +145,6 @@ struct job {
     size_t hook;               /* the commit hook that runs */
     enum repair mending;       /* it is a repair, with such a workspace */
     char *clean;               /* folder of a tree that holds its candidate alone, or NULL */
-    bool unverified;           /* its verification could not start: no other attempt helps */
-    bool at_tip;               /* its commit is in the run's tip */
     const struct plan_command *verification; /* the command that runs */
     int verify_step;                         /* how many commands of the verification were begun */
     int races;                               /* so often a checkout met a worktree that was going */
@@ -168,13 +163,18 @@ struct job {
     bool mends;                     /* likewise: it goes on, in order to mend what it made */
     bool told_why;                  /* what was wrong with it is in the task's `feedback` */
     bool spoke;                     /* its agent had said something when last looked at */
-    int64_t reset;                  /* of the limit that it met; 0: it is not known */
-    int64_t retry_delay;            /* at its failure: ms until the next attempt, or -1 */
-    bool ended_early;               /* its agent has; what it has committed counts */
-    char *overrun;                  /* how far it had gone beyond a budget by its end, or NULL */
-    struct file_id dir_id;          /* which folder `dir` is (job_dir.h) */
-    char *lost_dir;                 /* what an agent did with that, or NULL */
-    char *tampered; /* what it did outside its workspace that it fails for, or NULL */
+    bool has_workspace;
+    bool flooded;          /* its commands have printed more than they may */
+    bool is_whole;         /* its change was taken in as a whole: to save it costs little */
+    bool unverified;       /* its verification could not start: no other attempt helps */
+    bool at_tip;           /* its commit is in the run's tip */
+    bool ended_early;      /* its agent has; what it has committed counts */
+    int64_t reset;         /* of the limit that it met; 0: it is not known */
+    int64_t retry_delay;   /* at its failure: ms until the next attempt, or -1 */
+    char *overrun;         /* how far it had gone beyond a budget by its end, or NULL */
+    struct file_id dir_id; /* which folder `dir` is (job_dir.h) */
+    char *lost_dir;        /* what an agent did with that, or NULL */
+    char *tampered;        /* what it did outside its workspace that it fails for, or NULL */
 };
 
 struct observer {

@@ -57,7 +57,8 @@ run_row() { # COLUMNS
     # An answer need not be a change.
     say a 'sim> say It is two.'
     assert_status 0
-    assert_summary a "landed $(git rev-parse --short=7 main)"
+    assert_summary a "$(git rev-parse --short=10 main)"
+    assert_summary a landed
     [[ $(anabranch status --json | jq -r '.tasks[] | select(.id == "a") | .state + " " + .landed + " " + (.commit | length | tostring)') == \
         "landed $(git rev-parse main) 40" ]] || fail "$(anabranch status --json)"
     # The run as a whole is what it was.

@@ -410,7 +410,7 @@ END
     assert_clean
     run_apart anabranch resume
     assert_status 0
-    assert_contains 'all runs have finished well'
+    assert_contains 'every run has finished'
 }
 
 @test "streams: resume does a failed stream again, and leaves the other one alone" {
