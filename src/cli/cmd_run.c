@@ -136,6 +136,8 @@ const struct command cmd_run = {
     .name = "run",
     .summary = "Carry out a plan: agents at work side by side, their results landed",
     .about =
+        "The repository is the one that holds the plan's file (or its 'cwd'), wherever you are; "
+        "for a plan on standard input it is the one that you are in.\n\n"
         "Each task is done in a worktree of its own, committed, verified as the plan says, and "
         "landed on the base branch as soon as it is ready. A task that depends on others starts "
         "from a tree that has their work. Your checkout follows where that touches no file that "

@@ -137,6 +137,8 @@ struct node *report_encode(const struct report *r, struct arena *a)
     put_string(a, map, "plan", row->plan);
     put_string(a, map, "name", row->name);
     put_string(a, map, "state", row->state);
+    if (report_is_running(r) && r->paused)
+        build_put_bool(a, map, "paused", true);
     put_string(a, map, "base", row->base);
     put_string(a, map, "base_commit", row->base_commit);
     put_string(a, map, "tip", row->tip);

@@ -78,6 +78,7 @@ sys.stdout.write(data.decode() or "nothing\n")
     wait_for in_events task.started a
     says 'is paused' pause
     says ': paused' status
+    [[ $(anabranch status --json | jq -c '[.state, .paused]') == '["running",true]' ]] || fail "not paused in JSON"
     says ' paused ' history
     refuses 'is paused already' pause
     touches a-on
