@@ -64,11 +64,13 @@ static const struct arg stop_args[] = {
 const struct command cmd_stop = {
     .name = "stop",
     .summary = "Stop one task of a run that is going on, or the run",
-    .about = "Its agent is asked to end, and killed where it does not. What it made is saved: see "
-             "'anabranch salvage'. The task has failed then, and what depends on it is skipped; "
-             "the others go on. 'anabranch retry' tries it again.\n\n"
-             "A run refuses this, and all other ways to steer it, to programs that run inside a "
-             "task: agents do not steer runs.",
+    .about =
+        "Its agent is asked to end, and killed where it does not. What it made is saved: see "
+        "'anabranch salvage'. The task has failed then, with class stopped, and what depends on "
+        "it is skipped; "
+        "the others go on. 'anabranch retry' tries it again.\n\n"
+        "A run refuses this, and all other ways to steer it, to programs that run inside a "
+        "task: agents do not steer runs.",
     .examples = "anabranch stop auth\tStop the task auth\n"
                 "anabranch stop --all\tStop the run\n",
     .args = stop_args,
