@@ -195,8 +195,20 @@ sessions() { # TASK
     [[ $(sessions a) == sim-a-1 ]] || fail "$(sessions a)"
 }
 
+# Asks for task a until that is done, or cannot be; where the engine is dead, by a run of its own.
+ask_again() { # [--fresh]
+    local n why=$BATS_TEST_TMPDIR/why
+    wait_for test -e "$BATS_TEST_TMPDIR/asking" || return
+    for ((n = 0; n < 1500; n++)); do
+        # shellcheck disable=SC2086 # no word, or one
+        ! "$ANABRANCH" retry a $1 >/dev/null 2>"$why" && ! grep -q 'landed\|by itself\|its turn' "$why" || break
+        sleep 0.02
+    done
+    touch "$BATS_TEST_TMPDIR/asked"
+}
+
 @test "again: killed before or after any write about a retry: a resume comes to the same end" {
-    local k point how keep before=0 behind=0
+    local k point how keep asker before=0 behind=0
     for point in 30 31 31+ 32 29f 30f 31f 32f; do # f: fresh, and its workspace is kept
         how='' keep=''
         [[ $point != *f ]] || how=--fresh keep=--keep
@@ -204,10 +216,14 @@ sessions() { # TASK
         begin_plan
         add_task a 'retry: {transient: 0}' -- 'on 1 append a 1' 'on 1 exit 3' 'on 2 append a 2' 'on 3 append a 2'
         add_task b 'depends_on: [a]' -- 'sh cat a >b'
-        # Its agent is the one who asks; also the second time, when there may be nothing to ask for.
-        add_task c -- "sh n=0; until $ANABRANCH retry a $how 2>$BATS_TEST_TMPDIR/why || grep -q 'landed;\|by itself\|its turn' $BATS_TEST_TMPDIR/why; do sleep 0.02; n=\$((n+1)); test \$n -lt 1500 || exit 1; done" 'write c 1'
+        # Its agent waits until somebody has asked: an agent may not.
+        add_task c -- "sh touch $BATS_TEST_TMPDIR/asking" "sh $(until_exists asked)" 'write c 1'
+        rm -f "$BATS_TEST_TMPDIR"/{asking,asked}
+        ask_again "$how" 3>&- &
+        asker=$!
         ANABRANCH_KILL_AT=${point%f} run_apart "$ANABRANCH" run --engine sim $keep plan.yaml 3>&-
         k=$status
+        wait "$asker"
         case $(sqlite3 .git/anabranch/state.db "select count(*) from events where name = 'task.unskipped'") in
         0) before=$((before + 1)) ;;
         *) behind=$((behind + 1)) ;;
