@@ -15,7 +15,8 @@ run_attacks() {
 begin_attack() { # [LINE OF YAML...]
     unset GIT_CONFIG_GLOBAL # the one in $HOME counts
     EVIL=$BATS_TEST_TMPDIR/evil
-    printf '#!/bin/sh\ntr "\\0" " " </proc/$PPID/cmdline >>%q\ncat\n' "$BATS_TEST_TMPDIR/ran" >"$EVIL"
+    RAN=$PWD/repo/.git/ran # the fence of our gits lets nothing be written elsewhere
+    printf '#!/bin/sh\ntr "\\0" " " </proc/$PPID/cmdline >>%q\ncat\n' "$RAN" >"$EVIL"
     chmod +x "$EVIL"
     make_repo
     printf '%s\n' '[filter "evil"]' "clean = $EVIL" "smudge = $EVIL" 'required = true' '[merge "evil"]' "driver = $EVIL %A" \
@@ -26,7 +27,7 @@ begin_attack() { # [LINE OF YAML...]
 }
 
 assert_evil_did_not_run() {
-    [[ ! -e $BATS_TEST_TMPDIR/ran ]] || fail "the agent's program was run by:" "$(<"$BATS_TEST_TMPDIR/ran")"
+    [[ ! -e $RAN ]] || fail "the agent's program was run by:" "$(<"$RAN")"
 }
 
 # Attributes that ask for the program, and then changes on both sides of a merge.
@@ -87,7 +88,7 @@ assert_attacked_in_vain() {
         git config extensions.partialClone origin; git config remote.origin.promisor true; git config core.repositoryFormatVersion 1
         git config protocol.ext.allow always; git config remote.origin.url 'ext::$EVIL'
         cat $BATS_TEST_TMPDIR/settings >>.git/config; echo '* filter=evil' >.gitattributes; echo 2 >b
-        rm -f .git/objects/\$(git rev-parse HEAD: | sed 's|^..|&/|'); rm -f $BATS_TEST_TMPDIR/ran; exit 1" 'retry: 0'
+        rm -f .git/objects/\$(git rev-parse HEAD: | sed 's|^..|&/|'); rm -f $RAN; exit 1" 'retry: 0'
     run_attacks
     assert_event task.failed plant
     assert_evil_did_not_run
