@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { ADMIN_TRIES = 100, HEAD_MAX = 4096 };
+enum { ADMIN_TRIES = 2000, HEAD_MAX = 4096 };
 
 void workspace_done(struct workspace *ws)
 {
