@@ -407,7 +407,7 @@ static void finish_others(struct run *run)
 }
 
 /* HEAD, the user's operations and the branch are looked at again once nobody else can change the
- * checkout. */
+ * checkout. Where the base conflicts with the tip, git refuses to move it, and tells why. */
 static int forward(struct run *run, const char *path, struct err *err)
 {
     enum forward_try outcome;
@@ -419,7 +419,7 @@ static int forward(struct run *run, const char *path, struct err *err)
     if (outcome == FORWARD_READY) {
         if (base_use_look(run, &used, err) || git_resolve(&at, run->base_ref, &now, err))
             return -1;
-        if (!used && strcmp(now.s, run->published) == 0)
+        if (!used && strcmp(now.s, run->publication.seen.s) == 0)
             return forward_start(run, path, on_forwarded, err);
         forward_unlock_checkout(run);
         outcome = FORWARD_BUSY;

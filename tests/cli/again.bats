@@ -201,7 +201,7 @@ ask_again() { # [--fresh]
     wait_for test -e "$BATS_TEST_TMPDIR/asking" || return
     for ((n = 0; n < 1500; n++)); do
         # shellcheck disable=SC2086 # no word, or one
-        ! "$ANABRANCH" retry a $1 >/dev/null 2>"$why" && ! grep -q 'landed\|by itself\|its turn' "$why" || break
+        if "$ANABRANCH" retry a $1 >/dev/null 2>"$why" || grep -q 'landed\|by itself\|its turn' "$why"; then break; fi
         sleep 0.02
     done
     touch "$BATS_TEST_TMPDIR/asked"
