@@ -244,3 +244,15 @@ assert_run_survives() { # COMMAND...
     assert_status 0
     [[ ! -e .git/gc.pid ]] || fail "left: $(<.git/gc.pid)"
 }
+
+@test "people: a base that someone puts a conflicting commit on stays, and the run ends" {
+    make_repo
+    begin_plan 'landing: {at: end}'
+    add_task a -- 'sh sed -i s/five/ours/ file'
+    add_task b 'depends_on: [a]' -- "sh $(committer file theirs)" 'write g 1'
+    run_plan
+    assert_status 4
+    assert_contains 'Your checkout of main could not follow.'
+    assert_in main file theirs
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/+result')" g 1
+}
