@@ -5,7 +5,7 @@ SECONDS ?= 60
 RUNS    ?= 100
 SEED    ?=
 BUILD   ?= build
-PROGRAM  = src/cli/anabranch
+PROGRAM  = anabranch
 
 .PHONY: all demo check check-agents check-page check-attacks check-providers chaos fuzz bench lint format install clean help
 

@@ -4,12 +4,12 @@
 #include "run/run_private.h"
 
 #include "base/mem.h"
-#include "data/loose_ref.h"
-#include "run/lane.h"
-#include "run/provider.h"
-#include "sys/dirs.h"
-#include "sys/spawn.h"
-#include "sys/stuck.h"
+#include "git/format/loose_ref.h"
+#include "run/limits/lane.h"
+#include "run/prepare/provider.h"
+#include "sys/fs/dirs.h"
+#include "sys/proc/spawn.h"
+#include "sys/proc/stuck.h"
 
 #include <stdio.h>
 #include <string.h>

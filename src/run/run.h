@@ -6,8 +6,8 @@
 #ifndef RUN_RUN_H
 #define RUN_RUN_H
 
-#include "core/event.h"
-#include "run/plan_file.h"
+#include "plan/schedule/event.h"
+#include "project/plan_file.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -4,31 +4,31 @@
 #ifndef RUN_RUN_PRIVATE_H
 #define RUN_RUN_PRIVATE_H
 
-#include "core/sched.h"
-#include "data/commit.h"
-#include "data/git_batch.h"
-#include "data/layers.h"
-#include "data/mould.h"
-#include "data/pristine.h"
-#include "data/store.h"
-#include "data/workspace.h"
-#include "run/agent.h"
-#include "run/agent_tail.h"
-#include "run/base_turn.h"
-#include "run/bounds.h"
-#include "run/checkout_lock.h"
-#include "run/config_file.h"
-#include "run/dialect.h"
-#include "run/progress.h"
+#include "agent/agent.h"
+#include "agent/output/output.h"
+#include "agent/output_tail.h"
+#include "git/batch.h"
+#include "plan/schedule/sched.h"
+#include "project/config_file.h"
+#include "project/secrets.h"
+#include "run/attempt/progress.h"
+#include "run/attempt/stall.h"
+#include "run/land/base_lock.h"
+#include "run/land/checkout_lock.h"
+#include "run/limits/output_limits.h"
 #include "run/run.h"
-#include "run/secrets.h"
-#include "run/stall.h"
-#include "run/warden.h"
-#include "sys/beneath.h"
-#include "sys/contain.h"
-#include "sys/loop.h"
+#include "store/store.h"
+#include "sys/contain/contain.h"
+#include "sys/fs/beneath.h"
+#include "sys/guard/warden.h"
 #include "sys/ports.h"
-#include "sys/stuck_watch.h"
+#include "sys/proc/loop.h"
+#include "sys/proc/stuck_watch.h"
+#include "workspace/commit/commit.h"
+#include "workspace/fill/memory_fill.h"
+#include "workspace/overlay/base_tree.h"
+#include "workspace/overlay/layers.h"
+#include "workspace/workspace.h"
 
 #include <sys/stat.h>
 
@@ -38,7 +38,8 @@ struct spent {
     double usd;
 };
 
-/* What an agent finds that goes on in its session in order to mend its work; see repair.h. */
+/* What an agent finds that goes on in its session in order to mend its work; see
+ * run/rework/repair.h. */
 enum repair { REPAIR_NONE, REPAIR_OWN, REPAIR_MERGED, REPAIR_CONFLICT, REPAIR_COUNT_ };
 
 /* One task, over all its attempts. */
@@ -132,7 +133,7 @@ struct job {
     bool guard_lost;           /* the guard of the last command was killed */
     bool staged_here;          /* what it left was staged without git */
     struct buf tree;           /* what that came to, where there is no index of it */
-    struct stat index;         /* of its workspace, as it was copied (layered.h) */
+    struct stat index;         /* of its workspace, as it was copied (run/prepare/fill_overlay.h) */
     struct work_scan found;    /* and what it had changed in its work tree ... */
     bool is_found;             /* ... in which nothing that we know of has run since ... */
     int64_t found_at;          /* ... this moment; monotonic ms */
@@ -172,7 +173,7 @@ struct job {
     int64_t reset;         /* of the limit that it met; 0: it is not known */
     int64_t retry_delay;   /* at its failure: ms until the next attempt, or -1 */
     char *overrun;         /* how far it had gone beyond a budget by its end, or NULL */
-    struct file_id dir_id; /* which folder `dir` is (job_dir.h) */
+    struct file_id dir_id; /* which folder `dir` is (run/attempt/attempt_dir.h) */
     char *lost_dir;        /* what an agent did with that, or NULL */
     char *tampered;        /* what it did outside its workspace that it fails for, or NULL */
 };
@@ -216,7 +217,7 @@ struct publication {
     void (*then)(struct run *run);
 };
 
-/* How workspaces at the base's commit are filled (fill.h). */
+/* How workspaces at the base's commit are filled (run/prepare/fill.h). */
 struct fill {
     enum {
         FILL_UNKNOWN, /* none was filled yet */
@@ -228,7 +229,7 @@ struct fill {
     VEC(struct job *) waiting;
 };
 
-/* Work trees that are used again (pool.h). */
+/* Work trees that are used again (run/prepare/fill_pool.h). */
 struct pool_tree {
     char *path;
     int fd; /* its folder, open */
@@ -242,7 +243,7 @@ struct pool {
     size_t count; /* that have been in it, for their names */
 };
 
-/* Workspaces that are overlays (layered.h). */
+/* Workspaces that are overlays (run/prepare/fill_overlay.h). */
 struct layered {
     enum {
         LAYERED_UNKNOWN, /* whether there is a pristine tree was not looked at yet */
@@ -293,7 +294,7 @@ struct run {
     char *published;                   /* what the base branch was last seen or made to be at */
     char *refusal;                     /* git's words, where the checkout could not follow */
     char *result, *advice;
-    size_t lost_objects, lost_refs; /* that a power failure left (durable.h) */
+    size_t lost_objects, lost_refs; /* that a power failure left (run/land/durable.h) */
     const char *plan_path;
     const char *plan_file; /* where it was found when the run began; NULL: by plan_path */
     struct resume *resume; /* where an earlier one is gone on with; else NULL */
@@ -335,7 +336,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
 void run_schedule(struct run *run);
 struct git_place run_place(const struct run *run);
 
-/* run_turn.c */
+/* turn.c */
 void run_wake(struct run *run);
 void run_fail(struct run *run, const struct err *err); /* the program cannot go on: stop */
 void run_drain(struct run *run); /* nothing new is started; what runs goes on to its end */
@@ -343,7 +344,7 @@ bool run_is_draining(const struct run *run); /* also for want of money */
 void run_stop(struct run *run, int signal);  /* politely, the second time not */
 void run_watch_signals(struct run *run);
 
-/* run_task.c */
+/* run/state/task.c */
 void task_set_state(struct run *run, uint32_t task, enum task_state state);
 void task_end(struct run *run, uint32_t task, enum task_state state);
 void task_ended(struct run *run, uint32_t task); /* as its state says: what follows from it */
@@ -354,11 +355,11 @@ void task_skip(struct run *run, uint32_t task, const char *reason);
  * which is told. Returns how many these are. */
 size_t task_take_back(struct run *run, uint32_t task);
 
-/* run_look.c */
+/* run/state/status.c */
 enum engine run_engine(const struct run *run, uint32_t task);
 const char *run_engine_name(const struct run *run, uint32_t task);
 
-/* run_look.c: the program to use in place of an engine's usual one, or NULL. */
+/* run/state/status.c: the program to use in place of an engine's usual one, or NULL. */
 const char *run_program(const struct run *run, enum engine engine);
 
 /* preflight.c */
@@ -366,12 +367,12 @@ int preflight(struct run *run, struct err *err);
 int preflight_git_version(const char *text, struct err *err); /* as `git version` has it */
 int preflight_disk(const char *path, struct err *err);
 
-/* run_look.c: whether tasks are left that nobody is to begin any more. */
+/* run/state/status.c: whether tasks are left that nobody is to begin any more. */
 bool run_is_unfinished(const struct run *run);
 /* As run_result(), but of all tasks, also those that this process was not to run. */
 struct run_result run_whole_result(const struct run *run);
 
-/* retry.c: ms until the next attempt, which is then counted; -1 where there is none. */
+/* run/state/retry.c: ms until the next attempt, which is then counted; -1 where there is none. */
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure);
 bool retry_is_left(const struct run *run, uint32_t task, enum failure failure);
 int retry_times(const struct run *run, uint32_t task, enum failure failure);
@@ -379,7 +380,8 @@ bool retry_parks(const struct run *run, uint32_t task); /* at a limit, until tha
 int64_t retry_pause(enum failure failure, int times);   /* ms, the more the more times it was */
 int64_t retry_jitter(int64_t ms);                       /* a quarter more or less */
 
-/* record.c: events and rows, written before anyone is told. What cannot be written ends the run. */
+/* run/state/record.c: events and rows, written before anyone is told. What cannot be written ends
+ * the run. */
 void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data);
 void record_task(struct run *run, uint32_t task);
 /* What resuming depends on: row and event together, and on disk when the call returns. */
@@ -396,8 +398,8 @@ void record_landed(struct run *run, const struct buf *lines);
 int record_begin(struct run *run, struct err *err); /* the run and its tasks */
 int record_end(struct run *run, const char *state, int exit_code, struct err *err);
 
-/* process.c: starting what the job waits for; `next` is called when it has ended. `dir` is NULL for
- * its workspace. */
+/* run/attempt/process.c: starting what the job waits for; `next` is called when it has ended. `dir`
+ * is NULL for its workspace. */
 int process_start(struct job *job, char *const *argv, char *const *env, const char *dir,
                   const char *log, void (*next)(struct job *, int), struct err *err);
 int process_start_guarded(struct job *job, const struct agent_call *call, const char *in_path,
@@ -420,7 +422,7 @@ static inline const struct task *task_of(const struct job *job)
     return &job->run->pf->plan.tasks[job->task];
 }
 
-/* job.c */
+/* run/attempt/attempt.c */
 void job_start(struct run *run, uint32_t task);
 struct job *job_new(struct run *run, uint32_t task, int attempt);
 void job_free(struct job *job);
@@ -432,17 +434,17 @@ void job_stop(struct job *job, enum stop_reason why, char order);
 void job_pause(struct job *job);                  /* all its processes stand still */
 void job_continue(struct job *job, int64_t lost); /* they go on; these ms did not count */
 
-/* job_commit.c */
+/* run/attempt/commit.c */
 struct commit_job job_commit(const struct job *job, const char *index, const char *message);
 void job_stage(struct job *job); /* the agent has done its part: on to its commit */
 /* Whether the task may change these paths, each with a NUL behind it; else the task has failed, or
  * only a warning was given. */
 bool job_check_paths(struct job *job, const struct buf *paths);
 
-/* job_salvage.c: whether `found` still tells how the work tree differs from its index. */
+/* run/attempt/salvage.c: whether `found` still tells how the work tree differs from its index. */
 bool job_has_scan(const struct job *job);
 
-/* job_salvage.c: false where that failed, was told, and the workspace must stay. */
+/* run/attempt/salvage.c: false where that failed, was told, and the workspace must stay. */
 bool job_salvage(struct job *job);                            /* all that is in the workspace */
 bool job_salvage_rest(struct job *job);                       /* what did not land with it */
 bool job_salvage_commit(struct job *job, const char *commit); /* that, where there is no tree */
@@ -452,7 +454,7 @@ bool job_salvage_since(struct job *job, const char *start, const char *why);
  * an engine that is gone. */
 char *salvage_ref(const struct run *run, const char *id, int attempt);
 
-/* job_end.c */
+/* run/attempt/end.c */
 void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Likewise, by whoever stopped it: a person, the end of the run, or its own limits. */
@@ -475,7 +477,7 @@ void job_tidy(struct job *job); /* the task has ended well, and its workspace go
  */
 void job_conflicted(struct job *job, const char *files);
 
-/* land.c */
+/* run/land/land.c */
 void land_queue(struct job *job);
 /* Whether a job waits for its landing, which it then does no longer. */
 bool land_leave(struct job *job);
@@ -485,7 +487,7 @@ void land_publish(struct run *run);
 /* The task has landed: `on_base`, or so far in the run's own ref. */
 void land_tell(struct run *run, uint32_t task, bool on_base);
 
-/* publish.c: the base branch. */
+/* run/land/publish.c: the base branch. */
 /* Moves the ref of the run's tip, which is ours alone: an agent that moves it does not stop us. */
 int run_move_tip(struct run *run, const char *to, const char *why, struct err *err);
 int publish_follow(struct run *run, struct err *err); /* takes in what others put on the base */

@@ -85,7 +85,7 @@ forge_start() {
     command -v gh >/dev/null || skip "no gh here"
     command -v node >/dev/null || skip "no node here"
     mkdir -p "$FORGE/config" "$FORGE/tmp"
-    node "$BATS_TEST_DIRNAME/../forge/github.mjs" "$FORGE" >"$FORGE/log" 2>&1 3>&- &
+    node "$(dirname "${BASH_SOURCE[0]}")/../forge/github.mjs" "$FORGE" >"$FORGE/log" 2>&1 3>&- &
     echo $! >"$FORGE/pid"
     wait_for forge_decided
     [[ -S $FORGE/socket ]] || { fail "no forge: $(<"$FORGE/log")"; return 1; }

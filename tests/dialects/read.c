@@ -6,11 +6,11 @@
  * It is read in pieces of several sizes, which must all come to the same; and cut at every byte,
  * where only a line that is whole may count. STDERR is what it wrote there.
  */
+#include "agent/agent.h"
 #include "base/mem.h"
-#include "core/plan_words.h"
-#include "run/agent.h"
-#include "run/transcript.h"
-#include "sys/file.h"
+#include "plan/words.h"
+#include "sys/fs/file.h"
+#include "view/transcript.h"
 
 #include <signal.h>
 #include <stdint.h>

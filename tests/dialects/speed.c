@@ -5,9 +5,9 @@
  *
  * Prints the megabytes (10^6 bytes) and the lines per second of processor time.
  */
-#include "core/plan_words.h"
-#include "run/dialect.h"
-#include "sys/file.h"
+#include "agent/output/output.h"
+#include "plan/words.h"
+#include "sys/fs/file.h"
 
 #include <stdint.h>
 #include <stdio.h>

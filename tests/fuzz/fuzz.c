@@ -2,7 +2,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,9 +5,9 @@
 #ifndef FUZZ_FUZZ_H
 #define FUZZ_FUZZ_H
 
-#include "base/node.h"
-#include "base/problem.h"
-#include "data/doc.h"
+#include "base/node/node.h"
+#include "base/node/problem.h"
+#include "doc/doc.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,7 +32,7 @@ struct fuzz_input {
 };
 char *fuzz_line(struct fuzz_input *in);
 
-/* Whether s is a path as base/glob.h has it: relative, single slashes, no "." and "..". */
+/* Whether s is a path as base/text/glob.h has it: relative, single slashes, no "." and "..". */
 bool fuzz_is_path(const char *s);
 
 /* A string that a pattern could match, for each variant another one: its wildcards filled in. */

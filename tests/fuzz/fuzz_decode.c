@@ -5,10 +5,10 @@
  */
 #include "fuzz.h"
 
-#include "core/claims.h"
-#include "core/graph.h"
-#include "core/plan.h"
-#include "core/streams.h"
+#include "plan/plan.h"
+#include "plan/schedule/claims.h"
+#include "plan/schedule/graph.h"
+#include "plan/streams/streams.h"
 
 #include <string.h>
 

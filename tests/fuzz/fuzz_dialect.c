@@ -2,8 +2,8 @@
  * they come. A program of its own for each dialect: FUZZ_DIALECT names it. */
 #include "fuzz.h"
 
+#include "agent/output/output.h"
 #include "base/mem.h"
-#include "run/dialect.h"
 
 #include <string.h>
 

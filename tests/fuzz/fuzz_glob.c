@@ -4,7 +4,7 @@
  */
 #include "fuzz.h"
 
-#include "base/glob.h"
+#include "base/text/glob.h"
 
 #include <ctype.h>
 #include <string.h>

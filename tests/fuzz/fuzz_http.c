@@ -2,7 +2,7 @@
  * has a status that says so. */
 #include "fuzz.h"
 
-#include "base/http.h"
+#include "sys/http/request.h"
 
 #include <string.h>
 

@@ -5,12 +5,12 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/sha256.h"
-#include "data/git_batch.h"
-#include "data/git_index.h"
-#include "data/index_tree.h"
-#include "data/tree.h"
-#include "sys/file.h"
+#include "base/text/sha256.h"
+#include "git/batch.h"
+#include "git/format/index.h"
+#include "git/format/tree.h"
+#include "git/tree/index_tree.h"
+#include "sys/fs/file.h"
 
 #include <string.h>
 

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "base/buf.h"
-#include "core/reset_time.h"
+#include "plan/schedule/reset_time.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
  */
 #include "fuzz.h"
 
-#include "base/text.h"
+#include "base/text/text.h"
 
 #include <string.h>
 

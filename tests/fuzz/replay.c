@@ -5,7 +5,7 @@
 #include "fuzz.h"
 
 #include "base/buf.h"
-#include "sys/file.h"
+#include "sys/fs/file.h"
 
 #include <dirent.h>
 #include <stdio.h>

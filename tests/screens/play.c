@@ -16,13 +16,13 @@
  *
  * Lines that begin with # are remarks.
  */
-#include "base/build.h"
 #include "base/mem.h"
-#include "base/text.h"
-#include "data/doc.h"
-#include "front/screen.h"
-#include "run/plan_file.h"
-#include "sys/file.h"
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "doc/doc.h"
+#include "project/plan_file.h"
+#include "sys/fs/file.h"
+#include "view/dashboard/screens/screen.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #define TESTS_UNIT_FOLDER_H
 
 #include "base/mem.h"
-#include "sys/dirs.h"
+#include "sys/fs/dirs.h"
 
 #include <stdbool.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
 #ifndef TESTS_PLAN_BUILD_H
 #define TESTS_PLAN_BUILD_H
 
-#include "core/plan.h"
+#include "plan/plan.h"
 
 #include <string.h>
 

@@ -6,7 +6,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "sys/proc.h"
+#include "sys/proc/capture.h"
 
 /* What it says; to be freed. */
 static char *shell(const char *dir, const char *line)

@@ -1,0 +1,417 @@
+#include "agent/agent.h"
+
+#include "agent/engine/engine.h"
+#include "agent/output_tail.h"
+#include "base/mem.h"
+#include "plan/cause.h"
+#include "plan/words.h"
+#include "sys/fs/dirs.h"
+#include "sys/proc/spawn.h"
+
+#include <signal.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+/* --- how they are called ------------------------------------------------------------------ */
+
+static const struct engine_def *const engines[] = {
+    [ENGINE_SIM] = &engine_sim,           [ENGINE_COMMAND] = &engine_command,
+    [ENGINE_CLAUDE] = &engine_claude,     [ENGINE_CODEX] = &engine_codex,
+    [ENGINE_COPILOT] = &engine_copilot,   [ENGINE_AIDER] = &engine_aider,
+    [ENGINE_GEMINI] = &engine_gemini,     [ENGINE_QWEN] = &engine_qwen,
+    [ENGINE_OPENCODE] = &engine_opencode,
+};
+
+static const struct engine_def *find_engine(enum engine engine)
+{
+    return engine < sizeof(engines) / sizeof(engines[0]) ? engines[engine] : NULL;
+}
+
+/* That a plan names for a task; what runs it may be another. */
+static enum engine engine_of(const struct task *t)
+{
+    return t->engine ? t->engine : ENGINE_CLAUDE;
+}
+
+void agent_call_done(struct agent_call *call)
+{
+    strv_done(&call->argv);
+    strv_done(&call->env);
+    free(call->dir);
+}
+
+int agent_build(enum engine engine, const struct task *task, const struct agent_context *ctx,
+                struct agent_call *call, struct err *err)
+{
+    const struct engine_def *def = find_engine(engine);
+    if (!def)
+        return err_set(err, ERR_INPUT, "engine '%s' cannot be run yet", engine_words[engine]);
+    call->stop_signal = def->stop_signal;
+    call->dir = mem_str(ctx->dir);
+    return def->build(task, ctx, call, err);
+}
+
+int agent_check(enum engine engine, const struct task *task, const char *exe, struct err *err)
+{
+    const struct engine_def *def = find_engine(engine);
+    if (!def)
+        return err_set(err, ERR_INPUT, "engine '%s' cannot be run yet", engine_words[engine]);
+    const char *program =
+        engine == ENGINE_COMMAND && task->command.argv.n ? task->command.argv.v[0] : def->program;
+    if (exe && def->program)
+        program = exe;
+    if (task->agent && def->no_persona)
+        return err_set(err, ERR_INPUT, "'%s' has no personas: leave out 'agent: %s'",
+                       engine_words[engine], task->agent);
+    if (!program || spawn_finds(program))
+        return 0;
+    return err_set(err, ERR_ENV, "'%s' was not found: install it, or name it with --engine-exe",
+                   program);
+}
+
+/* Who runs a plan may name another engine than it was written for. */
+static int check_other(enum engine engine, const struct engine_def *def, const struct task *task,
+                       struct err *err)
+{
+    const char *own = engine_words[engine_of(task)];
+    if (engine == engine_of(task) || engine == ENGINE_SIM)
+        return 0;
+    if (task->engine_args.n)
+        return err_set(err, ERR_INPUT, "its 'engine_args' are for '%s', not for '%s'", own,
+                       engine_words[engine]);
+    if (task->max_turns != PLAN_UNSET && !def->takes_turns)
+        return err_set(err, ERR_INPUT, "its 'max_turns' is for '%s': '%s' cannot be told", own,
+                       engine_words[engine]);
+    return 0;
+}
+
+int agent_check_instead(enum engine engine, const struct task *task, struct err *err)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? check_other(engine, def, task, err) : 0;
+}
+
+/* What the task itself says is an error, what it has from the defaults is left out. */
+static void check_taken(const struct task *t, const char *key, bool taken, struct problems *ps)
+{
+    const struct node *own = node_get(t->node, key);
+    const char *engine = engine_words[engine_of(t)];
+    if (taken)
+        return;
+    if (!own) {
+        problem_warn(ps, RULE_COMBINATION, t->node, "'%s' cannot be told '%s': it is left out",
+                     engine, key);
+        return;
+    }
+    problem_error_key(ps, RULE_COMBINATION, own, "'%s' cannot be told '%s'", engine, key);
+    problem_hint(ps, "leave it out, or name another engine");
+}
+
+static void check_fallback(const struct task *t, const struct engine_def *def, struct problems *ps)
+{
+    enum engine engine = t->fallback.engine;
+    const struct node *node = node_get(t->node, "fallback");
+    if (t->max_turns != PLAN_UNSET && !def->takes_turns)
+        problem_warn(ps, RULE_COMBINATION, node ? node : t->node,
+                     "'%s' cannot be told 'max_turns': as a fallback it is without",
+                     engine_words[engine]);
+}
+
+void agent_check_options(const struct task *task, struct problems *ps)
+{
+    const struct engine_def *def = find_engine(engine_of(task));
+    const struct engine_def *other = find_engine(task->fallback.engine);
+    if (!def)
+        return;
+    struct engine_args_rules rules = {
+        .engine = engine_words[engine_of(task)],
+        .denied = def->denied,
+        .denied_too = def->denied_too,
+        .abbreviates = def->abbreviates,
+    };
+    if (task->effort)
+        check_taken(task, "effort", def->takes_effort, ps);
+    if (task->max_turns != PLAN_UNSET)
+        check_taken(task, "max_turns", def->takes_turns, ps);
+    engine_args_check(task, &rules, ps);
+    if (other)
+        check_fallback(task, other, ps);
+}
+
+void agent_leave_out(enum engine engine, struct task *task)
+{
+    const struct engine_def *def = find_engine(engine);
+    if (engine != engine_of(task) || !def || !def->denied)
+        task->engine_args = (struct strings){0};
+    if (!def || !def->takes_effort)
+        task->effort = EFFORT_UNSET;
+    if (!def || !def->takes_turns)
+        task->max_turns = PLAN_UNSET;
+}
+
+struct agent_facts agent_facts(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? (struct agent_facts){def->program, def->dialect != NULL, def->continues}
+               : (struct agent_facts){0};
+}
+
+bool agent_has_personas(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return !def || !def->no_persona;
+}
+
+bool agent_is_untested(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && def->untested;
+}
+
+void agent_tidy(enum engine engine, const char *tmp)
+{
+    const struct engine_def *def = find_engine(engine);
+    if (def && def->litter)
+        (void)dirs_remove_entries(tmp, "", def->litter, NULL); /* it only takes room */
+}
+
+/* --- what they say ------------------------------------------------------------------------ */
+
+void agent_report_done(struct agent_report *report)
+{
+    struct buf *const texts[] = {&report->said,        &report->session, &report->model,
+                                 &report->action,      &report->text,    &report->denied,
+                                 &report->reason,      &report->partial, &report->question,
+                                 &report->helper_names};
+    agent_tools_done(&report->tools);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        buf_done(texts[i]);
+}
+
+const struct dialect *agent_dialect(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? def->dialect : NULL;
+}
+
+bool agent_continues_limited(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && (def->continues || def->continues_limited);
+}
+
+bool agent_continues_ended(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && (def->continues || def->continues_ended);
+}
+
+const char *const *agent_account(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? def->account : NULL;
+}
+
+const char *const *agent_keys(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? def->keys : NULL;
+}
+
+bool agent_find_session(enum engine engine, const char *path, struct buf *out)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && def->continues && agent_read_session(engine, path, out);
+}
+
+bool agent_read_session(enum engine engine, const char *path, struct buf *out)
+{
+    struct agent_report report = AGENT_REPORT_INIT;
+    struct agent_tail tail;
+    agent_tail_open(&tail, path, agent_dialect(engine), &report);
+    while (!report.session.len && agent_tail_more(&tail))
+        ;
+    buf_add(out, report.session.s, report.session.len);
+    agent_tail_close(&tail);
+    agent_report_done(&report);
+    return out->len > 0;
+}
+
+bool agent_is_heard(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && def->hear;
+}
+
+void agent_hear(enum engine engine, struct agent_report *report, const char *line)
+{
+    if (agent_is_heard(engine))
+        find_engine(engine)->hear(report, line);
+}
+
+static bool is_chatter(const char *const *words, const char *line, size_t len)
+{
+    for (; *words; words++) {
+        if (memmem(line, len, *words, strlen(*words)))
+            return true;
+    }
+    return false;
+}
+
+void agent_drop_chatter(enum engine engine, struct buf *text)
+{
+    const struct engine_def *def = find_engine(engine);
+    size_t to = 0;
+    for (size_t at = 0, len; def && def->chatter && at < text->len; at += len) {
+        const char *lf = memchr(text->s + at, '\n', text->len - at);
+        len = lf ? (size_t)(lf - text->s) + 1 - at : text->len - at;
+        if (is_chatter(def->chatter, text->s + at, len))
+            continue;
+        memmove(text->s + to, text->s + at, len);
+        to += len;
+    }
+    if (def && def->chatter)
+        buf_cut(text, to);
+}
+
+int64_t agent_idle(enum engine engine)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def ? def->idle : 0;
+}
+
+/* An agent that came to its end told what the session had used by then; one that did not told what
+ * it used itself, if anything. */
+bool agent_add_use(enum engine engine, const char *path, const char *errors, const char *session,
+                   struct agent_use *use)
+{
+    const struct engine_def *def = find_engine(engine);
+    struct agent_report r = AGENT_REPORT_INIT;
+    struct agent_tail tail;
+    struct agent_errors log;
+    if (!def || !def->counts_session)
+        return false;
+    agent_errors_open(&log, errors, engine, &r);
+    agent_errors_read(&log);
+    agent_errors_close(&log);
+    agent_tail_open(&tail, path, def->dialect, &r);
+    agent_tail_end(&tail);
+    bool same = strcmp(r.session.s, session) == 0,
+         all = r.finished && (r.tokens_in || r.tokens_out);
+    if (same) {
+        use->in += r.tokens_in;
+        use->out += r.tokens_out;
+        use->cache_read += r.cache_read;
+        use->cache_made += r.cache_made;
+    }
+    agent_report_done(&r);
+    return same && !all;
+}
+
+/* --- why they failed ---------------------------------------------------------------------- */
+
+static bool mentions_any(const char *text, const char *const *phrases)
+{
+    for (; *phrases; phrases++) {
+        if (cause_mentions(text, *phrases))
+            return true;
+    }
+    return false;
+}
+
+static enum failure classify_words(const char *text)
+{
+    static const char *const auth[] = {"permission denied", "authentication failed",
+                                       "authentication error", "invalid api key", NULL};
+    enum failure failure;
+    if (mentions_any(text, auth))
+        return FAILURE_AUTH;
+    if (cause_of_words(text, &failure))
+        return failure;
+    return cause_mentions(text, "overloaded") ? FAILURE_OVERLOADED : FAILURE_TRANSIENT;
+}
+
+/* The line of a text that tells most: the last that begins as an error, else the last that is not
+ * blank. A trace of calls may follow the former. */
+static void add_telling_line(struct buf *out, const char *text)
+{
+    static const char error[] = "error:";
+    const char *best = "";
+    size_t len = 0;
+    bool certain = false;
+    for (size_t n; *text; text += n + (text[n] == '\n')) {
+        n = strcspn(text, "\n");
+        bool is = strncasecmp(text, error, strlen(error)) == 0;
+        if (strspn(text, " \t\r") >= n || (certain && !is))
+            continue;
+        best = text;
+        len = n;
+        certain = is;
+    }
+    while (len && strchr(" \t\r", best[len - 1]))
+        len--;
+    buf_add(out, best, len);
+}
+
+static void add_exit(struct buf *out, int exit_code, const char *err_text)
+{
+    buf_addf(out, "exit code %d%s", exit_code, *err_text ? ": " : "");
+    add_telling_line(out, err_text);
+}
+
+/* What the engine itself knows of its end: in the agent's words, where it said what went wrong. */
+static bool is_judged(const struct engine_def *def, const struct agent_report *report,
+                      int exit_code, const char *err_text, enum failure *ret_failure,
+                      struct buf *ret_reason)
+{
+    if (!def || !def->judge || !def->judge(exit_code, err_text, ret_failure, ret_reason))
+        return false;
+    if (!ret_reason->len && report->finished && !report->ok)
+        buf_add(ret_reason, report->text.s, report->text.len);
+    if (!ret_reason->len)
+        add_exit(ret_reason, exit_code, err_text);
+    return true;
+}
+
+bool agent_ended_early(enum engine engine, const struct agent_report *report, int exit_code,
+                       int signal)
+{
+    const struct engine_def *def = find_engine(engine);
+    return def && def->ends_early && exit_code == 0 && !signal && report->speaks &&
+           !report->finished && !report->failed;
+}
+
+bool agent_failed(enum engine engine, const struct agent_report *report, int exit_code, int signal,
+                  const char *err_text, enum failure *ret_failure, struct buf *ret_reason)
+{
+    enum { USAGE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+    const struct engine_def *def = find_engine(engine);
+    bool speaks = def && def->dialect;
+    if (report->failed) {
+        *ret_failure = report->failure;
+        buf_add(ret_reason, report->reason.s, report->reason.len);
+        return true;
+    }
+    if (!signal && is_judged(def, report, exit_code, err_text, ret_failure, ret_reason))
+        return true;
+    bool well = exit_code == 0 || (exit_code == 1 && report->recovered);
+    if (well && (!speaks || (report->finished && report->ok)))
+        return false;
+    if (signal) {
+        *ret_failure = FAILURE_TRANSIENT;
+        buf_addf(ret_reason, "ended by signal %d", signal);
+    } else if (exit_code == 0) {
+        *ret_failure = FAILURE_TRANSIENT;
+        buf_addstr(ret_reason, "ended without a result");
+    } else if (exit_code == USAGE || exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND) {
+        *ret_failure = FAILURE_SETUP;
+        add_exit(ret_reason, exit_code, err_text);
+    } else {
+        *ret_failure = classify_words(err_text);
+        if (*ret_failure == FAILURE_TRANSIENT)
+            *ret_failure = classify_words(report->text.s);
+        add_exit(ret_reason, exit_code, err_text);
+    }
+    return true;
+}

@@ -1,0 +1,85 @@
+#include "agent/engine/engine.h"
+#include "plan/words.h"
+
+#include <signal.h>
+
+/* By its documentation; it was never run by us. It speaks plain text, has no sandbox, and asks for
+ * each command that it would run, which it is not told to be allowed.
+ *
+ * What it would write into its folder for itself would be taken for work: histories are of no
+ * importance, the map of the repository has its cache there and is left out, and so are the lines
+ * that it adds to .gitignore. What it changed we commit. */
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    (void)err;
+    strv_pushl(&call->argv, ctx->exe ? ctx->exe : "aider", "--message-file", ctx->prompt_file,
+               "--yes-always", "--no-auto-commits", "--no-dirty-commits", "--no-gitignore",
+               "--map-tokens", "0", "--input-history-file", "/dev/null", "--chat-history-file",
+               "/dev/null", "--no-pretty", "--no-stream", "--no-check-update",
+               "--no-show-release-notes", "--analytics-disable", NULL);
+    if (task->model)
+        strv_pushl(&call->argv, "--model", task->model, NULL);
+    if (task->effort)
+        strv_pushl(&call->argv, "--reasoning-effort", effort_words[task->effort], NULL);
+    engine_args_push(task, &call->argv);
+    if (task->read_only || task->permissions == PERMISSIONS_READ)
+        strv_push(&call->argv, "--dry-run");
+    return 0;
+}
+
+static const struct denied_option denied[] = {
+    {"-m", "prompt"},
+    {"--message", "prompt"},
+    {"--msg", "prompt"},
+    {"-f", "prompt"},
+    {"--message-file", "prompt"},
+    {"--load", "prompt"},
+    {"--yes", NULL},
+    {"--yes-always", NULL},
+    {"--auto-commits", NULL},
+    {"--dirty-commits", NULL},
+    {"--commit", NULL},
+    {"--gitignore", NULL},
+    {"--git", NULL},
+    {"--no-git", NULL},
+    {"--pretty", NULL},
+    {"--stream", NULL},
+    {"--gui", NULL},
+    {"--browser", NULL},
+    {"--watch-files", NULL},
+    {"--restore-chat-history", NULL},
+    {"--exit", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"--version", NULL},
+    {"--dry-run", "permissions"},
+    {"--no-dry-run", "permissions"},
+    {"--api-key", "env"},
+    {"--openai-api-key", "env"},
+    {"--anthropic-api-key", "env"},
+    {"--set-env", "env"},
+    {"--model", "model"},
+    {"--reasoning-effort", "effort"},
+    {0},
+};
+
+static const char *const account[] = {"ANTHROPIC_API_KEY", "OPENAI_API_KEY", "GEMINI_API_KEY",
+                                      NULL};
+
+static const char *const keys[] = {"ANTHROPIC_API_KEY",  "OPENAI_API_KEY",   "GEMINI_API_KEY",
+                                   "OPENROUTER_API_KEY", "DEEPSEEK_API_KEY", NULL};
+
+const struct engine_def engine_aider = {
+    .program = "aider",
+    .build = build,
+    .stop_signal = SIGTERM,
+    .idle = ENGINE_IDLE_TOOLS_MS,
+    .no_persona = true,
+    .untested = true,
+    .takes_effort = true,
+    .denied = denied,
+    .abbreviates = true,
+    .account = account,
+    .keys = keys,
+};

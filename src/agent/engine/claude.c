@@ -1,0 +1,126 @@
+#include "agent/engine/engine.h"
+#include "agent/engine/env.h"
+#include "plan/words.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+static void add_permissions(const struct task *task, struct agent_call *call)
+{
+    if (task->read_only || task->permissions == PERMISSIONS_READ) {
+        strv_pushl(&call->argv, "--permission-mode", "plan", NULL);
+    } else if (task->permissions == PERMISSIONS_FULL) {
+        strv_push(&call->argv, "--dangerously-skip-permissions");
+        if (geteuid() == 0) /* it refuses as root unless told that it is in a sandbox */
+            strv_push(&call->env, "IS_SANDBOX=1");
+    } else {
+        strv_pushl(&call->argv, "--permission-mode", "acceptEdits", "--allowedTools", "Bash(git *)",
+                   "Bash(make *)", NULL);
+    }
+}
+
+static void add_options(const struct task *task, struct agent_call *call)
+{
+    if (task->effort)
+        strv_pushl(&call->argv, "--effort", effort_words[task->effort], NULL);
+    if (task->max_turns != PLAN_UNSET) {
+        strv_push(&call->argv, "--max-turns");
+        strv_pushf(&call->argv, "%lld", (long long)task->max_turns);
+    }
+    engine_args_push(task, &call->argv);
+}
+
+/* By itself it tries ten times, for three minutes, also with a key that nobody knows. Waiting is
+ * for us, who hold no worker then and show it. */
+static void bound_retries(struct agent_call *call)
+{
+    static const char name[] = "CLAUDE_CODE_MAX_RETRIES";
+    if (!env_has(&call->env, name))
+        env_set(&call->env, name, "%d", 2);
+}
+
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    (void)err;
+    strv_pushl(&call->argv, ctx->exe ? ctx->exe : "claude", "-p", "--output-format", "stream-json",
+               "--verbose", NULL);
+    if (task->agent)
+        strv_pushl(&call->argv, "--agent", task->agent, NULL);
+    if (task->model)
+        strv_pushl(&call->argv, "--model", task->model, NULL);
+    if (ctx->session)
+        strv_pushl(&call->argv, "--resume", ctx->session, NULL);
+    if (ctx->usd >= 0) { /* it looks after each answer; so do we, at what it then tells */
+        strv_push(&call->argv, "--max-budget-usd");
+        strv_pushf(&call->argv, "%.4f", ctx->usd);
+    }
+    add_options(task, call);
+    add_permissions(task, call);
+    bound_retries(call);
+    return 0;
+}
+
+static const struct denied_option denied[] = {
+    {"-p", NULL},
+    {"--print", NULL},
+    {"--output-format", NULL},
+    {"--input-format", NULL},
+    {"--include-partial-messages", NULL},
+    {"--replay-user-messages", NULL},
+    {"-r", NULL},
+    {"--resume", NULL},
+    {"-c", NULL},
+    {"--continue", NULL},
+    {"--from-pr", NULL},
+    {"--fork-session", NULL},
+    {"--session-id", NULL},
+    {"--no-session-persistence", NULL},
+    {"-w", NULL},
+    {"--worktree", NULL},
+    {"--tmux", NULL},
+    {"--bg", NULL},
+    {"--background", NULL},
+    {"--remote-control", NULL},
+    {"--ide", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"-v", NULL},
+    {"--version", NULL},
+    {"--permission-mode", "permissions"},
+    {"--permission-prompt-tool", "permissions"},
+    {"--dangerously-skip-permissions", "permissions"},
+    {"--allow-dangerously-skip-permissions", "permissions"},
+    {"--allowedTools", "permissions", .reading = true},
+    {"--allowed-tools", "permissions", .reading = true},
+    {"--add-dir", "permissions", .reading = true},
+    {"--settings", "permissions", .reading = true},
+    {"--agent", "agent"},
+    {"--model", "model"},
+    {"--effort", "effort"},
+    {"--max-turns", "max_turns"},
+    {"--max-budget-usd", "budget"},
+    {0},
+};
+
+static const char *const account[] = {"ANTHROPIC_API_KEY",  "ANTHROPIC_AUTH_TOKEN",
+                                      "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN",
+                                      "CLAUDE_CONFIG_DIR",  NULL};
+
+static const char *const keys[] = {"ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN",
+                                   "CLAUDE_CODE_OAUTH_TOKEN", NULL};
+
+/* What its tools have started lives in sessions of its own: only SIGINT ends that as well. */
+const struct engine_def engine_claude = {
+    .program = "claude",
+    .build = build,
+    .dialect = &dialect_claude,
+    .stop_signal = SIGINT,
+    .idle = ENGINE_IDLE_MS,
+    .continues = true,
+    .takes_effort = true,
+    .takes_turns = true,
+    .denied = denied,
+    .account = account,
+    .keys = keys,
+};

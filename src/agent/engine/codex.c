@@ -1,0 +1,162 @@
+#include "agent/engine/engine.h"
+#include "agent/engine/env.h"
+#include "agent/engine/npm_launcher.h"
+#include "base/mem.h"
+#include "plan/words.h"
+
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static char *find_program(const char *command)
+{
+    const struct launcher_machine *m = launcher_machine();
+    if (!m)
+        return mem_str(command);
+    autofree char *native =
+        mem_printf("@openai/codex-%s-%s/vendor/%s/bin/codex", m->os, m->cpu, m->triple);
+    char *found = launcher_native(command, "@openai/codex/bin/codex.js", native);
+    return found ? found : mem_str(command);
+}
+
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* In its sandbox only the folder that it works in can be written, so that git could not commit in a
+ * linked worktree. Of the repository it gets what a commit writes; a parent of these does not help,
+ * since it keeps the folder of the worktree from being written unless that is named itself. */
+static void add_repository(const struct agent_context *ctx, struct agent_call *call)
+{
+    static const char *const written[] = {"objects", "refs", "logs", "reftable"};
+    strv_pushl(&call->argv, "--add-dir", ctx->admin, NULL);
+    for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++) {
+        autofree char *path = mem_printf("%s/%s", ctx->common, written[i]);
+        if (is_folder(path))
+            strv_pushl(&call->argv, "--add-dir", path, NULL);
+    }
+}
+
+static void add_permissions(const struct task *task, const struct agent_context *ctx,
+                            struct agent_call *call)
+{
+    if (task->read_only || task->permissions == PERMISSIONS_READ) {
+        strv_pushl(&call->argv, "-s", "read-only", NULL);
+    } else if (task->permissions == PERMISSIONS_FULL) {
+        strv_pushl(&call->argv, "-s", "danger-full-access", NULL);
+    } else {
+        strv_pushl(&call->argv, "-s", "workspace-write", NULL);
+        if (ctx->admin)
+            add_repository(ctx, call);
+    }
+}
+
+/* It ends at once without its folder, which would look like something that goes away by itself. Nor
+ * may that be inside of TMPDIR, or no command works and nothing is said: ours, of one attempt,
+ * never is around it. */
+static int check_home(const struct agent_call *call, struct err *err)
+{
+    static const char name[] = "CODEX_HOME=";
+    for (size_t i = 0; i < call->env.n; i++) {
+        const char *home = call->env.v[i] + strlen(name);
+        if (strncmp(call->env.v[i], name, strlen(name)) == 0 && *home && !is_folder(home))
+            return err_set(err, ERR_ENV, "CODEX_HOME is '%s', which is not a folder", home);
+    }
+    return 0;
+}
+
+/* What is for the command as a whole goes in front of `resume`, which does not know all of it. */
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    autofree char *program = find_program(ctx->exe ? ctx->exe : "codex");
+    if (check_home(call, err))
+        return -1;
+    if (!env_has(&call->env, "RUST_LOG")) /* see dialect_codex_hear() */
+        env_set(&call->env, "RUST_LOG",
+                "error,codex_core::responses_retry=warn,codex_otel.trace_safe=info");
+    strv_pushl(&call->argv, program, "exec", "--json", NULL);
+    if (task->model)
+        strv_pushl(&call->argv, "-m", task->model, NULL);
+    if (task->effort) {
+        strv_push(&call->argv, "-c");
+        strv_pushf(&call->argv, "model_reasoning_effort=\"%s\"", effort_words[task->effort]);
+    }
+    engine_args_push(task, &call->argv);
+    add_permissions(task, ctx, call);
+    if (!ctx->common) /* it may be outside of any repository, where it refuses to work */
+        strv_push(&call->argv, "--skip-git-repo-check");
+    if (ctx->session)
+        strv_pushl(&call->argv, "resume", ctx->session, NULL);
+    strv_push(&call->argv, "-"); /* the prompt is its input */
+    return 0;
+}
+
+static const char *const account[] = {"CODEX_HOME", "CODEX_API_KEY", "OPENAI_API_KEY", NULL};
+
+static const char *const keys[] = {"CODEX_API_KEY", "OPENAI_API_KEY", NULL};
+
+/* In `permissions: edit` a plan may open the network of the sandbox, or another folder. */
+static const struct denied_option denied[] = {
+    {"--json", NULL},
+    {"--experimental-json", NULL},
+    {"--color", NULL},
+    {"--ephemeral", NULL},
+    {"--thread-source", NULL},
+    {"-C", NULL},
+    {"--cd", NULL},
+    {"--worktree", NULL},
+    {"--skip-git-repo-check", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"-V", NULL},
+    {"--version", NULL},
+    {"-s", "permissions"},
+    {"--sandbox", "permissions"},
+    {"-a", "permissions"},
+    {"--ask-for-approval", "permissions"},
+    {"--approve-for-me", "permissions"},
+    {"--full-auto", "permissions"},
+    {"--yolo", "permissions"},
+    {"--dangerously-bypass-approvals-and-sandbox", "permissions"},
+    {"--dangerously-bypass-hook-trust", "permissions"},
+    {"--add-dir", "permissions", .reading = true},
+    {"-p", "permissions", .reading = true},
+    {"--profile", "permissions", .reading = true},
+    {"-c", "permissions", "sandbox_mode"},
+    {"--config", "permissions", "sandbox_mode"},
+    {"-c", "permissions", "approval_policy"},
+    {"--config", "permissions", "approval_policy"},
+    {"-c", "permissions", "default_permissions"},
+    {"--config", "permissions", "default_permissions"},
+    {"-c", "model", "model"},
+    {"--config", "model", "model"},
+    {"-c", "effort", "model_reasoning_effort"},
+    {"--config", "effort", "model_reasoning_effort"},
+    {"-m", "model"},
+    {"--model", "model"},
+    {0},
+};
+
+static const char *const chatter[] = {"WARN codex_core::responses_retry",
+                                      "INFO codex_otel.trace_safe", NULL};
+
+/* Its tools are in sessions of their own, and end with it whatever ends it. */
+const struct engine_def engine_codex = {
+    .program = "codex",
+    .build = build,
+    .dialect = &dialect_codex,
+    .stop_signal = SIGTERM,
+    .idle = ENGINE_IDLE_MS,
+    .counts_session = true,
+    .continues = true,
+    .takes_effort = true,
+    .hear = dialect_codex_hear,
+    .chatter = chatter,
+    .denied = denied,
+    .no_persona = true,
+    .account = account,
+    .keys = keys,
+};

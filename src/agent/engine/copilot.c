@@ -1,0 +1,132 @@
+#include "agent/engine/engine.h"
+#include "agent/engine/env.h"
+#include "agent/engine/npm_launcher.h"
+#include "base/mem.h"
+#include "plan/words.h"
+
+#include <signal.h>
+
+/* The script of npm waits for the program without hearing a signal. */
+static char *find_program(const char *command)
+{
+    const struct launcher_machine *m = launcher_machine();
+    if (!m)
+        return mem_str(command);
+    autofree char *native = mem_printf("@github/copilot-%s-%s/copilot", m->os, m->cpu);
+    char *found = launcher_native(command, "@github/copilot/npm-loader.js", native);
+    return found ? found : mem_str(command);
+}
+
+/* What is not allowed is asked for, and denied at once where nobody can answer; looking around is
+ * allowed always. These options take as many words as follow, so each has its own behind a '='. */
+static void add_permissions(const struct task *task, struct agent_call *call)
+{
+    if (task->read_only || task->permissions == PERMISSIONS_READ)
+        strv_push(&call->argv, "--deny-tool=write");
+    else if (task->permissions == PERMISSIONS_FULL)
+        strv_push(&call->argv, "--allow-all");
+    else
+        strv_pushl(&call->argv, "--allow-tool=write", "--allow-tool=shell(git:*)",
+                   "--allow-tool=shell(make:*)", NULL);
+}
+
+/* Its events do not tell what it uses; its spans do, see dialect_copilot_hear(). Nothing of them is
+ * sent anywhere. A user who has them sent keeps that. */
+static void add_spans(struct agent_call *call)
+{
+    static const char *const own[] = {"COPILOT_OTEL_FILE_EXPORTER_PATH", "COPILOT_OTEL_ENABLED",
+                                      "COPILOT_OTEL_EXPORTER_TYPE", "OTEL_EXPORTER_OTLP_ENDPOINT",
+                                      "OTEL_SDK_DISABLED"};
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+        if (env_has(&call->env, own[i]))
+            return;
+    }
+    env_set(&call->env, own[0], "/dev/stderr");
+}
+
+/* Without -p it takes its prompt from its input, where that is no terminal. */
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    autofree char *program = find_program(ctx->exe ? ctx->exe : "copilot");
+    (void)err;
+    strv_pushl(&call->argv, program, "--output-format", "json", "--no-auto-update", "--no-ask-user",
+               NULL);
+    if (task->agent)
+        strv_pushl(&call->argv, "--agent", task->agent, NULL);
+    if (task->model)
+        strv_pushl(&call->argv, "--model", task->model, NULL);
+    if (task->effort)
+        strv_pushl(&call->argv, "--reasoning-effort", effort_words[task->effort], NULL);
+    engine_args_push(task, &call->argv);
+    if (ctx->session)
+        strv_pushf(&call->argv, "--resume=%s", ctx->session);
+    add_permissions(task, call);
+    add_spans(call);
+    return 0;
+}
+
+static const struct denied_option denied[] = {
+    {"--output-format", NULL},
+    {"--stream", NULL},
+    {"-s", NULL},
+    {"--silent", NULL},
+    {"-p", "prompt"},
+    {"--prompt", "prompt"},
+    {"-i", "prompt"},
+    {"--interactive", "prompt"},
+    {"-r", NULL},
+    {"--resume", NULL},
+    {"--continue", NULL},
+    {"--session-id", NULL},
+    {"--connect", NULL},
+    {"--acp", NULL},
+    {"--remote", NULL},
+    {"--environment-host", NULL},
+    {"--environment-compute-id", NULL},
+    {"--mode", NULL},
+    {"--plan", NULL},
+    {"-C", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"-v", NULL},
+    {"--version", NULL},
+    {"--allow-all", "permissions"},
+    {"--yolo", "permissions"},
+    {"--allow-all-tools", "permissions"},
+    {"--allow-all-paths", "permissions"},
+    {"--assisted-approval", "permissions"},
+    {"--autopilot", "permissions"},
+    {"--allow-tool", "permissions", .reading = true},
+    {"--add-dir", "permissions", .reading = true},
+    {"--agent", "agent"},
+    {"--model", "model"},
+    {"--effort", "effort"},
+    {"--reasoning-effort", "effort"},
+    {0},
+};
+
+static const char *const account[] = {
+    "COPILOT_GITHUB_TOKEN",     "GH_TOKEN", "GITHUB_TOKEN", "COPILOT_PROVIDER_BASE_URL",
+    "COPILOT_PROVIDER_API_KEY", NULL};
+
+static const char *const keys[] = {"COPILOT_GITHUB_TOKEN", "COPILOT_PROVIDER_API_KEY", "GH_TOKEN",
+                                   "GITHUB_TOKEN", NULL};
+
+static const char *const chatter[] = {"{\"type\":\"span\",", "{\"type\":\"metric\",", NULL};
+
+/* Asked by SIGTERM it ends its tools and says so; by SIGINT it fails over its own end. */
+const struct engine_def engine_copilot = {
+    .program = "copilot",
+    .build = build,
+    .dialect = &dialect_copilot,
+    .stop_signal = SIGTERM,
+    .idle = ENGINE_IDLE_MS,
+    .continues = true,
+    .takes_effort = true,
+    .hear = dialect_copilot_hear,
+    .chatter = chatter,
+    .denied = denied,
+    .account = account,
+    .keys = keys,
+};

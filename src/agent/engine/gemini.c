@@ -1,0 +1,135 @@
+#include "agent/engine/engine.h"
+
+#include "agent/engine/env.h"
+#include "plan/cause.h"
+
+#include <signal.h>
+
+/* Without a terminal, tools that would have to be asked for are not there: "default" has those that
+ * read, "auto_edit" those that write files as well, "yolo" also commands. */
+static const char *approval_mode(const struct task *task)
+{
+    if (task->read_only || task->permissions == PERMISSIONS_READ)
+        return "default";
+    return task->permissions == PERMISSIONS_FULL ? "yolo" : "auto_edit";
+}
+
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    (void)err;
+    strv_pushl(&call->argv, ctx->exe ? ctx->exe : "gemini", "-o", "stream-json", "--approval-mode",
+               approval_mode(task), "--skip-trust", NULL);
+    if (task->model)
+        strv_pushl(&call->argv, "-m", task->model, NULL);
+    engine_args_push(task, &call->argv);
+    if (ctx->session)
+        strv_pushl(&call->argv, "--resume", ctx->session, NULL);
+    /* It would start itself again, and then the process that we know ignores signals. */
+    env_set(&call->env, "GEMINI_CLI_NO_RELAUNCH", "true");
+    return 0;
+}
+
+bool engine_gemini_fatal(int exit_code, enum failure *ret_failure)
+{
+    static const struct {
+        int code;
+        enum failure failure;
+    } known[] = {
+        {41, FAILURE_AUTH},    /* no way to log in */
+        {42, FAILURE_SETUP},   /* no prompt, or no such session */
+        {44, FAILURE_SETUP},   /* its sandbox */
+        {52, FAILURE_SETUP},   /* its settings */
+        {53, FAILURE_TIMEOUT}, /* its turns are used up */
+        {55, FAILURE_SETUP},   /* a folder that it does not trust */
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i].code == exit_code) {
+            *ret_failure = known[i].failure;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The status of the model's answer is its exit code, as far as that fits into one. */
+static bool judge(int exit_code, const char *err_text, enum failure *ret_failure,
+                  struct buf *ret_reason)
+{
+    static const int statuses[] = {400, 401, 402, 403, 404, 408, 413, 429, 500, 502, 503, 504};
+    (void)err_text;
+    (void)ret_reason;
+    if (engine_gemini_fatal(exit_code, ret_failure))
+        return true;
+    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+        if (statuses[i] % 256 == exit_code) {
+            *ret_failure = cause_of_status(statuses[i]);
+            return true;
+        }
+    }
+    return false;
+}
+
+/* In its own sandbox it would be in a container, out of the guard's reach. */
+const struct denied_option engine_gemini_denied[] = {
+    {"-o", NULL},
+    {"--output-format", NULL},
+    {"-p", "prompt"},
+    {"--prompt", "prompt"},
+    {"-i", "prompt"},
+    {"--prompt-interactive", "prompt"},
+    {"-r", NULL},
+    {"--resume", NULL},
+    {"--session-id", NULL},
+    {"--acp", NULL},
+    {"--experimental-acp", NULL},
+    {"-s", NULL},
+    {"--sandbox", NULL},
+    {"-l", NULL},
+    {"--list-extensions", NULL},
+    {"--screen-reader", NULL},
+    {"-h", NULL},
+    {"--help", NULL},
+    {"-v", NULL},
+    {"--version", NULL},
+    {"-y", "permissions"},
+    {"--yolo", "permissions"},
+    {"--approval-mode", "permissions"},
+    {"--allowed-tools", "permissions", .reading = true},
+    {"--include-directories", "permissions", .reading = true},
+    {"-m", "model"},
+    {"--model", "model"},
+    {0},
+};
+
+static const struct denied_option denied[] = {
+    {"-w", NULL},
+    {"--worktree", NULL},
+    {"--session-file", NULL},
+    {"--list-sessions", NULL},
+    {"--delete-session", NULL},
+    {"--raw-output", NULL},
+    {"--policy", "permissions", .reading = true},
+    {"--admin-policy", "permissions", .reading = true},
+    {0},
+};
+
+static const char *const account[] = {"GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT",
+                                      NULL};
+
+static const char *const keys[] = {"GEMINI_API_KEY", "GOOGLE_API_KEY", NULL};
+
+const struct engine_def engine_gemini = {
+    .program = "gemini",
+    .build = build,
+    .dialect = &dialect_gemini,
+    .stop_signal = SIGTERM,
+    .idle = ENGINE_IDLE_MS,
+    .continues = true,
+    .denied = denied,
+    .denied_too = engine_gemini_denied,
+    .no_persona = true,
+    .judge = judge,
+    .account = account,
+    .keys = keys,
+};

@@ -1,0 +1,31 @@
+#include "agent/engine/engine.h"
+
+#include <signal.h>
+
+static int build(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
+                 struct err *err)
+{
+    (void)task;
+    (void)err;
+    strv_pushl(&call->argv, ctx->exe ? ctx->exe : ctx->self, "__sim", NULL);
+    if (ctx->session)
+        strv_pushl(&call->argv, "--session", ctx->session, NULL);
+    return 0;
+}
+
+static const char *const account[] = {"SIM_ACCOUNT", NULL};
+
+/* It stands in for every other, and does as its script says, whatever else it is told. */
+static const struct denied_option denied[] = {{0}};
+
+const struct engine_def engine_sim = {
+    .build = build,
+    .dialect = &dialect_sim,
+    .stop_signal = SIGTERM,
+    .continues_limited = true,
+    .continues_ended = true,
+    .takes_effort = true,
+    .takes_turns = true,
+    .denied = denied,
+    .account = account,
+};

@@ -1,0 +1,192 @@
+/*
+ * opencode's events. There is none for the end: it has done well if its last step ended because the
+ * model had no more to say. A step says what it alone took.
+ *
+ * Where the conversation does not fit into the model's context any more it tells an error, compacts
+ * that in a step of its own, says so in words that are not the agent's, and continues. Its exit
+ * code is 1 in the end, however well it ended.
+ */
+#include "agent/output/output.h"
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "plan/cause.h"
+#include "plan/schedule/reset_time.h"
+
+#include <string.h>
+
+enum {
+    TYPE,
+    SESSION,
+    TEXT,
+    SYNTHETIC, /* its own words, not those of the model */
+    CONTINUES, /* ... behind which it continues, compacted */
+    TOOL,
+    STATUS,
+    TARGET,
+    TITLE,
+    MISSING, /* the tool that the model wanted, where there is no such one */
+    TOOL_ERROR,
+    REASON,
+    TOKENS_IN,
+    TOKENS_OUT,
+    THOUGHTS, /* not among those */
+    CACHE_READ,
+    CACHE_MADE,
+    COST,
+    ERROR_NAME,
+    ERROR,
+    HTTP_STATUS,
+};
+
+static const struct json_field fields[] = {
+    {"type", TYPE},
+    {"sessionID", SESSION},
+    {"part.text", TEXT},
+    {"part.synthetic", SYNTHETIC},
+    {"part.metadata.compaction_continue", CONTINUES},
+    {"part.tool", TOOL},
+    {"part.state.status", STATUS},
+    {"part.state.input.filePath", TARGET},
+    {"part.state.input.path", TARGET},
+    {"part.state.input.command", TARGET},
+    {"part.state.input.pattern", TARGET},
+    {"part.state.input.url", TARGET},
+    {"part.state.title", TITLE},
+    {"part.state.input.tool", MISSING},
+    {"part.state.error", TOOL_ERROR},
+    {"part.state.input.error", TOOL_ERROR},
+    {"part.reason", REASON},
+    {"part.tokens.input", TOKENS_IN},
+    {"part.tokens.output", TOKENS_OUT},
+    {"part.tokens.reasoning", THOUGHTS},
+    {"part.tokens.cache.read", CACHE_READ},
+    {"part.tokens.cache.write", CACHE_MADE},
+    {"part.cost", COST},
+    {"error.name", ERROR_NAME},
+    {"error.data.message", ERROR},
+    {"error.data.statusCode", HTTP_STATUS},
+};
+
+/* It is told when it has ended. */
+static void take_tool(struct agent_report *r, const struct dialect_line *l)
+{
+    const char *error = dialect_text(l, TOOL_ERROR);
+    bool missing = dialect_is(l, TOOL, "invalid") && dialect_count(l, MISSING);
+    const char *tool = dialect_text(l, missing ? MISSING : TOOL);
+    dialect_act(r, tool, missing ? "" : dialect_text(l, dialect_count(l, TARGET) ? TARGET : TITLE));
+    if (!missing && !dialect_is(l, STATUS, "error"))
+        return;
+    dialect_say(r, AGENT_REFUSAL, error);
+    if ((missing && strstr(error, "unavailable tool")) ||
+        strstr(error, "a rule which prevents you") || strstr(error, "rejected permission"))
+        dialect_deny(r, tool);
+}
+
+static void add_usage(struct agent_report *r, const struct dialect_line *l)
+{
+    double usd = dialect_real(l, COST, -1);
+    r->tokens_in += dialect_int(l, TOKENS_IN, 0);
+    r->tokens_out += dialect_int(l, TOKENS_OUT, 0) + dialect_int(l, THOUGHTS, 0);
+    r->cache_read += dialect_int(l, CACHE_READ, 0);
+    r->cache_made += dialect_int(l, CACHE_MADE, 0);
+    if (usd >= 0)
+        r->usd = (r->usd < 0 ? 0 : r->usd) + usd;
+    r->changed = true;
+}
+
+static void fail(struct agent_report *r, enum failure failure, const char *reason)
+{
+    dialect_end(r, false, "");
+    dialect_fail(r, failure, reason);
+}
+
+static void take_step_end(struct agent_report *r, const struct dialect_line *l)
+{
+    add_usage(r, l);
+    if (dialect_is(l, REASON, "stop"))
+        dialect_end(r, true, "");
+    else if (dialect_is(l, REASON, "length"))
+        fail(r, FAILURE_TIMEOUT, "the model's answer was cut off: it was too long");
+    else if (dialect_is(l, REASON, "content-filter"))
+        fail(r, FAILURE_REFUSED, "the model's answer was held back by a content filter");
+    else if (!dialect_is(l, REASON, "tool-calls"))
+        fail(r, FAILURE_TRANSIENT, "the model's answer ended for no known reason");
+}
+
+static enum failure failure_of(const struct dialect_line *l)
+{
+    static const struct {
+        const char *name;
+        enum failure failure;
+    } known[] = {
+        {"ProviderAuthError", FAILURE_AUTH},           {"ContentFilterError", FAILURE_REFUSED},
+        {"MessageOutputLengthError", FAILURE_TIMEOUT}, {"ContextOverflowError", FAILURE_CONTEXT},
+        {"ProviderModelNotFoundError", FAILURE_SETUP},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (dialect_is(l, ERROR_NAME, known[i].name))
+            return known[i].failure;
+    }
+    return cause_of(dialect_int(l, HTTP_STATUS, 0), dialect_text(l, ERROR));
+}
+
+static void begin_step(struct agent_report *r)
+{
+    r->recovered = r->recovered || r->failed;
+    r->finished = r->failed = false;
+}
+
+static void take_text(struct agent_report *r, const struct dialect_line *l)
+{
+    if (dialect_true(l, CONTINUES))
+        r->finished = false;
+    if (!dialect_true(l, SYNTHETIC))
+        dialect_say(r, AGENT_WORDS, dialect_text(l, TEXT));
+}
+
+static void take(struct agent_report *r, const struct dialect_line *l)
+{
+    if (!r->session.len)
+        dialect_set(r, &r->session, dialect_text(l, SESSION));
+    if (dialect_is(l, TYPE, "step_start")) {
+        begin_step(r);
+    } else if (dialect_is(l, TYPE, "text")) {
+        take_text(r, l);
+    } else if (dialect_is(l, TYPE, "tool_use")) {
+        take_tool(r, l);
+    } else if (dialect_is(l, TYPE, "step_finish")) {
+        take_step_end(r, l);
+    } else if (dialect_is(l, TYPE, "error")) {
+        const char *said = dialect_text(l, *dialect_text(l, ERROR) ? ERROR : ERROR_NAME);
+        fail(r, failure_of(l), said);
+    }
+}
+
+const struct dialect dialect_opencode = {
+    .fields = fields,
+    .n = sizeof(fields) / sizeof(fields[0]),
+    .take = take,
+};
+
+/* Its log has a line for each time that it asks its model, and one for each that failed; between
+ * the two it waits, as long as the model's server wants. Small models, as for titles, do not
+ * matter. */
+void dialect_opencode_hear(struct agent_report *r, const char *line)
+{
+    static const char mark[] = "error.error=\"";
+    const char *error = strstr(line, mark);
+    if (!strstr(line, " small=false "))
+        return;
+    if (!strstr(line, "message=\"stream error\"")) {
+        if (strstr(line, "message=stream "))
+            dialect_tried(r);
+        return;
+    }
+    error = error ? error + strlen(mark) : "it failed";
+    autofree char *what = mem_printf("its model failed: %.*s", (int)strcspn(error, "\""), error);
+    int64_t now = clock_wall(), reset = reset_time(what, now);
+    if (reset > now)
+        dialect_wait(r, what, reset - now);
+    else
+        dialect_wait_on(r, what);
+}

@@ -1,0 +1,93 @@
+#include "agent/output_tail.h"
+
+#include "base/own.h"
+#include "sys/fs/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+void agent_tail_open(struct agent_tail *tail, const char *path, const struct dialect *dialect,
+                     struct agent_report *report)
+{
+    tail->fd = -1;
+    if (dialect)
+        (void)file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &tail->fd,
+                        NULL); /* it says nothing */
+    dialect_reader_init(&tail->reader, dialect, report);
+}
+
+bool agent_tail_more(struct agent_tail *tail)
+{
+    char bytes[65536];
+    ssize_t n;
+    do
+        n = tail->fd < 0 ? 0 : read(tail->fd, bytes, sizeof(bytes));
+    while (n < 0 && errno == EINTR);
+    if (n <= 0)
+        return false;
+    dialect_reader_feed(&tail->reader, bytes, (size_t)n);
+    return true;
+}
+
+void agent_tail_end(struct agent_tail *tail)
+{
+    while (agent_tail_more(tail))
+        ;
+    dialect_reader_end(&tail->reader);
+    agent_tail_close(tail);
+}
+
+void agent_tail_close(struct agent_tail *tail)
+{
+    if (tail->reader.report)
+        own_close(&tail->fd);
+    tail->fd = -1;
+    dialect_reader_done(&tail->reader);
+}
+
+void agent_errors_open(struct agent_errors *errors, const char *path, enum engine engine,
+                       struct agent_report *report)
+{
+    *errors = (struct agent_errors){.fd = -1, .engine = engine, .report = report, .line = BUF_INIT};
+    if (agent_is_heard(engine))
+        errors->fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+}
+
+static void take_bytes(struct agent_errors *e, const char *bytes, size_t n)
+{
+    for (size_t at = 0; at < n;) {
+        const char *lf = memchr(bytes + at, '\n', n - at);
+        size_t len = lf ? (size_t)(lf - bytes) - at : n - at;
+        size_t room = AGENT_LINE_MAX > e->line.len ? AGENT_LINE_MAX - e->line.len : 0;
+        buf_add(&e->line, bytes + at, len < room ? len : room);
+        at += len + 1;
+        if (!lf)
+            return;
+        agent_hear(e->engine, e->report, e->line.s);
+        buf_cut(&e->line, 0);
+    }
+}
+
+void agent_errors_read(struct agent_errors *errors)
+{
+    char bytes[16384];
+    ssize_t n = 0;
+    if (!errors->report || errors->fd < 0)
+        return;
+    do {
+        n = read(errors->fd, bytes, sizeof(bytes));
+        if (n > 0)
+            take_bytes(errors, bytes, (size_t)n);
+    } while (n > 0 || (n < 0 && errno == EINTR));
+}
+
+void agent_errors_close(struct agent_errors *errors)
+{
+    if (!errors->report)
+        return;
+    own_close(&errors->fd);
+    buf_done(&errors->line);
+    *errors = (struct agent_errors){0};
+}

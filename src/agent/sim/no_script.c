@@ -1,0 +1,90 @@
+/* A prompt that was written for a real agent: sim touches what such a one may touch, no more. */
+#include "agent/sim/sim_private.h"
+#include "base/mem.h"
+#include "base/text/glob.h"
+#include "plan/schedule/claims.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+/* Whether an owned path stands for one file: it is one, or is not there and looks like one. */
+static bool is_file(const char *owned, const char *claim)
+{
+    struct stat st;
+    size_t len = strlen(owned);
+    const char *slash = strrchr(claim, '/');
+    if (claim[strcspn(claim, "*?[\\")] || (len && owned[len - 1] == '/'))
+        return false;
+    if (stat(claim, &st) == 0)
+        return !S_ISDIR(st.st_mode);
+    return strchr(slash ? slash + 1 : claim, '.');
+}
+
+/* Looks for a path that both patterns have. */
+static bool meet(const struct glob *own, const char *wanted, struct buf *path)
+{
+    struct glob *glob = glob_new(wanted, false);
+    bool found = glob && glob_overlap(own, glob, path);
+    glob_free(glob);
+    return found;
+}
+
+/* The path in the claim that is nearest to rehearsal-TASK.txt; every claim has some path. */
+static bool find_inside(const struct glob *own, const char *name, struct buf *path)
+{
+    static const char *const around[][2] = {{"**/", ".txt"}, {"**/", "*"}, {"**/*", "*"}};
+    for (size_t i = 0; i < sizeof(around) / sizeof(*around); i++) {
+        autofree char *wanted = mem_printf("%s%s%s", around[i][0], name, around[i][1]);
+        if (meet(own, wanted, path))
+            return true;
+    }
+    return meet(own, "", path);
+}
+
+static int choose(const struct sim *sim, const char *owned, struct buf *path, struct err *err)
+{
+    autobuf struct buf claim = BUF_INIT;
+    const char *task = sim->job->task;
+    autofree char *name = mem_printf("rehearsal%s%s", task ? "-" : "", task ? task : "");
+    const char *wrong = claim_normalise(owned, "", &claim);
+    if (wrong)
+        return err_set(err, ERR_INPUT, "the owned path '%.200s' %s", owned, wrong);
+    if (is_file(owned, claim.s)) {
+        buf_addstr(path, claim.s);
+        return 0;
+    }
+    struct glob *own = glob_new(claim.s, false);
+    bool found = own && find_inside(own, name, path);
+    glob_free(own);
+    return found ? 0 : err_set(err, ERR_INPUT, "the owned path '%.200s' has no path in it", owned);
+}
+
+static int touch(struct sim *sim, const char *owned, struct err *err)
+{
+    autobuf struct buf path = BUF_INIT;
+    if (choose(sim, owned, &path, err))
+        return -1;
+    autofree char *action = mem_printf("write %s", path.s);
+    autofree char *text =
+        mem_printf("rehearsal%s%s, attempt %lld", sim->job->task ? " of " : "",
+                   sim->job->task ? sim->job->task : "", (long long)sim->job->attempt);
+    if (sim_tell(sim, "action", action, err))
+        return -1;
+    return sim_do_append(sim, (char *const[]){path.s, text, NULL}, err);
+}
+
+int sim_rehearse(struct sim *sim, struct err *err)
+{
+    size_t files = 0;
+    for (const char *s = sim->job->owns ? sim->job->owns : ""; *s; s += *s == '\n') {
+        size_t len = strcspn(s, "\n");
+        autofree char *owned = mem_dup(s, len);
+        if (len && touch(sim, owned, err))
+            return -1;
+        files += len > 0;
+        s += len;
+    }
+    if (!files && touch(sim, "", err))
+        return -1;
+    return sim_sleep(sim->job->estimate / 1000, err);
+}

@@ -1,0 +1,19 @@
+/*
+ * Time. Durations are milliseconds in int64_t everywhere in the program.
+ */
+#ifndef BASE_TEXT_CLOCK_H
+#define BASE_TEXT_CLOCK_H
+
+#include "base/buf.h"
+
+#include <stdint.h>
+
+int64_t clock_mono(void); /* ms, only ever forward; for measuring and deadlines */
+int64_t clock_wall(void); /* ms since 1970, UTC; for showing and storing */
+void clock_format(struct buf *out, int64_t wall_ms); /* "2026-03-01T12:00:00.123Z" */
+
+/* The same form; the fraction may be missing or have one to nine digits, of which three count. -1
+ * for anything else, a day that does not exist and a leap second among it. */
+int clock_parse(const char *s, int64_t *ret_wall_ms);
+
+#endif

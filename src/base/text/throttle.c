@@ -1,0 +1,27 @@
+#include "base/text/throttle.h"
+
+#include <time.h>
+
+enum { SHARE = 50 };
+
+static int64_t now_ns(void)
+{
+    struct timespec t = {0};
+    (void)clock_gettime(CLOCK_MONOTONIC, &t); /* there is always one */
+    return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
+}
+
+void pace_begin(struct pace *p)
+{
+    p->began = now_ns();
+}
+
+void pace_end(struct pace *p)
+{
+    p->ended = now_ns();
+}
+
+bool pace_is_due(const struct pace *p)
+{
+    return now_ns() - p->ended >= (p->ended - p->began) * SHARE;
+}

@@ -1,0 +1,447 @@
+/*
+ * What is left besides workspaces: refs of runs, logs, temporary folders, locks.
+ */
+#include "clean/clean_private.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "clean/unbegun_runs.h"
+#include "sys/fs/dirs.h"
+#include "sys/proc/spawn.h"
+#include "workspace/overlay/base_tree.h"
+#include "workspace/overlay/layers.h"
+#include "workspace/overlay/shared_folders.h"
+#include "workspace/root_folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fts.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { LARGE_MS = 5000 }; /* that we wait for what another process deletes */
+
+static const int64_t day = 24 * 60 * 60 * 1000;
+
+/* --- refs --------------------------------------------------------------------------------- */
+
+static int clean_tip(struct cleaner *c, const char *ref, const char *commit, struct err *err)
+{
+    struct remains_run *run = remains_run(&c->remains, strrchr(ref, '/') + 1, err);
+    bool merged = false, moved;
+    if (!run || clean_is_merged(c, run, commit, &merged, err))
+        return -1;
+    bool goes_on = run->state && strcmp(run->state, "running") == 0 && !clean_takes(c, run);
+    if (run->alive || goes_on)
+        clean_tell(c, CLEAN_KEPT, "ref", ref, NULL,
+                   run->alive ? "its run goes on" : "its run can be resumed");
+    else if (!merged)
+        clean_tell(c, CLEAN_KEPT, "ref", ref, NULL,
+                   "it has what landed and is on no branch: git branch NAME %s", ref);
+    else if (!c->opts->dry_run &&
+             git_move_ref(&c->at, ref, commit, "", "anabranch: clean", &moved, err))
+        return -1;
+    else
+        clean_tell(c, CLEAN_REMOVED, "ref", ref, NULL, "the base branch has all of it");
+    return 0;
+}
+
+int clean_tips(struct cleaner *c, struct err *err)
+{
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(&c->at, &out, err, "for-each-ref", "--format=%(refname) %(objectname)",
+                 "refs/anabranch/runs/", NULL))
+        return -1;
+    for (char *next = out.s, *ref; (ref = strsep(&next, "\n")) && *ref;) {
+        char *commit = strchr(ref, ' ');
+        *commit++ = '\0';
+        if (is_run_id(strrchr(ref, '/') + 1) && clean_tip(c, ref, commit, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* Git's locks on refs of ours, left by one that was killed. No run may be there to have made it. */
+int clean_locks(struct cleaner *c, struct err *err)
+{
+    autofree char *heads = mem_printf("%s/refs/heads/anabranch", c->opts->repo->common);
+    autofree char *own = mem_printf("%s/refs/anabranch", c->opts->repo->common);
+    char *const roots[] = {heads, own, NULL};
+    if (remains_any_alive(&c->remains))
+        return 0;
+    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+    if (!fts)
+        return err_sys(err, "look for locks");
+    for (FTSENT *e; (e = fts_read(fts));) {
+        size_t len = e->fts_namelen;
+        if (e->fts_info == FTS_DP || len < 5 || strcmp(e->fts_name + len - 5, ".lock") != 0)
+            continue;
+        bool gone = c->opts->dry_run || unlink(e->fts_path) == 0;
+        clean_tell(c, gone ? CLEAN_REMOVED : CLEAN_FAILED, "file", e->fts_path, NULL,
+                   "a lock that a git left when it was killed");
+    }
+    (void)fts_close(fts);
+    return 0;
+}
+
+/* --- folders ------------------------------------------------------------------------------ */
+
+/* Renamed first, so that half of it never looks like all of it. */
+static int put_aside(struct cleaner *c, const char *path, struct err *err)
+{
+    autofree char *aside = mem_printf("%s/tmp/%s.gone", c->opts->state_dir, strrchr(path, '/') + 1);
+    if (c->opts->dry_run)
+        return 0;
+    if (dirs_remove(aside, err))
+        return -1;
+    if (rename(path, aside) < 0)
+        return err_sys(err, "remove '%s'", path);
+    strv_push(&c->large, aside);
+    return 0;
+}
+
+/* Whether a pristine tree is ours alone, so that nobody begins to use it. To look makes nothing. */
+static int take_alone(const struct cleaner *c, const char *path, int *ret_lock, bool *ret_used,
+                      struct err *err)
+{
+    autofree char *lock = mem_printf("%s/lock", path);
+    *ret_used = false;
+    if (c->opts->dry_run && access(lock, F_OK) < 0)
+        return 0;
+    if (dirs_try_lock(lock, ret_lock, err))
+        return -1;
+    *ret_used = *ret_lock < 0;
+    return 0;
+}
+
+/* One that is finished saves the next run the time that it took to make it. */
+static int clean_pristine_tree(struct cleaner *c, const char *dir, const char *name,
+                               struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autoclose int lock = -1;
+    bool used, finished = pristine_is_finished(name);
+    if (take_alone(c, path, &lock, &used, err))
+        return -1;
+    if (used || (finished && !c->opts->all)) {
+        clean_tell(c, CLEAN_KEPT, "tree", path, NULL,
+                   used ? "it is in use"
+                        : "workspaces of the next run are made of it; --all removes it");
+        return 0;
+    }
+    clean_measure(c, path);
+    if (put_aside(c, path, err))
+        return -1;
+    clean_tell(c, CLEAN_REMOVED, "tree", path, NULL,
+               finished ? "the next run that needs it makes it again" : "it was never finished");
+    return 0;
+}
+
+/* Those that are below workspaces which are gone. */
+static void release(struct cleaner *c)
+{
+    for (size_t i = 0; i < c->holds.n; i++)
+        layers_hold_done(&c->holds.v[i]);
+    vec_done(&c->holds);
+    pristine_done(&c->below);
+}
+
+int clean_pristine(struct cleaner *c, struct err *err)
+{
+    autofree char *path = mem_printf("%s/pristine", c->opts->state_dir);
+    DIR *dir = opendir(path);
+    int rc = 0;
+    release(c);
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        if (*e->d_name != '.')
+            rc = clean_pristine_tree(c, path, e->d_name, err);
+    }
+    (void)closedir(dir);
+    if (!c->opts->dry_run)
+        (void)rmdir(path); /* the next one makes it again */
+    return rc;
+}
+
+/* What is left of layers in the folders of dead runs. */
+static void tidy_layers(const struct cleaner *c, size_t work)
+{
+    for (size_t i = 0; i < c->remains.runs.n; i++) {
+        autofree char *own =
+            mem_printf("%s/%s", c->remains.works.v[work], c->remains.runs.v[i]->id);
+        struct err none = {0};
+        if (!c->remains.runs.v[i]->alive && layers_tidy(own, &none) == 0)
+            (void)rmdir(own);
+    }
+}
+
+struct cleaning_kept {
+    struct cleaner *c;
+    struct kept kept;
+};
+
+/* One that is up to date, or nearly, saves the next run the time that it took to copy it. */
+static int clean_kept_tree(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    struct cleaning_kept *k = ctx;
+    struct cleaner *c = k->c;
+    autofree char *path = mem_printf("%s/%s", dir, name), *done = mem_printf("%s/done", path);
+    if (!kept_is_name(name))
+        return 0;
+    bool used = kept_is_used(&k->kept, name), orphan = kept_is_orphan(&k->kept, name);
+    bool finished = access(done, F_OK) == 0;
+    if (used || (finished && !orphan && !c->opts->all)) {
+        clean_tell(c, CLEAN_KEPT, "tree", path, NULL,
+                   used ? "it is in use" : "workspaces of the next run share it; --all removes it");
+        return 0;
+    }
+    clean_measure(c, path);
+    if (put_aside(c, path, err))
+        return -1;
+    clean_tell(c, CLEAN_REMOVED, "tree", path, NULL,
+               !finished ? "it was never finished"
+               : orphan  ? "the folder that it is a copy of is gone"
+                         : "the next run that shares it copies it again");
+    return 0;
+}
+
+/* What was brought for workspaces that are gone now uses nothing any more. */
+int clean_kept(struct cleaner *c, struct err *err)
+{
+    autofree char *path = mem_printf("%s/shared", c->opts->state_dir);
+    struct cleaning_kept k = {.c = c};
+    if (access(path, F_OK) < 0)
+        return 0;
+    for (size_t i = 0; !c->opts->dry_run && i < c->remains.works.n; i++)
+        tidy_layers(c, i);
+    if (kept_open(&k.kept, c->opts->state_dir, NULL, err))
+        return -1;
+    int rc = dirs_each(path, clean_kept_tree, &k, err);
+    if (!c->opts->dry_run)
+        kept_vacate(&k.kept);
+    kept_close(&k.kept);
+    return rc;
+}
+
+/* The day of a run's last log. */
+static bool is_old(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 &&
+           clock_wall() - (int64_t)st.st_mtime * 1000 > CLEAN_LOG_DAYS * day;
+}
+
+/* The lock may be ours already. */
+static bool is_unbegun(struct remains_run *run, const char *path, int *ret_lock)
+{
+    own_close(&run->lock);
+    return unbegun_is(path, ret_lock);
+}
+
+static int remove_unbegun(struct cleaner *c, const char *path, struct err *err)
+{
+    clean_measure(c, path);
+    if (put_aside(c, path, err))
+        return -1;
+    clean_tell(c, CLEAN_REMOVED, "logs", path, NULL, "its run was killed before it began");
+    return 0;
+}
+
+static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t *kept,
+                     struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, id);
+    bool old = is_old(path);
+    struct remains_run *run = remains_run(&c->remains, id, err);
+    if (!run)
+        return -1;
+    autoclose int lock = -1;
+    bool resumable = run->state && strcmp(run->state, "running") == 0;
+    if (!run->state && !run->alive && c->opts->store && is_unbegun(run, path, &lock))
+        return remove_unbegun(c, path, err);
+    own_close(&run->lock); /* there may be more runs than descriptors */
+    if (run->alive || !(resumable ? old && c->opts->all : old || c->opts->all)) {
+        ++*kept;
+        return 0;
+    }
+    clean_measure(c, path);
+    if (put_aside(c, path, err))
+        return -1;
+    clean_tell(c, CLEAN_REMOVED, "logs", path, NULL, old ? "older than %d days" : "all were to go",
+               CLEAN_LOG_DAYS);
+    return 0;
+}
+
+int clean_logs(struct cleaner *c, struct err *err)
+{
+    autofree char *path = mem_printf("%s/runs", c->opts->state_dir);
+    DIR *dir = opendir(path);
+    size_t kept = 0;
+    int rc = 0;
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        if (is_run_id(e->d_name) && !e->d_name[RUN_ID_LEN])
+            rc = clean_log(c, path, e->d_name, &kept, err);
+    }
+    (void)closedir(dir);
+    if (rc == 0 && kept)
+        clean_tell(c, CLEAN_KEPT, "logs", path, NULL,
+                   c->opts->all ? "of %zu run%s that go on or can be resumed"
+                                : "of %zu run%s of the last %d days; --all removes them",
+                   kept, kept == 1 ? "" : "s", CLEAN_LOG_DAYS);
+    return rc;
+}
+
+/* Whether a name in our temporary folder belongs to a run that lives, or may. */
+static int is_in_use(struct cleaner *c, const char *name, bool *ret_yes, struct err *err)
+{
+    *ret_yes = false;
+    if (is_run_id(name)) {
+        struct remains_run *run = remains_run(&c->remains, name, err);
+        *ret_yes = run && run->alive;
+        return run ? 0 : -1;
+    }
+    *ret_yes = remains_any_alive(&c->remains);
+    return 0;
+}
+
+static int clean_temporary_entry(struct cleaner *c, const char *dir, const char *name,
+                                 struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    bool used;
+    if (strcmp(name, ".") == 0 || strcmp(name, "..") == 0 || strcmp(path, c->scratch) == 0)
+        return 0;
+    if (is_in_use(c, name, &used, err))
+        return -1;
+    if (used)
+        return 0;
+    strv_push(&c->large, path);
+    clean_measure(c, path);
+    clean_tell(c, CLEAN_REMOVED, "folder", path, NULL, "left by one that was killed");
+    return 0;
+}
+
+int clean_temporary(struct cleaner *c, struct err *err)
+{
+    autofree char *path = mem_printf("%s/tmp", c->opts->state_dir);
+    DIR *dir = opendir(path);
+    int rc = 0;
+    if (!dir && errno != ENOENT)
+        return err_sys(err, "read '%s'", path);
+    for (struct dirent *e; dir && rc == 0 && (e = readdir(dir));)
+        rc = clean_temporary_entry(c, path, e->d_name, err);
+    if (dir)
+        (void)closedir(dir);
+    for (size_t i = 0; rc == 0 && i < c->remains.retired.n; i++) {
+        strv_push(&c->large, c->remains.retired.v[i]);
+        clean_measure(c, c->remains.retired.v[i]);
+        clean_tell(c, CLEAN_REMOVED, "folder", c->remains.retired.v[i], NULL,
+                   "a workspace that was being removed");
+    }
+    return rc;
+}
+
+/* --- deleting ----------------------------------------------------------------------------- */
+
+/* Large trees take seconds, for which nobody is to wait. */
+static int delete_later(struct cleaner *c, pid_t *ret_pid, struct err *err)
+{
+    autostrv struct strv argv = {0};
+    strv_pushl(&argv, c->opts->self, "__remove", "--idle", NULL);
+    if (!remains_any_alive(&c->remains))
+        strv_pushf(&argv, "--tidy=%s/lock", c->opts->state_dir);
+    strv_push(&argv, "--");
+    for (size_t i = 0; i < c->large.n; i++)
+        strv_push(&argv, c->large.v[i]);
+    struct spawn sp = {.argv = argv.v,
+                       .fds = {SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true};
+    return spawn_start(&sp, ret_pid, err);
+}
+
+/* A folder of a run, if it is empty. */
+static int drop_empty(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    (void)ctx;
+    (void)err;
+    if (is_run_id(name) && !name[RUN_ID_LEN])
+        (void)rmdir(path);
+    return 0;
+}
+
+/* A run that is about to make a workspace wants to find its folder. */
+static void tidy(const struct cleaner *c)
+{
+    bool alive = remains_any_alive(&c->remains);
+    autofree char *lock = mem_printf("%s/lock", c->opts->state_dir);
+    for (size_t i = 0; i < c->remains.works.n; i++) {
+        tidy_layers(c, i);
+        if (alive)
+            continue;
+        (void)dirs_each(c->remains.works.v[i], drop_empty, NULL, NULL); /* what stays is no harm */
+        workdir_tidy(lock, c->remains.works.v[i], "");
+    }
+}
+
+/* What is still there of some paths: nobody deletes it any more, so we try once more, which says
+ * why. */
+static bool are_gone(const struct strv *paths, size_t from, size_t end, struct err *err)
+{
+    bool gone = true;
+    for (size_t i = from; i < end; i++)
+        gone = dirs_remove(paths->v[i], gone ? err : NULL) == 0 && gone;
+    return gone;
+}
+
+static bool is_there(const struct strv *paths, size_t from, size_t end)
+{
+    struct stat st;
+    bool there = false;
+    for (size_t i = from; i < end; i++)
+        there = there || lstat(paths->v[i], &st) == 0;
+    return there;
+}
+
+/* Says of each thing what has become of it. */
+static void tell_doomed(struct cleaner *c, bool deleting)
+{
+    for (size_t i = 0; i < c->doomed.n; i++) {
+        const struct doomed *d = &c->doomed.v[i];
+        struct clean_item item = d->item;
+        struct err err = {0};
+        if (deleting && is_there(&c->large, d->large, d->large_end))
+            item.action = CLEAN_DELETING;
+        else if (!c->opts->dry_run && (!are_gone(&c->left, d->left, d->left_end, &err) ||
+                                       !are_gone(&c->large, d->large, d->large_end, &err)))
+            item = (struct clean_item){.action = CLEAN_FAILED,
+                                       .kind = item.kind,
+                                       .name = item.name,
+                                       .why = err.msg,
+                                       .salvage = item.salvage,
+                                       .bytes = -1};
+        c->opts->tell(c->opts->ctx, &item);
+    }
+}
+
+void clean_delete(struct cleaner *c)
+{
+    struct err err = {0};
+    pid_t pid = 0;
+    for (size_t i = 0; !c->opts->dry_run && i < c->left.n; i++)
+        (void)dirs_remove(c->left.v[i], NULL); /* tell_doomed() looks */
+    if (!c->opts->dry_run)
+        tidy(c);
+    if (!c->opts->dry_run && c->large.n && delete_later(c, &pid, &err))
+        pid = 0;
+    bool deleting = pid > 0 && !spawn_ended(pid, LARGE_MS);
+    tell_doomed(c, deleting);
+    if (pid > 0 && !deleting)
+        (void)waitpid(pid, NULL, 0);
+}

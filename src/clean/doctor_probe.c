@@ -1,0 +1,76 @@
+#include "clean/doctor_probe.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/strv.h"
+#include "doc/doc.h"
+#include "sys/guard/guard.h"
+#include "sys/proc/spawn.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/wait.h>
+
+/* --- a guard ------------------------------------------------------------------------------ */
+
+static void read_all(int fd, struct buf *out)
+{
+    char bytes[4096];
+    for (ssize_t n; (n = read(fd, bytes, sizeof(bytes))) != 0;) {
+        if (n < 0 && errno != EINTR)
+            return;
+        buf_add(out, bytes, n > 0 ? (size_t)n : 0);
+    }
+}
+
+/* A status line names the means; anything else is a complaint. */
+static int judge(const struct buf *status, struct buf *said, struct buf *ret_means, struct err *err)
+{
+    static const char prefix[] = "anabranch: ";
+    struct arena a = {0};
+    const struct node *line = doc_read_line(&a, status->s, status->len);
+    if (line)
+        buf_addstr(ret_means, build_string(line, "means", ""));
+    arena_done(&a);
+    if (line)
+        return 0;
+    const char *why =
+        strncmp(said->s, prefix, strlen(prefix)) == 0 ? said->s + strlen(prefix) : said->s;
+    return err_set(err, ERR_ENV, "%.*s", (int)strcspn(why, "\n"), *why ? why : "it ended at once");
+}
+
+static int start(const char *self, const char *means, int life, int status, int said,
+                 pid_t *ret_pid, struct err *err)
+{
+    autostrv struct strv argv = {0};
+    strv_pushl(&argv, self, "__guard", "--contain", means, "--", "true", NULL);
+    struct spawn sp = {
+        .argv = argv.v, .fds = {SPAWN_NULL, SPAWN_NULL, said, life, status}, .new_session = true};
+    return spawn_start(&sp, ret_pid, err);
+}
+
+int probe_guard(const char *self, const char *means, struct buf *ret_means, struct err *err)
+{
+    int life[2], status[2], said[2];
+    autobuf struct buf line = BUF_INIT, complaint = BUF_INIT;
+    pid_t pid;
+    if (spawn_pipe(life, err))
+        return -1;
+    autoclose int life_in = life[0], life_out = life[1];
+    (void)life_out; /* open as long as we wait */
+    if (spawn_pipe(status, err))
+        return -1;
+    autoclose int status_in = status[0], status_out = status[1];
+    if (spawn_pipe(said, err))
+        return -1;
+    autoclose int said_in = said[0], said_out = said[1];
+    if (start(self, means, life_in, status_out, said_out, &pid, err))
+        return -1;
+    (void)close(steal_fd(&status_out));
+    (void)close(steal_fd(&said_out));
+    read_all(status_in, &line);
+    read_all(said_in, &complaint);
+    while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+        ;
+    return judge(&line, &complaint, ret_means, err);
+}

@@ -1,0 +1,474 @@
+#include "clean/find.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "run/resume/evidence.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/guard/proc_table.h"
+#include "workspace/overlay/layers.h"
+#include "workspace/workspace.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BEGINNING_MS = 60000 }; /* a run that is not in the store yet may be about to be */
+
+bool is_run_id(const char *s)
+{
+    static const char shape[] = "dddddddd-dddddd-xxxx";
+    for (size_t i = 0; i < RUN_ID_LEN; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (!c || (shape[i] == '-' ? c != '-' : shape[i] == 'd' ? !isdigit(c) : !isxdigit(c)))
+            return false;
+    }
+    return true;
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+/* --- runs --------------------------------------------------------------------------------- */
+
+static bool began_just_now(const char *dir)
+{
+    struct stat st;
+    return stat(dir, &st) == 0 && clock_wall() - (int64_t)st.st_mtime * 1000 < BEGINNING_MS;
+}
+
+/* Its lock tells; an older program's run has none, but a process. */
+static int find_alive(struct remains *r, struct remains_run *run, const struct store_run *row,
+                      struct err *err)
+{
+    autofree char *dir = mem_printf("%s/runs/%s", r->state_dir, run->id);
+    autofree char *lock = mem_printf("%s/" RUN_LOCK, dir);
+    bool running = row && strcmp(row->state, "running") == 0 && row->pid_start;
+    struct proc_id engine = {row ? (pid_t)row->pid : 0, row ? row->pid_start : 0};
+    run->alive = running && procs_lives(&engine);
+    if (!row && !exists(lock))
+        run->alive = began_just_now(dir);
+    if (run->alive || !exists(lock))
+        return 0;
+    if (dirs_try_lock(lock, &run->lock, err))
+        return -1;
+    run->alive = run->lock < 0;
+    return 0;
+}
+
+struct remains_run *remains_run(struct remains *r, const char *id, struct err *err)
+{
+    struct remains_run *run = map_get(&r->runs_by_id, id, RUN_ID_LEN);
+    const struct store_run *row = map_get(&r->rows, id, RUN_ID_LEN);
+    if (run)
+        return run;
+    run = arena_alloc(&r->arena, sizeof(*run));
+    *run = (struct remains_run){
+        .id = arena_printf(&r->arena, "%.*s", RUN_ID_LEN, id),
+        .base = row && row->base ? arena_printf(&r->arena, "refs/heads/%s", row->base) : NULL,
+        .state = row ? row->state : NULL,
+        .lock = -1};
+    (void)map_put(&r->runs_by_id, run->id, RUN_ID_LEN, run);
+    vec_push(&r->runs, run);
+    return find_alive(r, run, row, err) ? NULL : run;
+}
+
+/* --- workspaces --------------------------------------------------------------------------- */
+
+static struct remains_task *task_of(struct remains *r, struct remains_run *run, const char *task,
+                                    size_t len)
+{
+    const char *key = arena_printf(&r->arena, "%s/%.*s", run->id, (int)len, task);
+    struct remains_task *t = map_get(&r->tasks_by_key, key, strlen(key));
+    if (t)
+        return t;
+    t = arena_alloc(&r->arena, sizeof(*t));
+    *t = (struct remains_task){.run = run, .task = key + RUN_ID_LEN + 1};
+    (void)map_put(&r->tasks_by_key, key, strlen(key), t);
+    vec_push(&r->tasks, t);
+    return t;
+}
+
+/* A folder of workspaces, given the path of one: two above it. */
+static void note_work(struct remains *r, const char *path, int above)
+{
+    autofree char *work = mem_str(path);
+    for (; above > 0; above--) {
+        char *slash = strrchr(work, '/');
+        if (!slash)
+            return;
+        *slash = '\0';
+    }
+    const char *kept = arena_str(&r->arena, work);
+    if (*kept && !map_put(&r->works_by_path, kept, strlen(kept), r))
+        vec_push(&r->works, kept);
+}
+
+/* "<work>/<run>/<task>" and what may follow: the place of <run> in it, or NULL. */
+static const char *run_in(const char *path)
+{
+    for (const char *s = strchr(path, '/'); s; s = strchr(s + 1, '/')) {
+        if (is_run_id(s + 1) && s[1 + RUN_ID_LEN] == '/' && s[2 + RUN_ID_LEN])
+            return s + 1;
+    }
+    return NULL;
+}
+
+/* All that there is of one that was only begun to be made is the link to its other half. */
+static bool is_empty(const char *path)
+{
+    int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    size_t n = 0;
+    if (fd >= 0 && !dir)
+        (void)close(fd);
+    for (struct dirent *e; dir && (e = readdir(dir));)
+        n += strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+             strcmp(e->d_name, ".git") != 0;
+    if (dir)
+        (void)closedir(dir);
+    return dir && n == 0;
+}
+
+/* A symlink has none, wherever it leads to. */
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool has_files(const char *path)
+{
+    return layers_there(path) || (is_folder(path) && !is_empty(path));
+}
+
+/* An administrative folder of git's: ours by its name and by where it says that its tree is. */
+static int take_admin(void *ctx, const char *worktrees, const char *name, struct err *err)
+{
+    struct remains *r = ctx;
+    const char *admin = arena_printf(&r->arena, "%s/%s", worktrees, name);
+    autofree char *file = mem_printf("%s/gitdir", admin);
+    autobuf struct buf text = BUF_INIT;
+    if (file_read(file, 1 << 16, &text, NULL))
+        return 0;
+    text.s[strcspn(text.s, "\n")] = '\0';
+    char *dot_git = strrchr(text.s, '/');
+    const char *id = run_in(text.s);
+    if (!dot_git || !id || dot_git <= id + RUN_ID_LEN + 1)
+        return 0;
+    *dot_git = '\0';
+    autofree char *own = workspace_admin_name(text.s);
+    const char *task = id + RUN_ID_LEN + 1;
+    bool inner = task[strcspn(task, "/")] == '/';
+    if (!inner && strcmp(own, name) != 0)
+        return 0;
+    struct remains_run *run = remains_run(r, id, err);
+    if (!run)
+        return -1;
+    struct remains_task *t = task_of(r, run, task, strlen(task));
+    t->admin = admin;
+    t->path = arena_str(&r->arena, text.s);
+    t->has_admin = true;
+    t->has_tree = has_files(t->path);
+    t->inner = inner;
+    if (!inner)
+        note_work(r, t->path, 2);
+    return 0;
+}
+
+/* A folder "<work>/<run>/<task>", or what retiring one made of its name, or the pool. */
+static int take_tree(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    struct remains *r = ctx;
+    autofree char *whose = layers_whose(name);
+    if (whose)
+        name = arena_str(&r->arena, whose);
+    const char *path = arena_printf(&r->arena, "%s/%s", dir, name);
+    const char *dot = strrchr(name, '.');
+    if (whose && !layers_there(path)) /* waste */
+        return 0;
+    struct remains_run *run = remains_run(r, strrchr(dir, '/') + 1, err);
+    if (!run)
+        return -1;
+    if (dot && strcmp(dot, ".gone") == 0 && !run->alive)
+        vec_push(&r->retired, path);
+    if (dot)
+        return 0;
+    struct remains_task *t = task_of(r, run, name, strlen(name));
+    t->path = path;
+    t->has_tree = has_files(path);
+    autofree char *admin = workspace_admin_name(path);
+    t->admin =
+        t->admin ? t->admin : arena_printf(&r->arena, "%s/worktrees/%s", r->repo->common, admin);
+    return 0;
+}
+
+static int take_run_folder(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    struct remains *r = ctx;
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    return is_run_id(name) && !name[RUN_ID_LEN] ? dirs_each(path, take_tree, r, err) : 0;
+}
+
+/* --- refs --------------------------------------------------------------------------------- */
+
+static int take_branches(struct remains *r, struct err *err)
+{
+    struct git_place at = {.git_dir = r->repo->common};
+    static const char prefix[] = "refs/heads/anabranch/";
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(&at, &out, err, "for-each-ref", "--format=%(refname)", prefix, NULL))
+        return -1;
+    for (char *next = out.s, *ref; (ref = strsep(&next, "\n")) && *ref;) {
+        const char *id = ref + strlen(prefix), *task = id + RUN_ID_LEN + 1;
+        if (!is_run_id(id) || id[RUN_ID_LEN] != '/' || strchr(task, '/'))
+            continue;
+        struct remains_run *run = remains_run(r, id, err);
+        if (!run)
+            return -1;
+        task_of(r, run, task, strlen(task))->branch = arena_str(&r->arena, ref);
+    }
+    return 0;
+}
+
+/* Branches that runs have given names of their own. */
+struct named {
+    struct remains *r;
+    const char *pattern;
+    struct strv args;  /* of git: their refs */
+    struct map by_ref; /* to "RUN/TASK" */
+};
+
+static bool take_name(void *ctx, const struct store_task *row)
+{
+    struct named *n = ctx;
+    autofree char *name = past_branch(n->pattern, row->run, row->id);
+    const char *ref = arena_str(&n->r->arena, name);
+    strv_push(&n->args, ref);
+    (void)map_put(&n->by_ref, ref, strlen(ref),
+                  arena_printf(&n->r->arena, "%s/%s", row->run, row->id));
+    return true;
+}
+
+/* Names that have something random in them cannot be told again. */
+static int list_names(struct named *n, struct err *err)
+{
+    const struct remains *r = n->r;
+    for (size_t i = 0; i < r->ids.n; i++) {
+        autofree char *path = mem_printf("%s/runs/%s/" RUN_BRANCHES, r->state_dir, r->ids.v[i]);
+        autobuf struct buf pattern = BUF_INIT;
+        if (file_read(path, 4096, &pattern, NULL) ||
+            strchr(pattern.s, '{') != strrchr(pattern.s, '{'))
+            continue;
+        n->pattern = pattern.s;
+        if (store_each_task(r->store, r->ids.v[i], take_name, n, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int take_named(struct named *n, struct err *err)
+{
+    struct git_place at = {.git_dir = n->r->repo->common};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    int status;
+    if (git_try(&at, &n->args, &out, &errout, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git for-each-ref: %s", errout.s);
+    for (char *next = out.s, *ref; (ref = strsep(&next, "\n")) && *ref;) {
+        const char *key = map_get(&n->by_ref, ref, strlen(ref));
+        struct remains_run *run = key && is_run_id(key) ? remains_run(n->r, key, err) : NULL;
+        if (key && is_run_id(key) && !run)
+            return -1;
+        if (run)
+            task_of(n->r, run, key + RUN_ID_LEN + 1, strlen(key) - RUN_ID_LEN - 1)->branch =
+                arena_str(&n->r->arena, ref);
+    }
+    return 0;
+}
+
+static int take_named_branches(struct remains *r, struct err *err)
+{
+    struct named n = {.r = r};
+    strv_pushl(&n.args, "for-each-ref", "--format=%(refname)", NULL);
+    size_t before = n.args.n;
+    int rc = r->store ? list_names(&n, err) : 0;
+    if (rc == 0 && n.args.n > before)
+        rc = take_named(&n, err);
+    strv_done(&n.args);
+    map_done(&n.by_ref);
+    return rc;
+}
+
+/* Where the user has worktrees there may be folders of ours, and branches that are in use. */
+static int take_worktrees(struct remains *r, struct err *err)
+{
+    struct git_place at = {.git_dir = r->repo->common, .live = true};
+    autobuf struct buf out = BUF_INIT;
+    const char *path = NULL;
+    if (git_call(&at, &out, err, "worktree", "list", "--porcelain", "-z", NULL))
+        return -1;
+    for (const char *s = out.s; s < out.s + out.len; s += strlen(s) + 1) {
+        if (strncmp(s, "worktree ", 9) == 0) {
+            path = arena_str(&r->arena, s + 9);
+            const char *work = arena_printf(&r->arena, "%s/.anabranch/worktrees", path);
+            note_work(r, work, 0);
+        } else if (path && strncmp(s, "branch ", 7) == 0 && !run_in(path)) {
+            const char *branch = arena_str(&r->arena, s + 7);
+            (void)map_put(&r->checked_out, branch, strlen(branch), (void *)path);
+        }
+    }
+    return 0;
+}
+
+const char *remains_checkout(const struct remains *r, const char *branch)
+{
+    return map_get(&r->checked_out, branch, strlen(branch));
+}
+
+/* --- what the store knows ----------------------------------------------------------------- */
+
+static bool take_work(void *ctx, const struct store_task *row)
+{
+    if (row->workspace)
+        note_work(ctx, row->workspace, 2);
+    return true;
+}
+
+static bool take_row(void *ctx, const struct store_run *row)
+{
+    struct remains *r = ctx;
+    struct store_run *kept = arena_alloc(&r->arena, sizeof(*kept));
+    *kept = (struct store_run){.id = arena_str(&r->arena, row->id),
+                               .base = row->base ? arena_str(&r->arena, row->base) : NULL,
+                               .state = arena_str(&r->arena, row->state),
+                               .pid = row->pid,
+                               .pid_start = row->pid_start};
+    (void)map_put(&r->rows, kept->id, strlen(kept->id), kept);
+    strv_push(&r->ids, kept->id);
+    return true;
+}
+
+static int take_rows(struct remains *r, struct err *err)
+{
+    if (r->store && store_each_run(r->store, take_row, r, err))
+        return -1;
+    for (size_t i = 0; i < r->ids.n; i++) {
+        if (store_each_task(r->store, r->ids.v[i], take_work, r, err))
+            return -1;
+    }
+    return 0;
+}
+
+static bool take_task(void *ctx, const struct store_task *row)
+{
+    struct remains *r = ctx;
+    autofree char *key = mem_printf("%s/%s", row->run, row->id);
+    struct remains_task *t = map_get(&r->tasks_by_key, key, strlen(key));
+    if (!t)
+        return true;
+    t->state = arena_str(&r->arena, row->state);
+    t->start = row->start_commit ? arena_str(&r->arena, row->start_commit) : NULL;
+    t->attempts = row->attempts;
+    if (!t->branch && row->branch)
+        t->branch = arena_printf(&r->arena, "refs/heads/%s", row->branch);
+    return true;
+}
+
+/* The first entry of a branch's log is where it began. */
+static const char *first_commit(struct remains *r, const char *branch)
+{
+    autofree char *path = mem_printf("%s/logs/%s", r->repo->common, branch);
+    autobuf struct buf text = BUF_INIT;
+    if (file_read(path, 1 << 20, &text, NULL))
+        return NULL;
+    const char *id = strchr(text.s, ' ');
+    return id ? arena_printf(&r->arena, "%.*s", (int)strcspn(id + 1, " "), id + 1) : NULL;
+}
+
+static int complete(struct remains *r, struct remains_task *t, struct err *err)
+{
+    struct git_place at = {.git_dir = r->repo->common};
+    autobuf struct buf commit = BUF_INIT;
+    struct err none = {0};
+    if (r->store && !t->run->loaded && store_each_task(r->store, t->run->id, take_task, r, err))
+        return -1;
+    t->run->loaded = true;
+    if (t->branch && git_resolve(&at, t->branch, &commit, &none))
+        t->branch = NULL;
+    if (!t->start && t->branch)
+        t->start = first_commit(r, t->branch);
+    return 0;
+}
+
+/* Those that live are known, also where nothing of theirs is found. */
+static int take_running(struct remains *r, struct err *err)
+{
+    for (size_t i = 0; i < r->ids.n; i++) {
+        const struct store_run *row = map_get(&r->rows, r->ids.v[i], strlen(r->ids.v[i]));
+        if (strcmp(row->state, "running") == 0 && is_run_id(row->id) &&
+            !remains_run(r, row->id, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int look_around(struct remains *r, struct err *err)
+{
+    autofree char *worktrees = mem_printf("%s/worktrees", r->repo->common);
+    if (dirs_each(worktrees, take_admin, r, err) || take_worktrees(r, err))
+        return -1;
+    for (size_t i = 0; i < r->works.n; i++) {
+        if (dirs_each(r->works.v[i], take_run_folder, r, err))
+            return -1;
+    }
+    if (take_branches(r, err) || take_named_branches(r, err))
+        return -1;
+    for (size_t i = 0; i < r->tasks.n; i++) {
+        if (complete(r, r->tasks.v[i], err))
+            return -1;
+    }
+    return 0;
+}
+
+int remains_find(struct remains *r, const struct git_repo *repo, const char *state_dir,
+                 struct store *store, struct err *err)
+{
+    *r = (struct remains){.repo = repo, .state_dir = state_dir, .store = store};
+    if (take_rows(r, err) || take_running(r, err))
+        return -1;
+    return repo->root ? look_around(r, err) : 0;
+}
+
+bool remains_any_alive(const struct remains *r)
+{
+    for (size_t i = 0; i < r->runs.n; i++) {
+        if (r->runs.v[i]->alive)
+            return true;
+    }
+    return false;
+}
+
+void remains_done(struct remains *r)
+{
+    for (size_t i = 0; i < r->runs.n; i++)
+        own_close(&r->runs.v[i]->lock);
+    vec_done(&r->runs);
+    vec_done(&r->tasks);
+    vec_done(&r->works);
+    vec_done(&r->retired);
+    strv_done(&r->ids);
+    map_done(&r->rows);
+    map_done(&r->runs_by_id);
+    map_done(&r->tasks_by_key);
+    map_done(&r->works_by_path);
+    map_done(&r->checked_out);
+    arena_done(&r->arena);
+}

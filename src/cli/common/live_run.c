@@ -1,0 +1,184 @@
+#include "cli/common/live_run.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "run/control/client.h"
+#include "run/state/run_folder.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { PATIENCE_MS = 10000, END_MS = 10000, LOOK_MS = 20 };
+
+static char *folder_of(const struct look *look, const char *id)
+{
+    return mem_printf("%s/runs/%s", look->state_dir, id);
+}
+
+static bool is_alive(const char *dir)
+{
+    autoclose int lock = -1;
+    return saved_lock(dir, &lock, NULL) == 0 && lock < 0;
+}
+
+struct finder {
+    const struct look *look;
+    char *id; /* of the newest one that goes on */
+    char *other;
+};
+
+static bool take_alive(void *ctx, const struct store_run *run)
+{
+    struct finder *f = ctx;
+    autofree char *dir = folder_of(f->look, run->id);
+    if (strcmp(run->state, "running") != 0 || !is_alive(dir))
+        return true;
+    if (f->id)
+        f->other = mem_str(run->id);
+    else
+        f->id = mem_str(run->id);
+    return !f->other;
+}
+
+static int find_only(struct look *look, char **ret_id)
+{
+    struct finder f = {.look = look};
+    struct err err = {0};
+    int rc = store_each_run(look->store, take_alive, &f, &err);
+    autofree char *id = f.id, *other = f.other;
+    if (rc)
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    if (other)
+        return cli_fail(EXIT_USAGE, "several runs are going on: say --run %s or --run %s", id,
+                        other);
+    *ret_id = steal_ptr(id);
+    return EXIT_OK;
+}
+
+static int find_named(struct look *look, const char *word, char **ret_id)
+{
+    autoreport struct report r = {0};
+    int code = look_run(look, word, &r);
+    if (code == EXIT_OK)
+        *ret_id = mem_str(r.row.id);
+    return code;
+}
+
+int live_run_find(struct look *look, const char *word, char **ret_id, char **ret_dir)
+{
+    char *id = NULL;
+    *ret_id = *ret_dir = NULL;
+    int code = word ? find_named(look, word, &id) : find_only(look, &id);
+    autofree char *dir = id ? folder_of(look, id) : NULL;
+    *ret_id = id;
+    if (dir && is_alive(dir))
+        *ret_dir = steal_ptr(dir);
+    return code;
+}
+
+static int print_answer(const struct buf *text)
+{
+    autobuf struct buf out = BUF_INIT;
+    text_harmless(&out, text->s, text->len);
+    buf_addch(&out, '\n');
+    return cli_print(out.s, out.len);
+}
+
+/* Where it does not go on, the newest one is what was meant. */
+static int fail_dead(struct look *look, const char *id, const char *instead)
+{
+    autoreport struct report r = {0};
+    int code = id ? EXIT_OK : look_run(look, NULL, &r);
+    if (code != EXIT_OK)
+        return code;
+    return cli_fail(EXIT_USAGE, "run %s is not going on: %s", id ? id : r.row.id, instead);
+}
+
+int live_run_ask(const char *word, const struct node *request, const char *instead)
+{
+    autolook struct look look;
+    autofree char *id = NULL, *dir = NULL;
+    autobuf struct buf text = BUF_INIT;
+    struct err err = {0};
+    bool done = false;
+    int code = look_open(&look);
+    if (code == EXIT_OK)
+        code = live_run_find(&look, word, &id, &dir);
+    if (code != EXIT_OK)
+        return code;
+    if (!dir)
+        return fail_dead(&look, id, instead);
+    if (control_call(dir, request, &done, &text, &err))
+        return err.code == ERR_INPUT ? fail_dead(&look, id, instead)
+                                     : cli_fail(EXIT_ENV, "%s", err.msg);
+    return done ? print_answer(&text) : cli_fail(EXIT_USAGE, "%s", text.s);
+}
+
+/* One that is about to end needs a moment for that. */
+static bool wait_for_end(const char *dir, int64_t ms, int *ret_lock)
+{
+    const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
+    int64_t end = clock_mono() + ms;
+    while (saved_lock(dir, ret_lock, NULL) || *ret_lock < 0) {
+        if (clock_mono() >= end)
+            return false;
+        (void)nanosleep(&pause, NULL);
+    }
+    return true;
+}
+
+/* It said yes, or no, or nothing. */
+static int tell_answer(const struct node *answer, const struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (!answer)
+        return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s",
+                        err->code ? err->msg : "the run's answer cannot be read");
+    buf_addstr(&text, build_string(answer, "text", ""));
+    return control_says(answer, "ok") ? print_answer(&text) : cli_fail(EXIT_USAGE, "%s", text.s);
+}
+
+bool live_run_try(const char *dir, const struct node *request, int *ret_lock, int *ret_code)
+{
+    const struct node *answer = NULL;
+    struct arena a = {0};
+    struct err err = {0};
+    int rc = control_ask(dir, request, PATIENCE_MS, &a, &answer, &err);
+    bool ends = rc || control_says(answer, "ends");
+    bool ended = ends && wait_for_end(dir, err.code == ERR_INPUT ? 0 : END_MS, ret_lock);
+    if (!ended)
+        *ret_code = tell_answer(answer, &err);
+    arena_done(&a);
+    return !ended;
+}
+
+/* Several that go on are none that was meant. */
+bool live_run_only(struct look *look, char **ret_id, char **ret_dir)
+{
+    struct finder f = {.look = look};
+    int rc = store_each_run(look->store, take_alive, &f, NULL);
+    autofree char *id = f.id, *other = f.other;
+    if (rc || !id || other)
+        return false;
+    *ret_dir = folder_of(look, id);
+    *ret_id = steal_ptr(id);
+    return true;
+}
+
+bool live_run_continue(struct look *look, const char *word, int *ret_code)
+{
+    autobuf struct buf text = BUF_INIT;
+    autofree char *id = NULL, *dir = NULL;
+    struct arena a = {0};
+    bool done = false;
+    if (!live_run_only(look, &id, &dir) || (word && strncmp(id, word, strlen(word)) != 0))
+        return false;
+    struct node *request = build_map(&a);
+    build_put_string(&a, request, "verb", "continue");
+    if (control_call(dir, request, &done, &text, NULL) == 0 && done)
+        *ret_code = print_answer(&text);
+    arena_done(&a);
+    return done;
+}

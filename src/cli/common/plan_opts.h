@@ -1,0 +1,48 @@
+/*
+ * What every command that reads a plan has in common: its options, and how problems are shown.
+ */
+#ifndef CLI_COMMON_PLAN_OPTS_H
+#define CLI_COMMON_PLAN_OPTS_H
+
+#include "base/node/problem.h"
+#include "cli/frame/cli.h"
+#include "doc/doc.h"
+#include "plan/plan.h"
+
+#include <stdint.h>
+
+struct plan_opts {
+    int syntax; /* index into plan_syntaxes */
+    int64_t max_size;
+};
+
+extern const char *const plan_syntaxes[];
+
+/* The two options, for a struct whose first member is a struct plan_opts. */
+#define PLAN_OPTS                                                                                  \
+    {"syntax",                                                                                     \
+     0,                                                                                            \
+     OPT_CHOICE,                                                                                   \
+     offsetof(struct plan_opts, syntax),                                                           \
+     "SYNTAX",                                                                                     \
+     plan_syntaxes,                                                                                \
+     "Read the plan as this, whatever its name says"},                                             \
+    {                                                                                              \
+        "max-size", 0, OPT_COUNT, offsetof(struct plan_opts, max_size), "SIZE", NULL,              \
+            "Read plans up to this size (4MiB)"                                                    \
+    }
+
+extern const struct arg plan_args[]; /* PLAN alone */
+
+struct doc_options plan_doc_options(const struct plan_opts *opts);
+
+/* Marks the tasks of a comma-separated list, --only; -1, told, where there is none of that name. */
+int plan_choose_tasks(const struct plan *plan, const char *only, bool *wanted);
+
+/* The engine of --engine; -1, told, where there is none of that name. */
+int plan_find_engine(const char *name, enum engine *ret);
+
+/* Prints all problems on standard error, and how many there were. */
+void plan_print_problems(const struct problems *ps);
+
+#endif

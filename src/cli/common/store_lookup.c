@@ -1,0 +1,168 @@
+#include "cli/common/store_lookup.h"
+
+#include "base/mem.h"
+#include "base/strv.h"
+#include "base/text/text.h"
+#include "git/config/frozen_config.h"
+
+#include <string.h>
+#include <unistd.h>
+
+static int told(const struct err *err)
+{
+    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
+}
+
+/* Outside a repository the state is in a folder of the project's, here or above. */
+static char *find_state_dir(void)
+{
+    autofree char *at = realpath(".", NULL);
+    while (at && *at) {
+        autofree char *file = mem_printf("%s/.anabranch/state.db", at);
+        if (access(file, F_OK) == 0)
+            return mem_printf("%s/.anabranch", at);
+        *strrchr(at, '/') = '\0';
+    }
+    return mem_str(".anabranch");
+}
+
+static int look_place(struct look *look, struct err *err)
+{
+    *look = (struct look){0};
+    if (git_open(&look->repo, ".", err))
+        return -1;
+    look->state_dir =
+        look->repo.common ? mem_printf("%s/anabranch", look->repo.common) : find_state_dir();
+    return 0;
+}
+
+static bool has_runs(const struct look *look)
+{
+    autofree char *runs = mem_printf("%s/runs", look->state_dir);
+    return access(runs, F_OK) == 0;
+}
+
+int look_with_its_git(struct git_repo *repo, struct err *err)
+{
+    autofree char *last = git_frozen_last(repo);
+    autostrv struct strv news = {0};
+    bool there;
+    if (!last)
+        return 0;
+    if (git_frozen_use(repo, last, NULL, &there, err))
+        return -1;
+    if (there)
+        git_frozen_news(repo, last, &news);
+    for (size_t i = 0; i < news.n; i++)
+        (void)fprintf(
+            stderr,
+            "anabranch: git's configuration names a program that it did not name when the "
+            "last run began, which is not run here: %s\n",
+            news.v[i]);
+    return 0;
+}
+
+bool look_is_there(void)
+{
+    autolook struct look look;
+    return look_place(&look, NULL) == 0 && has_runs(&look);
+}
+
+int look_open_mended(struct look *look, bool mends)
+{
+    struct err err = {0};
+    if (look_place(look, &err) || look_with_its_git(&look->repo, &err) ||
+        store_open(&look->store, look->state_dir, mends && has_runs(look), &err))
+        return told(&err);
+    if (store_notice(look->store))
+        (void)fprintf(stderr, "anabranch: %s\n", store_notice(look->store));
+    return EXIT_OK;
+}
+
+int look_open(struct look *look)
+{
+    return look_open_mended(look, false);
+}
+
+int look_find(struct look *look)
+{
+    struct err err = {0};
+    if (look_place(look, &err))
+        return told(&err);
+    if (store_open(&look->store, look->state_dir, false, &err) && err.code != ERR_INPUT)
+        return told(&err);
+    return EXIT_OK;
+}
+
+void look_close(struct look *look)
+{
+    store_close(look->store);
+    git_close(&look->repo);
+    free(look->state_dir);
+}
+
+/* --- runs --------------------------------------------------------------------------------- */
+
+static bool take_id(void *ctx, const struct store_run *run)
+{
+    strv_push(ctx, run->id);
+    return true;
+}
+
+static int fail_no_run(const struct strv *ids, const char *word)
+{
+    const char *meant = text_nearest(word, (const char *const *)ids->v, ids->n);
+    if (meant)
+        return cli_fail(EXIT_USAGE, "there is no run '%s'; did you mean '%s'?", word, meant);
+    return cli_fail(EXIT_USAGE, "there is no run '%s'; 'anabranch history' lists them", word);
+}
+
+/* ids are the newest first. */
+static int choose_run(const struct strv *ids, const char *word, const char **ret)
+{
+    *ret = NULL;
+    if (!ids->n)
+        return cli_fail(EXIT_USAGE, "nothing was ever run in this repository");
+    if (!word || strcmp(word, "last") == 0) {
+        *ret = ids->v[0];
+        return EXIT_OK;
+    }
+    for (size_t i = 0; *word && i < ids->n; i++) {
+        if (strncmp(ids->v[i], word, strlen(word)) != 0)
+            continue;
+        if (*ret)
+            return cli_fail(EXIT_USAGE, "'%s' could be the run %s or %s", word, *ret, ids->v[i]);
+        *ret = ids->v[i];
+    }
+    return *ret ? EXIT_OK : fail_no_run(ids, word);
+}
+
+int look_run(struct look *look, const char *word, struct report *ret)
+{
+    autostrv struct strv ids = {0};
+    const char *id;
+    struct err err = {0};
+    if (store_each_run(look->store, take_id, &ids, &err))
+        return told(&err);
+    int code = choose_run(&ids, word, &id);
+    if (code != EXIT_OK)
+        return code;
+    return report_load(ret, look->store, look->state_dir, id, &err) ? told(&err) : EXIT_OK;
+}
+
+/* --- tasks -------------------------------------------------------------------------------- */
+
+int look_task(const struct report *r, const char *id, const struct report_task **ret)
+{
+    *ret = map_get(&r->by_id, id, strlen(id));
+    if (*ret)
+        return EXIT_OK;
+    autofree const char **ids = mem_array(r->n + 1, sizeof(*ids));
+    for (size_t i = 0; i < r->n; i++)
+        ids[i] = r->tasks[i].row.id;
+    const char *meant = text_nearest(id, ids, r->n);
+    if (meant)
+        return cli_fail(EXIT_USAGE, "run %s has no task '%s'; did you mean '%s'?", r->row.id, id,
+                        meant);
+    return cli_fail(EXIT_USAGE, "run %s has no task '%s'", r->row.id, id);
+}

@@ -1,0 +1,131 @@
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "clean/clean.h"
+#include "cli/common/removal_table.h"
+#include "cli/common/store_lookup.h"
+#include "cli/frame/commands.h"
+#include "doc/doc.h"
+#include "sys/self_exe.h"
+
+#include <string.h>
+
+struct clean_opts {
+    bool dry_run, all, json;
+    const char *run;
+};
+
+static void add_json(const struct removals *r, const struct clean_item *item, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *map = build_map(&a);
+    build_put_string(&a, map, "action", removal_word(r, item->action));
+    build_put_string(&a, map, "kind", item->kind);
+    build_put_string(&a, map, "name", item->name);
+    build_put_string(&a, map, "why", item->why);
+    build_put_string(&a, map, "salvage", item->salvage);
+    if (item->bytes >= 0)
+        build_put_int(&a, map, "bytes", item->bytes);
+    if (item->partial)
+        build_put_bool(&a, map, "partial", true);
+    doc_write_line(out, map);
+    buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+static void add_line(struct removals *r, const struct clean_item *item, struct buf *out)
+{
+    removal_add_word(r, item->action, out);
+    buf_addf(out, "%s ", item->kind);
+    text_harmless(out, item->name, strlen(item->name));
+    buf_addstr(out, ": ");
+    text_harmless(out, item->why, strlen(item->why));
+    removal_add_bytes(r, item, out);
+    buf_addch(out, '\n');
+}
+
+static void tell(void *ctx, const struct clean_item *item)
+{
+    struct removals *r = ctx;
+    autobuf struct buf out = BUF_INIT;
+    if (r->json)
+        add_json(r, item, &out);
+    else
+        add_line(r, item, &out);
+    removal_tell(r, item->action, &out);
+}
+
+static int run_clean(const void *options, int argc, char **argv)
+{
+    (void)argc;
+    (void)argv;
+    const struct clean_opts *given = options;
+    struct removals r = {.dry_run = given->dry_run, .json = given->json};
+    struct err err = {0};
+    autolook struct look look;
+    int code = look_find(&look);
+    autoreport struct report run = {0};
+    if (code == EXIT_OK && given->run)
+        code = look_run(&look, given->run, &run);
+    if (code != EXIT_OK)
+        return code;
+    if (look_with_its_git(&look.repo, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    struct clean_options opts = {.repo = &look.repo,
+                                 .state_dir = look.state_dir,
+                                 .store = look.store,
+                                 .self = self_path(),
+                                 .dry_run = given->dry_run,
+                                 .all = given->all,
+                                 .run = run.row.id,
+                                 .tell = tell,
+                                 .ctx = &r};
+    if (clean(&opts, &err))
+        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+    return removals_end(&r, "There is nothing to clean.\n");
+}
+
+static const struct opt opts_table[] = {
+    {"dry-run", 'n', OPT_FLAG, offsetof(struct clean_opts, dry_run), NULL, NULL,
+     "Only say what would be done"},
+    {"all", 0, OPT_FLAG, offsetof(struct clean_opts, all), NULL, NULL,
+     "Also workspaces with conflicts, kept ones and those of interrupted runs, which are saved "
+     "first, and the logs of all runs that have ended"},
+    {"run", 0, OPT_STRING, offsetof(struct clean_opts, run), "RUN", NULL,
+     "Also what this run has left, though it was interrupted: it is saved first"},
+    {"json", 0, OPT_FLAG, offsetof(struct clean_opts, json), NULL, NULL,
+     "Print one thing per line, as JSON, with the bytes that go with it"},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_clean = {
+    .name = "clean",
+    .summary = "Remove what runs have left, and nothing that is not safe elsewhere",
+    .about =
+        "Removes workspaces, branches and refs of runs that have ended, also of those that "
+        "crashed, as far as the branch that they were meant for has all that is in them; what it "
+        "has not is saved first ('anabranch salvage'). Worktrees that are half removed are "
+        "repaired for that. Large folders that take long are deleted in the background "
+        "('deleting'). "
+        "What cannot be removed is told, with what helps, and makes the exit code 3. What each "
+        "thing takes on "
+        "the disk is said with it, and in all at the end.\n"
+        "Kept, with the reason, is what belongs to a run that goes on, what a process works in, "
+        "what is locked, a branch that is checked out somewhere, and, without --all, workspaces "
+        "with a conflict or with changes of yours, and those of an interrupted run, which can "
+        "be resumed: after --all or --run it begins its unfinished tasks anew. Logs are kept for "
+        "30 days, "
+        "and the "
+        "tree that workspaces are made of, where they are, until --all. "
+        "Saved work is never removed; see 'anabranch salvage drop'.",
+    .examples = "anabranch clean --dry-run\tWhat would be removed, what kept, and why\n"
+                "anabranch clean --run 20260301\tAlso what an interrupted run has left\n"
+                "anabranch clean --all\tLeave only what is saved, and what goes on\n",
+    .opts = opts_table,
+    .options_size = sizeof(struct clean_opts),
+    .exits = exits,
+    .see_also = "git-worktree(1)",
+    .run = run_clean,
+};

@@ -1,0 +1,152 @@
+#include "cli/frame/commands.h"
+#include "sys/fs/file.h"
+
+#include <string.h>
+
+enum kind { KIND_TASKS, KIND_THREADS, KIND_STREAMS, KIND_COUNT };
+enum syntax { SYNTAX_ANY, SYNTAX_YAML, SYNTAX_TOML, SYNTAX_JSON, SYNTAX_COUNT };
+
+static const char *const kinds[] = {"tasks", "threads", "streams", NULL};
+static const char *const syntaxes[] = {"any", "yaml", "toml", "json", NULL};
+
+struct init_opts {
+    int syntax, kind;
+};
+
+/* Made from templates/ at build time. */
+#define template(name)                                                                             \
+    extern const unsigned char name[];                                                             \
+    extern const size_t name##_len
+template(tasks_yaml);
+template(tasks_toml);
+template(tasks_json);
+template(threads_yaml);
+template(threads_toml);
+template(threads_json);
+template(streams_yaml);
+template(streams_toml);
+template(streams_json);
+#undef template
+
+static const struct {
+    const unsigned char *text;
+    const size_t *len;
+} templates[KIND_COUNT][SYNTAX_COUNT] = {
+    [KIND_TASKS] = {[SYNTAX_YAML] = {tasks_yaml, &tasks_yaml_len},
+                    [SYNTAX_TOML] = {tasks_toml, &tasks_toml_len},
+                    [SYNTAX_JSON] = {tasks_json, &tasks_json_len}},
+    [KIND_THREADS] = {[SYNTAX_YAML] = {threads_yaml, &threads_yaml_len},
+                      [SYNTAX_TOML] = {threads_toml, &threads_toml_len},
+                      [SYNTAX_JSON] = {threads_json, &threads_json_len}},
+    [KIND_STREAMS] = {[SYNTAX_YAML] = {streams_yaml, &streams_yaml_len},
+                      [SYNTAX_TOML] = {streams_toml, &streams_toml_len},
+                      [SYNTAX_JSON] = {streams_json, &streams_json_len}},
+};
+
+/* What the tool that a kind comes from is written in, and where such a plan usually lies. */
+static const struct {
+    enum syntax syntax;
+    const char *file[SYNTAX_COUNT];
+} usual[KIND_COUNT] = {
+    [KIND_TASKS] = {SYNTAX_YAML, {NULL, "plan.md", "plan.toml", "plan.json"}},
+    [KIND_THREADS] = {SYNTAX_TOML, {NULL, "plan.yaml", "plan.toml", "plan.json"}},
+    [KIND_STREAMS] = {SYNTAX_JSON, {NULL, "plan.yaml", "plan.toml", "plan.md"}},
+};
+
+static bool ends_with(const char *s, const char *ending)
+{
+    size_t len = strlen(s), n = strlen(ending);
+    return len >= n && strcmp(s + len - n, ending) == 0;
+}
+
+static bool is_markdown(const char *file)
+{
+    return ends_with(file, ".md") || ends_with(file, ".markdown");
+}
+
+/* The syntax that a file's name asks for; any of them where it does not. */
+static enum syntax syntax_of(const char *file)
+{
+    if (ends_with(file, ".yaml") || ends_with(file, ".yml"))
+        return SYNTAX_YAML;
+    if (ends_with(file, ".toml"))
+        return SYNTAX_TOML;
+    return ends_with(file, ".json") ? SYNTAX_JSON : SYNTAX_ANY;
+}
+
+static void compose(struct buf *out, enum kind kind, enum syntax syntax, bool markdown)
+{
+    if (markdown && syntax == SYNTAX_YAML)
+        buf_addstr(out, "---\n");
+    if (markdown && syntax == SYNTAX_JSON)
+        buf_addstr(out, "# My plan\n\nOnly the block below is read by the program; all else is for "
+                        "people.\n\n```json dispatch\n");
+    buf_add(out, templates[kind][syntax].text, *templates[kind][syntax].len);
+    if (markdown && syntax == SYNTAX_YAML)
+        buf_addstr(out, "---\n\n# My plan\n\nEverything below the front matter is for people.\n");
+    if (markdown && syntax == SYNTAX_JSON)
+        buf_addstr(out, "```\n");
+}
+
+static int run_init(const void *options, int argc, char **argv)
+{
+    const struct init_opts *opts = options;
+    const char *file = argc ? argv[0] : NULL;
+    enum kind kind = (enum kind)opts->kind;
+    enum syntax named = file ? syntax_of(file) : SYNTAX_ANY, syntax = (enum syntax)opts->syntax;
+    if (syntax == SYNTAX_ANY)
+        syntax = named != SYNTAX_ANY ? named : usual[kind].syntax;
+    if (file && is_markdown(file) && syntax == SYNTAX_TOML) {
+        if (opts->syntax == SYNTAX_TOML)
+            return cli_usage(&cmd_init, "a plan in Markdown is YAML or JSON, not TOML");
+        syntax = SYNTAX_YAML;
+    }
+    if (named != SYNTAX_ANY && named != syntax)
+        return cli_usage(&cmd_init, "'%s' is not a name for a plan in %s", file, syntaxes[syntax]);
+    if (!file)
+        file = usual[kind].file[syntax];
+
+    autobuf struct buf text = BUF_INIT;
+    struct err err = {0};
+    compose(&text, kind, syntax, is_markdown(file));
+    if (file_create(file, text.s, text.len, &err))
+        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+    autobuf struct buf said = BUF_INIT;
+    buf_addf(&said, "Wrote %s. Edit it, then: anabranch check %s\n", file, file);
+    return cli_print(said.s, said.len);
+}
+
+static const struct opt opts_table[] = {
+    {"syntax", 0, OPT_CHOICE, offsetof(struct init_opts, syntax), "SYNTAX", syntaxes,
+     "The syntax to write; without it, what FILE's ending says or what is usual for the kind"},
+    {"kind", 0, OPT_CHOICE, offsetof(struct init_opts, kind), "KIND", kinds,
+     "What is planned: tasks for agents, threads that people attend, or batches for streams"},
+    {0},
+};
+
+static const struct arg args[] = {
+    {.name = "FILE",
+     .help = "The file to write (plan.md, or as is usual)",
+     .optional = true,
+     .file = true},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_init = {
+    .name = "init",
+    .summary = "Write a plan to begin with",
+    .about =
+        "Writes a small plan with comments that `anabranch check` accepts as it is. A file that "
+        "is there already is never overwritten.",
+    .examples = "anabranch init\tWrite plan.md: Markdown with YAML in front\n"
+                "anabranch init work.toml\tThe same in TOML\n"
+                "anabranch init --kind threads\tFor sessions that people attend\n",
+    .args = args,
+    .opts = opts_table,
+    .options_size = sizeof(struct init_opts),
+    .exits = exits,
+    .see_also = "anabranch-plan(5)",
+    .run = run_init,
+};

@@ -1,0 +1,180 @@
+#include "base/mem.h"
+#include "clean/find.h"
+#include "cli/common/store_lookup.h"
+#include "cli/frame/commands.h"
+#include "cli/show/enter_workspace.h"
+#include "sys/fs/beneath.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "workspace/overlay/layers.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINK_MAX = 1 << 16, INDEX_MAX = 1 << 30 };
+
+struct materialise_opts {
+    const char *run;
+};
+
+/* --- elsewhere ---------------------------------------------------------------------------- */
+
+static int add_worktree(const struct look *look, const char *dir, const char *commit,
+                        struct err *err)
+{
+    struct git_place at = {.git_dir = look->repo.common};
+    return git_call(&at, NULL, err, "worktree", "add", "--quiet", "--no-checkout", "--detach", "--",
+                    dir, commit, NULL);
+}
+
+/* Of which not all could be made. git knows it by the link to its other half. */
+static void remove_worktree(const struct look *look, const char *dir, const struct buf *link)
+{
+    struct git_place at = {.git_dir = look->repo.common};
+    autofree char *path = mem_printf("%s/.git", dir);
+    struct err none = {0};
+    if (link->len)
+        (void)file_replace(path, link->s, link->len, &none);
+    (void)git_call(&at, NULL, &none, "worktree", "remove", "--force", "--", dir, NULL);
+    autofree char *real = beneath_real(dir);
+    (void)dirs_remove(real, &none);
+}
+
+/* What git calls the new one, by the file that leads there. */
+static int read_admin(const char *dir, struct buf *link, char **ret_admin, struct err *err)
+{
+    autofree char *path = mem_printf("%s/.git", dir);
+    if (file_read(path, LINK_MAX, link, err))
+        return -1;
+    const char *admin = link->s + strlen("gitdir: ");
+    *ret_admin = mem_dup(admin, strcspn(admin, "\n"));
+    return 0;
+}
+
+/* Its files, in the place of what git made there; the link is the new one's own again. */
+static int copy_files(const struct workspace *ws, const char *dir, const struct buf *link,
+                      struct err *err)
+{
+    autofree char *path = mem_printf("%s/.git", dir);
+    return layers_copy(ws->path, dir, err) || file_replace(path, link->s, link->len, err) ? -1 : 0;
+}
+
+static int copy_index(const struct workspace *ws, const char *admin, struct err *err)
+{
+    autofree char *from = mem_printf("%s/index", ws->admin), *to = mem_printf("%s/index", admin);
+    autobuf struct buf bytes = BUF_INIT;
+    return file_read(from, INDEX_MAX, &bytes, err) || file_replace(to, bytes.s, bytes.len, err) ? -1
+                                                                                                : 0;
+}
+
+static int copy_to(const struct look *look, const struct workspace *ws, const char *dir,
+                   struct err *err)
+{
+    autobuf struct buf head = BUF_INIT, link = BUF_INIT;
+    autofree char *admin = NULL;
+    struct stat st;
+    if (lstat(dir, &st) == 0)
+        return err_set(err, ERR_INPUT, "'%s' exists already", dir);
+    if (workspace_head(ws, &head, err) || add_worktree(look, dir, head.s, err))
+        return -1;
+    if (read_admin(dir, &link, &admin, err) == 0 && copy_files(ws, dir, &link, err) == 0 &&
+        copy_index(ws, admin, err) == 0)
+        return 0;
+    remove_worktree(look, dir, &link);
+    return -1;
+}
+
+/* --- where it is -------------------------------------------------------------------------- */
+
+/* As long as the run is locked, nobody goes on with it or cleans it away. */
+static int lock_run(const struct look *look, const struct report_task *t, int *ret_lock,
+                    struct err *err)
+{
+    autofree char *path = mem_printf("%s/runs/%s/" RUN_LOCK, look->state_dir, t->row.run);
+    if (dirs_try_lock(path, ret_lock, err))
+        return -1;
+    return *ret_lock < 0
+               ? err_set(err, ERR_ENV, "run %s goes on, or is being resumed or cleaned", t->row.run)
+               : 0;
+}
+
+static int settle(struct workspace *ws, struct err *err)
+{
+    if (layers_materialise(ws, err))
+        return -1;
+    workspace_release(ws);
+    return 0;
+}
+
+static int materialise(const struct look *look, const struct report_task *t, const char *dir)
+{
+    own_cleanup(workspace_done) struct workspace ws = {0};
+    struct err err = {0};
+    workspace_adopt(&ws, &look->repo, t->row.workspace, NULL, t->row.branch ? t->row.branch : "",
+                    NULL);
+    if (!dir && layers_are_in_use(ws.path))
+        return cli_fail(EXIT_USAGE,
+                        "task '%s' is at work in it: 'anabranch materialise %s DIR' copies it",
+                        t->row.id, t->row.id);
+    autoclose int lock = -1;
+    if (!dir && lock_run(look, t, &lock, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    if (inside_see(ws.path, look->repo.common) != EXIT_OK)
+        return EXIT_ENV;
+    if (dir ? copy_to(look, &ws, dir, &err) : settle(&ws, &err))
+        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+    return printf("%s\n", dir ? dir : ws.path) < 0 ? EXIT_ENV : EXIT_OK;
+}
+
+static int run_materialise(const void *options, int argc, char **argv)
+{
+    const struct materialise_opts *opts = options;
+    autolook struct look look;
+    autoreport struct report r = {0};
+    const struct report_task *t;
+    int code = look_open(&look);
+    if (code == EXIT_OK)
+        code = look_run(&look, opts->run, &r);
+    if (code == EXIT_OK)
+        code = look_task(&r, argv[0], &t);
+    if (code == EXIT_OK && (!t->row.workspace || !look.repo.root))
+        code = cli_fail(EXIT_USAGE, "task '%s' has no workspace now", argv[0]);
+    return code == EXIT_OK ? materialise(&look, t, argc > 1 ? argv[1] : NULL) : code;
+}
+
+static const struct opt opts_table[] = {
+    {"run", 0, OPT_STRING, offsetof(struct materialise_opts, run), "RUN", NULL,
+     "Of this run: its id, the beginning of it, or 'last', which it is without this option"},
+    {0},
+};
+
+static const struct arg args[] = {
+    {.name = "TASK", .help = "The task's id"},
+    {.name = "DIR",
+     .help = "A folder that does not exist yet: a worktree with the same content is made there",
+     .optional = true},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_materialise = {
+    .name = "materialise",
+    .summary = "Make an ordinary worktree of a task's workspace",
+    .about =
+        "Where workspaces are overlays (workspace.provider), only the run itself, and what is "
+        "started by 'anabranch shell', sees what is in them. Those that stay for a person become "
+        "ordinary worktrees when the run ends. This does it for one of a run that was killed; or, "
+        "with DIR, makes a worktree beside it, of one that is at work as well: with the same "
+        "files, the same index, and the same commit checked out, detached.",
+    .examples = "anabranch materialise auth\tOf a run that was killed: where it is\n"
+                "anabranch materialise auth ../auth-now\tA copy of what is there now\n",
+    .args = args,
+    .opts = opts_table,
+    .options_size = sizeof(struct materialise_opts),
+    .exits = exits,
+    .see_also = "anabranch-shell(1), anabranch-diff(1)",
+    .run = run_materialise,
+};

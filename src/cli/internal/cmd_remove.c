@@ -1,0 +1,69 @@
+#include "base/mem.h"
+#include "base/own.h"
+#include "clean/find.h"
+#include "cli/frame/commands.h"
+#include "sys/fs/dirs.h"
+#include "workspace/root_folder.h"
+
+#include <string.h>
+#include <sys/resource.h>
+
+struct remove_opts {
+    bool idle;
+    const char *tidy; /* the lock for that */
+};
+
+/* The folder of a run, and the one that it is in, if nothing else is there. */
+static void tidy(const char *lock, const char *path)
+{
+    autofree char *work = mem_str(path);
+    char *name = strrchr(work, '/');
+    if (!name || name == work)
+        return;
+    *name = '\0';
+    char *run = strrchr(work, '/');
+    if (!run || run == work)
+        return;
+    *run = '\0';
+    if (is_run_id(run + 1))
+        workdir_tidy(lock, work, run + 1);
+}
+
+static int run_remove(const void *options, int argc, char **argv)
+{
+    const struct remove_opts *opts = options;
+    struct err err = {0};
+    int code = EXIT_OK;
+    if (opts->idle)
+        (void)setpriority(PRIO_PROCESS, 0, 19); /* at its usual one it does no harm either */
+    for (int i = 0; i < argc; i++) {
+        if (dirs_remove(argv[i], &err))
+            code = cli_fail(EXIT_ENV, "%s", err.msg);
+        else if (opts->tidy)
+            tidy(opts->tidy, argv[i]);
+    }
+    return code;
+}
+
+static const struct opt opts_table[] = {
+    {"idle", 0, OPT_FLAG, offsetof(struct remove_opts, idle), NULL, NULL,
+     "Do it when there is nothing else to do"},
+    {"tidy", 0, OPT_STRING, offsetof(struct remove_opts, tidy), "LOCK", NULL,
+     "Take away the folders that held workspaces, too, where they are empty then"},
+    {0},
+};
+
+static const struct arg args[] = {
+    {.name = "PATH", .help = "File, or folder with all that is in it", .many = true},
+    {0},
+};
+
+const struct command cmd_remove = {
+    .name = "__remove",
+    .summary = "Delete workspaces that are out of use",
+    .args = args,
+    .opts = opts_table,
+    .options_size = sizeof(struct remove_opts),
+    .hidden = true,
+    .run = run_remove,
+};

@@ -1,0 +1,24 @@
+#include "cli/frame/commands.h"
+#include "sys/fs/btrfs.h"
+
+static int run_snapshot(const void *options, int argc, char **argv)
+{
+    struct err err = {0};
+    (void)options;
+    (void)argc;
+    return subvolume_snapshot(argv[0], argv[1], &err) ? cli_fail(EXIT_ENV, "%s", err.msg) : EXIT_OK;
+}
+
+static const struct arg args[] = {
+    {.name = "TREE", .help = "A subvolume"},
+    {.name = "PATH", .help = "Where there is to be a copy of it"},
+    {0},
+};
+
+const struct command cmd_snapshot = {
+    .name = "__snapshot",
+    .summary = "Make a snapshot of the tree that workspaces are made of",
+    .args = args,
+    .hidden = true,
+    .run = run_snapshot,
+};

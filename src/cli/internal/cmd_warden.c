@@ -1,0 +1,23 @@
+#include "cli/frame/commands.h"
+#include "sys/guard/warden.h"
+
+static int run_warden(const void *options, int argc, char **argv)
+{
+    struct err err = {0};
+    (void)options;
+    (void)argc;
+    return warden_watch(argv[0], &err) ? cli_fail(EXIT_ENV, "%s", err.msg) : EXIT_OK;
+}
+
+static const struct arg args[] = {
+    {.name = "RUN", .help = "Its id"},
+    {0},
+};
+
+const struct command cmd_warden = {
+    .name = "__warden",
+    .summary = "End what is left of a run when its engine has died",
+    .args = args,
+    .hidden = true,
+    .run = run_warden,
+};

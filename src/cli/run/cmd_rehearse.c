@@ -1,0 +1,117 @@
+#include "cli/common/plan_opts.h"
+#include "cli/frame/commands.h"
+#include "doc/doc.h"
+#include "run/rehearse/rehearse.h"
+#include "sys/self_exe.h"
+#include "view/rehearsal_text.h"
+
+struct rehearse_opts {
+    struct plan_opts plan;
+    int64_t workers;
+    const char *base;
+    bool with_commands, keep, json;
+};
+
+static void print_event(void *ctx, const struct event *ev)
+{
+    autobuf struct buf out = BUF_INIT;
+    struct arena a = {0};
+    (void)ctx;
+    doc_write_line(&out, event_encode(ev, &a));
+    buf_addch(&out, '\n');
+    arena_done(&a);
+    (void)cli_print(out.s, out.len);
+}
+
+static int fail(const struct err *err)
+{
+    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
+}
+
+static int go(const struct rehearsal *r, struct plan_file *pf, const char *path,
+              const struct rehearse_opts *opts)
+{
+    struct run_options ro = {
+        .workers = (size_t)opts->workers,
+        .base = r->base,
+        .engine = ENGINE_SIM,
+        .keep = opts->keep,
+        .self = self_path(),
+    };
+    struct rehearsal_clock clock = {0};
+    struct err err = {0};
+    struct run *run;
+    if (run_open(&run, pf, path, &ro, &err))
+        return fail(&err);
+    run_observe(run, rehearsal_clock_event, &clock);
+    if (opts->json)
+        run_observe(run, print_event, NULL);
+    int code = run_go(run, &err) ? fail(&err) : run_result(run).exit_code;
+    if (!opts->json) {
+        autobuf struct buf out = BUF_INIT;
+        rehearsal_text(r, run, pf, &clock, &out);
+        if (opts->keep)
+            buf_addf(&out, "It happened in %s\n", r->dir);
+        (void)cli_print(out.s, out.len);
+    }
+    run_close(run);
+    return code;
+}
+
+static int run_rehearse(const void *options, int argc, char **argv)
+{
+    const struct rehearse_opts *opts = options;
+    (void)argc;
+    autoproblems struct problems ps;
+    autoplan struct plan_file pf;
+    struct doc_options doc = plan_doc_options(&opts->plan);
+    struct rehearsal r;
+    struct err err = {0};
+    problems_init(&ps, argv[0]);
+    int checked = plan_file_open(&pf, argv[0], &doc, &ps);
+    plan_print_problems(&ps);
+    if (checked)
+        return EXIT_USAGE;
+    int code = rehearsal_open(&r, &pf, opts->base, opts->with_commands, &err)
+                   ? fail(&err)
+                   : go(&r, &pf, argv[0], opts);
+    if (rehearsal_close(&r, opts->keep, &err))
+        code = fail(&err);
+    return code;
+}
+
+static const struct opt opts_table[] = {
+    {"workers", 'j', OPT_COUNT, offsetof(struct rehearse_opts, workers), "N", NULL,
+     "Agents at work at the same time"},
+    {"base", 0, OPT_STRING, offsetof(struct rehearse_opts, base), "BRANCH", NULL,
+     "Land on this branch; without it what the plan says, or the branch that is checked out"},
+    {"with-commands", 0, OPT_FLAG, offsetof(struct rehearse_opts, with_commands), NULL, NULL,
+     "Run the plan's own commands as well: setup, teardown, verify"},
+    {"keep", 0, OPT_FLAG, offsetof(struct rehearse_opts, keep), NULL, NULL,
+     "Keep the folder that it happened in, and say where it is"},
+    {"json", 0, OPT_FLAG, offsetof(struct rehearse_opts, json), NULL, NULL,
+     "Print one event per line, as JSON"},
+    PLAN_OPTS,
+    {0},
+};
+
+const struct command cmd_rehearse = {
+    .name = "rehearse",
+    .summary = "Carry out a plan without its agents, in a clone that is thrown away",
+    .about =
+        "The built-in agent takes the place of every other one: it writes a small file into each "
+        "path that its task owns. All else is as in 'anabranch run': worktrees, commits, "
+        "ownership, order, landing. In the end it says which tasks would land, which would "
+        "conflict, and how long all this took besides the agents.\n\n"
+        "Your repository is not touched: it happens in a clone in TMPDIR that shares its objects. "
+        "Ignored files are not in it. Nobody is notified, and the plan's own commands are run "
+        "only if you say so.",
+    .examples = "anabranch rehearse plan.md\tWhat would happen?\n"
+                "anabranch rehearse --with-commands plan.md\tAnd would it verify?\n",
+    .args = plan_args,
+    .opts = opts_table,
+    .options_size = sizeof(struct rehearse_opts),
+    .exits = cli_run_exits,
+    .see_also = "anabranch-plan(5), anabranch-events(7)",
+    .run = run_rehearse,
+};

@@ -1,0 +1,204 @@
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "cli/common/plan_opts.h"
+#include "cli/frame/commands.h"
+#include "plan/words.h"
+#include "project/plan_file.h"
+#include "run/prepare/provider.h"
+#include "sys/fs/dirs.h"
+#include "workspace/overlay/base_tree.h"
+#include "workspace/overlay/shared_folders.h"
+#include "workspace/overlay/shared_patterns.h"
+
+#include <stdio.h>
+#include <string.h>
+
+struct warm_opts {
+    struct plan_opts plan;
+    const char *base;
+};
+
+/* What runs here make their workspaces of: as is asked for, or by themselves. */
+static enum provider find_provider(const struct git_repo *repo, enum provider asked)
+{
+    const char *word = provider_of_environment();
+    struct err none = {0};
+    bool quick;
+    if (!word)
+        word = provider_words[asked];
+    if (strcmp(word, "overlay") == 0)
+        return provider_try_overlay(repo, &none) ? PROVIDER_AUTO : PROVIDER_OVERLAY;
+    if (strcmp(word, "snapshot") == 0)
+        return provider_try_snapshot(repo, NULL, &quick, &none) ? PROVIDER_AUTO : PROVIDER_SNAPSHOT;
+    bool filled = strcmp(word, "pool") == 0 || strcmp(word, "checkout") == 0;
+    return filled ? PROVIDER_AUTO : provider_best(repo, NULL);
+}
+
+/* --- the files of the base ---------------------------------------------------------------- */
+
+static int make(const struct git_repo *repo, const char *state, const char *commit)
+{
+    struct git_place at = {.git_dir = repo->common};
+    autopristine struct pristine p = PRISTINE_INIT;
+    int64_t start = clock_mono();
+    struct err err = {0};
+    if (dirs_make(state, &err) || pristine_make(&p, &at, state, commit, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    return printf("the files of %.12s are ready, in %s (%.1f s)\n", commit, p.dir,
+                  (double)(clock_mono() - start) / 1000) < 0
+               ? EXIT_ENV
+               : EXIT_OK;
+}
+
+/* --- what is shared ----------------------------------------------------------------------- */
+
+static int bring(struct kept *kept, const char *root, const char *folder)
+{
+    autofree char *path = mem_dup(folder, strlen(folder) - 1);
+    autobuf struct buf line = BUF_INIT;
+    int64_t start = clock_mono();
+    struct mirror_count count;
+    struct err err = {0};
+    if (kept_bring(kept, root, path, NULL, NULL, &count, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    text_format_count(&line, count.files);
+    buf_addf(&line, " files of %s are ready, ", path);
+    text_format_count(&line, count.copied.files);
+    buf_addf(&line, " of them new (%.1f s)\n", (double)(clock_mono() - start) / 1000);
+    return cli_print(line.s, line.len);
+}
+
+static void trim(struct kept *kept)
+{
+    autostrv struct strv left = {0};
+    struct err none = {0};
+    (void)kept_trim(kept, &left, &none); /* what stays is for `clean` */
+    for (size_t i = 0; i < left.n; i++)
+        (void)dirs_remove(left.v[i], &none);
+}
+
+static int bring_all(const char *state, const char *root, const struct strv *folders)
+{
+    autokept struct kept kept = {.lock = -1};
+    struct err err = {0};
+    int code = EXIT_OK;
+    if (kept_open(&kept, state, NULL, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    for (size_t i = 0; code == EXIT_OK && i < folders->n; i++)
+        code = bring(&kept, root, folders->v[i]);
+    trim(&kept);
+    return code;
+}
+
+static int share(const struct plan_file *pf, const char *state)
+{
+    const struct plan *plan = &pf->plan;
+    autofree char *work = plan_file_work(pf, pf->repo.root);
+    struct share share = {.root = pf->repo.root,
+                          .prefix = pf->repo.prefix,
+                          .work = work,
+                          .patterns = plan->share.v,
+                          .pattern_count = plan->share.n};
+    autostrv struct strv folders = {0}, rest = {0};
+    struct err err = {0};
+    if (share_find(&share, &folders, &rest, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    return folders.n ? bring_all(state, pf->repo.root, &folders) : EXIT_OK;
+}
+
+/* --- both --------------------------------------------------------------------------------- */
+
+/* pf: the plan of the next run, or NULL. */
+static int warm(const struct git_repo *repo, const char *base, const struct plan_file *pf)
+{
+    struct git_place at = {.git_dir = repo->git_dir, .common = repo->common};
+    autofree char *state = mem_printf("%s/anabranch", repo->common);
+    autobuf struct buf commit = BUF_INIT;
+    struct err err = {0};
+    if (git_resolve(&at, base ? base : "HEAD", &commit, &err))
+        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+    enum provider provider = find_provider(repo, pf ? pf->plan.provider : PROVIDER_UNSET);
+    if (provider == PROVIDER_AUTO)
+        return printf("workspaces are filled by git here: there is nothing to make ahead\n") < 0
+                   ? EXIT_ENV
+                   : EXIT_OK;
+    int code = make(repo, state, commit.s);
+    return code == EXIT_OK && pf && provider == PROVIDER_OVERLAY ? share(pf, state) : code;
+}
+
+static int warm_here(const char *base)
+{
+    struct git_repo repo = {0};
+    struct err err = {0};
+    int code;
+    if (git_open(&repo, ".", &err))
+        code = cli_fail(EXIT_ENV, "%s", err.msg);
+    else if (!repo.root)
+        code = cli_fail(EXIT_ENV, "this is not a git repository");
+    else
+        code = warm(&repo, base, NULL);
+    git_close(&repo);
+    return code;
+}
+
+static int warm_for(const char *plan, const struct warm_opts *opts)
+{
+    autoproblems struct problems ps;
+    autoplan struct plan_file pf;
+    struct doc_options doc = plan_doc_options(&opts->plan);
+    problems_init(&ps, plan);
+    if (plan_file_open(&pf, plan, &doc, &ps)) {
+        plan_print_problems(&ps);
+        return EXIT_USAGE;
+    }
+    if (!pf.repo.root)
+        return cli_fail(EXIT_ENV, "the plan's folder is not in a git repository");
+    return warm(&pf.repo, opts->base ? opts->base : pf.plan.base, &pf);
+}
+
+static int run_warm(const void *options, int argc, char **argv)
+{
+    const struct warm_opts *opts = options;
+    return argc ? warm_for(argv[0], opts) : warm_here(opts->base);
+}
+
+static const struct opt opts_table[] = {
+    PLAN_OPTS,
+    {"base", 0, OPT_STRING, offsetof(struct warm_opts, base), "BRANCH", NULL,
+     "The branch, or any commit, that the next run begins at; otherwise what is checked out"},
+    {0},
+};
+
+static const struct arg args[] = {
+    {.name = "PLAN",
+     .help = "The plan of the next run: its base, and the folders that it shares",
+     .optional = true,
+     .file = true},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_warm = {
+    .name = "warm",
+    .summary = "Make ready what the next run's workspaces share",
+    .about =
+        "Where workspaces are overlays or snapshots (workspace.provider), they show the files of "
+        "one pristine tree, which the first run makes, and later ones bring forward. This does so "
+        "now: the next run begins at once. The tree stays, in the repository's folder "
+        ".git/anabranch/pristine, "
+        "until nobody uses it and another one is made, or 'anabranch clean --all' takes it "
+        "away.\n\n"
+        "With a PLAN, the folders that its workspace.share names are copied as well, or what was "
+        "changed in them since the last time, where workspaces are overlays; they stay in "
+        ".git/anabranch/shared.",
+    .examples = "anabranch warm\tBefore a run, or from a hook after a pull\n"
+                "anabranch warm plan.md\tWith the node_modules that the plan shares\n",
+    .args = args,
+    .opts = opts_table,
+    .options_size = sizeof(struct warm_opts),
+    .exits = exits,
+    .see_also = "anabranch-run(1), anabranch-doctor(1), anabranch-clean(1)",
+    .run = run_warm,
+};

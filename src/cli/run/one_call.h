@@ -1,0 +1,49 @@
+/*
+ * Going on with one task of a run that is over, for `say` and `retry`.
+ */
+#ifndef CLI_RUN_ONE_CALL_H
+#define CLI_RUN_ONE_CALL_H
+
+#include "cli/run/resume_call.h"
+
+struct one_opts {
+    struct run_call call;
+    const char *run, *engine_exe;
+    bool keep, fresh;
+};
+
+/* Goes on with the task of the run that the options name, or of the newest one; `say` may be NULL.
+ * Returns the exit code. */
+int one_call(const struct command *cmd, const struct one_opts *opts, const char *task,
+             const char *say);
+
+/* The options of that, for a struct one_opts. */
+#define ONE_CALL_OPTS                                                                              \
+    {"run",                                                                                        \
+     0,                                                                                            \
+     OPT_STRING,                                                                                   \
+     offsetof(struct one_opts, run),                                                               \
+     "RUN",                                                                                        \
+     NULL,                                                                                         \
+     "The run's id, or the beginning of it; without it, the newest one"},                          \
+        {"engine-exe",                                                                             \
+         0,                                                                                        \
+         OPT_STRING,                                                                               \
+         offsetof(struct one_opts, engine_exe),                                                    \
+         "PATH",                                                                                   \
+         NULL,                                                                                     \
+         "The engine's program, where it is not on PATH"},                                         \
+        {"keep",                                                                                   \
+         0,                                                                                        \
+         OPT_FLAG,                                                                                 \
+         offsetof(struct one_opts, keep),                                                          \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         "Keep the workspace and the branch of the task when it lands"},                           \
+        RUN_CALL_OPTS(struct one_opts),                                                            \
+    {                                                                                              \
+        "json", 0, OPT_FLAG, offsetof(struct one_opts, call.json), NULL, NULL,                     \
+            "Print one event per line, as JSON"                                                    \
+    }
+
+#endif

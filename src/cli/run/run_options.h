@@ -1,0 +1,86 @@
+/*
+ * What `run` and `resume` have in common: how a run is shown, and carried out.
+ */
+#ifndef CLI_RUN_RUN_OPTIONS_H
+#define CLI_RUN_RUN_OPTIONS_H
+
+#include "cli/frame/cli.h"
+#include "plan/plan.h"
+#include "run/run.h"
+
+#include <stdint.h>
+
+struct run_call {
+    const char *engine, *timeout;
+    struct opt_list reports;
+    bool quiet, json, dashboard, no_dashboard, no_wait, detach;
+};
+
+/* The options of that, for a struct that has a struct run_call as its member `call`. */
+#define RUN_CALL_OPTS(type)                                                                        \
+    {"engine",                                                                                     \
+     0,                                                                                            \
+     OPT_STRING,                                                                                   \
+     offsetof(type, call.engine),                                                                  \
+     "NAME",                                                                                       \
+     NULL,                                                                                         \
+     "Use this engine for every task"},                                                            \
+        {"timeout",                                                                                \
+         0,                                                                                        \
+         OPT_STRING,                                                                               \
+         offsetof(type, call.timeout),                                                             \
+         "D",                                                                                      \
+         NULL,                                                                                     \
+         "Time limit for tasks that have none: 90s, 15m, 2h"},                                     \
+        {"no-wait",                                                                                \
+         0,                                                                                        \
+         OPT_FLAG,                                                                                 \
+         offsetof(type, call.no_wait),                                                             \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         "Do not wait for a usage limit to reset: the task that meets it fails"},                  \
+        {"report",                                                                                 \
+         0,                                                                                        \
+         OPT_LIST,                                                                                 \
+         offsetof(type, call.reports),                                                             \
+         "FILE",                                                                                   \
+         NULL,                                                                                     \
+         "Write a report when the run has ended; its format goes by the ending of the name: "      \
+         ".json, .md, .markdown, .html, .xml (JUnit) or .sarif"},                                  \
+        {"dashboard",                                                                              \
+         0,                                                                                        \
+         OPT_FLAG,                                                                                 \
+         offsetof(type, call.dashboard),                                                           \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         "Show the run on the whole terminal, as 'anabranch top' does; the run itself goes on in " \
+         "the background. Where the output is no terminal, draw the live view all the same"},      \
+        {"detach",                                                                                 \
+         0,                                                                                        \
+         OPT_FLAG,                                                                                 \
+         offsetof(type, call.detach),                                                              \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         "Run in the background, also when the terminal is closed; 'anabranch top' shows it"},     \
+        {"no-dashboard",                                                                           \
+         0,                                                                                        \
+         OPT_FLAG,                                                                                 \
+         offsetof(type, call.no_dashboard),                                                        \
+         NULL,                                                                                     \
+         NULL,                                                                                     \
+         "Print plain lines, also on a terminal"},                                                 \
+    {                                                                                              \
+        "quiet", 'q', OPT_FLAG, offsetof(type, call.quiet), NULL, NULL,                            \
+            "Show only what went wrong"                                                            \
+    }
+
+/* Looks at the values, and sets those of the run that they are about. EXIT_OK, or EXIT_USAGE, told.
+ */
+int run_call_check(const struct run_call *call, const struct command *cmd, struct run_options *ro);
+
+/* Carries a run out, shows it, says how it ended and, where it was cut off, how to go on with it.
+ */
+int run_call_go(const struct run_call *call, struct run *run, const struct plan_file *pf,
+                const bool *wanted);
+
+#endif

@@ -1,0 +1,278 @@
+/*
+ * What agents have used: read from the store, added up by what the user asks for.
+ */
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "base/vec.h"
+#include "cli/common/store_lookup.h"
+#include "cli/frame/commands.h"
+#include "doc/doc.h"
+
+#include <stdint.h>
+#include <string.h>
+
+enum by { BY_TASK, BY_ENGINE, BY_MODEL, BY_RUN };
+
+struct cost_opts {
+    bool json;
+    int by;
+    const char *since;
+};
+
+/* Attempts with the same name, added up. */
+struct sum {
+    char *name;
+    int64_t attempts, tokens_in, tokens_out, cache_read, cache_made;
+    double usd;
+    int64_t unknown;  /* attempts that did not say what they cost */
+    double reckoned;  /* of the money: by prices, not by the engine */
+    int64_t by_price; /* attempts of that */
+};
+
+struct costs {
+    enum by by;
+    struct map by_name;
+    VEC(struct sum *) list;
+    struct sum total;
+    char *oldest, *newest; /* dates of the prices that were used, or NULL */
+};
+
+static void costs_done(struct costs *c)
+{
+    for (size_t i = 0; i < c->list.n; i++) {
+        free(c->list.v[i]->name);
+        free(c->list.v[i]);
+    }
+    vec_done(&c->list);
+    map_done(&c->by_name);
+    free(c->oldest);
+    free(c->newest);
+}
+
+static const char *name_of(enum by by, const struct store_spending *s)
+{
+    const char *name = by == BY_TASK     ? s->task
+                       : by == BY_ENGINE ? s->engine
+                       : by == BY_MODEL  ? s->model
+                                         : s->run;
+    return name ? name : "unknown";
+}
+
+static struct sum *find(struct costs *c, const char *name)
+{
+    struct sum *sum = map_get(&c->by_name, name, strlen(name));
+    if (sum)
+        return sum;
+    sum = mem_alloc(sizeof(*sum));
+    sum->name = mem_str(name);
+    (void)map_put(&c->by_name, sum->name, strlen(sum->name), sum);
+    vec_push(&c->list, sum);
+    return sum;
+}
+
+static void add(struct sum *to, const struct store_spending *s)
+{
+    to->attempts++;
+    to->tokens_in += s->tokens_in;
+    to->tokens_out += s->tokens_out;
+    to->cache_read += s->cache_read;
+    to->cache_made += s->cache_made;
+    to->unknown += s->usd < 0;
+    to->usd += s->usd < 0 ? 0 : s->usd;
+    if (s->prices && s->usd >= 0) {
+        to->reckoned += s->usd;
+        to->by_price++;
+    }
+}
+
+static void note_prices(struct costs *c, const char *date)
+{
+    if (!c->oldest || strcmp(date, c->oldest) < 0) {
+        free(c->oldest);
+        c->oldest = mem_str(date);
+    }
+    if (!c->newest || strcmp(date, c->newest) > 0) {
+        free(c->newest);
+        c->newest = mem_str(date);
+    }
+}
+
+static bool take(void *ctx, const struct store_spending *s)
+{
+    struct costs *c = ctx;
+    add(find(c, name_of(c->by, s)), s);
+    add(&c->total, s);
+    if (s->prices)
+        note_prices(c, s->prices);
+    return true;
+}
+
+/* --- showing ------------------------------------------------------------------------------ */
+
+/* What nobody said is not nothing: "-", or with a plus behind what was said. What was reckoned has
+ * a
+ * '~' in front. */
+static void add_money(struct buf *out, const struct sum *s)
+{
+    if (s->unknown == s->attempts)
+        buf_addstr(out, "-");
+    else
+        buf_addf(out, "%s%.4f%s", s->by_price ? "~" : "", s->usd, s->unknown ? "+" : "");
+}
+
+static void add_row(struct buf *out, const struct sum *s, const char *name, size_t width)
+{
+    autobuf struct buf safe = BUF_INIT, money = BUF_INIT;
+    const int64_t counts[] = {s->tokens_in, s->tokens_out, s->cache_read, s->cache_made};
+    text_harmless(&safe, name, strlen(name));
+    buf_addf(out, "%-*s  %8lld", (int)width, safe.s, (long long)s->attempts);
+    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+        autobuf struct buf count = BUF_INIT;
+        text_format_count(&count, counts[i]);
+        buf_addf(out, "  %9s", count.s);
+    }
+    add_money(&money, s);
+    buf_addf(out, "  %10s\n", money.s);
+}
+
+static void add_table(const struct costs *c, struct buf *out)
+{
+    static const char *const heads[] = {"task", "engine", "model", "run"};
+    size_t width = strlen("in all");
+    for (size_t i = 0; i < c->list.n; i++)
+        width = strlen(c->list.v[i]->name) > width ? strlen(c->list.v[i]->name) : width;
+    buf_addf(out, "%-*s  %8s  %9s  %9s  %9s  %9s  %10s\n", (int)width, heads[c->by], "attempts",
+             "in", "out", "cache", "cached", "usd");
+    for (size_t i = 0; i < c->list.n; i++)
+        add_row(out, c->list.v[i], c->list.v[i]->name, width);
+    add_row(out, &c->total, "in all", width);
+    if (c->total.by_price)
+        buf_addf(out, "\n~ Reckoned by the configured prices of %s%s%s: $%.4f of it.\n", c->oldest,
+                 strcmp(c->oldest, c->newest) != 0 ? " to " : "",
+                 strcmp(c->oldest, c->newest) != 0 ? c->newest : "", c->total.reckoned);
+    if (c->total.unknown)
+        buf_addf(out, "\n%lld attempt%s did not say what %s cost.\n", (long long)c->total.unknown,
+                 c->total.unknown == 1 ? "" : "s", c->total.unknown == 1 ? "it" : "they");
+}
+
+static void put_sum(struct arena *a, struct node *map, const struct sum *s)
+{
+    build_put_int(a, map, "attempts", s->attempts);
+    build_put_int(a, map, "tokens_in", s->tokens_in);
+    build_put_int(a, map, "tokens_out", s->tokens_out);
+    build_put_int(a, map, "cache_read", s->cache_read);
+    build_put_int(a, map, "cache_made", s->cache_made);
+    if (s->unknown < s->attempts)
+        build_put_real(a, map, "usd", s->usd);
+    if (s->by_price)
+        build_put_real(a, map, "usd_reckoned", s->reckoned);
+    build_put_int(a, map, "attempts_of_reckoned_cost", s->by_price);
+    build_put_int(a, map, "attempts_of_unknown_cost", s->unknown);
+}
+
+static void add_json(const struct costs *c, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *root = build_map(&a), *list = build_put_list(&a, root, "costs");
+    for (size_t i = 0; i < c->list.n; i++) {
+        struct node *map = build_add_map(&a, list);
+        build_put_string(&a, map, "name", c->list.v[i]->name);
+        put_sum(&a, map, c->list.v[i]);
+    }
+    put_sum(&a, build_put_map(&a, root, "total"), &c->total);
+    if (c->newest) {
+        struct node *prices = build_put_map(&a, root, "prices");
+        build_put_string(&a, prices, "oldest", c->oldest);
+        build_put_string(&a, prices, "newest", c->newest);
+    }
+    doc_write_lines(out, root);
+    buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+/* --- asking ------------------------------------------------------------------------------- */
+
+/* "7d" before now; 0 where the option is not given. */
+static bool read_since(const char *text, int64_t *ret)
+{
+    int64_t ms = text ? text_parse_duration(text, strlen(text)) : 0;
+    *ret = text ? clock_wall() - ms : 0;
+    return ms >= 0;
+}
+
+static int show(struct look *look, struct costs *c, const char *run, int64_t since, bool json)
+{
+    autobuf struct buf out = BUF_INIT;
+    struct err err = {0};
+    if (store_each_spending(look->store, run, since, take, c, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    if (json)
+        add_json(c, &out);
+    else if (c->list.n)
+        add_table(c, &out);
+    else
+        buf_addstr(&out, "No agent has told what it used.\n");
+    return cli_print(out.s, out.len);
+}
+
+static int ask(const struct cost_opts *opts, const char *run, int64_t since)
+{
+    autolook struct look look;
+    autoreport struct report r = {0};
+    own_cleanup(costs_done) struct costs c = {.by = (enum by)opts->by};
+    int code = look_open(&look);
+    if (code == EXIT_OK && run)
+        code = look_run(&look, run, &r);
+    return code == EXIT_OK ? show(&look, &c, run ? r.row.id : NULL, since, opts->json) : code;
+}
+
+static int run_cost(const void *options, int argc, char **argv)
+{
+    const struct cost_opts *opts = options;
+    int64_t since;
+    if (!read_since(opts->since, &since))
+        return cli_fail(EXIT_USAGE, "'%s' is not a duration, such as 12h or 7d", opts->since);
+    return ask(opts, argc ? argv[0] : NULL, since);
+}
+
+static const struct arg args[] = {
+    {"RUN", "Its id, the beginning of it, or 'last'; without it: all runs", .optional = true},
+    {0},
+};
+
+static const char *const by_words[] = {"task", "engine", "model", "run", NULL};
+
+static const struct opt opts_table[] = {
+    {"by", 0, OPT_CHOICE, offsetof(struct cost_opts, by), "WHAT", by_words,
+     "Add up by this (task)"},
+    {"since", 0, OPT_STRING, offsetof(struct cost_opts, since), "DURATION", NULL,
+     "Only what was used since so long ago: 12h, 7d"},
+    {"json", 0, OPT_FLAG, offsetof(struct cost_opts, json), NULL, NULL, "Print JSON"},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_cost = {
+    .name = "cost",
+    .summary = "Show what agents have used: tokens, and money",
+    .args = args,
+    .about =
+        "Of one run (its id, the beginning of it, or 'last'), or of all that ever ran in this "
+        "repository. Tokens are told apart: those that the model read and wrote, those that it "
+        "read from its cache, and those that it put there. Money is what the engines "
+        "themselves say; where one says nothing, it is reckoned by the prices in the configuration "
+        "(anabranch.toml), with '~' in front and the date of the prices below; where those do not "
+        "know the model either it is unknown, which is shown as '-', or as a '+' behind what is "
+        "known.",
+    .examples = "anabranch cost last\tThe last run, task by task\n"
+                "anabranch cost --since 7d --by model\tThe last week\n",
+    .opts = opts_table,
+    .options_size = sizeof(struct cost_opts),
+    .exits = exits,
+    .see_also = "anabranch-plan(5)",
+    .run = run_cost,
+};

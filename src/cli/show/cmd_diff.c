@@ -1,0 +1,176 @@
+#include "base/mem.h"
+#include "cli/common/git_exec.h"
+#include "cli/common/store_lookup.h"
+#include "cli/frame/commands.h"
+#include "cli/show/enter_workspace.h"
+#include "git/format/gitlinks.h"
+#include "sys/fs/file.h"
+#include "workspace/workspace.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { INDEX_MAX = 1 << 30 };
+
+struct diff_opts {
+    const char *run;
+    bool stat;
+};
+
+/* What the task committed; or, where it failed before, what was saved of its last attempt. */
+static int find_end(const struct look *look, const struct report_task *t, struct buf *ret)
+{
+    struct git_place at = {.git_dir = look->repo.common};
+    struct err err = {0};
+    autofree char *salvage =
+        mem_printf("refs/anabranch/salvage/%s/%s/%d", t->row.run, t->row.id, t->row.attempts);
+    if (!t->row.start_commit)
+        return cli_fail(EXIT_USAGE, "task '%s' has not started", t->row.id);
+    if (git_resolve(&at, t->row.commit ? t->row.commit : salvage, ret, &err) == 0)
+        return EXIT_OK;
+    if (err.code != ERR_INPUT)
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    if (t->row.commit)
+        return cli_fail(EXIT_ENV, "commit %s of task '%s' is no longer in the repository",
+                        t->row.commit, t->row.id);
+    return cli_fail(EXIT_USAGE, "task '%s' has changed nothing", t->row.id);
+}
+
+static void begin_args(struct strv *args, bool stat)
+{
+    strv_push(args, "diff");
+    if (stat)
+        strv_push(args, "--stat");
+}
+
+static int show(const struct look *look, const char *from, const char *to, bool stat)
+{
+    autostrv struct strv args = {0};
+    begin_args(&args, stat);
+    strv_pushl(&args, "--end-of-options", from, to, "--", NULL);
+    return git_exec(&look->repo, &args, NULL);
+}
+
+/* --- of one that is at work, or was when its run was killed ------------------------------- */
+
+static bool is_at_work(const struct report_task *t)
+{
+    static const char *const states[] = {"running", "committing", "verifying",
+                                         "landing", "waiting",    "interrupted"};
+    bool at_work = false;
+    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+        at_work |= strcmp(t->row.state, states[i]) == 0;
+    return at_work && t->row.workspace && t->row.start_commit &&
+           access(t->row.workspace, F_OK) == 0;
+}
+
+static int name_them(const struct git_place *at, size_t id_len, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "add", "--intent-to-add", "--", ".", NULL);
+    if (links_exclude(at, id_len, &args, err) || git_try(at, &args, NULL, &errout, &status, err))
+        return -1;
+    return status ? err_set(err, ERR_ENV, "git add: %s", errout.s) : 0;
+}
+
+/* The agent's index with all new files named in it, as a file that is gone when we are; what was
+ * brought along is not named. Returns its descriptor. */
+static int name_new_files(const struct look *look, const struct report_task *t,
+                          const struct workspace *ws, struct err *err)
+{
+    struct git_place at = workspace_place(ws);
+    autofree char *usual = mem_printf("%s/index", ws->admin);
+    autofree char *own = mem_printf("%s/tmp/diff.%d", look->state_dir, (int)getpid());
+    autofree char *excludes = mem_printf("%s/runs/%s/%s/%d/excludes", look->state_dir, t->row.run,
+                                         t->row.id, t->row.attempts);
+    autobuf struct buf bytes = BUF_INIT;
+    at.index = own;
+    at.excludes = access(excludes, F_OK) == 0 ? excludes : NULL;
+    if (file_read(usual, INDEX_MAX, &bytes, err) || file_create(own, bytes.s, bytes.len, err))
+        return -1;
+    int rc = name_them(&at, strlen(t->row.start_commit), err);
+    int fd = rc ? -1 : open(own, O_RDONLY); /* for git, so not closed at its start */
+    if (rc == 0 && fd < 0)
+        (void)err_sys(err, "open '%s'", own);
+    (void)unlink(own);
+    return fd;
+}
+
+static int show_workspace(const struct look *look, const struct report_task *t, bool stat)
+{
+    own_cleanup(workspace_done) struct workspace ws;
+    autostrv struct strv args = {0};
+    struct err err = {0};
+    workspace_adopt(&ws, &look->repo, t->row.workspace, NULL, t->row.branch ? t->row.branch : "",
+                    NULL);
+    if (inside_see(ws.path, look->repo.common) != EXIT_OK)
+        return EXIT_ENV;
+    int fd = name_new_files(look, t, &ws, &err);
+    if (fd < 0)
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    autofree char *index = mem_printf("/dev/fd/%d", fd);
+    strv_pushl(&args, "--no-optional-locks", "-c", "core.fsmonitor=false", NULL);
+    strv_pushf(&args, "--git-dir=%s", ws.admin);
+    strv_pushf(&args, "--work-tree=%s", ws.path);
+    begin_args(&args, stat);
+    strv_pushl(&args, "--ignore-submodules=dirty", "--end-of-options", t->row.start_commit, "--",
+               NULL);
+    return git_exec(&look->repo, &args, index);
+}
+
+static int run_diff(const void *options, int argc, char **argv)
+{
+    const struct diff_opts *opts = options;
+    (void)argc;
+    autolook struct look look;
+    autoreport struct report r = {0};
+    autobuf struct buf end = BUF_INIT;
+    const struct report_task *t;
+    int code = look_open(&look);
+    if (code == EXIT_OK && !look.repo.root)
+        code = cli_fail(EXIT_ENV, "this is not a git repository");
+    if (code == EXIT_OK)
+        code = look_run(&look, opts->run, &r);
+    if (code == EXIT_OK)
+        code = look_task(&r, argv[0], &t);
+    if (code == EXIT_OK && is_at_work(t))
+        return show_workspace(&look, t, opts->stat);
+    if (code == EXIT_OK)
+        code = find_end(&look, t, &end);
+    return code == EXIT_OK ? show(&look, t->row.start_commit, end.s, opts->stat) : code;
+}
+
+static const struct opt opts_table[] = {
+    {"run", 0, OPT_STRING, offsetof(struct diff_opts, run), "RUN", NULL,
+     "Of this run: its id, the beginning of it, or 'last', which it is without this option"},
+    {"stat", 0, OPT_FLAG, offsetof(struct diff_opts, stat), NULL, NULL,
+     "Show only which files were changed, and how much"},
+    {0},
+};
+
+static const struct arg args[] = {
+    {.name = "TASK", .help = "The task's id"},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_diff = {
+    .name = "diff",
+    .summary = "Show what a task has changed",
+    .about = "Shows the difference between the commit that the task started from and the one that "
+             "it made, with git and as git is set up. Of a task that is at work, what is in its "
+             "workspace now is shown, and of one that failed before it made a commit, what was "
+             "saved of its last attempt.",
+    .examples = "anabranch diff auth\tWhat the task auth of the newest run did\n"
+                "anabranch diff --stat --run 20260301 auth\tThe same of another one, in short\n",
+    .args = args,
+    .opts = opts_table,
+    .options_size = sizeof(struct diff_opts),
+    .exits = exits,
+    .see_also = "git-diff(1)",
+    .run = run_diff,
+};

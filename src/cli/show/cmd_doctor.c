@@ -1,0 +1,93 @@
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "clean/doctor.h"
+#include "cli/frame/commands.h"
+#include "doc/doc.h"
+#include "sys/self_exe.h"
+
+#include <string.h>
+
+struct doctor_opts {
+    bool json;
+};
+
+static void add_line(const struct finding *f, struct buf *out)
+{
+    buf_addf(out, "%-4s%-21s ", verdict_words[f->verdict], f->what);
+    text_harmless(out, f->why.s, f->why.len);
+    buf_addch(out, '\n');
+}
+
+static void add_entry(const struct finding *f, struct arena *a, struct node *list)
+{
+    struct node *entry = build_add_map(a, list);
+    build_put_string(a, entry, "name", f->name);
+    build_put_string(a, entry, "verdict", verdict_words[f->verdict]);
+    build_put_string(a, entry, "why", f->why.s);
+    if (f->bytes < 0)
+        return;
+    build_put_int(a, entry, "count", f->count);
+    build_put_int(a, entry, "bytes", f->bytes);
+    if (f->partial)
+        build_put_bool(a, entry, "partial", true);
+}
+
+static int run_doctor(const void *options, int argc, char **argv)
+{
+    const struct doctor_opts *opts = options;
+    autobuf struct buf out = BUF_INIT;
+    struct arena a = {0};
+    struct node *root = build_map(&a), *list = build_put_list(&a, root, "findings");
+    struct finding f;
+    bool bad = false;
+    (void)argc;
+    (void)argv;
+    for (size_t i = 0; doctor_examine(i, self_path(), &f); i++) {
+        bad = bad || f.verdict == VERDICT_BAD;
+        add_entry(&f, &a, list);
+        if (!opts->json)
+            add_line(&f, &out);
+        finding_done(&f);
+    }
+    build_put_bool(&a, root, "ok", !bad);
+    if (opts->json) {
+        doc_write_line(&out, root);
+        buf_addch(&out, '\n');
+    }
+    arena_done(&a);
+    int code = cli_print(out.s, out.len);
+    return code != EXIT_OK ? code : bad ? EXIT_ENV : EXIT_OK;
+}
+
+static const struct opt opts_table[] = {
+    {"json", 0, OPT_FLAG, offsetof(struct doctor_opts, json), NULL, NULL,
+     "Print one JSON object: the findings, each with name, verdict and why, and those about what "
+     "is on the disk with count and bytes"},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_doctor = {
+    .name = "doctor",
+    .summary = "Try out what of this machine runs can use",
+    .about =
+        "Each finding is ok, no (something else is used in its place, or not everyone needs it) or "
+        "bad: nothing can be run then, and the exit code is 3. Nothing is changed.\n\n"
+        "It also says what the disk holds of runs in this repository, how much that takes (by "
+        "blocks: those that files share, as snapshots do, count for each of them) and what makes "
+        "it go.\n\n"
+        "Agents are kept together, so that none of their processes is left behind, by the first "
+        "that works of: a pid namespace, which ends all of them at once, also when everything else "
+        "has been killed (who is not root needs a user namespace for it, in which sudo and other "
+        "setuid programs have no effect); a cgroup, which ends them at once; a subreaper, which "
+        "ends them one by one; process groups. The environment variable ANABRANCH_CONTAIN chooses "
+        "one: namespace, cgroup, subreaper or group.",
+    .examples = "anabranch doctor\tIn the repository that is to be worked on\n"
+                "ANABRANCH_CONTAIN=subreaper anabranch run plan.md\tAgents that need sudo\n",
+    .opts = opts_table,
+    .options_size = sizeof(struct doctor_opts),
+    .exits = exits,
+    .see_also = "anabranch-plan(5)",
+    .run = run_doctor,
+};

@@ -1,0 +1,26 @@
+#include "cli/frame/commands.h"
+#include "cli/frame/help.h"
+
+static int run_help(const void *options, int argc, char **argv)
+{
+    (void)options;
+    const struct command *cmd = argc ? cli_find(argv[0]) : NULL;
+    return argc && !cmd ? help_topic(argv[0]) : cli_help(cmd);
+}
+
+static const struct arg args[] = {
+    {.name = "COMMAND",
+     .help = "The command to explain, or exit-codes; without it, the list of commands",
+     .optional = true,
+     .command = true},
+    {0},
+};
+
+const struct command cmd_help = {
+    .name = "help",
+    .summary = "Explain a command, or list them all",
+    .examples = "anabranch help check\tWhat check does, with all of its options\n"
+                "anabranch help exit-codes\tWhat a script can learn from the exit code\n",
+    .args = args,
+    .run = run_help,
+};

@@ -1,0 +1,89 @@
+#include "cli/common/store_lookup.h"
+#include "cli/frame/commands.h"
+#include "cli/show/enter_workspace.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct shell_opts {
+    const char *run;
+};
+
+/* Whoever works there has nothing of the run's in the environment: it is a person's, and is not
+ * ended with the task. */
+static int become(char **argv)
+{
+    (void)execvp(argv[0], argv);
+    return cli_fail(EXIT_ENV, "'%s' could not be run: %s", argv[0], strerror(errno));
+}
+
+static int enter(const struct look *look, const struct report_task *t)
+{
+    const char *path = t->row.workspace, *id = t->row.id;
+    if (path && look->repo.root && inside_see(path, look->repo.common) != EXIT_OK)
+        return EXIT_ENV;
+    if (path && chdir(path) == 0)
+        return EXIT_OK;
+    if (path && errno != ENOENT)
+        return cli_fail(EXIT_ENV, "'%s': %s", path, strerror(errno));
+    return cli_fail(
+        EXIT_USAGE,
+        "task '%s' has no workspace now; 'anabranch diff %s' shows what it changed, and "
+        "'anabranch salvage' what was saved of it",
+        id, id);
+}
+
+static int run_shell(const void *options, int argc, char **argv)
+{
+    const struct shell_opts *opts = options;
+    autolook struct look look;
+    autoreport struct report r = {0};
+    const struct report_task *t;
+    const char *own = getenv("SHELL");
+    char *shell[] = {(char *)(own && *own ? own : "/bin/sh"), NULL};
+    int code = look_open(&look);
+    if (code == EXIT_OK)
+        code = look_run(&look, opts->run, &r);
+    if (code == EXIT_OK)
+        code = look_task(&r, argv[0], &t);
+    if (code == EXIT_OK)
+        code = enter(&look, t);
+    return code == EXIT_OK ? become(argc > 1 ? argv + 1 : shell) : code;
+}
+
+static const struct opt opts_table[] = {
+    {"run", 0, OPT_STRING, offsetof(struct shell_opts, run), "RUN", NULL,
+     "Of this run: its id, the beginning of it, or 'last', which it is without this option"},
+    {0},
+};
+
+static const struct arg args[] = {
+    {.name = "TASK", .help = "The task's id"},
+    {.name = "COMMAND",
+     .help = "What to run there, with its arguments behind '--'; otherwise $SHELL",
+     .optional = true,
+     .many = true},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_shell = {
+    .name = "shell",
+    .summary = "Open a shell in a task's workspace",
+    .about =
+        "A task has a workspace while its agent works, while it waits for a limit, and when it "
+        "was left for a person: in conflict, or kept with --keep. What is changed in one whose "
+        "agent is at work is the agent's to commit. The exit code is that of the shell, or of "
+        "the command.",
+    .examples = "anabranch shell auth\tLook around where the task auth is done\n"
+                "anabranch shell auth -- git status\tRun a command there\n",
+    .args = args,
+    .opts = opts_table,
+    .options_size = sizeof(struct shell_opts),
+    .exits = exits,
+    .see_also = "anabranch-diff(1), anabranch-salvage(1)",
+    .run = run_shell,
+};

@@ -1,0 +1,295 @@
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "cli/common/store_lookup.h"
+#include "cli/frame/commands.h"
+#include "cli/run/run_view.h"
+#include "doc/doc.h"
+#include "git/batch.h"
+#include "sys/term.h"
+#include "view/plan/thread_text.h"
+#include "view/redraw.h"
+#include "view/report/kept_ref.h"
+#include "view/report/summary.h"
+
+#include <string.h>
+
+enum { WATCH_MS = 1000, DEFAULT_COLUMNS = 80, DEFAULT_ROWS = 24 };
+
+struct status_opts {
+    bool json, watch;
+};
+
+static void add_head(const struct report *r, struct buf *out)
+{
+    const struct store_run *row = &r->row;
+    buf_addf(out, "Run %s: %s", row->id, report_state(r));
+    if (row->finished)
+        buf_addf(out, ", exit code %d", row->exit_code);
+    buf_addstr(out, ", ");
+    text_format_duration(out, r->duration > 0 ? r->duration : 0);
+    if (row->base)
+        buf_addf(out, ", on %s", row->base);
+    if (row->plan) {
+        buf_addstr(out, ", ");
+        text_harmless(out, row->plan, strlen(row->plan));
+    }
+    buf_addch(out, '\n');
+}
+
+static size_t parked_in(const struct report *r, int64_t lane)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++)
+        n += r->tasks[i].lane == lane;
+    return n;
+}
+
+/* What waits for a limit, of this run or until someone goes on with it. */
+static void add_limits(const struct report *r, struct buf *out)
+{
+    int64_t now = clock_wall();
+    for (size_t i = 0; i < r->limits.list.n; i++) {
+        const struct limit_shown *limit = &r->limits.list.v[i];
+        if (limit->until <= now)
+            continue;
+        limit_text(limit, parked_in(r, limit->lane), now, out);
+        buf_addch(out, '\n');
+    }
+}
+
+static void put_limits(const struct report *r, struct arena *a, struct node *map)
+{
+    int64_t now = clock_wall();
+    struct node *list = build_put_list(a, map, "limits");
+    for (size_t i = 0; i < r->limits.list.n; i++) {
+        const struct limit_shown *limit = &r->limits.list.v[i];
+        autobuf struct buf until = BUF_INIT;
+        if (limit->until <= now)
+            continue;
+        struct node *entry = build_add_map(a, list);
+        clock_format(&until, limit->until);
+        build_put_string(a, entry, "engine", limit->engine);
+        build_put_string(a, entry, "until", until.s);
+        build_put_int(a, entry, "parked", (int64_t)parked_in(r, limit->lane));
+    }
+}
+
+/* --- what there is ------------------------------------------------------------------------ */
+
+struct status {
+    struct look look;
+    struct report run;
+    struct threads threads;
+    struct git_batch *batch;
+    struct thread_looks looks;
+};
+
+static void status_close(struct status *s)
+{
+    thread_looks_close(&s->looks);
+    git_batch_free(s->batch);
+    threads_done(&s->threads);
+    report_done(&s->run);
+    look_close(&s->look);
+}
+#define autostatus own_cleanup(status_close)
+
+static int told(const struct err *err)
+{
+    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
+}
+
+static bool take_one(void *ctx, const struct store_run *run)
+{
+    (void)run;
+    *(bool *)ctx = true;
+    return false;
+}
+
+static int has_run(struct status *s, bool *ret_yes)
+{
+    struct err err = {0};
+    *ret_yes = false;
+    return s->look.store && store_each_run(s->look.store, take_one, ret_yes, &err) ? told(&err)
+                                                                                   : EXIT_OK;
+}
+
+static int look_at_threads(struct status *s)
+{
+    struct err err = {0};
+    if (!s->look.repo.root)
+        return EXIT_OK;
+    if (threads_load(&s->threads, &s->look.repo, &err))
+        return told(&err);
+    if (!s->threads.n)
+        return EXIT_OK;
+    s->batch = git_batch_new(s->look.repo.common);
+    return thread_looks_open(&s->looks, &s->look.repo, s->batch, &s->threads, NULL, true, &err)
+               ? told(&err)
+               : EXIT_OK;
+}
+
+static int find_kept(struct status *s)
+{
+    struct err err = {0};
+    return report_find_kept(&s->run, s->look.repo.common, &err) ? told(&err) : EXIT_OK;
+}
+
+/* Who names a run wants to see that alone. */
+static int status_open(struct status *s, const char *word)
+{
+    bool ran;
+    *s = (struct status){0};
+    int code = look_find(&s->look);
+    if (code == EXIT_OK && !word)
+        code = look_at_threads(s);
+    if (code == EXIT_OK)
+        code = has_run(s, &ran);
+    if (code != EXIT_OK)
+        return code;
+    if (!ran && (s->threads.n || s->threads.damaged.n))
+        return EXIT_OK;
+    if (!ran)
+        return cli_fail(EXIT_USAGE, "nothing was ever run in this repository");
+    code = look_run(&s->look, word, &s->run);
+    return code == EXIT_OK ? find_kept(s) : code;
+}
+
+/* --- showing it --------------------------------------------------------------------------- */
+
+static void add_text(const struct status *s, struct buf *out)
+{
+    if (s->run.row.id) {
+        add_head(&s->run, out);
+        add_limits(&s->run, out);
+        summary(&s->run, false, out);
+        summary_kept(&s->run, out);
+    }
+    bool some = s->looks.n || s->threads.damaged.n;
+    if (s->run.row.id && some)
+        buf_addch(out, '\n');
+    if (some)
+        thread_text(&s->looks, &s->threads, out);
+}
+
+static void add_json(const struct status *s, bool line, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *map = s->run.row.id ? report_encode(&s->run, &a) : build_map(&a);
+    if (s->run.limits.list.n)
+        put_limits(&s->run, &a, map);
+    if (s->looks.n || s->threads.damaged.n)
+        build_put(&a, map, "threads", thread_encode(&s->looks, &s->threads, &a));
+    if (line)
+        doc_write_line(out, map);
+    else
+        doc_write_lines(out, map);
+    if (line)
+        buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+static int take_look(const struct status_opts *opts, const char *word, struct buf *out)
+{
+    autostatus struct status s;
+    int code = status_open(&s, word);
+    if (code != EXIT_OK)
+        return code;
+    if (opts->json)
+        add_json(&s, opts->watch, out);
+    else
+        add_text(&s, out);
+    return EXIT_OK;
+}
+
+/* --- again and again ---------------------------------------------------------------------- */
+
+/* On a terminal in place, elsewhere what is new. */
+static int show(struct redraw *r, struct buf *last, const struct buf *now, bool draws)
+{
+    autobuf struct buf out = BUF_INIT;
+    struct term_size size = term_size(STDOUT_FILENO);
+    if (draws)
+        redraw_paint(r, now->s, size.columns ? size.columns : DEFAULT_COLUMNS,
+                     size.rows ? size.rows : DEFAULT_ROWS, &out);
+    else
+        redraw_news(last->s, now->s, &out);
+    buf_cut(last, 0);
+    buf_add(last, now->s, now->len);
+    return out.len ? cli_print(out.s, out.len) : EXIT_OK;
+}
+
+/* Until a signal ends it, or nobody reads any more. Where a look is much work, it is not most of
+ * what the machine does. */
+static int watch(const struct status_opts *opts, const char *word)
+{
+    autoredraw struct redraw r = REDRAW_INIT;
+    autobuf struct buf last = BUF_INIT;
+    bool draws = !opts->json && run_view_can_draw(stdout);
+    for (int code = EXIT_OK;;) {
+        autobuf struct buf now = BUF_INIT;
+        int64_t start = clock_mono();
+        code = take_look(opts, word, &now);
+        int64_t pause = 2 * (clock_mono() - start);
+        if (code == EXIT_OK)
+            code = show(&r, &last, &now, draws);
+        if (code == EXIT_OK && fflush(stdout) != 0)
+            code = EXIT_ENV;
+        if (code != EXIT_OK)
+            return code;
+        if (!term_pause(STDOUT_FILENO, pause > WATCH_MS ? (int)pause : WATCH_MS))
+            return EXIT_OK;
+    }
+}
+
+static int run_status(const void *options, int argc, char **argv)
+{
+    const struct status_opts *opts = options;
+    const char *word = argc ? argv[0] : NULL;
+    autobuf struct buf out = BUF_INIT;
+    if (opts->watch)
+        return watch(opts, word);
+    int code = take_look(opts, word, &out);
+    return code == EXIT_OK ? cli_print(out.s, out.len) : code;
+}
+
+static const struct opt opts_table[] = {
+    {"json", 0, OPT_FLAG, offsetof(struct status_opts, json), NULL, NULL,
+     "Print it as JSON, as a report has it"},
+    {"watch", 'w', OPT_FLAG, offsetof(struct status_opts, watch), NULL, NULL,
+     "Show it again whenever it has changed, until Ctrl-C"},
+    {0},
+};
+
+static const struct arg args[] = {
+    {.name = "RUN",
+     .help = "Its id, the beginning of it, or 'last'; without it the newest one",
+     .optional = true},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_status = {
+    .name = "status",
+    .summary = "Show how a run and threads stand, or how a run ended",
+    .about =
+        "Shows each task of a run with its state, commit, duration and attempts, and why it "
+        "failed. A run whose process is gone without having ended is shown as interrupted.\n\n"
+        "Without RUN it also shows each thread that 'fanout' made: the commits that it is "
+        "ahead and behind of its base, what is not committed, whether it would merge with "
+        "the base and with the other threads now, whether it keeps to its paths, and its "
+        "pull request as 'converge' knows it. What is wrong with a thread is told below, with what "
+        "to do: that its file is damaged, that it was moved, that its hooks are off. The "
+        "network is not used.",
+    .examples = "anabranch status\tThe newest run, also while it goes on\n"
+                "anabranch status --watch\tThe same, and what changes from now on\n"
+                "anabranch status --json last | jq .totals\tThe same for programs\n",
+    .args = args,
+    .opts = opts_table,
+    .options_size = sizeof(struct status_opts),
+    .exits = exits,
+    .see_also = "anabranch-events(7)",
+    .run = run_status,
+};

@@ -1,0 +1,21 @@
+#include "cli/show/enter_workspace.h"
+
+#include "cli/frame/cli.h"
+#include "workspace/overlay/layers.h"
+
+#include <fcntl.h>
+
+/* What is below the workspace stays as it is as long as what we become, or its children, live. */
+int inside_see(const char *workspace, const char *common)
+{
+    struct layers_hold hold;
+    struct err err = {0};
+    if (layers_see(workspace, common, &hold, &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    const int locks[] = {hold.below, hold.own, hold.kept};
+    for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+        if (locks[i] >= 0)
+            (void)fcntl(locks[i], F_SETFD, 0);
+    }
+    return EXIT_OK;
+}

@@ -1,0 +1,282 @@
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "cli/frame/commands.h"
+#include "doc/doc.h"
+#include "sys/interrupt.h"
+#include "threads/converge/converge.h"
+
+#include <string.h>
+
+struct converge_opts {
+    bool no_push, into_base, draft, commit, json;
+    const char *only, *remote, *upstream, *base;
+};
+
+static const char *short_name(const char *ref)
+{
+    static const char heads[] = "refs/heads/";
+    return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
+}
+
+/* --- as text ------------------------------------------------------------------------------ */
+
+static const char *const words[] = {
+    [CONVERGE_PENDING] = "",
+    [CONVERGE_NOTHING] = "has no commits of its own",
+    [CONVERGE_MADE] = "pushed, new pull request ",
+    [CONVERGE_UPDATED] = "pushed, pull request updated: ",
+    [CONVERGE_PRINTED] = "",
+    [CONVERGE_LANDED] = "landed as ",
+    [CONVERGE_REFUSED] = "refused: ",
+    [CONVERGE_FAILED] = "failed: ",
+    [CONVERGE_CONFLICT] = "conflict: ",
+    [CONVERGE_STOPPED] = "stopped: ",
+};
+
+static void add_line(struct buf *out, const struct converge_result *r, const char *what,
+                     const char *detail)
+{
+    buf_addf(out, "thread-%s: %s", r->look->thread->id, what);
+    if (detail)
+        text_harmless(out, detail, strlen(detail));
+    buf_addch(out, '\n');
+}
+
+/* What is wrong goes to standard error, so that what is printed for a shell can be given to one. */
+static void add_result(const struct converge_result *r, struct buf *out, struct buf *errors)
+{
+    if (r->warning)
+        add_line(errors, r, "warning: ", r->warning);
+    if (r->end >= CONVERGE_REFUSED)
+        add_line(errors, r, words[r->end], r->detail);
+    else if (r->end == CONVERGE_PRINTED)
+        buf_addf(out, "# thread-%s\n%s", r->look->thread->id, r->commands.s);
+    else if (r->end != CONVERGE_NOTHING)
+        add_line(out, r, words[r->end], r->detail);
+}
+
+static size_t add_damaged(const struct converge *c, struct buf *errors)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        const struct thread_damaged *d = &c->threads.damaged.v[i];
+        if (!converge_leaves(c, d))
+            continue;
+        const char *const parts[] = {"thread-", d->id, ": left alone: ", d->problem, "; ", d->hint};
+        for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
+            text_harmless(errors, parts[k], strlen(parts[k]));
+        buf_addch(errors, '\n');
+        n++;
+    }
+    return n;
+}
+
+static int print_text(const struct converge *c)
+{
+    autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
+    bool nothing = !add_damaged(c, &errors);
+    for (size_t i = 0; i < c->results.n; i++) {
+        add_result(&c->results.v[i], &out, &errors);
+        nothing = nothing && c->results.v[i].end == CONVERGE_NOTHING;
+    }
+    if (nothing)
+        buf_addstr(&errors, "no thread has commits of its own: there is nothing to converge\n");
+    (void)fwrite(errors.s, 1, errors.len, stderr);
+    return cli_print(out.s, out.len);
+}
+
+/* --- as JSON ------------------------------------------------------------------------------ */
+
+static void put_text(struct arena *a, struct node *map, const char *key, const char *s)
+{
+    autobuf struct buf safe = BUF_INIT;
+    if (!s)
+        return;
+    text_harmless(&safe, s, strlen(s));
+    build_put_string(a, map, key, safe.s);
+}
+
+static void put_result(struct arena *a, struct node *map, const struct converge_result *r)
+{
+    const struct thread *t = r->look->thread;
+    bool bad = r->end >= CONVERGE_REFUSED;
+    build_put_string(a, map, "id", t->id);
+    put_text(a, map, "branch", short_name(t->branch));
+    build_put_string(a, map, "result", converge_end_name(r->end));
+    put_text(a, map, "reason", bad ? r->detail : NULL);
+    put_text(a, map, "warning", r->warning);
+    put_text(a, map, "commit", r->end == CONVERGE_LANDED ? r->detail : NULL);
+    build_put_string(a, map, "pull", t->pull);
+    build_put_string(a, map, "commands", r->commands.len ? r->commands.s : NULL);
+    struct node *list = build_put_list(a, map, "uncommitted");
+    for (size_t i = 0; i < r->look->uncommitted.n; i++) {
+        autobuf struct buf safe = BUF_INIT;
+        text_harmless(&safe, r->look->uncommitted.v[i], strlen(r->look->uncommitted.v[i]));
+        build_add_string(a, list, safe.s);
+    }
+}
+
+static void put_damaged(struct arena *a, struct node *map, const struct thread_damaged *d)
+{
+    put_text(a, map, "id", d->id);
+    build_put_string(a, map, "result", "damaged");
+    put_text(a, map, "reason", d->problem);
+    put_text(a, map, "hint", d->hint);
+}
+
+static int print_json(const struct converge *c)
+{
+    autobuf struct buf out = BUF_INIT;
+    struct arena a = {0};
+    struct node *map = build_map(&a), *list = build_put_list(&a, map, "threads");
+    for (size_t i = 0; i < c->results.n; i++)
+        put_result(&a, build_add_map(&a, list), &c->results.v[i]);
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        if (converge_leaves(c, &c->threads.damaged.v[i]))
+            put_damaged(&a, build_add_map(&a, list), &c->threads.damaged.v[i]);
+    }
+    doc_write_line(&out, map);
+    buf_addch(&out, '\n');
+    arena_done(&a);
+    return cli_print(out.s, out.len);
+}
+
+/* --- doing it ----------------------------------------------------------------------------- */
+
+static enum exit_code judge(const struct converge *c)
+{
+    enum exit_code code = EXIT_OK;
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        if (converge_leaves(c, &c->threads.damaged.v[i]))
+            code = EXIT_TASK;
+    }
+    for (size_t i = 0; i < c->results.n; i++) {
+        enum converge_end end = c->results.v[i].end;
+        if (end == CONVERGE_CONFLICT)
+            return EXIT_CONFLICT;
+        if (end >= CONVERGE_REFUSED)
+            code = EXIT_TASK;
+    }
+    return code;
+}
+
+static int run_in(const struct git_repo *repo, const struct converge_options *how, bool json)
+{
+    autoconverge struct converge c;
+    struct err err = {0};
+    stop_watch();
+    int rc = converge(&c, repo, how, &err);
+    if (rc && stop_signal())
+        return cli_stopped(how->commit ? "nothing was pushed or merged" : "nothing was changed");
+    if (rc)
+        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+    int code = json ? print_json(&c) : print_text(&c);
+    if (stop_signal())
+        return cli_stopped("call it again: it goes on with what there is");
+    return code == EXIT_OK ? (int)judge(&c) : code;
+}
+
+static void split(const char *list, struct strv *out)
+{
+    autofree char *copy = mem_str(list);
+    for (char *next = copy, *id; (id = strsep(&next, ","));) {
+        if (*id)
+            strv_push(out, id);
+    }
+}
+
+static int run_converge(const void *options, int argc, char **argv)
+{
+    const struct converge_opts *opts = options;
+    autostrv struct strv only = {0};
+    struct converge_options how = {.way = opts->no_push     ? CONVERGE_PRINT
+                                          : opts->into_base ? CONVERGE_INTO_BASE
+                                                            : CONVERGE_PUSH,
+                                   .draft = opts->draft,
+                                   .commit = opts->commit,
+                                   .remote = opts->remote,
+                                   .upstream = opts->upstream,
+                                   .base = opts->base,
+                                   .only = opts->only ? &only : NULL,
+                                   .waiting = cli_waiting};
+    struct git_repo repo;
+    struct err err = {0};
+    (void)argc;
+    (void)argv;
+    if (opts->no_push && opts->into_base)
+        return cli_usage(&cmd_converge, "--no-push and --into-base do not go together");
+    if (opts->upstream && opts->into_base)
+        return cli_usage(&cmd_converge, "--upstream and --into-base do not go together");
+    if (opts->only)
+        split(opts->only, &only);
+    if (git_open(&repo, ".", &err))
+        return cli_fail(EXIT_ENV, "%s", err.msg);
+    int code = repo.root ? run_in(&repo, &how, opts->json)
+                         : cli_fail(EXIT_ENV, "this is not a git repository");
+    git_close(&repo);
+    return code;
+}
+
+static const struct opt opts_table[] = {
+    {"no-push", 0, OPT_FLAG, offsetof(struct converge_opts, no_push), NULL, NULL,
+     "Only print the commands, for any POSIX shell"},
+    {"into-base", 0, OPT_FLAG, offsetof(struct converge_opts, into_base), NULL, NULL,
+     "Merge into the base branch here, without a remote or a forge; nothing is verified"},
+    {"draft", 0, OPT_FLAG, offsetof(struct converge_opts, draft), NULL, NULL,
+     "New pull requests are drafts"},
+    {"commit", 0, OPT_FLAG, offsetof(struct converge_opts, commit), NULL, NULL,
+     "Commit what is not committed first"},
+    {"only", 0, OPT_STRING, offsetof(struct converge_opts, only), "THREAD,...", NULL,
+     "Only these threads"},
+    {"remote", 0, OPT_STRING, offsetof(struct converge_opts, remote), "REMOTE", NULL,
+     "Push to this remote (origin)"},
+    {"upstream", 0, OPT_STRING, offsetof(struct converge_opts, upstream), "REMOTE", NULL,
+     "Make the pull requests in the repository of this remote, from the fork that is pushed to"},
+    {"base", 0, OPT_STRING, offsetof(struct converge_opts, base), "BRANCH", NULL,
+     "Into this branch, instead of the one that the threads were made from"},
+    {"json", 0, OPT_FLAG, offsetof(struct converge_opts, json), NULL, NULL,
+     "Print the results as JSON"},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_TASK,   EXIT_USAGE,   EXIT_ENV, EXIT_CONFLICT,
+                                       EXIT_SIGINT, EXIT_SIGTERM, EXIT_OK};
+
+const struct command cmd_converge = {
+    .name = "converge",
+    .summary = "Make a pull request of each thread, in the order in which they are to be merged",
+    .about =
+        "Pushes the branch of each thread that has commits of its own, never by force, and makes "
+        "a pull request of it, with 'gh': goal, paths, order, whether the thread kept to its "
+        "paths, "
+        "and which threads it follows. Where the branch has an open pull request, that is brought "
+        "up to date, so that calling it again is fine.\n\n"
+        "A thread with work that is not committed is refused, with a list of it, and so is one "
+        "that changed what it does not own where its plan says 'enforce: block'; elsewhere that is "
+        "told, here and in the pull request. One that is to be merged after a thread that --only "
+        "leaves "
+        "out and that is not merged yet is told as well, and --into-base refuses it where it "
+        "depends "
+        "on that one. What goes wrong with one thread does not stop the "
+        "others. SIGINT, SIGTERM and SIGHUP end the program that is being waited for, and what was "
+        "done by then is told.\n\n"
+        "Pull requests are made where gh makes them: in the repository that is pushed to, or the "
+        "one that 'gh repo set-default' names. Where the remote that is pushed to is a fork, "
+        "--upstream names the remote whose repository is to get them; gh is then told both.\n\n"
+        "The git setting anabranch.forge names another program than 'gh': 'glab', 'tea', or a "
+        "command whose words {branch}, {base}, {title}, {body} and {body-file} are replaced; "
+        "anabranch.forgeUpdate is the command for a pull request that is there, {pull}. 'tea' is "
+        "called outside of the repository, with the repository of the remote and with its login "
+        "for the remote's host, or with the one that anabranch.forgeLogin names.",
+    .examples = "anabranch converge\tPush, and make or update the pull requests\n"
+                "anabranch converge --no-push | sh\tThe same by a shell\n"
+                "anabranch converge --upstream upstream\tFrom the fork 'origin' to the remote "
+                "'upstream'\n"
+                "anabranch converge --into-base --only 1,2\tMerge two of them here\n",
+    .opts = opts_table,
+    .options_size = sizeof(struct converge_opts),
+    .exits = exits,
+    .see_also = "gh(1)",
+    .run = run_converge,
+};

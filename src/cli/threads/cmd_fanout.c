@@ -1,0 +1,222 @@
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "cli/common/plan_opts.h"
+#include "cli/frame/commands.h"
+#include "threads/fanout/fanout.h"
+#include "threads/fanout/tmux.h"
+
+#include <signal.h>
+#include <string.h>
+
+enum tmux_use { TMUX_NONE, TMUX_PRINT, TMUX_START };
+
+struct fanout_opts {
+    struct plan_opts plan;
+    const char *only, *engine;
+    bool allow_dirty, json, dry_run;
+    int tmux;
+};
+
+/* --- as text ------------------------------------------------------------------------------ */
+
+static const char *short_name(const char *ref)
+{
+    static const char heads[] = "refs/heads/";
+    return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
+}
+
+/* What is no command is a comment, so that all of it can be given to a shell. */
+static void add_comment(struct buf *out, const struct thread *t, const char *state)
+{
+    buf_addf(out, "# thread-%s: ", t->id);
+    text_harmless(out, short_name(t->branch), strlen(short_name(t->branch)));
+    buf_addf(out, ", %s\n", state);
+}
+
+static void add_threads(struct buf *out, const struct fanout *f, const struct fanout_opts *opts)
+{
+    for (size_t i = 0; i < f->known.n; i++)
+        add_comment(out, threads_find(&f->there, f->known.v[i]), "is there already");
+    for (size_t i = 0; i < f->fresh.n; i++) {
+        add_comment(out, &f->fresh.v[i], opts->dry_run ? "would be made" : "new");
+        if (opts->tmux == TMUX_NONE) {
+            fanout_add_call(f, &f->fresh.v[i], out);
+            buf_addch(out, '\n');
+        }
+    }
+}
+
+static void add_text(struct buf *out, const struct fanout *f, const struct fanout_opts *opts,
+                     const char *show)
+{
+    const char *base = f->base ? short_name(f->base) : "a commit";
+    buf_addstr(out, "# from ");
+    text_harmless(out, base, strlen(base));
+    buf_addf(out, " at %.12s\n", f->base_commit);
+    add_threads(out, f, opts);
+    if (opts->tmux == TMUX_PRINT && f->fresh.n)
+        tmux_add_commands(f, out);
+    if (show)
+        buf_addf(out, "%s\n", show);
+}
+
+/* --- as JSON ------------------------------------------------------------------------------ */
+
+static void put_paths(struct arena *a, struct node *map, const char *key, const struct strv *paths)
+{
+    struct node *list = build_put_list(a, map, key);
+    for (size_t i = 0; i < paths->n; i++)
+        build_add_string(a, list, paths->v[i]);
+}
+
+static void put_thread(struct arena *a, struct node *list, const struct fanout *f,
+                       const struct thread *t, bool fresh)
+{
+    struct node *map = build_add_map(a, list);
+    autobuf struct buf call = BUF_INIT;
+    fanout_add_call(f, t, &call);
+    build_put_string(a, map, "id", t->id);
+    build_put_bool(a, map, "new", fresh);
+    build_put_string(a, map, "branch", short_name(t->branch));
+    build_put_string(a, map, "path", t->path);
+    build_put_string(a, map, "goal", t->goal);
+    build_put_string(a, map, "engine", t->engine);
+    build_put_string(a, map, "enforce", t->enforce);
+    put_paths(a, map, "owns", &t->owns);
+    put_paths(a, map, "forbids", &t->forbids);
+    if (t->ordered)
+        build_put_int(a, map, "order", t->order);
+    if (t->ports) {
+        build_put_int(a, map, "port", t->port);
+        build_put_int(a, map, "ports", t->ports);
+    }
+    build_put_string(a, map, "call", call.s);
+}
+
+static void add_json(struct buf *out, const struct fanout *f)
+{
+    struct arena a = {0};
+    struct node *map = build_map(&a);
+    build_put_string(&a, map, "base", f->base ? short_name(f->base) : NULL);
+    build_put_string(&a, map, "base_commit", f->base_commit);
+    struct node *list = build_put_list(&a, map, "threads");
+    for (size_t i = 0; i < f->known.n; i++)
+        put_thread(&a, list, f, threads_find(&f->there, f->known.v[i]), false);
+    for (size_t i = 0; i < f->fresh.n; i++)
+        put_thread(&a, list, f, &f->fresh.v[i], true);
+    doc_write_line(out, map);
+    buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+/* --- doing it ----------------------------------------------------------------------------- */
+
+static int refuse(const struct fanout *f, const struct err *err)
+{
+    enum exit_code code = f->signal == SIGINT      ? EXIT_SIGINT
+                          : f->signal              ? EXIT_SIGTERM
+                          : err->code == ERR_INPUT ? EXIT_USAGE
+                                                   : EXIT_ENV;
+    return cli_fail(code, "%s", err->msg);
+}
+
+/* The threads are there, also where tmux fails: they are told before that is. */
+static int tell(const struct fanout *f, const struct fanout_opts *opts)
+{
+    autobuf struct buf out = BUF_INIT;
+    autofree char *show = NULL;
+    struct err err = {0};
+    bool start = opts->tmux == TMUX_START && !opts->dry_run && f->fresh.n;
+    int started = start ? tmux_start(f, &show, &err) : 0;
+    if (opts->json)
+        add_json(&out, f);
+    else
+        add_text(&out, f, opts, show);
+    int code = cli_print(out.s, out.len);
+    return started ? cli_fail(EXIT_ENV, "%s", err.msg) : code;
+}
+
+static int go(const struct plan_file *pf, const struct fanout_opts *opts,
+              const struct fanout_options *how)
+{
+    autofanout struct fanout f;
+    struct err err = {0};
+    if (fanout_open(&f, pf, how, &err) || (opts->tmux == TMUX_START && tmux_check(&err)) ||
+        (!opts->dry_run && fanout_make(&f, &err)))
+        return refuse(&f, &err);
+    return tell(&f, opts);
+}
+
+static int run_fanout(const void *options, int argc, char **argv)
+{
+    const struct fanout_opts *opts = options;
+    struct fanout_options how = {
+        .plan_path = argv[0], .allow_dirty = opts->allow_dirty, .waiting = cli_waiting};
+    struct doc_options doc = plan_doc_options(&opts->plan);
+    autoproblems struct problems ps = {0};
+    autoplan struct plan_file pf = {0};
+    (void)argc;
+    if (opts->json && opts->tmux == TMUX_PRINT)
+        return cli_usage(&cmd_fanout, "--json and --tmux do not go together; --tmux=start does");
+    if (opts->engine && plan_find_engine(opts->engine, &how.engine))
+        return EXIT_USAGE;
+    problems_init(&ps, argv[0]);
+    int checked = plan_file_open(&pf, argv[0], &doc, &ps);
+    plan_print_problems(&ps);
+    if (checked)
+        return EXIT_USAGE;
+    autofree bool *wanted = mem_array(pf.plan.task_count, sizeof(*wanted));
+    if (opts->only && plan_choose_tasks(&pf.plan, opts->only, wanted))
+        return EXIT_USAGE;
+    how.wanted = opts->only ? wanted : NULL;
+    return go(&pf, opts, &how);
+}
+
+static const char *const tmux_words[] = {"none", "print", "start", NULL};
+
+static const struct opt opts_table[] = {
+    {"only", 0, OPT_STRING, offsetof(struct fanout_opts, only), "THREAD,...", NULL,
+     "Make these threads alone"},
+    {"engine", 0, OPT_STRING, offsetof(struct fanout_opts, engine), "NAME", NULL,
+     "Use this engine for every thread"},
+    {"allow-dirty", 0, OPT_FLAG, offsetof(struct fanout_opts, allow_dirty), NULL, NULL,
+     "Go on although tracked files have changes that are not committed"},
+    {"tmux", 0, OPT_WAY, offsetof(struct fanout_opts, tmux), "HOW", tmux_words,
+     "Print the commands of a tmux session with a window for each thread, or start it"},
+    {"json", 0, OPT_FLAG, offsetof(struct fanout_opts, json), NULL, NULL,
+     "Print the threads as JSON"},
+    {"dry-run", 0, OPT_FLAG, offsetof(struct fanout_opts, dry_run), NULL, NULL,
+     "Check everything and say what would be made; change nothing"},
+    PLAN_OPTS,
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_SIGINT, EXIT_SIGTERM, EXIT_OK};
+
+const struct command cmd_fanout = {
+    .name = "fanout",
+    .summary = "Make a branch and a worktree for each thread of a plan, to work in yourself",
+    .about =
+        "For people who sit with their agents, one terminal each. Each thread (or task, whatever "
+        "the plan calls it) gets a branch parallel/BRANCH-thread-ID and a worktree "
+        "worktrees/thread-ID with a file THREAD_BRIEF.md: its goal, the paths that it owns and "
+        "those that it must not touch. All begin with the same commit. What is printed can be "
+        "given to a shell: a line for each thread that goes there and starts the agent.\n\n"
+        "All threads are made, or none: where one cannot be, or a signal comes, nothing is left. "
+        "Called again with the same plan it makes the threads that are new.\n\n"
+        "A tracked file with changes that are not committed is a reason not to begin, since no "
+        "thread would have them; files that git does not track are none. Neither worktrees nor "
+        "briefs show in git status, and nothing is written to files of the project or to "
+        "info/exclude. Files that git ignores are brought along and workspace.setup is run as in "
+        "anabranch run; its output is in the file anabranch.log in the worktree's git folder.",
+    .examples = "anabranch fanout plan.toml\tMake all threads, and print how to begin in each\n"
+                "anabranch fanout --only api,docs plan.toml\tTwo of them\n"
+                "anabranch fanout --tmux=start plan.toml\tOpen a shell in each, in a tmux session\n"
+                "anabranch fanout --json plan.toml | jq -r '.threads[].path'\tFor programs\n",
+    .args = plan_args,
+    .opts = opts_table,
+    .options_size = sizeof(struct fanout_opts),
+    .exits = exits,
+    .see_also = "anabranch-plan(5)",
+    .run = run_fanout,
+};

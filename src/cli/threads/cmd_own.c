@@ -1,0 +1,283 @@
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "cli/frame/commands.h"
+#include "cli/threads/current_thread.h"
+#include "doc/doc.h"
+#include "threads/own/own.h"
+#include "threads/own/request.h"
+
+#include <string.h>
+
+struct own_opts {
+    bool staged, json;
+};
+
+static void add_harmless(struct buf *out, const char *s)
+{
+    text_harmless(out, s, strlen(s));
+}
+
+/* JSON has no text but UTF-8. */
+static void put_path(struct arena *a, struct node *map, const char *path)
+{
+    autobuf struct buf shown = BUF_INIT;
+    if (text_valid(path, strlen(path)) != strlen(path))
+        add_harmless(&shown, path);
+    build_put_string(a, map, "path", shown.len ? shown.s : path);
+}
+
+static int print_json(const struct node *map)
+{
+    autobuf struct buf out = BUF_INIT;
+    doc_write_line(&out, map);
+    buf_addch(&out, '\n');
+    return cli_print(out.s, out.len);
+}
+
+/* --- the verdict -------------------------------------------------------------------------- */
+
+static void put_list(struct arena *a, struct node *map, const char *key, const struct strv *list)
+{
+    struct node *node = build_put_list(a, map, key);
+    for (size_t i = 0; i < list->n; i++)
+        build_add_string(a, node, list->v[i]);
+}
+
+static void put_claims(struct arena *a, struct node *map, const struct thread *t)
+{
+    put_list(a, map, "owns", &t->owns);
+    put_list(a, map, "forbids", &t->forbids);
+    struct node *granted = build_put_list(a, map, "granted");
+    for (size_t i = 0; i < t->requests.n; i++) {
+        if (!t->requests.v[i].claimed_by)
+            build_add_string(a, granted, t->requests.v[i].path);
+    }
+}
+
+static int print_verdict_json(const struct thread *t, const struct own_verdict *v)
+{
+    struct arena a = {0};
+    struct node *map = build_map(&a);
+    build_put_string(&a, map, "thread", t->id);
+    build_put_string(&a, map, "enforce", t->enforce);
+    put_claims(&a, map, t);
+    build_put_int(&a, map, "outside", (int64_t)v->outside);
+    struct node *list = build_put_list(&a, map, "paths");
+    for (size_t i = 0; i < v->paths.n; i++) {
+        const struct own_path *p = &v->paths.v[i];
+        struct node *entry = build_add_map(&a, list);
+        put_path(&a, entry, p->path);
+        build_put_string(&a, entry, "verdict", own_standing_name(p->standing));
+        build_put_string(&a, entry, "thread", p->whose ? p->whose->id : NULL);
+    }
+    int code = print_json(map);
+    arena_done(&a);
+    return code;
+}
+
+static void add_outside(struct buf *out, const struct own_verdict *v)
+{
+    for (size_t i = 0; i < v->paths.n; i++) {
+        const struct own_path *p = &v->paths.v[i];
+        if (own_is_inside(p->standing))
+            continue;
+        add_harmless(out, p->path);
+        buf_addstr(out, ": ");
+        own_path_describe(p, out);
+        buf_addch(out, '\n');
+    }
+}
+
+static int print_verdict(const struct thread *t, const struct own_verdict *v)
+{
+    autobuf struct buf out = BUF_INIT;
+    size_t n = v->paths.n;
+    add_outside(&out, v);
+    if (v->outside)
+        buf_addf(&out,
+                 "%zu of %zu changed paths %s outside of what thread %s may change; take %s back, "
+                 "or ask: 'anabranch own request PATH'\n",
+                 v->outside, n, v->outside == 1 ? "is" : "are", t->id,
+                 v->outside == 1 ? "it" : "them");
+    else if (n)
+        buf_addf(&out, "All is inside: %zu changed path%s of thread %s\n", n, n == 1 ? "" : "s",
+                 t->id);
+    else
+        buf_addf(&out, "Nothing was changed by thread %s\n", t->id);
+    return cli_print(out.s, out.len);
+}
+
+static int check(const struct own_opts *opts, const char *range)
+{
+    autohere struct own_here here = {0};
+    autoverdict struct own_verdict v = {0};
+    struct err err = {0};
+    int code = own_here_find(&here);
+    if (code != EXIT_OK)
+        return code;
+    if (own_here_mend(&here, &err))
+        return own_told(&err);
+    struct own_question q = {
+        .repo = &here.repo,
+        .all = &here.all,
+        .thread = here.thread,
+        .scope = range          ? OWN_RANGE
+                 : opts->staged ? OWN_STAGED
+                                : OWN_WORK_TREE,
+        .range = range,
+        .index = getenv("GIT_INDEX_FILE"), /* git's, where a hook asks */
+    };
+    if (own_check(&q, &v, &err))
+        return own_told(&err);
+    own_here_warn(&here);
+    code = (opts->json ? print_verdict_json : print_verdict)(here.thread, &v);
+    return code == EXIT_OK && v.outside ? EXIT_TASK : code;
+}
+
+/* --- requests ----------------------------------------------------------------------------- */
+
+static const char *const answers[] = {
+    [OWN_ANSWER_HAS] = "had",
+    [OWN_ANSWER_GRANTED] = "granted",
+    [OWN_ANSWER_FORBIDDEN] = "forbidden",
+    [OWN_ANSWER_TAKEN] = "taken",
+};
+
+static int print_decisions_json(const struct own_decisions *ds)
+{
+    struct arena a = {0};
+    struct node *map = build_map(&a);
+    struct node *list = build_put_list(&a, map, "requests");
+    for (size_t i = 0; i < ds->n; i++) {
+        struct node *entry = build_add_map(&a, list);
+        put_path(&a, entry, ds->v[i].path);
+        build_put_string(&a, entry, "answer", answers[ds->v[i].answer]);
+        build_put_string(&a, entry, "claim", ds->v[i].claim);
+        build_put_string(&a, entry, "thread", ds->v[i].whose);
+    }
+    int code = print_json(map);
+    arena_done(&a);
+    return code;
+}
+
+static void add_refusal(struct buf *out, const struct own_decision *d)
+{
+    autobuf struct buf claim = BUF_INIT;
+    add_harmless(&claim, *d->claim ? d->claim : ".");
+    if (d->answer == OWN_ANSWER_FORBIDDEN) {
+        buf_addf(
+            out,
+            "not granted: the plan forbids '%s' to this thread. The request is recorded; leave "
+            "the change to another thread, or change the plan",
+            claim.s);
+        return;
+    }
+    buf_addf(out,
+             "not granted: thread %s has '%s'. The request is recorded; let that thread make the "
+             "change, in ",
+             d->whose, claim.s);
+    add_harmless(out, d->whose_tree);
+    buf_addstr(out, ", or ask again when it has landed and is cleaned up");
+}
+
+static void add_decision(struct buf *out, const struct own_decision *d)
+{
+    add_harmless(out, *d->path ? d->path : ".");
+    buf_addstr(out, ": ");
+    if (d->answer == OWN_ANSWER_HAS)
+        buf_addstr(out, "is this thread's already: go ahead");
+    else if (d->answer == OWN_ANSWER_GRANTED)
+        buf_addstr(out, "granted, no other thread claims it: go ahead");
+    else
+        add_refusal(out, d);
+    buf_addch(out, '\n');
+}
+
+static int print_decisions(const struct own_decisions *ds)
+{
+    autobuf struct buf out = BUF_INIT;
+    for (size_t i = 0; i < ds->n; i++)
+        add_decision(&out, &ds->v[i]);
+    return cli_print(out.s, out.len);
+}
+
+static int request(const struct own_opts *opts, char **paths)
+{
+    autohere struct own_here here = {0};
+    autodecisions struct own_decisions ds = {0};
+    struct err err = {0};
+    int code = own_here_find(&here);
+    if (code != EXIT_OK)
+        return code;
+    if (own_request(&here.repo, here.thread->id, here.repo.prefix, (const char *const *)paths, &ds,
+                    &err))
+        return own_told(&err);
+    code = (opts->json ? print_decisions_json : print_decisions)(&ds);
+    for (size_t i = 0; i < ds.n && code == EXIT_OK; i++) {
+        if (ds.v[i].answer > OWN_ANSWER_GRANTED)
+            code = EXIT_TASK;
+    }
+    return code;
+}
+
+/* --- the command -------------------------------------------------------------------------- */
+
+static int run_own(const void *options, int argc, char **argv)
+{
+    const struct own_opts *opts = options;
+    if (argc == 0)
+        return check(opts, NULL);
+    bool asks = strcmp(argv[0], "request") == 0;
+    if (opts->staged)
+        return cli_usage(&cmd_own, "--staged goes with neither a range nor 'request'");
+    if (!asks && argc > 1)
+        return cli_usage(&cmd_own, "'%s' is one argument too many", argv[1]);
+    if (asks && argc == 1)
+        return cli_usage(&cmd_own, "request: which path?");
+    return asks ? request(opts, argv + 1) : check(opts, argv[0]);
+}
+
+static const struct opt opts_table[] = {
+    {"staged", 0, OPT_FLAG, offsetof(struct own_opts, staged), NULL, NULL,
+     "Look at what is in the index alone: what a commit would change"},
+    {"json", 0, OPT_FLAG, offsetof(struct own_opts, json), NULL, NULL,
+     "Print all changed paths, each with its verdict, as JSON"},
+    {0},
+};
+
+static const struct arg args[] = {
+    {.name = "WHAT", .help = "A range of commits, FROM..TO; or the word request", .optional = true},
+    {.name = "PATH",
+     .help = "Behind request: a file, folder or glob that the thread would like to have",
+     .optional = true,
+     .file = true,
+     .many = true},
+    {0},
+};
+
+static const enum exit_code exits[] = {EXIT_TASK, EXIT_USAGE, EXIT_ENV, EXIT_OK};
+
+const struct command cmd_own = {
+    .name = "own",
+    .summary = "Say which changes are outside of what a thread owns; ask for a path",
+    .about =
+        "In the worktree of a thread that fanout has made: lists the paths that it has changed "
+        "since it left its base branch, committed or not, and that are forbidden to it, belong to "
+        "another thread, or are not owned. A thread that owns nothing in particular may change "
+        "what no other owns. What came from the base branch by a merge or rebase does not count, "
+        "nor do ignored files and THREAD_BRIEF.md.\n\n"
+        "request asks for paths, relative to the current folder. A path is granted at once if no "
+        "thread whose worktree is there claims it, and the plan does not forbid it to this one. "
+        "What was decided is recorded in either case.\n\n"
+        "The exit code is 1 where something is outside, or was not granted.",
+    .examples = "anabranch own\tAll changes of the thread\n"
+                "anabranch own --staged\tWhat the next commit would change\n"
+                "anabranch own main..HEAD\tThe commits alone\n"
+                "anabranch own request docs/api.md\tAsk for one more path\n",
+    .args = args,
+    .opts = opts_table,
+    .options_size = sizeof(struct own_opts),
+    .exits = exits,
+    .see_also = "anabranch-plan(5)",
+    .run = run_own,
+};

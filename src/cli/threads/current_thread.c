@@ -1,0 +1,76 @@
+#include "cli/threads/current_thread.h"
+
+#include "base/mem.h"
+#include "threads/relocate.h"
+
+#include <string.h>
+
+int own_told(const struct err *err)
+{
+    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
+}
+
+/* That of the worktree that we are in: there is a thread, and nothing can be said of it. */
+static int check_own(const struct own_here *here, struct err *err)
+{
+    autofree char *here_admin = realpath(here->repo.git_dir, NULL);
+    for (size_t i = 0; here_admin && i < here->all.damaged.n; i++) {
+        const struct thread_damaged *d = &here->all.damaged.v[i];
+        autofree char *admin = realpath(d->admin, NULL);
+        if (admin && strcmp(admin, here_admin) == 0)
+            return err_set(err, ERR_ENV, "%s; 'anabranch status' says what to do", d->problem);
+    }
+    return 0;
+}
+
+int own_here_open(struct own_here *here, const char *dir, struct err *err)
+{
+    *here = (struct own_here){0};
+    if (git_open(&here->repo, dir, err))
+        return -1;
+    if (!here->repo.root)
+        return 0;
+    if (threads_load(&here->all, &here->repo, err))
+        return -1;
+    here->thread = thread_here(&here->all, here->repo.root);
+    return here->thread ? 0 : check_own(here, err);
+}
+
+int own_here_mend(struct own_here *here, struct err *err)
+{
+    if (thread_hooks_are_stale(here->thread) && threads_mend(&here->all, &here->repo, err))
+        return -1;
+    const char *why = thread_hooks_off(here->thread);
+    if (why)
+        (void)cli_fail(EXIT_OK,
+                       "the hooks that hold commits of this thread to its paths are off: "
+                       "%s",
+                       why);
+    return 0;
+}
+
+void own_here_warn(const struct own_here *here)
+{
+    for (size_t i = 0; i < here->all.damaged.n; i++) {
+        const struct thread_damaged *d = &here->all.damaged.v[i];
+        (void)cli_fail(EXIT_OK, "what thread %s owns is not known: %s; %s", d->id, d->problem,
+                       d->hint);
+    }
+}
+
+void own_here_close(struct own_here *here)
+{
+    threads_done(&here->all);
+    git_close(&here->repo);
+}
+
+int own_here_find(struct own_here *here)
+{
+    struct err err = {0};
+    if (own_here_open(here, ".", &err))
+        return own_told(&err);
+    if (here->thread)
+        return EXIT_OK;
+    return cli_fail(EXIT_USAGE, "this is not the worktree of a thread; 'anabranch fanout' makes "
+                                "them");
+}

@@ -1,0 +1,222 @@
+#include "cli/top/top.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "cli/frame/color.h"
+#include "cli/top/paint.h"
+
+#include <signal.h>
+#include <string.h>
+
+enum { TICK_MS = 200, FILES_MS = 1000, DIFF_MS = 2000, MEETINGS_MS = 3000, FILES_AT_ONCE = 8 };
+
+/* --- what is looked at -------------------------------------------------------------------- */
+
+static void follow_log(struct top *top)
+{
+    struct screen *s = &top->screen;
+    const struct board_task *t = &top->feed.board.tasks[s->task];
+    if (top->log_task != (int64_t)s->task || top->log_attempt != t->attempt) {
+        log_tail_close(&top->log);
+        screen_text_clear(&s->text);
+        top->log_task = s->task;
+        top->log_attempt = t->attempt;
+        if (!t->attempt)
+            return;
+        autofree char *path = mem_printf("%s/%s/%d/out", top->feed.dir, t->id, t->attempt);
+        log_tail_open(&top->log, top->feed.dir, path, t->engine);
+    }
+    (void)log_tail_more(&top->log, &s->text);
+}
+
+static void forget_log(struct top *top)
+{
+    if (top->log_task >= 0)
+        screen_text_clear(&top->screen.text);
+    log_tail_close(&top->log);
+    top->log_task = -1;
+}
+
+/* What an agent changes is looked at again and again, what is done once. */
+static void follow_diff(struct top *top, int64_t now)
+{
+    struct screen *s = &top->screen;
+    bool new = top->diff_task != (int64_t)s->task;
+    bool over = board_is_over(top->feed.board.tasks[s->task].state);
+    forget_log(top);
+    if (!new && (over || now - top->diff_at < DIFF_MS || git_look_is_busy(top->git)))
+        return;
+    if (new)
+        screen_text_clear(&s->text);
+    top->diff_task = s->task;
+    top->diff_at = now;
+    git_look_diff(top->git, s->task, &s->text);
+}
+
+static void forget_diff(struct top *top)
+{
+    if (top->diff_task >= 0)
+        screen_text_clear(&top->screen.text);
+    git_look_forget_diff(top->git);
+    top->diff_task = -1;
+}
+
+static void follow_text(struct top *top, int64_t now)
+{
+    const struct screen *s = &top->screen;
+    bool task = s->kind == SCREEN_TASK && s->shown;
+    if (!task || s->part != PART_DIFF)
+        forget_diff(top);
+    if (task && s->part == PART_LOG)
+        follow_log(top);
+    else if (task && s->part == PART_DIFF)
+        follow_diff(top, now);
+    else
+        forget_log(top);
+}
+
+/* Of tasks that have ended their number of files does not change any more. */
+static void follow_files(struct top *top, int64_t now)
+{
+    struct board *b = &top->feed.board;
+    size_t asked = 0;
+    if (now - top->files_at < FILES_MS || git_look_is_busy(top->git))
+        return;
+    top->files_at = now;
+    for (uint32_t t = 0; t < b->n && asked < FILES_AT_ONCE; t++) {
+        const struct board_task *bt = &b->tasks[t];
+        bool busy = bt->state == TASK_RUNNING;
+        if (bt->wanted && (busy || (bt->files < 0 && bt->commit))) {
+            git_look_files(top->git, t);
+            asked++;
+        }
+    }
+}
+
+static void follow_meetings(struct top *top, int64_t now)
+{
+    if (top->screen.kind != SCREEN_CONFLICTS || git_look_is_busy(top->git) ||
+        (top->meetings_at && now - top->meetings_at < MEETINGS_MS))
+        return;
+    top->meetings_at = now;
+    git_look_meetings(top->git);
+}
+
+/* --- the terminal ------------------------------------------------------------------------- */
+
+static void paint(struct top *top)
+{
+    struct screen *s = &top->screen;
+    autocanvas struct canvas c;
+    size_t columns, rows;
+    paint_size(&columns, &rows);
+    screen_size(s, columns, rows);
+    s->now = clock_wall();
+    canvas_init(&c, columns);
+    screen_draw(s, &c);
+    paint_show(&c);
+}
+
+static void follow(struct top *top)
+{
+    int64_t now = clock_mono();
+    follow_text(top, now);
+    if (top->look->repo.common) {
+        follow_files(top, now);
+        follow_meetings(top, now);
+    }
+}
+
+static void take_news(struct top *top)
+{
+    bool news;
+    if (board_feed_poll(&top->feed, &news, &top->err)) {
+        loop_stop(top->loop);
+        return;
+    }
+    if (news)
+        screen_arrange(&top->screen);
+}
+
+/* Times go on also where nothing happens; ncurses writes what has changed, and nothing else. */
+static void on_tick(void *ctx)
+{
+    struct top *top = ctx;
+    watch_again(top->tick, TICK_MS);
+    take_news(top);
+    follow(top);
+    paint(top);
+}
+
+static void on_keys(void *ctx)
+{
+    struct top *top = ctx;
+    for (int key; (key = paint_key());) {
+        struct screen_wish wish = screen_key(&top->screen, key);
+        if (wish.kind)
+            top_wish(top, &wish);
+    }
+    take_news(top);
+    follow(top);
+    paint(top);
+}
+
+static void on_resize(void *ctx)
+{
+    paint(ctx);
+}
+
+static void on_interrupt(void *ctx)
+{
+    struct top *top = ctx;
+    loop_stop(top->loop);
+}
+
+/* It is seen before the next tick. */
+static void on_changed(void *ctx)
+{
+    paint(ctx);
+}
+
+/* --- life --------------------------------------------------------------------------------- */
+
+static int go(struct top *top, struct err *err)
+{
+    if (paint_open(color_wanted(stdout), err))
+        return -1;
+    top->tick = loop_timer(top->loop, 0, on_tick, top);
+    struct watch *watches[] = {
+        top->tick,
+        loop_readable(top->loop, STDIN_FILENO, on_keys, top),
+        loop_signal(top->loop, SIGWINCH, on_resize, top),
+        loop_signal(top->loop, SIGINT, on_interrupt, top),
+    };
+    int rc = loop_run(top->loop, err);
+    for (size_t i = 0; i < sizeof(watches) / sizeof(watches[0]); i++)
+        watch_free(watches[i]);
+    paint_close();
+    return rc || top->err.code ? -1 : 0;
+}
+
+int top_show(struct look *look, const char *run)
+{
+    struct top top = {.look = look, .log_task = -1, .diff_task = -1, .log = {.fd = -1}};
+    struct err err = {0};
+    if (board_feed_open(&top.feed, look->store, look->state_dir, run, &err)) {
+        board_feed_close(&top.feed);
+        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+    }
+    top.loop = loop_new();
+    screen_init(&top.screen, &top.feed.board);
+    top.git = git_look_new(top.loop, &top.feed.board, &look->repo, top.feed.dir, on_changed, &top);
+    top.feed.board.meetings.known = !look->repo.common; /* nobody can be asked */
+    int rc = go(&top, &err);
+    if (rc && top.err.code)
+        err = top.err;
+    log_tail_close(&top.log);
+    git_look_free(top.git);
+    screen_done(&top.screen);
+    loop_free(top.loop);
+    board_feed_close(&top.feed);
+    return rc ? cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg) : EXIT_OK;
+}

@@ -1,0 +1,36 @@
+/*
+ * The dashboard on the terminal: follows a run through the store and its logs, whoever carries it
+ * out, and asks it for what a person wants.
+ */
+#ifndef CLI_TOP_TOP_H
+#define CLI_TOP_TOP_H
+
+#include "base/node/node.h"
+#include "cli/common/store_lookup.h"
+#include "sys/proc/loop.h"
+#include "view/dashboard/board_feed.h"
+#include "view/dashboard/git_questions.h"
+#include "view/dashboard/log_tail.h"
+
+struct top {
+    struct look *look;
+    struct board_feed feed;
+    struct screen screen;
+    struct loop *loop;
+    struct watch *tick;
+    struct git_look *git;
+    struct log_tail log;
+    int64_t log_task; /* whose log that is, or -1 ... */
+    int log_attempt;  /* ... and of which attempt */
+    int64_t diff_task, diff_at;
+    int64_t files_at, meetings_at; /* when they were last asked for; monotonic ms */
+    struct err err;
+};
+
+/* Shows the run until the user leaves. Exit codes as of cli/common/store_lookup.h. */
+int top_show(struct look *look, const char *run);
+
+/* Does what was wished for, top_actions.c. */
+void top_wish(struct top *top, const struct screen_wish *wish);
+
+#endif

@@ -1,0 +1,347 @@
+/*
+ * TOML, by toml++. The one file in C++; nothing is thrown out of it. toml++ sorts tables by key, so
+ * their members are put back into the order of the file by position.
+ */
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <string>
+#include <unistd.h>
+#include <vector>
+
+extern "C" {
+#include "base/node/text_pos.h"
+#include "doc/tree/reader.h"
+#include "doc/tree/writer.h"
+#include "doc/toml_depth.h"
+}
+
+#include <toml++/toml.h>
+
+namespace
+{
+
+struct entry {
+    const toml::key *key; /* null in arrays */
+    const toml::node *value;
+};
+
+/* A table or array that is being copied. */
+struct frame {
+    ::node *copy;
+    std::vector<entry> entries;
+    size_t next;
+};
+
+pos position(const toml::source_region &source)
+{
+    return {source.begin.line, source.begin.column};
+}
+
+void add_time(buf *out, const toml::time &t)
+{
+    buf_addf(out, "%02d:%02d:%02d", t.hour, t.minute, t.second);
+    if (!t.nanosecond)
+        return;
+    buf_addf(out, ".%09u", static_cast<unsigned>(t.nanosecond));
+    while (out->s[out->len - 1] == '0')
+        buf_cut(out, out->len - 1);
+}
+
+void add_date(buf *out, const toml::date &d)
+{
+    buf_addf(out, "%04d-%02d-%02d", d.year, d.month, d.day);
+}
+
+void add_date_time(buf *out, const toml::date_time &dt)
+{
+    add_date(out, dt.date);
+    buf_addch(out, 'T');
+    add_time(out, dt.time);
+    if (!dt.offset)
+        return;
+    int minutes = std::abs(dt.offset->minutes);
+    if (minutes)
+        buf_addf(out, "%c%02d:%02d", dt.offset->minutes < 0 ? '-' : '+', minutes / 60,
+                 minutes % 60);
+    else
+        buf_addch(out, 'Z');
+}
+
+/* Finds places of toml++ in the text again. It goes on from the last one where both are on one
+ * line, so that a long line is walked once. */
+class source
+{
+  public:
+    source(const char *text, size_t len) : c{text, len, 0, {1, 1}}
+    {
+    }
+
+    /* The number that is written at a place; empty where there is none. */
+    std::string number(const toml::source_position &at)
+    {
+        if (starts.empty()) /* most plans have no numbers */
+            find_lines();
+        if (at.line == 0 || at.line > starts.size())
+            return {};
+        if (c.pos.line != at.line || c.pos.col > at.column) {
+            c.offset = starts[at.line - 1];
+            c.pos = {at.line, 1};
+        }
+        while (c.offset < c.len && c.pos.line == at.line && c.pos.col < at.column)
+            cursor_seek(&c, c.offset + 1);
+        size_t end = c.offset;
+        while (end < c.len && (isalnum(static_cast<unsigned char>(c.text[end])) ||
+                               (c.text[end] && strchr("_.+-", c.text[end]))))
+            end++;
+        return std::string(c.text + c.offset, end - c.offset);
+    }
+
+  private:
+    void find_lines()
+    {
+        const char *s = c.text, *end = c.text + c.len;
+        starts.push_back(0);
+        while ((s = static_cast<const char *>(memchr(s, '\n', static_cast<size_t>(end - s)))))
+            starts.push_back(static_cast<size_t>(++s - c.text));
+    }
+
+    cursor c;
+    std::vector<size_t> starts; /* of lines */
+};
+
+/* Sets the value and appends its text. */
+void take_scalar(::node *n, const toml::node &value, buf *text)
+{
+    if (auto *b = value.as_boolean()) {
+        n->kind = NODE_BOOL;
+        n->truth = b->get();
+        buf_addstr(text, n->truth ? "true" : "false");
+    } else if (auto *i = value.as_integer()) {
+        n->kind = NODE_INT;
+        n->integer = i->get();
+        buf_addf(text, "%lld", static_cast<long long>(i->get()));
+    } else if (auto *f = value.as_floating_point()) {
+        n->kind = NODE_REAL;
+        n->real = f->get();
+        doc_write_real(text, n->real, "inf", "nan");
+    } else {
+        n->kind = NODE_TIME;
+        if (auto *d = value.as_date())
+            add_date(text, d->get());
+        else if (auto *t = value.as_time())
+            add_time(text, t->get());
+        else if (auto *dt = value.as_date_time())
+            add_date_time(text, dt->get());
+    }
+}
+
+::node *copy_node(arena *a, const toml::node &value, source &src)
+{
+    pos at = position(value.source());
+    if (value.is_table() || value.is_array())
+        return node_new(a, value.is_table() ? NODE_MAP : NODE_LIST, at);
+    if (auto *s = value.as_string())
+        return node_string(a, s->get().data(), s->get().size(), at);
+    ::node *n = node_new(a, NODE_NULL, at);
+    autobuf buf text = {buf_empty, 0, 0};
+    take_scalar(n, value, &text);
+    std::string written;
+    if (n->kind == NODE_INT || n->kind == NODE_REAL)
+        written = src.number(value.source().begin);
+    n->len = written.empty() ? text.len : written.size();
+    n->text = arena_dup(a, written.empty() ? text.s : written.data(), n->len);
+    return n;
+}
+
+bool is_before(const entry &a, const entry &b)
+{
+    const auto &x = a.key->source().begin, &y = b.key->source().begin;
+    return x.line != y.line ? x.line < y.line : x.column < y.column;
+}
+
+void open_frame(frame &f, const toml::node &value, ::node *copy)
+{
+    f.copy = copy;
+    f.next = 0;
+    f.entries.clear();
+    if (auto *table = value.as_table()) {
+        for (auto &&[key, member] : *table)
+            f.entries.push_back({&key, &member});
+        std::sort(f.entries.begin(), f.entries.end(), is_before);
+    } else {
+        for (auto &&item : *value.as_array())
+            f.entries.push_back({nullptr, &item});
+    }
+}
+
+int copy_tree(doc *d, const toml::table &root, source &src, problems *ps)
+{
+    std::array<frame, DOC_MAX_DEPTH> frames;
+    size_t depth = 1;
+    d->root = copy_node(&d->arena, root, src);
+    d->root->pos = {1, 1};
+    open_frame(frames[0], root, d->root);
+    while (depth) {
+        frame &f = frames[depth - 1];
+        if (f.next == f.entries.size()) {
+            depth--;
+            continue;
+        }
+        const entry &e = f.entries[f.next++];
+        ::node *n = copy_node(&d->arena, *e.value, src);
+        if (e.key)
+            node_put(&d->arena, f.copy, e.key->str().data(), e.key->str().size(),
+                     position(e.key->source()), n);
+        else
+            node_append(f.copy, n);
+        if (n->kind < NODE_LIST)
+            continue;
+        if (depth == DOC_MAX_DEPTH)
+            return doc_too_deep(ps, n->pos);
+        open_frame(frames[depth++], *e.value, n);
+    }
+    return 0;
+}
+
+struct span {
+    size_t start, end;
+};
+
+bool is_blank(char c)
+{
+    return c == ' ' || c == '\t';
+}
+
+/* toml++ names a second definition by where its value is; a person looks at the key. Empty where no
+ * key stands before `at`. */
+span key_before(const char *text, size_t at)
+{
+    size_t end = at;
+    while (end && is_blank(text[end - 1]))
+        end--;
+    if (!end || text[end - 1] != '=')
+        return {at, at};
+    for (end--; end && is_blank(text[end - 1]);)
+        end--;
+    size_t start = end;
+    while (start && !strchr("\n,{", text[start - 1]))
+        start--;
+    while (start < end && is_blank(text[start]))
+        start++;
+    return {start, end};
+}
+
+/* Errors in numbers are reported behind the number. */
+size_t number_before(const char *text, size_t at)
+{
+    while (at &&
+           (isalnum(static_cast<unsigned char>(text[at - 1])) || strchr("_.+-", text[at - 1])))
+        at--;
+    return at;
+}
+
+size_t offset_of(const char *text, size_t len, const toml::source_position &where)
+{
+    cursor c = {text, len, 0, {1, 1}};
+    const char *line = text;
+    for (uint32_t n = 1; n < where.line; n++) {
+        line =
+            static_cast<const char *>(memchr(line, '\n', len - static_cast<size_t>(line - text)));
+        if (!line)
+            return len;
+        line++;
+    }
+    cursor_seek(&c, static_cast<size_t>(line - text));
+    while (c.offset < len && c.pos.line == where.line && c.pos.col < where.column)
+        cursor_seek(&c, c.offset + 1);
+    return c.offset;
+}
+
+void add_hint(problems *ps, const char *what)
+{
+    if (strstr(what, "expected '=', saw ':'"))
+        problem_hint(ps, "TOML writes key = value");
+    else if (strstr(what, "could not determine value type"))
+        problem_hint(ps, "texts are written in quotes: key = \"text\"");
+    else if (strstr(what, "closing '}', saw '\\n'"))
+        problem_hint(ps, "a table in braces stands in one line; write a longer one as [name]");
+    else if (strstr(what, "cannot redefine"))
+        problem_hint(ps, "join the two; a list of tables is written [[name]]");
+    else if (strstr(what, "unknown escape"))
+        problem_hint(ps,
+                     "a backslash in double quotes is written \\\\; in single quotes it is itself");
+}
+
+int refuse_duplicate(const char *text, cursor c, span key, problems *ps)
+{
+    problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, key.start), "the key %.*s is there twice",
+                     static_cast<int>(key.end - key.start), text + key.start);
+    return problem_hint(ps, "rename or remove one of the two");
+}
+
+/* A text without quotes that begins like one of the words that TOML has. */
+bool is_bare_text(const char *message)
+{
+    static const char *const words[] = {"'true'", "'false'", "'inf'", "'nan'"};
+    for (const char *word : words) {
+        if (!strncmp(message, "expected ", 9) && !strncmp(message + 9, word, strlen(word)))
+            return true;
+    }
+    return false;
+}
+
+bool is_unclosed(const std::string &what, char here)
+{
+    return what.find("end-of-file") != std::string::npos ||
+           (what.find("control characters") != std::string::npos && (here == '\n' || here == '\r'));
+}
+
+/* "Error while parsing key-value pair: cannot redefine ..." */
+int refuse(const toml::parse_error &error, const char *text, size_t len, size_t open, problems *ps)
+{
+    cursor c = {text, len, 0, {1, 1}};
+    std::string what(error.description());
+    size_t at = offset_of(text, len, error.source().begin);
+    if (open < len && is_unclosed(what, at < len ? text[at] : '\n'))
+        return problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, open), "this %c is never closed",
+                                text[open]);
+    const char *colon = strstr(what.c_str(), ": ");
+    const char *message = colon ? colon + 2 : what.c_str();
+    span key = key_before(text, at);
+    if (strstr(message, "cannot redefine") && key.start < key.end)
+        return refuse_duplicate(text, c, key, ps);
+    if (is_bare_text(message)) {
+        at = number_before(text, at);
+        message = "could not determine value type";
+    }
+    if (strstr(message, "not representable") || strstr(message, "leading zero"))
+        at = number_before(text, at);
+    problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, at), "%s", message);
+    add_hint(ps, message);
+    return -1;
+}
+
+} // namespace
+
+int doc_read_toml(doc *d, const char *text, size_t len, problems *ps)
+{
+    cursor c = {text, len, 0, {1, 1}};
+    d->syntax = DOC_TOML;
+    toml_scan_result scan = toml_scan(text, len);
+    if (scan.deep < len)
+        return doc_too_deep(ps, cursor_seek(&c, scan.deep));
+    try {
+        const toml::table root = toml::parse(std::string_view(text, len));
+        source src(text, len);
+        return copy_tree(d, root, src, ps);
+    } catch (const toml::parse_error &error) {
+        return refuse(error, text, len, scan.open, ps);
+    } catch (...) { /* no memory */
+        abort();
+    }
+}

@@ -1,0 +1,341 @@
+/*
+ * cast-parallel: its command line, its checks in its order, its dry run. What differs from that
+ * tool on purpose is listed in cast-parallel(1).
+ */
+#include "dropin/cast.h"
+
+#include "base/mem.h"
+#include "base/text/text.h"
+#include "cli/frame/cli.h"
+#include "cli/run/nested_streams.h"
+#include "dropin/dropin.h"
+#include "sys/fs/file.h"
+
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char usage_text[] =
+    "Usage: cast-parallel [--dry-run] [--split N] [--clean] <plan-file>\n\n"
+    "  <plan-file>    A plan with a `json dispatch` block\n"
+    "  --dry-run      Show how the batches are split, and do nothing\n"
+    "  --split N      Split after the first N batches (default: in the middle)\n"
+    "  --clean        First save and remove what killed runs have left\n"
+    "  --help, -h     Show this help\n\n"
+    "This is anabranch under another name: see cast-parallel(1).\n";
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+static bool is_colored(void)
+{
+    const char *term = getenv("TERM");
+    return isatty(STDOUT_FILENO) && strcmp(term ? term : "", "dumb") != 0;
+}
+
+static void print_line(FILE *to, const char *color, const char *mark, const char *fmt, va_list ap)
+    __attribute__((format(printf, 4, 0)));
+
+static void print_line(FILE *to, const char *color, const char *mark, const char *fmt, va_list ap)
+{
+    autobuf struct buf raw = BUF_INIT, line = BUF_INIT;
+    bool colored = is_colored();
+    buf_addv(&raw, fmt, ap);
+    buf_addf(&line, "%s%s%s", colored ? color : "", mark,
+             colored && *mark ? "\033[0m "
+             : *mark          ? " "
+                              : "");
+    text_harmless(&line, raw.s, raw.len);
+    buf_addf(&line, "%s\n", colored && !*mark ? "\033[0m" : "");
+    if (to == stdout)
+        (void)cli_print(line.s, line.len); /* the end of the program tells where that fails */
+    else
+        (void)fputs(line.s, to);
+}
+
+void cast_say(enum cast_voice voice, const char *fmt, ...)
+{
+    static const struct {
+        const char *color, *mark;
+    } voices[] = {
+        [CAST_INFO] = {"\033[0;36m", "[cast-parallel]"},
+        [CAST_SUCCESS] = {"\033[0;32m", "[cast-parallel]"},
+        [CAST_WARN] = {"\033[0;33m", "[cast-parallel] WARN:"},
+        [CAST_ERROR] = {"\033[0;31m", "[cast-parallel] ERROR:"},
+    };
+    va_list ap;
+    va_start(ap, fmt);
+    print_line(voice >= CAST_WARN ? stderr : stdout, voices[voice].color, voices[voice].mark, fmt,
+               ap);
+    va_end(ap);
+}
+
+void cast_header(const char *fmt, ...)
+{
+    va_list ap;
+    (void)cli_print("\n", 1);
+    va_start(ap, fmt);
+    print_line(stdout, "\033[1m", "", fmt, ap);
+    va_end(ap);
+}
+
+void cast_dim(const char *fmt, ...)
+{
+    va_list ap;
+    va_start(ap, fmt);
+    print_line(stdout, "\033[2m", "", fmt, ap);
+    va_end(ap);
+}
+
+static int wrong_call(const char *what, const char *word)
+{
+    cast_say(CAST_ERROR, "%s%s", what, word);
+    (void)fputs(usage_text, stderr);
+    return EXIT_USAGE;
+}
+
+/* --- arguments ---------------------------------------------------------------------------- */
+
+struct cast_args {
+    bool dry_run, clean, help;
+    const char *split, *plan;
+};
+
+static int parse(struct cast_args *a, char **argv)
+{
+    for (argv++; *argv && !a->help; argv++) {
+        const char *word = *argv;
+        if (strcmp(word, "--dry-run") == 0) {
+            a->dry_run = true;
+        } else if (strcmp(word, "--clean") == 0) {
+            a->clean = true;
+        } else if (strcmp(word, "--split") == 0) {
+            if (!argv[1] || !*argv[1]) {
+                cast_say(CAST_ERROR, "--split requires a number");
+                return EXIT_USAGE;
+            }
+            a->split = *++argv;
+        } else if (strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0) {
+            a->help = true;
+        } else if (*word == '-') {
+            return wrong_call("Unknown flag: ", word);
+        } else if (a->plan && *a->plan) {
+            return wrong_call("Unexpected argument: ", word);
+        } else {
+            a->plan = word;
+        }
+    }
+    return a->help || (a->plan && *a->plan) ? EXIT_OK : wrong_call("Plan file is required.", "");
+}
+
+/* A leading ~ is the home folder, also in quotes. */
+static char *expand(const char *path)
+{
+    const char *home = getenv("HOME");
+    return *path == '~' ? mem_printf("%s%s", home ? home : "", path + 1) : mem_str(path);
+}
+
+/* --- the plan ----------------------------------------------------------------------------- */
+
+/* Whether a line opens a block of the manifest; blanks around it, and a CR, do no harm. */
+static bool opens_block(const char *line, size_t len)
+{
+    static const char fence[] = "```json dispatch";
+    while (len && strchr(" \t\r", line[len - 1]))
+        len--;
+    for (int i = 0; i < 3 && len && *line == ' '; i++, line++)
+        len--;
+    return len == strlen(fence) && memcmp(line, fence, len) == 0;
+}
+
+static bool has_block(const struct buf *text)
+{
+    for (const char *line = text->s, *end = text->s + text->len; line < end;) {
+        const char *lf = memchr(line, '\n', (size_t)(end - line));
+        size_t len = (size_t)((lf ? lf : end) - line);
+        if (opens_block(line, len))
+            return true;
+        line += len + 1;
+    }
+    return false;
+}
+
+static void print_problems(const struct problems *ps)
+{
+    for (size_t i = 0; i < ps->list.n; i++) {
+        autobuf struct buf out = BUF_INIT;
+        dropin_format(ps, &ps->list.v[i], &out);
+        (void)fputs(out.s, stderr);
+    }
+}
+
+int cast_load(struct cast_plan *p)
+{
+    autoproblems struct problems ps;
+    autobuf struct buf text = BUF_INIT;
+    struct doc_options opts = {.syntax = DOC_MARKDOWN, .max_bytes = DROPIN_PLAN_MAX};
+    struct err err = {0};
+    problems_init(&ps, p->path);
+    if (file_read_input(p->path, DROPIN_PLAN_MAX, &text, &err)) {
+        cast_say(CAST_ERROR, "%s", err.msg);
+        return EXIT_TASK;
+    }
+    if (!has_block(&text)) {
+        cast_say(CAST_ERROR, "No `json dispatch` fenced block found in: %s", p->path);
+        return EXIT_TASK;
+    }
+    if (doc_load(&p->doc, p->path, &opts, &ps) == 0 && p->doc.root->kind == NODE_MAP)
+        return EXIT_OK;
+    cast_say(CAST_ERROR, "Failed to parse dispatch JSON.");
+    print_problems(&ps);
+    return EXIT_TASK;
+}
+
+/* A value as that tool wrote it; a list or a mapping as JSON. */
+static void add_value(struct buf *out, const struct node *n)
+{
+    if (!n)
+        return;
+    if (n->kind == NODE_NULL)
+        buf_addstr(out, "None");
+    else if (n->kind == NODE_BOOL)
+        buf_addstr(out, n->truth ? "True" : "False");
+    else if (n->kind >= NODE_LIST)
+        doc_write_line(out, n);
+    else
+        buf_add(out, n->text, n->len);
+}
+
+/* --split, or the middle; EXIT_OK where it can be. */
+static int set_split(struct cast_plan *p, const char *word)
+{
+    p->split = p->count / 2 ? p->count / 2 : 1;
+    if (!word)
+        return EXIT_OK;
+    if (word[strspn(word, "0123456789")]) {
+        cast_say(CAST_ERROR, "--split must be a positive integer");
+        return EXIT_USAGE;
+    }
+    p->split = strlen(word) < 10 ? strtoul(word, NULL, 10) : p->count;
+    if (p->split >= 1 && p->split < p->count)
+        return EXIT_OK;
+    cast_say(CAST_ERROR, "--split N must be between 1 and %zu (got %s, batch count is %zu)",
+             p->count - 1, word, p->count);
+    return EXIT_TASK;
+}
+
+/* That tool gave a stream without any batch to an agent where one of them had no id. */
+static int list_ids(struct cast_plan *p, const struct node *batches)
+{
+    size_t n = 0;
+    node_each (batch, batches) {
+        struct buf *ids = &p->ids[n >= p->split];
+        const struct node *id = node_get(batch, "id");
+        autobuf struct buf name = BUF_INIT;
+        if (!id) {
+            cast_say(CAST_ERROR, "%s:%u: batch %zu has no id", p->path, batch->pos.line, n + 1);
+            return EXIT_TASK;
+        }
+        add_value(&name, id);
+        buf_addf(ids, "%s%s", n == 0 || n == p->split ? "" : ",", name.s);
+        strv_push(&p->names, name.s);
+        n++;
+    }
+    return EXIT_OK;
+}
+
+static int read_plan(struct cast_plan *p, const char *split)
+{
+    int code = cast_load(p);
+    if (code != EXIT_OK)
+        return code;
+    const struct node *batches = node_get(p->doc.root, "batches");
+    add_value(&p->id, node_get(p->doc.root, "plan_id"));
+    p->count = batches && batches->kind == NODE_LIST ? batches->n : 0;
+    if (!p->count) {
+        cast_say(CAST_ERROR, "No batches found in dispatch manifest.");
+        return EXIT_TASK;
+    }
+    code = set_split(p, split);
+    return code == EXIT_OK ? list_ids(p, batches) : code;
+}
+
+static int print_dry_run(const struct cast_plan *p)
+{
+    autobuf struct buf out = BUF_INIT;
+    cast_header("cast parallel \xe2\x80\x94 dry run");
+    cast_dim("  Plan: %s", p->path);
+    cast_dim("  Plan ID: %s", p->id.s);
+    cast_dim("  Total batches: %zu", p->count);
+    cast_dim("  Split after batch: %zu", p->split);
+    for (int i = 0; i < 2; i++) {
+        buf_addf(&out, "%s  Stream %c (worktree-%c): batches ", i ? "" : "\n", 'A' + i, 'a' + i);
+        text_harmless(&out, p->ids[i].s, p->ids[i].len);
+        buf_addch(&out, '\n');
+    }
+    return cli_print(out.s, out.len);
+}
+
+/* --- the program -------------------------------------------------------------------------- */
+
+/* The folder that the program was called in: of its name, or where PATH has it. */
+static char *folder_of(const char *name)
+{
+    const char *slash = strrchr(name, '/'), *path = getenv("PATH");
+    if (slash)
+        return mem_dup(name, (size_t)(slash - name) + 1);
+    for (const char *at = path ? path : ""; *at; at += strspn(at, ":")) {
+        size_t len = strcspn(at, ":");
+        autofree char *file = mem_printf("%.*s/%s", (int)len, at, name);
+        if (access(file, X_OK) == 0)
+            return mem_printf("%.*s/", (int)len, at);
+        at += len;
+    }
+    return NULL;
+}
+
+static char *find_logger(const char *name)
+{
+    autofree char *dir = folder_of(name);
+    autofree char *path = dir ? mem_printf("%scast-db-log.py", dir) : NULL;
+    struct stat st;
+    return path && stat(path, &st) == 0 && S_ISREG(st.st_mode) ? realpath(path, NULL) : NULL;
+}
+
+static void cast_plan_done(struct cast_plan *p)
+{
+    doc_done(&p->doc);
+    buf_done(&p->id);
+    buf_done(&p->ids[0]);
+    buf_done(&p->ids[1]);
+    strv_done(&p->names);
+    free(p->logger);
+}
+
+int dropin_cast(int argc, char **argv)
+{
+    struct cast_args args = {0};
+    own_cleanup(cast_plan_done) struct cast_plan plan = {.id = BUF_INIT,
+                                                         .ids = {BUF_INIT, BUF_INIT}};
+    struct stat st;
+    if (argc < 1 || streams_outer_task())
+        return EXIT_OK;
+    int code = parse(&args, argv);
+    if (code != EXIT_OK || args.help)
+        return code != EXIT_OK ? code : cli_print(usage_text, strlen(usage_text));
+    autofree char *path = expand(args.plan);
+    if (stat(path, &st) < 0 || !S_ISREG(st.st_mode)) {
+        cast_say(CAST_ERROR, "Plan file not found: %s", path);
+        return EXIT_USAGE;
+    }
+    plan.path = path;
+    code = read_plan(&plan, args.split);
+    if (code != EXIT_OK)
+        return code;
+    if (args.dry_run)
+        return print_dry_run(&plan);
+    plan.logger = find_logger(argv[0]);
+    plan.clean = args.clean;
+    return cast_run(&plan);
+}

@@ -1,0 +1,450 @@
+#include "dropin/cast.h"
+
+#include "agent/agent.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/shell_quote.h"
+#include "clean/clean.h"
+#include "cli/frame/cli.h"
+#include "dropin/dropin.h"
+#include "dropin/leftovers.h"
+#include "plan/decode/task.h"
+#include "project/streams_file.h"
+#include "run/run.h"
+#include "sys/self_exe.h"
+#include "view/plan/streams_text.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+struct session {
+    struct cast_plan *plan;
+    struct streams_file sf;
+    struct run *run;
+    char *branch, *subject;
+    char *state_dir;
+    struct strv left; /* runs that were killed and have left something */
+};
+
+static const char branches[] = "cast-parallel-";
+
+static int failed(const char *message)
+{
+    cast_say(CAST_ERROR, "%s", message);
+    return EXIT_TASK;
+}
+
+/* --- the manifest ------------------------------------------------------------------------- */
+
+static void put_missing(struct arena *a, struct node *map, const char *key, const char *value)
+{
+    if (!node_get(map, key))
+        build_put_string(a, map, key, value);
+}
+
+/* That tool let agents read the plan themselves: a batch of which the block says nothing more than
+ * its id is described there, and one without agents is nobody else's. */
+static void complete_batch(struct arena *a, struct node *batch)
+{
+    static const char *const texts[] = {"agents", "description", "prompt", "prompt_file"};
+    struct node *agents = node_get(batch, "agents");
+    bool some = false;
+    if (agents && agents->kind == NODE_LIST && !agents->n)
+        node_unlink(batch, agents);
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        some = some || node_get(batch, texts[i]);
+    if (!some)
+        build_put_string(a, batch, "prompt", "Do what the plan's file says of this batch.");
+}
+
+/* Ids are texts of any kind there. One that tasks cannot be called after is replaced here, and
+ * shown all the same: see show_names(). */
+static void replace_ids(struct cast_plan *p, struct node *batches)
+{
+    automap struct map seen = {0};
+    size_t place = 0;
+    node_each (batch, batches) {
+        struct node *id = node_get(batch, "id");
+        const char *name = p->names.v[place++];
+        bool text = id->kind == NODE_STRING || id->kind == NODE_INT;
+        if (text && task_id_valid(name) && !map_put(&seen, name, strlen(name), id))
+            continue;
+        node_unlink(batch, id);
+        build_put_string(&p->doc.arena, batch, "id", arena_printf(&p->doc.arena, "_%zu", place));
+    }
+}
+
+static void show_names(struct session *s)
+{
+    struct plan_batches *batches = &s->sf.manifest.plan.batches;
+    for (size_t i = 0; i < batches->n && i < s->plan->names.n; i++)
+        batches->v[i].id = s->plan->names.v[i];
+}
+
+static void complete_batches(struct cast_plan *p, struct node *batches)
+{
+    replace_ids(p, batches);
+    node_each (batch, batches)
+        complete_batch(&p->doc.arena, batch);
+}
+
+/* All that the tool itself read: the ids. */
+static void keep_ids(struct node *map, const char *const *keys)
+{
+    for (struct node *n = map->first, *next; n; n = next) {
+        bool kept = false;
+        next = n->next;
+        for (size_t i = 0; keys[i]; i++)
+            kept = kept || strcmp(n->name, keys[i]) == 0;
+        if (!kept)
+            node_unlink(map, n);
+    }
+}
+
+static void reduce(struct cast_plan *p)
+{
+    static const char *const of_plan[] = {"plan_id", "batches", NULL}, *const of_batch[] = {"id",
+                                                                                            NULL};
+    keep_ids(p->doc.root, of_plan);
+    node_each (batch, node_get(p->doc.root, "batches"))
+        keep_ids(batch, of_batch);
+}
+
+/* What that tool took for granted: the repository that it was called in, and agents that may do
+ * everything. */
+static void complete_manifest(struct cast_plan *p, const char *root)
+{
+    struct arena *a = &p->doc.arena;
+    struct node *defaults = node_get(p->doc.root, "defaults");
+    put_missing(a, p->doc.root, "cwd", root);
+    if (!defaults)
+        defaults = build_put_map(a, p->doc.root, "defaults");
+    if (defaults->kind == NODE_MAP)
+        put_missing(a, defaults, "permissions", "full");
+    complete_batches(p, node_get(p->doc.root, "batches"));
+}
+
+static int tell_problems(const struct problems *ps)
+{
+    dropin_print_errors(ps, "");
+    return failed("The plan cannot be carried out.");
+}
+
+/* Batches that follow one another are what that tool was made to cut; the rest is worth a word. */
+static void warn_of_cuts(const struct streams *s)
+{
+    for (size_t i = 0; i < s->ties.n; i++) {
+        const struct tie *tie = &s->ties.v[i];
+        autobuf struct buf why = BUF_INIT;
+        if (!tie->cut || tie->kind == TIE_FOLLOWS)
+            continue;
+        streams_say_tie(s, tie, &why);
+        cast_say(CAST_WARN, "cut apart: %s (anabranch streams keeps them together)", why.s);
+    }
+}
+
+static int divide(struct session *s, const char *root, struct problems *ps)
+{
+    struct streams_options opts = {
+        .n = 1, .splits = &s->plan->split, .split_count = s->plan->count > 1};
+    problems_init(ps, s->plan->path);
+    complete_manifest(s->plan, root);
+    if (streams_file_take(&s->sf, &s->plan->doc, s->plan->path, ps))
+        return -1;
+    show_names(s);
+    return streams_file_divide(&s->sf, &opts, ps) || streams_file_plan(&s->sf, ps) ? -1 : 0;
+}
+
+/* Nothing but the ids mattered to that tool: what is wrong with the rest is left to the sessions,
+ * which read the file. */
+static int divide_ids(struct session *s, const char *root, const struct problems *wrong)
+{
+    autoproblems struct problems ps = {0};
+    streams_file_close(&s->sf);
+    s->sf = (struct streams_file){0};
+    int code = cast_load(s->plan);
+    if (code != EXIT_OK)
+        return code;
+    cast_say(CAST_WARN, "The sessions read the plan's file; here only its ids are understood:");
+    dropin_print_errors(wrong, "");
+    reduce(s->plan);
+    return divide(s, root, &ps) ? tell_problems(&ps) : EXIT_OK;
+}
+
+static int open_streams(struct session *s, const char *root)
+{
+    autoproblems struct problems ps = {0};
+    int code = divide(s, root, &ps) ? divide_ids(s, root, &ps) : EXIT_OK;
+    if (code == EXIT_OK)
+        warn_of_cuts(&s->sf.streams);
+    return code;
+}
+
+/* --- while it runs ------------------------------------------------------------------------ */
+
+static char letter(const char *id)
+{
+    return (char)(*id - 'a' + 'A');
+}
+
+static struct task_status status_of(const struct session *s, const char *id)
+{
+    return run_task(s->run, plan_find(&s->sf.plan.plan, id)->index);
+}
+
+static void tell_failure(const struct session *s, const struct event *ev)
+{
+    struct task_status st = status_of(s, ev->task);
+    const char *output = build_string(ev->data, "output", "");
+    if (st.exit_code)
+        cast_say(CAST_ERROR, "Stream %c exited with code %d", letter(ev->task), st.exit_code);
+    cast_say(CAST_ERROR, "Stream %c failed: %s", letter(ev->task), st.reason);
+    if (*output)
+        cast_say(CAST_ERROR, "Last lines of Stream %c log:", letter(ev->task));
+    (void)fputs(output, stderr); /* harmless already */
+}
+
+static void tell_conflict(const struct session *s, const struct event *ev)
+{
+    cast_say(CAST_ERROR, "Merge conflict: %s into %s", build_string(ev->data, "branch", "?"),
+             run_base(s->run));
+    cast_say(CAST_ERROR, "Conflicting files: %s", build_string(ev->data, "files", "?"));
+}
+
+static void on_event(void *ctx, const struct event *ev)
+{
+    const struct session *s = ctx;
+    if (!ev->task)
+        return;
+    char who = letter(ev->task);
+    if (ev->kind == EV_TASK_STARTED)
+        cast_say(CAST_INFO, "Stream %c at work in %s (log: %s)", who,
+                 build_string(ev->data, "workspace", "?"), build_string(ev->data, "log", "?"));
+    else if (ev->kind == EV_TASK_COMMITTED || ev->kind == EV_TASK_DONE)
+        cast_say(CAST_SUCCESS, "Stream %c completed.", who);
+    else if (ev->kind == EV_TASK_LANDED)
+        cast_say(CAST_SUCCESS, "Merged Stream %c into %s.", who, run_base(s->run));
+    else if (ev->kind == EV_TASK_RETRIED || ev->kind == EV_TASK_PARKED)
+        cast_say(CAST_WARN, "Stream %c is tried again: %s", who,
+                 build_string(ev->data, "reason", ""));
+    else if (ev->kind == EV_TASK_FAILED)
+        tell_failure(s, ev);
+    else if (ev->kind == EV_TASK_CONFLICTED)
+        tell_conflict(s, ev);
+}
+
+/* --- its end ------------------------------------------------------------------------------ */
+
+static void tell_kept(const struct session *s)
+{
+    cast_say(CAST_ERROR, "Merge failed. Worktrees preserved for manual resolution:");
+    for (size_t i = 0; i < s->sf.plan.plan.task_count; i++) {
+        const char *id = s->sf.plan.plan.tasks[i].id;
+        struct task_status st = status_of(s, id);
+        autobuf struct buf next = BUF_INIT;
+        if (st.state != TASK_CONFLICTED)
+            continue;
+        shell_add(&next, "git switch", run_base(s->run), NULL);
+        shell_add(&next, " && git merge", st.branch, NULL);
+        cast_say(CAST_ERROR, "  %c: %s", letter(id), st.workspace);
+        cast_say(CAST_ERROR, "  to resolve it: %s", next.s);
+    }
+    cast_say(CAST_ERROR, "  and then, to tidy up: anabranch resume %s", run_id(s->run));
+}
+
+static void tell_failures(const struct session *s)
+{
+    cast_say(CAST_ERROR, "One or both sessions failed. Logs preserved at:");
+    for (size_t i = 0; i < s->sf.plan.plan.task_count; i++) {
+        const char *id = s->sf.plan.plan.tasks[i].id;
+        cast_say(CAST_ERROR, "  %c: %s/%s", letter(id), run_dir(s->run), id);
+    }
+    cast_say(CAST_ERROR, "What they had done is saved: anabranch salvage");
+    cast_say(CAST_ERROR, "To do the rest: anabranch resume %s", run_id(s->run));
+}
+
+static int finish(const struct session *s)
+{
+    struct run_result r = run_result(s->run);
+    if (r.failed || r.skipped)
+        tell_failures(s);
+    if (r.conflicted)
+        tell_kept(s);
+    if (!r.published && r.result) {
+        cast_say(CAST_ERROR, "The checkout of %s could not follow. All that was merged is on %s:",
+                 run_base(s->run), r.result);
+        cast_say(CAST_ERROR, "  %s", r.advice);
+    }
+    if (r.signal)
+        return 128 + r.signal;
+    if (r.exit_code)
+        return EXIT_TASK;
+    cast_say(CAST_SUCCESS, "Parallel execution complete. All results merged into %s.",
+             run_base(s->run));
+    return EXIT_OK;
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+/* In the words of this command line. */
+static int cannot_begin(const struct err *err)
+{
+    if (strstr(err->msg, "--base"))
+        return failed("No branch is checked out: switch to the one to merge into first");
+    return failed(err->msg);
+}
+
+static int go(struct session *s)
+{
+    const char *logger[] = {"python3", s->plan->logger, NULL};
+    struct run_options ro = {
+        .workers = s->sf.streams.n,
+        .self = self_path(),
+        .branch = s->branch,
+        .merge_subject = s->subject,
+        .write_at_root = true,
+        .silent_ok = true,
+        .unchanged_ok = true,
+        .streams = true,
+        .derived = true,
+        .logger = s->plan->logger ? logger : NULL,
+    };
+    struct err err = {0};
+    if (run_open(&s->run, &s->sf.plan, s->plan->path, &ro, &err))
+        return cannot_begin(&err);
+    run_observe(s->run, on_event, s);
+    int code = run_go(s->run, &err) ? failed(err.msg) : finish(s);
+    run_close(s->run);
+    return code;
+}
+
+static int check_claude(const struct plan *plan)
+{
+    for (size_t i = 0; i < plan->task_count; i++) {
+        const struct task *t = &plan->tasks[i];
+        if ((!t->engine || t->engine == ENGINE_CLAUDE) && agent_check(ENGINE_CLAUDE, t, NULL, NULL))
+            return failed("claude was not found on PATH");
+    }
+    return EXIT_OK;
+}
+
+static void print_head(const struct cast_plan *p)
+{
+    cast_header("cast parallel \xe2\x80\x94 %s (%zu batches, split at %zu)", p->id.s, p->count,
+                p->split);
+    cast_dim("  Plan file: %s", p->path);
+    cast_dim("  Stream A: batches %s", p->ids[0].s);
+    if (p->ids[1].len)
+        cast_dim("  Stream B: batches %s", p->ids[1].s);
+    (void)cli_print("\n", 1);
+}
+
+static bool is_taken(const struct git_repo *repo, const char *stream, const char *suffix)
+{
+    struct git_place at = {.git_dir = repo->common};
+    autofree char *ref = mem_printf("refs/heads/cast-parallel-%s-%s", stream, suffix);
+    autobuf struct buf commit = BUF_INIT;
+    return git_resolve(&at, ref, &commit, NULL) == 0;
+}
+
+/* A branch that an earlier process of this number left for a person, as they are numbered alike in
+ * every container, stays that person's. */
+static void choose_names(struct session *s, const struct git_repo *repo)
+{
+    autofree char *suffix = mem_printf("%ld", (long)getpid());
+    for (int i = 2; is_taken(repo, "a", suffix) || is_taken(repo, "b", suffix); i++) {
+        free(suffix);
+        suffix = mem_printf("%ld-%d", (long)getpid(), i);
+    }
+    s->branch = mem_printf("%s{id}-%s", branches, suffix);
+    s->subject = mem_printf("Merge branch '%s'", s->branch);
+}
+
+static int find_repository(struct session *s, struct git_repo *repo)
+{
+    struct err err = {0};
+    if (git_open(repo, ".", &err) || !repo->root)
+        return failed(*err.msg ? err.msg : "This is not a git repository");
+    s->state_dir = mem_printf("%s/anabranch", repo->common);
+    choose_names(s, repo);
+    return EXIT_OK;
+}
+
+/* --- what killed runs have left ----------------------------------------------------------- */
+
+static void tell_left(void *ctx, const struct left_remains *left)
+{
+    struct session *s = ctx;
+    strv_push(&s->left, left->run);
+    cast_say(CAST_WARN, "Run %s of %s was killed, and has left:", left->run, left->plan);
+    for (size_t i = 0; i < left->things->n; i++)
+        cast_say(CAST_WARN, "  %s", left->things->v[i]);
+    if (s->plan->clean)
+        return;
+    cast_say(CAST_WARN, "To do the rest of it: anabranch resume %s", left->run);
+    cast_say(CAST_WARN, "To save what is there and remove it: cast-parallel --clean, or");
+    cast_say(CAST_WARN, "  anabranch clean --run %s", left->run);
+}
+
+static void tell_cleaned(void *ctx, const struct clean_item *item)
+{
+    (void)ctx;
+    if (item->action == CLEAN_REMOVED)
+        cast_say(CAST_INFO, "Removed %s %s: %s", item->kind, item->name, item->why);
+    else if (item->action == CLEAN_FAILED)
+        cast_say(CAST_WARN, "Could not remove %s %s: %s", item->kind, item->name, item->why);
+}
+
+static int clean_left(const struct session *s, const struct git_repo *repo, struct err *err)
+{
+    autostore struct store *store = NULL;
+    if (store_open(&store, s->state_dir, true, err))
+        return -1;
+    struct clean_options opts = {.repo = repo,
+                                 .state_dir = s->state_dir,
+                                 .store = store,
+                                 .self = self_path(),
+                                 .tell = tell_cleaned};
+    for (size_t i = 0; i < s->left.n; i++) {
+        opts.run = s->left.v[i];
+        if (clean(&opts, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* It is no obstacle. */
+static void look_back(struct session *s, const struct git_repo *repo)
+{
+    struct err err = {0};
+    if (left_each(repo, s->state_dir, branches, tell_left, s, &err) ||
+        (s->plan->clean && s->left.n && clean_left(s, repo, &err)))
+        cast_say(CAST_WARN, "%s", err.msg);
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+int cast_run(struct cast_plan *plan)
+{
+    struct session s = {.plan = plan};
+    struct git_repo repo = {0};
+    int code = find_repository(&s, &repo);
+    if (code == EXIT_OK)
+        code = open_streams(&s, repo.root);
+    if (code == EXIT_OK)
+        code = check_claude(&s.sf.plan.plan);
+    if (code == EXIT_OK) {
+        look_back(&s, &repo);
+        print_head(plan);
+        code = go(&s);
+    }
+    streams_file_close(&s.sf);
+    git_close(&repo);
+    strv_done(&s.left);
+    free(s.state_dir);
+    free(s.branch);
+    free(s.subject);
+    return code;
+}

@@ -1,0 +1,147 @@
+#include "dropin/leftovers.h"
+
+#include "base/mem.h"
+#include "clean/find.h"
+#include "store/store.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { IS_KILLED = 1, IS_STOPPED = 2 };
+
+/* --- which ones --------------------------------------------------------------------------- */
+
+struct search {
+    int states;
+    struct strv ids; /* oldest first */
+};
+
+static bool note_row(void *ctx, const struct store_run *row)
+{
+    struct search *s = ctx;
+    int state = strcmp(row->state, "running") == 0   ? IS_KILLED
+                : strcmp(row->state, "stopped") == 0 ? IS_STOPPED
+                                                     : 0;
+    if (state & s->states)
+        strv_push(&s->ids, row->id);
+    return true;
+}
+
+static int by_id(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Ids of runs that are not finished; they may be alive. */
+static int find_unfinished(const char *state_dir, int states, struct strv *ret, struct err *err)
+{
+    autostore struct store *store = NULL;
+    struct search s = {.states = states};
+    int rc = access(state_dir, F_OK) < 0 ? 0
+             : store_open(&store, state_dir, false, err) || store_each_run(store, note_row, &s, err)
+                 ? -1
+                 : 0;
+    if (s.ids.n)
+        qsort(s.ids.v, s.ids.n, sizeof(*s.ids.v), by_id);
+    *ret = s.ids;
+    return rc;
+}
+
+static bool is_of_tool(const struct saved *saved, const char *prefix)
+{
+    const char *branch = saved->options.branch;
+    return branch && strncmp(branch, prefix, strlen(prefix)) == 0;
+}
+
+/* --- to go on with ------------------------------------------------------------------------ */
+
+static bool is_same_file(const char *a, const char *b)
+{
+    autofree char *ra = realpath(a, NULL), *rb = realpath(b, NULL);
+    return ra && rb && strcmp(ra, rb) == 0;
+}
+
+static bool take_run(struct left_run *l, const char *state_dir, const char *id, const char *prefix,
+                     const char *plan)
+{
+    *l = (struct left_run){.lock = -1, .dir = mem_printf("%s/runs/%s", state_dir, id)};
+    return saved_load(&l->saved, l->dir, NULL) == 0 && is_of_tool(&l->saved, prefix) &&
+           l->saved.plan_file && is_same_file(l->saved.plan_file, plan) &&
+           saved_lock(l->dir, &l->lock, NULL) == 0 && l->lock >= 0;
+}
+
+void left_run_find(struct left_run *l, const char *state_dir, const char *prefix, const char *plan)
+{
+    autostrv struct strv ids = {0};
+    struct err none = {0};
+    *l = (struct left_run){.lock = -1};
+    if (find_unfinished(state_dir, IS_KILLED | IS_STOPPED, &ids, &none))
+        return;
+    for (size_t i = ids.n; i-- > 0;) {
+        struct left_run candidate;
+        if (take_run(&candidate, state_dir, ids.v[i], prefix, plan)) {
+            *l = candidate;
+            return;
+        }
+        left_run_done(&candidate);
+    }
+}
+
+void left_run_done(struct left_run *l)
+{
+    saved_done(&l->saved);
+    free(l->dir);
+    if (l->lock >= 0)
+        (void)close(l->lock);
+    *l = (struct left_run){.lock = -1};
+}
+
+/* --- what they left ----------------------------------------------------------------------- */
+
+static void add_things(const struct remains *r, const char *id, struct strv *out)
+{
+    for (size_t i = 0; i < r->tasks.n; i++) {
+        const struct remains_task *t = r->tasks.v[i];
+        if (strcmp(t->run->id, id) != 0 || t->run->alive)
+            continue;
+        if (t->path && (t->has_tree || t->has_admin))
+            strv_pushf(out, "worktree %s", t->path);
+        if (t->branch)
+            strv_pushf(out, "branch %s", t->branch + strlen("refs/heads/"));
+    }
+}
+
+static void tell_run(const struct remains *r, const char *state_dir, const char *id,
+                     const char *prefix, left_tell_fn *tell, void *ctx)
+{
+    autofree char *dir = mem_printf("%s/runs/%s", state_dir, id);
+    autosaved struct saved saved;
+    autostrv struct strv things = {0};
+    struct left_remains left = {.run = id, .things = &things};
+    if (saved_load(&saved, dir, NULL) || !is_of_tool(&saved, prefix))
+        return;
+    add_things(r, id, &things);
+    left.plan = saved.plan;
+    if (things.n)
+        tell(ctx, &left);
+}
+
+int left_each(const struct git_repo *repo, const char *state_dir, const char *prefix,
+              left_tell_fn *tell, void *ctx, struct err *err)
+{
+    autostrv struct strv ids = {0};
+    autostore struct store *store = NULL;
+    if (find_unfinished(state_dir, IS_KILLED, &ids, err))
+        return -1;
+    if (!ids.n) /* the usual case needs no look at the repository */
+        return 0;
+    if (store_open(&store, state_dir, false, err))
+        return -1;
+    autoremains struct remains remains = {0};
+    if (remains_find(&remains, repo, state_dir, store, err))
+        return -1;
+    for (size_t i = 0; i < ids.n; i++)
+        tell_run(&remains, state_dir, ids.v[i], prefix, tell, ctx);
+    return 0;
+}

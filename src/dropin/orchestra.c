@@ -1,0 +1,204 @@
+/*
+ * parallel-orchestra: its command line and exit codes, the run itself by our engine. What differs
+ * from that tool on purpose is listed in parallel-orchestra(1).
+ */
+#include "dropin/dropin.h"
+
+#include "base/mem.h"
+#include "cli/frame/cli.h"
+#include "dropin/orchestra.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <string.h>
+
+static const char usage_line[] = "usage: parallel-orchestra [-h] [--version] {run} ...\n";
+static const char run_usage[] =
+    "usage: parallel-orchestra run [-h] [--max-workers N] [--claude-exe PATH] [--quiet]\n"
+    "                              [--log-dir PATH | --no-log] [--dry-run] [--resume]\n"
+    "                              [--report PATH] [--dashboard | --no-dashboard]\n"
+    "                              manifest\n";
+static const char run_help[] =
+    "\nRuns the tasks of a manifest, each in a git worktree of its own.\n"
+    "\n"
+    "  --max-workers N    tasks at work at the same time (3)\n"
+    "  --claude-exe PATH  the claude program (claude)\n"
+    "  --quiet            no summary lines for tasks that succeeded\n"
+    "  --log-dir PATH     folder for the logs of tasks (.claude/logs)\n"
+    "  --no-log           write none there\n"
+    "  --dry-run          show what would be run, and end\n"
+    "  --resume           leave out the tasks that an earlier run has done\n"
+    "  --report PATH      write a report: .json, .md or .markdown\n"
+    "  --dashboard, --no-dashboard\n"
+    "                     live view on standard error; as default where that is a terminal\n"
+    "\n"
+    "This is anabranch under another name: see parallel-orchestra(1).\n";
+
+static int usage(const char *synopsis, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static int usage(const char *synopsis, const char *fmt, ...)
+{
+    va_list ap;
+    (void)fputs(synopsis, stderr);
+    va_start(ap, fmt);
+    cli_say("parallel-orchestra: error: ", fmt, ap);
+    va_end(ap);
+    return EXIT_USAGE;
+}
+
+/* --- options of run ----------------------------------------------------------------------- */
+
+enum {
+    OPT_MAX_WORKERS = 256,
+    OPT_CLAUDE_EXE,
+    OPT_QUIET,
+    OPT_LOG_DIR,
+    OPT_NO_LOG,
+    OPT_DRY_RUN,
+    OPT_RESUME,
+    OPT_REPORT,
+    OPT_DASHBOARD,
+    OPT_NO_DASHBOARD,
+    OPT_HELP = 'h',
+};
+
+static const struct option longs[] = {
+    {"max-workers", required_argument, NULL, OPT_MAX_WORKERS},
+    {"claude-exe", required_argument, NULL, OPT_CLAUDE_EXE},
+    {"quiet", no_argument, NULL, OPT_QUIET},
+    {"log-dir", required_argument, NULL, OPT_LOG_DIR},
+    {"no-log", no_argument, NULL, OPT_NO_LOG},
+    {"dry-run", no_argument, NULL, OPT_DRY_RUN},
+    {"resume", no_argument, NULL, OPT_RESUME},
+    {"report", required_argument, NULL, OPT_REPORT},
+    {"dashboard", no_argument, NULL, OPT_DASHBOARD},
+    {"no-dashboard", no_argument, NULL, OPT_NO_DASHBOARD},
+    {"help", no_argument, NULL, OPT_HELP},
+    {0},
+};
+
+static int set_workers(struct orchestra_options *o, const char *word)
+{
+    char *end;
+    errno = 0;
+    long n = strtol(word, &end, 10);
+    if (errno || end == word || *end)
+        return usage(run_usage, "argument --max-workers: invalid int value: '%s'", word);
+    if (n < 1 || n > INT_MAX)
+        return usage(run_usage, "argument --max-workers: must be 1 or more, got %s", word);
+    o->workers = (size_t)n;
+    return EXIT_OK;
+}
+
+/* Takes one option; what is returned is no EXIT_OK where the call is wrong. */
+static int take(struct orchestra_options *o, int val, char **argv)
+{
+    switch (val) {
+    case OPT_MAX_WORKERS:
+        return set_workers(o, optarg);
+    case OPT_CLAUDE_EXE:
+        o->claude = optarg;
+        break;
+    case OPT_QUIET:
+        o->quiet = true;
+        break;
+    case OPT_LOG_DIR:
+        o->log_dir = optarg;
+        break;
+    case OPT_NO_LOG:
+        o->no_log = true;
+        break;
+    case OPT_DRY_RUN:
+        o->dry_run = true;
+        break;
+    case OPT_RESUME:
+        o->resume = true;
+        break;
+    case OPT_REPORT:
+        o->report = optarg;
+        break;
+    case OPT_DASHBOARD:
+        o->dashboard = true;
+        break;
+    case OPT_NO_DASHBOARD:
+        o->no_dashboard = true;
+        break;
+    case OPT_HELP:
+        o->help = true;
+        break;
+    case ':':
+        return usage(run_usage, "argument %s: expected one argument", argv[optind - 1]);
+    default:
+        return usage(run_usage, "unrecognized or ambiguous option: %s", argv[optind - 1]);
+    }
+    return EXIT_OK;
+}
+
+static int parse(struct orchestra_options *o, int argc, char **argv)
+{
+    opterr = 0;
+    optind = 0;
+    for (int val; (val = getopt_long(argc, argv, ":h", longs, NULL)) != -1;) {
+        int code = take(o, val, argv);
+        if (code != EXIT_OK)
+            return code;
+    }
+    if (o->help)
+        return EXIT_OK;
+    if (o->dashboard && o->no_dashboard)
+        return usage(run_usage, "argument --no-dashboard: not allowed with argument --dashboard");
+    if (optind >= argc)
+        return usage(run_usage, "the following arguments are required: manifest");
+    if (optind + 1 < argc)
+        return usage(run_usage, "unrecognized arguments: %s", argv[optind + 1]);
+    o->manifest = argv[optind];
+    return EXIT_OK;
+}
+
+static int run_command(int argc, char **argv)
+{
+    struct orchestra_options o = {.workers = 3};
+    int code = parse(&o, argc, argv);
+    if (code != EXIT_OK)
+        return code;
+    if (o.help) {
+        code = cli_print(run_usage, strlen(run_usage));
+        return code ? code : cli_print(run_help, strlen(run_help));
+    }
+    return orchestra_run(&o);
+}
+
+/* --- the program -------------------------------------------------------------------------- */
+
+/* Whether word is a long option or the beginning of it. */
+static bool is_option(const char *word, const char *option)
+{
+    size_t len = strlen(word);
+    return len > strlen("--") && strncmp(word, option, len) == 0;
+}
+
+/* The version whose command line this is; scripts compare it. */
+static int print_version(void)
+{
+    static const char version[] = "0.1.4\n";
+    return cli_print(version, strlen(version));
+}
+
+int dropin_orchestra(int argc, char **argv)
+{
+    if (argc < 2)
+        return usage(usage_line, "the following arguments are required: run");
+    if (is_option(argv[1], "--version"))
+        return print_version();
+    if (strcmp(argv[1], "-h") == 0 || is_option(argv[1], "--help")) {
+        int code = cli_print(usage_line, strlen(usage_line));
+        return code ? code : cli_print(run_help, strlen(run_help));
+    }
+    if (strcmp(argv[1], "run") == 0)
+        return run_command(argc - 1, argv + 1);
+    if (*argv[1] == '-')
+        return usage(usage_line, "unrecognized arguments: %s", argv[1]);
+    return usage(usage_line, "argument command: invalid choice: '%s' (choose from 'run')", argv[1]);
+}

@@ -1,0 +1,204 @@
+#include "dropin/orchestra_view.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "doc/doc.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+
+#include <errno.h>
+#include <math.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+
+enum format { FORMAT_NONE, FORMAT_JSON, FORMAT_MARKDOWN };
+
+static const char *const end_names[ORCHESTRA_END_COUNT_] = {
+    [ORCHESTRA_SUCCEEDED] = "succeeded",
+    [ORCHESTRA_FAILED] = "failed",
+    [ORCHESTRA_SKIPPED] = "skipped",
+    [ORCHESTRA_RESUMED] = "resumed",
+};
+
+static enum format format_of(const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    const char *dot = strrchr(name, '.');
+    if (dot && dot > name && strcasecmp(dot, ".json") == 0)
+        return FORMAT_JSON;
+    if (dot && dot > name && (strcasecmp(dot, ".md") == 0 || strcasecmp(dot, ".markdown") == 0))
+        return FORMAT_MARKDOWN;
+    return FORMAT_NONE;
+}
+
+static char *folder_of(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str(".");
+}
+
+int orchestra_report_check(const char *path, struct err *err)
+{
+    autofree char *dir = folder_of(path);
+    struct stat st;
+    if (format_of(path) == FORMAT_NONE)
+        return err_set(err, ERR_ENV, "report '%s' must end with .json, .md or .markdown", path);
+    if (lstat(path, &st) == 0 && !S_ISREG(st.st_mode))
+        return err_set(err, ERR_ENV, "report '%s' is %s", path,
+                       S_ISLNK(st.st_mode) ? "a symlink, which is not followed" : "not a file");
+    return dirs_check(dir, err);
+}
+
+static void count_ends(const struct orchestra *o, size_t counts[ORCHESTRA_END_COUNT_])
+{
+    for (uint32_t t = 0; t < o->pf->plan.task_count; t++)
+        counts[orchestra_end(o, t)]++;
+}
+
+static double tenths(double seconds)
+{
+    return round(seconds * 10) / 10;
+}
+
+static double duration(const struct orchestra *o)
+{
+    return tenths((double)(o->finished - o->started) / 1000);
+}
+
+static const char *agent_of(const struct orchestra *o, uint32_t task)
+{
+    const char *agent = o->pf->plan.tasks[task].agent;
+    return agent ? agent : "";
+}
+
+/* --- JSON --------------------------------------------------------------------------------- */
+
+static void put_time(struct arena *a, struct node *map, const char *key, int64_t time)
+{
+    autobuf struct buf text = BUF_INIT;
+    clock_format(&text, time);
+    build_put_string(a, map, key, text.s);
+}
+
+/* The commit on the base branch that has the task's work; NULL where there is none. */
+static const char *landed_at(const struct orchestra *o, uint32_t task)
+{
+    struct task_status s = run_task(o->run, task);
+    return s.state == TASK_LANDED ? s.landed : NULL;
+}
+
+static void put_task(const struct orchestra *o, uint32_t task, struct arena *a, struct node *list)
+{
+    struct node *map = build_add_map(a, list);
+    build_put_string(a, map, "id", o->pf->plan.tasks[task].id);
+    build_put_string(a, map, "agent", agent_of(o, task));
+    build_put_string(a, map, "status", end_names[orchestra_end(o, task)]);
+    build_put_real(a, map, "duration_sec", tenths(orchestra_seconds(o, task)));
+    build_put_int(a, map, "retry_count", orchestra_retries(o, task));
+    build_put_string(a, map, "failure_category", orchestra_category(o, task));
+    build_put_string(a, map, "commit", landed_at(o, task));
+}
+
+static void write_json(const struct orchestra *o, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *root = build_map(&a);
+    size_t counts[ORCHESTRA_END_COUNT_] = {0};
+    count_ends(o, counts);
+    build_put_string(&a, root, "manifest", orchestra_name(o));
+    put_time(&a, root, "started_at", o->started);
+    put_time(&a, root, "finished_at", o->finished);
+    build_put_real(&a, root, "duration_sec", duration(o));
+    build_put_int(&a, root, "total", (int64_t)o->pf->plan.task_count);
+    build_put_int(&a, root, "succeeded", (int64_t)counts[ORCHESTRA_SUCCEEDED]);
+    build_put_int(&a, root, "failed", (int64_t)counts[ORCHESTRA_FAILED]);
+    build_put_int(&a, root, "skipped",
+                  (int64_t)(counts[ORCHESTRA_SKIPPED] + counts[ORCHESTRA_RESUMED]));
+    struct node *list = build_put_list(&a, root, "tasks");
+    for (uint32_t t = 0; t < o->pf->plan.task_count; t++)
+        put_task(o, t, &a, list);
+    doc_write_lines(out, root);
+    arena_done(&a);
+}
+
+/* --- Markdown ----------------------------------------------------------------------------- */
+
+static void add_cell(struct buf *out, const char *s)
+{
+    autobuf struct buf safe = BUF_INIT;
+    text_harmless(&safe, s, strlen(s));
+    for (const char *c = safe.s; *c; c++) {
+        if (*c == '|')
+            buf_addch(out, '\\');
+        buf_addch(out, *c);
+    }
+}
+
+static void add_time(struct buf *out, const char *what, int64_t time)
+{
+    buf_addf(out, "**%s:** ", what);
+    clock_format(out, time);
+    buf_addch(out, '\n');
+}
+
+static void add_row(const struct orchestra *o, uint32_t task, struct buf *out)
+{
+    static const char *const icons[ORCHESTRA_END_COUNT_] = {
+        [ORCHESTRA_SUCCEEDED] = "\u2713",
+        [ORCHESTRA_FAILED] = "\u2717",
+        [ORCHESTRA_SKIPPED] = "\u2298",
+        [ORCHESTRA_RESUMED] = "\u21a9",
+    };
+    static const char none[] = "\u2014";
+    enum orchestra_end end = orchestra_end(o, task);
+    bool ran = end == ORCHESTRA_SUCCEEDED || end == ORCHESTRA_FAILED;
+    buf_addstr(out, "| ");
+    add_cell(out, o->pf->plan.tasks[task].id);
+    buf_addstr(out, " | ");
+    add_cell(out, agent_of(o, task));
+    buf_addf(out, " | %s %s | ", icons[end], end_names[end]);
+    if (ran)
+        buf_addf(out, "%.1fs | %d | ", orchestra_seconds(o, task), orchestra_retries(o, task));
+    else
+        buf_addf(out, "%s | %s | ", none, none);
+    const char *commit = landed_at(o, task);
+    buf_addf(out, "%s | %.10s |\n", end == ORCHESTRA_FAILED ? orchestra_category(o, task) : none,
+             commit ? commit : none);
+}
+
+static void write_markdown(const struct orchestra *o, struct buf *out)
+{
+    size_t counts[ORCHESTRA_END_COUNT_] = {0};
+    const char *name = orchestra_name(o);
+    count_ends(o, counts);
+    buf_addstr(out, "# Run Summary: ");
+    text_harmless(out, name, strlen(name));
+    buf_addstr(out, "\n\n");
+    add_time(out, "Started", o->started);
+    add_time(out, "Finished", o->finished);
+    buf_addf(out, "**Duration:** %.1fs\n\n## Results: %zu succeeded / %zu failed / %zu skipped",
+             duration(o), counts[ORCHESTRA_SUCCEEDED], counts[ORCHESTRA_FAILED],
+             counts[ORCHESTRA_SKIPPED]);
+    if (counts[ORCHESTRA_RESUMED])
+        buf_addf(out, " / %zu resumed", counts[ORCHESTRA_RESUMED]);
+    buf_addstr(out, "\n\n| Task | Agent | Status | Duration | Retries | Failure | Commit |\n"
+                    "|------|-------|--------|----------|---------|---------|--------|\n");
+    for (uint32_t t = 0; t < o->pf->plan.task_count; t++)
+        add_row(o, t, out);
+}
+
+int orchestra_report(const struct orchestra *o, const char *path, struct err *err)
+{
+    autofree char *dir = folder_of(path);
+    autobuf struct buf out = BUF_INIT;
+    if (format_of(path) == FORMAT_JSON)
+        write_json(o, &out);
+    else
+        write_markdown(o, &out);
+    if (dirs_make(dir, err))
+        return -1;
+    return file_replace(path, out.s, out.len, err);
+}

@@ -1,0 +1,216 @@
+#include "dropin/orchestra_view.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "doc/doc.h"
+#include "plan/cause.h"
+#include "project/secrets.h"
+#include "sys/fs/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RESULT_MAX = 1 << 20, SHOWN_MAX = 2000, TAIL_MAX = 16 << 10, TAIL_LINES = 20 };
+
+/* The last bytes of a file. */
+static void read_end(const char *path, off_t max, struct buf *out)
+{
+    autoclose int fd = -1;
+    off_t size =
+        file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, NULL) ? 0 : lseek(fd, 0, SEEK_END);
+    off_t at = size > max ? size - max : 0;
+    while (at < size) {
+        buf_reserve(out, (size_t)(size - at));
+        ssize_t n = pread(fd, out->s + out->len, (size_t)(size - at), at);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n <= 0)
+            return;
+        out->len += (size_t)n;
+        out->s[out->len] = '\0';
+        at += n;
+    }
+}
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* The last line of s that is not blank, without blanks around it. */
+static const char *last_line(const char *s, size_t len, size_t *ret_len)
+{
+    while (len && is_blank(s[len - 1]))
+        len--;
+    size_t start = len;
+    while (start && s[start - 1] != '\n')
+        start--;
+    while (start < len && is_blank(s[start]))
+        start++;
+    *ret_len = len - start;
+    return s + start;
+}
+
+/* A scalar of any kind as it was written, harmless and of a length that can be shown. */
+static char *shown(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+    autobuf struct buf out = BUF_INIT;
+    if (!n || n->kind == NODE_NULL || n->kind >= NODE_LIST)
+        return NULL;
+    text_harmless(&out, n->text, n->len);
+    buf_cut(&out, text_fit(out.s, out.len, SHOWN_MAX));
+    return out.len ? buf_steal(&out) : NULL;
+}
+
+static int64_t count(const struct node *n)
+{
+    int64_t i = -1;
+    if (n && n->kind == NODE_INT)
+        i = n->integer;
+    else if (n && n->kind == NODE_REAL && n->real >= 0 && n->real < 1e9)
+        i = (int64_t)n->real;
+    else if (n && n->kind == NODE_STRING)
+        i = text_parse_count(n->text, n->len);
+    return i < 0 ? -1 : i;
+}
+
+static char *base_name(char *path)
+{
+    char *slash = path ? strrchr(path, '/') : NULL;
+    if (slash)
+        memmove(path, slash + 1, strlen(slash + 1) + 1);
+    return path;
+}
+
+static void take(struct orchestra_result *r, const char *s, size_t len, bool wrapped)
+{
+    struct arena a = {0};
+    const struct node *map = len ? doc_read_line(&a, s, len) : NULL;
+    const struct node *text = map && !wrapped ? node_get(map, "result") : NULL;
+    if (text && text->kind == NODE_STRING) { /* the engine's own result: its text is the agent's */
+        const char *line = last_line(text->text, text->len, &len);
+        take(r, line, len, true);
+    } else if (map) {
+        r->status = shown(map, "status");
+        r->report = base_name(shown(map, "report"));
+        r->reason = shown(map, "reason");
+        r->cycles = count(node_get(map, "cycles"));
+        r->failed = r->status && strcmp(r->status, "FAILED") == 0;
+    }
+    arena_done(&a);
+}
+
+static void mask(const struct orchestra *o, const char *s, size_t len, struct buf *out)
+{
+    struct secrets secrets = {0};
+    secrets_collect(&secrets, &o->pf->plan);
+    secrets_mask_cut(&secrets, s, len, (struct secrets_cut){.front = true}, out);
+    secrets_done(&secrets);
+}
+
+void orchestra_result_read(const struct orchestra *o, const char *path, struct orchestra_result *r)
+{
+    autobuf struct buf end = BUF_INIT, masked = BUF_INIT;
+    size_t len;
+    *r = (struct orchestra_result){.cycles = -1};
+    read_end(path, RESULT_MAX, &end); /* what is longer than that is no result */
+    const char *line = last_line(end.s, end.len, &len);
+    mask(o, line, len, &masked);
+    take(r, masked.s, masked.len, false);
+}
+
+/* By the words that tool goes by; false where a text has none of them. */
+static bool classify(const char *text, enum failure *ret)
+{
+    static const struct {
+        const char *words;
+        enum failure failure;
+    } known[] = {
+        {"\bpermission denied\b", FAILURE_AUTH},
+        {"authentication failed", FAILURE_AUTH},
+        {"authentication error", FAILURE_AUTH},
+        {"invalid api key", FAILURE_AUTH},
+        {"credit balance too low", FAILURE_AUTH},
+        {"credit balance exceeded", FAILURE_AUTH},
+        {"rate limit", FAILURE_LIMIT},
+        {"quota exceeded", FAILURE_LIMIT},
+        {"quota exhausted", FAILURE_LIMIT},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (cause_mentions(text, known[i].words)) {
+            *ret = known[i].failure;
+            return true;
+        }
+    }
+    return false;
+}
+
+/* Of all that is in a file of the attempt, or of its last line. */
+static bool find_blame(const char *dir, const char *name, bool last, enum failure *ret)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autobuf struct buf text = BUF_INIT, line = BUF_INIT;
+    size_t len;
+    read_end(path, RESULT_MAX, &text);
+    const char *words = last_line(text.s, text.len, &len);
+    buf_add(&line, words, len);
+    return classify(last ? line.s : text.s, ret);
+}
+
+static bool is_tried_again(enum failure failure)
+{
+    return failure == FAILURE_TRANSIENT || failure == FAILURE_OVERLOADED ||
+           failure == FAILURE_LIMIT;
+}
+
+enum failure orchestra_blame(void *ctx, uint32_t task, const char *dir, int exit_code,
+                             enum failure failure)
+{
+    enum { USAGE = 2, NOT_EXECUTABLE = 126, NOT_FOUND = 127 };
+    (void)ctx;
+    (void)task;
+    if (!is_tried_again(failure))
+        return failure;
+    if (exit_code == USAGE || exit_code == NOT_EXECUTABLE || exit_code == NOT_FOUND)
+        return FAILURE_SETUP;
+    if (!find_blame(dir, "err", false, &failure) && failure == FAILURE_TRANSIENT)
+        (void)find_blame(dir, "out", true, &failure);
+    return failure;
+}
+
+void orchestra_result_done(struct orchestra_result *r)
+{
+    free(r->status);
+    free(r->report);
+    free(r->reason);
+    *r = (struct orchestra_result){.cycles = -1};
+}
+
+void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out)
+{
+    autofree char *path = mem_printf("%s/%s/%d/out", run_dir(o->run), o->pf->plan.tasks[task].id,
+                                     run_task(o->run, task).attempts);
+    autobuf struct buf end = BUF_INIT, masked = BUF_INIT;
+    read_end(path, TAIL_MAX, &end);
+    mask(o, end.s, end.len, &masked);
+    const char *lines[TAIL_LINES];
+    size_t lens[TAIL_LINES], n = 0, left = masked.len;
+    while (n < TAIL_LINES) {
+        const char *line = last_line(masked.s, left, &lens[n]);
+        if (!lens[n])
+            break;
+        lines[n++] = line;
+        left = (size_t)(line - masked.s);
+    }
+    if (n)
+        buf_addf(out, "  Last %zu lines before timeout:\n", n);
+    while (n-- > 0) {
+        buf_addstr(out, "  > ");
+        text_harmless(out, lines[n], lens[n]);
+        buf_addch(out, '\n');
+    }
+}

@@ -1,0 +1,172 @@
+#include "dropin/orchestra_view.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+
+#include <string.h>
+#include <strings.h>
+
+void orchestra_init(struct orchestra *o, struct plan_file *pf, const char *path)
+{
+    *o = (struct orchestra){.pf = pf, .path = path, .started = clock_wall()};
+    o->tasks = mem_array(pf->plan.task_count, sizeof(*o->tasks));
+    for (size_t i = 0; i < pf->plan.task_count; i++)
+        o->tasks[i].result.cycles = -1;
+}
+
+void orchestra_done(struct orchestra *o)
+{
+    for (size_t i = 0; i < o->pf->plan.task_count; i++)
+        orchestra_result_done(&o->tasks[i].result);
+    free(o->tasks);
+}
+
+/* There is no word for a secret in a manifest: names tell. */
+static void hide_secrets(struct env_vars *env)
+{
+    static const char *const endings[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"};
+    for (size_t i = 0; i < env->n; i++) {
+        size_t len = strlen(env->v[i].name);
+        for (size_t k = 0; k < sizeof(endings) / sizeof(endings[0]); k++) {
+            size_t end = strlen(endings[k]);
+            if (len >= end && strcasecmp(env->v[i].name + len - end, endings[k]) == 0)
+                env->v[i].secret = true;
+        }
+    }
+}
+
+void orchestra_settle(struct plan *plan)
+{
+    if (!plan->enforce)
+        plan->enforce = ENFORCE_WARN;
+    if (!plan->commit_message)
+        plan->commit_message = "parallel-orchestra: task {id} [auto-commit]";
+    for (size_t i = 0; i < plan->task_count; i++) {
+        struct task *t = &plan->tasks[i];
+        if (!t->permissions && !t->read_only)
+            t->permissions = PERMISSIONS_FULL;
+        hide_secrets(&t->env);
+        if (t->retry.times[FAILURE_LIMIT] == PLAN_UNSET)
+            t->retry.times[FAILURE_LIMIT] = t->retry.times[FAILURE_TRANSIENT];
+    }
+}
+
+/* --- what agents did ---------------------------------------------------------------------- */
+
+bool orchestra_judge(void *ctx, uint32_t task, const char *dir, struct buf *ret_reason)
+{
+    struct orchestra *o = ctx;
+    struct orchestra_task *t = &o->tasks[task];
+    (void)dir; /* orchestra_event() has read it */
+    if (!t->result.failed)
+        return false;
+    t->code = 1;
+    buf_addstr(ret_reason, t->result.reason ? t->result.reason : "its agent says FAILED");
+    return true;
+}
+
+static void on_exit_of(struct orchestra *o, uint32_t task, const struct event *ev)
+{
+    struct orchestra_task *t = &o->tasks[task];
+    int64_t signal = build_int(ev->data, "signal", 0);
+    autofree char *out = mem_printf("%s/%s/%d/out", run_dir(o->run), ev->task, ev->attempt);
+    t->has_code = true;
+    t->code = signal ? (int)-signal : (int)build_int(ev->data, "exit_code", 0);
+    orchestra_result_done(&t->result);
+    orchestra_result_read(o, out, &t->result);
+}
+
+void orchestra_event(struct orchestra *o, const struct event *ev)
+{
+    const struct task *t = ev->task ? plan_find(&o->pf->plan, ev->task) : NULL;
+    if (t && ev->kind == EV_TASK_EXITED)
+        on_exit_of(o, t->index, ev);
+    else if (t && ev->kind == EV_TASK_PREPARING)
+        o->tasks[t->index].has_code = false;
+}
+
+/* --- what became of tasks ----------------------------------------------------------------- */
+
+enum orchestra_end orchestra_end(const struct orchestra *o, uint32_t task)
+{
+    if (o->tasks[task].resumed)
+        return ORCHESTRA_RESUMED;
+    switch (run_task(o->run, task).state) {
+    case TASK_LANDED:
+    case TASK_DONE:
+        return ORCHESTRA_SUCCEEDED;
+    case TASK_FAILED:
+    case TASK_CONFLICTED:
+        return ORCHESTRA_FAILED;
+    case TASK_WAITING: /* also what was never begun, in a run that was stopped */
+    case TASK_READY:
+    case TASK_PREPARING:
+    case TASK_RUNNING:
+    case TASK_COMMITTING:
+    case TASK_VERIFYING:
+    case TASK_LANDING:
+    case TASK_SKIPPED:
+    case TASK_STATE_COUNT_:
+        break;
+    }
+    return ORCHESTRA_SKIPPED;
+}
+
+bool orchestra_timed_out(const struct orchestra *o, uint32_t task)
+{
+    enum failure failure = run_task(o->run, task).failure;
+    return orchestra_end(o, task) == ORCHESTRA_FAILED &&
+           (failure == FAILURE_TIMEOUT || failure == FAILURE_IDLE);
+}
+
+const char *orchestra_category(const struct orchestra *o, uint32_t task)
+{
+    if (orchestra_end(o, task) != ORCHESTRA_FAILED)
+        return "none";
+    switch (run_task(o->run, task).failure) {
+    case FAILURE_TIMEOUT:
+    case FAILURE_IDLE:
+        return "timeout";
+    case FAILURE_LIMIT:
+        return "rate_limited";
+    case FAILURE_TRANSIENT:
+    case FAILURE_OVERLOADED:
+        return "transient";
+    case FAILURE_CONFLICT:
+        return "conflict";
+    case FAILURE_AUTH:
+    case FAILURE_REFUSED:
+    case FAILURE_CONTEXT:
+    case FAILURE_BUDGET:
+    case FAILURE_NO_CHANGE:
+    case FAILURE_SCOPE:
+    case FAILURE_VERIFY:
+    case FAILURE_SETUP:
+    case FAILURE_STOPPED:
+    case FAILURE_INTERNAL:
+    case FAILURE_COUNT_:
+        break;
+    }
+    return "permanent";
+}
+
+int orchestra_retries(const struct orchestra *o, uint32_t task)
+{
+    int attempts = run_task(o->run, task).attempts - o->tasks[task].before;
+    return attempts > 1 ? attempts - 1 : 0;
+}
+
+double orchestra_seconds(const struct orchestra *o, uint32_t task)
+{
+    struct task_status s = run_task(o->run, task);
+    return s.started && s.finished > s.started ? (double)(s.finished - s.started) / 1000 : 0;
+}
+
+const char *orchestra_name(const struct orchestra *o)
+{
+    const char *slash = strrchr(o->path, '/');
+    if (o->pf->plan.name && *o->pf->plan.name)
+        return o->pf->plan.name;
+    return slash ? slash + 1 : o->path;
+}

@@ -1,0 +1,184 @@
+#include "git/checkout/branch_use.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "sys/fs/dirs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILE_MAX = 1 << 16 };
+
+static const char heads[] = "refs/heads/";
+
+/* --- deciding ----------------------------------------------------------------------------- */
+
+static bool is_head(const char *head, const char *ref)
+{
+    return head && strncmp(head, "ref: ", 5) == 0 && strcmp(head + 5, ref) == 0;
+}
+
+/* The file has three lines for each ref: its name, and two ids. */
+static bool has_line(const char *text, const char *line)
+{
+    size_t len = strlen(line);
+    for (const char *s = text; s && *s; s += strcspn(s, "\n"), s += *s == '\n') {
+        if (strncmp(s, line, len) == 0 && (s[len] == '\n' || !s[len]))
+            return true;
+    }
+    return false;
+}
+
+/* git notes a branch by its short name; where none was checked out, a commit. */
+static bool is_bisected(const char *start, const char *ref)
+{
+    return start && (strcmp(start, ref) == 0 || (strncmp(ref, heads, strlen(heads)) == 0 &&
+                                                 strcmp(start, ref + strlen(heads)) == 0));
+}
+
+const char *branch_operation(const struct branch_signs *s, const char *ref)
+{
+    if ((s->rebased && strcmp(s->rebased, ref) == 0) || has_line(s->updated, ref))
+        return "a rebase";
+    if (is_bisected(s->bisect, ref))
+        return "a bisection";
+    if (!is_head(s->head, ref))
+        return NULL;
+    return s->am                     ? "git am"
+           : s->rebase               ? "a rebase"
+           : s->merge                ? "a merge"
+           : s->revert               ? "a revert"
+           : s->pick || s->sequencer ? "a cherry-pick or revert"
+                                     : NULL;
+}
+
+/* --- looking ------------------------------------------------------------------------------ */
+
+static int open_dir(int at, const char *name)
+{
+    return openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* The text of a file; NULL where there is no such file. */
+static const char *read_file(int dir, const char *name, struct buf *text)
+{
+    autoclose int fd = openat(dir, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
+        return NULL;
+    buf_reserve(text, (size_t)st.st_size);
+    ssize_t n = read(fd, text->s, (size_t)st.st_size);
+    if (n < 0)
+        return NULL;
+    text->len = (size_t)n;
+    text->s[n] = '\0';
+    return text->s;
+}
+
+static const char *read_line(int dir, const char *name, struct buf *text)
+{
+    if (!read_file(dir, name, text))
+        return NULL;
+    buf_cut(text, strcspn(text->s, "\n"));
+    return text->s;
+}
+
+static bool is_there(int dir, const char *name)
+{
+    struct stat st;
+    return fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+struct texts {
+    struct buf head, rebased, updated, bisect;
+};
+
+static void texts_done(struct texts *t)
+{
+    struct buf *const all[] = {&t->head, &t->rebased, &t->updated, &t->bisect};
+    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+        buf_done(all[i]);
+}
+
+/* Both folders of a rebase are opened in vain in most worktrees: two calls. */
+static void read_rebase(int dir, struct branch_signs *s, struct texts *t)
+{
+    autoclose int merge = open_dir(dir, "rebase-merge"), apply = open_dir(dir, "rebase-apply");
+    if (merge >= 0) {
+        s->rebase = true;
+        s->rebased = read_line(merge, "head-name", &t->rebased);
+        s->updated = read_file(merge, "update-refs", &t->updated);
+    }
+    if (apply >= 0) {
+        s->am = is_there(apply, "applying");
+        s->rebase = s->rebase || !s->am;
+        if (!s->rebased)
+            s->rebased = read_line(apply, "head-name", &t->rebased);
+    }
+}
+
+static const char *look_at(int dir, const char *ref)
+{
+    struct branch_signs s = {0};
+    own_cleanup(texts_done) struct texts t = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
+    s.head = read_line(dir, "HEAD", &t.head);
+    s.bisect = read_line(dir, "BISECT_START", &t.bisect);
+    read_rebase(dir, &s, &t);
+    if (is_head(s.head, ref)) {
+        s.merge = is_there(dir, "MERGE_HEAD");
+        s.pick = is_there(dir, "CHERRY_PICK_HEAD");
+        s.revert = is_there(dir, "REVERT_HEAD");
+        s.sequencer = is_there(dir, "sequencer");
+    }
+    return branch_operation(&s, ref);
+}
+
+struct search {
+    const char *ref, *ours, *operation;
+    char *where;
+};
+
+static void search_in(struct search *s, const char *git_dir)
+{
+    autoclose int dir = open_dir(AT_FDCWD, git_dir);
+    if (dir >= 0 && !s->operation)
+        s->operation = look_at(dir, s->ref);
+    if (s->operation && !s->where)
+        s->where = mem_str(git_dir);
+}
+
+static int search_worktree(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    struct search *s = ctx;
+    autofree char *git_dir = mem_printf("%s/%s", dir, name);
+    (void)err;
+    if (!s->ours || strncmp(name, s->ours, strlen(s->ours)) != 0)
+        search_in(s, git_dir);
+    return 0;
+}
+
+int branch_use_find(const char *common, const char *ref, const char *ours,
+                    const char **ret_operation, char **ret_where, struct err *err)
+{
+    struct search s = {.ref = ref, .ours = ours};
+    autofree char *worktrees = mem_printf("%s/worktrees", common);
+    search_in(&s, common);
+    if (dirs_each(worktrees, search_worktree, &s, err)) {
+        free(s.where);
+        return -1;
+    }
+    *ret_operation = s.operation;
+    *ret_where = s.where;
+    return 0;
+}
+
+bool branch_is_checked_out(const char *git_dir, const char *ref)
+{
+    autoclose int dir = open_dir(AT_FDCWD, git_dir);
+    autobuf struct buf text = BUF_INIT;
+    return dir >= 0 && is_head(read_line(dir, "HEAD", &text), ref);
+}

@@ -1,0 +1,524 @@
+#include "git/checkout/shared_state.h"
+
+#include "base/mem.h"
+#include "sys/fs/file.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <stdint.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    CONTENT_MAX = 1 << 20, /* of what we keep */
+    REF_MAX = 64 << 10,    /* more is no ref ... */
+    TEXT_MAX = 64 << 20,   /* ... and no configuration: git would read it whole */
+    SETTLED_S = 2,
+    OWN_LEVEL = 2, /* of refs/anabranch/NAME */
+};
+
+static const char own_refs[] = "refs/anabranch/";
+
+/* Where things are; folders are gone through. */
+static const char *const roots[] = {
+    "HEAD",    "config",          "config.worktree",         "hooks",
+    "info",    "logs/refs/stash", "objects/info/alternates", "refs",
+    "shallow", "worktrees",
+};
+enum { ROOTS = sizeof(roots) / sizeof(roots[0]) };
+
+/* --- values ------------------------------------------------------------------------------- */
+
+void git_changes_done(struct git_changes *changes)
+{
+    arena_done(&changes->arena);
+    vec_done(&changes->list);
+    strv_done(&changes->odd);
+}
+
+static void free_entries(struct git_entry *entries, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        free(entries[i].name);
+        free(entries[i].s);
+    }
+    free(entries);
+}
+
+void git_state_close(struct git_state *state)
+{
+    free_entries(state->entries.v, state->entries.n);
+    packed_refs_done(&state->packed);
+    free(state->common);
+    *state = (struct git_state){.packed = PACKED_REFS_INIT};
+}
+
+static int by_name(const void *a, const void *b)
+{
+    return strcmp(((const struct git_entry *)a)->name, ((const struct git_entry *)b)->name);
+}
+
+static struct git_entry *find(const struct git_entry *entries, size_t n, const char *name)
+{
+    struct git_entry key = {.name = (char *)name};
+    return n ? bsearch(&key, entries, n, sizeof(*entries), by_name) : NULL;
+}
+
+static struct git_content content_of(const struct git_entry *e)
+{
+    return e ? (struct git_content){.s = e->s, .len = e->len, .mode = e->mode}
+             : (struct git_content){0};
+}
+
+struct git_content git_state_get(const struct git_state *state, const char *name)
+{
+    return content_of(find(state->entries.v, state->entries.n, name));
+}
+
+static struct git_stamp stamp_of(const struct stat *st, const struct timespec *now)
+{
+    return (struct git_stamp){.dev = st->st_dev,
+                              .ino = st->st_ino,
+                              .size = st->st_size,
+                              .mtime = st->st_mtim,
+                              .ctime = st->st_ctim,
+                              .settled = now->tv_sec - st->st_ctim.tv_sec > SETTLED_S};
+}
+
+static bool same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_known(const struct git_stamp *was, const struct git_stamp *is)
+{
+    return was->settled && was->dev == is->dev && was->ino == is->ino && was->size == is->size &&
+           same_time(&was->mtime, &is->mtime) && same_time(&was->ctime, &is->ctime);
+}
+
+/* --- one look ----------------------------------------------------------------------------- */
+
+struct look {
+    struct git_state *state;
+    struct timespec now;
+    bool tables; /* refs are kept in tables */
+    VEC(struct git_entry) entries;
+    struct packed_refs packed;
+    struct git_stamp packed_stamp;
+    bool packed_known; /* it is as it was */
+    struct git_changes *changes;
+};
+
+static bool ends_with(const char *s, const char *end)
+{
+    size_t len = strlen(s), n = strlen(end);
+    return len >= n && strcmp(s + len - n, end) == 0;
+}
+
+static bool begins_with(const char *s, const char *begin)
+{
+    return strncmp(s, begin, strlen(begin)) == 0;
+}
+
+/* git's own list for those who fetch without git, which each `git gc` writes anew, and that on its
+ * way. */
+static bool is_servers_list(const char *name)
+{
+    return strcmp(name, "info/refs") == 0 || begins_with(name, "info/refs_");
+}
+
+/* What a file is; false: nothing that is watched. */
+static bool part_of(const struct look *l, const char *name, enum git_part *ret)
+{
+    *ret = GIT_PART_FILE;
+    if (begins_with(name, "refs/"))
+        *ret = GIT_PART_REF;
+    else if (begins_with(name, "hooks/"))
+        *ret = GIT_PART_HOOK;
+    else if (strcmp(name, "HEAD") == 0 || ends_with(name, "/HEAD"))
+        *ret = GIT_PART_HEAD;
+    else if (strcmp(name, "config") == 0 || ends_with(name, "config.worktree"))
+        *ret = GIT_PART_CONFIG;
+    else if (strcmp(name, "logs/refs/stash") == 0)
+        *ret = GIT_PART_STASH;
+    bool one_line = *ret == GIT_PART_REF || *ret == GIT_PART_HEAD;
+    if (ends_with(name, ".lock") || is_servers_list(name) || (l->tables && one_line))
+        return false;
+    if (begins_with(name, "worktrees/"))
+        return *ret == GIT_PART_HEAD || *ret == GIT_PART_CONFIG;
+    return *ret != GIT_PART_HOOK || !ends_with(name, ".sample");
+}
+
+/* A ref of ours, or a folder of such, that is no matter to who watches: "refs/anabranch/modules".
+ */
+static bool is_own(const char *name)
+{
+    static const char *const watched[] = {"salvage", "runs"};
+    for (size_t i = 0; begins_with(name, own_refs) && i < sizeof(watched) / sizeof(watched[0]);
+         i++) {
+        const char *rest = name + strlen(own_refs);
+        size_t len = strlen(watched[i]);
+        if (strncmp(rest, watched[i], len) == 0 && (rest[len] == '/' || !rest[len]))
+            return false;
+    }
+    return begins_with(name, own_refs) || begins_with(name, "refs/heads/anabranch/");
+}
+
+static bool is_left_out(const FTSENT *e, const char *name)
+{
+    if (begins_with(name, "worktrees/"))
+        return e->fts_level > 1;
+    if (e->fts_level == OWN_LEVEL && begins_with(name, own_refs))
+        return is_own(name);
+    return strcmp(name, "refs/heads/anabranch") == 0;
+}
+
+static int read_link(const char *path, struct buf *out, struct err *err)
+{
+    char target[4096];
+    ssize_t n = readlink(path, target, sizeof(target) - 1);
+    if (n < 0)
+        return err_sys(err, "read link '%s'", path);
+    target[n] = '\0';
+    buf_addf(out, "-> %s", target);
+    return 0;
+}
+
+/* Of what is too large, or no file, the time stands for the content. */
+static int read_content(const FTSENT *e, struct buf *out, struct err *err)
+{
+    const struct stat *st = e->fts_statp;
+    if (S_ISLNK(st->st_mode))
+        return read_link(e->fts_accpath, out, err);
+    if (S_ISREG(st->st_mode) && st->st_size <= CONTENT_MAX)
+        return file_read_own(e->fts_accpath, CONTENT_MAX, out, err);
+    buf_addf(out, "%lld bytes of %lld.%09ld", (long long)st->st_size, (long long)st->st_mtime,
+             st->st_mtim.tv_nsec);
+    return 0;
+}
+
+/* Gone meanwhile, or not ours to read: then there is nothing to compare. */
+static bool is_no_matter(int errnum)
+{
+    return errnum == ENOENT || errnum == EACCES;
+}
+
+static int add_entry(struct look *l, const FTSENT *e, const char *name, struct err *err)
+{
+    struct git_entry *was = find(l->state->entries.v, l->state->entries.n, name), now = {0};
+    autobuf struct buf content = BUF_INIT;
+    struct err why = {0};
+    if (!part_of(l, name, &now.part))
+        return 0;
+    now.stamp = stamp_of(e->fts_statp, &l->now);
+    now.mode = e->fts_statp->st_mode;
+    if (was && is_known(&was->stamp, &now.stamp))
+        buf_add(&content, was->s, was->len);
+    else if (read_content(e, &content, &why))
+        return is_no_matter(why.errnum) ? 0 : err_set(err, why.code, "%s", why.msg);
+    if (now.part == GIT_PART_REF || now.part == GIT_PART_HEAD)
+        buf_cut(&content, strcspn(content.s, "\n"));
+    now.len = content.len;
+    now.s = buf_steal(&content);
+    now.name = mem_str(name);
+    vec_push(&l->entries, now);
+    return 0;
+}
+
+/* --- what is no file ---------------------------------------------------------------------- */
+
+/* Whether git would wait for it, or read it without an end. */
+static bool is_odd(const struct look *l, const FTSENT *e, const char *name)
+{
+    enum git_part part;
+    struct stat st = *e->fts_statp;
+    if (!part_of(l, name, &part) || (S_ISLNK(st.st_mode) && stat(e->fts_accpath, &st) < 0))
+        return false;
+    off_t max = part == GIT_PART_REF || part == GIT_PART_HEAD ? REF_MAX : TEXT_MAX;
+    bool large = st.st_size > max && part != GIT_PART_HOOK && part != GIT_PART_STASH;
+    return !S_ISDIR(st.st_mode) && (!S_ISREG(st.st_mode) || large);
+}
+
+/* What a file was, as far as we know all of it. */
+static bool was_whole(const struct git_entry *was)
+{
+    return was && S_ISREG(was->mode) && was->stamp.size <= CONTENT_MAX;
+}
+
+static int put_back(const char *path, const struct git_entry *was, struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    buf_add(&text, was->s, was->len);
+    if (was->part == GIT_PART_REF || was->part == GIT_PART_HEAD)
+        buf_addch(&text, '\n');
+    return file_create(path, text.s, text.len, err) ||
+                   (chmod(path, was->mode & 07777) < 0 && err_sys(err, "chmod '%s'", path))
+               ? -1
+               : 0;
+}
+
+/* An entry that was odd is what it was before. */
+static int keep_entry(struct look *l, const char *path, const struct git_entry *was,
+                      struct err *err)
+{
+    struct git_entry now = *was;
+    struct stat st;
+    if (put_back(path, was, err))
+        return -1;
+    if (lstat(path, &st) < 0)
+        return err_sys(err, "look at '%s'", path);
+    now.stamp = stamp_of(&st, &l->now);
+    now.name = mem_str(was->name);
+    now.s = mem_dup(was->s, was->len);
+    vec_push(&l->entries, now);
+    return 0;
+}
+
+static int remove_odd(struct look *l, const FTSENT *e, const char *name, struct err *err)
+{
+    const struct git_entry *was = find(l->state->entries.v, l->state->entries.n, name);
+    if (unlink(e->fts_path) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", e->fts_path);
+    if (l->changes)
+        strv_push(&l->changes->odd, name);
+    return was_whole(was) ? keep_entry(l, e->fts_path, was, err) : 0;
+}
+
+static int take(struct look *l, FTS *fts, FTSENT *e, struct err *err)
+{
+    const char *name = e->fts_path + strlen(l->state->common) + 1;
+    switch (e->fts_info) {
+    case FTS_D:
+        if (is_left_out(e, name))
+            (void)fts_set(fts, e, FTS_SKIP);
+        return 0;
+    case FTS_DP:
+        return 0;
+    case FTS_DNR:
+    case FTS_ERR:
+    case FTS_NS:
+        errno = e->fts_errno;
+        return is_no_matter(errno) ? 0 : err_sys(err, "look at '%s'", e->fts_path);
+    default:
+        return is_odd(l, e, name) ? remove_odd(l, e, name, err) : add_entry(l, e, name, err);
+    }
+}
+
+static int walk(struct look *l, struct err *err)
+{
+    char *paths[ROOTS + 1] = {0};
+    for (size_t i = 0; i < ROOTS; i++)
+        paths[i] = mem_printf("%s/%s", l->state->common, roots[i]);
+    FTS *fts = fts_open(paths, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    int rc = fts ? 0 : err_sys(err, "look into '%s'", l->state->common);
+    for (FTSENT *e; rc == 0 && (e = fts_read(fts));)
+        rc = take(l, fts, e, err);
+    if (fts)
+        (void)fts_close(fts);
+    for (size_t i = 0; i < ROOTS; i++)
+        free(paths[i]);
+    if (rc == 0 && l->entries.n)
+        qsort(l->entries.v, l->entries.n, sizeof(*l->entries.v), by_name);
+    return rc;
+}
+
+/* --- refs that are kept together ---------------------------------------------------------- */
+
+static int ask_git(const struct look *l, struct buf *out, struct err *err)
+{
+    struct git_place at = {.git_dir = l->state->common};
+    autostrv struct strv args = {0};
+    autobuf struct buf head = BUF_INIT;
+    int status;
+    strv_pushl(&args, "symbolic-ref", "-q", "HEAD", NULL);
+    if (git_try(&at, &args, &head, NULL, &status, err))
+        return -1;
+    buf_cut(&head, strcspn(head.s, "\n"));
+    if (status == 0)
+        buf_addf(out, "ref: %s HEAD\n", head.s);
+    return git_call(&at, out, err, "for-each-ref", "--format=%(objectname) %(refname)", NULL);
+}
+
+static bool uses_tables(const struct git_state *state)
+{
+    autofree char *path = mem_printf("%s/reftable/tables.list", state->common);
+    return access(path, F_OK) == 0;
+}
+
+/* Packed refs that are no file are written anew, as they were. */
+static int mend_packed(struct look *l, const char *path, struct err *err)
+{
+    const struct packed_refs *was = &l->state->packed;
+    autobuf struct buf text = BUF_INIT;
+    struct stat st;
+    if (l->tables || lstat(path, &st) < 0 || S_ISREG(st.st_mode) ||
+        (S_ISLNK(st.st_mode) && (stat(path, &st) < 0 || S_ISREG(st.st_mode))))
+        return 0;
+    if (unlink(path) < 0)
+        return err_sys(err, "remove '%s'", path);
+    if (l->changes)
+        strv_push(&l->changes->odd, "packed-refs");
+    for (size_t i = 0; i < was->refs.n; i++)
+        buf_addf(&text, "%s %s\n", was->refs.v[i].value, was->refs.v[i].name);
+    return text.len ? file_create(path, text.s, text.len, err) : 0;
+}
+
+/* One file tells whether they are as they were. */
+static int look_at_packed(struct look *l, struct err *err)
+{
+    const char *name = l->tables ? "reftable/tables.list" : "packed-refs";
+    autofree char *path = mem_printf("%s/%s", l->state->common, name);
+    autobuf struct buf text = BUF_INIT;
+    struct stat st = {0};
+    if (mend_packed(l, path, err))
+        return -1;
+    if (stat(path, &st) < 0 && errno != ENOENT)
+        return err_sys(err, "look at '%s'", path);
+    l->packed_stamp = stamp_of(&st, &l->now);
+    l->packed_known = is_known(&l->state->packed_stamp, &l->packed_stamp);
+    if (l->packed_known || !st.st_ino)
+        return 0;
+    if (l->tables ? ask_git(l, &text, err) : file_read(path, FILE_LARGE, &text, err))
+        return -1;
+    packed_refs_parse(&l->packed, &text);
+    return 0;
+}
+
+/* --- comparing ---------------------------------------------------------------------------- */
+
+static struct git_content keep(struct arena *a, struct git_content c)
+{
+    if (c.s)
+        c.s = arena_dup(a, c.s, c.len);
+    return c;
+}
+
+static void add_change(struct look *l, enum git_part part, const char *name,
+                       struct git_content from, struct git_content to)
+{
+    struct arena *a = &l->changes->arena;
+    bool same_mode = from.mode == to.mode || part != GIT_PART_HOOK;
+    if (from.s && to.s && from.len == to.len && memcmp(from.s, to.s, to.len) == 0 && same_mode)
+        return;
+    if (from.s || to.s)
+        vec_push(&l->changes->list,
+                 (struct git_change){part, arena_str(a, name), keep(a, from), keep(a, to)});
+}
+
+static struct git_content packed_content(const struct packed_refs *p, const char *name)
+{
+    const char *value = packed_refs_get(p, name);
+    return (struct git_content){.s = value, .len = value ? strlen(value) : 0};
+}
+
+/* `either` is the one of the two that is there, or any. */
+static void compare_entry(struct look *l, const struct git_entry *either,
+                          const struct git_entry *was, const struct git_entry *is)
+{
+    struct git_content from = content_of(was), to = content_of(is);
+    const struct packed_refs *packed = l->packed_known ? &l->state->packed : &l->packed;
+    if (!was && either->part == GIT_PART_REF)
+        from = packed_content(&l->state->packed, either->name);
+    if (!is && either->part == GIT_PART_REF)
+        to = packed_content(packed, either->name);
+    add_change(l, either->part, either->name, from, to);
+}
+
+/* A ref that is, or was, a file as well has been compared as one. */
+static void compare_packed(void *ctx, const char *name, const char *from, const char *to)
+{
+    struct look *l = ctx;
+    bool head = strcmp(name, "HEAD") == 0;
+    if (is_own(name) || find(l->state->entries.v, l->state->entries.n, name) ||
+        find(l->entries.v, l->entries.n, name))
+        return;
+    add_change(l, head ? GIT_PART_HEAD : GIT_PART_REF, name,
+               (struct git_content){.s = from, .len = from ? strlen(from) : 0},
+               (struct git_content){.s = to, .len = to ? strlen(to) : 0});
+}
+
+static void compare(struct look *l)
+{
+    const struct git_state *s = l->state;
+    for (size_t i = 0, k = 0; i < s->entries.n || k < l->entries.n;) {
+        const struct git_entry *was = i < s->entries.n ? &s->entries.v[i] : NULL;
+        const struct git_entry *is = k < l->entries.n ? &l->entries.v[k] : NULL;
+        int order = !was ? 1 : !is ? -1 : by_name(was, is);
+        i += order <= 0;
+        k += order >= 0;
+        const struct git_entry *either = order <= 0 ? was : is;
+        if (either)
+            compare_entry(l, either, order <= 0 ? was : NULL, order >= 0 ? is : NULL);
+    }
+    if (!l->packed_known)
+        packed_refs_compare(&s->packed, &l->packed, compare_packed, l);
+}
+
+static void adopt(struct look *l)
+{
+    struct git_state *s = l->state;
+    free_entries(s->entries.v, s->entries.n);
+    s->entries.v = l->entries.v;
+    s->entries.n = l->entries.n;
+    s->entries.cap = l->entries.cap;
+    s->packed_stamp = l->packed_stamp;
+    s->tables = l->tables;
+    if (l->packed_known)
+        return;
+    packed_refs_done(&s->packed);
+    s->packed = l->packed;
+}
+
+static int look(struct git_state *state, struct git_changes *changes, struct err *err)
+{
+    struct look l = {.state = state,
+                     .changes = changes,
+                     .packed = PACKED_REFS_INIT,
+                     .tables = uses_tables(state)};
+    if (clock_gettime(CLOCK_REALTIME, &l.now) < 0)
+        return err_sys(err, "read the clock");
+    /* In this order, as git does it: a ref is packed first, and its file goes then. */
+    if (walk(&l, err) || look_at_packed(&l, err)) {
+        free_entries(l.entries.v, l.entries.n);
+        packed_refs_done(&l.packed);
+        return -1;
+    }
+    if (changes)
+        compare(&l);
+    adopt(&l);
+    return 0;
+}
+
+void git_state_note_ref(struct git_state *state, const char *ref, const char *commit)
+{
+    struct git_entry *e = find(state->entries.v, state->entries.n, ref);
+    size_t n = state->entries.n, at = n;
+    if (state->tables)
+        return;
+    if (!e) {
+        vec_push(&state->entries, (struct git_entry){0});
+        while (at && strcmp(state->entries.v[at - 1].name, ref) > 0)
+            at--;
+        e = &state->entries.v[at];
+        memmove(e + 1, e, (n - at) * sizeof(*e));
+        *e = (struct git_entry){.part = GIT_PART_REF, .name = mem_str(ref)};
+    }
+    free(e->s);
+    e->s = mem_str(commit);
+    e->len = strlen(commit);
+    e->stamp = (struct git_stamp){0};
+}
+
+int git_state_look(struct git_state *state, struct git_changes *changes, struct err *err)
+{
+    return look(state, changes, err);
+}
+
+int git_state_open(struct git_state *state, const char *common, struct err *err)
+{
+    *state = (struct git_state){.common = mem_str(common), .packed = PACKED_REFS_INIT};
+    if (look(state, NULL, err) == 0)
+        return 0;
+    git_state_close(state);
+    return -1;
+}

@@ -1,0 +1,474 @@
+#include "git/checkout/untracked.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "git/format/index.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { DEPTH_MAX = 64 };
+
+/* --- values ------------------------------------------------------------------------------- */
+
+static void free_file(struct untracked_file *f)
+{
+    free(f->path);
+    free(f->content);
+    *f = (struct untracked_file){0};
+}
+
+static void free_files(untracked_files *files)
+{
+    for (size_t i = 0; i < files->n; i++)
+        free_file(&files->v[i]);
+    vec_done(files);
+}
+
+void untracked_close(struct untracked *u)
+{
+    free_files(&u->files);
+    strv_done(&u->full);
+    strv_done(&u->skipped);
+    free(u->root);
+    free(u->index);
+    *u = (struct untracked){0};
+}
+
+void untracked_changes_done(struct untracked_changes *changes)
+{
+    for (size_t i = 0; i < changes->list.n; i++) {
+        free_file(&changes->list.v[i].was);
+        free_file(&changes->list.v[i].is);
+    }
+    vec_done(&changes->list);
+}
+
+static bool begins_with(const char *s, const char *begin)
+{
+    return strncmp(s, begin, strlen(begin)) == 0;
+}
+
+static bool has_path(const struct strv *paths, const char *path)
+{
+    for (size_t i = 0; i < paths->n; i++) {
+        if (strcmp(paths->v[i], path) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* --- one look ----------------------------------------------------------------------------- */
+
+struct item {
+    char *name;
+    bool folder;
+};
+
+/* A folder that we are in. */
+struct frame {
+    int fd;
+    size_t path_len; /* of its path, with a slash behind it */
+    VEC(struct item) items;
+    size_t at;
+};
+
+/* The index and the folders are gone through together, in git's order of paths. */
+struct walk {
+    const struct untracked *before;
+    struct timespec began;
+    int root;
+    struct git_index index;
+    struct git_index_entry entry;
+    bool more; /* there is an entry */
+    struct buf path;
+    struct frame stack[DEPTH_MAX];
+    size_t depth;
+    size_t folder_depth; /* of the folder without tracked files that we are in; 0: in none */
+    size_t folder_start; /* what was found before it */
+    untracked_files files;
+    struct strv full;
+};
+
+/* A folder comes where its path with a slash does. */
+static int compare_items(const void *a, const void *b)
+{
+    const struct item *ia = a, *ib = b;
+    size_t la = strlen(ia->name), lb = strlen(ib->name), len = la < lb ? la : lb;
+    int order = memcmp(ia->name, ib->name, len);
+    unsigned char ca = la > len ? (unsigned char)ia->name[len] : ia->folder ? '/' : 0;
+    unsigned char cb = lb > len ? (unsigned char)ib->name[len] : ib->folder ? '/' : 0;
+    return order ? order : (ca > cb) - (ca < cb);
+}
+
+static bool is_folder(int fd, const struct dirent *d)
+{
+    struct stat st;
+    if (d->d_type != DT_UNKNOWN)
+        return d->d_type == DT_DIR;
+    return fstatat(fd, d->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(st.st_mode);
+}
+
+static bool read_folder(struct frame *f)
+{
+    int fd = fcntl(f->fd, F_DUPFD_CLOEXEC, 0);
+    DIR *dir = fd < 0 ? NULL : fdopendir(fd);
+    if (!dir) {
+        own_close(&fd);
+        return false;
+    }
+    for (struct dirent *d; (d = readdir(dir));) {
+        if (strcmp(d->d_name, ".") != 0 && strcmp(d->d_name, "..") != 0 &&
+            strcmp(d->d_name, ".git") != 0)
+            vec_push(&f->items, (struct item){mem_str(d->d_name), is_folder(f->fd, d)});
+    }
+    (void)closedir(dir);
+    if (f->items.n)
+        qsort(f->items.v, f->items.n, sizeof(*f->items.v), compare_items);
+    return true;
+}
+
+static void leave_folder(struct walk *w)
+{
+    struct frame *f = &w->stack[--w->depth];
+    for (size_t i = 0; i < f->items.n; i++)
+        free(f->items.v[i].name);
+    vec_done(&f->items);
+    own_close(&f->fd);
+    if (w->depth < w->folder_depth)
+        w->folder_depth = 0;
+}
+
+/* One that we may not read, or that has gone meanwhile, is as good as empty. */
+static bool enter_folder(struct walk *w, int parent, const char *name)
+{
+    if (w->depth == DEPTH_MAX)
+        return false;
+    struct frame *f = &w->stack[w->depth];
+    *f = (struct frame){.path_len = w->path.len};
+    f->fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (f->fd < 0)
+        return false;
+    w->depth++;
+    if (read_folder(f))
+        return true;
+    leave_folder(w);
+    return false;
+}
+
+static void add_file(struct walk *w, const char *path, const struct stat *st)
+{
+    vec_push(&w->files, (struct untracked_file){.path = mem_str(path),
+                                                .size = st->st_size,
+                                                .ino = st->st_ino,
+                                                .mode = st->st_mode,
+                                                .mtime = st->st_mtim,
+                                                .ctime = st->st_ctim,
+                                                .in_folder = w->folder_depth > 0});
+}
+
+/* Of a folder with too many files in it we look at those that we know. */
+static void look_at_known(struct walk *w, const char *folder)
+{
+    const untracked_files *known = &w->before->files;
+    strv_push(&w->full, folder);
+    for (size_t i = 0; i < known->n; i++) {
+        struct stat st;
+        if (begins_with(known->v[i].path, folder) &&
+            fstatat(w->root, known->v[i].path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+            add_file(w, known->v[i].path, &st);
+            w->files.v[w->files.n - 1].in_folder = true;
+        }
+    }
+}
+
+/* At the first look the first ones are those that we know from then on. */
+static void give_up_folder(struct walk *w)
+{
+    size_t depth = w->folder_depth;
+    autofree char *folder = mem_dup(w->path.s, w->stack[depth - 1].path_len);
+    while (w->depth >= depth)
+        leave_folder(w);
+    if (!w->before->root) {
+        strv_push(&w->full, folder);
+        return;
+    }
+    while (w->files.n > w->folder_start)
+        free_file(&w->files.v[--w->files.n]);
+    look_at_known(w, folder);
+}
+
+static void take_file(struct walk *w, const struct frame *f, const char *name)
+{
+    struct stat st;
+    if (w->files.n >= UNTRACKED_FILES_MAX || has_path(&w->before->skipped, w->path.s) ||
+        fstatat(f->fd, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
+        return;
+    add_file(w, w->path.s, &st);
+    if (w->folder_depth && w->files.n - w->folder_start > UNTRACKED_FOLDER_MAX)
+        give_up_folder(w);
+}
+
+static void take_folder(struct walk *w, const struct frame *f, const char *name)
+{
+    bool tracked = w->more && begins_with(w->entry.path, w->path.s);
+    if (has_path(&w->before->skipped, w->path.s))
+        return;
+    if (!tracked && has_path(&w->before->full, w->path.s)) {
+        look_at_known(w, w->path.s);
+        return;
+    }
+    if (!enter_folder(w, f->fd, name) || tracked || w->folder_depth)
+        return;
+    w->folder_depth = w->depth;
+    w->folder_start = w->files.n;
+}
+
+/* A submodule's entry comes before what is in its folder. */
+static bool pass_entries(struct walk *w, const char *name_end)
+{
+    bool is_module = false;
+    while (w->more && strcmp(w->entry.path, w->path.s) < 0) {
+        size_t len = (size_t)(name_end - w->path.s);
+        is_module = (w->entry.mode & GIT_INDEX_KIND) == GIT_INDEX_SUBMODULE &&
+                    strlen(w->entry.path) == len && strncmp(w->entry.path, w->path.s, len) == 0;
+        w->more = git_index_next(&w->index, &w->entry);
+    }
+    return is_module;
+}
+
+static void take_item(struct walk *w, struct frame *f)
+{
+    const struct item item = f->items.v[f->at++];
+    buf_cut(&w->path, f->path_len);
+    buf_addf(&w->path, "%s%s", item.name, item.folder ? "/" : "");
+    bool is_module = pass_entries(w, w->path.s + f->path_len + strlen(item.name));
+    if (item.folder && !is_module)
+        take_folder(w, f, item.name);
+    else if (!item.folder && !(w->more && strcmp(w->entry.path, w->path.s) == 0))
+        take_file(w, f, item.name);
+}
+
+static void walk_done(struct walk *w)
+{
+    while (w->depth)
+        leave_folder(w);
+    git_index_done(&w->index);
+    buf_done(&w->path);
+    own_close(&w->root);
+    free_files(&w->files);
+    strv_done(&w->full);
+}
+
+static int walk_open(struct walk *w, const char *root, const char *index, size_t id_len,
+                     struct err *err)
+{
+    if (clock_gettime(CLOCK_REALTIME, &w->began) < 0)
+        return err_sys(err, "read the clock");
+    w->root = open(root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (w->root < 0)
+        return err_sys(err, "open '%s'", root);
+    if (git_index_open(&w->index, index, id_len, err))
+        return -1;
+    w->more = git_index_next(&w->index, &w->entry);
+    return enter_folder(w, w->root, ".") ? 0 : err_sys(err, "look into '%s'", root);
+}
+
+static int walk_all(struct walk *w, const char *root, const char *index, size_t id_len,
+                    struct err *err)
+{
+    if (walk_open(w, root, index, id_len, err))
+        return -1;
+    while (w->depth) {
+        struct frame *f = &w->stack[w->depth - 1];
+        if (f->at < f->items.n)
+            take_item(w, f);
+        else
+            leave_folder(w);
+    }
+    while (w->more)
+        w->more = git_index_next(&w->index, &w->entry);
+    return w->index.good ? 0
+                         : err_set(err, ERR_INPUT, "'%s' is an index of an unknown kind", index);
+}
+
+static void adopt(struct untracked *u, struct walk *w)
+{
+    free_files(&u->files);
+    strv_done(&u->full);
+    u->files.v = w->files.v;
+    u->files.n = w->files.n;
+    u->files.cap = w->files.cap;
+    u->full = w->full;
+    u->looked = w->began;
+    w->files.v = NULL;
+    w->files.n = w->files.cap = 0;
+    w->full = (struct strv){0};
+}
+
+/* --- contents ----------------------------------------------------------------------------- */
+
+/* Only what has not been swapped for something else since its stat data was read. */
+static bool read_content(int root, const struct untracked_file *f, struct buf *out)
+{
+    struct stat st;
+    if (!S_ISREG(f->mode) || f->size > UNTRACKED_KEPT_MAX)
+        return false;
+    autoclose int fd = openat(root, f->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size != f->size)
+        return false;
+    buf_reserve(out, (size_t)f->size + 1);
+    ssize_t n;
+    while ((n = read(fd, out->s + out->len, (size_t)f->size + 1 - out->len)) > 0)
+        out->len += (size_t)n;
+    out->s[out->len] = '\0';
+    return n == 0 && out->len == (size_t)f->size;
+}
+
+/* Those beside tracked files first: they are the ones that people write. */
+static void keep_contents(struct untracked *u, int root)
+{
+    size_t bytes = 0, kept = 0;
+    for (int in_folder = 0; in_folder < 2; in_folder++) {
+        for (size_t i = 0; i < u->files.n && kept < UNTRACKED_KEPT_FILES_MAX; i++) {
+            struct untracked_file *f = &u->files.v[i];
+            autobuf struct buf content = BUF_INIT;
+            if (f->in_folder != in_folder || bytes + (size_t)f->size > UNTRACKED_KEPT_ALL_MAX ||
+                !read_content(root, f, &content))
+                continue;
+            bytes += content.len;
+            kept++;
+            f->len = content.len;
+            f->content = buf_steal(&content);
+        }
+    }
+}
+
+/* --- comparing ---------------------------------------------------------------------------- */
+
+static bool is_same_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+/* By more than a tick of the file system's clock. */
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+    enum { TICK_NS = 20000000 };
+    int64_t ns = (int64_t)(b->tv_sec - a->tv_sec) * 1000000000 + (b->tv_nsec - a->tv_nsec);
+    return b->tv_sec - a->tv_sec > 1 || ns > TICK_NS;
+}
+
+static bool is_same(const struct untracked_file *a, const struct untracked_file *b)
+{
+    return a->size == b->size && a->ino == b->ino && a->mode == b->mode &&
+           is_same_time(&a->mtime, &b->mtime) && is_same_time(&a->ctime, &b->ctime);
+}
+
+static bool has_same_content(int root, const struct untracked_file *was,
+                             const struct untracked_file *is)
+{
+    autobuf struct buf now = BUF_INIT;
+    return was->content && was->mode == is->mode && is->size == (off_t)was->len &&
+           read_content(root, is, &now) && memcmp(now.s, was->content, now.len) == 0;
+}
+
+static struct untracked_file copy_file(const struct untracked_file *f)
+{
+    struct untracked_file copy = f ? *f : (struct untracked_file){0};
+    copy.path = f ? mem_str(f->path) : NULL;
+    copy.content = f && f->content ? mem_dup(f->content, f->len) : NULL;
+    return copy;
+}
+
+static void add_change(struct untracked_changes *changes, const struct untracked_file *was,
+                       const struct untracked_file *is)
+{
+    if (changes)
+        vec_push(&changes->list, (struct untracked_change){copy_file(was), copy_file(is)});
+}
+
+/* What the first look kept of a file goes on to the next one. */
+static void compare_pair(const struct walk *w, struct untracked_file *was,
+                         struct untracked_file *is, struct untracked_changes *changes)
+{
+    if (!is_same(was, is) && !has_same_content(w->root, was, is))
+        add_change(changes, was, is);
+    is->content = steal_ptr(was->content);
+    is->len = was->len;
+}
+
+/* We report a folder that has become too full as a whole. */
+static void compare_full(const struct untracked *u, const struct walk *w,
+                         struct untracked_changes *changes)
+{
+    for (size_t i = 0; i < w->full.n; i++) {
+        struct untracked_file folder = {.path = w->full.v[i]};
+        if (!has_path(&u->full, folder.path))
+            add_change(changes, NULL, &folder);
+    }
+}
+
+/* A file that git tracks now has not gone, and one that it no longer tracks was not made. */
+static void compare_single(const struct untracked *u, const struct walk *w,
+                           const struct untracked_file *was, const struct untracked_file *is,
+                           struct untracked_changes *changes)
+{
+    struct stat st;
+    bool there = was && fstatat(w->root, was->path, &st, AT_SYMLINK_NOFOLLOW) == 0;
+    if (!there && (was || (is && !is_before(&is->ctime, &u->looked))))
+        add_change(changes, was, is);
+}
+
+static void compare(struct untracked *u, struct walk *w, struct untracked_changes *changes)
+{
+    for (size_t i = 0, k = 0; i < u->files.n || k < w->files.n;) {
+        struct untracked_file *was = i < u->files.n ? &u->files.v[i] : NULL;
+        struct untracked_file *is = k < w->files.n ? &w->files.v[k] : NULL;
+        int order = !was ? 1 : !is ? -1 : strcmp(was->path, is->path);
+        i += order <= 0;
+        k += order >= 0;
+        if (order == 0)
+            compare_pair(w, was, is, changes);
+        else
+            compare_single(u, w, order < 0 ? was : NULL, order < 0 ? NULL : is, changes);
+    }
+    compare_full(u, w, changes);
+}
+
+/* --- life --------------------------------------------------------------------------------- */
+
+int untracked_open(struct untracked *u, const char *root, const char *index, size_t id_len,
+                   const struct strv *skipped, struct err *err)
+{
+    *u = (struct untracked){.id_len = id_len};
+    for (size_t i = 0; i < skipped->n; i++)
+        strv_push(&u->skipped, skipped->v[i]);
+    struct walk w = {.before = u, .root = -1, .path = BUF_INIT};
+    int rc = walk_all(&w, root, index, id_len, err);
+    if (rc == 0) {
+        adopt(u, &w);
+        keep_contents(u, w.root);
+    }
+    walk_done(&w);
+    u->root = mem_str(root);
+    u->index = mem_str(index);
+    return rc;
+}
+
+int untracked_look(struct untracked *u, struct untracked_changes *changes, struct err *err)
+{
+    struct walk w = {.before = u, .root = -1, .path = BUF_INIT};
+    int rc = walk_all(&w, u->root, u->index, u->id_len, err);
+    if (rc == 0) {
+        compare(u, &w, changes);
+        adopt(u, &w);
+    }
+    walk_done(&w);
+    return rc;
+}

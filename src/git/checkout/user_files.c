@@ -1,0 +1,190 @@
+#include "git/checkout/user_files.h"
+
+#include "base/mem.h"
+#include "git/format/index.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATHS_MAX = 200 };
+
+static void free_files(struct checkout_file *files, size_t n)
+{
+    for (size_t i = 0; i < n; i++)
+        free(files[i].path);
+    free(files);
+}
+
+void checkout_close(struct checkout *c)
+{
+    free_files(c->changed.v, c->changed.n);
+    *c = (struct checkout){0};
+}
+
+/* --- stat data ---------------------------------------------------------------------------- */
+
+struct pass {
+    int root;
+    VEC(struct checkout_file) changed;
+};
+
+static bool is_in_work_tree(const struct git_index_entry *e)
+{
+    unsigned kind = e->mode & GIT_INDEX_KIND;
+    return !e->unmerged && !e->intended && !e->unseen && kind != GIT_INDEX_FOLDER &&
+           kind != GIT_INDEX_SUBMODULE;
+}
+
+static void take_entry(struct pass *p, const struct git_index_entry *e)
+{
+    struct stat st;
+    struct checkout_file file = {.size = -1};
+    if (fstatat(p->root, e->path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
+        if (git_index_fits(e, &st))
+            return;
+        file = (struct checkout_file){.size = st.st_size, .mtime = st.st_mtim, .mode = st.st_mode};
+    }
+    file.path = mem_str(e->path);
+    vec_push(&p->changed, file);
+}
+
+static char *index_path(const struct checkout *c)
+{
+    return mem_printf("%s/index", c->repo->git_dir);
+}
+
+static int go_through(const struct checkout *c, struct pass *p, struct err *err)
+{
+    autofree char *index = index_path(c);
+    autoclose int root = open(c->repo->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return err_sys(err, "open '%s'", c->repo->root);
+    p->root = root;
+    autogitindex struct git_index x;
+    if (git_index_open(&x, index, c->id_len, err))
+        return -1;
+    for (struct git_index_entry e; git_index_next(&x, &e);) {
+        if (is_in_work_tree(&e))
+            take_entry(p, &e);
+    }
+    return x.good ? 0 : err_set(err, ERR_INPUT, "'%s' is an index of an unknown kind", index);
+}
+
+static bool is_same(const struct checkout_file *a, const struct checkout_file *b)
+{
+    return a->size == b->size && a->mode == b->mode && a->mtime.tv_sec == b->mtime.tv_sec &&
+           a->mtime.tv_nsec == b->mtime.tv_nsec;
+}
+
+/* The files that differ from the index otherwise than they did. Both lists are sorted. */
+static void add_news(const struct checkout *c, const struct pass *p, struct strv *out)
+{
+    size_t i = 0;
+    for (size_t k = 0; k < p->changed.n; k++) {
+        const struct checkout_file *is = &p->changed.v[k];
+        while (i < c->changed.n && strcmp(c->changed.v[i].path, is->path) < 0)
+            i++;
+        bool known = i < c->changed.n && strcmp(c->changed.v[i].path, is->path) == 0;
+        if (!known || !is_same(&c->changed.v[i], is))
+            strv_push(out, is->path);
+    }
+}
+
+/* --- looking ------------------------------------------------------------------------------ */
+
+/* While git is at work here, files and index do not fit together. */
+static bool is_locked(const struct checkout *c)
+{
+    autofree char *lock = mem_printf("%s/index.lock", c->repo->git_dir);
+    return access(lock, F_OK) == 0;
+}
+
+/* Which index this is; all zero where there is none. */
+static struct stat index_stat(const struct checkout *c)
+{
+    autofree char *path = index_path(c);
+    struct stat st;
+    return stat(path, &st) == 0 ? st : (struct stat){0};
+}
+
+static void adopt(struct checkout *c, const struct pass *p)
+{
+    free_files(c->changed.v, c->changed.n);
+    c->changed.v = p->changed.v;
+    c->changed.n = p->changed.n;
+    c->changed.cap = p->changed.cap;
+}
+
+int checkout_open(struct checkout *c, const struct git_repo *repo, size_t id_len, struct err *err)
+{
+    struct pass p = {0};
+    *c = (struct checkout){.repo = repo, .id_len = id_len};
+    pace_begin(&c->pace);
+    int rc = go_through(c, &p, err);
+    pace_end(&c->pace);
+    adopt(c, &p);
+    return rc;
+}
+
+/* Which of the files have another content: git compares, with the index as it is now. "XY PATH"
+ * with a NUL behind each. */
+static int confirm(const struct checkout *c, const struct strv *news, struct strv *ret_paths,
+                   struct err *err)
+{
+    struct git_place at = {.git_dir = c->repo->git_dir, .work_tree = c->repo->root};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    autostrv struct strv args = {0};
+    int status;
+    strv_pushl(&args, "-C", c->repo->root, "--literal-pathspecs", "status", "--porcelain", "-z",
+               "--no-renames", "--untracked-files=no", "--ignore-submodules=all", "--", NULL);
+    for (size_t i = 0; i < news->n && i < PATHS_MAX; i++)
+        strv_push(&args, news->v[i]);
+    if (git_try(&at, &args, &out, &errout, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git status: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    for (const char *s = out.s; s < out.s + out.len; s += strlen(s) + 1) {
+        if (strlen(s) > 3 && s[1] != ' ')
+            strv_push(ret_paths, s + 3);
+    }
+    return 0;
+}
+
+/* The files that have changed, if anyone wants to know; *ret_good is false where git came in
+ * between. */
+static int compare(struct checkout *c, struct pass *p, struct strv *paths, bool *ret_good,
+                   struct err *err)
+{
+    autostrv struct strv news = {0};
+    struct stat before = index_stat(c);
+    *ret_good = false;
+    if (is_locked(c))
+        return 0;
+    if (go_through(c, p, err))
+        return -1;
+    add_news(c, p, &news);
+    if (paths && news.n && confirm(c, &news, paths, err))
+        return -1;
+    struct stat after = index_stat(c);
+    *ret_good = git_index_is_same(&before, &after) && (!news.n || !is_locked(c));
+    return 0;
+}
+
+int checkout_look(struct checkout *c, struct strv *ret_paths, bool *ret_looked, struct err *err)
+{
+    struct pass p = {0};
+    autostrv struct strv paths = {0};
+    pace_begin(&c->pace);
+    int rc = compare(c, &p, ret_paths ? &paths : NULL, ret_looked, err);
+    pace_end(&c->pace);
+    if (rc || !*ret_looked) {
+        free_files(p.changed.v, p.changed.n);
+        return rc;
+    }
+    adopt(c, &p);
+    for (size_t i = 0; i < paths.n; i++)
+        strv_push(ret_paths, paths.v[i]);
+    return 0;
+}

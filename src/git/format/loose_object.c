@@ -1,0 +1,125 @@
+#include "git/format/loose_object.h"
+
+#include "base/mem.h"
+#include "git/format/hash.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <zlib.h>
+
+enum { MODE = 0444, TRIES = 100 };
+
+/* A large tree is ids for the most part, in which there is nothing to be found again. */
+enum { STORED_MIN = 16 << 10 };
+
+static void put_object(struct buf *out, const char *type, const struct buf *bytes)
+{
+    buf_addf(out, "%s %zu", type, bytes->len);
+    buf_addch(out, '\0');
+    buf_add(out, bytes->s, bytes->len);
+}
+
+void loose_object_id(struct buf *out, const char *type, const struct buf *bytes, size_t digits)
+{
+    autobuf struct buf object = BUF_INIT;
+    put_object(&object, type, bytes);
+    git_hash_hex(out, object.s, object.len, digits);
+}
+
+static int level_of(const struct buf *object)
+{
+    bool is_tree = strncmp(object->s, "tree ", 5) == 0;
+    return is_tree && object->len >= STORED_MIN ? Z_NO_COMPRESSION : Z_BEST_SPEED;
+}
+
+static int deflate_object(const struct buf *object, struct buf *out, struct err *err)
+{
+    int level = level_of(object);
+    uLongf len = compressBound(object->len);
+    buf_reserve(out, len);
+    if (compress2((Bytef *)out->s, &len, (const Bytef *)object->s, object->len, level) != Z_OK)
+        return err_set(err, ERR_ENV, "an object could not be compressed");
+    out->len = len;
+    return 0;
+}
+
+static int write_all(int fd, const struct buf *bytes)
+{
+    for (size_t done = 0; done < bytes->len;) {
+        ssize_t n = write(fd, bytes->s + done, bytes->len - done);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* Under a name that git knows for unfinished, and takes away when it cleans up: its path, or NULL.
+ */
+static char *write_aside(const char *folder, const struct buf *bytes, struct err *err)
+{
+    autofree char *path = mem_printf("%s/tmp_obj_XXXXXX", folder);
+    autoclose int fd = mkdir(folder, 0777) == 0 || errno == EEXIST ? mkostemp(path, O_CLOEXEC) : -1;
+    if (fd < 0) {
+        (void)err_sys(err, "write in '%s'", folder);
+        return NULL;
+    }
+    if (write_all(fd, bytes) || fchmod(fd, MODE) < 0 || close(steal_fd(&fd)) < 0) {
+        (void)err_sys(err, "write '%s'", path);
+        (void)unlink(path);
+        return NULL;
+    }
+    return steal_ptr(path);
+}
+
+static int write_file(const char *folder, const char *path, const struct buf *bytes,
+                      struct err *err)
+{
+    autofree char *aside = write_aside(folder, bytes, err);
+    if (!aside)
+        return -1;
+    if (rename(aside, path) == 0)
+        return 0;
+    (void)err_sys(err, "write '%s'", path);
+    (void)unlink(aside);
+    return -1;
+}
+
+/* `git gc` takes folders away in which nothing is left, and what is unfinished if it is told to. */
+static int write_object(const char *folder, const char *path, const struct buf *object,
+                        struct err *err)
+{
+    autobuf struct buf bytes = BUF_INIT;
+    struct err why = {0};
+    if (deflate_object(object, &bytes, err))
+        return -1;
+    for (int tries = 0; tries < TRIES; tries++) {
+        if (write_file(folder, path, &bytes, &why) == 0)
+            return 0;
+        if (why.errnum != ENOENT)
+            break;
+    }
+    if (err)
+        *err = why;
+    return -1;
+}
+
+int loose_object_write(const char *git_dir, const char *type, const struct buf *bytes,
+                       size_t digits, struct buf *ret_id, struct err *err)
+{
+    autobuf struct buf id = BUF_INIT, object = BUF_INIT;
+    put_object(&object, type, bytes);
+    git_hash_hex(&id, object.s, object.len, digits);
+    autofree char *folder = mem_printf("%s/objects/%.2s", git_dir, id.s);
+    autofree char *path = mem_printf("%s/%s", folder, id.s + 2);
+    if (utimensat(AT_FDCWD, path, NULL, 0) < 0 && write_object(folder, path, &object, err))
+        return -1;
+    buf_add(ret_id, id.s, id.len);
+    return 0;
+}

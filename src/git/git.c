@@ -1,0 +1,582 @@
+#include "git/git.h"
+
+#include "base/mem.h"
+#include "git/batch.h"
+#include "git/config/frozen_config.h"
+#include "git/fence.h"
+#include "git/sign.h"
+#include "sys/guard/proc_table.h"
+#include "sys/proc/capture.h"
+#include "sys/proc/capture_many.h"
+#include "sys/proc/stuck.h"
+#include "sys/time_limits.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+extern char **environ;
+
+enum { OUTPUT_MAX = 1 << 30, RACE_TRIES = 5, RACE_PAUSE_MS = 20, LOCK_MS = 20000 };
+
+/* What update-ref takes for "must not exist", whatever the hash. */
+#define GIT_NO_COMMIT ""
+
+/* What makes a repository another one, as `git rev-parse --local-env-vars` lists it, less those
+ * that only carry configuration. */
+static bool is_repository_variable(const char *entry)
+{
+    static const char *const names[] = {
+        "ANABRANCH_GIT_CONFIG=", /* of git/config/frozen_config.h */
+        "GIT_ALTERNATE_OBJECT_DIRECTORIES=",
+        "GIT_COMMON_DIR=",
+        "GIT_DIR=",
+        "GIT_GRAFT_FILE=",
+        "GIT_IMPLICIT_WORK_TREE=",
+        "GIT_INDEX_FILE=",
+        "GIT_INTERNAL_SUPER_PREFIX=",
+        "GIT_NAMESPACE=",
+        "GIT_NO_REPLACE_OBJECTS=",
+        "GIT_OBJECT_DIRECTORY=",
+        "GIT_PREFIX=",
+        "GIT_REPLACE_REF_BASE=",
+        "GIT_SHALLOW_FILE=",
+        "GIT_WORK_TREE=",
+    };
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strncmp(entry, names[i], strlen(names[i])) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool is_language(const char *entry)
+{
+    return strncmp(entry, "LC_ALL=", 7) == 0 || strncmp(entry, "LANGUAGE=", 9) == 0;
+}
+
+void git_outside_environment(struct strv *env)
+{
+    for (char **entry = environ; *entry; entry++) {
+        if (!is_repository_variable(*entry))
+            strv_push(env, *entry);
+    }
+}
+
+/* Anyone who can write to the repository can make an object look like another one. */
+static void add_own(struct strv *env)
+{
+    strv_pushl(env, "LC_ALL=C", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1",
+               "GIT_GRAFT_FILE=/dev/null/none", NULL);
+}
+
+/* With the configuration as it is now. */
+static void live_environment(struct strv *env)
+{
+    for (char **entry = environ; *entry; entry++) {
+        if (!is_repository_variable(*entry) && !is_language(*entry))
+            strv_push(env, *entry);
+    }
+    add_own(env);
+}
+
+void git_environment(struct strv *env)
+{
+    for (char **entry = environ; *entry; entry++) {
+        if (!is_repository_variable(*entry) && !is_language(*entry) && !git_frozen_replaces(*entry))
+            strv_push(env, *entry);
+    }
+    add_own(env);
+    git_frozen_environment(env);
+}
+
+static int git_run(struct strv *argv, struct buf *out, struct buf *errout, int *ret_status,
+                   struct err *err)
+{
+    autostrv struct strv env = {0};
+    git_environment(&env);
+    return proc_capture(argv->v, env.v, OUTPUT_MAX, out, errout, ret_status, err);
+}
+
+/* git's complaint, without its "fatal: ", as one line. */
+static int git_failed(const struct buf *errout, struct err *err)
+{
+    const char *line = errout->s;
+    while (strncmp(line, "hint: ", 6) == 0 && strchr(line, '\n')) /* advice comes first */
+        line = strchr(line, '\n') + 1;
+    if (strncmp(line, "fatal: ", 7) == 0)
+        line += 7;
+    return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(line, "\n"), line);
+}
+
+/* Takes the next line off the answer. */
+static char *next_line(char **answer)
+{
+    char *line = *answer, *end = line + strcspn(line, "\n");
+    *answer = *end ? end + 1 : end;
+    *end = '\0';
+    return line;
+}
+
+/* The lines that rev-parse gives: the top of the work tree, dir below it with a slash at the end,
+ * its git folder and the one that worktrees share. */
+static int take_answer(struct git_repo *repo, char *answer, struct err *err)
+{
+    repo->root = mem_str(next_line(&answer));
+    repo->prefix = mem_str(next_line(&answer));
+    repo->git_dir = mem_str(next_line(&answer));
+    repo->common = mem_str(next_line(&answer));
+    size_t len = strlen(repo->prefix);
+    if (len && repo->prefix[len - 1] == '/')
+        repo->prefix[len - 1] = '\0';
+    return *answer ? err_set(err, ERR_ENV, "git: the repository's path has a line's end in it") : 0;
+}
+
+/* What is asked of a folder when it is opened. */
+enum { PLACES, SETTINGS, OPENING };
+
+static void prepare_opening(struct proc_job jobs[OPENING], const char *dir)
+{
+    for (int i = 0; i < OPENING; i++) {
+        jobs[i] = (struct proc_job)PROC_JOB_INIT;
+        live_environment(&jobs[i].env);
+        strv_pushl(&jobs[i].argv, "git", "-C", dir, NULL);
+    }
+    strv_pushl(&jobs[PLACES].argv, "rev-parse", "--path-format=absolute", "--show-toplevel",
+               "--show-prefix", "--git-dir", "--git-common-dir", NULL);
+    strv_pushl(&jobs[SETTINGS].argv, "config", "--list", "--show-scope", "-z", NULL);
+}
+
+static int take_opening(struct git_repo *repo, const struct proc_job jobs[OPENING], struct err *err)
+{
+    const struct proc_job *places = &jobs[PLACES], *settings = &jobs[SETTINGS];
+    const char *words = places->errout.s;
+    if (places->status != 0 || !places->out.len)
+        return strstr(words, "not a git repository") || strstr(words, "must be run in a work tree")
+                   ? 0
+                   : git_failed(&places->errout, err);
+    if (take_answer(repo, places->out.s, err))
+        return -1;
+    if (settings->status != 0)
+        return git_failed(&settings->errout, err);
+    buf_add(&repo->settings, settings->out.s, settings->out.len);
+    git_core_read_all(&repo->core, &repo->settings);
+    return 0;
+}
+
+/* Both at once: most commands begin with it, and most of a git's time is its start. */
+int git_open(struct git_repo *repo, const char *dir, struct err *err)
+{
+    struct proc_job jobs[OPENING];
+    struct err why = {0};
+    *repo = (struct git_repo){0};
+    prepare_opening(jobs, dir);
+    int rc = proc_many(jobs, OPENING, &why);
+    if (rc == 0)
+        rc = take_opening(repo, jobs, err);
+    else
+        rc = why.errnum == ENOENT ? 0 : err_set(err, ERR_ENV, "%s", why.msg);
+    for (int i = 0; i < OPENING; i++)
+        proc_job_done(&jobs[i]);
+    git_fence_note(repo);
+    return rc;
+}
+
+void git_close(struct git_repo *repo)
+{
+    free(repo->root);
+    free(repo->prefix);
+    free(repo->git_dir);
+    free(repo->common);
+    git_core_done(&repo->core);
+    buf_done(&repo->settings);
+    *repo = (struct git_repo){0};
+}
+
+int git_tracked(const struct git_repo *repo, struct buf *out, struct err *err)
+{
+    autostrv struct strv argv = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    strv_pushl(&argv, "git", "-C", repo->root, "ls-files", "-z", NULL);
+    if (git_run(&argv, out, &errout, &status, err))
+        return -1;
+    return status == 0 ? 0 : git_failed(&errout, err);
+}
+
+void git_wait_for_locks(struct strv *argv)
+{
+    /* Half of it: git is to say what it waited for before it is given up itself. */
+    static const char *const keys[] = {"core.filesRefLockTimeout", "core.packedRefsTimeout"};
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        strv_push(argv, "-c");
+        strv_pushf(argv, "%s=%lld", keys[i], (long long)patience(LOCK_MS) / 2);
+    }
+}
+
+/* --- calls at a place --------------------------------------------------------------------- */
+
+/* A repository that is none of ours, such as an agent makes one: what its configuration names is
+ * not to be run, and git does not switch all of that off. */
+static void distrust(struct strv *argv, struct strv *env)
+{
+    strv_pushl(argv, "-c", "core.alternateRefsCommand=:", NULL);
+    strv_pushl(env, "GIT_ALLOW_PROTOCOL=file", "GIT_NO_LAZY_FETCH=1", NULL);
+}
+
+static void name_common(const struct git_place *at, struct strv *argv, struct strv *env)
+{
+    const char *common = at->live ? NULL : git_frozen_common(at->git_dir, at->common);
+    autofree char *own = at->live ? NULL : git_frozen_worktree(at->git_dir);
+    if (own)
+        strv_pushl(argv, "-c", NULL), strv_pushf(argv, "include.path=%s", own);
+    if (common || at->common)
+        strv_pushf(env, "GIT_COMMON_DIR=%s", common ? common : at->common);
+    if (git_frozen_is_foreign(at->git_dir))
+        distrust(argv, env);
+}
+
+void git_environment_at(const char *git_dir, struct strv *env)
+{
+    const char *common = git_frozen_common(git_dir, NULL);
+    git_environment(env);
+    if (common)
+        strv_pushf(env, "GIT_COMMON_DIR=%s", common);
+}
+
+void git_prepare(const struct git_place *at, struct strv *argv, struct strv *env)
+{
+    strv_pushl(argv, "git", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c",
+               "gc.auto=0", "-c", "maintenance.auto=false", "-c", "submodule.recurse=false", "-c",
+               "i18n.commitEncoding=UTF-8", "-c", "i18n.logOutputEncoding=UTF-8", NULL);
+    git_wait_for_locks(argv);
+    if (at->excludes)
+        strv_pushl(argv, "-c", NULL), strv_pushf(argv, "core.excludesFile=%s", at->excludes);
+    git_environment(env);
+    strv_pushf(env, "GIT_DIR=%s", at->git_dir);
+    name_common(at, argv, env);
+    if (at->work_tree)
+        strv_pushf(env, "GIT_WORK_TREE=%s", at->tree ? "." : at->work_tree);
+    if (at->index)
+        strv_pushf(env, "GIT_INDEX_FILE=%s", at->index);
+}
+
+int git_try(const struct git_place *at, const struct strv *args, struct buf *out,
+            struct buf *errout, int *ret_status, struct err *err)
+{
+    autostrv struct strv argv = {0}, env = {0};
+    autobuf struct buf unwanted = BUF_INIT;
+    struct buf *words = errout ? errout : &unwanted;
+    size_t before = out ? out->len : 0, said = words->len;
+    git_prepare(at, &argv, &env);
+    for (size_t i = 0; i < args->n; i++)
+        strv_push(&argv, args->v[i]);
+    for (int tries = 0; tries < RACE_TRIES; tries++) {
+        struct timespec pause = {.tv_nsec = tries * RACE_PAUSE_MS * 1000000L};
+        (void)nanosleep(&pause, NULL);
+        if (out)
+            buf_cut(out, before);
+        buf_cut(words, said);
+        struct err why = {0};
+        struct fence fence;
+        int rc = proc_capture_in(at->tree, git_fence(at->common, at->tree, &fence), argv.v, env.v,
+                                 OUTPUT_MAX, out, words, ret_status, &why);
+        if (rc && (!stuck_is_removed(why.msg) || tries == RACE_TRIES - 1))
+            return err_set(err, why.code, "%s", why.msg);
+        if (rc)
+            continue;
+        if (*ret_status == 0 || !git_is_race(words->s + said))
+            break;
+    }
+    return 0;
+}
+
+int git_feed(const struct git_place *at, const struct strv *args, const struct buf *in,
+             struct buf *out, struct buf *errout, int *ret_status, struct err *err)
+{
+    autostrv struct strv argv = {0}, env = {0};
+    git_prepare(at, &argv, &env);
+    for (size_t i = 0; i < args->n; i++)
+        strv_push(&argv, args->v[i]);
+    struct fence fence;
+    return proc_filter_in(at->tree, git_fence(at->common, at->tree, &fence), in, argv.v, env.v,
+                          OUTPUT_MAX, out, errout, ret_status, err);
+}
+
+bool git_is_race(const char *words)
+{
+    return stuck_is_removed(words) ||
+           ((strstr(words, "failed to read") || strstr(words, "Invalid path")) &&
+            strstr(words, "/worktrees/")) ||
+           strstr(words, "unable to create temporary file: No such file or directory");
+}
+
+/* Runs it and takes any exit status but 0 for a failure. */
+static int git_must(const struct git_place *at, const struct strv *args, struct buf *out,
+                    struct err *err)
+{
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    if (git_try(at, args, out, &errout, &status, err))
+        return -1;
+    if (status == 0) {
+        while (out->len && out->s[out->len - 1] == '\n')
+            buf_cut(out, out->len - 1);
+        return 0;
+    }
+    (void)git_failed(&errout, err);
+    return err_wrap(err, "git %s", args->v[0]);
+}
+
+int git_call(const struct git_place *at, struct buf *out, struct err *err, ...)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf unwanted = BUF_INIT;
+    va_list ap;
+    va_start(ap, err);
+    for (const char *s; (s = va_arg(ap, const char *));)
+        strv_push(&args, s);
+    va_end(ap);
+    return git_must(at, &args, out ? out : &unwanted, err);
+}
+
+static int resolve_by_batch(const struct git_place *at, const char *name, struct buf *out,
+                            bool *ret_found, struct err *err)
+{
+    autofree char *expression = mem_printf("%s^{commit}", name);
+    return git_batch_resolve(at->batch, expression, out, ret_found, err);
+}
+
+static int resolve_by_process(const struct git_place *at, const char *name, struct buf *out,
+                              bool *ret_found, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "rev-parse", "--verify", "--quiet", "--end-of-options", NULL);
+    strv_pushf(&args, "%s^{commit}", name);
+    if (git_try(at, &args, out, &errout, &status, err))
+        return -1;
+    if (status > 1)
+        return git_failed(&errout, err);
+    *ret_found = status == 0;
+    while (out->len && out->s[out->len - 1] == '\n')
+        buf_cut(out, out->len - 1);
+    return 0;
+}
+
+int git_resolve(const struct git_place *at, const char *name, struct buf *out, struct err *err)
+{
+    /* A worktree's own HEAD is not known to the process that all share. */
+    bool shared = at->batch && strncmp(name, "HEAD", 4) != 0, found = false;
+    if ((shared ? resolve_by_batch : resolve_by_process)(at, name, out, &found, err))
+        return -1;
+    return found ? 0 : err_set(err, ERR_INPUT, "'%s' is not a commit or branch here", name);
+}
+
+int git_tree_of(const struct git_place *at, const char *commit, struct buf *out, struct err *err)
+{
+    autofree char *name = mem_printf("%s^{tree}", commit);
+    bool found = false;
+    if (!at->batch)
+        return git_call(at, out, err, "rev-parse", "--verify", name, NULL);
+    if (git_batch_resolve(at->batch, name, out, &found, err))
+        return -1;
+    return found ? 0 : err_set(err, ERR_ENV, "commit '%s' has no tree", commit);
+}
+
+int git_is_ancestor(const struct git_place *at, const char *ancestor, const char *commit,
+                    bool *ret_yes, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    if (strcmp(ancestor, commit) == 0) {
+        *ret_yes = true;
+        return 0;
+    }
+    strv_pushl(&args, "merge-base", "--is-ancestor", ancestor, commit, NULL);
+    if (git_try(at, &args, NULL, &errout, &status, err))
+        return -1;
+    if (status > 1)
+        return git_failed(&errout, err);
+    *ret_yes = status == 0;
+    return 0;
+}
+
+/* A git that was killed may have done it all the same, and someone else the very same. */
+static int is_moved(const struct git_place *at, const char *ref, const char *to, bool *ret_moved,
+                    struct err *err)
+{
+    autobuf struct buf now = BUF_INIT;
+    struct err why = {0};
+    if (git_resolve(at, ref, &now, &why) && why.code != ERR_INPUT)
+        return err_set(err, why.code, "%s", why.msg);
+    *ret_moved = strcmp(now.s, to) == 0;
+    return 0;
+}
+
+/* Only a run writes these, and a run is one process: who holds such a lock for long has died. */
+static bool is_ours(const char *ref)
+{
+    static const char refs[] = "refs/anabranch/", heads[] = "refs/heads/anabranch/";
+    return strncmp(ref, refs, strlen(refs)) == 0 || strncmp(ref, heads, strlen(heads)) == 0;
+}
+
+/* What a git of ours that was killed leaves when it deletes a ref. Others have it as well: it is
+ * nobody's if it was there all the while that git waited, and nobody is there whose it could be. */
+static bool break_packed_lock(const char *common, const struct buf *errout)
+{
+    autofree char *lock = mem_printf("%s/packed-refs.lock", common);
+    size_t len = strlen(common), dot_git = strlen("/.git");
+    bool in_tree = len > dot_git && strcmp(common + len - dot_git, "/.git") == 0;
+    autofree char *folder = mem_dup(common, len - (in_tree ? dot_git : 0));
+    struct stat st;
+    return strstr(errout->s, "packed-refs.lock': File exists") && lstat(lock, &st) == 0 &&
+           (time(NULL) - st.st_mtime) * 1000 >= patience(LOCK_MS) / 2 &&
+           !procs_program_in("git", folder, "ANABRANCH_RUN") && unlink(lock) == 0;
+}
+
+static bool break_lock(const struct git_place *at, const char *ref, const struct buf *errout)
+{
+    const char *common = at->common ? at->common : at->git_dir;
+    autofree char *lock = mem_printf("%s/%s.lock", common, ref);
+    return (is_ours(ref) && strstr(errout->s, ".lock': File exists") && unlink(lock) == 0) ||
+           break_packed_lock(common, errout);
+}
+
+static int update_ref(const struct git_place *at, const char *ref, const char *from, const char *to,
+                      const char *why, struct buf *errout, int *ret_status, struct err *err)
+{
+    autostrv struct strv args = {0};
+    if (is_ours(ref))
+        strv_pushl(&args, "-c", "core.filesRefLockTimeout=1000", NULL);
+    strv_pushl(&args, "update-ref", "--no-deref", "-m", why, NULL);
+    if (*to)
+        strv_pushl(&args, ref, to, *from ? from : GIT_NO_COMMIT, NULL);
+    else
+        strv_pushl(&args, "-d", ref, from, NULL);
+    buf_cut(errout, 0);
+    return git_try(at, &args, NULL, errout, ret_status, err);
+}
+
+int git_move_ref(const struct git_place *at, const char *ref, const char *from, const char *to,
+                 const char *why, bool *ret_moved, struct err *err)
+{
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    if (at->batch && git_batch_move_ref(at->batch, ref, from, to, ret_moved, err))
+        return -1;
+    if (at->batch && *ret_moved)
+        return 0;
+    /* Not moved: once more as a process of its own, which says why. */
+    for (bool broken = true; broken;) {
+        if (update_ref(at, ref, from, to, why, &errout, &status, err))
+            return -1;
+        broken = status != 0 && break_lock(at, ref, &errout);
+    }
+    *ret_moved = status == 0;
+    /* "cannot lock ref ...: is at X but expected Y" and "reference already exists" are the answer
+     * that it has moved; all else is a failure. */
+    if (status == 0)
+        return 0;
+    if (strstr(errout.s, "but expected") || strstr(errout.s, "already exists") ||
+        strstr(errout.s, "unable to resolve reference"))
+        return is_moved(at, ref, to, ret_moved, err);
+    return git_failed(&errout, err);
+}
+
+/* While a `git gc` puts it among the packed ones, a ref may seem to be elsewhere for a moment. */
+static int delete_ref(const struct git_place *at, const char *ref, const char *was, const char *why,
+                      struct err *err)
+{
+    bool moved = false;
+    for (int tries = 0; !moved && tries < RACE_TRIES; tries++) {
+        struct timespec pause = {.tv_nsec = tries * RACE_PAUSE_MS * 1000000L};
+        autobuf struct buf now = BUF_INIT;
+        (void)nanosleep(&pause, NULL);
+        if (tries && (git_resolve(at, ref, &now, NULL) || strcmp(now.s, was) != 0))
+            return 0;
+        if (git_move_ref(at, ref, was, "", why, &moved, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* One that cannot be deleted keeps no other from it. */
+int git_delete_refs(const struct git_place *at, const struct strv *refs, const char *why,
+                    struct err *err)
+{
+    bool moved = false;
+    int rc = 0;
+    if (at->batch && refs->n && git_batch_delete_refs(at->batch, refs, &moved, err))
+        return -1;
+    for (size_t i = 0; !moved && i < refs->n; i += 2) {
+        if (delete_ref(at, refs->v[i], refs->v[i + 1], why, rc ? NULL : err))
+            rc = -1;
+    }
+    return rc;
+}
+
+static int commit_by_batch(struct git_batch *batch, const char *author, const char *tree,
+                           const char *const *parents, const char *message, struct buf *ret_commit,
+                           struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    buf_addf(&text, "tree %s\n", tree);
+    for (; *parents; parents++)
+        buf_addf(&text, "parent %s\n", *parents);
+    buf_addf(&text, "author %s", author ? author : "");
+    if (!author && git_batch_ident(batch, GIT_BATCH_AUTHOR, &text, err))
+        return -1;
+    buf_addstr(&text, "\ncommitter ");
+    if (git_batch_ident(batch, GIT_BATCH_COMMITTER, &text, err))
+        return -1;
+    buf_addf(&text, "\n\n%s", message);
+    if (text.s[text.len - 1] != '\n')
+        buf_addch(&text, '\n');
+    return git_batch_write(batch, GIT_BATCH_COMMIT, &text, ret_commit, err);
+}
+
+/* Where it cannot be signed it is better made without than not at all. */
+static bool commit_signed(const struct git_place *at, const char *author, const char *tree,
+                          const char *const *parents, const char *message, struct buf *ret_commit)
+{
+    struct sign *sign = git_batch_sign(at->batch);
+    if (!sign->on)
+        return false;
+    sign->on =
+        sign_commit_tree(sign, at, author, tree, parents, message, ret_commit, &sign->failure) == 0;
+    return sign->on;
+}
+
+int git_commit_tree(const struct git_place *at, const char *tree, const char *const *parents,
+                    const char *message, struct buf *ret_commit, struct err *err)
+{
+    return git_commit_tree_by(at, NULL, tree, parents, message, ret_commit, err);
+}
+
+int git_commit_tree_by(const struct git_place *at, const char *author, const char *tree,
+                       const char *const *parents, const char *message, struct buf *ret_commit,
+                       struct err *err)
+{
+    autostrv struct strv args = {0};
+    struct err refused = {0};
+    if (at->batch && commit_signed(at, author, tree, parents, message, ret_commit))
+        return 0;
+    if (at->batch &&
+        commit_by_batch(at->batch, author, tree, parents, message, ret_commit, &refused) == 0)
+        return 0;
+    if (!git_batch_refused(&refused))
+        return err_set(err, refused.code, "%s", refused.msg);
+    strv_pushl(&args, "commit-tree", tree, "-m", message, NULL);
+    for (; *parents; parents++)
+        strv_pushl(&args, "-p", *parents, NULL);
+    size_t before = ret_commit->len;
+    if (git_must(at, &args, ret_commit, err))
+        return -1;
+    return ret_commit->len > before ? 0 : err_set(err, ERR_ENV, "git commit-tree said nothing");
+}

@@ -1,0 +1,51 @@
+#include "git/merge/first_parents.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "git/batch.h"
+
+#include <string.h>
+
+enum { NEAR = 512 };
+
+static int which(const char *id, const char *const *wanted, size_t n)
+{
+    for (size_t i = 0; i < n; i++) {
+        if (strcmp(id, wanted[i]) == 0)
+            return (int)i;
+    }
+    return -1;
+}
+
+/* "tree ID", then a line "parent ID" for each; false where there is none. */
+static bool first_parent(const struct buf *text, struct buf *id, bool *ret_merge)
+{
+    static const char parent[] = "\nparent ";
+    const size_t len = strlen(parent);
+    const char *line = strchr(text->s, '\n');
+    if (!line || strncmp(line, parent, len) != 0)
+        return false;
+    buf_cut(id, 0);
+    buf_add(id, line + len, strcspn(line + len, "\n"));
+    *ret_merge = strncmp(line + len + id->len, parent, len) == 0;
+    return true;
+}
+
+int lineage_find(struct git_batch *batch, const char *commit, const char *const *wanted, size_t n,
+                 struct lineage *ret, struct err *err)
+{
+    autobuf struct buf id = BUF_INIT, text = BUF_INIT;
+    struct lineage l = {.straight = true};
+    buf_addstr(&id, commit);
+    for (int steps = 0; (l.found = which(id.s, wanted, n)) < 0 && steps < NEAR; steps++) {
+        bool merge = false;
+        buf_cut(&text, 0);
+        if (git_batch_read(batch, id.s, &text, err))
+            return -1;
+        if (!first_parent(&text, &id, &merge))
+            break;
+        l.straight = l.straight && !merge;
+    }
+    *ret = l;
+    return 0;
+}

@@ -1,0 +1,75 @@
+#include "git/merge/same_patch.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+
+#include <string.h>
+
+/* The patches of some commits, one behind the other, each with a NUL behind it. */
+static int read_patches(const struct git_place *at, const struct buf *commits, struct buf *ret,
+                        struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "diff-tree", "--stdin", "--root", "-r", "-p", "--binary", "--full-index",
+               "--no-renames", "--no-ext-diff", "--no-textconv", "--format=%x00", NULL);
+    if (git_feed(at, &args, commits, &out, &errout, &status, err))
+        return -1;
+    if (status)
+        return err_set(err, ERR_ENV, "git diff-tree: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    buf_add(ret, out.s, out.len + 1);
+    return 0;
+}
+
+static bool begins(const char *s, const char *word)
+{
+    return strncmp(s, word, strlen(word)) == 0;
+}
+
+/* Takes out where the hunks are and which blobs they lead to: content has a sign before it. */
+static void strip(const char *patch, struct buf *ret)
+{
+    buf_cut(ret, 0);
+    for (const char *line = patch; *line;) {
+        size_t len = strcspn(line, "\n") + 1;
+        bool place = begins(line, "@@ ") || begins(line, "index ");
+        len -= !line[len - 1]; /* the last one may have no end */
+        buf_add(ret, place ? "@@\n" : line, place ? 3 : len);
+        line += len;
+    }
+}
+
+static void note_all(const struct buf *patches, struct map *known, struct strv *keys)
+{
+    autobuf struct buf text = BUF_INIT;
+    for (const char *p = patches->s; p < patches->s + patches->len; p += strlen(p) + 1) {
+        strip(p, &text);
+        strv_push(keys, text.s);
+        (void)map_put(known, keys->v[keys->n - 1], text.len, known);
+    }
+}
+
+static bool are_known(const struct buf *patches, const struct map *known)
+{
+    autobuf struct buf text = BUF_INIT;
+    bool all = true;
+    for (const char *p = patches->s; all && p < patches->s + patches->len; p += strlen(p) + 1) {
+        strip(p, &text);
+        all = text.len <= 1 || map_get(known, text.s, text.len); /* 1: before the first */
+    }
+    return all;
+}
+
+int patches_are_among(const struct git_place *at, const struct buf *commits,
+                      const struct buf *among, bool *ret_yes, struct err *err)
+{
+    autobuf struct buf ours = BUF_INIT, theirs = BUF_INIT;
+    autostrv struct strv keys = {0};
+    automap struct map known = {0};
+    if (read_patches(at, commits, &ours, err) || read_patches(at, among, &theirs, err))
+        return -1;
+    note_all(&theirs, &known, &keys);
+    *ret_yes = are_known(&ours, &known);
+    return 0;
+}

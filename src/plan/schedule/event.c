@@ -1,0 +1,39 @@
+#include "plan/schedule/event.h"
+
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+
+#include <string.h>
+
+static const char *const names[EV_COUNT_] = {
+#define EVENT(kind, name) [EV_##kind] = name,
+#include "plan/schedule/event.def"
+#undef EVENT
+};
+
+const char *event_name(enum event_kind kind)
+{
+    return names[kind];
+}
+
+struct node *event_encode(const struct event *ev, struct arena *a)
+{
+    struct node *map = build_map(a);
+    autobuf struct buf time = BUF_INIT;
+    clock_format(&time, ev->time);
+    build_put_int(a, map, "seq", ev->seq);
+    build_put_string(a, map, "time", time.s);
+    build_put_string(a, map, "event", event_name(ev->kind));
+    build_put_string(a, map, "run", ev->run);
+    build_put_string(a, map, "task", ev->task);
+    if (ev->attempt)
+        build_put_int(a, map, "attempt", ev->attempt);
+    if (ev->data) {
+        node_each (member, ev->data) {
+            struct node *copy = arena_alloc(a, sizeof(*copy));
+            *copy = *member;
+            node_link(map, copy, member->name);
+        }
+    }
+    return map;
+}

@@ -1,0 +1,337 @@
+/*
+ * The plan in which each stream is a task. What its agents say alike holds for the session; what
+ * adds up is added; what cannot be both is an error, since guessing would drop one of them.
+ */
+#include "plan/streams/streams.h"
+
+#include "base/node/node_build.h"
+#include "base/text/shell_quote.h"
+
+#include <string.h>
+
+enum { TITLE_IDS = 12 };
+
+/* One stream while it becomes a task. */
+struct joiner {
+    const struct streams *s;
+    const struct stream *stream;
+    const struct streams_texts *texts;
+    struct arena *a;
+    struct problems *ps;
+    const bool *held; /* per stream: it is held to what its agents own */
+    struct node *task;
+};
+
+static const struct plan_batch *batch_at(const struct joiner *j, size_t i)
+{
+    return &j->s->plan->batches.v[j->stream->batches[i]];
+}
+
+static void put_prompt(struct joiner *j)
+{
+    autobuf struct buf out = BUF_INIT;
+    streams_prompt(j->s, j->stream, j->texts, &out);
+    build_put_string(j->a, j->task, "prompt", out.s);
+}
+
+static void put_title(struct joiner *j)
+{
+    autobuf struct buf out = BUF_INIT;
+    buf_addf(&out, "Stream %s: batch%s ", j->stream->id, j->stream->n == 1 ? "" : "es");
+    streams_say_ids(j->s, j->stream, TITLE_IDS, &out);
+    build_put_string(j->a, j->task, "title", out.s);
+}
+
+/* --- paths -------------------------------------------------------------------------------- */
+
+static void add_once(struct joiner *j, struct map *seen, struct node *list, const char *text)
+{
+    if (!map_put(seen, text, strlen(text), list))
+        build_add_string(j->a, list, text);
+}
+
+static void put_owns(struct joiner *j)
+{
+    automap struct map seen = {0};
+    struct node *list = build_list(j->a);
+    if (!j->held[j->stream - j->s->list])
+        return;
+    for (size_t i = 0; i < j->stream->n; i++) {
+        batch_each_task (t, j->s->plan, j->stream->batches[i]) {
+            for (size_t k = 0; k < t->owns.n; k++)
+                add_once(j, &seen, list, t->owns.v[k].text);
+        }
+    }
+    if (list->n)
+        build_put(j->a, j->task, "owns", list);
+}
+
+/* A session that does something for an agent that owns nothing is not held to what the others of
+ * its agents own; nor is one that shares a path with such a session, which could not change that
+ * path if somebody owned it. */
+static bool *find_held(const struct streams *s, struct arena *a)
+{
+    bool *held = arena_array(a, s->n + 1, sizeof(*held));
+    for (size_t i = 0; i < s->n; i++)
+        held[i] = true;
+    for (uint32_t b = 0; b < s->batches; b++) {
+        bool *its = &held[s->stream_of[b]];
+        batch_each_task (t, s->plan, b)
+            *its = *its && (t->owns.n || t->read_only);
+    }
+    for (bool again = s->cuts > 0; again;) {
+        again = false;
+        for (size_t i = 0; i < s->ties.n; i++) {
+            const struct tie *tie = &s->ties.v[i];
+            uint32_t x = s->stream_of[tie->early], y = s->stream_of[tie->late];
+            if (tie->kind == TIE_OWNS && held[x] != held[y]) {
+                held[x] = held[y] = false;
+                again = true;
+            }
+        }
+    }
+    return held;
+}
+
+static bool forbids(const struct task *t, const char *text)
+{
+    for (size_t i = 0; i < t->forbids.n; i++) {
+        if (strcmp(t->forbids.v[i].text, text) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* What every agent of the stream must leave alone; of the rest each is told in its own part. */
+static void put_forbids(struct joiner *j)
+{
+    const struct task *first = &j->s->plan->tasks[batch_at(j, 0)->first];
+    struct node *list = build_list(j->a);
+    for (size_t k = 0; k < first->forbids.n; k++) {
+        bool all = true;
+        for (size_t i = 0; all && i < j->stream->n; i++) {
+            batch_each_task (t, j->s->plan, j->stream->batches[i])
+                all = all && forbids(t, first->forbids.v[k].text);
+        }
+        if (all)
+            build_add_string(j->a, list, first->forbids.v[k].text);
+    }
+    if (list->n)
+        build_put(j->a, j->task, "forbids", list);
+}
+
+/* --- what adds up ------------------------------------------------------------------------- */
+
+struct sums {
+    bool all_read_only, all_timed, all_idle, all_usd, all_tokens;
+    int64_t estimate, timeout, idle, tokens, order;
+    double usd;
+    enum permissions permissions;
+};
+
+static void add_up(struct sums *u, const struct task *t)
+{
+    u->all_read_only = u->all_read_only && t->read_only;
+    u->all_timed = u->all_timed && t->timeout > 0;
+    u->all_idle = u->all_idle && t->idle_timeout > 0;
+    u->all_usd = u->all_usd && t->budget.usd >= 0;
+    u->all_tokens = u->all_tokens && t->budget.tokens >= 0;
+    u->timeout += t->timeout > 0 ? t->timeout : 0;
+    u->idle = t->idle_timeout > u->idle ? t->idle_timeout : u->idle;
+    u->usd += t->budget.usd >= 0 ? t->budget.usd : 0;
+    if (t->budget.tokens > 0)
+        u->tokens =
+            u->tokens > INT64_MAX - t->budget.tokens ? INT64_MAX : u->tokens + t->budget.tokens;
+    u->permissions = t->permissions > u->permissions ? t->permissions : u->permissions;
+    if (t->order != INT64_MIN && (u->order == INT64_MIN || t->order < u->order))
+        u->order = t->order;
+}
+
+/* No longer than a plan may say. */
+static void put_duration(struct joiner *j, const char *key, int64_t ms)
+{
+    const int64_t most = (int64_t)30 * 24 * 60 * 60 * 1000;
+    long long said = ms < most ? ms : most;
+    build_put_string(j->a, j->task, key, arena_printf(j->a, "%lldms", said));
+}
+
+static void put_sums(struct joiner *j)
+{
+    static const char *const permissions[] = {NULL, "read", "edit", "full"};
+    struct sums u = {.all_read_only = true,
+                     .all_timed = true,
+                     .all_idle = true,
+                     .all_usd = true,
+                     .all_tokens = true,
+                     .order = INT64_MIN};
+    for (size_t i = 0; i < j->stream->n; i++) {
+        batch_each_task (t, j->s->plan, j->stream->batches[i])
+            add_up(&u, t);
+    }
+    if (u.all_read_only)
+        build_put_bool(j->a, j->task, "read_only", true);
+    build_put_string(j->a, j->task, "permissions", permissions[u.permissions]);
+    if (u.order != INT64_MIN)
+        build_put_int(j->a, j->task, "order", u.order);
+    if (j->s->estimated)
+        put_duration(j, "estimate", j->stream->weight);
+    if (u.all_timed)
+        put_duration(j, "timeout", u.timeout);
+    if (u.all_idle)
+        put_duration(j, "idle_timeout", u.idle);
+    struct node *budget = build_map(j->a);
+    if (u.all_usd)
+        build_put_real(j->a, budget, "usd", u.usd);
+    if (u.all_tokens)
+        build_put_int(j->a, budget, "tokens", u.tokens);
+    if (budget->n)
+        build_put(j->a, j->task, "budget", budget);
+}
+
+/* --- verification ------------------------------------------------------------------------- */
+
+static void add_command(struct buf *out, const struct plan_command *cmd)
+{
+    if (cmd->shell)
+        buf_addstr(out, cmd->shell);
+    for (size_t i = 0; i < cmd->argv.n; i++)
+        shell_add(out, i ? "" : "exec", cmd->argv.v[i], NULL);
+}
+
+/* Each of the commands once, in subshells: one that ends does not end the rest. */
+static void put_verify(struct joiner *j)
+{
+    automap struct map seen = {0};
+    autobuf struct buf out = BUF_INIT;
+    size_t n = 0;
+    for (size_t i = 0; i < j->stream->n; i++) {
+        batch_each_task (t, j->s->plan, j->stream->batches[i]) {
+            autobuf struct buf one = BUF_INIT;
+            add_command(&one, &t->verify);
+            const char *key = arena_str(j->a, one.s);
+            if (one.len && !map_put(&seen, key, one.len, j))
+                buf_addf(&out, "%s(\n%s\n)", n++ ? " && " : "", key);
+        }
+    }
+    build_put_string(j->a, j->task, "verify", n ? out.s : NULL);
+}
+
+/* --- what must be the same ---------------------------------------------------------------- */
+
+/* Recurses as deep as the keys of a task go. */
+static bool is_same(const struct node *a, const struct node *b)
+{
+    if (!a || !b || a->kind != b->kind)
+        return a == b;
+    if (a->kind < NODE_LIST)
+        return a->kind == NODE_STRING ? a->len == b->len && memcmp(a->text, b->text, a->len) == 0
+               : a->kind == NODE_BOOL ? a->truth == b->truth
+                                      : a->integer == b->integer;
+    const struct node *x = a->first, *y = b->first;
+    for (; x && y; x = x->next, y = y->next) {
+        if ((a->kind == NODE_MAP && strcmp(x->key, y->key) != 0) || !is_same(x, y))
+            return false;
+    }
+    return !x && !y;
+}
+
+/* Keys that the parts above see to. Whatever else a task may say has to be the same for all. */
+static bool is_seen_to(const char *key)
+{
+    static const char *const keys[] = {
+        "id",       "title",   "prompt",       "prompt_file", "agent",  "depends_on",
+        "owns",     "forbids", "read_only",    "hand_on",     "order",  "branch",
+        "estimate", "timeout", "idle_timeout", "budget",      "verify", "permissions",
+    };
+    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    }
+    return false;
+}
+
+static struct node *encode(struct joiner *j, const struct task *t)
+{
+    struct node *node = plan_encode_task(j->s->plan, t, j->a);
+    plan_reveal(t, node); /* two secrets may differ */
+    return node;
+}
+
+/* Adds an error for each key that `one` has and `other` has not, or not so; each key once. */
+static void compare(struct joiner *j, const struct node *one, const struct node *other,
+                    const struct task *t, struct map *told)
+{
+    node_each (member, one) {
+        if (is_seen_to(member->key) || is_same(member, node_get(other, member->key)) ||
+            map_put(told, member->key, member->key_len, j))
+            continue;
+        problem_error(j->ps, RULE_COMBINATION, t->node,
+                      "stream %s is one session, and its agents differ in '%s'", j->stream->id,
+                      member->key);
+        problem_hint(j->ps, "--by-batch runs every agent by itself");
+    }
+}
+
+static void put_alike(struct joiner *j)
+{
+    const struct task *lead = &j->s->plan->tasks[batch_at(j, 0)->first];
+    struct node *first = encode(j, lead);
+    automap struct map told = {0};
+    for (size_t i = 0; i < j->stream->n; i++) {
+        batch_each_task (t, j->s->plan, j->stream->batches[i]) {
+            const struct node *other = t == lead ? first : encode(j, t);
+            compare(j, first, other, t, &told);
+            compare(j, other, first, t, &told);
+        }
+    }
+    for (struct node *member = first->first, *next; member; member = next) {
+        next = member->next;
+        if (is_seen_to(member->key))
+            continue;
+        node_unlink(first, member);
+        build_put(j->a, j->task, member->key, member);
+    }
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+static struct node *stream_task(struct joiner *j)
+{
+    j->task = build_map(j->a);
+    build_put_string(j->a, j->task, "id", j->stream->id);
+    put_title(j);
+    put_prompt(j);
+    put_owns(j);
+    put_forbids(j);
+    put_sums(j);
+    put_verify(j);
+    put_alike(j);
+    return j->task;
+}
+
+/* The claims of streams that were cut apart may overlap: that was wanted. */
+static void allow_overlap(struct node *root, struct arena *a)
+{
+    struct node *overlap = node_get(root, "overlap");
+    if (overlap)
+        node_unlink(root, overlap);
+    build_put_string(a, root, "overlap", "allow");
+}
+
+struct node *streams_plan(const struct streams *s, const struct streams_texts *texts,
+                          struct arena *a, struct problems *ps)
+{
+    size_t errors = ps->errors;
+    struct node *root = plan_encode(s->plan, a);
+    node_unlink(root, node_get(root, "tasks"));
+    struct node *tasks = build_put_list(a, root, "tasks");
+    const bool *held = find_held(s, a);
+    if (s->cuts)
+        allow_overlap(root, a);
+    for (size_t i = 0; i < s->n; i++) {
+        struct joiner j = {
+            .s = s, .stream = &s->list[i], .texts = texts, .a = a, .ps = ps, .held = held};
+        node_append(tasks, stream_task(&j));
+    }
+    return ps->errors > errors ? NULL : root;
+}

@@ -1,0 +1,422 @@
+/*
+ * One attempt at a task: its workspace, its agent. Each step starts a process and names the
+ * step that follows when that has ended; the loop does the rest.
+ */
+#include "run/run_private.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "run/attempt/attempt_dir.h"
+#include "run/attempt/findings.h"
+#include "run/attempt/inputs.h"
+#include "run/attempt/logs.h"
+#include "run/land/clean_tree.h"
+#include "run/limits/budget.h"
+#include "run/limits/lane.h"
+#include "run/limits/park.h"
+#include "run/prepare/delete_later.h"
+#include "run/prepare/prepare.h"
+#include "run/rework/repair.h"
+#include "run/rework/request.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/guard/guard.h"
+#include "sys/proc/boot_id.h"
+#include "workspace/commit/commit.h"
+
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { TICK_MS = 200, TAIL_MAX = 4096, CHATTER_MAX = 4 << 20 };
+
+char *job_file(const struct job *job, const char *name)
+{
+    return mem_printf("%s/%s", job->dir, name);
+}
+
+/* An index is as large as the repository has files, and nobody reads it again. */
+static void drop_scratch(const struct job *job)
+{
+    autofree char *index = job_file(job, "index"), *salvage = job_file(job, "salvage.index");
+    autofree char *tmp = job_file(job, "tmp");
+    (void)unlink(index); /* most jobs have but one of them */
+    (void)unlink(salvage);
+    agent_tidy(run_engine(job->run, job->task), tmp);
+    (void)rmdir(tmp); /* what an agent left in it stays */
+}
+
+/* A person may want to go on with it. */
+static void note_session(struct job *job)
+{
+    const char *session = park_session(job);
+    autofree char *kept = session && *session ? mem_str(session) : NULL;
+    if (!kept)
+        return;
+    free(task_run(job)->was_in);
+    task_run(job)->was_in = steal_ptr(kept);
+}
+
+void job_free(struct job *job)
+{
+    note_session(job);
+    logs_end(job);
+    drop_scratch(job);
+    logs_mask(job->run, job->dir);
+    lane_leave(job->run, job->task);
+    task_run(job)->job = NULL;
+    job->run->jobs--;
+    process_done(&job->process);
+    watch_free(job->tick);
+    agent_tail_close(&job->tail);
+    agent_errors_close(&job->errors);
+    agent_report_done(&job->report);
+    progress_done(&job->progress);
+    stall_done(&job->stall);
+    if (job->has_workspace) /* it stays */
+        workspace_release(&job->ws);
+    workspace_done(&job->ws);
+    buf_done(&job->tree);
+    work_scan_close(&job->found);
+    buf_done(&job->candidate);
+    buf_done(&job->candidate_base);
+    buf_done(&job->was);
+    buf_done(&job->own_head);
+    clean_tree_remove(job);
+    free(job->dir);
+    free(job->cwd);
+    free(job->excludes);
+    free(job->brought);
+    free(job->overrun);
+    free(job->tampered);
+    free(job->lost_dir);
+    free(job->stuck);
+    free(job->oversize);
+    free(job->session);
+    free(job->brief);
+    ports_give_back(&job->run->ports, job->port);
+    struct run *run = job->run;
+    free(job);
+    run_wake(run);
+}
+
+void job_read_tail(const struct job *job, const char *name, struct buf *out)
+{
+    autofree char *path = job_file(job, name);
+    autobuf struct buf tail = BUF_INIT;
+    struct secrets_cut cut = {0};
+    if (file_read_end(path, CHATTER_MAX, &tail, &cut.front, NULL))
+        return;
+    if (strcmp(name, "err") == 0)
+        agent_drop_chatter(run_engine(job->run, job->task), &tail);
+    size_t skip = tail.len > TAIL_MAX ? tail.len - TAIL_MAX : 0;
+    cut.front = cut.front || skip;
+    secrets_mask_cut(&job->run->secrets, tail.s + skip, tail.len - skip, cut, out);
+}
+
+void job_tell(struct job *job, const char *text)
+{
+    struct task_run *tr = task_run(job);
+    autobuf struct buf masked = BUF_INIT;
+    secrets_mask(&job->run->secrets, text, strlen(text), &masked);
+    free(tr->feedback);
+    tr->feedback = buf_steal(&masked);
+    job->told_why = true;
+}
+
+void job_feedback(struct job *job, const char *what, int exit_code, const char *output)
+{
+    autofree char *text = mem_printf("%s: exit code %d. This is the end of what it printed:\n\n%s",
+                                     what, exit_code, output);
+    job_tell(job, text);
+}
+
+void job_stop(struct job *job, enum stop_reason why, char order)
+{
+    if (job->tearing_down && order == GUARD_STOP)
+        return; /* it has been asked to end already, and this is how it does */
+    if (!job->stopped)
+        job->stopped = why;
+    process_order(job, order);
+}
+
+void job_pause(struct job *job)
+{
+    process_order(job, GUARD_PAUSE);
+}
+
+void job_continue(struct job *job, int64_t lost)
+{
+    if (job->agent_started)
+        job->agent_started += lost;
+    job->last_output += lost;
+    job->report.waits += job->report.waits ? lost : 0;
+    if (job->stall.asked)
+        job->stall.asked += lost;
+    job->deadline += lost;
+    process_order(job, GUARD_CONTINUE);
+}
+
+/* Output, also on standard error, is a sign of life. */
+static void note_output(struct job *job)
+{
+    autofree char *out = job_file(job, "out"), *err = job_file(job, "err");
+    struct stat a = {0}, b = {0};
+    (void)stat(out, &a);
+    (void)stat(err, &b);
+    if (a.st_size + b.st_size != job->output_size) {
+        job->output_size = a.st_size + b.st_size;
+        job->last_output = clock_mono();
+        agent_errors_read(&job->errors);
+        logs_more(job);
+    }
+}
+
+/* What it has said meanwhile; true where there may be more: an agent can write faster than we read.
+ */
+static bool read_more(struct job *job)
+{
+    enum { STEPS = 256 };
+    int steps = 0;
+    while (steps < STEPS && agent_tail_more(&job->tail))
+        steps++;
+    return steps == STEPS;
+}
+
+static void on_tick(void *ctx)
+{
+    struct job *job = ctx;
+    const struct task *t = task_of(job);
+    int64_t now = clock_mono();
+    int64_t timeout = t->timeout > 0 ? t->timeout : job->run->opts.timeout;
+    bool more = read_more(job);
+    note_output(job);
+    progress_tell(job, true);
+    if (job->spoke && !job->report.failed) /* words of a failure would have had that behind them */
+        lane_prove(job->run, job->task);
+    job->spoke = job->report.speaks;
+    if (timeout > 0 && now - job->agent_started >= timeout)
+        job_stop(job, STOP_TIMEOUT, GUARD_STOP);
+    else
+        stall_look(job);
+    if (!job->stopped)
+        watch_again(job->tick, more ? 1 : TICK_MS);
+}
+
+static bool is_judged_failed(struct job *job, struct buf *reason)
+{
+    const struct run_options *opts = &job->run->opts;
+    return opts->judge && opts->judge(opts->judge_ctx, job->task, job->dir, reason);
+}
+
+/* Exit code 0: it has failed by its own words. What its words are about is for the other to say. */
+static enum failure blame(const struct job *job, int exit_code, enum failure failure)
+{
+    const struct run_options *opts = &job->run->opts;
+    if (!opts->blame || job->exit_signal)
+        return failure;
+    return opts->blame(opts->judge_ctx, job->task, job->dir, exit_code,
+                       job->report.failed ? failure : FAILURE_TRANSIENT);
+}
+
+static bool is_other_failure(const struct job *job)
+{
+    return job->report.failed && job->report.failure != FAILURE_LIMIT;
+}
+
+/* A task that only reads has no result without its agent's words. */
+static bool counts_by_commits(const struct job *job, int exit_code)
+{
+    const struct task *t = task_of(job);
+    return agent_ended_early(run_engine(job->run, job->task), &job->report, exit_code,
+                             job->exit_signal) &&
+           !t->read_only && !t->hand_on;
+}
+
+static void on_agent_end(struct job *job, int exit_code)
+{
+    autobuf struct buf err_text = BUF_INIT, reason = BUF_INIT;
+    enum engine engine = run_engine(job->run, job->task);
+    enum failure failure = FAILURE_TRANSIENT;
+    struct err err = {0};
+    agent_errors_read(&job->errors);
+    if (job->flooded)
+        agent_tail_close(&job->tail);
+    else
+        agent_tail_end(&job->tail);
+    watch_free(job->tick);
+    job->tick = NULL;
+    progress_tell(job, false);
+    progress_tell_exit(job);
+    logs_end(job);
+    task_run(job)->status.exit_code = exit_code;
+    sched_set_aside(&job->run->sched, job->task);
+    run_wake(job->run);
+    bool limited = job->stopped == STOP_LIMIT;
+    if (!limited && (exit_code == 0 ? !job->report.failed : is_other_failure(job)))
+        lane_prove(job->run, job->task);
+    job_read_tail(job, "err", &err_text);
+    if (job->run->opts.silent_ok && exit_code == 0 && !job->report.finished)
+        job->report.finished = job->report.ok = true;
+    if (job->stopped == STOP_USER)
+        job_fail_stopped(job);
+    else if (job->stopped == STOP_TIMEOUT)
+        job_fail(job, FAILURE_TIMEOUT, "took longer than its timeout");
+    else if (job->stopped == STOP_IDLE)
+        job_fail(job, FAILURE_IDLE, "said nothing for longer than its idle timeout");
+    else if (job->stopped == STOP_QUESTION)
+        job_fail(job, FAILURE_IDLE, "waited for a person, and nobody is there to answer: %s",
+                 job->stall.question);
+    else if (limited)
+        job_fail(job, FAILURE_LIMIT, "%s", job->stall.limit);
+    else if (job->stopped == STOP_BUDGET)
+        job_fail(job, FAILURE_BUDGET, "%s is used up",
+                 job->run->budget_spent ? "the run's budget" : "its budget");
+    else if (process_was_broken(job, &failure, &reason))
+        job_fail(job, failure, "%s", reason.s);
+    else if (!(job->ended_early = counts_by_commits(job, exit_code)) &&
+             agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
+                          &reason))
+        job_fail(job, blame(job, exit_code, failure), "%s", reason.s);
+    else if (job->tampered)
+        job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
+    else if (is_judged_failed(job, &reason))
+        job_fail(job, blame(job, exit_code, FAILURE_TRANSIENT), "%s", reason.s);
+    else if (job->overrun && job->run->pf->plan.land_budget != LAND_BUDGET_WARN)
+        job_fail(job, FAILURE_BUDGET, "used %s", job->overrun);
+    else if (again_follow_up(job))
+        return;
+    else if (task_of(job)->hand_on && hand_on_keep(job, &err))
+        job_error(job, &err);
+    else if (task_of(job)->read_only)
+        job_unlanded(job);
+    else
+        job_stage(job);
+}
+
+/* A session may be that of several attempts. */
+static void recall_use(struct job *job)
+{
+    struct run *run = job->run;
+    for (int i = job->attempt - 1; job->session && i > 0; i--) {
+        autofree char *out = mem_printf("%s/%s/%d/out", run->dir, task_of(job)->id, i);
+        autofree char *err = mem_printf("%s/%s/%d/err", run->dir, task_of(job)->id, i);
+        if (!agent_add_use(run_engine(run, job->task), out, err, job->session, &job->report.before))
+            break;
+    }
+}
+
+static int start_agent(struct job *job, struct err *err)
+{
+    autofree char *prompt = job_file(job, "prompt"), *out = job_file(job, "out");
+    autofree char *errlog = job_file(job, "err");
+    struct agent_context ctx = {
+        .self = job->run->opts.self,
+        .exe = run_program(job->run, run_engine(job->run, job->task)),
+        .prompt_file = prompt,
+        .session = job->session,
+        .usd = budget_left(job->run, job->task),
+        .dir = job->cwd,
+        .admin = job->has_workspace ? job->ws.admin : NULL,
+        .common = job->has_workspace ? job->ws.common : NULL,
+    };
+    own_cleanup(agent_call_done) struct agent_call call = {0};
+    struct task task = *task_of(job);
+    if (task_run(job)->falls_back)
+        task.model = task.fallback.model;
+    agent_leave_out(run_engine(job->run, job->task), &task);
+    if (job_write_prompt(job, prompt, err) || job_environment(job, &call.env, err) ||
+        agent_build(run_engine(job->run, job->task), &task, &ctx, &call, err) ||
+        process_start_guarded(job, &call, prompt, out, errlog, on_agent_end, err))
+        return -1;
+    agent_tail_open(&job->tail, out, agent_dialect(run_engine(job->run, job->task)), &job->report);
+    agent_errors_open(&job->errors, errlog, run_engine(job->run, job->task), &job->report);
+    recall_use(job);
+    logs_begin(job);
+    job->agent_started = job->last_output = clock_mono();
+    job->tick = loop_timer(job->run->loop, TICK_MS, on_tick, job);
+    return 0;
+}
+
+void job_run_agent(struct job *job)
+{
+    struct err err = {0};
+    task_set_state(job->run, job->task, TASK_RUNNING);
+    if (start_agent(job, &err)) {
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        return;
+    }
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "engine", run_engine_name(job->run, job->task));
+    build_put_string(&a, data, "workspace", job->cwd);
+    build_put_string(&a, data, "log", job->dir);
+    record(job->run, EV_TASK_STARTED, job->task, data);
+    arena_done(&a);
+}
+
+struct job *job_new(struct run *run, uint32_t task, int attempt)
+{
+    struct job *job = mem_alloc(sizeof(*job));
+    *job = (struct job){
+        .run = run,
+        .task = task,
+        .attempt = attempt,
+        .process = {.lifeline = -1, .status = -1},
+        .report = AGENT_REPORT_INIT,
+        .tail = {.fd = -1},
+        .tree = BUF_INIT,
+        .candidate = BUF_INIT,
+        .candidate_base = BUF_INIT,
+        .was = BUF_INIT,
+        .own_head = BUF_INIT,
+    };
+    job->dir = mem_printf("%s/%s/%d", run->dir, run->pf->plan.tasks[task].id, job->attempt);
+    run->tasks[task].job = job;
+    run->jobs++;
+    return job;
+}
+
+/* It needs no worker any more. */
+static void prepared_to_land(struct job *job)
+{
+    sched_set_aside(&job->run->sched, job->task);
+    land_queue(job);
+}
+
+void job_start(struct run *run, uint32_t task)
+{
+    struct task_run *tr = &run->tasks[task];
+    bool lands = tr->lands;
+    tr->parked = false;
+    if (lands)
+        sched_set_lanes(&run->sched, task, tr->lane, tr->spare);
+    lane_enter(run, task);
+    struct job *job = job_new(run, task, lands ? tr->status.attempts : ++tr->status.attempts);
+    autofree char *boot = job_file(job, "boot");
+    struct err err = {0};
+    if (!tr->status.started)
+        tr->status.started = clock_wall();
+    tr->lands = false;
+    job->session = steal_ptr(tr->session);
+    if (!job->session) {
+        free(steal_ptr(tr->was_in));
+        task_set_state(run, task, TASK_PREPARING);
+        record(run, EV_TASK_PREPARING, task, NULL);
+    }
+    if (job_dir_make(job, &err) || boot_note(boot, &err))
+        job_error(job, &err);
+    else if (job->session && tr->remade)
+        repair_make_again(job);
+    else if (job->session)
+        prepare_adopted(job);
+    else if (lands)
+        prepare_again(job, prepared_to_land);
+    else
+        prepare(job);
+}

@@ -1,0 +1,65 @@
+#include "run/attempt/attempt_dir.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "sys/fs/dirs.h"
+#include "workspace/workspace_hold.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+int job_dir_make(struct job *job, struct err *err)
+{
+    autofree char *tmp = job_file(job, "tmp");
+    autoclose int fd = -1;
+    if (dirs_make(tmp, err) || beneath_folder(job->dir, &fd, err))
+        return -1;
+    return file_id_of(fd, &job->dir_id) < 0 ? err_sys(err, "look at '%s'", job->dir) : 0;
+}
+
+static bool is_ours(const struct job *job)
+{
+    autoclose int fd = -1;
+    struct file_id id;
+    return beneath_folder(job->dir, &fd, NULL) == 0 && file_id_of(fd, &id) == 0 &&
+           id.dev == job->dir_id.dev && id.ino == job->dir_id.ino;
+}
+
+/* Takes away what is a mere symlink or file of the folders on the way. */
+static int clear_way(const struct job *job, struct err *err)
+{
+    size_t start = strlen(job->run->state_dir);
+    for (const char *end = job->dir + start; end; end = strchr(end + 1, '/')) {
+        autofree char *path = mem_dup(job->dir, (size_t)(end - job->dir));
+        if (workspace_make_way(path, err))
+            return -1;
+    }
+    return workspace_make_way(job->dir, err);
+}
+
+/* Another folder keeps what is in it, by another name. */
+static int put_aside(const struct job *job, struct err *err)
+{
+    autofree char *other = mem_printf("%s.other-%lld", job->dir, (long long)clock_wall());
+    autoclose int folder = -1;
+    const char *name;
+    struct err why = {0};
+    if (beneath_folder_of(job->dir, &folder, &name, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    return renameat(folder, name, folder, strrchr(other, '/') + 1) < 0 && errno != ENOENT
+               ? err_sys(err, "rename '%s'", job->dir)
+               : 0;
+}
+
+void job_dir_check(struct job *job)
+{
+    struct err err = {0};
+    if (!job->dir_id.ino || is_ours(job))
+        return;
+    free(job->lost_dir);
+    job->lost_dir = mem_printf("'%s' is not the folder that we made", job->dir);
+    if (clear_way(job, &err) || put_aside(job, &err) || job_dir_make(job, &err))
+        record_error(job->run, job->task, &err);
+}

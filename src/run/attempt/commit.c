@@ -1,0 +1,491 @@
+/*
+ * From what an agent left in its workspace to a commit that may land.
+ */
+#include "run/run_private.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "git/config/frozen_config.h"
+#include "run/attempt/inputs.h"
+#include "run/attempt/own_work.h"
+#include "run/attempt/plan_command.h"
+#include "run/prepare/fill_overlay.h"
+#include "run/rework/repair.h"
+#include "run/watch/watch.h"
+#include "sys/fs/file.h"
+#include "sys/guard/guard.h"
+#include "workspace/commit/change_size.h"
+#include "workspace/commit/commit.h"
+#include "workspace/commit/stage.h"
+#include "workspace/unmerged.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { MESSAGE_MAX = 1 << 20, SLOW_ADD_MS = 2000 };
+
+struct commit_job job_commit(const struct job *job, const char *index, const char *message)
+{
+    return (struct commit_job){
+        .ws = &job->ws,
+        .start = job->run->tasks[job->task].start,
+        .index = index,
+        .excludes = job->excludes,
+        .brought = job->brought,
+        .root = job->run->pf->repo.root,
+        .message = message,
+        .core = &job->run->pf->repo.core,
+    };
+}
+
+static void scope_violated(struct job *job, const struct buf *paths, size_t n)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    struct node *list = build_put_list(&a, data, "paths");
+    for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1)
+        build_add_string(&a, list, p);
+    build_put_int(&a, data, "count", (int64_t)n);
+    record(job->run, EV_SCOPE_VIOLATED, job->task, data);
+    arena_done(&a);
+}
+
+static void tell_strays(struct job *job, const struct buf *paths)
+{
+    enum { SHOWN = 200 };
+    autobuf struct buf text = BUF_INIT;
+    size_t n = 0;
+    buf_addstr(&text,
+               "Your last attempt at this changed paths that are not this task's to change:\n");
+    for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1, n++) {
+        if (n < SHOWN)
+            buf_addf(&text, "\n    %s", p);
+    }
+    if (n > SHOWN)
+        buf_addf(&text, "\n    ... and %zu more", n - SHOWN);
+    buf_addf(
+        &text,
+        "\n\nThey have to be as they were in the commit %s; those that it does not have are to "
+        "go. Do the task without them.",
+        task_run(job)->start);
+    job_tell(job, text.s);
+}
+
+bool job_check_paths(struct job *job, const struct buf *paths)
+{
+    struct run *run = job->run;
+    autobuf struct buf strays = BUF_INIT, shown = BUF_INIT;
+    size_t n = 0;
+    for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1) {
+        if (claims_allow(&run->pf->claims, job->task, p))
+            continue;
+        buf_add(&strays, p, strlen(p) + 1);
+        if (n++ < 10)
+            buf_addf(&shown, "%s%s", n > 1 ? ", " : "", p);
+    }
+    if (!n)
+        return true;
+    scope_violated(job, &strays, n);
+    enum enforce enforce = task_of(job)->enforce ? task_of(job)->enforce : run->pf->plan.enforce;
+    if (enforce == ENFORCE_WARN)
+        return true;
+    tell_strays(job, &strays);
+    job_fail(job, FAILURE_SCOPE, "changed %zu path%s that it does not own: %s%s", n,
+             n == 1 ? "" : "s", shown.s, n > 10 ? ", ..." : "");
+    return false;
+}
+
+/* --- how much it is ----------------------------------------------------------------------- */
+
+/* git has worked for a while on taking it all in: that may go on without an end. It goes on while
+ * we look. */
+static void on_slow_add(void *ctx)
+{
+    struct job *job = ctx;
+    struct change_limits limits = bounds_of(job).change;
+    struct change_bounds bounds = {limits.files, limits.bytes};
+    struct git_place at = workspace_place(&job->ws);
+    autofree char *index = job_file(job, "index");
+    autochangesize struct change_size size = CHANGE_SIZE_INIT;
+    autobuf struct buf text = BUF_INIT;
+    struct err err = {0};
+    at.index = index;
+    at.excludes = job->excludes;
+    if (change_measure(&at, &bounds, &size, &err))
+        buf_addf(&text, "its change could not be measured: %s", err.msg);
+    else if (size.over)
+        change_say(&bounds, size.files, size.bytes, &text);
+    if (!text.len)
+        return;
+    job->oversize = buf_steal(&text);
+    process_order(job, GUARD_KILL);
+}
+
+static void too_large(struct job *job, const char *why)
+{
+    autofree char *told =
+        mem_printf("Your last attempt at this changed %s. Do the task with a smaller change.", why);
+    job_tell(job, told);
+    job_fail(job, FAILURE_SCOPE, "changed %s", why);
+}
+
+/* What was staged here is small; of all else the commit tells. */
+static bool check_size(struct job *job, const struct commit_draft *draft, const char *commit)
+{
+    struct change_limits limits = bounds_of(job).change;
+    struct change_bounds bounds = {limits.files, limits.bytes};
+    autochangesize struct change_size size = CHANGE_SIZE_INIT;
+    autobuf struct buf paths = BUF_INIT, text = BUF_INIT;
+    struct err err = {0};
+    bool small = !change_is_over(&bounds, STAGE_FILES_MAX, STAGE_BYTES_MAX);
+    if (job->staged_here && small)
+        return true;
+    job->is_whole = true;
+    if (own_work_paths(job, draft, commit, &paths, &err) ||
+        change_add_up(job->ws.path, &paths, &size, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    if (!change_is_over(&bounds, size.files, size.bytes))
+        return true;
+    change_say(&bounds, size.files, size.bytes, &text);
+    too_large(job, text.s);
+    return false;
+}
+
+/* Whether the task kept to its paths; else the task has failed, or only a warning was given. */
+static bool check_scope(struct job *job, const struct commit_draft *draft, const char *commit)
+{
+    autobuf struct buf paths = BUF_INIT;
+    struct err err = {0};
+    if (!job->run->pf->claims.list.n)
+        return true;
+    if (own_work_paths(job, draft, commit, &paths, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    return job_check_paths(job, &paths);
+}
+
+static void tell_reverts(struct job *job, const struct strv *paths, const char *landed)
+{
+    enum { SHOWN = 200 };
+    autobuf struct buf text = BUF_INIT;
+    buf_addstr(&text, "Your last attempt at this would have undone what others have landed. At "
+                      "these paths their changes are missing:\n");
+    for (size_t i = 0; i < paths->n && i < SHOWN; i++)
+        buf_addf(&text, "\n    %s", paths->v[i]);
+    if (paths->n > SHOWN)
+        buf_addf(&text, "\n    ... and %zu more", paths->n - SHOWN);
+    buf_addf(&text,
+             "\n\nThese changes are in the commit %s. Put them back, and keep yours beside them. "
+             "Do not merge with -s ours or -X ours, and do not check out older versions.",
+             landed);
+    job_tell(job, text.s);
+}
+
+/* Whether others' work would survive the landing; else the task has failed. No option allows it:
+ * a task that is to take others' work back depends on them, and begins with it. */
+static bool check_reverts(struct job *job, const struct commit_draft *draft)
+{
+    autostrv struct strv paths = {0};
+    autobuf struct buf list = BUF_INIT, shown = BUF_INIT;
+    struct err err = {0};
+    if (own_work_reverts(job, draft, &paths, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    task_run(job)->reverts = paths.n > 0;
+    if (!paths.n)
+        return true;
+    for (size_t i = 0; i < paths.n; i++) {
+        buf_add(&list, paths.v[i], strlen(paths.v[i]) + 1);
+        if (i < 10)
+            buf_addf(&shown, "%s%s", i ? ", " : "", paths.v[i]);
+    }
+    scope_violated(job, &list, paths.n);
+    tell_reverts(job, &paths, draft->own.bases.v[0]);
+    job_fail(job, FAILURE_SCOPE, "it would undo what others have landed: %s%s", shown.s,
+             paths.n > 10 ? ", ..." : "");
+    return false;
+}
+
+/* The message as the hooks left it, where they ran. */
+static char *final_message(struct job *job)
+{
+    autofree char *path = job_file(job, "message");
+    autobuf struct buf text = BUF_INIT;
+    if (job->run->pf->plan.commit_hooks && file_read(path, MESSAGE_MAX, &text, NULL) == 0)
+        return buf_steal(&text);
+    return job_message(job);
+}
+
+static void fail_unchanged(struct job *job)
+{
+    const struct agent_report *r = &job->report;
+    if (r->denials)
+        job_fail(job, FAILURE_NO_CHANGE,
+                 "the agent changed nothing: it was not allowed to use %s (%d time%s denied); see "
+                 "'permissions'",
+                 r->denied.s, r->denials, r->denials == 1 ? "" : "s");
+    else
+        job_fail(job, FAILURE_NO_CHANGE, "the agent changed nothing");
+}
+
+/* Its commit is made of all that the agent left. */
+static int make_commit(struct job *job, const struct commit_job *cj,
+                       const struct commit_draft *draft, struct buf *ret_commit, bool *ret_as_one,
+                       struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    struct commit_style style = {.keep_authors =
+                                     job->run->pf->plan.land_author == LAND_AUTHOR_AGENT};
+    buf_cut(&job->was, 0);
+    if (own_work_is_dirty(job, draft, &style.as_one, err) ||
+        git_resolve(&at, job->ws.branch, &job->was, err) ||
+        commit_finish(cj, draft, style, ret_commit, err))
+        return -1;
+    *ret_as_one = style.as_one;
+    buf_cut(&job->own_head, 0);
+    if (draft->own.commits.n && !style.as_one)
+        buf_addstr(&job->own_head, draft->own.commits.v[draft->own.commits.n - 1]);
+    return 0;
+}
+
+/* From now on it builds on what its commits build on: others' work is none of its own. */
+static void set_start(struct task_run *tr, const char *base)
+{
+    if (strcmp(tr->start, base) == 0)
+        return;
+    if (!tr->origin)
+        tr->origin = steal_ptr(tr->start);
+    free(tr->start);
+    tr->start = mem_str(base);
+}
+
+static void tell_committed(struct job *job, const struct commit_draft *draft, bool as_one)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "commit", task_run(job)->commit);
+    if (as_one && draft->own.commits.n)
+        build_put_int(&a, data, "squashed", (int64_t)draft->own.commits.n);
+    if (job->ended_early)
+        build_put_string(&a, data, "note",
+                         "it ended without a result, and had committed all of its work");
+    record_step(job->run, EV_TASK_COMMITTED, job->task, data);
+    arena_done(&a);
+}
+
+static void commit_draft_made(struct job *job, const struct commit_job *cj,
+                              const struct commit_draft *draft)
+{
+    struct task_run *tr = task_run(job);
+    autobuf struct buf commit = BUF_INIT;
+    struct err err = {0};
+    bool as_one;
+    if (make_commit(job, cj, draft, &commit, &as_one, &err)) {
+        job_error(job, &err);
+        return;
+    }
+    bool answered = job->session && tr->landed_before; /* which need not be by a change */
+    if (!commit.len && (job->run->opts.unchanged_ok || task_of(job)->hand_on || answered)) {
+        job_unlanded(job);
+        return;
+    }
+    if (!commit.len) {
+        fail_unchanged(job);
+        return;
+    }
+    free(tr->commit);
+    tr->commit = mem_str(commit.s);
+    tr->status.commit = tr->commit;
+    tr->in_conflict = false;
+    tell_committed(job, draft, as_one);
+    if (!check_size(job, draft, commit.s) || !check_scope(job, draft, commit.s))
+        return;
+    set_start(tr, draft->own.bases.v[0]);
+    land_queue(job);
+}
+
+/* An agent that ended early was in the middle of something, unless all is in commits of its own. */
+static bool check_early(struct job *job, const struct commit_draft *draft)
+{
+    struct git_place at = run_place(job->run);
+    const struct strv *own = &draft->own.commits;
+    autobuf struct buf tree = BUF_INIT;
+    struct err err = {0};
+    if (!job->ended_early)
+        return true;
+    if (own->n && git_tree_of(&at, own->v[own->n - 1], &tree, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    if (own->n && strcmp(tree.s, draft->tree.s) == 0)
+        return true;
+    job_fail(job, FAILURE_TRANSIENT, "ended without a result");
+    return false;
+}
+
+static void finish_commit(struct job *job)
+{
+    autofree char *index = job_file(job, "index");
+    autofree char *message = final_message(job);
+    struct commit_job cj = job_commit(job, index, message);
+    autocommitdraft struct commit_draft draft = COMMIT_DRAFT_INIT;
+    struct err err = {0};
+    cj.tree = job->tree.len ? job->tree.s : NULL;
+    if (commit_draft_make(&cj, job->run->tip, &draft, &err))
+        job_error(job, &err);
+    else if (check_early(job, &draft) && check_reverts(job, &draft))
+        commit_draft_made(job, &cj, &draft);
+}
+
+/* The hooks of a commit that the user may have, in the order in which git runs them. */
+static const char *const hooks[] = {"pre-commit", "commit-msg"};
+
+static int run_hook(struct job *job, struct err *err);
+
+static void on_hook(struct job *job, int exit_code)
+{
+    autobuf struct buf tail = BUF_INIT;
+    enum failure failure;
+    struct err err = {0};
+    const char *name = hooks[job->hook];
+    if (job->stopped) {
+        job_fail_stopped(job);
+    } else if (process_was_broken(job, &failure, &tail)) {
+        job_fail(job, failure, "the %s hook %s", name, tail.s);
+    } else if (exit_code != 0) {
+        job_read_tail(job, "hook.err", &tail);
+        job_feedback(job, "A commit hook refused your work", exit_code, tail.s);
+        job_fail(job, FAILURE_VERIFY, "the %s hook ended with %d: %s", name, exit_code, tail.s);
+    } else if (++job->hook == sizeof(hooks) / sizeof(hooks[0])) {
+        finish_commit(job);
+    } else if (run_hook(job, &err)) {
+        job_error(job, &err);
+    }
+}
+
+/* The user's own hook, on what is staged and what is to be said; it may stage more, or say it in
+ * another way. */
+static int run_hook(struct job *job, struct err *err)
+{
+    struct workspace *ws = &job->ws;
+    autofree char *out = job_file(job, "hook.out"), *errlog = job_file(job, "hook.err");
+    own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM};
+    strv_pushl(&call.argv, "git", "hook", "run", "--ignore-missing", hooks[job->hook], "--", NULL);
+    if (job->hook > 0)
+        strv_pushf(&call.argv, "%s/message", job->dir);
+    git_environment(&call.env);
+    const char *common = git_frozen_common(ws->admin, ws->common);
+    strv_pushf(&call.env, "GIT_DIR=%s", ws->admin);
+    strv_pushf(&call.env, "GIT_COMMON_DIR=%s", common ? common : ws->common);
+    strv_pushf(&call.env, "GIT_WORK_TREE=%s", ws->path);
+    strv_pushf(&call.env, "GIT_INDEX_FILE=%s/index", job->dir);
+    call.dir = mem_str(ws->path);
+    return process_start_guarded(job, &call, NULL, out, errlog, on_hook, err);
+}
+
+static int begin_hooks(struct job *job, struct err *err)
+{
+    autofree char *path = job_file(job, "message"), *message = job_message(job);
+    job->hook = 0;
+    return file_replace(path, message, strlen(message), err) || run_hook(job, err) ? -1 : 0;
+}
+
+/* Whether the agent left a merge half-way; the task has failed then, and is told. */
+static bool left_unmerged(struct job *job)
+{
+    autostrv struct strv paths = {0};
+    autobuf struct buf list = BUF_INIT;
+    if (job->staged_here || task_run(job)->in_conflict)
+        return false;
+    unmerged_find(&job->ws, strlen(job->run->base_commit), &paths);
+    for (size_t i = 0; i < paths.n; i++)
+        buf_addf(&list, "%s%s", i ? ", " : "", paths.v[i]);
+    if (!paths.n)
+        return false;
+    autofree char *told =
+        mem_printf("You began a merge, or a rebase or the like, and left it unresolved: "
+                   "these files have the markers of its conflicts: %s\n\nResolve them.",
+                   list.s);
+    job_tell(job, told);
+    job_fail(job, FAILURE_VERIFY, "it left a merge of its own unresolved: %s", list.s);
+    return true;
+}
+
+static void on_staged(struct job *job, int exit_code)
+{
+    autobuf struct buf tail = BUF_INIT;
+    struct err err = {0};
+    watch_free(job->tick);
+    job->tick = NULL;
+    if (job->oversize) {
+        too_large(job, job->oversize);
+    } else if (process_lost_race(job, exit_code)) {
+        job_stage(job);
+    } else if (exit_code != 0) {
+        job_read_tail(job, "prepare.log", &tail);
+        job_fail(job, FAILURE_INTERNAL, "git add failed: %s", tail.s);
+    } else if (task_run(job)->in_conflict && repair_unresolved(job, &tail, &err)) {
+        job_error(job, &err);
+    } else if (tail.len) {
+        job_conflicted(job, tail.s);
+    } else if (left_unmerged(job)) {
+        return;
+    } else if (job->run->pf->plan.commit_hooks && shared_changed_hook(job->run)) {
+        job_fail(job, FAILURE_SCOPE, "'%s' is not what it was when the run began: it is not run",
+                 shared_changed_hook(job->run));
+    } else if (!job->run->pf->plan.commit_hooks) {
+        finish_commit(job);
+    } else if (begin_hooks(job, &err)) {
+        job_error(job, &err);
+    }
+}
+
+/* Whether someone looks at what is staged: hooks, whoever seeks the markers of conflicts, and the
+ * git that makes the workspace what is verified, which leaves the files alone that it knows. */
+static bool wants_index(struct job *job)
+{
+    const struct plan *plan = &job->run->pf->plan;
+    return plan->commit_hooks || task_run(job)->in_conflict ||
+           command_is_set(&task_of(job)->verify) || command_is_set(&plan->land_verify);
+}
+
+void job_stage(struct job *job)
+{
+    autofree char *index = job_file(job, "index");
+    autofree char *log = job_file(job, "prepare.log");
+    struct commit_job cj = job_commit(job, index, NULL);
+    autostrv struct strv argv = {0}, env = {0};
+    struct err err = {0};
+    task_set_state(job->run, job->task, TASK_COMMITTING);
+    if (access(job->ws.path, F_OK) < 0 && errno == ENOENT) {
+        job_fail(job, FAILURE_INTERNAL, "its workspace is gone: '%s' was removed, or moved away",
+                 job->ws.path);
+        return;
+    }
+    cj.wants_index = wants_index(job);
+    cj.found = &job->found;
+    cj.tracked = layered_tracked(job);
+    work_scan_close(&job->found);
+    job->found = (struct work_scan){0};
+    buf_cut(&job->tree, 0);
+    if (commit_stage(&cj, &job->tree, &argv, &env, &err)) {
+        job_error(job, &err);
+        return;
+    }
+    job->staged_here = !argv.n;
+    job->is_found = job->staged_here && job->found.no_attributes; /* else nothing was handed out */
+    job->found_at = clock_mono();
+    if (job->staged_here)
+        on_staged(job, 0);
+    else if (process_start(job, argv.v, env.v, NULL, log, on_staged, &err))
+        job_error(job, &err);
+    else
+        job->tick = loop_timer(job->run->loop, SLOW_ADD_MS, on_slow_add, job);
+}

@@ -1,0 +1,421 @@
+/*
+ * How an attempt ends: well, badly, or in a conflict. Whatever ends badly is saved first.
+ */
+#include "run/run_private.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "run/attempt/inputs.h"
+#include "run/attempt/logs.h"
+#include "run/limits/lane.h"
+#include "run/limits/park.h"
+#include "run/prepare/delete_later.h"
+#include "run/prepare/fill_overlay.h"
+#include "run/prepare/fill_pool.h"
+#include "run/prepare/prepare.h"
+#include "run/rework/repair.h"
+#include "run/rework/request.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "workspace/workspace_hold.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static int take_away(struct job *job, struct err *err)
+{
+    autostrv struct strv left = {0};
+    struct err none = {0};
+    (void)workspace_enter(&job->ws, &none); /* what is not ours is not taken away either */
+    bool later = sweep_is_worth_it(job) || pool_wants(job);
+    if (workspace_retire(&job->ws, &left, err))
+        return -1;
+    layered_keep_index(job, left.v[0]);
+    if (!later)
+        return dirs_remove(left.v[0], err) || dirs_remove(left.v[1], err) ? -1 : 0;
+    if (pool_keep(job, left.v[0], left.v[1]))
+        return dirs_remove(left.v[0], err);
+    return sweep(job->run, job->task, &left, err);
+}
+
+void job_drop_branches(struct run *run)
+{
+    struct git_place at = run_place(run);
+    struct err err = {0};
+    if (git_delete_refs(&at, &run->spent, "anabranch: done", &err))
+        record_error(run, -1, &err);
+    strv_done(&run->spent);
+}
+
+/* Takes the workspace away; its branch, on which all is elsewhere, is for job_drop_branches(). */
+static void retire_workspace(struct job *job)
+{
+    struct git_place at = run_place(job->run);
+    autobuf struct buf where = BUF_INIT;
+    struct err err = {0};
+    if (!job->has_workspace)
+        return;
+    job->has_workspace = false;
+    if (take_away(job, &err))
+        record_error(job->run, job->task, &err);
+    else
+        record(job->run, EV_WORKSPACE_REMOVED, job->task, NULL);
+    task_run(job)->status.workspace = NULL;
+    if (git_resolve(&at, job->ws.branch, &where, &err) == 0)
+        strv_pushl(&job->run->spent, job->ws.branch, where.s, NULL);
+    task_run(job)->status.branch = NULL;
+}
+
+static void remove_workspace(struct job *job)
+{
+    retire_workspace(job);
+    job_drop_branches(job->run);
+}
+
+static void set_reason(struct job *job, enum failure failure, const char *reason)
+{
+    struct task_run *tr = task_run(job);
+    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
+    struct secrets_cut cut = {.end = strlen(reason) >= DIALECT_TEXT_MAX};
+    secrets_mask_cut(&job->run->secrets, reason, strlen(reason), cut, &masked);
+    text_harmless(&safe, masked.s, masked.len);
+    free(tr->reason);
+    tr->reason = buf_steal(&safe);
+    tr->status.reason = tr->reason;
+    tr->status.failure = failure;
+    tr->status.exit_code = job->exit_code;
+}
+
+static struct node *failure_data(struct arena *a, struct job *job)
+{
+    const struct task_run *tr = task_run(job);
+    struct node *data = build_map(a);
+    autobuf struct buf output = BUF_INIT;
+    logs_explain(job, tr->status.failure, &output);
+    build_put_string(a, data, "class", failure_names[tr->status.failure]);
+    build_put_string(a, data, "reason", tr->reason);
+    build_put_string(a, data, "output", output.len ? output.s : NULL);
+    build_put_string(a, data, "log", job->dir);
+    build_put_string(a, data, "unverified", job->unverified ? tr->commit : NULL);
+    return data;
+}
+
+static void put_parked(struct arena *a, struct job *job, struct node *data)
+{
+    autobuf struct buf reset = BUF_INIT;
+    clock_format(&reset, job->reset);
+    build_put_string(a, data, "engine", run_engine_name(job->run, job->task));
+    build_put_int(a, data, "lane", lane_index(job->run, job->task));
+    build_put_int(a, data, "delay_ms", job->retry_delay);
+    build_put_string(a, data, "reset", job->reset ? reset.s : NULL);
+    build_put_string(a, data, "session", job->keeps ? park_session(job) : NULL);
+}
+
+/* What the next attempt is told, for who goes on with the run before that has begun. */
+static void keep_feedback(struct job *job)
+{
+    const char *text = task_run(job)->feedback;
+    autofree char *path = job_file(job, "feedback");
+    struct err err = {0};
+    if (job->told_why && file_replace_private(path, text, strlen(text), &err))
+        record_error(job->run, job->task, &err);
+}
+
+/* It goes on in its session, at once. */
+static void retry_in_session(struct job *job, struct arena *a, struct node *data)
+{
+    const struct task_run *tr = task_run(job);
+    build_put_int(a, data, "delay_ms", 0);
+    build_put_string(a, data, "session", park_session(job));
+    build_put_string(a, data, "tree", repair_words[tr->repair]);
+    build_put_string(a, data, "origin", tr->origin);
+    task_run(job)->status.state = TASK_WAITING;
+    record_step(job->run, EV_TASK_RETRIED, job->task, data);
+    repair_wait(job);
+}
+
+static void finish_failure(struct job *job)
+{
+    struct run *run = job->run;
+    uint32_t task = job->task;
+    enum failure failure = task_run(job)->status.failure;
+    bool by_user = job->stopped == STOP_USER;
+    int64_t delay = run->stopping || run->failed ? -1 : job->retry_delay;
+    struct arena a = {0};
+    struct node *data = failure_data(&a, job);
+    if (job->removes)
+        remove_workspace(job);
+    if (delay >= 0 && job->parks) {
+        put_parked(&a, job, data);
+        task_run(job)->status.state = TASK_WAITING;
+        record_step(run, EV_TASK_PARKED, task, data);
+        park_wait(job);
+    } else if (delay >= 0 && job->mends) {
+        retry_in_session(job, &a, data);
+    } else if (delay >= 0) {
+        build_put_int(&a, data, "delay_ms", delay);
+        if (job->falls_back)
+            build_put_bool(&a, data, "fallback", true);
+        record(run, EV_TASK_RETRIED, task, data);
+        job_free(job);
+        task_retry_later(run, task, delay);
+    } else {
+        task_set_state(run, task, TASK_FAILED);
+        record(run, EV_TASK_FAILED, task, data);
+        job_free(job);
+        task_end(run, task, TASK_FAILED);
+        if (!by_user && run->pf->plan.tasks[task].retry.times[failure] == RETRY_STOP)
+            run_drain(run);
+    }
+    arena_done(&a);
+}
+
+/* ms until the task goes on, without a retry being spent; -1: it does not wait for the limit. */
+static int64_t meet_limit(struct job *job)
+{
+    struct run *run = job->run;
+    job->falls_back = lane_fall_back(run, job->task);
+    if (!job->falls_back)
+        return park(job);
+    if (retry_parks(run, job->task)) /* the others need not find it out for themselves */
+        (void)lane_close(run, job->task, park_reset(job), task_run(job)->reason);
+    return 0;
+}
+
+static void leave_in_conflict(struct job *job, const char *files);
+
+/* Whose conflict with others was not resolved is still what it was, for a person. */
+static void give_up_repair(struct job *job)
+{
+    const struct task_run *tr = task_run(job);
+    autobuf struct buf files = BUF_INIT;
+    autofree char *failed = mem_printf("%s: %s", failure_names[tr->status.failure], tr->reason);
+    struct err err = {0};
+    if (repair_give_up(job, &files, &err)) {
+        record_error(job->run, job->task, &err);
+        finish_failure(job);
+        return;
+    }
+    if (tr->status.failure != FAILURE_CONFLICT)
+        buf_addf(&files, " (not resolved: %s)", failed);
+    leave_in_conflict(job, files.s);
+}
+
+void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
+{
+    autobuf struct buf reason = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&reason, fmt, ap);
+    va_end(ap);
+    set_reason(job, failure, reason.s);
+    again_pass_on(job);
+
+    struct run *run = job->run;
+    bool ends = run->stopping || run->failed || job->stopped == STOP_USER;
+    int64_t wait = failure == FAILURE_LIMIT && !ends ? meet_limit(job) : -1;
+    bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
+    bool saved = job->keeps || !job->has_workspace || untouched || job_salvage(job);
+    /* A retry wants its place: where that cannot be saved, it is for a resume. */
+    job->retry_delay = ends || !saved || job->unverified ? -1
+                       : wait >= 0                       ? wait
+                                                         : retry_delay(run, job->task, failure);
+    if (job->retry_delay >= 0 && wait < 0)
+        repair_decide(job, failure);
+    keep_feedback(job);
+    job->removes = !job->keeps && saved && !(run->opts.keep && job->retry_delay < 0);
+    if (job->retry_delay < 0 && !ends && task_run(job)->in_conflict && job->has_workspace)
+        give_up_repair(job);
+    else if (job->removes)
+        prepare_teardown(job, finish_failure);
+    else
+        finish_failure(job);
+}
+
+void job_fail_stopped(struct job *job)
+{
+    const struct run *run = job->run;
+    if (run->failed)
+        job_fail(job, FAILURE_INTERNAL, "the run could not continue");
+    else if (run->stopping)
+        job_fail(job, FAILURE_STOPPED, "the run was stopped");
+    else if (job->stopped == STOP_BUDGET)
+        job_fail(job, FAILURE_BUDGET, "%s is used up",
+                 run->budget_spent ? "the run's budget" : "its budget");
+    else
+        job_fail(job, FAILURE_STOPPED, "a person stopped it");
+}
+
+void job_error(struct job *job, const struct err *err)
+{
+    job_fail(job, FAILURE_INTERNAL, "%s", err->msg);
+}
+
+static void finish_removal(struct job *job)
+{
+    remove_workspace(job);
+    record_task(job->run, job->task);
+    job_free(job);
+}
+
+static void finish_discard(struct job *job)
+{
+    struct run *run = job->run;
+    uint32_t task = job->task;
+    remove_workspace(job);
+    job_free(job);
+    if (run->tasks[task].status.state ==
+        TASK_SKIPPED) { /* for another's sake, which stays failed */
+        record_task(run, task);
+        return;
+    }
+    task_set_state(run, task, TASK_WAITING);
+    sched_ready(&run->sched, task);
+}
+
+void job_discard(struct job *job, const char *why)
+{
+    if (job_salvage_since(job, task_run(job)->start, why))
+        prepare_teardown(job, finish_discard);
+    else
+        job_fail(job, FAILURE_INTERNAL, "what is in its workspace could not be saved");
+}
+
+/* The task has ended well; its dependants need not wait until its workspace is taken down. */
+static void finish(struct job *job, enum task_state state, bool removes)
+{
+    bool later = removes && prepare_has_teardown(job);
+    if (removes && !later)
+        retire_workspace(job);
+    task_end(job->run, job->task, state);
+    if (later)
+        prepare_teardown(job, finish_removal);
+    else
+        job_free(job);
+}
+
+/* What has landed is safe; of a task that only read nothing is, if it could not be saved before. */
+static bool is_safe(struct job *job)
+{
+    return task_run(job)->landed ? job_salvage_rest(job) : job_salvage(job);
+}
+
+void job_tidy(struct job *job)
+{
+    if (!job->prepared || !workspace_is_whole(&job->ws) || is_safe(job))
+        prepare_teardown(job, finish_removal);
+    else
+        job_free(job);
+}
+
+/* Makes the workspace one that a person can go on in: on its branch, with an index to match. */
+static void settle_workspace(struct job *job)
+{
+    autofree char *index = job_file(job, "index");
+    struct err err = {0};
+    /* The index is gone already where it was verified; the lock is of a git that the agent's end
+     * has ended. */
+    if (workspace_enter(&job->ws, &err) || workspace_put(&job->ws, index, "index", &err) ||
+        workspace_drop(&job->ws, "index.lock", &err)) {
+        record_error(job->run, job->task, &err);
+        return;
+    }
+    struct git_place at = workspace_place(&job->ws);
+    if (git_call(&at, NULL, &err, "checkout", "--quiet", "--force",
+                 job->ws.branch + strlen("refs/heads/"), NULL))
+        record_error(job->run, job->task, &err);
+    workspace_release(&job->ws);
+}
+
+/* One that is kept, or has to be taken down first, goes when the task is told to have landed. */
+void job_leave(struct job *job)
+{
+    if (!job->run->opts.keep && !prepare_has_teardown(job) && job_salvage_rest(job))
+        retire_workspace(job);
+}
+
+void job_landed(struct job *job)
+{
+    bool kept = job->run->opts.keep || !job_salvage_rest(job);
+    if (kept)
+        settle_workspace(job);
+    finish(job, TASK_LANDED, !kept);
+}
+
+/* The branch and the workspace stay, for the person who resolves it. */
+static void leave_in_conflict(struct job *job, const char *files)
+{
+    struct run *run = job->run;
+    uint32_t task = job->task;
+    struct arena a = {0};
+    autofree char *reason = mem_printf("conflicts with what has landed: %s", files);
+    set_reason(job, FAILURE_CONFLICT, reason);
+    settle_workspace(job);
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "files", files);
+    build_put_string(&a, data, "branch", task_run(job)->status.branch);
+    build_put_string(&a, data, "workspace", job->ws.path);
+    task_set_state(run, task, TASK_CONFLICTED);
+    record(run, EV_TASK_CONFLICTED, task, data);
+    arena_done(&a);
+    task_end(run, task, TASK_CONFLICTED);
+    job_free(job);
+}
+
+void job_conflicted(struct job *job, const char *files)
+{
+    const struct run *run = job->run;
+    bool again = !run->stopping && !run->failed && retry_is_left(run, job->task, FAILURE_CONFLICT);
+    autofree char *told = mem_printf(
+        task_run(job)->in_conflict
+            ? "These files are still in conflict: %s\n\nThey have the markers that git left, or "
+              "are unmerged and just as they were."
+            : "Your last attempt at this was in conflict with what had landed meanwhile: %s\n\nDo "
+              "it on top of that.",
+        files);
+    if (again)
+        job_tell(job, told);
+    if (again || task_run(job)->in_conflict)
+        job_fail(job, FAILURE_CONFLICT, "conflicts with what has landed: %s", files);
+    else
+        leave_in_conflict(job, files);
+}
+
+/* The agent of a task that has landed answered, and changed nothing more. */
+static void stay_landed(struct job *job)
+{
+    struct task_run *tr = task_run(job);
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "commit", tr->landed_before);
+    build_put_string(&a, data, "base", job->run->base);
+    build_put_bool(&a, data, "unchanged", true);
+    tr->status.landed = tr->landed = steal_ptr(tr->landed_before);
+    free(tr->commit);
+    tr->status.commit = tr->commit = steal_ptr(tr->committed_before);
+    task_set_state(job->run, job->task, TASK_LANDED);
+    record(job->run, EV_TASK_LANDED, job->task, data);
+    arena_done(&a);
+}
+
+static void end_without_change(struct job *job)
+{
+    task_set_state(job->run, job->task, TASK_DONE);
+    record(job->run, EV_TASK_DONE, job->task, NULL);
+}
+
+void job_unlanded(struct job *job)
+{
+    struct run *run = job->run;
+    bool saved = job_salvage(job), kept = run->opts.keep && !task_of(job)->read_only;
+    if (task_run(job)->landed_before)
+        stay_landed(job);
+    else
+        end_without_change(job);
+    finish(job, task_run(job)->status.state, saved && !kept);
+    job_drop_branches(run);
+}

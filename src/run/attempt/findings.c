@@ -1,0 +1,57 @@
+#include "run/attempt/findings.h"
+
+#include "base/mem.h"
+#include "sys/fs/file.h"
+
+#include <errno.h>
+
+enum { SAID_MAX = 1 << 20 };
+static const char said[] = "said";
+
+int hand_on_keep(const struct job *job, struct err *err)
+{
+    autofree char *path = job_file(job, said);
+    autobuf struct buf raw = BUF_INIT, text = BUF_INIT;
+    if (job->report.text.len)
+        buf_add(&raw, job->report.text.s, job->report.text.len);
+    else if (run_engine(job->run, job->task) == ENGINE_COMMAND) /* it speaks plainly */
+        job_read_tail(job, "out", &raw);
+    struct secrets_cut cut = {.end = raw.len >= JSON_TEXT_MAX};
+    secrets_mask_cut(&job->run->secrets, raw.s, raw.len, cut, &text);
+    return file_replace_private(path, text.s, text.len, err);
+}
+
+static int tell(const struct run *run, const struct task *from, struct buf *prompt, size_t *told,
+                struct err *err)
+{
+    int attempt = run->tasks[from->index].status.attempts;
+    autofree char *path = mem_printf("%s/%s/%d/%s", run->dir, from->id, attempt, said);
+    autobuf struct buf text = BUF_INIT;
+    struct err why = {0};
+    if (file_read(path, SAID_MAX, &text, &why)) {
+        if (why.errnum == ENOENT) /* it was left out of the run, or comes from an older one */
+            return 0;
+        *err = why;
+        return -1;
+    }
+    if (!text.len)
+        return 0;
+    if (!(*told)++)
+        buf_addstr(prompt, "\n\n# What was found before\n");
+    buf_addf(prompt, "\n## By %s%s%s\n\n%s\n", from->id, from->title ? ": " : "",
+             from->title ? from->title : "", text.s);
+    return 0;
+}
+
+int hand_on_tell(const struct run *run, uint32_t task, struct buf *prompt, struct err *err)
+{
+    const struct task *t = &run->pf->plan.tasks[task];
+    size_t told = 0;
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < t->dep_count; i++) {
+        const struct task *from = &run->pf->plan.tasks[t->deps[i]];
+        if (from->hand_on)
+            rc = tell(run, from, prompt, &told, err);
+    }
+    return rc;
+}

@@ -1,0 +1,170 @@
+#include "run/attempt/inputs.h"
+
+#include "agent/engine/env.h"
+#include "base/mem.h"
+#include "plan/words.h"
+#include "run/attempt/findings.h"
+#include "sys/fs/file.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* An owned path as the agent sees it, from its folder. What the plan's file writes relative to
+ * itself has to be turned round; a path beside the project stays relative to the root. */
+static const char *owned_path(const struct run *run, const struct task *t, size_t i)
+{
+    struct claimed **owns = run->pf->claims.owns ? run->pf->claims.owns[t->index] : NULL;
+    if (!run->pf->plan.claims_from_file || !owns || !owns[i])
+        return t->owns.v[i].text;
+    const char *prefix = run->pf->repo.root ? run->pf->repo.prefix : "", *path = owns[i]->path;
+    size_t len = strlen(prefix);
+    if (strncmp(path, CLAIMS_OUTSIDE "/", strlen(CLAIMS_OUTSIDE "/")) == 0)
+        return path + strlen(CLAIMS_OUTSIDE);
+    return len && strncmp(path, prefix, len) == 0 && path[len] == '/' ? path + len + 1 : path;
+}
+
+static void add_owns(struct strv *env, const struct run *run, const struct task *t)
+{
+    autobuf struct buf owns = BUF_INIT;
+    for (size_t i = 0; i < t->owns.n; i++)
+        buf_addf(&owns, "%s%s", i ? "\n" : "", owned_path(run, t, i));
+    env_set(env, "ANABRANCH_OWNS", "%s", owns.s);
+}
+
+/* One more setting, behind those that the user's own environment has. */
+static void add_git_setting(struct strv *env, const char *key, const char *value)
+{
+    static const char name[] = "GIT_CONFIG_COUNT=";
+    long count = 0;
+    for (size_t i = 0; i < env->n; i++) {
+        if (strncmp(env->v[i], name, strlen(name)) == 0)
+            count = strtol(env->v[i] + strlen(name), NULL, 10);
+    }
+    autofree char *key_name = mem_printf("GIT_CONFIG_KEY_%ld", count);
+    autofree char *value_name = mem_printf("GIT_CONFIG_VALUE_%ld", count);
+    env_set(env, key_name, "%s", key);
+    env_set(env, value_name, "%s", value);
+    env_set(env, "GIT_CONFIG_COUNT", "%ld", count + 1);
+}
+
+int job_environment(struct job *job, struct strv *env, struct err *err)
+{
+    const struct run *run = job->run;
+    const struct task *t = &run->pf->plan.tasks[job->task];
+    git_outside_environment(env);
+    for (size_t i = 0; i < t->env.n; i++) {
+        if (env_set_planned(env, &t->env.v[i], err))
+            return -1;
+    }
+    for (size_t i = 0; run->opts.write_env && !t->read_only && run->opts.write_env[i]; i++)
+        strv_push(env, run->opts.write_env[i]);
+    env_set(env, "ANABRANCH_RUN", "%s", run->id);
+    env_set(env, "ANABRANCH_TASK", "%s", t->id);
+    env_set(env, "ANABRANCH_ATTEMPT", "%d", job->attempt);
+    env_set(env, "ANABRANCH_WORKSPACE", "%s", job->cwd);
+    env_set(env, "TMPDIR", "%s/tmp", job->dir);
+    /* A workspace that has lost its .git is not taken for a part of the user's checkout. */
+    if (run->base)
+        env_set(env, "GIT_CEILING_DIRECTORIES", "%s/%s:%s", run->work, run->id,
+                getenv("GIT_CEILING_DIRECTORIES") ? getenv("GIT_CEILING_DIRECTORIES") : "");
+    if (job->port)
+        env_set(env, "ANABRANCH_PORT", "%d", job->port);
+    if (t->estimate > 0)
+        env_set(env, "ANABRANCH_ESTIMATE_MS", "%lld", (long long)t->estimate);
+    add_owns(env, run, t);
+    /* Nothing that an agent's git does in passing may pack or prune the shared objects, and its
+     * `git add -A` leaves out what was brought along, as ours does. */
+    add_git_setting(env, "gc.auto", "0");
+    add_git_setting(env, "maintenance.auto", "false");
+    if (job->excludes)
+        add_git_setting(env, "core.excludesFile", job->excludes);
+    return 0;
+}
+
+/* For an agent that has its task in its memory. */
+static const char go_on[] =
+    "The program that runs you was interrupted while you were at work. Your folder is as you left "
+    "it. Look at what is there, and finish the task that you were given.\n";
+
+/* For one whose work was tried together with that of others. */
+static const char merged[] =
+    "\nYour folder now has your work merged with all that has landed meanwhile: that is what was "
+    "tried. Put it right there.\n";
+
+int job_write_prompt(struct job *job, const char *path, struct err *err)
+{
+    const struct run *run = job->run;
+    const struct task *t = &run->pf->plan.tasks[job->task];
+    autobuf struct buf text = BUF_INIT;
+    if (job->session && !job->mending)
+        buf_addstr(&text, go_on);
+    else if (!job->session &&
+             (plan_file_prompt(run->pf, t, &text, err) || hand_on_tell(run, job->task, &text, err)))
+        return -1;
+    const char *told = job->brief ? job->brief : run->tasks[job->task].feedback;
+    if (told)
+        buf_addf(&text, "%s%s\n", text.len ? "\n\n" : "", told);
+    if (job->mending == REPAIR_MERGED)
+        buf_addstr(&text, merged);
+    if (unlink(path) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", path);
+    return file_create(path, text.s, text.len, err);
+}
+
+static void add_placeholder(struct buf *out, const struct job *job, const char *word, size_t len)
+{
+    const struct task *t = &job->run->pf->plan.tasks[job->task];
+    const struct {
+        const char *word, *value;
+    } known[] = {
+        {"{id}", t->id},
+        {"{title}", t->title ? t->title : t->id},
+        {"{run}", job->run->id},
+        {"{engine}", run_engine_name(job->run, job->task)},
+    };
+    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (strlen(known[i].word) == len && strncmp(known[i].word, word, len) == 0) {
+            buf_addstr(out, known[i].value);
+            return;
+        }
+    }
+    buf_add(out, word, len);
+}
+
+void job_expand(const struct job *job, const char *s, struct buf *out)
+{
+    while (*s) {
+        size_t plain = strcspn(s, "{");
+        buf_add(out, s, plain);
+        s += plain;
+        if (!*s)
+            break;
+        size_t len = strcspn(s, "}");
+        add_placeholder(out, job, s, len + (s[len] == '}'));
+        s += len + (s[len] == '}');
+    }
+}
+
+char *job_message(struct job *job)
+{
+    const struct plan *plan = &job->run->pf->plan;
+    autobuf struct buf out = BUF_INIT;
+    job_expand(job, plan->commit_message ? plan->commit_message : "{title}", &out);
+    buf_addf(&out, "\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n", plan->tasks[job->task].id,
+             job->run->id);
+    return buf_steal(&out);
+}
+
+int job_command(const struct plan_command *cmd, const char *dir, struct agent_call *call)
+{
+    if (cmd->shell)
+        strv_pushl(&call->argv, "/bin/sh", "-c", cmd->shell, NULL);
+    for (size_t i = 0; i < cmd->argv.n; i++)
+        strv_push(&call->argv, cmd->argv.v[i]);
+    call->stop_signal = SIGTERM;
+    call->dir = mem_str(dir);
+    return 0;
+}

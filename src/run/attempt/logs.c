@@ -1,0 +1,362 @@
+#include "run/attempt/logs.h"
+
+#include "base/mem.h"
+#include "base/text/text.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { STEP = 64 << 10, TAIL_MAX = 16 << 10, TAIL_LINES = 5 };
+
+static int write_all(int fd, const struct buf *b)
+{
+    for (size_t at = 0; at < b->len;) {
+        ssize_t n = write(fd, b->s + at, b->len - at);
+        if (n < 0 && errno != EINTR)
+            return -1;
+        at += n > 0 ? (size_t)n : 0;
+    }
+    return 0;
+}
+
+/* Copies in bounded memory, until nothing more is there or *left bytes were read; a secret may lie
+ * across two steps. */
+static int copy_some(struct secrets_stream *stream, int from, int to, int64_t *left)
+{
+    autobuf struct buf safe = BUF_INIT;
+    autofree char *raw = mem_alloc(STEP);
+    for (ssize_t n = 1; n != 0 && *left > 0;) {
+        n = read(from, raw, STEP);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return -1;
+        buf_cut(&safe, 0);
+        secrets_feed(stream, raw, (size_t)n, &safe);
+        *left -= n;
+        if (write_all(to, &safe))
+            return -1;
+    }
+    return 0;
+}
+
+/* What was held back as the beginning of a secret was none. */
+static int copy_rest(struct secrets_stream *stream, int from, int to)
+{
+    autobuf struct buf safe = BUF_INIT;
+    int64_t all = INT64_MAX;
+    if (copy_some(stream, from, to, &all))
+        return -1;
+    secrets_end(stream, &safe);
+    return write_all(to, &safe);
+}
+
+static int copy(const struct secrets *secrets, int from, int to)
+{
+    own_cleanup(secrets_stream_done) struct secrets_stream stream = SECRETS_STREAM_INIT(secrets);
+    return copy_rest(&stream, from, to);
+}
+
+/* --- copies for the user ------------------------------------------------------------------ */
+
+enum { COPIES = 2, MORE_MAX = 4 << 20 };
+
+struct log_copy {
+    int from, to;
+    struct secrets_stream stream;
+};
+
+/* Of what an agent prints, while it is at work. */
+struct logs_copies {
+    struct log_copy v[COPIES];
+};
+
+static void free_copies(struct job *job)
+{
+    for (size_t i = 0; i < COPIES; i++) {
+        struct log_copy *c = &job->copies->v[i];
+        if (c->from >= 0)
+            (void)close(c->from);
+        if (c->to >= 0)
+            (void)close(c->to);
+        secrets_stream_done(&c->stream);
+    }
+    free(job->copies);
+    job->copies = NULL;
+}
+
+static char *copy_path(const struct job *job, size_t i)
+{
+    static const char *const endings[COPIES] = {"stdout", "stderr"};
+    return mem_printf("%s/%s-%s.log", job->run->opts.log_dir, task_of(job)->id, endings[i]);
+}
+
+/* It is told, and nothing more is copied. */
+static void give_up(struct job *job, const struct err *err)
+{
+    free_copies(job);
+    record_error(job->run, job->task, err);
+}
+
+static void give_up_writing(struct job *job, size_t i)
+{
+    autofree char *to = copy_path(job, i);
+    struct err err = {0};
+    (void)err_sys(&err, "write '%s'", to);
+    give_up(job, &err);
+}
+
+static int open_copy(struct job *job, size_t i, struct err *err)
+{
+    static const char *const names[COPIES] = {"out", "err"};
+    struct log_copy *c = &job->copies->v[i];
+    bool again = task_run(job)->logged;
+    autofree char *from = job_file(job, names[i]), *to = copy_path(job, i);
+    const int how = O_WRONLY | O_CREAT | O_NOFOLLOW | (again ? O_APPEND : O_TRUNC);
+    if (file_open(AT_FDCWD, from, O_RDONLY | O_NOFOLLOW, &c->from, err) ||
+        file_open(AT_FDCWD, to, how, &c->to, err))
+        return -1;
+    if (fchmod(c->to, 0600) < 0 ||
+        (again && dprintf(c->to, "\n===== retry attempt %d =====\n", job->attempt - 1) < 0))
+        return err_sys(err, "write '%s'", to);
+    return 0;
+}
+
+void logs_begin(struct job *job)
+{
+    struct run *run = job->run;
+    struct err err = {0};
+    logs_end(job);
+    if (!run->opts.log_dir)
+        return;
+    if (dirs_make(run->opts.log_dir, &err)) {
+        record_error(run, job->task, &err);
+        return;
+    }
+    job->copies = mem_alloc(sizeof(*job->copies));
+    for (size_t i = 0; i < COPIES; i++)
+        job->copies->v[i] = (struct log_copy){-1, -1, SECRETS_STREAM_INIT(&run->secrets)};
+    for (size_t i = 0; job->copies && i < COPIES; i++) {
+        if (open_copy(job, i, &err))
+            give_up(job, &err);
+    }
+    run->tasks[job->task].logged = true;
+}
+
+void logs_more(struct job *job)
+{
+    for (size_t i = 0; job->copies && i < COPIES; i++) {
+        struct log_copy *c = &job->copies->v[i];
+        int64_t left = MORE_MAX;
+        if (copy_some(&c->stream, c->from, c->to, &left))
+            give_up_writing(job, i);
+    }
+}
+
+void logs_end(struct job *job)
+{
+    for (size_t i = 0; job->copies && i < COPIES; i++) {
+        struct log_copy *c = &job->copies->v[i];
+        if (copy_rest(&c->stream, c->from, c->to))
+            give_up_writing(job, i);
+    }
+    if (job->copies)
+        free_copies(job);
+}
+
+/* --- secrets ------------------------------------------------------------------------------ */
+
+/* Whether a file has a secret in it, in bounded memory. */
+static bool has_secret(const struct secrets *secrets, int fd)
+{
+    autobuf struct buf raw = BUF_INIT;
+    for (ssize_t n = 1; n != 0;) {
+        size_t keep = raw.len < secrets->longest ? raw.len : secrets->longest - 1;
+        memmove(raw.s, raw.s + raw.len - keep, keep);
+        buf_cut(&raw, keep);
+        buf_reserve(&raw, STEP);
+        n = read(fd, raw.s + raw.len, STEP);
+        if (n < 0 && errno == EINTR)
+            continue;
+        if (n < 0)
+            return true;
+        raw.len += (size_t)n;
+        if (secrets_are_in(secrets, raw.s, raw.len))
+            return true;
+    }
+    return false;
+}
+
+/* Beside it, then in its place: whoever reads meanwhile sees one or the other. */
+static int mask_file(const struct secrets *secrets, const char *path, struct err *err)
+{
+    autofree char *other = mem_printf("%s.masked", path);
+    autoclose int from = -1, to = -1;
+    struct err why = {0};
+    if (file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &from, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    if (!has_secret(secrets, from))
+        return 0;
+    if (file_open(AT_FDCWD, other, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, &to, err))
+        return -1;
+    if (lseek(from, 0, SEEK_SET) < 0 || copy(secrets, from, to) || rename(other, path) < 0)
+        return err_sys(err, "take secrets out of '%s'", path);
+    return 0;
+}
+
+void logs_mask(struct run *run, const char *dir)
+{
+    static const char *const names[] = {"out",       "err",        "prompt",      "setup.out",
+                                        "setup.err", "verify.out", "verify.err",  "teardown.out",
+                                        "hook.out",  "hook.err",   "prepare.log", "teardown.err",
+                                        "bring.out", "bring.err",  "message"};
+    struct err err = {0};
+    for (size_t i = 0; run->secrets.values.n && i < sizeof(names) / sizeof(names[0]); i++) {
+        autofree char *path = mem_printf("%s/%s", dir, names[i]);
+        if (mask_file(&run->secrets, path, &err))
+            record_error(run, -1, &err);
+    }
+}
+
+void logs_mask_all(struct run *run)
+{
+    for (size_t t = 0; run->secrets.values.n && t < run->pf->plan.task_count; t++) {
+        for (int i = 1; i <= run->tasks[t].status.attempts; i++) {
+            autofree char *dir = mem_printf("%s/%s/%d", run->dir, run->pf->plan.tasks[t].id, i);
+            logs_mask(run, dir);
+        }
+    }
+}
+
+/* True where there is more in front of it. */
+static bool read_end(const char *path, struct buf *out)
+{
+    autoclose int fd = -1;
+    off_t size =
+        file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, NULL) ? 0 : lseek(fd, 0, SEEK_END);
+    off_t start = size > TAIL_MAX ? size - TAIL_MAX : 0;
+    buf_reserve(out, TAIL_MAX);
+    ssize_t n = size > 0 ? pread(fd, out->s, TAIL_MAX, start) : 0;
+    if (n <= 0)
+        return false;
+    out->len = (size_t)n;
+    out->s[n] = '\0';
+    return start > 0;
+}
+
+static void add_tail(const struct run *run, const char *s, size_t len, struct secrets_cut cut,
+                     size_t lines, struct buf *out)
+{
+    autobuf struct buf text = BUF_INIT;
+    secrets_mask_cut(&run->secrets, s, len, cut, &text);
+    size_t end = text.len, first = 0;
+    if (cut.front) { /* a line that is not whole is not shown */
+        const char *lf = memchr(text.s, '\n', text.len);
+        first = lf ? (size_t)(lf - text.s) + 1 : end;
+    }
+    while (end && strchr(" \t\r\n", text.s[end - 1]))
+        end--;
+    end = end > first ? end : first;
+    size_t start = end;
+    for (size_t n = 0; start > first; start--) {
+        if (text.s[start - 1] == '\n' && ++n == lines)
+            break;
+    }
+    while (start < end) {
+        const char *lf = memchr(text.s + start, '\n', end - start);
+        len = lf ? (size_t)(lf - text.s) - start : end - start;
+        text_harmless(out, text.s + start, len && text.s[start + len - 1] == '\r' ? len - 1 : len);
+        buf_addch(out, '\n');
+        start += len + 1;
+    }
+}
+
+void logs_shown(const struct run *run, const char *s, size_t len, struct buf *out)
+{
+    add_tail(run, s, len, (struct secrets_cut){.end = len >= JSON_TEXT_MAX}, SIZE_MAX, out);
+}
+
+void logs_tail(const struct run *run, const char *path, size_t lines, struct buf *out)
+{
+    autobuf struct buf raw = BUF_INIT;
+    bool cut = read_end(path, &raw);
+    add_tail(run, raw.s, raw.len, (struct secrets_cut){.front = cut}, lines, out);
+}
+
+static const char *const *explaining(enum failure failure)
+{
+    static const char *const none[] = {NULL}, *const agent[] = {"err", NULL};
+    static const char *const verify[] = {"verify.err", "verify.out", "hook.err", NULL};
+    static const char *const setup[] = {"err", "setup.err", "setup.out", "verify.err", NULL};
+    switch (failure) {
+    case FAILURE_VERIFY:
+        return verify;
+    case FAILURE_SETUP:
+        return setup;
+    case FAILURE_NO_CHANGE:
+    case FAILURE_SCOPE:
+    case FAILURE_CONFLICT:
+        return none;
+    case FAILURE_AUTH:
+    case FAILURE_LIMIT:
+    case FAILURE_OVERLOADED:
+    case FAILURE_TRANSIENT:
+    case FAILURE_TIMEOUT:
+    case FAILURE_IDLE:
+    case FAILURE_REFUSED:
+    case FAILURE_CONTEXT:
+    case FAILURE_BUDGET:
+    case FAILURE_INTERNAL:
+    case FAILURE_STOPPED:
+    case FAILURE_COUNT_:
+        break;
+    }
+    return agent;
+}
+
+/* Where the agent wrote it. */
+static void tail_without_chatter(const struct job *job, const char *path, bool agent,
+                                 struct buf *out)
+{
+    autobuf struct buf raw = BUF_INIT;
+    bool cut = read_end(path, &raw);
+    if (agent)
+        agent_drop_chatter(run_engine(job->run, job->task), &raw);
+    add_tail(job->run, raw.s, raw.len, (struct secrets_cut){.front = cut}, TAIL_LINES, out);
+}
+
+void logs_explain(const struct job *job, enum failure failure, struct buf *out)
+{
+    const char *const *names = explaining(failure);
+    size_t before = out->len;
+    bool agent = *names && strcmp(*names, "err") == 0;
+    for (; *names && out->len == before; names++) {
+        autofree char *path = mem_printf("%s/%s", job->dir, *names);
+        tail_without_chatter(job, path, agent, out);
+    }
+    if (agent && out->len == before)
+        add_tail(job->run, job->report.text.s, job->report.text.len,
+                 (struct secrets_cut){.end = job->report.text.len >= JSON_TEXT_MAX}, TAIL_LINES,
+                 out);
+}
+
+void logs_discard(struct run *run)
+{
+    for (size_t t = 0; run->opts.no_log && t < run->pf->plan.task_count; t++) {
+        const struct task_status *s = &run->tasks[t].status;
+        for (int i = 1; (s->state == TASK_LANDED || s->state == TASK_DONE) && i <= s->attempts;
+             i++) {
+            autofree char *dir = mem_printf("%s/%s/%d", run->dir, run->pf->plan.tasks[t].id, i);
+            autofree char *out = mem_printf("%s/out", dir), *err = mem_printf("%s/err", dir);
+            (void)unlink(out);
+            (void)unlink(err);
+        }
+    }
+}

@@ -1,0 +1,371 @@
+#include "run/attempt/own_work.h"
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/mem.h"
+#include "git/format/tree.h"
+#include "git/merge/merge.h"
+#include "git/tree/tree_diff.h"
+#include "plan/revert.h"
+#include "workspace/fill/included.h"
+
+#include <string.h>
+#include <strings.h>
+
+enum { COMMITS_MAX = 500 };
+
+static const struct path_entry *keep_entry(struct arena *a, const struct tree_entry *e,
+                                           size_t id_len)
+{
+    autobuf struct buf id = BUF_INIT;
+    if (!e)
+        return NULL;
+    struct path_entry *kept = arena_alloc(a, sizeof(*kept));
+    tree_id(&id, e->id, id_len);
+    kept->mode = arena_printf(a, "%.*s", (int)strcspn(e->mode, " "), e->mode);
+    kept->id = arena_str(a, id.s);
+    return kept;
+}
+
+/* --- reverts ------------------------------------------------------------------------------ */
+
+/* What others did to a path. */
+struct change {
+    const struct path_entry *start, *landed;
+};
+
+struct search {
+    struct arena arena;
+    size_t id_len;
+    struct map others;        /* path: struct change */
+    struct map added;         /* id: an entry that only the task has */
+    struct strv lines;        /* paths that both changed */
+    VEC(const char *) moved;  /* paths that the task removed and others changed ... */
+    VEC(struct change *) was; /* ... and how */
+    struct strv *found;
+};
+
+static void search_done(struct search *s)
+{
+    map_done(&s->others);
+    map_done(&s->added);
+    strv_done(&s->lines);
+    vec_done(&s->moved);
+    vec_done(&s->was);
+    arena_done(&s->arena);
+}
+
+static int note_others(void *ctx, const char *path, const struct tree_entry *from,
+                       const struct tree_entry *to, struct err *err)
+{
+    struct search *s = ctx;
+    (void)err;
+    if ((from ? from : to)->is_tree)
+        return 0;
+    struct change *c = arena_alloc(&s->arena, sizeof(*c));
+    const char *key = arena_str(&s->arena, path);
+    *c = (struct change){keep_entry(&s->arena, from, s->id_len),
+                         keep_entry(&s->arena, to, s->id_len)};
+    (void)map_put(&s->others, key, strlen(key), c);
+    return 0;
+}
+
+static void note_added(struct search *s, const struct path_entry *made)
+{
+    (void)map_put(&s->added, made->id, strlen(made->id), (void *)made);
+}
+
+static int judge_path(void *ctx, const char *path, const struct tree_entry *from,
+                      const struct tree_entry *to, struct err *err)
+{
+    struct search *s = ctx;
+    (void)err;
+    if ((from ? from : to)->is_tree)
+        return 0;
+    struct change *c = map_get(&s->others, path, strlen(path));
+    const struct path_entry *made = keep_entry(&s->arena, to, s->id_len);
+    if (!c) {
+        if (!from)
+            note_added(s, made);
+        return 0;
+    }
+    enum revert revert = revert_judge(c->start, c->landed, made);
+    if (revert == REVERT_WHOLE) {
+        strv_push(s->found, path);
+    } else if (revert == REVERT_LINES) {
+        strv_push(&s->lines, path);
+    } else if (!made) {
+        vec_push(&s->moved, arena_str(&s->arena, path));
+        vec_push(&s->was, c);
+    }
+    return 0;
+}
+
+static void judge_moves(struct search *s)
+{
+    for (size_t i = 0; i < s->moved.n; i++) {
+        const struct change *c = s->was.v[i];
+        const struct path_entry *moved =
+            c->start ? map_get(&s->added, c->start->id, strlen(c->start->id)) : NULL;
+        if (revert_moves_old(c->start, c->landed, NULL, moved))
+            strv_push(s->found, s->moved.v[i]);
+    }
+}
+
+static int note_path(void *ctx, const char *path, const struct tree_entry *from,
+                     const struct tree_entry *to, struct err *err)
+{
+    struct strv *paths = ctx;
+    (void)err;
+    if (!(from ? from : to)->is_tree)
+        strv_push(paths, path);
+    return 0;
+}
+
+/* Others' change is taken back once more, on top of what the task made. */
+static int take_back(const struct job *job, const char *start, const char *landed, const char *made,
+                     struct merge_result *ret, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    autobuf struct buf was = BUF_INIT, ours = BUF_INIT, theirs = BUF_INIT;
+    const char *const parents[] = {landed, NULL};
+    at.work_tree = job->run->pf->repo.root;
+    return git_tree_of(&at, start, &was, err) ||
+                   git_commit_tree(&at, made, parents, "made", &ours, err) ||
+                   git_commit_tree(&at, was.s, parents, "taken back", &theirs, err) ||
+                   merge_since(&at, landed, ours.s, theirs.s, ret, err)
+               ? -1
+               : 0;
+}
+
+/* Where that changes nothing, there is nothing left of others' change. */
+static int judge_lines(const struct job *job, struct search *s, const char *start,
+                       const char *landed, const char *made, struct err *err)
+{
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    autostrv struct strv differs = {0};
+    automap struct map there = {0};
+    if (!s->lines.n)
+        return 0;
+    if (take_back(job, start, landed, made, &m, err) ||
+        tree_paths_each(job->run->batch, made, m.tree.s, note_path, &differs, err))
+        return -1;
+    for (size_t i = 0; i < differs.n; i++)
+        (void)map_put(&there, differs.v[i], strlen(differs.v[i]), differs.v[i]);
+    for (char *p = m.conflicts.s; p < m.conflicts.s + m.conflicts.len; p += strlen(p) + 1)
+        (void)map_put(&there, p, strlen(p), p);
+    for (size_t i = 0; i < s->lines.n; i++) {
+        if (!map_get(&there, s->lines.v[i], strlen(s->lines.v[i])))
+            strv_push(s->found, s->lines.v[i]);
+    }
+    return 0;
+}
+
+/* `made` is a tree. */
+static int find_reverts(const struct job *job, const char *start, const char *landed,
+                        const char *made, struct strv *ret, struct err *err)
+{
+    own_cleanup(search_done) struct search s = {.id_len = strlen(made) / 2, .found = ret};
+    struct git_batch *batch = job->run->batch;
+    if (strcmp(start, landed) == 0)
+        return 0;
+    if (tree_paths_each(batch, start, landed, note_others, &s, err) ||
+        tree_paths_each(batch, landed, made, judge_path, &s, err))
+        return -1;
+    judge_moves(&s);
+    return judge_lines(job, &s, start, landed, made, err);
+}
+
+/* One of several bases may be older than where the task began. */
+static int find_common(const struct job *job, const char *origin, const char *base, bool alone,
+                       struct buf *ret, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    if (alone) {
+        buf_addstr(ret, origin);
+        return 0;
+    }
+    return git_call(&at, ret, err, "merge-base", origin, base, NULL);
+}
+
+int own_work_reverts(const struct job *job, const struct commit_draft *draft, struct strv *ret,
+                     struct err *err)
+{
+    const struct task_run *tr = &job->run->tasks[job->task];
+    const char *origin = tr->origin ? tr->origin : tr->start;
+    const struct own_history *own = &draft->own;
+    for (size_t i = 0; i < own->bases.n; i++) {
+        autobuf struct buf start = BUF_INIT;
+        if (find_common(job, origin, own->bases.v[i], own->bases.n == 1, &start, err) ||
+            find_reverts(job, start.s, own->bases.v[i], draft->tree.s, ret, err))
+            return -1;
+    }
+    return own->fork.len ? find_reverts(job, own->fork.s, tr->start, draft->tree.s, ret, err) : 0;
+}
+
+/* --- the commits -------------------------------------------------------------------------- */
+
+struct inspection {
+    const struct job *job;
+    struct arena arena;
+    size_t id_len;
+    const char *base;
+    struct map result; /* path: what the result has there, where it changed that */
+    struct brought brought;
+    bool dirty;
+};
+
+static void inspection_done(struct inspection *in)
+{
+    map_done(&in->result);
+    brought_close(&in->brought);
+    arena_done(&in->arena);
+}
+
+static int note_result(void *ctx, const char *path, const struct tree_entry *from,
+                       const struct tree_entry *to, struct err *err)
+{
+    static const struct path_entry nothing = {"", ""};
+    struct inspection *in = ctx;
+    (void)err;
+    if ((from ? from : to)->is_tree)
+        return 0;
+    const char *key = arena_str(&in->arena, path);
+    const struct path_entry *e = keep_entry(&in->arena, to, in->id_len);
+    (void)map_put(&in->result, key, strlen(key), (void *)(e ? e : &nothing));
+    return 0;
+}
+
+/* git makes no tree with such a name in it, and checks none out. */
+static bool is_odd_name(const char *name, size_t len)
+{
+    return len == 0 || (len <= 2 && strncmp("..", name, len) == 0) ||
+           (len == 4 && strncasecmp(name, ".git", len) == 0);
+}
+
+static bool is_odd(const char *path, const struct tree_entry *to)
+{
+    for (size_t len;; path += len + 1) {
+        len = strcspn(path, "/");
+        if (is_odd_name(path, len))
+            return true;
+        if (!path[len])
+            break;
+    }
+    return to && !tree_is_usual(to);
+}
+
+static int look_for_secrets(struct inspection *in, const char *id, struct err *err)
+{
+    enum { BLOB_MAX = 16 << 20 };
+    const struct secrets *secrets = &in->job->run->secrets;
+    autobuf struct buf text = BUF_INIT;
+    size_t size;
+    if (git_batch_size(in->job->run->batch, id, &size, err))
+        return -1;
+    if (size <= BLOB_MAX && git_batch_read(in->job->run->batch, id, &text, err))
+        return -1;
+    in->dirty = in->dirty || size > BLOB_MAX || secrets_are_in(secrets, text.s, text.len);
+    return 0;
+}
+
+/* A path that the result does not change: a file that the user knows may have been changed and put
+ * back, where the task may do that. */
+static int check_passing(struct inspection *in, const char *path, struct err *err)
+{
+    const struct job *job = in->job;
+    autobuf struct buf tree = BUF_INIT, id = BUF_INIT;
+    struct git_place at = run_place(job->run);
+    bool known = false;
+    if (!claims_allow(&job->run->pf->claims, job->task, path)) {
+        in->dirty = true;
+        return 0;
+    }
+    if (git_tree_of(&at, in->base, &tree, err) ||
+        tree_find(at.batch, tree.s, path, &id, &known, err))
+        return -1;
+    in->dirty = !known;
+    return 0;
+}
+
+static int inspect_path(void *ctx, const char *path, const struct tree_entry *from,
+                        const struct tree_entry *to, struct err *err)
+{
+    struct inspection *in = ctx;
+    if (in->dirty || (from ? from : to)->is_tree)
+        return 0;
+    const struct path_entry *result = map_get(&in->result, path, strlen(path));
+    autobuf struct buf id = BUF_INIT;
+    in->dirty = brought_has(&in->brought, path) || is_odd(path, to);
+    if (!in->dirty && !result && check_passing(in, path, err))
+        return -1;
+    if (in->dirty || !to || strncmp(to->mode, "16", 2) == 0 || !in->job->run->secrets.values.n)
+        return 0;
+    tree_id(&id, to->id, in->id_len);
+    return result && strcmp(id.s, result->id) == 0 ? 0 : look_for_secrets(in, id.s, err);
+}
+
+static int inspect(struct inspection *in, const struct commit_draft *draft, struct err *err)
+{
+    struct git_place at = run_place(in->job->run);
+    const struct own_history *own = &draft->own;
+    if (brought_open(&in->brought, in->job->brought, in->job->run->pf->repo.root, err) ||
+        tree_paths_each(at.batch, own->bases.v[0], draft->tree.s, note_result, in, err))
+        return -1;
+    for (size_t i = 0; i < own->commits.n && !in->dirty; i++) {
+        bool known;
+        if (own_history_changes(&at, own, i, inspect_path, in, &known, err))
+            return -1;
+        in->dirty = in->dirty || !known;
+    }
+    return 0;
+}
+
+int own_work_is_dirty(const struct job *job, const struct commit_draft *draft, bool *ret_dirty,
+                      struct err *err)
+{
+    own_cleanup(inspection_done) struct inspection in = {.job = job,
+                                                         .base = draft->own.bases.v[0],
+                                                         .id_len = strlen(draft->tree.s) / 2,
+                                                         .brought = BROUGHT_INIT};
+    const struct own_history *own = &draft->own;
+    *ret_dirty = own->commits.n > COMMITS_MAX || own->bases.n > 1;
+    if (*ret_dirty || !own->commits.n)
+        return 0;
+    if (inspect(&in, draft, err))
+        return -1;
+    *ret_dirty = in.dirty;
+    return 0;
+}
+
+/* --- the result --------------------------------------------------------------------------- */
+
+static void drop_others(struct buf *paths, const struct strv *differs)
+{
+    automap struct map there = {0};
+    autobuf struct buf kept = BUF_INIT;
+    for (size_t i = 0; i < differs->n; i++)
+        (void)map_put(&there, differs->v[i], strlen(differs->v[i]), differs->v[i]);
+    for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1) {
+        if (map_get(&there, p, strlen(p)))
+            buf_add(&kept, p, strlen(p) + 1);
+    }
+    buf_cut(paths, 0);
+    buf_add(paths, kept.s, kept.len);
+}
+
+/* What one of its bases has just so is not the task's. */
+int own_work_paths(const struct job *job, const struct commit_draft *draft, const char *commit,
+                   struct buf *out, struct err *err)
+{
+    const struct strv *bases = &draft->own.bases;
+    if (tree_paths(job->run->batch, bases->v[0], commit, out, err))
+        return -1;
+    for (size_t i = 1; i < bases->n; i++) {
+        autostrv struct strv differs = {0};
+        if (tree_paths_each(job->run->batch, bases->v[i], commit, note_path, &differs, err))
+            return -1;
+        drop_others(out, &differs);
+    }
+    return 0;
+}

@@ -1,0 +1,379 @@
+#include "run/run_private.h"
+
+#include "agent/engine/env.h"
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "doc/doc.h"
+#include "git/fence.h"
+#include "run/attempt/attempt_dir.h"
+#include "run/watch/watch.h"
+#include "sys/fs/file.h"
+#include "sys/guard/guard_args.h"
+#include "sys/guard/leftover_processes.h"
+#include "sys/guard/warden.h"
+#include "sys/proc/spawn.h"
+#include "sys/time_limits.h"
+#include "workspace/workspace_hold.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { GRACE_MS = 5000 };
+
+void process_done(struct process *p)
+{
+    watch_free(p->watch);
+    watch_free(p->last_resort);
+    stuck_watch_free(p->stuck);
+    flood_free(p->flood);
+    own_close(&p->lifeline);
+    own_close(&p->status);
+    *p = (struct process){.lifeline = -1, .status = -1};
+}
+
+/* git does what it was asked to in no time, or hangs in a filter: it is not asked to stop, only
+ * made to. Its group is its own as long as we have not reaped it. */
+static void signal_group(pid_t group, char order)
+{
+    static const struct {
+        char order;
+        int signal;
+    } signals[] = {{GUARD_KILL, SIGKILL}, {GUARD_PAUSE, SIGSTOP}, {GUARD_CONTINUE, SIGCONT}};
+    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+        if (signals[i].order == order)
+            (void)kill(-group, signals[i].signal);
+    }
+}
+
+/* Somebody has frozen the guard. Its tree is found by the marks (sweep_tree()). */
+static void kill_guard(void *ctx)
+{
+    struct job *job = ctx;
+    (void)kill(job->process.pid, SIGKILL);
+}
+
+/* Outside a namespace the agent sees its guard, and may have stopped it. */
+static void wake_guard(struct job *job, char order)
+{
+    struct process *p = &job->process;
+    (void)kill(p->pid, SIGCONT);
+    if (!p->last_resort && (order == GUARD_STOP || order == GUARD_KILL))
+        p->last_resort =
+            loop_timer(job->run->loop, GRACE_MS + patience(GUARD_PATIENCE), kill_guard, job);
+}
+
+void process_order(struct job *job, char order)
+{
+    struct process *p = &job->process;
+    if (p->watch && !p->guarded)
+        signal_group(p->pid, order);
+    /* A guard that has gone reads no more orders; its end is on its way to us. */
+    if (p->lifeline >= 0 && write(p->lifeline, &order, 1) < 0)
+        (void)close(steal_fd(&p->lifeline));
+    if (p->watch && p->guarded)
+        wake_guard(job, order);
+}
+
+static void take_end(struct job *job, int status)
+{
+    job->exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    job->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static void on_end(void *ctx, int status)
+{
+    struct job *job = ctx;
+    take_end(job, status);
+    process_done(&job->process);
+    job->next(job, job->exit_code);
+}
+
+static void begin(struct job *job, pid_t pid, child_fn *fn, void (*next)(struct job *, int))
+{
+    job->next = next;
+    job->is_found = false;
+    job->guard_lost = false;
+    *job->limit = '\0';
+    free(job->stuck);
+    job->stuck = NULL;
+    job->process.pid = pid;
+    job->process.watch = loop_child(job->run->loop, pid, fn, job);
+}
+
+static int open_log(const char *path, struct err *err)
+{
+    int fd = -1;
+    (void)file_open(AT_FDCWD, path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW, &fd, err);
+    return fd;
+}
+
+/* Where a process of the job's is to begin: in the folder that is its workspace, or below it,
+ * whatever the path leads to by now. */
+static int find_folder(const struct job *job, const char *dir, int *ret_fd, struct err *err)
+{
+    const struct workspace_hold *hold = job->ws.hold;
+    if (!hold || hold->tree < 0 || !job->ws.path)
+        return 0;
+    size_t len = strlen(job->ws.path);
+    if (dir && (strncmp(dir, job->ws.path, len) != 0 || (dir[len] && dir[len] != '/')))
+        return 0;
+    const char *below = dir && dir[len] ? dir + len + 1 : "";
+    *ret_fd = beneath_at(hold->tree, below);
+    return *ret_fd < 0 ? err_sys(err, "open '%s'", dir ? dir : job->ws.path) : 0;
+}
+
+/* Nothing of ours begins in a workspace whose place something else has taken. */
+static int check_workspace(const struct job *job, struct err *err)
+{
+    autobuf struct buf words = BUF_INIT;
+    return job->ws.hold && workspace_is_replaced(&job->ws, &words)
+               ? err_set(err, ERR_ENV, "%s", words.s)
+               : 0;
+}
+
+extern char **environ;
+
+/* What fills or clears a workspace is nobody's any more when we die: the warden ends it at once. */
+static void mark_futile(char *const *env, struct strv *ret)
+{
+    for (char *const *entry = env ? env : environ; *entry; entry++)
+        strv_push(ret, *entry);
+    strv_push(ret, WARDEN_MARK);
+}
+
+int process_start(struct job *job, char *const *argv, char *const *env, const char *dir,
+                  const char *log, void (*next)(struct job *, int), struct err *err)
+{
+    autoclose int folder = -1;
+    if (!dir && (check_workspace(job, err) || find_folder(job, NULL, &folder, err)))
+        return -1;
+    autoclose int fd = open_log(log, err);
+    autostrv struct strv marked = {0};
+    mark_futile(env, &marked);
+    struct fence fence;
+    struct spawn sp = {.argv = argv,
+                       .env = marked.v,
+                       .dir = dir ? dir : job->ws.path,
+                       .folder = folder >= 0 ? &folder : NULL,
+                       .fence = folder >= 0 ? git_fence(job->ws.common, &folder, &fence) : NULL,
+                       .fds = {SPAWN_NULL, fd, fd, SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true}; /* a ^C at the terminal is not for it */
+    pid_t pid;
+    if (fd < 0 || spawn_start(&sp, &pid, err))
+        return -1;
+    begin(job, pid, on_end, next);
+    job->process.stuck = stuck_watch_new(job->run->loop, pid, log);
+    return 0;
+}
+
+bool process_lost_race(struct job *job, int exit_code)
+{
+    enum { RACES_MAX = 10 };
+    autobuf struct buf words = BUF_INIT;
+    if (exit_code == 0 || job->stopped || job->races >= RACES_MAX)
+        return false;
+    job_read_tail(job, "prepare.log", &words);
+    job->races++;
+    return git_is_race(words.s);
+}
+
+/* --- under guard -------------------------------------------------------------------------- */
+
+static void tell_swept(struct job *job, const struct node *names, int64_t count)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_int(&a, data, "count", count);
+    struct node *list = build_put_list(&a, data, "processes");
+    node_each (name, names)
+        build_add_string(&a, list, name->text);
+    record(job->run, EV_TASK_SWEPT, job->task, data);
+    arena_done(&a);
+}
+
+static void take_status(struct job *job, const struct node *status)
+{
+    const struct node *swept = node_get(status, "swept");
+    job->exit_signal = (int)build_int(status, "signal", 0);
+    job->exit_code = (int)build_int(status, "exit", 128 + job->exit_signal);
+    (void)snprintf(job->limit, sizeof(job->limit), "%s", build_string(status, "limit", ""));
+    const char *stuck = build_string(status, "stuck", NULL);
+    job->stuck = stuck ? mem_str(stuck) : NULL;
+    if (swept)
+        tell_swept(job, swept, build_int(status, "left", (int64_t)swept->n));
+}
+
+/* What the guard wrote before it ended. Without that line the guard itself was killed. */
+static bool read_status(struct job *job)
+{
+    autobuf struct buf line = BUF_INIT;
+    char bytes[4096];
+    for (ssize_t n; (n = read(job->process.status, bytes, sizeof(bytes))) > 0;)
+        buf_add(&line, bytes, (size_t)n);
+    struct arena a = {0};
+    const struct node *said = doc_read_line(&a, line.s, line.len);
+    if (said)
+        take_status(job, said);
+    arena_done(&a);
+    return said;
+}
+
+/* Nobody holds its tree any more: in a namespace it dies with the guard, else it is for us to find.
+ */
+static void sweep_tree(struct job *job)
+{
+    autostrv struct strv names = {0};
+    struct arena a = {0};
+    struct err err = {0};
+    struct node *map = build_map(&a), *list = build_put_list(&a, map, "names");
+    if (leftovers_end_guard(job->run->id, job->process.pid, job->process.mark, &names, &err))
+        record_error(job->run, job->task, &err);
+    for (size_t i = 0; i < names.n; i++)
+        build_add_string(&a, list, names.v[i]);
+    if (names.n)
+        tell_swept(job, list, (int64_t)names.n);
+    arena_done(&a);
+}
+
+static void on_guard_end(void *ctx, int status)
+{
+    struct job *job = ctx;
+    if (!read_status(job)) {
+        take_end(job, status);
+        job->guard_lost = WIFSIGNALED(status) || job->exit_code == 0;
+    }
+    if (job->guard_lost)
+        sweep_tree(job);
+    job_dir_check(job);
+    flood_end(job->process.flood);
+    job->process.flood = NULL;
+    process_done(&job->process);
+    if (job->has_workspace)
+        workspace_unclog(&job->ws);
+    shared_leave(job);
+    job->next(job, job->exit_code);
+}
+
+bool process_was_broken(const struct job *job, enum failure *ret_failure, struct buf *ret_reason)
+{
+    struct task_limits limits = bounds_of(job);
+    if (job->lost_dir)
+        buf_addstr(ret_reason, job->lost_dir);
+    if (job->lost_dir || (job->ws.hold && workspace_is_replaced(&job->ws, ret_reason))) {
+        *ret_failure = FAILURE_SCOPE;
+        return true;
+    }
+    if (job->flooded) {
+        *ret_failure = FAILURE_INTERNAL;
+        buf_addstr(ret_reason, "printed more than limits.output (");
+        text_format_bytes(ret_reason, limits.output);
+        buf_addch(ret_reason, ')');
+    } else if (job->guard_lost) {
+        *ret_failure = FAILURE_TRANSIENT;
+        if (job->exit_signal)
+            buf_addf(ret_reason, "its guard was ended by signal %d", job->exit_signal);
+        else
+            buf_addstr(ret_reason, "its guard ended without a result");
+    } else if (job->stuck) {
+        *ret_failure = FAILURE_INTERNAL;
+        buf_addf(ret_reason, "left a process that cannot be ended: %s", job->stuck);
+    } else if (*job->limit) {
+        *ret_failure = FAILURE_INTERNAL;
+        buf_addf(ret_reason, "used more than limits.%s (", job->limit);
+        if (strcmp(job->limit, "memory") == 0)
+            text_format_bytes(ret_reason, limits.memory);
+        else
+            text_format_count(ret_reason, limits.processes);
+        buf_addch(ret_reason, ')');
+    }
+    return job->flooded || job->guard_lost || job->stuck || *job->limit;
+}
+
+/* The environment with a mark that no other guard of this run has. */
+static void mark(struct job *job, const struct strv *env, struct strv *ret)
+{
+    static const char name[] = GUARD_MARK "=";
+    (void)snprintf(job->process.mark, sizeof(job->process.mark), "%d.%zu", (int)getpid(),
+                   ++job->run->guards);
+    for (size_t i = 0; i < env->n; i++) {
+        if (strncmp(env->v[i], name, strlen(name)) != 0) /* of a run that we are in ourselves */
+            strv_push(ret, env->v[i]);
+    }
+    strv_pushf(ret, "%s%s", name, job->process.mark);
+}
+
+static int start_guard(struct job *job, const struct agent_call *call, int fds[SPAWN_FDS],
+                       pid_t *ret_pid, struct err *err)
+{
+    autoclose int folder = -1;
+    if (find_folder(job, call->dir, &folder, err))
+        return -1;
+    autostrv struct strv argv = {0}, env = {0};
+    autofree char *file = job_file(job, "guard");
+    struct task_limits limits = bounds_of(job);
+    struct guard_options opts = {
+        .stop_signal = call->stop_signal,
+        .grace = GRACE_MS,
+        .contain = job->run->contain,
+        .limits = {limits.memory, limits.processes, (double)limits.cpu},
+        .file = file,
+        .argv = call->argv.v,
+    };
+    strv_push(&argv, job->run->guard ? job->run->guard : job->run->opts.self);
+    if (!job->run->guard)
+        strv_push(&argv, "__guard");
+    guard_args_format(&opts, &argv);
+    mark(job, &call->env, &env);
+    env_set(&env, "PWD", "%s", call->dir); /* some believe it more than where they are */
+    struct spawn sp = {.argv = argv.v,
+                       .env = env.v,
+                       .dir = call->dir,
+                       .folder = folder >= 0 ? &folder : NULL,
+                       .new_session = true};
+    memcpy(sp.fds, fds, sizeof(sp.fds));
+    return spawn_start(&sp, ret_pid, err);
+}
+
+int process_start_guarded(struct job *job, const struct agent_call *call, const char *in_path,
+                          const char *out_path, const char *err_path,
+                          void (*next)(struct job *, int), struct err *err)
+{
+    int life[2] = {-1, -1}, status[2] = {-1, -1};
+    autoclose int out = open_log(out_path, err);
+    autoclose int errfd = out < 0 ? -1 : open_log(err_path, err);
+    autoclose int in = SPAWN_NULL;
+    if (out < 0 || errfd < 0 ||
+        (in_path && file_open(AT_FDCWD, in_path, O_RDONLY | O_NOFOLLOW, &in, err)))
+        return -1;
+    if (spawn_pipe(life, err))
+        return -1;
+    int rc = spawn_pipe(status, err);
+    if (rc == 0 && fcntl(status[0], F_SETFL, O_NONBLOCK) < 0) /* read when its writer has gone */
+        rc = err_sys(err, "fcntl");
+    int fds[SPAWN_FDS] = {in, out, errfd, life[0], status[1]};
+    pid_t pid;
+    shared_enter(job);
+    if (rc == 0)
+        rc = start_guard(job, call, fds, &pid, err);
+    own_close(&life[0]);
+    own_close(&status[1]);
+    if (rc) {
+        own_close(&life[1]);
+        own_close(&status[0]);
+        return -1;
+    }
+    job->process.guarded = true;
+    job->process.lifeline = life[1];
+    job->process.status = status[0];
+    begin(job, pid, on_guard_end, next);
+    job->process.flood = flood_watch(job, out_path, err_path);
+    if (job->stopped && !job->tearing_down) /* its very start could not be written down */
+        process_order(job, GUARD_STOP);
+    return 0;
+}

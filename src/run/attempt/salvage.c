@@ -1,0 +1,226 @@
+/*
+ * Saving what an attempt leaves behind, before its workspace goes.
+ */
+#include "run/run_private.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "run/land/durable.h"
+#include "run/prepare/fill_overlay.h"
+#include "run/watch/watch.h"
+#include "sys/fs/file.h"
+#include "workspace/commit/salvage_list.h"
+#include "workspace/commit/vault.h"
+#include "workspace/workspace_hold.h"
+
+#include <string.h>
+
+enum { LOG_MAX = 16 << 20 };
+
+/* What the attempt's files are to be compared with: where it began, or what it was merged with. */
+static const char *origin(struct job *job)
+{
+    autobuf struct buf head = BUF_INIT;
+    struct err none = {0};
+    bool merged = job->candidate.len && workspace_head(&job->ws, &head, &none) == 0 &&
+                  strcmp(head.s, job->candidate.s) == 0;
+    return merged ? job->candidate_base.s : task_run(job)->start;
+}
+
+static void put_list(struct arena *a, struct node *data, const char *key, const struct strv *list)
+{
+    struct node *out = list->n ? build_put_list(a, data, key) : NULL;
+    for (size_t i = 0; i < list->n; i++)
+        build_add_string(a, out, list->v[i]);
+}
+
+static void tell(struct job *job, const char *ref, const struct salvaged *s)
+{
+    struct arena a = {0};
+    if (s->vault.code) /* what is saved has its ref all the same */
+        record_error(job->run, job->task, &s->vault);
+    if (!s->commit.len && !s->dropped_count && !s->left_count)
+        return;
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "ref", s->commit.len ? ref : NULL);
+    build_put_string(&a, data, "commit", s->commit.len ? s->commit.s : NULL);
+    if (s->commit.len)
+        shared_saved(job->run, ref, s->commit.s);
+    put_list(&a, data, "nested", &s->nested);
+    put_list(&a, data, "clones", &s->clones);
+    if (s->stray_count)
+        build_put_int(&a, data, "strays", (int64_t)s->stray_count);
+    put_list(&a, data, "dropped", &s->dropped);
+    if (s->dropped_count)
+        build_put_int(&a, data, "dropped_count", (int64_t)s->dropped_count);
+    put_list(&a, data, "left", &s->left);
+    if (s->left_count) {
+        build_put_int(&a, data, "left_count", (int64_t)s->left_count);
+        build_put_int(&a, data, "left_bytes", s->left_bytes);
+        build_put_string(&a, data, "workspace", job->ws.path);
+    }
+    record(job->run, EV_TASK_SALVAGED, job->task, data);
+    arena_done(&a);
+}
+
+static void tell_failure(struct job *job, const struct err *err)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "error", err->msg);
+    build_put_string(&a, data, "workspace", job->ws.path);
+    record(job->run, EV_TASK_SALVAGED, job->task, data);
+    arena_done(&a);
+}
+
+/* `git add` says so when it takes note of a repository, and of nothing in it. Where it was not
+ * needed there is none. */
+static bool has_nested(const struct job *job)
+{
+    if (job->staged_here)
+        return false;
+    autofree char *path = job_file(job, "prepare.log");
+    autobuf struct buf log = BUF_INIT;
+    return file_read(path, LOG_MAX, &log, NULL) || strstr(log.s, "embedded git repository");
+}
+
+static int save(struct job *job, struct salvage_job *sj, bool all, struct salvaged *ret,
+                struct err *err)
+{
+    struct task_run *tr = task_run(job);
+    const char *known[] = {tr->commit, tr->landed, job->own_head.len ? job->own_head.s : NULL};
+    const char *kept[sizeof(known) / sizeof(known[0]) + 1] = {NULL};
+    for (size_t i = 0, n = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+        if (known[i])
+            kept[n++] = known[i];
+    }
+    return all ? salvage_workspace(sj, ret, err)
+               : salvage_rest(sj, kept, has_nested(job), ret, err);
+}
+
+char *salvage_ref(const struct run *run, const char *id, int attempt)
+{
+    struct git_place at = run_place(run);
+    autofree char *ref = mem_printf(SALVAGE_REFS "%s/%s/%d", run->id, id, attempt);
+    for (int n = 2;; n++) {
+        autobuf struct buf there = BUF_INIT;
+        if (git_resolve(&at, ref, &there, NULL))
+            return steal_ptr(ref);
+        free(ref);
+        ref = mem_printf(SALVAGE_REFS "%s/%s/%d-%d", run->id, id, attempt, n);
+    }
+}
+
+enum { FRESH_MS = 1000 }; /* somebody may have been there since */
+
+bool job_has_scan(const struct job *job)
+{
+    return job->is_found && clock_mono() - job->found_at < FRESH_MS;
+}
+
+/* Where nothing has run in the work tree since it was scanned, it need not be scanned again. Else
+ * the scan is kept for the pool. */
+static void use_scan(struct job *job, struct commit_job *commit)
+{
+    commit->tracked = layered_tracked(job);
+    if (job_has_scan(job)) {
+        commit->scan = &job->found;
+        return;
+    }
+    work_scan_close(&job->found);
+    job->found = (struct work_scan){0};
+    job->is_found = false;
+    commit->found = &job->found;
+}
+
+/* The pool takes what was found for what differs from where the task began, which is not so where
+ * the workspace was made the merged tree. */
+static void note_scan(struct job *job)
+{
+    if (origin(job) != task_run(job)->start || job->is_found || !job->found.no_attributes)
+        return;
+    job->is_found = true;
+    job->found_at = clock_mono();
+}
+
+static bool salvage(struct job *job, bool all, const char *start, const char *why)
+{
+    const struct plan *plan = &job->run->pf->plan;
+    const char *task = task_of(job)->id;
+    autofree char *index = job_file(job, "salvage.index");
+    autofree char *ref = salvage_ref(job->run, task, job->attempt);
+    autofree char *message = salvage_message(job->run->id, task, job->attempt, origin(job), why);
+    struct salvage_job sj = {.commit = job_commit(job, index, message),
+                             .ref = ref,
+                             .patterns = plan->salvage.v,
+                             .pattern_count = plan->salvage.n,
+                             .no_files = !workspace_is_there(&job->ws),
+                             .plain = job->staged_here && job->tree.len};
+    autosalvaged struct salvaged saved = SALVAGED_INIT;
+    struct err err = {0};
+    struct change_limits change = bounds_of(job).change;
+    sj.commit.start = start;
+    sj.made_again = job->own_head.len ? job->own_head.s : NULL;
+    if (!job->is_whole)
+        sj.bounds = (struct change_bounds){change.files, change.bytes};
+    if (all)
+        use_scan(job, &sj.commit);
+    /* Without its own administrative folder git would work with somebody else's. */
+    if ((workspace_lost_admin(&job->ws) && workspace_repair(&job->ws, start, &err)) ||
+        save(job, &sj, all, &saved, &err)) {
+        tell_failure(job, &err);
+        return false;
+    }
+    note_scan(job);
+    if (saved.commit.len && durable_sync(job->run, &err)) {
+        tell_failure(job, &err);
+        return false;
+    }
+    tell(job, ref, &saved);
+    return !saved.left_count; /* else the rest is in the workspace alone */
+}
+
+bool job_salvage_commit(struct job *job, const char *commit)
+{
+    struct git_place at = run_place(job->run);
+    autofree char *ref = salvage_ref(job->run, task_of(job)->id, job->attempt);
+    autosalvaged struct salvaged saved = SALVAGED_INIT;
+    struct err err = {0};
+    bool moved = false;
+    if (git_move_ref(&at, ref, "", commit, "anabranch: salvage", &moved, &err) ||
+        (!moved && err_set(&err, ERR_ENV, "'%s' exists already", ref))) {
+        tell_failure(job, &err);
+        return false;
+    }
+    buf_addstr(&saved.commit, commit);
+    const char *start = task_run(job)->start;
+    vault_keep(&at, ref, commit, start ? start : job->run->base_commit, &saved.vault);
+    tell(job, ref, &saved);
+    return true;
+}
+
+bool job_salvage(struct job *job)
+{
+    const struct task_status *s = &task_run(job)->status;
+    if (job->has_workspace &&
+        job->ready) /* which was made again, for its commit to land or of what is saved */
+        return job->session || job_salvage_commit(job, task_run(job)->commit);
+    if (!job->has_workspace || !job->agent_started) /* nobody has worked in it */
+        return true;
+    autofree char *why = s->reason ? mem_printf("%s: %s", failure_names[s->failure], s->reason)
+                                   : mem_str("done, and nothing of it was to land");
+    return salvage(job, true, task_run(job)->start, why);
+}
+
+bool job_salvage_rest(struct job *job)
+{
+    if (!job->has_workspace)
+        return true;
+    return salvage(job, false, task_run(job)->start, "landed, and this was left over");
+}
+
+bool job_salvage_since(struct job *job, const char *start, const char *why)
+{
+    return !job->has_workspace || !job->agent_started || salvage(job, true, start, why);
+}

@@ -1,0 +1,104 @@
+#include "run/attempt/stall.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "run/attempt/progress.h"
+#include "run/run_private.h"
+#include "sys/guard/guard.h"
+
+#include <string.h>
+
+/* ms: that a question stands before it is told, as most programs answer it themselves at once where
+ * nobody else can; and then, until the agent is ended, where the plan does not say. */
+enum { STANDS_MS = 1000, ANSWER_MS = 60000 };
+
+/* ms that an agent may wait for its model. Longer ones are limits: who waits for these holds no
+ * worker. */
+enum { WAIT_MS = 2 * 60 * 1000 };
+
+void stall_done(struct stall *s)
+{
+    free(s->question);
+    free(s->limit);
+    *s = (struct stall){0};
+}
+
+int64_t stall_limit(const struct run *run, uint32_t task)
+{
+    int64_t own = run->pf->plan.tasks[task].idle_timeout;
+    return own > 0 ? own : agent_idle(run_engine(run, task));
+}
+
+/* NULL: none. */
+static const char *question_of(const struct agent_report *r)
+{
+    const struct agent_tool *tool = agent_tools_last(&r->tools, true);
+    return r->question.len ? r->question.s : tool ? tool->action : NULL;
+}
+
+static void tell_question(struct job *job, const char *question)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
+    secrets_mask(&job->run->secrets, question, strlen(question), &masked);
+    text_harmless(&safe, masked.s, masked.len);
+    job->stall.question = buf_steal(&safe);
+    build_put_string(&a, data, "question", job->stall.question);
+    record(job->run, EV_TASK_WAITING, job->task, data);
+    arena_done(&a);
+}
+
+static void look_for_question(struct job *job, int64_t now)
+{
+    struct stall *s = &job->stall;
+    const char *question = question_of(&job->report);
+    if (!question) {
+        if (s->question)
+            progress_forget(job);
+        free(s->question);
+        s->question = NULL;
+        s->asked = 0;
+    } else if (!s->asked) {
+        s->asked = now;
+    } else if (!s->question && now - s->asked >= STANDS_MS) {
+        tell_question(job, question);
+    }
+}
+
+bool stall_is_limit(int64_t waits, int64_t again, bool waits_on, int64_t now)
+{
+    if (!waits)
+        return false;
+    return again ? again - waits >= WAIT_MS : waits_on && now - waits >= WAIT_MS;
+}
+
+/* The reset is where park_reset() looks for it. */
+static void stop_for_limit(struct job *job, int64_t now)
+{
+    struct agent_report *r = &job->report;
+    if (job->stopped)
+        return;
+    job->stall.limit = mem_str(r->action.s);
+    r->reset = r->again ? clock_wall() + r->again - now : r->reset;
+    job_stop(job, STOP_LIMIT, GUARD_STOP);
+}
+
+void stall_look(struct job *job)
+{
+    int64_t now = clock_mono(), own = task_of(job)->idle_timeout;
+    int64_t idle = stall_limit(job->run, job->task);
+    look_for_question(job, now);
+    const struct agent_report *r = &job->report;
+    if (stall_is_limit(r->waits, r->again, r->waits_on, now)) {
+        stop_for_limit(job, now);
+    } else if (job->stall.question) {
+        if (now - job->stall.asked >= (own > 0 ? own : ANSWER_MS))
+            job_stop(job, STOP_QUESTION, GUARD_STOP);
+    } else if (idle > 0 && now - job->last_output >= idle &&
+               !agent_tools_work(&job->report.tools)) {
+        job_stop(job, STOP_IDLE, GUARD_STOP);
+    }
+}

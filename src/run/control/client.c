@@ -1,0 +1,85 @@
+#include "run/control/client.h"
+
+#include "base/node/node_build.h"
+#include "base/own.h"
+#include "base/text/clock.h"
+#include "doc/doc.h"
+#include "run/control/socket.h"
+#include "run/state/run_folder.h"
+#include "sys/proc/socket.h"
+
+#include <string.h>
+
+enum { PATIENCE_MS = 10000, STEP = 4096, ANSWER_MAX = 1 << 20 };
+
+/* A run that does not listen may all the same be there: only its lock tells. */
+static int fail_connect(const char *dir, struct err *err)
+{
+    autoclose int lock = -1;
+    struct err none = {0};
+    if (saved_lock(dir, &lock, &none) == 0 && lock < 0)
+        return err_wrap(err, "the run goes on, and nobody can talk to it");
+    return err_set(err, ERR_INPUT, "the run does not go on");
+}
+
+static int hear(int fd, int64_t patience_ms, struct buf *line, struct err *err)
+{
+    int64_t end = clock_mono() + patience_ms;
+    while (!memchr(line->s, '\n', line->len)) {
+        int64_t left = end - clock_mono();
+        if (!socket_wait(fd, left > 0 ? left : 0))
+            return err_set(err, ERR_ENV, "the run does not answer; was it stopped by ^Z?");
+        if (!socket_take(fd, STEP, line) || line->len > ANSWER_MAX)
+            return err_set(err, ERR_ENV, "the run has gone before it answered");
+    }
+    return 0;
+}
+
+int control_ask(const char *dir, const struct node *request, int64_t patience_ms, struct arena *a,
+                const struct node **ret_answer, struct err *err)
+{
+    autobuf struct buf line = BUF_INIT, said = BUF_INIT;
+    struct err gone = {0};
+    autoclose int fd = -1;
+    doc_write_line(&line, request);
+    buf_addch(&line, '\n');
+    if (line.len > LISTENER_LINE_MAX)
+        return err_set(err, ERR_INPUT, "that is too long: %zu bytes", line.len);
+    if (socket_connect(dir, LISTENER_SOCKET, &fd, err))
+        return fail_connect(dir, err);
+    if (!socket_send(fd, line.s, line.len)) {
+        (void)err_sys(&gone, "talk to the run");
+        patience_ms = 0; /* a run that refuses us has said so already */
+    }
+    if (hear(fd, patience_ms, &said, err))
+        return gone.code ? err_set(err, gone.code, "%s", gone.msg) : -1;
+    buf_cut(&said, strcspn(said.s, "\n"));
+    *ret_answer = doc_read_line(a, said.s, said.len);
+    return 0;
+}
+
+bool control_says(const struct node *answer, const char *key)
+{
+    const struct node *n = node_get(answer, key);
+    return n && n->kind == NODE_BOOL && n->truth;
+}
+
+int control_call_within(const char *dir, const struct node *request, int64_t patience_ms,
+                        bool *ret_done, struct buf *ret_text, struct err *err)
+{
+    struct arena a = {0};
+    const struct node *answer = NULL;
+    int rc = control_ask(dir, request, patience_ms, &a, &answer, err);
+    if (rc == 0) {
+        *ret_done = control_says(answer, "ok");
+        buf_addstr(ret_text, build_string(answer, "text", "the run's answer cannot be read"));
+    }
+    arena_done(&a);
+    return rc;
+}
+
+int control_call(const char *dir, const struct node *request, bool *ret_done, struct buf *ret_text,
+                 struct err *err)
+{
+    return control_call_within(dir, request, PATIENCE_MS, ret_done, ret_text, err);
+}

@@ -1,0 +1,45 @@
+#include "run/land/base_use.h"
+
+#include "base/mem.h"
+#include "git/checkout/branch_use.h"
+
+#include <string.h>
+
+/* The work tree of an administrative folder, as far as its name tells. */
+static char *place_of(const struct git_repo *repo, const char *git_dir)
+{
+    static const char end[] = "/.git";
+    size_t len = strlen(git_dir);
+    if (strcmp(git_dir, repo->git_dir) == 0)
+        return mem_str(repo->root);
+    return len > strlen(end) && strcmp(git_dir + len - strlen(end), end) == 0
+               ? mem_dup(git_dir, len - strlen(end))
+               : mem_str(git_dir);
+}
+
+int base_use_words(const struct git_repo *repo, const char *ref, const char *ours, char **ret_words,
+                   struct err *err)
+{
+    const char *operation;
+    autofree char *git_dir = NULL;
+    if (branch_use_find(repo->common, ref, ours, &operation, &git_dir, err))
+        return -1;
+    *ret_words = NULL;
+    if (!operation)
+        return 0;
+    autofree char *place = place_of(repo, git_dir);
+    *ret_words = mem_printf("%s of '%s' is under way in '%s': finish it or abort it first\n",
+                            operation, ref + strlen("refs/heads/"), place);
+    return 0;
+}
+
+int base_use_look(struct run *run, bool *ret_used, struct err *err)
+{
+    char *words;
+    if (base_use_words(&run->pf->repo, run->base_ref, run->id, &words, err))
+        return -1;
+    free(run->refusal);
+    run->refusal = words;
+    *ret_used = words != NULL;
+    return 0;
+}

@@ -1,0 +1,417 @@
+#include "run/land/checkout.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "git/checkout/branch_use.h"
+#include "git/config/frozen_config.h"
+#include "run/land/base_lock.h"
+#include "run/land/checkout_note.h"
+#include "run/land/checkout_repair.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/proc/spawn.h"
+#include "sys/time_limits.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, WORDS_MAX = 1 << 20, ID_MAX = 64 };
+
+/* Others' gits are mostly gone after a few milliseconds; those that wait for an editor are not. */
+enum { QUIET_PAUSE_MS = 5, EXIT_FAILED = 1 << 8 };
+
+/* By its own HEAD: no process is needed to see it. */
+bool forward_is_here(const struct git_repo *repo, const char *ref)
+{
+    autofree char *path = mem_printf("%s/HEAD", repo->git_dir);
+    autofree char *expected = mem_printf("ref: %s\n", ref);
+    autobuf struct buf head = BUF_INIT;
+    return file_read(path, 4096, &head, NULL) == 0 && strcmp(head.s, expected) == 0;
+}
+
+/* "worktree PATH", "branch REF" lines, each entry with an empty one behind it. The first is the
+ * main one, of which git only guesses where it is. */
+int forward_place(const struct git_repo *repo, const char *ref, struct buf *ret_path,
+                  struct err *err)
+{
+    struct git_place at = {.git_dir = repo->common, .live = true};
+    bool in_main = strcmp(repo->git_dir, repo->common) == 0;
+    autobuf struct buf out = BUF_INIT;
+    if (forward_is_here(repo, ref)) {
+        buf_addstr(ret_path, repo->root);
+        return 0;
+    }
+    if (git_call(&at, &out, err, "worktree", "list", "--porcelain", "-z", NULL))
+        return -1;
+    const char *path = NULL, *first = out.s + 9;
+    for (const char *s = out.s; s < out.s + out.len; s += strlen(s) + 1) {
+        if (strncmp(s, "worktree ", 9) == 0)
+            path = s + 9;
+        else if (path && !ret_path->len && strncmp(s, "branch ", 7) == 0 && strcmp(s + 7, ref) == 0)
+            buf_addstr(ret_path, path == first && in_main ? repo->root : path);
+    }
+    return 0;
+}
+
+int forward_find(const struct run *run, const char *ref, struct buf *ret_path, struct err *err)
+{
+    return forward_place(&run->pf->repo, ref, ret_path, err);
+}
+
+/* --- what a git of ours has left ---------------------------------------------------------- */
+
+/* There from the start of a fast-forward to its good end: who finds it knows that files may have
+ * been written by half. It says where the branch was then. */
+static char *mark_path(const struct run *run)
+{
+    return mem_printf("%s/forwarding", run->dir);
+}
+
+static int mark(struct run *run, struct err *err)
+{
+    autofree char *path = mark_path(run);
+    struct publication *p = &run->publication;
+    struct err why = {0};
+    p->marked = file_create(path, p->seen.s, p->seen.len, &why) == 0 ||
+                (why.errnum == ENOSPC && file_create(path, "", 0, &why) == 0);
+    return p->marked || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
+}
+
+bool forward_may_have_begun(const struct run *run)
+{
+    static const char *const words[] = {"would be overwritten", "Not possible to fast-forward",
+                                        "index.lock': File exists"};
+    for (size_t i = 0; run->refusal && i < sizeof(words) / sizeof(words[0]); i++) {
+        if (strstr(run->refusal, words[i]))
+            return false;
+    }
+    return true;
+}
+
+/* What git refuses it has not begun. */
+static void unmark(const struct run *run, bool moved)
+{
+    autofree char *path = mark_path(run);
+    bool begun = forward_may_have_begun(run) && !forward_lock(run);
+    if (moved || (run->publication.marked && !begun))
+        (void)unlink(path);
+    if (moved || (run->publication.noted && !begun))
+        half_forward_forget(&run->pf->repo);
+}
+
+const char *forward_lock(const struct run *run)
+{
+    const char *words = run->refusal ? strstr(run->refusal, "Unable to create '") : NULL;
+    return words && strstr(words, ".lock': File exists") ? words : NULL;
+}
+
+bool forward_mend(struct run *run)
+{
+    struct publication *p = &run->publication;
+    struct err err = {0};
+    bool some = false;
+    if (p->adopted || !run->refusal || forward_lock(run) ||
+        !forward_is_here(&run->pf->repo, run->base_ref))
+        return false;
+    p->adopted = true;
+    autofree char *begun = mark_path(run);
+    if (adopt(&run->pf->repo, run->dir, p->seen.s, p->target, access(begun, F_OK) == 0, &some,
+              &err))
+        record_error(run, -1, &err);
+    return some;
+}
+
+/* Someone who commits once has the index locked for a moment. */
+void forward_keep(struct run *run, const char *now)
+{
+    enum { TRIES = 50 };
+    const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
+    struct err err = {0};
+    bool some;
+    int rc = 0;
+    for (int i = 0; run->refusal && forward_is_here(&run->pf->repo, run->base_ref) && i < TRIES;
+         i++) {
+        rc = adopt(&run->pf->repo, run->dir, run->publication.seen.s, now, false, &some, &err);
+        if (rc == 0 || !strstr(err.msg, "index.lock"))
+            break;
+        (void)nanosleep(&pause, NULL);
+    }
+    if (rc)
+        record_error(run, -1, &err);
+}
+
+/* The same for a git of ours that was killed, or that could not be followed by that. */
+static int keep_since_mark(const struct run *run, struct err *err)
+{
+    autofree char *path = mark_path(run);
+    autobuf struct buf then = BUF_INIT;
+    const char *now = run->publication.seen.s;
+    bool some;
+    if (file_read(path, ID_MAX, &then, NULL) || !then.len || strcmp(then.s, now) == 0)
+        return 0;
+    return forward_is_here(&run->pf->repo, run->base_ref)
+               ? adopt(&run->pf->repo, run->dir, then.s, now, false, &some, err)
+               : 0;
+}
+
+/* --- git itself --------------------------------------------------------------------------- */
+
+static char *words_path(const struct run *run)
+{
+    return mem_printf("%s/publish.log", run->dir);
+}
+
+/* Asked to end, git takes its lock away; what it has written stays, and is marked. */
+void forward_end(struct run *run)
+{
+    struct publication *p = &run->publication;
+    (void)kill(-p->git, p->given_up ? SIGKILL : SIGTERM);
+    p->given_up = true;
+}
+
+static void on_overdue(void *ctx)
+{
+    struct run *run = ctx;
+    forward_end(run);
+    watch_again(run->publication.limit, GRACE_MS);
+}
+
+static char *why_given_up(const struct run *run)
+{
+    return run->stopping
+               ? mem_str("git had not ended when the run was stopped\n")
+               : mem_printf("git did not end within %lld s\n", (long long)patience(GIT_MS) / 1000);
+}
+
+void forward_forget(struct publication *p)
+{
+    checkout_lock_release(&p->checkout);
+    watch_free(p->child);
+    watch_free(p->limit);
+    stuck_watch_free(p->stuck);
+    p->child = p->limit = NULL;
+    p->stuck = NULL;
+}
+
+static void end_forward(struct run *run, int status)
+{
+    struct publication *p = &run->publication;
+    autofree char *path = words_path(run);
+    autobuf struct buf words = BUF_INIT;
+    forward_forget(p);
+    free(run->refusal);
+    run->refusal = NULL;
+    p->killed = WIFSIGNALED(status);
+    if (status != 0 && file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
+        run->refusal = buf_steal(&words);
+    if (p->killed)
+        base_turn_clear(&p->turn, &run->pf->repo, run->base_ref);
+    else
+        base_turn_unmark(&p->turn, status == 0);
+    unmark(run, status == 0);
+    if (status != 0 && p->given_up) {
+        free(run->refusal);
+        run->refusal = why_given_up(run);
+    }
+    p->forwarded(run, status == 0);
+}
+
+/* Others' gits are mostly gone after a few milliseconds. Those that wait for an editor, or answer
+ * an editor's questions, are not: after the first time we wait for them no longer than for a
+ * moment. */
+void forward_await_quiet(struct run *run)
+{
+    enum { FIRST_MS = 1000, LATER_MS = 50 };
+    struct publication *p = &run->publication;
+    p->quiet_until = clock_mono() + patience(p->others_stay ? LATER_MS : FIRST_MS);
+}
+
+bool forward_is_quiet(struct run *run)
+{
+    struct publication *p = &run->publication;
+    if (!p->checkout.lock || checkout_lock_is_quiet(&p->checkout))
+        return true;
+    p->others_stay = p->others_stay || clock_mono() >= p->quiet_until;
+    return clock_mono() >= p->quiet_until;
+}
+
+/* Branch and index are where they are to be. Who has read them before may have to be refused by the
+ * lock. */
+static void wait_quiet(void *ctx)
+{
+    struct run *run = ctx;
+    struct publication *p = &run->publication;
+    if (!p->given_up && !forward_is_quiet(run)) {
+        watch_free(p->limit);
+        p->limit = loop_timer(run->loop, QUIET_PAUSE_MS, wait_quiet, run);
+        return;
+    }
+    end_forward(run, 0);
+}
+
+/* The files are there. */
+static int finish_forward(struct run *run, bool *ret_moved, struct err *err)
+{
+    const struct checkout_lock *l = &run->publication.checkout;
+    struct git_place at = {.git_dir = l->git_dir, .common = run->pf->repo.common};
+    return checkout_lock_install(l, err) ||
+                   git_move_ref(&at, run->base_ref, run->publication.seen.s,
+                                run->publication.target, "anabranch: land", ret_moved, err)
+               ? -1
+               : 0;
+}
+
+static void on_forwarded(void *ctx, int status)
+{
+    struct run *run = ctx;
+    struct publication *p = &run->publication;
+    struct err err = {0};
+    bool moved;
+    if (status != 0) {
+        end_forward(run, status);
+        return;
+    }
+    watch_free(p->child);
+    stuck_watch_free(p->stuck);
+    p->child = NULL;
+    p->stuck = NULL;
+    if (finish_forward(run, &moved, &err)) {
+        record_error(run, -1, &err);
+        moved = false;
+    }
+    if (!moved) {
+        end_forward(run, EXIT_FAILED);
+        return;
+    }
+    forward_await_quiet(run);
+    wait_quiet(run);
+}
+
+/* git_dir: whose own settings hold there; NULL: none that we know of. */
+static void add_command(const char *path, const char *git_dir, const char *target,
+                        struct strv *argv)
+{
+    autofree char *own = git_dir ? git_frozen_worktree(git_dir) : NULL;
+    strv_pushl(argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
+               "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", NULL);
+    if (own)
+        strv_pushl(argv, "-c", NULL), strv_pushf(argv, "include.path=%s", own);
+    git_wait_for_locks(argv);
+    strv_pushl(argv, "merge", "--quiet", "--ff-only", "--no-overwrite-ignore", "--no-stat",
+               "--no-verify-signatures", "--no-autostash", target, NULL);
+}
+
+void forward_command(const struct git_repo *repo, const char *path, const char *target,
+                     struct strv *argv, struct strv *env)
+{
+    bool is_here = strcmp(path, repo->root) == 0;
+    add_command(path, is_here ? repo->git_dir : NULL, target, argv);
+    git_environment_at(repo->common, env);
+    if (is_here) { /* with core.worktree nothing in it says so */
+        strv_pushf(env, "GIT_DIR=%s", repo->git_dir);
+        strv_pushf(env, "GIT_WORK_TREE=%s", repo->root);
+    }
+}
+
+/* Of the work tree at a path, which mostly is the one that we were started in. */
+static char *git_dir_of(const struct run *run, const char *path, struct err *err)
+{
+    struct git_repo there = {0};
+    if (strcmp(path, run->pf->repo.root) == 0)
+        return mem_str(run->pf->repo.git_dir);
+    if (git_open(&there, path, err))
+        return NULL;
+    char *git_dir = there.git_dir ? mem_str(there.git_dir) : NULL;
+    if (!git_dir)
+        (void)err_set(err, ERR_ENV, "'%s' is no work tree", path);
+    git_close(&there);
+    return git_dir;
+}
+
+/* As git says it, for forward_lock(). */
+static void refuse_by_lock(struct run *run, const char *git_dir)
+{
+    free(run->refusal);
+    run->refusal = mem_printf("fatal: Unable to create '%s/index.lock': File exists.\n", git_dir);
+}
+
+void forward_unlock_checkout(struct run *run)
+{
+    checkout_lock_release(&run->publication.checkout);
+    base_turn_unmark(&run->publication.turn, false);
+}
+
+static char *aside_path(const struct run *run)
+{
+    return mem_printf("%s/forward", run->dir);
+}
+
+void forward_tidy(struct run *run)
+{
+    autofree char *aside = aside_path(run);
+    struct err err = {0};
+    if (dirs_remove(aside, &err))
+        record_error(run, -1, &err);
+}
+
+/* Where another git is at work, or the branch is not checked out there any more, *ret is that we
+ * have to look again. */
+int forward_lock_checkout(struct run *run, const char *path, bool has_base, enum forward_try *ret,
+                          struct err *err)
+{
+    struct publication *p = &run->publication;
+    autofree char *git_dir = git_dir_of(run, path, err);
+    autofree char *aside = aside_path(run);
+    struct err why = {0};
+    bool taken;
+    if (keep_since_mark(run, &why))
+        record_error(run, -1, &why);
+    if (!git_dir || base_turn_mark(&p->turn, err) ||
+        checkout_lock_take(&p->checkout, git_dir, path, aside, &taken, err))
+        return -1;
+    *ret = taken ? FORWARD_BUSY : FORWARD_LOCKED;
+    if (!taken)
+        refuse_by_lock(run, git_dir);
+    else if (branch_is_checked_out(git_dir, run->base_ref) == has_base && forward_is_quiet(run))
+        *ret = FORWARD_READY;
+    if (*ret != FORWARD_READY)
+        forward_unlock_checkout(run);
+    return 0;
+}
+
+int forward_start(struct run *run, const char *path, void (*forwarded)(struct run *, bool),
+                  struct err *err)
+{
+    struct publication *p = &run->publication;
+    autofree char *words = words_path(run);
+    autoclose int fd = -1;
+    if (file_open(AT_FDCWD, words, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, &fd, err))
+        return -1;
+    autostrv struct strv argv = {0}, env = {0};
+    struct spawn sp = {.fds = {SPAWN_NULL, SPAWN_NULL, fd, SPAWN_NONE, SPAWN_NONE},
+                       .new_session = true};
+    pid_t pid;
+    struct err none = {0};
+    add_command(path, p->checkout.git_dir, p->target, &argv);
+    git_environment(&env);
+    if (checkout_lock_prepare(&p->checkout, run->pf->repo.common, p->seen.s, &env, err))
+        return -1;
+    sp.argv = argv.v;
+    sp.env = env.v;
+    /* On a full disk there is no note; the mark is there. */
+    (void)half_forward_note(&run->pf->repo, run->base_ref, p->seen.s, p->target, path, &p->noted,
+                            &none);
+    if (mark(run, err) || base_turn_mark(&p->turn, err) || spawn_start(&sp, &pid, err))
+        return -1;
+    p->forwarded = forwarded;
+    p->git = pid;
+    p->child = loop_child(run->loop, pid, on_forwarded, run);
+    p->stuck = stuck_watch_new(run->loop, pid, words);
+    p->limit = loop_timer(run->loop, patience(GIT_MS), on_overdue, run);
+    return 0;
+}

@@ -1,0 +1,145 @@
+#include "run/land/checkout_lock.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "git/config/frozen_config.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/guard/proc_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { INDEX_MAX = 1 << 30, LINE_MAX_ = 100 };
+
+static const char shared_index[] = "sharedindex.";
+static const char word[] = "anabranch ";
+
+/* --- the lock ----------------------------------------------------------------------------- */
+
+/* git's own begins with the bytes of an index, or is empty. */
+static void sign(int fd)
+{
+    char line[LINE_MAX_];
+    int n = snprintf(line, sizeof(line), "%s%d %" PRId64 "\n", word, (int)getpid(),
+                     procs_start(getpid()));
+    if (write(fd, line, (size_t)n) != n && ftruncate(fd, 0) < 0)
+        return; /* on a full disk it looks like that of another git */
+}
+
+int checkout_lock_take(struct checkout_lock *l, const char *git_dir, const char *root,
+                       const char *aside, bool *ret_taken, struct err *err)
+{
+    autofree char *lock = mem_printf("%s/index.lock", git_dir);
+    autoclose int fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    *ret_taken = fd >= 0;
+    if (fd < 0)
+        return errno == EEXIST ? 0 : err_sys(err, "lock '%s'", lock);
+    sign(fd);
+    *l = (struct checkout_lock){.lock = steal_ptr(lock),
+                                .git_dir = mem_str(git_dir),
+                                .aside = mem_str(aside),
+                                .root = mem_str(root)};
+    return 0;
+}
+
+bool checkout_lock_is_quiet(const struct checkout_lock *l)
+{
+    return !procs_program_in("git", l->root, "ANABRANCH_RUN");
+}
+
+void checkout_lock_release(struct checkout_lock *l)
+{
+    if (!l->lock)
+        return;
+    (void)dirs_remove(l->aside, NULL);
+    (void)unlink(l->lock);
+    free(l->lock);
+    free(l->git_dir);
+    free(l->aside);
+    free(l->root);
+    *l = (struct checkout_lock){0};
+}
+
+void checkout_lock_clear(const char *git_dir)
+{
+    autofree char *path = mem_printf("%s/index.lock", git_dir);
+    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char line[LINE_MAX_] = "";
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+        read(fd, line, sizeof(line) - 1) <= 0 || strncmp(line, word, strlen(word)) != 0)
+        return;
+    char *end;
+    pid_t pid = (pid_t)strtol(line + strlen(word), &end, 10);
+    if (*end == ' ' && procs_start(pid) != strtoll(end, NULL, 10))
+        (void)unlink(path);
+}
+
+/* --- working aside ------------------------------------------------------------------------ */
+
+/* git writes a new file in the place of one of these, and never into it: a link is enough. */
+static int link_file(const char *from, const char *to, struct err *err)
+{
+    autobuf struct buf bytes = BUF_INIT;
+    if (link(from, to) == 0 || errno == ENOENT)
+        return 0;
+    return file_read(from, INDEX_MAX, &bytes, err) || file_create(to, bytes.s, bytes.len, err) ? -1
+                                                                                               : 0;
+}
+
+static int link_name(const struct checkout_lock *l, const char *name, struct err *err)
+{
+    autofree char *from = mem_printf("%s/%s", l->git_dir, name);
+    autofree char *to = mem_printf("%s/%s", l->aside, name);
+    return link_file(from, to, err);
+}
+
+/* An index may have its entries in a second file. */
+static int link_shared(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    (void)dir;
+    return strncmp(name, shared_index, strlen(shared_index)) == 0 ? link_name(ctx, name, err) : 0;
+}
+
+static int move_shared(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    const struct checkout_lock *l = ctx;
+    autofree char *from = mem_printf("%s/%s", dir, name);
+    autofree char *to = mem_printf("%s/%s", l->git_dir, name);
+    if (strncmp(name, shared_index, strlen(shared_index)) != 0)
+        return 0;
+    return rename(from, to) < 0 ? err_sys(err, "write '%s'", to) : 0;
+}
+
+int checkout_lock_prepare(const struct checkout_lock *l, const char *common, const char *commit,
+                          struct strv *env, struct err *err)
+{
+    autofree char *head = mem_printf("%s/HEAD", l->aside), *text = mem_printf("%s\n", commit);
+    autofree char *info = mem_printf("%s/info", l->aside);
+    const char *frozen = git_frozen_common(l->git_dir, common);
+    if (dirs_remove(l->aside, err) || dirs_make(info, err) ||
+        file_create(head, text, strlen(text), err) || link_name(l, "index", err) ||
+        (!frozen && link_name(l, "config.worktree", err)) ||
+        link_name(l, "info/sparse-checkout", err) ||
+        dirs_each(l->git_dir, link_shared, (void *)l, err))
+        return -1;
+    strv_pushf(env, "GIT_DIR=%s", l->aside);
+    strv_pushf(env, "GIT_COMMON_DIR=%s", frozen ? frozen : common);
+    strv_pushf(env, "GIT_WORK_TREE=%s", l->root);
+    return 0;
+}
+
+int checkout_lock_install(const struct checkout_lock *l, struct err *err)
+{
+    autofree char *from = mem_printf("%s/index", l->aside);
+    autofree char *to = mem_printf("%s/index", l->git_dir);
+    if (dirs_each(l->aside, move_shared, (void *)l, err))
+        return -1;
+    return rename(from, to) < 0 && errno != ENOENT ? err_sys(err, "write '%s'", to) : 0;
+}

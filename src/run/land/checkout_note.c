@@ -1,0 +1,179 @@
+#include "run/land/checkout_note.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "git/merge/merge.h"
+#include "run/land/checkout.h"
+#include "run/land/checkout_repair.h"
+#include "sys/fs/file.h"
+#include "sys/guard/proc_table.h"
+#include "sys/proc/capture.h"
+#include "workspace/commit/commit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NOTE_MAX = 4 * PATH_MAX, OUTPUT_MAX = 1 << 20 };
+
+static char *note_path(const struct git_repo *repo)
+{
+    return mem_printf("%s/anabranch/forwarding", repo->common);
+}
+
+/* Each with a NUL behind it: a path may have any other character. */
+int half_forward_note(const struct git_repo *repo, const char *ref, const char *from,
+                      const char *to, const char *path, bool *ret_made, struct err *err)
+{
+    const char *const fields[] = {ref, from, to, path};
+    autofree char *file = note_path(repo);
+    autobuf struct buf text = BUF_INIT;
+    struct err why = {0};
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+        buf_add(&text, fields[i], strlen(fields[i]) + 1);
+    *ret_made = file_create(file, text.s, text.len, &why) == 0;
+    return *ret_made || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
+}
+
+void half_forward_forget(const struct git_repo *repo)
+{
+    autofree char *file = note_path(repo);
+    (void)unlink(file); /* who finds it finds nothing to do */
+}
+
+/* What the note says. */
+struct half {
+    struct buf text;
+    const char *ref, *from, *to, *path;
+};
+
+static bool read_note(const struct git_repo *repo, struct half *h)
+{
+    autofree char *file = note_path(repo);
+    const char **const fields[] = {&h->ref, &h->from, &h->to, &h->path};
+    if (access(file, F_OK) < 0 || file_read(file, NOTE_MAX, &h->text, NULL))
+        return false;
+    const char *p = h->text.s, *end = p + h->text.len;
+    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+        if (p >= end)
+            return false;
+        *fields[i] = p;
+        p += strlen(p) + 1;
+    }
+    return p == end;
+}
+
+static struct git_place place_of(const struct git_repo *there)
+{
+    return (struct git_place){
+        .git_dir = there->git_dir, .common = there->common, .work_tree = there->root};
+}
+
+static void add_names(struct map *names, const struct buf *list, void *value)
+{
+    for (const char *s = list->s; s < list->s + list->len; s += strlen(s) + 1)
+        (void)map_put(names, s, strlen(s), value);
+}
+
+/* Whether the index has something of the move: a path that it changes is there as it is to be. */
+static int shows_it(const struct git_repo *there, const char *from, const char *to, bool *ret_yes,
+                    struct err *err)
+{
+    struct git_place at = place_of(there);
+    autobuf struct buf moved = BUF_INIT, other = BUF_INIT;
+    automap struct map differs = {0};
+    *ret_yes = false;
+    if (commit_paths(&at, from, to, &moved, err) ||
+        git_call(&at, &other, err, "diff-index", "--cached", "-z", "--name-only", "--no-renames",
+                 "--no-ext-diff", to, "--", NULL))
+        return -1;
+    add_names(&differs, &other, &differs);
+    for (const char *s = moved.s; !*ret_yes && s < moved.s + moved.len; s += strlen(s) + 1)
+        *ret_yes = !map_get(&differs, s, strlen(s));
+    return 0;
+}
+
+static int finish(const struct git_repo *there, const char *to, bool *ret_moved, struct err *err)
+{
+    autostrv struct strv argv = {0}, env = {0};
+    int status;
+    forward_command(there, there->root, to, &argv, &env);
+    if (proc_capture(argv.v, env.v, OUTPUT_MAX, NULL, NULL, &status, err))
+        return -1;
+    *ret_moved = status == 0;
+    return 0;
+}
+
+/* Where others have put something on the branch since, what was to be there as well: empty where
+ * the two do not merge, or the branch was taken back. */
+static int find_target(const struct git_repo *there, const struct half *h, const char *now,
+                       struct buf *ret_to, bool *ret_done, struct err *err)
+{
+    struct git_place at = place_of(there);
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    bool ahead = false;
+    *ret_done = true;
+    if (git_is_ancestor(&at, h->from, now, &ahead, err) ||
+        git_is_ancestor(&at, h->to, now, ret_done, err))
+        return -1;
+    if (strcmp(now, h->from) == 0)
+        buf_addstr(ret_to, h->to);
+    if (ret_to->len || !ahead || *ret_done)
+        return 0;
+    if (merge_trees(&at, now, h->to, &m, err))
+        return -1;
+    const char *const parents[] = {now, h->to, NULL};
+    return m.clean ? git_commit_tree(&at, m.tree.s, parents,
+                                     "Finish a landing that was interrupted\n", ret_to, err)
+                   : 0;
+}
+
+/* How it ends. What cannot be done now is left to who has the turn next. */
+enum end { NOTHING_TO_DO, MOVED, NOT_NOW };
+
+static int mend_in(const struct base_turn *turn, const struct git_repo *there, const struct half *h,
+                   const char *now, enum end *ret, struct err *err)
+{
+    autofree char *state = mem_printf("%s/anabranch", there->common);
+    autobuf struct buf to = BUF_INIT;
+    bool some = false, shown = false, moved = false, done;
+    if (!there->root || !forward_is_here(there, h->ref))
+        return 0;
+    base_turn_clear(turn, there, h->ref);
+    *ret = NOT_NOW; /* the very git that was given up may still be writing */
+    if (procs_program_in("git", there->root, "ANABRANCH_RUN"))
+        return 0;
+    *ret = NOTHING_TO_DO;
+    if (find_target(there, h, now, &to, &done, err))
+        return -1;
+    if (!to.len) /* the branch has moved, and the index may not have */
+        return done ? adopt(there, state, h->from, h->to, false, &some, err) : 0;
+    if (shows_it(there, now, to.s, &shown, err) ||
+        adopt(there, state, now, to.s, true, &some, err) ||
+        ((shown || some) && finish(there, to.s, &moved, err)))
+        return -1;
+    *ret = moved ? MOVED : NOTHING_TO_DO;
+    return 0;
+}
+
+int half_forward_mend(const struct base_turn *turn, const struct git_repo *repo,
+                      struct buf *ret_from, struct err *err)
+{
+    struct git_place at = {.git_dir = repo->common};
+    autobuf struct buf now = BUF_INIT;
+    struct half h = {.text = BUF_INIT};
+    struct git_repo there = {0};
+    enum end end = NOTHING_TO_DO;
+    int rc = 0;
+    if (read_note(repo, &h) && git_resolve(&at, h.ref, &now, NULL) == 0 &&
+        git_open(&there, h.path, NULL) == 0)
+        rc = mend_in(turn, &there, &h, now.s, &end, err);
+    if (end == MOVED)
+        buf_add(ret_from, now.s, now.len);
+    if (h.text.len && end != NOT_NOW)
+        half_forward_forget(repo);
+    git_close(&there);
+    buf_done(&h.text);
+    return rc ? err_wrap(err, "a move of the base that was killed") : 0;
+}

@@ -1,0 +1,25 @@
+/*
+ * A move of someone's checkout that was killed half-way. Before git is
+ * started a note says where the branch was, where it is to be, and in which checkout; whoever has
+ * the turn to move a base next (base_lock.h) finds it, and finishes what git has begun.
+ */
+#ifndef RUN_LAND_CHECKOUT_NOTE_H
+#define RUN_LAND_CHECKOUT_NOTE_H
+
+#include "run/land/base_lock.h"
+
+/* Both are for who has the turn. `path`: the checkout. *ret_made is false where there is a note
+ * still of a move that was not finished, which stays. */
+int half_forward_note(const struct git_repo *repo, const char *ref, const char *from,
+                      const char *to, const char *path, bool *ret_made, struct err *err);
+void half_forward_forget(const struct git_repo *repo);
+
+/* Takes away locks, lets the index follow the files that were written (checkout_repair.h), and
+ * brings branch and checkout to where they were to be; where others have put something on the
+ * branch meanwhile, to a merge of the two. Nothing is done where these do not merge, or where the
+ * checkout shows nothing of the move: the user has thrown it away. *ret_from is then the commit
+ * that the branch was at; empty where it did not move. */
+int half_forward_mend(const struct base_turn *turn, const struct git_repo *repo,
+                      struct buf *ret_from, struct err *err);
+
+#endif

@@ -1,0 +1,81 @@
+#include "run/land/checkout_warning.h"
+
+#include "run/land/base_use.h"
+#include "run/land/checkout.h"
+#include "run/watch/watch_private.h"
+
+#include <string.h>
+
+enum { SHOWN = 5 };
+
+static bool may_change(const struct run *run, const char *path)
+{
+    for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
+        bool wanted = !run->opts.wanted || run->opts.wanted[t];
+        if (wanted && !run->pf->plan.tasks[t].read_only && claims_allow(&run->pf->claims, t, path))
+            return true;
+    }
+    return false;
+}
+
+/* The files whose content is not that of HEAD, each with a NUL behind it. Where the stat data of
+ * all is as in the index, git need not look at the files. */
+static int list_dirty(const struct run *run, struct buf *out, struct err *err)
+{
+    struct git_place at = {.git_dir = run->pf->repo.git_dir, .work_tree = run->pf->repo.root};
+    autobuf struct buf status = BUF_INIT;
+    if (!run->shared->checkout.changed.n)
+        return git_call(&at, out, err, "diff-index", "--cached", "--name-only", "-z",
+                        "--no-renames", "--ignore-submodules=all", "HEAD", NULL);
+    if (git_call(&at, &status, err, "-C", at.work_tree, "status", "--porcelain", "-z",
+                 "--no-renames", "--untracked-files=no", "--ignore-submodules=all", NULL))
+        return -1;
+    for (const char *s = status.s; s < status.s + status.len; s += strlen(s) + 1) {
+        if (strlen(s) > 3) /* "XY PATH" */
+            buf_add(out, s + 3, strlen(s + 3) + 1);
+    }
+    return 0;
+}
+
+static void tell_dirty(struct run *run, const struct buf *paths)
+{
+    autobuf struct buf names = BUF_INIT;
+    struct err why = {0};
+    size_t n = 0;
+    for (const char *s = paths->s; s < paths->s + paths->len; s += strlen(s) + 1) {
+        if (!may_change(run, s))
+            continue;
+        if (n < SHOWN)
+            buf_addf(&names, "%s%s", n ? ", " : "", s);
+        n++;
+    }
+    if (n > SHOWN)
+        buf_addf(&names, " and %zu more", n - SHOWN);
+    if (n && err_set(&why, ERR_ENV,
+                     "%s is checked out here with changes that are not committed: %s. Work on one "
+                     "of these files cannot land there, and stays on a branch: commit or stash "
+                     "them first",
+                     run->base, names.s))
+        record_error(run, -1, &why);
+}
+
+void checkout_note(struct run *run)
+{
+    autobuf struct buf paths = BUF_INIT;
+    struct err err = {0}, why = {0};
+    bool used;
+    if (!run->base || run->only_reads)
+        return;
+    if (base_use_look(run, &used, &err)) {
+        record_error(run, -1, &err);
+    } else if (used) {
+        (void)err_set(&why, ERR_ENV, "nothing can land on %s yet: %.*s", run->base,
+                      (int)strcspn(run->refusal, "\n"), run->refusal);
+        record_error(run, -1, &why);
+    } else if (run->shared->has_checkout && forward_is_here(&run->pf->repo, run->base_ref)) {
+        if (list_dirty(run, &paths, &err))
+            record_error(run, -1, &err);
+        else
+            tell_dirty(run, &paths);
+    }
+}

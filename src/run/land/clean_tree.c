@@ -1,0 +1,128 @@
+#include "run/land/clean_tree.h"
+
+#include "agent/engine/env.h"
+#include "base/mem.h"
+#include "run/prepare/delete_later.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+/* Not below the project. */
+static const char *find_place(void)
+{
+    const char *tmp = getenv("TMPDIR");
+    return tmp && *tmp == '/' ? tmp : "/tmp";
+}
+
+static char *make_top(struct job *job, struct err *err)
+{
+    autofree char *path =
+        mem_printf("%s/anabranch-%s-%s.XXXXXX", find_place(), job->run->id, task_of(job)->id);
+    if (!mkdtemp(path)) {
+        (void)err_sys(err, "make '%s'", path);
+        return NULL;
+    }
+    return steal_ptr(path);
+}
+
+static int make_folder(const char *top, const char *name, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", top, name);
+    return mkdir(path, 0777) < 0 ? err_sys(err, "make '%s'", path) : 0;
+}
+
+static int write_text(const char *top, const char *name, const char *text, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", top, name);
+    return file_create(path, text, strlen(text), err);
+}
+
+/* As little as makes a repository: git in it finds the commit and its history. */
+static int make_repository(const struct job *job, struct err *err)
+{
+    enum { SHA256_DIGITS = 64 };
+    static const char *const folders[] = {"home",
+                                          "tmp",
+                                          "tree",
+                                          "tree/.git",
+                                          "tree/.git/refs",
+                                          "tree/.git/objects",
+                                          "tree/.git/objects/info"};
+    bool sha256 = job->candidate.len == SHA256_DIGITS;
+    autofree char *head = mem_printf("%s\n", job->candidate.s);
+    autofree char *objects = mem_printf("%s/objects\n", job->run->pf->repo.common);
+    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+        if (make_folder(job->clean, folders[i], err))
+            return -1;
+    }
+    return write_text(job->clean, "tree/.git/HEAD", head, err) ||
+                   write_text(job->clean, "tree/.git/objects/info/alternates", objects, err) ||
+                   write_text(job->clean, "tree/.git/config",
+                              sha256 ? "[core]\n\trepositoryFormatVersion = 1\n"
+                                       "[extensions]\n\tobjectFormat = sha256\n"
+                                     : "[core]\n\trepositoryFormatVersion = 0\n",
+                              err)
+               ? -1
+               : 0;
+}
+
+/* By the project's settings and filters, but all of it. */
+static int fill(struct job *job, void (*next)(struct job *, int), struct err *err)
+{
+    autofree char *tree = mem_printf("%s/tree", job->clean);
+    autofree char *index = mem_printf("%s/.git/index", tree);
+    autofree char *log = job_file(job, "prepare.log");
+    struct git_place at = {.git_dir = job->run->pf->repo.common, .work_tree = tree, .index = index};
+    autostrv struct strv argv = {0}, env = {0};
+    git_prepare(&at, &argv, &env);
+    strv_pushl(&argv, "-c", "core.sparseCheckout=false", "read-tree", "--reset", "-u",
+               job->candidate.s, NULL);
+    return process_start(job, argv.v, env.v, tree, log, next, err);
+}
+
+int clean_tree_make(struct job *job, void (*next)(struct job *, int), struct err *err)
+{
+    job->clean = make_top(job, err);
+    return !job->clean || make_repository(job, err) || fill(job, next, err) ? -1 : 0;
+}
+
+char *clean_tree_cwd(const struct job *job)
+{
+    const char *prefix = job->run->pf->repo.prefix;
+    return mem_printf("%s/tree%s%s", job->clean, *prefix ? "/" : "", prefix);
+}
+
+void clean_tree_environment(const struct job *job, struct strv *env)
+{
+    static const char *const own[] = {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
+                                      "XDG_STATE_HOME"};
+    static const char *const below[] = {".config", ".cache", ".local/share", ".local/state"};
+    autofree char *cwd = clean_tree_cwd(job);
+    env_set(env, "HOME", "%s/home", job->clean);
+    env_set(env, "TMPDIR", "%s/tmp", job->clean);
+    env_set(env, "ANABRANCH_WORKSPACE", "%s", cwd);
+    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+        env_set(env, own[i], "%s/home/%s", job->clean, below[i]);
+}
+
+void clean_tree_remove(struct job *job)
+{
+    autofree char *top = steal_ptr(job->clean);
+    autostrv struct strv paths = {0};
+    struct err err = {0};
+    if (!top)
+        return;
+    strv_push(&paths, top);
+    if (sweep_is_worth_it(job) ? sweep(job->run, job->task, &paths, &err) : dirs_remove(top, &err))
+        record_error(job->run, job->task, &err);
+}
+
+void clean_tree_tidy(const struct run *run)
+{
+    autofree char *own = mem_printf("anabranch-%s-", run->id);
+    struct err none = {0};
+    (void)dirs_remove_entries(find_place(), own, "", &none);
+}

@@ -1,0 +1,180 @@
+#include "run/land/durable.h"
+
+#include "base/mem.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/proc/boot_id.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int durable_sync(struct run *run, struct err *err)
+{
+    return run->pf->repo.core.unsynced ? 0 : file_sync_system(run->pf->repo.common, err);
+}
+
+/* --- objects ------------------------------------------------------------------------------ */
+
+static bool is_hex(const char *s)
+{
+    return *s && strspn(s, "0123456789abcdef") == strlen(s);
+}
+
+/* Nothing of it has come to the disk. An object begins with the header of its compression, which is
+ * never zero. */
+static bool is_lost(const char *path)
+{
+    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    char first = 0;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    ssize_t n = read(fd, &first, 1);
+    return n == 0 || (n == 1 && !first);
+}
+
+static int mend_object(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    size_t *count = ctx;
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    if (!is_hex(name) || !is_lost(path))
+        return 0;
+    if (unlink(path) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", path);
+    (*count)++;
+    return 0;
+}
+
+static int mend_folder(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    return strlen(name) == 2 && is_hex(name) ? dirs_each(path, mend_object, ctx, err) : 0;
+}
+
+/* --- refs --------------------------------------------------------------------------------- */
+
+/* Refs of the run, as files, that are empty; there are folders in folders to the depth of
+ * refs/anabranch/salvage/RUN/TASK/ATTEMPT. */
+static int mend_ref_file(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    size_t *count = ctx;
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    struct stat st;
+    if (lstat(path, &st) < 0)
+        return 0;
+    if (S_ISDIR(st.st_mode))
+        return dirs_each(path, mend_ref_file, ctx, err);
+    if (!S_ISREG(st.st_mode) || st.st_size)
+        return 0;
+    if (unlink(path) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", path);
+    (*count)++;
+    return 0;
+}
+
+/* Whether all is there that refs lead to and others' refs do not. */
+static int is_complete(const struct git_place *at, const struct strv *refs, bool *ret_yes,
+                       struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "rev-list", "--objects", "--quiet", NULL);
+    for (size_t i = 0; i < refs->n; i++)
+        strv_push(&args, refs->v[i]);
+    strv_pushl(&args, "--not", "--exclude=refs/anabranch/*", "--exclude=refs/heads/anabranch/*",
+               "--all", NULL);
+    if (git_try(at, &args, &out, &errout, &status, err))
+        return -1;
+    *ret_yes = status == 0;
+    return 0;
+}
+
+static int mend_ref(const struct git_place *at, const char *ref, size_t *count, struct err *err)
+{
+    autostrv struct strv one = {0};
+    autobuf struct buf out = BUF_INIT;
+    bool complete;
+    strv_push(&one, ref);
+    if (is_complete(at, &one, &complete, err))
+        return -1;
+    if (complete)
+        return 0;
+    (*count)++;
+    return git_call(at, &out, err, "update-ref", "-d", ref, NULL);
+}
+
+static int list_refs(const struct git_place *at, const char *const *below, struct strv *refs,
+                     struct err *err)
+{
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(at, &out, err, "for-each-ref", "--format=%(refname)", below[0], below[1], below[2],
+                 NULL))
+        return -1;
+    for (char *next = out.s, *line; (line = strsep(&next, "\n"));) {
+        if (*line)
+            strv_push(refs, line);
+    }
+    return 0;
+}
+
+static int mend_refs(const struct run *run, size_t *count, struct err *err)
+{
+    struct git_place at = {.git_dir = run->pf->repo.common};
+    autofree char *tip = mem_printf("refs/anabranch/runs/%s", run->id);
+    autofree char *heads = mem_printf("refs/heads/anabranch/%s", run->id);
+    autofree char *saved = mem_printf("refs/anabranch/salvage/%s", run->id);
+    autofree char *heads_dir = mem_printf("%s/%s", at.git_dir, heads);
+    autofree char *saved_dir = mem_printf("%s/%s", at.git_dir, saved);
+    const char *const below[] = {tip, heads, saved};
+    autostrv struct strv refs = {0};
+    bool complete = true;
+    if (dirs_each(heads_dir, mend_ref_file, count, err) ||
+        dirs_each(saved_dir, mend_ref_file, count, err) || list_refs(&at, below, &refs, err) ||
+        (refs.n && is_complete(&at, &refs, &complete, err)))
+        return -1;
+    for (size_t i = 0; !complete && i < refs.n; i++) {
+        if (mend_ref(&at, refs.v[i], count, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* git writes it before it moves the checkout, and does not sync it; empty, it stops the next move.
+ */
+static int mend_orig_head(const struct run *run, struct err *err)
+{
+    autofree char *path = mem_printf("%s/ORIG_HEAD", run->pf->repo.git_dir);
+    struct stat st;
+    if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size)
+        return 0;
+    return unlink(path) < 0 ? err_sys(err, "remove '%s'", path) : 0;
+}
+
+/* --- both --------------------------------------------------------------------------------- */
+
+int durable_mend(struct run *run, struct err *err)
+{
+    autofree char *note = mem_printf("%s/boot", run->state_dir);
+    autofree char *objects = mem_printf("%s/objects", run->pf->repo.common);
+    if (!run->base || boot_is_noted(note))
+        return 0;
+    return dirs_each(objects, mend_folder, &run->lost_objects, err) || mend_orig_head(run, err) ||
+                   (run->resume && mend_refs(run, &run->lost_refs, err)) || boot_note(note, err)
+               ? -1
+               : 0;
+}
+
+void durable_tell(struct run *run)
+{
+    struct err why = {0};
+    if ((run->lost_objects || run->lost_refs) &&
+        err_set(&why, ERR_ENV,
+                "the machine went down without writing all to the disk: removed %zu git objects "
+                "without content, and %zu refs of this run that led nowhere",
+                run->lost_objects, run->lost_refs))
+        record_error(run, -1, &why);
+}

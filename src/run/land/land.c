@@ -1,0 +1,593 @@
+/*
+ * Landing: what tasks committed is merged off to the side, verified as merged, and becomes the new
+ * tip.
+ */
+#include "run/run_private.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "git/merge/merge.h"
+#include "git/tree/tree_diff.h"
+#include "run/attempt/inputs.h"
+#include "run/attempt/plan_command.h"
+#include "run/land/checkout.h"
+#include "run/land/clean_tree.h"
+#include "run/land/durable.h"
+#include "workspace/commit/own_history.h"
+#include "workspace/workspace_hold.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { VERIFY_MS = 60 * 60 * 1000 };
+
+/* Of so many jobs each keeps its workspace open while it waits. */
+enum { HELD_MAX = 256 };
+
+/* Where the base is checked out, moving it takes longer the more files there are: where nobody
+ * waits for it, it is to take a tenth of the time at most. */
+enum { PAUSE_TIMES = 10, PAUSE_MIN_MS = 200, PAUSE_MAX_MS = 10000 };
+
+/* How much of an index git goes through in that time, with the files that are in it. */
+enum { INDEX_BYTES_PER_MS = 32 << 10 };
+
+/* --- making the candidate ----------------------------------------------------------------- */
+
+static char *merge_message(const struct job *job)
+{
+    const struct task *t = task_of(job);
+    autobuf struct buf out = BUF_INIT;
+    if (job->run->opts.merge_subject)
+        job_expand(job, job->run->opts.merge_subject, &out);
+    else
+        buf_addf(&out, "Merge anabranch task %s%s%s", t->id, t->title ? ": " : "",
+                 t->title ? t->title : "");
+    buf_addf(&out, "\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n", t->id, job->run->id);
+    return buf_steal(&out);
+}
+
+static int conflict(struct job *job, const struct merge_result *m, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    autobuf struct buf files = BUF_INIT;
+    if (merge_describe(&at, m, &files, err))
+        return -1;
+    job_conflicted(job, files.s);
+    return 1;
+}
+
+/* One commit, with the tip as its only parent or with the task's as the second. */
+static int candidate_of_merge(struct job *job, bool squash, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    const struct task_run *tr = &job->run->tasks[job->task];
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    workspace_set_tree(&job->ws, &at);
+    /* A tip that we made ourselves has all that its tasks build on. */
+    if (job->run->resume ? merge_trees(&at, job->run->tip, tr->commit, &m, err)
+                         : merge_since(&at, tr->start, job->run->tip, tr->commit, &m, err))
+        return -1;
+    if (!m.clean)
+        return conflict(job, &m, err);
+    autofree char *message = squash ? job_message(job) : merge_message(job);
+    const char *const parents[] = {job->run->tip, squash ? NULL : tr->commit, NULL};
+    return git_commit_tree(&at, m.tree.s, parents, message, &job->candidate, err);
+}
+
+/* Each commit of the task again, on top of the tip; merges in between are left out. */
+static int candidate_of_rebase(struct job *job, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    const struct task_run *tr = &job->run->tasks[job->task];
+    bool keeps_author = job->run->pf->plan.land_author == LAND_AUTHOR_AGENT;
+    autobuf struct buf list = BUF_INIT;
+    autofree char *range = mem_printf("%s..%s", tr->start, tr->commit);
+    workspace_set_tree(&job->ws, &at);
+    if (git_call(&at, &list, err, "rev-list", "--reverse", "--no-merges", range, NULL))
+        return -1;
+    buf_addstr(&job->candidate, job->run->tip);
+    for (char *next = list.s, *id; (id = strsep(&next, "\n")) && *id;) {
+        automerge struct merge_result m = MERGE_RESULT_INIT;
+        autobuf struct buf message = BUF_INIT, author = BUF_INIT;
+        if (merge_pick(&at, job->candidate.s, id, &m, err))
+            return -1;
+        if (!m.clean)
+            return conflict(job, &m, err);
+        if (git_call(&at, &message, err, "log", "-1", "--format=%B", id, NULL))
+            return -1;
+        autofree char *onto = mem_str(job->candidate.s);
+        const char *const parents[] = {onto, NULL};
+        buf_cut(&job->candidate, 0);
+        if ((keeps_author && own_history_author(&at, id, &author, err)) ||
+            git_commit_tree_by(&at, author.len ? author.s : NULL, m.tree.s, parents, message.s,
+                               &job->candidate, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* 0: job->candidate is what would land. 1: it conflicts, and the job is gone. -1: failure. */
+static int make_candidate(struct job *job, struct err *err)
+{
+    enum land_style style = job->run->pf->plan.land_style;
+    buf_cut(&job->candidate, 0);
+    buf_cut(&job->candidate_base, 0);
+    buf_addstr(&job->candidate_base, job->run->tip);
+    if (style == LAND_STYLE_REBASE)
+        return candidate_of_rebase(job, err);
+    return candidate_of_merge(job, style == LAND_STYLE_SQUASH, err);
+}
+
+/* A merge of git's can move what the task made to a path that is not the task's: where others have
+ * renamed a folder. */
+static bool check_candidate(struct job *job)
+{
+    const struct run *run = job->run;
+    enum enforce enforce = task_of(job)->enforce ? task_of(job)->enforce : run->pf->plan.enforce;
+    autobuf struct buf paths = BUF_INIT;
+    struct err err = {0};
+    if (!run->pf->claims.list.n || !job->agent_started || enforce == ENFORCE_WARN)
+        return true; /* what a person has resolved is not held against them */
+    if (tree_paths(run->batch, run->tip, job->candidate.s, &paths, &err)) {
+        job_error(job, &err);
+        return false;
+    }
+    return job_check_paths(job, &paths);
+}
+
+/* --- verifying ---------------------------------------------------------------------------- */
+
+/* The next attempt is told what the command said. */
+static void verification_failed(struct job *job, int exit_code)
+{
+    autobuf struct buf output = BUF_INIT;
+    job_read_tail(job, "verify.out", &output);
+    job_read_tail(job, "verify.err", &output);
+    job_feedback(job, "Your last attempt at this did not pass its verification", exit_code,
+                 output.s);
+    while (output.len && strchr(" \n\r\t", output.s[output.len - 1]))
+        buf_cut(&output, output.len - 1);
+    const char *last = strrchr(output.s, '\n');
+    job_fail(job, FAILURE_VERIFY, "verification ended with %d: %s", exit_code,
+             last ? last + 1 : output.s);
+}
+
+/* A shell's words for a program that is not there, or is none. */
+enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
+
+/* No agent can put that right: the work is kept, and lands when the run is resumed. */
+static void verification_cannot_start(struct job *job, int exit_code)
+{
+    autobuf struct buf output = BUF_INIT;
+    job_read_tail(job, "verify.err", &output);
+    while (output.len && strchr(" \n\r\t", output.s[output.len - 1]))
+        buf_cut(&output, output.len - 1);
+    const char *last = strrchr(output.s, '\n');
+    job->unverified = true;
+    job_fail(job, FAILURE_SETUP, "its verification cannot start (exit code %d): %s", exit_code,
+             last ? last + 1 : output.s);
+}
+
+static void verification_hung(struct job *job)
+{
+    job_tell(job, "The verification of your last attempt at this did not come to an end in time.");
+    job_fail(job, FAILURE_VERIFY, "verification took longer than it may");
+}
+
+static void on_verified(struct job *job, int exit_code);
+
+/* The task's own command first, then the plan's. */
+static const struct plan_command *next_command(struct job *job)
+{
+    const struct plan_command *own = &task_of(job)->verify, *all = &job->run->pf->plan.land_verify;
+    int step = job->verify_step++;
+    if (step == 0 && command_is_set(own))
+        return own;
+    if (step <= 1 && command_is_set(all)) {
+        job->verify_step = 2;
+        return all;
+    }
+    return NULL;
+}
+
+static void start_verification(struct job *job, const struct plan_command *cmd)
+{
+    struct err err = {0};
+    if (command_start(job, cmd, "verify", VERIFY_MS, on_verified, &err))
+        job_error(job, &err);
+}
+
+static void make_clean_tree(struct job *job);
+
+static void on_clean_tree(struct job *job, int exit_code)
+{
+    autobuf struct buf log = BUF_INIT;
+    if (process_lost_race(job, exit_code)) {
+        clean_tree_remove(job);
+        make_clean_tree(job);
+    } else if (job->stopped) {
+        job_fail_stopped(job);
+    } else if (exit_code == 0) {
+        start_verification(job, job->verification);
+    } else {
+        job_read_tail(job, "prepare.log", &log);
+        job_fail(job, FAILURE_INTERNAL, "a clean tree could not be made: %s", log.s);
+    }
+}
+
+static void make_clean_tree(struct job *job)
+{
+    struct err err = {0};
+    if (clean_tree_make(job, on_clean_tree, &err))
+        job_error(job, &err);
+}
+
+static void verify_next(struct job *job)
+{
+    job->verification = next_command(job);
+    if (!job->verification) {
+        record(job->run, EV_TASK_VERIFIED, job->task, NULL);
+        land_queue(job); /* where it lands at once, unless the tip has moved meanwhile */
+    } else if (job->verification->clean) {
+        make_clean_tree(job);
+    } else {
+        start_verification(job, job->verification);
+    }
+}
+
+static void on_verified(struct job *job, int exit_code)
+{
+    autobuf struct buf reason = BUF_INIT;
+    enum failure failure;
+    bool in_time = command_ended(job);
+    clean_tree_remove(job);
+    if (job->stopped)
+        job_fail_stopped(job);
+    else if (!in_time)
+        verification_hung(job);
+    else if (process_was_broken(job, &failure, &reason))
+        job_fail(job, failure, "verification: %s", reason.s);
+    else if (job->tampered)
+        job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
+    else if (!job->exit_signal && (exit_code == CANNOT_EXECUTE || exit_code == NOT_FOUND))
+        verification_cannot_start(job, exit_code);
+    else if (exit_code != 0)
+        verification_failed(job, exit_code);
+    else
+        verify_next(job);
+}
+
+static void verify(struct job *job);
+
+static void on_checked_out(struct job *job, int exit_code)
+{
+    autobuf struct buf log = BUF_INIT;
+    if (process_lost_race(job, exit_code)) {
+        verify(job);
+        return;
+    }
+    if (job->stopped) {
+        job_fail_stopped(job);
+        return;
+    }
+    if (exit_code == 0) {
+        job->verify_step = 0;
+        verify_next(job);
+        return;
+    }
+    job_read_tail(job, "prepare.log", &log);
+    job_fail(job, FAILURE_INTERNAL, "the merged tree could not be checked out: %s", log.s);
+}
+
+/* The workspace itself becomes the merged tree: what was built in it is still there. */
+static void verify(struct job *job)
+{
+    autofree char *index = job_file(job, "index"), *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0};
+    struct err err = {0};
+    task_set_state(job->run, job->task, TASK_VERIFYING);
+    /* It knows the files that the agent added; it is gone when the task is verified again. */
+    if (workspace_enter(&job->ws, &err) || workspace_put(&job->ws, index, "index", &err)) {
+        job_fail(job, FAILURE_SCOPE, "%s", err.msg);
+        return;
+    }
+    struct git_place at = workspace_place(&job->ws);
+    git_prepare(&at, &argv, &env);
+    strv_pushl(&argv, "checkout", "--quiet", "--force", "--detach", job->candidate.s, NULL);
+    if (process_start(job, argv.v, env.v, NULL, log, on_checked_out, &err))
+        job_error(job, &err);
+}
+
+/* --- landing ------------------------------------------------------------------------------ */
+
+static void set_landed(struct task_run *tr, const char *commit)
+{
+    free(tr->landed);
+    tr->landed = commit ? mem_str(commit) : NULL;
+    tr->status.landed = tr->landed;
+}
+
+/* Who finds the intent without its outcome asks the tip whether it has that commit. The ref of the
+ * tip follows at the end of the turn. */
+static void land_now(struct job *job)
+{
+    struct run *run = job->run;
+    struct err err = {0};
+    set_landed(task_run(job), job->candidate.s);
+    if (record_intent(run, job->task, &err)) {
+        set_landed(task_run(job), NULL);
+        job_error(job, &err);
+        return;
+    }
+    free(run->tip);
+    run->tip = mem_str(job->candidate.s);
+    job->at_tip = true;
+    vec_push(&run->landed_now, job);
+}
+
+/* No ref may be on the disk before the objects that it leads to, or a power failure leaves it
+ * broken: git syncs refs, and objects not. */
+static int move_tip(struct run *run, const char *from, struct err *err)
+{
+    autofree char *was = mem_str(from);
+    char *to = run->tip;
+    if (durable_sync(run, err))
+        return -1;
+    run->tip = was; /* the ref is there until it has moved */
+    int rc = run_move_tip(run, to, "anabranch: land", err);
+    run->tip = to;
+    return rc;
+}
+
+/* What has landed in a turn is in the tip, all at once, or none of it is. */
+static void settle_tip(struct run *run, const char *from, size_t first)
+{
+    struct err err = {0};
+    if (strcmp(run->tip, from) == 0)
+        return;
+    if (move_tip(run, from, &err) == 0) {
+        for (size_t i = first; i < run->landed_now.n; i++)
+            job_leave(run->landed_now.v[i]);
+        return;
+    }
+    free(run->tip);
+    run->tip = mem_str(from);
+    while (run->landed_now.n > first) {
+        struct job *job = run->landed_now.v[--run->landed_now.n];
+        set_landed(task_run(job), NULL);
+        job->at_tip = false;
+        job_error(job, &err);
+    }
+}
+
+static void land(struct job *job)
+{
+    struct err err = {0};
+    bool verified = job->candidate.len && strcmp(job->candidate_base.s, job->run->tip) == 0;
+    if (verified) {
+        land_now(job);
+        return;
+    }
+    int rc = make_candidate(job, &err);
+    if (rc < 0)
+        job_error(job, &err);
+    else if (rc == 0 && !check_candidate(job))
+        return;
+    else if (rc == 0 && (command_is_set(&task_of(job)->verify) ||
+                         command_is_set(&job->run->pf->plan.land_verify)))
+        verify(job);
+    else if (rc == 0)
+        land_now(job);
+}
+
+void land_queue(struct job *job)
+{
+    task_set_state(job->run, job->task, TASK_LANDING);
+    if (job->run->jobs > HELD_MAX)
+        workspace_let_go(&job->ws);
+    vec_push(&job->run->landing, job);
+    run_wake(job->run);
+}
+
+bool land_leave(struct job *job)
+{
+    struct run *run = job->run;
+    size_t kept = 0, waiting = run->landing.n;
+    for (size_t i = 0; i < waiting; i++) {
+        if (run->landing.v[i] != job)
+            run->landing.v[kept++] = run->landing.v[i];
+    }
+    run->landing.n = kept;
+    return kept < waiting;
+}
+
+/* The order is that of the history. A commit at the tip has its place there: we do not wait until
+ * the base has it. */
+static bool has_its_place(const struct run *run, uint32_t task)
+{
+    const struct task_run *tr = &run->tasks[task];
+    return tr->status.state >= TASK_LANDED || (tr->job && tr->job->at_tip);
+}
+
+/* Tasks with an order land in it; the others do not wait, and nobody waits for them. */
+static bool may_land(struct run *run, uint32_t task)
+{
+    if (run->stopping || run_is_draining(run)) /* those before it may never be begun */
+        return true;
+    while (run->order_done < run->ordered && has_its_place(run, run->by_order[run->order_done]))
+        run->order_done++;
+    return run->tasks[task].order == INT64_MAX || run->order_done == run->ordered ||
+           run->tasks[task].order <= run->tasks[run->by_order[run->order_done]].order;
+}
+
+/* A base that could not follow yet is not said to have it: the run's own ref has. */
+void land_tell(struct run *run, uint32_t task, bool on_base)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "commit", run->tasks[task].landed);
+    build_put_string(&a, data, "base", run->base);
+    if (!on_base)
+        build_put_string(&a, data, "kept", run->tip_ref);
+    run->tasks[task].status.state = TASK_LANDED;
+    record_step(run, EV_TASK_LANDED, task, data);
+    arena_done(&a);
+}
+
+/* A publication has taken so long, or will. */
+static void rest(struct run *run, int64_t took)
+{
+    int64_t pause = PAUSE_TIMES * took;
+    if (pause < PAUSE_MIN_MS)
+        pause = PAUSE_MIN_MS;
+    run->next_publication = clock_mono() + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
+}
+
+/* The first one, of a checkout that is large, waits as long as if there had been one before. */
+static void rest_first(struct run *run)
+{
+    autofree char *index = mem_printf("%s/index", run->pf->repo.git_dir);
+    struct stat st;
+    if (!run->publishing_since && !run->next_publication && stat(index, &st) == 0 &&
+        st.st_size * PAUSE_TIMES > PAUSE_MIN_MS * INDEX_BYTES_PER_MS &&
+        forward_is_here(&run->pf->repo, run->base_ref))
+        rest(run, st.st_size / INDEX_BYTES_PER_MS);
+}
+
+static void note_landed(struct run *run)
+{
+    autobuf struct buf lines = BUF_INIT;
+    for (size_t i = 0; i < run->publishing.n; i++) {
+        struct job *job = run->publishing.v[i];
+        buf_addf(&lines, "%s %s\n", task_run(job)->landed, task_of(job)->id);
+    }
+    record_landed(run, &lines);
+}
+
+static void on_published(struct run *run)
+{
+    note_landed(run);
+    rest(run, clock_mono() - run->publishing_since);
+    record_together(run);
+    for (size_t i = 0; i < run->publishing.n; i++)
+        land_tell(run, run->publishing.v[i]->task, run->publication.moved);
+    record_end_of_group(run);
+    for (size_t i = 0; i < run->publishing.n; i++)
+        job_landed(run->publishing.v[i]);
+    run->publishing.n = 0;
+    job_drop_branches(run);
+    land_publish(run);
+    run_wake(run);
+}
+
+/* Whether someone waits for one of them: a task behind it, or the end of the run. */
+static bool is_awaited(const struct run *run)
+{
+    const struct graph *g = &run->pf->graph;
+    if (run->stopping)
+        return true;
+    for (size_t i = 0; i < run->landed_now.n; i++) {
+        uint32_t task = run->landed_now.v[i]->task;
+        if (g->dependents_at[task] != g->dependents_at[task + 1])
+            return true;
+    }
+    return run->landed_now.n + run->publishing.n == run->jobs;
+}
+
+static void on_patience_end(void *ctx)
+{
+    struct run *run = ctx;
+    watch_free(run->patience);
+    run->patience = NULL;
+    land_publish(run);
+}
+
+/* The tip is published once for all that landed meanwhile, and only then they are told to have. */
+void land_publish(struct run *run)
+{
+    if (!run->landed_now.n || run->publication.busy)
+        return;
+    rest_first(run);
+    int64_t wait = run->next_publication - clock_mono();
+    if (wait > 0 && !is_awaited(run)) {
+        if (!run->patience)
+            run->patience = loop_timer(run->loop, wait, on_patience_end, run);
+        return;
+    }
+    run->publishing_since = clock_mono();
+    for (size_t i = 0; i < run->landed_now.n; i++)
+        vec_push(&run->publishing, run->landed_now.v[i]);
+    run->landed_now.n = 0;
+    if (run->pf->plan.land_at == LAND_AT_END) {
+        run->publication.moved = false;
+        on_published(run);
+    } else {
+        publish(run, on_published);
+    }
+}
+
+/* Nothing lands any more; what waited for it is saved. */
+static void give_up(struct run *run)
+{
+    while (run->landing.n)
+        job_fail_stopped(run->landing.v[--run->landing.n]);
+}
+
+struct place {
+    int64_t order;
+    size_t arrival;
+    struct job *job;
+};
+
+static int compare_places(const void *a, const void *b)
+{
+    const struct place *p = a, *q = b;
+    return p->order != q->order      ? (p->order > q->order) - (p->order < q->order)
+           : p->arrival > q->arrival ? 1
+                                     : -1;
+}
+
+/* By their order, so that one turn lands all that may land; those without one by their arrival. */
+static struct job **take_waiting(struct run *run, size_t n)
+{
+    struct job **jobs = mem_array(n, sizeof(struct job *));
+    autofree struct place *places = mem_array(n, sizeof(struct place));
+    for (size_t i = 0; i < n; i++) {
+        struct job *job = run->landing.v[i];
+        places[i] = (struct place){task_run(job)->order, i, job};
+    }
+    qsort(places, n, sizeof(*places), compare_places);
+    for (size_t i = 0; i < n; i++)
+        jobs[i] = places[i].job;
+    run->landing.n = 0;
+    return jobs;
+}
+
+void land_turn(struct run *run)
+{
+    struct err err = {0};
+    if (!run->landing.n)
+        return;
+    if (!run->failed && !run->publication.busy && publish_follow(run, &err))
+        run_fail(run, &err);
+    if (run->failed) {
+        give_up(run);
+        return;
+    }
+    size_t waiting = run->landing.n, kept = 0, first = run->landed_now.n;
+    autofree char *tip = mem_str(run->tip);
+    struct job **jobs = take_waiting(run, waiting);
+    for (size_t i = 0; i < waiting; i++) {
+        if (may_land(run, jobs[i]->task))
+            land(jobs[i]);
+        else
+            jobs[kept++] = jobs[i];
+    }
+    for (size_t i = 0; i < kept; i++)
+        vec_push(&run->landing, jobs[i]);
+    free(jobs);
+    settle_tip(run, tip, first);
+}

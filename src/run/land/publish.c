@@ -1,0 +1,602 @@
+/*
+ * The base branch: it follows the tip, and the tip takes in what others put on it. Where the branch
+ * is checked out, it moves with the checkout.
+ */
+#include "run/run_private.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "base/text/shell_quote.h"
+#include "git/batch.h"
+#include "git/merge/first_parents.h"
+#include "git/merge/merge.h"
+#include "run/land/base_lock.h"
+#include "run/land/base_use.h"
+#include "run/land/checkout.h"
+#include "run/land/checkout_note.h"
+#include "run/watch/watch.h"
+#include "sys/time_limits.h"
+
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    TURN_PAUSE_MS = 5,
+    LOCK_MS = 10000,
+    LOCK_PAUSE_MS = 20,
+    INDEX_PAUSE_MS = 2,
+    BUSY_PAUSE_MS = 5,
+    USE_PAUSE_MS = 50
+};
+
+/* Someone who commits all the while moves the base while we bring the tip there. After so many lost
+ * races the base is locked meanwhile, where that will be over long before another git gives up
+ * waiting for it (100 ms). */
+enum { TRIES = 25, TRIES_IN_HASTE = 5, HOLD_AFTER = 2, HOLD_MS = 40 };
+
+static void set_published(struct run *run, const char *commit)
+{
+    free(run->published);
+    run->published = mem_str(commit);
+}
+
+/* The base has all that landed. */
+static void set_moved(struct run *run, const char *commit)
+{
+    set_published(run, commit);
+    run->publication.moved = true;
+}
+
+int run_move_tip(struct run *run, const char *to, const char *why, struct err *err)
+{
+    enum { MOVES_MAX = 5 };
+    struct git_place at = run_place(run);
+    bool moved = false;
+    for (int tries = 0; !moved && tries < MOVES_MAX; tries++) {
+        if (tries)
+            shared_restore_tip(run);
+        if (git_move_ref(&at, run->tip_ref, run->tip, to, why, &moved, err))
+            return -1;
+    }
+    return moved ? 0 : err_set(err, ERR_ENV, "'%s' is moved again and again", run->tip_ref);
+}
+
+/* The tip has all that the base is then said to have; where it cannot be moved, neither is. */
+static int set_tip(struct run *run, const char *commit, const char *published, struct err *err)
+{
+    if (run_move_tip(run, commit, "anabranch: follow the base", err))
+        return -1;
+    free(run->tip);
+    run->tip = mem_str(commit);
+    set_published(run, published);
+    return 0;
+}
+
+/* --- following it ------------------------------------------------------------------------- */
+
+/* What the base is to the tip. */
+enum stand {
+    STAND_BEHIND, /* the tip has all of it */
+    STAND_AHEAD,  /* it has all of the tip */
+    STAND_BESIDE, /* a few commits were put on what the tip has of it: run->published */
+    STAND_APART,
+};
+
+static int ask_stand(struct run *run, const char *now, enum stand *ret, struct err *err)
+{
+    struct git_place at = run_place(run);
+    bool ours = false, theirs;
+    if (git_is_ancestor(&at, now, run->tip, &theirs, err) ||
+        (!theirs && git_is_ancestor(&at, run->tip, now, &ours, err)))
+        return -1;
+    *ret = theirs ? STAND_BEHIND : ours ? STAND_AHEAD : STAND_APART;
+    return 0;
+}
+
+/* Someone who commits all the while may do so several times while git is asked once. */
+static int find_stand(struct run *run, const char *now, enum stand *ret, struct err *err)
+{
+    enum { PUBLISHED, OTHER, WANTED };
+    const char *const on_base[WANTED] = {run->published, run->tip};
+    const char *const on_tip[WANTED] = {run->published, now};
+    struct lineage base, tip;
+    if (lineage_find(run->batch, now, on_base, WANTED, &base, err))
+        return -1;
+    if (base.found == OTHER || (base.found >= 0 && strcmp(run->tip, run->published) == 0)) {
+        *ret = STAND_AHEAD;
+        return 0;
+    }
+    if (base.found < 0 || !base.straight)
+        return ask_stand(run, now, ret, err);
+    if (lineage_find(run->batch, run->tip, on_tip, WANTED, &tip, err))
+        return -1;
+    if (tip.found < 0)
+        return ask_stand(run, now, ret, err);
+    *ret = tip.found == OTHER ? STAND_BEHIND : STAND_BESIDE;
+    return 0;
+}
+
+/* The user has rewritten what we knew of the base, by a rebase, an amend or a reset: they decide
+ * what becomes of that, and we bring what landed since on top. git finds the base of a merge by
+ * history, so a commit stands in for theirs that has one. */
+static int merge_rewritten(struct run *run, const struct git_place *at, const char *theirs,
+                           struct merge_result *m, struct err *err)
+{
+    autobuf struct buf tree = BUF_INIT, stand_in = BUF_INIT;
+    const char *const parents[] = {run->published, NULL};
+    if (git_tree_of(at, theirs, &tree, err) ||
+        git_commit_tree(at, tree.s, parents, "stand-in for a merge", &stand_in, err))
+        return -1;
+    return merge_since(at, run->published, stand_in.s, run->tip, m, err);
+}
+
+static int merge_apart(struct run *run, const struct git_place *at, const char *theirs,
+                       struct merge_result *m, struct err *err)
+{
+    bool has;
+    if (git_is_ancestor(at, run->published, theirs, &has, err))
+        return -1;
+    return has ? merge_trees(at, theirs, run->tip, m, err)
+               : merge_rewritten(run, at, theirs, m, err);
+}
+
+/* Both sides went on: their merge is the new tip. A conflict stays for the person at the end. */
+static int join(struct run *run, const char *theirs, bool beside, struct buf *ret_commit,
+                struct err *err)
+{
+    struct git_place at = run_place(run);
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    at.work_tree = run->pf->repo.root;
+    if (beside ? merge_since(&at, run->published, theirs, run->tip, &m, err)
+               : merge_apart(run, &at, theirs, &m, err))
+        return -1;
+    if (!m.clean)
+        return 0;
+    const char *const parents[] = {theirs, run->tip, NULL};
+    autofree char *message =
+        mem_printf("Merge anabranch run %s\n\nAnabranch-Run: %s\n", run->id, run->id);
+    return git_commit_tree(&at, m.tree.s, parents, message, ret_commit, err);
+}
+
+/* What the tip has to become to have all of the base, which is at publication.seen: empty where it
+ * stays. *ret_has is false where the two cannot be brought together. No ref is moved. */
+static int find_tip(struct run *run, struct buf *ret_tip, bool *ret_has, struct err *err)
+{
+    struct git_place at = run_place(run);
+    struct buf *now = &run->publication.seen;
+    enum stand stand;
+    *ret_has = false;
+    buf_cut(now, 0);
+    if (git_resolve(&at, run->base_ref, now, err))
+        return err->code == ERR_INPUT ? 0 : -1; /* someone removed it: nothing to follow */
+    *ret_has = strcmp(now->s, run->published) == 0;
+    if (*ret_has)
+        return 0;
+    if (find_stand(run, now->s, &stand, err) ||
+        (stand >= STAND_BESIDE && join(run, now->s, stand == STAND_BESIDE, ret_tip, err)))
+        return -1;
+    if (stand == STAND_AHEAD)
+        buf_addstr(ret_tip, now->s);
+    *ret_has = stand == STAND_BEHIND || ret_tip->len;
+    return 0;
+}
+
+int publish_follow(struct run *run, struct err *err)
+{
+    struct buf *now = &run->publication.seen;
+    autobuf struct buf tip = BUF_INIT;
+    bool has;
+    if (find_tip(run, &tip, &has, err))
+        return -1;
+    if (now->len && strcmp(now->s, run->published) != 0)
+        shared_followed(run, run->published, now->s);
+    if (tip.len)
+        return set_tip(run, tip.s, now->s, err);
+    if (has)
+        set_published(run, now->s);
+    return 0;
+}
+
+/* --- moving it ---------------------------------------------------------------------------- */
+
+static void move_base(void *ctx);
+static void take_turn(void *ctx);
+
+static void finish(void *ctx)
+{
+    struct run *run = ctx;
+    struct publication *p = &run->publication;
+    if (!p->given_up && !forward_is_quiet(run)) {
+        watch_free(p->wait);
+        p->wait = loop_timer(run->loop, BUSY_PAUSE_MS, finish, run);
+        return;
+    }
+    checkout_lock_release(&p->checkout);
+    base_turn_done(&p->turn);
+    p->busy = false;
+    p->then(run);
+}
+
+static void fail(struct run *run, const struct err *err)
+{
+    run_fail(run, err);
+    checkout_lock_release(&run->publication.checkout);
+    finish(run);
+}
+
+static void tell_waiting(struct run *run, const char *whom, const char *words)
+{
+    struct publication *p = &run->publication;
+    struct err why = {0};
+    (void)err_set(&why, ERR_ENV, "waiting for %s%.*s", whom, (int)strcspn(words, "\n"), words);
+    if (!p->told)
+        record_error(run, -1, &why);
+    p->told = true;
+}
+
+static void move_later(struct run *run, int64_t ms)
+{
+    struct publication *p = &run->publication;
+    watch_free(p->wait);
+    p->wait = loop_timer(run->loop, ms, move_base, run);
+}
+
+/* The last time is worth waiting for; before that, what lands next brings another try. */
+static bool waits_for_lock(struct run *run)
+{
+    struct publication *p = &run->publication;
+    const char *words = forward_lock(run);
+    if (!words || run->jobs || run->stopping || clock_mono() >= p->deadline)
+        return false;
+    tell_waiting(run, "another git: ", words);
+    move_later(run, LOCK_PAUSE_MS);
+    return true;
+}
+
+/* The user is in the middle of something with the base. We leave it alone; the next landing tries
+ * again, and the last one waits for the user a while. Other runs may have the turn meanwhile. */
+static void leave_to_user(struct run *run)
+{
+    struct publication *p = &run->publication;
+    if (run->jobs || run->stopping || clock_mono() >= p->deadline) {
+        finish(run);
+        return;
+    }
+    tell_waiting(run, "the user: ", run->refusal);
+    base_turn_leave(&p->turn);
+    watch_free(p->wait);
+    p->wait = loop_timer(run->loop, USE_PAUSE_MS, take_turn, run);
+}
+
+static bool may_try_again(struct run *run)
+{
+    struct publication *p = &run->publication;
+    bool hurries = run->stopping || clock_mono() >= p->deadline;
+    return ++p->tries < (hurries ? TRIES_IN_HASTE : TRIES);
+}
+
+/* It stays where it is, unless someone else moved it meanwhile: then we try again on top of that.
+ */
+static void not_moved(struct run *run)
+{
+    struct publication *p = &run->publication;
+    struct git_place at = run_place(run);
+    autobuf struct buf now = BUF_INIT;
+    struct err none = {0};
+    checkout_lock_release(&p->checkout);
+    (void)git_resolve(&at, run->base_ref, &now, &none);
+    if (now.len && strcmp(now.s, p->seen.s) != 0 && forward_may_have_begun(run))
+        forward_keep(run, now.s);
+    if (p->given_up)
+        finish(run);
+    else if ((p->killed || strcmp(now.s, p->seen.s) != 0) && may_try_again(run))
+        move_later(run, 0);
+    else if (forward_mend(run))
+        move_base(run);
+    else if (!waits_for_lock(run))
+        finish(run);
+}
+
+static void on_forwarded(struct run *run, bool moved)
+{
+    struct publication *p = &run->publication;
+    if (!moved) {
+        not_moved(run);
+        return;
+    }
+    set_moved(run, p->target);
+    finish(run);
+}
+
+/* The lock that a git leaves which was killed meanwhile is not to be waited for, by nobody. */
+static int try_ref(struct run *run, bool *ret_moved, struct err *err)
+{
+    struct git_place at = run_place(run);
+    const char *to = run->publication.target;
+    if (git_batch_move_ref(run->batch, run->base_ref, run->published, to, ret_moved, err))
+        return -1;
+    if (*ret_moved)
+        return 0;
+    if (git_batch_was_killed(run->batch))
+        base_turn_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
+    return git_move_ref(&at, run->base_ref, run->published, to, "anabranch: land", ret_moved, err);
+}
+
+/* Whether the base, where it is now, is all in what it is to become, as git itself would insist. */
+static int is_ahead(struct run *run, const char *target, struct err *err)
+{
+    struct git_place at = run_place(run);
+    const char *const wanted[] = {run->published};
+    struct lineage l;
+    bool ahead = true;
+    if (lineage_find(run->batch, target, wanted, 1, &l, err) ||
+        (l.found < 0 && git_is_ancestor(&at, run->published, target, &ahead, err)))
+        return -1;
+    return ahead ? 0
+                 : err_set(err, ERR_ENV, "'%s' has something that would be lost", run->base_ref);
+}
+
+/* Where it is checked out nowhere, a ref moves. */
+static int move_ref(struct run *run, struct err *err)
+{
+    bool moved;
+    if (is_ahead(run, run->publication.target, err) ||
+        base_turn_mark(&run->publication.turn, err) || try_ref(run, &moved, err))
+        return -1;
+    base_turn_unmark(&run->publication.turn, moved);
+    if (moved) {
+        set_moved(run, run->publication.target);
+        finish(run);
+    } else {
+        not_moved(run);
+    }
+    return 0;
+}
+
+/* The tip takes in what is on the base, which nobody else can move meanwhile, and both move at
+ * once. *ret_moved is false where there is more to it. */
+static int move_held(struct run *run, bool *ret_moved, struct err *err)
+{
+    struct publication *p = &run->publication;
+    autobuf struct buf tip = BUF_INIT;
+    bool has;
+    *ret_moved = false;
+    if (find_tip(run, &tip, &has, err))
+        return -1;
+    const char *to = tip.len ? tip.s : run->tip;
+    if (!has || strcmp(to, p->seen.s) == 0 || (!tip.len && is_ahead(run, to, err)))
+        return 0;
+    const struct git_batch_move moves[] = {{run->base_ref, p->seen.s, to},
+                                           {run->tip_ref, run->tip, to}};
+    if (git_batch_move_refs(run->batch, moves, tip.len ? 2 : 1, ret_moved, err))
+        return -1;
+    if (!*ret_moved)
+        return 0;
+    shared_followed(run, run->published, p->seen.s);
+    free(run->tip);
+    run->tip = mem_str(to);
+    set_moved(run, to);
+    return 0;
+}
+
+/* Whether that was done. A lock that another has is waited for in other ways. */
+static int hold_and_move(struct run *run, bool *ret_moved, struct err *err)
+{
+    struct publication *p = &run->publication;
+    bool held = false;
+    *ret_moved = false;
+    if (base_turn_mark(&p->turn, err) ||
+        git_batch_hold(run->batch, run->base_ref, run->published, &held, err))
+        return -1;
+    int rc = held ? move_held(run, ret_moved, err) : 0;
+    git_batch_release(run->batch);
+    if (git_batch_was_killed(run->batch)) /* and may have left its lock, which the mark tells of */
+        base_turn_clear(&p->turn, &run->pf->repo, run->base_ref);
+    else
+        base_turn_unmark(&p->turn, *ret_moved);
+    return rc;
+}
+
+/* What a converge has left that was killed is followed as anything else. */
+static void finish_others(struct run *run)
+{
+    autobuf struct buf from = BUF_INIT;
+    struct err err = {0};
+    if (half_forward_mend(&run->publication.turn, &run->pf->repo, &from, &err))
+        record_error(run, -1, &err);
+}
+
+/* HEAD, the user's operations and the branch are looked at again once nobody else can change the
+ * checkout. Where the base conflicts with the tip, git refuses to move it, and tells why. */
+static int forward(struct run *run, const char *path, struct err *err)
+{
+    enum forward_try outcome;
+    struct git_place at = run_place(run);
+    autobuf struct buf now = BUF_INIT;
+    bool used;
+    if (forward_lock_checkout(run, path, true, &outcome, err))
+        return -1;
+    if (outcome == FORWARD_READY) {
+        if (base_use_look(run, &used, err) || git_resolve(&at, run->base_ref, &now, err))
+            return -1;
+        if (!used && strcmp(now.s, run->publication.seen.s) == 0)
+            return forward_start(run, path, on_forwarded, err);
+        forward_unlock_checkout(run);
+        outcome = FORWARD_BUSY;
+    }
+    if (outcome == FORWARD_LOCKED)
+        not_moved(run);
+    else
+        move_later(run, BUSY_PAUSE_MS);
+    return 0;
+}
+
+/* A git that switches to the base while its ref moves would show what lands as deleted. A lock that
+ * stays is no reason not to move a branch that is not checked out. */
+static int lock_for_ref(struct run *run, bool *ret_ready, struct err *err)
+{
+    enum forward_try outcome;
+    if (forward_lock_checkout(run, run->pf->repo.root, false, &outcome, err))
+        return -1;
+    *ret_ready = outcome == FORWARD_READY ||
+                 (outcome == FORWARD_LOCKED && clock_mono() >= run->publication.quiet_until);
+    if (*ret_ready)
+        forward_await_quiet(run);
+    return 0;
+}
+
+/* The work tree that is to follow is known before the base is looked at: from then on every
+ * millisecond counts. */
+static int try_to_move(struct run *run, struct err *err)
+{
+    struct publication *p = &run->publication;
+    autobuf struct buf path = BUF_INIT;
+    bool moved = false, used, ready = true;
+    if (base_use_look(run, &used, err))
+        return -1;
+    if (used) {
+        leave_to_user(run);
+        return 0;
+    }
+    if (forward_find(run, run->base_ref, &path, err))
+        return -1;
+    if (!path.len && strcmp(run->tip, run->published) != 0 && lock_for_ref(run, &ready, err))
+        return -1;
+    if (!ready) {
+        move_later(run, BUSY_PAUSE_MS);
+        return 0;
+    }
+    if (!path.len && p->tries >= HOLD_AFTER && p->follow_ms < HOLD_MS &&
+        hold_and_move(run, &moved, err))
+        return -1;
+    int64_t begin = clock_mono();
+    if (!moved && publish_follow(run, err))
+        return -1;
+    p->follow_ms = clock_mono() - begin;
+    if (moved || strcmp(run->tip, run->published) == 0) {
+        p->moved = true;
+        finish(run);
+        return 0;
+    }
+    free(p->target);
+    p->target = mem_str(run->tip);
+    return path.len ? forward(run, path.s, err) : move_ref(run, err);
+}
+
+/* Who commits in the checkout has its index locked, mostly until the branch has moved: the best
+ * moment to begin is when they have just ended. */
+static bool waits_for_index(struct run *run)
+{
+    struct publication *p = &run->publication;
+    autofree char *lock = mem_printf("%s/index.lock", run->pf->repo.git_dir);
+    if (!p->tries || run->stopping || clock_mono() >= p->deadline || access(lock, F_OK) < 0 ||
+        !forward_is_here(&run->pf->repo, run->base_ref))
+        return false;
+    move_later(run, INDEX_PAUSE_MS);
+    return true;
+}
+
+static void move_base(void *ctx)
+{
+    struct run *run = ctx;
+    struct err err = {0};
+    if (waits_for_index(run))
+        return;
+    base_turn_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
+    finish_others(run);
+    if (try_to_move(run, &err))
+        fail(run, &err);
+}
+
+/* Runs that land on one base take turns; who else moves it is followed. */
+static void take_turn(void *ctx)
+{
+    struct run *run = ctx;
+    struct publication *p = &run->publication;
+    struct err err = {0};
+    if (base_turn_take(&p->turn, run->state_dir, &err)) {
+        fail(run, &err);
+    } else if (p->turn.fd < 0) {
+        if (clock_mono() >= p->deadline)
+            tell_waiting(run, "another run of anabranch, whose turn it is to land", "");
+        watch_free(p->wait);
+        p->wait = loop_timer(run->loop, TURN_PAUSE_MS, take_turn, run);
+    } else {
+        move_base(run);
+    }
+}
+
+void publish(struct run *run, void (*then)(struct run *))
+{
+    struct publication *p = &run->publication;
+    if (p->given_up) {
+        then(run);
+        return;
+    }
+    p->busy = true;
+    p->tries = 0;
+    forward_await_quiet(run);
+    p->killed = p->adopted = p->moved = false;
+    p->deadline = clock_mono() + patience(LOCK_MS);
+    p->then = then;
+    take_turn(run);
+}
+
+void publish_give_up(struct run *run)
+{
+    struct publication *p = &run->publication;
+    if (p->child) {
+        forward_end(run);
+    } else if (p->checkout.lock) { /* all has moved, and we wait for others' gits */
+        p->given_up = true;
+    } else if (p->busy) {
+        p->given_up = true;
+        watch_free(p->wait);
+        p->wait = NULL;
+        finish(run);
+    }
+}
+
+void publication_done(struct publication *p)
+{
+    forward_forget(p);
+    watch_free(p->wait);
+    base_turn_done(&p->turn);
+    buf_done(&p->seen);
+    free(p->target);
+}
+
+/* Where someone removed the base, it is made again. */
+static char *advice(const struct run *run)
+{
+    struct git_place at = run_place(run);
+    autobuf struct buf base = BUF_INIT, out = BUF_INIT;
+    if (git_resolve(&at, run->base_ref, &base, NULL)) {
+        shell_add(&out, "git branch", run->base, run->result, NULL);
+    } else {
+        shell_add(&out, "git switch", run->base, NULL);
+        shell_add(&out, " && git merge", run->result, NULL);
+    }
+    return buf_steal(&out);
+}
+
+int publish_finish(struct run *run, struct err *err)
+{
+    struct git_place at = run_place(run);
+    bool moved;
+    if (strcmp(run->tip, run->published) == 0)
+        return git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err);
+    autofree char *name = mem_printf("anabranch/%s/" STORE_RESULT, run->id);
+    autofree char *ref = mem_printf("refs/heads/%s", name);
+    if (git_move_ref(&at, ref, "", run->tip, "anabranch: result", &moved, err))
+        return -1;
+    if (!moved)
+        return err_set(err, ERR_ENV,
+                       "the branch '%s' exists already; all that landed is kept as %s", name,
+                       run->tip_ref);
+    if (git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err))
+        return -1;
+    run->result = steal_ptr(name);
+    run->advice = advice(run);
+    return 0;
+}

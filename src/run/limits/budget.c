@@ -1,0 +1,294 @@
+#include "run/limits/budget.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "sys/guard/guard.h"
+
+/* Of a hundred. */
+enum { WARNS_AT = 80 };
+
+/* --- what was used ------------------------------------------------------------------------ */
+
+/* As its agent says, or else as the plan does; or NULL. */
+static const char *model_of(const struct job *job)
+{
+    const struct task *t = task_of(job);
+    if (job->report.model.len)
+        return job->report.model.s;
+    return job->run->tasks[job->task].falls_back ? t->fallback.model : t->model;
+}
+
+/* What an attempt has cost so far: as its engine says, or else by the tables of prices, of which
+ * *ret_date is then that of the one that was used. Below 0: nobody knows. */
+static double cost_of(const struct job *job, const char **ret_date)
+{
+    const struct agent_report *r = &job->report;
+    struct tokens used = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made};
+    bool any = used.in || used.out || used.cache_read || used.cache_made;
+    *ret_date = NULL;
+    if (r->usd >= 0 || !any)
+        return r->usd;
+    return config_reckon(&job->run->config.config, model_of(job), &used, ret_date);
+}
+
+/* Reports count within an attempt, the task and the run over all of them. What is put into a cache
+ * was read by the model like the rest. False: nothing new. */
+static bool add_up(struct job *job)
+{
+    const struct agent_report *r = &job->report;
+    struct task_status *s = &task_run(job)->status;
+    const char *date;
+    double usd = cost_of(job, &date);
+    struct spent now = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made,
+                        usd < 0 ? 0 : usd};
+    struct spent was = job->told;
+    int64_t in = now.in + now.cache_made - was.in - was.cache_made, out = now.out - was.out;
+    bool same = now.usd <= was.usd && now.usd >= was.usd;
+    if (!in && !out && now.cache_read == was.cache_read && same)
+        return false;
+    s->tokens_in += in;
+    s->tokens_out += out;
+    if (usd >= 0)
+        s->usd = (s->usd < 0 ? 0 : s->usd) + now.usd - was.usd;
+    job->run->tokens += in + out;
+    job->run->usd += now.usd - was.usd;
+    job->told = now;
+    return true;
+}
+
+static void put(struct job *job)
+{
+    const struct agent_report *r = &job->report;
+    struct run *run = job->run;
+    struct err err = {0};
+    const char *date;
+    double usd = cost_of(job, &date);
+    struct store_spending s = {
+        .run = run->id,
+        .task = task_of(job)->id,
+        .engine = run_engine_name(run, job->task),
+        .model = model_of(job),
+        .attempt = task_run(job)->status.attempts,
+        .time = clock_wall(),
+        .tokens_in = r->tokens_in,
+        .tokens_out = r->tokens_out,
+        .cache_read = r->cache_read,
+        .cache_made = r->cache_made,
+        .usd = usd,
+        .prices = date,
+    };
+    if (store_put_spending(run->store, &s, &err))
+        run_fail(run, &err);
+}
+
+static void tell_usage(struct job *job)
+{
+    const struct agent_report *r = &job->report;
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_int(&a, data, "tokens_in", r->tokens_in);
+    build_put_int(&a, data, "tokens_out", r->tokens_out);
+    if (r->cache_read || r->cache_made) {
+        build_put_int(&a, data, "cache_read", r->cache_read);
+        build_put_int(&a, data, "cache_made", r->cache_made);
+    }
+    const char *date;
+    double usd = cost_of(job, &date);
+    if (usd >= 0)
+        build_put_real(&a, data, "usd", usd);
+    build_put_string(&a, data, "prices", date);
+    record(job->run, EV_TASK_USAGE, job->task, data);
+    arena_done(&a);
+}
+
+/* --- what is allowed ---------------------------------------------------------------------- */
+
+/* What was used of a budget, and by whom. */
+struct use {
+    const struct budget *budget;
+    int64_t tokens;
+    double usd;
+    int64_t task; /* -1: the run */
+};
+
+static struct use use_of_task(const struct run *run, uint32_t task)
+{
+    const struct task_status *s = &run->tasks[task].status;
+    return (struct use){.budget = &run->tasks[task].budget,
+                        .tokens = s->tokens_in + s->tokens_out,
+                        .usd = s->usd < 0 ? 0 : s->usd,
+                        .task = task};
+}
+
+static struct use use_of_run(const struct run *run)
+{
+    return (struct use){.budget = &run->budget, .tokens = run->tokens, .usd = run->usd, .task = -1};
+}
+
+static bool reaches(const struct use *u, int percent)
+{
+    double share = percent / 100.0;
+    return (u->budget->tokens != PLAN_UNSET &&
+            (double)u->tokens >= (double)u->budget->tokens * share) ||
+           (u->budget->usd >= 0 && u->usd >= u->budget->usd * share);
+}
+
+/* "12k tokens of 10k" or "$3.10 of $3.00". */
+static void describe(const struct use *u, struct buf *out)
+{
+    bool money = u->budget->usd >= 0 && u->usd >= u->budget->usd * WARNS_AT / 100.0;
+    if (money) {
+        buf_addf(out, "$%.2f of $%.2f", u->usd, u->budget->usd);
+        return;
+    }
+    text_format_count(out, u->tokens);
+    buf_addstr(out, " tokens of ");
+    text_format_count(out, u->budget->tokens);
+}
+
+static void tell(struct run *run, enum event_kind kind, const struct use *u)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    autobuf struct buf text = BUF_INIT;
+    describe(u, &text);
+    build_put_string(&a, data, "of", u->task < 0 ? "run" : "task");
+    build_put_string(&a, data, "text", text.s);
+    build_put_int(&a, data, "tokens", u->tokens);
+    build_put_real(&a, data, "usd", u->usd);
+    record(run, kind, u->task, data);
+    arena_done(&a);
+}
+
+/* True where it is used up. */
+static bool look(struct run *run, const struct use *u, bool *warned)
+{
+    if (!*warned && reaches(u, WARNS_AT)) {
+        *warned = true;
+        tell(run, EV_BUDGET_WARNED, u);
+    }
+    return reaches(u, 100);
+}
+
+/* One that has told its result is left to its end: there is nothing more to be saved by stopping
+ * it, and many tell only with that what they have used. */
+static bool is_to_stop(const struct job *job)
+{
+    return !job->stopped && !job->report.finished;
+}
+
+static bool exceeds(const struct use *u)
+{
+    return (u->budget->tokens != PLAN_UNSET && u->tokens > u->budget->tokens) ||
+           (u->budget->usd >= 0 && u->usd > u->budget->usd);
+}
+
+/* It had come to its end before it told what it used. */
+static void note_overrun(struct job *job, const struct use *u)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (job->stopped || job->overrun || !exceeds(u))
+        return;
+    describe(u, &text);
+    job->overrun = mem_printf("%s of %s budget", text.s, u->task < 0 ? "the run's" : "its");
+    if (u->task >= 0)
+        tell(job->run, EV_BUDGET_EXCEEDED, u);
+}
+
+static void look_at_task(struct job *job, bool works)
+{
+    struct use u = use_of_task(job->run, job->task);
+    if (!look(job->run, &u, &task_run(job)->budget_warned))
+        return;
+    if (!works || !is_to_stop(job)) {
+        note_overrun(job, &u);
+        return;
+    }
+    tell(job->run, EV_BUDGET_EXCEEDED, &u);
+    job_stop(job, STOP_BUDGET, GUARD_STOP);
+}
+
+/* Nothing more is begun; what is under way is stopped and saved. */
+static void look_at_run(struct run *run)
+{
+    struct use u = use_of_run(run);
+    if (run->budget_spent || !look(run, &u, &run->budget_warned))
+        return;
+    run->budget_spent = true;
+    tell(run, EV_BUDGET_EXCEEDED, &u);
+    run_wake(run);
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        struct job *job = run->tasks[i].job;
+        if (job && job->tick && is_to_stop(job))
+            job_stop(job, STOP_BUDGET, GUARD_STOP);
+    }
+}
+
+static void raise_to(struct budget *b, bool *warned, const struct budget *to)
+{
+    b->usd = to->usd >= 0 ? to->usd : b->usd;
+    b->tokens = to->tokens >= 0 ? to->tokens : b->tokens;
+    *warned = false;
+}
+
+/* What was stopped for want of it stays stopped; what had not begun may. */
+void budget_raise(struct run *run, int64_t task, const struct budget *to)
+{
+    if (task >= 0) {
+        raise_to(&run->tasks[task].budget, &run->tasks[task].budget_warned, to);
+    } else {
+        raise_to(&run->budget, &run->budget_warned, to);
+        struct use u = use_of_run(run);
+        run->budget_spent = reaches(&u, 100);
+    }
+    struct use u = task >= 0 ? use_of_task(run, (uint32_t)task) : use_of_run(run);
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "of", task < 0 ? "run" : "task");
+    if (u.budget->usd >= 0)
+        build_put_real(&a, data, "budget_usd", u.budget->usd);
+    if (u.budget->tokens != PLAN_UNSET)
+        build_put_int(&a, data, "budget_tokens", u.budget->tokens);
+    record(run, EV_BUDGET_RAISED, task, data);
+    arena_done(&a);
+    run_wake(run);
+}
+
+void budget_recall(struct run *run)
+{
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        const struct task_status *s = &run->tasks[i].status;
+        run->tokens += s->tokens_in + s->tokens_out;
+        run->usd += s->usd < 0 ? 0 : s->usd;
+    }
+    look_at_run(run);
+}
+
+void budget_take(struct job *job, bool works)
+{
+    struct use all = use_of_run(job->run);
+    bool was_spent = reaches(&all, 100);
+    if (!add_up(job))
+        return;
+    all = use_of_run(job->run);
+    tell_usage(job);
+    put(job);
+    look_at_task(job, works);
+    if (!was_spent && (!works || !is_to_stop(job)))
+        note_overrun(job, &all);
+    look_at_run(job->run);
+}
+
+bool budget_is_spent(const struct run *run, uint32_t task)
+{
+    struct use own = use_of_task(run, task), all = use_of_run(run);
+    return reaches(&own, 100) || reaches(&all, 100);
+}
+
+double budget_left(const struct run *run, uint32_t task)
+{
+    struct use u = use_of_task(run, task);
+    return u.budget->usd < 0 ? -1 : u.usd < u.budget->usd ? u.budget->usd - u.usd : 0;
+}

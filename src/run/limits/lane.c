@@ -1,0 +1,253 @@
+#include "run/limits/lane.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "plan/words.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    LATE_MS = 1000,     /* behind a reset, about: clocks differ, and others wait for the same */
+    FOLLOW_MS = 500,    /* between two that follow, about */
+    LOOK_MS = 30 * 1000 /* a machine that sleeps stops our timers, not the time */
+};
+
+/* --- whose limit it is -------------------------------------------------------------------- */
+
+static const char *value_of(const struct task *t, const char *name)
+{
+    for (size_t i = t->env.n; i-- > 0;) {
+        const struct env_var *var = &t->env.v[i];
+        if (strcmp(var->name, name) == 0)
+            return var->from ? getenv(var->from) : var->value;
+    }
+    return getenv(name);
+}
+
+static char *key_of(const struct task *t, enum engine engine, const char *model)
+{
+    autobuf struct buf key = BUF_INIT;
+    buf_addf(&key, "%s\n%s", engine_words[engine], model ? model : "");
+    for (const char *const *name = agent_account(engine); name && *name; name++) {
+        const char *value = value_of(t, *name);
+        if (value)
+            buf_addf(&key, "\n%s=%s", *name, value);
+    }
+    return buf_steal(&key);
+}
+
+static int32_t find_lane(struct run *run, struct map *by_key, char *key, enum engine engine)
+{
+    const struct lane *there = map_get(by_key, key, strlen(key));
+    if (there) {
+        free(key);
+        return there->index;
+    }
+    struct lane *l = mem_alloc(sizeof(*l));
+    *l = (struct lane){
+        .run = run, .index = (int32_t)run->lanes.n, .engine = engine, .key = key, .probe = -1};
+    vec_push(&run->lanes, l);
+    (void)map_put(by_key, key, strlen(key), l);
+    return l->index;
+}
+
+enum engine lane_fallback_engine(const struct run *run, uint32_t task)
+{
+    const struct task *t = &run->pf->plan.tasks[task];
+    enum engine own = t->engine ? t->engine : ENGINE_CLAUDE;
+    return run->opts.engine ? run->opts.engine : t->fallback.engine ? t->fallback.engine : own;
+}
+
+/* Where the fallback is what it is done by in any case, there is none. */
+static int32_t find_spare(struct run *run, struct map *by_key, const struct task *t)
+{
+    enum engine engine = lane_fallback_engine(run, t->index);
+    const char *model = t->fallback.model;
+    if ((!t->fallback.engine && !model) || (engine == run_engine(run, t->index) &&
+                                            (!model || (t->model && strcmp(model, t->model) == 0))))
+        return -1;
+    return find_lane(run, by_key, key_of(t, engine, model ? model : ""), engine);
+}
+
+void lanes_init(struct run *run)
+{
+    automap struct map by_key = {0};
+    const struct plan *plan = &run->pf->plan;
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        const struct task *t = &plan->tasks[i];
+        enum engine engine = run_engine(run, i);
+        run->tasks[i].lane = find_lane(run, &by_key, key_of(t, engine, NULL), engine);
+        run->tasks[i].spare = find_spare(run, &by_key, t);
+    }
+    sched_make_lanes(&run->sched, run->lanes.n);
+    for (uint32_t i = 0; i < plan->task_count; i++) {
+        struct task_run *tr = &run->tasks[i];
+        if (tr->spare == tr->lane)
+            tr->spare = -1;
+        sched_set_lanes(&run->sched, i, tr->lane, tr->spare);
+    }
+}
+
+void lanes_done(struct run *run)
+{
+    for (size_t i = 0; i < run->lanes.n; i++) {
+        watch_free(run->lanes.v[i]->timer);
+        free(run->lanes.v[i]->key);
+        free(run->lanes.v[i]);
+    }
+    vec_done(&run->lanes);
+}
+
+/* The lane that a task is in now. */
+static struct lane *lane_of(struct run *run, uint32_t task)
+{
+    const struct task_run *tr = &run->tasks[task];
+    return run->lanes.v[tr->falls_back ? tr->spare : tr->lane];
+}
+
+int32_t lane_index(struct run *run, uint32_t task)
+{
+    return lane_of(run, task)->index;
+}
+
+/* --- closed and open ---------------------------------------------------------------------- */
+
+static struct node *data_of(const struct lane *l, struct arena *a)
+{
+    struct node *data = build_map(a);
+    build_put_string(a, data, "engine", engine_words[l->engine]);
+    build_put_int(a, data, "lane", l->index);
+    return data;
+}
+
+static void tell_closed(struct lane *l, int64_t reset, const char *reason)
+{
+    struct arena a = {0};
+    autobuf struct buf when = BUF_INIT;
+    struct node *data = data_of(l, &a);
+    clock_format(&when, reset);
+    build_put_string(&a, data, "reset", reset ? when.s : NULL);
+    build_put_int(&a, data, "delay_ms", l->until - clock_wall());
+    build_put_string(&a, data, "reason", reason);
+    record(l->run, EV_LIMIT_OPENED, -1, data);
+    arena_done(&a);
+}
+
+static void tell_open(struct lane *l)
+{
+    struct arena a = {0};
+    record(l->run, EV_LIMIT_CLOSED, -1, data_of(l, &a));
+    arena_done(&a);
+}
+
+/* One more of those that wait, or all where nobody does any more. */
+static void let_follow(struct lane *l)
+{
+    bool more = sched_is_waited_for(&l->run->sched, l->index);
+    sched_open(&l->run->sched, l->index, more);
+    l->state = more ? LANE_FOLLOWED : LANE_OPEN;
+    if (more)
+        watch_again(l->timer, retry_jitter(FOLLOW_MS));
+}
+
+static void let_one_try(struct lane *l)
+{
+    l->state = LANE_TRIED;
+    l->probe = -1;
+    sched_open(&l->run->sched, l->index, true);
+}
+
+static void on_timer(void *ctx)
+{
+    struct lane *l = ctx;
+    int64_t left = l->until - clock_wall();
+    if (l->state == LANE_FOLLOWED)
+        let_follow(l);
+    else if (l->state == LANE_CLOSED && left > 0)
+        watch_again(l->timer, left < LOOK_MS ? left : LOOK_MS);
+    else if (l->state == LANE_CLOSED)
+        let_one_try(l);
+    run_wake(l->run);
+}
+
+static void wait_for(struct lane *l, int64_t ms)
+{
+    if (!l->timer)
+        l->timer = loop_timer(l->run->loop, ms, on_timer, l);
+    else
+        watch_again(l->timer, ms);
+}
+
+static void close_until(struct lane *l, int64_t until)
+{
+    l->state = LANE_CLOSED;
+    l->until = until;
+    l->probe = -1;
+    sched_close(&l->run->sched, l->index);
+    wait_for(l, 0);
+}
+
+/* Of those that meet it together, the first says how long; but a later reset is believed. */
+int64_t lane_close(struct run *run, uint32_t task, int64_t reset, const char *reason)
+{
+    struct lane *l = lane_of(run, task);
+    int64_t now = clock_wall();
+    bool known = reset > now, closed = l->state == LANE_CLOSED && l->until > now;
+    if (closed && (!known || reset < l->until))
+        return l->until - now;
+    close_until(l, known ? reset + retry_jitter(LATE_MS)
+                         : now + retry_pause(FAILURE_LIMIT, l->pauses++));
+    tell_closed(l, known ? reset : 0, reason);
+    return l->until - now;
+}
+
+void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reason)
+{
+    struct lane *l = lane_of(run, task);
+    if (run->opts.no_wait || until <= clock_wall() || until <= l->until)
+        return;
+    close_until(l, until);
+    tell_closed(l, until, reason);
+}
+
+/* --- tasks in it -------------------------------------------------------------------------- */
+
+void lane_enter(struct run *run, uint32_t task)
+{
+    struct task_run *tr = &run->tasks[task];
+    tr->falls_back = tr->spare >= 0 && run->sched.via[task] == tr->spare;
+    struct lane *l = lane_of(run, task);
+    if (l->state == LANE_TRIED && l->probe < 0)
+        l->probe = task;
+}
+
+void lane_prove(struct run *run, uint32_t task)
+{
+    struct lane *l = lane_of(run, task);
+    if (l->state != LANE_TRIED || l->probe != task)
+        return;
+    l->state = LANE_FOLLOWED;
+    l->probe = -1;
+    l->pauses = 0;
+    tell_open(l);
+    wait_for(l, retry_jitter(FOLLOW_MS));
+}
+
+void lane_leave(struct run *run, uint32_t task)
+{
+    struct lane *l = lane_of(run, task);
+    if (l->state == LANE_TRIED && l->probe == task)
+        let_one_try(l);
+}
+
+bool lane_fall_back(struct run *run, uint32_t task)
+{
+    struct task_run *tr = &run->tasks[task];
+    if (tr->spare < 0 || tr->falls_back || run->lanes.v[tr->spare]->state == LANE_CLOSED)
+        return false;
+    sched_set_lanes(&run->sched, task, tr->spare, -1);
+    return true;
+}

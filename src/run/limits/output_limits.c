@@ -1,0 +1,127 @@
+#include "run/limits/output_limits.h"
+
+#include "base/mem.h"
+#include "run/run_private.h"
+#include "sys/fs/file.h"
+#include "sys/guard/guard.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LOOK_MS = 250, FILES_MAX = 100000 };
+
+static const int64_t output_max = (int64_t)1 << 30, bytes_max = (int64_t)2 << 30;
+
+static int64_t choose(int64_t own, int64_t plan, int64_t usual)
+{
+    return own >= 0 ? own : plan >= 0 ? plan : usual;
+}
+
+struct change_limits bounds_of_change(void)
+{
+    return (struct change_limits){.files = FILES_MAX, .bytes = bytes_max};
+}
+
+struct task_limits bounds_of(const struct job *job)
+{
+    const struct task_limits *own = &task_of(job)->limits, *all = &job->run->pf->plan.task_limits;
+    return (struct task_limits){
+        .memory = choose(own->memory, all->memory, 0),
+        .processes = choose(own->processes, all->processes, 0),
+        .cpu = choose(own->cpu, all->cpu, 0),
+        .output = choose(own->output, all->output, output_max),
+        .change = {choose(own->change.files, all->change.files, FILES_MAX),
+                   choose(own->change.bytes, all->change.bytes, bytes_max)},
+    };
+}
+
+/* --- output ------------------------------------------------------------------------------- */
+
+enum { STREAMS = 2 };
+
+struct flood {
+    struct job *job;
+    struct watch *timer;
+    char *paths[STREAMS];
+    int64_t begun[STREAMS]; /* their sizes when the command began */
+    int64_t max;            /* that the command may add to both */
+};
+
+static int64_t size_of(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode) ? (int64_t)st.st_size : 0;
+}
+
+static int64_t added(const struct flood *f)
+{
+    int64_t sum = 0;
+    for (int i = 0; i < STREAMS; i++) {
+        int64_t more = size_of(f->paths[i]) - f->begun[i];
+        sum += more > 0 ? more : 0;
+    }
+    return sum;
+}
+
+static void on_timer(void *ctx)
+{
+    struct flood *f = ctx;
+    if (added(f) > f->max) {
+        f->job->flooded = true;
+        process_order(f->job, GUARD_KILL);
+    } else {
+        watch_again(f->timer, LOOK_MS);
+    }
+}
+
+struct flood *flood_watch(struct job *job, const char *out, const char *err)
+{
+    int64_t max = bounds_of(job).output;
+    if (!max)
+        return NULL;
+    struct flood *f = mem_alloc(sizeof(*f));
+    *f = (struct flood){.job = job,
+                        .paths = {mem_str(out), mem_str(err)},
+                        .begun = {size_of(out), size_of(err)},
+                        .max = max > job->printed ? max - job->printed : 0};
+    f->timer = loop_timer(job->run->loop, LOOK_MS, on_timer, f);
+    return f;
+}
+
+/* What is behind the limit is nothing that anyone reads. */
+static void cut(const struct flood *f)
+{
+    int64_t left = f->max;
+    for (int i = 0; i < STREAMS; i++) {
+        int64_t size = size_of(f->paths[i]), more = size - f->begun[i];
+        autoclose int fd = -1;
+        if (more > left &&
+            file_open(AT_FDCWD, f->paths[i], O_WRONLY | O_NOFOLLOW, &fd, NULL) == 0 &&
+            ftruncate(fd, (off_t)(f->begun[i] + left)) < 0)
+            return; /* it stays as large as it is */
+        left -= more > left ? left : more > 0 ? more : 0;
+    }
+}
+
+void flood_free(struct flood *f)
+{
+    if (!f)
+        return;
+    watch_free(f->timer);
+    for (int i = 0; i < STREAMS; i++)
+        free(f->paths[i]);
+    free(f);
+}
+
+void flood_end(struct flood *f)
+{
+    if (!f)
+        return;
+    int64_t sum = added(f);
+    f->job->flooded = f->job->flooded || sum > f->max;
+    f->job->printed += sum;
+    if (f->job->flooded)
+        cut(f);
+    flood_free(f);
+}

@@ -1,0 +1,90 @@
+#include "run/limits/park.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "plan/schedule/reset_time.h"
+#include "run/limits/budget.h"
+#include "run/limits/lane.h"
+#include "run/prepare/prepare.h"
+
+/* Where no event told it, words may. */
+int64_t park_reset(const struct job *job)
+{
+    int64_t now = clock_wall(), reset = job->report.reset;
+    autobuf struct buf errs = BUF_INIT;
+    job_read_tail(job, "err", &errs);
+    const char *const said[] = {job->report.reason.s, errs.s, job->report.text.s};
+    for (size_t i = 0; !reset && i < sizeof(said) / sizeof(said[0]); i++)
+        reset = reset_time(said[i], now);
+    return reset;
+}
+
+const char *park_session(const struct job *job)
+{
+    return job->report.session.len ? job->report.session.s : job->session;
+}
+
+/* A session that touched what is not its own is not gone on with. */
+static bool can_go_on(const struct job *job)
+{
+    const char *session = park_session(job);
+    bool whole = job->run->base ? job->has_workspace && job->prepared : true;
+    return agent_continues_limited(run_engine(job->run, job->task)) && session && *session &&
+           whole && !job->tampered;
+}
+
+int64_t park(struct job *job)
+{
+    struct run *run = job->run;
+    struct task_run *tr = task_run(job);
+    int64_t reset = park_reset(job);
+    bool known = reset > clock_wall();
+    bool bounded = !known && tr->tried[FAILURE_LIMIT] >= retry_times(run, job->task, FAILURE_LIMIT);
+    if (!retry_parks(run, job->task) || bounded || budget_is_spent(run, job->task))
+        return -1;
+    tr->tried[FAILURE_LIMIT] += known ? 0 : 1;
+    job->parks = true;
+    job->keeps = can_go_on(job);
+    job->reset = known ? reset : 0;
+    return lane_close(run, job->task, reset, tr->reason);
+}
+
+/* Its turn comes when the lane is open. A session is of one engine and one account: it does not
+ * fall back. */
+void park_wait(struct job *job)
+{
+    struct run *run = job->run;
+    uint32_t task = job->task;
+    struct task_run *tr = task_run(job);
+    if (job->keeps) {
+        free(tr->session);
+        tr->session = mem_str(park_session(job));
+        job->has_workspace = false; /* it is the next attempt's */
+        sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
+    }
+    tr->parked = true;
+    job_free(job);
+    sched_set_aside(&run->sched, task);
+    sched_ready(&run->sched, task);
+}
+
+static void save(struct run *run, uint32_t task)
+{
+    struct job *job = job_new(run, task, run->tasks[task].status.attempts);
+    prepare_adopt(job, job->attempt);
+    job->prepared = true;
+    job->agent_started = 1; /* someone has worked in it */
+    (void)job_salvage_since(job, run->tasks[task].start,
+                            "the run was stopped while it was parked"); /* a failure is told */
+    job->has_workspace = false;
+    job_free(job);
+}
+
+void park_save_all(struct run *run)
+{
+    for (uint32_t t = 0; run->base && t < run->pf->plan.task_count; t++) {
+        const struct task_run *tr = &run->tasks[t];
+        if (tr->parked && tr->session && !tr->job)
+            save(run, t);
+    }
+}

@@ -1,0 +1,131 @@
+#include "run/notify/message.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "doc/doc.h"
+#include "project/secrets.h"
+
+#include <string.h>
+
+char *notice_plan_name(const struct run *run)
+{
+    if (run->pf->plan.name)
+        return mem_str(run->pf->plan.name);
+    const char *slash = strrchr(run->plan_path, '/');
+    const char *file = slash ? slash + 1 : run->plan_path;
+    const char *dot = strrchr(file, '.');
+    return dot && dot > file ? mem_dup(file, (size_t)(dot - file)) : mem_str(file);
+}
+
+size_t notice_total(const struct run *run)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < run->pf->plan.task_count; i++)
+        n += !run->opts.wanted || run->opts.wanted[i];
+    return n;
+}
+
+size_t notice_failed(const struct run *run)
+{
+    struct run_result r = run_result(run);
+    return r.failed + r.conflicted;
+}
+
+bool notice_all_well(const struct run *run)
+{
+    struct run_result r = run_result(run);
+    return r.published && !run->failed && r.landed + r.done == notice_total(run);
+}
+
+/* --- for programs ------------------------------------------------------------------------- */
+
+/* What that tool sent at the end of a run, and what its users' servers read. */
+static struct node *orchestra_body(const struct run *run, const char *plan, enum notify_on on,
+                                   struct arena *a)
+{
+    struct run_result r = run_result(run);
+    size_t total = notice_total(run), good = r.landed + r.done, failed = notice_failed(run);
+    struct node *map = build_map(a);
+    build_put_string(a, map, "event", on == NOTIFY_DONE ? "complete" : "failure");
+    build_put_string(a, map, "manifest", plan);
+    build_put_int(a, map, "total", (int64_t)total);
+    build_put_int(a, map, "succeeded", (int64_t)good);
+    build_put_int(a, map, "failed", (int64_t)failed);
+    build_put_int(a, map, "skipped", (int64_t)(total - good - failed));
+    int64_t tenths = (run->finished - run->started + 50) / 100;
+    build_put_real(a, map, "duration_sec", (double)tenths / 10);
+    return map;
+}
+
+static struct node *event_body(const char *plan, const struct event *ev, struct arena *a)
+{
+    struct node *map = event_encode(ev, a);
+    build_put_string(a, map, "plan", plan);
+    return map;
+}
+
+/* --- for people --------------------------------------------------------------------------- */
+
+static char *sentence(const struct run *run, const struct event *ev, enum notify_on on)
+{
+    static const char *const happened[] = {
+        [NOTIFY_FAILED] = "failed",
+        [NOTIFY_CONFLICTED] = "is in conflict",
+        [NOTIFY_PARKED] = "waits for a usage limit",
+        [NOTIFY_WAITING] = "waits for a person",
+    };
+    static const char *const causes[] = {
+        [NOTIFY_FAILED] = "reason",
+        [NOTIFY_CONFLICTED] = "files",
+        [NOTIFY_PARKED] = "reason",
+        [NOTIFY_WAITING] = "question",
+    };
+    if (on == NOTIFY_DONE)
+        return mem_printf("All is done: %zu tasks", notice_total(run));
+    if (!ev->task)
+        return mem_printf("%zu of %zu tasks failed", notice_failed(run), notice_total(run));
+    const char *why = ev->data ? build_string(ev->data, causes[on], NULL) : NULL;
+    autobuf struct buf out = BUF_INIT;
+    buf_addf(&out, "Task %s %s", ev->task, happened[on]);
+    if (why) {
+        buf_addstr(&out, ": ");
+        text_harmless(&out, why, strlen(why));
+    }
+    return buf_steal(&out);
+}
+
+/* What leaves the machine may hold a secret that an agent's error message quoted. */
+static char *masked(const struct run *run, const char *s)
+{
+    autobuf struct buf out = BUF_INIT;
+    secrets_mask(&run->secrets, s, strlen(s), &out);
+    return buf_steal(&out);
+}
+
+void notice_init(struct notice *notice, const struct run *run, const struct event *ev,
+                 enum notify_on on)
+{
+    const struct plan *plan = &run->pf->plan;
+    const struct task *t = ev->task ? plan_find(plan, ev->task) : NULL;
+    bool orchestra = plan->kind == PLAN_ORCHESTRA && (on == NOTIFY_DONE || on == NOTIFY_FAILED);
+    autofree char *name = notice_plan_name(run);
+    autobuf struct buf body = BUF_INIT;
+    struct arena a = {0};
+    doc_write_line(&body, orchestra ? orchestra_body(run, name, on, &a) : event_body(name, ev, &a));
+    buf_addch(&body, '\n');
+    arena_done(&a);
+    autofree char *text = sentence(run, ev, on);
+    *notice = (struct notice){
+        .event = event_name(ev->kind),
+        .task = t ? (int64_t)t->index : -1,
+        .body = masked(run, body.s),
+        .text = masked(run, text),
+    };
+}
+
+void notice_done(struct notice *notice)
+{
+    free(notice->body);
+    free(notice->text);
+}

@@ -1,0 +1,17 @@
+/*
+ * Deleting what is already out of use, in a process of its own: a large tree takes seconds, in
+ * which nothing else would happen. The run does not end before that has.
+ */
+#ifndef RUN_PREPARE_DELETE_LATER_H
+#define RUN_PREPARE_DELETE_LATER_H
+
+#include "run/run_private.h"
+
+/* Whether a job's workspace is so large that another process should delete it. */
+bool sweep_is_worth_it(const struct job *job);
+
+/* Begins to delete paths; what goes wrong later is told as an error of the task's (-1: of no
+ * one's). */
+int sweep(struct run *run, int64_t task, const struct strv *paths, struct err *err);
+
+#endif

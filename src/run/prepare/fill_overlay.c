@@ -1,0 +1,515 @@
+#include "run/prepare/fill_overlay.h"
+
+#include "base/mem.h"
+#include "run/prepare/delete_later.h"
+#include "run/prepare/fill.h"
+#include "run/prepare/prepare.h"
+#include "run/resume/resume_private.h"
+#include "sys/fs/btrfs.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "workspace/overlay/base_tree_update.h"
+#include "workspace/overlay/btrfs_fill.h"
+#include "workspace/overlay/layers.h"
+#include "workspace/overlay/shared_folders.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LIST_MAX = 64 << 20 };
+
+void layered_done(struct layered *l)
+{
+    pristine_done(&l->pristine);
+    tracked_close(&l->tracked);
+    pristine_draft_done(&l->draft);
+    for (size_t i = 0; i < l->holds.n; i++)
+        layers_hold_done(&l->holds.v[i]);
+    vec_done(&l->holds);
+    for (size_t i = 0; i < l->indexes.n; i++)
+        (void)unlink(l->indexes.v[i]); /* what stays is for `clean` */
+    strv_done(&l->indexes);
+}
+
+bool layered_is_used(const struct run *run)
+{
+    return (run->provider == PROVIDER_OVERLAY || run->provider == PROVIDER_SNAPSHOT) &&
+           run->layered.state != LAYERED_NEVER;
+}
+
+/* --- one workspace ------------------------------------------------------------------------ */
+
+/* From now on git fills them; the run goes on. */
+static void give_up(struct run *run, const struct err *why)
+{
+    struct err err = {0};
+    run->layered.state = LAYERED_NEVER;
+    (void)err_set(&err, ERR_ENV, "workspaces are filled by git: %s", why->msg);
+    record_error(run, -1, &err);
+}
+
+/* A snapshot is used again when its task is over: all that is new to the kernel is costly to look
+ * at. */
+static void on_filled(struct job *job, int exit_code)
+{
+    if (job->run->provider == PROVIDER_SNAPSHOT)
+        fill_by_git_done(job, exit_code);
+    else
+        prepare_filled(job, exit_code);
+}
+
+/* The files that are not as in the tree below. */
+static int start_difference(struct job *job, struct err *err)
+{
+    struct git_place at = workspace_place(&job->ws);
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0};
+    git_prepare(&at, &argv, &env);
+    /* What was brought along makes room. */
+    strv_pushl(&argv, "read-tree", "--reset", "-u", "HEAD", NULL);
+    return process_start(job, argv.v, env.v, NULL, log, on_filled, err);
+}
+
+/* It has the files of the tree below. */
+static int fill_rest(struct job *job, struct err *err)
+{
+    if (strcmp(task_run(job)->start, job->run->layered.pristine.commit) != 0)
+        return start_difference(job, err);
+    on_filled(job, 0);
+    return 0;
+}
+
+static int fill_otherwise(struct job *job, const struct err *why, struct err *err)
+{
+    give_up(job->run, why);
+    return fill_workspace(job, err);
+}
+
+/* What the other process said, less its name. */
+static void read_complaint(struct job *job, struct err *why)
+{
+    static const char prefix[] = "anabranch: ";
+    autobuf struct buf words = BUF_INIT;
+    job_read_tail(job, "prepare.log", &words);
+    const char *said =
+        strncmp(words.s, prefix, strlen(prefix)) == 0 ? words.s + strlen(prefix) : words.s;
+    (void)err_set(why, ERR_ENV, "%.*s", (int)strcspn(said, "\n"), said);
+}
+
+static void on_snapshot(struct job *job, int exit_code)
+{
+    struct err why = {0}, err = {0};
+    if (job->stopped) {
+        prepare_filled(job, exit_code);
+        return;
+    }
+    if (exit_code != 0)
+        read_complaint(job, &why);
+    bool made = exit_code == 0 && snapshot_finish(&job->ws, &job->run->layered.pristine, &why) == 0;
+    if (!made)
+        snapshot_undo(&job->ws);
+    if (made ? fill_rest(job, &err) : fill_otherwise(job, &why, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+}
+
+static int start_snapshot(struct job *job, struct err *err)
+{
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0};
+    strv_pushl(&argv, job->run->opts.self, "__snapshot", "--", NULL);
+    if (snapshot_begin(&job->ws, &job->run->layered.pristine, &argv, err))
+        return -1;
+    return process_start(job, argv.v, NULL, job->run->pf->repo.root, log, on_snapshot, err);
+}
+
+static void note_index(const struct job *job, struct stat *ret)
+{
+    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    if (stat(index, ret) < 0)
+        *ret = (struct stat){0};
+}
+
+/* Whether it is still the copy that was made. What was written the moment after that has the same
+ * times. */
+static bool is_unused(const struct job *job, const char *index)
+{
+    struct stat st;
+    return stat(index, &st) == 0 && st.st_nlink == 1 && git_index_is_same(&st, &job->index) &&
+           st.st_ctim.tv_sec == job->index.st_ctim.tv_sec &&
+           st.st_ctim.tv_nsec == job->index.st_ctim.tv_nsec &&
+           pristine_is_index(&job->run->layered.pristine, index);
+}
+
+void layered_keep_index(const struct job *job, const char *admin)
+{
+    struct layered *l = &job->run->layered;
+    autofree char *index = mem_printf("%s/index", admin);
+    if (!job->index.st_ino || !is_unused(job, index))
+        return;
+    autofree char *kept =
+        mem_printf("%s/tmp/%s-.index%zu", job->run->state_dir, job->run->id, l->indexes_kept++);
+    if (rename(index, kept) == 0)
+        strv_push(&l->indexes, kept);
+}
+
+const struct tracked *layered_tracked(struct job *job)
+{
+    struct layered *l = &job->run->layered;
+    struct git_place at = run_place(job->run);
+    autobuf struct buf tree = BUF_INIT;
+    struct err none = {0};
+    struct stat st;
+    note_index(job, &st);
+    if (!layers_there(job->ws.path) || !l->pristine.dir || !st.st_ino ||
+        !git_index_is_same(&st, &job->index))
+        return NULL;
+    autofree char *index = pristine_index(&l->pristine);
+    if (!l->tracked.paths.n) {
+        tracked_close(&l->tracked);
+        if (git_tree_of(&at, l->pristine.commit, &tree, &none) ||
+            !tracked_open(&l->tracked, index, tree.s))
+            tracked_close(&l->tracked);
+    }
+    return l->tracked.paths.n ? &l->tracked : NULL;
+}
+
+static int start_bringing(struct job *job, struct err *err);
+static void recall_brought(struct run *run);
+
+static int put(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    struct err why = {0};
+    if (run->provider == PROVIDER_SNAPSHOT)
+        return start_snapshot(job, &why) ? fill_otherwise(job, &why, err) : 0;
+    if (!run->layered.brings && !run->layered.alone && prepare_brings(run)) {
+        recall_brought(run);
+        if (!run->layered.brings && !run->layered.alone)
+            return start_bringing(job, err);
+    }
+    autofree char *index = strv_pop(&run->layered.indexes);
+    if (layers_make(&job->ws, &run->layered.pristine, index, &why))
+        return fill_otherwise(job, &why, err);
+    note_index(job, &job->index);
+    return fill_rest(job, err);
+}
+
+/* --- what is brought along ---------------------------------------------------------------- */
+
+static void sweep_left(struct run *run, const struct strv *left)
+{
+    struct err err = {0};
+    if (left->n && sweep(run, -1, left, &err))
+        record_error(run, -1, &err);
+}
+
+static char *brought(const struct run *run, const char *name)
+{
+    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    autofree char *own = layers_brought(folder);
+    return mem_printf("%s/%s", own, name);
+}
+
+/* As if it had been brought there by the job. Where nothing was found there is no list. */
+static bool copy_list(const struct job *job, const char *name, const char *as)
+{
+    autofree char *from = brought(job->run, name), *to = job_file(job, as);
+    autobuf struct buf text = BUF_INIT;
+    struct err none = {0};
+    return access(from, F_OK) < 0 || (file_read(from, LIST_MAX, &text, &none) == 0 &&
+                                      file_replace(to, text.s, text.len, &none) == 0);
+}
+
+bool layered_has_brought(const struct job *job)
+{
+    return job->run->layered.brings && layers_there(job->ws.path) &&
+           copy_list(job, "excludes", "excludes") && copy_list(job, "brought", "brought") &&
+           copy_list(job, "out", "bring.out");
+}
+
+/* What was kept of earlier runs, and nobody needs any more. */
+static void sweep_kept(struct run *run)
+{
+    autofree char *path = brought(run, "left");
+    autobuf struct buf text = BUF_INIT;
+    autostrv struct strv left = {0};
+    struct err none = {0};
+    if (access(path, F_OK) < 0 || file_read(path, LIST_MAX, &text, &none))
+        return;
+    for (const char *p = text.s; p < text.s + text.len; p += strlen(p) + 1)
+        strv_push(&left, p);
+    sweep_left(run, &left);
+}
+
+/* Where it could not be done, each workspace tries for itself, and says why not. */
+static void on_brought(struct job *job, int exit_code)
+{
+    struct run *run = job->run;
+    autofree char *own = brought(run, ""), *done = brought(run, "done");
+    struct err err = {0};
+    run->layered.state = LAYERED_READY;
+    run->layered.brings = exit_code == 0 && file_create(done, "", 0, &err) == 0;
+    run->layered.alone = !run->layered.brings && !job->stopped;
+    sweep_kept(run);
+    if (!run->layered.brings)
+        (void)dirs_remove(own, &err); /* it is below nothing yet */
+    if (job->stopped)
+        prepare_filled(job, exit_code);
+    else if (put(job, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    fill_waiting(run);
+}
+
+/* Somebody may have taken away what is kept. */
+static bool kept_is_there(const struct run *run)
+{
+    autofree char *list = brought(run, "kept");
+    autostrv struct strv trees = {0};
+    struct err none = {0};
+    bool all = kept_trees(list, &trees, &none) == 0;
+    for (size_t i = 0; all && i < trees.n; i++)
+        all = access(trees.v[i], F_OK) == 0;
+    return all;
+}
+
+/* What an earlier life of the run has brought is as it was, for all its workspaces; where it did
+ * not come to the end of it, some of them may show what there is. */
+static void recall_brought(struct run *run)
+{
+    autofree char *done = brought(run, "done"), *tree = brought(run, "tree");
+    run->layered.brings = access(done, F_OK) == 0 && kept_is_there(run);
+    run->layered.alone = !run->layered.brings && access(tree, F_OK) == 0;
+}
+
+static int start_bringing(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    autofree char *own = layers_brought(folder);
+    autofree char *tree = brought(run, "tree"), *out = brought(run, "out");
+    autofree char *excludes = brought(run, "excludes"), *list = brought(run, "brought");
+    autostrv struct strv argv = {0}, env = {0};
+    if (dirs_make_open(tree, err))
+        return -1;
+    prepare_bring_argv(run, tree, excludes, list, own, &argv);
+    git_environment(&env);
+    if (process_start(job, argv.v, env.v, run->pf->repo.root, out, on_brought, err))
+        return -1;
+    run->layered.state = LAYERED_MAKING;
+    return 0;
+}
+
+/* --- the tree below ----------------------------------------------------------------------- */
+
+static int begin(struct job *job, bool fresh, struct err *err);
+
+/* One that is no subvolume is none for who wants snapshots of it. */
+static bool is_fit(const struct run *run)
+{
+    autofree char *tree = pristine_tree(&run->layered.pristine);
+    return run->provider != PROVIDER_SNAPSHOT || subvolume_is(tree);
+}
+
+/* The one that the workspaces of an earlier life were taken with is held, and was looked at. */
+static bool is_held(const struct run *run)
+{
+    const char *commit = run->layered.pristine.commit;
+    return commit && strcmp(commit, run->base_commit) == 0;
+}
+
+static int take(struct run *run, bool made_now, bool *ret_there, struct err *err)
+{
+    struct git_place at = run_place(run);
+    struct pristine *p = &run->layered.pristine;
+    *ret_there = is_held(run);
+    if (!*ret_there) {
+        pristine_done(p);
+        if (pristine_take(p, &at, run->state_dir, run->base_commit, made_now, ret_there, err))
+            return -1;
+    }
+    if (*ret_there && !is_fit(run)) {
+        pristine_done(p);
+        *ret_there = false;
+    }
+    return 0;
+}
+
+/* What git has written is there for all. */
+static int finish(struct run *run, struct err *err)
+{
+    struct layered *l = &run->layered;
+    autostrv struct strv left = {0};
+    bool there = false, fresh = !l->draft.from, ours;
+    int rc = pristine_finish(&l->draft, &ours, &left, err) || take(run, fresh && ours, &there, err)
+                 ? -1
+                 : 0;
+    sweep_left(run, &left);
+    if (rc)
+        return -1;
+    if (!there)
+        return err_set(err, ERR_ENV,
+                       "another run has taken the tree, or it has more than files in it");
+    l->state = LAYERED_READY;
+    return 0;
+}
+
+/* The job whose turn it was is filled in whatever way there is now. */
+static void on_written(struct job *job, int exit_code)
+{
+    struct run *run = job->run;
+    struct layered *l = &run->layered;
+    bool forward = l->draft.from, again = false;
+    struct err why = {0}, err = {0};
+    l->state = LAYERED_UNKNOWN;
+    if (exit_code != 0)
+        (void)err_set(&why, ERR_ENV, "git could not write the files of the base");
+    if (job->stopped) {
+        pristine_draft_done(&l->draft);
+    } else if (exit_code != 0 || finish(run, &why)) {
+        pristine_draft_done(&l->draft);
+        again = forward && begin(job, true, &err) == 0;
+        if (!again)
+            give_up(run, &why);
+    }
+    if (again)
+        return;
+    if (job->stopped)
+        prepare_filled(job, exit_code);
+    else if (fill_workspace(job, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    fill_waiting(run);
+}
+
+/* What git would do with all of its files is done here with those that differ. */
+static bool forward_here(const struct run *run)
+{
+    autofree char *attributes = mem_printf("%s/info/attributes", run->pf->repo.common);
+    return run->layered.draft.from && run->pf->repo.core.plain && access(attributes, F_OK) < 0 &&
+           pristine_forward(&run->layered.draft, run->batch);
+}
+
+/* Where others use the tree of another commit, what differs goes over that. */
+static bool delta_here(struct run *run)
+{
+    struct layered *l = &run->layered;
+    struct pristine_draft full = l->draft, delta;
+    if (run->provider != PROVIDER_OVERLAY || full.from ||
+        !pristine_begin_delta(&delta, run->state_dir, run->base_commit))
+        return false;
+    l->draft = delta;
+    bool done = forward_here(run);
+    pristine_draft_done(done ? &full : &l->draft);
+    if (!done)
+        l->draft = full;
+    return done;
+}
+
+static int start_git(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    struct git_place at = run_place(run);
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0};
+    pristine_fill(&run->layered.draft, &at, &argv, &env);
+    if (process_start(job, argv.v, env.v, run->pf->repo.common, log, on_written, err)) {
+        pristine_draft_done(&run->layered.draft);
+        return -1;
+    }
+    run->layered.state = LAYERED_MAKING;
+    return 0;
+}
+
+static int begin(struct job *job, bool fresh, struct err *err)
+{
+    struct run *run = job->run;
+    struct layered *l = &run->layered;
+    autostrv struct strv left = {0};
+    struct err why = {0};
+    int rc = pristine_begin(&l->draft, run->state_dir, run->base_commit, fresh, &left, err);
+    sweep_left(run, &left);
+    if (rc)
+        return -1;
+    if (fresh || (!forward_here(run) && !delta_here(run)))
+        return start_git(job, err);
+    if (finish(run, &why) == 0)
+        return fill_workspace(job, err);
+    pristine_draft_done(&l->draft);
+    return begin(job, true, err);
+}
+
+int layered_fill(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    struct layered *l = &run->layered;
+    struct err why = {0};
+    bool there = false;
+    if (l->state == LAYERED_MAKING) {
+        vec_push(&run->fill.waiting, job);
+        return 0;
+    }
+    if (l->state == LAYERED_READY)
+        return put(job, err);
+    if (take(run, false, &there, &why) == 0 && there) {
+        l->state = LAYERED_READY;
+        return put(job, err);
+    }
+    if (!why.msg[0] && begin(job, false, &why) == 0)
+        return 0;
+    give_up(run, &why);
+    return fill_workspace(job, err);
+}
+
+/* --- the past ----------------------------------------------------------------------------- */
+
+int layered_see_past(struct run *run, struct err *err)
+{
+    const struct past *past = &run->resume->past;
+    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    if (!run->base)
+        return 0;
+    for (size_t i = 0; i < past->n; i++) {
+        struct workspace ws;
+        struct layers_hold hold;
+        resume_workspace(run, past->tasks[i].row.id, &past->tasks[i], &ws);
+        int rc = layers_take(ws.path, run->pf->repo.common, &run->layered.pristine, &hold, err);
+        workspace_done(&ws);
+        if (rc)
+            return -1;
+        vec_push(&run->layered.holds, hold);
+    }
+    return 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+static bool is_over(enum task_state state)
+{
+    return state == TASK_CONFLICTED || state == TASK_FAILED || state == TASK_LANDED ||
+           state == TASK_DONE || state == TASK_SKIPPED;
+}
+
+void layered_settle(struct run *run)
+{
+    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
+    struct err none = {0};
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        const struct task_run *tr = &run->tasks[i];
+        const char *path = tr->status.workspace;
+        struct err err = {0};
+        if (!path || !is_over(tr->status.state) || !layers_there(path))
+            continue;
+        struct workspace ws;
+        workspace_adopt(&ws, &run->pf->repo, path, path, tr->branch, NULL);
+        if (layers_materialise(&ws, &err))
+            record_error(run, (int64_t)i, &err);
+        else
+            workspace_release(&ws);
+        workspace_done(&ws);
+    }
+    (void)layers_tidy(folder, &none); /* what stays is for `clean` */
+    for (size_t i = 0; i < run->layered.holds.n; i++)
+        own_close(&run->layered.holds.v[i].kept); /* it would be in our own way */
+    kept_tidy(run->state_dir);
+}

@@ -1,0 +1,284 @@
+#include "run/prepare/fill_pool.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "git/format/index.h"
+#include "run/prepare/delete_later.h"
+#include "run/prepare/fill.h"
+#include "run/prepare/prepare.h"
+#include "sys/fs/beneath.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/fs/remove.h"
+#include "workspace/commit/stage.h"
+#include "workspace/reset.h"
+#include "workspace/workspace_hold.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- taking in ---------------------------------------------------------------------------- */
+
+#define FILLED STAGE_FILLED /* in the administrative folder: the index as git filled it */
+
+/* Bytes: about 150 files. Below that a mould is quicker (workspace/fill/memory_fill.h). */
+enum { INDEX_MIN = 16 << 10 };
+
+static bool is_wanted(const struct job *job, const char *index)
+{
+    enum provider provider = job->run->provider;
+    struct stat st;
+    return provider != PROVIDER_CHECKOUT &&
+           (provider == PROVIDER_POOL || (stat(index, &st) == 0 && st.st_size > INDEX_MIN));
+}
+
+/* Submodules have files that nobody would clean, and what git does not look at it does not mend. */
+static bool is_plain(const char *path, size_t id_len)
+{
+    autogitindex struct git_index index;
+    bool plain = git_index_open(&index, path, id_len, NULL) == 0;
+    for (struct git_index_entry e; plain && git_index_next(&index, &e);)
+        plain = !e.unseen && !e.unmerged && (S_ISREG(e.mode) || S_ISLNK(e.mode));
+    return plain && index.good;
+}
+
+/* git never writes into an index, it puts another one in its place: a second name will do. */
+void pool_note(struct job *job)
+{
+    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
+    if (is_wanted(job, index) && is_plain(index, strlen(job->run->base_commit)))
+        (void)!link(index, filled); /* without it the tree is just deleted */
+}
+
+static bool has_room(const struct run *run)
+{
+    size_t to_begin = run->sched.left > run->jobs ? run->sched.left - run->jobs : 0;
+    return run->pool.trees.n < run->sched.workers && run->pool.trees.n < to_begin;
+}
+
+bool pool_wants(const struct job *job)
+{
+    autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
+    return has_room(job->run) && access(filled, F_OK) == 0;
+}
+
+static void tree_done(struct pool_tree *t)
+{
+    own_close(&t->fd);
+    free(t->path);
+    free(t->tree);
+    work_scan_close(&t->found);
+}
+
+/* Hands over what is known of the tree. */
+static void take_found(struct job *job, struct pool_tree *ret)
+{
+    struct git_place at = run_place(job->run);
+    autobuf struct buf tree = BUF_INIT;
+    struct err none = {0};
+    if (git_tree_of(&at, task_run(job)->start, &tree, &none))
+        return;
+    ret->tree = buf_steal(&tree);
+    ret->found = job->found;
+    job->found = (struct work_scan){0};
+    job->is_found = false;
+}
+
+/* In the place of the tree's `.git` is the index from now on. */
+static bool put_index_in(const char *admin, int tree)
+{
+    autoclose int from = -1;
+    struct err none = {0};
+    return beneath_folder(admin, &from, &none) == 0 &&
+           faccessat(from, FILLED, F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+           remove_tree(tree, ".git", ".git", &none) == 0 &&
+           file_move_at(from, FILLED, tree, ".git", &none) == 0;
+}
+
+/* By another name in the same folder, as long as it is the tree that the job had. */
+static bool rename_tree(const struct job *job, const char *from, const char *to)
+{
+    autoclose int folder = -1;
+    const char *name;
+    struct err none = {0};
+    return beneath_folder_of(from, &folder, &name, &none) == 0 &&
+           file_id_is_at(&job->ws.hold->id, folder, name) &&
+           renameat(folder, name, folder, strrchr(to, '/') + 1) == 0 &&
+           file_id_is_at(&job->ws.hold->id, folder, strrchr(to, '/') + 1);
+}
+
+bool pool_keep(struct job *job, const char *admin, const char *tree)
+{
+    struct run *run = job->run;
+    struct workspace_hold *hold = job->ws.hold;
+    autofree char *kept = mem_printf("%s/%s/.%zu.gone", run->work, run->id, run->pool.count);
+    if (!has_room(run) || !hold || hold->tree < 0 || !put_index_in(admin, hold->tree) ||
+        !rename_tree(job, tree, kept))
+        return false;
+    struct pool_tree t = {.path = steal_ptr(kept), .fd = steal_fd(&hold->tree), .id = hold->id};
+    if (job_has_scan(job))
+        take_found(job, &t);
+    run->pool.count++;
+    vec_push(&run->pool.trees, t);
+    return true;
+}
+
+/* --- giving out --------------------------------------------------------------------------- */
+
+bool pool_has(const struct run *run)
+{
+    return run->pool.trees.n > 0;
+}
+
+/* Puts the tree in the place of the workspace's, which has nothing in it but its `.git`. */
+static int put_in_place(struct workspace *ws, const struct pool_tree *t, struct err *err)
+{
+    autoclose int admin = -1;
+    return workspace_enter(ws, err) || workspace_open_admin(ws, &admin, err) ||
+                   file_move_at(t->fd, ".git", admin, FILLED, err) ||
+                   file_move_at(ws->hold->tree, ".git", t->fd, ".git", err) ||
+                   workspace_replace(ws, t->path, &t->id, err)
+               ? -1
+               : 0;
+}
+
+static void delete_tree(struct run *run, const char *tree, uint32_t task)
+{
+    autostrv struct strv trees = {0};
+    struct err err = {0};
+    strv_push(&trees, tree);
+    if (sweep(run, task, &trees, &err))
+        record_error(run, task, &err);
+}
+
+/* The tree is not fit after all, as with folders that may not be written to: git fills a new one.
+ */
+static int fill_anew(struct job *job, struct err *err)
+{
+    autofree char *gone = mem_printf("%s.gone", job->ws.path);
+    bool moved;
+    if (dirs_remove(gone, err) || workspace_move_tree(&job->ws, gone, &moved, err))
+        return -1;
+    if (moved)
+        delete_tree(job->run, gone, job->task);
+    return workspace_restore(&job->ws, err) || fill_by_git(job, err) ? -1 : 0;
+}
+
+/* What the user's settings would have git overlook counts. */
+static int start_git(struct job *job, const char *const *args,
+                     void (*next)(struct job *job, int exit_code), struct err *err)
+{
+    struct git_place at = workspace_place(&job->ws);
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0};
+    git_prepare(&at, &argv, &env);
+    strv_pushl(&argv, "-c", "core.trustctime=true", "-c", "core.checkStat=default", NULL);
+    for (; *args; args++)
+        strv_push(&argv, *args);
+    return process_start(job, argv.v, env.v, NULL, log, next, err);
+}
+
+/* There is what git does not look at: a repository that somebody made around tracked files, of
+ * which it says nothing and lets it be. */
+static bool is_as_new(const struct job *job)
+{
+    struct git_place at = run_place(job->run);
+    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    autobuf struct buf tree = BUF_INIT;
+    autoworkscan struct work_scan scan = {0};
+    struct err none = {0};
+    return git_tree_of(&at, job->run->tasks[job->task].start, &tree, &none) == 0 &&
+           work_scan_open(&scan, workspace_at(&job->ws), index, tree.s) && !scan.untracked.n;
+}
+
+static void on_cleaned(struct job *job, int exit_code)
+{
+    struct err err = {0};
+    if (job->stopped || (exit_code == 0 && is_as_new(job)))
+        fill_by_git_done(job, exit_code);
+    else if (fill_anew(job, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+}
+
+static void on_reset(struct job *job, int exit_code)
+{
+    static const char *const clean[] = {"clean", "-ffdxq", NULL};
+    struct err err = {0};
+    if (exit_code != 0 || job->stopped)
+        on_cleaned(job, exit_code);
+    else if (start_git(job, clean, on_cleaned, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+}
+
+/* What is known of the tree is all that it takes, where it begins at the same files. */
+static bool mend(struct job *job, const struct pool_tree *t)
+{
+    const struct workspace *ws = &job->ws;
+    struct git_place at = run_place(job->run);
+    autofree char *filled = mem_printf("%s/" FILLED, ws->admin);
+    autofree char *index = mem_printf("%s/index", ws->admin);
+    autobuf struct buf tree = BUF_INIT;
+    struct err none = {0};
+    if (!t->tree || git_tree_of(&at, task_run(job)->start, &tree, &none) ||
+        strcmp(t->tree, tree.s) != 0)
+        return false;
+    struct work_mend_job mj = {.batch = job->run->batch,
+                               .work_tree = workspace_at(ws),
+                               .index = filled,
+                               .id_len = tree.len,
+                               .to = index};
+    if (!work_mend(&mj, &t->found))
+        return false;
+    if (unlink(filled) == 0)
+        (void)!link(index, filled); /* as in pool_note() */
+    return true;
+}
+
+/* git goes by the index that it has filled the tree with. */
+static int reset(struct job *job, struct err *err)
+{
+    static const char *const args[] = {"read-tree", "--reset", "-u", "HEAD", NULL};
+    autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
+    autofree char *index = mem_printf("%s/index", job->ws.admin);
+    if (rename(filled, index) < 0)
+        return err_sys(err, "use '%s' again", job->ws.path);
+    return start_git(job, args, on_reset, err);
+}
+
+int pool_fill(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    own_cleanup(tree_done) struct pool_tree t = run->pool.trees.v[--run->pool.trees.n];
+    struct err why = {0};
+    if (put_in_place(&job->ws, &t, &why)) {
+        delete_tree(run, t.path, job->task);
+        return fill_anew(job, err);
+    }
+    if (!mend(job, &t))
+        return reset(job, err);
+    prepare_filled(job, 0);
+    return 0;
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+void pool_empty(struct run *run)
+{
+    autostrv struct strv paths = {0};
+    struct err err = {0};
+    for (size_t k = 0; k < run->pool.trees.n; k++)
+        strv_push(&paths, run->pool.trees.v[k].path);
+    if (paths.n && sweep(run, -1, &paths, &err))
+        record_error(run, -1, &err);
+    pool_done(run);
+}
+
+void pool_done(struct run *run)
+{
+    while (run->pool.trees.n)
+        tree_done(&run->pool.trees.v[--run->pool.trees.n]);
+    vec_done(&run->pool.trees);
+}

@@ -1,0 +1,436 @@
+#include "run/prepare/prepare.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "doc/doc.h"
+#include "run/attempt/inputs.h"
+#include "run/attempt/plan_command.h"
+#include "run/prepare/fill.h"
+#include "run/prepare/fill_overlay.h"
+#include "run/rework/repair.h"
+#include "run/watch/watch.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/guard/guard.h"
+#include "workspace/fill/include.h"
+#include "workspace/root_folder.h"
+#include "workspace/workspace_hold.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum {
+    COMMAND_MS = 10 * 60 * 1000, /* for setup and teardown */
+    PROGRESS_MS = 1000,
+    PROGRESS_MAX = 64 << 20,
+    PORTS = 10,
+};
+
+/* --- commands of the plan ----------------------------------------------------------------- */
+
+static void stop_ticking(struct job *job)
+{
+    watch_free(job->tick);
+    job->tick = NULL;
+}
+
+/* How a command failed; false where it did not. */
+static bool command_failed(struct job *job, const char *name, int exit_code, struct buf *reason)
+{
+    autofree char *log = mem_printf("%s.err", name);
+    if (job->overdue)
+        buf_addf(reason, "workspace.%s took longer than its timeout", name);
+    else if (exit_code != 0)
+        buf_addf(reason, "workspace.%s ended with %d: ", name, exit_code);
+    if (reason->len && !job->overdue)
+        job_read_tail(job, log, reason);
+    return reason->len > 0;
+}
+
+/* --- setup and teardown ------------------------------------------------------------------- */
+
+static void go_on(struct job *job)
+{
+    if (job->ready)
+        job->ready(job);
+    else
+        job_run_agent(job);
+}
+
+static void on_setup(struct job *job, int exit_code)
+{
+    autobuf struct buf reason = BUF_INIT;
+    enum failure failure;
+    (void)command_ended(job); /* command_failed() looks at that */
+    if (job->stopped)
+        job_fail_stopped(job);
+    else if (process_was_broken(job, &failure, &reason))
+        job_fail(job, failure, "workspace.setup: %s", reason.s);
+    else if (job->tampered)
+        job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
+    else if (command_failed(job, "setup", exit_code, &reason))
+        job_fail(job, FAILURE_SETUP, "%s", reason.s);
+    else
+        go_on(job);
+}
+
+static void set_up(struct job *job)
+{
+    const struct plan_command *setup = &job->run->pf->plan.setup;
+    struct err err = {0};
+    job->prepared = true;
+    if (!command_is_set(setup))
+        go_on(job);
+    else if (command_start(job, setup, "setup", COMMAND_MS, on_setup, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+}
+
+bool prepare_has_teardown(const struct job *job)
+{
+    return job->has_workspace && job->prepared && command_is_set(&job->run->pf->plan.teardown);
+}
+
+static void on_teardown(struct job *job, int exit_code)
+{
+    autobuf struct buf reason = BUF_INIT;
+    struct err err = {0};
+    (void)command_ended(job);
+    if (command_failed(job, "teardown", exit_code, &reason)) {
+        (void)err_set(&err, ERR_ENV, "%s", reason.s);
+        record_error(job->run, job->task, &err);
+    }
+    job->then(job);
+}
+
+void prepare_teardown(struct job *job, void (*then)(struct job *job))
+{
+    struct err err = {0};
+    if (!prepare_has_teardown(job)) {
+        then(job);
+        return;
+    }
+    job->tearing_down = true;
+    job->then = then;
+    if (command_start(job, &job->run->pf->plan.teardown, "teardown", COMMAND_MS, on_teardown,
+                      &err)) {
+        record_error(job->run, job->task, &err);
+        then(job);
+    }
+}
+
+/* --- bringing along ----------------------------------------------------------------------- */
+
+/* The last whole line that was written, as a mapping; NULL where there is none. */
+static const struct node *read_progress(const struct job *job, struct doc *doc)
+{
+    autofree char *path = mem_printf("%s/bring.out", job->dir);
+    autobuf struct buf text = BUF_INIT;
+    autoproblems struct problems ps;
+    struct doc_options opts = {.syntax = DOC_JSON};
+    *doc = (struct doc){0};
+    if (file_read(path, PROGRESS_MAX, &text, NULL))
+        return NULL;
+    while (text.len && text.s[text.len - 1] != '\n')
+        buf_cut(&text, text.len - 1);
+    if (!text.len)
+        return NULL;
+    buf_cut(&text, text.len - 1);
+    const char *lf = strrchr(text.s, '\n'), *line = lf ? lf + 1 : text.s;
+    problems_init(&ps, "bring");
+    return doc_parse(doc, NULL, line, strlen(line), &opts, &ps) ? NULL : doc->root;
+}
+
+static void tell_progress(struct job *job, const struct node *count)
+{
+    struct arena a = {0};
+    autobuf struct buf action = BUF_INIT;
+    buf_addstr(&action, "bringing files along: ");
+    text_format_count(&action, build_int(count, "files", 0));
+    buf_addstr(&action, ", ");
+    text_format_bytes(&action, build_int(count, "bytes", 0));
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "action", action.s);
+    record(job->run, EV_TASK_ACTION, job->task, data);
+    arena_done(&a);
+}
+
+static void on_progress(void *ctx)
+{
+    struct job *job = ctx;
+    struct doc doc;
+    const struct node *count = read_progress(job, &doc);
+    if (count)
+        tell_progress(job, count);
+    doc_done(&doc);
+    watch_again(job->tick, PROGRESS_MS);
+}
+
+static void tell_created(struct job *job, const struct node *count)
+{
+    static const char *const keys[] = {"files", "bytes", "shared", "kept"};
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "workspace", job->ws.path);
+    struct node *brought = count ? build_put_map(&a, data, "brought") : NULL;
+    for (size_t i = 0; brought && i < sizeof(keys) / sizeof(keys[0]); i++)
+        build_put_int(&a, brought, keys[i], build_int(count, keys[i], 0));
+    record(job->run, EV_WORKSPACE_CREATED, job->task, data);
+    arena_done(&a);
+}
+
+/* Where nothing was found there are no lists of it. */
+static void note_brought(struct job *job)
+{
+    if (access(job->brought, F_OK) == 0)
+        return;
+    free(job->excludes);
+    free(job->brought);
+    job->excludes = job->brought = NULL;
+}
+
+static void on_brought(struct job *job, int exit_code)
+{
+    autobuf struct buf tail = BUF_INIT;
+    struct doc doc;
+    stop_ticking(job);
+    note_brought(job);
+    if (job->stopped) {
+        job_fail_stopped(job);
+    } else if (exit_code != 0) {
+        job_read_tail(job, "bring.err", &tail);
+        job_fail(job, FAILURE_SETUP, "files could not be brought along: %s", tail.s);
+    } else {
+        tell_created(job, read_progress(job, &doc));
+        doc_done(&doc);
+        set_up(job);
+    }
+}
+
+static void add_patterns(struct strv *argv, const char *option, const struct strings *patterns)
+{
+    for (size_t i = 0; i < patterns->n; i++)
+        strv_pushf(argv, "%s%s", option, patterns->v[i]);
+}
+
+void prepare_bring_argv(const struct run *run, const char *to, const char *excludes,
+                        const char *brought, const char *keep, struct strv *argv)
+{
+    const struct plan *plan = &run->pf->plan;
+    strv_pushl(argv, run->opts.self, "__bring", "--root", run->pf->repo.root, "--prefix",
+               run->pf->repo.prefix, "--work", run->work, "--excludes", excludes, "--brought",
+               brought, NULL);
+    if (run->opts.write_at_root)
+        strv_push(argv, "--at-top");
+    add_patterns(argv, "--share=", &plan->share);
+    if (keep)
+        strv_pushl(argv, "--keep", run->state_dir, "--run", run->id, "--folder", keep, NULL);
+    strv_pushl(argv, "--", to, NULL);
+    add_patterns(argv, "", &plan->include);
+}
+
+/* Copying takes as long as it takes, so another process does it. */
+static int start_bringing(struct job *job, struct err *err)
+{
+    const struct run *run = job->run;
+    autofree char *out = mem_printf("%s/bring.out", job->dir);
+    autofree char *errlog = mem_printf("%s/bring.err", job->dir);
+    own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM};
+    job->excludes = mem_printf("%s/excludes", job->dir);
+    job->brought = mem_printf("%s/brought", job->dir);
+    prepare_bring_argv(run, job->ws.path, job->excludes, job->brought, NULL, &call.argv);
+    git_environment(&call.env);
+    call.dir = mem_str(run->pf->repo.root);
+    if (process_start_guarded(job, &call, NULL, out, errlog, on_brought, err))
+        return -1;
+    job->tick = loop_timer(run->loop, PROGRESS_MS, on_progress, job);
+    return 0;
+}
+
+bool prepare_brings(const struct run *run)
+{
+    const struct plan *plan = &run->pf->plan;
+    const struct git_repo *repo = &run->pf->repo;
+    return bring_is_needed(repo->root, repo->prefix, plan->include.n + plan->share.n);
+}
+
+/* It is below the workspace already; the lists of it are all that is missing. */
+static void take_brought(struct job *job)
+{
+    struct doc doc;
+    job->excludes = job_file(job, "excludes");
+    job->brought = job_file(job, "brought");
+    note_brought(job);
+    tell_created(job, read_progress(job, &doc));
+    doc_done(&doc);
+    set_up(job);
+}
+
+static void bring(struct job *job)
+{
+    struct err err = {0};
+    if (layered_has_brought(job)) {
+        take_brought(job);
+    } else if (!prepare_brings(job->run)) {
+        tell_created(job, NULL);
+        set_up(job);
+    } else if (start_bringing(job, &err)) {
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    }
+}
+
+/* --- the worktree ------------------------------------------------------------------------- */
+
+void prepare_filled(struct job *job, int exit_code)
+{
+    autobuf struct buf tail = BUF_INIT;
+    if (job->stopped) {
+        job_fail_stopped(job);
+    } else if (exit_code == 0) {
+        bring(job);
+    } else {
+        job_read_tail(job, "prepare.log", &tail);
+        job_fail(job, FAILURE_SETUP, "the workspace could not be filled: %s", tail.s);
+    }
+}
+
+static char *workspace_cwd(const struct job *job)
+{
+    const struct run *run = job->run;
+    bool below = *run->pf->repo.prefix && (task_of(job)->read_only || !run->opts.write_at_root);
+    return below ? mem_printf("%s/%s", job->ws.path, run->pf->repo.prefix) : mem_str(job->ws.path);
+}
+
+/* The job has a workspace now. */
+static void note_workspace(struct job *job)
+{
+    struct task_run *tr = task_run(job);
+    job->has_workspace = true;
+    shared_own(job->run, tr->branch);
+    tr->status.branch = tr->branch + strlen("refs/heads/");
+    free(tr->workspace);
+    tr->workspace = mem_str(job->ws.path);
+    tr->status.workspace = tr->workspace;
+    job->cwd = workspace_cwd(job);
+}
+
+static int make_workspace(struct job *job, struct err *err)
+{
+    struct run *run = job->run;
+    struct task_run *tr = &run->tasks[job->task];
+    const struct task *t = task_of(job);
+    autofree char *path = mem_printf("%s/%s/%s", run->work, run->id, t->id);
+    const char *start = t->dep_count || tr->on_top ? run->tip : run->base_commit;
+    autobuf struct buf branch = BUF_INIT;
+    buf_addstr(&branch, "refs/heads/");
+    job_expand(job, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
+    if (workspace_create(&job->ws, &run->pf->repo, path, branch.s, start, run->batch, err))
+        return -1;
+    free(tr->branch);
+    free(tr->start);
+    free(steal_ptr(tr->origin));
+    tr->branch = buf_steal(&branch);
+    tr->start = mem_str(start);
+    tr->in_conflict = false;
+    note_workspace(job);
+    return workdir_hide(run->work, err) || fill_workspace(job, err) ? -1 : 0;
+}
+
+/* Where the plan does not ask for ports, having none is no failure. */
+static int take_ports(struct job *job, struct err *err)
+{
+    int64_t wanted = job->run->pf->plan.ports;
+    if (wanted != 0)
+        job->port = ports_take(&job->run->ports, wanted > 0 ? (int)wanted : PORTS);
+    if (wanted > 0 && !job->port)
+        return err_set(err, ERR_ENV, "no %lld ports in a row are free", (long long)wanted);
+    return 0;
+}
+
+/* A task that follows others needs their work: a checkout that could not follow lacks it. */
+static bool works_in_place(const struct job *job)
+{
+    const struct run *run = job->run;
+    const struct task *t = task_of(job);
+    if (!run->base)
+        return true;
+    return run->opts.read_in_place && t->read_only &&
+           (!t->dep_count || strcmp(run->tip, run->published) == 0);
+}
+
+void prepare(struct job *job)
+{
+    struct run *run = job->run;
+    struct err err = {0};
+    bool in_place = works_in_place(job);
+    if (take_ports(job, &err) || (!in_place && make_workspace(job, &err))) {
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    } else if (in_place) {
+        job->cwd = mem_str(run->pf->project);
+        job_run_agent(job);
+    }
+}
+
+/* --- again -------------------------------------------------------------------------------- */
+
+/* The file of an attempt, or of the one that its workspace was made for, where it is there. */
+static char *file_of(const struct job *job, int attempt, const char *name)
+{
+    for (; attempt > 0; attempt--) {
+        autofree char *path =
+            mem_printf("%s/%s/%d/%s", job->run->dir, task_of(job)->id, attempt, name);
+        if (access(path, F_OK) == 0)
+            return steal_ptr(path);
+    }
+    return NULL;
+}
+
+void prepare_adopt(struct job *job, int attempt)
+{
+    const struct run *run = job->run;
+    const struct task_run *tr = task_run(job);
+    autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, task_of(job)->id);
+    workspace_adopt(&job->ws, &run->pf->repo, tr->status.workspace, usual, tr->branch, run->batch);
+    job->excludes = file_of(job, attempt, "excludes");
+    job->brought = file_of(job, attempt, "brought");
+    note_workspace(job);
+}
+
+void prepare_adopted(struct job *job)
+{
+    struct err err = {0};
+    prepare_adopt(job, job->attempt - 1);
+    job->prepared = true;
+    if (workspace_enter(&job->ws, &err))
+        job_fail(job, FAILURE_SCOPE, "%s", err.msg);
+    else if (take_ports(job, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    else
+        repair_prepare(job);
+}
+
+/* What was brought into the workspace that is gone is brought again. */
+static int forget_brought(struct job *job, struct err *err)
+{
+    char **const lists[] = {&job->excludes, &job->brought};
+    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+        if (*lists[i] && dirs_remove(*lists[i], err))
+            return -1;
+        free(*lists[i]);
+        *lists[i] = NULL;
+    }
+    return 0;
+}
+
+void prepare_again(struct job *job, void (*ready)(struct job *job))
+{
+    struct err err = {0};
+    job->ready = ready;
+    prepare_adopt(job, job->attempt);
+    if (take_ports(job, &err) || forget_brought(job, &err) || workspace_clear(&job->ws, &err) ||
+        workspace_restore(&job->ws, &err) || workdir_hide(job->run->work, &err) ||
+        fill_by_git(job, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+}

@@ -1,0 +1,438 @@
+#include "run/resume/decide.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "clean/find.h"
+#include "git/config/frozen_config.h"
+#include "git/merge/merge.h"
+#include "run/land/checkout.h"
+#include "run/land/durable.h"
+#include "run/prepare/fill_overlay.h"
+#include "run/resume/plan_compare.h"
+#include "run/resume/resume_private.h"
+#include "sys/proc/boot_id.h"
+
+#include <string.h>
+#include <sys/stat.h>
+
+const char *const resume_step_names[RESUME_STEP_COUNT_] = {
+    [RESUME_NOT_WANTED] = "not wanted",
+    [RESUME_KEEP] = "keep",
+    [RESUME_FOUND] = "found",
+    [RESUME_LAND] = "land",
+    [RESUME_COMMIT] = "commit",
+    [RESUME_CONTINUE] = "continue",
+    [RESUME_RUN] = "run",
+    [RESUME_LEAVE] = "leave",
+};
+
+const struct resume *run_resumed(const struct run *run)
+{
+    return run->resume;
+}
+
+/* --- what is there of a workspace --------------------------------------------------------- */
+
+void resume_workspace(const struct run *run, const char *id, const struct past_task *past,
+                      struct workspace *ws)
+{
+    autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, id);
+    autofree char *branch = past_branch(run->opts.branch, run->id, id);
+    workspace_adopt(ws, &run->pf->repo, past ? past->row.workspace : NULL, usual, branch,
+                    run->batch);
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+bool resume_has_leftovers(const struct run *run, const struct past_task *past)
+{
+    struct workspace ws;
+    if (!run->base || !past)
+        return false;
+    resume_workspace(run, past->row.id, past, &ws);
+    bool some = past->branch_commit || exists(ws.path) || exists(ws.admin);
+    workspace_done(&ws);
+    return some;
+}
+
+bool resume_is_whole(const struct run *run, const struct past_task *past)
+{
+    struct workspace ws;
+    resume_workspace(run, past->row.id, past, &ws);
+    bool whole = run->base && workspace_is_whole(&ws);
+    workspace_done(&ws);
+    return whole;
+}
+
+/* A person has begun to do something in it that git keeps notes of. */
+bool resume_is_worked_in(const struct run *run, const struct past_task *past)
+{
+    static const char *const notes[] = {"MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge",
+                                        "rebase-apply"};
+    struct workspace ws;
+    bool some = false;
+    resume_workspace(run, past->row.id, past, &ws);
+    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+        autofree char *path = mem_printf("%s/%s", ws.admin, notes[i]);
+        some = some || exists(path);
+    }
+    workspace_done(&ws);
+    return some;
+}
+
+bool resume_was_restarted(const struct run *run, const struct past_task *past)
+{
+    const char *state = run->resume->past.row.state;
+    bool rests = past->session && state && strcmp(state, "running") != 0;
+    autofree char *note = mem_printf("%s/%s/%d/boot", run->dir, past->row.id, past->row.attempts);
+    return run->base && !rests && !boot_is_noted(note);
+}
+
+/* --- deciding ----------------------------------------------------------------------------- */
+
+/* What was about to land, or what the task committed, being in the history is proof. What a commit
+ * says of itself is none: an agent can write that as well. */
+bool resume_has_landed(const struct past *past, const struct past_task *p)
+{
+    return p->state == TASK_LANDED || past_has_commit(past, p->row.landed) ||
+           past_has_commit(past, p->row.commit) ||
+           (p->state == TASK_CONFLICTED && past_has_commit(past, p->branch_commit));
+}
+
+const char *resume_commit(const struct past_task *p)
+{
+    return p->state == TASK_CONFLICTED && p->branch_commit ? p->branch_commit : p->row.commit;
+}
+
+static bool is_there(const struct run *run, const char *commit)
+{
+    struct git_place at = run_place(run);
+    autobuf struct buf found = BUF_INIT;
+    return commit && git_resolve(&at, commit, &found, NULL) == 0;
+}
+
+static bool merges_now(const struct run *run, const char *commit)
+{
+    struct git_place at = run_place(run);
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    at.work_tree = run->pf->repo.root;
+    return merge_trees(&at, run->tip, commit, &m, NULL) == 0 && m.clean;
+}
+
+static void set_step(struct resume_task *rt, enum resume_step step, const char *why)
+{
+    rt->step = step;
+    rt->why = why;
+}
+
+static void decide_conflicted(const struct run *run, struct resume_task *rt)
+{
+    const char *commit = resume_commit(rt->past);
+    if (!is_there(run, commit))
+        set_step(rt, RESUME_RUN, "it was in conflict, and its commit is gone");
+    else if (resume_is_worked_in(run, rt->past))
+        set_step(rt, RESUME_LEAVE, "it is being resolved in its workspace");
+    else if (merges_now(run, commit))
+        set_step(rt, RESUME_LAND, "it was in conflict, and is no more");
+    else
+        set_step(rt, RESUME_LEAVE, "it is still in conflict");
+}
+
+/* Who has given it one wants it to be used. */
+static bool goes_by_fallback(const struct run *run, uint32_t task, const struct past_task *past)
+{
+    const struct fallback *f = &run->pf->plan.tasks[task].fallback;
+    return past->parked_until > clock_wall() && (f->engine || f->model);
+}
+
+static void set_restarted(struct resume_task *rt, const char *why)
+{
+    set_step(rt, RESUME_RUN, why);
+    rt->restarted = true;
+}
+
+/* An agent that can take up its session again does so where it left its files. */
+static void decide_running(const struct run *run, uint32_t task, struct resume_task *rt)
+{
+    const struct store_task *row = &rt->past->row;
+    const char *parked = rt->past->session, *given = rt->past->given;
+    const char *why = rt->past->said     ? "its agent was told something"
+                      : rt->past->repair ? "it was about to mend its work"
+                      : parked           ? "it was parked"
+                                         : "its agent was at work";
+    autofree char *out = mem_printf("%s/%s/%d/out", run->dir, row->id, row->attempts);
+    autobuf struct buf session = BUF_INIT;
+    if (!rt->past->remade && resume_was_restarted(run, rt->past)) {
+        set_restarted(rt, parked ? "the machine was restarted while it was parked"
+                                 : "the machine was restarted while its agent was at work");
+        return;
+    }
+    set_step(rt, RESUME_RUN, why);
+    if (!row->engine || strcmp(row->engine, run_engine_name(run, task)) != 0 ||
+        (!rt->past->remade && (!rt->past->branch_commit || !resume_is_whole(run, rt->past))) ||
+        goes_by_fallback(run, task, rt->past) ||
+        (!parked && !agent_find_session(run_engine(run, task), out, &session) &&
+         !(given && agent_facts(run_engine(run, task)).continues)))
+        return;
+    rt->session = parked        ? parked
+                  : session.len ? arena_str(&run->resume->past.arena, session.s)
+                                : given; /* it has not said a word yet */
+    set_step(rt, RESUME_CONTINUE, why);
+}
+
+static void decide_committing(const struct run *run, struct resume_task *rt)
+{
+    bool whole = rt->past->branch_commit && resume_is_whole(run, rt->past);
+    if (resume_was_restarted(run, rt->past))
+        set_restarted(rt, "the machine was restarted before its work was committed");
+    else
+        set_step(rt, whole ? RESUME_COMMIT : RESUME_RUN, "its agent was done");
+}
+
+/* Its work is done. */
+static bool is_unverified(const struct run *run, const struct past_task *past)
+{
+    const char *commit = past->unverified;
+    return commit && past->row.commit && strcmp(past->row.commit, commit) == 0 &&
+           is_there(run, commit);
+}
+
+static void decide_by_state(const struct run *run, uint32_t task, struct resume_task *rt,
+                            bool keep_failed)
+{
+    switch (rt->past->state) {
+    case TASK_PREPARING:
+        set_step(rt, RESUME_RUN, "its workspace was being made");
+        break;
+    case TASK_RUNNING:
+        decide_running(run, task, rt);
+        break;
+    case TASK_COMMITTING:
+        decide_committing(run, rt);
+        break;
+    case TASK_VERIFYING:
+    case TASK_LANDING:
+        set_step(rt, is_there(run, rt->past->row.commit) ? RESUME_LAND : RESUME_RUN,
+                 "it was about to land");
+        break;
+    case TASK_FAILED:
+        if (!keep_failed && !rt->past->again && is_unverified(run, rt->past)) {
+            set_step(rt, RESUME_LAND, "its verification could not start");
+            break;
+        }
+        set_step(rt, keep_failed && !rt->past->again ? RESUME_LEAVE : RESUME_RUN, "it failed");
+        break;
+    case TASK_CONFLICTED:
+        decide_conflicted(run, rt);
+        break;
+    case TASK_SKIPPED:
+        set_step(rt, RESUME_RUN, "it was skipped");
+        break;
+    case TASK_WAITING:
+    case TASK_READY:
+    case TASK_LANDED:
+    case TASK_DONE:
+    case TASK_STATE_COUNT_:
+        set_step(rt, RESUME_RUN,
+                 rt->past->row.attempts ? "it waited for another attempt" : "it was not begun");
+        break;
+    }
+}
+
+/* The dependency that runs again because of an edit, or NULL. */
+static const char *edited_need(const struct run *run, uint32_t task, const bool *redo)
+{
+    const struct task *t = &run->pf->plan.tasks[task];
+    for (size_t i = 0; i < t->dep_count; i++) {
+        if (redo[t->deps[i]])
+            return run->pf->plan.tasks[t->deps[i]].id;
+    }
+    return NULL;
+}
+
+static void decide(struct run *run, uint32_t task, bool *redo, bool keep_failed)
+{
+    struct resume_task *rt = &run->resume->tasks[task];
+    const char *need = edited_need(run, task, redo);
+    bool landed = rt->past && resume_has_landed(&run->resume->past, rt->past);
+    redo[task] = rt->past && (rt->changed || (need && !landed));
+    if (run->opts.wanted && !run->opts.wanted[task])
+        set_step(rt, RESUME_NOT_WANTED, "");
+    else if (!rt->past)
+        set_step(rt, RESUME_RUN, "it is new");
+    else if (landed && rt->changed)
+        set_step(rt, RESUME_RUN, "it was changed after it had landed: it runs again, on top");
+    else if (landed)
+        set_step(rt, rt->past->state == TASK_LANDED ? RESUME_KEEP : RESUME_FOUND, "it has landed");
+    else if (rt->changed)
+        set_step(rt, RESUME_RUN, "it was changed");
+    else if (need)
+        set_step(rt, RESUME_RUN,
+                 arena_printf(&run->resume->past.arena, "it needs '%s', which runs again", need));
+    else if (rt->past->state == TASK_DONE)
+        set_step(rt, RESUME_KEEP, "it is done");
+    else
+        decide_by_state(run, task, rt, keep_failed);
+}
+
+/* What the plan has no more; what landed of it has landed. */
+static void find_dropped(struct run *run)
+{
+    struct resume *r = run->resume;
+    r->dropped = arena_array(&r->past.arena, r->past.n + 1, sizeof(struct past_task *));
+    for (size_t i = 0; i < r->past.n; i++) {
+        struct past_task *p = &r->past.tasks[i];
+        if (!plan_find(&run->pf->plan, p->row.id) && !resume_has_landed(&r->past, p) &&
+            p->state != TASK_DONE)
+            r->dropped[r->dropped_count++] = p;
+    }
+}
+
+static bool is_all_done(const struct run *run)
+{
+    const struct resume *r = run->resume;
+    if (r->past.tip || r->past.result || r->dropped_count || !r->past.row.id ||
+        strcmp(r->past.row.state, "finished") != 0)
+        return false;
+    for (size_t t = 0; t < run->pf->plan.task_count; t++) {
+        const struct resume_task *rt = &r->tasks[t];
+        bool kept = rt->step == RESUME_NOT_WANTED || rt->step == RESUME_KEEP;
+        if (!kept || (!run->opts.keep && resume_has_leftovers(run, rt->past)))
+            return false;
+    }
+    return true;
+}
+
+static int compare(struct run *run, const struct resume_options *opts, struct err *err)
+{
+    size_t n = run->pf->plan.task_count;
+    struct resume *r = run->resume;
+    autofree bool *changed = mem_array(n, sizeof(bool)), *new = mem_array(n, sizeof(bool));
+    if (opts->was && !resume_compare(opts->was, run->pf, changed, new))
+        return err_set(err, ERR_INPUT,
+                       "'%s' is another plan now, without a task of run %s; --saved goes on with "
+                       "the plan as it was",
+                       run->plan_path, run->id);
+    for (uint32_t t = 0; t < n; t++) {
+        struct past_task *p = past_find(&r->past, run->pf->plan.tasks[t].id);
+        bool only_verify = p && changed[t] && p->unverified && opts->was &&
+                           resume_asks_the_same(opts->was, run->pf, t);
+        r->tasks[t] = (struct resume_task){.past = p, .changed = p && changed[t] && !only_verify};
+        r->edited = r->edited || changed[t] || new[t];
+    }
+    find_dropped(run);
+    r->edited = r->edited || r->dropped_count;
+    return 0;
+}
+
+static int resume_decide(struct run *run, const struct resume_options *opts, struct err *err)
+{
+    struct resume *r = run->resume;
+    const struct graph *g = &run->pf->graph;
+    autofree bool *redo = mem_array(g->n, sizeof(bool));
+    r->tasks = arena_array(&r->past.arena, g->n + 1, sizeof(*r->tasks));
+    if (compare(run, opts, err))
+        return -1;
+    for (size_t i = 0; i < g->n; i++)
+        decide(run, g->order[i], redo, opts->keep_failed);
+    if (opts->task && resume_one_decide(run, opts, err))
+        return -1;
+    for (size_t t = 0; t < g->n; t++)
+        r->count[r->tasks[t].step]++;
+    r->nothing = !opts->task && is_all_done(run);
+    return 0;
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+/* All that has landed is where the run left it; or on a branch for the user, where the base could
+ * not follow; or on the base. */
+static void find_tip(struct run *run, const struct saved *saved)
+{
+    const struct past *past = &run->resume->past;
+    const char *tip = past->tip ? past->tip : past->result ? past->result : past->base;
+    if (!run->base)
+        return;
+    free(run->tip);
+    run->tip = mem_str(tip);
+    free(run->base_commit);
+    run->base_commit = mem_str(is_there(run, saved->base_commit) ? saved->base_commit : past->base);
+    free(run->published); /* what is there now is looked at as if others had put it there */
+    run->published = mem_str(run->base_commit);
+}
+
+/* The branch that kept what landed for the user becomes the tip again, and goes. */
+static int check_result(const struct run *run, struct err *err)
+{
+    autofree char *ref = mem_printf(PAST_BRANCH "%s/" STORE_RESULT, run->id);
+    autobuf struct buf path = BUF_INIT;
+    if (!run->resume->past.result)
+        return 0;
+    if (forward_find(run, ref, &path, err))
+        return -1;
+    return path.len ? err_set(err, ERR_INPUT,
+                              "'%s' is checked out in '%s', and would be taken away: switch to "
+                              "another branch there first",
+                              ref + strlen("refs/heads/"), path.s)
+                    : 0;
+}
+
+static int look_back(struct run *run, const struct saved *saved, bool writes, struct err *err)
+{
+    struct git_place at = run_place(run);
+    struct past_query query = {.run = run->id,
+                               .at = &at,
+                               .base_ref = run->base_ref,
+                               .base_commit = saved->base_commit,
+                               .branch = run->opts.branch};
+    if (store_open(&run->store, run->state_dir, writes, err) ||
+        past_load(&run->resume->past, run->store, &query, err) || check_result(run, err) ||
+        layered_see_past(run, err))
+        return -1;
+    find_tip(run, saved);
+    return 0;
+}
+
+/* What was configured since is not run, nor is anything that an agent did to it. A run of an
+ * earlier version has no such copy. */
+static int use_its_git(struct run *run, struct err *err)
+{
+    autofree char *dir = mem_printf("%s/anabranch/runs/%s/" RUN_GIT, run->pf->repo.common, run->id);
+    bool there;
+    if (git_frozen_use(&run->pf->repo, dir, run->guard ? run->guard : run->opts.self, &there, err))
+        return -1;
+    if (there)
+        git_frozen_news(&run->pf->repo, dir, &run->git_news);
+    return 0;
+}
+
+int run_reopen(struct run **ret, struct plan_file *pf, const struct saved *saved,
+               const struct run_options *opts, const struct resume_options *resume, int *lock,
+               struct err *err)
+{
+    const char *path = resume->plan ? resume->plan : saved->plan;
+    struct run *run = run_new(pf, path, opts, mem_str(saved->run), saved->started);
+    run->plan_file = resume->plan ? NULL : saved->plan_file;
+    run->resume = mem_alloc(sizeof(*run->resume));
+    run->lock = steal_fd(lock);
+    if ((pf->repo.common && use_its_git(run, err)) || preflight(run, err) ||
+        (!resume->look_only && durable_mend(run, err)) ||
+        look_back(run, saved, !resume->look_only, err) || resume_decide(run, resume, err)) {
+        run_close(run);
+        return -1;
+    }
+    run_schedule(run);
+    *ret = run;
+    return 0;
+}
+
+void resume_free(struct resume *r)
+{
+    if (r)
+        past_done(&r->past);
+    free(r);
+}

@@ -1,0 +1,341 @@
+#include "run/resume/evidence.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/strv.h"
+#include "base/vec.h"
+#include "doc/doc.h"
+#include "run/rework/repair.h"
+
+#include <string.h>
+
+/* --- the store ---------------------------------------------------------------------------- */
+
+struct loader {
+    struct past *past;
+    const char *run;
+    VEC(struct past_task) tasks;
+};
+
+static const char *keep(struct past *past, const char *s)
+{
+    return s ? arena_str(&past->arena, s) : NULL;
+}
+
+static bool take_run(void *ctx, const struct store_run *run)
+{
+    struct loader *l = ctx;
+    struct store_run *row = &l->past->row;
+    if (strcmp(run->id, l->run) != 0)
+        return true;
+    *row = *run;
+    const char **const texts[] = {&row->id,          &row->plan, &row->name, &row->base,
+                                  &row->base_commit, &row->tip,  &row->state};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        *texts[i] = keep(l->past, *texts[i]);
+    return false;
+}
+
+static enum task_state state_of(const char *name)
+{
+    for (int i = 0; i < TASK_STATE_COUNT_; i++) {
+        if (strcmp(task_state_name((enum task_state)i), name) == 0)
+            return (enum task_state)i;
+    }
+    return TASK_WAITING;
+}
+
+static bool take_task(void *ctx, const struct store_task *task)
+{
+    struct loader *l = ctx;
+    struct past_task t = {.row = *task, .state = state_of(task->state)};
+    struct store_task *row = &t.row;
+    const char **const texts[] = {&row->run,       &row->id,           &row->title,  &row->engine,
+                                  &row->state,     &row->failure,      &row->reason, &row->branch,
+                                  &row->workspace, &row->start_commit, &row->commit, &row->landed};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        *texts[i] = keep(l->past, *texts[i]);
+    vec_push(&l->tasks, t);
+    return true;
+}
+
+static void count_retry(struct past_task *t, const char *class)
+{
+    for (int f = 0; class && f < FAILURE_COUNT_; f++)
+        t->tried[f] += strcmp(failure_names[f], class) == 0;
+}
+
+static int repair_of(const struct node *data)
+{
+    const char *word = build_string(data, "tree", "");
+    for (int i = REPAIR_OWN; i < REPAIR_COUNT_; i++) {
+        if (strcmp(word, repair_words[i]) == 0)
+            return i;
+    }
+    return REPAIR_NONE;
+}
+
+/* Its agent was to go on, with the next attempt: which may have begun. */
+static void take_session(struct past *past, struct past_task *t, const struct store_event *ev,
+                         const struct node *data, bool parked)
+{
+    const char *session = data ? keep(past, build_string(data, "session", NULL)) : NULL;
+    const char *class = data ? build_string(data, "class", "") : "";
+    int repair = session && !parked ? repair_of(data) : REPAIR_NONE;
+    bool conflict =
+        strcmp(class, failure_names[FAILURE_CONFLICT]) == 0 || repair == REPAIR_CONFLICT;
+    t->in_conflict = t->in_conflict || (conflict && session);
+    t->on_tip = t->on_tip || conflict;
+    if (ev->attempt + 1 == t->row.attempts)
+        t->given = session;
+    if (ev->attempt != t->row.attempts)
+        return;
+    t->parked_until = parked && data ? ev->time + build_int(data, "delay_ms", 0) : 0;
+    t->session = session;
+    t->origin = data ? keep(past, build_string(data, "origin", NULL)) : NULL;
+    t->repair = repair;
+    t->said = strcmp(ev->name, "task.continued") == 0;
+    t->remade = data && node_get(data, "remade");
+    t->from = data ? keep(past, build_string(data, "from", NULL)) : NULL;
+    /* For the next attempt, though the row may not say so yet; its agent is still there. */
+    t->state = t->session ? TASK_RUNNING : TASK_WAITING;
+}
+
+/* The task has ended, whatever its agent was to do before that. */
+static void forget_session(struct past_task *t, const struct store_event *ev)
+{
+    memset(t->tried, 0, sizeof(t->tried));
+    if (ev->attempt != t->row.attempts)
+        return;
+    t->session = t->from = t->origin = NULL;
+    t->parked_until = 0;
+    t->repair = REPAIR_NONE;
+    t->said = t->remade = t->again = false;
+    t->state = state_of(t->row.state);
+}
+
+/* A task that waits for a limit spends a retry only where its reset is not known; one that begins
+ * again by its fallback spends none. */
+static void take_retry(struct past *past, struct past_task *t, const struct store_event *ev,
+                       bool parked)
+{
+    struct arena a = {0};
+    const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
+    if (data && node_get(data, "fresh")) { /* something of its workspace may be left */
+        t->again = ev->attempt == t->row.attempts;
+        arena_done(&a);
+        return;
+    }
+    if (data && !node_get(data, parked ? "reset" : "fallback"))
+        count_retry(t, build_string(data, "class", NULL));
+    take_session(past, t, ev, data, parked);
+    arena_done(&a);
+}
+
+/* Whether a conflict that an agent was to resolve is none of its business from then on. */
+static bool ends_conflict(const char *name)
+{
+    static const char *const names[] = {"task.committed",  "task.preparing", "task.landed",
+                                        "task.conflicted", "task.failed",    NULL};
+    for (size_t i = 0; names[i]; i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Once it has landed, a task keeps that, whatever its later attempts come to. */
+static void note_commit(struct past *past, struct past_task *t, const struct store_event *ev,
+                        bool landed)
+{
+    struct arena a = {0};
+    const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
+    const char *commit = data ? keep(past, build_string(data, "commit", NULL)) : NULL;
+    if (!landed)
+        t->last_commit = commit;
+    else if (!data || !node_get(data, "unchanged"))
+        t->committed = t->last_commit;
+    if (landed) {
+        t->has_landed = true;
+        t->landed = commit;
+    }
+    arena_done(&a);
+}
+
+/* Only a failed verification, which is rare, has to be looked into. */
+static void take_failure(struct past *past, struct past_task *t, const struct store_event *ev)
+{
+    struct arena a = {0};
+    const struct node *data = ev->data && strstr(ev->data, "\"unverified\"")
+                                  ? doc_read_line(&a, ev->data, strlen(ev->data))
+                                  : NULL;
+    t->unverified = data ? keep(past, build_string(data, "unverified", NULL)) : NULL;
+    arena_done(&a);
+}
+
+static bool take_event(void *ctx, const struct store_event *ev)
+{
+    struct past *past = ctx;
+    struct past_task *t = ev->task ? past_find(past, ev->task) : NULL;
+    past->last_event = ev->time;
+    if (!t)
+        return true;
+    bool parked = strcmp(ev->name, "task.parked") == 0;
+    if (parked || strcmp(ev->name, "task.retried") == 0 || strcmp(ev->name, "task.continued") == 0)
+        take_retry(past, t, ev, parked);
+    bool landed = strcmp(ev->name, "task.landed") == 0;
+    if (landed || strcmp(ev->name, "task.failed") == 0 || strcmp(ev->name, "task.conflicted") == 0)
+        forget_session(t, ev);
+    if (strcmp(ev->name, "task.failed") == 0)
+        take_failure(past, t, ev);
+    if (strcmp(ev->name, "task.said") == 0)
+        t->said = ev->attempt == t->row.attempts;
+    if (landed || strcmp(ev->name, "task.committed") == 0)
+        note_commit(past, t, ev, landed);
+    t->in_conflict = t->in_conflict && !ends_conflict(ev->name);
+    return true;
+}
+
+static int read_rows(struct loader *l, struct store *store, struct err *err)
+{
+    struct past *past = l->past;
+    if (store_each_run(store, take_run, l, err) ||
+        store_each_task(store, l->run, take_task, l, err))
+        return -1;
+    past->n = l->tasks.n;
+    past->tasks = arena_array(&past->arena, past->n + 1, sizeof(*past->tasks));
+    for (size_t i = 0; i < past->n; i++) {
+        past->tasks[i] = l->tasks.v[i];
+        (void)map_put(&past->by_id, past->tasks[i].row.id, strlen(past->tasks[i].row.id),
+                      &past->tasks[i]);
+    }
+    return store_each_event(store, l->run, 0, take_event, past, err);
+}
+
+/* --- git ---------------------------------------------------------------------------------- */
+
+char *past_branch(const char *pattern, const char *run, const char *task)
+{
+    static const char place[] = "{id}";
+    const char *at = pattern ? strstr(pattern, place) : NULL;
+    if (!at)
+        return mem_printf(PAST_BRANCH "%s/%s", run, task);
+    return mem_printf("refs/heads/%.*s%s%s", (int)(at - pattern), pattern, task,
+                      at + strlen(place));
+}
+
+/* Of a run with names of its own for its branches. */
+static void take_own_ref(struct past *past, const struct past_query *q, const char *ref,
+                         const char *commit)
+{
+    for (size_t i = 0; q->branch && i < past->n; i++) {
+        autofree char *own = past_branch(q->branch, q->run, past->tasks[i].row.id);
+        if (strcmp(ref, own) == 0)
+            past->tasks[i].branch_commit = commit;
+    }
+}
+
+static void take_ref(struct past *past, const struct past_query *q, const char *ref,
+                     const char *commit)
+{
+    autofree char *tip = mem_printf(PAST_TIP "%s", q->run);
+    autofree char *own = mem_printf(PAST_BRANCH "%s/", q->run);
+    if (strcmp(ref, q->base_ref) == 0)
+        past->base = commit;
+    else if (strcmp(ref, tip) == 0)
+        past->tip = commit;
+    take_own_ref(past, q, ref, commit);
+    if (strncmp(ref, own, strlen(own)) != 0)
+        return;
+    struct past_task *t = past_find(past, ref + strlen(own));
+    if (t)
+        t->branch_commit = commit;
+    else if (strcmp(ref + strlen(own), STORE_RESULT) == 0)
+        past->result = commit;
+}
+
+static int read_refs(struct past *past, const struct past_query *q, struct err *err)
+{
+    autofree char *tip = mem_printf(PAST_TIP "%s", q->run);
+    autofree char *own = mem_printf(PAST_BRANCH "%s/", q->run);
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    autostrv struct strv args = {0};
+    int status;
+    strv_pushl(&args, "for-each-ref", "--format=%(objectname) %(refname)", tip, own, q->base_ref,
+               NULL);
+    for (size_t i = 0; q->branch && i < past->n; i++) {
+        autofree char *ref = past_branch(q->branch, q->run, past->tasks[i].row.id);
+        strv_push(&args, ref);
+    }
+    if (git_try(q->at, &args, &out, &errout, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git for-each-ref: %s", errout.s);
+    for (char *next = arena_str(&past->arena, out.s), *line; (line = strsep(&next, "\n"));) {
+        char *blank = strchr(line, ' ');
+        if (!blank)
+            continue;
+        *blank = '\0';
+        take_ref(past, q, blank + 1, line);
+    }
+    return 0;
+}
+
+static int read_history(struct past *past, const struct past_query *q, struct err *err)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT, found = BUF_INIT;
+    const char *const ends[] = {past->tip, past->result, past->base};
+    int status;
+    strv_push(&args, "rev-list");
+    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+        if (ends[i])
+            strv_push(&args, ends[i]);
+    }
+    /* Where history was rewritten, the commit that it began at may be gone. */
+    if (git_resolve(q->at, q->base_commit, &found, NULL) == 0)
+        strv_pushf(&args, "^%s", q->base_commit);
+    strv_push(&args, "--");
+    if (!past->tip && !past->result && !past->base)
+        return 0;
+    if (git_try(q->at, &args, &out, &errout, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git rev-list: %s", errout.s);
+    for (char *next = arena_str(&past->arena, out.s), *line; (line = strsep(&next, "\n"));) {
+        if (*line)
+            (void)map_put(&past->history, line, strlen(line), line);
+    }
+    return 0;
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+int past_load(struct past *past, struct store *store, const struct past_query *query,
+              struct err *err)
+{
+    struct loader l = {.past = past, .run = query->run};
+    *past = (struct past){0};
+    int rc = read_rows(&l, store, err);
+    vec_done(&l.tasks);
+    if (rc == 0 && query->base_ref)
+        rc = read_refs(past, query, err) || read_history(past, query, err) ? -1 : 0;
+    return rc;
+}
+
+void past_done(struct past *past)
+{
+    map_done(&past->by_id);
+    map_done(&past->history);
+    arena_done(&past->arena);
+}
+
+struct past_task *past_find(const struct past *past, const char *id)
+{
+    return map_get(&past->by_id, id, strlen(id));
+}
+
+bool past_has_commit(const struct past *past, const char *commit)
+{
+    return commit && map_get(&past->history, commit, strlen(commit));
+}

@@ -1,0 +1,260 @@
+/*
+ * Going on: each task is put where its earlier life left it, by the same steps that a run that was
+ * never interrupted takes.
+ */
+#include "run/resume/resume_private.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "run/attempt/attempt_dir.h"
+#include "run/limits/lane.h"
+#include "run/prepare/prepare.h"
+#include "sys/fs/dirs.h"
+#include "workspace/workspace_hold.h"
+
+#include <string.h>
+
+static int clear_own_locks(const struct job *job, struct err *err)
+{
+    autofree char *index = job_file(job, "index.lock");
+    autofree char *salvage = job_file(job, "salvage.index.lock");
+    return dirs_remove_endings(job->ws.admin, ".lock", err) || dirs_remove(index, err) ||
+                   dirs_remove(salvage, err)
+               ? -1
+               : 0;
+}
+
+struct job *resume_reopen_as(struct run *run, uint32_t task, const struct past_task *past)
+{
+    struct job *job = job_new(run, task, past->row.attempts);
+    struct err err = {0};
+    if (job_dir_make(job, &err))
+        record_error(run, task, &err);
+    if (!run->base) {
+        job->cwd = mem_str(run->pf->project);
+        return job;
+    }
+    prepare_adopt(job, job->attempt);
+    if (clear_own_locks(job, &err))
+        record_error(run, task, &err);
+    bool tree = workspace_has_tree(&job->ws);
+    bool worked = past->state > TASK_PREPARING && past->state != TASK_LANDED;
+    /* What an agent left in a tree without its other half is still its work. */
+    if (tree && worked && !workspace_is_whole(&job->ws) && workspace_restore(&job->ws, &err))
+        record_error(run, task, &err);
+    if (tree && workspace_enter(&job->ws, &err))
+        record_error(run, task, &err);
+    job->prepared = tree && past->state > TASK_PREPARING;
+    job->agent_started = tree && worked; /* else there is nothing to save */
+    return job;
+}
+
+struct job *resume_reopen(struct run *run, uint32_t task)
+{
+    return resume_reopen_as(run, task, run->resume->tasks[task].past);
+}
+
+/* Commits of a workspace whose tree is gone. */
+static bool save_branch(struct job *job, const struct past_task *past)
+{
+    bool saved = job->agent_started || !past->branch_commit ||
+                 past_has_commit(&job->run->resume->past, past->branch_commit) ||
+                 strcmp(past->branch_commit, task_run(job)->start) == 0;
+    return saved || job_salvage_commit(job, past->branch_commit);
+}
+
+static void tell_restarted(struct run *run, uint32_t task)
+{
+    struct err err = {0};
+    (void)err_set(&err, ERR_ENV, "%s: what there is of that is saved, and it begins again",
+                  run->resume->tasks[task].why);
+    record_error(run, task, &err);
+}
+
+/* Its turn comes when what is left of its last attempt is out of the way. */
+static void run_again(struct run *run, uint32_t task)
+{
+    const struct past_task *past = run->resume->tasks[task].past;
+    bool restarted = run->resume->tasks[task].restarted;
+    if (!resume_has_leftovers(run, past))
+        return;
+    sched_hold(&run->sched, task);
+    struct job *job = resume_reopen(run, task);
+    if (restarted)
+        tell_restarted(run, task);
+    if (save_branch(job, past)) {
+        job_discard(job, restarted ? "the machine was restarted: what was written last may be gone"
+                                   : "the run was interrupted, and begins it again");
+    } else {
+        job->has_workspace = false; /* what there is of it stays */
+        job_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");
+    }
+}
+
+static void land(struct run *run, uint32_t task)
+{
+    const struct past_task *past = run->resume->tasks[task].past;
+    struct task_run *tr = &run->tasks[task];
+    struct git_place at = run_place(run);
+    struct err err = {0};
+    bool moved;
+    resume_set(&tr->commit, &tr->status.commit, resume_commit(past));
+    resume_set(&tr->reason, &tr->status.reason, NULL);
+    tr->status.finished = 0;
+    tr->status.state = TASK_LANDING;
+    const char *was = past->branch_commit ? past->branch_commit : "";
+    if (strcmp(was, tr->commit) != 0 && /* it may have been about to be mended */
+        git_move_ref(&at, tr->branch, was, tr->commit, "anabranch: resume", &moved, &err))
+        record_error(run, task, &err);
+    sched_hold(&run->sched, task);
+    struct job *job = resume_reopen(run, task);
+    bool whole = workspace_is_whole(&job->ws);
+    if (!whole && !job->agent_started) { /* made anew, by a worker */
+        tr->lands = true;
+        sched_set_lanes(&run->sched, task, -1, -1); /* no agent is needed for that */
+        job->has_workspace = false;
+        job_free(job);
+        sched_ready(&run->sched, task);
+    } else if (whole && (past->state != TASK_CONFLICTED ||
+                         job_salvage_since(job, tr->commit, "was in conflict"))) {
+        land_queue(job);
+    } else {
+        job_fail(job, FAILURE_INTERNAL, "what is in its workspace could not be saved");
+    }
+}
+
+static void take_up_session(struct run *run, uint32_t task)
+{
+    struct task_run *tr = &run->tasks[task];
+    const struct past_task *past = run->resume->tasks[task].past;
+    struct job *job = resume_reopen(run, task);
+    if (!past->repair) /* else it was saved when it failed */
+        (void)job_salvage_since(job, tr->start, "the run was interrupted"); /* a failure is told;
+                                                                             nothing is removed */
+    job->has_workspace = false; /* it is the next attempt's */
+    job_free(job);
+    tr->session = mem_str(run->resume->tasks[task].session);
+    tr->repair = (enum repair)past->repair;
+    tr->said = past->said;
+    tr->remade = past->remade;
+    resume_set(&tr->from, NULL, past->from);
+    resume_set(&tr->origin, NULL, past->origin);
+    sched_set_lanes(&run->sched, task, tr->lane, -1); /* no other engine knows the session */
+    if (past->session) {
+        tr->parked = !past->repair;
+        task_set_state(run, task, TASK_WAITING);
+    }
+}
+
+/* What waited for a limit still does, and all others that it holds for. */
+static void close_lanes(struct run *run)
+{
+    for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
+        const struct past_task *past = run->resume->tasks[t].past;
+        if (past && past->parked_until && past->row.engine &&
+            strcmp(past->row.engine, run_engine_name(run, t)) == 0)
+            lane_recall(run, t, past->parked_until, past->row.reason);
+    }
+}
+
+/* It has landed: what is left of it goes, as it would have. */
+static void found(struct run *run, uint32_t task)
+{
+    const struct past *all = &run->resume->past;
+    const struct past_task *past = run->resume->tasks[task].past;
+    struct task_run *tr = &run->tasks[task];
+    autobuf struct buf line = BUF_INIT;
+    const char *commit = past_has_commit(all, past->row.landed) ? past->row.landed
+                         : past->row.commit                     ? past->row.commit
+                                                                : past->branch_commit;
+    resume_set(&tr->landed, &tr->status.landed, commit);
+    resume_set(&tr->reason, &tr->status.reason, NULL);
+    buf_addf(&line, "%s %s\n", commit, run->pf->plan.tasks[task].id);
+    record_landed(run, &line);
+    land_tell(run, task, strcmp(run->tip, all->base) == 0);
+}
+
+static void keep(struct run *run, uint32_t task)
+{
+    const struct resume_task *rt = &run->resume->tasks[task];
+    if (rt->step == RESUME_FOUND)
+        found(run, task);
+    if (resume_has_leftovers(run, rt->past)) {
+        struct job *job = resume_reopen(run, task);
+        if (run->opts.keep)
+            job_free(job); /* by which it becomes the user's */
+        else
+            job_tidy(job);
+    }
+    task_ended(run, task);
+}
+
+static void go(struct run *run, uint32_t task)
+{
+    switch (run->resume->tasks[task].step) {
+    case RESUME_KEEP:
+    case RESUME_FOUND:
+        keep(run, task);
+        break;
+    case RESUME_LAND:
+        land(run, task);
+        break;
+    case RESUME_COMMIT:
+        sched_hold(&run->sched, task);
+        job_stage(resume_reopen(run, task));
+        break;
+    case RESUME_CONTINUE:
+        if (run->resume->one)
+            resume_one_go(run, task);
+        else
+            take_up_session(run, task);
+        break;
+    case RESUME_RUN:
+        run_again(run, task);
+        break;
+    case RESUME_LEAVE:
+        task_ended(run, task);
+        break;
+    case RESUME_NOT_WANTED:
+    case RESUME_STEP_COUNT_:
+        break;
+    }
+}
+
+static void tell_resumed(struct run *run)
+{
+    const struct resume *r = run->resume;
+    struct arena a = {0};
+    struct node *data = build_map(&a), *steps = build_put_map(&a, data, "steps");
+    for (int step = RESUME_KEEP; step < RESUME_STEP_COUNT_; step++)
+        build_put_int(&a, steps, resume_step_names[step], (int64_t)r->count[step]);
+    build_put_int(&a, steps, "dropped", (int64_t)r->dropped_count);
+    int64_t idle = r->past.last_event ? clock_wall() - r->past.last_event : 0;
+    build_put_int(&a, data, "idle_ms", idle > 0 ? idle : 0);
+    record(run, EV_RUN_RESUMED, -1, data);
+    arena_done(&a);
+}
+
+static bool is_settled(const struct run *run, uint32_t task)
+{
+    enum resume_step step = run->resume->tasks[task].step;
+    return step == RESUME_KEEP || step == RESUME_FOUND || step == RESUME_LEAVE;
+}
+
+/* What stays as it is comes first, from the last task on: what landed when a task that it needs had
+ * not failed yet is not skipped for that. */
+void resume_go(struct run *run)
+{
+    const struct graph *g = &run->pf->graph;
+    tell_resumed(run);
+    close_lanes(run);
+    for (size_t i = g->n; i-- > 0 && !run->failed;) {
+        if (is_settled(run, g->order[i]))
+            go(run, g->order[i]);
+    }
+    for (size_t i = 0; i < g->n && !run->failed; i++) {
+        if (!is_settled(run, g->order[i]))
+            go(run, g->order[i]);
+    }
+}

@@ -1,0 +1,283 @@
+/*
+ * Beginning to go on: what dead processes left is cleared away, and what is true is written down.
+ *
+ * A row of the store is changed only when what it says has been dealt with: whoever goes on after
+ * our own death finds it as we did.
+ */
+#include "run/resume/resume_private.h"
+
+#include "base/mem.h"
+#include "run/land/checkout.h"
+#include "run/land/clean_tree.h"
+#include "run/limits/output_limits.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "workspace/commit/salvage_list.h"
+#include "workspace/commit/vault.h"
+#include "workspace/overlay/layers.h"
+#include "workspace/workspace_hold.h"
+
+#include <string.h>
+
+/* --- what dead processes left ------------------------------------------------------------- */
+
+/* Locks in the run's own corners of the repository; nobody else takes them, and whoever did is
+ * gone.
+ */
+static int clear_locks(const struct run *run, struct err *err)
+{
+    const char *common = run->pf->repo.common;
+    autofree char *tip = mem_printf("%s/" PAST_TIP "%s.lock", common, run->id);
+    autofree char *heads = mem_printf("%s/" PAST_BRANCH "%s", common, run->id);
+    autofree char *salvage = mem_printf("%s/refs/anabranch/salvage/%s", common, run->id);
+    for (size_t i = 0; run->opts.branch && i < run->resume->past.n; i++) {
+        const char *id = run->resume->past.tasks[i].row.id;
+        autofree char *ref = past_branch(run->opts.branch, run->id, id);
+        autofree char *lock = mem_printf("%s/%s.lock", common, ref);
+        if (dirs_remove(lock, err))
+            return -1;
+    }
+    return dirs_remove(tip, err) || dirs_remove_endings(heads, ".lock", err) ||
+                   dirs_remove_endings(salvage, ".lock", err)
+               ? -1
+               : 0;
+}
+
+/* Workspaces that were half made, or half removed. */
+static int clear_halves(const struct run *run, struct err *err)
+{
+    autofree char *tmp = mem_printf("%s/anabranch/tmp", run->pf->repo.common);
+    autofree char *own = mem_printf("%s-", run->id);
+    autofree char *work = mem_printf("%s/%s", run->work, run->id);
+    return dirs_remove_entries(tmp, own, "", err) || dirs_remove_entries(work, "", ".gone", err) ||
+                   layers_tidy(work, err)
+               ? -1
+               : 0;
+}
+
+/* --- the tip ------------------------------------------------------------------------------ */
+
+/* The tip's ref is made before the branch that kept it for the user goes. Where that has more by
+ * now, it stays. */
+static int restore_tip(struct run *run, struct err *err)
+{
+    const struct past *past = &run->resume->past;
+    struct git_place at = run_place(run);
+    autofree char *result = mem_printf(PAST_BRANCH "%s/" STORE_RESULT, run->id);
+    bool moved, contained = false;
+    if ((!past->tip &&
+         git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: resume", &moved, err)) ||
+        (past->result && git_is_ancestor(&at, past->result, run->tip, &contained, err)))
+        return -1;
+    return contained &&
+                   git_move_ref(&at, result, past->result, "", "anabranch: resume", &moved, err)
+               ? -1
+               : 0;
+}
+
+/* --- what is known of a task -------------------------------------------------------------- */
+
+void resume_set(char **slot, const char **shown, const char *value)
+{
+    free(*slot);
+    *slot = value ? mem_str(value) : NULL;
+    if (shown)
+        *shown = *slot;
+}
+
+static enum failure failure_of(const char *name)
+{
+    for (int f = 0; name && f < FAILURE_COUNT_; f++) {
+        if (strcmp(failure_names[f], name) == 0)
+            return (enum failure)f;
+    }
+    return FAILURE_INTERNAL;
+}
+
+/* What was wrong with its last attempt; where that was under way, what it was told itself, which
+ * may be about its workspace; or what a person has said meanwhile. */
+static void recall_feedback(struct run *run, uint32_t task, const struct past_task *past)
+{
+    enum { FEEDBACK_MAX = 1 << 20 };
+    struct task_run *tr = &run->tasks[task];
+    bool under_way = past->state >= TASK_PREPARING && past->state < TASK_LANDED && !past->session;
+    bool anew = under_way && run->resume->tasks[task].step == RESUME_RUN;
+    int last = past->row.attempts;
+    for (int n = anew && !past->said ? last - 1 : last; n > 0 && n >= last - under_way; n--) {
+        autofree char *path = mem_printf("%s/%s/%d/feedback", run->dir, past->row.id, n);
+        autobuf struct buf text = BUF_INIT;
+        if (file_read(path, FEEDBACK_MAX, &text, NULL))
+            continue;
+        free(tr->feedback);
+        tr->feedback = buf_steal(&text);
+        return;
+    }
+}
+
+static void recall(struct run *run, uint32_t task, const struct past_task *past)
+{
+    struct task_run *tr = &run->tasks[task];
+    struct task_status *s = &tr->status;
+    const struct store_task *row = &past->row;
+    *s = (struct task_status){
+        .state = past->state,
+        .attempts = row->attempts,
+        .failure = failure_of(row->failure),
+        .started = row->started,
+        .finished = row->finished,
+        .exit_code = row->exit_code,
+        .tokens_in = row->tokens_in,
+        .tokens_out = row->tokens_out,
+        .usd = row->usd,
+    };
+    memcpy(tr->tried, past->tried, sizeof(tr->tried));
+    resume_set(&tr->reason, &s->reason, row->reason);
+    resume_set(&tr->commit, &s->commit, row->commit);
+    resume_set(&tr->landed, &s->landed, row->landed);
+    resume_set(&tr->workspace, &s->workspace, row->workspace);
+    resume_set(&tr->start, NULL, row->start_commit ? row->start_commit : run->base_commit);
+    tr->branch = past_branch(run->opts.branch, run->id, row->id);
+    s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
+    tr->logged = row->attempts > 0;
+    tr->on_top = past->has_landed || past->on_tip;
+    tr->in_conflict = past->in_conflict;
+    resume_set(&tr->landed_before, NULL, past->landed);
+    resume_set(&tr->committed_before, NULL, past->committed);
+}
+
+/* Nothing of what it had counts any more; its attempts and what they cost do. */
+void resume_forget(struct task_run *tr)
+{
+    struct task_status *s = &tr->status;
+    s->state = TASK_WAITING;
+    s->finished = 0;
+    s->exit_code = 0;
+    resume_set(&tr->reason, &s->reason, NULL);
+    resume_set(&tr->commit, &s->commit, NULL);
+    resume_set(&tr->landed, &s->landed, NULL);
+}
+
+/* A task that begins anew is written down as such at once, unless something of it is left. */
+static void recall_task(struct run *run, uint32_t task)
+{
+    const struct resume_task *rt = &run->resume->tasks[task];
+    struct task_run *tr = &run->tasks[task];
+    if (rt->past && (rt->step != RESUME_NOT_WANTED || run->resume->one))
+        recall(run, task, rt->past);
+    if (run->resume->one) /* it is not the first time, and others may have landed since */
+        tr->on_top = true;
+    if (rt->past && !rt->changed && (rt->step == RESUME_RUN || rt->step == RESUME_CONTINUE))
+        recall_feedback(run, task, rt->past);
+    if (rt->step != RESUME_RUN || resume_has_leftovers(run, rt->past))
+        return;
+    resume_forget(tr);
+    resume_set(&tr->workspace, &tr->status.workspace, NULL);
+    tr->status.branch = NULL;
+}
+
+/* --- what the plan has no more ------------------------------------------------------------ */
+
+static int save_dropped(struct run *run, const struct past_task *p, const struct workspace *ws,
+                        struct err *err)
+{
+    static const char why[] = "the plan has it no more";
+    struct change_limits usual = bounds_of_change();
+    struct git_place at = run_place(run);
+    const char *start = p->row.start_commit ? p->row.start_commit : run->base_commit;
+    autofree char *index =
+        mem_printf("%s/%s/%d/salvage.index", run->dir, p->row.id, p->row.attempts);
+    autofree char *ref = salvage_ref(run, p->row.id, p->row.attempts);
+    autofree char *message = salvage_message(run->id, p->row.id, p->row.attempts, start, why);
+    struct salvage_job sj = {.commit = {.ws = ws,
+                                        .start = start,
+                                        .index = index,
+                                        .root = run->pf->repo.root,
+                                        .message = message},
+                             .ref = ref,
+                             .patterns = run->pf->plan.salvage.v,
+                             .pattern_count = run->pf->plan.salvage.n,
+                             .bounds = {usual.files, usual.bytes}};
+    autosalvaged struct salvaged saved = SALVAGED_INIT;
+    bool moved;
+    if (p->state > TASK_PREPARING && workspace_is_whole(ws))
+        return salvage_workspace(&sj, &saved, err) ||
+                       (saved.left_count && err_set(err, ERR_ENV,
+                                                    "task '%s', which %s, has more than can be "
+                                                    "saved in '%s'",
+                                                    p->row.id, why, ws->path))
+                   ? -1
+                   : 0;
+    return p->branch_commit && strcmp(p->branch_commit, start) != 0 &&
+                   git_move_ref(&at, ref, "", p->branch_commit, "anabranch: salvage", &moved, err)
+               ? -1
+               : 0;
+}
+
+static int drop(struct run *run, const struct past_task *p, struct err *err)
+{
+    struct git_place at = run_place(run);
+    struct workspace ws;
+    bool moved;
+    resume_workspace(run, p->row.id, p, &ws);
+    int rc = !resume_has_leftovers(run, p) ? 0
+             : (workspace_has_tree(&ws) && workspace_enter(&ws, err)) ||
+                     save_dropped(run, p, &ws, err) || workspace_remove(&ws, err)
+                 ? -1
+             : p->branch_commit ? git_move_ref(&at, ws.branch, p->branch_commit, "",
+                                               "anabranch: dropped", &moved, err)
+                                : 0;
+    workspace_done(&ws);
+    return rc ? rc : store_drop_task(run->store, run->id, p->row.id, err);
+}
+
+/* --- beginning ---------------------------------------------------------------------------- */
+
+static int record_all(struct run *run, struct err *err)
+{
+    for (uint32_t t = 0; t < run->pf->plan.task_count; t++)
+        recall_task(run, t);
+    if (record_begin(run, err))
+        return -1;
+    for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
+        if (run->resume->tasks[t].step == RESUME_RUN)
+            resume_forget(&run->tasks[t]);
+    }
+    return 0;
+}
+
+/* What somebody took away while nobody watched. */
+static void restore_saved(struct run *run)
+{
+    struct git_place at = {.git_dir = run->pf->repo.common};
+    autostrv struct strv mended = {0};
+    struct err err = {0};
+    if (vault_tidy(&at, run->id, &err))
+        record_error(run, -1, &err);
+    if (vault_mend(&at, NULL, &mended, &err))
+        record_error(run, -1, &err);
+    for (size_t i = 0; i < mended.n; i++) {
+        (void)err_set(&err, ERR_ENV, "another program had deleted or moved %s: it is restored",
+                      mended.v[i]);
+        record_error(run, -1, &err);
+    }
+}
+
+int resume_begin(struct run *run, struct err *err)
+{
+    const struct resume *r = run->resume;
+    clean_tree_tidy(run);
+    forward_tidy(run);
+    if (run->base && (clear_locks(run, err) || clear_halves(run, err) || restore_tip(run, err)))
+        return -1;
+    if (record_all(run, err))
+        return -1;
+    if (run->base)
+        restore_saved(run);
+    for (size_t i = 0; i < r->dropped_count; i++) {
+        if (run->base ? drop(run, r->dropped[i], err)
+                      : store_drop_task(run->store, run->id, r->dropped[i]->row.id, err))
+            return -1;
+    }
+    return r->one ? 0
+                  : saved_write(run, err); /* when all that follows from an edit is written down */
+}

@@ -1,0 +1,197 @@
+#include "run/rework/continue_session.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "run/resume/resume_private.h"
+#include "run/rework/repair.h"
+#include "sys/fs/file.h"
+#include "workspace/commit/salvage_list.h"
+
+#include <string.h>
+
+void take_up_done(struct take_up *t)
+{
+    buf_done(&t->start);
+    buf_done(&t->from);
+}
+
+bool take_up_is_half(const struct run *run, const struct past_task *past)
+{
+    struct workspace ws;
+    resume_workspace(run, past->row.id, past, &ws);
+    bool tree = workspace_has_tree(&ws);
+    workspace_done(&ws);
+    return tree && !resume_is_whole(run, past);
+}
+
+/* --- what it begins with ------------------------------------------------------------------ */
+
+/* The newest thing that was saved of its last attempt. */
+static int find_salvage(const struct run *run, const struct past_task *past, struct buf *ret,
+                        struct err *err)
+{
+    struct git_place at = run_place(run);
+    autobuf struct buf out = BUF_INIT;
+    autofree char *refs = mem_printf(SALVAGE_REFS "%s/%s/", run->id, past->row.id);
+    if (git_call(&at, &out, err, "for-each-ref", "--sort=-version:refname",
+                 "--format=%(refname:lstrip=5) %(objectname)", refs, NULL))
+        return -1;
+    for (char *next = out.s, *line; !ret->len && (line = strsep(&next, "\n"));) {
+        char *end;
+        long attempt = strtol(line, &end, 10);
+        end += strspn(end, "-0123456789"); /* what else there is has a point */
+        if (attempt == past->row.attempts && *end == ' ')
+            buf_addstr(ret, end + 1);
+    }
+    return 0;
+}
+
+/* With what the agent had committed itself, and the files that it left. */
+static int begin_with_saved(const struct run *run, const char *saved, struct take_up *t,
+                            struct err *err)
+{
+    struct git_place at = run_place(run);
+    buf_addstr(&t->from, saved);
+    return git_call(&at, &t->start, err, "merge-base", saved, run->tip, NULL);
+}
+
+static int begin_on_tip(const struct run *run, struct take_up *t)
+{
+    buf_addstr(&t->start, run->tip);
+    return 0;
+}
+
+static int find_beginning(struct run *run, uint32_t task, struct take_up *t, struct err *err)
+{
+    const struct task_run *tr = &run->tasks[task];
+    autobuf struct buf saved = BUF_INIT;
+    t->repair = t->past->state == TASK_CONFLICTED && !t->landed ? REPAIR_CONFLICT : REPAIR_OWN;
+    t->remade = !resume_is_whole(run, t->past);
+    if (t->repair == REPAIR_CONFLICT)
+        return begin_on_tip(run, t);
+    if (!t->remade) {
+        if (t->landed && tr->commit) /* the rest of it is done */
+            buf_addstr(&t->start, tr->commit);
+        return 0;
+    }
+    if (!t->landed && find_salvage(run, t->past, &saved, err))
+        return -1;
+    return saved.len ? begin_with_saved(run, saved.s, t, err) : begin_on_tip(run, t);
+}
+
+/* What there is that the beginning does not have is saved first. */
+static bool save(struct job *job, const struct take_up *t)
+{
+    const struct task_run *tr = task_run(job);
+    const char *since = t->repair == REPAIR_CONFLICT ? tr->commit : tr->start;
+    const char *branch_commit = t->past->branch_commit;
+    if (!t->remade && !job_salvage_since(job, since, "its agent was told to go on"))
+        return false;
+    bool moves = t->remade || t->repair == REPAIR_CONFLICT;
+    return !moves || !branch_commit || t->safe || job_salvage_commit(job, branch_commit);
+}
+
+/* --- what is said ------------------------------------------------------------------------- */
+
+static void add_failure(const struct task_run *tr, struct buf *out)
+{
+    const struct task_status *s = &tr->status;
+    if (s->state == TASK_FAILED && s->reason)
+        buf_addf(out, "Your last attempt at this failed: %s\n", s->reason);
+    else if (s->state == TASK_DONE)
+        buf_addstr(out, "Your last attempt at this changed nothing.\n");
+    if (s->state == TASK_FAILED && tr->feedback)
+        buf_addf(out, "%s\n", tr->feedback);
+    buf_addstr(out, "Try again: finish the task that you were given.\n");
+}
+
+static char *words_for(const struct task_run *tr, const char *say)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (say)
+        buf_addf(&text, "%s\n", say);
+    else
+        add_failure(tr, &text);
+    return buf_steal(&text);
+}
+
+int take_up_keep_words(const struct run *run, uint32_t task, int attempt, const char *words,
+                       struct err *err)
+{
+    autofree char *path =
+        mem_printf("%s/%s/%d/feedback", run->dir, run->pf->plan.tasks[task].id, attempt);
+    return file_replace_private(path, words, strlen(words), err);
+}
+
+/* --- going -------------------------------------------------------------------------------- */
+
+int take_up_find(struct run *run, uint32_t task, struct take_up *t, struct err *err)
+{
+    struct task_run *tr = &run->tasks[task];
+    const bool had_branch = tr->status.branch, had_workspace = tr->status.workspace;
+    struct job *job = resume_reopen_as(run, task, t->past);
+    if (t->past->state == TASK_CONFLICTED)
+        resume_set(&tr->commit, &tr->status.commit, resume_commit(t->past));
+    int rc = find_beginning(run, task, t, err);
+    if (rc == 0 && !save(job, t))
+        rc =
+            err_set(err, ERR_ENV, "what there is of task '%s' could not be saved", t->past->row.id);
+    job->has_workspace = false; /* it is the next attempt's */
+    job_free(job);
+    autofree char *words = rc ? NULL : words_for(tr, t->say);
+    if (rc || take_up_keep_words(run, task, tr->status.attempts, words, err)) {
+        tr->status.branch = had_branch ? tr->status.branch : NULL;
+        tr->status.workspace = had_workspace ? tr->status.workspace : NULL;
+        return -1;
+    }
+    free(tr->feedback);
+    tr->feedback = steal_ptr(words);
+    return 0;
+}
+
+void take_up_put_words(const struct run *run, struct arena *a, struct node *data, const char *words)
+{
+    autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
+    secrets_mask(&run->secrets, words, strlen(words), &masked);
+    text_harmless(&safe, masked.s, masked.len);
+    build_put_string(a, data, "text", safe.s);
+}
+
+void take_up_record(struct run *run, uint32_t task, const char *say)
+{
+    const struct task_run *tr = &run->tasks[task];
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    take_up_put_words(run, &a, data, say ? say : "try again");
+    build_put_string(&a, data, "session", tr->session);
+    build_put_string(&a, data, "tree", repair_words[tr->repair]);
+    if (tr->remade)
+        build_put_bool(&a, data, "remade", true);
+    build_put_string(&a, data, "from", tr->from);
+    record_step(run, EV_TASK_CONTINUED, task, data);
+    arena_done(&a);
+}
+
+void take_up_go(struct run *run, uint32_t task, const struct take_up *t)
+{
+    struct task_run *tr = &run->tasks[task];
+    bool conflict = t->repair == REPAIR_CONFLICT;
+    if (tr->status.state == TASK_LANDED || tr->landed)
+        resume_set(&tr->commit, &tr->status.commit, NULL);
+    resume_set(&tr->landed, &tr->status.landed, NULL);
+    resume_set(&tr->reason, &tr->status.reason, NULL);
+    if (t->start.len)
+        resume_set(&tr->start, NULL, t->start.s);
+    tr->status.state = TASK_WAITING;
+    tr->status.finished = 0;
+    resume_set(&tr->session, NULL, t->session);
+    tr->repair = t->repair;
+    tr->in_conflict = tr->in_conflict || conflict;
+    tr->said = true;
+    tr->remade = t->remade;
+    resume_set(&tr->from, NULL, t->from.len ? t->from.s : NULL);
+    /* No other engine knows the session. */
+    sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
+    take_up_record(run, task, t->say);
+}

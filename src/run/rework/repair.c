@@ -1,0 +1,471 @@
+#include "run/rework/repair.h"
+
+#include "base/mem.h"
+#include "git/merge/merge.h"
+#include "run/limits/park.h"
+#include "run/prepare/prepare.h"
+#include "run/resume/resume_private.h"
+#include "sys/fs/file.h"
+#include "workspace/fill/included.h"
+#include "workspace/workspace_hold.h"
+#include "workspace/write_file.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { HUNKS_MAX = 16 << 10 }; /* bytes of conflicting lines that an agent is shown */
+
+const char *const repair_words[REPAIR_COUNT_] = {
+    [REPAIR_OWN] = "own",
+    [REPAIR_MERGED] = "merged",
+    [REPAIR_CONFLICT] = "conflict",
+};
+
+/* --- deciding ----------------------------------------------------------------------------- */
+
+/* Of an attempt that an engine that is gone had made only its output is known. */
+static bool find_session(struct job *job)
+{
+    const struct run *run = job->run;
+    enum engine engine = run_engine(run, job->task);
+    const struct past_task *past = run->resume ? run->resume->tasks[job->task].past : NULL;
+    autofree char *out = job_file(job, "out");
+    autobuf struct buf session = BUF_INIT;
+    const char *known = park_session(job);
+    if (known && *known)
+        return true;
+    if (!past || !past->row.engine ||
+        strcmp(past->row.engine, run_engine_name(run, job->task)) != 0 ||
+        !agent_read_session(engine, out, &session))
+        return false;
+    free(job->session);
+    job->session = buf_steal(&session);
+    return true;
+}
+
+/* Without something to be told there is nothing to mend; and one that touched what is not its own
+ * is not gone on with. */
+static bool can_go_on(struct job *job, enum failure failure)
+{
+    return (failure == FAILURE_VERIFY || failure == FAILURE_SCOPE || failure == FAILURE_CONFLICT) &&
+           job->told_why && job->run->base && job->has_workspace && job->prepared &&
+           !job->tampered && agent_continues_ended(run_engine(job->run, job->task)) &&
+           workspace_is_whole(&job->ws) && find_session(job);
+}
+
+/* It may not be there. */
+static int move_branch(struct job *job, const char *to, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    const char *branch = task_run(job)->branch;
+    autobuf struct buf was = BUF_INIT;
+    struct err none = {0};
+    bool moved = true;
+    (void)git_resolve(&at, branch, &was, &none);
+    if (strcmp(was.s, to) != 0 &&
+        git_move_ref(&at, branch, was.s, to, "anabranch: repair", &moved, err))
+        return -1;
+    return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", branch);
+}
+
+static void set_start(struct job *job, const char *start)
+{
+    struct task_run *tr = task_run(job);
+    autofree char *was = tr->start;
+    if (!tr->origin)
+        tr->origin = steal_ptr(was);
+    tr->start = mem_str(start);
+}
+
+/* What was verified, to go on from: where it would have landed as a merge, that merge the other way
+ * round. */
+static int merged_commit(struct job *job, struct buf *ret, struct err *err)
+{
+    struct git_place at = run_place(job->run);
+    autofree char *message = mem_printf("Merge what has landed into task %s", task_of(job)->id);
+    const char *const parents[] = {task_run(job)->commit, job->candidate_base.s, NULL};
+    enum land_style style = job->run->pf->plan.land_style;
+    autobuf struct buf tree = BUF_INIT;
+    if (style == LAND_STYLE_SQUASH || style == LAND_STYLE_REBASE) {
+        buf_add(ret, job->candidate.s, job->candidate.len);
+        return 0;
+    }
+    return git_tree_of(&at, job->candidate.s, &tree, err) ||
+                   git_commit_tree(&at, tree.s, parents, message, ret, err)
+               ? -1
+               : 0;
+}
+
+static int set_up(struct job *job, enum failure failure, struct err *err)
+{
+    struct task_run *tr = task_run(job);
+    autobuf struct buf merged = BUF_INIT;
+    tr->repair = REPAIR_OWN;
+    if (failure == FAILURE_CONFLICT && !tr->in_conflict) {
+        tr->repair = REPAIR_CONFLICT; /* which moves the branch when all is written down */
+        tr->in_conflict = true;
+        set_start(job, job->run->tip);
+    } else if (failure == FAILURE_VERIFY && job->candidate.len) { /* else it was a hook */
+        tr->repair = REPAIR_MERGED;
+        if (merged_commit(job, &merged, err) || move_branch(job, merged.s, err))
+            return -1;
+        set_start(job, job->candidate_base.s);
+    } else if (failure == FAILURE_SCOPE && job->was.len) {
+        return move_branch(job, job->was.s, err);
+    }
+    return 0;
+}
+
+void repair_decide(struct job *job, enum failure failure)
+{
+    struct task_run *tr = task_run(job);
+    struct err err = {0};
+    bool goes_on = can_go_on(job, failure);
+    if (goes_on && set_up(job, failure, &err)) {
+        record_error(job->run, job->task, &err);
+        goes_on = false;
+    }
+    tr->on_top = tr->on_top || failure == FAILURE_CONFLICT; /* or it would be in conflict again */
+    if (!goes_on)
+        tr->repair = REPAIR_NONE;
+    job->mends = job->keeps = goes_on;
+}
+
+/* No other engine knows the session. */
+void repair_wait(struct job *job)
+{
+    struct run *run = job->run;
+    uint32_t task = job->task;
+    struct task_run *tr = task_run(job);
+    free(tr->session);
+    tr->session = mem_str(park_session(job));
+    job->has_workspace = false; /* it is the next attempt's */
+    sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
+    job_free(job);
+    task_retry_later(run, task, 0);
+}
+
+/* --- the workspace ------------------------------------------------------------------------ */
+
+/* All that was the agent's is committed: what else there is came from the verification. */
+static int remove_dirt(const struct job *job, struct err *err)
+{
+    struct git_place at = workspace_place(&job->ws);
+    autobrought struct brought brought = BROUGHT_INIT;
+    autobuf struct buf others = BUF_INIT;
+    autoclose int root = open(workspace_at(&job->ws), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
+    at.excludes = job->excludes;
+    if (root < 0)
+        return err_sys(err, "open '%s'", job->ws.path);
+    if (brought_open(&brought, job->brought, job->run->pf->repo.root, err) ||
+        git_call(&at, &others, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
+        return -1;
+    for (const char *p = others.s; p < others.s + others.len; p += strlen(p) + 1) {
+        bool nested = *p && p[strlen(p) - 1] == '/'; /* a repository, and saved as such */
+        const char *name;
+        if (nested || brought_has(&brought, p))
+            continue;
+        int fd = work_folder_enter(&folder, p, false, &name);
+        if (fd < 0 || unlinkat(fd, name, 0) < 0)
+            return err_sys(err, "remove '%s' in '%s'", p, job->ws.path);
+    }
+    return 0;
+}
+
+/* Where git writes its names for the two sides, so that a text that merely looks like a marker is
+ * none. */
+static bool is_marker(const char *line, const char *sign, const char *side)
+{
+    size_t len = strlen(sign);
+    return strncmp(line, sign, len) == 0 && line[len] == ' ' &&
+           strncmp(line + len + 1, side, strlen(side)) == 0;
+}
+
+static void add_hunks(const struct task_run *tr, const char *path, const char *text,
+                      struct buf *out)
+{
+    size_t line = 1;
+    bool inside = false;
+    for (size_t n; *text && out->len < HUNKS_MAX; text += n + (text[n] == '\n'), line++) {
+        n = strcspn(text, "\n");
+        if (!inside && is_marker(text, "<<<<<<<", tr->start)) {
+            inside = true;
+            buf_addf(out, "\n%s, from line %zu on:\n\n", path, line);
+        }
+        if (inside)
+            buf_addf(out, "%.*s\n", (int)(n < HUNKS_MAX ? n : HUNKS_MAX), text);
+        if (is_marker(text, ">>>>>>>", tr->commit))
+            inside = false;
+    }
+}
+
+static int read_blob(const struct git_place *at, const char *tree, const char *path,
+                     struct buf *out, bool *ret_found, struct err *err)
+{
+    autostrv struct strv args = {0};
+    int status;
+    strv_pushl(&args, "cat-file", "blob", NULL);
+    strv_pushf(&args, "%s:%s", tree, path);
+    if (git_try(at, &args, out, NULL, &status, err))
+        return -1;
+    *ret_found = status == 0;
+    return 0;
+}
+
+/* Of the workspace as it is: the next attempt may have another. */
+static void set_brief(struct job *job, const struct buf *text)
+{
+    autobuf struct buf masked = BUF_INIT;
+    secrets_mask(&job->run->secrets, text->s, text->len, &masked);
+    free(job->brief);
+    job->brief = buf_steal(&masked);
+}
+
+static int tell_conflict(struct job *job, const struct merge_result *m, struct err *err)
+{
+    const struct task_run *tr = task_run(job);
+    struct git_place at = run_place(job->run);
+    autobuf struct buf text = BUF_INIT, hunks = BUF_INIT;
+    if (tr->said && tr->feedback)
+        buf_addf(&text, "%s\n\n", tr->feedback);
+    buf_addstr(&text,
+               "Your work is in conflict with what has landed meanwhile. Your folder now has "
+               "all that has landed, with your work merged into it. Git could not merge:\n");
+    const char *end = m->conflicts.s + m->conflicts.len;
+    for (const char *path = m->conflicts.s; path < end; path += strlen(path) + 1) {
+        autobuf struct buf file = BUF_INIT;
+        bool found;
+        buf_addf(&text, "\n    %s", path);
+        if (hunks.len < HUNKS_MAX && read_blob(&at, m->tree.s, path, &file, &found, err))
+            return -1;
+        add_hunks(tr, path, file.s, &hunks);
+    }
+    buf_addf(&text,
+             "\n\nBetween <<<<<<< and ======= is what has landed, between ======= and >>>>>>> is "
+             "yours. Make of each what serves both, and take the markers out. A file without "
+             "markers was removed, renamed or replaced on one side, or is none of text: change it, "
+             "remove it, or say that it stays as it is by 'git add'. Do not merge or rebase; what "
+             "is in your folder in the end is what counts.\n%s",
+             hunks.s);
+    set_brief(job, &text);
+    task_run(job)->said = false;
+    return 0;
+}
+
+static int enter_stages(const struct job *job, const struct buf *stages, struct err *err)
+{
+    struct git_place at = workspace_place(&job->ws);
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    int status = 0;
+    strv_pushl(&args, "update-index", "-z", "--index-info", NULL);
+    if (stages->len && git_feed(&at, &args, stages, &out, &errout, &status, err))
+        return -1;
+    return status ? err_set(err, ERR_ENV, "git update-index: %s", errout.s) : 0;
+}
+
+/* What landing met, laid out in the work tree, of the same merge. */
+static int lay_out_conflict(struct job *job, struct err *err)
+{
+    const struct task_run *tr = task_run(job);
+    struct git_place at = run_place(job->run), here = workspace_place(&job->ws);
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    autobuf struct buf stages = BUF_INIT;
+    workspace_set_tree(&job->ws, &at);
+    return merge_trees(&at, tr->start, tr->commit, &m, err) ||
+                   merge_stages(&at, tr->start, tr->commit, &stages, err) ||
+                   git_call(&here, NULL, err, "read-tree", "--reset", "-u", m.tree.s, NULL) ||
+                   enter_stages(job, &stages, err) || tell_conflict(job, &m, err)
+               ? -1
+               : 0;
+}
+
+/* For who goes on with the run while this attempt is under way. */
+static int keep_brief(const struct job *job, struct err *err)
+{
+    autofree char *path = job_file(job, "feedback");
+    return file_replace_private(path, job->brief, strlen(job->brief), err);
+}
+
+static void check_out(struct job *job);
+
+static void on_checked_out(struct job *job, int exit_code)
+{
+    autobuf struct buf log = BUF_INIT;
+    struct err err = {0};
+    if (process_lost_race(job, exit_code)) {
+        check_out(job);
+    } else if (job->stopped) {
+        job_fail_stopped(job);
+    } else if (exit_code != 0) {
+        job_read_tail(job, "prepare.log", &log);
+        job_fail(job, FAILURE_SETUP, "the merged tree could not be checked out: %s", log.s);
+    } else if (remove_dirt(job, &err) || (job->mending == REPAIR_CONFLICT &&
+                                          (lay_out_conflict(job, &err) || keep_brief(job, &err)))) {
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    } else {
+        job_run_agent(job);
+    }
+}
+
+static void check_out(struct job *job)
+{
+    struct git_place at = workspace_place(&job->ws);
+    autofree char *log = job_file(job, "prepare.log");
+    autostrv struct strv argv = {0}, env = {0};
+    struct err err = {0};
+    git_prepare(&at, &argv, &env);
+    strv_pushl(&argv, "checkout", "--quiet", "--force", job->ws.branch + strlen("refs/heads/"),
+               NULL);
+    if (process_start(job, argv.v, env.v, NULL, log, on_checked_out, &err))
+        job_error(job, &err);
+}
+
+void repair_prepare(struct job *job)
+{
+    struct task_run *tr = task_run(job);
+    struct err err = {0};
+    job->mending = tr->repair;
+    tr->repair = REPAIR_NONE;
+    if (job->mending != REPAIR_CONFLICT) /* which has more to tell with it */
+        tr->said = false;
+    if (job->mending < REPAIR_MERGED) {
+        job_run_agent(job);
+        return;
+    }
+    /* The lock is of a git that the verification's end has ended. */
+    if (workspace_drop(&job->ws, "index.lock", &err)) {
+        job_fail(job, FAILURE_SCOPE, "%s", err.msg);
+        return;
+    }
+    if (job->mending == REPAIR_CONFLICT && move_branch(job, tr->start, &err)) {
+        job_error(job, &err);
+        return;
+    }
+    check_out(job);
+}
+
+/* What was said was said of another folder. */
+static void tell_made_again(struct job *job, const char *from)
+{
+    const char *said = task_run(job)->feedback;
+    autobuf struct buf text = BUF_INIT;
+    buf_addf(&text, "%s\n\nYour folder was made anew: it has %s.\n", said ? said : "",
+             from ? "the files that you left" : "all that has landed");
+    set_brief(job, &text);
+}
+
+static void made_again(struct job *job)
+{
+    struct task_run *tr = task_run(job);
+    struct git_place here = workspace_place(&job->ws);
+    autofree char *from = steal_ptr(tr->from);
+    struct err err = {0};
+    job->ready = NULL; /* from here on it is like any other */
+    tr->remade = false;
+    if (from && git_call(&here, NULL, &err, "read-tree", "--reset", "-u", from, NULL))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    else {
+        tell_made_again(job, from);
+        repair_prepare(job);
+    }
+}
+
+/* On what its agent had committed, where there is more of it than that. */
+void repair_make_again(struct job *job)
+{
+    const struct task_run *tr = task_run(job);
+    struct git_place at = run_place(job->run);
+    autofree char *parent = tr->from ? mem_printf("%s^1", tr->from) : mem_str(tr->start);
+    autobuf struct buf commit = BUF_INIT;
+    struct err err = {0};
+    if (git_resolve(&at, parent, &commit, &err) || move_branch(job, commit.s, &err))
+        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    else
+        prepare_again(job, made_again);
+}
+
+/* --- what became of a conflict ------------------------------------------------------------ */
+
+static void add_path(struct buf *out, const char *path)
+{
+    buf_addf(out, "%s%s", out->len ? ", " : "", path);
+}
+
+static int find_markers(const struct git_place *at, const struct task_run *tr, struct buf *ret,
+                        struct err *err)
+{
+    autofree char *pattern = mem_printf("^(<<<<<<< %s|>>>>>>> %s)", tr->start, tr->commit);
+    return git_call(at, ret, err, "diff-index", "--cached", "-z", "--name-only", "--no-renames",
+                    "--no-ext-diff", "--no-textconv", "--text", "-G", pattern, tr->start, "--",
+                    NULL);
+}
+
+/* Whether a path that is unmerged is just what the merge left there. */
+static int is_untouched(const struct git_place *at, const char *tree, const char *path, bool *ret,
+                        struct err *err)
+{
+    autobuf struct buf left = BUF_INIT, now = BUF_INIT;
+    bool was, is;
+    if (read_blob(at, tree, path, &left, &was, err) || read_blob(at, ":0", path, &now, &is, err))
+        return -1;
+    *ret = was == is && left.len == now.len && memcmp(left.s, now.s, now.len) == 0;
+    return 0;
+}
+
+/* "MODE ID STAGE\tPATH", each path up to three times. */
+static int check_unmerged(const struct git_place *at, const struct buf *unmerged, const char *tree,
+                          struct buf *ret_paths, struct err *err)
+{
+    const char *last = "";
+    for (const char *s = unmerged->s; s < unmerged->s + unmerged->len; s += strlen(s) + 1) {
+        const char *tab = strchr(s, '\t'), *path = tab ? tab + 1 : s;
+        bool untouched;
+        if (strcmp(path, last) == 0)
+            continue;
+        last = path;
+        if (is_untouched(at, tree, path, &untouched, err))
+            return -1;
+        if (untouched)
+            add_path(ret_paths, path);
+    }
+    return 0;
+}
+
+int repair_unresolved(struct job *job, struct buf *ret_paths, struct err *err)
+{
+    const struct task_run *tr = task_run(job);
+    struct git_place here = workspace_place(&job->ws), staged = here, at = run_place(job->run);
+    autofree char *index = job_file(job, "index");
+    autobuf struct buf marked = BUF_INIT, unmerged = BUF_INIT;
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    workspace_set_tree(&job->ws, &at);
+    staged.index = index;
+    if (find_markers(&staged, tr, &marked, err) ||
+        git_call(&here, &unmerged, err, "ls-files", "-z", "--unmerged", NULL) ||
+        (unmerged.len && merge_trees(&at, tr->start, tr->commit, &m, err)))
+        return -1;
+    for (const char *p = marked.s; p < marked.s + marked.len; p += strlen(p) + 1)
+        add_path(ret_paths, p);
+    return check_unmerged(&staged, &unmerged, m.tree.s, ret_paths, err);
+}
+
+int repair_give_up(struct job *job, struct buf *ret_files, struct err *err)
+{
+    struct task_run *tr = task_run(job);
+    struct git_place at = run_place(job->run);
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    autobuf struct buf start = BUF_INIT;
+    workspace_set_tree(&job->ws, &at);
+    if (merge_trees(&at, job->run->tip, tr->commit, &m, err) ||
+        merge_describe(&at, &m, ret_files, err) ||
+        git_call(&at, &start, err, "merge-base", tr->commit, tr->start, NULL) ||
+        move_branch(job, tr->commit, err))
+        return -1;
+    set_start(job, start.s);
+    free(steal_ptr(tr->origin));
+    tr->in_conflict = false;
+    return 0;
+}

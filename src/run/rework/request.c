@@ -1,0 +1,383 @@
+#include "run/rework/request.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "run/limits/budget.h"
+#include "run/limits/park.h"
+#include "run/resume/resume_private.h"
+#include "run/rework/continue_session.h"
+#include "run/rework/repair.h"
+#include "sys/fs/file.h"
+
+#include <string.h>
+
+enum { WORDS_MAX = 1 << 20 };
+
+static const char *id_of(const struct run *run, uint32_t task)
+{
+    return run->pf->plan.tasks[task].id;
+}
+
+/* --- whether it can be -------------------------------------------------------------------- */
+
+static int refuse_unended(const struct run *run, uint32_t task, struct err *err)
+{
+    const struct task_run *tr = &run->tasks[task];
+    const char *id = id_of(run, task);
+    if (tr->job)
+        return err_set(err, ERR_INPUT, "'%s' is under way; 'anabranch stop %s' stops it first", id,
+                       id);
+    if (tr->parked)
+        return err_set(err, ERR_INPUT, "'%s' waits for a limit, and goes on by itself", id);
+    if (tr->status.attempts)
+        return err_set(err, ERR_INPUT, "'%s' is about to be tried again by itself", id);
+    return err_set(err, ERR_INPUT, "'%s' has not begun: it waits for its turn", id);
+}
+
+/* What it lacks may have been skipped itself: who is to be tried again is behind that. */
+static int refuse_lacking(const struct run *run, uint32_t task, uint32_t need, struct err *err)
+{
+    while (run->sched.state[need] == SCHED_SKIPPED && sched_lacks(&run->sched, need, &need))
+        ;
+    const char *id = id_of(run, task), *of = id_of(run, need);
+    return err_set(err, ERR_INPUT,
+                   "'%s' needs '%s', which did not succeed; 'anabranch retry %s' takes up both", id,
+                   of, of);
+}
+
+static int check(const struct run *run, uint32_t task, struct err *err)
+{
+    const char *id = id_of(run, task);
+    enum task_state state = run->tasks[task].status.state;
+    uint32_t need;
+    if (run->opts.judge)
+        return err_set(err, ERR_INPUT, "tasks of this run are taken up again by its own --resume");
+    if (state < TASK_LANDED)
+        return refuse_unended(run, task, err);
+    if (state == TASK_LANDED)
+        return err_set(err, ERR_INPUT,
+                       "'%s' has landed; when the run has ended, 'anabranch say' goes on with its "
+                       "agent",
+                       id);
+    if (state == TASK_DONE)
+        return err_set(err, ERR_INPUT, "'%s' is done; it can be tried again when the run has ended",
+                       id);
+    if (sched_lacks(&run->sched, task, &need))
+        return refuse_lacking(run, task, need, err);
+    if (run->budget_spent)
+        return err_set(err, ERR_INPUT, "the run's budget is used up; 'anabranch budget' raises it");
+    if (budget_is_spent(run, task))
+        return err_set(err, ERR_INPUT,
+                       "'%s' has used up its budget; 'anabranch budget --task %s' raises it", id,
+                       id);
+    if (run->draining)
+        return err_set(err, ERR_INPUT,
+                       "run %s begins nothing more: '%s' can be tried again when it has ended",
+                       run->id, id);
+    return 0;
+}
+
+/* --- what is known of it ------------------------------------------------------------------ */
+
+/* What resuming would find in the store and in git. */
+struct known {
+    struct past_task past;
+    struct buf branch; /* where that is */
+    char *workspace;   /* the row's own goes when its last attempt is opened again */
+    char *session;     /* NULL: none can be gone on with */
+    bool safe;
+};
+
+static void known_done(struct known *k)
+{
+    buf_done(&k->branch);
+    free(k->workspace);
+    free(k->session);
+}
+
+static char *find_session(const struct run *run, uint32_t task)
+{
+    const struct task_run *tr = &run->tasks[task];
+    enum engine engine = run_engine(run, task);
+    autofree char *out =
+        mem_printf("%s/%s/%d/out", run->dir, id_of(run, task), tr->status.attempts);
+    autobuf struct buf session = BUF_INIT;
+    if (!run->base || !tr->branch || !tr->status.attempts || !agent_continues_ended(engine))
+        return NULL;
+    if (tr->was_in)
+        return mem_str(tr->was_in);
+    return agent_read_session(engine, out, &session) ? buf_steal(&session) : NULL;
+}
+
+static int know(const struct run *run, uint32_t task, struct known *k, struct err *err)
+{
+    const struct task_run *tr = &run->tasks[task];
+    struct git_place at = run_place(run);
+    k->workspace = tr->status.workspace ? mem_str(tr->status.workspace) : NULL;
+    k->past = (struct past_task){
+        .row = {.id = id_of(run, task), .attempts = tr->status.attempts, .workspace = k->workspace},
+        .state = tr->status.state};
+    if (!run->base || !tr->branch || git_resolve(&at, tr->branch, &k->branch, NULL))
+        return 0;
+    k->past.branch_commit = k->branch.s;
+    return git_is_ancestor(&at, k->branch.s, run->tip, &k->safe, err);
+}
+
+/* A person may have begun to resolve its conflict, or have done so. */
+static int check_conflict(const struct run *run, const struct known *k, struct err *err)
+{
+    if (k->past.state != TASK_CONFLICTED)
+        return 0;
+    if (k->safe)
+        return err_set(err, ERR_INPUT, "'%s' has landed by another way", k->past.row.id);
+    return resume_is_worked_in(run, &k->past)
+               ? err_set(err, ERR_INPUT, "'%s' is being resolved in its workspace", k->past.row.id)
+               : 0;
+}
+
+/* What was wrong with its last attempt, and not with an earlier one. */
+static void recall_feedback(struct run *run, uint32_t task)
+{
+    struct task_run *tr = &run->tasks[task];
+    autofree char *path =
+        mem_printf("%s/%s/%d/feedback", run->dir, id_of(run, task), tr->status.attempts);
+    autobuf struct buf text = BUF_INIT;
+    bool some = file_read(path, WORDS_MAX, &text, NULL) == 0;
+    free(tr->feedback);
+    tr->feedback = some ? buf_steal(&text) : NULL;
+}
+
+/* --- taking it up ------------------------------------------------------------------------- */
+
+/* It counts as if it had not been tried yet, and begins with what others have landed since. */
+static void begin_count(struct run *run, uint32_t task)
+{
+    struct task_run *tr = &run->tasks[task];
+    memset(tr->tried, 0, sizeof(tr->tried));
+    tr->on_top = true;
+    run->order_done = 0; /* those behind it wait for it again */
+}
+
+static void add_freed(struct buf *text, size_t freed)
+{
+    if (freed)
+        buf_addf(text, "; %zu task%s skipped for its sake follow%s", freed,
+                 freed == 1 ? " that was" : "s that were", freed == 1 ? "s" : "");
+}
+
+static int in_session(struct run *run, uint32_t task, const struct known *k, const char *say,
+                      struct buf *text, struct err *err)
+{
+    struct take_up t =
+        TAKE_UP_INIT(.past = &k->past, .session = k->session, .say = say, .safe = k->safe);
+    recall_feedback(run, task);
+    int rc = take_up_find(run, task, &t, err);
+    if (rc == 0) {
+        begin_count(run, task);
+        record_together(run);
+        take_up_go(run, task, &t);
+        buf_addf(text, "'%s' goes on in its session", id_of(run, task));
+        add_freed(text, task_take_back(run, task));
+        record_end_of_group(run);
+        sched_ready(&run->sched, task);
+        run_wake(run);
+    }
+    take_up_done(&t);
+    return rc;
+}
+
+/* What is left of its last attempt is saved, and goes; its turn comes behind that. */
+static void discard(struct run *run, uint32_t task, const struct known *k)
+{
+    struct job *job = resume_reopen_as(run, task, &k->past);
+    const char *commit = k->past.branch_commit;
+    bool saved = job->agent_started || !commit || k->safe ||
+                 strcmp(commit, run->tasks[task].start) == 0 || job_salvage_commit(job, commit);
+    if (saved) {
+        job_discard(job, "the run was interrupted, and begins it again");
+    } else {
+        job->has_workspace = false; /* what there is of it stays */
+        job_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");
+    }
+}
+
+/* The row says what was until what is left of that is saved. */
+static void record_anew(struct run *run, uint32_t task, bool left)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_bool(&a, data, "fresh", true);
+    build_put_int(&a, data, "delay_ms", 0);
+    if (!run->tasks[task].status.attempts)
+        record_step(run, EV_TASK_UNSKIPPED, task, NULL);
+    else if (left)
+        record(run, EV_TASK_RETRIED, task, data);
+    else
+        record_step(run, EV_TASK_RETRIED, task, data);
+    arena_done(&a);
+}
+
+static void anew(struct run *run, uint32_t task, const struct known *k, struct buf *text)
+{
+    struct task_run *tr = &run->tasks[task];
+    bool left = resume_has_leftovers(run, &k->past);
+    begin_count(run, task);
+    tr->on_top = tr->status.attempts > 0;
+    tr->in_conflict = false;
+    resume_forget(tr);
+    if (!left)
+        tr->status.workspace = tr->status.branch = NULL;
+    sched_set_lanes(&run->sched, task, tr->lane, tr->spare);
+    record_together(run);
+    record_anew(run, task, left);
+    buf_addf(text, "'%s' %s", id_of(run, task),
+             tr->status.attempts ? "begins again" : "runs after all");
+    add_freed(text, task_take_back(run, task));
+    record_end_of_group(run);
+    if (left)
+        discard(run, task, k);
+    else
+        sched_ready(&run->sched, task);
+    run_wake(run);
+}
+
+int again_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, struct err *err)
+{
+    own_cleanup(known_done) struct known k = {.branch = BUF_INIT};
+    if (check(run, task, err) || know(run, task, &k, err) || check_conflict(run, &k, err))
+        return -1;
+    k.session = fresh || take_up_is_half(run, &k.past) ? NULL : find_session(run, task);
+    if (k.session)
+        return in_session(run, task, &k, NULL, text, err);
+    anew(run, task, &k, text);
+    return 0;
+}
+
+/* --- what is said ------------------------------------------------------------------------- */
+
+static void record_said(struct run *run, uint32_t task, const char *words)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    take_up_put_words(run, &a, data, words);
+    record(run, EV_TASK_SAID, task, data); /* the row is that of the attempt that it knows of */
+    arena_done(&a);
+}
+
+static char *joined(const char *first, const char *words)
+{
+    return first ? mem_printf("%s\n\n%s", first, words) : mem_str(words);
+}
+
+/* Its next attempt has not been told anything yet. What was wrong is told of a conflict in other
+ * words. */
+static int say_next(struct run *run, uint32_t task, const char *words, struct err *err)
+{
+    struct task_run *tr = &run->tasks[task];
+    bool other = tr->repair == REPAIR_CONFLICT && !tr->said;
+    /* One that goes on in its session is not written down before its agent has begun. */
+    int attempt = tr->status.attempts - (tr->job && tr->job->session);
+    autofree char *all = joined(other ? NULL : tr->feedback, words);
+    if (take_up_keep_words(run, task, attempt, all, err))
+        return -1;
+    free(tr->feedback);
+    tr->feedback = steal_ptr(all);
+    tr->said = true;
+    record_said(run, task, words);
+    return 0;
+}
+
+/* Its agent is at work: only where it can go on with its session it hears that at all. */
+static int say_later(struct run *run, uint32_t task, const char *words, struct err *err)
+{
+    struct task_run *tr = &run->tasks[task];
+    const char *id = id_of(run, task), *session = park_session(tr->job);
+    if (!run->base || !agent_continues_ended(run_engine(run, task)))
+        return err_set(err, ERR_INPUT,
+                       "'%s' is at work, and its engine cannot be told something more", id);
+    if (!session || !*session)
+        return err_set(err, ERR_INPUT,
+                       "'%s' has only just begun, and its session is not known yet: say it again "
+                       "in a moment",
+                       id);
+    autofree char *all = joined(tr->words, words);
+    if (take_up_keep_words(run, task, tr->status.attempts, all, err))
+        return -1;
+    free(tr->words);
+    tr->words = steal_ptr(all);
+    record_said(run, task, words);
+    return 0;
+}
+
+static int say_unended(struct run *run, uint32_t task, const char *words, struct buf *text,
+                       struct err *err)
+{
+    const struct task_run *tr = &run->tasks[task];
+    const char *id = id_of(run, task);
+    enum task_state state = tr->status.state;
+    bool works = tr->job && state == TASK_RUNNING && tr->job->tick && !tr->job->stopped;
+    if (!tr->status.attempts)
+        return err_set(err, ERR_INPUT, "'%s' has not begun: its prompt is what it is told", id);
+    if (works) {
+        buf_addf(text, "'%s' is told when its agent is done, before what it made lands", id);
+        return say_later(run, task, words, err);
+    }
+    if (tr->job && (state >= TASK_RUNNING || tr->job->stopped))
+        return err_set(err, ERR_INPUT,
+                       "'%s' is about to end: its agent is done; say it again when that is over",
+                       id);
+    buf_addf(text, "'%s' is told when it goes on", id);
+    return say_next(run, task, words, err);
+}
+
+int again_say(struct run *run, uint32_t task, const char *words, struct buf *text, struct err *err)
+{
+    own_cleanup(known_done) struct known k = {.branch = BUF_INIT};
+    if (run->tasks[task].status.state < TASK_LANDED)
+        return say_unended(run, task, words, text, err);
+    if (check(run, task, err) || know(run, task, &k, err) || check_conflict(run, &k, err))
+        return -1;
+    k.session = take_up_is_half(run, &k.past) ? NULL : find_session(run, task);
+    if (k.session)
+        return in_session(run, task, &k, words, text, err);
+    return err_set(err, ERR_INPUT,
+                   "nothing can be said to '%s': there is no session of its agent to go on with; "
+                   "'anabranch retry' begins it again",
+                   id_of(run, task));
+}
+
+/* --- behind an attempt -------------------------------------------------------------------- */
+
+void again_pass_on(struct job *job)
+{
+    struct task_run *tr = task_run(job);
+    autofree char *words = steal_ptr(tr->words);
+    if (!words)
+        return;
+    autofree char *all = joined(job->told_why ? tr->feedback : NULL, words);
+    job_tell(job, all);
+}
+
+bool again_follow_up(struct job *job)
+{
+    struct run *run = job->run;
+    struct task_run *tr = task_run(job);
+    autofree char *words = steal_ptr(tr->words);
+    struct err err = {0};
+    if (!words)
+        return false;
+    if (run->stopping || run->failed || run_is_draining(run)) {
+        (void)err_set(&err, ERR_ENV, "its agent was not told what was said: the run ends");
+        record_error(run, job->task, &err);
+        return false;
+    }
+    resume_set(&tr->session, NULL, park_session(job));
+    tr->repair = REPAIR_OWN;
+    tr->said = true;
+    tr->status.state = TASK_WAITING;
+    free(tr->feedback);
+    tr->feedback = mem_str(words);
+    take_up_record(run, job->task, words);
+    repair_wait(job);
+    return true;
+}

@@ -1,0 +1,449 @@
+#include "run/state/run_folder.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/sha256.h"
+#include "base/text/text.h"
+#include "clean/find.h"
+#include "doc/doc.h"
+#include "plan/words.h"
+#include "run/run_private.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+
+#include <limits.h>
+#include <string.h>
+#include <time.h>
+
+enum { VERSION = 1, RUN_MAX = 16 << 20, PLAN_MAX = 1 << 30 };
+
+/* --- the plan ----------------------------------------------------------------------------- */
+
+/* Whether a text can be a plan's own: a string that is not blank. */
+static bool can_be_said(const struct buf *text)
+{
+    return text_valid(text->s, text->len) == text->len && strlen(text->s) == text->len &&
+           text->s[strspn(text->s, " \t\r\n")];
+}
+
+/* Puts a prompt that is in a file in the place of the file's name. */
+static void take_in_prompt(const struct plan_file *pf, const struct task *t, struct node *node,
+                           struct arena *a)
+{
+    autobuf struct buf text = BUF_INIT;
+    struct node *file = node_get(node, "prompt_file");
+    if (!file || plan_file_prompt(pf, t, &text, NULL) || !can_be_said(&text))
+        return;
+    node_unlink(node, file);
+    build_put_string(a, node, "prompt", text.s);
+}
+
+/* Whether the values of secrets can be had again from where the plan is. */
+static bool hides(const struct run *run)
+{
+    return !run->opts.derived && strcmp(run->plan_path, "-") != 0;
+}
+
+static void put_plan(const struct plan_file *pf, bool hide, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *map = plan_encode(&pf->plan, &a), *cwd = node_get(map, "cwd");
+    const struct task *t = pf->plan.tasks;
+    if (cwd) /* it was relative to where the plan was */
+        node_unlink(map, cwd);
+    build_put_string(&a, map, "cwd", pf->project);
+    node_each (node, node_get(map, "tasks")) {
+        take_in_prompt(pf, t, node, &a);
+        if (!hide)
+            plan_reveal(t, node);
+        t++;
+    }
+    doc_write_line(out, map);
+    buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+static void drop_member(struct node *node, const char *key)
+{
+    struct node *member = node_get(node, key);
+    if (member)
+        node_unlink(node, member);
+}
+
+static void write_task(const struct plan_file *pf, uint32_t task, const char *without,
+                       struct buf *out)
+{
+    static const char *const how[] = {
+        "engine", "model", "permissions", "estimate", "timeout", "idle_timeout", "retry",
+        "group",  "order", "budget",      "limits",   "effort",  "max_turns",    "engine_args"};
+    struct arena a = {0};
+    const struct task *t = &pf->plan.tasks[task];
+    struct node *node = plan_encode_task(&pf->plan, t, &a);
+    take_in_prompt(pf, t, node, &a);
+    for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++)
+        drop_member(node, how[i]);
+    if (without)
+        drop_member(node, without);
+    doc_write_line(out, node);
+    arena_done(&a);
+}
+
+void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out)
+{
+    write_task(pf, task, NULL, out);
+}
+
+void saved_task_request(const struct plan_file *pf, uint32_t task, struct buf *out)
+{
+    write_task(pf, task, "verify", out);
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+/* A path that is still right in another folder; NULL where there is none. */
+static const char *absolute(const char *path, struct arena *a)
+{
+    char cwd[PATH_MAX];
+    if (!path || strcmp(path, "-") == 0)
+        return NULL;
+    return *path == '/' || !getcwd(cwd, sizeof(cwd)) ? path : arena_printf(a, "%s/%s", cwd, path);
+}
+
+/* One that is looked up on PATH stays as it is. */
+static const char *program(const char *name, struct arena *a)
+{
+    return name && strchr(name, '/') ? absolute(name, a) : name;
+}
+
+/* What the file says now can then be held against what it said. */
+static void put_digest(const struct run *run, struct node *map, struct arena *a)
+{
+    autobuf struct buf text = BUF_INIT;
+    char digest[65];
+    if (strcmp(run->plan_path, "-") == 0 || file_read_input(run->plan_path, PLAN_MAX, &text, NULL))
+        return;
+    sha256_hex(text.s, text.len, digest);
+    build_put_string(a, map, "plan_digest", digest);
+}
+
+static void put_streams(const struct run *run, struct node *map, struct arena *a)
+{
+    const struct run_options *o = &run->opts;
+    build_put_bool(a, map, "streams", true);
+    build_put_bool(a, map, "derived", o->derived);
+    build_put_bool(a, map, "unchanged_ok", o->unchanged_ok);
+    build_put_bool(a, map, "silent_ok", o->silent_ok);
+    build_put_bool(a, map, "write_at_root", o->write_at_root);
+    build_put_string(a, map, "merge_subject", o->merge_subject);
+    if (o->derived)
+        put_digest(run, map, a);
+    struct node *logger = o->logger ? build_put_list(a, map, "logger") : NULL;
+    for (size_t i = 0; logger && o->logger[i]; i++)
+        build_add_string(a, logger, o->logger[i]);
+}
+
+static void put_options(const struct run *run, struct node *map, struct arena *a)
+{
+    const struct run_options *o = &run->opts;
+    build_put_int(a, map, "workers", (int64_t)o->workers);
+    build_put_string(a, map, "engine", o->engine ? engine_words[o->engine] : NULL);
+    build_put_string(a, map, "engine_exe", program(o->engine_exe, a));
+    build_put_int(a, map, "timeout_ms", o->timeout);
+    build_put_bool(a, map, "no_wait", o->no_wait);
+    build_put_bool(a, map, "keep", o->keep);
+    build_put_string(a, map, "log_dir", absolute(o->log_dir, a));
+    build_put_bool(a, map, "no_log", o->no_log);
+    build_put_string(a, map, "branch", o->branch);
+    if (o->streams)
+        put_streams(run, map, a);
+    struct node *only = o->wanted ? build_put_list(a, map, "only") : NULL;
+    for (size_t i = 0; only && i < run->pf->plan.task_count; i++) {
+        if (o->wanted[i])
+            build_add_string(a, only, run->pf->plan.tasks[i].id);
+    }
+}
+
+static void put_run(const struct run *run, bool hide, struct buf *out)
+{
+    struct arena a = {0};
+    struct node *map = build_map(&a);
+    build_put_int(&a, map, "version", VERSION);
+    build_put_string(&a, map, "run", run->id);
+    build_put_string(&a, map, "plan", run->plan_path);
+    build_put_string(&a, map, "plan_file",
+                     run->plan_file ? run->plan_file : absolute(run->plan_path, &a));
+    build_put_string(&a, map, "plan_dir", run->pf->dir);
+    build_put_int(&a, map, "vocabulary", run->pf->plan.kind);
+    build_put_string(&a, map, "base", run->base);
+    build_put_string(&a, map, "base_commit", run->base_commit);
+    build_put_int(&a, map, "started", run->started);
+    build_put_string(&a, map, "dropin", run->opts.judge ? "parallel-orchestra" : NULL);
+    build_put_bool(&a, map, "hides_secrets", hide);
+    put_options(run, map, &a);
+    doc_write_line(out, map);
+    buf_addch(out, '\n');
+    arena_done(&a);
+}
+
+/* --- the seal ----------------------------------------------------------------------------- */
+
+/* " plan:DIGEST", so that each file may be of another time. */
+static void add_digest(const char *file, const struct buf *content, struct buf *out)
+{
+    char digest[65];
+    sha256_hex(content->s, content->len, digest);
+    buf_addf(out, " %s:%s", file, digest);
+}
+
+/* Until both files are written, those that are there now count as well: we may die in between. */
+static int announce(struct store *store, const char *run, const struct buf *digests,
+                    struct err *err)
+{
+    autobuf struct buf all = BUF_INIT;
+    if (store_get_seal(store, run, &all, err))
+        return -1;
+    buf_add(&all, digests->s, digests->len);
+    return store_put_seal(store, run, all.s, err);
+}
+
+static int write_both(const struct run *run, bool hide, struct err *err)
+{
+    autofree char *plan_path = mem_printf("%s/plan.json", run->dir);
+    autofree char *run_path = mem_printf("%s/run.json", run->dir);
+    autobuf struct buf plan = BUF_INIT, text = BUF_INIT, digests = BUF_INIT;
+    put_plan(run->pf, hide, &plan);
+    put_run(run, hide, &text);
+    add_digest("plan", &plan, &digests);
+    add_digest("run", &text, &digests);
+    return announce(run->store, run->id, &digests, err) ||
+                   file_replace_private(plan_path, plan.s, plan.len, err) ||
+                   file_replace_private(run_path, text.s, text.len, err) ||
+                   store_put_seal(run->store, run->id, digests.s, err)
+               ? -1
+               : 0;
+}
+
+static int check_file(const char *dir, const char *file, size_t max, const char *known,
+                      struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s.json", dir, file);
+    autobuf struct buf content = BUF_INIT, digest = BUF_INIT;
+    if (file_read(path, max, &content, err))
+        return -1;
+    add_digest(file, &content, &digest);
+    if (strstr(known, digest.s))
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "'%s' is not what the run wrote: another program, such as an agent, has changed "
+                   "it; run the plan's file again",
+                   path);
+}
+
+int saved_check(struct store *store, const char *run, const char *dir, struct err *err)
+{
+    autobuf struct buf digests = BUF_INIT;
+    if (store_get_seal(store, run, &digests, err))
+        return -1;
+    if (!digests.len) /* an older program began it */
+        return 0;
+    return check_file(dir, "run", RUN_MAX, digests.s, err) ||
+                   check_file(dir, "plan", PLAN_MAX, digests.s, err)
+               ? -1
+               : 0;
+}
+
+int saved_write(const struct run *run, struct err *err)
+{
+    return write_both(run, hides(run), err);
+}
+
+int saved_forget(const struct run *run, struct err *err)
+{
+    return hides(run) ? 0 : write_both(run, true, err);
+}
+
+void saved_remove(const char *dir)
+{
+    autofree char *plan_path = mem_printf("%s/plan.json", dir);
+    autofree char *run_path = mem_printf("%s/run.json", dir);
+    (void)unlink(plan_path); /* not being there is as good */
+    (void)unlink(run_path);
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+static bool truth(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+    return n && n->kind == NODE_BOOL && n->truth;
+}
+
+static enum engine engine_of(const char *name)
+{
+    for (int i = 1; name && engine_words[i]; i++) {
+        if (strcmp(name, engine_words[i]) == 0)
+            return (enum engine)i;
+    }
+    return ENGINE_UNSET;
+}
+
+static void take_logger(struct saved *saved, const struct node *list)
+{
+    if (!list || list->kind != NODE_LIST || !list->n)
+        return;
+    node_each (word, list)
+        strv_push(&saved->logger, word->kind == NODE_STRING ? word->text : "");
+    saved->options.logger = (const char *const *)saved->logger.v;
+}
+
+static void take_options(struct saved *saved, const struct node *map)
+{
+    const struct node *only = node_get(map, "only");
+    saved->options = (struct run_options){
+        .workers = (size_t)build_int(map, "workers", 0),
+        .base = saved->base,
+        .engine = engine_of(build_string(map, "engine", NULL)),
+        .engine_exe = build_string(map, "engine_exe", NULL),
+        .timeout = build_int(map, "timeout_ms", 0),
+        .no_wait = truth(map, "no_wait"),
+        .keep = truth(map, "keep"),
+        .log_dir = build_string(map, "log_dir", NULL),
+        .no_log = truth(map, "no_log"),
+        .streams = truth(map, "streams"),
+        .derived = truth(map, "derived"),
+        .unchanged_ok = truth(map, "unchanged_ok"),
+        .silent_ok = truth(map, "silent_ok"),
+        .write_at_root = truth(map, "write_at_root"),
+        .branch = build_string(map, "branch", NULL),
+        .merge_subject = build_string(map, "merge_subject", NULL),
+    };
+    take_logger(saved, node_get(map, "logger"));
+    if (only && only->kind == NODE_LIST) {
+        node_each (id, only)
+            strv_push(&saved->only, id->kind == NODE_STRING ? id->text : "");
+    }
+}
+
+static void take_run(struct saved *saved, const struct node *map)
+{
+    saved->run = build_string(map, "run", "");
+    saved->plan = build_string(map, "plan", "-");
+    saved->plan_file = build_string(map, "plan_file", NULL);
+    saved->plan_dir = build_string(map, "plan_dir", "/");
+    saved->kind = (enum plan_kind)build_int(map, "vocabulary", PLAN_TASKS);
+    saved->base = build_string(map, "base", NULL);
+    saved->base_commit = build_string(map, "base_commit", NULL);
+    saved->started = build_int(map, "started", 0);
+    saved->dropin = build_string(map, "dropin", NULL);
+    saved->digest = build_string(map, "plan_digest", NULL);
+    saved->hides = truth(map, "hides_secrets");
+    take_options(saved, map);
+}
+
+int saved_load(struct saved *saved, const char *dir, struct err *err)
+{
+    autofree char *path = mem_printf("%s/run.json", dir);
+    autobuf struct buf text = BUF_INIT;
+    autoproblems struct problems ps;
+    struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = RUN_MAX};
+    struct err why = {0};
+    *saved = (struct saved){0};
+    problems_init(&ps, path);
+    if (file_read(path, RUN_MAX, &text, &why))
+        return err_set(err, ERR_INPUT, "nothing is kept that it could go on from: %s", why.msg);
+    if (doc_parse(&saved->doc, NULL, text.s, text.len, &opts, &ps) ||
+        saved->doc.root->kind != NODE_MAP)
+        return err_set(err, ERR_INPUT, "'%s' is damaged", path);
+    if (build_int(saved->doc.root, "version", 0) != VERSION)
+        return err_set(err, ERR_INPUT, "'%s' was written by another version of this program", path);
+    take_run(saved, saved->doc.root);
+    return 0;
+}
+
+void saved_done(struct saved *saved)
+{
+    doc_done(&saved->doc);
+    strv_done(&saved->only);
+    strv_done(&saved->logger);
+}
+
+int saved_plan(const struct saved *saved, const char *dir, struct plan_file *pf,
+               struct problems *ps)
+{
+    autofree char *path = mem_printf("%s/plan.json", dir);
+    struct plan_origin origin = {.dir = saved->plan_dir, .kind = saved->kind};
+    return plan_file_reopen(pf, path, &origin, ps);
+}
+
+static bool has_hidden(const struct plan *plan)
+{
+    for (size_t t = 0; t < plan->task_count; t++) {
+        for (size_t i = 0; i < plan->tasks[t].env.n; i++) {
+            if (plan->tasks[t].env.v[i].secret && plan->tasks[t].env.v[i].value)
+                return true;
+        }
+    }
+    return false;
+}
+
+int saved_recall(const struct saved *saved, const struct doc_options *opts, struct plan *plan,
+                 struct err *err)
+{
+    const char *path = saved->plan_file ? saved->plan_file : saved->plan;
+    autoproblems struct problems ps = {0};
+    struct plan from = {0};
+    struct doc doc;
+    const struct task *t = NULL;
+    if (!saved->hides || !has_hidden(plan))
+        return 0;
+    problems_init(&ps, path);
+    if (doc_load(&doc, path, opts, &ps) == 0)
+        (void)plan_decode(&from, doc.root, &doc.arena, &ps); /* what is found is enough */
+    const struct env_var *lost = plan_recall(plan, &from, &t);
+    plan_done(&from);
+    doc_done(&doc);
+    if (!lost)
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "the value of '%s', a secret of task '%s', is not kept with the run, and is not "
+                   "in '%s' any more",
+                   lost->name, t->id, path);
+}
+
+void saved_secrets(const char *dir, struct secrets *ret)
+{
+    autofree char *path = mem_printf("%s/plan.json", dir);
+    struct doc_options json = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX}, any = {0};
+    autosaved struct saved saved;
+    autoproblems struct problems ps;
+    struct plan plan = {0};
+    struct doc doc = {0};
+    problems_init(&ps, path);
+    if (saved_load(&saved, dir, NULL) == 0 && doc_load(&doc, path, &json, &ps) == 0 &&
+        plan_decode_encoded(&plan, doc.root, saved.kind, &ps) == 0)
+        (void)saved_recall(&saved, &any, &plan, NULL); /* those that are known are masked */
+    secrets_collect(ret, &plan);
+    plan_done(&plan);
+    doc_done(&doc);
+}
+
+int saved_lock(const char *dir, int *ret_fd, struct err *err)
+{
+    autofree char *path = mem_printf("%s/" RUN_LOCK, dir);
+    return dirs_try_lock(path, ret_fd, err);
+}
+
+int saved_lock_after(const char *dir, const struct proc_id *engine, int *ret_fd, struct err *err)
+{
+    enum { PATIENCE_MS = 2000, PAUSE_MS = 5 };
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
+    int64_t end = clock_mono() + PATIENCE_MS;
+    for (;; (void)nanosleep(&pause, NULL)) {
+        bool lives = procs_lives(engine); /* before the look: nobody takes it over unseen */
+        if (saved_lock(dir, ret_fd, err))
+            return -1;
+        if (*ret_fd >= 0 || lives || clock_mono() >= end)
+            return 0;
+    }
+}

@@ -1,0 +1,159 @@
+/*
+ * What others can see of a run.
+ */
+#include "run/run_private.h"
+
+#include "plan/words.h"
+#include "run/limits/lane.h"
+#include "run/resume/decide.h"
+
+#include <string.h>
+
+enum engine run_engine(const struct run *run, uint32_t task)
+{
+    enum engine own = run->pf->plan.tasks[task].engine;
+    if (run->tasks[task].falls_back)
+        return lane_fallback_engine(run, task);
+    if (run->opts.engine)
+        return run->opts.engine;
+    return own ? own : ENGINE_CLAUDE;
+}
+
+const char *run_engine_name(const struct run *run, uint32_t task)
+{
+    return engine_words[run_engine(run, task)];
+}
+
+const char *run_program(const struct run *run, enum engine engine)
+{
+    return run->opts.engine_exe ? run->opts.engine_exe : run->config.config.programs[engine];
+}
+
+const char *run_id(const struct run *run)
+{
+    return run->id;
+}
+
+const char *run_dir(const struct run *run)
+{
+    return run->dir;
+}
+
+const char *run_state_dir(const struct run *run)
+{
+    return run->state_dir;
+}
+
+const char *run_base(const struct run *run)
+{
+    return run->base;
+}
+
+const char *run_git_dir(const struct run *run)
+{
+    return run->pf->repo.common;
+}
+
+const char *run_base_commit(const struct run *run)
+{
+    return run->base_commit;
+}
+
+size_t run_workers(const struct run *run)
+{
+    return run->sched.workers;
+}
+
+struct task_terms run_terms(const struct run *run, uint32_t task)
+{
+    const struct task *t = &run->pf->plan.tasks[task];
+    struct task_terms terms = {
+        .engine = run_engine_name(run, task),
+        .timeout = t->timeout > 0 ? t->timeout : run->opts.timeout,
+        .idle_timeout = stall_limit(run, task),
+    };
+    for (int f = 0; f < FAILURE_RETRY_COUNT; f++)
+        terms.retries[f] = retry_times(run, task, (enum failure)f);
+    return terms;
+}
+
+struct task_status run_task(const struct run *run, uint32_t task)
+{
+    return run->tasks[task].status;
+}
+
+static int exit_code(const struct run_result *r)
+{
+    if (r->signal)
+        return 128 + r->signal;
+    if (r->conflicted || !r->published)
+        return RUN_EXIT_CONFLICT;
+    return r->failed || r->skipped ? RUN_EXIT_TASK : 0;
+}
+
+static bool is_cut_off(const struct run *run)
+{
+    return run_is_draining(run) && run->sched.left > 0;
+}
+
+bool run_is_unfinished(const struct run *run)
+{
+    bool left = is_cut_off(run);
+    for (size_t i = 0; run->resume && run->resume->one && i < run->pf->plan.task_count; i++)
+        left = left || (run->resume->tasks[i].past && run->tasks[i].status.state < TASK_LANDED);
+    return left;
+}
+
+/* Of the tasks that are wanted, or of all that there are. */
+static struct run_result count(const struct run *run, bool all)
+{
+    struct run_result r = {.signal = run->signal,
+                           .result = run->result,
+                           .advice = run->advice,
+                           .refusal = run->refusal};
+    r.published = !run->base || strcmp(run->tip, run->published) == 0;
+    for (size_t i = 0; i < run->pf->plan.task_count; i++) {
+        if (!all && run->opts.wanted && !run->opts.wanted[i])
+            continue;
+        switch (run->tasks[i].status.state) {
+        case TASK_LANDED:
+            r.landed++;
+            break;
+        case TASK_DONE:
+            r.done++;
+            break;
+        case TASK_FAILED:
+            r.failed++;
+            break;
+        case TASK_CONFLICTED:
+            r.conflicted++;
+            break;
+        case TASK_SKIPPED:
+            r.skipped++;
+            break;
+        case TASK_WAITING:
+        case TASK_READY:
+        case TASK_PREPARING:
+        case TASK_RUNNING:
+        case TASK_COMMITTING:
+        case TASK_VERIFYING:
+        case TASK_LANDING:
+        case TASK_STATE_COUNT_:
+            break;
+        }
+    }
+    r.exit_code = exit_code(&r);
+    if (r.exit_code == 0 && (all ? run_is_unfinished(run) : is_cut_off(run)))
+        r.exit_code = RUN_EXIT_TASK;
+    return r;
+}
+
+struct run_result run_result(const struct run *run)
+{
+    return count(run, false);
+}
+
+struct run_result run_whole_result(const struct run *run)
+{
+    return count(run, true);
+}

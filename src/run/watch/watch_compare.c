@@ -1,0 +1,298 @@
+/*
+ * What has changed in the state that worktrees share, part by part.
+ */
+#include "run/watch/watch_private.h"
+
+#include "base/mem.h"
+#include "base/text/sha256.h"
+#include "run/resume/evidence.h"
+#include "workspace/commit/salvage.h"
+#include "workspace/commit/vault.h"
+
+#include <ctype.h>
+#include <string.h>
+
+static bool begins_with(const char *s, const char *begin)
+{
+    return strncmp(s, begin, strlen(begin)) == 0;
+}
+
+static void tell(struct shared_look *l, const struct finding *f)
+{
+    if (l->told++ < SHARED_MAX)
+        shared_tell(l->run, &l->run->shared->suspects, f);
+    else
+        l->more++;
+}
+
+void shared_tell_odd(struct shared_look *l, const char *name)
+{
+    tell(l, &(struct finding){.what = "special", .name = name, .restored = true});
+}
+
+static void tell_ref(struct shared_look *l, const struct git_change *c)
+{
+    autobuf struct buf undo = BUF_INIT;
+    autofree char *kept = c->from.s ? shared_keep(l->run, c->from.s) : NULL;
+    undo_ref(c, &undo);
+    tell(l, &(struct finding){.what = "ref",
+                              .name = c->name,
+                              .from = c->from.s,
+                              .to = c->to.s,
+                              .undo = undo.s,
+                              .kept = kept});
+}
+
+static bool is_at(const struct git_place *at, const char *ref, const char *commit)
+{
+    autobuf struct buf now = BUF_INIT;
+    return git_resolve(at, ref, &now, NULL) == 0 && strcmp(now.s, commit) == 0;
+}
+
+/* What was saved is brought back from the vault. Where that has it no more, it was dropped by our
+ * program, and so by a person; or somebody has been there as well. */
+static void look_at_salvage(struct shared_look *l, const struct git_change *c)
+{
+    struct git_place at = {.git_dir = l->run->pf->repo.common};
+    autostrv struct strv mended = {0};
+    autobuf struct buf undo = BUF_INIT;
+    struct err err = {0};
+    if (!c->from.s) /* new ones are made by all runs */
+        return;
+    if (vault_mend(&at, c->name, &mended, &err))
+        record_error(l->run, -1, &err);
+    bool restored = is_at(&at, c->name, c->from.s);
+    if (!restored)
+        undo_ref(c, &undo);
+    tell(l, &(struct finding){.what = "ref",
+                              .name = c->name,
+                              .from = c->from.s,
+                              .to = c->to.s,
+                              .undo = restored ? NULL : undo.s,
+                              .restored = restored});
+}
+
+void shared_restore_tip(struct run *run)
+{
+    struct git_place at = run_place(run);
+    autobuf struct buf now = BUF_INIT;
+    struct err err = {0}, none = {0};
+    bool moved = false;
+    if (git_resolve(&at, run->tip_ref, &now, &none) == 0 && strcmp(now.s, run->tip) == 0)
+        return;
+    if (git_move_ref(&at, run->tip_ref, now.s, run->tip, "anabranch: restore", &moved, &err))
+        record_error(run, -1, &err);
+    struct finding f = {.what = "ref",
+                        .name = run->tip_ref,
+                        .from = run->tip,
+                        .to = now.len ? now.s : NULL,
+                        .restored = moved};
+    if (run->shared)
+        shared_tell(run, &run->shared->suspects, &f);
+}
+
+struct others {
+    const struct run *run;
+    const char *tips; /* " REF REF ... " */
+    bool found;
+};
+
+static bool find_holder(void *ctx, const struct store_run *row)
+{
+    struct others *o = ctx;
+    autofree char *ref = mem_printf("\n" PAST_TIP "%s\n", row->id);
+    o->found = strcmp(row->id, o->run->id) != 0 && strcmp(row->state, "running") == 0 &&
+               strstr(o->tips, ref);
+    return !o->found;
+}
+
+/* Another run may be under way that has merged what others put on the base: its tip has that. */
+static bool is_others_tip(struct run *run, const char *commit)
+{
+    struct git_place at = run_place(run);
+    autobuf struct buf out = BUF_INIT;
+    struct err none = {0};
+    buf_addch(&out, '\n');
+    if (git_call(&at, &out, &none, "for-each-ref", "--contains", commit, "--format=%(refname)",
+                 PAST_TIP, NULL))
+        return false;
+    buf_addch(&out, '\n');
+    struct others o = {.run = run, .tips = out.s};
+    return store_each_run(run->store, find_holder, &o, &none) == 0 && o.found;
+}
+
+/* Whether the commit is what another run has landed: the store and the refs of runs say so. What
+ * the commit says of itself anyone may have written. */
+static bool is_landing(struct run *run, const char *commit)
+{
+    struct err none = {0};
+    bool yes = false;
+    return (store_has_landed(run->store, commit, &yes, &none) == 0 && yes) ||
+           is_others_tip(run, commit);
+}
+
+static void tell_base(struct shared_look *l, const char *from, const char *to)
+{
+    struct shared *s = l->run->shared;
+    struct git_change c = {.name = l->run->base_ref,
+                           .from = {.s = from, .len = strlen(from)},
+                           .to = {.s = to, .len = to ? strlen(to) : 0}};
+    if (to && s->base_told && strcmp(s->base_told, to) == 0)
+        return;
+    free(s->base_told);
+    s->base_told = to ? mem_str(to) : NULL;
+    if (!to || !is_landing(l->run, to))
+        tell_ref(l, &c);
+}
+
+/* Whether the run put the base there, is about to, or took note that someone else did. */
+static bool is_known(const struct run *run, const char *commit)
+{
+    const struct publication *p = &run->publication;
+    return strcmp(commit, run->published) == 0 ||
+           (p->busy && p->target && strcmp(commit, p->target) == 0);
+}
+
+void shared_followed(struct run *run, const char *from, const char *to)
+{
+    struct shared_look l = {.run = run};
+    if (run->shared && run->shared->suspects.n && !is_known(run, to))
+        tell_base(&l, from, to);
+}
+
+static void look_at_ref(struct shared_look *l, const struct git_change *c)
+{
+    const struct run *run = l->run;
+    if (begins_with(c->name, SALVAGE_REFS)) {
+        look_at_salvage(l, c);
+    } else if (begins_with(c->name, "refs/anabranch/")) {
+        if (strcmp(c->name, run->tip_ref) == 0 && (!c->to.s || strcmp(c->to.s, run->tip) != 0))
+            shared_restore_tip(l->run);
+    } else if (strcmp(c->name, run->base_ref) == 0) {
+        if (!c->to.s || !is_known(run, c->to.s))
+            tell_base(l, run->published, c->to.s);
+    } else if (begins_with(c->name, "refs/remotes/")) {
+        l->remotes++;
+    } else if (!map_get(&run->shared->ours, c->name, strlen(c->name)) &&
+               (run->shared->state.tables || strcmp(c->name, "refs/stash") != 0)) {
+        tell_ref(l, c); /* else its reflog says more about the stash */
+    }
+}
+
+/* Of a workspace: "worktrees/20260301-120000-abcd-TASK/HEAD", also of other runs. */
+bool shared_is_workspace(const char *name)
+{
+    static const char form[] = "00000000-000000-xxxx-";
+    if (!begins_with(name, "worktrees/"))
+        return false;
+    name += strlen("worktrees/");
+    for (size_t i = 0; form[i]; i++) {
+        unsigned char c = (unsigned char)name[i];
+        if (form[i] == '0' ? !isdigit(c) : form[i] == 'x' ? !isxdigit(c) : c != '-')
+            return false;
+    }
+    return true;
+}
+
+static void look_at_head(struct shared_look *l, const struct git_change *c)
+{
+    const struct git_repo *repo = &l->run->pf->repo;
+    autofree char *own = mem_printf("%s/HEAD", repo->git_dir);
+    autofree char *path = mem_printf("%s/%s", repo->common, c->name);
+    autobuf struct buf undo = BUF_INIT;
+    if (shared_is_workspace(c->name))
+        return;
+    if (c->from.s && strcmp(path, own) == 0)
+        undo_head(c, repo->root, &undo);
+    tell(l, &(struct finding){.what = "head",
+                              .name = c->name,
+                              .from = c->from.s,
+                              .to = c->to.s,
+                              .undo = undo.len ? undo.s : NULL});
+}
+
+/* Tells of the lines that are in `a` and not in `b`, by the id of their stash: the second word. */
+static void compare_stashes(struct shared_look *l, const char *a, const char *b, bool lost)
+{
+    autofree char *lines = mem_str(a ? a : "");
+    for (char *next = lines, *line; (line = strsep(&next, "\n")) && *line;) {
+        char *id = strchr(line, ' '), *message = strchr(line, '\t');
+        size_t len = id ? strcspn(id + 1, " ") : 0;
+        if (!id || !message)
+            continue;
+        autofree char *commit = mem_dup(id + 1, len);
+        if (b && strstr(b, commit))
+            continue;
+        autofree char *kept = lost ? shared_keep(l->run, commit) : NULL;
+        autobuf struct buf undo = BUF_INIT;
+        undo_stash(message + 1, commit, &undo);
+        tell(l, &(struct finding){.what = "stash",
+                                  .name = message + 1,
+                                  .from = lost ? commit : NULL,
+                                  .to = lost ? NULL : commit,
+                                  .undo = lost ? undo.s : NULL,
+                                  .kept = kept});
+    }
+}
+
+static const char *digest(struct git_content content, char hex[65])
+{
+    if (!content.s)
+        return NULL;
+    sha256_hex(content.s, content.len, hex);
+    return hex;
+}
+
+static void look_at_file(struct shared_look *l, const struct git_change *c)
+{
+    struct shared *s = l->run->shared;
+    autofree char *path = mem_printf("%s/%s", l->run->pf->repo.common, c->name);
+    autofree char *saved = c->from.s ? shared_save(l->run, c->name, c->from) : NULL;
+    autobuf struct buf undo = BUF_INIT;
+    char from[65], to[65];
+    bool hook = c->part == GIT_PART_HOOK;
+    if (hook && !s->changed_hook)
+        s->changed_hook = mem_str(c->name);
+    undo_file(path, saved, &undo);
+    tell(l, &(struct finding){.what = hook ? "hook" : "file",
+                              .name = c->name,
+                              .from = digest(c->from, from),
+                              .to = digest(c->to, to),
+                              .undo = undo.s,
+                              .saved = saved});
+}
+
+void shared_look_at(struct shared_look *l, const struct git_change *c)
+{
+    switch (c->part) {
+    case GIT_PART_REF:
+        look_at_ref(l, c);
+        break;
+    case GIT_PART_HEAD:
+        look_at_head(l, c);
+        break;
+    case GIT_PART_STASH:
+        compare_stashes(l, c->from.s, c->to.s, true);
+        compare_stashes(l, c->to.s, c->from.s, false);
+        break;
+    case GIT_PART_CONFIG:
+        if (!l->wrote)
+            l->wrote = shared_config(l->run, l->job, c);
+        break;
+    case GIT_PART_HOOK:
+    case GIT_PART_FILE:
+        look_at_file(l, c);
+        break;
+    }
+}
+
+void shared_look_done(struct shared_look *l)
+{
+    const shared_tasks *suspects = &l->run->shared->suspects;
+    struct finding remotes = {.what = "ref", .name = "refs/remotes", .more = l->remotes};
+    struct finding rest = {.what = "ref", .more = l->more};
+    if (l->remotes)
+        shared_tell(l->run, suspects, &remotes);
+    if (l->more)
+        shared_tell(l->run, suspects, &rest);
+}

@@ -1,0 +1,101 @@
+/*
+ * Telling of changes, and keeping what would be lost by them.
+ */
+#include "run/watch/watch_private.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "workspace/commit/salvage.h"
+#include "workspace/commit/vault.h"
+
+#include <ctype.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { NAMES_MAX = 10, KEEP_TRIES = 1000 };
+
+static void put_tasks(struct arena *a, struct node *data, const struct run *run,
+                      const shared_tasks *suspects)
+{
+    struct node *list = build_put_list(a, data, "tasks");
+    for (size_t i = 0; i < suspects->n && i < NAMES_MAX; i++)
+        build_add_string(a, list, run->pf->plan.tasks[suspects->v[i]].id);
+    if (suspects->n > NAMES_MAX)
+        build_put_int(a, data, "more_tasks", (int64_t)(suspects->n - NAMES_MAX));
+}
+
+void shared_tell(struct run *run, const shared_tasks *suspects, const struct finding *f)
+{
+    struct arena a = {0};
+    struct node *data = build_map(&a);
+    build_put_string(&a, data, "what", f->what);
+    build_put_string(&a, data, "name", f->name);
+    build_put_string(&a, data, "from", f->from);
+    build_put_string(&a, data, "to", f->to);
+    build_put_bool(&a, data, "restored", f->restored);
+    build_put_string(&a, data, "undo", f->undo);
+    build_put_string(&a, data, "saved", f->saved);
+    build_put_string(&a, data, "kept", f->kept);
+    struct node *paths = f->paths ? build_put_list(&a, data, "paths") : NULL;
+    for (size_t i = 0; paths && i < f->paths->n && i < SHARED_MAX; i++)
+        build_add_string(&a, paths, f->paths->v[i]);
+    if (f->more)
+        build_put_int(&a, data, "more", (int64_t)f->more);
+    if (suspects->n != 1)
+        put_tasks(&a, data, run, suspects);
+    record(run, EV_GIT_STATE_CHANGED, suspects->n == 1 ? (int64_t)suspects->v[0] : -1, data);
+    arena_done(&a);
+}
+
+char *shared_save(struct run *run, const char *name, struct git_content content)
+{
+    autofree char *dir = mem_printf("%s/" STORE_SHARED "/%d", run->dir, ++run->shared->saved);
+    const char *slash = strrchr(name, '/');
+    char *path = mem_printf("%s/%s", dir, slash ? slash + 1 : name);
+    struct err err = {0};
+    if (dirs_make(dir, &err) == 0 && file_create(path, content.s, content.len, &err) == 0 &&
+        (chmod(path, content.mode & 0777) == 0 || err_sys(&err, "chmod '%s'", path)))
+        return path;
+    record_error(run, -1, &err);
+    free(path);
+    return NULL;
+}
+
+/* Whether a ref leads to it; what is no commit is kept in any case. */
+static bool is_reachable(const struct git_place *at, const char *commit)
+{
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT;
+    int status = 0;
+    strv_pushl(&args, "for-each-ref", "--count=1", "--format=%(refname)", "--contains", commit,
+               NULL);
+    return git_try(at, &args, &out, NULL, &status, NULL) == 0 && status == 0 && out.len;
+}
+
+char *shared_keep(struct run *run, const char *commit)
+{
+    struct git_place at = run_place(run);
+    struct err err = {0};
+    bool moved = false;
+    if (!isxdigit((unsigned char)*commit) || is_reachable(&at, commit))
+        return NULL;
+    for (int i = 1; i < KEEP_TRIES; i++) {
+        char *ref = mem_printf(SALVAGE_REFS "%s/" STORE_SHARED "/%d", run->id, i);
+        autobuf struct buf there = BUF_INIT;
+        if (git_resolve(&at, ref, &there, NULL) &&
+            git_move_ref(&at, ref, "", commit, "anabranch: keep", &moved, &err) == 0 && moved) {
+            shared_saved(run, ref, commit);
+            vault_keep(&at, ref, commit, run->base_commit, &err);
+            if (err.code)
+                record_error(run, -1, &err);
+            return ref;
+        }
+        free(ref);
+        if (err.code)
+            break;
+    }
+    record_error(run, -1, &err);
+    return NULL;
+}

@@ -1,0 +1,418 @@
+#include "store/store_private.h"
+
+#include "sys/test_kill_point.h"
+
+#include <stdlib.h>
+
+static const char *const sql[STATEMENT_COUNT_] = {
+    [ADD_EVENT] = "insert into events (time, name, run, task, attempt, data)"
+                  " values (?, ?, ?, ?, ?, ?)",
+    [PUT_RUN] = "insert or replace into runs (id, plan, name, base, base_commit, tip, state,"
+                " started, finished, pid, pid_start, exit_code)"
+                " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [PUT_TASK] = "insert or replace into tasks (run, id, title, engine, state, failure, reason,"
+                 " branch, workspace, start_commit, commit_id, landed, place, attempts, exit_code,"
+                 " started, finished, tokens_in, tokens_out, usd)"
+                 " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [PUT_SPENDING] = "insert or replace into spending (run, task, engine, model, attempt, time,"
+                     " tokens_in, tokens_out, cache_read, cache_made, usd, prices)"
+                     " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+    [DROP_TASK] = "delete from tasks where run = ? and id = ?",
+    [PUT_SEAL] = "insert or replace into seals values (?,?)",
+    [GET_SEAL] = "select digests from seals where run = ?",
+    [HAS_LANDED] = "select 1 from tasks where landed = ?1"
+                   " union all select 1 from runs where tip = ?1 and finished > 0 limit 1",
+    [EACH_RUN] = "select id, plan, name, base, base_commit, tip, state, started, finished, pid,"
+                 " pid_start, exit_code from runs order by started desc, id desc",
+    [EACH_TASK] = "select run, id, title, engine, state, failure, reason, branch, workspace,"
+                  " start_commit, commit_id, landed, place, attempts, exit_code, started, finished,"
+                  " tokens_in, tokens_out, usd from tasks where run = ? order by place",
+    [EACH_EVENT] = "select seq, time, name, run, task, attempt, data from events"
+                   " where run = ? and seq > ? order by seq",
+    [EACH_SPENDING] = "select run, task, engine, model, attempt, time, tokens_in, tokens_out,"
+                      " cache_read, cache_made, usd, prices from spending"
+                      " where (?1 is null or run = ?1) and time >= ?2 order by run, task, attempt",
+    [EACH_UNPRICED] = "select run, task, engine, model, attempt, time, tokens_in, tokens_out,"
+                      " cache_read, cache_made, usd, null from spending"
+                      " where (?1 is null or run = ?1) and time >= ?2 order by run, task, attempt",
+    [DATA_VERSION] = "pragma data_version",
+    [BEGIN] = "begin immediate",
+    [COMMIT] = "commit",
+};
+
+int store_failed(struct store *store, const char *what, struct err *err)
+{
+    if (store->lost)
+        return err_set(
+            err, ERR_ENV,
+            "state.db: %s: no space left on the disk for what is shared with its readers", what);
+    int code = sqlite3_errcode(store->db) & 0xff;
+    store->damaged = code == SQLITE_CORRUPT || code == SQLITE_NOTADB;
+    return err_set(err, ERR_ENV, "state.db: %s: %s", what, sqlite3_errmsg(store->db));
+}
+
+static int prepare(struct store *store, enum store_statement which, sqlite3_stmt **ret,
+                   struct err *err)
+{
+    sqlite3_stmt **stmt = &store->stmt[which];
+    if (store->lost || (!*stmt && store_prepare(store, sql[which], stmt) != SQLITE_OK))
+        return store_failed(store, "prepare", err);
+    *ret = *stmt;
+    return 0;
+}
+
+void store_close(struct store *store)
+{
+    if (!store)
+        return;
+    for (int i = 0; i < STATEMENT_COUNT_; i++)
+        store_finalize(store, store->stmt[i]);
+    store_shut(store);
+    if (store->lost)
+        return;
+    free(store->notice);
+    free(store);
+}
+
+const char *store_notice(const struct store *store)
+{
+    return store->notice;
+}
+
+/* --- writing ------------------------------------------------------------------------------ */
+
+/* Values bound one after the other. */
+struct binder {
+    sqlite3_stmt *stmt;
+    int n;
+};
+
+static void bind_text(struct binder *b, const char *s)
+{
+    (void)sqlite3_bind_text(b->stmt, ++b->n, s, -1, SQLITE_STATIC);
+}
+
+static void bind_int(struct binder *b, int64_t n)
+{
+    (void)sqlite3_bind_int64(b->stmt, ++b->n, n);
+}
+
+static int step(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
+{
+    int rc = store_step(store, stmt);
+    int result = rc == SQLITE_DONE ? 0 : store_failed(store, what, err);
+    store_reset(store, stmt);
+    return result;
+}
+
+/* Runs a statement that writes; a value that could not be bound makes it fail, too. Some failures
+ * end the group's transaction for SQLite, so nothing more of that group is written. */
+static int finish(struct store *store, sqlite3_stmt *stmt, const char *what, struct err *err)
+{
+    if (store->spoilt)
+        return err_set(err, ERR_ENV, "state.db: %s: an earlier write has failed", what);
+    kill_point(false);
+    int rc = step(store, stmt, what, err);
+    kill_point(true);
+    store->spoilt = rc && store->in_group;
+    return rc;
+}
+
+int store_add_event(struct store *store, struct store_event *ev, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, ADD_EVENT, &b.stmt, err))
+        return -1;
+    bind_int(&b, ev->time);
+    bind_text(&b, ev->name);
+    bind_text(&b, ev->run);
+    bind_text(&b, ev->task);
+    bind_int(&b, ev->attempt);
+    bind_text(&b, ev->data);
+    if (finish(store, b.stmt, "add an event", err))
+        return -1;
+    ev->seq = sqlite3_last_insert_rowid(store->db);
+    return 0;
+}
+
+int store_put_run(struct store *store, const struct store_run *run, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, PUT_RUN, &b.stmt, err))
+        return -1;
+    const char *const texts[] = {run->id,          run->plan, run->name, run->base,
+                                 run->base_commit, run->tip,  run->state};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        bind_text(&b, texts[i]);
+    bind_int(&b, run->started);
+    bind_int(&b, run->finished);
+    bind_int(&b, run->pid);
+    bind_int(&b, run->pid_start);
+    bind_int(&b, run->exit_code);
+    return finish(store, b.stmt, "write a run", err);
+}
+
+int store_put_task(struct store *store, const struct store_task *t, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, PUT_TASK, &b.stmt, err))
+        return -1;
+    const char *const texts[] = {t->run,       t->id,           t->title,  t->engine,
+                                 t->state,     t->failure,      t->reason, t->branch,
+                                 t->workspace, t->start_commit, t->commit, t->landed};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        bind_text(&b, texts[i]);
+    const int64_t numbers[] = {t->place,    t->attempts,  t->exit_code, t->started,
+                               t->finished, t->tokens_in, t->tokens_out};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        bind_int(&b, numbers[i]);
+    (void)sqlite3_bind_double(b.stmt, ++b.n, t->usd);
+    return finish(store, b.stmt, "write a task", err);
+}
+
+int store_put_seal(struct store *store, const char *run, const char *digests, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, PUT_SEAL, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    bind_text(&b, digests);
+    return finish(store, b.stmt, "write a seal", err);
+}
+
+int store_put_spending(struct store *store, const struct store_spending *s, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, PUT_SPENDING, &b.stmt, err))
+        return -1;
+    const char *const texts[] = {s->run, s->task, s->engine, s->model};
+    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        bind_text(&b, texts[i]);
+    const int64_t numbers[] = {s->attempt,    s->time,       s->tokens_in,
+                               s->tokens_out, s->cache_read, s->cache_made};
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        bind_int(&b, numbers[i]);
+    (void)sqlite3_bind_double(b.stmt, ++b.n, s->usd);
+    bind_text(&b, s->prices);
+    return finish(store, b.stmt, "write what was spent", err);
+}
+
+int store_drop_task(struct store *store, const char *run, const char *id, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, DROP_TASK, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    bind_text(&b, id);
+    return finish(store, b.stmt, "drop a task", err);
+}
+
+/* --- groups ------------------------------------------------------------------------------- */
+
+/* As text, because a pragma acts when it is prepared. */
+static int execute(struct store *store, const char *text, struct err *err)
+{
+    return store_execute(store, text) == SQLITE_OK ? 0 : store_failed(store, text, err);
+}
+
+int store_begin(struct store *store, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (execute(store, "pragma synchronous=full", err) || prepare(store, BEGIN, &stmt, err) ||
+        step(store, stmt, "begin", err))
+        return -1;
+    store->in_group = true;
+    return 0;
+}
+
+bool store_in_group(const struct store *store)
+{
+    return store->in_group;
+}
+
+static int commit(struct store *store, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    return prepare(store, COMMIT, &stmt, err) || finish(store, stmt, "commit", err) ? -1 : 0;
+}
+
+int store_commit(struct store *store, struct err *err)
+{
+    int rc = commit(store, err);
+    if (rc && !store->lost && !sqlite3_get_autocommit(store->db))
+        (void)execute(store, "rollback", NULL);
+    store->in_group = store->spoilt = false;
+    return execute(store, "pragma synchronous=normal", rc ? NULL : err) ? -1 : rc;
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+/* Columns read one after the other. */
+struct row {
+    sqlite3_stmt *stmt;
+    int n;
+};
+
+static const char *text(struct row *r)
+{
+    return (const char *)sqlite3_column_text(r->stmt, r->n++);
+}
+
+static int64_t number(struct row *r)
+{
+    return sqlite3_column_int64(r->stmt, r->n++);
+}
+
+static int end_query(struct store *store, sqlite3_stmt *stmt, int rc, struct err *err)
+{
+    int result = rc == SQLITE_DONE || rc == SQLITE_ROW ? 0 : store_failed(store, "read", err);
+    store_reset(store, stmt);
+    return result;
+}
+
+int store_version(struct store *store, int64_t *ret, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (prepare(store, DATA_VERSION, &stmt, err))
+        return -1;
+    int rc = store_step(store, stmt);
+    if (rc == SQLITE_ROW)
+        *ret = sqlite3_column_int64(stmt, 0);
+    return end_query(store, stmt, rc, err);
+}
+
+int store_get_seal(struct store *store, const char *run, struct buf *ret, struct err *err)
+{
+    struct binder b = {0};
+    if (store->version < STORE_HAS_SEALS)
+        return 0;
+    if (prepare(store, GET_SEAL, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    int rc = store_step(store, b.stmt);
+    struct row r = {b.stmt, 0};
+    const char *digests = rc == SQLITE_ROW ? text(&r) : NULL;
+    if (digests)
+        buf_addstr(ret, digests);
+    return end_query(store, b.stmt, rc, err);
+}
+
+int store_has_landed(struct store *store, const char *commit, bool *ret_yes, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, HAS_LANDED, &b.stmt, err))
+        return -1;
+    bind_text(&b, commit);
+    int rc = store_step(store, b.stmt);
+    *ret_yes = rc == SQLITE_ROW;
+    return end_query(store, b.stmt, rc, err);
+}
+
+int store_each_run(struct store *store, store_run_fn *fn, void *ctx, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    if (prepare(store, EACH_RUN, &stmt, err))
+        return -1;
+    int rc;
+    while ((rc = store_step(store, stmt)) == SQLITE_ROW) {
+        struct row r = {stmt, 0};
+        struct store_run run = {0};
+        const char **const texts[] = {&run.id,          &run.plan, &run.name, &run.base,
+                                      &run.base_commit, &run.tip,  &run.state};
+        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+            *texts[i] = text(&r);
+        run.started = number(&r);
+        run.finished = number(&r);
+        run.pid = number(&r);
+        run.pid_start = number(&r);
+        run.exit_code = (int)number(&r);
+        if (!fn(ctx, &run))
+            break;
+    }
+    return end_query(store, stmt, rc, err);
+}
+
+int store_each_task(struct store *store, const char *run, store_task_fn *fn, void *ctx,
+                    struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, EACH_TASK, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    int rc;
+    while ((rc = store_step(store, b.stmt)) == SQLITE_ROW) {
+        struct row r = {b.stmt, 0};
+        struct store_task t = {0};
+        const char **const texts[] = {&t.run,       &t.id,           &t.title,  &t.engine,
+                                      &t.state,     &t.failure,      &t.reason, &t.branch,
+                                      &t.workspace, &t.start_commit, &t.commit, &t.landed};
+        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+            *texts[i] = text(&r);
+        t.place = (int)number(&r);
+        t.attempts = (int)number(&r);
+        t.exit_code = (int)number(&r);
+        t.started = number(&r);
+        t.finished = number(&r);
+        t.tokens_in = number(&r);
+        t.tokens_out = number(&r);
+        t.usd = sqlite3_column_double(b.stmt, r.n);
+        if (!fn(ctx, &t))
+            break;
+    }
+    return end_query(store, b.stmt, rc, err);
+}
+
+int store_each_spending(struct store *store, const char *run, int64_t since, store_spending_fn *fn,
+                        void *ctx, struct err *err)
+{
+    struct binder b = {0};
+    if (store->version < STORE_HAS_SPENDING)
+        return 0;
+    bool priced = store->version >= STORE_HAS_PRICES;
+    if (prepare(store, priced ? EACH_SPENDING : EACH_UNPRICED, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    bind_int(&b, since);
+    int rc;
+    while ((rc = store_step(store, b.stmt)) == SQLITE_ROW) {
+        struct row r = {b.stmt, 0};
+        struct store_spending s = {0};
+        const char **const texts[] = {&s.run, &s.task, &s.engine, &s.model};
+        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+            *texts[i] = text(&r);
+        s.attempt = (int)number(&r);
+        int64_t *const numbers[] = {&s.time, &s.tokens_in, &s.tokens_out, &s.cache_read,
+                                    &s.cache_made};
+        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+            *numbers[i] = number(&r);
+        s.usd = sqlite3_column_double(b.stmt, r.n++);
+        s.prices = text(&r);
+        if (!fn(ctx, &s))
+            break;
+    }
+    return end_query(store, b.stmt, rc, err);
+}
+
+int store_each_event(struct store *store, const char *run, int64_t after, store_event_fn *fn,
+                     void *ctx, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, EACH_EVENT, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    bind_int(&b, after);
+    int rc;
+    while ((rc = store_step(store, b.stmt)) == SQLITE_ROW) {
+        struct row r = {b.stmt, 0};
+        struct store_event ev = {.seq = number(&r)};
+        ev.time = number(&r);
+        ev.name = text(&r);
+        ev.run = text(&r);
+        ev.task = text(&r);
+        ev.attempt = (int)number(&r);
+        ev.data = text(&r);
+        if (!fn(ctx, &ev))
+            break;
+    }
+    return end_query(store, b.stmt, rc, err);
+}

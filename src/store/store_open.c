@@ -1,0 +1,360 @@
+/*
+ * Opening: whether the file may be used as it is, must be brought up to date, or is set aside.
+ */
+#include "store/store_private.h"
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text/clock.h"
+#include "sys/fs/dirs.h"
+#include "sys/guard/proc_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BUSY_MS = 10000, PAUSE_MS = 10 };
+
+/* What makes version i + 1 of version i. Only ever add to it: a database may be of any age. The
+ * first one is also that of programs which did not count versions yet. */
+static const char *const migrations[] = {
+    "create table if not exists runs (id text primary key, plan text, name text, base text,"
+    " base_commit text, tip text, state text, started integer, finished integer, pid integer,"
+    " pid_start integer, exit_code integer) without rowid;"
+    "create table if not exists tasks (run text, id text, title text, engine text, state text,"
+    " failure text, reason text, branch text, workspace text, start_commit text, commit_id text,"
+    " landed text, place integer, attempts integer, exit_code integer, started integer,"
+    " finished integer, tokens_in integer, tokens_out integer, usd real,"
+    " primary key (run, id)) without rowid;"
+    "create table if not exists events (seq integer primary key, time integer, name text, run text,"
+    " task text, attempt integer, data text);"
+    "create index if not exists events_of_run on events (run, seq);",
+    "create table if not exists spending (run text, task text, attempt integer, engine text, model "
+    "text,"
+    " time integer, tokens_in integer, tokens_out integer, cache_read integer, cache_made integer,"
+    " usd real, primary key (run, task, attempt)) without rowid;",
+    "alter table spending add column prices text;",
+    "create table if not exists seals (run text primary key, digests text) without rowid;",
+};
+
+enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
+
+/* --- files -------------------------------------------------------------------------------- */
+
+/* SQLite's own open(), that for a database, its journal or the folder of both: a FIFO, which an
+ * agent may have put there, would have it wait for ever. */
+static int open_plainly(const char *path, int flags, int mode)
+{
+    autoclose int fd = open(path, flags | O_NONBLOCK | O_NOCTTY, mode);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0)
+        return -1;
+    if (S_ISREG(st.st_mode) || S_ISDIR(st.st_mode))
+        return steal_fd(&fd);
+    errno = EINVAL;
+    return -1;
+}
+
+static void open_plainly_from_now_on(void)
+{
+    static bool done;
+    sqlite3_vfs *vfs = done ? NULL : sqlite3_vfs_find(NULL);
+    if (vfs && vfs->iVersion >= 3 && vfs->xSetSystemCall)
+        (void)vfs->xSetSystemCall(vfs, "open", (sqlite3_syscall_ptr)open_plainly);
+    done = true;
+}
+
+/* --- asking ------------------------------------------------------------------------------- */
+
+/* The change to WAL, and the clean-up after it, answer "locked" at once where waiting could be a
+ * deadlock for SQLite; for us it is only another run that begins or ends at the same moment. */
+static int run_patiently(struct store *store, const char *sql, const char *what, struct err *err)
+{
+    for (int waited = 0;; waited += PAUSE_MS) {
+        int rc = store_execute(store, sql);
+        if ((rc != SQLITE_BUSY && rc != SQLITE_LOCKED) || waited >= BUSY_MS)
+            return rc == SQLITE_OK ? 0 : store_failed(store, what, err);
+        (void)sqlite3_sleep(PAUSE_MS);
+    }
+}
+
+/* The first row of a question, handed to fn; no row is no failure. */
+typedef void row_fn(void *ctx, sqlite3_stmt *stmt);
+
+static int ask(struct store *store, const char *sql, row_fn *fn, void *ctx, struct err *err)
+{
+    sqlite3_stmt *stmt = NULL;
+    int rc = store_prepare(store, sql, &stmt);
+    if (rc == SQLITE_OK && (rc = store_step(store, stmt)) == SQLITE_ROW)
+        fn(ctx, stmt);
+    int result = rc == SQLITE_ROW || rc == SQLITE_DONE ? 0 : store_failed(store, "read", err);
+    store_finalize(store, stmt);
+    return result;
+}
+
+static void take_int(void *ctx, sqlite3_stmt *stmt)
+{
+    *(int *)ctx = sqlite3_column_int(stmt, 0);
+}
+
+/* *ret_tables is 0 where nothing was written yet. */
+static int read_version(struct store *store, int *ret_version, int *ret_tables, struct err *err)
+{
+    int version = 0, tables = 0;
+    if (ask(store, "pragma user_version", take_int, &version, err) ||
+        ask(store, "select count(*) from sqlite_master where name = 'runs'", take_int, &tables,
+            err))
+        return -1;
+    if (version > VERSION)
+        return err_set(err, ERR_ENV,
+                       "state.db was made by a newer anabranch: it is of version %d, and this "
+                       "program knows %d; use the newer one, or move '%s' away to begin anew",
+                       version, VERSION, sqlite3_db_filename(store->db, "main"));
+    *ret_version = store->version = version;
+    *ret_tables = tables;
+    return 0;
+}
+
+/* --- the last run ------------------------------------------------------------------------- */
+
+/* Whether it ended as it should, or has not ended yet. */
+static void take_ended(void *ctx, sqlite3_stmt *stmt)
+{
+    const char *state = (const char *)sqlite3_column_text(stmt, 0);
+    int64_t start = sqlite3_column_int64(stmt, 2);
+    bool runs = state && strcmp(state, "running") == 0;
+    bool alive = start && procs_start((pid_t)sqlite3_column_int64(stmt, 1)) == start;
+    *(bool *)ctx = state && strcmp(state, "broken") != 0 && (!runs || alive);
+}
+
+static void take_check(void *ctx, sqlite3_stmt *stmt)
+{
+    const char *text = (const char *)sqlite3_column_text(stmt, 0);
+    *(bool *)ctx = text && strcmp(text, "ok") == 0;
+}
+
+/* Reads the whole file, so only where there is a reason: the last run did not end as it should. */
+static int check(struct store *store, struct err *err)
+{
+    bool ended = true, good = false;
+    if (ask(store, "select state, pid, pid_start from runs order by started desc limit 1",
+            take_ended, &ended, err))
+        return -1;
+    if (ended)
+        return 0;
+    if (ask(store, "pragma quick_check(1)", take_check, &good, err))
+        return -1;
+    if (good)
+        return 0;
+    store->damaged = true;
+    return err_set(err, ERR_ENV, "state.db: its pages contradict each other");
+}
+
+/* --- making and migrating ----------------------------------------------------------------- */
+
+static void note_runs(struct store *store, size_t runs, const struct err *failure)
+{
+    if (failure->code)
+        store->notice = mem_printf("earlier runs could not be found again: %s", failure->msg);
+    else if (runs)
+        store->notice = mem_printf("%zu earlier run%s found again by refs and run folders", runs,
+                                   runs == 1 ? " was" : "s were");
+}
+
+static int migrate_within(struct store *store, const char *dir, struct err *err)
+{
+    int version = 0, tables = 0;
+    size_t runs = 0;
+    struct err lost = {0};
+    if (read_version(store, &version, &tables, err))
+        return -1;
+    for (; version < VERSION; version++) {
+        if (run_patiently(store, migrations[version], "bring up to date", err))
+            return -1;
+    }
+    if (!tables) {
+        (void)store_rebuild(store, dir, &runs, &lost);
+        note_runs(store, runs, &lost);
+    }
+    autofree char *set = mem_printf("pragma user_version=%d", VERSION);
+    store->version = VERSION;
+    return run_patiently(store, set, "set its version", err);
+}
+
+/* All of it or nothing; who comes at the same moment waits, and finds it done. */
+static int migrate(struct store *store, const char *dir, struct err *err)
+{
+    if (run_patiently(store, "begin immediate", "begin", err))
+        return -1;
+    if (migrate_within(store, dir, err) || run_patiently(store, "commit", "commit", err)) {
+        bool damaged = store->damaged;
+        (void)store_execute(store, "rollback");
+        store->damaged = damaged;
+        return -1;
+    }
+    return 0;
+}
+
+/* A close must not tidy up in a file that was not accepted. */
+static void keep_as_is(struct store *store, bool keep)
+{
+    (void)sqlite3_db_config(store->db, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, (int)keep, NULL);
+}
+
+static int accept(struct store *store, const char *dir, struct err *err)
+{
+    int version = 0, tables = 0;
+    keep_as_is(store, true);
+    (void)sqlite3_busy_timeout(store->db, BUSY_MS);
+    if (sqlite3_db_readonly(store->db, "main") == 1)
+        return err_set(err, ERR_ENV, "'%s' cannot be written to",
+                       sqlite3_db_filename(store->db, "main"));
+    if (read_version(store, &version, &tables, err) || (tables && check(store, err)))
+        return -1;
+    /* Groups are written with "full", the rest is safe enough without: store.h. */
+    if (run_patiently(store, "pragma journal_mode=wal; pragma synchronous=normal", "set up", err) ||
+        (version < VERSION && migrate(store, dir, err)))
+        return -1;
+    keep_as_is(store, false);
+    return 0;
+}
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+static int open_once(struct store **ret, const char *path, const char *dir, bool *ret_damaged,
+                     struct err *err)
+{
+    autostore struct store *store = mem_alloc(sizeof(*store));
+    int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
+    if (sqlite3_open_v2(path, &store->db, flags, NULL) != SQLITE_OK)
+        return store_failed(store, "open", err);
+    if (accept(store, dir, err)) {
+        *ret_damaged = store->damaged;
+        return -1;
+    }
+    *ret = steal_ptr(store);
+    return 0;
+}
+
+/* "state.db.damaged-20260301-120000", with a number where that is taken. */
+static char *name_aside(const char *path)
+{
+    autobuf struct buf time = BUF_INIT, name = BUF_INIT;
+    clock_format(&time, clock_wall());
+    buf_addf(&name, "%s.damaged-", path);
+    for (const char *c = time.s; *c && *c != '.'; c++) {
+        if (*c == 'T')
+            buf_addch(&name, '-');
+        else if (*c >= '0' && *c <= '9')
+            buf_addch(&name, *c);
+    }
+    size_t len = name.len;
+    for (int n = 2; access(name.s, F_OK) == 0; n++) {
+        buf_cut(&name, len);
+        buf_addf(&name, "-%d", n);
+    }
+    return buf_steal(&name);
+}
+
+/* The log goes with its file, under a name by which SQLite finds it again; it goes first, so that
+ * it never stands beside a new file. */
+static int set_aside(const char *path, const char *aside, struct err *err)
+{
+    static const char *const endings[] = {"-shm", "-wal", ""};
+    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+        autofree char *from = mem_printf("%s%s", path, endings[i]);
+        autofree char *to = mem_printf("%s%s", aside, endings[i]);
+        if (rename(from, to) < 0 && errno != ENOENT)
+            return err_sys(err, "set '%s' aside", from);
+    }
+    return 0;
+}
+
+/* Under a lock: someone who found the same damage may have made a new one meanwhile. */
+static int open_anew(struct store **ret, const char *path, const char *dir, struct err *err)
+{
+    autofree char *turn = mem_printf("%s/turn", dir), *aside = name_aside(path);
+    autoclose int lock = -1;
+    bool damaged = false;
+    struct err why = {0};
+    if (dirs_lock(turn, &lock, err))
+        return -1;
+    if (open_once(ret, path, dir, &damaged, &why) == 0)
+        return 0;
+    if (!damaged)
+        return err_set(err, why.code, "%s", why.msg);
+    if (set_aside(path, aside, err) || open_once(ret, path, dir, &damaged, err))
+        return -1;
+    autofree char *found = (*ret)->notice;
+    (*ret)->notice = mem_printf("the record of earlier runs was damaged and is now '%s' (%s)%s%s",
+                                aside, why.msg, found ? "; " : "", found ? found : "");
+    return 0;
+}
+
+static int open_to_write(struct store **ret, const char *path, const char *dir, struct err *err)
+{
+    bool damaged = false;
+    if (open_once(ret, path, dir, &damaged, err) == 0)
+        return 0;
+    return damaged ? open_anew(ret, path, dir, err) : -1;
+}
+
+static int never_ran(struct err *err)
+{
+    return err_set(err, ERR_INPUT, "nothing was ever run in this repository");
+}
+
+/* SQLite wants to make a log and its index also to read. Where nobody can write, and nothing was
+ * left in a log, the file can be read without them. */
+static int open_unchanging(struct store *store, const char *path, struct err *err)
+{
+    autofree char *log = mem_printf("%s-wal", path);
+    autobuf struct buf uri = BUF_INIT;
+    if ((sqlite3_errcode(store->db) & 0xff) != SQLITE_CANTOPEN || access(log, F_OK) == 0)
+        return -1;
+    buf_addstr(&uri, "file:");
+    for (const char *c = path; *c; c++)
+        buf_addf(&uri, strchr("%?#", *c) ? "%%%02x" : "%c", *c);
+    buf_addstr(&uri, "?immutable=1");
+    store_shut(store);
+    int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI;
+    return sqlite3_open_v2(uri.s, &store->db, flags, NULL) == SQLITE_OK
+               ? 0
+               : store_failed(store, "open", err);
+}
+
+static int tell_damage(struct store *store, const char *path, struct err *err)
+{
+    return err_set(err, ERR_ENV,
+                   "'%s' is damaged (%s): the next run sets it aside and finds again what it can",
+                   path, sqlite3_errmsg(store->db));
+}
+
+static int open_to_read(struct store **ret, const char *path, struct err *err)
+{
+    autostore struct store *store = mem_alloc(sizeof(*store));
+    int version = 0, tables = 0;
+    if (sqlite3_open_v2(path, &store->db, SQLITE_OPEN_READONLY, NULL) != SQLITE_OK)
+        return store_failed(store, "open", err);
+    (void)sqlite3_busy_timeout(store->db, BUSY_MS);
+    if (read_version(store, &version, &tables, err) &&
+        (open_unchanging(store, path, err) || read_version(store, &version, &tables, err)))
+        return store->damaged ? tell_damage(store, path, err) : -1;
+    if (!tables)
+        return never_ran(err);
+    *ret = steal_ptr(store);
+    return 0;
+}
+
+int store_open(struct store **ret, const char *dir, bool create, struct err *err)
+{
+    autofree char *path = mem_printf("%s/state.db", dir);
+    struct stat st;
+    open_plainly_from_now_on();
+    if (create)
+        return open_to_write(ret, path, dir, err);
+    return stat(path, &st) < 0 && errno == ENOENT ? never_ran(err) : open_to_read(ret, path, err);
+}

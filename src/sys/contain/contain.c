@@ -1,0 +1,347 @@
+#include "sys/contain/contain.h"
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "sys/contain/clone_process.h"
+#include "sys/proc/spawn.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
+
+const char *const contain_words[] = {"any", "namespace", "cgroup", "subreaper", "group", NULL};
+
+int contain_named(const char *word, enum contain *ret, struct err *err)
+{
+    for (int i = 0; contain_words[i]; i++) {
+        if (strcmp(word, contain_words[i]) == 0) {
+            *ret = (enum contain)i;
+            return 0;
+        }
+    }
+    return err_set(err, ERR_INPUT,
+                   "ANABRANCH_CONTAIN is '%.40s', and may be namespace, cgroup, subreaper or group",
+                   word);
+}
+
+int contain_wanted(enum contain *ret, struct err *err)
+{
+    const char *word = getenv("ANABRANCH_CONTAIN");
+    *ret = CONTAIN_ANY;
+    return word && *word ? contain_named(word, ret, err) : 0;
+}
+
+/* --- the means ---------------------------------------------------------------------------- */
+
+static const char *run_name(void)
+{
+    const char *run = getenv("ANABRANCH_RUN");
+    return run && *run && !strchr(run, '/') ? run : "none";
+}
+
+static int make_cgroup(struct container *c, struct err *err)
+{
+    autobuf struct buf place = BUF_INIT;
+    return cgroup_place(&place, err) ? -1
+                                     : cgroup_make(&c->cgroup, place.s, run_name(), c->guard, err);
+}
+
+/* Orphans of the tree become our children, so that none is lost. */
+static int adopt_orphans(struct err *err)
+{
+#ifdef __linux__
+    return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) < 0 ? err_sys(err, "become subreaper") : 0;
+#else
+    return err_set(err, ERR_ENV, "this system has no subreapers");
+#endif
+}
+
+static int open_namespace(struct container *c, struct err *err)
+{
+    if (namespace_open(&c->ns, err))
+        return -1;
+    procs_look_into(c->ns.proc);
+    return 0;
+}
+
+static int open_cgroup(struct container *c, struct err *err)
+{
+    return adopt_orphans(err) || make_cgroup(c, err) ? -1 : 0;
+}
+
+static int open_subreaper(struct container *c, struct err *err)
+{
+    (void)c;
+    return adopt_orphans(err);
+}
+
+static int open_group(struct container *c, struct err *err)
+{
+    (void)c;
+    (void)err;
+    return 0;
+}
+
+static int (*const opens[])(struct container *, struct err *) = {
+    [CONTAIN_NAMESPACE] = open_namespace,
+    [CONTAIN_CGROUP] = open_cgroup,
+    [CONTAIN_SUBREAPER] = open_subreaper,
+    [CONTAIN_GROUP] = open_group,
+};
+
+static int try_all(struct container *c, struct err *err)
+{
+    for (c->means = CONTAIN_NAMESPACE; c->means < CONTAIN_GROUP; c->means++) {
+        if (opens[c->means](c, err) == 0)
+            return 0;
+    }
+    return opens[c->means](c, err);
+}
+
+/* --- limits ------------------------------------------------------------------------------- */
+
+/* Guards that begin one after another have other numbers: the last part of their mark. */
+static int own_number(void)
+{
+    const char *mark = getenv(GUARD_MARK), *point = mark ? strrchr(mark, '.') : NULL;
+    return point ? (int)strtol(point + 1, NULL, 10) & 0xffff : getpid();
+}
+
+/* Without a controller, a task that may use so many processors is shown no others. Guards that
+ * begin one after another take different ones. */
+static void limit_processors(double cpu)
+{
+#ifdef __linux__
+    cpu_set_t may, chosen;
+    if (sched_getaffinity(0, sizeof(may), &may) < 0)
+        return;
+    int wanted = (int)cpu + ((double)(int)cpu < cpu), there = CPU_COUNT(&may);
+    CPU_ZERO(&chosen);
+    for (int i = 0, skip = own_number() % there; i < 2 * CPU_SETSIZE && wanted > 0; i++) {
+        int number = i % CPU_SETSIZE;
+        if (!CPU_ISSET(number, &may) || skip-- > 0 || CPU_ISSET(number, &chosen))
+            continue;
+        CPU_SET(number, &chosen);
+        wanted--;
+    }
+    (void)sched_setaffinity(0, sizeof(chosen), &chosen);
+#else
+    (void)cpu;
+#endif
+}
+
+/* What cannot be limited by the kernel is watched by the guard. */
+static void set_limits(struct container *c, const struct limits *limits)
+{
+    struct err err;
+    if (!limits->memory && !limits->processes && limits->cpu <= 0)
+        return;
+    if (!c->cgroup.dir && c->means != CONTAIN_GROUP)
+        (void)make_cgroup(c, &err);
+    c->limited =
+        c->cgroup.dir && cgroup_limit(&c->cgroup, limits->memory, limits->processes, limits->cpu);
+    if (!c->limited && limits->cpu > 0)
+        limit_processors(limits->cpu);
+}
+
+/* --- life --------------------------------------------------------------------------------- */
+
+int container_open(struct container *c, enum contain wanted, const struct limits *limits,
+                   struct err *err)
+{
+    *c = (struct container){
+        .means = wanted, .cgroup = CGROUP_INIT, .ns = NAMESPACE_INIT, .guard = getpid()};
+    if (wanted == CONTAIN_ANY ? try_all(c, err) : opens[wanted](c, err))
+        return -1;
+    set_limits(c, limits);
+    char mark[24]; /* where the engine has not given us one */
+    (void)snprintf(mark, sizeof(mark), "%d", (int)c->guard);
+    return setenv(GUARD_MARK, mark, 0) < 0 ? err_sys(err, "mark what is started") : 0;
+}
+
+/* A group that the system does not show may have members still. */
+void container_close(struct container *c)
+{
+    if (c->means == CONTAIN_GROUP && c->child > 0) {
+        (void)kill(-c->child, SIGKILL);
+        (void)waitpid(c->child, NULL, WNOHANG);
+    }
+    cgroup_remove(&c->cgroup);
+    procs_look_into(-1);
+    namespace_close(&c->ns);
+}
+
+/* As spawn_start() does it, in a copy of us that has just been made. */
+static void execute(const struct container *c, char *const *argv, int failed)
+{
+    static const int defaults[] = {SIGPIPE, SIGINT, SIGTERM, SIGHUP, SIGCHLD};
+    struct sigaction act = {.sa_handler = SIG_DFL};
+    sigset_t none;
+    sigemptyset(&none);
+    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+        (void)sigaction(defaults[i], &act, NULL);
+    if ((c->means != CONTAIN_NAMESPACE || namespace_join(&c->ns)) && setsid() >= 0 &&
+        sigprocmask(SIG_SETMASK, &none, NULL) == 0)
+        (void)execvp(argv[0], argv);
+    int why = errno;
+    (void)!write(failed, &why, sizeof(why));
+    _exit(127);
+}
+
+static int start_in_place(struct container *c, char *const *argv, struct err *err)
+{
+    struct clone_place place = {.cgroup = c->cgroup.dir ? c->cgroup.fd : -1};
+    int ends[2], why;
+    if (spawn_pipe(ends, err))
+        return -1;
+    autoclose int reader = ends[0], writer = ends[1];
+    if (clone_process(&place, &c->child, err))
+        return -1;
+    if (c->child == 0)
+        execute(c, argv, writer);
+    (void)close(steal_fd(&writer));
+    if (read(reader, &why, sizeof(why)) != sizeof(why))
+        return 0;
+    errno = why;
+    return err_sys(err, "run '%s'", argv[0]);
+}
+
+int container_start(struct container *c, char *const *argv, struct err *err)
+{
+    struct spawn sp = {.argv = argv, .fds = {0, 1, 2, SPAWN_NONE, SPAWN_NONE}, .new_session = true};
+    return c->cgroup.dir || c->means == CONTAIN_NAMESPACE ? start_in_place(c, argv, err)
+                                                          : spawn_start(&sp, &c->child, err);
+}
+
+/* --- what is in it ------------------------------------------------------------------------ */
+
+/* Whoever has left the group is known by the mark that we gave it. */
+static void list_marked(struct procs *procs)
+{
+    autofree char *run = mem_printf("ANABRANCH_RUN=%s", run_name());
+    autofree char *guard = mem_printf(GUARD_MARK "=%s", getenv(GUARD_MARK));
+    const char *const marks[] = {guard, getenv("ANABRANCH_RUN") ? run : NULL, NULL};
+    procs_marked(procs, marks);
+}
+
+void container_list(const struct container *c, struct procs *procs)
+{
+    if (c->means == CONTAIN_NAMESPACE) {
+        procs_everyone(procs);
+    } else if (c->means == CONTAIN_GROUP) {
+        procs_in_group(procs, c->child);
+        list_marked(procs);
+    } else {
+        procs_below(procs, getpid());
+    }
+}
+
+static void signal_listed(const struct container *c, int signal)
+{
+    autoprocs struct procs all = {0};
+    container_list(c, &all);
+    for (size_t i = 0; i < all.all.n; i++)
+        (void)procs_signal(&all.all.v[i], signal);
+}
+
+/* Until a look finds no more than the one before: then nobody was left to fork meanwhile. */
+static void stop_listed(const struct container *c)
+{
+    for (size_t before = 0, n;; before = n) {
+        autoprocs struct procs all = {0};
+        container_list(c, &all);
+        n = all.all.n;
+        for (size_t i = 0; i < n; i++)
+            (void)procs_signal(&all.all.v[i], SIGSTOP);
+        if (n <= before)
+            return;
+    }
+}
+
+/* One write reaches all in a control group, whatever they do. */
+static void signal_cgroup(const struct container *c, int signal)
+{
+    struct err err;
+    if (signal == SIGKILL)
+        (void)cgroup_kill(&c->cgroup, &err);
+    else if (signal == SIGSTOP || signal == SIGCONT)
+        (void)cgroup_freeze(&c->cgroup, signal == SIGSTOP, &err);
+}
+
+void container_signal(const struct container *c, int signal)
+{
+    if (c->means == CONTAIN_NAMESPACE && signal == SIGKILL) {
+        if (c->ns.init)
+            (void)kill(c->ns.init, SIGKILL); /* the kernel ends all others */
+        return;
+    }
+    if (c->means == CONTAIN_CGROUP)
+        signal_cgroup(c, signal);
+    if (c->means == CONTAIN_GROUP)
+        (void)kill(-c->child, signal);
+    if (signal == SIGKILL || signal == SIGSTOP)
+        stop_listed(c);
+    if (signal != SIGSTOP)
+        signal_listed(c, signal);
+}
+
+/* --- the dead ----------------------------------------------------------------------------- */
+
+static bool peek_child(const struct container *c, bool *ret_ended, int *ret_status)
+{
+    siginfo_t info = {0};
+    if (waitid(P_PID, (id_t)c->child, &info, WEXITED | WNOHANG | WNOWAIT) < 0)
+        return false;
+    if (!info.si_pid)
+        return true;
+    *ret_ended = true;
+    *ret_status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status & 0x7f;
+    autoprocs struct procs all = {0};
+    container_list(c, &all);
+    return all.all.n > 0;
+}
+
+/* The init is the last; it goes when nobody else is left. */
+static bool end_init(struct container *c)
+{
+    autoprocs struct procs all = {0};
+    if (!c->ns.init)
+        return false;
+    container_list(c, &all);
+    if (c->child || all.all.n)
+        return true;
+    (void)kill(c->ns.init, SIGKILL);
+    while (waitpid(c->ns.init, NULL, 0) < 0 && errno == EINTR)
+        ;
+    c->ns.init = 0;
+    return false;
+}
+
+bool container_reap(struct container *c, bool *ret_ended, int *ret_status)
+{
+    int status;
+    pid_t pid;
+    if (c->means == CONTAIN_GROUP)
+        return peek_child(c, ret_ended, ret_status);
+    while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+        if (pid == c->child) {
+            *ret_ended = true;
+            *ret_status = status;
+            c->child = 0;
+        } else if (pid == c->ns.init) {
+            c->ns.init = 0;
+        }
+    }
+    if (c->means == CONTAIN_NAMESPACE)
+        return c->child || end_init(c);
+    return pid == 0 || errno != ECHILD;
+}

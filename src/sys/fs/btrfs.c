@@ -1,0 +1,201 @@
+#include "sys/fs/btrfs.h"
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "sys/fs/dirs.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <errno.h>
+#include <linux/btrfs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
+#include <sys/vfs.h>
+
+enum { TOP_INODE = 256 }; /* of every subvolume: BTRFS_FIRST_FREE_OBJECTID */
+
+static bool is_btrfs(int fd)
+{
+    struct statfs fs;
+    return fstatfs(fd, &fs) == 0 && fs.f_type == BTRFS_SUPER_MAGIC;
+}
+
+/* Other file systems are not asked for what may mean something else to them. */
+static int open_btrfs(const char *path, int *ret_fd, struct err *err)
+{
+    autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0)
+        return err_sys(err, "open '%s'", path);
+    if (!is_btrfs(fd))
+        return err_set(err, ERR_ENV, "'%s' is not on btrfs: its file system has no snapshots",
+                       path);
+    *ret_fd = steal_fd(&fd);
+    return 0;
+}
+
+/* Opens the folder that a path is in; *ret_name is the rest. */
+static int open_parent(const char *path, int *ret_fd, const char **ret_name, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    autofree char *parent = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str("./");
+    *ret_name = slash ? slash + 1 : path;
+    if (!**ret_name || strlen(*ret_name) > BTRFS_SUBVOL_NAME_MAX)
+        return err_set(err, ERR_ENV, "'%s' is no name of a subvolume", path);
+    return open_btrfs(parent, ret_fd, err);
+}
+
+int subvolume_make(const char *path, struct err *err)
+{
+    struct btrfs_ioctl_vol_args args = {0};
+    autoclose int parent = -1;
+    const char *name;
+    if (open_parent(path, &parent, &name, err))
+        return -1;
+    memcpy(args.name, name, strlen(name));
+    if (ioctl(parent, BTRFS_IOC_SUBVOL_CREATE, &args) < 0 || fchmodat(parent, name, 0700, 0) < 0)
+        return err_sys(err, "make the subvolume '%s'", path);
+    return 0;
+}
+
+int subvolume_snapshot(const char *of, const char *path, struct err *err)
+{
+    struct btrfs_ioctl_vol_args_v2 args = {0};
+    autoclose int parent = -1, source = -1;
+    const char *name;
+    if (open_parent(path, &parent, &name, err) || open_btrfs(of, &source, err))
+        return -1;
+    args.fd = source;
+    memcpy(args.name, name, strlen(name));
+    if (ioctl(parent, BTRFS_IOC_SNAP_CREATE_V2, &args) < 0)
+        return err_sys(err, "make '%s' as a snapshot of '%s'", path, of);
+    return 0;
+}
+
+bool subvolume_is(const char *path)
+{
+    autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    struct stat st;
+    return fd >= 0 && fstat(fd, &st) == 0 && st.st_ino == TOP_INODE && is_btrfs(fd);
+}
+
+static bool drop(int parent, const char *name)
+{
+    struct btrfs_ioctl_vol_args args = {0};
+    memcpy(args.name, name, strlen(name));
+    return ioctl(parent, BTRFS_IOC_SNAP_DESTROY, &args) == 0;
+}
+
+bool subvolume_drop_at(int at, const char *path)
+{
+    autoclose int parent = -1;
+    const char *name;
+    struct stat st;
+    if (fstatat(at, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode) ||
+        st.st_ino != TOP_INODE)
+        return false;
+    if (at == AT_FDCWD)
+        return open_parent(path, &parent, &name, NULL) == 0 && drop(parent, name);
+    return strlen(path) <= BTRFS_SUBVOL_NAME_MAX && is_btrfs(at) && drop(at, path);
+}
+
+bool subvolume_fits(const char *dir)
+{
+    autoclose int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return fd >= 0 && is_btrfs(fd);
+}
+
+/* Every subvolume has a device number of its own. */
+static int read_id(const char *dir, struct btrfs_ioctl_fs_info_args *ret, struct err *err)
+{
+    autofree char *path = mem_printf("%s/", dir);
+    autoclose int fd = -1;
+    if (open_btrfs(path, &fd, err))
+        return -1;
+    return ioctl(fd, BTRFS_IOC_FS_INFO, ret) < 0 ? err_sys(err, "tell the disk of '%s'", dir) : 0;
+}
+
+static int are_together(const char *one, const char *two, struct err *err)
+{
+    struct btrfs_ioctl_fs_info_args a = {0}, b = {0};
+    if (read_id(one, &a, err) || read_id(two, &b, err))
+        return -1;
+    return memcmp(a.fsid, b.fsid, sizeof(a.fsid)) != 0
+               ? err_set(err, ERR_ENV, "'%s' and '%s' are on different file systems", one, two)
+               : 0;
+}
+
+#else
+
+static int not_supported(struct err *err)
+{
+    return err_set(err, ERR_ENV, "snapshots of folders are not supported on this system");
+}
+
+int subvolume_make(const char *path, struct err *err)
+{
+    (void)path;
+    return not_supported(err);
+}
+
+int subvolume_snapshot(const char *of, const char *path, struct err *err)
+{
+    (void)of;
+    (void)path;
+    return not_supported(err);
+}
+
+bool subvolume_is(const char *path)
+{
+    (void)path;
+    return false;
+}
+
+bool subvolume_drop_at(int at, const char *path)
+{
+    (void)at;
+    (void)path;
+    return false;
+}
+
+bool subvolume_fits(const char *dir)
+{
+    (void)dir;
+    return false;
+}
+
+static int are_together(const char *one, const char *two, struct err *err)
+{
+    (void)one;
+    (void)two;
+    return not_supported(err);
+}
+
+#endif
+
+bool subvolume_drop(const char *path)
+{
+    return subvolume_drop_at(AT_FDCWD, path);
+}
+
+/* The names are those of our process alone: what is there was left by one that was killed. */
+static int try_in(const char *dir, bool *ret_drop, struct err *err)
+{
+    autofree char *one = mem_printf("%s/.anabranch-try-%d.gone", dir, (int)getpid());
+    autofree char *two = mem_printf("%s/.anabranch-tried-%d.gone", dir, (int)getpid());
+    struct err none = {0};
+    if (dirs_remove(one, err) || dirs_remove(two, err))
+        return -1;
+    int rc = subvolume_make(one, err) || subvolume_snapshot(one, two, err) ? -1 : 0;
+    *ret_drop = rc == 0 && subvolume_drop(two);
+    int left = dirs_remove(two, rc ? &none : err) || dirs_remove(one, rc ? &none : err) ? -1 : 0;
+    return rc || left ? -1 : 0;
+}
+
+int subvolume_try(const char *from, const char *to, bool *ret_drop, struct err *err)
+{
+    return are_together(from, to, err) || try_in(from, ret_drop, err) ? -1 : 0;
+}

@@ -1,0 +1,96 @@
+#include "sys/fs/dir_names.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+
+static void add_name(const char *name, const char *but, struct buf *out)
+{
+    if (strcmp(name, ".") != 0 && strcmp(name, "..") != 0 && strcmp(name, but) != 0)
+        buf_add(out, name, strlen(name) + 1);
+}
+
+#ifdef __linux__
+
+#include <linux/fs.h>
+#include <linux/magic.h>
+#include <sys/ioctl.h>
+#include <sys/statfs.h>
+
+/* What tmpfs counts a name as; "." and ".." are two of them. */
+enum { TMPFS_NAME = 20 };
+
+/* fdopendir() would ask what the descriptor is, and have a buffer made, for each folder. */
+int names_read(int fd, const char *but, struct buf *out)
+{
+    _Alignas(struct dirent64) char bytes[32768];
+    ssize_t n;
+    while ((n = getdents64(fd, bytes, sizeof(bytes))) > 0) {
+        for (ssize_t at = 0; at < n;) {
+            const struct dirent64 *e = (const struct dirent64 *)(bytes + at);
+            add_name(e->d_name, but, out);
+            at += e->d_reclen;
+        }
+    }
+    return n < 0 ? -1 : 0;
+}
+
+enum names_size names_size_means(int fd)
+{
+    struct statfs fs;
+    long flags = 0;
+    if (fstatfs(fd, &fs) < 0)
+        return NAMES_SIZE_NOTHING;
+    if (fs.f_type == BTRFS_SUPER_MAGIC)
+        return NAMES_SIZE_LENGTH;
+    if (fs.f_type != TMPFS_MAGIC)
+        return NAMES_SIZE_NOTHING;
+    if (ioctl(fd, FS_IOC_GETFLAGS, &flags) < 0) /* an old one, without flags */
+        flags = 0;
+    return flags & FS_CASEFOLD_FL ? NAMES_SIZE_NOTHING : NAMES_SIZE_NUMBER;
+}
+
+bool names_size_fits(enum names_size means, off_t size, size_t names, size_t length)
+{
+    if (means == NAMES_SIZE_NUMBER)
+        return (size_t)size == (names + 2) * TMPFS_NAME;
+    return means == NAMES_SIZE_LENGTH && (size_t)size == 2 * length;
+}
+
+#else
+
+#include <fcntl.h>
+#include <unistd.h>
+
+int names_read(int fd, const char *but, struct buf *out)
+{
+    int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+    DIR *dir = own >= 0 ? fdopendir(own) : NULL;
+    if (!dir) {
+        int errnum = errno;
+        if (own >= 0)
+            (void)close(own);
+        errno = errnum;
+        return -1;
+    }
+    for (struct dirent *e; errno = 0, (e = readdir(dir));)
+        add_name(e->d_name, but, out);
+    int errnum = errno;
+    (void)closedir(dir);
+    errno = errnum;
+    return errnum ? -1 : 0;
+}
+
+enum names_size names_size_means(int fd)
+{
+    (void)fd;
+    return NAMES_SIZE_NOTHING;
+}
+
+bool names_size_fits(enum names_size means, off_t size, size_t names, size_t length)
+{
+    (void)means, (void)size, (void)names, (void)length;
+    return false;
+}
+
+#endif

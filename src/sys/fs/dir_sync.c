@@ -1,0 +1,362 @@
+#include "sys/fs/dir_sync.h"
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/vec.h"
+#include "sys/fs/beneath.h"
+#include "sys/fs/dirs.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { BLOCK = 64 << 10, LEFT_OUT = 1 };
+
+/* A folder of the original that is left behind. */
+struct left {
+    char *path;
+    mode_t mode;
+    struct timespec times[2];
+};
+
+struct walk {
+    const struct mirror *m;
+    FTS *src, *dst;
+    FTSENT *s, *d; /* where they are; NULL: at the end */
+    struct copy *copy;
+    char *blocks; /* two */
+    char *open;   /* the folder that was last opened up, if any */
+    bool differs;
+    struct mirror_count count;
+    VEC(struct left) left; /* folders, each behind all that are in it */
+};
+
+/* --- in step ------------------------------------------------------------------------------ */
+
+static int by_name(const FTSENT **a, const FTSENT **b)
+{
+    return strcmp((*a)->fts_name, (*b)->fts_name);
+}
+
+static int open_side(const char *root, const char *path, FTS **ret, struct err *err)
+{
+    autofree char *top = mem_printf("%s/%s", root, path);
+    char *const roots[] = {top, NULL};
+    *ret = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, by_name);
+    return *ret ? 0 : err_sys(err, "look into '%s'", top);
+}
+
+static const char *below(const FTSENT *e, const char *root)
+{
+    return e->fts_path + strlen(root) + 1;
+}
+
+/* In the order in which they are met: a folder before what is in it, and that before the next. */
+static int order(const char *a, const char *b)
+{
+    while (*a && *a == *b)
+        a++, b++;
+    int x = !*a ? 0 : *a == '/' ? 1 : (unsigned char)*a + 1;
+    int y = !*b ? 0 : *b == '/' ? 1 : (unsigned char)*b + 1;
+    return x - y;
+}
+
+/* The next that is there. */
+static int step(FTS *fts, FTSENT **ret, struct err *err)
+{
+    for (;;) {
+        errno = 0;
+        *ret = fts_read(fts);
+        if (!*ret)
+            return errno && errno != ENOENT ? err_sys(err, "look into a folder") : 0;
+        int kind = (*ret)->fts_info;
+        if (kind != FTS_DNR && kind != FTS_ERR && kind != FTS_NS)
+            return 0;
+        errno = (*ret)->fts_errno;
+        if (errno != ENOENT)
+            return err_sys(err, "look into '%s'", (*ret)->fts_path);
+    }
+}
+
+static bool is_folder(const FTSENT *e)
+{
+    return S_ISDIR(e->fts_statp->st_mode);
+}
+
+static bool is_linked_worktree(const FTSENT *e)
+{
+    autofree char *path = mem_printf("%s/.git", e->fts_path);
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISREG(st.st_mode);
+}
+
+static bool is_left_out(FTS *fts, FTSENT *e)
+{
+    mode_t mode = e->fts_statp->st_mode;
+    if (!S_ISDIR(mode))
+        return !S_ISREG(mode) && !S_ISLNK(mode);
+    if (!is_linked_worktree(e))
+        return false;
+    e->fts_number = LEFT_OUT;
+    (void)fts_set(fts, e, FTS_SKIP);
+    return true;
+}
+
+static int step_copy(struct walk *w, struct err *err)
+{
+    do {
+        if (step(w->dst, &w->d, err))
+            return -1;
+    } while (w->d && w->d->fts_info == FTS_DP);
+    return 0;
+}
+
+/* --- changes ------------------------------------------------------------------------------ */
+
+static int begin_change(struct walk *w, struct err *err)
+{
+    if (w->differs)
+        return 0;
+    w->differs = true;
+    return w->m->before && !w->m->look ? w->m->before(w->m->ctx, err) : 0;
+}
+
+static bool is_time(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+static bool is_before(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
+}
+
+/* The folder that a path is in, where its owner may not write to it, until finish_folder(). */
+static void open_up(struct walk *w, const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    size_t len = slash ? (size_t)(slash - path) : 0;
+    autoclose int fd = -1;
+    struct stat st;
+    if (w->open && strlen(w->open) == len && memcmp(w->open, path, len) == 0)
+        return; /* mostly the same as the last time */
+    free(w->open);
+    w->open = mem_dup(path, len);
+    autofree char *folder = mem_printf("%s/%s", w->m->to, w->open);
+    if (beneath_folder(folder, &fd, NULL) == 0 && fstat(fd, &st) == 0 &&
+        (st.st_mode & 0700) != 0700)
+        (void)beneath_chmod(fd, "", (st.st_mode & 07777) | 0700); /* what needs it says so */
+}
+
+static int set_mode(struct walk *w, const char *path, mode_t mode, struct err *err)
+{
+    autoclose int fd = -1;
+    if (begin_change(w, err) || beneath_folder(path, &fd, err))
+        return -1;
+    return beneath_chmod(fd, "", mode) < 0 ? err_sys(err, "finish the folder '%s'", path) : 0;
+}
+
+static int set_times(const char *path, const struct timespec times[2], struct err *err)
+{
+    autoclose int folder = -1;
+    const char *name;
+    if (beneath_folder_of(path, &folder, &name, err))
+        return -1;
+    return utimensat(folder, name, times, AT_SYMLINK_NOFOLLOW) < 0
+               ? err_sys(err, "finish the folder '%s'", path)
+               : 0;
+}
+
+/* All that is in it is as it should be. */
+static int finish_folder(struct walk *w, const struct left *l, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", w->m->to, l->path);
+    struct stat st;
+    if (lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+        return 0;
+    if ((st.st_mode & 07777) != l->mode && set_mode(w, path, l->mode, err))
+        return -1;
+    return is_time(&st.st_mtim, &l->times[1]) ? 0 : set_times(path, l->times, err);
+}
+
+/* The copy may have more in it, which is still to go. */
+static void leave_folder(struct walk *w, const FTSENT *e)
+{
+    const struct stat *st = e->fts_statp;
+    if (!w->m->look && e->fts_number != LEFT_OUT)
+        vec_push(&w->left, (struct left){.path = mem_str(below(e, w->m->from)),
+                                         .mode = st->st_mode & 07777,
+                                         .times = {st->st_atim, st->st_mtim}});
+}
+
+static int step_original(struct walk *w, struct err *err)
+{
+    for (;;) {
+        if (step(w->src, &w->s, err))
+            return -1;
+        if (w->s && w->s->fts_info == FTS_DP)
+            leave_folder(w, w->s);
+        else if (!w->s || !is_left_out(w->src, w->s))
+            return 0;
+    }
+}
+
+/* The copy has it no more. */
+static int take_away(struct walk *w, struct err *err)
+{
+    if (begin_change(w, err))
+        return -1;
+    if (w->m->look)
+        return 0;
+    open_up(w, below(w->d, w->m->to));
+    if (is_folder(w->d))
+        (void)fts_set(w->dst, w->d, FTS_SKIP);
+    return dirs_remove(w->d->fts_path, err);
+}
+
+static int copy_entry(struct walk *w, struct err *err)
+{
+    const char *path = below(w->s, w->m->from);
+    if (begin_change(w, err))
+        return -1;
+    if (w->m->look)
+        return 0;
+    open_up(w, path);
+    if (is_folder(w->s) ? copy_folder(w->copy, path, err) : copy_path(w->copy, path, err))
+        return -1;
+    w->count.copied = copy_count(w->copy);
+    return 0;
+}
+
+/* --- what agrees -------------------------------------------------------------------------- */
+
+static ssize_t read_block(int fd, char *block)
+{
+    size_t len = 0;
+    for (ssize_t n; len < BLOCK && (n = read(fd, block + len, BLOCK - len)) != 0;) {
+        if (n < 0 && errno != EINTR)
+            return -1;
+        len += n > 0 ? (size_t)n : 0;
+    }
+    return (ssize_t)len;
+}
+
+/* Where one of them cannot be read they do not: who copies it finds out why. */
+static bool have_same_bytes(struct walk *w)
+{
+    enum { HOW = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC };
+    autoclose int a = open(w->s->fts_path, HOW), b = open(w->d->fts_path, HOW);
+    if (a < 0 || b < 0)
+        return false;
+    if (!w->blocks)
+        w->blocks = mem_alloc((size_t)2 * BLOCK);
+    for (;;) {
+        ssize_t n = read_block(a, w->blocks), k = read_block(b, w->blocks + BLOCK);
+        if (n < 0 || n != k || memcmp(w->blocks, w->blocks + BLOCK, (size_t)n) != 0)
+            return false;
+        if (n < BLOCK)
+            return true;
+    }
+}
+
+static bool have_same_target(const struct walk *w)
+{
+    char a[PATH_MAX], b[PATH_MAX];
+    ssize_t n = readlink(w->s->fts_path, a, sizeof(a));
+    ssize_t k = readlink(w->d->fts_path, b, sizeof(b));
+    return n >= 0 && n == k && memcmp(a, b, (size_t)n) == 0;
+}
+
+static bool is_same(struct walk *w)
+{
+    const struct stat *s = w->s->fts_statp, *d = w->d->fts_statp;
+    if (s->st_mode != d->st_mode || s->st_size != d->st_size || !is_time(&s->st_mtim, &d->st_mtim))
+        return false;
+    if (S_ISLNK(s->st_mode))
+        return have_same_target(w);
+    bool known = is_before(&s->st_ctim, &w->m->looked) && is_before(&d->st_ctim, &w->m->changed);
+    return known || have_same_bytes(w);
+}
+
+/* Both have something of that name. */
+static int meet(struct walk *w, struct err *err)
+{
+    bool folders = is_folder(w->s) && is_folder(w->d);
+    if (folders && w->m->look)
+        w->differs = w->differs || w->s->fts_statp->st_mode != w->d->fts_statp->st_mode;
+    if (folders || (!is_folder(w->s) && !is_folder(w->d) && is_same(w)))
+        return 0;
+    return take_away(w, err) || copy_entry(w, err) ? -1 : 0;
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+static void count_entry(struct walk *w)
+{
+    if (is_folder(w->s))
+        return;
+    w->count.files++;
+    w->count.bytes += S_ISREG(w->s->fts_statp->st_mode) ? w->s->fts_statp->st_size : 0;
+    if (w->m->progress)
+        w->m->progress(w->m->ctx, &w->count);
+}
+
+/* What only one of them has, or both have at that place. */
+static int go_on(struct walk *w, struct err *err)
+{
+    int which = !w->s ? 1 : !w->d ? -1 : order(below(w->s, w->m->from), below(w->d, w->m->to));
+    if (which > 0 ? take_away(w, err) : which < 0 ? copy_entry(w, err) : meet(w, err))
+        return -1;
+    if (which <= 0)
+        count_entry(w);
+    return (which <= 0 && step_original(w, err)) || (which >= 0 && step_copy(w, err)) ? -1 : 0;
+}
+
+static int walk(struct walk *w, struct err *err)
+{
+    if (open_side(w->m->from, w->m->path, &w->src, err) ||
+        open_side(w->m->to, w->m->path, &w->dst, err) ||
+        copy_open(&w->copy, w->m->from, w->m->to, err) || step_original(w, err) ||
+        step_copy(w, err))
+        return -1;
+    while ((w->s || w->d) && !(w->m->look && w->differs)) {
+        if (go_on(w, err))
+            return -1;
+    }
+    for (size_t i = 0; i < w->left.n; i++) {
+        if (finish_folder(w, &w->left.v[i], err))
+            return -1;
+    }
+    return 0;
+}
+
+static void walk_done(struct walk *w)
+{
+    if (w->src)
+        (void)fts_close(w->src);
+    if (w->dst)
+        (void)fts_close(w->dst);
+    for (size_t i = 0; i < w->left.n; i++)
+        free(w->left.v[i].path);
+    vec_done(&w->left);
+    free(w->blocks);
+    free(w->open);
+}
+
+int mirror_run(const struct mirror *m, struct mirror_count *ret, bool *ret_same, struct err *err)
+{
+    own_cleanup(walk_done) struct walk w = {.m = m};
+    struct err why = {0};
+    int rc = walk(&w, err);
+    if (copy_close(w.copy, &why) && rc == 0)
+        rc = err_set(err, why.code, "%s", why.msg);
+    if (rc == 0) {
+        *ret = w.count;
+        *ret_same = !w.differs;
+    }
+    return rc;
+}

@@ -1,0 +1,251 @@
+#include "sys/fs/dirs.h"
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/strv.h"
+#include "base/text/clock.h"
+#include "sys/fs/beneath.h"
+#include "sys/fs/file.h"
+#include "sys/fs/remove.h"
+#include "sys/interrupt.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { TELL_MS = 1000 };
+
+static bool make_one(const char *path, mode_t mode)
+{
+    struct stat st;
+    return mkdir(path, mode) == 0 ||
+           (errno == EEXIST && stat(path, &st) == 0 && S_ISDIR(st.st_mode));
+}
+
+/* Mostly the last one is all that is missing. */
+static int make(const char *path, mode_t mode, struct err *err)
+{
+    autofree char *copy = mem_str(path);
+    bool made = make_one(path, mode);
+    for (char *slash = copy + 1; !made; slash++) {
+        slash += strcspn(slash, "/");
+        char was = *slash;
+        *slash = '\0';
+        if (!make_one(copy, mode))
+            return err_sys(err, "make folder '%s'", copy);
+        made = !was;
+        *slash = was;
+    }
+    return 0;
+}
+
+int dirs_make(const char *path, struct err *err)
+{
+    return make(path, 0700, err);
+}
+
+int dirs_make_open(const char *path, struct err *err)
+{
+    return make(path, 0777, err);
+}
+
+/* Looks at the lowest folder of the path that is there. */
+int dirs_check(const char *path, struct err *err)
+{
+    autofree char *at = mem_str(*path ? path : ".");
+    struct stat st;
+    while (stat(at, &st) < 0) {
+        char *slash = strrchr(at, '/');
+        if (errno != ENOENT || (!slash && strcmp(at, ".") == 0))
+            return err_set(err, ERR_INPUT, "folder '%s' cannot be used: %s", at, strerror(errno));
+        if (!slash)
+            at[0] = '.';
+        slash = slash && slash != at ? slash : at + 1;
+        *slash = '\0';
+    }
+    if (!S_ISDIR(st.st_mode))
+        return err_set(err, ERR_INPUT, "'%s' is not a folder", at);
+    if (access(at, W_OK | X_OK) < 0)
+        return err_set(err, ERR_INPUT, "folder '%s' cannot be written to: %s", at, strerror(errno));
+    return 0;
+}
+
+int dirs_remove(const char *path, struct err *err)
+{
+    autoclose int folder = -1;
+    const char *name;
+    struct err why = {0};
+    if (beneath_folder_of(path, &folder, &name, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "remove '%s': %s", path, why.msg);
+    return remove_tree(folder, name, path, err);
+}
+
+int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err)
+{
+    DIR *dir = opendir(path);
+    int rc = 0;
+    if (!dir)
+        return errno == ENOENT || errno == ENOTDIR ? 0 : err_sys(err, "read '%s'", path);
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            rc = fn(ctx, path, e->d_name, err);
+    }
+    (void)closedir(dir);
+    return rc;
+}
+
+/* --- by names ----------------------------------------------------------------------------- */
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t len = strlen(name), end = strlen(ending);
+    return len >= end && strcmp(name + len - end, ending) == 0;
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* NULL with errno 0: it is not there. */
+static DIR *open_folder(const char *path, struct err *err)
+{
+    autoclose int at = -1;
+    struct err why = {0};
+    errno = 0;
+    if (beneath_folder(path, &at, &why)) {
+        errno = why.errnum == ENOENT ? 0 : EINVAL;
+        if (errno)
+            (void)err_set(err, why.code, "look into '%s': %s", path, why.msg);
+        return NULL;
+    }
+    int fd = openat(at, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (dir)
+        return dir;
+    (void)err_sys(err, "look into '%s'", path);
+    if (fd >= 0)
+        (void)close(fd);
+    errno = EINVAL;
+    return NULL;
+}
+
+int dirs_remove_entries(const char *path, const char *beginning, const char *ending,
+                        struct err *err)
+{
+    DIR *dir = open_folder(path, err);
+    int rc = 0;
+    if (!dir)
+        return errno ? -1 : 0;
+    for (struct dirent *d; rc == 0 && (d = readdir(dir));) {
+        if (is_dots(d->d_name) || strncmp(d->d_name, beginning, strlen(beginning)) != 0 ||
+            !ends_with(d->d_name, ending))
+            continue;
+        autofree char *entry = mem_printf("%s/%s", path, d->d_name);
+        rc = remove_tree(dirfd(dir), d->d_name, entry, err);
+    }
+    (void)closedir(dir);
+    return rc;
+}
+
+/* Of one folder; those in it are added. */
+static int remove_endings(DIR *dir, const char *path, const char *ending, struct strv *folders,
+                          struct err *err)
+{
+    for (struct dirent *d; (d = readdir(dir));) {
+        if (is_dots(d->d_name))
+            continue;
+        if (d->d_type == DT_DIR)
+            strv_pushf(folders, "%s/%s", path, d->d_name);
+        else if (ends_with(d->d_name, ending) && unlinkat(dirfd(dir), d->d_name, 0) < 0 &&
+                 errno != ENOENT && errno != EISDIR)
+            return err_sys(err, "remove '%s' in '%s'", d->d_name, path);
+    }
+    return 0;
+}
+
+int dirs_remove_endings(const char *path, const char *ending, struct err *err)
+{
+    autostrv struct strv folders = {0};
+    strv_push(&folders, path);
+    for (size_t i = 0; i < folders.n; i++) { /* it grows meanwhile */
+        autofree char *folder = mem_str(folders.v[i]);
+        DIR *dir = open_folder(folder, err);
+        if (!dir && errno)
+            return -1;
+        int rc = dir ? remove_endings(dir, folder, ending, &folders, err) : 0;
+        if (dir)
+            (void)closedir(dir);
+        if (rc)
+            return -1;
+    }
+    return 0;
+}
+
+/* Whether an open file is the one of that name: whoever had the lock may have taken it away. */
+static bool is_file(int fd, const char *path)
+{
+    struct stat ours, there;
+    return fstat(fd, &ours) == 0 && stat(path, &there) == 0 && ours.st_dev == there.st_dev &&
+           ours.st_ino == there.st_ino;
+}
+
+static int lock(const char *path, int how, int *ret_fd, struct err *err)
+{
+    *ret_fd = -1;
+    for (;;) {
+        autoclose int fd = -1;
+        if (file_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW, &fd, err))
+            return -1;
+        while (flock(fd, how) < 0) {
+            if (errno == EWOULDBLOCK)
+                return 0;
+            if (errno != EINTR)
+                return err_sys(err, "lock '%s'", path);
+        }
+        if (is_file(fd, path)) {
+            *ret_fd = steal_fd(&fd);
+            return 0;
+        }
+    }
+}
+
+int dirs_lock(const char *path, int *ret_fd, struct err *err)
+{
+    return lock(path, LOCK_EX, ret_fd, err);
+}
+
+int dirs_try_lock(const char *path, int *ret_fd, struct err *err)
+{
+    return lock(path, LOCK_EX | LOCK_NB, ret_fd, err);
+}
+
+int dirs_try_share_lock(const char *path, int *ret_fd, struct err *err)
+{
+    return lock(path, LOCK_SH | LOCK_NB, ret_fd, err);
+}
+
+int dirs_await_lock(const char *path, const char *whom, void (*waiting)(const char *whom),
+                    int *ret_fd, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    int64_t due = clock_mono() + TELL_MS;
+    for (;; (void)nanosleep(&pause, NULL)) {
+        if (dirs_try_lock(path, ret_fd, err))
+            return -1;
+        if (*ret_fd >= 0)
+            return 0;
+        if (stop_signal())
+            return err_set(err, ERR_ENV, "stopped while waiting for %s", whom);
+        if (waiting && clock_mono() >= due) {
+            waiting(whom);
+            waiting = NULL;
+        }
+    }
+}

@@ -1,0 +1,63 @@
+#include "sys/fs/path_target.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/own.h"
+
+#include <limits.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { LINKS_MAX = 40 }; /* as the kernel's */
+
+static void pop(struct buf *path)
+{
+    while (path->len && path->s[path->len - 1] != '/')
+        buf_cut(path, path->len - 1);
+    if (path->len)
+        buf_cut(path, path->len - 1);
+}
+
+static bool is_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+/* Puts what a link says before the rest of the way; false where it cannot be read. */
+static bool follow(struct buf *path, char **rest)
+{
+    char text[PATH_MAX];
+    ssize_t len = readlink(path->s, text, sizeof(text));
+    if (len < 0 || (size_t)len == sizeof(text))
+        return false;
+    autofree char *old = *rest;
+    *rest = mem_printf("%.*s/%s", (int)len, text, old);
+    if (*text == '/')
+        buf_cut(path, 0);
+    else
+        pop(path);
+    return true;
+}
+
+char *target_of(const char *path)
+{
+    autobuf struct buf done = BUF_INIT;
+    autofree char *rest = mem_str(path);
+    int links = 0;
+    while (*rest) {
+        size_t len = strcspn(rest, "/"), used = len + (rest[len] == '/');
+        autofree char *name = mem_dup(rest, len);
+        memmove(rest, rest + used, strlen(rest + used) + 1);
+        if (strcmp(name, "..") == 0)
+            pop(&done);
+        if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
+            continue;
+        buf_addf(&done, "/%s", name);
+        if (is_link(done.s) && (++links > LINKS_MAX || !follow(&done, &rest)))
+            return NULL;
+    }
+    return done.len ? buf_steal(&done) : mem_str("/");
+}

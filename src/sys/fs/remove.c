@@ -1,0 +1,282 @@
+#include "sys/fs/remove.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/strv.h"
+#include "base/text/shell_quote.h"
+#include "base/vec.h"
+#include "sys/fs/btrfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <linux/fs.h>
+#include <sys/ioctl.h>
+#endif
+
+/* OPEN_FOLDERS: so many of the folders that we are in stay open; we open the others again. RESCANS:
+ * so often we read a folder again in which someone made something meanwhile. SHOWN: bytes of a path
+ * in a message. */
+enum { OPEN_FOLDERS = 32, RESCANS = 16, SHOWN = 200 };
+
+/* A folder that we are in. */
+struct level {
+    char *name;
+    DIR *dir; /* NULL: closed meanwhile */
+    dev_t dev;
+    ino_t ino;
+    struct map failed; /* names of the entries that stay */
+    struct strv names; /* holds its keys */
+    int rescans;
+};
+
+struct removal {
+    const char *shown; /* the path of the first level */
+    uint64_t mount;    /* the only one that we are in; 0: the system does not tell */
+    VEC(struct level) levels;
+    size_t failed;
+    bool immutable;
+    int errnum; /* of the first failure ... */
+    char *path; /* ... and where it was */
+};
+
+static void level_done(struct level *l)
+{
+    if (l->dir)
+        (void)closedir(l->dir);
+    map_done(&l->failed);
+    strv_done(&l->names);
+    free(l->name);
+}
+
+static void removal_done(struct removal *r)
+{
+    for (size_t i = 0; i < r->levels.n; i++)
+        level_done(&r->levels.v[i]);
+    vec_done(&r->levels);
+    free(r->path);
+}
+
+static struct level *top(struct removal *r)
+{
+    return &r->levels.v[r->levels.n - 1];
+}
+
+/* --- what stays --------------------------------------------------------------------------- */
+
+/* The path of an entry of the folder that we are in; of a long one the beginning. */
+static char *path_of(const struct removal *r, const char *name)
+{
+    autobuf struct buf path = BUF_INIT;
+    buf_addstr(&path, r->shown);
+    for (size_t i = 1; i < r->levels.n && path.len < SHOWN; i++)
+        buf_addf(&path, "/%s", r->levels.v[i].name);
+    if (r->levels.n && path.len < SHOWN)
+        buf_addf(&path, "/%s", name);
+    if (path.len >= SHOWN) {
+        buf_cut(&path, SHOWN);
+        buf_addstr(&path, "...");
+    }
+    return buf_steal(&path);
+}
+
+/* Whether the file system keeps an entry from being removed: its own flag, or that of its folder.
+ */
+static bool is_immutable(int at, const char *name)
+{
+#ifdef __linux__
+    const int how = O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
+    const char *const names[] = {name, "."};
+    for (int i = 0; i < 2; i++) {
+        int flags = 0;
+        autoclose int fd = openat(at, names[i], how);
+        if (fd >= 0 && ioctl(fd, FS_IOC_GETFLAGS, &flags) == 0 &&
+            (flags & (FS_IMMUTABLE_FL | FS_APPEND_FL)))
+            return true;
+    }
+#else
+    (void)at;
+    (void)name;
+#endif
+    return false;
+}
+
+/* The entry stays. Errors of the folders that it is in follow from that. */
+static void fail(struct removal *r, int at, const char *name, int errnum)
+{
+    if (r->levels.n) {
+        struct level *l = top(r);
+        strv_push(&l->names, name);
+        const char *key = l->names.v[l->names.n - 1];
+        (void)map_put(&l->failed, key, strlen(key), l->names.v[l->names.n - 1]);
+    }
+    if (r->failed++)
+        return;
+    r->errnum = errnum;
+    r->immutable = errnum == EPERM && is_immutable(at, name);
+    r->path = path_of(r, name);
+}
+
+static int say_failure(const struct removal *r, struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (!r->failed)
+        return 0;
+    buf_addf(&text, "remove '%s': %s", r->path, strerror(r->errnum));
+    if (r->failed > 1)
+        buf_addf(&text, " (and %zu more)", r->failed - 1);
+    if (r->immutable) {
+        buf_addstr(&text, ": it is immutable; ");
+        shell_add(&text, "chattr -R -f -i -a", r->shown, NULL);
+        shell_add(&text, " && rm -rf", r->shown, NULL);
+        buf_addstr(&text, " removes it");
+    }
+    (void)err_set(err, ERR_ENV, "%s", text.s);
+    if (err)
+        err->errnum = r->errnum;
+    return -1;
+}
+
+/* --- folders ------------------------------------------------------------------------------ */
+
+/* 0 where the system does not tell. */
+static uint64_t mount_of(int fd)
+{
+#if defined(__linux__) && defined(STATX_MNT_ID)
+    struct statx st;
+    if (statx(fd, "", AT_EMPTY_PATH, STATX_MNT_ID, &st) == 0 && (st.stx_mask & STATX_MNT_ID))
+        return st.stx_mnt_id;
+#else
+    (void)fd;
+#endif
+    return 0;
+}
+
+/* One that its owner may not look into is made readable. */
+static int open_folder(int at, const char *name)
+{
+    const int how = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC;
+    int fd = openat(at, name, how);
+    if (fd < 0 && errno == EACCES && fchmodat(at, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+        fd = openat(at, name, how);
+    return fd;
+}
+
+/* Enters a folder; the descriptor is given away. False with errno. */
+static bool enter(struct removal *r, const char *name, int fd)
+{
+    struct stat st;
+    struct level l = {0};
+    uint64_t mount = mount_of(fd);
+    if (r->levels.n && mount != r->mount)
+        errno = EBUSY;
+    else if (fstat(fd, &st) == 0 && ((st.st_mode & 0700) == 0700 || fchmod(fd, 0700) == 0))
+        l.dir = fdopendir(fd);
+    if (!l.dir) {
+        int errnum = errno;
+        (void)close(fd);
+        errno = errnum;
+        return false;
+    }
+    r->mount = mount;
+    l.name = mem_str(name);
+    l.dev = st.st_dev;
+    l.ino = st.st_ino;
+    vec_push(&r->levels, l);
+    if (r->levels.n > OPEN_FOLDERS) {
+        struct level *far = &r->levels.v[r->levels.n - 1 - OPEN_FOLDERS];
+        if (far->dir)
+            (void)closedir(far->dir);
+        far->dir = NULL;
+    }
+    return true;
+}
+
+/* Opens again the folder above the one that we are in, if it is still the one that we came from. */
+static bool reopen_above(struct removal *r)
+{
+    struct level *l = &r->levels.v[r->levels.n - 2];
+    struct stat st;
+    if (l->dir)
+        return true;
+    int fd = openat(dirfd(top(r)->dir), "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd >= 0 && fstat(fd, &st) == 0 && st.st_dev == l->dev && st.st_ino == l->ino)
+        l->dir = fdopendir(fd);
+    if (!l->dir && fd >= 0)
+        (void)close(fd);
+    return l->dir;
+}
+
+/* Removes an entry, or enters it. */
+static void take_entry(struct removal *r, int at, const char *name, bool may_be_folder)
+{
+    if (may_be_folder && subvolume_drop_at(at, name))
+        return;
+    int fd = may_be_folder ? open_folder(at, name) : -1, why = errno;
+    if (fd >= 0 ? enter(r, name, fd) : unlinkat(at, name, 0) == 0)
+        return;
+    if (errno == EISDIR && !may_be_folder) /* it became one */
+        take_entry(r, at, name, true);
+    else if (errno != ENOENT)
+        fail(r, at, name, errno == EISDIR ? why : errno);
+}
+
+static bool is_dots(const char *name)
+{
+    return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
+}
+
+/* Leaves the folder that we are in, which has no more entries than those that stay. */
+static void leave(struct removal *r, int at)
+{
+    struct level *l = top(r);
+    bool above = r->levels.n == 1 || reopen_above(r);
+    int parent = r->levels.n == 1 ? at : above ? dirfd(r->levels.v[r->levels.n - 2].dir) : -1;
+    bool gone = above && (unlinkat(parent, l->name, AT_REMOVEDIR) == 0 || errno == ENOENT);
+    int errnum = above ? errno : ESTALE;
+    if (!gone && above && errnum == ENOTEMPTY && !l->failed.n && l->rescans++ < RESCANS) {
+        rewinddir(l->dir);
+        return;
+    }
+    struct level left = *l;
+    bool follows = left.failed.n > 0;
+    r->levels.n--;
+    if (!gone) {
+        fail(r, parent, left.name, errnum);
+        r->failed -= follows;
+    }
+    level_done(&left);
+    if (!above) /* nobody knows where we are */
+        while (r->levels.n)
+            level_done(&r->levels.v[--r->levels.n]);
+}
+
+static void remove_next(struct removal *r, int at)
+{
+    struct level *l = top(r);
+    const struct dirent *e;
+    do {
+        e = readdir(l->dir);
+    } while (e && (is_dots(e->d_name) || map_get(&l->failed, e->d_name, strlen(e->d_name))));
+    if (e)
+        take_entry(r, dirfd(l->dir), e->d_name, e->d_type == DT_DIR || e->d_type == DT_UNKNOWN);
+    else
+        leave(r, at);
+}
+
+int remove_tree(int at, const char *name, const char *shown, struct err *err)
+{
+    own_cleanup(removal_done) struct removal r = {.shown = shown};
+    take_entry(&r, at, name, true);
+    while (r.levels.n)
+        remove_next(&r, at);
+    return say_failure(&r, err);
+}

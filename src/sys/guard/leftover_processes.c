@@ -1,0 +1,120 @@
+#include "sys/guard/leftover_processes.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "sys/contain/cgroup.h"
+#include "sys/contain/contain.h"
+#include "sys/guard/proc_table.h"
+
+#include <signal.h>
+#include <time.h>
+
+enum { KILL_PATIENCE = 10000, NAMES_MAX = 20, PAUSE_MAX = 50, SECOND_LOOK = 10 };
+
+/* Doubles from call to call. */
+static void pause_for(int64_t *ms)
+{
+    struct timespec pause = {.tv_nsec = *ms * 1000000};
+    (void)nanosleep(&pause, NULL);
+    *ms = *ms * 2 < PAUSE_MAX ? *ms * 2 : PAUSE_MAX;
+}
+
+static bool await_end(const char *const *marks, int64_t patience)
+{
+    int64_t end = clock_mono() + patience;
+    for (int64_t ms = 1;; pause_for(&ms)) {
+        autoprocs struct procs left = {0};
+        procs_marked(&left, marks);
+        if (!left.all.n)
+            return true;
+        if (clock_mono() >= end)
+            return false;
+    }
+}
+
+static void note_names(const struct procs *procs, struct strv *names)
+{
+    for (size_t i = 0; i < procs->all.n && i < NAMES_MAX; i++) {
+        autobuf struct buf command = BUF_INIT;
+        procs_command(procs->all.v[i].pid, &command);
+        strv_push(names, command.s);
+    }
+}
+
+/* What forks as fast as we look is stopped first, so that a look sees all of it. */
+static void stop_all(const char *const *marks)
+{
+    for (size_t before = 0;;) {
+        autoprocs struct procs found = {0};
+        procs_marked(&found, marks);
+        for (size_t i = 0; i < found.all.n; i++)
+            (void)procs_signal(&found.all.v[i], SIGSTOP);
+        if (found.all.n <= before)
+            return;
+        before = found.all.n;
+    }
+}
+
+int leftovers_end(const char *const *marks, int64_t patience, struct strv *names, struct err *err)
+{
+    if (await_end(marks, patience))
+        return 0;
+    stop_all(marks);
+    int64_t end = clock_mono() + KILL_PATIENCE, ms = 1;
+    for (bool first = true;; first = false, pause_for(&ms)) {
+        autoprocs struct procs left = {0};
+        procs_marked(&left, marks);
+        if (!left.all.n)
+            return 0;
+        if (names && first)
+            note_names(&left, names);
+        if (clock_mono() >= end)
+            return err_set(err, ERR_ENV, "process %d cannot be ended", (int)left.all.v[0].pid);
+        for (size_t i = 0; i < left.all.n; i++)
+            (void)procs_signal(&left.all.v[i], SIGKILL);
+    }
+}
+
+/* Groups that have been ended are empty, so that they go. */
+static void end_cgroups(const char *run, pid_t guard)
+{
+    autobuf struct buf place = BUF_INIT;
+    struct err err;
+    if (cgroup_place(&place, &err) == 0)
+        cgroup_sweep(place.s, run, guard);
+}
+
+/* Who is just about to become another program has no environment for a moment: the second look sees
+ * it. */
+int leftovers_end_guard(const char *run, pid_t guard, const char *mark, struct strv *names,
+                        struct err *err)
+{
+    autofree char *of_run = mem_printf("ANABRANCH_RUN=%s", run);
+    autofree char *of_guard = mem_printf(GUARD_MARK "=%s", mark);
+    const char *const marks[] = {of_run, of_guard, NULL};
+    int64_t ms = SECOND_LOOK;
+    int rc = leftovers_end(marks, 0, names, err);
+    pause_for(&ms);
+    if (rc == 0)
+        rc = leftovers_end(marks, 0, names, err);
+    end_cgroups(run, guard);
+    return rc;
+}
+
+int leftovers_end_run(const char *run, int64_t patience, struct strv *names, struct err *err)
+{
+    autofree char *mark = mem_printf("ANABRANCH_RUN=%s", run);
+    const char *const marks[] = {mark, NULL};
+    int rc = leftovers_end(marks, patience, names, err);
+    end_cgroups(run, 0);
+    return rc;
+}
+
+int leftovers_await_run(const char *run, int64_t patience, struct err *err)
+{
+    autofree char *mark = mem_printf("ANABRANCH_RUN=%s", run);
+    const char *const marks[] = {mark, NULL};
+    return await_end(marks, patience)
+               ? 0
+               : err_set(err, ERR_ENV, "what run %s has started is still there: try again", run);
+}

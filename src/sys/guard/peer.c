@@ -1,0 +1,152 @@
+#include "sys/guard/peer.h"
+
+#include "base/own.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#ifndef SO_PEERPIDFD
+#define SO_PEERPIDFD 77
+#endif
+
+enum { STATUS_MAX = 8192, ANCESTORS_MAX = 256 };
+
+void peer_done(struct peer *peer)
+{
+    vec_done(&peer->line);
+}
+
+/* --- one process -------------------------------------------------------------------------- */
+
+/* What follows "KEY:" and blanks, or NULL. */
+static const char *find_field(const char *text, const char *key)
+{
+    size_t len = strlen(key);
+    for (const char *s = text; s; s = strchr(s, '\n'), s = s ? s + 1 : NULL) {
+        if (strncmp(s, key, len) == 0 && s[len] == ':')
+            return s + len + 1 + strspn(s + len + 1, " \t");
+    }
+    return NULL;
+}
+
+bool peer_parse(const char *text, struct peer_status *ret)
+{
+    const char *name = find_field(text, "Name"), *parent = find_field(text, "PPid");
+    if (!name || !parent)
+        return false;
+    *ret = (struct peer_status){.parent = (pid_t)strtol(parent, NULL, 10)};
+    (void)snprintf(ret->name, sizeof(ret->name), "%.*s", (int)strcspn(name, "\n"), name);
+    return true;
+}
+
+static bool read_status(pid_t pid, struct peer_status *ret)
+{
+    char path[64], text[STATUS_MAX];
+    (void)snprintf(path, sizeof(path), "/proc/%d/status", (int)pid);
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+    if (n <= 0)
+        return false;
+    text[n] = '\0';
+    return peer_parse(text, ret);
+}
+
+/* One of another pid namespace has other numbers. */
+static bool has_proc(void)
+{
+    char number[32];
+    ssize_t n = readlink("/proc/self", number, sizeof(number) - 1);
+    number[n > 0 ? n : 0] = '\0';
+    return strtol(number, NULL, 10) == getpid();
+}
+
+/* --- the way up --------------------------------------------------------------------------- */
+
+static void list_own_line(peer_line *line)
+{
+    struct peer_status s;
+    pid_t pid = getpid();
+    do {
+        vec_push(line, pid);
+    } while (line->n < ANCESTORS_MAX && read_status(pid, &s) && (pid = s.parent) > 0);
+}
+
+static bool has_pid(const peer_line *line, pid_t pid)
+{
+    for (size_t i = 0; i < line->n; i++) {
+        if (line->v[i] == pid)
+            return true;
+    }
+    return false;
+}
+
+/* We may be below a guard ourselves, as a run that an agent has started: so we look no further than
+ * to the ancestor that the two of us have in common. */
+static enum peer_place climb(pid_t pid, const peer_line *own, peer_line *line)
+{
+    enum peer_place place = PEER_OUTSIDE;
+    struct peer_status s;
+    for (; pid > 0 && !has_pid(own, pid); pid = s.parent) {
+        vec_push(line, pid);
+        if (line->n == ANCESTORS_MAX || !read_status(pid, &s))
+            return PEER_GONE;
+        if (strcmp(s.name, PEER_GUARD) == 0)
+            place = PEER_GUARDED;
+    }
+    return place;
+}
+
+/* --- who it is ---------------------------------------------------------------------------- */
+
+#ifdef __linux__
+
+/* A descriptor by which we see that it has ended; -1 where the kernel has none. */
+static int open_pidfd(int fd)
+{
+    int pidfd = -1;
+    socklen_t len = sizeof(pidfd);
+    return getsockopt(fd, SOL_SOCKET, SO_PEERPIDFD, &pidfd, &len) == 0 ? pidfd : -1;
+}
+
+static bool has_ended(int pidfd)
+{
+    struct pollfd p = {.fd = pidfd, .events = POLLIN};
+    return pidfd >= 0 && poll(&p, 1, 0) != 0;
+}
+
+/* Another process may have its number once it has ended: so we look last whether it has. */
+void peer_look(int fd, struct peer *ret)
+{
+    struct ucred who;
+    socklen_t len = sizeof(who);
+    *ret = PEER_INIT;
+    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &who, &len) < 0) {
+        ret->place = PEER_GONE;
+        return;
+    }
+    if (!who.pid || !has_proc()) /* 0: of a namespace around ours */
+        return;
+    autoclose int pidfd = open_pidfd(fd);
+    peer_line own = {0};
+    list_own_line(&own);
+    ret->place = climb(who.pid, &own, &ret->line);
+    vec_done(&own);
+    if (has_ended(pidfd))
+        ret->place = PEER_GONE;
+}
+
+#else
+
+void peer_look(int fd, struct peer *ret)
+{
+    (void)fd, (void)has_proc, (void)list_own_line, (void)climb;
+    *ret = PEER_INIT;
+}
+
+#endif

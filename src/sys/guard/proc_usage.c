@@ -1,0 +1,49 @@
+#include "sys/guard/proc_usage.h"
+
+#include "base/own.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Reads the start of a file of a process; false where it has gone. */
+static bool read_start(pid_t pid, const char *name, char *text, size_t size)
+{
+    autoclose int fd = procs_open(pid, name, 0);
+    ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* Pages in memory, shared ones in full: quick to know, and never too little. */
+static int64_t resident(pid_t pid)
+{
+    char text[128], *rest;
+    if (!read_start(pid, "statm", text, sizeof(text)))
+        return 0;
+    (void)strtoll(text, &rest, 10);
+    return strtoll(rest, NULL, 10) * sysconf(_SC_PAGESIZE);
+}
+
+/* The process's share of them. The kernel has to walk all its pages for that. */
+static int64_t proportional(pid_t pid)
+{
+    char text[2048];
+    if (!read_start(pid, "smaps_rollup", text, sizeof(text)))
+        return resident(pid);
+    const char *line = strstr(text, "\nPss:");
+    return line ? strtoll(line + strlen("\nPss:"), NULL, 10) * 1024 : resident(pid);
+}
+
+static int64_t sum(const struct procs *procs, int64_t (*of)(pid_t pid))
+{
+    int64_t total = 0;
+    for (size_t i = 0; i < procs->all.n; i++)
+        total += of(procs->all.v[i].pid);
+    return total;
+}
+
+bool usage_exceeds_memory(const struct procs *procs, int64_t bytes)
+{
+    return sum(procs, resident) > bytes && sum(procs, proportional) > bytes;
+}

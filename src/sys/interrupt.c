@@ -1,0 +1,33 @@
+#include "sys/interrupt.h"
+
+#include "sys/interrupt_child.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <stddef.h>
+
+static atomic_int first;
+
+static void on_signal(int signal)
+{
+    int none = 0;
+    (void)atomic_compare_exchange_strong(&first, &none, signal);
+}
+
+/* Without SA_RESTART: what waits is to look up. */
+void stop_watch(void)
+{
+    static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
+    struct sigaction note = {.sa_handler = on_signal}, old;
+    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+        if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
+            continue;
+        if (sigaction(numbers[i], &note, NULL) == 0)
+            hurry_by(numbers[i]);
+    }
+}
+
+int stop_signal(void)
+{
+    return atomic_load(&first);
+}

@@ -1,0 +1,67 @@
+#include "sys/interrupt_child.h"
+
+#include "base/text/clock.h"
+#include "sys/time_limits.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdatomic.h>
+
+enum { YOUNG_MS = 1000, FIRST_MS = 20000, HURRY_MS = 3000, SIGNALS = 32 };
+
+/* What the handler looks at. */
+static atomic_int asked, group;
+static atomic_uint since;         /* monotonic ms, as far as they fit */
+static atomic_uint first, second; /* likewise: when it came */
+
+static void (*before[SIGNALS])(int signal);
+
+static unsigned now(void)
+{
+    return (unsigned)clock_mono();
+}
+
+static void on_signal(int signal)
+{
+    int saved = errno, times = atomic_fetch_add(&asked, 1) + 1, waited_for = atomic_load(&group);
+    if (times <= 2)
+        atomic_store(times == 1 ? &first : &second, now());
+    if (times > 1 && waited_for > 0 && now() - atomic_load(&since) >= YOUNG_MS)
+        (void)kill(-waited_for, times == 2 ? SIGTERM : SIGKILL);
+    before[signal](signal);
+    errno = saved;
+}
+
+void hurry_by(int signal)
+{
+    struct sigaction sa;
+    if (signal >= SIGNALS || sigaction(signal, NULL, &sa) < 0 || sa.sa_handler == SIG_DFL ||
+        sa.sa_handler == SIG_IGN || sa.sa_handler == on_signal)
+        return;
+    before[signal] = sa.sa_handler;
+    sa.sa_handler = on_signal;
+    (void)sigaction(signal, &sa, NULL); /* else it only takes longer */
+}
+
+int64_t hurry_until(int64_t began, int64_t end)
+{
+    int times = atomic_load(&asked);
+    if (!times)
+        return end;
+    unsigned came = times > 1 ? atomic_load(&second) : atomic_load(&first);
+    int64_t ago = (int64_t)(now() - came), at = clock_mono() - ago;
+    int64_t patient = patience(FIRST_MS), first_ms = patient < FIRST_MS ? patient : FIRST_MS;
+    int64_t until = (at > began ? at : began) + (times > 1 ? HURRY_MS : first_ms);
+    return until < end ? until : end;
+}
+
+void hurry_begin(pid_t leader)
+{
+    atomic_store(&since, now());
+    atomic_store(&group, leader);
+}
+
+void hurry_end(void)
+{
+    atomic_store(&group, 0);
+}

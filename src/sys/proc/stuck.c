@@ -1,0 +1,229 @@
+#include "sys/proc/stuck.h"
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "base/text/shell_quote.h"
+#include "sys/guard/proc_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+enum { PAGE = 4096 };
+
+/* A system call that a process is in. */
+struct call {
+    long number;
+    unsigned long args[3];
+};
+
+/* The first line of a file of a process; false where that cannot be read. */
+static bool read_line(pid_t pid, const char *name, char *line, size_t size)
+{
+    char path[64];
+    (void)snprintf(path, sizeof(path), "/proc/%d/%s", (int)pid, name);
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t n = fd < 0 ? -1 : read(fd, line, size - 1);
+    line[n > 0 ? n : 0] = '\0';
+    line[strcspn(line, "\n")] = '\0';
+    return n > 0;
+}
+
+static bool is_git(pid_t pid)
+{
+    char name[32];
+    return read_line(pid, "comm", name, sizeof(name)) && strncmp(name, "git", 3) == 0;
+}
+
+/* "NUMBER ARGUMENT...", or "running". */
+static bool read_call(pid_t pid, struct call *ret)
+{
+    char line[256], *at, *end;
+    if (!read_line(pid, "syscall", line, sizeof(line)))
+        return false;
+    ret->number = strtol(line, &end, 10);
+    if (end == line)
+        return false;
+    for (int i = 0; i < 3; i++) {
+        at = end;
+        ret->args[i] = strtoul(at, &end, 16);
+    }
+    return true;
+}
+
+/* A string in the memory of a process, page by page: what is behind it may not be there. */
+static bool read_string(pid_t pid, unsigned long address, char ret[PATH_MAX])
+{
+    for (size_t len = 0; len < PATH_MAX;) {
+        size_t step = PAGE - (address + len) % PAGE;
+        step = step < PATH_MAX - len ? step : PATH_MAX - len;
+        struct iovec here = {ret + len, step}, there = {(void *)(address + len), step};
+        ssize_t n = process_vm_readv(pid, &here, 1, &there, 1, 0);
+        if (n <= 0)
+            return false;
+        if (memchr(ret + len, '\0', (size_t)n))
+            return true;
+        len += (size_t)n;
+    }
+    return false;
+}
+
+static bool is_fifo(const char *path)
+{
+    struct stat st;
+    return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+}
+
+/* A path as it is for that process; a relative one by a link to the folder that it begins at. */
+static void find_path(pid_t pid, long at, const char *name, struct buf *real, struct buf *shown)
+{
+    char folder[64], target[PATH_MAX];
+    ssize_t n = -1;
+    if (*name != '/' && at == AT_FDCWD)
+        n = snprintf(folder, sizeof(folder), "/proc/%d/cwd", (int)pid);
+    else if (*name != '/')
+        n = snprintf(folder, sizeof(folder), "/proc/%d/fd/%ld", (int)pid, at);
+    if (n > 0) {
+        n = readlink(folder, target, sizeof(target) - 1);
+        buf_addf(real, "%s/", folder);
+        buf_addf(shown, "%.*s/", n > 0 ? (int)n : 0, target);
+    }
+    buf_addstr(real, name);
+    buf_addstr(shown, name);
+}
+
+static bool is_opening(pid_t pid, const struct call *call, struct buf *ret_path)
+{
+    char name[PATH_MAX];
+    autobuf struct buf real = BUF_INIT, shown = BUF_INIT;
+    bool at = call->number == SYS_openat, plain = false;
+#ifdef SYS_open
+    plain = call->number == SYS_open;
+#endif
+    if ((!at && !plain) || !read_string(pid, call->args[at], name))
+        return false;
+    find_path(pid, at ? (int)call->args[0] : AT_FDCWD, name, &real, &shown);
+    if (!is_fifo(real.s))
+        return false;
+    buf_add(ret_path, shown.s, shown.len);
+    return true;
+}
+
+/* A pipe has no name: "pipe:[...]". */
+static bool is_reading(pid_t pid, const struct call *call, struct buf *ret_path)
+{
+    char link[64], name[PATH_MAX];
+    if (call->number != SYS_read)
+        return false;
+    (void)snprintf(link, sizeof(link), "/proc/%d/fd/%d", (int)pid, (int)call->args[0]);
+    ssize_t n = readlink(link, name, sizeof(name));
+    if (n <= 0 || name[0] != '/' || !is_fifo(link))
+        return false;
+    buf_add(ret_path, name, (size_t)n);
+    return true;
+}
+
+bool stuck_find(pid_t group, struct buf *ret_path)
+{
+    autoprocs struct procs procs = {0};
+    procs_in_group(&procs, group);
+    for (size_t i = 0; i < procs.all.n; i++) {
+        pid_t pid = procs.all.v[i].pid;
+        struct call call;
+        if (is_git(pid) && read_call(pid, &call) &&
+            (is_opening(pid, &call, ret_path) || is_reading(pid, &call, ret_path)))
+            return true;
+    }
+    return false;
+}
+
+#else
+
+bool stuck_find(pid_t group, struct buf *ret_path)
+{
+    (void)group;
+    (void)ret_path;
+    return false;
+}
+
+#endif
+
+/* --- removing it -------------------------------------------------------------------------- */
+
+enum { FOLDERS_MAX = 8 };
+
+static char *folders[FOLDERS_MAX]; /* where it may be removed */
+
+void stuck_remove_below(const char *folder)
+{
+    int i = 0;
+    while (i < FOLDERS_MAX && folders[i] && strcmp(folders[i], folder) != 0)
+        i++;
+    if (i < FOLDERS_MAX && !folders[i])
+        folders[i] = mem_str(folder);
+}
+
+static bool is_below(const char *path, const char *folder)
+{
+    autofree char *real = realpath(folder, NULL);
+    size_t len = real ? strlen(real) : 0;
+    return real && strncmp(path, real, len) == 0 && (path[len] == '/' || !path[len]);
+}
+
+/* By the folder that it really is in, wherever links lead. */
+static bool remove_fifo(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    autofree char *parent = slash ? mem_dup(path, (size_t)(slash - path) + 1) : mem_str(".");
+    autofree char *real = realpath(parent, NULL);
+    autoclose int at = real ? open(real, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC) : -1;
+    const char *name = slash ? slash + 1 : path;
+    struct stat st;
+    bool may = false;
+    for (int i = 0; at >= 0 && i < FOLDERS_MAX && folders[i]; i++)
+        may = may || is_below(real, folders[i]);
+    return may && fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+           (S_ISFIFO(st.st_mode) || S_ISLNK(st.st_mode)) && unlinkat(at, name, 0) == 0;
+}
+
+/* --- saying it ---------------------------------------------------------------------------- */
+
+static const char removed[] = "git waited for a FIFO without an end; we removed it: ";
+
+bool stuck_is_removed(const char *words)
+{
+    return strstr(words, removed);
+}
+
+static bool found;
+
+int stuck_look_ms(void)
+{
+    return found ? 50 : 1000;
+}
+
+int stuck_check(pid_t group, struct err *err)
+{
+    autobuf struct buf path = BUF_INIT, command = BUF_INIT;
+    if (!stuck_find(group, &path))
+        return 0;
+    found = true;
+    shell_add(&command, "rm", path.s, NULL);
+    if (remove_fifo(path.s))
+        (void)err_set(err, ERR_ENV, "%s'%s'", removed, path.s);
+    else
+        (void)err_set(err, ERR_ENV, "git waited for a FIFO without an end; to remove it: %s",
+                      command.s);
+    if (err)
+        err->errnum = EDEADLK;
+    return -1;
+}

@@ -1,0 +1,24 @@
+#include "sys/time_limits.h"
+
+#include "base/text/text.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int64_t by_variable(const char *name, int64_t usual)
+{
+    const char *wanted = getenv(name);
+    int64_t ms = wanted ? text_parse_duration(wanted, strlen(wanted)) : -1;
+    return ms <= 0 ? usual : ms < INT_MAX ? ms : INT_MAX; /* poll() takes no more */
+}
+
+int64_t patience(int64_t usual)
+{
+    return by_variable("ANABRANCH_PATIENCE", usual);
+}
+
+int64_t patience_with_commands(int64_t usual)
+{
+    return by_variable("ANABRANCH_COMMAND_TIME", usual);
+}

@@ -1,0 +1,276 @@
+#include "threads/claude_settings.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "doc/doc.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/fs/path_target.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SETTINGS_MAX = 16 << 20 };
+
+#define TOOLS "Write|Edit|MultiEdit|NotebookEdit"
+
+struct settings {
+    char *folder, *file;
+    char *before; /* what the user had, byte by byte; not there where he had none */
+};
+
+static void settings_init(struct settings *s, const struct thread *t)
+{
+    *s = (struct settings){.folder = mem_printf("%s/.claude", t->path),
+                           .file = mem_printf("%s/" CLAUDE_SETTINGS, t->path),
+                           .before = mem_printf("%s/anabranch.settings", t->admin)};
+}
+
+static void settings_done(struct settings *s)
+{
+    free(s->folder);
+    free(s->file);
+    free(s->before);
+}
+
+/* --- the tree ----------------------------------------------------------------------------- */
+
+static int parse(struct doc *doc, const char *path, const struct buf *text, struct err *err)
+{
+    struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = SETTINGS_MAX};
+    autoproblems struct problems ps;
+    problems_init(&ps, path);
+    if (doc_parse(doc, NULL, text->s, text->len, &opts, &ps) == 0 && doc->root->kind == NODE_MAP)
+        return 0;
+    return err_set(err, ERR_INPUT, "'%s' is not a JSON object: mend or remove it", path);
+}
+
+static bool is_ours(const struct node *hook)
+{
+    return hook->kind == NODE_MAP && strstr(build_string(hook, "command", ""), CLAUDE_HOOK);
+}
+
+/* A member of that kind, or NULL. */
+static struct node *member(const struct node *map, const char *key, enum node_kind kind)
+{
+    struct node *n = map && map->kind == NODE_MAP ? node_get(map, key) : NULL;
+    return n && n->kind == kind ? n : NULL;
+}
+
+/* Takes our hooks out of an entry; whether it had nothing else. */
+static bool strip_entry(struct node *entry)
+{
+    struct node *hooks = member(entry, "hooks", NODE_LIST);
+    bool had = false;
+    for (struct node *h = hooks ? hooks->first : NULL, *next; h; h = next) {
+        next = h->next;
+        if (is_ours(h)) {
+            node_unlink(hooks, h);
+            had = true;
+        }
+    }
+    return had && !hooks->n;
+}
+
+static void drop_empty(struct node *map, struct node *child)
+{
+    if (child && !child->n)
+        node_unlink(map, child);
+}
+
+/* Takes out all that is ours, and what is empty then. */
+static void strip(struct node *root)
+{
+    struct node *hooks = member(root, "hooks", NODE_MAP);
+    struct node *list = member(hooks, "PreToolUse", NODE_LIST);
+    for (struct node *e = list ? list->first : NULL, *next; e; e = next) {
+        next = e->next;
+        if (strip_entry(e))
+            node_unlink(list, e);
+    }
+    if (hooks)
+        drop_empty(hooks, list);
+    drop_empty(root, hooks);
+}
+
+static int add_hook(struct arena *a, struct node *root, const char *path, const char *command,
+                    struct err *err)
+{
+    struct node *hooks = node_get(root, "hooks");
+    hooks = hooks ? hooks : build_put_map(a, root, "hooks");
+    struct node *list = hooks->kind == NODE_MAP ? node_get(hooks, "PreToolUse") : NULL;
+    list = list || hooks->kind != NODE_MAP ? list : build_put_list(a, hooks, "PreToolUse");
+    if (!list || list->kind != NODE_LIST)
+        return err_set(err, ERR_INPUT, "'%s': 'hooks' is not as Claude Code reads it", path);
+    struct node *entry = build_add_map(a, list);
+    build_put_string(a, entry, "matcher", TOOLS);
+    struct node *hook = build_add_map(a, build_put_list(a, entry, "hooks"));
+    build_put_string(a, hook, "type", "command");
+    build_put_string(a, hook, "command", command);
+    return 0;
+}
+
+static int write_tree(const char *path, const struct node *root, struct err *err)
+{
+    autoproblems struct problems ps;
+    autobuf struct buf text = BUF_INIT;
+    problems_init(&ps, path);
+    if (doc_write(&text, root, DOC_JSON, &ps))
+        return err_set(err, ERR_INPUT, "'%s' cannot be written as JSON again", path);
+    return access(path, F_OK) < 0 ? file_create(path, text.s, text.len, err)
+                                  : file_replace(path, text.s, text.len, err);
+}
+
+/* --- adding ------------------------------------------------------------------------------- */
+
+static bool is_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+static int is_tracked(const struct thread *t, bool *ret, struct err *err)
+{
+    struct git_place at = {.git_dir = t->admin, .work_tree = t->path};
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(&at, &out, err, "ls-files", "--", ":(top)" CLAUDE_SETTINGS, NULL))
+        return -1;
+    *ret = out.len > 0;
+    return 0;
+}
+
+/* What there is now, and whether there is anything. */
+static int read_settings(const char *path, struct buf *text, bool *ret_there, struct err *err)
+{
+    struct err why = {0};
+    *ret_there = file_read(path, SETTINGS_MAX, text, &why) == 0;
+    return *ret_there || why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+}
+
+static int add_to(const struct settings *s, const struct buf *text, const char *command,
+                  struct err *err)
+{
+    struct doc doc;
+    int rc = parse(&doc, s->file, text, err);
+    if (rc == 0) {
+        strip(doc.root);
+        rc = add_hook(&doc.arena, doc.root, s->file, command, err);
+    }
+    if (rc == 0)
+        rc = write_tree(s->file, doc.root, err);
+    doc_done(&doc);
+    return rc;
+}
+
+/* The first time only: later it would be ours as well. */
+static int keep(const struct settings *s, const struct buf *text, struct err *err)
+{
+    if (access(s->before, F_OK) == 0 || strstr(text->s, CLAUDE_HOOK))
+        return 0;
+    return file_replace_private(s->before, text->s, text->len, err);
+}
+
+int claude_settings_add(const struct thread *t, const char *command, bool *ret_done,
+                        struct err *err)
+{
+    own_cleanup(settings_done) struct settings s;
+    autobuf struct buf text = BUF_INIT;
+    bool there = false, tracked = false;
+    settings_init(&s, t);
+    *ret_done = false;
+    if (is_link(s.folder) || is_link(s.file))
+        return 0;
+    if (read_settings(s.file, &text, &there, err) || (there && is_tracked(t, &tracked, err)))
+        return -1;
+    if (tracked)
+        return 0;
+    if (there ? keep(&s, &text, err) : dirs_make_open(s.folder, err))
+        return -1;
+    if (!there)
+        buf_addstr(&text, "{}");
+    *ret_done = add_to(&s, &text, command, err) == 0;
+    return *ret_done ? 0 : -1;
+}
+
+/* --- removing ----------------------------------------------------------------------------- */
+
+/* Whether two trees are the same but for what is ours. */
+static bool is_same(const struct node *a, const struct node *b)
+{
+    autobuf struct buf left = BUF_INIT, right = BUF_INIT;
+    doc_write_line(&left, a);
+    doc_write_line(&right, b);
+    return strcmp(left.s, right.s) == 0;
+}
+
+/* Whether the user has changed nothing since we came, so that his own bytes can come back. */
+static bool is_as_before(const struct settings *s, const struct node *now, struct buf *before)
+{
+    struct doc doc;
+    struct err ignored;
+    if (file_read(s->before, SETTINGS_MAX, before, &ignored))
+        return false;
+    bool same = false;
+    if (parse(&doc, s->before, before, &ignored) == 0) {
+        strip(doc.root);
+        same = is_same(now, doc.root);
+    }
+    doc_done(&doc);
+    return same;
+}
+
+static int put_back(const struct settings *s, const struct node *now, struct err *err)
+{
+    autobuf struct buf before = BUF_INIT;
+    if (is_as_before(s, now, &before))
+        return file_replace(s->file, before.s, before.len, err);
+    if (now->n || access(s->before, F_OK) == 0)
+        return write_tree(s->file, now, err);
+    if (unlink(s->file) < 0)
+        return err_sys(err, "remove '%s'", s->file);
+    (void)rmdir(s->folder); /* the user's own has something in it */
+    return 0;
+}
+
+int claude_settings_remove(const struct thread *t, struct err *err)
+{
+    own_cleanup(settings_done) struct settings s;
+    autobuf struct buf text = BUF_INIT;
+    bool there = false;
+    settings_init(&s, t);
+    if (is_link(s.folder) || is_link(s.file))
+        return 0;
+    if (read_settings(s.file, &text, &there, err))
+        return -1;
+    if (!there || !strstr(text.s, CLAUDE_HOOK))
+        return 0;
+    struct doc doc;
+    int rc = parse(&doc, s.file, &text, err);
+    if (rc == 0) {
+        strip(doc.root);
+        rc = put_back(&s, doc.root, err);
+    }
+    doc_done(&doc);
+    if (rc == 0)
+        (void)unlink(s.before);
+    return rc;
+}
+
+/* --- its own files ------------------------------------------------------------------------ */
+
+bool claude_keeps(const char *path)
+{
+    static const char *const folders[] = {"plans", "projects"};
+    const char *config = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
+    autofree char *usual = mem_printf("%s/.claude", home ? home : "");
+    autofree char *target = *path == '/' ? target_of(path) : NULL;
+    autofree char *top = target_of(config && *config ? config : usual);
+    bool keeps = false;
+    for (size_t i = 0; target && top && i < sizeof(folders) / sizeof(folders[0]); i++) {
+        autofree char *folder = mem_printf("%s/%s/", top, folders[i]);
+        keeps = keeps || strncmp(target, folder, strlen(folder)) == 0;
+    }
+    return keeps;
+}

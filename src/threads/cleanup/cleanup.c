@@ -1,0 +1,195 @@
+#include "threads/cleanup/cleanup.h"
+
+#include "base/mem.h"
+#include "sys/fs/dirs.h"
+#include "sys/interrupt.h"
+#include "threads/cleanup/cleanup_private.h"
+#include "threads/relocate.h"
+#include "threads/remove.h"
+
+#include <string.h>
+
+const char *const cleanup_words[] = {
+    [CLEANUP_MERGED] = "merged",       [CLEANUP_REBASED] = "rebased",
+    [CLEANUP_SQUASHED] = "squashed",   [CLEANUP_CONTAINED] = "contained",
+    [CLEANUP_FORGE] = "forge",         [CLEANUP_GONE] = "gone",
+    [CLEANUP_DIRTY] = "dirty",         [CLEANUP_UNMERGED] = "unmerged",
+    [CLEANUP_UNSTARTED] = "unstarted", [CLEANUP_BUSY] = "busy",
+    [CLEANUP_LOCKED] = "locked",       [CLEANUP_ELSEWHERE] = "elsewhere",
+    [CLEANUP_FOREIGN] = "foreign",     [CLEANUP_DAMAGED] = "damaged",
+    [CLEANUP_STOPPED] = "stopped",     [CLEANUP_ERROR] = "error",
+};
+
+/* --- which threads ------------------------------------------------------------------------ */
+
+static bool is_wanted(const char *only, const char *id)
+{
+    size_t len = strlen(id);
+    for (const char *p = only; p; p = strchr(p, ',')) {
+        p += *p == ',';
+        if (strncmp(p, id, len) == 0 && (p[len] == ',' || !p[len]))
+            return true;
+    }
+    return !only;
+}
+
+static int check_only(const struct threads *ts, const char *only, struct err *err)
+{
+    autofree char *list = only ? mem_str(only) : NULL;
+    for (char *rest = list, *id; (id = strsep(&rest, ","));) {
+        if (!threads_find(ts, id) && !threads_find_damaged(ts, id))
+            return err_set(err, ERR_INPUT, "--only: there is no thread '%s'", id);
+    }
+    return 0;
+}
+
+/* --- those that nothing can be said of ---------------------------------------------------- */
+
+static void tell_damaged(const struct cleaning *c, const struct thread_damaged *d)
+{
+    autofree char *why = mem_printf("%s: it stays; %s", d->problem, d->hint);
+    struct thread t = {.id = d->id, .path = d->path};
+    struct cleanup_item item = {
+        .action = CLEAN_FAILED, .reason = CLEANUP_DAMAGED, .thread = &t, .why = why};
+    c->opts->tell(c->opts->ctx, &item);
+}
+
+static void tell_all_damaged(const struct cleaning *c)
+{
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        const struct thread_damaged *d = &c->threads.damaged.v[i];
+        if (is_wanted(c->opts->only, d->id))
+            tell_damaged(c, d);
+    }
+}
+
+/* --- one of them -------------------------------------------------------------------------- */
+
+static void tell_failure(const struct cleaning *c, const struct thread *t, const struct err *err)
+{
+    struct cleanup_item item = {
+        .action = CLEAN_FAILED, .reason = CLEANUP_ERROR, .thread = t, .why = err->msg};
+    c->opts->tell(c->opts->ctx, &item);
+}
+
+static void tell_stopped(const struct cleaning *c, const struct thread *t)
+{
+    struct cleanup_item item = {.action = CLEAN_KEPT,
+                                .reason = CLEANUP_STOPPED,
+                                .thread = t,
+                                .why = "stopped by a signal before anything was done with it"};
+    c->opts->tell(c->opts->ctx, &item);
+}
+
+static int take_away(const struct cleaning *c, const struct thread *t, const struct verdict *v,
+                     struct err *err)
+{
+    autostrv struct strv dropped = {0};
+    autobuf struct buf salvage = BUF_INIT;
+    struct cleanup_item item = {.action = CLEAN_REMOVED,
+                                .reason = v->reason,
+                                .thread = t,
+                                .why = v->why.s,
+                                .dropped = &dropped};
+    if (cleanup_dropped(c, t, &dropped, err) ||
+        (!c->opts->dry_run && cleanup_take(c, t, v->tip.s, &salvage, err)))
+        return -1;
+    item.salvage = salvage.len ? salvage.s : NULL;
+    c->opts->tell(c->opts->ctx, &item);
+    return 0;
+}
+
+static void verdict_done(struct verdict *v)
+{
+    buf_done(&v->why);
+    buf_done(&v->tip);
+}
+
+/* True where it is gone. */
+static bool clean_thread(struct cleaning *c, const struct thread *t)
+{
+    own_cleanup(verdict_done) struct verdict v = {.why = BUF_INIT, .tip = BUF_INIT};
+    struct err err = {0};
+    int rc = stop_signal() ? 0 : cleanup_look(c, t, &v, &err);
+    if (stop_signal()) { /* who was not heard to the end has said nothing */
+        tell_stopped(c, t);
+        return false;
+    }
+    if (rc == 0 && !v.goes) {
+        struct cleanup_item item = {
+            .action = CLEAN_KEPT, .reason = v.reason, .thread = t, .why = v.why.s};
+        c->opts->tell(c->opts->ctx, &item);
+    } else if (rc || take_away(c, t, &v, &err)) {
+        tell_failure(c, t, &err);
+    }
+    return rc == 0 && v.goes && err.code == ERR_NONE && !c->opts->dry_run;
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+/* All threads know whether the configuration was changed for them; it is put back once. */
+static int leave(const struct cleaning *c, const struct threads *gone, struct err *err)
+{
+    for (size_t i = 0; i < gone->n; i++) {
+        struct thread t = gone->v[i];
+        t.configured = t.configured && i + 1 == gone->n;
+        if (threads_leave(c->opts->repo, &t, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int clean_all(struct cleaning *c, bool *ret_last, struct err *err)
+{
+    struct threads gone = {0}; /* what they own is owned by others */
+    for (size_t i = 0; i < c->threads.n; i++) {
+        const struct thread *t = &c->threads.v[i];
+        if (is_wanted(c->opts->only, t->id) && clean_thread(c, t))
+            vec_push(&gone, *t);
+    }
+    tell_all_damaged(c);
+    int rc = leave(c, &gone, err);
+    *ret_last = rc == 0 && gone.n == c->threads.n && !c->threads.damaged.n;
+    free(gone.v);
+    return rc;
+}
+
+static int load(struct cleaning *c, struct err *err)
+{
+    threads_done(&c->threads);
+    return threads_load(&c->threads, c->opts->repo, err) ||
+                   check_only(&c->threads, c->opts->only, err)
+               ? -1
+               : 0;
+}
+
+static int carry_out(struct cleaning *c, struct err *err)
+{
+    const struct cleanup_options *o = c->opts;
+    autoclose int lock = -1;
+    bool last = false;
+    if (load(c, err))
+        return -1;
+    if (!c->threads.n && !c->threads.damaged.n)
+        return o->dry_run ? 0 : threads_leave_none(o->repo, err);
+    if (!o->dry_run && (threads_lock(o->repo, o->waiting, &lock, err) || load(c, err) ||
+                        threads_mend(&c->threads, o->repo, err)))
+        return -1;
+    if (clean_all(c, &last, err))
+        return -1;
+    if (last && !o->dry_run)
+        threads_unlock_last(o->repo, &lock);
+    return 0;
+}
+
+int cleanup(const struct cleanup_options *opts, struct err *err)
+{
+    struct cleaning c = {
+        .opts = opts,
+        .at = {.git_dir = opts->repo->common, .work_tree = opts->repo->root},
+    };
+    int rc = carry_out(&c, err);
+    cleanup_bases_done(&c);
+    threads_done(&c.threads);
+    return rc;
+}

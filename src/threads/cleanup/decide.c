@@ -1,0 +1,232 @@
+/*
+ * What is to be done with a thread, and why.
+ */
+#include "threads/cleanup/cleanup_private.h"
+
+#include "base/mem.h"
+#include "git/merge/is_merged.h"
+#include "sys/fs/file.h"
+#include "sys/guard/proc_table.h"
+
+#include <dirent.h>
+#include <stdarg.h>
+#include <string.h>
+#include <unistd.h>
+
+static int decide(struct verdict *v, bool goes, enum cleanup_reason reason, const char *fmt, ...)
+    __attribute__((format(printf, 4, 5)));
+
+static int decide(struct verdict *v, bool goes, enum cleanup_reason reason, const char *fmt, ...)
+{
+    va_list ap;
+    v->goes = goes;
+    v->reason = reason;
+    va_start(ap, fmt);
+    buf_addv(&v->why, fmt, ap);
+    va_end(ap);
+    return 0;
+}
+
+static bool is_there(const char *path)
+{
+    return access(path, F_OK) == 0;
+}
+
+static const char *name_of(const struct thread *t)
+{
+    return t->branch + strlen("refs/heads/");
+}
+
+/* The first line of a file in a folder; false where there is none. */
+static bool read_line(const char *folder, const char *name, struct buf *ret)
+{
+    autofree char *path = mem_printf("%s/%s", folder, name);
+    if (file_read(path, 1 << 16, ret, NULL))
+        return false;
+    buf_cut(ret, strcspn(ret->s, "\n"));
+    return true;
+}
+
+/* A folder that is missing with the one that it was in: its disk may be. */
+static bool may_come_back(const struct cleaning *c, const struct thread *t)
+{
+    const char *root = c->opts->repo->common;
+    size_t len = (size_t)(strrchr(root, '/') - root);
+    autofree char *above = mem_dup(t->path, (size_t)(strrchr(t->path, '/') - t->path));
+    bool inside = strncmp(t->path, root, len) == 0 && t->path[len] == '/';
+    return !inside && *above && !is_there(above);
+}
+
+/* Of a worktree, by its administrative folder. */
+static bool is_on_branch(const char *admin, const char *branch)
+{
+    autobuf struct buf head = BUF_INIT;
+    return read_line(admin, "HEAD", &head) && strncmp(head.s, "ref: ", 5) == 0 &&
+           strcmp(head.s + 5, branch) == 0;
+}
+
+/* git lets a branch be checked out more than once where it is told to. */
+static bool is_elsewhere(const struct cleaning *c, const struct thread *t)
+{
+    const char *common = c->opts->repo->common;
+    autofree char *worktrees = mem_printf("%s/worktrees", common);
+    DIR *dir = opendir(worktrees);
+    bool found = is_on_branch(common, t->branch);
+    for (struct dirent *e; !found && dir && (e = readdir(dir));) {
+        autofree char *admin = mem_printf("%s/%s", worktrees, e->d_name);
+        found = *e->d_name != '.' && strcmp(admin, t->admin) != 0 && is_on_branch(admin, t->branch);
+    }
+    if (dir)
+        (void)closedir(dir);
+    return found;
+}
+
+/* Our own lock on what is a thread by now is that of a fanout that was killed. */
+static bool is_locked(const struct thread *t, struct buf *ret_why)
+{
+    return read_line(t->admin, "locked", ret_why) && strcmp(ret_why->s, "in use by anabranch") != 0;
+}
+
+/* --- reasons that have nothing to do with its work ------------------------------------------ */
+
+/* True where one was found. */
+static bool look_at_place(const struct cleaning *c, const struct thread *t, struct verdict *v)
+{
+    autobuf struct buf lock = BUF_INIT;
+    if (!t->made)
+        (void)decide(v, false, CLEANUP_FOREIGN, "it was not made by fanout");
+    else if (is_locked(t, &lock))
+        (void)decide(v, false, CLEANUP_LOCKED, "it is locked%s%s", lock.len ? ": " : "", lock.s);
+    else if (may_come_back(c, t))
+        (void)decide(v, false, CLEANUP_ELSEWHERE, "the disk of %s does not seem to be there",
+                     t->path);
+    else if (!v->tip.len && is_there(t->path))
+        (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is gone");
+    else if (!v->tip.len)
+        (void)decide(v, true, CLEANUP_GONE, "neither its branch nor its worktree is there");
+    else if (is_there(t->path) && cleanup_unfinished(t))
+        (void)decide(v, false, CLEANUP_DIRTY, "%s in it is not finished", cleanup_unfinished(t));
+    else if (!is_on_branch(t->admin, t->branch))
+        (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is not checked out in it");
+    else if (is_elsewhere(c, t))
+        (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is checked out elsewhere as well");
+    else
+        return false;
+    return true;
+}
+
+static int look_inside(const struct cleaning *c, const struct thread *t, struct verdict *v,
+                       struct err *err)
+{
+    autobuf struct buf why = BUF_INIT;
+    if (cleanup_inside(c, t, &why, err))
+        return -1;
+    if (!why.len)
+        return 0;
+    buf_cut(&v->why, 0);
+    return decide(v, false, CLEANUP_DIRTY, "%s", why.s);
+}
+
+/* A person or an agent who is there would have no ground to stand on. */
+static int look_for_processes(const struct thread *t, struct verdict *v)
+{
+    autobuf struct buf command = BUF_INIT;
+    pid_t pid = procs_in(t->path);
+    if (!pid)
+        return 0;
+    procs_command(pid, &command);
+    buf_cut(&v->why, 0);
+    return decide(v, false, CLEANUP_BUSY, "process %d works in it: %s", (int)pid, command.s);
+}
+
+/* --- its work ----------------------------------------------------------------------------- */
+
+/* Whether it is in a commit; how, and where, is decided then. */
+static int look_into(const struct cleaning *c, struct verdict *v, const char *commit,
+                     const char *name, bool *ret_decided, struct err *err)
+{
+    static const struct {
+        enum cleanup_reason reason;
+        const char *before, *after;
+    } ways[] = {
+        [MERGED_NOT] = {CLEANUP_UNMERGED, "", ""},
+        [MERGED_WHOLE] = {CLEANUP_MERGED, "merged into ", ""},
+        [MERGED_REBASED] = {CLEANUP_REBASED, "rebased onto ", ""},
+        [MERGED_SQUASHED] = {CLEANUP_SQUASHED, "squashed into ", ""},
+        [MERGED_CONTAINED] = {CLEANUP_CONTAINED, "", " has all that it changed"},
+    };
+    enum merged how;
+    if (merged_look(&c->at, v->tip.s, commit, &how, err))
+        return -1;
+    *ret_decided = how != MERGED_NOT;
+    if (*ret_decided)
+        (void)decide(v, true, ways[how].reason, "%s%s%s", ways[how].before, name, ways[how].after);
+    return 0;
+}
+
+static int look_for_merge(const struct cleaning *c, const struct cleanup_base *b, struct verdict *v,
+                          bool *ret_decided, struct err *err)
+{
+    if (b->local && look_into(c, v, b->local, b->local_name, ret_decided, err))
+        return -1;
+    bool again = b->local && b->remote && strcmp(b->local, b->remote) == 0;
+    if (!*ret_decided && b->remote && !again)
+        return look_into(c, v, b->remote, b->remote_name, ret_decided, err);
+    return 0;
+}
+
+static int look_at_forge(struct cleaning *c, const struct thread *t, const struct cleanup_base *b,
+                         struct verdict *v, struct err *err)
+{
+    autobuf struct buf note = BUF_INIT;
+    bool merged = false;
+    if (cleanup_ask_forge(c, t, v->tip.s, &merged, &note, err))
+        return -1;
+    if (merged)
+        return decide(v, true, CLEANUP_FORGE, "its pull request was merged");
+    return decide(v, false, CLEANUP_UNMERGED, "its commits are not in %s%s%s%s",
+                  b->local_name ? b->local_name : "any branch that it is for",
+                  b->remote_name ? " or " : "", b->remote_name ? b->remote_name : "", note.s);
+}
+
+/* A branch that only followed the base has no commit of its own: where the base's history has all
+ * of it, what git noted in its worktree tells the two apart. */
+static int look_for_commits(const struct cleaning *c, const struct thread *t, struct verdict *v,
+                            bool *ret_decided, struct err *err)
+{
+    bool old = false, followed = v->goes && v->reason == CLEANUP_MERGED && !cleanup_has_begun(t);
+    if (git_is_ancestor(&c->at, v->tip.s, t->base_commit, &old, err))
+        return -1;
+    *ret_decided = old || followed;
+    if (!*ret_decided)
+        return 0;
+    buf_cut(&v->why, 0);
+    return decide(v, c->opts->unstarted, CLEANUP_UNSTARTED, "it has no commit of its own yet");
+}
+
+static int look_at_work(struct cleaning *c, const struct thread *t, struct verdict *v,
+                        struct err *err)
+{
+    const struct cleanup_base *b;
+    bool merged = false, unstarted = false;
+    if (cleanup_base(c, t, &b, err) || look_for_merge(c, b, v, &merged, err) ||
+        look_for_commits(c, t, v, &unstarted, err))
+        return -1;
+    return merged || unstarted ? 0 : look_at_forge(c, t, b, v, err);
+}
+
+int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret, struct err *err)
+{
+    autobuf struct buf names = BUF_INIT;
+    if (git_resolve(&c->at, t->branch, &ret->tip, err) && err->code != ERR_INPUT)
+        return -1;
+    if (look_at_place(c, t, ret))
+        return 0;
+    if (cleanup_changes(c, t, &names, err))
+        return err_wrap(err, "%s", name_of(t));
+    if (names.len)
+        return decide(ret, false, CLEANUP_DIRTY, "not committed: %s", names.s);
+    if (look_at_work(c, t, ret, err) || (ret->goes && look_inside(c, t, ret, err)))
+        return -1;
+    return ret->goes ? look_for_processes(t, ret) : 0;
+}

@@ -1,0 +1,117 @@
+/*
+ * What the forge knows of a thread's branch, by gh.
+ */
+#include "threads/cleanup/cleanup_private.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "doc/doc.h"
+#include "sys/interrupt.h"
+#include "sys/proc/capture_many.h"
+#include "threads/converge/forge.h"
+
+#include <errno.h>
+#include <string.h>
+
+/* As converge, git's configuration or its remote-tracking branches have it. */
+static int was_pushed(const struct cleaning *c, const struct thread *t, bool *ret_yes,
+                      struct err *err)
+{
+    autofree char *tracking = mem_printf("refs/remotes/*/%s", t->branch + strlen("refs/heads/"));
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(&c->at, &out, err, "for-each-ref",
+                 "--format=%(if)%(upstream:remotename)%(then)pushed%(end)%(if:equals=refs/remotes)"
+                 "%(refname:rstrip=-2)%(then)pushed%(end)",
+                 t->branch, tracking, NULL))
+        return -1;
+    *ret_yes = t->pull || strstr(out.s, "pushed");
+    return 0;
+}
+
+static void read_answer(const struct buf *answer, const char *tip, bool *ret_merged,
+                        struct buf *note)
+{
+    autoproblems struct problems ps;
+    struct doc_options opts = {.syntax = DOC_JSON};
+    struct doc doc;
+    problems_init(&ps, "gh");
+    if (doc_parse(&doc, NULL, answer->s, answer->len, &opts, &ps) == 0) {
+        const char *state = build_string(doc.root, "state", "");
+        bool same = strcmp(build_string(doc.root, "headRefOid", ""), tip) == 0;
+        *ret_merged = same && strcmp(state, "MERGED") == 0;
+        if (strcmp(state, "OPEN") == 0)
+            buf_addstr(note, "; its pull request is open");
+        else if (strcmp(state, "CLOSED") == 0)
+            buf_addstr(note, "; its pull request was closed");
+        else if (strcmp(state, "MERGED") == 0)
+            buf_addstr(note, "; its pull request was merged with other commits than it has now");
+    }
+    doc_done(&doc);
+}
+
+/* That there is no pull request is an answer; anything else is told once. */
+static void take_failure(struct cleaning *c, int status, const struct buf *errout)
+{
+    autofree char *line = mem_dup(errout->s, strcspn(errout->s, "\n"));
+    autofree char *message = mem_printf("gh: %s", *line ? line : "it failed");
+    if (status == 1 && strstr(errout->s, "no pull requests found"))
+        return;
+    c->no_forge = true;
+    c->opts->warn(c->opts->ctx, message);
+}
+
+/* `what`: a branch, or the address of a pull request. *ret_answered: there is one. */
+static int ask(struct cleaning *c, const char *what, const char *tip, bool *ret_answered,
+               bool *ret_merged, struct buf *note, struct err *err)
+{
+    struct proc_job job = PROC_JOB_INIT;
+    struct err why = {0};
+    strv_pushl(&job.argv, "gh", "pr", "view", what, "--json", "state,headRefOid", NULL);
+    git_outside_environment(&job.env);
+    strv_push(&job.env, "GH_PROMPT_DISABLED=1");
+    if (proc_many(&job, 1, &why))
+        c->no_forge = true; /* there is no gh */
+    else if (job.status != 0)
+        take_failure(c, job.status, &job.errout);
+    else
+        read_answer(&job.out, tip, ret_merged, note);
+    *ret_answered = !c->no_forge && job.status == 0;
+    proc_job_done(&job);
+    return stop_signal() ? err_set(err, ERR_ENV, "%s", why.msg) : 0;
+}
+
+/* Which one it is git's configuration says. */
+static int look_for_forge(struct cleaning *c, struct err *err)
+{
+    autoforge struct forge forge = {0};
+    if (c->looked_for_forge)
+        return 0;
+    c->looked_for_forge = true;
+    if (forge_open(&forge, c->opts->repo, err))
+        return -1;
+    c->no_forge = forge_is_other(&forge);
+    return 0;
+}
+
+/* By its branch gh does not find the pull request of a fork; converge knows its address. */
+int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *tip, bool *ret_merged,
+                      struct buf *ret_note, struct err *err)
+{
+    bool pushed = false, answered = false;
+    if (c->no_forge)
+        return 0;
+    if (was_pushed(c, t, &pushed, err))
+        return -1;
+    if (!pushed)
+        return 0;
+    if (look_for_forge(c, err))
+        return -1;
+    if (c->no_forge)
+        return 0;
+    if (ask(c, t->branch + strlen("refs/heads/"), tip, &answered, ret_merged, ret_note, err))
+        return -1;
+    bool known = t->pull && strncmp(t->pull, "http", 4) == 0;
+    if (answered || c->no_forge || !known)
+        return 0;
+    return ask(c, t->pull, tip, &answered, ret_merged, ret_note, err);
+}

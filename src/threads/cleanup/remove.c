@@ -1,0 +1,129 @@
+/*
+ * Taking a thread away.
+ */
+#include "threads/cleanup/cleanup_private.h"
+
+#include "base/mem.h"
+#include "threads/fanout/fanout.h"
+#include "threads/remove.h"
+#include "workspace/commit/salvage.h"
+#include "workspace/commit/salvage_list.h"
+
+#include <string.h>
+#include <unistd.h>
+
+/* What fanout noted in a thread's administrative folder. */
+struct notes {
+    char *excludes, *brought;
+};
+
+static void notes_done(struct notes *n)
+{
+    free(n->excludes);
+    free(n->brought);
+}
+
+static void notes_find(struct notes *n, const struct thread *t)
+{
+    n->excludes = mem_printf("%s/anabranch.excludes", t->admin);
+    n->brought = mem_printf("%s/anabranch.brought", t->admin);
+    if (access(n->excludes, R_OK) < 0) {
+        free(n->excludes);
+        n->excludes = NULL;
+    }
+}
+
+/* A name for what is saved of it that is free. */
+static char *salvage_name(const struct cleaning *c, const struct thread *t, int *ret_n)
+{
+    for (*ret_n = 1;; ++*ret_n) {
+        autofree char *ref = mem_printf(SALVAGE_REFS "threads/%s/%d", t->id, *ret_n);
+        autobuf struct buf there = BUF_INIT;
+        if (git_resolve(&c->at, ref, &there, NULL))
+            return steal_ptr(ref);
+    }
+}
+
+static struct salvage_job job_of(const struct cleaning *c, const struct workspace *ws,
+                                 const struct notes *notes, const char *tip)
+{
+    return (struct salvage_job){.commit = {.ws = ws,
+                                           .start = tip,
+                                           .excludes = notes->excludes,
+                                           .brought = notes->brought,
+                                           .root = c->opts->repo->root}};
+}
+
+static struct workspace workspace_of(const struct cleaning *c, const struct thread *t)
+{
+    return (struct workspace){
+        .path = t->path, .admin = t->admin, .common = c->opts->repo->common, .branch = t->branch};
+}
+
+/* Its files are in commits. What is left are those that nothing leads to any more. */
+static int save(const struct cleaning *c, const struct thread *t, const char *tip,
+                struct buf *ret_salvage, struct err *err)
+{
+    own_cleanup(notes_done) struct notes notes = {0};
+    autosalvaged struct salvaged saved = SALVAGED_INIT;
+    struct workspace ws = workspace_of(c, t);
+    const char *const kept[] = {tip, NULL};
+    int n;
+    autofree char *ref = salvage_name(c, t, &n);
+    autofree char *message = salvage_message("threads", t->id, n, tip, "its thread was taken away");
+    autofree char *index = mem_printf("%s/anabranch/tmp/cleanup.%d", ws.common, (int)getpid());
+    notes_find(&notes, t);
+    struct salvage_job job = job_of(c, &ws, &notes, tip);
+    job.ref = ref;
+    job.commit.message = message;
+    job.commit.index = index;
+    int rc = salvage_rest(&job, kept, false, &saved, err);
+    (void)unlink(index); /* where it was made at all */
+    if (rc == 0 && saved.commit.len)
+        buf_addstr(ret_salvage, ref + strlen(SALVAGE_REFS));
+    return rc;
+}
+
+/* As `git branch -d` does. */
+static int forget_branch(const struct cleaning *c, const struct thread *t, struct err *err)
+{
+    autofree char *section = mem_printf("branch.%s", t->branch + strlen("refs/heads/"));
+    autostrv struct strv args = {0};
+    autobuf struct buf none = BUF_INIT, errout = BUF_INIT;
+    int status;
+    strv_pushl(&args, "config", "--local", "--remove-section", section, NULL);
+    if (git_try(&c->at, &args, &none, &errout, &status, err))
+        return -1;
+    if (status && !strstr(errout.s, "no such section"))
+        return err_set(err, ERR_ENV, "git config: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    return 0;
+}
+
+int cleanup_take(const struct cleaning *c, const struct thread *t, const char *tip,
+                 struct buf *ret_salvage, struct err *err)
+{
+    if (save(c, t, *tip ? tip : t->base_commit, ret_salvage, err))
+        return -1;
+    return thread_remove(t, c->opts->repo, *tip ? tip : NULL, err) || forget_branch(c, t, err) ? -1
+                                                                                               : 0;
+}
+
+/* All that is ignored, but for what was brought along or made by us. */
+int cleanup_dropped(const struct cleaning *c, const struct thread *t, struct strv *ret,
+                    struct err *err)
+{
+    own_cleanup(notes_done) struct notes notes = {0};
+    autosalvaged struct salvaged saved = SALVAGED_INIT;
+    struct workspace ws = workspace_of(c, t);
+    if (access(t->path, F_OK) < 0)
+        return 0;
+    notes_find(&notes, t);
+    struct salvage_job job = job_of(c, &ws, &notes, t->base_commit);
+    if (salvage_dropped(&job, &saved, err))
+        return -1;
+    for (size_t i = 0; i < saved.dropped.n; i++) {
+        if (!fanout_made(t, saved.dropped.v[i]))
+            strv_push(ret, saved.dropped.v[i]);
+    }
+    return 0;
+}

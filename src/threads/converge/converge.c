@@ -1,0 +1,622 @@
+#include "threads/converge/converge.h"
+
+#include "base/mem.h"
+#include "base/text/shell_quote.h"
+#include "base/text/text.h"
+#include "git/batch.h"
+#include "git/merge/merge.h"
+#include "sys/interrupt.h"
+#include "sys/proc/capture_many.h"
+#include "threads/converge/land.h"
+#include "threads/converge/pull_request.h"
+#include "threads/relocate.h"
+
+#include <stdarg.h>
+#include <string.h>
+
+enum { OUTSIDE_SHOWN = 5, UNCOMMITTED_SHOWN = 10 };
+
+const char *converge_end_name(enum converge_end end)
+{
+    static const char *const names[] = {"pending", "nothing", "made",   "updated",  "printed",
+                                        "landed",  "refused", "failed", "conflict", "stopped"};
+    return names[end];
+}
+
+void converge_end(struct converge_result *r, enum converge_end end, const char *fmt, ...)
+{
+    autobuf struct buf words = BUF_INIT;
+    va_list ap;
+    va_start(ap, fmt);
+    buf_addv(&words, fmt, ap);
+    va_end(ap);
+    free(r->detail);
+    r->detail = words.len ? buf_steal(&words) : NULL;
+    r->end = end;
+}
+
+bool converge_stops(struct converge_result *r)
+{
+    if (!stop_signal())
+        return false;
+    converge_end(r, CONVERGE_STOPPED, "neither pushed nor merged");
+    return true;
+}
+
+void converge_close(struct converge *c)
+{
+    for (size_t i = 0; i < c->results.n; i++) {
+        free(c->results.v[i].detail);
+        free(c->results.v[i].warning);
+        buf_done(&c->results.v[i].commands);
+    }
+    vec_done(&c->results);
+    forge_close(&c->forge);
+    forge_place_done(&c->upstream);
+    forge_place_done(&c->fork);
+    thread_looks_close(&c->looks);
+    threads_done(&c->threads);
+    git_batch_free(c->batch);
+    free(c->base_ref);
+    free(c->waits);
+}
+
+static const char *short_name(const char *ref)
+{
+    static const char heads[] = "refs/heads/";
+    return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
+}
+
+static const char *remote_of(const struct converge *c)
+{
+    return c->opts.remote ? c->opts.remote : "origin";
+}
+
+/* --- who, and in which order -------------------------------------------------------------- */
+
+static bool is_wanted(const struct converge *c, const char *id)
+{
+    const struct strv *only = c->opts.only;
+    for (size_t i = 0; only && i < only->n; i++) {
+        if (strcmp(only->v[i], id) == 0)
+            return true;
+    }
+    return !only;
+}
+
+bool converge_leaves(const struct converge *c, const struct thread_damaged *d)
+{
+    return is_wanted(c, d->id);
+}
+
+static int check_only(const struct converge *c, struct err *err)
+{
+    if (!c->threads.n && !c->threads.damaged.n)
+        return err_set(err, ERR_INPUT,
+                       "there are no threads here; 'anabranch fanout PLAN' makes them");
+    for (size_t i = 0; c->opts.only && i < c->opts.only->n; i++) {
+        const char *id = c->opts.only->v[i];
+        if (!threads_find(&c->threads, id) && !threads_find_damaged(&c->threads, id))
+            return err_set(err, ERR_INPUT, "--only: there is no thread '%s'", id);
+    }
+    return 0;
+}
+
+/* A thread that the one at the top depends on and that was not seen yet, or NULL. */
+static const struct thread *next_before(const struct converge *c, const struct thread *t,
+                                        const bool *seen)
+{
+    for (size_t i = 0; i < t->after.n; i++) {
+        const struct thread *before = threads_find(&c->threads, t->after.v[i]);
+        if (before && !seen[before - c->threads.v])
+            return before;
+    }
+    return NULL;
+}
+
+static void add_result(struct converge *c, size_t index)
+{
+    if (is_wanted(c, c->threads.v[index].id))
+        vec_push(&c->results,
+                 (struct converge_result){.look = &c->looks.v[index], .commands = BUF_INIT});
+}
+
+/* The order of the threads, but that none comes before what it depends on. */
+static void put_in_order(struct converge *c)
+{
+    bool *seen = mem_array(c->threads.n, sizeof(*seen));
+    VEC(const struct thread *) stack = {0};
+    for (size_t i = 0; i < c->threads.n; i++) {
+        if (!seen[i])
+            vec_push(&stack, &c->threads.v[i]);
+        while (stack.n) {
+            const struct thread *top = stack.v[stack.n - 1];
+            seen[top - c->threads.v] = true;
+            const struct thread *before = next_before(c, top, seen);
+            if (before) {
+                vec_push(&stack, before);
+                continue;
+            }
+            add_result(c, (size_t)(top - c->threads.v));
+            stack.n--;
+        }
+    }
+    vec_done(&stack);
+    free(seen);
+}
+
+/* --- whether it may ----------------------------------------------------------------------- */
+
+static void refuse_uncommitted(const struct converge *c, struct converge_result *r)
+{
+    const struct strv *list = &r->look->uncommitted;
+    autobuf struct buf out = BUF_INIT;
+    for (size_t i = 0; i < list->n && i < UNCOMMITTED_SHOWN; i++)
+        buf_addf(&out, "%s%s", i ? ", " : "", list->v[i] + 3);
+    if (list->n > UNCOMMITTED_SHOWN)
+        buf_addf(&out, " and %zu more", list->n - UNCOMMITTED_SHOWN);
+    converge_end(r, CONVERGE_REFUSED, "not all of its work is committed: %s%s", out.s,
+                 c->opts.no_options ? "" : " (--commit does it)");
+}
+
+/* Commits of another branch are nobody's that can be found here. */
+static void refuse_elsewhere(const struct converge *c, struct converge_result *r)
+{
+    const struct thread_look *l = r->look;
+    const char *base = c->base_ref ? c->base_ref : l->thread->base ? l->thread->base : "its base";
+    autobuf struct buf more = BUF_INIT;
+    if (l->there_ahead)
+        buf_addf(&more, ", with %zu commit%s that %s has not,", l->there_ahead,
+                 l->there_ahead == 1 ? "" : "s", short_name(base));
+    converge_end(r, CONVERGE_REFUSED, "its worktree is on %s%s instead of its branch %s",
+                 l->elsewhere, more.s, short_name(l->thread->branch));
+}
+
+static void look_at_paths(struct converge_result *r)
+{
+    autobuf struct buf outside = BUF_INIT;
+    if (!r->look->own.outside)
+        return;
+    own_verdict_describe(&r->look->own, OUTSIDE_SHOWN, &outside);
+    if (strcmp(r->look->thread->enforce, "block") == 0)
+        converge_end(r, CONVERGE_REFUSED, "it changes what it does not own: %s", outside.s);
+    else
+        r->warning = mem_printf("it changes what it does not own: %s", outside.s);
+}
+
+/* A path that git could not merge by itself, and that nobody has dealt with; or NULL. */
+static const char *unmerged(const struct thread_look *l)
+{
+    for (size_t i = 0; i < l->uncommitted.n; i++) {
+        const char *entry = l->uncommitted.v[i];
+        if (entry[0] == 'U' || entry[1] == 'U' || (entry[0] == entry[1] && strchr("AD", entry[0])))
+            return entry + 3;
+    }
+    return NULL;
+}
+
+/* Whether a merge would change nothing: squashed or rebased, the work is there already. */
+static int adds_nothing(const struct converge *c, const char *base, const char *head, bool *ret_yes,
+                        struct err *err)
+{
+    struct git_place at = {
+        .batch = c->batch, .git_dir = c->repo->common, .work_tree = c->repo->root};
+    autofree char *name = mem_printf("%s^{tree}", base);
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    autobuf struct buf tree = BUF_INIT;
+    bool found;
+    if (merge_trees(&at, base, head, &m, err) ||
+        git_batch_resolve(c->batch, name, &tree, &found, err))
+        return -1;
+    *ret_yes = m.clean && found && strcmp(m.tree.s, tree.s) == 0;
+    return 0;
+}
+
+/* The base here, and for a pull request what is known of it there. */
+static void look_into_bases(const struct converge *c, struct converge_result *r)
+{
+    const struct thread_look *l = r->look;
+    bool there = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, yes = false;
+    struct err err = {0};
+    int rc = adds_nothing(c, l->base, l->head, &yes, &err);
+    for (size_t i = 1; rc == 0 && !yes && there && i < l->own_bases.n; i++)
+        rc = adds_nothing(c, l->own_bases.v[i], l->head, &yes, &err);
+    if (rc)
+        converge_end(r, CONVERGE_FAILED, "%s", err.msg);
+    else if (yes)
+        converge_end(r, CONVERGE_NOTHING, "%s", "");
+}
+
+/* --- what comes before it ----------------------------------------------------------------- */
+
+/* Where it cannot be found out, it is said to. */
+static bool has_waiting_work(const struct converge *c, const struct thread_look *l)
+{
+    bool there = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, yes = false;
+    struct err none = {0};
+    if (l->problem || l->uncommitted.n)
+        return true;
+    if (!l->ahead || adds_nothing(c, l->base, l->head, &yes, &none))
+        return l->ahead;
+    for (size_t i = 1; !yes && there && i < l->own_bases.n; i++) {
+        if (adds_nothing(c, l->own_bases.v[i], l->head, &yes, &none))
+            return true;
+    }
+    return !yes;
+}
+
+static bool is_before_some(const struct converge *c, const struct thread *t)
+{
+    for (size_t i = 0; i < c->results.n; i++) {
+        if (proposal_follows(c->results.v[i].look->thread, t))
+            return true;
+    }
+    return false;
+}
+
+/* Of those that were asked for it is known by how they end. */
+static void find_waiting(struct converge *c)
+{
+    c->waits = mem_array(c->threads.n + 1, sizeof(*c->waits));
+    for (size_t i = 0; i < c->threads.n; i++) {
+        const struct thread *t = &c->threads.v[i];
+        c->waits[i] =
+            !is_wanted(c, t->id) && is_before_some(c, t) && has_waiting_work(c, &c->looks.v[i]);
+    }
+}
+
+static void note_waiting(struct converge *c, const struct converge_result *r)
+{
+    c->waits[r->look - c->looks.v] = r->end >= CONVERGE_REFUSED;
+}
+
+static void add_id(struct buf *out, const char *id)
+{
+    buf_addstr(out, out->len ? ", " : "");
+    buf_addstr(out, id);
+}
+
+/* Those that were not asked for and that it is to be merged after; *ret_needed: the first that it
+ * depends on, or NULL. */
+static void list_left_out(const struct converge *c, const struct thread *t, struct buf *out,
+                          const char **ret_needed)
+{
+    for (size_t i = 0; i < c->threads.n; i++) {
+        const struct thread *other = &c->threads.v[i];
+        if (!c->waits[i] || is_wanted(c, other->id) || !proposal_follows(t, other))
+            continue;
+        add_id(out, other->id);
+        if (!*ret_needed && proposal_depends(t, other->id))
+            *ret_needed = other->id;
+    }
+    for (size_t i = 0; i < c->threads.damaged.n; i++) {
+        const char *id = c->threads.damaged.v[i].id;
+        if (!proposal_depends(t, id))
+            continue;
+        add_id(out, id);
+        *ret_needed = *ret_needed ? *ret_needed : id;
+    }
+}
+
+/* Who lands here lands on what it depends on, or breaks the base; a pull request can wait. */
+static void look_before(const struct converge *c, struct converge_result *r)
+{
+    autobuf struct buf others = BUF_INIT;
+    const char *needed = NULL;
+    if (r->end != CONVERGE_PENDING)
+        return;
+    list_left_out(c, r->look->thread, &others, &needed);
+    if (!others.len)
+        return;
+    if (needed && c->opts.way == CONVERGE_INTO_BASE) {
+        converge_end(r, CONVERGE_REFUSED,
+                     "it follows thread %s, which is left out here and not known to be merged",
+                     needed);
+        return;
+    }
+    autofree char *before = r->warning;
+    r->warning = mem_printf("%s%sit is to be merged after thread %s, left out and not merged yet",
+                            before ? before : "", before ? "; " : "", others.s);
+}
+
+static void examine(const struct converge *c, struct converge_result *r)
+{
+    const struct thread_look *l = r->look;
+    bool commits = c->opts.commit && c->opts.way == CONVERGE_PRINT;
+    if (r->end != CONVERGE_PENDING)
+        return;
+    if (l->problem)
+        converge_end(r, CONVERGE_REFUSED, "%s", l->problem);
+    else if (l->elsewhere)
+        refuse_elsewhere(c, r);
+    else if (unmerged(l))
+        converge_end(r, CONVERGE_REFUSED, "a conflict in its worktree is not resolved: %s",
+                     unmerged(l));
+    else if (l->uncommitted.n && !commits)
+        refuse_uncommitted(c, r);
+    else if (!l->uncommitted.n && (!l->ahead || strcmp(l->head, l->thread->base_commit) == 0))
+        converge_end(r, CONVERGE_NOTHING, "%s", "");
+    else if (!c->opts.base && !l->thread->base)
+        converge_end(r, CONVERGE_REFUSED, "it was made from a commit, not from a branch%s",
+                     c->opts.no_options ? "" : "; --base says where it is to go");
+    else if (!l->uncommitted.n)
+        look_into_bases(c, r);
+    if (r->end == CONVERGE_PENDING)
+        look_at_paths(r);
+}
+
+/* --- committing --------------------------------------------------------------------------- */
+
+static char *message_of(const struct thread *t)
+{
+    autobuf struct buf title = BUF_INIT;
+    proposal_title(t, &title);
+    return buf_steal(&title);
+}
+
+/* git at work for the user, with his hooks and in his name. */
+__attribute__((sentinel)) static int call_git(const struct thread *t, struct err *err, ...)
+{
+    struct proc_job job = PROC_JOB_INIT;
+    va_list ap;
+    strv_pushl(&job.argv, "git", "-C", t->path, NULL);
+    va_start(ap, err);
+    for (const char *word; (word = va_arg(ap, const char *));)
+        strv_push(&job.argv, word);
+    va_end(ap);
+    git_environment(&job.env);
+    strv_push(&job.env, "GIT_TERMINAL_PROMPT=0");
+    int rc = proc_many(&job, 1, err);
+    const char *words = job.errout.len ? job.errout.s : job.out.s;
+    if (rc == 0 && job.status != 0) {
+        const char *better = strstr(words, "! [");
+        words = better ? better : strncmp(words, "fatal: ", 7) == 0 ? words + 7 : words;
+        rc = err_set(err, ERR_ENV, "git %s: %.*s", job.argv.v[3], (int)strcspn(words, "\n"), words);
+    }
+    proc_job_done(&job);
+    return rc;
+}
+
+static bool commit_one(struct converge_result *r)
+{
+    const struct thread_look *l = r->look;
+    struct err err = {0};
+    if (l->problem || l->elsewhere || !l->uncommitted.n || unmerged(l))
+        return false;
+    autofree char *message = message_of(l->thread);
+    if (call_git(l->thread, &err, "add", "-A", NULL) ||
+        call_git(l->thread, &err, "commit", "-q", "-m", message, NULL))
+        converge_end(r, stop_signal() ? CONVERGE_STOPPED : CONVERGE_FAILED, "%s",
+                     stop_signal() ? "its work is not committed yet" : err.msg);
+    else if (stop_signal())
+        converge_end(r, CONVERGE_STOPPED, "its work was committed, and nothing else done");
+    return true;
+}
+
+static int look(struct converge *c, struct err *err)
+{
+    return thread_looks_open(&c->looks, c->repo, c->batch, &c->threads, c->base_ref, false, err);
+}
+
+/* What was committed is looked at again. */
+static int commit_all(struct converge *c, struct err *err)
+{
+    bool some = false;
+    for (size_t i = 0; i < c->results.n; i++)
+        some = (!converge_stops(&c->results.v[i]) && commit_one(&c->results.v[i])) || some;
+    if (!some || stop_signal())
+        return 0;
+    size_t *places = mem_array(c->results.n, sizeof(*places));
+    for (size_t i = 0; i < c->results.n; i++)
+        places[i] = (size_t)(c->results.v[i].look - c->looks.v);
+    thread_looks_close(&c->looks);
+    int rc = look(c, err);
+    for (size_t i = 0; i < c->results.n; i++)
+        c->results.v[i].look = rc ? NULL : &c->looks.v[places[i]];
+    free(places);
+    return rc;
+}
+
+/* --- one thread --------------------------------------------------------------------------- */
+
+static const char *base_of(const struct converge *c, const struct thread *t)
+{
+    return c->opts.base ? c->opts.base : short_name(t->base);
+}
+
+/* As it was said, for the next time; someone may have changed the rest of the file meanwhile. */
+static int save_pull(const struct converge *c, const char *id, const char *address,
+                     const char *state, struct err *err)
+{
+    autothreads struct threads now = {0};
+    if (threads_load(&now, c->repo, err))
+        return -1;
+    struct thread *ours[] = {threads_find(&c->threads, id), threads_find(&now, id)};
+    for (size_t i = 0; i < 2 && ours[i]; i++) {
+        free(ours[i]->pull);
+        free(ours[i]->pull_state);
+        ours[i]->pull = mem_str(address);
+        ours[i]->pull_state = mem_str(state);
+    }
+    return ours[1] ? thread_save(ours[1], err) : 0;
+}
+
+static void propose(struct converge *c, struct converge_result *r, const struct forge_pull *p)
+{
+    const struct thread *t = r->look->thread;
+    autobuf struct buf address = BUF_INIT;
+    enum forge_deed deed;
+    struct err err = {0};
+    if (forge_propose(&c->forge, p, &address, &deed, &err)) {
+        if (stop_signal())
+            converge_end(r, CONVERGE_STOPPED,
+                         "it is pushed, but whether its pull request was made "
+                         "is not known");
+        else
+            converge_end(r, CONVERGE_FAILED, "%s", err.msg);
+        return;
+    }
+    const char *known = deed != FORGE_MADE && t->pull_state ? t->pull_state : "open";
+    autofree char *state = mem_str(deed == FORGE_MADE && p->draft ? "draft" : known);
+    if (save_pull(c, t->id, address.s, state, &err))
+        converge_end(r, CONVERGE_FAILED, "it has a pull request, %s, but: %s", address.s, err.msg);
+    else
+        converge_end(r, deed == FORGE_MADE ? CONVERGE_MADE : CONVERGE_UPDATED, "%s", address.s);
+}
+
+static void push(struct converge *c, struct converge_result *r, const struct forge_pull *p)
+{
+    struct err err = {0};
+    if (call_git(r->look->thread, &err, "push", "--quiet", "-u", remote_of(c),
+                 r->look->thread->branch, NULL)) {
+        if (stop_signal())
+            converge_end(r, CONVERGE_STOPPED, "whether it is at '%s' is not known", remote_of(c));
+        else
+            converge_end(r, CONVERGE_FAILED, "%s", err.msg);
+        return;
+    }
+    propose(c, r, p);
+}
+
+static void print(struct converge *c, struct converge_result *r, const struct forge_pull *p)
+{
+    const struct thread *t = r->look->thread;
+    autobuf struct buf title = BUF_INIT, body = BUF_INIT;
+    struct forge_pull harmless = *p;
+    proposal_harmless(p->title, &title);
+    proposal_harmless(p->body, &body);
+    harmless.title = title.s;
+    harmless.body = body.s;
+    if (r->look->uncommitted.n) {
+        shell_add(&r->commands, "git -C", t->path, "add", "-A", NULL);
+        shell_add(&r->commands, " &&\ngit -C", t->path, "commit", "-m", title.s, NULL);
+        buf_addstr(&r->commands, " &&\n");
+    }
+    shell_add(&r->commands, "git -C", t->path, "push", "-u", remote_of(c), t->branch, NULL);
+    forge_print(&c->forge, &harmless, &r->commands);
+    buf_addch(&r->commands, '\n');
+    converge_end(r, CONVERGE_PRINTED, "%s", "");
+}
+
+static void converge_one(struct converge *c, struct converge_result *r)
+{
+    const struct thread *t = r->look->thread;
+    if (converge_stops(r))
+        return;
+    autofree char *file = mem_printf("%s/anabranch-pull.md", t->admin);
+    autobuf struct buf title = BUF_INIT, body = BUF_INIT;
+    proposal_title(t, &title);
+    proposal_body(r->look, &c->threads, c->waits, &body);
+    struct forge_pull p = {.branch = short_name(t->branch),
+                           .base = base_of(c, t),
+                           .repo = c->upstream.repo,
+                           .owner = c->fork.owner,
+                           .title = title.s,
+                           .body = body.s,
+                           .draft = c->opts.draft,
+                           .known = t->pull,
+                           .dir = t->path,
+                           .body_file = file};
+    if (c->opts.way == CONVERGE_PRINT)
+        print(c, r, &p);
+    else
+        push(c, r, &p);
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+/* Where the base is only known from the remote, that is what threads are held against. */
+static int find_base(struct converge *c, struct err *err)
+{
+    struct git_place at = {.batch = c->batch, .git_dir = c->repo->common};
+    autobuf struct buf id = BUF_INIT;
+    if (!c->opts.base)
+        return 0;
+    c->base_ref = mem_printf("refs/heads/%s", c->opts.base);
+    if (git_resolve(&at, c->base_ref, &id, err) == 0)
+        return 0;
+    if (err->code != ERR_INPUT || c->opts.way == CONVERGE_INTO_BASE)
+        return err_set(err, err->code, "--base: there is no branch '%s'", c->opts.base);
+    free(c->base_ref);
+    const char *remote = c->opts.upstream ? c->opts.upstream : remote_of(c);
+    c->base_ref = mem_printf("refs/remotes/%s/%s", remote, c->opts.base);
+    return git_resolve(&at, c->base_ref, &id, err)
+               ? err_set(err, err->code, "--base: there is no branch '%s', here or at '%s'",
+                         c->opts.base, remote)
+               : 0;
+}
+
+static int find_remote(const struct converge *c, struct err *err)
+{
+    struct git_place at = {.git_dir = c->repo->common};
+    struct err why = {0};
+    if (git_call(&at, NULL, &why, "remote", "get-url", "--", remote_of(c), NULL) == 0)
+        return 0;
+    return err_set(err, ERR_INPUT, "there is no remote '%s' to push to%s", remote_of(c),
+                   c->opts.no_options ? ""
+                                      : "; --remote names another, --into-base lands here, without "
+                                        "one");
+}
+
+/* Both may be one: then there is no fork. */
+static int find_fork(struct converge *c, struct err *err)
+{
+    if (!c->opts.upstream)
+        return 0;
+    if (!forge_knows_forks(&c->forge))
+        return err_set(err, ERR_INPUT, "--upstream: that is only known to work with gh");
+    if (forge_place_find(&c->upstream, c->repo, c->opts.upstream, err) ||
+        forge_place_find(&c->fork, c->repo, remote_of(c), err))
+        return err_wrap(err, "--upstream");
+    return 0;
+}
+
+/* Where the forge's program has to be told. */
+static int find_place(struct converge *c, struct err *err)
+{
+    autoplace struct forge_place place = {0};
+    if (!forge_wants_place(&c->forge))
+        return 0;
+    return forge_place_find(&place, c->repo, remote_of(c), err) ||
+                   forge_locate(&c->forge, place.repo, c->opts.way == CONVERGE_PRINT, err)
+               ? -1
+               : 0;
+}
+
+static int check_way(struct converge *c, struct err *err)
+{
+    if (c->opts.way == CONVERGE_INTO_BASE)
+        return 0;
+    if (forge_open(&c->forge, c->repo, err) || find_fork(c, err))
+        return -1;
+    if (c->opts.way == CONVERGE_PUSH && (find_remote(c, err) || forge_check(&c->forge, err)))
+        return -1;
+    return find_place(c, err);
+}
+
+int converge(struct converge *c, const struct git_repo *repo, const struct converge_options *opts,
+             struct err *err)
+{
+    *c = (struct converge){.repo = repo, .opts = *opts, .batch = git_batch_new(repo->common)};
+    if (threads_load(&c->threads, repo, err) || threads_mend(&c->threads, repo, err) ||
+        check_only(c, err) || check_way(c, err) || find_base(c, err) || look(c, err))
+        return -1;
+    put_in_order(c);
+    if (opts->commit && opts->way != CONVERGE_PRINT && commit_all(c, err))
+        return -1;
+    for (size_t i = 0; i < c->results.n; i++)
+        examine(c, &c->results.v[i]);
+    find_waiting(c);
+    for (size_t i = 0; i < c->results.n; i++)
+        look_before(c, &c->results.v[i]);
+    for (size_t i = 0; i < c->results.n; i++)
+        note_waiting(c, &c->results.v[i]);
+    if (opts->way == CONVERGE_INTO_BASE)
+        return converge_land(c, err);
+    for (size_t i = 0; i < c->results.n; i++) {
+        if (c->results.v[i].end == CONVERGE_PENDING)
+            converge_one(c, &c->results.v[i]);
+        note_waiting(c, &c->results.v[i]);
+    }
+    return 0;
+}

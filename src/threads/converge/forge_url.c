@@ -1,0 +1,68 @@
+#include "threads/converge/forge_url.h"
+
+#include "base/mem.h"
+
+#include <string.h>
+
+void forge_place_done(struct forge_place *p)
+{
+    free(p->repo);
+    free(p->owner);
+    *p = (struct forge_place){0};
+}
+
+/* "OWNER/NAME.git", in which OWNER may have several parts. */
+static bool take(struct forge_place *p, const char *host, size_t host_len, const char *path)
+{
+    path += strspn(path, "/");
+    size_t len = strlen(path);
+    while (len && path[len - 1] == '/')
+        len--;
+    if (len > 4 && strncmp(path + len - 4, ".git", 4) == 0)
+        len -= 4;
+    autofree char *name = mem_dup(path, len);
+    const char *slash = strrchr(name, '/');
+    if (!host_len || !slash || slash == name || !slash[1])
+        return false;
+    p->repo = mem_printf("%.*s/%s", (int)host_len, host, name);
+    p->owner = mem_dup(name, (size_t)(slash - name));
+    return true;
+}
+
+bool forge_place_parse(struct forge_place *p, const char *address)
+{
+    const char *scheme = strstr(address, "://");
+    const char *host = scheme ? scheme + 3 : address;
+    size_t len = strcspn(host, "/");
+    *p = (struct forge_place){0};
+    if (strncmp(address, "file:", 5) == 0)
+        return false;
+    for (const char *at = memchr(host, '@', len); at; at = memchr(host, '@', len)) {
+        len -= (size_t)(at + 1 - host); /* who logs in */
+        host = at + 1;
+    }
+    size_t name = strcspn(host, ":/");
+    if (scheme) /* a port is none of the forge's name */
+        return take(p, host, name < len ? name : len, host + len);
+    return host[name] == ':' && take(p, host, name, host + name + 1);
+}
+
+int forge_place_find(struct forge_place *p, const struct git_repo *repo, const char *remote,
+                     struct err *err)
+{
+    struct git_place at = {.git_dir = repo->common};
+    autofree char *key = mem_printf("remote.%s.url", remote);
+    autobuf struct buf address = BUF_INIT, raw = BUF_INIT;
+    struct err none = {0};
+    if (git_call(&at, &address, &none, "remote", "get-url", "--", remote, NULL))
+        return err_set(err, ERR_INPUT, "there is no remote '%s'", remote);
+    if (forge_place_parse(p, address.s))
+        return 0;
+    /* Where url.*.insteadOf leads to a mirror, what was written says whose it is. */
+    if (git_call(&at, &raw, &none, "config", "--get", key, NULL) == 0 &&
+        forge_place_parse(p, raw.s))
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "the address of the remote '%s' does not say whose repository it is: %s", remote,
+                   address.s);
+}

@@ -1,0 +1,301 @@
+#include "threads/converge/land.h"
+
+#include "base/mem.h"
+#include "git/merge/merge.h"
+#include "run/land/base_lock.h"
+#include "run/land/base_use.h"
+#include "run/land/checkout.h"
+#include "run/land/checkout_note.h"
+#include "sys/fs/dirs.h"
+#include "sys/interrupt.h"
+#include "sys/proc/capture.h"
+#include "threads/converge/pull_request.h"
+
+#include <string.h>
+
+enum { TRIES = 5, OUTPUT_MAX = 1 << 20, KILLED = 128 };
+
+/* The threads that land on one branch, as of what that is at. */
+struct landing {
+    struct converge *c;
+    struct base_turn *turn;
+    const char *ref;
+    struct git_place at;
+    struct buf seen, tip; /* where the branch is, and where it is to be */
+    struct buf mended; /* where it was before a move was finished that had been killed; or empty */
+    VEC(struct converge_result *) tried, landed;
+    struct buf words; /* git's, where the checkout did not follow */
+    bool killed;      /* it was, and neither moved the branch nor refused to */
+};
+
+/* --- merging ------------------------------------------------------------------------------ */
+
+static const struct converge_result *result_of(const struct converge *c, const char *id)
+{
+    for (size_t i = 0; i < c->results.n; i++) {
+        if (strcmp(c->results.v[i].look->thread->id, id) == 0)
+            return &c->results.v[i];
+    }
+    return NULL;
+}
+
+/* What a thread depends on and is not in the base yet; or NULL. */
+static const char *missing(const struct converge *c, const struct thread *t)
+{
+    for (size_t i = 0; i < t->after.n; i++) {
+        const struct converge_result *r = result_of(c, t->after.v[i]);
+        if (r && r->end >= CONVERGE_REFUSED)
+            return t->after.v[i];
+    }
+    return NULL;
+}
+
+static char *message_of(const struct thread *t)
+{
+    autobuf struct buf title = BUF_INIT;
+    proposal_title(t, &title);
+    return mem_printf("Merge %s\n\nAnabranch-Thread: %s\n", title.s, t->id);
+}
+
+static int conflict(struct landing *l, struct converge_result *r, const struct merge_result *m,
+                    struct err *err)
+{
+    autobuf struct buf files = BUF_INIT;
+    if (merge_describe(&l->at, m, &files, err))
+        return -1;
+    converge_end(r, CONVERGE_CONFLICT, "it conflicts in %s", files.s);
+    return 0;
+}
+
+static int merge_one(struct landing *l, struct converge_result *r, struct err *err)
+{
+    const struct thread_look *look = r->look;
+    automerge struct merge_result m = MERGE_RESULT_INIT;
+    autobuf struct buf commit = BUF_INIT;
+    if (merge_trees(&l->at, l->tip.s, look->head, &m, err))
+        return -1;
+    if (!m.clean)
+        return conflict(l, r, &m, err);
+    autofree char *message = message_of(look->thread);
+    const char *const parents[] = {l->tip.s, look->head, NULL};
+    if (git_commit_tree(&l->at, m.tree.s, parents, message, &commit, err))
+        return -1;
+    buf_cut(&l->tip, 0);
+    buf_addstr(&l->tip, commit.s);
+    converge_end(r, CONVERGE_LANDED, "%s", commit.s);
+    vec_push(&l->landed, r);
+    return 0;
+}
+
+/* What was merged by the move that had been killed has landed now. */
+static int is_there(struct landing *l, struct converge_result *r, struct err *err)
+{
+    bool before = true;
+    if (l->mended.len && git_is_ancestor(&l->at, r->look->head, l->mended.s, &before, err))
+        return -1;
+    converge_end(r, before ? CONVERGE_NOTHING : CONVERGE_LANDED, "%s", before ? "" : l->tip.s);
+    return 0;
+}
+
+static int merge_next(struct landing *l, struct converge_result *r, struct err *err)
+{
+    const char *before = missing(l->c, r->look->thread);
+    bool there;
+    if (before) {
+        converge_end(r, CONVERGE_REFUSED, "it follows thread %s, which did not land", before);
+        return 0;
+    }
+    if (git_is_ancestor(&l->at, r->look->head, l->tip.s, &there, err))
+        return -1;
+    if (there)
+        return is_there(l, r, err);
+    return merge_one(l, r, err);
+}
+
+static bool is_for(const struct landing *l, const struct converge_result *r)
+{
+    const struct thread *t = r->look->thread;
+    return strcmp(l->c->base_ref ? l->c->base_ref : t->base, l->ref) == 0;
+}
+
+static int merge_all(struct landing *l, struct err *err)
+{
+    buf_cut(&l->seen, 0);
+    buf_cut(&l->tip, 0);
+    for (size_t i = 0; i < l->tried.n; i++)
+        converge_end(l->tried.v[i], CONVERGE_PENDING, "%s", "");
+    l->tried.n = l->landed.n = 0;
+    if (git_resolve(&l->at, l->ref, &l->seen, err))
+        return -1;
+    buf_addstr(&l->tip, l->seen.s);
+    for (size_t i = 0; i < l->c->results.n; i++) {
+        struct converge_result *r = &l->c->results.v[i];
+        if (r->end != CONVERGE_PENDING || !is_for(l, r))
+            continue;
+        vec_push(&l->tried, r);
+        if (merge_next(l, r, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- the branch --------------------------------------------------------------------------- */
+
+/* What git refuses it has not begun. */
+static bool has_refused(const struct landing *l)
+{
+    return strstr(l->words.s, "would be overwritten") || strstr(l->words.s, ".lock': File exists");
+}
+
+static int forward(struct landing *l, const char *path, bool *ret_moved, struct err *err)
+{
+    autostrv struct strv argv = {0}, env = {0};
+    int status;
+    bool made;
+    forward_command(l->c->repo, path, l->tip.s, &argv, &env);
+    if (half_forward_note(l->c->repo, l->ref, l->seen.s, l->tip.s, path, &made, err))
+        return -1;
+    if (proc_capture(argv.v, env.v, OUTPUT_MAX, NULL, &l->words, &status, err))
+        return -1;
+    *ret_moved = status == 0;
+    l->killed = status > KILLED;
+    if (*ret_moved || (made && has_refused(l)))
+        half_forward_forget(l->c->repo);
+    if (l->killed)
+        base_turn_clear(l->turn, l->c->repo, l->ref);
+    else
+        base_turn_unmark(l->turn, *ret_moved);
+    return 0;
+}
+
+static int move_ref(struct landing *l, bool *ret_moved, struct err *err)
+{
+    if (git_move_ref(&l->at, l->ref, l->seen.s, l->tip.s, "anabranch: converge", ret_moved, err))
+        return -1;
+    base_turn_unmark(l->turn, *ret_moved);
+    return 0;
+}
+
+static int move(struct landing *l, bool *ret_moved, struct err *err)
+{
+    autobuf struct buf path = BUF_INIT;
+    autofree char *used = NULL;
+    *ret_moved = false;
+    if (base_use_words(l->c->repo, l->ref, NULL, &used, err))
+        return -1;
+    buf_cut(&l->words, 0);
+    if (used) {
+        buf_addstr(&l->words, used);
+        return 0;
+    }
+    if (forward_place(l->c->repo, l->ref, &path, err) || base_turn_mark(l->turn, err))
+        return -1;
+    return path.len ? forward(l, path.s, ret_moved, err) : move_ref(l, ret_moved, err);
+}
+
+/* The words of git, several lines, as one. It has none where it was killed, or a ref did not move.
+ */
+static void not_landed(struct landing *l)
+{
+    const char *name = l->ref + strlen("refs/heads/");
+    for (char *s = l->words.s; *s; s++)
+        *s = *s == '\n' || *s == '\t' ? ' ' : *s;
+    for (size_t i = 0; i < l->landed.n; i++) {
+        if (l->words.len)
+            converge_end(l->landed.v[i], CONVERGE_FAILED, "the checkout of %s could not follow: %s",
+                         name, l->words.s);
+        else
+            converge_end(l->landed.v[i], CONVERGE_FAILED,
+                         "%s did not move: others move it, or git was killed; try again", name);
+    }
+}
+
+/* Whether to try again: someone moved the branch meanwhile, and all is merged anew, on top of that.
+ */
+static int is_worthwhile(struct landing *l, bool *ret_yes, struct err *err)
+{
+    autobuf struct buf now = BUF_INIT;
+    if (git_resolve(&l->at, l->ref, &now, err))
+        return -1;
+    *ret_yes = l->killed || strcmp(now.s, l->seen.s) != 0;
+    return 0;
+}
+
+/* What was merged is nowhere yet. */
+static int stopped(struct landing *l)
+{
+    for (size_t i = 0; i < l->landed.n; i++)
+        (void)converge_stops(l->landed.v[i]);
+    return 0;
+}
+
+static int land_on(struct landing *l, struct err *err)
+{
+    bool moved = false, again = true;
+    for (int tries = 0; again && tries < TRIES; tries++) {
+        base_turn_clear(l->turn, l->c->repo, l->ref);
+        if (half_forward_mend(l->turn, l->c->repo, &l->mended, err) || merge_all(l, err))
+            return -1;
+        if (!l->landed.n)
+            return 0;
+        if (stop_signal())
+            return stopped(l);
+        if (move(l, &moved, err))
+            return -1;
+        if (moved)
+            return 0;
+        if (is_worthwhile(l, &again, err))
+            return -1;
+    }
+    not_landed(l);
+    return 0;
+}
+
+/* --- all of them -------------------------------------------------------------------------- */
+
+/* Other branches have nothing to do with it. */
+static void all_failed(struct landing *l, const struct err *err)
+{
+    for (size_t i = 0; i < l->c->results.n; i++) {
+        struct converge_result *r = &l->c->results.v[i];
+        bool undone = r->end == CONVERGE_PENDING || r->end == CONVERGE_LANDED;
+        if (undone && is_for(l, r))
+            converge_end(r, CONVERGE_FAILED, "%s", err->msg);
+    }
+}
+
+static void land_branch(struct converge *c, struct base_turn *turn, const char *ref)
+{
+    struct landing l = {
+        .c = c,
+        .turn = turn,
+        .ref = ref,
+        .at = {.batch = c->batch, .git_dir = c->repo->common, .work_tree = c->repo->root},
+        .seen = BUF_INIT,
+        .tip = BUF_INIT,
+        .mended = BUF_INIT,
+        .words = BUF_INIT};
+    struct err err = {0};
+    if (land_on(&l, &err))
+        all_failed(&l, &err);
+    buf_done(&l.seen);
+    buf_done(&l.tip);
+    buf_done(&l.mended);
+    buf_done(&l.words);
+    vec_done(&l.tried);
+    vec_done(&l.landed);
+}
+
+int converge_land(struct converge *c, struct err *err)
+{
+    autofree char *state = mem_printf("%s/anabranch", c->repo->common);
+    autoturn struct base_turn turn = BASE_TURN_INIT;
+    if (dirs_make(state, err) || base_turn_await(&turn, state, c->opts.waiting, err))
+        return -1;
+    for (size_t i = 0; i < c->results.n; i++) {
+        const struct converge_result *r = &c->results.v[i];
+        if (r->end == CONVERGE_PENDING && !converge_stops(&c->results.v[i]))
+            land_branch(c, &turn, c->base_ref ? c->base_ref : r->look->thread->base);
+    }
+    return 0;
+}

@@ -1,0 +1,169 @@
+#include "threads/converge/pull_request.h"
+
+#include "base/mem.h"
+#include "base/text/text.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+enum { TITLE_MAX = 240, BODY_MAX = 60000, GOAL_MAX = 50000, OUTSIDE_MAX = 50 };
+
+void proposal_title(const struct thread *t, struct buf *out)
+{
+    const char *goal = t->goal + strspn(t->goal, " \t\r\n");
+    size_t len = strcspn(goal, "\r\n");
+    buf_addf(out, "[thread-%s] ", t->id);
+    text_harmless(out, goal, len);
+    if (!len)
+        buf_addstr(out, t->branch + strlen("refs/heads/"));
+    buf_cut(out, text_fit(out->s, out->len, TITLE_MAX));
+}
+
+/* --- paths -------------------------------------------------------------------------------- */
+
+/* A path as Markdown shows it as it is, whatever is in it. */
+static void add_code(struct buf *out, const char *s)
+{
+    autobuf struct buf safe = BUF_INIT;
+    size_t longest = 0;
+    text_harmless(&safe, s, strlen(s));
+    for (const char *p = strchr(safe.s, '`'); p; p = strchr(p, '`')) {
+        size_t n = strspn(p, "`");
+        longest = n > longest ? n : longest;
+        p += n;
+    }
+    const char *blank = longest ? " " : "";
+    buf_addrep(out, '`', longest + 1);
+    buf_addf(out, "%s%s%s", blank, safe.s, blank);
+    buf_addrep(out, '`', longest + 1);
+}
+
+static void add_paths(struct buf *out, const char *words, const struct strv *paths)
+{
+    for (size_t i = 0; i < paths->n; i++) {
+        buf_addf(out, "- %s ", words);
+        add_code(out, *paths->v[i] ? paths->v[i] : ".");
+        buf_addch(out, '\n');
+    }
+}
+
+static void add_requests(struct buf *out, const struct thread *t)
+{
+    for (size_t i = 0; i < t->requests.n; i++) {
+        if (t->requests.v[i].claimed_by)
+            continue;
+        buf_addstr(out, "- was granted ");
+        add_code(out, t->requests.v[i].path);
+        buf_addch(out, '\n');
+    }
+}
+
+static void add_all_paths(struct buf *out, const struct thread *t)
+{
+    buf_addstr(out, "\n## Paths\n\n");
+    add_paths(out, "owns", &t->owns);
+    add_requests(out, t);
+    add_paths(out, "forbids", &t->forbids);
+    if (!t->owns.n && !t->forbids.n && !t->requests.n)
+        buf_addstr(out, "whatever no other thread claims\n");
+}
+
+static void add_verdict(struct buf *out, const struct own_verdict *v)
+{
+    size_t shown = 0;
+    buf_addstr(out, "\n## Ownership\n\n");
+    if (!v->outside) {
+        buf_addstr(out, "All changes are within these paths.\n");
+        return;
+    }
+    buf_addf(out, "**%zu changed %s outside of them:**\n\n", v->outside,
+             v->outside == 1 ? "path is" : "paths are");
+    for (size_t i = 0; i < v->paths.n && shown < OUTSIDE_MAX; i++) {
+        const struct own_path *p = &v->paths.v[i];
+        if (own_is_inside(p->standing))
+            continue;
+        buf_addstr(out, "- ");
+        add_code(out, p->path);
+        buf_addstr(out, ": ");
+        own_path_describe(p, out);
+        buf_addch(out, '\n');
+        shown++;
+    }
+    if (v->outside > shown)
+        buf_addf(out, "- and %zu more\n", v->outside - shown);
+}
+
+/* --- order -------------------------------------------------------------------------------- */
+
+bool proposal_depends(const struct thread *t, const char *id)
+{
+    for (size_t i = 0; i < t->after.n; i++) {
+        if (strcmp(t->after.v[i], id) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool proposal_follows(const struct thread *t, const struct thread *other)
+{
+    return proposal_depends(t, other->id) ||
+           (t->ordered && other->ordered && other->order < t->order);
+}
+
+static void add_order(struct buf *out, const struct thread *t, const struct threads *all,
+                      const bool *waits)
+{
+    size_t n = 0;
+    buf_addstr(out, "\n## Order\n\n");
+    if (t->ordered)
+        buf_addf(out, "Merge order %" PRId64 ".\n", t->order);
+    for (size_t i = 0; i < all->n; i++) {
+        const struct thread *other = &all->v[i];
+        if (!proposal_follows(t, other))
+            continue;
+        buf_addf(out, "%s- thread %s", n++ ? "" : "\nTo be merged after:\n\n", other->id);
+        if (other->pull) {
+            buf_addstr(out, ", ");
+            text_harmless(out, other->pull, strlen(other->pull));
+        } else if (waits[i]) {
+            buf_addstr(out, ", which is not merged and has no pull request yet");
+        }
+        buf_addch(out, '\n');
+    }
+    if (!n)
+        buf_addstr(out, "It follows no other thread.\n");
+}
+
+/* Whole characters of at most so many bytes. */
+static size_t cut(const char *s, size_t len, size_t most)
+{
+    return len <= most ? len : text_valid(s, most);
+}
+
+void proposal_body(const struct thread_look *l, const struct threads *all, const bool *waits,
+                   struct buf *out)
+{
+    const struct thread *t = l->thread;
+    size_t len = strlen(t->goal), shown = cut(t->goal, len, GOAL_MAX), start = out->len;
+    buf_addstr(out, "## Goal\n\n");
+    buf_add(out, t->goal, shown);
+    buf_addstr(out, shown < len ? "\n[...]\n" : "\n");
+    add_all_paths(out, t);
+    add_order(out, t, all, waits);
+    add_verdict(out, &l->own);
+    buf_cut(out, start + cut(out->s + start, out->len - start, BODY_MAX));
+}
+
+void proposal_harmless(const char *text, struct buf *out)
+{
+    while (*text) {
+        size_t len = strcspn(text, "\t\r\n");
+        text_harmless(out, text, len);
+        text += len;
+        if (*text == '\n')
+            buf_addch(out, '\n');
+        else if (*text == '\t')
+            buf_addstr(out, "    ");
+        text += *text != '\0';
+    }
+}

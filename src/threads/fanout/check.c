@@ -1,0 +1,302 @@
+/*
+ * What may be in the way of threads, looked at before anything is changed.
+ */
+#include "threads/fanout/fanout_private.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/text/glob.h"
+#include "run/run_private.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "workspace/workspace.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define PARALLEL "refs/heads/parallel"
+
+enum { SHOWN = 5 }; /* changed files */
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+static struct git_place checkout_of(const struct fanout *f)
+{
+    const struct git_repo *repo = &f->pf->repo;
+    return (struct git_place){
+        .git_dir = repo->git_dir, .common = repo->common, .work_tree = repo->root};
+}
+
+/* --- changed files ------------------------------------------------------------------------ */
+
+static bool is_plan(const struct fanout *f, const char *path)
+{
+    autofree char *full = mem_printf("%s/%s", f->pf->repo.root, path);
+    struct stat here, plan;
+    return f->opts.plan_path && stat(full, &here) == 0 && stat(f->opts.plan_path, &plan) == 0 &&
+           here.st_dev == plan.st_dev && here.st_ino == plan.st_ino;
+}
+
+/* Entries "XY path", each with a NUL behind it; behind a rename's stands where it came from. */
+static size_t list_changed(const struct fanout *f, const struct buf *status, struct buf *out)
+{
+    size_t n = 0;
+    for (const char *p = status->s; p < status->s + status->len; p += strlen(p) + 1) {
+        const char *path = p + strlen("XY ");
+        if (!is_plan(f, path) && n++ < SHOWN)
+            buf_addf(out, "%s'%.60s'", n > 1 ? ", " : "", path);
+        if (*p == 'R' || *p == 'C')
+            p += strlen(p) + 1;
+    }
+    return n;
+}
+
+/* Files that nobody tracks are in nobody's way: our own are among them. */
+static int check_changes(const struct fanout *f, struct err *err)
+{
+    struct git_place at = checkout_of(f);
+    autostrv struct strv args = {0};
+    autobuf struct buf status = BUF_INIT, errout = BUF_INIT, names = BUF_INIT;
+    int code;
+    if (f->opts.allow_dirty)
+        return 0;
+    strv_pushl(&args, "status", "--porcelain", "-z", "--untracked-files=no",
+               "--ignore-submodules=untracked", NULL);
+    if (git_try(&at, &args, &status, &errout, &code, err))
+        return -1;
+    if (code != 0)
+        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    size_t n = list_changed(f, &status, &names);
+    if (!n)
+        return 0;
+    return err_set(err, ERR_ENV,
+                   "changes that are not committed would not be in the threads: %s%s; commit or "
+                   "stash them, or go on without them by --allow-dirty",
+                   names.s, n > SHOWN ? " and more" : "");
+}
+
+/* --- places ------------------------------------------------------------------------------- */
+
+static bool has_file_of(const char *admin)
+{
+    autofree char *file = mem_printf("%s/" THREAD_FILE, admin);
+    return exists(file);
+}
+
+/* Whether a file consists of that one line. */
+static bool says(const char *folder, const char *name, const char *line)
+{
+    autofree char *path = mem_printf("%s/%s", folder, name);
+    autobuf struct buf text = BUF_INIT;
+    if (file_read(path, PATH_MAX + 64, &text, NULL))
+        return false;
+    buf_cut(&text, strcspn(text.s, "\n"));
+    return strcmp(text.s, line) == 0;
+}
+
+/* Nothing in it but the link to its administrative folder; a repository of its own is none. */
+static bool is_hollow(const struct thread *t)
+{
+    autofree char *link = mem_printf("gitdir: %s", t->admin);
+    DIR *dir = opendir(t->path);
+    bool hollow = dir != NULL;
+    for (struct dirent *e; hollow && (e = readdir(dir));)
+        hollow = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+                 (strcmp(e->d_name, ".git") == 0 && says(t->path, ".git", link));
+    if (dir)
+        (void)closedir(dir);
+    return hollow;
+}
+
+bool fanout_is_half_made(const struct thread *t)
+{
+    autofree char *tree = mem_printf("%s/.git", t->path);
+    if (!exists(t->admin))
+        return is_hollow(t);
+    return !has_file_of(t->admin) && says(t->admin, "locked", "in use by anabranch") &&
+           says(t->admin, "gitdir", tree);
+}
+
+static int check_place(const struct thread *t, struct err *err)
+{
+    const char *what = exists(t->path) ? t->path : exists(t->admin) ? t->admin : NULL;
+    if (!what || fanout_is_half_made(t))
+        return 0;
+    return err_set(err, ERR_ENV, "'%s' is in the way of thread %s: move it away first", what,
+                   t->id);
+}
+
+static int check_branch(const struct thread *t, const struct map *refs, struct err *err)
+{
+    if (!map_get(refs, t->branch, strlen(t->branch)) || fanout_is_half_made(t))
+        return 0;
+    const char *name = t->branch + strlen("refs/heads/");
+    return err_set(err, ERR_ENV,
+                   "the branch '%s' is there already, and no thread: rename it with 'git branch -m "
+                   "%s NAME', or delete it",
+                   name, name);
+}
+
+static int check_places(const struct fanout *f, struct err *err)
+{
+    struct git_place at = {.git_dir = f->pf->repo.common};
+    autobuf struct buf refs = BUF_INIT;
+    automap struct map known = {0};
+    if (git_call(&at, &refs, err, "for-each-ref", "--format=%(refname)", PARALLEL, NULL))
+        return -1;
+    for (char *rest = refs.s, *ref; (ref = strsep(&rest, "\n"));)
+        (void)map_put(&known, ref, strlen(ref), refs.s);
+    if (map_get(&known, PARALLEL, strlen(PARALLEL)))
+        return err_set(err, ERR_ENV,
+                       "the branch 'parallel' is in the way of the threads' own, 'parallel/...': "
+                       "rename it with 'git branch -m parallel NAME'");
+    for (size_t i = 0; i < f->fresh.n; i++) {
+        if (check_place(&f->fresh.v[i], err) || check_branch(&f->fresh.v[i], &known, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* --- their folder ------------------------------------------------------------------------- */
+
+/* Ours ignores itself with all that is in it, which is not for a folder of the project. */
+static int check_tracked(const struct fanout *f, struct err *err)
+{
+    struct git_place at = checkout_of(f);
+    const char *root = f->pf->repo.root;
+    autobuf struct buf files = BUF_INIT;
+    size_t len = strlen(root);
+    if (strncmp(f->work, root, len) != 0 || f->work[len] != '/')
+        return 0;
+    autofree char *spec = mem_printf(":(top,literal)%s", f->work + len + 1);
+    if (git_call(&at, &files, err, "-C", root, "ls-files", "--", spec, NULL))
+        return -1;
+    if (!files.len)
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "the project has files of its own in '%s': name another folder for the threads "
+                   "with workspace.dir",
+                   f->work + len + 1);
+}
+
+/* A file of ours that is tracked would be committed. */
+static int check_brief(const struct fanout *f, struct err *err)
+{
+    struct git_place at = {.git_dir = f->pf->repo.common};
+    autostrv struct strv args = {0};
+    autobuf struct buf none = BUF_INIT;
+    int status;
+    strv_pushl(&args, "cat-file", "-e", NULL);
+    strv_pushf(&args, "%s:" THREAD_BRIEF, f->base_commit);
+    if (git_try(&at, &args, &none, NULL, &status, err))
+        return -1;
+    if (status != 0)
+        return 0;
+    return err_set(err, ERR_INPUT,
+                   "the project has a file '" THREAD_BRIEF
+                   "' of its own, where each thread's brief "
+                   "is to be: rename it");
+}
+
+static int check_hidden(const struct fanout *f, struct err *err)
+{
+    autofree char *ignore = mem_printf("%s/.gitignore", f->work);
+    autobuf struct buf text = BUF_INIT;
+    if (!exists(ignore))
+        return 0;
+    if (file_read(ignore, 1 << 20, &text, err))
+        return -1;
+    for (char *rest = text.s, *line; (line = strsep(&rest, "\n"));) {
+        if (strcmp(line, "*") == 0)
+            return 0;
+    }
+    return err_set(err, ERR_ENV, "'%s' does not hide the threads: it needs a line '*'", ignore);
+}
+
+/* --- paths -------------------------------------------------------------------------------- */
+
+struct owned {
+    const struct thread *thread;
+    const char *path;
+    struct glob *glob;
+};
+
+struct owned_list {
+    VEC(struct owned) all;
+};
+
+static void owned_done(struct owned_list *list)
+{
+    for (size_t i = 0; i < list->all.n; i++)
+        glob_free(list->all.v[i].glob);
+    vec_done(&list->all);
+}
+
+static void add_owned(struct owned_list *list, const struct thread *t, const char *path, bool fold)
+{
+    struct owned owned = {t, path, glob_new(path, fold)};
+    if (owned.glob)
+        vec_push(&list->all, owned);
+}
+
+/* What a thread was granted later is its own as well. */
+static void list_owned(struct owned_list *list, const struct threads *ts, bool fold)
+{
+    for (size_t i = 0; i < ts->n; i++) {
+        const struct thread *t = &ts->v[i];
+        for (size_t k = 0; k < t->owns.n; k++)
+            add_owned(list, t, t->owns.v[k], fold);
+        for (size_t k = 0; k < t->requests.n; k++) {
+            if (!t->requests.v[k].claimed_by)
+                add_owned(list, t, t->requests.v[k].path, fold);
+        }
+    }
+}
+
+static bool do_overlap(const struct owned *a, const struct owned *b)
+{
+    const char *left = glob_prefix(a->glob), *right = glob_prefix(b->glob);
+    size_t n = strlen(left) < strlen(right) ? strlen(left) : strlen(right);
+    return strncmp(left, right, n) == 0 && glob_overlap(a->glob, b->glob, NULL);
+}
+
+/* Those of one plan have been compared when it was read. */
+static int check_paths(const struct fanout *f, struct err *err)
+{
+    own_cleanup(owned_done) struct owned_list fresh = {0}, there = {0};
+    if (f->pf->plan.overlap == OVERLAP_SERIALISE || f->pf->plan.overlap == OVERLAP_ALLOW)
+        return 0;
+    list_owned(&fresh, &f->fresh, f->pf->repo.core.ignore_case);
+    list_owned(&there, &f->there, f->pf->repo.core.ignore_case);
+    for (size_t i = 0; i < fresh.all.n * there.all.n; i++) {
+        const struct owned *a = &fresh.all.v[i / there.all.n], *b = &there.all.v[i % there.all.n];
+        if (do_overlap(a, b))
+            return err_set(err, ERR_INPUT,
+                           "thread %s owns '%s', which overlaps with '%s' of thread %s, which is "
+                           "there already",
+                           a->thread->id, a->path, b->path, b->thread->id);
+    }
+    return 0;
+}
+
+static int check_git(const struct fanout *f, struct err *err)
+{
+    struct git_place at = {.git_dir = f->pf->repo.common};
+    autobuf struct buf version = BUF_INIT;
+    return git_call(&at, &version, err, "version", NULL) ? -1
+                                                         : preflight_git_version(version.s, err);
+}
+
+int fanout_check(const struct fanout *f, struct err *err)
+{
+    if (check_git(f, err) || check_paths(f, err) || check_tracked(f, err) || check_brief(f, err) ||
+        check_changes(f, err) || check_hidden(f, err) || check_places(f, err))
+        return -1;
+    return dirs_check(f->work, err) || preflight_disk(f->pf->repo.root, err) ? -1 : 0;
+}

@@ -1,0 +1,287 @@
+/*
+ * Making threads, all or none: what is made is noted as it is made, and taken away again where the
+ * rest cannot be. Each becomes a thread by the file that is written when all are ready.
+ */
+#include "threads/fanout/fanout_private.h"
+
+#include "base/mem.h"
+#include "git/config/excludes_file.h"
+#include "git/config/worktree_config.h"
+#include "sys/fs/dirs.h"
+#include "threads/hooks.h"
+#include "threads/relocate.h"
+#include "threads/remove.h"
+#include "workspace/root_folder.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAX_AT_ONCE = 16 };
+
+/* --- signals ------------------------------------------------------------------------------ */
+
+static void on_signal(struct making *m, int signal)
+{
+    if (!m->failed)
+        (void)err_set(m->err, ERR_ENV, "stopped by a signal: nothing is left of what was begun");
+    m->f->signal = m->f->signal ? m->f->signal : signal;
+    m->failed = true;
+    makers_stop(m);
+}
+
+static void on_int(void *ctx)
+{
+    on_signal(ctx, SIGINT);
+}
+
+static void on_term(void *ctx)
+{
+    on_signal(ctx, SIGTERM);
+}
+
+/* From here on a signal waits until the loop runs; a guard that has gone is found out by what
+ * writing to it says. */
+static void watch_signals(struct making *m)
+{
+    struct sigaction ignore = {.sa_handler = SIG_IGN};
+    (void)sigaction(SIGPIPE, &ignore, NULL);
+    m->loop = loop_new();
+    m->signals[0] = loop_signal(m->loop, SIGINT, on_int, m);
+    m->signals[1] = loop_signal(m->loop, SIGTERM, on_term, m);
+    m->signals[2] = loop_signal(m->loop, SIGHUP, on_term, m);
+}
+
+/* --- beginning ---------------------------------------------------------------------------- */
+
+static void making_init(struct making *m, struct fanout *f, struct err *err)
+{
+    long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    *m = (struct making){
+        .f = f,
+        .err = err,
+        .batch = git_batch_new(f->pf->repo.common),
+        .excludes = BUF_INIT,
+        .makers = mem_array(f->fresh.n, sizeof(*m->makers)),
+        .limit = processors < 2             ? 2
+                 : processors > MAX_AT_ONCE ? MAX_AT_ONCE
+                                            : (size_t)processors,
+    };
+    watch_signals(m);
+    for (size_t i = 0; i < f->fresh.n; i++) {
+        struct maker *w = &m->makers[i];
+        const struct thread *t = &f->fresh.v[i];
+        const char *prefix = f->pf->repo.prefix;
+        *w = (struct maker){
+            .all = m,
+            .thread = &f->fresh.v[i],
+            .cwd = mem_printf("%s%s%s", t->path, *prefix ? "/" : "", prefix),
+            .log = mem_printf("%s/anabranch.log", t->admin),
+            .excludes = mem_printf("%s/anabranch.excludes", t->admin),
+            .brought = mem_printf("%s/anabranch.brought", t->admin),
+        };
+    }
+}
+
+static void maker_done(struct maker *w)
+{
+    workspace_done(&w->ws);
+    free(w->cwd);
+    free(w->log);
+    free(w->excludes);
+    free(w->brought);
+}
+
+static void making_done(struct making *m)
+{
+    for (size_t i = 0; i < m->f->fresh.n; i++)
+        maker_done(&m->makers[i]);
+    for (size_t i = 0; i < sizeof(m->signals) / sizeof(m->signals[0]); i++)
+        watch_free(m->signals[i]);
+    free(m->makers);
+    buf_done(&m->excludes);
+    free(m->hooks);
+    ports_done(&m->ports);
+    git_batch_free(m->batch);
+    loop_free(m->loop);
+    free(m->folder);
+}
+
+/* The branch goes with it if nothing but the base is on it. */
+static int remove_half_made(const struct fanout *f, const struct thread *t, struct err *err)
+{
+    const struct git_repo *repo = &f->pf->repo;
+    struct git_place at = {.git_dir = repo->common};
+    autobuf struct buf tip = BUF_INIT;
+    bool in_base = false;
+    if (git_resolve(&at, t->branch, &tip, NULL) == 0 &&
+        git_is_ancestor(&at, tip.s, f->base_commit, &in_base, err))
+        return -1;
+    return thread_remove(t, repo, in_base ? tip.s : NULL, err);
+}
+
+/* Takes away what a fanout left that was killed. */
+static int tidy(const struct fanout *f, struct err *err)
+{
+    for (size_t i = 0; i < f->fresh.n; i++) {
+        const struct thread *t = &f->fresh.v[i];
+        if (fanout_is_half_made(t) && remove_half_made(f, t, err))
+            return -1;
+    }
+    return 0;
+}
+
+/* Another fanout may have come first, between our checks and the lock. */
+static int look_again(const struct fanout *f, struct err *err)
+{
+    autothreads struct threads now;
+    if (threads_load(&now, &f->pf->repo, err) || threads_check(&now, err))
+        return -1;
+    if (now.n != f->there.n)
+        return err_set(err, ERR_ENV, "another fanout was at work: call this one again");
+    return tidy(f, err);
+}
+
+static bool exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+/* People look into it with programs and users other than ours: it is as mkdir makes it. */
+static int open_up(const char *path, struct err *err)
+{
+    mode_t mask = umask(0);
+    (void)umask(mask);
+    return chmod(path, 0777 & ~mask) < 0 ? err_sys(err, "chmod '%s'", path) : 0;
+}
+
+/* The highest folder of a path that is not there; NULL where all are. */
+static char *first_missing(const char *path)
+{
+    for (const char *end = path; *end;) {
+        end += 1 + strcspn(end + 1, "/");
+        autofree char *part = mem_dup(path, (size_t)(end - path));
+        if (!exists(part))
+            return steal_ptr(part);
+    }
+    return NULL;
+}
+
+static int make_folder(struct making *m, struct err *err)
+{
+    const char *work = m->f->work;
+    m->folder = first_missing(work);
+    if (dirs_make(work, err) || workdir_hide(work, err))
+        return -1;
+    return m->folder ? open_up(work, err) : 0;
+}
+
+/* Those that were made and hold nothing. */
+static void remove_folders(const struct making *m)
+{
+    autofree char *path = mem_str(m->f->work);
+    size_t least = m->folder ? strlen(m->folder) : strlen(path) + 1;
+    while (strlen(path) >= least && (rmdir(path) == 0 || errno == ENOENT))
+        *strrchr(path, '/') = '\0';
+}
+
+/* Only the first of the fanouts finds the extension off, and all threads have to know that. */
+static int configure(struct making *m, struct err *err)
+{
+    if (worktree_config_on(&m->f->pf->repo, &m->switched, err))
+        return -1;
+    bool ours = m->switched || worktree_config_is_ours(&m->f->pf->repo) ||
+                (m->f->there.n && m->f->there.v[0].configured);
+    for (size_t i = 0; i < m->f->fresh.n; i++)
+        m->f->fresh.v[i].configured = ours;
+    return 0;
+}
+
+static int make_worktrees(struct making *m, struct err *err)
+{
+    const struct fanout *f = m->f;
+    for (size_t i = 0; i < f->fresh.n; i++) {
+        struct maker *w = &m->makers[i];
+        const struct thread *t = w->thread;
+        if (maker_take_ports(w, err) || workspace_create(&w->ws, &f->pf->repo, t->path, t->branch,
+                                                         t->base_commit, m->batch, err))
+            return err_wrap(err, "thread %s", t->id);
+        w->has_ws = true;
+        if (open_up(t->path, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int begin(struct making *m, struct err *err)
+{
+    return excludes_add_own(m->f->pf->repo.root, &m->excludes, err) || make_folder(m, err) ||
+                   thread_hooks_find(&m->f->pf->repo, &m->hooks, err) || configure(m, err) ||
+                   make_worktrees(m, err)
+               ? -1
+               : 0;
+}
+
+/* --- ending ------------------------------------------------------------------------------- */
+
+/* What cannot be taken away is named beside why it had to be. */
+static void undo(struct making *m)
+{
+    const struct fanout *f = m->f;
+    struct err why = {0};
+    for (size_t i = f->fresh.n; i-- > 0;) {
+        const struct maker *w = &m->makers[i];
+        if (w->has_ws && thread_remove(w->thread, &f->pf->repo, w->thread->base_commit, &why))
+            (void)err_wrap(m->err, "%s is left", w->thread->path);
+    }
+    if (threads_leave(&f->pf->repo, &f->fresh.v[0], &why))
+        (void)err_wrap(m->err, "%s", why.msg);
+    remove_folders(m);
+}
+
+/* The worktrees are for people from now on. */
+static int save(struct making *m, struct err *err)
+{
+    for (size_t i = 0; i < m->f->fresh.n; i++) {
+        if (thread_save(m->makers[i].thread, err))
+            return -1;
+    }
+    for (size_t i = 0; i < m->f->fresh.n; i++)
+        workspace_release(&m->makers[i].ws);
+    return 0;
+}
+
+static int carry_out(struct making *m, struct err *err)
+{
+    if (begin(m, err))
+        return -1;
+    makers_start(m);
+    if (loop_run(m->loop, err) || m->failed)
+        return -1;
+    return save(m, err);
+}
+
+static int make_all(struct fanout *f, struct err *err)
+{
+    own_cleanup(making_done) struct making m;
+    making_init(&m, f, err);
+    int rc = carry_out(&m, err);
+    if (rc)
+        undo(&m);
+    return rc;
+}
+
+int fanout_make(struct fanout *f, struct err *err)
+{
+    autoclose int lock = -1;
+    if (threads_mend(&f->there, &f->pf->repo, err))
+        return -1;
+    if (!f->fresh.n)
+        return 0;
+    if (threads_lock(&f->pf->repo, f->opts.waiting, &lock, err) || look_again(f, err))
+        return -1;
+    return make_all(f, err);
+}

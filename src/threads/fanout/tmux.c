@@ -1,0 +1,116 @@
+#include "threads/fanout/tmux.h"
+
+#include "base/mem.h"
+#include "base/text/shell_quote.h"
+#include "sys/proc/capture.h"
+
+#include <errno.h>
+#include <string.h>
+
+enum { OUTPUT_MAX = 1 << 20 };
+
+/* After the folder that the repository is in, without what has a meaning in a target. */
+static char *session_name(const struct fanout *f)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
+    const char *end = strrchr(f->work, '/'), *start = end;
+    while (start > f->work && start[-1] != '/')
+        start--;
+    char *name = mem_printf("anabranch-%.*s", (int)(end - start), start);
+    for (char *c = name; *(c += strspn(c, plain)); c++)
+        *c = '-';
+    return name;
+}
+
+/* tmux takes a folder for a format, in which two of them stand for one. */
+static char *format_quoted(const char *path)
+{
+    autobuf struct buf out = BUF_INIT;
+    for (; *path; path++)
+        buf_addrep(&out, *path, *path == '#' ? 2 : 1);
+    return buf_steal(&out);
+}
+
+/* The arguments that make the window of a thread, and with the first one the session. */
+static void add_window(const struct thread *t, const char *session, bool first, struct strv *argv)
+{
+    autofree char *dir = format_quoted(t->path);
+    if (first)
+        strv_pushl(argv, "tmux", "new-session", "-d", "-s", session, "-n", NULL);
+    else
+        strv_pushl(argv, "tmux", "new-window", "-d", "-t", NULL), strv_pushf(argv, "%s:", session),
+            strv_push(argv, "-n");
+    strv_pushf(argv, "thread-%s", t->id);
+    strv_pushl(argv, "-c", dir, NULL);
+}
+
+static void add_line(const struct strv *argv, struct buf *out)
+{
+    buf_addstr(out, argv->v[0]);
+    for (size_t i = 1; i < argv->n; i++)
+        shell_add(out, "", argv->v[i], NULL);
+    buf_addch(out, '\n');
+}
+
+void tmux_add_commands(const struct fanout *f, struct buf *out)
+{
+    autofree char *session = session_name(f);
+    for (size_t i = 0; i < f->fresh.n; i++) {
+        autostrv struct strv argv = {0};
+        add_window(&f->fresh.v[i], session, i == 0, &argv);
+        add_line(&argv, out);
+    }
+    buf_addf(out, "tmux attach -t %s\n", session);
+}
+
+/* *ret_status is tmux' own. */
+static int call(const struct strv *argv, int *ret_status, struct buf *errout, struct err *err)
+{
+    autobuf struct buf out = BUF_INIT;
+    struct err why = {0};
+    if (proc_capture(argv->v, NULL, OUTPUT_MAX, &out, errout, ret_status, &why) == 0)
+        return 0;
+    if (why.errnum == ENOENT)
+        return err_set(err, ERR_ENV, "'tmux' was not found: install it, or do without --tmux");
+    return err_set(err, why.code, "%s", why.msg);
+}
+
+int tmux_check(struct err *err)
+{
+    autostrv struct strv argv = {0};
+    int status;
+    strv_pushl(&argv, "tmux", "-V", NULL);
+    return call(&argv, &status, NULL, err);
+}
+
+static int has_session(const char *session, bool *ret_yes, struct err *err)
+{
+    autostrv struct strv argv = {0};
+    int status;
+    strv_pushl(&argv, "tmux", "has-session", "-t", NULL);
+    strv_pushf(&argv, "=%s", session);
+    if (call(&argv, &status, NULL, err))
+        return -1;
+    *ret_yes = status == 0;
+    return 0;
+}
+
+int tmux_start(const struct fanout *f, char **ret_show, struct err *err)
+{
+    autofree char *session = session_name(f);
+    bool there;
+    if (has_session(session, &there, err))
+        return -1;
+    for (size_t i = 0; i < f->fresh.n; i++) {
+        autostrv struct strv argv = {0};
+        autobuf struct buf errout = BUF_INIT;
+        int status;
+        add_window(&f->fresh.v[i], session, i == 0 && !there, &argv);
+        if (call(&argv, &status, &errout, err))
+            return -1;
+        if (status != 0)
+            return err_set(err, ERR_ENV, "tmux: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    }
+    *ret_show = mem_printf("tmux attach -t %s", session);
+    return 0;
+}

@@ -1,0 +1,267 @@
+#include "threads/hooks.h"
+
+#include "base/mem.h"
+#include "base/text/shell_quote.h"
+#include "git/config/excludes_file.h"
+#include "git/config/worktree_config.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/self_exe.h"
+#include "threads/claude_settings.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { EXCLUDES_MAX = 64 << 20, PATH_TEXT_MAX = 1 << 16 };
+
+#define KEY      "core.hooksPath"
+#define EXCLUDED "/" CLAUDE_SETTINGS "\n"
+
+static char *hooks_folder(const struct thread *t)
+{
+    return mem_printf("%s/anabranch.hooks", t->admin);
+}
+
+/* --- scripts ------------------------------------------------------------------------------ */
+
+/* The end of every hook; which one it is, its name tells. */
+static const char chain_text[] =
+    "name=${0##*/}\n"
+    "while IFS='\t' read -r scope value; do\n"
+    "    case $scope in system | global | local) hooks=$value ;; esac\n"
+    "done <<END\n"
+    "$(git config --show-scope --type=path --get-all core.hooksPath)\n"
+    "END\n"
+    "hooks=${own:-$hooks}\n"
+    "case $hooks in /*) ;; *) hooks=./$hooks ;; esac\n"
+    "[ -f \"$hooks/$name\" ] && [ -x \"$hooks/$name\" ] || exit 0\n"
+    "exec \"$hooks/$name\" \"$@\"\n";
+
+static const char gate_text[] =
+    "[ -x \"$program\" ] || program=$(command -v anabranch)\n"
+    "if [ -x \"$program\" ]; then\n"
+    "    \"$program\" __own-commit\n"
+    "    case $? in\n"
+    "        0) ;;\n"
+    "        126 | 127) program= ;;\n"
+    "        *) exit 1 ;;\n"
+    "    esac\n"
+    "fi\n"
+    "[ -x \"$program\" ] ||\n"
+    "    echo 'anabranch is gone: whether this thread owns what it commits was not checked' >&2\n";
+
+static const char head_text[] =
+    "#!/bin/sh\n"
+    "# Written by anabranch for this worktree alone; it goes on to your own hook of this name.\n";
+
+static void add_variable(struct buf *out, const char *name, const char *value)
+{
+    autobuf struct buf word = BUF_INIT;
+    shell_add(&word, "", value, NULL);
+    buf_addf(out, "%s=%s\n", name, word.s + 1);
+}
+
+static int write_script(const char *folder, const char *name, const struct buf *text,
+                        struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", folder, name);
+    if (unlink(path) < 0 && errno != ENOENT)
+        return err_sys(err, "replace '%s'", path);
+    if (file_create(path, text->s, text->len, err))
+        return -1;
+    return chmod(path, 0755) < 0 ? err_sys(err, "make '%s' executable", path) : 0;
+}
+
+/* own: the folder that the worktree's own setting named before, or "". */
+static int write_chain(const char *usual, const char *folder, const char *own, struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    buf_addstr(&text, head_text);
+    add_variable(&text, "hooks", usual);
+    add_variable(&text, "own", own);
+    buf_addstr(&text, chain_text);
+    return write_script(folder, "chain", &text, err);
+}
+
+static int write_gate(const char *folder, struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    autofree char *chain = mem_printf("%s/chain", folder);
+    const char *self = self_path();
+    buf_addstr(&text, head_text);
+    add_variable(&text, "program", self ? self : "");
+    buf_addstr(&text, gate_text);
+    shell_add(&text, ".", chain, NULL);
+    buf_addch(&text, '\n');
+    return write_script(folder, "pre-commit", &text, err);
+}
+
+/* --- the user's hooks --------------------------------------------------------------------- */
+
+/* May be there without anyone noticing, so that the user's own can come later. */
+static const char *const standing[] = {
+    "applypatch-msg",     "pre-applypatch",     "post-applypatch", "pre-merge-commit",
+    "prepare-commit-msg", "commit-msg",         "post-commit",     "pre-rebase",
+    "post-checkout",      "post-merge",         "pre-push",        "pre-auto-gc",
+    "post-rewrite",       "sendemail-validate",
+};
+
+static int link_hook(const char *folder, const char *name, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", folder, name);
+    return symlink("chain", path) < 0 && errno != EEXIST ? err_sys(err, "make '%s'", path) : 0;
+}
+
+/* All that there is in the user's folder now. */
+static int link_others(const char *folder, const char *users, struct err *err)
+{
+    DIR *dir = opendir(users);
+    if (!dir)
+        return 0; /* as git sees it: there are none */
+    int rc = 0;
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        autofree char *path = mem_printf("%s/%s", users, e->d_name);
+        struct stat st;
+        if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0 &&
+            !strstr(e->d_name, ".sample"))
+            rc = link_hook(folder, e->d_name, err);
+    }
+    (void)closedir(dir);
+    return rc;
+}
+
+int thread_hooks_find(const struct git_repo *repo, char **ret, struct err *err)
+{
+    struct git_place at = {.git_dir = repo->common};
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT;
+    const char *value = NULL;
+    int status;
+    strv_pushl(&args, "config", "--show-scope", "-z", "--type=path", "--get-all", KEY, NULL);
+    if (git_try(&at, &args, &out, NULL, &status, err))
+        return -1;
+    for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
+        const char *scope = p;
+        p += strlen(p) + 1;
+        if (strcmp(scope, "command") != 0 && strcmp(scope, "worktree") != 0)
+            value = p; /* the last one counts; ours by the command line does not */
+    }
+    *ret = value ? mem_str(value) : NULL;
+    return 0;
+}
+
+static int link_all(const struct thread *t, const char *folder, const char *users, struct err *err)
+{
+    autofree char *path = *users == '/' ? mem_str(users) : mem_printf("%s/%s", t->path, users);
+    for (size_t i = 0; i < sizeof(standing) / sizeof(standing[0]); i++) {
+        if (link_hook(folder, standing[i], err))
+            return -1;
+    }
+    return link_others(folder, path, err);
+}
+
+/* --- the setting -------------------------------------------------------------------------- */
+
+/* What the worktree's own setting named before ours, also where ours is there already. A worktree
+ * that fanout has made had none. */
+static int find_own(const struct thread *t, const char *folder, struct buf *ret, struct err *err)
+{
+    autofree char *kept = mem_printf("%s/own", folder);
+    autofree char *file = mem_printf("%s/config.worktree", t->admin);
+    struct git_place at = {.git_dir = t->admin};
+    autostrv struct strv args = {0};
+    int status;
+    if (t->made || access(file, F_OK) < 0)
+        return 0;
+    if (access(kept, F_OK) == 0)
+        return file_read(kept, PATH_TEXT_MAX, ret, err);
+    strv_pushl(&args, "config", "--file", file, "-z", "--type=path", "--get", KEY, NULL);
+    if (git_try(&at, &args, ret, NULL, &status, err))
+        return -1;
+    bool ours = strcmp(ret->s, folder) == 0;
+    buf_cut(ret, ours ? 0 : strlen(ret->s));
+    return ret->len ? file_replace(kept, ret->s, ret->len, err) : 0;
+}
+
+static int reset(const struct thread *t, const char *folder, struct err *err)
+{
+    autofree char *kept = mem_printf("%s/own", folder);
+    autofree char *file = mem_printf("%s/config.worktree", t->admin);
+    struct git_place at = {.git_dir = t->admin};
+    autobuf struct buf own = BUF_INIT;
+    if (access(kept, F_OK) == 0)
+        return file_read(kept, PATH_TEXT_MAX, &own, err) ||
+                       worktree_config_set(t->admin, KEY, own.s, err)
+                   ? -1
+                   : 0;
+    return git_call(&at, NULL, err, "config", "--file", file, "--unset-all", KEY, NULL);
+}
+
+static int install_git(const struct git_repo *repo, const struct thread *t, const char *shared,
+                       struct err *err)
+{
+    autofree char *folder = hooks_folder(t), *usual = mem_printf("%s/hooks", repo->common);
+    autobuf struct buf own = BUF_INIT;
+    if (dirs_make_open(folder, err) || find_own(t, folder, &own, err))
+        return -1;
+    const char *users = own.len ? own.s : shared && *shared ? shared : usual;
+    return write_chain(usual, folder, own.s, err) || write_gate(folder, err) ||
+                   link_all(t, folder, users, err) ||
+                   worktree_config_set(t->admin, KEY, folder, err)
+               ? -1
+               : 0;
+}
+
+/* --- Claude Code -------------------------------------------------------------------------- */
+
+/* The settings are never committed. fanout has a file of patterns for the worktree. */
+static int exclude(const struct thread *t, struct err *err)
+{
+    autofree char *path = mem_printf("%s/anabranch.excludes", t->admin);
+    autobuf struct buf text = BUF_INIT;
+    bool there = access(path, F_OK) == 0;
+    if (there ? file_read(path, EXCLUDES_MAX, &text, err) : excludes_add_own(t->path, &text, err))
+        return -1;
+    if (there && strstr(text.s, EXCLUDED))
+        return 0;
+    buf_addstr(&text, EXCLUDED);
+    if (file_replace(path, text.s, text.len, err))
+        return -1;
+    return there ? 0 : worktree_config_set(t->admin, "core.excludesFile", path, err);
+}
+
+static int install_claude(const struct thread *t, struct err *err)
+{
+    autobuf struct buf command = BUF_INIT;
+    const char *self = self_path();
+    bool done;
+    if (!self)
+        return err_set(err, ERR_ENV, "the system does not tell where this program is");
+    shell_add(&command, "", self, CLAUDE_HOOK, t->path, NULL);
+    if (claude_settings_add(t, command.s + 1, &done, err))
+        return -1;
+    return done ? exclude(t, err) : 0;
+}
+
+/* --- both --------------------------------------------------------------------------------- */
+
+int thread_hooks_install(const struct git_repo *repo, const struct thread *t, const char *shared,
+                         struct err *err)
+{
+    if (install_git(repo, t, shared, err))
+        return -1;
+    return strcmp(t->engine, "claude") == 0 ? install_claude(t, err) : 0;
+}
+
+int thread_hooks_remove(const struct thread *t, struct err *err)
+{
+    autofree char *folder = hooks_folder(t);
+    if (claude_settings_remove(t, err))
+        return -1;
+    if (access(folder, F_OK) < 0)
+        return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", folder);
+    return reset(t, folder, err) || dirs_remove(folder, err) ? -1 : 0;
+}

@@ -1,0 +1,215 @@
+#include "threads/own/request.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "base/text/glob.h"
+#include "plan/schedule/claims.h"
+#include "sys/fs/dirs.h"
+
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define WILDCARDS "*?[\\"
+
+struct asking {
+    const struct threads *all;
+    struct thread *thread;
+    bool fold;
+};
+
+void own_decisions_done(struct own_decisions *ds)
+{
+    for (size_t i = 0; i < ds->n; i++) {
+        free(ds->v[i].path);
+        free(ds->v[i].claim);
+        free(ds->v[i].whose);
+        free(ds->v[i].whose_tree);
+    }
+    vec_done(ds);
+}
+
+/* --- deciding ----------------------------------------------------------------------------- */
+
+/* Whether all that is asked for is in the claim. What has no wildcards may be a file, and then what
+ * would be below it does not count. */
+static bool covers(const char *claim, const struct glob *wanted, const char *path, bool fold)
+{
+    struct glob *glob = glob_new(claim, fold);
+    bool plain = *path && !strpbrk(path, WILDCARDS);
+    bool yes = glob && ((plain && glob_match(glob, path)) || glob_covers(glob, wanted));
+    glob_free(glob);
+    return yes;
+}
+
+static bool overlaps(const char *claim, const struct glob *wanted, bool fold)
+{
+    struct glob *glob = glob_new(claim, fold);
+    bool yes = glob && glob_overlap(glob, wanted, NULL);
+    glob_free(glob);
+    return yes;
+}
+
+static const char *covered_by(const struct strv *claims, const struct glob *wanted,
+                              const char *path, bool fold)
+{
+    for (size_t i = 0; i < claims->n; i++) {
+        if (covers(claims->v[i], wanted, path, fold))
+            return claims->v[i];
+    }
+    return NULL;
+}
+
+static bool has(const struct asking *a, const struct glob *wanted, const char *path)
+{
+    const struct thread *t = a->thread;
+    bool yes = covered_by(&t->owns, wanted, path, a->fold);
+    for (size_t i = 0; i < t->requests.n && !yes; i++) {
+        const struct thread_request *r = &t->requests.v[i];
+        yes = !r->claimed_by && covers(r->path, wanted, path, a->fold);
+    }
+    return yes;
+}
+
+/* The claim of another thread that is in the way, or NULL. */
+static const char *claim_of(const struct thread *t, const struct glob *wanted, bool fold)
+{
+    for (size_t i = 0; i < t->owns.n; i++) {
+        if (overlaps(t->owns.v[i], wanted, fold))
+            return t->owns.v[i];
+    }
+    for (size_t i = 0; i < t->requests.n; i++) {
+        if (!t->requests.v[i].claimed_by && overlaps(t->requests.v[i].path, wanted, fold))
+            return t->requests.v[i].path;
+    }
+    return NULL;
+}
+
+static bool is_taken(const struct asking *a, const struct glob *wanted, struct own_decision *d)
+{
+    for (size_t i = 0; i < a->all->n; i++) {
+        const struct thread *other = &a->all->v[i];
+        if (other == a->thread || access(other->path, F_OK) < 0)
+            continue;
+        const char *claim = claim_of(other, wanted, a->fold);
+        if (!claim)
+            continue;
+        d->claim = mem_str(claim);
+        d->whose = mem_str(other->id);
+        d->whose_tree = mem_str(other->path);
+        return true;
+    }
+    return false;
+}
+
+static void decide(const struct asking *a, const struct glob *wanted, struct own_decision *d)
+{
+    const char *forbid = covered_by(&a->thread->forbids, wanted, d->path, a->fold);
+    d->claim = forbid ? mem_str(forbid) : NULL;
+    d->answer = forbid                    ? OWN_ANSWER_FORBIDDEN
+                : has(a, wanted, d->path) ? OWN_ANSWER_HAS
+                : is_taken(a, wanted, d)  ? OWN_ANSWER_TAKEN
+                                          : OWN_ANSWER_GRANTED;
+}
+
+/* --- recording ---------------------------------------------------------------------------- */
+
+static struct thread_request *request_for(struct thread *t, const char *path)
+{
+    for (size_t i = 0; i < t->requests.n; i++) {
+        if (strcmp(t->requests.v[i].path, path) == 0)
+            return &t->requests.v[i];
+    }
+    vec_push(&t->requests, (struct thread_request){.path = mem_str(path)});
+    return &t->requests.v[t->requests.n - 1];
+}
+
+static void record(struct thread *t, const struct own_decision *d)
+{
+    if (d->answer == OWN_ANSWER_HAS)
+        return;
+    struct thread_request *r = request_for(t, d->path);
+    free(r->claimed_by);
+    r->claimed_by = d->whose                            ? mem_str(d->whose)
+                    : d->answer == OWN_ANSWER_FORBIDDEN ? mem_str(t->id)
+                                                        : NULL;
+    r->at = clock_wall();
+}
+
+/* --- asking ------------------------------------------------------------------------------- */
+
+void own_request_literal(struct buf *out, const char *path)
+{
+    for (; *path; path++) {
+        if (strchr(WILDCARDS, *path))
+            buf_addch(out, '\\');
+        buf_addch(out, *path);
+    }
+}
+
+/* What was typed, as a claim: names like app/[id] are common, and so are not taken for globs where
+ * there is something of that name. */
+static void spell(const struct asking *a, const char *prefix, const char *text,
+                  struct buf *ret_prefix, struct buf *ret_text)
+{
+    autofree char *path = mem_printf("%s/%s/%s", a->thread->path, prefix, text);
+    struct stat st;
+    bool there = lstat(path, &st) == 0;
+    bool odd = strpbrk(prefix, WILDCARDS) || (there && strpbrk(text, WILDCARDS));
+    own_request_literal(ret_prefix, prefix);
+    if (odd && there)
+        own_request_literal(ret_text, text);
+    else
+        buf_addstr(ret_text, text);
+    if (odd && there && S_ISDIR(st.st_mode)) /* a claim with a backslash has nothing below it */
+        buf_addstr(ret_text, "/**");
+}
+
+static int ask_for(const struct asking *a, const char *prefix, const char *text,
+                   struct own_decisions *ret, struct err *err)
+{
+    autobuf struct buf path = BUF_INIT, folder = BUF_INIT, claim = BUF_INIT;
+    spell(a, prefix, text, &folder, &claim);
+    const char *wrong = claim_normalise(claim.s, folder.s, &path);
+    if (wrong)
+        return err_set(err, ERR_INPUT, "'%s' %s", text, wrong);
+    struct glob *wanted = glob_new(path.s, a->fold);
+    if (!wanted)
+        return err_set(err, ERR_INPUT, "'%s' is not a pattern that can match a path", text);
+    struct own_decision d = {.path = mem_str(path.s)};
+    decide(a, wanted, &d);
+    glob_free(wanted);
+    if (d.answer == OWN_ANSWER_GRANTED && threads_check(a->all, err)) {
+        vec_push(ret, d);
+        return err_wrap(err, "whether '%s' is free is not known", text);
+    }
+    record(a->thread, &d);
+    vec_push(ret, d);
+    return 0;
+}
+
+static int take_lock(const struct git_repo *repo, int *ret_fd, struct err *err)
+{
+    autofree char *folder = mem_printf("%s/anabranch", repo->common);
+    autofree char *path = mem_printf("%s/own", folder);
+    return dirs_make(folder, err) || dirs_lock(path, ret_fd, err) ? -1 : 0;
+}
+
+int own_request(const struct git_repo *repo, const char *id, const char *prefix,
+                const char *const *paths, struct own_decisions *ret, struct err *err)
+{
+    autothreads struct threads all = {0};
+    autoclose int lock = -1;
+    *ret = (struct own_decisions){0};
+    if (take_lock(repo, &lock, err) || threads_load(&all, repo, err))
+        return -1;
+    struct asking a = {
+        .all = &all, .thread = threads_find(&all, id), .fold = repo->core.ignore_case};
+    if (!a.thread)
+        return err_set(err, ERR_ENV, "thread %s is not there any more", id);
+    for (; *paths; paths++) {
+        if (ask_for(&a, prefix, *paths, ret, err))
+            return -1;
+    }
+    return thread_save(a.thread, err);
+}

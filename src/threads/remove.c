@@ -1,0 +1,176 @@
+#include "threads/remove.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "git/config/worktree_config.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "workspace/root_folder.h"
+#include "workspace/workspace.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define GONE_FILE "anabranch.gone" /* in the administrative folder: what the tree is called now */
+
+static int remove_branch(const struct thread *t, const struct git_repo *repo, const char *tip,
+                         struct err *err)
+{
+    struct git_place at = {.git_dir = repo->common};
+    autobuf struct buf now = BUF_INIT;
+    bool moved;
+    if (git_resolve(&at, t->branch, &now, NULL))
+        return 0; /* gone already */
+    if (git_move_ref(&at, t->branch, tip, "", "anabranch: thread taken away", &moved, err))
+        return -1;
+    return moved ? 0 : err_set(err, ERR_ENV, "the branch '%s' has moved: it stays", t->branch);
+}
+
+/* --- the tree ----------------------------------------------------------------------------- */
+
+/* Beside it, because only there can it be renamed to; what is there is the user's, so the name is
+ * one that nothing has, and is noted before there is anything of that name. */
+static int choose_name(const struct thread *t, struct buf *ret_name, struct err *err)
+{
+    autofree char *note = mem_printf("%s/" GONE_FILE, t->admin);
+    struct stat st;
+    for (int64_t n = clock_wall();; n++) {
+        autofree char *path = mem_printf("%s.gone-%d-%llx", t->path, (int)getpid(), (long long)n);
+        if (lstat(path, &st) == 0)
+            continue;
+        buf_addstr(ret_name, strrchr(path, '/') + 1);
+        if (access(t->admin, F_OK) < 0) /* nothing leads to it, however far we come */
+            return 0;
+        return file_replace(note, ret_name->s, ret_name->len, err);
+    }
+}
+
+/* The name that one chose who was stopped on the way; empty where there was none. */
+static void read_name(const struct thread *t, struct buf *ret_name)
+{
+    autofree char *note = mem_printf("%s/" GONE_FILE, t->admin);
+    autofree char *beginning = mem_printf("%s.gone-", strrchr(t->path, '/') + 1);
+    bool ours = file_read(note, PATH_MAX, ret_name, NULL) == 0 && !strchr(ret_name->s, '/') &&
+                strncmp(ret_name->s, beginning, strlen(beginning)) == 0;
+    buf_cut(ret_name, ours ? ret_name->len : 0);
+}
+
+static int remove_noted(const struct thread *t, const char *name, struct err *err)
+{
+    int len = (int)(strrchr(t->path, '/') - t->path);
+    autofree char *aside = mem_printf("%.*s/%s", len, t->path, name);
+    return dirs_remove(aside, err);
+}
+
+/* Out of the way at once, so that nobody ever sees half of it. */
+static int remove_tree(const struct thread *t, struct err *err)
+{
+    autobuf struct buf before = BUF_INIT, name = BUF_INIT;
+    read_name(t, &before);
+    if (before.len && remove_noted(t, before.s, err))
+        return -1;
+    if (access(t->path, F_OK) < 0 && errno == ENOENT)
+        return 0;
+    if (choose_name(t, &name, err))
+        return -1;
+    int len = (int)(strrchr(t->path, '/') - t->path);
+    autofree char *aside = mem_printf("%.*s/%s", len, t->path, name.s);
+    if (rename(t->path, aside) < 0)
+        return err_sys(err, "remove '%s'", t->path);
+    return dirs_remove(aside, err);
+}
+
+/* The administrative folder goes last: as long as it is there, so is the thread, for who has to go
+ * on where this one was stopped. */
+int thread_remove(const struct thread *t, const struct git_repo *repo, const char *tip,
+                  struct err *err)
+{
+    autofree char *aside = mem_printf("%s/anabranch/tmp", repo->common);
+    struct workspace ws = {
+        .path = t->path, .admin = t->admin, .common = repo->common, .branch = t->branch};
+    return dirs_make(aside, err) || remove_tree(t, err) ||
+                   (tip && remove_branch(t, repo, tip, err)) || workspace_forget(&ws, err)
+               ? -1
+               : 0;
+}
+
+/* The folder with nothing but the file that hides it; that of someone else stays. */
+static void remove_folder(const char *lock, const char *work)
+{
+    autoclose int fd = -1;
+    autofree char *ignore = mem_printf("%s/.gitignore", work);
+    autobuf struct buf text = BUF_INIT;
+    if (file_read(ignore, 16, &text, NULL) || strcmp(text.s, "*\n") != 0)
+        return;
+    (void)dirs_lock(lock, &fd, NULL); /* as in workdir_tidy(): also where it cannot be */
+    if (unlink(ignore) == 0 && rmdir(work) < 0)
+        (void)workdir_hide(work, NULL);
+}
+
+int threads_leave(const struct git_repo *repo, const struct thread *gone, struct err *err)
+{
+    autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
+    autofree char *work = mem_dup(gone->path, (size_t)(strrchr(gone->path, '/') - gone->path));
+    autofree char *lock = mem_printf("%s/anabranch/lock", repo->common);
+    autothreads struct threads left = {0};
+    remove_folder(lock, work);
+    (void)rmdir(worktrees); /* as git does, where it is empty */
+    if (!gone->configured && !worktree_config_is_ours(repo))
+        return 0;
+    if (threads_load(&left, repo, err))
+        return -1;
+    return left.n || left.damaged.n ? 0 : worktree_config_off(repo, err);
+}
+
+int threads_leave_none(const struct git_repo *repo, struct err *err)
+{
+    autothreads struct threads left = {0};
+    autoclose int lock = -1;
+    if (!worktree_config_is_ours(repo))
+        return 0;
+    if (threads_lock(repo, NULL, &lock, err) || threads_load(&left, repo, err))
+        return -1;
+    if (left.n || left.damaged.n)
+        return 0;
+    if (worktree_config_off(repo, err))
+        return -1;
+    threads_unlock_last(repo, &lock);
+    return 0;
+}
+
+int threads_lock(const struct git_repo *repo, void (*waiting)(const char *whom), int *ret_fd,
+                 struct err *err)
+{
+    autofree char *tmp = mem_printf("%s/anabranch/tmp", repo->common);
+    autofree char *path = mem_printf("%s/anabranch/fanout", repo->common);
+    return dirs_make(tmp, err) ||
+                   dirs_await_lock(path, "another fanout or cleanup", waiting, ret_fd, err)
+               ? -1
+               : 0;
+}
+
+/* Whoever waits for a lock finds out that its file is gone. */
+static void remove_state(const struct git_repo *repo)
+{
+    autofree char *state = mem_printf("%s/anabranch", repo->common);
+    autofree char *tmp = mem_printf("%s/tmp", state), *runs = mem_printf("%s/runs", state);
+    autofree char *ours = mem_printf("%s/fanout", state), *lock = mem_printf("%s/lock", state);
+    autoclose int fd = -1;
+    if (access(runs, F_OK) == 0 || rmdir(tmp) < 0)
+        return;
+    if (dirs_try_lock(lock, &fd, NULL) || fd < 0)
+        return;
+    (void)unlink(lock);
+    (void)unlink(ours);
+    (void)rmdir(state); /* it stays where a run has begun meanwhile */
+}
+
+void threads_unlock_last(const struct git_repo *repo, int *fd)
+{
+    remove_state(repo);
+    own_close(fd);
+}

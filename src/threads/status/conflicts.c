@@ -1,0 +1,189 @@
+#include "threads/status/conflicts.h"
+
+#include "base/mem.h"
+#include "git/merge/merge.h"
+#include "git/merge/merge_trees.h"
+#include "sys/proc/capture_many.h"
+
+#include <string.h>
+
+enum { QUESTIONS_MIN = 16 };
+
+/* A path that a thread changes, or a folder that it is in. */
+struct touch {
+    const char *path; /* not ended by a NUL */
+    size_t len;
+    size_t look;
+    bool folder;
+};
+
+/* A merge that git is to judge: of a look with its base, or with another. */
+struct question {
+    size_t look, other; /* other == look: with its base */
+};
+
+struct meeting {
+    struct thread_looks *looks;
+    const struct git_place *at;
+    VEC(struct touch) touches;
+    VEC(struct question) questions;
+};
+
+/* --- with the base ------------------------------------------------------------------------ */
+
+static int meet_base(struct meeting *m, size_t i, struct err *err)
+{
+    struct thread_look *l = &m->looks->v[i];
+    autobuf struct buf tree = BUF_INIT;
+    bool plain = l->fork;
+    if (l->problem || !l->ahead)
+        return 0;
+    l->merge = THREAD_MERGE_CLEAN;
+    if (!l->behind)
+        return 0;
+    if (plain && merge_plain(m->at->batch, l->fork, l->base, l->head, &tree, &plain, err))
+        return -1;
+    if (plain)
+        return 0;
+    l->merge = THREAD_MERGE_UNTESTED;
+    vec_push(&m->questions, (struct question){i, i});
+    return 0;
+}
+
+/* --- with each other ---------------------------------------------------------------------- */
+
+static void add_touches(struct meeting *m, size_t i)
+{
+    const struct thread_look *l = &m->looks->v[i];
+    const char *end = l->paths.s + l->paths.len;
+    for (const char *path = l->paths.s; path < end; path += strlen(path) + 1) {
+        vec_push(&m->touches, (struct touch){path, strlen(path), i, false});
+        for (const char *s = path; (s = strchr(s, '/')); s++)
+            vec_push(&m->touches, (struct touch){path, (size_t)(s - path), i, true});
+    }
+}
+
+static int compare_paths(const struct touch *a, const struct touch *b)
+{
+    size_t len = a->len < b->len ? a->len : b->len;
+    int order = memcmp(a->path, b->path, len);
+    return order ? order : (a->len > b->len) - (a->len < b->len);
+}
+
+/* Files of a path before folders of that name; each thread's together. */
+static int compare(const void *left, const void *right)
+{
+    const struct touch *a = left, *b = right;
+    int order = compare_paths(a, b);
+    if (order)
+        return order;
+    if (a->folder != b->folder)
+        return a->folder ? 1 : -1;
+    return (a->look > b->look) - (a->look < b->look);
+}
+
+static void note(struct meeting *m, bool *seen, size_t a, size_t b)
+{
+    size_t n = m->looks->n, low = a < b ? a : b, high = a < b ? b : a;
+    if (low == high || seen[low * n + high])
+        return;
+    seen[low * n + high] = true;
+    vec_push(&m->looks->v[low].meetings, (struct thread_meeting){high, THREAD_MERGE_UNTESTED});
+    vec_push(&m->looks->v[high].meetings, (struct thread_meeting){low, THREAD_MERGE_UNTESTED});
+    vec_push(&m->questions, (struct question){low, high});
+}
+
+/* Those that touch one path: files meet with all, folders with files only. */
+static void note_group(struct meeting *m, bool *seen, size_t first, size_t end)
+{
+    for (size_t i = first; i < end && !m->touches.v[i].folder; i++) {
+        for (size_t k = i + 1; k < end; k++)
+            note(m, seen, m->touches.v[i].look, m->touches.v[k].look);
+    }
+}
+
+static void find_meetings(struct meeting *m)
+{
+    size_t n = m->looks->n;
+    bool *seen = mem_array(n * n + 1, sizeof(*seen));
+    for (size_t i = 0; i < n; i++)
+        add_touches(m, i);
+    if (m->touches.n)
+        qsort(m->touches.v, m->touches.n, sizeof(*m->touches.v), compare);
+    for (size_t i = 0, end; i < m->touches.n; i = end) {
+        for (end = i + 1; end < m->touches.n; end++) {
+            if (compare_paths(&m->touches.v[i], &m->touches.v[end]) != 0)
+                break;
+        }
+        note_group(m, seen, i, end);
+    }
+    free(seen);
+}
+
+/* --- git's judgement ---------------------------------------------------------------------- */
+
+static void set_meeting(struct thread_look *l, size_t other, enum thread_merge merge)
+{
+    for (size_t i = 0; i < l->meetings.n; i++) {
+        if (l->meetings.v[i].other == other)
+            l->meetings.v[i].merge = merge;
+    }
+}
+
+static void take(struct meeting *m, const struct question *q, const struct merge_result *result)
+{
+    enum thread_merge merge = result->clean ? THREAD_MERGE_CLEAN : THREAD_MERGE_CONFLICT;
+    struct thread_look *l = &m->looks->v[q->look];
+    const char *end = result->conflicts.s + result->conflicts.len;
+    if (q->look != q->other) {
+        set_meeting(l, q->other, merge);
+        set_meeting(&m->looks->v[q->other], q->look, merge);
+        return;
+    }
+    l->merge = merge;
+    for (const char *path = result->conflicts.s; path < end; path += strlen(path) + 1)
+        strv_push(&l->conflicts, path);
+}
+
+static void prepare(const struct meeting *m, const struct question *q, struct proc_job *job)
+{
+    const struct thread_look *l = &m->looks->v[q->look], *other = &m->looks->v[q->other];
+    *job = (struct proc_job)PROC_JOB_INIT;
+    git_prepare(m->at, &job->argv, &job->env);
+    merge_ask(m->at, q->look == q->other ? l->base : l->head, other->head, &job->argv);
+}
+
+static int ask(struct meeting *m, struct err *err)
+{
+    size_t most = m->looks->n > QUESTIONS_MIN ? m->looks->n : QUESTIONS_MIN;
+    size_t n = m->questions.n < most ? m->questions.n : most;
+    struct proc_job *jobs = mem_array(n + 1, sizeof(*jobs));
+    for (size_t i = 0; i < n; i++)
+        prepare(m, &m->questions.v[i], &jobs[i]);
+    int rc = proc_many(jobs, n, err);
+    for (size_t i = 0; i < n; i++) {
+        automerge struct merge_result result = MERGE_RESULT_INIT;
+        if (rc == 0)
+            rc = merge_answer(&jobs[i].out, &jobs[i].errout, jobs[i].status, &result, err);
+        if (rc == 0)
+            take(m, &m->questions.v[i], &result);
+        proc_job_done(&jobs[i]);
+    }
+    free(jobs);
+    return rc;
+}
+
+int thread_meet(struct thread_looks *ls, const struct git_place *at, struct err *err)
+{
+    struct meeting m = {.looks = ls, .at = at};
+    int rc = 0;
+    for (size_t i = 0; rc == 0 && i < ls->n; i++)
+        rc = meet_base(&m, i, err);
+    if (rc == 0) {
+        find_meetings(&m);
+        rc = ask(&m, err);
+    }
+    vec_done(&m.touches);
+    vec_done(&m.questions);
+    return rc;
+}

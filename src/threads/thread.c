@@ -1,0 +1,377 @@
+#include "threads/thread.h"
+
+#include "base/node/node_build.h"
+#include "base/text/shell_quote.h"
+#include "base/text/text.h"
+#include "doc/doc.h"
+#include "sys/fs/file.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+
+enum { VERSION = 1, THREAD_MAX = 4 << 20 };
+
+void thread_done(struct thread *t)
+{
+    char *const strings[] = {t->id,   t->branch,      t->goal, t->prompt, t->engine, t->enforce,
+                             t->base, t->base_commit, t->path, t->admin,  t->pull,   t->pull_state};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+        free(strings[i]);
+    for (size_t i = 0; i < t->requests.n; i++) {
+        free(t->requests.v[i].path);
+        free(t->requests.v[i].claimed_by);
+    }
+    strv_done(&t->owns);
+    strv_done(&t->forbids);
+    strv_done(&t->after);
+    vec_done(&t->requests);
+    *t = (struct thread){0};
+}
+
+static void damaged_done(struct thread_damaged *d)
+{
+    char *const strings[] = {d->id, d->path, d->admin, d->problem, d->hint};
+    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+        free(strings[i]);
+}
+
+void threads_done(struct threads *ts)
+{
+    for (size_t i = 0; i < ts->n; i++)
+        thread_done(&ts->v[i]);
+    for (size_t i = 0; i < ts->damaged.n; i++)
+        damaged_done(&ts->damaged.v[i]);
+    vec_done(&ts->damaged);
+    vec_done(ts);
+}
+
+/* --- writing ------------------------------------------------------------------------------ */
+
+static void put_list(struct arena *a, struct node *map, const char *key, const struct strv *list)
+{
+    struct node *node = build_put_list(a, map, key);
+    for (size_t i = 0; i < list->n; i++)
+        build_add_string(a, node, list->v[i]);
+}
+
+static void put_requests(struct arena *a, struct node *map, const struct thread *t)
+{
+    struct node *list = build_put_list(a, map, "requests");
+    for (size_t i = 0; i < t->requests.n; i++) {
+        const struct thread_request *r = &t->requests.v[i];
+        struct node *node = build_add_map(a, list);
+        build_put_string(a, node, "path", r->path);
+        build_put_string(a, node, "claimed_by", r->claimed_by);
+        build_put_int(a, node, "at", r->at);
+    }
+}
+
+static struct node *encode(const struct thread *t, struct arena *a)
+{
+    struct node *map = build_map(a);
+    build_put_int(a, map, "version", VERSION);
+    build_put_string(a, map, "id", t->id);
+    build_put_string(a, map, "branch", t->branch);
+    build_put_string(a, map, "goal", t->goal);
+    build_put_string(a, map, "prompt", t->prompt);
+    build_put_string(a, map, "engine", t->engine);
+    put_list(a, map, "owns", &t->owns);
+    put_list(a, map, "forbids", &t->forbids);
+    put_list(a, map, "after", &t->after);
+    if (t->ordered)
+        build_put_int(a, map, "order", t->order);
+    build_put_string(a, map, "enforce", t->enforce);
+    build_put_string(a, map, "base", t->base);
+    build_put_string(a, map, "base_commit", t->base_commit);
+    build_put_int(a, map, "port", t->port);
+    build_put_int(a, map, "ports", t->ports);
+    build_put_bool(a, map, "made", t->made);
+    build_put_bool(a, map, "configured", t->configured);
+    put_requests(a, map, t);
+    build_put_string(a, map, "pull", t->pull);
+    build_put_string(a, map, "pull_state", t->pull_state);
+    return map;
+}
+
+/* JSON has no other text. As deep as encode() builds: a map, its lists, their maps. */
+static bool is_utf8(const struct node *node)
+{
+    if (node->kind == NODE_STRING)
+        return text_valid(node->text, node->len) == node->len;
+    if (node->kind != NODE_LIST && node->kind != NODE_MAP)
+        return true;
+    node_each (child, node) {
+        if (!is_utf8(child))
+            return false;
+    }
+    return true;
+}
+
+int thread_save(const struct thread *t, struct err *err)
+{
+    autofree char *path = mem_printf("%s/" THREAD_FILE, t->admin);
+    autobuf struct buf text = BUF_INIT;
+    struct arena a = {0};
+    const struct node *map = encode(t, &a);
+    bool good = is_utf8(map);
+    doc_write_line(&text, map);
+    buf_addch(&text, '\n');
+    arena_done(&a);
+    if (!good)
+        return err_set(err, ERR_INPUT, "thread %s: not all of its texts are UTF-8", t->id);
+    return file_replace(path, text.s, text.len, err);
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+static char *take_string(const struct node *map, const char *key)
+{
+    const char *s = build_string(map, key, NULL);
+    return s ? mem_str(s) : NULL;
+}
+
+static bool take_bool(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+    return n && n->kind == NODE_BOOL && n->truth;
+}
+
+static const struct node *list_of(const struct node *map, const char *key)
+{
+    static const struct node none = {.kind = NODE_LIST};
+    const struct node *n = node_get(map, key);
+    return n && n->kind == NODE_LIST ? n : &none;
+}
+
+static void take_list(const struct node *map, const char *key, struct strv *list)
+{
+    node_each (entry, list_of(map, key)) {
+        if (entry->kind == NODE_STRING)
+            strv_push(list, entry->text);
+    }
+}
+
+static void take_requests(const struct node *map, struct thread *t)
+{
+    node_each (entry, list_of(map, "requests")) {
+        if (entry->kind != NODE_MAP || !build_string(entry, "path", NULL))
+            continue;
+        vec_push(&t->requests, (struct thread_request){
+                                   .path = take_string(entry, "path"),
+                                   .claimed_by = take_string(entry, "claimed_by"),
+                                   .at = build_int(entry, "at", 0),
+                               });
+    }
+}
+
+static void decode(struct thread *t, const struct node *map)
+{
+    const struct node *order = node_get(map, "order");
+    *t = (struct thread){
+        .id = take_string(map, "id"),
+        .branch = take_string(map, "branch"),
+        .goal = take_string(map, "goal"),
+        .prompt = take_string(map, "prompt"),
+        .engine = take_string(map, "engine"),
+        .ordered = order && order->kind == NODE_INT,
+        .order = build_int(map, "order", 0),
+        .enforce = take_string(map, "enforce"),
+        .base = take_string(map, "base"),
+        .base_commit = take_string(map, "base_commit"),
+        .port = build_int(map, "port", 0),
+        .ports = build_int(map, "ports", 0),
+        .made = take_bool(map, "made"),
+        .configured = take_bool(map, "configured"),
+        .pull = take_string(map, "pull"),
+        .pull_state = take_string(map, "pull_state"),
+    };
+    take_list(map, "owns", &t->owns);
+    take_list(map, "forbids", &t->forbids);
+    take_list(map, "after", &t->after);
+    take_requests(map, t);
+}
+
+static int parse(struct thread *t, const char *path, const struct buf *text, struct err *err)
+{
+    struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = THREAD_MAX};
+    autoproblems struct problems ps;
+    struct doc doc;
+    problems_init(&ps, path);
+    bool good =
+        doc_parse(&doc, NULL, text->s, text->len, &opts, &ps) == 0 && doc.root->kind == NODE_MAP;
+    int64_t version = good ? build_int(doc.root, "version", 0) : 0;
+    if (good && version == VERSION)
+        decode(t, doc.root);
+    doc_done(&doc);
+    if (version && version != VERSION)
+        return err_set(err, ERR_ENV, "'%s' was written by another version of this program", path);
+    if (!t->id || !t->branch || !t->goal || !t->engine || !t->enforce || !t->base_commit)
+        return err_set(err, ERR_ENV, "'%s' is damaged, or not a file of this program", path);
+    return 0;
+}
+
+/* Where the worktree is: git writes the path of its .git file, which newer ones may leave relative
+ * to the administrative folder. */
+static int find_tree(const char *admin, char **ret_path, struct err *err)
+{
+    autofree char *file = mem_printf("%s/gitdir", admin);
+    autobuf struct buf text = BUF_INIT;
+    if (file_read(file, 1 << 16, &text, err))
+        return -1;
+    buf_cut(&text, strcspn(text.s, "\n"));
+    char *slash = strrchr(text.s, '/');
+    if (!slash || strcmp(slash, "/.git") != 0)
+        return err_set(err, ERR_ENV, "'%s' does not name the .git of a worktree", file);
+    *slash = '\0';
+    if (*text.s == '/') {
+        *ret_path = mem_str(text.s);
+        return 0;
+    }
+    autofree char *joined = mem_printf("%s/%s", admin, text.s);
+    *ret_path = realpath(joined, NULL);
+    *ret_path = *ret_path ? *ret_path : steal_ptr(joined);
+    return 0;
+}
+
+/* Its folder is called "thread-ID", and the administrative one after that. */
+static char *guess_id(const char *path, const char *admin)
+{
+    const char *name = strrchr(path ? path : admin, '/') + 1;
+    const char *id = strstr(name, "thread-");
+    return mem_str(id ? id + strlen("thread-") : name);
+}
+
+static char *hint_for(const char *admin, bool unreadable)
+{
+    autofree char *file = mem_printf("%s/" THREAD_FILE, admin);
+    autobuf struct buf out = BUF_INIT;
+    if (unreadable) {
+        buf_addstr(&out, "make it readable; nothing else of the thread was touched");
+        return buf_steal(&out);
+    }
+    buf_addstr(&out, "put the file back from a copy; or give the thread up, whose worktree and "
+                     "branch then are git's alone:");
+    shell_add(&out, " rm", file, NULL);
+    return buf_steal(&out);
+}
+
+static void add_damaged(struct threads *ts, const char *admin, bool unreadable,
+                        const struct err *why)
+{
+    struct thread_damaged d = {
+        .admin = mem_str(admin), .problem = mem_str(why->msg), .hint = hint_for(admin, unreadable)};
+    (void)find_tree(admin, &d.path, NULL);
+    d.id = guess_id(d.path, admin);
+    vec_push(&ts->damaged, d);
+}
+
+static void load_one(struct threads *ts, const char *worktrees, const char *name)
+{
+    autofree char *admin = mem_printf("%s/%s", worktrees, name);
+    autofree char *path = mem_printf("%s/" THREAD_FILE, admin);
+    autobuf struct buf text = BUF_INIT;
+    struct thread t = {0};
+    struct err why = {0};
+    if (file_read(path, THREAD_MAX, &text, &why)) {
+        if (why.errnum != ENOENT && why.errnum != ENOTDIR)
+            add_damaged(ts, admin, why.errnum == EACCES, &why);
+        return;
+    }
+    if (parse(&t, path, &text, &why) || find_tree(admin, &t.path, &why)) {
+        add_damaged(ts, admin, false, &why);
+        thread_done(&t);
+        return;
+    }
+    t.admin = steal_ptr(admin);
+    vec_push(ts, t);
+}
+
+int threads_load(struct threads *ts, const struct git_repo *repo, struct err *err)
+{
+    autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
+    *ts = (struct threads){0};
+    DIR *dir = opendir(worktrees);
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", worktrees);
+    errno = 0;
+    for (struct dirent *e; (e = readdir(dir)); errno = 0) {
+        if (*e->d_name != '.')
+            load_one(ts, worktrees, e->d_name);
+    }
+    int rc = errno ? err_sys(err, "read '%s'", worktrees) : 0;
+    (void)closedir(dir);
+    threads_sort(ts);
+    return rc;
+}
+
+/* --- looking ------------------------------------------------------------------------------ */
+
+static int compare(const void *left, const void *right)
+{
+    const struct thread *a = left, *b = right;
+    if (a->ordered != b->ordered)
+        return a->ordered ? -1 : 1;
+    if (a->order != b->order)
+        return a->order < b->order ? -1 : 1;
+    return a->id && b->id ? text_natural(a->id, b->id) : 0;
+}
+
+static int compare_damaged(const void *left, const void *right)
+{
+    const struct thread_damaged *a = left, *b = right;
+    return text_natural(a->id, b->id);
+}
+
+void threads_sort(struct threads *ts)
+{
+    if (ts->n)
+        qsort(ts->v, ts->n, sizeof(*ts->v), compare);
+    if (ts->damaged.n)
+        qsort(ts->damaged.v, ts->damaged.n, sizeof(*ts->damaged.v), compare_damaged);
+}
+
+struct thread *threads_find(const struct threads *ts, const char *id)
+{
+    for (size_t i = 0; i < ts->n; i++) {
+        if (strcmp(ts->v[i].id, id) == 0)
+            return &ts->v[i];
+    }
+    return NULL;
+}
+
+struct thread_damaged *threads_find_damaged(const struct threads *ts, const char *id)
+{
+    for (size_t i = 0; i < ts->damaged.n; i++) {
+        if (strcmp(ts->damaged.v[i].id, id) == 0)
+            return &ts->damaged.v[i];
+    }
+    return NULL;
+}
+
+int threads_check(const struct threads *ts, struct err *err)
+{
+    if (!ts->damaged.n)
+        return 0;
+    const struct thread_damaged *d = &ts->damaged.v[0];
+    /* The hint has a command in it, which must not be cut. */
+    return err_set(err, ERR_ENV, "thread %s: %s; 'anabranch status' says what to do", d->id,
+                   d->problem);
+}
+
+static bool holds(const char *tree, const char *dir)
+{
+    autofree char *real = realpath(tree, NULL);
+    size_t len = real ? strlen(real) : 0;
+    return real && strncmp(dir, real, len) == 0 && (dir[len] == '/' || !dir[len]);
+}
+
+struct thread *thread_here(const struct threads *ts, const char *dir)
+{
+    autofree char *real = realpath(dir, NULL);
+    for (size_t i = 0; real && i < ts->n; i++) {
+        if (holds(ts->v[i].path, real))
+            return &ts->v[i];
+    }
+    return NULL;
+}

@@ -1,0 +1,403 @@
+#include "view/dashboard/board.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+#include "view/event_lines.h"
+
+#include <string.h>
+
+enum { NOTES_MAX = 20000, NOTES_DROP = 4000 };
+
+void board_init(struct board *b, const struct plan *plan, const struct graph *graph,
+                const char *run)
+{
+    *b = (struct board){.plan = plan, .graph = graph, .n = plan->task_count, .run = run};
+    b->budget = plan->budget;
+    b->workers = plan->workers > 0 ? plan->workers : 0;
+    b->tasks = mem_array(b->n, sizeof(*b->tasks));
+    for (size_t i = 0; i < b->n; i++) {
+        b->tasks[i] =
+            (struct board_task){.id = plan->tasks[i].id, .wanted = true, .lane = -1, .files = -1};
+        b->tasks[i].usd = b->tasks[i].usd_before = -1;
+    }
+    board_settle(b);
+}
+
+void board_want(struct board *b, const bool *wanted)
+{
+    for (size_t i = 0; i < b->n; i++)
+        b->tasks[i].wanted = wanted[i];
+    board_settle(b);
+}
+
+void board_meetings_done(struct board_meetings *m)
+{
+    free(m->tasks);
+    free(m->cells);
+    free(m->base);
+    *m = (struct board_meetings){0};
+}
+
+void board_set_meetings(struct board *b, struct board_meetings *m)
+{
+    board_meetings_done(&b->meetings);
+    b->meetings = *m;
+    *m = (struct board_meetings){0};
+}
+
+void board_done(struct board *b)
+{
+    idle_done(&b->idle);
+    free(b->base);
+    for (size_t i = 0; i < b->n; i++) {
+        struct board_task *t = &b->tasks[i];
+        char *const owned[] = {t->reason, t->engine, t->workspace, t->branch, t->start, t->commit};
+        doing_done(&t->doing);
+        for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
+            free(owned[k]);
+        vec_done(&t->spans);
+    }
+    for (size_t i = 0; i < b->notes.n; i++)
+        free(b->notes.v[i].text);
+    vec_done(&b->notes);
+    limits_shown_done(&b->limits);
+    board_meetings_done(&b->meetings);
+    free(b->tasks);
+}
+
+bool board_is_over(enum task_state state)
+{
+    return state >= TASK_LANDED;
+}
+
+bool board_is_busy(enum task_state state)
+{
+    return state > TASK_READY && !board_is_over(state);
+}
+
+static void set(char **to, const char *s)
+{
+    char *copy = s ? mem_str(s) : NULL;
+    free(*to);
+    *to = copy;
+}
+
+/* --- states ------------------------------------------------------------------------------- */
+
+static void end_span(struct board_task *t, int64_t time)
+{
+    if (t->spans.n && !t->spans.v[t->spans.n - 1].to)
+        t->spans.v[t->spans.n - 1].to = time;
+}
+
+/* A task that only waits to be begun is not on the timeline. */
+static void enter(struct board_task *t, enum task_state state, int64_t time)
+{
+    bool same =
+        t->spans.n && !t->spans.v[t->spans.n - 1].to && t->spans.v[t->spans.n - 1].state == state;
+    t->state = state;
+    if (same)
+        return;
+    end_span(t, time);
+    if (board_is_busy(state) || (state == TASK_WAITING && t->resume))
+        vec_push(&t->spans, (struct board_span){.from = time, .state = state});
+    if (board_is_over(state))
+        t->finished = time;
+}
+
+static void take_begin(struct board_task *t, const struct event *ev)
+{
+    if (!t->started)
+        t->started = ev->time;
+    doing_set(&t->doing, NULL);
+    set(&t->reason, NULL);
+    t->attempt = ev->attempt;
+    t->resume = t->finished = 0;
+    t->lane = -1;
+    t->before = t->tokens;
+    t->usd_before = t->usd;
+    t->stopping = false;
+    enter(t, TASK_PREPARING, ev->time);
+}
+
+/* An attempt in the workspace of the last one is not prepared. */
+static void take_start(struct board_task *t, const struct event *ev)
+{
+    if (t->attempt != ev->attempt)
+        take_begin(t, ev);
+    set(&t->engine, build_string(ev->data, "engine", t->engine));
+    set(&t->workspace, build_string(ev->data, "workspace", t->workspace));
+    enter(t, TASK_RUNNING, ev->time);
+}
+
+static void take_action(struct board_task *t, const struct event *ev)
+{
+    doing_take_action(&t->doing, ev->data, ev->time);
+}
+
+static void take_question(struct board_task *t, const struct event *ev)
+{
+    doing_take_question(&t->doing, ev->data);
+}
+
+static void take_usage(struct board_task *t, const struct event *ev)
+{
+    const struct node *usd = node_get(ev->data, "usd");
+    t->tokens = t->before + build_int(ev->data, "tokens_in", 0) +
+                build_int(ev->data, "tokens_out", 0) + build_int(ev->data, "cache_made", 0);
+    if (usd && usd->kind == NODE_REAL)
+        t->usd = (t->usd_before > 0 ? t->usd_before : 0) + usd->real;
+}
+
+static void take_stopping(struct board_task *t, const struct event *ev)
+{
+    (void)ev;
+    t->stopping = true;
+}
+
+static void take_exit(struct board_task *t, const struct event *ev)
+{
+    doing_set(&t->doing, NULL);
+    enter(t, TASK_COMMITTING, ev->time);
+}
+
+static void take_commit(struct board_task *t, const struct event *ev)
+{
+    set(&t->commit, build_string(ev->data, "commit", NULL));
+    t->files = -1; /* they are counted anew */
+    enter(t, TASK_LANDING, ev->time);
+}
+
+static void take_verified(struct board_task *t, const struct event *ev)
+{
+    enter(t, TASK_LANDING, ev->time);
+}
+
+static void take_reason(struct board_task *t, const struct event *ev)
+{
+    autobuf struct buf why = BUF_INIT;
+    buf_addstr(&why, build_string(ev->data, "class", ""));
+    buf_addf(&why, "%s%s", why.len ? ": " : "", build_string(ev->data, "reason", ""));
+    set(&t->reason, why.len ? why.s : NULL);
+    doing_set(&t->doing, NULL);
+}
+
+static void take_retry(struct board_task *t, const struct event *ev)
+{
+    take_reason(t, ev);
+    t->resume = ev->time + build_int(ev->data, "delay_ms", 0);
+    enter(t, TASK_WAITING, ev->time);
+}
+
+static void take_parked(struct board_task *t, const struct event *ev)
+{
+    take_retry(t, ev);
+    t->lane = build_int(ev->data, "lane", 0);
+}
+
+static void end_task(struct board_task *t, const struct event *ev, enum task_state state)
+{
+    doing_set(&t->doing, NULL);
+    t->resume = 0;
+    t->lane = -1;
+    enter(t, state, ev->time);
+}
+
+static void take_done(struct board_task *t, const struct event *ev)
+{
+    end_task(t, ev, TASK_DONE);
+}
+
+static void take_landed(struct board_task *t, const struct event *ev)
+{
+    end_task(t, ev, TASK_LANDED);
+}
+
+static void take_conflict(struct board_task *t, const struct event *ev)
+{
+    autofree char *why = mem_printf("conflict: %s", build_string(ev->data, "files", ""));
+    set(&t->reason, why);
+    end_task(t, ev, TASK_CONFLICTED);
+}
+
+static void take_failure(struct board_task *t, const struct event *ev)
+{
+    take_reason(t, ev);
+    end_task(t, ev, TASK_FAILED);
+}
+
+static void take_skip(struct board_task *t, const struct event *ev)
+{
+    take_reason(t, ev);
+    end_task(t, ev, TASK_SKIPPED);
+}
+
+/* A person wants it after all: it waits for its turn, as one that was not begun. */
+static void take_back(struct board_task *t, const struct event *ev)
+{
+    doing_set(&t->doing, NULL);
+    set(&t->reason, NULL);
+    t->resume = t->finished = 0;
+    t->lane = -1;
+    t->stopping = false;
+    enter(t, TASK_WAITING, ev->time);
+}
+
+static void (*const takes[EV_COUNT_])(struct board_task *t, const struct event *ev) = {
+    [EV_TASK_PREPARING] = take_begin,     [EV_TASK_STARTED] = take_start,
+    [EV_TASK_ACTION] = take_action,       [EV_TASK_USAGE] = take_usage,
+    [EV_TASK_STOPPING] = take_stopping,   [EV_TASK_EXITED] = take_exit,
+    [EV_TASK_COMMITTED] = take_commit,    [EV_TASK_VERIFIED] = take_verified,
+    [EV_TASK_RETRIED] = take_retry,       [EV_TASK_PARKED] = take_parked,
+    [EV_TASK_LANDED] = take_landed,       [EV_TASK_DONE] = take_done,
+    [EV_TASK_CONFLICTED] = take_conflict, [EV_TASK_FAILED] = take_failure,
+    [EV_TASK_SKIPPED] = take_skip,        [EV_TASK_WAITING] = take_question,
+    [EV_TASK_CONTINUED] = take_back,      [EV_TASK_UNSKIPPED] = take_back,
+};
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+static void note(struct board *b, const struct event *ev, int64_t task)
+{
+    autobuf struct buf line = BUF_INIT;
+    lines_event(ev, b->started, false, &line);
+    if (!line.len)
+        return;
+    buf_cut(&line, line.len - 1);
+    if (b->notes.n == NOTES_MAX) { /* memory is bounded, however long a run goes on */
+        for (size_t i = 0; i < NOTES_DROP; i++)
+            free(b->notes.v[i].text);
+        memmove(b->notes.v, b->notes.v + NOTES_DROP,
+                (NOTES_MAX - NOTES_DROP) * sizeof(*b->notes.v));
+        b->notes.n -= NOTES_DROP;
+    }
+    vec_push(&b->notes, (struct board_note){task, buf_steal(&line)});
+}
+
+static void take_budget(struct board *b, const struct event *ev)
+{
+    const struct node *usd = node_get(ev->data, "budget_usd");
+    if (ev->task)
+        return;
+    if (usd && usd->kind == NODE_REAL)
+        b->budget.usd = usd->real;
+    b->budget.tokens = build_int(ev->data, "budget_tokens", b->budget.tokens);
+}
+
+static void take_run(struct board *b, const struct event *ev)
+{
+    if (ev->kind == EV_RUN_STARTED || ev->kind == EV_RUN_RESUMED)
+        b->finished = 0, b->paused = false;
+    if (ev->kind == EV_RUN_RESUMED)
+        idle_note(&b->idle, ev->time, ev->data);
+    if (ev->kind == EV_RUN_PAUSED)
+        b->paused = true;
+    if (ev->kind == EV_RUN_WORKERS)
+        b->workers = build_int(ev->data, "workers", b->workers);
+    if (ev->kind == EV_RUN_FINISHED)
+        b->finished = ev->time;
+    if (ev->kind == EV_BUDGET_RAISED)
+        take_budget(b, ev);
+    if (ev->kind == EV_LIMIT_OPENED)
+        limits_opened(&b->limits, ev->data, ev->time);
+    if (ev->kind == EV_LIMIT_CLOSED)
+        limits_closed(&b->limits, ev->data);
+}
+
+void board_event(struct board *b, const struct event *ev)
+{
+    const struct task *task = ev->task ? plan_find(b->plan, ev->task) : NULL;
+    if (!b->started)
+        b->started = ev->time;
+    if (task && takes[ev->kind])
+        takes[ev->kind](&b->tasks[task->index], ev);
+    take_run(b, ev);
+    note(b, ev, task ? (int64_t)task->index : -1);
+}
+
+static enum task_state state_of(const char *name, enum task_state otherwise)
+{
+    for (int s = 0; s < TASK_STATE_COUNT_; s++) {
+        if (strcmp(task_state_name((enum task_state)s), name) == 0)
+            return (enum task_state)s;
+    }
+    return otherwise;
+}
+
+void board_row(struct board *b, const struct store_task *row)
+{
+    const struct task *task = plan_find(b->plan, row->id);
+    if (!task)
+        return;
+    struct board_task *t = &b->tasks[task->index];
+    t->state = state_of(row->state, t->state);
+    t->started = row->started;
+    t->finished = row->finished;
+    t->attempt = row->attempts;
+    int64_t tokens = row->tokens_in + row->tokens_out; /* events know of it earlier */
+    t->tokens = tokens > t->tokens ? tokens : t->tokens;
+    t->usd = row->usd > t->usd ? row->usd : t->usd;
+    set(&t->engine, row->engine);
+    set(&t->workspace, row->workspace);
+    set(&t->branch, row->branch);
+    set(&t->start, row->start_commit);
+    set(&t->commit, row->commit);
+}
+
+void board_settle(struct board *b)
+{
+    memset(b->count, 0, sizeof(b->count));
+    b->tokens = 0;
+    b->usd = -1;
+    for (size_t i = 0; i < b->n; i++) {
+        const struct board_task *t = &b->tasks[i];
+        if (!t->wanted)
+            continue;
+        b->count[t->state]++;
+        b->tokens += t->tokens;
+        if (t->usd >= 0)
+            b->usd = (b->usd < 0 ? 0 : b->usd) + t->usd;
+    }
+}
+
+/* --- why ---------------------------------------------------------------------------------- */
+
+static void add_needs(const struct board *b, uint32_t task, struct buf *out)
+{
+    const struct task *t = &b->plan->tasks[task];
+    size_t shown = 0;
+    for (size_t k = 0; k < t->dep_count; k++) {
+        const struct board_task *dep = &b->tasks[t->deps[k]];
+        if (!dep->wanted || dep->state == TASK_LANDED || dep->state == TASK_DONE)
+            continue;
+        buf_addf(out, "%s%s", shown++ ? ", " : "needs ", dep->id);
+    }
+}
+
+static void add_time(struct buf *out, int64_t ms)
+{
+    if (ms < 1000)
+        buf_addstr(out, "0s");
+    else
+        text_format_duration(out, ms - ms % 1000);
+}
+
+void board_why(const struct board *b, uint32_t task, int64_t now, struct buf *out)
+{
+    const struct board_task *t = &b->tasks[task];
+    if (t->resume) {
+        buf_addstr(out, "goes on in ");
+        add_time(out, t->resume - now + 999);
+        buf_addf(out, "%s%s", t->reason ? ": " : "", t->reason ? t->reason : "");
+        return;
+    }
+    if (t->state != TASK_WAITING && t->state != TASK_READY) {
+        buf_addstr(out, t->reason ? t->reason : "");
+        return;
+    }
+    size_t start = out->len;
+    add_needs(b, task, out);
+    if (out->len == start && b->live)
+        buf_addstr(out, b->paused ? "the run is paused" : "waits for its turn");
+}

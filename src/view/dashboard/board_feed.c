@@ -1,0 +1,124 @@
+#include "view/dashboard/board_feed.h"
+
+#include "base/mem.h"
+#include "doc/doc.h"
+#include "sys/guard/proc_table.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { DEFAULT_WORKERS = 3 };
+
+static enum event_kind kind_of(const char *name)
+{
+    int k = 0;
+    while (k < EV_COUNT_ && strcmp(event_name((enum event_kind)k), name) != 0)
+        k++;
+    return (enum event_kind)k;
+}
+
+static bool take_event(void *ctx, const struct store_event *row)
+{
+    struct board_feed *f = ctx;
+    struct arena a = {0};
+    struct event ev = {.seq = row->seq,
+                       .time = row->time,
+                       .kind = kind_of(row->name),
+                       .run = f->run,
+                       .task = row->task,
+                       .attempt = row->attempt};
+    f->seq = row->seq;
+    if (row->data)
+        ev.data = doc_read_line(&a, row->data, strlen(row->data));
+    if (ev.kind < EV_COUNT_) /* a newer program may know more */
+        board_event(&f->board, &ev);
+    arena_done(&a);
+    return true;
+}
+
+static bool take_task(void *ctx, const struct store_task *row)
+{
+    struct board_feed *f = ctx;
+    board_row(&f->board, row);
+    return true;
+}
+
+/* As of a report: a run whose process is gone without having ended was interrupted. */
+static bool take_run(void *ctx, const struct store_run *row)
+{
+    struct board_feed *f = ctx;
+    struct board *b = &f->board;
+    if (strcmp(row->id, f->run) != 0)
+        return true;
+    bool running = strcmp(row->state, "running") == 0;
+    bool alive = row->pid_start && procs_start((pid_t)row->pid) == row->pid_start;
+    b->live = running && alive;
+    b->started = row->started;
+    b->finished = row->finished;
+    free(b->base);
+    b->base = row->base ? mem_str(row->base) : NULL;
+    (void)snprintf(b->state, sizeof(b->state), "%s",
+                   running && !alive ? "interrupted" : row->state);
+    return false;
+}
+
+int board_feed_poll(struct board_feed *f, bool *ret_news, struct err *err)
+{
+    int64_t before = f->seq;
+    bool live = f->board.live;
+    if (store_each_event(f->store, f->run, f->seq, take_event, f, err) ||
+        store_each_run(f->store, take_run, f, err))
+        return -1;
+    *ret_news = f->seq != before || live != f->board.live;
+    if (*ret_news && store_each_task(f->store, f->run, take_task, f, err))
+        return -1;
+    board_settle(&f->board);
+    return 0;
+}
+
+static void choose_wanted(struct board_feed *f)
+{
+    autofree bool *wanted = mem_array(f->board.n, sizeof(*wanted));
+    if (!f->saved.only.n)
+        return;
+    for (size_t i = 0; i < f->saved.only.n; i++) {
+        const struct task *t = plan_find(&f->pf.plan, f->saved.only.v[i]);
+        if (t)
+            wanted[t->index] = true;
+    }
+    board_want(&f->board, wanted);
+}
+
+int board_feed_open(struct board_feed *f, struct store *store, const char *state_dir,
+                    const char *run, struct err *err)
+{
+    autoproblems struct problems ps;
+    bool news;
+    *f = (struct board_feed){.store = store};
+    f->run = mem_str(run);
+    f->dir = mem_printf("%s/runs/%s", state_dir, run);
+    problems_init(&ps, "plan.json");
+    if (saved_load(&f->saved, f->dir, err))
+        return -1;
+    if (saved_plan(&f->saved, f->dir, &f->pf, &ps))
+        return err_set(err, ERR_INPUT, "the plan of run %s cannot be read any more", run);
+    board_init(&f->board, &f->pf.plan, &f->pf.graph, f->run);
+    f->open = true;
+    size_t workers = f->saved.options.workers;
+    f->board.workers = workers                ? (int64_t)workers
+                       : f->board.workers > 0 ? f->board.workers
+                                              : DEFAULT_WORKERS;
+    choose_wanted(f);
+    return board_feed_poll(f, &news, err);
+}
+
+void board_feed_close(struct board_feed *f)
+{
+    if (f->open)
+        board_done(&f->board);
+    plan_file_close(&f->pf);
+    saved_done(&f->saved);
+    free(f->run);
+    free(f->dir);
+}

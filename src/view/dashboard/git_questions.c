@@ -1,0 +1,598 @@
+#include "view/dashboard/git_questions.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "git/format/gitlinks.h"
+#include "git/merge/merge.h"
+#include "project/secrets.h"
+#include "run/state/run_folder.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/proc/loop_child.h"
+#include "workspace/overlay/layers.h"
+#include "workspace/workspace.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { OUT_MAX = 8 << 20, INDEX_MAX = 1 << 30, TASKS_MAX = 60 };
+
+struct question {
+    struct strv argv, env;
+    void (*take)(struct git_look *g, const struct question *q, int status, const struct buf *out);
+    uint32_t task;
+    size_t a, b; /* places among the meetings */
+};
+
+/* A task among those that may meet. */
+struct party {
+    struct buf paths;  /* that it has changed, each with a NUL behind it */
+    struct buf landed; /* that others have, since it began ... */
+    bool knows_landed; /* ... which git could tell */
+    char *commit;      /* with all that it has now; NULL: there is none (yet) */
+};
+
+/* A look at the meetings: who has changed what, what that is as a whole, whether that merges. */
+enum phase { PHASE_NONE, PHASE_PATHS, PHASE_TREES, PHASE_MERGES };
+
+struct git_look {
+    struct loop *loop;
+    struct board *board;
+    const struct git_repo *repo;
+    void (*changed)(void *ctx);
+    void *ctx;
+    struct secrets secrets; /* which are not shown */
+    VEC(struct question) queue;
+    size_t next; /* in the queue */
+    struct loop_proc *proc;
+    struct screen_text *text; /* for the diff, or NULL */
+    uint32_t text_task;
+    bool fresh; /* nothing of the answer has come yet */
+    enum phase phase;
+    char *landed;            /* the ref with what has landed */
+    char *run_dir, *scratch; /* scratch: for objects and indexes that nobody else sees, or NULL */
+    struct board_meetings m;
+    struct party parties[TASKS_MAX];
+    int64_t *files; /* of each task, while it is counted */
+};
+
+/* --- one after the other ------------------------------------------------------------------ */
+
+static void question_done(struct question *q)
+{
+    strv_done(&q->argv);
+    strv_done(&q->env);
+}
+
+static void go_on(struct git_look *g);
+static void use_scratch(const struct git_look *g, struct strv *env);
+
+static void on_answer(void *ctx, int status, const struct buf *out)
+{
+    struct git_look *g = ctx;
+    struct question q = g->queue.v[g->next++];
+    g->proc = NULL;
+    q.take(g, &q, status, out);
+    question_done(&q);
+    go_on(g);
+}
+
+static void next_phase(struct git_look *g);
+
+/* A git that cannot be started has nothing to say. */
+static void go_on(struct git_look *g)
+{
+    static const struct buf nothing = BUF_INIT;
+    while (!g->proc && g->next < g->queue.n) {
+        const struct question *q = &g->queue.v[g->next];
+        if (loop_proc_start(g->loop, q->argv.v, q->env.v, OUT_MAX, on_answer, g, &g->proc, NULL)) {
+            struct question failed = g->queue.v[g->next++];
+            failed.take(g, &failed, GIT_FATAL, &nothing);
+            question_done(&failed);
+        }
+    }
+    if (g->proc)
+        return;
+    g->queue.n = g->next = 0;
+    if (g->phase)
+        next_phase(g);
+}
+
+/* Asks git where the task is, or (task < 0) in the repository. */
+static void ask(struct git_look *g, struct question *q, const struct git_place *at,
+                const struct strv *args)
+{
+    if (at->work_tree)
+        layers_reach(at->work_tree, g->repo->common, &q->argv);
+    git_prepare(at, &q->argv, &q->env);
+    strv_push(&q->env, "GIT_OPTIONAL_LOCKS=0");
+    if (g->phase > PHASE_PATHS)
+        use_scratch(g, &q->env);
+    for (size_t i = 0; i < args->n; i++)
+        strv_push(&q->argv, args->v[i]);
+    vec_push(&g->queue, *q);
+}
+
+static struct git_place place(const struct git_look *g)
+{
+    return (struct git_place){.git_dir = g->repo->common};
+}
+
+/* --- what a task has changed -------------------------------------------------------------- */
+
+static const struct board_task *task_of(const struct git_look *g, uint32_t task)
+{
+    return &g->board->tasks[task];
+}
+
+static bool has_tree(const struct board_task *t)
+{
+    return t->workspace && t->branch && access(t->workspace, F_OK) == 0;
+}
+
+/* Whether it has begun with anything, so that there is something to ask. */
+static bool can_be_asked(const struct board_task *t)
+{
+    return t->start && (t->commit || has_tree(t) || board_is_over(t->state));
+}
+
+static char *end_of(const struct git_look *g, const struct board_task *t)
+{
+    return t->commit
+               ? mem_str(t->commit)
+               : mem_printf("refs/anabranch/salvage/%s/%s/%d", g->board->run, t->id, t->attempt);
+}
+
+/* Where a task works. What was brought along is not its own. */
+struct seat {
+    struct workspace ws;
+    struct git_place at;
+    char *excludes; /* or NULL */
+};
+
+static void seat_take(struct seat *s, const struct git_look *g, const struct board_task *t)
+{
+    autofree char *branch = mem_printf("refs/heads/%s", t->branch);
+    autofree char *excludes = mem_printf("%s/%s/%d/excludes", g->run_dir, t->id, t->attempt);
+    *s = (struct seat){0};
+    workspace_adopt(&s->ws, g->repo, t->workspace, t->workspace, branch, NULL);
+    s->at = workspace_place(&s->ws);
+    if (access(excludes, F_OK) == 0)
+        s->at.excludes = s->excludes = steal_ptr(excludes);
+}
+
+static void seat_done(struct seat *s)
+{
+    workspace_done(&s->ws);
+    free(s->excludes);
+}
+
+/* Asks for the difference since it began: as names, or in full. What is committed, or was saved, is
+ * asked for where no agent can be. */
+static void ask_diff(struct git_look *g, struct question *q, uint32_t task, bool names)
+{
+    const struct board_task *t = task_of(g, task);
+    autostrv struct strv args = {0};
+    struct git_place at = place(g);
+    own_cleanup(seat_done) struct seat seat = {0};
+    autofree char *end = end_of(g, t);
+    strv_pushl(&args, "diff", "--no-color", "--no-ext-diff", "--no-textconv",
+               "--ignore-submodules=dirty", NULL);
+    if (names)
+        strv_pushl(&args, "--name-only", "--no-renames", "-z", NULL);
+    bool tree = !t->commit && has_tree(t);
+    if (tree) {
+        seat_take(&seat, g, t);
+        at = seat.at;
+    }
+    strv_push(&args, t->start);
+    if (!tree)
+        strv_push(&args, end);
+    strv_push(&args, "--");
+    q->task = task;
+    ask(g, q, &at, &args);
+    if (tree) { /* new files are not in that */
+        struct question more = {.take = q->take, .task = task, .a = q->a};
+        autostrv struct strv list = {0};
+        strv_pushl(&list, "ls-files", "--others", "--exclude-standard", NULL);
+        if (names)
+            strv_push(&list, "-z");
+        ask(g, &more, &at, &list);
+    }
+}
+
+static int64_t count_names(const struct buf *out)
+{
+    int64_t n = 0;
+    for (size_t i = 0; i < out->len; i++)
+        n += out->s[i] == '\0';
+    return n;
+}
+
+/* The second answer, about new files, comes behind the first. */
+static void take_files(struct git_look *g, const struct question *q, int status,
+                       const struct buf *out)
+{
+    struct board_task *t = &g->board->tasks[q->task];
+    bool last = true;
+    if (status == 0)
+        g->files[q->task] += count_names(out);
+    for (size_t i = g->next; i < g->queue.n; i++)
+        last = last && !(g->queue.v[i].take == take_files && g->queue.v[i].task == q->task);
+    if (!last || status != 0)
+        return;
+    bool other = t->files != g->files[q->task];
+    t->files = g->files[q->task];
+    if (other)
+        g->changed(g->ctx);
+}
+
+void git_look_files(struct git_look *g, uint32_t task)
+{
+    struct question q = {.take = take_files};
+    if (!can_be_asked(task_of(g, task)))
+        return;
+    g->files[task] = 0;
+    ask_diff(g, &q, task, true);
+    go_on(g);
+}
+
+static void add_masked(const struct git_look *g, const struct buf *out)
+{
+    autobuf struct buf masked = BUF_INIT;
+    secrets_mask(&g->secrets, out->s, out->len, &masked);
+    screen_text_add(g->text, masked.s, masked.len);
+}
+
+static void take_diff(struct git_look *g, const struct question *q, int status,
+                      const struct buf *out)
+{
+    if (!g->text || g->text_task != q->task)
+        return;
+    bool first = g->fresh;
+    if (first)
+        screen_text_clear(g->text);
+    g->fresh = g->text->loading = false;
+    const char *const words = "It has changed nothing.";
+    if (first && status == 0) {
+        add_masked(g, out);
+    } else if (status == 0 && out->len) {
+        screen_text_add(g->text, "New files:", strlen("New files:"));
+        add_masked(g, out);
+    }
+    if (first && (status != 0 || !out->len) && task_of(g, q->task)->commit)
+        screen_text_add(g->text, words, strlen(words));
+    g->changed(g->ctx);
+}
+
+void git_look_diff(struct git_look *g, uint32_t task, struct screen_text *to)
+{
+    struct question q = {.take = take_diff};
+    g->text = to;
+    g->text_task = task;
+    if (!can_be_asked(task_of(g, task))) {
+        screen_text_clear(to);
+        to->loading = false;
+        return;
+    }
+    g->fresh = true;
+    to->loading = !to->lines.n;
+    ask_diff(g, &q, task, false);
+    go_on(g);
+}
+
+void git_look_forget_diff(struct git_look *g)
+{
+    if (g->text)
+        g->text->loading = false;
+    g->text = NULL;
+}
+
+/* --- who meets whom ----------------------------------------------------------------------- */
+
+static void take_paths(struct git_look *g, const struct question *q, int status,
+                       const struct buf *out)
+{
+    if (status == 0)
+        buf_add(&g->parties[q->a].paths, out->s, out->len);
+}
+
+static void take_landed(struct git_look *g, const struct question *q, int status,
+                        const struct buf *out)
+{
+    g->parties[q->a].knows_landed = status == 0;
+    if (status == 0)
+        buf_add(&g->parties[q->a].landed, out->s, out->len);
+}
+
+/* A run that is over has its ref only where the base could not follow it. */
+static void find_landed(struct git_look *g)
+{
+    struct git_place at = place(g);
+    autobuf struct buf commit = BUF_INIT;
+    free(g->landed);
+    g->landed = mem_printf("refs/anabranch/runs/%s", g->board->run);
+    if (g->board->live || !g->board->base || git_resolve(&at, g->landed, &commit, NULL) == 0)
+        return;
+    free(g->landed);
+    g->landed = mem_printf("refs/heads/%s", g->board->base);
+}
+
+static void ask_landed(struct git_look *g, size_t i, const char *start)
+{
+    struct question q = {.take = take_landed, .a = i};
+    autostrv struct strv args = {0};
+    struct git_place at = place(g);
+    strv_pushl(&args, "diff", "--name-only", "--no-renames", "-z", start, g->landed, "--", NULL);
+    ask(g, &q, &at, &args);
+}
+
+/* Only what has not landed can still be in someone's way. */
+static bool may_meet(const struct board_task *t)
+{
+    bool open = board_is_busy(t->state) || t->state == TASK_CONFLICTED || t->resume;
+    return t->wanted && open && t->start && (t->commit || has_tree(t));
+}
+
+void git_look_meetings(struct git_look *g)
+{
+    if (g->phase || !g->repo->common)
+        return;
+    g->phase = PHASE_PATHS;
+    find_landed(g);
+    board_meetings_done(&g->m);
+    g->m.tasks = mem_array(TASKS_MAX, sizeof(*g->m.tasks));
+    for (uint32_t t = 0; t < g->board->n && g->m.n < TASKS_MAX; t++) {
+        const struct board_task *bt = &g->board->tasks[t];
+        if (!may_meet(bt))
+            continue;
+        size_t i = g->m.n++;
+        struct question q = {.take = take_paths, .a = i};
+        g->m.tasks[i] = t;
+        g->parties[i] = (struct party){.paths = BUF_INIT, .landed = BUF_INIT};
+        g->parties[i].commit = bt->commit ? mem_str(bt->commit) : NULL;
+        ask_diff(g, &q, t, true);
+        ask_landed(g, i, bt->start);
+    }
+    go_on(g);
+}
+
+static bool share_path(const struct buf *a, const struct buf *b)
+{
+    automap struct map paths = {0};
+    const char *end = a->s + a->len;
+    for (const char *s = a->s; s < end; s += strlen(s) + 1)
+        (void)map_put(&paths, s, strlen(s), (void *)s);
+    end = b->s + b->len;
+    for (const char *s = b->s; s < end; s += strlen(s) + 1) {
+        if (map_get(&paths, s, strlen(s)))
+            return true;
+    }
+    return false;
+}
+
+static enum board_meet *cell(struct git_look *g, size_t a, size_t b)
+{
+    return a == b ? &g->m.base[a] : &g->m.cells[a * g->m.n + b];
+}
+
+/* By the paths alone. */
+static void judge_paths(struct git_look *g)
+{
+    size_t n = g->m.n;
+    g->m.cells = mem_array(n * n + 1, sizeof(*g->m.cells));
+    g->m.base = mem_array(n + 1, sizeof(*g->m.base));
+    for (size_t a = 0; a < n; a++) {
+        const struct party *p = &g->parties[a];
+        bool apart = p->knows_landed && !share_path(&p->paths, &p->landed);
+        *cell(g, a, a) = apart ? MEET_APART : MEET_UNKNOWN;
+        for (size_t b = a + 1; b < n; b++)
+            *cell(g, a, b) = *cell(g, b, a) =
+                share_path(&p->paths, &g->parties[b].paths) ? MEET_UNKNOWN : MEET_APART;
+    }
+}
+
+/* --- what an agent has not committed, as a commit ----------------------------------------- */
+
+/* Objects go where nobody else looks for them, and are gone with us. */
+static int make_scratch(struct git_look *g)
+{
+    autofree char *dir = mem_printf("%s/look.XXXXXX", g->run_dir);
+    if (g->scratch)
+        return 0;
+    if (strpbrk(g->repo->common, ":\"") || !mkdtemp(dir))
+        return -1;
+    autofree char *objects = mem_printf("%s/objects", dir);
+    if (dirs_make(objects, NULL))
+        return -1;
+    g->scratch = steal_ptr(dir);
+    return 0;
+}
+
+static void use_scratch(const struct git_look *g, struct strv *env)
+{
+    static const char *const names[] = {"AUTHOR", "COMMITTER"};
+    if (!g->scratch)
+        return;
+    strv_pushf(env, "GIT_OBJECT_DIRECTORY=%s/objects", g->scratch);
+    strv_pushf(env, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s/objects", g->repo->common);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        strv_pushf(env, "GIT_%s_NAME=anabranch", names[i]);
+        strv_pushf(env, "GIT_%s_EMAIL=anabranch@localhost", names[i]);
+    }
+}
+
+static void take_commit(struct git_look *g, const struct question *q, int status,
+                        const struct buf *out)
+{
+    if (status == 0)
+        g->parties[q->a].commit = mem_dup(out->s, strcspn(out->s, "\n"));
+}
+
+static void take_tree(struct git_look *g, const struct question *q, int status,
+                      const struct buf *out)
+{
+    struct question next = {.take = take_commit, .a = q->a};
+    autostrv struct strv args = {0};
+    struct git_place at = place(g);
+    autofree char *tree = mem_dup(out->s, strcspn(out->s, "\n"));
+    if (status != 0)
+        return;
+    strv_pushl(&args, "commit-tree", tree, "-p", task_of(g, g->m.tasks[q->a])->start, "-m", "now",
+               NULL);
+    ask(g, &next, &at, &args);
+}
+
+static void take_nothing(struct git_look *g, const struct question *q, int status,
+                         const struct buf *out)
+{
+    (void)g;
+    (void)q;
+    (void)status;
+    (void)out;
+}
+
+/* The agent's own index says which files are as they were; ours goes on from there, so that the
+ * next look is quick. */
+static int copy_index(const struct seat *seat, const char *index)
+{
+    autofree char *own = mem_printf("%s/index", seat->ws.admin);
+    autobuf struct buf bytes = BUF_INIT;
+    if (access(index, F_OK) == 0)
+        return 0;
+    return file_read(own, INDEX_MAX, &bytes, NULL) ||
+                   file_replace_private(index, bytes.s, bytes.len, NULL)
+               ? -1
+               : 0;
+}
+
+static void ask_commit(struct git_look *g, size_t i)
+{
+    const struct board_task *t = task_of(g, g->m.tasks[i]);
+    own_cleanup(seat_done) struct seat seat = {0};
+    autostrv struct strv add = {0}, write = {0};
+    if (!has_tree(t) || make_scratch(g))
+        return;
+    autofree char *index = mem_printf("%s/%s.%d.index", g->scratch, t->id, t->attempt);
+    seat_take(&seat, g, t);
+    seat.at.index = index;
+    if (copy_index(&seat, index))
+        return;
+    struct question first = {.take = take_nothing, .a = i}, then = {.take = take_tree, .a = i};
+    strv_pushl(&add, "add", "--all", "--ignore-errors", "--", ".", NULL);
+    struct err none = {0};
+    if (links_stage(&seat.at, strlen(t->start), &add, &none))
+        return;
+    strv_push(&write, "write-tree");
+    ask(g, &first, &seat.at, &add);
+    ask(g, &then, &seat.at, &write);
+}
+
+/* Only of those that others may be in the way of. */
+static void ask_commits(struct git_look *g)
+{
+    for (size_t a = 0; a < g->m.n; a++) {
+        bool meets = false;
+        for (size_t b = 0; b < g->m.n; b++)
+            meets = meets || *cell(g, a, b) == MEET_UNKNOWN;
+        if (meets && !g->parties[a].commit)
+            ask_commit(g, a);
+    }
+}
+
+/* --- whether they merge ------------------------------------------------------------------- */
+
+static void take_merge(struct git_look *g, const struct question *q, int status,
+                       const struct buf *out)
+{
+    enum board_meet meet = status == 0 ? MEET_TOGETHER : status == 1 ? MEET_CONFLICT : MEET_UNKNOWN;
+    (void)out;
+    *cell(g, q->a, q->b) = *cell(g, q->b, q->a) = meet;
+}
+
+static void ask_merges(struct git_look *g)
+{
+    for (size_t a = 0; a < g->m.n; a++) {
+        for (size_t b = a; b < g->m.n; b++) {
+            const char *one = a == b ? g->landed : g->parties[a].commit,
+                       *two = g->parties[b].commit;
+            struct question q = {.take = take_merge, .a = a, .b = b};
+            autostrv struct strv args = {0};
+            struct git_place at = place(g);
+            if (*cell(g, a, b) != MEET_UNKNOWN || !one || !two)
+                continue;
+            merge_ask(&at, one, two, &args);
+            ask(g, &q, &at, &args);
+        }
+    }
+}
+
+static void drop_parties(struct git_look *g)
+{
+    for (size_t i = 0; i < g->m.n; i++) {
+        buf_done(&g->parties[i].paths);
+        buf_done(&g->parties[i].landed);
+        free(g->parties[i].commit);
+    }
+}
+
+static void next_phase(struct git_look *g)
+{
+    if (g->phase == PHASE_PATHS) {
+        g->phase = PHASE_TREES;
+        judge_paths(g);
+        ask_commits(g);
+    } else if (g->phase == PHASE_TREES) {
+        g->phase = PHASE_MERGES;
+        ask_merges(g);
+    } else {
+        drop_parties(g);
+        g->phase = PHASE_NONE;
+        g->m.known = true;
+        board_set_meetings(g->board, &g->m);
+        g->changed(g->ctx);
+        return;
+    }
+    go_on(g);
+}
+
+/* --- life --------------------------------------------------------------------------------- */
+
+struct git_look *git_look_new(struct loop *loop, struct board *board, const struct git_repo *repo,
+                              const char *run_dir, void (*changed)(void *ctx), void *ctx)
+{
+    struct git_look *g = mem_alloc(sizeof(*g));
+    *g = (struct git_look){
+        .loop = loop, .board = board, .repo = repo, .changed = changed, .ctx = ctx};
+    g->run_dir = mem_str(run_dir);
+    saved_secrets(run_dir, &g->secrets);
+    g->files = mem_array(board->n, sizeof(*g->files));
+    return g;
+}
+
+void git_look_free(struct git_look *g)
+{
+    if (!g)
+        return;
+    loop_proc_cancel(g->proc);
+    for (size_t i = g->next; i < g->queue.n; i++)
+        question_done(&g->queue.v[i]);
+    vec_done(&g->queue);
+    if (g->phase)
+        drop_parties(g);
+    if (g->scratch)
+        (void)dirs_remove(g->scratch, NULL); /* what is left goes with the run's folder */
+    free(g->scratch);
+    free(g->landed);
+    free(g->run_dir);
+    secrets_done(&g->secrets);
+    board_meetings_done(&g->m);
+    free(g->files);
+    free(g);
+}
+
+bool git_look_is_busy(const struct git_look *g)
+{
+    return g->proc;
+}

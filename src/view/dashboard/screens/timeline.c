@@ -1,0 +1,107 @@
+/*
+ * When each task was what: a bar for each on one scale, from the beginning of the run until now.
+ */
+#include "view/dashboard/screens/screen.h"
+
+#include <string.h>
+
+static size_t label_width(const struct screen *s)
+{
+    return screen_id_width(s, s->columns / 4 > 8 ? s->columns / 4 : 8) + 2;
+}
+
+static size_t bar_width(const struct screen *s)
+{
+    size_t label = label_width(s);
+    return s->columns > label + 4 ? s->columns - label : 4;
+}
+
+static int64_t end_of(const struct screen *s)
+{
+    const struct board *b = s->board;
+    int64_t end = b->finished ? b->finished : s->now;
+    return end > b->started ? end : b->started + 1;
+}
+
+static size_t rows(const struct screen *s)
+{
+    return s->shown;
+}
+
+static void head(const struct screen *s, struct canvas *c)
+{
+    int64_t all = end_of(s) - s->board->started;
+    size_t label = label_width(s), width = bar_width(s);
+    canvas_line(c);
+    canvas_style(c, STYLE_DIM);
+    for (int i = 0; i < 4; i++) {
+        autobuf struct buf time = BUF_INIT;
+        size_t at = label + width * (size_t)i / 4;
+        screen_time(&time, all * i / 4);
+        if (i && canvas_width(c) >= at)
+            continue;
+        canvas_to(c, at);
+        canvas_addf(c, "|%s", time.s);
+    }
+}
+
+static const struct {
+    char mark;
+    enum style style;
+} marks[TASK_STATE_COUNT_] = {
+    [TASK_WAITING] = {'.', STYLE_WARN},   [TASK_PREPARING] = {'-', STYLE_DIM},
+    [TASK_RUNNING] = {'#', STYLE_BUSY},   [TASK_COMMITTING] = {'=', STYLE_GOOD},
+    [TASK_VERIFYING] = {'v', STYLE_GOOD}, [TASK_LANDING] = {'=', STYLE_GOOD},
+};
+
+/* The cell in which a point in time is. */
+static size_t cell(const struct screen *s, int64_t time, size_t width)
+{
+    int64_t start = s->board->started, all = end_of(s) - start;
+    int64_t at = (time - start) * (int64_t)width / all;
+    return at < 0 ? 0 : (size_t)at < width ? (size_t)at : width - 1;
+}
+
+static void draw_bar(const struct screen *s, const struct board_task *t, struct canvas *c)
+{
+    size_t width = bar_width(s), from = label_width(s);
+    for (size_t i = 0; i < t->spans.n; i++) {
+        const struct board_span *span = &t->spans.v[i];
+        int64_t open = s->board->finished ? s->board->finished : s->now;
+        size_t a = cell(s, span->from, width), z = cell(s, span->to ? span->to : open, width);
+        char mark[2] = {marks[span->state].mark ? marks[span->state].mark : '#', '\0'};
+        bool last = i + 1 == t->spans.n;
+        canvas_to(c, from + a);
+        canvas_style(c, marks[span->state].style);
+        for (size_t at = a; at < z || (at == z && last); at++) {
+            if (canvas_width(c) == from + at) /* what was there first stays */
+                canvas_add(c, mark);
+        }
+        canvas_style(c, STYLE_PLAIN);
+    }
+    if (board_is_over(t->state) && t->spans.n)
+        canvas_text(c, screen_style(t), t->state < TASK_FAILED ? "+" : "x");
+}
+
+static void draw(const struct screen *s, size_t from, size_t n, struct canvas *c)
+{
+    for (size_t i = from; i < from + n && i < s->shown; i++) {
+        const struct board_task *t = &s->board->tasks[s->order[i]];
+        canvas_line(c);
+        canvas_add(c, s->order[i] == s->task ? ">" : " ");
+        canvas_field(c, t->id, label_width(s) - 2);
+        draw_bar(s, t, c);
+        if (s->order[i] == s->task)
+            canvas_mark(c);
+    }
+}
+
+const struct screen_ops screen_timeline = {
+    .name = "timeline",
+    .keys = "-preparing #running =landing .waiting",
+    .rows = rows,
+    .draw = draw,
+    .head = head,
+    .row_of = screen_row_of,
+    .task_at = screen_task_at,
+};

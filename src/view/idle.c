@@ -1,0 +1,27 @@
+#include "view/idle.h"
+
+#include "base/node/node_build.h"
+
+void idle_done(struct idle *idle)
+{
+    vec_done(&idle->spans);
+}
+
+void idle_note(struct idle *idle, int64_t time, const struct node *data)
+{
+    int64_t ms = data ? build_int(data, "idle_ms", 0) : 0;
+    if (ms > 0)
+        vec_push(&idle->spans, (struct idle_span){time - ms, time});
+}
+
+int64_t idle_without(const struct idle *idle, int64_t from, int64_t to)
+{
+    int64_t ms = to > from ? to - from : 0;
+    for (size_t i = 0; i < idle->spans.n; i++) {
+        int64_t start = idle->spans.v[i].from, end = idle->spans.v[i].to;
+        start = start > from ? start : from;
+        end = end < to ? end : to;
+        ms -= end > start ? end - start : 0;
+    }
+    return ms > 0 ? ms : 0;
+}

@@ -1,0 +1,381 @@
+#include "view/plan/thread_text.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/shell_quote.h"
+#include "base/text/text.h"
+#include "threads/relocate.h"
+
+#include <string.h>
+
+enum { BRANCH_MAX = 44, SUBJECT_MAX = 60, SHORT_ID = 10, PATHS_MAX = 5 };
+
+static const char *branch_of(const struct thread_look *l)
+{
+    static const char heads[] = "refs/heads/";
+    const char *ref = l->thread->branch;
+    return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
+}
+
+/* --- the table ---------------------------------------------------------------------------- */
+
+/* A text as a cell: harmless, and cut at `most` columns. */
+static void add_cut(struct buf *out, const char *s, size_t most)
+{
+    size_t start = out->len;
+    text_harmless(out, s, strlen(s));
+    buf_cut(out, start + text_fit(out->s + start, out->len - start, most));
+}
+
+static void cell_id(const struct thread_look *l, struct buf *out)
+{
+    add_cut(out, l->thread->id, BRANCH_MAX);
+}
+
+static void cell_branch(const struct thread_look *l, struct buf *out)
+{
+    add_cut(out, branch_of(l), BRANCH_MAX);
+}
+
+static void cell_ahead(const struct thread_look *l, struct buf *out)
+{
+    if (!l->problem)
+        buf_addf(out, "%zu", l->ahead);
+}
+
+static void cell_behind(const struct thread_look *l, struct buf *out)
+{
+    if (!l->problem)
+        buf_addf(out, "%zu", l->behind);
+}
+
+static void cell_state(const struct thread_look *l, struct buf *out)
+{
+    if (l->problem)
+        buf_addch(out, '?');
+    else if (l->uncommitted.n)
+        buf_addf(out, "dirty %zu", l->uncommitted.n);
+    else
+        buf_addstr(out, "clean");
+}
+
+static void cell_merge(const struct thread_look *l, struct buf *out)
+{
+    static const char *const words[] = {"-", "yes", "no", "?"};
+    buf_addstr(out, l->problem ? "?" : words[l->merge]);
+}
+
+static void cell_own(const struct thread_look *l, struct buf *out)
+{
+    if (l->problem)
+        buf_addch(out, '?');
+    else if (l->own.outside)
+        buf_addf(out, "%zu outside", l->own.outside);
+    else
+        buf_addstr(out, l->own.paths.n ? "inside" : "-");
+}
+
+static void cell_pull(const struct thread_look *l, struct buf *out)
+{
+    const struct thread *t = l->thread;
+    add_cut(out, !t->pull ? "-" : t->pull_state ? t->pull_state : "known", BRANCH_MAX);
+}
+
+static void cell_last(const struct thread_look *l, struct buf *out)
+{
+    if (l->problem) {
+        add_cut(out, l->problem, SUBJECT_MAX);
+        return;
+    }
+    buf_addf(out, "%.*s ", SHORT_ID, l->head);
+    add_cut(out, l->subject, SUBJECT_MAX);
+}
+
+static const struct {
+    const char *title;
+    void (*add)(const struct thread_look *l, struct buf *out);
+} columns[] = {
+    {"thread", cell_id},     {"branch", cell_branch}, {"ahead", cell_ahead},
+    {"behind", cell_behind}, {"state", cell_state},   {"merges", cell_merge},
+    {"paths", cell_own},     {"pull", cell_pull},     {"last commit", cell_last},
+};
+
+enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+
+static void add_cell(const struct thread_look *l, size_t column, struct buf *out)
+{
+    if (l)
+        columns[column].add(l, out);
+    else
+        buf_addstr(out, columns[column].title);
+}
+
+/* l is NULL for the titles. */
+static void measure(const struct thread_look *l, size_t widths[COLUMNS])
+{
+    for (size_t c = 0; c < COLUMNS; c++) {
+        autobuf struct buf cell = BUF_INIT;
+        add_cell(l, c, &cell);
+        size_t width = text_width(cell.s, cell.len);
+        widths[c] = width > widths[c] ? width : widths[c];
+    }
+}
+
+static void add_row(const struct thread_look *l, const size_t widths[COLUMNS], struct buf *out)
+{
+    for (size_t c = 0; c < COLUMNS; c++) {
+        buf_addstr(out, "  ");
+        size_t start = out->len;
+        add_cell(l, c, out);
+        if (c + 1 < COLUMNS)
+            buf_addrep(out, ' ', widths[c] - text_width(out->s + start, out->len - start));
+    }
+    buf_addch(out, '\n');
+}
+
+/* --- below the table ---------------------------------------------------------------------- */
+
+static void begin_note(const struct thread_look *l, struct buf *out)
+{
+    buf_addstr(out, "thread ");
+    text_harmless(out, l->thread->id, strlen(l->thread->id));
+    buf_addstr(out, ": ");
+}
+
+static void add_paths(const struct strv *paths, struct buf *out)
+{
+    for (size_t i = 0; i < paths->n && i < PATHS_MAX; i++) {
+        buf_addstr(out, i ? ", " : "");
+        text_harmless(out, paths->v[i], strlen(paths->v[i]));
+    }
+    if (paths->n > PATHS_MAX)
+        buf_addf(out, " and %zu more", paths->n - PATHS_MAX);
+    buf_addch(out, '\n');
+}
+
+/* Each pair once, at the thread that comes first. */
+static void note_meetings(const struct thread_looks *ls, size_t i, enum thread_merge merge,
+                          const char *words, struct buf *out)
+{
+    const struct thread_look *l = &ls->v[i];
+    size_t n = 0;
+    for (size_t k = 0; k < l->meetings.n; k++) {
+        const struct thread_meeting *m = &l->meetings.v[k];
+        if (m->merge != merge || m->other < i)
+            continue;
+        if (!n)
+            begin_note(l, out);
+        buf_addstr(out, n++ ? ", " : words);
+        text_harmless(out, ls->v[m->other].thread->id, strlen(ls->v[m->other].thread->id));
+    }
+    if (n)
+        buf_addch(out, '\n');
+}
+
+static void note_place(const struct thread_look *l, struct buf *out)
+{
+    if (!l->elsewhere)
+        return;
+    begin_note(l, out);
+    buf_addstr(out, "its worktree is not on its branch but on ");
+    text_harmless(out, l->elsewhere, strlen(l->elsewhere));
+    buf_addch(out, '\n');
+}
+
+/* What to type where git has to be told first. */
+static void note_moved(const struct thread_look *l, struct buf *out)
+{
+    autobuf struct buf path = BUF_INIT, repair = BUF_INIT;
+    if (!thread_is_moved(l->thread, &path))
+        return;
+    shell_add(&repair, "git worktree repair", path.s, NULL);
+    begin_note(l, out);
+    buf_addstr(out, "its worktree was moved, and git has not been told: ");
+    text_harmless(out, repair.s, repair.len);
+    buf_addch(out, '\n');
+}
+
+static void note_hooks(const struct thread_look *l, struct buf *out)
+{
+    const char *why = l->problem ? NULL : thread_hooks_off(l->thread);
+    autobuf struct buf call = BUF_INIT;
+    if (!why)
+        return;
+    begin_note(l, out);
+    buf_addf(out, "its commits are not held to its paths: %s", why);
+    if (thread_hooks_are_stale(l->thread)) {
+        shell_add(&call, "; mend it: cd", l->thread->path, NULL);
+        buf_addstr(&call, " && anabranch own");
+        text_harmless(out, call.s, call.len);
+    }
+    buf_addch(out, '\n');
+}
+
+static void note_own(const struct thread_look *l, struct buf *out)
+{
+    if (!l->own.outside)
+        return;
+    begin_note(l, out);
+    buf_addstr(out, "changes what it does not own: ");
+    own_verdict_describe(&l->own, PATHS_MAX, out);
+    buf_addch(out, '\n');
+}
+
+static void note_pull(const struct thread_look *l, struct buf *out)
+{
+    if (!l->thread->pull)
+        return;
+    begin_note(l, out);
+    text_harmless(out, l->thread->pull, strlen(l->thread->pull));
+    buf_addch(out, '\n');
+}
+
+static void add_notes(const struct thread_looks *ls, size_t i, struct buf *out)
+{
+    const struct thread_look *l = &ls->v[i];
+    note_moved(l, out);
+    note_place(l, out);
+    note_hooks(l, out);
+    if (l->merge == THREAD_MERGE_CONFLICT) {
+        begin_note(l, out);
+        buf_addstr(out, "conflicts with its base in ");
+        add_paths(&l->conflicts, out);
+    }
+    note_meetings(ls, i, THREAD_MERGE_CONFLICT, "conflicts with thread ", out);
+    note_meetings(ls, i, THREAD_MERGE_UNTESTED, "changes the same files as thread ", out);
+    note_own(l, out);
+    note_pull(l, out);
+}
+
+static void add_damaged(const struct thread_damaged *d, struct buf *out)
+{
+    const char *const parts[] = {"thread ", d->id, ": ", d->problem, "; ", d->hint};
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+        text_harmless(out, parts[i], strlen(parts[i]));
+    buf_addch(out, '\n');
+}
+
+static void add_table(const struct thread_looks *ls, struct buf *out)
+{
+    size_t widths[COLUMNS] = {0};
+    measure(NULL, widths);
+    for (size_t i = 0; i < ls->n; i++)
+        measure(&ls->v[i], widths);
+    add_row(NULL, widths, out);
+    for (size_t i = 0; i < ls->n; i++)
+        add_row(&ls->v[i], widths, out);
+}
+
+void thread_text(const struct thread_looks *ls, const struct threads *ts, struct buf *out)
+{
+    if (ls->n)
+        add_table(ls, out);
+    for (size_t i = 0; i < ls->n; i++)
+        add_notes(ls, i, out);
+    for (size_t i = 0; i < ts->damaged.n; i++)
+        add_damaged(&ts->damaged.v[i], out);
+}
+
+/* --- for programs ------------------------------------------------------------------------- */
+
+/* JSON has no bytes that are not UTF-8. */
+static void put_text(struct arena *a, struct node *map, const char *key, const char *s)
+{
+    autobuf struct buf safe = BUF_INIT;
+    if (s && text_valid(s, strlen(s)) != strlen(s)) {
+        text_harmless(&safe, s, strlen(s));
+        s = safe.s;
+    }
+    build_put_string(a, map, key, s);
+}
+
+static void add_text(struct arena *a, struct node *list, const char *s)
+{
+    autobuf struct buf safe = BUF_INIT;
+    if (text_valid(s, strlen(s)) != strlen(s)) {
+        text_harmless(&safe, s, strlen(s));
+        s = safe.s;
+    }
+    build_add_string(a, list, s);
+}
+
+static void put_own(struct arena *a, struct node *map, const struct own_verdict *v)
+{
+    struct node *list = build_put_list(a, map, "outside");
+    for (size_t i = 0; i < v->paths.n; i++) {
+        const struct own_path *p = &v->paths.v[i];
+        if (own_is_inside(p->standing))
+            continue;
+        struct node *entry = build_add_map(a, list);
+        put_text(a, entry, "path", p->path);
+        build_put_string(a, entry, "standing", own_standing_name(p->standing));
+        build_put_string(a, entry, "whose", p->whose ? p->whose->id : NULL);
+    }
+}
+
+static void put_merges(struct arena *a, struct node *map, const struct thread_looks *ls,
+                       const struct thread_look *l)
+{
+    build_put_string(a, map, "merge", thread_merge_name(l->merge));
+    struct node *conflicts = build_put_list(a, map, "conflicts");
+    for (size_t i = 0; i < l->conflicts.n; i++)
+        add_text(a, conflicts, l->conflicts.v[i]);
+    struct node *meets = build_put_list(a, map, "meets");
+    for (size_t i = 0; i < l->meetings.n; i++) {
+        struct node *entry = build_add_map(a, meets);
+        build_put_string(a, entry, "thread", ls->v[l->meetings.v[i].other].thread->id);
+        build_put_string(a, entry, "merge", thread_merge_name(l->meetings.v[i].merge));
+    }
+}
+
+static void put_look(struct arena *a, struct node *map, const struct thread_look *l)
+{
+    build_put_string(a, map, "head", l->head);
+    put_text(a, map, "subject", l->subject);
+    put_text(a, map, "elsewhere", l->elsewhere);
+    build_put_int(a, map, "ahead", (int64_t)l->ahead);
+    build_put_int(a, map, "behind", (int64_t)l->behind);
+    struct node *uncommitted = build_put_list(a, map, "uncommitted");
+    for (size_t i = 0; i < l->uncommitted.n; i++)
+        add_text(a, uncommitted, l->uncommitted.v[i]);
+    put_own(a, map, &l->own);
+}
+
+static void put_moved(struct arena *a, struct node *map, const struct thread *t)
+{
+    autobuf struct buf path = BUF_INIT;
+    if (thread_is_moved(t, &path))
+        put_text(a, map, "moved", path.s);
+}
+
+static void put_damaged(struct arena *a, struct node *map, const struct thread_damaged *d)
+{
+    put_text(a, map, "id", d->id);
+    put_text(a, map, "path", d->path);
+    put_text(a, map, "problem", d->problem);
+    put_text(a, map, "hint", d->hint);
+}
+
+struct node *thread_encode(const struct thread_looks *ls, const struct threads *ts, struct arena *a)
+{
+    struct node *list = build_list(a);
+    for (size_t i = 0; i < ls->n; i++) {
+        const struct thread_look *l = &ls->v[i];
+        struct node *map = build_add_map(a, list);
+        build_put_string(a, map, "id", l->thread->id);
+        put_text(a, map, "branch", branch_of(l));
+        put_text(a, map, "path", l->thread->path);
+        put_text(a, map, "problem", l->problem);
+        put_moved(a, map, l->thread);
+        if (!l->problem) {
+            put_text(a, map, "hooks_off", thread_hooks_off(l->thread));
+            put_look(a, map, l);
+            put_merges(a, map, ls, l);
+        }
+        build_put_string(a, map, "pull", l->thread->pull);
+        build_put_string(a, map, "pull_state", l->thread->pull_state);
+    }
+    for (size_t i = 0; i < ts->damaged.n; i++)
+        put_damaged(a, build_add_map(a, list), &ts->damaged.v[i]);
+    return list;
+}

@@ -1,0 +1,427 @@
+#include "view/report/details.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "git/git.h"
+#include "plan/words.h"
+#include "run/state/run_folder.h"
+#include "sys/fs/file.h"
+#include "view/transcript.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PLAN_MAX = 1 << 30, LINE_MAX_ = 64 << 10 };
+
+/* --- the plan ----------------------------------------------------------------------------- */
+
+static void take_needs(struct report_more *m, uint32_t place)
+{
+    struct report_life *l = &m->lives[place];
+    for (size_t i = 0; i < l->task->dep_count; i++) {
+        const char *id = m->plan.tasks[l->task->deps[i]].id;
+        const struct report_task *need = map_get(&m->r->by_id, id, strlen(id));
+        if (!need)
+            continue;
+        uint32_t at = (uint32_t)(need - m->r->tasks);
+        vec_push(&l->needs, at);
+        m->needs++;
+        l->stage = m->lives[at].stage >= l->stage ? m->lives[at].stage + 1 : l->stage;
+    }
+    m->stages = l->stage >= m->stages ? l->stage + 1 : m->stages;
+}
+
+/* Only of the tasks that are in the report: a run may have been of some of the plan's. */
+static void take_graph(struct report_more *m)
+{
+    for (size_t i = 0; i < m->graph.n; i++) {
+        const struct task *task = &m->plan.tasks[m->graph.order[i]];
+        const struct report_task *t = map_get(&m->r->by_id, task->id, strlen(task->id));
+        if (!t)
+            continue;
+        report_life(m, t)->task = task;
+        take_needs(m, (uint32_t)(t - m->r->tasks));
+    }
+}
+
+/* As the run has kept it. One that is missing or damaged takes away what it would tell, no more. */
+static void load_plan(struct report_more *m)
+{
+    autofree char *path = mem_printf("%s/plan.json", m->r->logs);
+    autosaved struct saved saved;
+    autoproblems struct problems ps;
+    struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX}, any = {0};
+    problems_init(&ps, path);
+    if (saved_load(&saved, m->r->logs, NULL))
+        return;
+    m->plan_file = saved.plan_file ? arena_str(&m->arena, saved.plan_file) : NULL;
+    if (doc_load(&m->doc, path, &opts, &ps) == 0 &&
+        plan_decode_encoded(&m->plan, m->doc.root, saved.kind, &ps) == 0 &&
+        graph_init(&m->graph, &m->plan, &ps) == 0)
+        take_graph(m);
+    (void)saved_recall(&saved, &any, &m->plan, NULL); /* those that are known are masked */
+}
+
+/* --- events ------------------------------------------------------------------------------- */
+
+struct teller {
+    struct report_more *m;
+    int64_t last; /* time of the event before */
+};
+
+static void end_span(struct report_life *l, int64_t time)
+{
+    if (!l->going)
+        return;
+    struct report_span *span = &l->spans.v[l->spans.n - 1];
+    span->to = time > span->from ? time : span->from;
+    l->going = false;
+}
+
+/* What its name says a task does from then on; -1: nothing, -2: what it did before. */
+static int doing_of(const char *event)
+{
+    static const struct {
+        const char *event;
+        int doing;
+    } table[] = {
+        {"task.preparing", REPORT_PREPARING},
+        {"task.started", REPORT_RUNNING},
+        {"task.exited", REPORT_LANDING},
+        {"task.parked", REPORT_PARKED},
+        {"task.ready", -1},
+        {"task.retried", -1},
+        {"task.landed", -1},
+        {"task.done", -1},
+        {"task.conflicted", -1},
+        {"task.failed", -1},
+        {"task.skipped", -1},
+    };
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (strcmp(table[i].event, event) == 0)
+            return table[i].doing;
+    }
+    return -2;
+}
+
+static void take_span(struct report_life *l, const struct store_event *ev)
+{
+    int doing = doing_of(ev->name);
+    if (doing == -2)
+        return;
+    end_span(l, ev->time);
+    if (doing < 0)
+        return;
+    vec_push(&l->spans, (struct report_span){ev->time, ev->time, (enum report_doing)doing});
+    l->going = true;
+}
+
+/* Those of the last attempt that strayed. */
+static void take_strays(struct report_more *m, struct report_life *l, const struct node *data)
+{
+    const struct node *paths = node_get(data, "paths");
+    if (!paths || paths->kind != NODE_LIST)
+        return;
+    l->strays.n = 0;
+    node_each (path, paths)
+        vec_push(&l->strays, arena_str(&m->arena, path->text));
+}
+
+/* "path (lines 3-5, 9), path": where the markers are in the merged file is of no use later. */
+static void take_conflicts(struct report_more *m, struct report_life *l, const struct node *data)
+{
+    l->conflicts.n = 0;
+    for (const char *s = build_string(data, "files", ""); *s;) {
+        const char *lines = strstr(s, " (line"), *comma = strstr(s, ", ");
+        const char *end = comma ? comma : s + strlen(s);
+        if (lines && lines < end) {
+            const char *close = strchr(lines, ')');
+            vec_push(&l->conflicts, arena_dup(&m->arena, s, (size_t)(lines - s)));
+            end = close ? close + 1 : s + strlen(s);
+        } else {
+            vec_push(&l->conflicts, arena_dup(&m->arena, s, (size_t)(end - s)));
+        }
+        s = end + (strncmp(end, ", ", 2) == 0 ? 2 : strlen(end));
+    }
+}
+
+static void take_data(struct report_more *m, struct report_life *l, const struct store_event *ev)
+{
+    bool strays = strcmp(ev->name, "scope.violated") == 0;
+    bool conflicts = strcmp(ev->name, "task.conflicted") == 0;
+    struct arena a = {0};
+    const struct node *data =
+        ev->data && (strays || conflicts) ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
+    if (data && strays)
+        take_strays(m, l, data);
+    else if (data)
+        take_conflicts(m, l, data);
+    arena_done(&a);
+}
+
+static bool take_event(void *ctx, const struct store_event *ev)
+{
+    struct teller *teller = ctx;
+    struct report_more *m = teller->m;
+    const struct report_task *t =
+        ev->task ? map_get(&m->r->by_id, ev->task, strlen(ev->task)) : NULL;
+    if (t) {
+        take_span(report_life(m, t), ev);
+        take_data(m, report_life(m, t), ev);
+    }
+    /* Nobody was there to say when the process before had died. */
+    for (size_t i = 0; strcmp(ev->name, "run.resumed") == 0 && i < m->r->n; i++)
+        end_span(&m->lives[i], teller->last);
+    teller->last = ev->time;
+    return true;
+}
+
+static int load_events(struct report_more *m, struct store *store, struct err *err)
+{
+    struct teller teller = {.m = m};
+    if (store_each_event(store, m->r->row.id, 0, take_event, &teller, err))
+        return -1;
+    for (size_t i = 0; i < m->r->n; i++)
+        end_span(&m->lives[i], m->r->end);
+    return 0;
+}
+
+/* --- spending ----------------------------------------------------------------------------- */
+
+static bool is_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+static struct report_spending *find_spending(struct report_more *m, const struct store_spending *s)
+{
+    for (size_t i = 0; i < m->spending.n; i++) {
+        struct report_spending *sum = &m->spending.v[i];
+        if (is_same(sum->engine, s->engine) && is_same(sum->model, s->model))
+            return sum;
+    }
+    struct report_spending sum = {
+        .engine = arena_str(&m->arena, s->engine ? s->engine : "unknown"),
+        .model = s->model ? arena_str(&m->arena, s->model) : NULL,
+    };
+    vec_push(&m->spending, sum);
+    return &m->spending.v[m->spending.n - 1];
+}
+
+static bool take_spending(void *ctx, const struct store_spending *s)
+{
+    struct report_spending *sum = find_spending(ctx, s);
+    sum->attempts++;
+    sum->tokens_in += s->tokens_in;
+    sum->tokens_out += s->tokens_out;
+    sum->cache_read += s->cache_read;
+    sum->cache_made += s->cache_made;
+    sum->usd += s->usd > 0 ? s->usd : 0;
+    sum->unpriced += s->usd < 0;
+    return true;
+}
+
+/* --- all of it ---------------------------------------------------------------------------- */
+
+void report_more_init(struct report_more *m, const struct report *r,
+                      const struct report_source *from)
+{
+    *m = (struct report_more){.r = r, .git_dir = from->git_dir};
+    diffs_init(&m->diffs, from->git_dir);
+    m->lives = arena_array(&m->arena, r->n + 1, sizeof(*m->lives));
+}
+
+int report_more_load(struct report_more *m, struct store *store, struct err *err)
+{
+    load_plan(m);
+    secrets_collect(&m->secrets, &m->plan);
+    if (load_events(m, store, err))
+        return -1;
+    return store_each_spending(store, m->r->row.id, 0, take_spending, m, err);
+}
+
+void report_more_done(struct report_more *m)
+{
+    for (size_t i = 0; i < m->r->n; i++) {
+        vec_done(&m->lives[i].spans);
+        vec_done(&m->lives[i].strays);
+        vec_done(&m->lives[i].conflicts);
+        vec_done(&m->lives[i].needs);
+    }
+    vec_done(&m->spending);
+    secrets_done(&m->secrets);
+    diffs_done(&m->diffs);
+    map_done(&m->salvaged);
+    graph_done(&m->graph);
+    plan_done(&m->plan);
+    doc_done(&m->doc);
+    arena_done(&m->arena);
+}
+
+/* --- parts -------------------------------------------------------------------------------- */
+
+void report_part_done(struct report_part *part)
+{
+    buf_done(&part->text);
+}
+
+static bool has_lost_secret(const struct report_more *m, const struct report_task *t)
+{
+    const struct task *task = report_life(m, t)->task;
+    for (size_t i = 0; task && i < task->env.n; i++) {
+        const struct env_var *v = &task->env.v[i];
+        bool lost = v->from ? !getenv(v->from) : v->value && strcmp(v->value, "(secret)") == 0;
+        if (v->secret && lost) /* the latter is how plan_encode() hides one */
+            return true;
+    }
+    return false;
+}
+
+static const char lost_secret[] =
+    "Left out: a secret of this task is not in the environment of who made this report, and could "
+    "not be masked.";
+
+static void mask(const struct report_more *m, struct buf *text)
+{
+    struct buf masked = BUF_INIT;
+    secrets_mask(&m->secrets, text->s, text->len, &masked);
+    buf_done(text);
+    *text = masked;
+}
+
+/* --- diffs -------------------------------------------------------------------------------- */
+
+/* One question for all of the run. What git does not answer is as if nothing had been saved. */
+static void look_for_salvage(struct report_more *m)
+{
+    struct git_place at = {.git_dir = m->git_dir};
+    autobuf struct buf out = BUF_INIT;
+    autofree char *below = mem_printf("refs/anabranch/salvage/%s/", m->r->row.id);
+    m->looked = true;
+    if (git_call(&at, &out, NULL, "for-each-ref", "--format=%(objectname) %(refname)", below, NULL))
+        return;
+    for (char *s = out.s; *s;) {
+        size_t len = strcspn(s, "\n");
+        char *name = memchr(s, ' ', len);
+        char *end = s + len + (s[len] == '\n');
+        s[len] = '\0';
+        if (name && strlen(name + 1) > strlen(below)) {
+            char *commit = arena_dup(&m->arena, s, (size_t)(name - s));
+            char *key = arena_str(&m->arena, name + 1 + strlen(below));
+            (void)map_put(&m->salvaged, key, strlen(key), commit);
+        }
+        s = end;
+    }
+}
+
+/* What it committed; or else what was saved of its last attempt. NULL: neither. */
+static const char *find_end(struct report_more *m, const struct report_task *t)
+{
+    if (t->row.commit || !t->salvaged)
+        return t->row.commit;
+    if (!m->looked)
+        look_for_salvage(m);
+    autofree char *key = mem_printf("%s/%d", t->row.id, t->salvaged);
+    return map_get(&m->salvaged, key, strlen(key));
+}
+
+void report_more_diff(struct report_more *m, const struct report_task *t, size_t max,
+                      struct report_part *ret)
+{
+    *ret = (struct report_part){.text = BUF_INIT};
+    const char *end = m->git_dir && t->row.start_commit ? find_end(m, t) : NULL;
+    if (!end)
+        return;
+    if (diffs_get(&m->diffs, t->row.start_commit, end, max, &ret->diff, &ret->text, NULL))
+        ret->wrong = "Its commits are no longer in the repository, or git could not show them.";
+    else if (has_lost_secret(m, t))
+        ret->wrong = lost_secret;
+    ret->cut = ret->diff.cut;
+    if (ret->wrong)
+        buf_cut(&ret->text, 0);
+    else
+        mask(m, &ret->text);
+}
+
+/* --- logs --------------------------------------------------------------------------------- */
+
+static const struct dialect *dialect_of(const char *engine)
+{
+    for (int i = 1; engine && engine_words[i]; i++) {
+        if (strcmp(engine_words[i], engine) == 0)
+            return agent_dialect((enum engine)i);
+    }
+    return agent_dialect(ENGINE_COMMAND);
+}
+
+/* Appends the end of a file; *ret_cut: there is more before it. */
+static bool read_end(const char *path, size_t max, struct buf *out, bool *ret_cut)
+{
+    autoclose int fd = -1;
+    off_t size =
+        file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, NULL) ? -1 : lseek(fd, 0, SEEK_END);
+    if (size < 0)
+        return false;
+    off_t at = size > (off_t)max ? size - (off_t)max : 0;
+    char bytes[16384];
+    for (ssize_t n; (n = pread(fd, bytes, sizeof(bytes), at)) > 0; at += n)
+        buf_add(out, bytes, (size_t)n);
+    *ret_cut = size > (off_t)max;
+    return true;
+}
+
+static void read_lines(const char *engine, const char *s, size_t len, struct buf *out)
+{
+    struct transcript text;
+    transcript_init(&text, dialect_of(engine));
+    transcript_feed(&text, s, len, out);
+    transcript_end(&text, out);
+    transcript_done(&text);
+}
+
+/* Where the first whole line begins of what was cut and masked, and no secret can have been cut
+ * that was too long to be known by its end. */
+static size_t find_whole(const struct report_more *m, const struct buf *text)
+{
+    size_t unsure = 2 * m->secrets.longest;
+    const char *lf = unsure < text->len ? memchr(text->s + unsure, '\n', text->len - unsure) : NULL;
+    return lf ? (size_t)(lf + 1 - text->s) : text->len;
+}
+
+/* The last max bytes of a text, from the beginning of a line. */
+static bool keep_end(struct buf *text, size_t max)
+{
+    if (text->len <= max)
+        return false;
+    const char *at = memchr(text->s + text->len - max, '\n', max);
+    struct buf kept = BUF_INIT;
+    if (at)
+        buf_add(&kept, at + 1, (size_t)(text->s + text->len - at - 1));
+    buf_done(text);
+    *text = kept;
+    return true;
+}
+
+/* Events take more room than what they come to. */
+void report_more_log(struct report_more *m, const struct report_task *t, size_t max,
+                     struct report_part *ret)
+{
+    *ret = (struct report_part){.text = BUF_INIT};
+    autobuf struct buf raw = BUF_INIT;
+    if (!t->logs)
+        return;
+    autofree char *path = mem_printf("%s/%d/out", t->logs, t->row.attempts);
+    if (!read_end(path, max * 4 + LINE_MAX_, &raw, &ret->cut))
+        ret->wrong = "No log is kept.";
+    else if (has_lost_secret(m, t))
+        ret->wrong = lost_secret;
+    if (ret->wrong)
+        return;
+    mask(m, &raw);
+    size_t whole = ret->cut ? find_whole(m, &raw) : 0;
+    read_lines(t->row.engine, raw.s + whole, raw.len - whole, &ret->text);
+    mask(m, &ret->text);
+    ret->cut = keep_end(&ret->text, max) || ret->cut;
+}

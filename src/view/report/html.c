@@ -1,0 +1,242 @@
+#include "view/report/html.h"
+
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "view/report/html_escape.h"
+#include "view/state_change_text.h"
+
+#include <string.h>
+
+/* view/report/report.css, put into the program when it is built. */
+extern const unsigned char report_css[];
+extern const size_t report_css_len;
+
+const char *const report_html_ends[REPORT_END_COUNT_] = {
+    [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
+    [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "conflicted",
+    [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
+};
+
+static const char *const end_words[REPORT_END_COUNT_] = {
+    [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
+    [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "in conflict",
+    [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
+};
+
+void report_html_link(struct buf *out, const struct report_task *t)
+{
+    buf_addstr(out, "<a href=\"#task-");
+    html_text(out, t->row.id);
+    buf_addstr(out, "\">");
+    html_text(out, t->row.id);
+    buf_addstr(out, "</a>");
+}
+
+/* --- words -------------------------------------------------------------------------------- */
+
+void report_html_time(struct buf *out, int64_t time)
+{
+    autobuf struct buf text = BUF_INIT;
+    clock_format(&text, time);
+    size_t date = strcspn(text.s, "T");
+    buf_addf(out, "<time datetime=\"%s\">%.*s %.8s UTC</time>", text.s, (int)date, text.s,
+             text.len > date ? text.s + date + 1 : "");
+}
+
+void report_html_usd(struct buf *out, double usd)
+{
+    buf_addf(out, usd >= 0.1 ? "$%.2f" : "$%.4f", usd);
+}
+
+void report_html_reason(const struct report_task *t, struct buf *out)
+{
+    if (t->row.failure && t->end == REPORT_FAILED) {
+        buf_addstr(out, "<b>");
+        html_text(out, t->row.failure);
+        buf_addstr(out, "</b>: ");
+    }
+    html_text(out, t->row.reason ? t->row.reason : t->row.state);
+}
+
+static void add_short(struct buf *out, const char *commit)
+{
+    buf_addf(out, "<code>%.10s</code>", commit);
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+static void add_head(const struct report *r, struct buf *out)
+{
+    const char *name = r->row.name ? r->row.name : r->row.id;
+    buf_addstr(out, "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+                    "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
+                    "style-src 'unsafe-inline'\">\n"
+                    "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+                    "<meta name=\"referrer\" content=\"no-referrer\">\n<title>");
+    html_text(out, name);
+    buf_addstr(out, "</title>\n<style>\n");
+    buf_add(out, report_css, report_css_len);
+    buf_addstr(out, "</style>\n</head>\n<body>\n<header>\n<h1>");
+    html_text(out, name);
+    buf_addstr(out, "</h1>\n");
+}
+
+static void add_run(const struct report *r, struct buf *out)
+{
+    const struct store_run *row = &r->row;
+    bool well = !r->ends[REPORT_FAILED] && !r->ends[REPORT_CONFLICTED] && row->exit_code == 0;
+    buf_addf(out, "<p><span class=\"state %s\">",
+             report_is_running(r) ? "unfinished"
+             : well               ? "landed"
+                                  : "failed");
+    html_text(out, report_state(r));
+    buf_addstr(out, "</span>");
+    if (row->finished)
+        buf_addf(out, " <span class=\"soft\">with exit code</span> %d", row->exit_code);
+    buf_addstr(out, " <span class=\"soft\">\302\267 run</span> <code>");
+    html_text(out, row->id);
+    buf_addstr(out, "</code>");
+    if (row->plan) {
+        buf_addstr(out, " <span class=\"soft\">of</span> <code>");
+        html_text(out, row->plan);
+        buf_addstr(out, "</code>");
+    }
+    buf_addstr(out, " <span class=\"soft\">\302\267 begun</span> ");
+    report_html_time(out, row->started);
+    if (row->base) {
+        buf_addstr(out, " <span class=\"soft\">\302\267 onto</span> <code>");
+        html_text(out, row->base);
+        buf_addstr(out, "</code>");
+    }
+    if (row->base_commit && row->tip && strcmp(row->base_commit, row->tip) != 0) {
+        buf_addstr(out, " <span class=\"soft\">from</span> ");
+        add_short(out, row->base_commit);
+        buf_addstr(out, " <span class=\"soft\">to</span> ");
+        add_short(out, row->tip);
+    }
+    if (r->kept) {
+        buf_addstr(out, " <span class=\"soft\">\302\267 not on it, but on</span> <code>");
+        html_text(out, r->kept);
+        buf_addstr(out, "</code>");
+    }
+    buf_addstr(out, "</p>\n");
+}
+
+static void add_figure(struct buf *out, const char *value, const char *word)
+{
+    buf_addf(out, "<li><b>%s</b>%s</li>\n", value, word);
+}
+
+static void add_spent(const struct report *r, struct buf *out)
+{
+    autobuf struct buf time = BUF_INIT, in = BUF_INIT, made = BUF_INIT, usd = BUF_INIT;
+    text_format_duration(&time, r->duration > 0 ? r->duration : 0);
+    add_figure(out, time.s, "time");
+    if (r->tokens_in || r->tokens_out) {
+        text_format_count(&in, r->tokens_in);
+        text_format_count(&made, r->tokens_out);
+        add_figure(out, in.s, "tokens read");
+        add_figure(out, made.s, "tokens written");
+    }
+    if (r->usd < 0)
+        return;
+    report_html_usd(&usd, r->usd);
+    buf_addf(out, "<li><b>%s%s</b>cost", usd.s, r->unpriced ? "+" : "");
+    if (r->unpriced)
+        buf_addf(out, ", that of %zu task%s unknown", r->unpriced, r->unpriced == 1 ? "" : "s");
+    if (r->prices)
+        buf_addf(out, ", reckoned with prices of %s", r->prices);
+    buf_addstr(out, "</li>\n");
+}
+
+static void add_figures(const struct report *r, struct buf *out)
+{
+    buf_addstr(out, "<ul class=\"figures\">\n");
+    for (size_t i = 0; i < REPORT_END_COUNT_; i++) {
+        if (r->ends[i])
+            buf_addf(out, "<li class=\"%s\"><b>%zu</b>%s</li>\n", report_html_ends[i], r->ends[i],
+                     end_words[i]);
+    }
+    add_spent(r, out);
+    buf_addstr(out, "</ul>\n<div class=\"share\" aria-hidden=\"true\">");
+    for (size_t i = 0; i < REPORT_END_COUNT_; i++) {
+        if (r->ends[i])
+            buf_addf(out, "<span class=\"%s\" style=\"flex:%zu\"></span>", report_html_ends[i],
+                     r->ends[i]);
+    }
+    buf_addstr(out, "</div>\n</header>\n");
+}
+
+/* --- what a person should look at --------------------------------------------------------- */
+
+static void add_changes(const struct report *r, struct buf *out)
+{
+    for (size_t i = 0; i < r->changes.n; i++) {
+        const struct report_change *c = &r->changes.v[i];
+        autobuf struct buf who = BUF_INIT, text = BUF_INIT;
+        if (c->task)
+            buf_addstr(&who, c->task);
+        else
+            shared_text_tasks(c->data, &who);
+        shared_text(c->data, &text);
+        buf_addstr(out, "<li class=\"conflicted\">Changed outside the workspaces, ");
+        html_text(out, who.s);
+        buf_addstr(out, ": ");
+        html_text(out, text.s);
+        buf_addstr(out, "</li>\n");
+    }
+}
+
+/* Also those that strayed and were only warned. */
+static bool needs_a_look(const struct report_more *m, const struct report_task *t)
+{
+    return t->end == REPORT_FAILED || t->end == REPORT_CONFLICTED ||
+           (report_task_is_well(t) && report_life(m, t)->strays.n);
+}
+
+static void add_cause(const struct report_more *m, const struct report_task *t, struct buf *out)
+{
+    size_t strays = report_life(m, t)->strays.n;
+    buf_addf(out, "<li class=\"%s\">",
+             report_task_is_well(t) ? "conflicted" : report_html_ends[t->end]);
+    report_html_link(out, t);
+    buf_addch(out, ' ');
+    if (report_task_is_well(t))
+        buf_addf(out, "changed %zu path%s that it does not own, and landed all the same", strays,
+                 strays == 1 ? "" : "s");
+    else
+        report_html_reason(t, out);
+    buf_addstr(out, "</li>\n");
+}
+
+static void add_look(const struct report_more *m, struct buf *out)
+{
+    const struct report *r = m->r;
+    size_t n = r->changes.n;
+    for (size_t i = 0; i < r->n; i++)
+        n += needs_a_look(m, &r->tasks[i]);
+    if (!n)
+        return;
+    buf_addstr(out, "<section id=\"look\"><h2>Needs a look</h2>\n<ul class=\"look\">\n");
+    for (size_t i = 0; i < r->n; i++) {
+        if (needs_a_look(m, &r->tasks[i]))
+            add_cause(m, &r->tasks[i], out);
+    }
+    add_changes(r, out);
+    buf_addstr(out, "</ul></section>\n");
+}
+
+void report_html(struct report_more *m, struct buf *out)
+{
+    add_head(m->r, out);
+    add_run(m->r, out);
+    add_figures(m->r, out);
+    add_look(m, out);
+    report_html_timeline(m, out);
+    report_html_graph(m, out);
+    report_html_costs(m, out);
+    report_html_tasks(m, out);
+    buf_addstr(out, "<footer>anabranch " ANABRANCH_VERSION ". Logs: <code>");
+    html_text(out, m->r->logs);
+    buf_addstr(out, "</code></footer>\n</body>\n</html>\n");
+}

@@ -1,0 +1,19 @@
+/*
+ * Text as HTML: nothing in it is taken for markup, and nothing acts on the reader's eye.
+ */
+#ifndef VIEW_REPORT_HTML_ESCAPE_H
+#define VIEW_REPORT_HTML_ESCAPE_H
+
+#include "base/buf.h"
+
+#include <stddef.h>
+
+/* Appends a text for an element or an attribute in quotes: one line, harmless as text_harmless()
+ * makes it. */
+void html_text(struct buf *out, const char *s);
+void html_bytes(struct buf *out, const char *s, size_t len);
+
+/* The same for a line of code: tabs stay. */
+void html_code(struct buf *out, const char *s, size_t len);
+
+#endif

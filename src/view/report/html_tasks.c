@@ -1,0 +1,355 @@
+#include "view/report/html.h"
+
+#include "base/text/shell_quote.h"
+#include "base/text/text.h"
+#include "view/report/html_escape.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+/* A report is opened in a browser and sent by mail: each part has its limit, and so have all
+ * together. */
+enum {
+    DIFF_MAX = 64 << 10,
+    DIFFS_MAX = 8 << 20,
+    LOG_MAX = 8 << 10,
+    LOGS_MAX = 4 << 20,
+    PATHS_MAX = 50,
+};
+
+struct page {
+    struct report_more *m;
+    struct buf *out;
+    size_t diffs_left, logs_left;
+};
+
+/* Lines in a <pre>, each an element of its own where it has a class. */
+static void add_lines(struct buf *out, const char *s, size_t len)
+{
+    while (len) {
+        const char *lf = memchr(s, '\n', len);
+        size_t n = lf ? (size_t)(lf - s) : len;
+        html_code(out, s, n);
+        buf_addch(out, '\n');
+        s += n + (lf != NULL);
+        len -= n + (lf != NULL);
+    }
+}
+
+/* --- its facts ------------------------------------------------------------------------------ */
+
+static void add_fact(struct buf *out, const char *label, const char *value)
+{
+    if (!value)
+        return;
+    buf_addf(out, "<dt>%s</dt><dd>", label);
+    html_text(out, value);
+    buf_addstr(out, "</dd>\n");
+}
+
+static void add_code_fact(struct buf *out, const char *label, const char *value)
+{
+    if (!value)
+        return;
+    buf_addf(out, "<dt>%s</dt><dd><code>", label);
+    html_text(out, value);
+    buf_addstr(out, "</code></dd>\n");
+}
+
+/* A line of its own: paths are long. */
+static void add_path_fact(struct buf *out, const char *label, const char *value)
+{
+    if (!value)
+        return;
+    buf_addf(out, "<dt class=\"wide\">%s</dt><dd class=\"wide\"><code>", label);
+    html_text(out, value);
+    buf_addstr(out, "</code></dd>\n");
+}
+
+static void add_needs(const struct report_more *m, const struct report_life *l, struct buf *out)
+{
+    if (!l->needs.n)
+        return;
+    buf_addstr(out, "<dt>Waited for</dt><dd>");
+    for (size_t i = 0; i < l->needs.n; i++) {
+        buf_addstr(out, i ? ", " : "");
+        report_html_link(out, &m->r->tasks[l->needs.v[i]]);
+    }
+    buf_addstr(out, "</dd>\n");
+}
+
+static void add_owns(const struct report_life *l, struct buf *out)
+{
+    size_t n = l->task ? l->task->owns.n : 0;
+    if (!n)
+        return;
+    buf_addstr(out, "<dt>Owns</dt><dd>");
+    for (size_t i = 0; i < n && i < PATHS_MAX; i++) {
+        buf_addstr(out, i ? " <code>" : "<code>");
+        html_text(out, l->task->owns.v[i].text);
+        buf_addstr(out, "</code>");
+    }
+    if (n > PATHS_MAX)
+        buf_addf(out, " and %zu more", n - PATHS_MAX);
+    buf_addstr(out, "</dd>\n");
+}
+
+static void add_tokens(const struct report_task *t, struct buf *out)
+{
+    if (!report_task_knows_tokens(t))
+        return;
+    buf_addstr(out, "<dt>Tokens</dt><dd>");
+    text_format_count(out, t->row.tokens_in);
+    buf_addstr(out, " read, ");
+    text_format_count(out, t->row.tokens_out);
+    buf_addstr(out, " written</dd>\n");
+}
+
+static void add_began(const struct report_task *t, struct buf *out)
+{
+    if (!t->row.started)
+        return;
+    buf_addstr(out, "<dt>Begun</dt><dd>");
+    report_html_time(out, t->row.started);
+    buf_addstr(out, "</dd>\n");
+}
+
+static void add_facts(const struct report_more *m, const struct report_task *t, struct buf *out)
+{
+    const struct store_task *row = &t->row;
+    const struct report_life *l = report_life(m, t);
+    buf_addstr(out, "<dl>\n");
+    add_fact(out, "Engine", row->engine);
+    add_fact(out, "Model", l->task ? l->task->model : NULL);
+    add_began(t, out);
+    if (report_task_ran(t) && t->end != REPORT_UNFINISHED)
+        buf_addf(out, "<dt>Exit code</dt><dd>%d</dd>\n", row->exit_code);
+    add_tokens(t, out);
+    add_needs(m, l, out);
+    add_owns(l, out);
+    add_code_fact(out, "Began with", row->start_commit);
+    add_code_fact(out, "Commit", row->commit);
+    add_code_fact(out, "Landed as", row->landed);
+    add_path_fact(out, "Branch", row->branch);
+    add_path_fact(out, "Workspace", row->workspace);
+    add_path_fact(out, "Logs", t->logs);
+    buf_addstr(out, "</dl>\n");
+}
+
+/* --- what became of it -------------------------------------------------------------------- */
+
+static void add_paths(struct buf *out, const char *label, const char *const *paths, size_t n)
+{
+    if (!n)
+        return;
+    buf_addf(out, "<p>%s</p>\n<pre class=\"wrap\">", label);
+    for (size_t i = 0; i < n && i < PATHS_MAX; i++) {
+        html_text(out, paths[i]);
+        buf_addch(out, '\n');
+    }
+    if (n > PATHS_MAX)
+        buf_addf(out, "and %zu more\n", n - PATHS_MAX);
+    buf_addstr(out, "</pre>\n");
+}
+
+static void add_resolve(const struct report *r, const struct report_task *t, struct buf *out)
+{
+    autobuf struct buf line = BUF_INIT;
+    if (t->end != REPORT_CONFLICTED || !t->row.branch)
+        return;
+    shell_add(&line, "git switch", r->row.base ? r->row.base : "", NULL);
+    shell_add(&line, " && git merge", t->row.branch, NULL);
+    buf_addstr(out, "<p>To resolve it by hand: <code>");
+    html_text(out, line.s);
+    buf_addstr(out, "</code></p>\n");
+}
+
+static void add_why(const struct report_more *m, const struct report_task *t, struct buf *out)
+{
+    const struct report_life *l = report_life(m, t);
+    bool told = !report_task_is_well(t) && (t->row.reason || t->output);
+    if (!told && !l->strays.n)
+        return;
+    buf_addf(out, "<div class=\"why %s\">\n", told ? report_html_ends[t->end] : "conflicted");
+    if (told) {
+        buf_addstr(out, "<p>");
+        report_html_reason(t, out);
+        buf_addstr(out, "</p>\n");
+    }
+    add_paths(out, "Changed, and not its own:", l->strays.v, l->strays.n);
+    add_paths(out, "In conflict:", l->conflicts.v,
+              t->end == REPORT_CONFLICTED ? l->conflicts.n : 0);
+    add_resolve(m->r, t, out);
+    if (told && t->output) {
+        buf_addstr(out, "<p class=\"soft\">The end of its output:</p>\n<pre class=\"wrap\">");
+        add_lines(out, t->output, strlen(t->output));
+        buf_addstr(out, "</pre>\n");
+    }
+    if (t->salvaged && t->end == REPORT_FAILED)
+        buf_addf(out,
+                 "<p>What it had done is saved: <code>anabranch salvage show %s/%s/%d</code></p>\n",
+                 m->r->row.id, t->row.id, t->salvaged);
+    buf_addstr(out, "</div>\n");
+}
+
+/* --- its diff and its log ----------------------------------------------------------------- */
+
+/* *in: whether lines of the file have begun, of which none begins like a header. */
+static const char *class_of(const char *line, size_t len, bool *in)
+{
+    if (len >= 5 && memcmp(line, "diff ", 5) == 0) {
+        *in = false;
+        return "f";
+    }
+    *in = *in || *line == '@';
+    if (!*in || *line == '@')
+        return "h";
+    return *line == '+' ? "a" : *line == '-' ? "d" : "";
+}
+
+static void add_patch(struct buf *out, const char *s, size_t len)
+{
+    bool in = false;
+    while (len) {
+        const char *lf = memchr(s, '\n', len);
+        size_t n = lf ? (size_t)(lf - s) : len;
+        const char *class = n ? class_of(s, n, &in) : "";
+        buf_addf(out, *class ? "<span class=\"%s\">" : "<span>", class);
+        html_code(out, s, n);
+        buf_addstr(out, "\n</span>");
+        s += n + (lf != NULL);
+        len -= n + (lf != NULL);
+    }
+}
+
+static void add_command(struct buf *out, const char *verb, const struct page *p,
+                        const struct report_task *t)
+{
+    buf_addf(out, "<code>anabranch %s --run ", verb);
+    html_text(out, p->m->r->row.id);
+    buf_addch(out, ' ');
+    html_text(out, t->row.id);
+    buf_addstr(out, "</code>");
+}
+
+static void add_diff(const struct page *p, const struct report_task *t,
+                     const struct report_part *part)
+{
+    struct buf *out = p->out;
+    if (!part->diff.files && !part->wrong)
+        return;
+    buf_addf(
+        out, "<details><summary>Diff: %zu file%s, +%" PRId64 " \xe2\x88\x92%" PRId64 "</summary>\n",
+        part->diff.files, part->diff.files == 1 ? "" : "s", part->diff.added, part->diff.removed);
+    if (part->text.len) {
+        buf_addstr(out, "<pre class=\"diff\">");
+        add_patch(out, part->text.s, part->text.len);
+        buf_addstr(out, "</pre>\n");
+    }
+    if (part->cut) {
+        buf_addstr(out, "<p class=\"cut\">It is longer than is shown here. All of it: ");
+        add_command(out, "diff", p, t);
+        buf_addstr(out, "</p>\n");
+    }
+    if (part->wrong)
+        buf_addf(out, "<p class=\"cut\">%s</p>\n", part->wrong);
+    buf_addstr(out, "</details>\n");
+}
+
+static void add_left_out(const struct page *p, const struct report_task *t, const char *what,
+                         const char *verb)
+{
+    buf_addf(p->out, "<p class=\"cut\">%s is left out, to keep this file small: ", what);
+    add_command(p->out, verb, p, t);
+    buf_addstr(p->out, "</p>\n");
+}
+
+static void add_log(struct page *p, const struct report_task *t)
+{
+    autopart struct report_part part = {.text = BUF_INIT};
+    struct buf *out = p->out;
+    if (!p->logs_left) {
+        add_left_out(p, t, "Its log", "logs");
+        return;
+    }
+    report_more_log(p->m, t, p->logs_left < LOG_MAX ? p->logs_left : LOG_MAX, &part);
+    p->logs_left -= part.text.len < p->logs_left ? part.text.len : p->logs_left;
+    if (!part.text.len && !part.wrong)
+        return;
+    buf_addf(out, "<details><summary>%s</summary>\n", part.cut ? "The end of its log" : "Log");
+    if (part.cut) {
+        buf_addstr(out, "<p class=\"cut\">It began earlier. All of it: ");
+        add_command(out, "logs", p, t);
+        buf_addstr(out, "</p>\n");
+    }
+    if (part.text.len) {
+        buf_addstr(out, "<pre class=\"wrap\">");
+        add_lines(out, part.text.s, part.text.len);
+        buf_addstr(out, "</pre>\n");
+    }
+    if (part.wrong)
+        buf_addf(out, "<p class=\"cut\">%s</p>\n", part.wrong);
+    buf_addstr(out, "</details>\n");
+}
+
+/* --- all tasks ---------------------------------------------------------------------------- */
+
+static void add_summary(const struct page *p, const struct report_task *t,
+                        const struct report_part *diff)
+{
+    struct buf *out = p->out;
+    buf_addstr(out, "<summary><span class=\"row\"><span class=\"id\">");
+    html_text(out, t->row.id);
+    buf_addstr(out, "</span><span class=\"name\">");
+    html_text(out, t->row.title ? t->row.title : "");
+    buf_addstr(out, "</span><span class=\"state\">");
+    html_text(out, t->row.state);
+    buf_addstr(out, "</span><span>");
+    if (t->row.attempts)
+        buf_addf(out, "%d", t->row.attempts);
+    buf_addstr(out, "</span><span>");
+    if (t->duration >= 0)
+        text_format_duration(out, t->duration);
+    buf_addstr(out, "</span><span>");
+    if (diff->diff.files)
+        buf_addf(out, "+%" PRId64 " \xe2\x88\x92%" PRId64, diff->diff.added, diff->diff.removed);
+    buf_addstr(out, "</span><span>");
+    if (t->row.usd >= 0)
+        report_html_usd(out, t->row.usd);
+    buf_addstr(out, "</span></span></summary>\n");
+}
+
+static void add_task(struct page *p, const struct report_task *t)
+{
+    autopart struct report_part diff = {.text = BUF_INIT};
+    bool bad = t->end == REPORT_FAILED || t->end == REPORT_CONFLICTED;
+    bool full = !p->diffs_left;
+    if (!full)
+        report_more_diff(p->m, t, p->diffs_left < DIFF_MAX ? p->diffs_left : DIFF_MAX, &diff);
+    p->diffs_left -= diff.text.len < p->diffs_left ? diff.text.len : p->diffs_left;
+    buf_addf(p->out, "<details class=\"task %s\"%s>", report_html_ends[t->end], bad ? " open" : "");
+    add_summary(p, t, &diff);
+    buf_addstr(p->out, "<div class=\"body\" id=\"task-"); /* a link to what is inside opens it */
+    html_text(p->out, t->row.id);
+    buf_addstr(p->out, "\">\n");
+    add_why(p->m, t, p->out);
+    add_facts(p->m, t, p->out);
+    if (full && (t->row.commit || t->salvaged))
+        add_left_out(p, t, "What it changed", "diff");
+    add_diff(p, t, &diff);
+    if (report_task_ran(t))
+        add_log(p, t);
+    buf_addstr(p->out, "</div></details>\n");
+}
+
+void report_html_tasks(struct report_more *m, struct buf *out)
+{
+    struct page p = {.m = m, .out = out, .diffs_left = DIFFS_MAX, .logs_left = LOGS_MAX};
+    buf_addstr(out,
+               "<section id=\"tasks\"><h2>Tasks</h2>\n<div class=\"row heads\"><span>Task</span>"
+               "<span>Title</span><span>State</span><span>Tries</span><span>Time</span>"
+               "<span>Lines</span><span>Cost</span></div>\n");
+    for (size_t i = 0; i < m->r->n; i++)
+        add_task(&p, &m->r->tasks[i]);
+    buf_addstr(out, "</section>\n");
+}

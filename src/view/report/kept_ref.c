@@ -1,0 +1,48 @@
+#include "view/report/kept_ref.h"
+
+#include "base/mem.h"
+#include "git/format/packed_refs.h"
+#include "git/git.h"
+
+#include <string.h>
+
+static int list_refs(const struct git_place *at, const char *base, const char *result,
+                     const char *tip, struct packed_refs *refs, struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (git_call(at, &text, err, "for-each-ref", "--format=%(objectname) %(refname)", base, result,
+                 tip, NULL))
+        return -1;
+    packed_refs_parse(refs, &text);
+    return 0;
+}
+
+/* A base that is gone has nothing. */
+static int base_has(const struct git_place *at, const char *base, const char *commit, bool *ret_yes,
+                    struct err *err)
+{
+    *ret_yes = false;
+    return base && git_is_ancestor(at, commit, base, ret_yes, err) ? -1 : 0;
+}
+
+int report_find_kept(struct report *r, const char *git_dir, struct err *err)
+{
+    struct git_place at = {.git_dir = git_dir};
+    bool has = true;
+    if (!git_dir || !r->row.base || report_is_running(r))
+        return 0;
+    autofree char *base = mem_printf("refs/heads/%s", r->row.base);
+    autofree char *result = mem_printf("refs/heads/anabranch/%s/" STORE_RESULT, r->row.id);
+    autofree char *tip = mem_printf("refs/anabranch/runs/%s", r->row.id);
+    own_cleanup(packed_refs_done) struct packed_refs refs = PACKED_REFS_INIT;
+    if (list_refs(&at, base, result, tip, &refs, err))
+        return -1;
+    const char *ref = packed_refs_get(&refs, result) ? result : tip;
+    const char *commit = packed_refs_get(&refs, ref);
+    if (!commit)
+        return 0;
+    if (base_has(&at, packed_refs_get(&refs, base), commit, &has, err))
+        return -1;
+    r->kept = has ? NULL : arena_str(&r->arena, ref);
+    return 0;
+}

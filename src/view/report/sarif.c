@@ -1,0 +1,235 @@
+#include "view/report/details.h"
+
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "base/text/text.h"
+#include "git/git.h"
+#include "plan/failure.h"
+
+#include <string.h>
+
+/* What each class of failure is, for those who see the result in a CI system alone. */
+static const char *const rules[FAILURE_COUNT_] = {
+    [FAILURE_AUTH] =
+        "The agent program is not logged in, its key was refused, or nothing is left to pay with",
+    [FAILURE_LIMIT] = "A usage limit was met",
+    [FAILURE_OVERLOADED] = "The model's provider was overloaded",
+    [FAILURE_TRANSIENT] = "The agent failed for a reason that may not come again",
+    [FAILURE_TIMEOUT] = "The task took longer than it may",
+    [FAILURE_IDLE] = "The agent said nothing for too long",
+    [FAILURE_REFUSED] = "The agent refused to do it",
+    [FAILURE_CONTEXT] = "The conversation did not fit into the model's context",
+    [FAILURE_BUDGET] = "A budget was spent",
+    [FAILURE_NO_CHANGE] = "The task was to change something, and changed nothing",
+    [FAILURE_SCOPE] = "The task changed what it does not own",
+    [FAILURE_VERIFY] = "What the task made did not pass verification on the merged tree",
+    [FAILURE_CONFLICT] = "What the task made conflicts with what landed before",
+    [FAILURE_SETUP] =
+        "Its workspace could not be prepared, or its agent could not be started as asked",
+    [FAILURE_STOPPED] = "A person stopped it, or the run",
+    [FAILURE_INTERNAL] = "The program or the machine failed",
+};
+
+struct sarif {
+    const struct report_more *m;
+    struct arena *a;
+    struct node *results;
+    const char *plan; /* where the plan's file is in the repository; NULL: not in it */
+};
+
+/* --- places ------------------------------------------------------------------------------- */
+
+/* A path as part of a URI: also a colon, behind which the first part would be a scheme. */
+static char *encode_path(const char *path)
+{
+    static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                "0123456789-._~/";
+    autobuf struct buf out = BUF_INIT;
+    for (; *path; path++) {
+        if (strchr(plain, *path))
+            buf_addch(&out, *path);
+        else
+            buf_addf(&out, "%%%02X", (unsigned char)*path);
+    }
+    return buf_steal(&out);
+}
+
+/* The plan's file, from the top of the run's repository. */
+static char *find_plan(const struct report_more *m)
+{
+    const char *slash = m->plan_file ? strrchr(m->plan_file, '/') : NULL;
+    if (!slash || !m->git_dir)
+        return NULL;
+    autofree char *dir = mem_dup(m->plan_file, (size_t)(slash - m->plan_file) + 1);
+    struct git_repo repo = {0};
+    char *path = NULL;
+    if (git_open(&repo, dir, NULL) == 0 && repo.root && strcmp(repo.common, m->git_dir) == 0)
+        path = mem_printf("%s%s%s", repo.prefix, *repo.prefix ? "/" : "", slash + 1);
+    git_close(&repo);
+    return path;
+}
+
+/* CI systems want a line; of a file as a whole that is its first. */
+static void put_place(struct sarif *s, struct node *result, const char *path)
+{
+    struct node *list = build_put_list(s->a, result, "locations");
+    if (!path)
+        return;
+    autofree char *uri = encode_path(path);
+    struct node *physical = build_put_map(s->a, build_add_map(s->a, list), "physicalLocation");
+    struct node *artifact = build_put_map(s->a, physical, "artifactLocation");
+    build_put_string(s->a, artifact, "uri", uri);
+    build_put_string(s->a, artifact, "uriBaseId", "SRCROOT");
+    build_put_int(s->a, build_put_map(s->a, physical, "region"), "startLine", 1);
+}
+
+/* --- results ------------------------------------------------------------------------------ */
+
+static enum failure failure_of(const struct report_task *t)
+{
+    for (int i = 0; t->row.failure && i < FAILURE_COUNT_; i++) {
+        if (strcmp(t->row.failure, failure_names[i]) == 0)
+            return (enum failure)i;
+    }
+    return t->end == REPORT_CONFLICTED ? FAILURE_CONFLICT : FAILURE_INTERNAL;
+}
+
+static void put_text(struct sarif *s, struct node *map, const char *key, const char *text)
+{
+    autobuf struct buf line = BUF_INIT;
+    text_harmless(&line, text, strlen(text));
+    build_put_string(s->a, build_put_map(s->a, map, key), "text", line.s);
+}
+
+static void put_facts(struct sarif *s, struct node *result, const struct report_task *t)
+{
+    struct node *map = build_put_map(s->a, result, "properties");
+    build_put_string(s->a, map, "task", t->row.id);
+    build_put_string(s->a, map, "title", t->row.title);
+    build_put_string(s->a, map, "state", t->row.state);
+    build_put_int(s->a, map, "attempts", t->row.attempts);
+    build_put_string(s->a, map, "commit", t->row.commit);
+}
+
+/* By task and path it is the same result in the next run. */
+static void add_result(struct sarif *s, const struct report_task *t, enum failure rule,
+                       const char *level, const char *path, const char *text)
+{
+    struct node *result = build_add_map(s->a, s->results);
+    autofree char *mark = mem_printf("%s/%s/%s", failure_names[rule], t->row.id, path ? path : "");
+    build_put_string(s->a, result, "ruleId", failure_names[rule]);
+    build_put_int(s->a, result, "ruleIndex", rule);
+    build_put_string(s->a, result, "level", level);
+    put_text(s, result, "message", text);
+    put_place(s, result, path ? path : s->plan);
+    build_put_string(s->a, build_put_map(s->a, result, "partialFingerprints"), "task/v1", mark);
+    put_facts(s, result, t);
+}
+
+static void add_strays(struct sarif *s, const struct report_task *t)
+{
+    const struct report_life *l = report_life(s->m, t);
+    bool failed = t->end == REPORT_FAILED && failure_of(t) == FAILURE_SCOPE;
+    for (size_t i = 0; i < l->strays.n; i++) {
+        autofree char *text =
+            mem_printf("Task %s changed %s, which it does not own", t->row.id, l->strays.v[i]);
+        add_result(s, t, FAILURE_SCOPE, failed ? "error" : "warning", l->strays.v[i], text);
+    }
+}
+
+static void add_conflicts(struct sarif *s, const struct report_task *t)
+{
+    const struct report_life *l = report_life(s->m, t);
+    for (size_t i = 0; i < l->conflicts.n; i++) {
+        autofree char *text = mem_printf("Task %s is in conflict with what landed before, in %s",
+                                         t->row.id, l->conflicts.v[i]);
+        add_result(s, t, FAILURE_CONFLICT, "error", l->conflicts.v[i], text);
+    }
+}
+
+static void add_failure(struct sarif *s, const struct report_task *t)
+{
+    autobuf struct buf text = BUF_INIT;
+    enum failure rule = failure_of(t);
+    buf_addf(&text, "Task %s failed", t->row.id);
+    if (t->row.reason)
+        buf_addf(&text, ": %s", t->row.reason);
+    add_result(s, t, rule, "error", NULL, text.s);
+}
+
+static void add_task(struct sarif *s, const struct report_task *t)
+{
+    const struct report_life *l = report_life(s->m, t);
+    add_strays(s, t);
+    if (t->end == REPORT_CONFLICTED && l->conflicts.n)
+        add_conflicts(s, t);
+    else if (t->end == REPORT_CONFLICTED ||
+             (t->end == REPORT_FAILED && !(failure_of(t) == FAILURE_SCOPE && l->strays.n)))
+        add_failure(s, t);
+}
+
+/* --- the run ------------------------------------------------------------------------------ */
+
+static void put_tool(struct sarif *s, struct node *run)
+{
+    struct node *driver = build_put_map(s->a, build_put_map(s->a, run, "tool"), "driver");
+    build_put_string(s->a, driver, "name", "anabranch");
+    build_put_string(s->a, driver, "version", ANABRANCH_VERSION);
+    struct node *list = build_put_list(s->a, driver, "rules");
+    for (int i = 0; i < FAILURE_COUNT_; i++) {
+        struct node *rule = build_add_map(s->a, list);
+        build_put_string(s->a, rule, "id", failure_names[i]);
+        put_text(s, rule, "shortDescription", rules[i]);
+        build_put_string(s->a, build_put_map(s->a, rule, "defaultConfiguration"), "level", "error");
+    }
+}
+
+static void put_time(struct sarif *s, struct node *map, const char *key, int64_t time)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (!time)
+        return;
+    clock_format(&text, time);
+    build_put_string(s->a, map, key, text.s);
+}
+
+static void put_invocation(struct sarif *s, struct node *run)
+{
+    const struct store_run *row = &s->m->r->row;
+    struct node *map = build_add_map(s->a, build_put_list(s->a, run, "invocations"));
+    build_put_bool(s->a, map, "executionSuccessful", row->finished && row->exit_code == 0);
+    if (row->finished)
+        build_put_int(s->a, map, "exitCode", row->exit_code);
+    put_time(s, map, "startTimeUtc", row->started);
+    put_time(s, map, "endTimeUtc", row->finished);
+}
+
+static void put_run(struct sarif *s, struct node *run)
+{
+    const struct report *r = s->m->r;
+    put_tool(s, run);
+    put_invocation(s, run);
+    autofree char *id = mem_printf("anabranch/%s", r->row.id);
+    build_put_string(s->a, build_put_map(s->a, run, "automationDetails"), "id", id);
+    struct node *bases = build_put_map(s->a, run, "originalUriBaseIds");
+    put_text(s, build_put_map(s->a, bases, "SRCROOT"), "description", "The top of the repository");
+    s->results = build_put_list(s->a, run, "results");
+    for (size_t i = 0; i < r->n; i++)
+        add_task(s, &r->tasks[i]);
+}
+
+void report_sarif(struct report_more *m, struct buf *out)
+{
+    struct arena a = {0};
+    autofree char *plan = find_plan(m);
+    struct sarif s = {.m = m, .a = &a, .plan = plan};
+    struct node *root = build_map(&a);
+    build_put_string(
+        &a, root, "$schema",
+        "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json");
+    build_put_string(&a, root, "version", "2.1.0");
+    put_run(&s, build_add_map(&a, build_put_list(&a, root, "runs")));
+    doc_write_lines(out, root);
+    arena_done(&a);
+}

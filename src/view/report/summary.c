@@ -1,0 +1,202 @@
+#include "view/report/summary.h"
+
+#include "base/text/clock.h"
+#include "base/text/shell_quote.h"
+#include "base/text/text.h"
+#include "plan/failure.h"
+#include "view/state_change_text.h"
+
+#include <string.h>
+
+enum { DOING_MAX = 100 }; /* columns */
+
+static void add_safe(struct buf *out, const char *s)
+{
+    text_harmless(out, s, strlen(s));
+}
+
+/* Blanks up to a column that began at `start`. */
+static void pad(struct buf *out, size_t start, size_t width)
+{
+    size_t used = text_width(out->s + start, out->len - start);
+    buf_addrep(out, ' ', used < width ? width - used : 0);
+}
+
+static bool is_stopped(const struct report_task *t)
+{
+    return t->end == REPORT_FAILED && t->row.failure &&
+           strcmp(t->row.failure, failure_names[FAILURE_STOPPED]) == 0;
+}
+
+static void add_why(const struct report_task *t, struct buf *out)
+{
+    if (report_task_is_well(t) || !t->row.reason)
+        return;
+    buf_addstr(out, "  ");
+    if (t->end == REPORT_FAILED && t->row.failure && !is_stopped(t))
+        buf_addf(out, "%s: ", t->row.failure);
+    size_t start = out->len;
+    add_safe(out, t->row.reason);
+    buf_cut(out, start + text_fit(out->s + start, out->len - start, 300));
+}
+
+static void add_task(const struct report_task *t, size_t width, struct buf *out)
+{
+    const struct store_task *row = &t->row;
+    buf_addstr(out, "  ");
+    size_t start = out->len;
+    add_safe(out, row->id);
+    pad(out, start, width);
+    buf_addf(out, "  %-11s  %10.10s  ", is_stopped(t) ? "stopped" : row->state,
+             row->landed   ? row->landed
+             : row->commit ? row->commit
+                           : "");
+    start = out->len;
+    if (t->duration >= 0)
+        text_format_duration(out, t->duration);
+    pad(out, start, 8);
+    if (row->attempts > 1)
+        buf_addf(out, "  %d attempts", row->attempts);
+    add_why(t, out);
+    if (t->doing.action) {
+        buf_addstr(out, "  ");
+        doing_text(&t->doing, clock_wall(), DOING_MAX, out);
+    }
+    while (out->len && out->s[out->len - 1] == ' ')
+        buf_cut(out, out->len - 1);
+    buf_addch(out, '\n');
+}
+
+void summary_counts(const struct report *r, struct buf *out)
+{
+    static const char *const words[REPORT_END_COUNT_] = {
+        [REPORT_LANDED] = "landed",   [REPORT_DONE] = "done",
+        [REPORT_FAILED] = "failed",   [REPORT_CONFLICTED] = "in conflict",
+        [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
+    };
+    size_t shown = 0;
+    for (size_t i = 0; i < REPORT_END_COUNT_; i++) {
+        if (r->ends[i])
+            buf_addf(out, "%s%zu %s", shown++ ? ", " : "", r->ends[i], words[i]);
+    }
+}
+
+static void add_output(const struct report_task *t, struct buf *out)
+{
+    if (t->end != REPORT_FAILED || !t->output)
+        return;
+    buf_addf(out, "\nLast words of %s, from ", t->row.id);
+    add_safe(out, t->logs);
+    buf_addf(out, "/%d:\n", t->row.attempts);
+    for (const char *line = t->output; *line;) {
+        size_t len = strcspn(line, "\n");
+        buf_addf(out, "  %.*s\n", (int)len, line);
+        line += len + (line[len] == '\n');
+    }
+}
+
+static void add_conflict(const struct report_task *t, const char *base, struct buf *out)
+{
+    if (t->end != REPORT_CONFLICTED || !t->row.branch)
+        return;
+    buf_addf(out, "\nTo resolve %s by hand:\n", t->row.id);
+    shell_add(out, "  git switch", base ? base : "", NULL);
+    shell_add(out, " && git merge", t->row.branch, NULL);
+    buf_addch(out, '\n');
+    if (t->row.workspace) {
+        buf_addstr(out, "Its workspace is ");
+        add_safe(out, t->row.workspace);
+        buf_addch(out, '\n');
+    }
+}
+
+/* One line for all of them where there are many. */
+static void add_salvaged(const struct report *r, struct buf *out)
+{
+    const struct report_task *last = NULL;
+    size_t n = 0;
+    for (size_t i = 0; i < r->n; i++) {
+        bool saved = r->tasks[i].end == REPORT_FAILED && r->tasks[i].salvaged;
+        n += saved;
+        last = saved ? &r->tasks[i] : last;
+    }
+    if (n == 1)
+        buf_addf(out, "\nWhat %s had done is saved:\n  anabranch salvage show %s/%s/%d\n",
+                 last->row.id, r->row.id, last->row.id, last->salvaged);
+    else if (n > 1)
+        buf_addf(out, "\nWhat %zu failed tasks had done is saved:\n  anabranch salvage\n", n);
+}
+
+static void add_kept(const struct report_task *t, struct buf *out)
+{
+    if (t->end != REPORT_LANDED || !t->row.workspace)
+        return;
+    buf_addf(out, "Workspace of %s: ", t->row.id);
+    add_safe(out, t->row.workspace);
+    buf_addch(out, '\n');
+}
+
+static void add_changes(const struct report *r, struct buf *out)
+{
+    if (r->changes.n)
+        buf_addstr(out, "\nChanged outside the workspaces while these tasks ran, by them or by "
+                        "someone else:\n");
+    for (size_t i = 0; i < r->changes.n; i++) {
+        const struct report_change *c = &r->changes.v[i];
+        buf_addstr(out, "  ");
+        if (c->task)
+            add_safe(out, c->task);
+        else
+            shared_text_tasks(c->data, out);
+        buf_addstr(out, ": ");
+        shared_text(c->data, out);
+        buf_addch(out, '\n');
+    }
+}
+
+void summary_result(const struct run_result *result, const char *base, struct buf *out)
+{
+    if (!result->published && result->result)
+        buf_addf(out, "\nYour checkout of %s could not follow. All that landed is on %s:\n  %s\n%s",
+                 base, result->result, result->advice, result->refusal ? result->refusal : "");
+}
+
+void summary_kept(const struct report *r, struct buf *out)
+{
+    static const char heads[] = "refs/heads/";
+    const char *name = r->kept;
+    if (!name)
+        return;
+    name += strncmp(name, heads, strlen(heads)) == 0 ? strlen(heads) : 0;
+    buf_addf(out, "\n%s does not have it all: what landed is on %s\n  ", r->row.base, name);
+    shell_add(out, "git switch", r->row.base, NULL);
+    shell_add(out, " && git merge", name, NULL);
+    buf_addch(out, '\n');
+}
+
+void summary(const struct report *r, bool quiet, struct buf *out)
+{
+    size_t width = 4;
+    for (size_t i = 0; i < r->n; i++) {
+        size_t own = text_width(r->tasks[i].row.id, strlen(r->tasks[i].row.id));
+        width = own > width ? own : width;
+    }
+    for (size_t i = 0; i < r->n; i++) {
+        if (!quiet || !report_task_is_well(&r->tasks[i]))
+            add_task(&r->tasks[i], width, out);
+    }
+    size_t before = out->len;
+    summary_counts(r, out);
+    buf_addstr(out, out->len > before ? "\n" : "nothing was done\n");
+    for (size_t i = 0; i < r->n; i++)
+        add_output(&r->tasks[i], out);
+    for (size_t i = 0; i < r->n; i++)
+        add_conflict(&r->tasks[i], r->row.base, out);
+    add_salvaged(r, out);
+    for (size_t i = 0; i < r->n; i++)
+        add_kept(&r->tasks[i], out);
+    add_changes(r, out);
+    buf_addstr(out, "Logs: ");
+    add_safe(out, r->logs);
+    buf_addch(out, '\n');
+}

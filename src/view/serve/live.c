@@ -1,0 +1,256 @@
+/*
+ * Events as they come (server-sent events). Each message has what happened since the one before it,
+ * and the rows of the tasks that it happened to; its id is the last event in it, by which a browser
+ * that comes back goes on where it was.
+ */
+#include "view/serve/serve_private.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "doc/doc.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    TICK_MS = 150,
+    BEAT_MS = 10000,
+    LISTENERS_MAX = 16,
+    BATCH = 500,           /* events in a message */
+    UNSENT_MAX = 256 << 10 /* who is so far behind gets no more until it has caught up */
+};
+
+struct serve_listener {
+    struct serve *serve;
+    struct serve_listener *next;
+    struct http_call *http;
+    char *run;
+    int64_t last;        /* event that it was told */
+    bool behind;         /* there is more than went into the last message */
+    struct buf run_told; /* how the run stood then */
+};
+
+/* --- messages ----------------------------------------------------------------------------- */
+
+struct message {
+    struct serve_listener *to;
+    struct buf events, tasks;
+    size_t n, task_count;
+    struct map touched; /* the ids of tasks */
+    struct arena arena;
+    struct store_run row;
+    const char *newest;
+    bool more;
+};
+
+static void message_done(struct message *m)
+{
+    buf_done(&m->events);
+    buf_done(&m->tasks);
+    map_done(&m->touched);
+    arena_done(&m->arena);
+}
+
+static bool take_event(void *ctx, const struct store_event *ev)
+{
+    struct message *m = ctx;
+    if (m->n == BATCH) {
+        m->more = true;
+        return false;
+    }
+    if (m->n++)
+        buf_addch(&m->events, ',');
+    serve_add_event(ev, &m->events);
+    m->to->last = ev->seq;
+    if (ev->task && !map_get(&m->touched, ev->task, strlen(ev->task))) {
+        char *id = arena_str(&m->arena, ev->task);
+        (void)map_put(&m->touched, id, strlen(id), id);
+    }
+    return true;
+}
+
+static bool take_task(void *ctx, const struct store_task *task)
+{
+    struct message *m = ctx;
+    if (!map_get(&m->touched, task->id, strlen(task->id)))
+        return true;
+    if (m->task_count++)
+        buf_addch(&m->tasks, ',');
+    doc_write_line(&m->tasks, serve_encode_task(task, &m->arena));
+    return m->task_count < m->touched.n;
+}
+
+static bool take_run(void *ctx, const struct store_run *run)
+{
+    struct message *m = ctx;
+    if (!m->newest)
+        m->newest = arena_str(&m->arena, run->id);
+    if (strcmp(run->id, m->to->run) != 0)
+        return true;
+    m->row = serve_keep_run(&m->arena, run);
+    return false;
+}
+
+static int collect(struct message *m, struct err *err)
+{
+    struct serve_listener *l = m->to;
+    struct store *store = l->serve->store;
+    if (store_each_event(store, l->run, l->last, take_event, m, err) ||
+        (m->touched.n && store_each_task(store, l->run, take_task, m, err)))
+        return -1;
+    return store_each_run(store, take_run, m, err);
+}
+
+/* Also without an event: the row of a run changes after the last one, its process may die, and a
+ * newer run may begin. */
+static void send(struct message *m)
+{
+    struct serve_listener *l = m->to;
+    autobuf struct buf out = BUF_INIT, run = BUF_INIT;
+    buf_addf(&run, "\"newest\":\"%s\",\"run\":", m->newest);
+    doc_write_line(&run, serve_encode_run(&m->row, &m->arena));
+    if (!m->n && strcmp(run.s, l->run_told.s) == 0)
+        return;
+    buf_addf(&out, "id: %lld\ndata: {\"now\":%lld,%s,\"tasks\":[%s],\"events\":[%s]}\n\n",
+             (long long)l->last, (long long)clock_wall(), run.s, m->tasks.s, m->events.s);
+    http_stream_send(l->http, out.s, out.len);
+    buf_cut(&l->run_told, 0);
+    buf_add(&l->run_told, run.s, run.len);
+}
+
+/* Whoever cannot be told, because the store cannot be read, comes again. */
+static void tell(struct serve_listener *l)
+{
+    own_cleanup(message_done) struct message m = {.to = l, .events = BUF_INIT, .tasks = BUF_INIT};
+    if (http_stream_unsent(l->http) > UNSENT_MAX) {
+        l->behind = true;
+        return;
+    }
+    if (l->serve->store && collect(&m, NULL) == 0 && m.row.id)
+        send(&m);
+    l->behind = m.more;
+}
+
+/* --- the clock ---------------------------------------------------------------------------- */
+
+static void beat(struct serve *serve)
+{
+    static const char comment[] = ": still here\n\n";
+    int64_t now = clock_mono();
+    if (now < serve->beat)
+        return;
+    serve->beat = now + BEAT_MS;
+    (void)serve_open_store(serve, NULL);
+    for (struct serve_listener *l = serve->listeners; l; l = l->next) {
+        tell(l);
+        if (!http_stream_unsent(l->http))
+            http_stream_send(l->http, comment, strlen(comment));
+    }
+}
+
+/* A question of some microseconds, and only as long as somebody listens. */
+static void on_tick(void *ctx)
+{
+    struct serve *serve = ctx;
+    int64_t version = serve->version;
+    serve->ticking = false;
+    if (!serve->listeners)
+        return;
+    if (serve->store)
+        (void)store_version(serve->store, &version, NULL);
+    bool changed = version != serve->version;
+    serve->version = version;
+    for (struct serve_listener *l = serve->listeners; l; l = l->next) {
+        if (changed || l->behind)
+            tell(l);
+    }
+    beat(serve);
+    watch_again(serve->tick, TICK_MS);
+    serve->ticking = true;
+}
+
+static void start_clock(struct serve *serve)
+{
+    if (!serve->tick)
+        serve->tick = loop_timer(serve->loop, TICK_MS, on_tick, serve);
+    else if (!serve->ticking)
+        watch_again(serve->tick, TICK_MS);
+    serve->ticking = true;
+}
+
+/* --- listeners ---------------------------------------------------------------------------- */
+
+static void listener_free(struct serve_listener *l)
+{
+    buf_done(&l->run_told);
+    free(l->run);
+    free(l);
+}
+
+static void on_gone(void *ctx, struct http_call *call)
+{
+    struct serve_listener *l = ctx;
+    (void)call;
+    for (struct serve_listener **at = &l->serve->listeners; *at; at = &(*at)->next) {
+        if (*at == l) {
+            *at = l->next;
+            break;
+        }
+    }
+    listener_free(l);
+}
+
+static size_t count(const struct serve *serve)
+{
+    size_t n = 0;
+    for (const struct serve_listener *l = serve->listeners; l; l = l->next)
+        n++;
+    return n;
+}
+
+/* What a browser had last, when it comes again; else what its page had read. */
+static bool read_last(const struct serve_call *c, int64_t *ret)
+{
+    const char *id = http_header(c->head, "last-event-id");
+    char *end;
+    if (!id)
+        return http_query_int(c->head, "after", 0, ret);
+    *ret = strtoll(id, &end, 10);
+    return *id >= '0' && *id <= '9' && !*end;
+}
+
+void serve_live(struct serve_call *c)
+{
+    struct serve *serve = c->serve;
+    int64_t last;
+    if (!read_last(c, &last)) {
+        serve_answer_error(c->http, 400, "the last event is a number");
+        return;
+    }
+    if (count(serve) >= LISTENERS_MAX) {
+        serve_answer_error(c->http, 503, "too many pages are open");
+        return;
+    }
+    struct serve_listener *l = mem_alloc(sizeof(*l));
+    *l = (struct serve_listener){.serve = serve,
+                                 .http = c->http,
+                                 .run = mem_str(c->run),
+                                 .last = last,
+                                 .run_told = BUF_INIT};
+    l->next = serve->listeners;
+    serve->listeners = l;
+    http_stream(c->http, "text/event-stream");
+    http_call_on_gone(c->http, on_gone, l);
+    tell(l);
+    start_clock(serve);
+}
+
+void serve_live_close(struct serve *serve)
+{
+    for (struct serve_listener *l; (l = serve->listeners);) {
+        serve->listeners = l->next;
+        listener_free(l);
+    }
+    watch_free(serve->tick);
+}

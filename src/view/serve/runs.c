@@ -1,0 +1,359 @@
+/*
+ * What the store and the run's folder say of runs.
+ */
+#include "view/serve/serve_private.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/node/node_build.h"
+#include "base/text/clock.h"
+#include "doc/doc.h"
+
+#include <string.h>
+
+enum { RUNS_MAX = 200, EVENTS_MAX = 5000, PLAN_MAX = 64 << 20 };
+
+static void fail(struct serve_call *c, const struct err *err)
+{
+    serve_answer_error(c->http, 500, err->msg);
+}
+
+/* --- all runs ----------------------------------------------------------------------------- */
+
+struct list {
+    struct arena arena;
+    VEC(struct store_run) runs;
+    size_t max;
+};
+
+static bool take_run(void *ctx, const struct store_run *run)
+{
+    struct list *l = ctx;
+    vec_push(&l->runs, serve_keep_run(&l->arena, run));
+    return l->runs.n < l->max;
+}
+
+/* What the tasks of a run add up to. */
+struct sum {
+    struct arena *arena;
+    struct node *states; /* by name, how many */
+    int64_t tokens_in, tokens_out, tasks, unpriced;
+    double usd;
+};
+
+static bool add_task(void *ctx, const struct store_task *t)
+{
+    struct sum *sum = ctx;
+    struct node *n = node_get(sum->states, t->state);
+    if (n)
+        n->integer++;
+    else
+        build_put_int(sum->arena, sum->states, t->state, 1);
+    sum->tasks++;
+    sum->tokens_in += t->tokens_in;
+    sum->tokens_out += t->tokens_out;
+    sum->usd += t->usd >= 0 ? t->usd : 0;
+    sum->unpriced += t->usd < 0 && t->attempts > 0;
+    return true;
+}
+
+static int add_run(struct serve_call *c, const struct store_run *run, struct node *list,
+                   struct err *err)
+{
+    struct arena *a = &c->arena;
+    struct node *map = serve_encode_run(run, a);
+    struct sum sum = {.arena = a, .states = build_put_map(a, map, "states")};
+    if (store_each_task(c->serve->store, run->id, add_task, &sum, err))
+        return -1;
+    build_put_int(a, map, "tasks", sum.tasks);
+    build_put_int(a, map, "tokens_in", sum.tokens_in);
+    build_put_int(a, map, "tokens_out", sum.tokens_out);
+    build_put_real(a, map, "usd", sum.usd);
+    build_put_int(a, map, "unpriced", sum.unpriced);
+    node_append(list, map);
+    return 0;
+}
+
+void serve_runs(struct serve_call *c)
+{
+    int64_t max;
+    struct err err = {0};
+    struct list l = {0};
+    if (!http_query_int(c->head, "max", 50, &max) || !max || max > RUNS_MAX) {
+        serve_answer_error(c->http, 400, "max is a number up to 200");
+        return;
+    }
+    l.max = (size_t)max;
+    struct node *root = build_map(&c->arena), *list = build_put_list(&c->arena, root, "runs");
+    int rc = store_each_run(c->serve->store, take_run, &l, &err);
+    for (size_t i = 0; rc == 0 && i < l.runs.n; i++)
+        rc = add_run(c, &l.runs.v[i], list, &err);
+    if (rc)
+        fail(c, &err);
+    else
+        serve_answer_node(c->http, root);
+    vec_done(&l.runs);
+    arena_done(&l.arena);
+}
+
+/* Where the page begins. */
+void serve_start(struct serve_call *c)
+{
+    struct err err = {0};
+    struct list l = {.max = 1};
+    struct node *root = build_map(&c->arena);
+    if (store_each_run(c->serve->store, take_run, &l, &err)) {
+        fail(c, &err);
+    } else {
+        const char *run = c->serve->opts.run;
+        build_put_string(&c->arena, root, "run", run || !l.runs.n ? run : l.runs.v[0].id);
+        build_put_string(&c->arena, root, "newest", l.runs.n ? l.runs.v[0].id : NULL);
+        build_put_bool(&c->arena, root, "read_only", c->serve->opts.read_only);
+        build_put_string(&c->arena, root, "version", ANABRANCH_VERSION);
+        serve_answer_node(c->http, root);
+    }
+    vec_done(&l.runs);
+    arena_done(&l.arena);
+}
+
+/* --- one run ------------------------------------------------------------------------------ */
+
+struct tasks {
+    struct arena *arena;
+    struct node *list;
+};
+
+static bool take_task(void *ctx, const struct store_task *task)
+{
+    struct tasks *t = ctx;
+    node_append(t->list, serve_encode_task(task, t->arena));
+    return true;
+}
+
+/* The last event of each task, and of the run, that says more than its row does; and each time that
+ * the run was resumed. */
+struct recent_event {
+    char *json;
+};
+
+struct recent {
+    struct arena arena; /* the keys, and the events but for their text */
+    struct map by_key;
+    VEC(struct recent_event *) list;
+    int64_t seq;
+};
+
+static void recent_done(struct recent *r)
+{
+    for (size_t i = 0; i < r->list.n; i++)
+        free(r->list.v[i]->json);
+    vec_done(&r->list);
+    map_done(&r->by_key);
+    arena_done(&r->arena);
+}
+
+static bool tells_more(const char *name)
+{
+    static const char *const names[] = {
+        "task.action",    "task.parked", "task.retried", "task.failed", "task.waiting",
+        "task.continued", "run.started", "run.paused",   "run.resumed", "run.workers"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        if (strcmp(name, names[i]) == 0)
+            return true;
+    }
+    return false;
+}
+
+static bool take_event(void *ctx, const struct store_event *ev)
+{
+    struct recent *r = ctx;
+    autobuf struct buf json = BUF_INIT;
+    r->seq = ev->seq;
+    if (!tells_more(ev->name))
+        return true;
+    serve_add_event(ev, &json);
+    bool each = strcmp(ev->name, "run.resumed") == 0;
+    char *key = arena_printf(&r->arena, "%s %s %lld", ev->name, ev->task ? ev->task : "",
+                             each ? (long long)ev->seq : 0);
+    struct recent_event *last = map_get(&r->by_key, key, strlen(key));
+    if (!last) {
+        last = arena_alloc(&r->arena, sizeof(*last));
+        vec_push(&r->list, last);
+        (void)map_put(&r->by_key, key, strlen(key), last);
+    }
+    free(last->json);
+    last->json = buf_steal(&json);
+    return true;
+}
+
+/* {run, tasks, recent, seq, now} */
+static void answer_run(struct serve_call *c, const struct node *tasks, const struct recent *recent)
+{
+    autobuf struct buf json = BUF_INIT;
+    buf_addf(&json, "{\"now\":%lld,\"seq\":%lld,\"run\":", (long long)clock_wall(),
+             (long long)recent->seq);
+    doc_write_line(&json, serve_encode_run(&c->row, &c->arena));
+    buf_addstr(&json, ",\"tasks\":");
+    doc_write_line(&json, tasks);
+    buf_addstr(&json, ",\"recent\":[");
+    for (size_t i = 0; i < recent->list.n; i++)
+        buf_addf(&json, "%s%s", i ? "," : "", recent->list.v[i]->json);
+    buf_addstr(&json, "]}");
+    serve_answer_json(c->http, 200, &json);
+}
+
+/* The events first: what they tell is in the rows then, and what came between is told again. */
+void serve_run(struct serve_call *c)
+{
+    struct err err = {0};
+    struct tasks tasks = {&c->arena, build_list(&c->arena)};
+    own_cleanup(recent_done) struct recent recent = {0};
+    if (store_each_event(c->serve->store, c->run, 0, take_event, &recent, &err) ||
+        store_each_task(c->serve->store, c->run, take_task, &tasks, &err))
+        fail(c, &err);
+    else
+        answer_run(c, tasks.list, &recent);
+}
+
+/* --- its plan ----------------------------------------------------------------------------- */
+
+static void copy_list(struct arena *a, struct node *map, const char *key, const struct node *from)
+{
+    const struct node *list = node_get(from, key);
+    struct node *copy = build_put_list(a, map, key);
+    if (!list || list->kind != NODE_LIST)
+        return;
+    node_each (item, list) {
+        if (item->kind == NODE_STRING)
+            build_add_string(a, copy, item->text);
+    }
+}
+
+/* Prompts and variables stay where they are: they may hold secrets. */
+static void add_plan_task(struct arena *a, struct node *list, const struct node *task)
+{
+    struct node *map = build_add_map(a, list);
+    const struct node *read_only = node_get(task, "read_only");
+    build_put_string(a, map, "id", build_string(task, "id", NULL));
+    build_put_string(a, map, "group", build_string(task, "group", NULL));
+    build_put_string(a, map, "model", build_string(task, "model", NULL));
+    build_put_bool(a, map, "read_only",
+                   read_only && read_only->kind == NODE_BOOL && read_only->truth);
+    copy_list(a, map, "depends_on", task);
+    copy_list(a, map, "owns", task);
+}
+
+void serve_plan(struct serve_call *c)
+{
+    autofree char *path = mem_printf("%s/runs/%s/plan.json", c->serve->opts.state_dir, c->run);
+    struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX};
+    struct problems ps = {0};
+    struct doc doc;
+    struct node *root = build_map(&c->arena), *list = build_put_list(&c->arena, root, "tasks");
+    int rc = doc_load(&doc, path, &opts, &ps);
+    const struct node *tasks =
+        rc == 0 && doc.root->kind == NODE_MAP ? node_get(doc.root, "tasks") : NULL;
+    if (tasks && tasks->kind == NODE_LIST) {
+        node_each (task, tasks)
+            add_plan_task(&c->arena, list, task);
+    }
+    build_put_bool(&c->arena, root, "known", tasks != NULL);
+    serve_answer_node(c->http, root);
+    doc_done(&doc);
+    problems_done(&ps);
+}
+
+/* --- events ------------------------------------------------------------------------------- */
+
+struct events {
+    const char *names, *task; /* that are wanted; NULL: all */
+    size_t n, max;
+    bool more;
+    int64_t last;
+    struct buf json;
+};
+
+/* Whether a word is in a list with commas. */
+static bool is_in(const char *list, const char *word)
+{
+    size_t len = strlen(word);
+    for (const char *at = list; at; at = strchr(at, ',')) {
+        at += *at == ',';
+        if (strncmp(at, word, len) == 0 && (!at[len] || at[len] == ','))
+            return true;
+    }
+    return false;
+}
+
+static bool add_event(void *ctx, const struct store_event *ev)
+{
+    struct events *e = ctx;
+    if ((e->names && !is_in(e->names, ev->name)) ||
+        (e->task && (!ev->task || strcmp(ev->task, e->task) != 0)))
+        return true;
+    if (e->n == e->max) {
+        e->more = true;
+        return false;
+    }
+    if (e->n++)
+        buf_addch(&e->json, ',');
+    serve_add_event(ev, &e->json);
+    e->last = ev->seq;
+    return true;
+}
+
+void serve_events(struct serve_call *c)
+{
+    struct err err = {0};
+    int64_t after, max;
+    if (!http_query_int(c->head, "after", 0, &after) ||
+        !http_query_int(c->head, "max", 1000, &max) || !max || max > EVENTS_MAX) {
+        serve_answer_error(c->http, 400, "after and max are numbers, max up to 5000");
+        return;
+    }
+    struct events e = {.names = http_query(c->head, "names"),
+                       .task = http_query(c->head, "task"),
+                       .max = (size_t)max,
+                       .last = after,
+                       .json = BUF_INIT};
+    buf_addstr(&e.json, "{\"events\":[");
+    if (store_each_event(c->serve->store, c->run, after, add_event, &e, &err)) {
+        fail(c, &err);
+    } else {
+        buf_addf(&e.json, "],\"last\":%lld,\"more\":%s}", (long long)e.last,
+                 e.more ? "true" : "false");
+        serve_answer_json(c->http, 200, &e.json);
+    }
+    buf_done(&e.json);
+}
+
+/* --- what it used ------------------------------------------------------------------------- */
+
+static bool take_spending(void *ctx, const struct store_spending *s)
+{
+    struct tasks *t = ctx;
+    struct node *map = build_add_map(t->arena, t->list);
+    build_put_string(t->arena, map, "task", s->task);
+    build_put_int(t->arena, map, "attempt", s->attempt);
+    build_put_string(t->arena, map, "engine", s->engine);
+    build_put_string(t->arena, map, "model", s->model);
+    build_put_int(t->arena, map, "time", s->time);
+    build_put_int(t->arena, map, "tokens_in", s->tokens_in);
+    build_put_int(t->arena, map, "tokens_out", s->tokens_out);
+    build_put_int(t->arena, map, "cache_read", s->cache_read);
+    build_put_int(t->arena, map, "cache_made", s->cache_made);
+    if (s->usd >= 0)
+        build_put_real(t->arena, map, "usd", s->usd);
+    return true;
+}
+
+void serve_cost(struct serve_call *c)
+{
+    struct err err = {0};
+    struct node *root = build_map(&c->arena);
+    struct tasks rows = {&c->arena, build_put_list(&c->arena, root, "spending")};
+    if (store_each_spending(c->serve->store, c->run, 0, take_spending, &rows, &err))
+        fail(c, &err);
+    else
+        serve_answer_node(c->http, root);
+}

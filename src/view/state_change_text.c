@@ -1,0 +1,148 @@
+#include "view/state_change_text.h"
+
+#include "base/node/node_build.h"
+#include "base/text/text.h"
+
+#include <string.h>
+
+enum { VALUE_COLUMNS = 60 };
+
+static void add_safe(struct buf *out, const char *s)
+{
+    text_harmless(out, s, strlen(s));
+}
+
+/* An id is cut to what people read; what else is long has its end cut off. */
+static void add_value(struct buf *out, const char *s)
+{
+    bool id = strlen(s) >= 40 && strspn(s, "0123456789abcdef") == strlen(s);
+    if (id) {
+        buf_addf(out, "%.10s", s);
+        return;
+    }
+    size_t start = out->len;
+    add_safe(out, s);
+    size_t fits = text_fit(out->s + start, out->len - start, VALUE_COLUMNS);
+    if (fits < out->len - start) {
+        buf_cut(out, start + fits);
+        buf_addstr(out, "...");
+    }
+}
+
+/* How each kind of thing comes, changes and goes. `at` stands in front of what a new one is; where
+ * it is NULL, that is nothing to read. */
+static const struct words {
+    const char *what, *before, *made, *at, *changed, *gone;
+} table[] = {
+    {"ref", "", "was made", " at ", "was moved", "was deleted"},
+    {"head", "", "was made", " at ", "was switched", "was removed"},
+    {"stash", "stash ", "was made", NULL, "was changed", "was dropped"},
+    {"config", "", "was set", " to ", "was set", "was unset"},
+    {"hook", "", "was added", NULL, "was changed", "was removed"},
+    {"file", "", "was added", NULL, "was changed", "was removed"},
+    {"special", "", "was no file", NULL, "was no file", "was no file any more"},
+    {"untracked", "the file ", "was made", NULL, "was changed", "was deleted"},
+};
+
+static const struct words *words_of(const char *what)
+{
+    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+        if (strcmp(table[i].what, what) == 0)
+            return &table[i];
+    }
+    return &table[0];
+}
+
+static void add_change(const struct node *data, const struct words *w, struct buf *out)
+{
+    const char *from = build_string(data, "from", NULL), *to = build_string(data, "to", NULL);
+    buf_addstr(out, w->before);
+    add_safe(out, build_string(data, "name", ""));
+    buf_addf(out, " %s", !to ? w->gone : from ? w->changed : w->made);
+    if (!w->at)
+        return;
+    if (from) {
+        buf_addstr(out, to ? " from " : ", it was ");
+        add_value(out, from);
+    }
+    if (to) {
+        buf_addstr(out, from ? " to " : w->at);
+        add_value(out, to);
+    }
+}
+
+static void add_files(const struct node *data, bool index, struct buf *out)
+{
+    const struct node *paths = node_get(data, "paths");
+    int64_t more = build_int(data, "more", 0);
+    buf_addstr(out, index ? "the index of " : "files in ");
+    add_safe(out, build_string(data, "name", ""));
+    buf_addstr(out, index ? " was changed" : " were changed");
+    for (const struct node *p = paths && paths->kind == NODE_LIST ? paths->first : NULL; p;
+         p = p->next) {
+        buf_addstr(out, p == paths->first ? ": " : ", ");
+        add_safe(out, p->text);
+    }
+    if (more)
+        buf_addf(out, " and %lld more", (long long)more);
+}
+
+static void add_count(const struct node *data, struct buf *out)
+{
+    const char *name = build_string(data, "name", NULL);
+    long long more = (long long)build_int(data, "more", 0);
+    if (name)
+        buf_addf(out, "%lld ref%s below ", more, more == 1 ? "" : "s"), add_safe(out, name);
+    else
+        buf_addf(out, "%lld other %s%s", more,
+                 strcmp(build_string(data, "what", ""), "untracked") == 0 ? "file" : "thing",
+                 more == 1 ? "" : "s");
+    buf_addf(out, " %s changed", more == 1 ? "was" : "were");
+}
+
+static void add_field(const struct node *data, const char *key, const char *before, struct buf *out)
+{
+    const char *value = build_string(data, key, NULL);
+    if (!value)
+        return;
+    buf_addstr(out, before);
+    add_safe(out, value);
+}
+
+bool shared_text_is_change(const struct node *data)
+{
+    return data && build_string(data, "what", NULL);
+}
+
+void shared_text(const struct node *data, struct buf *out)
+{
+    const char *what = build_string(data, "what", "");
+    const struct node *restored = node_get(data, "restored");
+    bool index = strcmp(what, "index") == 0;
+    if (index || strcmp(what, "checkout") == 0)
+        add_files(data, index, out);
+    else if (build_int(data, "more", 0))
+        add_count(data, out);
+    else
+        add_change(data, words_of(what), out);
+    if (restored && restored->kind == NODE_BOOL && restored->truth) {
+        buf_addstr(out, "; put back");
+        add_field(data, "saved", ", the changed file is ", out);
+    }
+    add_field(data, "kept", "; kept as ", out);
+    add_field(data, "undo", "; to undo: ", out);
+}
+
+void shared_text_tasks(const struct node *data, struct buf *out)
+{
+    const struct node *tasks = node_get(data, "tasks");
+    int64_t more = build_int(data, "more_tasks", 0);
+    if (!tasks || tasks->kind != NODE_LIST)
+        return;
+    node_each (task, tasks) {
+        buf_addstr(out, task == tasks->first ? "one of " : ", ");
+        add_safe(out, task->text);
+    }
+    if (more)
+        buf_addf(out, " and %lld more", (long long)more);
+}

@@ -1,0 +1,253 @@
+#include "workspace/commit/nested_repos.h"
+
+#include "base/mem.h"
+#include "git/format/gitlinks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* --- finding them ------------------------------------------------------------------------- */
+
+/* git lists untracked files; only a repository is listed with a slash at its end. */
+static int look_into(const struct git_place *at, const char *path, struct strv *ret,
+                     struct err *err)
+{
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(at, &out, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
+        return -1;
+    for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
+        size_t len = strlen(p);
+        if (p[len - 1] == '/')
+            strv_pushf(ret, "%s%s%.*s", path, *path ? "/" : "", (int)len - 1, p);
+    }
+    return 0;
+}
+
+int nested_find(const struct git_place *at, const struct workspace *ws, struct strv *ret,
+                struct err *err)
+{
+    size_t first = ret->n;
+    if (look_into(at, "", ret, err))
+        return -1;
+    for (size_t i = first; i < ret->n; i++) { /* it grows meanwhile */
+        autofree char *path = mem_str(ret->v[i]);
+        autofree char *tree = mem_printf("%s/%s", ws->path, path);
+        autofree char *none = mem_printf("%s.none", at->index);
+        struct git_place inside = {.git_dir = ws->common, .work_tree = tree, .index = none};
+        if (look_into(&inside, path, ret, err))
+            return err_wrap(err, "'%s'", path);
+    }
+    return 0;
+}
+
+static bool is_empty(const char *path)
+{
+    DIR *dir = opendir(path);
+    bool empty = true;
+    if (!dir)
+        return true;
+    for (struct dirent *e; empty && (e = readdir(dir));)
+        empty = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0;
+    (void)closedir(dir);
+    return empty;
+}
+
+/* Whether the folder of a submodule holds files that nobody tracks. */
+static int has_untracked(const char *tree, bool *ret_yes, struct err *err)
+{
+    autofree char *dot_git = mem_printf("%s/.git", tree);
+    autobuf struct buf out = BUF_INIT;
+    struct git_place inside = {.git_dir = dot_git, .work_tree = tree};
+    if (access(dot_git, F_OK) < 0) {
+        *ret_yes = !is_empty(tree);
+        return 0;
+    }
+    if (git_call(&inside, &out, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
+        return -1;
+    *ret_yes = out.len > 0;
+    return 0;
+}
+
+int nested_find_modules(const struct git_place *at, const struct workspace *ws, struct strv *ret,
+                        struct err *err)
+{
+    static const char submodule[] = "160000 ";
+    autobuf struct buf out = BUF_INIT;
+    if (git_call(at, &out, err, "ls-files", "-z", "--stage", NULL))
+        return -1;
+    for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
+        const char *tab = strchr(p, '\t');
+        if (strncmp(p, submodule, strlen(submodule)) != 0 || !tab)
+            continue;
+        autofree char *tree = mem_printf("%s/%s", ws->path, tab + 1);
+        bool yes;
+        if (has_untracked(tree, &yes, err))
+            return err_wrap(err, "the submodule '%s'", tab + 1);
+        if (yes)
+            strv_push(ret, tab + 1);
+    }
+    return 0;
+}
+
+/* The part of a path that is below a folder; NULL where it is not. */
+static const char *below(const char *path, const char *above)
+{
+    size_t len = strlen(above);
+    if (!len)
+        return path;
+    return strncmp(path, above, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
+}
+
+void nested_exclude(const struct strv *paths, const char *above, struct strv *args)
+{
+    for (size_t i = 0; i < paths->n; i++) {
+        const char *inner = below(paths->v[i], above);
+        if (inner)
+            strv_pushf(args, ":(exclude,literal)%s", inner);
+    }
+}
+
+/* --- saving one --------------------------------------------------------------------------- */
+
+/* A repository inside, while it is saved. */
+struct inner {
+    char *tree, *git_dir; /* its files; its own git folder, or NULL */
+    struct buf files;     /* its files as a tree of ours */
+    struct buf head;      /* the commit that is checked out; empty: none */
+    const char *ref;
+};
+
+static void inner_done(struct inner *in)
+{
+    free(in->tree);
+    free(in->git_dir);
+    buf_done(&in->files);
+    buf_done(&in->head);
+}
+
+static struct git_place place_of(const struct inner *in)
+{
+    return (struct git_place){.git_dir = in->git_dir, .work_tree = in->tree};
+}
+
+/* The files as they are, by our own rules: what its configuration says is not to be run. */
+static int read_files(const struct git_place *at, struct inner *in, const struct strv *paths,
+                      const char *path, struct err *err)
+{
+    struct git_place ours = {.git_dir = at->common, .work_tree = in->tree, .index = at->index};
+    autostrv struct strv args = {0};
+    autobuf struct buf errout = BUF_INIT;
+    int status;
+    struct err none = {0};
+    if (unlink(at->index) < 0 && errno != ENOENT)
+        return err_sys(err, "remove '%s'", at->index);
+    if (in->head.len) /* as long as its objects are not ours, all is read as if it were new */
+        (void)git_call(&ours, NULL, &none, "read-tree", in->head.s, NULL);
+    buf_cut(&in->files, 0);
+    strv_pushl(&args, "add", "-A", "--", ".", NULL);
+    nested_exclude(paths, path, &args);
+    if (links_stage(&ours, strlen(in->head.s), &args, err) ||
+        git_try(&ours, &args, NULL, &errout, &status, err))
+        return -1;
+    if (status)
+        return err_set(err, ERR_ENV, "git add: %s", errout.s);
+    return git_call(&ours, &in->files, err, "write-tree", NULL);
+}
+
+/* Its own folder may be elsewhere: then it is a worktree, and its commits are in that repository.
+ */
+static int open_inner(const struct git_place *at, const struct workspace *ws, const char *path,
+                      struct inner *in, struct err *err)
+{
+    autobuf struct buf dir = BUF_INIT;
+    struct err none = {0};
+    in->tree = mem_printf("%s/%s", ws->path, path);
+    autofree char *dot_git = mem_printf("%s/.git", in->tree);
+    struct git_place any = {.git_dir = at->common};
+    if (access(dot_git, F_OK) < 0) /* a submodule that is not checked out */
+        return 0;
+    if (git_call(&any, &dir, err, "rev-parse", "--resolve-git-dir", dot_git, NULL))
+        return -1;
+    in->git_dir = mem_str(dir.s);
+    struct git_place there = place_of(in);
+    if (git_resolve(&there, "HEAD", &in->head, &none))
+        buf_cut(&in->head, 0);
+    return 0;
+}
+
+/* Whether some commit is on no remote; what has no remote at all is its own. */
+static int has_own(const struct inner *in, bool *ret_yes, struct err *err)
+{
+    struct git_place at = place_of(in);
+    autobuf struct buf out = BUF_INIT, tree = BUF_INIT;
+    *ret_yes = true;
+    if (!in->head.len)
+        return 0;
+    if (git_tree_of(&at, in->head.s, &tree, err))
+        return -1;
+    if (strcmp(tree.s, in->files.s) != 0)
+        return 0;
+    if (git_call(&at, &out, err, "rev-list", "-n", "1", "HEAD", "--exclude=refs/remotes/*",
+                 "--exclude=refs/tags/*", "--all", "--not", "--remotes", NULL))
+        return -1;
+    *ret_yes = out.len > 0;
+    return 0;
+}
+
+/* Its objects are ours already. Clones of submodules are below our folder as well, but their own.
+ */
+static bool is_worktree_of(const char *git_dir, const char *common)
+{
+    size_t len = strlen(common);
+    autofree char *file = mem_printf("%s/commondir", git_dir);
+    return strncmp(git_dir, common, len) == 0 && git_dir[len] == '/' && access(file, F_OK) == 0;
+}
+
+/* Its objects become ours. A shallow one would make our repository shallow as well. */
+static int fetch(const struct git_place *at, const struct inner *in, struct err *err)
+{
+    struct git_place ours = {.git_dir = at->common};
+    autofree char *heads = mem_printf("+refs/heads/*:%s/heads/*", in->ref);
+    autofree char *tags = mem_printf("+refs/tags/*:%s/tags/*", in->ref);
+    autofree char *stash = mem_printf("+refs/stash*:%s/stash*", in->ref);
+    autofree char *head = mem_printf("+HEAD:%s/saved", in->ref);
+    if (!in->git_dir || is_worktree_of(in->git_dir, at->common))
+        return 0;
+    autofree char *shallow = mem_printf("%s/shallow", in->git_dir);
+    if (access(shallow, F_OK) == 0)
+        return err_set(err, ERR_INPUT, "a shallow clone with work of its own cannot be saved");
+    return git_call(&ours, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                    "--no-recurse-submodules",
+                    "--upload-pack=GIT_ALLOW_PROTOCOL=none git-upload-pack", in->git_dir, heads,
+                    tags, stash, in->head.len ? head : NULL, NULL);
+}
+
+static int commit_files(const struct git_place *at, const struct inner *in, const char *path,
+                        struct err *err)
+{
+    struct git_place ours = {.git_dir = at->common};
+    autofree char *message = mem_printf(NESTED_SUBJECT "%s", path);
+    const char *const parents[] = {in->head.len ? in->head.s : NULL, NULL};
+    autofree char *ref = mem_printf("%s/saved", in->ref);
+    autobuf struct buf commit = BUF_INIT;
+    return git_commit_tree(&ours, in->files.s, parents, message, &commit, err) ||
+                   git_call(&ours, NULL, err, "update-ref", "--no-deref", ref, commit.s, NULL)
+               ? -1
+               : 0;
+}
+
+int nested_save(const struct git_place *at, const struct workspace *ws, const struct strv *paths,
+                size_t i, const char *ref, bool *ret_saved, struct err *err)
+{
+    own_cleanup(inner_done) struct inner in = {.files = BUF_INIT, .head = BUF_INIT, .ref = ref};
+    const char *path = paths->v[i];
+    if (open_inner(at, ws, path, &in, err) || read_files(at, &in, paths, path, err) ||
+        has_own(&in, ret_saved, err))
+        return err_wrap(err, "the repository '%s'", path);
+    if (*ret_saved && (fetch(at, &in, err) || read_files(at, &in, paths, path, err) ||
+                       commit_files(at, &in, path, err)))
+        return err_wrap(err, "the repository '%s'", path);
+    return 0;
+}

@@ -1,0 +1,401 @@
+#include "workspace/commit/stage.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "git/batch.h"
+#include "git/format/ignore.h"
+#include "git/format/loose_object.h"
+#include "git/tree/index_edit.h"
+#include "git/tree/tree_diff.h"
+#include "git/tree/tree_edit.h"
+#include "sys/fs/beneath.h"
+#include "sys/fs/file.h"
+#include "workspace/workspace_hold.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    PATTERNS_MAX = 1 << 20,
+    DEPTH_MAX = 64,
+    LINK = 0120000,
+    PLAIN = 0100644,
+    EXECUTABLE = 0100755,
+};
+
+struct stage {
+    const struct stage_job *job;
+    size_t id_len; /* in digits */
+    int root;      /* the work tree, open */
+    struct ignore ignore;
+    size_t common;       /* patterns that are not of a folder */
+    char *folder;        /* the one whose patterns were read last, with the slash, or NULL */
+    bool folder_ignored; /* it is in one that is ignored, or is one */
+    size_t bytes;
+    struct work_scan own; /* where the caller had none */
+    VEC(struct index_change) changes;
+};
+
+static void stage_done(struct stage *s)
+{
+    for (size_t i = 0; i < s->changes.n; i++) {
+        free((char *)s->changes.v[i].path);
+        free((char *)s->changes.v[i].id);
+    }
+    vec_done(&s->changes);
+    work_scan_close(&s->own);
+    ignore_done(&s->ignore);
+    own_close(&s->root);
+    free(s->folder);
+}
+
+/* --- the work tree ------------------------------------------------------------------------ */
+
+/* Opens the folder that a path is in, in which nobody can put a symlink in our way. */
+static int open_folder(const struct stage *s, const char *path, const char **ret_name)
+{
+    return beneath_parent(s->root, path, ret_name);
+}
+
+static bool look_at(const struct stage *s, const char *path, struct stat *ret)
+{
+    const char *name;
+    autoclose int folder = open_folder(s, path, &name);
+    return folder >= 0 && fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+/* --- patterns ----------------------------------------------------------------------------- */
+
+/* A file that is not there has none. */
+static bool add_patterns_at(struct stage *s, int folder, const char *name, size_t base, int flags)
+{
+    autobuf struct buf text = BUF_INIT;
+    autoclose int fd = openat(folder, name, O_RDONLY | O_NONBLOCK | O_CLOEXEC | flags);
+    struct stat st;
+    if (fd < 0) /* a symlink is not followed, as git does not */
+        return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+    return fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
+           file_read_open(fd, name, PATTERNS_MAX, &text, NULL) == 0 &&
+           ignore_add(&s->ignore, base, text.s, text.len);
+}
+
+static bool add_patterns(struct stage *s, const char *path)
+{
+    return add_patterns_at(s, AT_FDCWD, path, 0, 0);
+}
+
+/* Of a folder in the work tree, whose path has a slash at its end. */
+static bool add_folder_patterns(struct stage *s, const char *path, size_t len)
+{
+    autofree char *file = mem_printf("%.*s.gitignore", (int)len, path);
+    const char *name;
+    autoclose int folder = open_folder(s, file, &name);
+    if (folder < 0)
+        return errno == ENOENT || errno == ENOTDIR;
+    return add_patterns_at(s, folder, name, len, O_NOFOLLOW);
+}
+
+static bool read_common(struct stage *s)
+{
+    const struct stage_job *job = s->job;
+    const char *own = job->excludes ? job->excludes : job->core->excludes;
+    autofree char *info = mem_printf("%s/info/exclude", job->ws->common);
+    bool good = own && add_patterns(s, own) && add_patterns(s, info);
+    s->common = ignore_count(&s->ignore);
+    return good;
+}
+
+/* Reads the patterns in the folders on the way to one, whose path has a slash at its end, and
+ * notes whether it is itself ignored. Those in an ignored folder say nothing. */
+static bool enter(struct stage *s, const char *path, size_t len)
+{
+    if (s->folder && strlen(s->folder) == len && strncmp(s->folder, path, len) == 0)
+        return true;
+    free(s->folder);
+    s->folder = mem_dup(path, len);
+    s->folder_ignored = false;
+    ignore_cut(&s->ignore, s->common);
+    for (size_t at = 0;;) {
+        if (!add_folder_patterns(s, path, at))
+            return false;
+        if (at == len)
+            return true;
+        at += strcspn(path + at, "/") + 1;
+        autofree char *folder = mem_dup(path, at - 1);
+        if (ignore_has(&s->ignore, folder, true)) {
+            s->folder_ignored = true;
+            return true;
+        }
+    }
+}
+
+/* False where that cannot be said. */
+static bool is_ignored(struct stage *s, const char *path, bool is_folder, bool *ret)
+{
+    const char *slash = strrchr(path, '/');
+    if (!enter(s, path, slash ? (size_t)(slash + 1 - path) : 0))
+        return false;
+    *ret = s->folder_ignored || ignore_has(&s->ignore, path, is_folder);
+    return true;
+}
+
+/* --- names -------------------------------------------------------------------------------- */
+
+/* Names that git may refuse, or that mean something to it. */
+static bool is_odd(const char *path)
+{
+    static const char *const fine[] = {".gitignore", ".gitkeep", ".github"};
+    if (path[strcspn(path, "\\~:\n")])
+        return true;
+    for (const char *name = path; name; name = strchr(name, '/')) {
+        name += *name == '/';
+        size_t len = strcspn(name, "/");
+        bool odd = strncasecmp(name, ".git", 4) == 0;
+        for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
+            odd = odd && !(strlen(fine[i]) == len && strncmp(name, fine[i], len) == 0);
+        if (odd)
+            return true;
+    }
+    return false;
+}
+
+/* --- files -------------------------------------------------------------------------------- */
+
+static bool add_change(struct stage *s, const char *path, const char *id, const struct stat *st)
+{
+    struct index_change c = {.path = mem_str(path), .id = id ? mem_str(id) : NULL};
+    if (st) {
+        c.mode = S_ISLNK(st->st_mode) ? LINK : st->st_mode & 0100 ? EXECUTABLE : PLAIN;
+        c.st = *st;
+    }
+    vec_push(&s->changes, c);
+    return s->changes.n <= STAGE_FILES_MAX;
+}
+
+static bool read_all(int fd, size_t len, struct buf *out)
+{
+    buf_reserve(out, len);
+    while (out->len < len) {
+        ssize_t n = read(fd, out->s + out->len, len - out->len);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        out->len += n > 0 ? (size_t)n : 0;
+    }
+    out->s[out->len] = '\0';
+    return true;
+}
+
+static bool read_link(int folder, const char *name, size_t len, struct buf *out)
+{
+    buf_reserve(out, len + 1);
+    ssize_t n = readlinkat(folder, name, out->s, len + 1);
+    if (n < 0 || (size_t)n != len)
+        return false;
+    out->len = len;
+    out->s[len] = '\0';
+    return true;
+}
+
+static bool has_room(struct stage *s, const struct stat *st)
+{
+    if (st->st_size < 0 || (uintmax_t)st->st_size > STAGE_BYTES_MAX - s->bytes)
+        return false;
+    s->bytes += (size_t)st->st_size;
+    return true;
+}
+
+/* What would be its object; only of files and symlinks, and not of much. */
+static bool read_content(struct stage *s, const char *path, struct buf *out, struct stat *ret_st)
+{
+    const char *name;
+    autoclose int folder = open_folder(s, path, &name);
+    if (folder < 0 || fstatat(folder, name, ret_st, AT_SYMLINK_NOFOLLOW) < 0)
+        return false;
+    if (S_ISLNK(ret_st->st_mode))
+        return has_room(s, ret_st) && read_link(folder, name, (size_t)ret_st->st_size, out);
+    autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd >= 0 && fstat(fd, ret_st) == 0 && S_ISREG(ret_st->st_mode) && has_room(s, ret_st) &&
+           read_all(fd, (size_t)ret_st->st_size, out);
+}
+
+/* Whether that is tracked at the path, so that it is there, and stays. */
+static bool is_as_it_was(const struct stage *s, const char *path, const char *id)
+{
+    autobuf struct buf was = BUF_INIT;
+    struct err none = {0};
+    bool found = false;
+    return tree_find(s->job->ws->batch, s->job->tree, path, &was, &found, &none) == 0 && found &&
+           strcmp(was.s, id) == 0;
+}
+
+static bool add_file(struct stage *s, const char *path, bool tracked)
+{
+    autobuf struct buf content = BUF_INIT, id = BUF_INIT;
+    struct err none = {0}; /* git meets the same, and says it */
+    struct stat st;
+    if (!read_content(s, path, &content, &st))
+        return false;
+    loose_object_id(&id, "blob", &content, s->id_len);
+    if (tracked && is_as_it_was(s, path, id.s))
+        return add_change(s, path, id.s, &st);
+    buf_cut(&id, 0);
+    return loose_object_write(s->job->ws->common, "blob", &content, s->id_len, &id, &none) == 0 &&
+           add_change(s, path, id.s, &st);
+}
+
+/* --- what is new -------------------------------------------------------------------------- */
+
+static bool add_untracked(struct stage *s, const char *path, int depth);
+
+static bool add_names(struct stage *s, DIR *dir, const char *path, int depth)
+{
+    for (struct dirent *e; errno = 0, (e = readdir(dir));) {
+        autofree char *below = mem_printf("%s%s", path, e->d_name);
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            !add_untracked(s, below, depth + 1))
+            return false;
+    }
+    return errno == 0;
+}
+
+static bool add_folder(struct stage *s, const char *path, int depth)
+{
+    autofree char *inside = mem_printf("%s/", path);
+    int fd = depth < DEPTH_MAX ? beneath_open(s->root, path, O_RDONLY | O_DIRECTORY, 0) : -1;
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    if (fd >= 0 && !dir)
+        (void)close(fd);
+    bool good = dir && add_names(s, dir, inside, depth);
+    if (dir)
+        (void)closedir(dir);
+    return good;
+}
+
+/* A file, or a folder with all that is in it, less what is ignored. */
+static bool add_untracked(struct stage *s, const char *path, int depth)
+{
+    struct stat st;
+    bool ignored;
+    if (is_odd(path) || !look_at(s, path, &st) ||
+        !is_ignored(s, path, S_ISDIR(st.st_mode), &ignored))
+        return false;
+    if (ignored && s->job->ignored)
+        strv_pushf(s->job->ignored, "%s%s", path, S_ISDIR(st.st_mode) ? "/" : "");
+    if (ignored)
+        return true;
+    return S_ISDIR(st.st_mode) ? add_folder(s, path, depth) : add_file(s, path, false);
+}
+
+static bool add_new(struct stage *s, const struct strv *untracked)
+{
+    for (size_t i = 0; i < untracked->n; i++) {
+        autofree char *path = mem_str(untracked->v[i]);
+        size_t len = strlen(path);
+        if (path[len - 1] == '/')
+            path[len - 1] = '\0';
+        if (!add_untracked(s, path, 0))
+            return false;
+    }
+    return true;
+}
+
+/* --- what was there ----------------------------------------------------------------------- */
+
+/* A folder that is gone has a slash behind it; what became one is new. */
+static bool take_changed(struct stage *s, const char *path)
+{
+    bool folder = path[strlen(path) - 1] == '/';
+    struct stat st;
+    if (folder || !look_at(s, path, &st))
+        return (folder || errno == ENOENT) && add_change(s, path, NULL, NULL);
+    if (S_ISDIR(st.st_mode))
+        return add_change(s, path, NULL, NULL) && add_untracked(s, path, 0);
+    return add_file(s, path, true);
+}
+
+static bool add_changed(struct stage *s, const struct strv *changed)
+{
+    bool good = true;
+    for (size_t i = 0; good && i < changed->n; i++)
+        good = take_changed(s, changed->v[i]);
+    return good;
+}
+
+/* --- the whole ---------------------------------------------------------------------------- */
+
+static int compare_changes(const void *a, const void *b)
+{
+    return strcmp(((const struct index_change *)a)->path, ((const struct index_change *)b)->path);
+}
+
+static bool is_same_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return stat(a, &of_a) == 0 && stat(b, &of_b) == 0 && of_a.st_ino == of_b.st_ino &&
+           of_a.st_dev == of_b.st_dev;
+}
+
+static bool scan(struct stage *s, const char *index)
+{
+    const struct stage_job *job = s->job;
+    autofree char *filled = mem_printf("%s/" STAGE_FILLED, job->ws->admin);
+    if (access(filled, F_OK) < 0)
+        return work_scan_open(&s->own, workspace_at(job->ws), index, job->tree);
+    return (is_same_file(index, filled) || work_scan_is_plain(index, job->tree)) &&
+           work_scan_open(&s->own, workspace_at(job->ws), filled, job->tree);
+}
+
+static bool find_changes(struct stage *s, const char *index)
+{
+    const struct stage_job *job = s->job;
+    const struct work_scan *found = job->scan ? job->scan : &s->own;
+    autofree char *attributes = mem_printf("%s/info/attributes", job->ws->common);
+    if (!job->core->plain || access(attributes, F_OK) == 0 || (!job->scan && !scan(s, index)))
+        return false;
+    return found->no_attributes && read_common(s) && add_changed(s, &found->changed) &&
+           add_new(s, &found->untracked);
+}
+
+static int write_index(const struct stage *s, const char *from, bool *ret_done, struct err *err)
+{
+    autogitindex struct git_index index;
+    struct err none = {0};
+    if (git_index_open(&index, from, s->id_len, &none) || !index.good)
+        return 0;
+    return index_edit(&index, s->changes.v, s->changes.n, NULL, s->job->index, ret_done, err);
+}
+
+static int write_staged(const struct stage *s, const char *index, struct buf *ret_tree,
+                        bool *ret_done, struct err *err)
+{
+    const struct stage_job *job = s->job;
+    if (job->index)
+        return write_index(s, index, ret_done, err);
+    return tree_edit(job->ws->batch, job->tree, s->changes.v, s->changes.n, ret_tree, ret_done,
+                     err);
+}
+
+int stage_plainly(const struct stage_job *job, struct buf *ret_tree, bool *ret_done,
+                  struct err *err)
+{
+    own_cleanup(stage_done) struct stage s = {.job = job, .id_len = strlen(job->tree), .root = -1};
+    autofree char *index = mem_printf("%s/index", job->ws->admin);
+    *ret_done = false;
+    s.root = open(workspace_at(job->ws), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (s.root < 0 || !find_changes(&s, index))
+        return 0;
+    if (s.changes.n)
+        qsort(s.changes.v, s.changes.n, sizeof(*s.changes.v), compare_changes);
+    if (write_staged(&s, index, ret_tree, ret_done, err))
+        return -1;
+    if (*ret_done && job->found && !job->scan) {
+        *job->found = s.own;
+        s.own = (struct work_scan){0};
+    }
+    return 0;
+}

@@ -1,0 +1,444 @@
+#include "workspace/fill/copy_fill.h"
+
+#include "base/mem.h"
+#include "base/vec.h"
+#include "git/format/hash.h"
+#include "git/format/index.h"
+#include "sys/fs/beneath.h"
+#include "sys/proc/parallel_for.h"
+#include "sys/self_exe.h"
+#include "workspace/fill/verbatim.h"
+#include "workspace/write_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+    THREADS_MAX = 4,     /* more are in each other's way, in the folders */
+    CHUNK = 128,         /* files that a thread takes at once */
+    FILE_MAX = 16 << 20, /* bytes: a larger one is git's, which does not keep it in memory */
+    TICKS_MAX = 20,      /* milliseconds that the clock of files may take to go on */
+};
+
+/* A file that may be copied. */
+struct item {
+    size_t entry; /* where it is in the entries of the new index */
+    mode_t mode;
+    bool converted; /* git does not write it as it is */
+    bool taken;
+};
+
+struct copying {
+    const struct tree_copy *job;
+    struct git_index index; /* of the other tree */
+    struct buf differing;   /* paths, with a NUL behind each: not the same in what is wanted */
+    struct strv sorted;     /* the same, in their order */
+    struct buf entries;     /* of the new index */
+    VEC(struct item) items;
+    int from, to;     /* the two folders */
+    bool all;         /* nothing is left out so far */
+    bool ask;         /* attributes may have git write something else */
+    atomic_bool stop; /* something could not be written */
+};
+
+static void copying_done(struct copying *c)
+{
+    git_index_done(&c->index);
+    buf_done(&c->differing);
+    strv_done(&c->sorted);
+    buf_done(&c->entries);
+    vec_done(&c->items);
+    own_close(&c->from);
+    own_close(&c->to);
+}
+
+static const char *path_of(const struct copying *c, const struct item *item)
+{
+    return c->entries.s + item->entry + GIT_INDEX_ID + c->index.id_len + 2;
+}
+
+/* --- reading ------------------------------------------------------------------------------ */
+
+/* What a thread has in its hands. */
+struct hand {
+    struct buf folder; /* that is open on both sides, with the slash */
+    int from, to;      /* -1: it is not */
+    struct buf object; /* what was read, with the head that git hashes before it */
+    size_t content;    /* where that begins */
+    struct buf id;
+};
+
+#define HAND_INIT                                                                                  \
+    {                                                                                              \
+        .folder = BUF_INIT, .from = -1, .to = -1, .object = BUF_INIT, .id = BUF_INIT               \
+    }
+
+static void hand_done(struct hand *h)
+{
+    buf_done(&h->folder);
+    buf_done(&h->object);
+    buf_done(&h->id);
+    own_close(&h->from);
+    own_close(&h->to);
+}
+
+/* Makes room for so many bytes behind the head. */
+static char *begin_object(struct hand *h, size_t size)
+{
+    buf_cut(&h->object, 0);
+    buf_addf(&h->object, "blob %zu", size);
+    buf_addch(&h->object, '\0');
+    h->content = h->object.len;
+    buf_reserve(&h->object, size);
+    return h->object.s + h->content;
+}
+
+static void end_object(struct hand *h, size_t size)
+{
+    h->object.len = h->content + size;
+    h->object.s[h->object.len] = '\0';
+}
+
+static bool read_all(int fd, char *to, size_t size)
+{
+    for (size_t done = 0; done < size;) {
+        ssize_t n = read(fd, to + done, size - done);
+        if (n == 0 || (n < 0 && errno != EINTR))
+            return false;
+        done += n > 0 ? (size_t)n : 0;
+    }
+    return true;
+}
+
+/* Neither a link nor what a pipe would have to say. */
+static bool read_file(struct hand *h, int folder, const char *name)
+{
+    autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) || st.st_size > FILE_MAX)
+        return false;
+    size_t size = (size_t)st.st_size;
+    if (!read_all(fd, begin_object(h, size), size))
+        return false;
+    end_object(h, size);
+    return true;
+}
+
+static bool read_link(struct hand *h, int folder, const char *name)
+{
+    char target[PATH_MAX];
+    ssize_t n = readlinkat(folder, name, target, sizeof(target));
+    if (n < 0 || (size_t)n == sizeof(target))
+        return false;
+    memcpy(begin_object(h, (size_t)n), target, (size_t)n);
+    end_object(h, (size_t)n);
+    return true;
+}
+
+/* Whether what is there is the object. */
+static bool read_object(struct hand *h, int folder, const char *name, mode_t mode,
+                        const unsigned char *id, size_t id_len)
+{
+    if (!(S_ISLNK(mode) ? read_link(h, folder, name) : read_file(h, folder, name)))
+        return false;
+    buf_cut(&h->id, 0);
+    git_hash_add(&h->id, h->object.s, h->object.len, 2 * id_len);
+    return memcmp(h->id.s, id, id_len) == 0;
+}
+
+/* --- what there is to copy ---------------------------------------------------------------- */
+
+static int compare_paths(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+/* What the other index has differently from what is wanted. */
+static bool find_differing(struct copying *c)
+{
+    struct git_place at = workspace_place(c->job->to);
+    autostrv struct strv args = {0};
+    int status;
+    at.index = c->job->index;
+    strv_pushl(&args, "diff-index", "--cached", "--name-only", "--no-renames", "-z", "HEAD", "--",
+               NULL);
+    if (git_try(&at, &args, &c->differing, NULL, &status, NULL) || status != 0)
+        return false;
+    const char *end = c->differing.s + c->differing.len;
+    for (const char *s = c->differing.s; s < end; s += strlen(s) + 1)
+        strv_push(&c->sorted, s);
+    if (c->sorted.n)
+        qsort(c->sorted.v, c->sorted.n, sizeof(*c->sorted.v), compare_paths);
+    return true;
+}
+
+static bool is_differing(const struct copying *c, const char *path)
+{
+    return c->sorted.n &&
+           bsearch(&path, c->sorted.v, c->sorted.n, sizeof(*c->sorted.v), compare_paths);
+}
+
+/* A name that git would not write is git's to refuse. */
+static bool is_usual(const char *path)
+{
+    for (const char *name = path;; name++) {
+        size_t len = strcspn(name, "/");
+        if (len == 0 || (len == 1 && *name == '.') || (len == 2 && memcmp(name, "..", 2) == 0) ||
+            (len == 4 && strncasecmp(name, ".git", 4) == 0))
+            return false;
+        name += len;
+        if (!*name)
+            return true;
+    }
+}
+
+/* What cannot be read, or is not what is wanted, may have anything in it. */
+static bool is_harmless(struct copying *c, struct hand *h, const struct git_index_entry *e)
+{
+    return S_ISREG(e->mode) && read_object(h, c->from, e->path, e->mode, e->id, c->index.id_len) &&
+           verbatim_attributes(h->object.s + h->content, h->object.len - h->content);
+}
+
+static void take_entry(struct copying *c, struct hand *h, const struct git_index_entry *e)
+{
+    bool fit = git_index_is_plain(e) && is_usual(e->path) && !is_differing(c, e->path);
+    if (git_index_is_attributes(e) && !c->ask)
+        c->ask = !fit || !is_harmless(c, h, e);
+    c->all = c->all && fit;
+    if (!fit)
+        return;
+    struct item item = {.entry = c->entries.len, .mode = work_file_mode(e->mode)};
+    git_index_add_blank(&c->entries, e, c->index.id_len);
+    vec_push(&c->items, item);
+}
+
+/* Those of the other index are not those that are wanted. */
+static bool has_other_attributes(const struct copying *c)
+{
+    for (size_t i = 0; i < c->sorted.n; i++) {
+        struct git_index_entry e = {.path = c->sorted.v[i]};
+        if (git_index_is_attributes(&e))
+            return true;
+    }
+    return false;
+}
+
+static bool take_entries(struct copying *c)
+{
+    own_cleanup(hand_done) struct hand h = HAND_INIT;
+    c->all = c->sorted.n == 0;
+    for (struct git_index_entry e; git_index_next(&c->index, &e);)
+        take_entry(c, &h, &e);
+    return c->index.good;
+}
+
+/* Finds out which of them git would not write as they are. */
+static bool ask(struct copying *c)
+{
+    struct git_place at = workspace_place(c->job->to);
+    autobuf struct buf paths = BUF_INIT;
+    autofree bool *verbatim = mem_array(c->items.n, sizeof(*verbatim));
+    for (size_t i = 0; i < c->items.n; i++) {
+        const char *path = path_of(c, &c->items.v[i]);
+        buf_add(&paths, path, strlen(path) + 1);
+    }
+    at.index = c->job->index;
+    if (!verbatim_ask(&at, &paths, c->items.n, verbatim))
+        return false;
+    for (size_t i = 0; i < c->items.n; i++)
+        c->items.v[i].converted = !verbatim[i];
+    return true;
+}
+
+static bool open_folders(struct copying *c)
+{
+    const int flags = O_RDONLY | O_DIRECTORY | O_CLOEXEC;
+    c->from = open(c->job->from, flags);
+    c->to = open(c->job->to->path, flags);
+    return c->from >= 0 && c->to >= 0;
+}
+
+/* Both read the same index, or what git says of it is not about what is known here. */
+static bool look(struct copying *c)
+{
+    struct stat before, after;
+    return open_folders(c) && stat(c->job->index, &before) == 0 &&
+           git_index_open(&c->index, c->job->index, c->job->id_len, NULL) == 0 && c->index.good &&
+           find_differing(c) && !has_other_attributes(c) && take_entries(c) &&
+           (!c->ask || ask(c)) && stat(c->job->index, &after) == 0 &&
+           git_index_is_same(&before, &after);
+}
+
+/* --- copying ------------------------------------------------------------------------------ */
+
+/* Entries are sorted, so that each folder is met once. */
+static bool make_folders(struct copying *c)
+{
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(c->to);
+    const char *name;
+    for (size_t i = 0; i < c->items.n; i++) {
+        if (work_folder_enter(&folder, path_of(c, &c->items.v[i]), true, &name) < 0)
+            return false;
+    }
+    return true;
+}
+
+/* Opens the folder that a path is in. */
+static bool enter(const struct copying *c, struct hand *h, const char *path, size_t len)
+{
+    if (h->to >= 0 && h->folder.len == len && memcmp(h->folder.s, path, len) == 0)
+        return h->from >= 0;
+    buf_cut(&h->folder, 0);
+    buf_add(&h->folder, path, len);
+    own_close(&h->from);
+    own_close(&h->to);
+    h->from = beneath_at(c->from, h->folder.s);
+    h->to = beneath_at(c->to, h->folder.s);
+    return h->from >= 0 && h->to >= 0;
+}
+
+static void copy_item(struct copying *c, struct hand *h, struct item *item)
+{
+    const char *path = path_of(c, item), *slash = strrchr(path, '/');
+    const char *name = slash ? slash + 1 : path;
+    unsigned char *entry = (unsigned char *)c->entries.s + item->entry;
+    struct stat st;
+    if (item->converted || !enter(c, h, path, (size_t)(name - path)) ||
+        !read_object(h, h->from, name, item->mode, entry + GIT_INDEX_ID, c->index.id_len))
+        return;
+    if (work_file_write(h->to, name, item->mode, h->object.s + h->content,
+                        h->object.len - h->content, &st, NULL)) {
+        atomic_store(&c->stop, true);
+        return;
+    }
+    git_index_set_stat(entry, &st);
+    item->taken = true;
+}
+
+static void copy_chunk(void *ctx, size_t k)
+{
+    struct copying *c = ctx;
+    own_cleanup(hand_done) struct hand h = HAND_INIT;
+    size_t end = (k + 1) * CHUNK < c->items.n ? (k + 1) * CHUNK : c->items.n;
+    for (size_t i = k * CHUNK; i < end && !atomic_load(&c->stop); i++)
+        copy_item(c, &h, &c->items.v[i]);
+}
+
+/* --- the index ---------------------------------------------------------------------------- */
+
+/* Those that were copied, and how many they are. */
+static size_t keep_taken(struct copying *c, struct buf *ret)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < c->items.n; i++) {
+        size_t start = c->items.v[i].entry;
+        size_t end = i + 1 < c->items.n ? c->items.v[i + 1].entry : c->entries.len;
+        if (c->items.v[i].taken) {
+            buf_add(ret, c->entries.s + start, end - start);
+            n++;
+        }
+    }
+    return n;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+/* A file that is not older than the index may have been written to since, for all that git knows,
+ * and would be read each time. The clock that files are dated by goes on every few milliseconds. */
+static void date_index(const char *path)
+{
+    const struct timespec pause = {.tv_nsec = 1000 * 1000};
+    struct stat st;
+    if (stat(path, &st) < 0)
+        return;
+    const struct timespec written = st.st_mtim;
+    for (int i = 0; i < TICKS_MAX && !is_later(&st.st_mtim, &written); i++) {
+        (void)nanosleep(&pause, NULL);
+        if (utimensat(AT_FDCWD, path, NULL, 0) < 0 || stat(path, &st) < 0)
+            return;
+    }
+}
+
+/* The trees of the folders are those of the other index where all its entries are there. */
+static int write_index(struct copying *c, const char *path, bool *ret_whole, struct err *err)
+{
+    autobuf struct buf kept = BUF_INIT;
+    const char *trees = NULL;
+    size_t len = 0, n = keep_taken(c, &kept);
+    bool whole = c->all && n == c->items.n && git_index_root(&c->index) &&
+                 git_index_extension(&c->index, "TREE", &trees, &len);
+    if (n == 0)
+        return 0;
+    if (git_index_write(path, &kept, n, whole ? trees : NULL, whole ? len : 0, c->index.id_len,
+                        err))
+        return -1;
+    date_index(path);
+    *ret_whole = whole;
+    return 0;
+}
+
+int tree_copy(const struct tree_copy *job, bool *ret_whole, struct err *err)
+{
+    struct git_place at = workspace_place(job->to);
+    own_cleanup(copying_done) struct copying c = {.job = job,
+                                                  .differing = BUF_INIT,
+                                                  .entries = BUF_INIT,
+                                                  .index = {.bytes = BUF_INIT, .name = BUF_INIT},
+                                                  .from = -1,
+                                                  .to = -1};
+    autofree char *path = mem_printf("%s/index", job->to->admin);
+    *ret_whole = false;
+    if (access(path, F_OK) == 0 || !verbatim_settings(&at, &c.ask) || !look(&c) ||
+        !make_folders(&c))
+        return 0;
+    many_by(THREADS_MAX, (c.items.n + CHUNK - 1) / CHUNK, copy_chunk, &c);
+    return write_index(&c, path, ret_whole, err);
+}
+
+/* --- the command -------------------------------------------------------------------------- */
+
+/* What is read is hashed, which for SHA-256 takes longer than git needs for all. */
+static bool is_worth_it(const char *index, const char *commit)
+{
+    enum { SHA1_DIGITS = 40 };
+    struct stat st;
+    return strlen(commit) == SHA1_DIGITS && stat(index, &st) == 0 &&
+           st.st_size > WORKSPACE_LARGE_INDEX;
+}
+
+/* A pristine tree of the commit, or else the user's work tree, which is at it or near it. */
+static void find_tree(const struct git_repo *repo, const char *commit, char **ret_from,
+                      char **ret_index)
+{
+    autofree char *pristine = mem_printf("%s/anabranch/pristine/%s", repo->common, commit);
+    autofree char *index = mem_printf("%s/index", pristine);
+    autofree char *below = mem_printf("%s/below", pristine); /* then it does not have all of it */
+    bool there = access(index, R_OK) == 0 && access(below, F_OK) < 0;
+    *ret_from = there ? mem_printf("%s/tree", pristine) : mem_str(repo->root);
+    *ret_index = there ? steal_ptr(index) : mem_printf("%s/index", repo->git_dir);
+}
+
+void tree_copy_command(const struct git_repo *repo, const struct workspace *ws, const char *commit,
+                       struct strv *argv, struct strv *env)
+{
+    autofree char *from = NULL, *index = NULL;
+    find_tree(repo, commit, &from, &index);
+    if (!self_path() || !repo->core.verbatim || !is_worth_it(index, commit)) {
+        workspace_fill(ws, argv, env);
+        return;
+    }
+    strv_pushl(argv, self_path(), "__fill", ws->common, ws->admin, ".", from, index, NULL);
+    strv_pushf(argv, "%zu", strlen(commit));
+    git_environment(env);
+}

@@ -1,0 +1,538 @@
+#include "workspace/fill/include.h"
+
+#include "base/map.h"
+#include "base/mem.h"
+#include "base/strv.h"
+#include "base/text/text.h"
+#include "base/vec.h"
+#include "git/config/excludes_file.h"
+#include "git/git.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "workspace/overlay/shared_folders.h"
+#include "workspace/overlay/shared_patterns.h"
+
+#include <fnmatch.h>
+#include <string.h>
+#include <sys/stat.h>
+
+struct entry {
+    char *path;      /* relative to the root; a repository in the repository ends with a slash */
+    bool if_ignored; /* wanted only where git ignores it */
+    bool ignored;
+    size_t cover; /* length of the part of the path that git ignores as a whole */
+    bool kept;    /* a folder that is elsewhere: it is in the lists, and is not copied */
+    bool lifted;  /* it comes from the same path below the project */
+};
+
+struct entries {
+    VEC(struct entry) all;
+};
+
+static void entries_done(struct entries *es)
+{
+    for (size_t i = 0; i < es->all.n; i++)
+        free(es->all.v[i].path);
+    vec_done(&es->all);
+}
+
+/* --- finding them ------------------------------------------------------------------------- */
+
+static bool exists(const char *dir, const char *below, const char *name)
+{
+    autofree char *path = mem_printf("%s/%s%s%s", dir, below, *below ? "/" : "", name);
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+bool bring_is_needed(const char *root, const char *prefix, size_t pattern_count)
+{
+    return pattern_count || exists(root, "", ".worktreeinclude") || exists(root, "", ".claude") ||
+           (*prefix && exists(root, prefix, ".claude"));
+}
+
+/* Whether the path is in the folder of the workspaces, where that is below the root. */
+static bool is_work(const struct bring *b, const char *path)
+{
+    size_t root = strlen(b->root), len;
+    if (strncmp(b->work, b->root, root) != 0 || b->work[root] != '/')
+        return false;
+    const char *work = b->work + root + 1;
+    len = strlen(work);
+    return strncmp(path, work, len) == 0 && (path[len] == '/' || !path[len]);
+}
+
+/* Runs `git ls-files` in the project and takes what it lists. */
+static int list(const struct bring *b, struct strv *args, bool if_ignored, struct entries *es,
+                struct err *err)
+{
+    autofree char *git_dir = mem_printf("%s/.git", b->root);
+    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
+    autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
+    int status;
+    if (git_try(&at, args, &out, &errout, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
+        if (!is_work(b, p))
+            vec_push(&es->all, (struct entry){.path = mem_str(p), .if_ignored = if_ignored});
+    }
+    return 0;
+}
+
+static void begin_list(const struct bring *b, const char *dir, struct strv *args)
+{
+    strv_push(args, "-C");
+    strv_pushf(args, "%s%s%s", b->root, *dir ? "/" : "", dir);
+    strv_pushl(args, "ls-files", "-z", "--full-name", "--others", NULL);
+}
+
+static int list_included(const struct bring *b, struct entries *es, struct err *err)
+{
+    autostrv struct strv args = {0};
+    if (!exists(b->root, "", ".worktreeinclude"))
+        return 0;
+    begin_list(b, "", &args);
+    strv_push(&args, "--ignored");
+    strv_pushf(&args, "--exclude-from=%s/.worktreeinclude", b->root);
+    return list(b, &args, true, es, err);
+}
+
+/* `rest`: of those that were to be shared. */
+static int list_patterns(const struct bring *b, const struct strv *rest, struct entries *es,
+                         struct err *err)
+{
+    autostrv struct strv args = {0};
+    if (!b->pattern_count && !rest->n)
+        return 0;
+    begin_list(b, b->prefix, &args);
+    strv_push(&args, "--");
+    for (size_t i = 0; i < b->pattern_count; i++)
+        strv_pushf(&args, ":(glob)%s", b->patterns[i]);
+    for (size_t i = 0; i < rest->n; i++)
+        strv_pushf(&args, ":(glob)%s", rest->v[i]);
+    return list(b, &args, false, es, err);
+}
+
+/* Of the folder `.claude`: what a run leaves there, and what tells the user's own session what to
+ * do, is not for a task. */
+static bool is_for_tasks(const char *name)
+{
+    static const char *const not [] = {"logs", "worktrees", "memory", "CLAUDE.md"};
+    for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++) {
+        size_t len = strlen(not [i]);
+        if (strncmp(name, not [i], len) == 0 && (name[len] == '/' || !name[len]))
+            return false;
+    }
+    return strncmp(name, "reports/", 8) != 0 ||
+           fnmatch("plan-report-*.md", name + 8, FNM_PATHNAME) == 0;
+}
+
+/* The agent's own home has no project's settings in it, but accounts and histories; it finds that
+ * by itself. */
+static bool is_agent_home(const struct bring *b, const char *dir)
+{
+    const char *home = getenv("CLAUDE_CONFIG_DIR"), *user = getenv("HOME");
+    autofree char *usual = mem_printf("%s/.claude", user ? user : "");
+    autofree char *path = mem_printf("%s/%s", b->root, dir);
+    struct stat here, there;
+    return stat(path, &here) == 0 && stat(home && *home ? home : usual, &there) == 0 &&
+           here.st_dev == there.st_dev && here.st_ino == there.st_ino;
+}
+
+static int list_claude(const struct bring *b, const char *prefix, struct entries *es,
+                       struct err *err)
+{
+    autofree char *dir = mem_printf("%s%s.claude", prefix, *prefix ? "/" : "");
+    autostrv struct strv args = {0};
+    if (!exists(b->root, "", dir) || is_agent_home(b, dir))
+        return 0;
+    begin_list(b, "", &args);
+    strv_push(&args, "--");
+    strv_pushf(&args, ":(top,literal)%s", dir);
+    size_t kept = es->all.n, first = es->all.n;
+    if (list(b, &args, false, es, err))
+        return -1;
+    for (size_t i = first; i < es->all.n; i++) {
+        struct entry e = es->all.v[i];
+        const char *name = e.path + strlen(dir);
+        if (is_for_tasks(name + (*name == '/')))
+            es->all.v[kept++] = e;
+        else
+            free(e.path);
+    }
+    es->all.n = kept;
+    return 0;
+}
+
+/* Paths of the index at or below `dir`, and with `others` those that git does not look at. */
+static int list_below(const struct bring *b, const char *dir, bool others, struct buf *out,
+                      struct err *err)
+{
+    autofree char *git_dir = mem_printf("%s/.git", b->root);
+    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
+    autobuf struct buf errout = BUF_INIT;
+    autostrv struct strv args = {0};
+    int status;
+    strv_pushl(&args, "-C", b->root, "ls-files", "-z", "--full-name", "--cached", NULL);
+    if (others)
+        strv_push(&args, "--others");
+    strv_push(&args, "--");
+    strv_pushf(&args, ":(top,literal)%s", dir);
+    if (git_try(&at, &args, out, &errout, &status, err))
+        return -1;
+    if (status != 0)
+        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    return 0;
+}
+
+static const char *skip_text(const char *s, const struct buf *list)
+{
+    s += strlen(s) + 1;
+    return s < list->s + list->len ? s : NULL;
+}
+
+/* The project's `.claude`, for agents that look for it at the top: less its settings, which would
+ * be those of another folder there, and what the top has of its own. */
+static int list_lifted(const struct bring *b, struct entries *es, struct err *err)
+{
+    static const char top[] = ".claude/", settings[] = "settings.json";
+    autofree char *dir = mem_printf("%s/.claude", b->prefix);
+    autobuf struct buf found = BUF_INIT, own = BUF_INIT;
+    automap struct map tracked = {0};
+    size_t skip = strlen(b->prefix) + 1;
+    if (!exists(b->root, "", dir) || is_agent_home(b, dir))
+        return 0;
+    if (list_below(b, dir, true, &found, err) || list_below(b, ".claude", false, &own, err))
+        return -1;
+    for (const char *p = own.len ? own.s : NULL; p; p = skip_text(p, &own))
+        (void)map_put(&tracked, p, strlen(p), es);
+    for (const char *p = found.len ? found.s : NULL; p; p = skip_text(p, &found)) {
+        const char *path = p + skip, *name = path + strlen(top);
+        if (strncmp(path, top, strlen(top)) == 0 && is_for_tasks(name) &&
+            strcmp(name, settings) != 0 && !map_get(&tracked, path, strlen(path)))
+            vec_push(&es->all, (struct entry){.path = mem_str(path), .lifted = true});
+    }
+    return 0;
+}
+
+static int by_path(const void *a, const void *b)
+{
+    const struct entry *ea = a, *eb = b;
+    int order = strcmp(ea->path, eb->path);
+    if (!order && ea->lifted != eb->lifted)
+        return (int)eb->lifted - (int)ea->lifted;
+    return order ? order : (int)ea->if_ignored - (int)eb->if_ignored;
+}
+
+/* Each once, as the one with fewer conditions. */
+static void unite(struct entries *es)
+{
+    size_t kept = 0;
+    qsort(es->all.v, es->all.n, sizeof(*es->all.v), by_path);
+    for (size_t i = 0; i < es->all.n; i++) {
+        if (kept && strcmp(es->all.v[kept - 1].path, es->all.v[i].path) == 0)
+            free(es->all.v[i].path);
+        else
+            es->all.v[kept++] = es->all.v[i];
+    }
+    es->all.n = kept;
+}
+
+/* --- what of them is ignored -------------------------------------------------------------- */
+
+/* The entries and all folders above them, each with a NUL behind it: git judges them one by one,
+ * while its lists of folders are not exact. */
+static void add_questions(const struct entries *es, struct buf *in)
+{
+    automap struct map asked = {0};
+    for (size_t i = 0; i < es->all.n; i++) {
+        const char *path = es->all.v[i].path;
+        for (const char *s = strchr(path, '/'); s && s[1]; s = strchr(s + 1, '/')) {
+            size_t len = (size_t)(s - path);
+            if (map_put(&asked, path, len, es->all.v))
+                continue;
+            buf_add(in, path, len);
+            buf_addch(in, '\0');
+        }
+        buf_add(in, path, strlen(path) + 1);
+    }
+}
+
+static void note_ignored(struct entries *es, const struct buf *answer)
+{
+    automap struct map ignored = {0};
+    for (const char *p = answer->s; p < answer->s + answer->len; p += strlen(p) + 1)
+        (void)map_put(&ignored, p, strlen(p), es->all.v);
+    for (size_t i = 0; i < es->all.n; i++) {
+        struct entry *e = &es->all.v[i];
+        e->cover = strlen(e->path);
+        e->ignored = map_get(&ignored, e->path, e->cover) != NULL;
+        for (const char *s = strchr(e->path, '/'); s && s[1]; s = strchr(s + 1, '/')) {
+            if (e->lifted || !map_get(&ignored, e->path, (size_t)(s - e->path)))
+                continue;
+            e->cover = (size_t)(s - e->path) + 1;
+            e->ignored = true;
+            break;
+        }
+    }
+}
+
+static int judge(const struct bring *b, struct entries *es, struct err *err)
+{
+    autofree char *git_dir = mem_printf("%s/.git", b->root);
+    struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
+    autobuf struct buf in = BUF_INIT, out = BUF_INIT, errout = BUF_INIT;
+    autostrv struct strv args = {0};
+    int status;
+    add_questions(es, &in);
+    strv_pushl(&args, "-C", b->root, "check-ignore", "-z", "--stdin", NULL);
+    if (git_feed(&at, &args, &in, &out, &errout, &status, err))
+        return -1;
+    if (status > 1) /* 1: none of them is */
+        return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
+    note_ignored(es, &out);
+    size_t kept = 0;
+    for (size_t i = 0; i < es->all.n; i++) {
+        if (es->all.v[i].if_ignored && !es->all.v[i].ignored)
+            free(es->all.v[i].path);
+        else
+            es->all.v[kept++] = es->all.v[i];
+    }
+    es->all.n = kept;
+    return 0;
+}
+
+/* --- what git is told --------------------------------------------------------------------- */
+
+/* A path as a pattern that matches nothing else. A line end, which no pattern can have, is the one
+ * exception: there it matches any character. */
+static void add_pattern(struct buf *out, const char *path, size_t len)
+{
+    buf_addch(out, '/');
+    for (size_t i = 0; i < len; i++) {
+        if (path[i] == '\n' || path[i] == '\r') {
+            buf_addch(out, '?');
+            continue;
+        }
+        if (strchr("\\*?[ ", path[i]))
+            buf_addch(out, '\\');
+        buf_addch(out, path[i]);
+    }
+    buf_addch(out, '\n');
+}
+
+static int write_lists(const struct bring *b, const struct entries *es, struct err *err)
+{
+    autobuf struct buf patterns = BUF_INIT, paths = BUF_INIT;
+    if (excludes_add_own(b->root, &patterns, err))
+        return -1;
+    const struct entry *last = NULL;
+    for (size_t i = 0; i < es->all.n; i++) {
+        const struct entry *e = &es->all.v[i];
+        if (last && last->cover == e->cover && memcmp(last->path, e->path, e->cover) == 0)
+            continue; /* neighbours, for they are sorted */
+        last = e;
+        add_pattern(&patterns, e->path, e->cover);
+        buf_add(&paths, e->path, e->cover);
+        buf_addch(&paths, '\0');
+    }
+    return file_create(b->excludes, patterns.s, patterns.len, err) ||
+                   file_create(b->brought, paths.s, paths.len, err)
+               ? -1
+               : 0;
+}
+
+/* --- what is kept ------------------------------------------------------------------------- */
+
+struct keeping {
+    const struct bring *b;
+    struct bring_count *count;  /* of all so far ... */
+    struct bring_count earlier; /* ... and of that in other folders */
+};
+
+static void count_kept(void *ctx, const struct mirror_count *so_far)
+{
+    const struct keeping *k = ctx;
+    *k->count = k->earlier;
+    k->count->all.files += so_far->files;
+    k->count->all.bytes += so_far->bytes;
+    k->count->all.cloned += so_far->copied.cloned;
+    k->count->kept += so_far->files - so_far->copied.files;
+    if (k->b->progress)
+        k->b->progress(k->b->ctx, k->count);
+}
+
+static void add_kept(struct entries *es, const char *path)
+{
+    vec_push(&es->all, (struct entry){.path = mem_str(path), .kept = true});
+}
+
+static int keep_folders(struct keeping *k, struct kept *kept, const struct strv *folders,
+                        struct entries *es, struct err *err)
+{
+    for (size_t i = 0; i < folders->n; i++) {
+        autofree char *path = mem_dup(folders->v[i], strlen(folders->v[i]) - 1);
+        struct mirror_count count;
+        k->earlier = *k->count;
+        if (kept_bring(kept, k->b->root, path, count_kept, k, &count, err))
+            return -1;
+        add_kept(es, folders->v[i]);
+    }
+    return 0;
+}
+
+/* What is not deleted now is for `clean`. */
+static void trim(const struct bring *b, struct kept *kept)
+{
+    autobuf struct buf paths = BUF_INIT;
+    autostrv struct strv left = {0};
+    struct err none = {0};
+    (void)kept_trim(kept, &left, &none);
+    for (size_t i = 0; i < left.n; i++)
+        buf_add(&paths, left.v[i], strlen(left.v[i]) + 1);
+    if (left.n)
+        (void)file_create(b->keep->left, paths.s, paths.len, &none);
+}
+
+static int keep(const struct bring *b, const struct strv *folders, struct entries *es,
+                struct bring_count *count, struct err *err)
+{
+    const struct bring_keep *how = b->keep;
+    struct keeping k = {.b = b, .count = count};
+    autokept struct kept kept = {.lock = -1};
+    if (kept_open(&kept, how->state, how->run, err) || keep_folders(&k, &kept, folders, es, err) ||
+        kept_note(&kept, how->run, how->folder, how->list, err))
+        return -1;
+    trim(b, &kept);
+    return 0;
+}
+
+static void add_shares(const struct bring *b, struct strv *rest)
+{
+    for (size_t i = 0; i < b->share_count; i++)
+        strv_push(rest, b->shares[i]);
+}
+
+/* The usual way may do, for all of them; and if not, it says why. */
+static int keep_none(const struct bring *b, struct entries *es, struct strv *rest,
+                     struct bring_count *count, struct err *err)
+{
+    entries_done(es);
+    strv_done(rest);
+    *count = (struct bring_count){0};
+    add_shares(b, rest);
+    return dirs_remove(b->keep->list, err);
+}
+
+/* What of the shared folders cannot be kept is left for the usual way, appended to rest. */
+static int share_folders(const struct bring *b, struct entries *es, struct strv *rest,
+                         struct bring_count *count, struct err *err)
+{
+    struct share share = {.root = b->root,
+                          .prefix = b->prefix,
+                          .work = b->work,
+                          .patterns = b->shares,
+                          .pattern_count = b->share_count};
+    autostrv struct strv folders = {0};
+    struct err why = {0};
+    if (!b->keep || !b->share_count) {
+        add_shares(b, rest);
+        return 0;
+    }
+    if (share_find(&share, &folders, rest, err))
+        return -1;
+    return folders.n && keep(b, &folders, es, count, &why) ? keep_none(b, es, rest, count, err) : 0;
+}
+
+/* Whether a path is in one of the folders that are kept, which are in the map. */
+static bool is_kept(const struct map *kept, const char *path)
+{
+    for (const char *s = strchr(path, '/'); s; s = strchr(s + 1, '/')) {
+        if (map_get(kept, path, (size_t)(s - path) + 1))
+            return true;
+    }
+    return false;
+}
+
+/* Those in folders that are kept, the folders themselves aside. */
+static void drop_kept(struct entries *es)
+{
+    automap struct map kept = {0};
+    size_t n = 0;
+    for (size_t i = 0; i < es->all.n; i++) {
+        const char *path = es->all.v[i].path;
+        if (es->all.v[i].kept)
+            (void)map_put(&kept, path, strlen(path), es);
+    }
+    for (size_t i = 0; kept.n && i < es->all.n; i++) {
+        struct entry e = es->all.v[i];
+        if (e.kept || !is_kept(&kept, e.path))
+            es->all.v[n++] = e;
+        else
+            free(e.path);
+    }
+    es->all.n = kept.n ? n : es->all.n;
+}
+
+/* --- bringing them ------------------------------------------------------------------------ */
+
+static struct bring_count add_up(const struct bring_count *before, const struct copy_count *copied)
+{
+    struct bring_count sum = *before;
+    sum.all.files += copied->files;
+    sum.all.bytes += copied->bytes;
+    sum.all.cloned += copied->cloned;
+    return sum;
+}
+
+/* Those that come from the project's folder, or from where they go. */
+static int copy_from(const struct bring *b, const char *from, bool lifted, const struct entries *es,
+                     struct bring_count *ret, struct err *err)
+{
+    const struct bring_count before = *ret;
+    struct copy *copy;
+    int rc = 0;
+    if (copy_open(&copy, from, b->to, err))
+        return -1;
+    for (size_t i = 0; rc == 0 && i < es->all.n; i++) {
+        if (es->all.v[i].kept || es->all.v[i].lifted != lifted)
+            continue;
+        rc = copy_path(copy, es->all.v[i].path, err);
+        struct copy_count copied = copy_count(copy);
+        *ret = add_up(&before, &copied);
+        if (b->progress)
+            b->progress(b->ctx, ret);
+    }
+    struct err why;
+    if (copy_close(copy, &why) && rc == 0)
+        rc = err_set(err, why.code, "%s", why.msg);
+    return rc;
+}
+
+static int copy_all(const struct bring *b, const struct entries *es, struct bring_count *ret,
+                    struct err *err)
+{
+    autofree char *project = mem_printf("%s/%s", b->root, b->prefix);
+    if (copy_from(b, b->root, false, es, ret, err))
+        return -1;
+    return b->at_top && *b->prefix ? copy_from(b, project, true, es, ret, err) : 0;
+}
+
+int bring_run(const struct bring *b, struct bring_count *ret, struct err *err)
+{
+    own_cleanup(entries_done) struct entries es = {0};
+    autostrv struct strv rest = {0};
+    *ret = (struct bring_count){0};
+    if (share_folders(b, &es, &rest, ret, err) || list_included(b, &es, err) ||
+        list_patterns(b, &rest, &es, err) || list_claude(b, "", &es, err) ||
+        (*b->prefix && list_claude(b, b->prefix, &es, err)) ||
+        (*b->prefix && b->at_top && list_lifted(b, &es, err)))
+        return -1;
+    if (!es.all.n)
+        return 0;
+    unite(&es);
+    drop_kept(&es);
+    return judge(b, &es, err) || write_lists(b, &es, err) || copy_all(b, &es, ret, err) ? -1 : 0;
+}

@@ -1,0 +1,151 @@
+#include "workspace/fill/memory_fill.h"
+
+#include "base/mem.h"
+#include "git/format/hash.h"
+#include "git/format/index.h"
+#include "sys/fs/file.h"
+#include "workspace/workspace_hold.h"
+#include "workspace/write_file.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FILES_MAX = 128, BYTES_MAX = 1 << 20, VERSION = 2 };
+
+void mould_done(struct mould *m)
+{
+    buf_done(&m->index);
+    buf_done(&m->contents);
+    buf_done(&m->paths);
+    vec_done(&m->files);
+}
+
+/* --- taking ------------------------------------------------------------------------------- */
+
+static bool take_link(struct mould *m, int folder, const char *name, const struct stat *st)
+{
+    size_t len = (size_t)st->st_size;
+    buf_reserve(&m->contents, len + 1);
+    ssize_t n = readlinkat(folder, name, m->contents.s + m->contents.len, len + 1);
+    if (n < 0 || (size_t)n != len)
+        return false;
+    m->contents.len += len;
+    m->contents.s[m->contents.len] = '\0';
+    return true;
+}
+
+static bool take_content(struct mould *m, int folder, const char *name, const struct stat *st)
+{
+    size_t room = BYTES_MAX - m->contents.len;
+    if (st->st_size < 0 || (uintmax_t)st->st_size > room)
+        return false;
+    if (S_ISLNK(st->st_mode))
+        return take_link(m, folder, name, st);
+    autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    return fd >= 0 && file_read_open(fd, name, room, &m->contents, NULL) == 0;
+}
+
+static bool take_file(struct mould *m, struct work_folder *root, const struct git_index_entry *e)
+{
+    const char *name;
+    int folder = work_folder_enter(root, e->path, false, &name);
+    struct mould_file file = {.start = m->contents.len,
+                              .entry = (size_t)((const char *)e->id - m->index.s) - GIT_INDEX_ID};
+    struct stat st;
+    if (e->unmerged || e->intended || e->unseen || m->files.n == FILES_MAX || folder < 0 ||
+        fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !git_index_fits(e, &st) ||
+        !(S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) || !take_content(m, folder, name, &st))
+        return false;
+    file.mode = st.st_mode;
+    file.len = m->contents.len - file.start;
+    vec_push(&m->files, file);
+    buf_add(&m->paths, e->path, strlen(e->path) + 1);
+    return true;
+}
+
+/* Behind the entries is nothing but trees and the checksum: the rest would be about the one work
+ * tree. */
+static bool has_only_trees(const struct git_index *index)
+{
+    const char *start;
+    size_t len;
+    if (!git_index_extension(index, "TREE", &start, &len))
+        return index->at == index->end;
+    return start + len == (const char *)index->end &&
+           start - 8 == (const char *)index->at; /* its name and size are before it */
+}
+
+/* The bytes of the index go over to the mould, so that entries point into it. */
+static bool take_files(struct mould *m, const char *path, struct git_index *index)
+{
+    autoclose int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
+    bool good = root >= 0 && index->good && index->version == VERSION;
+    buf_done(&m->index);
+    m->index = index->bytes;
+    index->bytes = (struct buf)BUF_INIT;
+    for (struct git_index_entry e; good && git_index_next(index, &e);)
+        good = take_file(m, &folder, &e);
+    return good && index->good && m->files.n && has_only_trees(index);
+}
+
+static void name_files(struct mould *m)
+{
+    const char *path = m->paths.s;
+    for (size_t i = 0; i < m->files.n; i++, path += strlen(path) + 1)
+        m->files.v[i].path = path;
+}
+
+bool mould_take(struct mould *m, const struct workspace *ws, size_t id_len)
+{
+    autofree char *path = mem_printf("%s/index", ws->admin);
+    autogitindex struct git_index index;
+    struct stat st;
+    *m = (struct mould)MOULD_INIT;
+    m->id_len = id_len;
+    index = (struct git_index){.bytes = BUF_INIT, .name = BUF_INIT};
+    if (stat(path, &st) == 0 && st.st_size <= BYTES_MAX &&
+        git_index_open(&index, path, id_len, NULL) == 0 &&
+        take_files(m, workspace_at(ws), &index)) {
+        name_files(m);
+        return true;
+    }
+    mould_done(m);
+    return false;
+}
+
+/* --- filling ------------------------------------------------------------------------------ */
+
+/* The files, and in the index what their stat data are. */
+static int write_files(const struct mould *m, const char *path, struct buf *index, struct err *err)
+{
+    autoclose int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (root < 0)
+        return err_sys(err, "open '%s'", path);
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
+    for (size_t i = 0; i < m->files.n; i++) {
+        const struct mould_file *f = &m->files.v[i];
+        const char *content = m->contents.s + f->start, *name;
+        struct stat st;
+        int fd = work_folder_enter(&folder, f->path, true, &name);
+        if (fd < 0)
+            return err_sys(err, "make the folder of '%s'", f->path);
+        if (work_file_write(fd, name, f->mode, content, f->len, &st, err))
+            return -1;
+        git_index_set_stat((unsigned char *)index->s + f->entry, &st);
+    }
+    return 0;
+}
+
+int mould_fill(const struct mould *m, const struct workspace *ws, struct err *err)
+{
+    autobuf struct buf index = BUF_INIT;
+    autofree char *path = mem_printf("%s/index", ws->admin);
+    buf_add(&index, m->index.s, m->index.len - m->id_len / 2); /* less its checksum */
+    if (write_files(m, workspace_at(ws), &index, err))
+        return -1;
+    git_hash_add(&index, index.s, index.len, m->id_len);
+    return file_create(path, index.s, index.len, err);
+}

@@ -1,0 +1,108 @@
+#include "workspace/fill/submodules.h"
+
+#include "base/mem.h"
+#include "git/format/gitlinks.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool has_file(const char *dir, const char *name)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    return access(path, F_OK) == 0;
+}
+
+/* Its own setting of a work tree may name a folder that is no more: any will do. */
+static struct git_place place_of(const char *git_dir)
+{
+    return (struct git_place){.git_dir = git_dir, .work_tree = git_dir};
+}
+
+/* The commit at HEAD, where it came from here; else empty. */
+static int find_new(const char *git_dir, struct buf *ret, struct err *err)
+{
+    struct git_place at = place_of(git_dir);
+    autobuf struct buf head = BUF_INIT, out = BUF_INIT;
+    struct err none = {0};
+    if (git_resolve(&at, "HEAD", &head, &none)) /* nothing was ever checked out */
+        return 0;
+    if (git_call(&at, &out, err, "rev-list", "-n", "1", head.s, "--not", "--remotes", "--tags",
+                 NULL))
+        return -1;
+    if (out.len)
+        buf_add(ret, head.s, head.len);
+    return 0;
+}
+
+/* `name` is the clone below the worktree's folder and, where the user has one, the repository's.
+ * git goes to the work tree of a clone even to read its objects, and the agent may have deleted
+ * that: it is told of another one, at which it does not look. */
+static int save(const struct workspace *ws, const char *name, struct err *err)
+{
+    autofree char *from = mem_printf("%s/%s", ws->admin, name);
+    autofree char *own = mem_printf("%s/%s", ws->common, name);
+    struct git_place to = place_of(has_file(own, "HEAD") ? own : ws->common);
+    autobuf struct buf head = BUF_INIT;
+    if (find_new(from, &head, err))
+        return -1;
+    autofree char *ref =
+        mem_printf("HEAD:refs/anabranch/modules/%s/%s", strrchr(ws->admin, '/') + 1, head.s);
+    return head.len
+               ? git_call(&to, NULL, err, "fetch", "--quiet", "--force", "--no-tags",
+                          "--no-write-fetch-head", "--no-recurse-submodules",
+                          "--upload-pack=GIT_ALLOW_PROTOCOL=none GIT_WORK_TREE=/ git-upload-pack",
+                          "--update-shallow", from, ref, NULL)
+               : 0;
+}
+
+/* Adds the folders in `name`: a submodule's name may have slashes in it. */
+static int look_into(const struct workspace *ws, const char *name, struct strv *left,
+                     struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", ws->admin, name);
+    DIR *dir = opendir(path);
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
+    for (struct dirent *e; (e = readdir(dir));) {
+        if (e->d_type == DT_DIR && strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0)
+            strv_pushf(left, "%s/%s", name, e->d_name);
+    }
+    (void)closedir(dir);
+    return 0;
+}
+
+/* After all was staged only what is in submodules can still differ. */
+static int check_committed(const struct workspace *ws, const char *index, struct err *err)
+{
+    struct git_place at = {
+        .git_dir = ws->admin, .common = ws->common, .work_tree = ws->path, .index = index};
+    autostrv struct strv changed = {0};
+    if (links_changed(&at, 0, false, &changed, err))
+        return -1;
+    return changed.n ? err_set(err, ERR_INPUT,
+                               "the submodule '%s' has changes that are not committed in it",
+                               changed.v[0])
+                     : 0;
+}
+
+int modules_save(const struct workspace *ws, const char *index, struct err *err)
+{
+    autostrv struct strv names = {0};
+    if (!has_file(ws->admin, "modules"))
+        return 0;
+    if (check_committed(ws, index, err))
+        return -1;
+    strv_push(&names, "modules");
+    for (size_t i = 0; i < names.n; i++) { /* it grows meanwhile */
+        autofree char *name = mem_str(names.v[i]), *path = mem_printf("%s/%s", ws->admin, name);
+        autofree char *below = mem_printf("%s/modules", name);
+        bool is_clone = has_file(path, "HEAD");
+        if (is_clone && save(ws, name, err))
+            return err_wrap(err, "save '%s'", name);
+        if (look_into(ws, is_clone ? below : name, &names, err))
+            return -1;
+    }
+    return 0;
+}

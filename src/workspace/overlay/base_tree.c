@@ -1,0 +1,530 @@
+#include "workspace/overlay/base_tree.h"
+
+#include "base/mem.h"
+#include "git/tree/scan.h"
+#include "sys/fs/btrfs.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/proc/capture.h"
+#include "workspace/overlay/base_tree_delta.h"
+#include "workspace/overlay/upper_scan.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#define UNFINISHED ".new" /* behind the name of one in the making */
+
+enum {
+    OUTPUT_MAX = 1 << 20,
+    INDEX_MAX = 1 << 30,
+    SHARE_TRIES = 20,
+    HASH_MAX = 32,
+    COMMIT_MAX = 128
+};
+
+void pristine_done(struct pristine *p)
+{
+    free(p->dir);
+    free(p->commit);
+    own_close(&p->lock);
+    *p = (struct pristine)PRISTINE_INIT;
+}
+
+char *pristine_tree(const struct pristine *p)
+{
+    return mem_printf("%s/tree", p->dir);
+}
+
+char *pristine_index(const struct pristine *p)
+{
+    return mem_printf("%s/index", p->dir);
+}
+
+static int copy_by_hand(const char *from, const char *to, struct err *err)
+{
+    autobuf struct buf bytes = BUF_INIT;
+    return dirs_remove(to, err) || file_read(from, INDEX_MAX, &bytes, err) ||
+                   file_create(to, bytes.s, bytes.len, err)
+               ? -1
+               : 0;
+}
+
+/* Its times are not those of the original, whose entries are all older than that says. */
+int pristine_copy_index(const struct pristine *p, const char *to, struct err *err)
+{
+    autofree char *from = pristine_index(p);
+    autoclose int in = -1;
+    if (file_open(AT_FDCWD, from, O_RDONLY, &in, err))
+        return -1;
+    autoclose int out = open(to, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+    struct stat st;
+    if (out < 0 || fstat(in, &st) < 0)
+        return err_sys(err, "copy '%s'", from);
+    for (off_t left = st.st_size; left > 0;) {
+        ssize_t n = copy_file_range(in, NULL, out, NULL, (size_t)left, 0);
+        if (n <= 0) /* not between these file systems */
+            return copy_by_hand(from, to, err);
+        left -= n;
+    }
+    return 0;
+}
+
+static bool read_hash(const char *index, size_t len, unsigned char *ret)
+{
+    autoclose int fd = -1;
+    off_t end = file_open(AT_FDCWD, index, O_RDONLY, &fd, NULL) ? -1 : lseek(fd, 0, SEEK_END);
+    return end >= (off_t)len && pread(fd, ret, len, end - (off_t)len) == (ssize_t)len;
+}
+
+/* git may be told to leave it out, and write zeros. */
+bool pristine_is_index(const struct pristine *p, const char *path)
+{
+    static const unsigned char none[HASH_MAX];
+    unsigned char own[HASH_MAX], other[HASH_MAX];
+    autofree char *index = pristine_index(p);
+    size_t len = strlen(p->commit) / 2;
+    return len <= HASH_MAX && read_hash(index, len, own) && read_hash(path, len, other) &&
+           memcmp(own, other, len) == 0 && memcmp(own, none, len) != 0;
+}
+
+/* --- deltas ------------------------------------------------------------------------------- */
+
+/* Another one, beside that in a folder. */
+static char *beside(const char *dir, const char *commit, const char *name)
+{
+    return mem_printf("%.*s/%s/%s", (int)(strrchr(dir, '/') - dir), dir, commit, name);
+}
+
+/* The commit that one goes over; false where it is none of that kind. */
+static bool read_below(const char *dir, struct buf *ret)
+{
+    autofree char *path = mem_printf("%s/below", dir);
+    struct err none = {0};
+    return access(path, F_OK) == 0 && file_read(path, COMMIT_MAX, ret, &none) == 0;
+}
+
+char *pristine_tree_below(const struct pristine *p)
+{
+    autobuf struct buf commit = BUF_INIT;
+    return read_below(p->dir, &commit) ? beside(p->dir, commit.s, "tree") : NULL;
+}
+
+char *pristine_index_below(const struct pristine_draft *d)
+{
+    return beside(d->dir, d->from, "index");
+}
+
+/* --- taking ------------------------------------------------------------------------------- */
+
+static bool is_untouched(const char *tree, const char *index, const char *id)
+{
+    autoworkscan struct work_scan scan = {0};
+    return work_scan_open(&scan, tree, index, id) && !scan.changed.n && !scan.untracked.n;
+}
+
+/* So is what a delta goes over. */
+static int is_delta_as_written(const struct pristine *p, const struct git_place *at, const char *id,
+                               const char *commit, bool *ret_yes, struct err *err)
+{
+    autofree char *tree = pristine_tree(p), *index = pristine_index(p);
+    autofree char *below = beside(p->dir, commit, "index"), *files = pristine_tree_below(p);
+    autobuf struct buf its_id = BUF_INIT;
+    if (git_tree_of(at, commit, &its_id, err))
+        return -1;
+    *ret_yes = work_scan_is_plain(index, id) && is_untouched(files, below, its_id.s) &&
+               pristine_delta_fits(tree, index, below, strlen(p->commit));
+    return 0;
+}
+
+/* All of them are looked at, once in a run: what somebody did to one file would be in every
+ * workspace. */
+static int is_as_written(const struct pristine *p, const struct git_place *at, bool made_now,
+                         bool *ret_yes, struct err *err)
+{
+    autofree char *tree = pristine_tree(p), *index = pristine_index(p);
+    autobuf struct buf id = BUF_INIT, below = BUF_INIT;
+    autotracked struct tracked tracked = TRACKED_INIT;
+    if (git_tree_of(at, p->commit, &id, err))
+        return -1;
+    if (read_below(p->dir, &below))
+        return is_delta_as_written(p, at, id.s, below.s, ret_yes, err);
+    *ret_yes = made_now ? tracked_open(&tracked, index, id.s) : is_untouched(tree, index, id.s);
+    return 0;
+}
+
+/* Who looks whether it is idle has it for a moment. */
+static bool share(const char *lock, int *ret_fd)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    struct err none = {0};
+    struct stat st;
+    for (int i = 0; i < SHARE_TRIES && *ret_fd < 0 && lstat(lock, &st) == 0; i++) {
+        if (i)
+            (void)nanosleep(&pause, NULL);
+        if (dirs_try_share_lock(lock, ret_fd, &none))
+            return false;
+    }
+    return *ret_fd >= 0;
+}
+
+int pristine_take(struct pristine *p, const struct git_place *at, const char *state_dir,
+                  const char *commit, bool made_now, bool *ret_there, struct err *err)
+{
+    struct pristine found = {.dir = mem_printf("%s/pristine/%s", state_dir, commit),
+                             .commit = mem_str(commit),
+                             .lock = -1};
+    autofree char *lock = mem_printf("%s/lock", found.dir);
+    *ret_there = false;
+    bool there = share(lock, &found.lock);
+    if (there && is_as_written(&found, at, made_now, ret_there, err)) {
+        pristine_done(&found);
+        return -1;
+    }
+    if (*ret_there)
+        *p = found;
+    else
+        pristine_done(&found);
+    return 0;
+}
+
+/* --- making ------------------------------------------------------------------------------- */
+
+void pristine_draft_done(struct pristine_draft *d)
+{
+    struct err none = {0};
+    if (d->dir)
+        (void)dirs_remove(d->dir, &none);
+    free(d->dir);
+    free(d->commit);
+    free(d->from);
+    own_close(&d->lock);
+    *d = (struct pristine_draft)PRISTINE_DRAFT_INIT;
+}
+
+/* One that nobody uses, or that nobody makes any more. */
+struct idle {
+    char *name;
+    int lock;
+    struct timespec used;
+};
+
+static void idle_done(struct idle *i)
+{
+    free(i->name);
+    own_close(&i->lock);
+    *i = (struct idle){.lock = -1};
+}
+
+/* Whether it is idle; it is ours alone then. */
+static bool take_idle(struct idle *i, const char *dir, const char *name)
+{
+    autofree char *lock = mem_printf("%s/%s/lock", dir, name);
+    autofree char *index = mem_printf("%s/%s/index", dir, name);
+    struct err none = {0};
+    struct stat st;
+    *i = (struct idle){.lock = -1};
+    if (dirs_try_lock(lock, &i->lock, &none) || i->lock < 0)
+        return false;
+    i->name = mem_str(name);
+    if (lstat(index, &st) == 0)
+        i->used = st.st_mtim;
+    return true;
+}
+
+static bool is_later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}
+
+bool pristine_is_finished(const char *name)
+{
+    size_t len = strlen(name), end = strlen(UNFINISHED);
+    return len <= end || strcmp(name + len - end, UNFINISHED) != 0;
+}
+
+/* Out of the way of everyone who looks for one; deleting it takes long. */
+static void put_aside(const char *state_dir, const char *dir, const char *name, struct strv *left)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autofree char *aside = mem_printf("%s/tmp/pristine-%s.%d.gone", state_dir, name, (int)getpid());
+    struct err none = {0};
+    if (dirs_remove(aside, &none) == 0 && rename(path, aside) == 0)
+        strv_push(left, aside);
+}
+
+/* Deltas that nobody uses go: what is below them is about to change. */
+static void drop_deltas(const char *state_dir, const char *dir, struct strv *left)
+{
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        autofree char *below = mem_printf("%s/%s/below", dir, e->d_name);
+        struct idle one;
+        if (*e->d_name == '.' || access(below, F_OK) < 0 || !take_idle(&one, dir, e->d_name))
+            continue;
+        put_aside(state_dir, dir, e->d_name, left);
+        idle_done(&one);
+    }
+    if (d)
+        (void)closedir(d);
+}
+
+/* The one of those in `dir` that was made last, of all that are idle; the others go. */
+static void find_idle(const char *state_dir, const char *dir, struct idle *ret, struct strv *left)
+{
+    drop_deltas(state_dir, dir, left);
+    DIR *d = opendir(dir);
+    *ret = (struct idle){.lock = -1};
+    for (struct dirent *e; d && (e = readdir(d));) {
+        struct idle one;
+        if (*e->d_name == '.' || !take_idle(&one, dir, e->d_name))
+            continue;
+        bool better =
+            pristine_is_finished(e->d_name) && (!ret->name || is_later(&one.used, &ret->used));
+        struct idle worse = better ? *ret : one;
+        if (better)
+            *ret = one;
+        if (worse.name)
+            put_aside(state_dir, dir, worse.name, left);
+        idle_done(&worse);
+    }
+    if (d)
+        (void)closedir(d);
+}
+
+/* Makes it the draft: nobody finds it by its old name any more. */
+static bool take_over(struct pristine_draft *d, const char *dir, struct idle *idle)
+{
+    autofree char *path = mem_printf("%s/%s", dir, idle->name);
+    if (rename(path, d->dir) < 0)
+        return false;
+    d->from = steal_ptr(idle->name);
+    d->lock = steal_fd(&idle->lock);
+    return true;
+}
+
+/* Where it can be a subvolume it is: workspaces can be snapshots of it, and it goes quickly. */
+static int make_empty(struct pristine_draft *d, struct err *err)
+{
+    autofree char *tree = mem_printf("%s/tree", d->dir), *lock = mem_printf("%s/lock", d->dir);
+    struct err none = {0};
+    if (dirs_make(d->dir, err) || dirs_lock(lock, &d->lock, err))
+        return -1;
+    return subvolume_make(tree, &none) == 0 ? 0 : dirs_make_open(tree, err);
+}
+
+/* What was not made here may be a mere folder. */
+static bool is_fit(const char *dir, const char *name)
+{
+    autofree char *tree = mem_printf("%s/%s/tree", dir, name);
+    return subvolume_is(tree) || !subvolume_fits(dir);
+}
+
+int pristine_begin(struct pristine_draft *d, const char *state_dir, const char *commit, bool fresh,
+                   struct strv *ret_left, struct err *err)
+{
+    autofree char *dir = mem_printf("%s/pristine", state_dir);
+    autofree char *tmp = mem_printf("%s/tmp", state_dir);
+    autofree char *turn = mem_printf("%s/lock", state_dir);
+    own_cleanup(idle_done) struct idle idle = {.lock = -1};
+    autoclose int fd = -1; /* two that begin at once would take each other's for idle */
+    *d = (struct pristine_draft)PRISTINE_DRAFT_INIT;
+    if (dirs_make(dir, err) || dirs_make(tmp, err) || dirs_lock(turn, &fd, err))
+        return -1;
+    find_idle(state_dir, dir, &idle, ret_left);
+    if (idle.name && (fresh || !is_fit(dir, idle.name))) {
+        put_aside(state_dir, dir, idle.name, ret_left);
+        idle_done(&idle);
+    }
+    d->dir = mem_printf("%s/%s.%d" UNFINISHED, dir, commit, (int)getpid());
+    d->commit = mem_str(commit);
+    if (idle.name && take_over(d, dir, &idle))
+        return 0;
+    if (make_empty(d, err) == 0)
+        return 0;
+    pristine_draft_done(d);
+    return -1;
+}
+
+/* One that a delta can go over: others may use it. */
+static bool take_shared(struct idle *i, const char *dir, const char *name)
+{
+    autofree char *lock = mem_printf("%s/%s/lock", dir, name);
+    autofree char *below = mem_printf("%s/%s/below", dir, name);
+    autofree char *index = mem_printf("%s/%s/index", dir, name);
+    struct err none = {0};
+    struct stat st;
+    *i = (struct idle){.lock = -1};
+    if (!pristine_is_finished(name) || access(below, F_OK) == 0 || lstat(index, &st) < 0 ||
+        access(lock, F_OK) < 0 || dirs_try_share_lock(lock, &i->lock, &none) || i->lock < 0)
+        return false;
+    i->name = mem_str(name);
+    i->used = st.st_mtim;
+    return true;
+}
+
+/* The one that was made last. */
+static void find_shared(const char *dir, struct idle *ret)
+{
+    DIR *d = opendir(dir);
+    *ret = (struct idle){.lock = -1};
+    for (struct dirent *e; d && (e = readdir(d));) {
+        struct idle one;
+        if (*e->d_name == '.' || !take_shared(&one, dir, e->d_name))
+            continue;
+        bool better = !ret->name || is_later(&one.used, &ret->used);
+        struct idle worse = better ? *ret : one;
+        if (better)
+            *ret = one;
+        idle_done(&worse);
+    }
+    if (d)
+        (void)closedir(d);
+}
+
+/* As long as somebody uses the one, the other is in use too. */
+static int make_delta(const struct pristine_draft *d, struct err *err)
+{
+    autofree char *tree = mem_printf("%s/tree", d->dir), *below = mem_printf("%s/below", d->dir);
+    autofree char *lock = mem_printf("%s/lock", d->dir), *its = beside(d->dir, d->from, "lock");
+    if (dirs_make(d->dir, err) || dirs_make_open(tree, err) ||
+        file_create(below, d->from, strlen(d->from), err))
+        return -1;
+    return link(its, lock) < 0 ? err_sys(err, "make '%s'", lock) : 0;
+}
+
+bool pristine_begin_delta(struct pristine_draft *d, const char *state_dir, const char *commit)
+{
+    autofree char *dir = mem_printf("%s/pristine", state_dir);
+    autofree char *turn = mem_printf("%s/lock", state_dir);
+    own_cleanup(idle_done) struct idle shared = {.lock = -1};
+    autoclose int fd = -1;
+    struct err none = {0};
+    *d = (struct pristine_draft)PRISTINE_DRAFT_INIT;
+    if (dirs_lock(turn, &fd, &none))
+        return false;
+    find_shared(dir, &shared);
+    if (!shared.name)
+        return false;
+    *d = (struct pristine_draft){
+        .dir = mem_printf("%s/%s.%d.delta" UNFINISHED, dir, commit, (int)getpid()),
+        .commit = mem_str(commit),
+        .from = steal_ptr(shared.name),
+        .is_delta = true,
+        .lock = steal_fd(&shared.lock)};
+    if (dirs_remove(d->dir, &none) == 0 && make_delta(d, &none) == 0)
+        return true;
+    pristine_draft_done(d);
+    return false;
+}
+
+/* Settings that are about one work tree of the user's, or would have the index be in several files
+ * or in a form that is not read here, do not count. */
+void pristine_fill(const struct pristine_draft *d, const struct git_place *at, struct strv *argv,
+                   struct strv *env)
+{
+    autofree char *tree = mem_printf("%s/tree", d->dir), *index = mem_printf("%s/index", d->dir);
+    struct git_place here = *at;
+    here.work_tree = tree;
+    here.index = index;
+    git_prepare(&here, argv, env);
+    strv_pushl(argv, "-c", "core.sparseCheckout=false", "-c", "core.splitIndex=false", "-c",
+               "core.untrackedCache=false", "-c", "index.version=2", "read-tree", "-m", "-u", NULL);
+    if (d->from)
+        strv_push(argv, d->from);
+    strv_push(argv, d->commit);
+}
+
+/* What was written in the moment in which the index was might have changed since, for all that git
+ * knows; here nothing has. */
+static int set_time(const struct pristine_draft *d, struct err *err)
+{
+    autofree char *index = mem_printf("%s/index", d->dir);
+    struct timespec times[2];
+    if (clock_gettime(CLOCK_REALTIME, &times[0]) < 0)
+        return err_sys(err, "tell the time");
+    times[0].tv_sec++;
+    times[1] = times[0];
+    return utimensat(AT_FDCWD, index, times, 0) < 0 ? err_sys(err, "set the time of '%s'", index)
+                                                    : 0;
+}
+
+int pristine_finish(struct pristine_draft *d, bool *ret_ours, struct strv *ret_left,
+                    struct err *err)
+{
+    autofree char *slash = mem_str(d->dir);
+    *strrchr(slash, '/') = '\0';
+    autofree char *to = mem_printf("%s/%s", slash, d->commit);
+    if (set_time(d, err))
+        return -1;
+    *ret_ours = rename(d->dir, to) == 0;
+    if (!*ret_ours) {
+        if (errno != ENOTEMPTY && errno != EEXIST)
+            return err_sys(err, "make '%s'", to);
+        strv_push(ret_left, d->dir);
+    }
+    free(steal_ptr(d->dir)); /* it is not ours any more */
+    pristine_draft_done(d);
+    return 0;
+}
+
+/* --- at once ------------------------------------------------------------------------------ */
+
+static int run_git(const struct pristine_draft *d, const struct git_place *at, struct err *err)
+{
+    autostrv struct strv argv = {0}, env = {0};
+    autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
+    int status;
+    pristine_fill(d, at, &argv, &env);
+    if (proc_capture(argv.v, env.v, OUTPUT_MAX, &out, &errors, &status, err))
+        return -1;
+    return status ? err_set(err, ERR_ENV, "the files of %s could not be written: %s", d->commit,
+                            errors.s)
+                  : 0;
+}
+
+static int make(const struct git_place *at, const char *state_dir, const char *commit, bool fresh,
+                bool *ret_ours, struct strv *left, struct err *err)
+{
+    autodraft struct pristine_draft d = PRISTINE_DRAFT_INIT;
+    return pristine_begin(&d, state_dir, commit, fresh, left, err) || run_git(&d, at, err) ||
+                   pristine_finish(&d, ret_ours, left, err)
+               ? -1
+               : 0;
+}
+
+/* Where what there was could not be brought forward, one is made from nothing. */
+static int make_somehow(struct pristine *p, const struct git_place *at, const char *state_dir,
+                        const char *commit, struct strv *left, struct err *err)
+{
+    bool there = false, ours = false;
+    struct err first = {0};
+    if (pristine_take(p, at, state_dir, commit, false, &there, err))
+        return -1;
+    for (int fresh = 0; !there && fresh < 2; fresh++) {
+        if (make(at, state_dir, commit, fresh, &ours, left, fresh ? err : &first) == 0 &&
+            pristine_take(p, at, state_dir, commit, fresh && ours, &there, err))
+            return -1;
+    }
+    if (there)
+        return 0;
+    return err->msg[0] ? -1
+                       : err_set(err, ERR_ENV, "the files of %s cannot be shared: %s", commit,
+                                 first.msg[0] ? first.msg : "it has more than files");
+}
+
+int pristine_make(struct pristine *p, const struct git_place *at, const char *state_dir,
+                  const char *commit, struct err *err)
+{
+    autostrv struct strv left = {0};
+    struct err none = {0};
+    int rc = make_somehow(p, at, state_dir, commit, &left, err);
+    for (size_t i = 0; i < left.n; i++)
+        (void)dirs_remove(left.v[i], &none); /* what stays is for `clean` */
+    return rc;
+}

@@ -1,0 +1,74 @@
+#include "workspace/overlay/btrfs_fill.h"
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "sys/fs/dirs.h"
+#include "workspace/workspace_hold.h"
+
+#include <fcntl.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* As long as it is on its way it is called what is to be deleted is. */
+static char *unplaced(const struct workspace *ws)
+{
+    return mem_printf("%s.gone", ws->path);
+}
+
+/* A file cannot be moved into a snapshot: the link to the other half is written again. */
+static int write_link(const struct workspace *ws, int tree, struct err *err)
+{
+    autofree char *text = mem_printf("gitdir: %s\n", ws->admin);
+    autoclose int fd =
+        openat(tree, ".git", O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    return fd < 0 || write(fd, text, strlen(text)) != (ssize_t)strlen(text)
+               ? err_sys(err, "create '%s/.git'", ws->path)
+               : 0;
+}
+
+/* The folder is only ever without its `.git` where the snapshot is about to take its place. */
+static int put_in_place(struct workspace *ws, const char *tree, const struct file_id *id,
+                        struct err *err)
+{
+    if (unlinkat(ws->hold->tree, ".git", 0) < 0)
+        return err_sys(err, "make '%s'", ws->path);
+    return workspace_replace(ws, tree, id, err);
+}
+
+int snapshot_begin(const struct workspace *ws, const struct pristine *p, struct strv *ret_paths,
+                   struct err *err)
+{
+    autofree char *from = pristine_tree(p), *tree = unplaced(ws);
+    if (dirs_remove(tree, err))
+        return -1;
+    strv_pushl(ret_paths, from, tree, NULL);
+    return 0;
+}
+
+int snapshot_finish(struct workspace *ws, const struct pristine *p, struct err *err)
+{
+    autofree char *tree = unplaced(ws), *index = mem_printf("%s/index", ws->admin);
+    autoclose int fd = -1, admin = -1;
+    struct file_id id;
+    if (beneath_folder(tree, &fd, err) || workspace_open_admin(ws, &admin, err))
+        return -1;
+    if (file_id_of(fd, &id) < 0)
+        return err_sys(err, "look at '%s'", tree);
+    return write_link(ws, fd, err) || pristine_copy_index(p, index, err) ||
+                   put_in_place(ws, tree, &id, err)
+               ? -1
+               : 0;
+}
+
+void snapshot_undo(struct workspace *ws)
+{
+    autofree char *tree = unplaced(ws);
+    struct err none = {0};
+    (void)workspace_drop(ws, "index", &none);
+    (void)dirs_remove(tree, &none);
+    if (workspace_make_tree(ws, &none) == 0 && workspace_hold_admin(ws, ws->admin, &none) == 0 &&
+        faccessat(ws->hold->tree, ".git", F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+        write_link(ws, ws->hold->tree, &none) == 0)
+        (void)workspace_note(ws, &none);
+}

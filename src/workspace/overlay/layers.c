@@ -1,0 +1,502 @@
+#include "workspace/overlay/layers.h"
+
+#include "base/mem.h"
+#include "sys/fs/beneath.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/guard/proc_table.h"
+#include "sys/proc/capture.h"
+#include "sys/self_exe.h"
+#include "workspace/overlay/overlayfs.h"
+#include "workspace/overlay/shared_folders.h"
+#include "workspace/workspace_hold.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <fts.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define ENDING ".layers"
+
+enum { COMMIT_MAX = 128, OUTPUT_MAX = 1 << 16, FEW = 512 };
+
+/* --- names -------------------------------------------------------------------------------- */
+
+/* Something of the workspace at a path, beside it. */
+static char *beside(const char *workspace, const char *ending)
+{
+    const char *name = strrchr(workspace, '/') + 1;
+    return mem_printf("%.*s.%s%s", (int)(name - workspace), workspace, name, ending);
+}
+
+char *layers_path(const char *workspace)
+{
+    return beside(workspace, ENDING);
+}
+
+static char *part(const char *workspace, const char *name)
+{
+    autofree char *layers = layers_path(workspace);
+    return mem_printf("%s/%s", layers, name);
+}
+
+char *layers_upper(const char *workspace)
+{
+    return part(workspace, "upper");
+}
+
+static bool ends_with(const char *name, const char *ending)
+{
+    size_t len = strlen(name), end = strlen(ending);
+    return len > end && strcmp(name + len - end, ending) == 0;
+}
+
+char *layers_whose(const char *name)
+{
+    return *name == '.' && ends_with(name, ENDING)
+               ? mem_dup(name + 1, strlen(name) - 1 - strlen(ENDING))
+               : NULL;
+}
+
+char *layers_brought(const char *run_folder)
+{
+    return mem_printf("%s/.+brought", run_folder);
+}
+
+static char *run_folder(const char *workspace)
+{
+    return mem_dup(workspace, (size_t)(strrchr(workspace, '/') - workspace));
+}
+
+/* What was brought along for the workspaces of its run, which is below the files of the commit.
+ * What somebody has taken away does not keep anyone from the rest. */
+static int find_brought(const char *workspace, struct strv *ret, struct err *err)
+{
+    autofree char *folder = run_folder(workspace), *brought = layers_brought(folder);
+    autofree char *tree = mem_printf("%s/tree", brought), *list = mem_printf("%s/kept", brought);
+    autostrv struct strv all = {0};
+    strv_push(&all, tree);
+    if (kept_trees(list, &all, err))
+        return -1;
+    for (size_t i = 0; i < all.n; i++) {
+        if (access(all.v[i], F_OK) == 0)
+            strv_push(ret, all.v[i]);
+    }
+    return 0;
+}
+
+/* Who was killed while he wrote it has left an empty one. Nothing is noted behind a symlink. */
+static bool is_noted(const char *commit)
+{
+    autoclose int folder = -1;
+    const char *name;
+    struct stat st;
+    return beneath_folder_of(commit, &folder, &name, NULL) == 0 &&
+           fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) == 0 && S_ISREG(st.st_mode) &&
+           st.st_size > 0;
+}
+
+bool layers_there(const char *workspace)
+{
+    autofree char *commit = part(workspace, "commit");
+    return is_noted(commit);
+}
+
+bool layers_are_of(const char *workspace, const char *commit)
+{
+    autofree char *path = part(workspace, "commit");
+    autobuf struct buf text = BUF_INIT;
+    return file_read(path, COMMIT_MAX, &text, NULL) == 0 && strcmp(text.s, commit) == 0;
+}
+
+/* --- mounting ----------------------------------------------------------------------------- */
+
+static int say_who(const char *workspace, struct err *err)
+{
+    autofree char *by = part(workspace, "by");
+    autofree char *text = mem_printf("%d %lld\n", (int)getpid(), (long long)procs_start(getpid()));
+    return dirs_remove(by, err) || file_create(by, text, strlen(text), err) ? -1 : 0;
+}
+
+/* Opens a folder of ours beside the workspace, or in that: whatever somebody has put on the way to
+ * it is not followed. */
+static int open_part(const char *workspace, const char *name, int *ret_fd, struct err *err)
+{
+    autofree char *path = *name ? part(workspace, name) : layers_path(workspace);
+    return beneath_folder(path, ret_fd, err);
+}
+
+/* The kernel wants its folder as it was: empty. */
+static int mount_layers(const char *workspace, const struct pristine *p, struct err *err)
+{
+    autofree char *tree = pristine_tree(p), *upper = layers_upper(workspace);
+    autofree char *work = part(workspace, "work");
+    autofree char *other = pristine_tree_below(p);
+    autostrv struct strv below = {0};
+    if (other)
+        strv_push(&below, other);
+    if (find_brought(workspace, &below, err))
+        return -1;
+    struct overlay o = {
+        .lower = tree, .below = below.v, .upper = upper, .work = work, .at = workspace};
+    return overlay_enter(err) || dirs_remove(work, err) || dirs_make(work, err) ||
+                   overlay_mount(&o, err) || say_who(workspace, err)
+               ? -1
+               : 0;
+}
+
+/* --- making ------------------------------------------------------------------------------- */
+
+static int put_index(const struct workspace *ws, const struct pristine *p, const char *index,
+                     struct err *err)
+{
+    autofree char *to = mem_printf("%s/index", ws->admin);
+    autoclose int admin = -1;
+    if (workspace_open_admin(ws, &admin, err))
+        return -1;
+    return index && renameat(AT_FDCWD, index, admin, "index") == 0
+               ? 0
+               : pristine_copy_index(p, to, err);
+}
+
+/* From here on the workspace is of this kind. */
+static int write_commit(const char *workspace, const char *commit, struct err *err)
+{
+    autofree char *path = part(workspace, "commit");
+    return file_create(path, commit, strlen(commit), err);
+}
+
+static int move_link(const struct workspace *ws, struct err *err)
+{
+    autoclose int upper = -1;
+    if (open_part(ws->path, "upper", &upper, err))
+        return -1;
+    return renameat(ws->hold->tree, ".git", upper, ".git") < 0
+               ? err_sys(err, "make the link of '%s'", ws->path)
+               : 0;
+}
+
+static int make(const struct workspace *ws, const struct pristine *p, const char *index,
+                struct err *err)
+{
+    autofree char *layers = layers_path(ws->path), *upper = layers_upper(ws->path);
+    return dirs_remove(layers, err) || dirs_make_open(upper, err) || put_index(ws, p, index, err) ||
+                   move_link(ws, err) || write_commit(ws->path, p->commit, err) ||
+                   mount_layers(ws->path, p, err)
+               ? -1
+               : 0;
+}
+
+static void unmake(const struct workspace *ws)
+{
+    autofree char *layers = layers_path(ws->path);
+    autoclose int upper = -1;
+    struct err none = {0};
+    (void)overlay_unmount(ws->path, &none);
+    if (open_part(ws->path, "upper", &upper, &none) == 0)
+        (void)renameat(upper, ".git", ws->hold->tree, ".git");
+    (void)workspace_drop(ws, "index", &none);
+    (void)dirs_remove(layers, &none);
+}
+
+/* What is mounted is another folder than the one below it, which is the one that is noted. */
+int layers_make(struct workspace *ws, const struct pristine *p, const char *index, struct err *err)
+{
+    if (make(ws, p, index, err) == 0 && workspace_hold(ws, err) == 0)
+        return 0;
+    unmake(ws);
+    return -1;
+}
+
+/* --- seeing ------------------------------------------------------------------------------- */
+
+/* The process that has it mounted, if that lives and is another; else 0. */
+static pid_t mounted_by(const char *workspace)
+{
+    autofree char *path = part(workspace, "by");
+    autobuf struct buf text = BUF_INIT;
+    char *end;
+    if (file_read(path, COMMIT_MAX, &text, NULL))
+        return 0;
+    pid_t pid = (pid_t)strtol(text.s, &end, 10);
+    long long start = strtoll(end, NULL, 10);
+    return pid > 0 && pid != getpid() && start && procs_start(pid) == start ? pid : 0;
+}
+
+bool layers_are_in_use(const char *workspace)
+{
+    return layers_there(workspace) && (mounted_by(workspace) || overlay_seen_by(workspace));
+}
+
+void layers_hold_done(struct layers_hold *h)
+{
+    own_close(&h->below);
+    own_close(&h->own);
+    own_close(&h->kept);
+}
+
+static int complain(const char *workspace, pid_t pid, struct err *err)
+{
+    return pid ? err_set(err, ERR_ENV, "process %d sees what is in '%s': it has to end first",
+                         (int)pid, workspace)
+               : err_set(err, ERR_ENV,
+                         "another process, such as a shell, sees what is in '%s': it has to end "
+                         "first",
+                         workspace);
+}
+
+/* While others see it in a namespace that nobody knows the way to, it must not be mounted. */
+static int hold_alone(const char *workspace, struct layers_hold *h, struct err *err)
+{
+    autofree char *lock = part(workspace, "lock");
+    if (dirs_try_lock(lock, &h->own, err))
+        return -1;
+    return h->own < 0 ? complain(workspace, 0, err) : 0;
+}
+
+static int read_commit(const char *workspace, struct buf *ret, struct err *err)
+{
+    autofree char *file = part(workspace, "commit");
+    return file_read(file, COMMIT_MAX, ret, err);
+}
+
+/* What is kept of what was brought along. */
+static int hold_kept(const char *workspace, const char *common, struct layers_hold *h,
+                     struct err *err)
+{
+    autofree char *state = mem_printf("%s/anabranch", common), *folder = run_folder(workspace);
+    return kept_hold(state, strrchr(folder, '/') + 1, &h->kept, err);
+}
+
+/* One that is held is as it was when it was taken. */
+static int find_below(struct pristine *p, const char *common, const char *commit, struct err *err)
+{
+    struct git_place at = {.git_dir = common};
+    autofree char *state = mem_printf("%s/anabranch", common);
+    if (p->commit && strcmp(p->commit, commit) == 0)
+        return 0;
+    pristine_done(p);
+    return pristine_make(p, &at, state, commit, err);
+}
+
+static int mount_again(const char *workspace, const char *common, struct pristine *below,
+                       struct layers_hold *h, struct err *err)
+{
+    autobuf struct buf commit = BUF_INIT;
+    if (hold_alone(workspace, h, err) || read_commit(workspace, &commit, err) ||
+        find_below(below, common, commit.s, err) || dirs_make_open(workspace, err) ||
+        hold_kept(workspace, common, h, err) || mount_layers(workspace, below, err))
+        return -1;
+    h->below = fcntl(below->lock, F_DUPFD_CLOEXEC, 0);
+    return h->below < 0 || flock(h->own, LOCK_SH) < 0 ? err_sys(err, "lock '%s'", workspace) : 0;
+}
+
+/* Whoever is inside has what is below it locked as well: the other one may end before. */
+static int join(const char *workspace, const char *common, pid_t pid, struct layers_hold *h,
+                struct err *err)
+{
+    autobuf struct buf commit = BUF_INIT;
+    autofree char *own = part(workspace, "lock");
+    if (read_commit(workspace, &commit, err))
+        return -1;
+    autofree char *below = mem_printf("%s/anabranch/pristine/%s/lock", common, commit.s);
+    if (dirs_try_share_lock(own, &h->own, err) || dirs_try_share_lock(below, &h->below, err) ||
+        hold_kept(workspace, common, h, err))
+        return -1;
+    if (h->own < 0 || h->below < 0)
+        return complain(workspace, pid, err);
+    if (overlay_join(pid, err))
+        return -1;
+    return overlay_is_at(workspace)
+               ? 0
+               : err_set(err, ERR_ENV, "process %d has just left it: try again", (int)pid);
+}
+
+/* One that was made an ordinary worktree, by who did not come to the end of it. */
+static bool is_ordinary(const char *workspace)
+{
+    autofree char *git = mem_printf("%s/.git", workspace);
+    struct stat st;
+    return !overlay_is_at(workspace) && lstat(git, &st) == 0;
+}
+
+/* Without the note of its commit nobody takes the rest for work. */
+static int drop_commit(const char *workspace, struct err *err)
+{
+    autoclose int layers = -1;
+    struct err why = {0};
+    if (open_part(workspace, "", &layers, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    return unlinkat(layers, "commit", 0) < 0 && errno != ENOENT
+               ? err_sys(err, "remove the note of '%s'", workspace)
+               : 0;
+}
+
+static int drop(const char *workspace, struct err *err)
+{
+    autofree char *layers = layers_path(workspace);
+    return drop_commit(workspace, err) || dirs_remove(layers, err) ? -1 : 0;
+}
+
+/* `below`: NULL for who joins others. */
+static int see(const char *workspace, const char *common, struct pristine *below,
+               struct layers_hold *h, struct err *err)
+{
+    bool joins = !below;
+    autopristine struct pristine own = PRISTINE_INIT;
+    pid_t pid = layers_there(workspace) ? mounted_by(workspace) : 0;
+    if (!layers_there(workspace) || (!pid && overlay_is_at(workspace)))
+        return 0;
+    if (!pid && joins)
+        pid = overlay_seen_by(workspace);
+    if (pid)
+        return joins ? join(workspace, common, pid, h, err) : complain(workspace, pid, err);
+    if (is_ordinary(workspace))
+        return drop(workspace, err);
+    return mount_again(workspace, common, below ? below : &own, h, err);
+}
+
+static int see_or_leave(const char *workspace, const char *common, struct pristine *below,
+                        struct layers_hold *ret, struct err *err)
+{
+    struct layers_hold h = LAYERS_HOLD_INIT;
+    *ret = h;
+    if (see(workspace, common, below, &h, err)) {
+        layers_hold_done(&h);
+        return err_wrap(err, "workspace '%s'", workspace);
+    }
+    *ret = h;
+    return 0;
+}
+
+int layers_see(const char *workspace, const char *common, struct layers_hold *ret, struct err *err)
+{
+    return see_or_leave(workspace, common, NULL, ret, err);
+}
+
+int layers_take(const char *workspace, const char *common, struct pristine *below,
+                struct layers_hold *ret, struct err *err)
+{
+    return see_or_leave(workspace, common, below, ret, err);
+}
+
+void layers_reach(const char *workspace, const char *common, struct strv *argv)
+{
+    const char *self = layers_there(workspace) ? self_path() : NULL;
+    if (self)
+        strv_pushl(argv, self, "__inside", common, workspace, "--", NULL);
+}
+
+/* --- the end ------------------------------------------------------------------------------ */
+
+bool layers_are_few(const char *workspace)
+{
+    autofree char *layers = layers_path(workspace);
+    char *const roots[] = {layers, NULL};
+    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
+    int n = 0;
+    while (fts && n <= FEW && fts_read(fts))
+        n++;
+    if (fts)
+        (void)fts_close(fts);
+    return fts && n <= FEW;
+}
+
+/* The workspace's folder itself is empty, once it shows nothing any more. */
+static int remove_empty(int folder, const char *name, const char *workspace, struct err *err)
+{
+    if (unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
+        return 0;
+    return errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
+               ? err_set(err, ERR_ENV, "somebody has put something into '%s', which stays",
+                         workspace)
+               : err_sys(err, "remove '%s'", workspace);
+}
+
+int layers_retire(const char *workspace, const char *gone, struct err *err)
+{
+    autofree char *layers = layers_path(workspace);
+    autoclose int folder = -1;
+    const char *name;
+    if (drop_commit(workspace, err) || overlay_unmount(workspace, err) ||
+        beneath_folder_of(workspace, &folder, &name, err))
+        return -1;
+    if (renameat(folder, strrchr(layers, '/') + 1, folder, strrchr(gone, '/') + 1) < 0)
+        return err_sys(err, "remove '%s'", layers);
+    return remove_empty(folder, name, workspace, err);
+}
+
+int layers_copy(const char *from, const char *to, struct err *err)
+{
+    char *const argv[] = {"cp", "-a", "--reflink=auto", "-T", "--", (char *)from, (char *)to, NULL};
+    autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
+    int status;
+    if (proc_capture(argv, NULL, OUTPUT_MAX, &out, &errors, &status, err))
+        return -1;
+    return status ? err_set(err, ERR_ENV, "copy '%s': %s", from, errors.s) : 0;
+}
+
+/* The index has the stat data of the files that were below. */
+static void refresh(const struct workspace *ws)
+{
+    struct git_place at = workspace_place(ws);
+    autostrv struct strv args = {0};
+    autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
+    struct err none = {0};
+    int status;
+    strv_pushl(&args, "update-index", "-q", "--refresh", NULL);
+    (void)git_try(&at, &args, &out, &errors, &status, &none); /* git does it when it is asked */
+}
+
+int layers_materialise(struct workspace *ws, struct err *err)
+{
+    autofree char *copy = beside(ws->path, ".new");
+    autoclose int folder = -1;
+    const char *name;
+    if (!layers_there(ws->path))
+        return 0;
+    if (beneath_folder_of(ws->path, &folder, &name, err))
+        return -1;
+    autofree char *link = mem_printf("%s/.git", copy);
+    if (dirs_remove(copy, err) || layers_copy(ws->path, copy, err))
+        return -1;
+    if (access(link, F_OK) < 0) /* somebody has taken away what was copied */
+        return err_sys(err, "copy '%s'", ws->path);
+    if (overlay_unmount(ws->path, err))
+        return -1;
+    if (unlinkat(folder, name, AT_REMOVEDIR) < 0 ||
+        renameat(folder, strrchr(copy, '/') + 1, folder, name) < 0)
+        return err_sys(err, "make '%s'", ws->path);
+    if (workspace_hold(ws, err) || workspace_note(ws, err))
+        return -1;
+    refresh(ws);
+    return drop(ws->path, err);
+}
+
+int layers_tidy(const char *run_folder, struct err *err)
+{
+    DIR *dir = opendir(run_folder);
+    autofree char *brought = layers_brought(run_folder);
+    bool some = false;
+    int rc = 0;
+    if (!dir)
+        return errno == ENOENT ? 0 : err_sys(err, "read '%s'", run_folder);
+    for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
+        autofree char *path = mem_printf("%s/%s", run_folder, e->d_name);
+        autofree char *commit = mem_printf("%s/commit", path);
+        autofree char *whose = layers_whose(e->d_name);
+        bool copy = *e->d_name == '.' && ends_with(e->d_name, ".new");
+        if (copy || (whose && !is_noted(commit)))
+            rc = dirs_remove(path, err);
+        else
+            some = some || whose;
+    }
+    (void)closedir(dir);
+    return rc || some ? rc : dirs_remove(brought, err);
+}

@@ -1,0 +1,392 @@
+#include "workspace/overlay/overlayfs.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/own.h"
+#include "sys/contain/namespace.h"
+#include "sys/fs/beneath.h"
+#include "sys/fs/dirs.h"
+#include "sys/guard/proc_table.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#ifdef __linux__
+#include <dirent.h>
+#include <limits.h>
+#include <linux/nsfs.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mount.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
+#include <sys/xattr.h>
+
+static bool entered;
+
+/* --- namespaces --------------------------------------------------------------------------- */
+
+int overlay_enter(struct err *err)
+{
+    uid_t uid = geteuid();
+    gid_t gid = getegid();
+    if (entered)
+        return 0;
+    if (unshare(CLONE_NEWNS | (uid ? CLONE_NEWUSER : 0)) < 0)
+        return err_sys(err, "make a mount namespace");
+    if (uid && namespace_map_user(uid, gid, err))
+        return -1;
+    /* What is mounted outside later on is seen inside. */
+    if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
+        return err_sys(err, "make the mounts our own");
+    entered = true;
+    return 0;
+}
+
+static bool is_same_namespace(pid_t pid, const char *kind)
+{
+    autofree char *theirs = mem_printf("/proc/%d/ns/%s", (int)pid, kind);
+    autofree char *ours = mem_printf("/proc/self/ns/%s", kind);
+    struct stat a, b;
+    return stat(theirs, &a) == 0 && stat(ours, &b) == 0 && a.st_ino == b.st_ino;
+}
+
+static int join(pid_t pid, const char *kind, int type, struct err *err)
+{
+    autofree char *path = mem_printf("/proc/%d/ns/%s", (int)pid, kind);
+    if (is_same_namespace(pid, kind))
+        return 0;
+    autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
+    return fd < 0 || setns(fd, type) < 0 ? err_sys(err, "enter '%s'", path) : 0;
+}
+
+int overlay_join(pid_t pid, struct err *err)
+{
+    autofree char *cwd = getcwd(NULL, 0);
+    if (join(pid, "user", CLONE_NEWUSER, err) || join(pid, "mnt", CLONE_NEWNS, err))
+        return -1;
+    entered = true;
+    if (cwd && chdir(cwd) < 0) /* the new one begins at its root */
+        return err_sys(err, "go back to '%s'", cwd);
+    return 0;
+}
+
+/* --- mounts ------------------------------------------------------------------------------- */
+
+static int open_folder(const char *path, struct err *err)
+{
+    int fd;
+    return beneath_folder(path, &fd, err) ? -1 : fd;
+}
+
+/* The kernel leaves folders in it that nobody may read, one in the other, so that `rm -r` would
+ * fail for their owner some day. */
+static void open_up(int work)
+{
+    static const char *const inner[] = {"work", "work/incompat", "work/incompat/volatile"};
+    for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
+        (void)beneath_chmod(work, inner[i], 0700);
+}
+
+struct folders {
+    int fds[OVERLAY_BELOW_MAX];
+    size_t n;
+};
+
+static void folders_done(struct folders *f)
+{
+    for (size_t i = 0; i < f->n; i++)
+        own_close(&f->fds[i]);
+}
+
+static int open_below(const struct overlay *o, struct folders *f, struct buf *ret, struct err *err)
+{
+    for (char *const *p = o->below; p && *p; p++) {
+        if (f->n == OVERLAY_BELOW_MAX)
+            return err_set(err, ERR_ENV, "too many folders below '%s'", o->at);
+        f->fds[f->n] = open_folder(*p, err);
+        if (f->fds[f->n] < 0)
+            return -1;
+        buf_addf(ret, ":/proc/self/fd/%d", f->fds[f->n++]);
+    }
+    return 0;
+}
+
+/* What marks folders in the upper one depends on whose it is, whoever mounts it later.
+ *
+ * Folders are named by descriptors: their paths may be of any length, and hold what would mean
+ * something among options. "volatile": what is lost when the machine dies is not worth a sync of
+ * the whole disk at each end; who finds it later can tell (sys/proc/boot_id.h). */
+int overlay_mount(const struct overlay *o, struct err *err)
+{
+    own_cleanup(folders_done) struct folders more = {0};
+    autobuf struct buf below = BUF_INIT;
+    autoclose int lower = open_folder(o->lower, err);
+    autoclose int upper = lower < 0 ? -1 : open_folder(o->upper, err);
+    autoclose int work = upper < 0 ? -1 : open_folder(o->work, err);
+    autoclose int at = work < 0 ? -1 : open_folder(o->at, err);
+    char place[32];
+    if (at < 0 || open_below(o, &more, &below, err))
+        return -1;
+    (void)snprintf(place, sizeof(place), "/proc/self/fd/%d", at);
+    struct stat st;
+    if (fstat(upper, &st) < 0)
+        return err_sys(err, "look at '%s'", o->upper);
+    autofree char *options =
+        mem_printf("lowerdir=/proc/self/fd/%d%s,upperdir=/proc/self/fd/%d,workdir=/proc/self/fd/%d,"
+                   "index=off,metacopy=off,xino=off,volatile,%s",
+                   lower, below.s, upper, work, st.st_uid == 0 ? "redirect_dir=on" : "userxattr");
+    if (mount("anabranch", place, "overlay", 0, options) < 0)
+        return err_sys(err, "mount an overlay at '%s'", o->at);
+    open_up(work);
+    return 0;
+}
+
+int overlay_unmount(const char *at, struct err *err)
+{
+    autoclose int folder = -1;
+    const char *name;
+    struct err why = {0};
+    if (beneath_folder_of(at, &folder, &name, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    autofree char *place = mem_printf("/proc/self/fd/%d/%s", folder, name);
+    return umount2(place, MNT_DETACH | UMOUNT_NOFOLLOW) < 0 && errno != EINVAL && errno != ENOENT &&
+                   errno != EPERM
+               ? err_sys(err, "unmount '%s'", at)
+               : 0;
+}
+
+bool overlay_is_at(const char *at)
+{
+    autofree char *above = mem_printf("%s/..", at);
+    struct stat st, parent;
+    return lstat(at, &st) == 0 && S_ISDIR(st.st_mode) && stat(above, &parent) == 0 &&
+           st.st_dev != parent.st_dev;
+}
+
+static bool is_seen_by(const struct proc_id *id, const char *real)
+{
+    autofree char *theirs = mem_printf("/proc/%d/root%s", (int)id->pid, real);
+    return procs_lives(id) && overlay_is_at(theirs);
+}
+
+/* Whether who enters its user namespace may enter its mounts. A guard is in the user namespace of
+ * its command, but not among the mounts of that. */
+static bool can_be_joined(pid_t pid)
+{
+    autofree char *mounts = mem_printf("/proc/%d/ns/mnt", (int)pid);
+    autofree char *users = mem_printf("/proc/%d/ns/user", (int)pid);
+    autoclose int fd = open(mounts, O_RDONLY | O_CLOEXEC);
+    autoclose int owner = fd < 0 ? -1 : ioctl(fd, NS_GET_USERNS);
+    struct stat a, b;
+    return owner >= 0 && fstat(owner, &a) == 0 && stat(users, &b) == 0 && a.st_ino == b.st_ino;
+}
+
+/* The way to it is followed in the other's namespace, but for links: there must be none in it. */
+pid_t overlay_seen_by(const char *at)
+{
+    autofree char *real = realpath(at, NULL);
+    autoprocs struct procs all = {0};
+    pid_t found = 0;
+    if (real)
+        procs_everyone(&all);
+    for (size_t i = 0; i < all.all.n; i++) {
+        const struct proc_id *id = &all.all.v[i];
+        if (!is_seen_by(id, real))
+            continue;
+        if (can_be_joined(id->pid))
+            return id->pid;
+        found = found ? found : id->pid;
+    }
+    return found;
+}
+
+/* --- what is above ------------------------------------------------------------------------ */
+
+bool overlay_is_whiteout(const struct stat *st)
+{
+    return S_ISCHR(st->st_mode) && major(st->st_rdev) == 0 && minor(st->st_rdev) == 0;
+}
+
+static bool has_mark(const char *path, const char *name, bool *ret_unknown)
+{
+    static const char *const spaces[] = {"trusted", "user"};
+    char value[16];
+    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+        autofree char *full = mem_printf("%s.overlay.%s", spaces[i], name);
+        if (lgetxattr(path, full, value, sizeof(value)) >= 0 || errno == ERANGE)
+            return true;
+        *ret_unknown = *ret_unknown || (errno != ENODATA && errno != ENOTSUP);
+    }
+    return false;
+}
+
+enum overlay_folder overlay_folder(const char *path)
+{
+    bool unknown = false, moved = has_mark(path, "redirect", &unknown);
+    bool opaque = has_mark(path, "opaque", &unknown);
+    return moved || unknown ? OVERLAY_MOVED : opaque ? OVERLAY_OPAQUE : OVERLAY_MERGED;
+}
+
+#define PROBE ".overlay." /* and who tries, in the folder that is tried */
+
+/* --- trying ------------------------------------------------------------------------------- */
+
+static int make_file(const char *dir, const char *name, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autoclose int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+    return fd < 0 ? err_sys(err, "make '%s'", path) : 0;
+}
+
+/* Shows what is below, takes what is written and deleted, and leaves the lower one alone. */
+static int try_it(const struct overlay *o, struct err *err)
+{
+    autofree char *seen = mem_printf("%s/below", o->at), *kept = mem_printf("%s/below", o->lower);
+    autofree char *made = mem_printf("%s/above", o->upper);
+    struct stat st;
+    if (make_file(o->lower, "below", err) || overlay_enter(err) || overlay_mount(o, err) ||
+        make_file(o->at, "above", err))
+        return -1;
+    if (unlink(seen) < 0 || lstat(kept, &st) < 0 || lstat(made, &st) < 0)
+        return err_sys(err, "use an overlay in '%s'", o->at);
+    return overlay_unmount(o->at, err);
+}
+
+static int try_in_child(const struct overlay *o, struct err *err)
+{
+    int ends[2], status;
+    if (pipe2(ends, O_CLOEXEC) < 0)
+        return err_sys(err, "make a pipe");
+    autoclose int reader = ends[0], writer = ends[1];
+    pid_t pid = fork();
+    if (pid < 0)
+        return err_sys(err, "fork");
+    if (pid == 0) {
+        struct err why = {0};
+        bool bad = try_it(o, &why) != 0;
+        _exit(bad && write(writer, why.msg, strlen(why.msg)) >= 0 ? 1 : bad);
+    }
+    own_close(&writer);
+    char text[sizeof(err->msg)];
+    ssize_t n;
+    while ((n = read(reader, text, sizeof(text) - 1)) < 0 && errno == EINTR)
+        ;
+    while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
+        ;
+    text[n > 0 ? n : 0] = '\0';
+    return status == 0 ? 0 : err_set(err, ERR_ENV, "%s", n > 0 ? text : "it could not be tried");
+}
+
+/* What is left of those who were killed while they tried. */
+static void sweep_dead(const char *dir)
+{
+    struct err none = {0};
+    DIR *d = opendir(dir);
+    for (struct dirent *e; d && (e = readdir(d));) {
+        long pid = strncmp(e->d_name, PROBE, strlen(PROBE)) == 0
+                       ? strtol(e->d_name + strlen(PROBE), NULL, 10)
+                       : 0;
+        autofree char *path = mem_printf("%s/%s", dir, e->d_name);
+        if (pid > 0 && pid <= INT_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
+            (void)dirs_remove(path, &none);
+    }
+    if (d)
+        (void)closedir(d);
+}
+
+static int probe(const char *dir, struct err *err)
+{
+    autofree char *own = mem_printf("%s/" PROBE "%d", dir, (int)getpid());
+    autofree char *lower = mem_printf("%s/lower", own), *upper = mem_printf("%s/upper", own);
+    autofree char *work = mem_printf("%s/work", own), *at = mem_printf("%s/at", own);
+    struct overlay o = {.lower = lower, .upper = upper, .work = work, .at = at};
+    struct err none = {0};
+    int rc = dirs_make(lower, err) || dirs_make(upper, err) || dirs_make(work, err) ||
+                     dirs_make(at, err) || try_in_child(&o, err)
+                 ? -1
+                 : 0;
+    (void)dirs_remove(own, &none);
+    return rc;
+}
+
+/* A signal that would end us waits until nothing of it is left. */
+int overlay_probe(const char *dir, struct err *err)
+{
+    sigset_t all, before;
+    (void)sigfillset(&all);
+    sweep_dead(dir);
+    if (sigprocmask(SIG_BLOCK, &all, &before) < 0)
+        return err_sys(err, "hold signals back");
+    int rc = probe(dir, err);
+    (void)sigprocmask(SIG_SETMASK, &before, NULL);
+    return rc;
+}
+
+#else
+
+static int none(struct err *err)
+{
+    return err_set(err, ERR_ENV, "this system has no overlays");
+}
+
+int overlay_enter(struct err *err)
+{
+    return none(err);
+}
+
+int overlay_join(pid_t pid, struct err *err)
+{
+    (void)pid;
+    return none(err);
+}
+
+int overlay_mount(const struct overlay *o, struct err *err)
+{
+    (void)o;
+    return none(err);
+}
+
+int overlay_unmount(const char *at, struct err *err)
+{
+    (void)at, (void)err;
+    return 0;
+}
+
+bool overlay_is_at(const char *at)
+{
+    (void)at;
+    return false;
+}
+
+pid_t overlay_seen_by(const char *at)
+{
+    (void)at;
+    return 0;
+}
+
+bool overlay_is_whiteout(const struct stat *st)
+{
+    (void)st;
+    return false;
+}
+
+enum overlay_folder overlay_folder(const char *path)
+{
+    (void)path;
+    return OVERLAY_MOVED;
+}
+
+int overlay_probe(const char *dir, struct err *err)
+{
+    (void)dir;
+    return none(err);
+}
+
+#endif

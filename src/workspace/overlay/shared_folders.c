@@ -1,0 +1,484 @@
+#include "workspace/overlay/shared_folders.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/text/sha256.h"
+#include "base/vec.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/proc/boot_id.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+    DIGITS = 16, /* of each half of a key */
+    KEEP = 2,    /* of each folder */
+    SLACK = 2,   /* seconds by which clocks of file systems may be behind */
+    LOCK_FILE_MAX = 64 << 20,
+    LIST_MAX = 1 << 20,
+    DONE_MAX = 256,
+    HOLD_TRIES = 20,
+};
+
+/* What package managers write down of all that they have installed. */
+static const char *const lock_files[] = {
+    "Cargo.lock",        "Gemfile.lock",
+    "Pipfile.lock",      "bun.lock",
+    "bun.lockb",         "composer.lock",
+    "deno.lock",         "go.sum",
+    "mix.lock",          "npm-shrinkwrap.json",
+    "package-lock.json", "packages.lock.json",
+    "pdm.lock",          "pnpm-lock.yaml",
+    "poetry.lock",       "pubspec.lock",
+    "requirements.txt",  "uv.lock",
+    "yarn.lock",
+};
+
+/* --- names -------------------------------------------------------------------------------- */
+
+static void add_hash(struct buf *out, const void *bytes, size_t len)
+{
+    char hex[65];
+    sha256_hex(bytes, len, hex);
+    buf_add(out, hex, DIGITS);
+}
+
+/* Where one cannot be read it counts as missing: the key only saves work. */
+static void add_lock_files(struct buf *out, const char *folder)
+{
+    int len = (int)(strrchr(folder, '/') - folder);
+    autobuf struct buf all = BUF_INIT;
+    for (size_t i = 0; i < sizeof(lock_files) / sizeof(lock_files[0]); i++) {
+        autofree char *path = mem_printf("%.*s/%s", len, folder, lock_files[i]);
+        autobuf struct buf text = BUF_INIT;
+        struct err none = {0};
+        if (access(path, F_OK) < 0 || file_read(path, LOCK_FILE_MAX, &text, &none))
+            continue;
+        buf_addf(&all, "%s %zu\n", lock_files[i], text.len);
+        buf_add(&all, text.s, text.len);
+    }
+    add_hash(out, all.s, all.len);
+}
+
+static void make_key(const char *root, const char *path, struct buf *ret)
+{
+    autofree char *folder = mem_printf("%s/%s", root, path);
+    add_hash(ret, folder, strlen(folder));
+    buf_addch(ret, '-');
+    add_lock_files(ret, folder);
+}
+
+bool kept_is_name(const char *name)
+{
+    static const char hex[] = "0123456789abcdef";
+    return strspn(name, hex) == DIGITS && name[DIGITS] == '-' &&
+           strspn(name + DIGITS + 1, hex) == DIGITS;
+}
+
+static char *part(const struct kept *k, const char *name, const char *file)
+{
+    return mem_printf("%s/%s/%s", k->dir, name, file);
+}
+
+/* --- who uses them ------------------------------------------------------------------------ */
+
+static bool lives(const char *path, const struct buf *text)
+{
+    autoclose int lock = -1;
+    struct err none = {0};
+    return access(text->s, F_OK) == 0 || dirs_try_lock(path, &lock, &none) || lock < 0;
+}
+
+/* What a run has noted: its folder, and then names, each with a NUL behind it. */
+static int note_use(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    struct kept *k = ctx;
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    autobuf struct buf text = BUF_INIT;
+    if (file_read(path, LIST_MAX, &text, err))
+        return -1;
+    if (!lives(path, &text)) {
+        (void)unlink(path); /* who comes next finds the same */
+        return 0;
+    }
+    const char *end = text.s + text.len;
+    for (const char *p = text.s + strlen(text.s) + 1; p < end; p += strlen(p) + 1)
+        (void)map_put(&k->used, arena_str(&k->arena, p), strlen(p), k);
+    return 0;
+}
+
+static int read_uses(struct kept *k, const char *run, struct err *err)
+{
+    autofree char *uses = mem_printf("%s/uses", k->dir);
+    autofree char *own = mem_printf("%s/%s", uses, run ? run : "");
+    return (run && dirs_remove(own, err)) || dirs_each(uses, note_use, k, err) ? -1 : 0;
+}
+
+/* Nobody waits who can do without: k->lock is -1 then. */
+static int lock_and_read(struct kept *k, const char *run, bool waits, struct err *err)
+{
+    autofree char *uses = mem_printf("%s/uses", k->dir), *lock = mem_printf("%s/lock", k->dir);
+    if (dirs_make(uses, err) ||
+        (waits ? dirs_lock(lock, &k->lock, err) : dirs_try_lock(lock, &k->lock, err)))
+        return -1;
+    return k->lock < 0 ? 0 : read_uses(k, run, err);
+}
+
+static void init(struct kept *k, const char *state_dir)
+{
+    *k = (struct kept){
+        .state = mem_str(state_dir), .dir = mem_printf("%s/shared", state_dir), .lock = -1};
+}
+
+int kept_open(struct kept *k, const char *state_dir, const char *run, struct err *err)
+{
+    init(k, state_dir);
+    if (lock_and_read(k, run, true, err) == 0)
+        return 0;
+    kept_close(k);
+    return -1;
+}
+
+void kept_close(struct kept *k)
+{
+    free(k->state);
+    free(k->dir);
+    own_close(&k->lock);
+    map_done(&k->used);
+    arena_done(&k->arena);
+    strv_done(&k->taken);
+    *k = (struct kept){.lock = -1};
+}
+
+bool kept_is_used(const struct kept *k, const char *name)
+{
+    return map_get(&k->used, name, strlen(name)) != NULL;
+}
+
+bool kept_is_orphan(const struct kept *k, const char *name)
+{
+    autofree char *path = part(k, name, "path");
+    autobuf struct buf text = BUF_INIT;
+    struct err none = {0};
+    return file_read(path, LIST_MAX, &text, &none) || access(text.s, F_OK) < 0;
+}
+
+static void add_tree(const struct kept *k, const char *name, struct buf *out)
+{
+    autofree char *tree = part(k, name, "tree");
+    buf_add(out, tree, strlen(tree) + 1);
+}
+
+int kept_note(const struct kept *k, const char *run, const char *folder, const char *list,
+              struct err *err)
+{
+    autofree char *path = mem_printf("%s/uses/%s", k->dir, run);
+    autobuf struct buf names = BUF_INIT, trees = BUF_INIT;
+    buf_add(&names, folder, strlen(folder) + 1);
+    for (size_t i = 0; i < k->taken.n; i++) {
+        buf_add(&names, k->taken.v[i], strlen(k->taken.v[i]) + 1);
+        add_tree(k, k->taken.v[i], &trees);
+    }
+    return file_create(path, names.s, names.len, err) || file_create(list, trees.s, trees.len, err)
+               ? -1
+               : 0;
+}
+
+int kept_trees(const char *list, struct strv *ret, struct err *err)
+{
+    autobuf struct buf text = BUF_INIT;
+    if (access(list, F_OK) < 0)
+        return 0;
+    if (file_read(list, LIST_MAX, &text, err))
+        return -1;
+    for (const char *p = text.s; p < text.s + text.len; p += strlen(p) + 1)
+        strv_push(ret, p);
+    return 0;
+}
+
+/* Who looks whether it is in use has it for a moment. */
+int kept_hold(const char *state_dir, const char *run, int *ret_fd, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
+    autofree char *path = mem_printf("%s/shared/uses/%s", state_dir, run);
+    *ret_fd = -1;
+    for (int i = 0; i < HOLD_TRIES && *ret_fd < 0 && access(path, F_OK) == 0; i++) {
+        if (i)
+            (void)nanosleep(&pause, NULL);
+        if (dirs_try_share_lock(path, ret_fd, err))
+            return -1;
+    }
+    return 0;
+}
+
+void kept_tidy(const char *state_dir)
+{
+    autokept struct kept k;
+    struct err none = {0};
+    init(&k, state_dir);
+    if (access(k.dir, F_OK) == 0)
+        (void)lock_and_read(&k, NULL, false, &none); /* else the next one does the same */
+}
+
+/* --- one of them -------------------------------------------------------------------------- */
+
+static bool is_past(const struct timespec *t)
+{
+    struct timespec now;
+    return clock_gettime(CLOCK_REALTIME, &now) == 0 &&
+           (t->tv_sec != now.tv_sec ? t->tv_sec < now.tv_sec : t->tv_nsec <= now.tv_nsec);
+}
+
+/* Seconds, a dot, nanoseconds and a blank. */
+static bool read_time(const char **at, struct timespec *ret)
+{
+    char *dot, *end;
+    long long seconds = strtoll(*at, &dot, 10);
+    long ns = *dot == '.' ? strtol(dot + 1, &end, 10) : -1;
+    if (dot == *at || ns < 0 || end == dot + 1 || *end != ' ')
+        return false;
+    *ret = (struct timespec){.tv_sec = (time_t)seconds, .tv_nsec = ns};
+    *at = end + 1;
+    return true;
+}
+
+/* Untouched where it is half made, of before the machine was started, or by another clock. */
+static bool read_done(const struct kept *k, const char *name, struct timespec *ret_looked,
+                      struct timespec *ret_changed)
+{
+    autofree char *path = part(k, name, "done");
+    autobuf struct buf text = BUF_INIT;
+    struct err none = {0};
+    struct timespec looked, changed;
+    if (file_read(path, DONE_MAX, &text, &none))
+        return false;
+    const char *at = text.s;
+    if (!read_time(&at, &looked) || !read_time(&at, &changed) || strcmp(at, boot_id()) != 0)
+        return true;
+    if (is_past(&looked) && is_past(&changed))
+        *ret_looked = looked, *ret_changed = changed;
+    return true;
+}
+
+static int remove_done(const struct kept *k, const char *name, struct err *err)
+{
+    autofree char *path = part(k, name, "done");
+    return dirs_remove(path, err);
+}
+
+static int write_done(const struct kept *k, const char *name, const struct timespec *looked,
+                      const struct timespec *changed, struct err *err)
+{
+    autofree char *path = part(k, name, "done");
+    autobuf struct buf text = BUF_INIT;
+    buf_addf(&text, "%lld.%09ld %lld.%09ld %s", (long long)looked->tv_sec, looked->tv_nsec,
+             (long long)changed->tv_sec, changed->tv_nsec, boot_id());
+    return remove_done(k, name, err) || file_create(path, text.s, text.len, err) ? -1 : 0;
+}
+
+struct bringing {
+    const struct kept *k;
+    const char *name;
+    kept_progress_fn *progress;
+    void *ctx;
+};
+
+static int before_change(void *ctx, struct err *err)
+{
+    const struct bringing *b = ctx;
+    return remove_done(b->k, b->name, err);
+}
+
+static void hand_on(void *ctx, const struct mirror_count *so_far)
+{
+    const struct bringing *b = ctx;
+    if (b->progress)
+        b->progress(b->ctx, so_far);
+}
+
+static int make_place(const struct kept *k, const char *name, const char *folder, struct err *err)
+{
+    autofree char *tree = part(k, name, "tree"), *path = part(k, name, "path");
+    if (dirs_make_open(tree, err))
+        return -1;
+    return access(path, F_OK) == 0 ? 0 : file_create(path, folder, strlen(folder), err);
+}
+
+/* Whoever copies it in another way needs the room. */
+static void give_up(const struct kept *k, const char *name)
+{
+    autofree char *path = mem_printf("%s/%s", k->dir, name);
+    struct err none = {0};
+    (void)dirs_remove(path, &none);
+}
+
+/* `begun`: when the two began to be held against each other. Where nothing differed, what somebody
+ * had done to the copy before was seen as well. */
+static int finish(const struct bringing *b, struct timespec begun, const struct timespec *changed,
+                  bool same, struct err *err)
+{
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) < 0)
+        return err_sys(err, "tell the time");
+    begun.tv_sec -= SLACK;
+    if (same)
+        now = begun.tv_sec > changed->tv_sec ? begun : *changed;
+    return write_done(b->k, b->name, &begun, &now, err);
+}
+
+/* *ret_there is false where others use it and would see it change. */
+static int bring_one(struct bringing *b, const char *root, const char *path, bool *ret_there,
+                     struct mirror_count *ret, struct err *err)
+{
+    autofree char *tree = part(b->k, b->name, "tree"), *folder = mem_printf("%s/%s", root, path);
+    struct mirror m = {.from = root,
+                       .to = tree,
+                       .path = path,
+                       .look = kept_is_used(b->k, b->name),
+                       .before = before_change,
+                       .progress = hand_on,
+                       .ctx = b};
+    struct timespec begun;
+    bool same = false, done = read_done(b->k, b->name, &m.looked, &m.changed);
+    *ret_there = false;
+    if (m.look && !done)
+        return 0;
+    if (clock_gettime(CLOCK_REALTIME, &begun) < 0)
+        return err_sys(err, "tell the time");
+    if ((!m.look && make_place(b->k, b->name, folder, err)) || mirror_run(&m, ret, &same, err)) {
+        if (!done)
+            give_up(b->k, b->name);
+        return -1;
+    }
+    *ret_there = !m.look || same;
+    return *ret_there ? finish(b, begun, &m.changed, same, err) : 0;
+}
+
+int kept_bring(struct kept *k, const char *root, const char *path, kept_progress_fn *progress,
+               void *ctx, struct mirror_count *ret, struct err *err)
+{
+    autobuf struct buf name = BUF_INIT;
+    make_key(root, path, &name);
+    size_t len = name.len;
+    bool there = false;
+    for (int i = 1; !there; i++) {
+        struct bringing b = {.k = k, .name = name.s, .progress = progress, .ctx = ctx};
+        if (bring_one(&b, root, path, &there, ret, err))
+            return -1;
+        if (there)
+            strv_push(&k->taken, name.s);
+        buf_cut(&name, len);
+        buf_addf(&name, "+%d", i);
+    }
+    return 0;
+}
+
+/* --- those that nobody needs -------------------------------------------------------------- */
+
+struct old {
+    char *name;
+    struct timespec used;
+};
+
+struct olds {
+    VEC(struct old) all;
+};
+
+static void olds_done(struct olds *o)
+{
+    for (size_t i = 0; i < o->all.n; i++)
+        free(o->all.v[i].name);
+    vec_done(&o->all);
+}
+
+static int add_old(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    struct olds *o = ctx;
+    autofree char *done = mem_printf("%s/%s/done", dir, name);
+    struct stat st = {0};
+    (void)err;
+    if (!kept_is_name(name))
+        return 0;
+    if (stat(done, &st) < 0)
+        st = (struct stat){0};
+    vec_push(&o->all, (struct old){.name = mem_str(name), .used = st.st_mtim});
+    return 0;
+}
+
+/* By folder, and the last one first. */
+static int by_folder(const void *a, const void *b)
+{
+    const struct old *x = a, *y = b;
+    int order = strncmp(x->name, y->name, DIGITS);
+    if (order)
+        return order;
+    if (x->used.tv_sec != y->used.tv_sec)
+        return x->used.tv_sec > y->used.tv_sec ? -1 : 1;
+    return (x->used.tv_nsec < y->used.tv_nsec) - (x->used.tv_nsec > y->used.tv_nsec);
+}
+
+static bool is_taken(const struct kept *k, const char *name)
+{
+    for (size_t i = 0; i < k->taken.n; i++) {
+        if (strcmp(k->taken.v[i], name) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Out of the way; deleting it takes long. */
+static int put_aside(const struct kept *k, const char *name, struct strv *ret_left, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", k->dir, name), *tmp = mem_printf("%s/tmp", k->state);
+    autofree char *aside = mem_printf("%s/shared-%s.%d.gone", tmp, name, (int)getpid());
+    if (dirs_make(tmp, err) || dirs_remove(aside, err))
+        return -1;
+    if (rename(path, aside) < 0)
+        return err_sys(err, "remove '%s'", path);
+    strv_push(ret_left, aside);
+    return 0;
+}
+
+int kept_trim(struct kept *k, struct strv *ret_left, struct err *err)
+{
+    own_cleanup(olds_done) struct olds o = {0};
+    size_t n = 0;
+    if (dirs_each(k->dir, add_old, &o, err))
+        return -1;
+    if (o.all.n)
+        qsort(o.all.v, o.all.n, sizeof(*o.all.v), by_folder);
+    for (size_t i = 0; i < o.all.n; i++) {
+        const char *name = o.all.v[i].name;
+        bool another = !i || strncmp(o.all.v[i - 1].name, name, DIGITS) != 0;
+        n = another ? 1 : n + 1;
+        bool wanted = n <= KEEP && !kept_is_orphan(k, name);
+        if (!wanted && !kept_is_used(k, name) && !is_taken(k, name) &&
+            put_aside(k, name, ret_left, err))
+            return -1;
+    }
+    return 0;
+}
+
+static int find_any(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    bool *any = ctx;
+    (void)dir, (void)err;
+    *any = *any || kept_is_name(name);
+    return 0;
+}
+
+void kept_vacate(struct kept *k)
+{
+    autofree char *uses = mem_printf("%s/uses", k->dir), *lock = mem_printf("%s/lock", k->dir);
+    struct err none = {0};
+    bool any = false;
+    if (dirs_each(k->dir, find_any, &any, &none) || any || rmdir(uses) < 0)
+        return;
+    (void)unlink(lock);
+    (void)rmdir(k->dir);
+}

@@ -1,0 +1,202 @@
+#include "workspace/overlay/upper_scan.h"
+
+#include "base/buf.h"
+#include "base/mem.h"
+#include "base/vec.h"
+#include "git/format/index.h"
+#include "git/format/tree.h"
+#include "sys/fs/beneath.h"
+#include "workspace/overlay/overlayfs.h"
+
+#include <errno.h>
+#include <fts.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { VERSION = 2, FLAGS = 2 /* bytes between an entry's id and its path */ };
+
+struct scan {
+    struct work_scan *found;
+    const struct tracked *tracked;
+    size_t root; /* length of the upper folder's path, with the slash */
+};
+
+/* --- what is tracked ---------------------------------------------------------------------- */
+
+void tracked_close(struct tracked *t)
+{
+    git_index_done(&t->index);
+    vec_done(&t->paths);
+    *t = (struct tracked)TRACKED_INIT;
+}
+
+static bool read_paths(struct tracked *t, const char *tree)
+{
+    autobuf struct buf id = BUF_INIT;
+    bool good = t->index.good && t->index.version == VERSION;
+    t->no_attributes = true;
+    for (struct git_index_entry e; good && git_index_next(&t->index, &e);) {
+        good = git_index_is_plain(&e);
+        t->no_attributes = t->no_attributes && !git_index_is_attributes(&e);
+        vec_push(&t->paths, (const char *)e.id + t->index.id_len + FLAGS);
+    }
+    const unsigned char *root = good && t->index.good ? git_index_root(&t->index) : NULL;
+    if (root)
+        tree_id(&id, root, t->index.id_len);
+    return root && strcmp(id.s, tree) == 0;
+}
+
+bool tracked_open(struct tracked *t, const char *index, const char *tree)
+{
+    *t = (struct tracked)TRACKED_INIT;
+    return git_index_open(&t->index, index, strlen(tree), NULL) == 0 && read_paths(t, tree);
+}
+
+/* The first that is not before a path. */
+static size_t find(const struct scan *s, const char *path)
+{
+    size_t low = 0, high = s->tracked->paths.n;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (strcmp(s->tracked->paths.v[middle], path) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low;
+}
+
+static bool is_tracked(const struct scan *s, const char *path)
+{
+    size_t i = find(s, path);
+    return i < s->tracked->paths.n && strcmp(s->tracked->paths.v[i], path) == 0;
+}
+
+/* Where what is tracked below a folder begins, and in *ret_end where it ends. */
+static size_t find_below(const struct scan *s, const char *path, size_t *ret_end)
+{
+    autofree char *inside = mem_printf("%s/", path);
+    size_t len = strlen(inside), first = find(s, inside);
+    for (*ret_end = first; *ret_end < s->tracked->paths.n; ++*ret_end) {
+        if (strncmp(s->tracked->paths.v[*ret_end], inside, len) != 0)
+            break;
+    }
+    return first;
+}
+
+static bool has_below(const struct scan *s, const char *path)
+{
+    autofree char *inside = mem_printf("%s/", path);
+    size_t i = find(s, inside);
+    return i < s->tracked->paths.n && strncmp(s->tracked->paths.v[i], inside, strlen(inside)) == 0;
+}
+
+/* --- what is found ------------------------------------------------------------------------ */
+
+static bool add(struct scan *s, struct strv *list, const char *path, const char *end)
+{
+    strv_pushf(list, "%s%s", path, end);
+    return s->found->changed.n + s->found->untracked.n <= WORK_SCAN_MAX;
+}
+
+static bool take_whiteout(struct scan *s, const char *path)
+{
+    if (is_tracked(s, path))
+        return add(s, &s->found->changed, path, "");
+    return !has_below(s, path) || add(s, &s->found->changed, path, "/");
+}
+
+static bool take_file(struct scan *s, const char *path)
+{
+    if (is_tracked(s, path))
+        return add(s, &s->found->changed, path, "");
+    if (has_below(s, path) && !add(s, &s->found->changed, path, "/"))
+        return false;
+    return add(s, &s->found->untracked, path, "");
+}
+
+static bool exists(const struct scan *s, const FTSENT *folder, const char *path)
+{
+    autofree char *full = mem_printf("%.*s%s", (int)s->root, folder->fts_path, path);
+    struct stat st;
+    return lstat(full, &st) == 0;
+}
+
+/* What is tracked in it and not there is gone; what is there comes in its turn. */
+static bool take_gone(struct scan *s, const FTSENT *folder, const char *path)
+{
+    size_t end, i = find_below(s, path, &end);
+    for (; i < end; i++) {
+        if (!exists(s, folder, s->tracked->paths.v[i]) &&
+            !add(s, &s->found->changed, s->tracked->paths.v[i], ""))
+            return false;
+    }
+    return true;
+}
+
+/* A new one is one thing, whatever is in it. */
+static bool take_folder(struct scan *s, FTS *fts, FTSENT *e, const char *path)
+{
+    enum overlay_folder kind = overlay_folder(e->fts_accpath);
+    bool was_file = is_tracked(s, path);
+    if (kind == OVERLAY_MOVED)
+        return false;
+    if (was_file || !has_below(s, path)) {
+        (void)fts_set(fts, e, FTS_SKIP);
+        return add(s, was_file ? &s->found->changed : &s->found->untracked, path,
+                   was_file ? "" : "/");
+    }
+    return kind == OVERLAY_MERGED || take_gone(s, e, path);
+}
+
+static bool take(struct scan *s, FTS *fts, FTSENT *e)
+{
+    if (e->fts_level == 0)
+        return e->fts_info == FTS_D || e->fts_info == FTS_DP;
+    const char *path = e->fts_path + s->root;
+    if (e->fts_level == 1 && strcmp(e->fts_name, ".git") == 0) {
+        (void)fts_set(fts, e, FTS_SKIP);
+        return true;
+    }
+    switch (e->fts_info) {
+    case FTS_D:
+        return take_folder(s, fts, e, path);
+    case FTS_DP:
+        return true;
+    case FTS_F:
+    case FTS_SL:
+    case FTS_SLNONE:
+    case FTS_DEFAULT:
+        return overlay_is_whiteout(e->fts_statp) ? take_whiteout(s, path) : take_file(s, path);
+    default:
+        return false;
+    }
+}
+
+static bool look(struct scan *s, const char *upper)
+{
+    char *const roots[] = {(char *)upper, NULL};
+    FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
+    bool good = fts;
+    FTSENT *e = NULL;
+    s->root = strlen(upper) + 1;
+    while (good && (errno = 0, e = fts_read(fts)))
+        good = take(s, fts, e);
+    good = good && !errno;
+    if (fts)
+        (void)fts_close(fts);
+    return good;
+}
+
+bool upper_scan_open(struct work_scan *s, const char *upper, const struct tracked *t)
+{
+    struct scan scan = {.found = s, .tracked = t};
+    autoclose int folder = -1;
+    *s = (struct work_scan){.no_attributes = t->no_attributes};
+    if (beneath_folder(upper, &folder, NULL))
+        return false;
+    char name[BENEATH_NAME];
+    beneath_name(folder, name);
+    autofree char *path = mem_printf("%s/.", *name ? name : upper); /* whatever has the name */
+    return look(&scan, path);
+}

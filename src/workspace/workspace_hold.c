@@ -1,0 +1,400 @@
+#include "workspace/workspace_hold.h"
+
+#include "base/mem.h"
+#include "base/own.h"
+#include "sys/fs/dirs.h"
+#include "sys/proc/boot_id.h"
+#include "workspace/overlay/overlayfs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { NOTE_MAX = 256 };
+
+/* --- opening ------------------------------------------------------------------------------ */
+
+static int refuse(const char *path, struct err *err)
+{
+    return err_set(err, ERR_ENV, "'%s' is not the folder that we made", path);
+}
+
+static int open_there(const char *path, int *ret_fd, struct file_id *ret_id, struct err *err)
+{
+    autoclose int parent = -1;
+    const char *name;
+    if (beneath_folder_of(path, &parent, &name, err))
+        return -1;
+    autoclose int fd = beneath_at(parent, name);
+    if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
+        return refuse(path, err);
+    if (fd < 0 || file_id_of(fd, ret_id) < 0)
+        return err_sys(err, "open '%s'", path);
+    *ret_fd = steal_fd(&fd);
+    return 0;
+}
+
+void workspace_hold_free(struct workspace_hold *hold)
+{
+    if (hold)
+        own_close(&hold->tree);
+    free(hold);
+}
+
+void workspace_let_go(struct workspace *ws)
+{
+    if (ws->hold)
+        own_close(&ws->hold->tree);
+}
+
+static void take(struct workspace *ws, int tree, const struct file_id *id,
+                 const struct file_id *admin)
+{
+    struct workspace_hold *hold = mem_alloc(sizeof(*hold));
+    *hold = (struct workspace_hold){.tree = tree, .id = *id, .admin = *admin};
+    beneath_name(tree, hold->at);
+    workspace_hold_free(ws->hold);
+    ws->hold = hold;
+}
+
+int workspace_hold(struct workspace *ws, struct err *err)
+{
+    autoclose int tree = -1, admin = -1;
+    struct file_id id, admin_id;
+    if (open_there(ws->path, &tree, &id, err) || open_there(ws->admin, &admin, &admin_id, err))
+        return -1;
+    take(ws, steal_fd(&tree), &id, &admin_id);
+    return 0;
+}
+
+/* Those above it may be missing; one that we make is not yet somebody's. */
+static int open_parent(const char *path, int *ret_fd, const char **ret_name, struct err *err)
+{
+    const char *slash = strrchr(path, '/');
+    autofree char *parent = mem_dup(path, (size_t)(slash - path));
+    struct err why = {0};
+    if (beneath_folder_of(path, ret_fd, ret_name, &why) == 0)
+        return 0;
+    if (why.errnum != ENOENT)
+        return err_set(err, why.code, "%s", why.msg);
+    return dirs_make(parent, err) || beneath_folder_of(path, ret_fd, ret_name, err) ? -1 : 0;
+}
+
+int workspace_make_tree(struct workspace *ws, struct err *err)
+{
+    autoclose int parent = -1;
+    const char *name;
+    struct file_id id;
+    if (open_parent(ws->path, &parent, &name, err))
+        return -1;
+    if (mkdirat(parent, name, 0700) < 0 && errno != EEXIST)
+        return err_sys(err, "make folder '%s'", ws->path);
+    autoclose int tree = beneath_at(parent, name);
+    if (tree < 0 && (errno == ENOTDIR || errno == ELOOP))
+        return refuse(ws->path, err);
+    if (tree < 0 || file_id_of(tree, &id) < 0)
+        return err_sys(err, "open '%s'", ws->path);
+    take(ws, steal_fd(&tree), &id, &(struct file_id){0});
+    return 0;
+}
+
+int workspace_hold_admin(struct workspace *ws, const char *admin, struct err *err)
+{
+    struct stat st;
+    if (lstat(admin, &st) < 0)
+        return err_sys(err, "look at '%s'", admin);
+    ws->hold->admin = (struct file_id){.dev = st.st_dev, .ino = st.st_ino};
+    return 0;
+}
+
+const char *workspace_at(const struct workspace *ws)
+{
+    return ws->hold && ws->hold->tree >= 0 && *ws->hold->at ? ws->hold->at : ws->path;
+}
+
+bool workspace_is_there(const struct workspace *ws)
+{
+    struct stat st;
+    if (ws->hold && ws->hold->tree >= 0)
+        return fstat(ws->hold->tree, &st) == 0 && st.st_nlink > 0;
+    return lstat(ws->path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
+/* --- the administrative folder ------------------------------------------------------------ */
+
+int workspace_open_admin(const struct workspace *ws, int *ret_fd, struct err *err)
+{
+    autoclose int fd = -1;
+    struct file_id id = {0};
+    if (open_there(ws->admin, &fd, &id, err))
+        return -1;
+    if (ws->hold && (id.dev != ws->hold->admin.dev || id.ino != ws->hold->admin.ino))
+        return refuse(ws->admin, err);
+    *ret_fd = steal_fd(&fd);
+    return 0;
+}
+
+int workspace_put(const struct workspace *ws, const char *from, const char *name, struct err *err)
+{
+    autoclose int admin = -1;
+    if (workspace_open_admin(ws, &admin, err))
+        return -1;
+    return renameat(AT_FDCWD, from, admin, name) < 0 && errno != ENOENT
+               ? err_sys(err, "make '%s/%s'", ws->admin, name)
+               : 0;
+}
+
+int workspace_drop(const struct workspace *ws, const char *name, struct err *err)
+{
+    autoclose int admin = -1;
+    if (workspace_open_admin(ws, &admin, err))
+        return -1;
+    return unlinkat(admin, name, 0) < 0 && errno != ENOENT
+               ? err_sys(err, "remove '%s/%s'", ws->admin, name)
+               : 0;
+}
+
+/* --- notes -------------------------------------------------------------------------------- */
+
+void workspace_format_note(const struct workspace *ws, struct buf *out)
+{
+    const struct file_id *id = &ws->hold->id;
+    buf_addf(out, "%" PRIuMAX " %" PRIuMAX " %s", (uintmax_t)id->dev, (uintmax_t)id->ino,
+             boot_id());
+}
+
+int workspace_note(const struct workspace *ws, struct err *err)
+{
+    autoclose int admin = -1;
+    autobuf struct buf text = BUF_INIT;
+    workspace_format_note(ws, &text);
+    if (workspace_open_admin(ws, &admin, err))
+        return -1;
+    autoclose int fd =
+        openat(admin, WORKSPACE_NOTE,
+               O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, 0600);
+    if (fd < 0 || write(fd, text.s, text.len) != (ssize_t)text.len)
+        return err_sys(err, "write '%s/" WORKSPACE_NOTE "'", ws->admin);
+    return 0;
+}
+
+static bool read_text(int admin, char text[NOTE_MAX])
+{
+    struct stat st;
+    autoclose int fd =
+        openat(admin, WORKSPACE_NOTE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode))
+        return false;
+    ssize_t n = read(fd, text, NOTE_MAX - 1);
+    text[n > 0 ? n : 0] = '\0';
+    return n > 0;
+}
+
+/* Devices have other numbers after the machine was started again: then the folder's own counts. */
+static bool read_note(const struct workspace *ws, struct file_id *ret, bool *ret_other_boot)
+{
+    autoclose int admin = -1;
+    char text[NOTE_MAX], *end;
+    struct err none = {0};
+    if (!ws->admin || workspace_open_admin(ws, &admin, &none) || !read_text(admin, text))
+        return false;
+    ret->dev = (dev_t)strtoumax(text, &end, 10);
+    ret->ino = (ino_t)strtoumax(end, &end, 10);
+    *ret_other_boot = *end != ' ' || strcmp(end + 1, boot_id()) != 0;
+    return ret->ino;
+}
+
+/* Which one is ours, as far as that is known. */
+static bool find_id(const struct workspace *ws, struct file_id *ret)
+{
+    bool other_boot;
+    struct stat st;
+    if (ws->hold) {
+        *ret = ws->hold->id;
+        return true;
+    }
+    if (!read_note(ws, ret, &other_boot) || overlay_is_at(ws->path))
+        return false; /* of one that is mounted the folder below it was noted */
+    if (other_boot && lstat(ws->path, &st) == 0)
+        ret->dev = st.st_dev;
+    return true;
+}
+
+/* --- looking ------------------------------------------------------------------------------ */
+
+static bool is_other(const char *path, const struct file_id *id)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && (st.st_dev != id->dev || st.st_ino != id->ino);
+}
+
+/* Where the tree is now, for a message; empty where that cannot be told. */
+static void tell_place(const struct workspace *ws, struct buf *out)
+{
+    char place[4096];
+    if (!ws->hold || ws->hold->tree < 0 || !workspace_is_there(ws))
+        return;
+    ssize_t n = readlink(workspace_at(ws), place, sizeof(place) - 1);
+    if (n <= 0)
+        return;
+    place[n] = '\0';
+    if (strcmp(place, ws->path) != 0)
+        buf_addf(out, ", which is at '%s' now", place);
+}
+
+bool workspace_lost_admin(const struct workspace *ws)
+{
+    return ws->hold && is_other(ws->admin, &ws->hold->admin);
+}
+
+bool workspace_is_replaced(const struct workspace *ws, struct buf *ret_words)
+{
+    struct file_id id;
+    bool tree = find_id(ws, &id) && is_other(ws->path, &id);
+    if (!tree && !workspace_lost_admin(ws))
+        return false;
+    buf_addf(ret_words, "'%s' is not the folder that we made", tree ? ws->path : ws->admin);
+    if (tree)
+        tell_place(ws, ret_words);
+    return true;
+}
+
+int workspace_enter(struct workspace *ws, struct err *err)
+{
+    autobuf struct buf words = BUF_INIT;
+    autoclose int tree = -1, admin = -1;
+    struct file_id id = {0}, admin_id = {0};
+    if (workspace_is_replaced(ws, &words))
+        return err_set(err, ERR_ENV, "%s", words.s);
+    if (ws->hold && ws->hold->tree >= 0)
+        return 0;
+    if (open_there(ws->path, &tree, &id, err) || open_there(ws->admin, &admin, &admin_id, err))
+        return -1;
+    if (ws->hold && (id.dev != ws->hold->id.dev || id.ino != ws->hold->id.ino))
+        return refuse(ws->path, err);
+    take(ws, steal_fd(&tree), &id, &admin_id);
+    return 0;
+}
+
+/* --- moving ------------------------------------------------------------------------------- */
+
+/* The name in a folder of what is in it. */
+static char *find_name(int folder, const struct file_id *id)
+{
+    int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
+    char *found = NULL;
+    if (fd >= 0 && !dir)
+        (void)close(fd);
+    for (struct dirent *e; dir && !found && (e = readdir(dir));) {
+        if (strcmp(e->d_name, ".") != 0 && strcmp(e->d_name, "..") != 0 &&
+            file_id_is_at(id, folder, e->d_name))
+            found = mem_str(e->d_name);
+    }
+    if (dir)
+        (void)closedir(dir);
+    return found;
+}
+
+/* What has the name and is another folder may be somebody's. */
+static int make_way(int folder, const char *name, struct err *err)
+{
+    struct stat st;
+    if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
+        return 0;
+    return unlinkat(folder, name, 0) < 0 && errno != ENOENT ? err_sys(err, "remove '%s'", name) : 0;
+}
+
+int workspace_make_way(const char *path, struct err *err)
+{
+    autoclose int folder = -1;
+    const char *name;
+    struct err why = {0};
+    if (beneath_folder_of(path, &folder, &name, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    return make_way(folder, name, err);
+}
+
+/* What was moved is looked at afterwards: it cannot be exchanged for something else meanwhile. */
+static int move_entry(int folder, const char *name, const char *to, const struct file_id *id,
+                      bool *ret_done, struct err *err)
+{
+    if (renameat(folder, name, folder, to) < 0)
+        return errno == ENOENT ? 0 : err_sys(err, "remove '%s'", name);
+    *ret_done = !id || file_id_is_at(id, folder, to);
+    return !*ret_done && renameat(folder, to, folder, name) < 0 ? err_sys(err, "move '%s' back", to)
+                                                                : 0;
+}
+
+static int move_ours(int folder, const char *name, const char *gone, const struct file_id *id,
+                     bool *ret_done, struct err *err)
+{
+    if (file_id_is_at(id, folder, name) && move_entry(folder, name, gone, id, ret_done, err))
+        return -1;
+    if (*ret_done)
+        return 0;
+    autofree char *other = find_name(folder, id);
+    return (other && move_entry(folder, other, gone, id, ret_done, err)) ||
+                   make_way(folder, name, err)
+               ? -1
+               : 0;
+}
+
+int workspace_move_tree(const struct workspace *ws, const char *gone, bool *ret_done,
+                        struct err *err)
+{
+    autoclose int folder = -1;
+    const char *name, *to = strrchr(gone, '/') + 1;
+    struct file_id id;
+    struct err why = {0};
+    *ret_done = false;
+    if (beneath_folder_of(ws->path, &folder, &name, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    if (find_id(ws, &id))
+        return move_ours(folder, name, to, &id, ret_done, err);
+    return make_way(folder, name, err) || move_entry(folder, name, to, NULL, ret_done, err) ? -1
+                                                                                            : 0;
+}
+
+/* What it is is looked at afterwards, as in move_entry(). */
+int workspace_move_admin(const struct workspace *ws, const char *aside, struct err *err)
+{
+    autoclose int folder = -1, to = -1;
+    const char *name, *other;
+    struct err why = {0};
+    if (beneath_folder_of(ws->admin, &folder, &name, &why))
+        return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
+    if (make_way(folder, name, err) || beneath_folder_of(aside, &to, &other, err))
+        return -1;
+    if (renameat(folder, name, to, other) < 0)
+        return errno == ENOENT ? 0 : err_sys(err, "remove '%s'", ws->admin);
+    if (!ws->hold || file_id_is_at(&ws->hold->admin, to, other))
+        return 0;
+    return renameat(to, other, folder, name) < 0 ? err_sys(err, "move '%s' back", aside) : 0;
+}
+
+int workspace_replace(struct workspace *ws, const char *from, const struct file_id *id,
+                      struct err *err)
+{
+    autoclose int folder = -1;
+    const char *name, *other = strrchr(from, '/') + 1;
+    if (beneath_folder_of(ws->path, &folder, &name, err))
+        return -1;
+    if (!file_id_is_at(id, folder, other))
+        return refuse(from, err);
+    if (unlinkat(folder, name, AT_REMOVEDIR) < 0 || renameat(folder, other, folder, name) < 0)
+        return err_sys(err, "make '%s'", ws->path);
+    struct file_id admin = ws->hold->admin;
+    if (workspace_hold(ws, err))
+        return -1;
+    if (ws->hold->id.dev != id->dev || ws->hold->id.ino != id->ino ||
+        ws->hold->admin.dev != admin.dev || ws->hold->admin.ino != admin.ino)
+        return refuse(ws->path, err);
+    return workspace_note(ws, err);
+}

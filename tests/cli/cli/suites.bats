@@ -1,0 +1,140 @@
+#!/usr/bin/env bats
+# scripts/suites.bash: what failed is tried once more when all is over, and told; nothing else is forgiven.
+# shellcheck disable=SC2016 # what is not expanded here is for the suites
+bats_require_minimum_version 1.5.0
+load ../helper
+
+# Runs these lines with the functions of scripts/suites.bash. The bats in it knows nothing of ours.
+check() { # LINE...
+    local suites
+    suites=$(realpath "$BATS_TEST_DIRNAME/../../../scripts/suites.bash")
+    printf '%s\n' 'set -uo pipefail' ". '$suites'" 'trap "rm -rf \"\$work\"" EXIT' "$@" second_tries sum >script
+    run env -i PATH="${PATH//$BATS_LIBEXEC:/}" TMPDIR="$BATS_TEST_TMPDIR" ANABRANCH="$PWD/program" bash script
+}
+
+# A file of bats tests, NAME.bats: one passes, each of the others does what its line says.
+bats_tests() { # NAME [TEST LINE]...
+    local file=$1.bats
+    printf '@test "good" {\n    true\n}\n' >"$file"
+    shift
+    while (($#)); do
+        printf "@test '%s' {\n    %s\n}\n" "$1" "$2" >>"$file"
+        shift 2
+    done
+}
+
+second_lines() {
+    grep '^second try: ' <<<"$output"
+}
+
+@test "check: a test that fails once is tried again, alone, by its exact name, and shown" {
+    bats_tests a 'a (b) [c] *.+?|{1}^ once' 'echo "with $ANABRANCH"; [ -e tried ] || { touch tried; false; }' \
+        'a (b) [c] *.+?|{1}^ once and more' '[ ! -e tried.good ]; touch tried.good'
+    check 'suite san cli tapped bats_file a.bats'
+    assert_status 0
+    assert_contains 'cli-san: 2 passed, 0 failed, 1 to be tried again'
+    [[ $(second_lines) == "second try: a.bats 'a (b) [c] *.+?|{1}^ once' (cli-san) passed; first failure:" ]] || fail
+    [[ ${output#*second try} == *"# with $PWD/program"* ]] || fail 'the first failure is not shown'
+    [[ ${lines[-1]} == '3 passed, 0 failed' ]] || fail
+}
+
+@test "check: a test that fails twice is a failure" {
+    bats_tests a 'always' 'echo so it is; false' 'once' '[ -e tried ] || { touch tried; false; }'
+    check 'suite "" cli tapped bats_file a.bats'
+    assert_status 1
+    assert_line "second try: a.bats 'always' (cli) failed again:"
+    assert_line "second try: a.bats 'once' (cli) passed; first failure:"
+    [[ ${output#*failed again} == *'# so it is'* ]] || fail 'the second failure is not shown'
+    [[ ${lines[-1]} == '2 passed, 1 failed' ]] || fail
+}
+
+@test "check: a test that is not found by its name is tried again with all of its file" {
+    bats_tests a 'a $HOME' '[ -e tried ] || { touch tried; false; }'
+    check 'suite san cli tapped bats_file a.bats'
+    assert_status 0
+    [[ ${lines[-1]} == '2 passed, 0 failed' ]] || fail
+}
+
+@test "check: a file that ends in its middle is tried again as a whole, with the same program" {
+    # A stand-in for bats, which is killed the first time.
+    mkdir bin
+    printf '#!/bin/sh\necho 1..3\necho ok 1 a\n[ "$ANABRANCH" = first ] || exit 1\n[ -e tried ] || { touch tried; kill -KILL $$; }\necho ok 2 b\necho ok 3 c\n' >bin/bats
+    chmod +x bin/bats
+    check 'PATH=$PWD/bin:$PATH' 'export ANABRANCH=first' 'suite "" cli tapped bats_file a.bats' 'export ANABRANCH=second'
+    assert_status 0
+    assert_line 'second try: a.bats (cli) passed; first failure:'
+    assert_line 'cli: 1 passed, 0 failed, 2 to be tried again'
+    [[ ${lines[-1]} == '3 passed, 0 failed' ]] || fail
+}
+
+@test "check: a unit program that fails once is tried again, and one that never ends well fails" {
+    printf '#!/bin/sh\necho 1..2\necho ok 1 - a\n[ -e tried ] || { touch tried; echo not ok 2 - b; exit 1; }\necho ok 2 - b\n' >once
+    printf '#!/bin/sh\necho 1..1\necho ok 1 - a\nexit 3\n' >leaks
+    chmod +x once leaks
+    check 'both() { tap_program ./once; tap_program ./leaks; }' 'suite "" unit tapped both'
+    assert_status 1
+    assert_line 'second try: ./once (unit) passed; first failure:'
+    assert_line 'second try: ./leaks (unit) failed again:'
+    [[ ${lines[-1]} == '3 passed, 1 failed' ]] || fail
+}
+
+# A stand-in for tests/chaos/run or killpoints: when it is asked for 5, two fail; alone, that in $ANABRANCH_BAD.
+random_stub() { # FILE WORD NUMBER...
+    local file=$1 word=$2
+    shift 2
+    cat >"$file" <<END
+#!/bin/bash
+echo "\$*" >>calls
+if [ \$# = 1 ]; then
+    printf '$word%s: wrong\n    deep down\n    again: x\n' $*
+    echo 'x: 3 passed, 2 failed'
+    exit 1
+fi
+[ "\$2" != "\${ANABRANCH_BAD-}" ] || { echo 'x: 0 passed, 1 failed'; exit 1; }
+echo 'x: 1 passed, 0 failed'
+END
+    chmod +x "$file"
+}
+
+@test "check: random runs that failed are tried again by their seed, kill points by their number" {
+    random_stub run 'seed ' 7 8
+    random_stub killpoints ANABRANCH_KILL_AT= 7 8+
+    check 'export ANABRANCH_BAD=8' 'suite "" chaos random_runs ./run 5' 'suite san points random_runs ./killpoints 5' \
+        'unset ANABRANCH_BAD'
+    assert_status 1
+    assert_line 'second try: ./run 7 (chaos) passed; first failure:'
+    assert_line 'second try: ./run 8 (chaos) failed again:'
+    assert_line 'second try: ./killpoints 7 (points-san) passed; first failure:'
+    assert_line 'second try: ./killpoints 8+ (points-san) failed again:'
+    [[ ${output#*second try: ./run 7} == *'    seed 7: wrong'*'deep down'* ]] || fail 'the first failure is not shown'
+    [[ $(sort calls | paste -s -d ,) == '1 7,1 8,5,5,7 7,8 8' ]] || fail "$(<calls)"
+    [[ ${lines[-1]} == '8 passed, 2 failed' ]] || fail
+}
+
+@test "check: what says nothing, has no test or fails by its own word only is not forgiven" {
+    bats_tests a 'once' '[ -e tried ] || { touch tried; false; }'
+    check 'both() { tapped bats_file a.bats; echo "x: 1 passed, 2 failed"; return 1; }' 'suite "" some both' \
+        'suite "" none true' 'suite "" other false'
+    assert_status 1
+    assert_line 'some: 1 passed, 1 failed, 1 to be tried again'
+    [[ ${lines[-1]} == '2 passed, 3 failed' ]] || fail
+}
+
+@test "check: where much fails nothing is tried again" {
+    bats_tests a 'one' 'echo x >>tried; false' 'two' 'echo x >>tried; false'
+    check second_tries_most=1 'suite "" cli tapped bats_file a.bats'
+    assert_status 1
+    assert_line '2 failures: too many to be tried again'
+    [[ ${lines[-1]} == '1 passed, 2 failed' && $(wc -l <tried) -eq 2 ]] || fail
+}
+
+@test "check: what is skipped is told with its reason, where that is wanted" {
+    bats_tests a 'not here' 'skip "no such thing"'
+    check 'suite "" cli tapped bats_file a.bats'
+    assert_status 0
+    refute_contains 'no such thing'
+    check 'show_skipped=1' 'suite "" cli tapped bats_file a.bats'
+    assert_status 0
+    assert_line '    skipped: not here: no such thing'
+    [[ ${lines[-1]} == '1 passed, 0 failed, 1 skipped' ]] || fail
+}

@@ -1,0 +1,153 @@
+#include "threads/hooks.h"
+
+#include "base/mem.h"
+#include "git/config/worktree_config.h"
+#include "sys/fs/dirs.h"
+#include "sys/proc/capture.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "shell.h"
+
+/* A real repository with a worktree of the user's own, which has become a thread. */
+struct fixture {
+    char *dir;
+    struct git_repo repo;
+    struct thread thread;
+};
+
+static char *sh(const struct fixture *f, const char *line)
+{
+    return shell(f->dir, line);
+}
+
+static void assert_says(const struct fixture *f, const char *line, const char *want)
+{
+    autofree char *got = sh(f, line);
+    assert_string_equal(got, want);
+}
+
+static int set_up(void **state)
+{
+    struct fixture *f = mem_alloc(sizeof(*f));
+    bool switched;
+    *state = f;
+    f->dir = mem_str("/tmp/anabranch hooks-XXXXXX");
+    if (!mkdtemp(f->dir))
+        return -1;
+    free(sh(f, "git init -q -b main . && git commit -q --allow-empty -m start && "
+               "git worktree add -q -b t tree"));
+    f->thread = (struct thread){.id = mem_str("t"),
+                                .engine = mem_str("claude"),
+                                .path = mem_printf("%s/tree", f->dir),
+                                .admin = mem_printf("%s/.git/worktrees/tree", f->dir)};
+    return git_open(&f->repo, f->dir, NULL) || worktree_config_on(&f->repo, &switched, NULL);
+}
+
+static int tear_down(void **state)
+{
+    struct fixture *f = *state;
+    int rc = dirs_remove(f->dir, NULL);
+    thread_done(&f->thread);
+    git_close(&f->repo);
+    free(f->dir);
+    free(f);
+    return rc;
+}
+
+static void install(struct fixture *f)
+{
+    struct err err = {0};
+    if (thread_hooks_install(&f->repo, &f->thread, NULL, &err))
+        fail_msg("%s", err.msg);
+}
+
+static void take_away(struct fixture *f)
+{
+    struct err err = {0};
+    if (thread_hooks_remove(&f->thread, &err))
+        fail_msg("%s", err.msg);
+}
+
+static void test_nothing_is_left(void **state)
+{
+    struct fixture *f = *state;
+    install(f);
+    install(f);
+    assert_says(f, "git -C tree config core.hooksPath | sed 's,.*/worktrees/,,'",
+                "tree/anabranch.hooks\n");
+    assert_says(f, "grep -c __own-hook tree/.claude/settings.local.json", "1\n");
+    assert_says(f, "git -C tree status --porcelain", "");
+    take_away(f);
+    take_away(f);
+    assert_says(f, "git -C tree config core.hooksPath || true", "");
+    assert_says(f, "ls -A tree; ls .git/worktrees/tree | grep hooks || true", ".git\n");
+}
+
+static void test_own_setting_comes_back(void **state)
+{
+    struct fixture *f = *state;
+    free(sh(f, "git -C tree config --worktree core.hooksPath \"$PWD/mine\" && mkdir mine && "
+               "printf '#!/bin/sh\\ntouch ../called\\n' >mine/post-commit && "
+               "chmod +x mine/post-commit"));
+    install(f);
+    install(f);
+    free(sh(f, "git -C tree commit -q --allow-empty --no-verify -m x && rm called"));
+    take_away(f);
+    assert_says(f, "test \"$(git -C tree config core.hooksPath)\" = \"$PWD/mine\" && echo yes",
+                "yes\n");
+}
+
+static void test_settings_come_back(void **state)
+{
+    static const char odd[] = "{\"hooks\" :  {\"PreToolUse\":[]},\n\t\"x\": 1}";
+    struct fixture *f = *state;
+    autofree char *write = mem_printf(
+        "mkdir tree/.claude && printf '%%s' '%s' >tree/.claude/settings.local.json", odd);
+    free(sh(f, write));
+    install(f);
+    install(f);
+    assert_says(f, "grep -c __own-hook tree/.claude/settings.local.json", "1\n");
+    take_away(f);
+    assert_says(f, "cat tree/.claude/settings.local.json", odd);
+}
+
+static void test_later_settings_stay(void **state)
+{
+    struct fixture *f = *state;
+    install(f);
+    free(sh(f, "sed -i.old 's/^{/{\"later\": true,/' tree/.claude/settings.local.json && "
+               "rm tree/.claude/settings.local.json.old"));
+    take_away(f);
+    assert_says(f, "tr -d ' \\n' <tree/.claude/settings.local.json", "{\"later\":true}");
+}
+
+static void test_bad_settings_are_refused(void **state)
+{
+    struct fixture *f = *state;
+    struct err err = {0};
+    free(sh(f, "mkdir tree/.claude && echo '{]' >tree/.claude/settings.local.json"));
+    assert_int_equal(thread_hooks_install(&f->repo, &f->thread, NULL, &err), -1);
+    assert_int_equal(err.code, ERR_INPUT);
+    assert_says(f, "cat tree/.claude/settings.local.json", "{]\n");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test_setup_teardown(test_nothing_is_left, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_own_setting_comes_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_settings_come_back, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_later_settings_stay, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_bad_settings_are_refused, set_up, tear_down),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
