@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
-#include "base/text/sha256.h"
+#include "base/text/hash.h"
 #include "doc/doc.h"
 #include "run/resume/decide.h"
 #include "run/state/run_folder.h"
@@ -30,7 +30,7 @@ static char *state_path(const char *manifest)
 }
 
 /* Neither prose nor comments, nor how the tasks are run, is in it. */
-static void hash_tasks(const struct orchestra *o, char ret_hash[65])
+static void hash_tasks(const struct orchestra *o, char ret_hash[HASH_SHA256_DIGITS + 1])
 {
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "%s\n", o->pf->plan.cwd ? o->pf->plan.cwd : ".");

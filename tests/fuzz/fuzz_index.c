@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text/sha256.h"
+#include "base/text/hash.h"
 #include "git/batch.h"
 #include "git/format/index.h"
 #include "git/format/tree.h"
@@ -58,7 +58,7 @@ static size_t count_entries(const struct buf *tree, size_t id_len, struct err *e
 int git_batch_write(struct git_batch *batch, enum git_batch_type type, const struct buf *bytes,
                     struct buf *ret_id, struct err *err)
 {
-    char digest[65];
+    char digest[HASH_SHA256_DIGITS + 1];
     fuzz_check(type == GIT_BATCH_TREE);
     (void)count_entries(bytes, batch->id_len / 2, err);
     fuzz_check(err->code == 0);

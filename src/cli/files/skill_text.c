@@ -1,6 +1,6 @@
 #include "cli/files/skill_text.h"
 
-#include "base/text/sha256.h"
+#include "base/text/hash.h"
 
 #include <stdbool.h>
 #include <string.h>
@@ -30,7 +30,7 @@ void skill_add_text(struct buf *out, enum skill_form form)
 
 static void add_seal(struct buf *out, const char *s, size_t len)
 {
-    char digest[65];
+    char digest[HASH_SHA256_DIGITS + 1];
     sha256_hex(s, len, digest);
     buf_addf(out, SEAL "%s -->\n", digest);
 }

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/sha256.h"
+#include "base/text/hash.h"
 #include "clean/unbegun_runs.h"
 #include "cli/common/live_run.h"
 #include "cli/common/plan_opts.h"
@@ -208,7 +208,7 @@ char *resume_run_of(struct look *look, const char *plan)
 static void tell_of_edit(const struct saved *saved)
 {
     autobuf struct buf text = BUF_INIT;
-    char digest[65];
+    char digest[HASH_SHA256_DIGITS + 1];
     if (!saved->digest || !saved->plan_file ||
         file_read_input(saved->plan_file, PLAN_MAX, &text, NULL))
         return;

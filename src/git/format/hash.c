@@ -1,15 +1,6 @@
 #include "git/format/hash.h"
 
-#include "base/text/sha1.h"
-#include "base/text/sha256.h"
-
-static void hash(const void *bytes, size_t len, size_t digits, char ret_hex[GIT_HASH_MAX + 1])
-{
-    if (digits == GIT_HASH_SHA1)
-        sha1_hex(bytes, len, ret_hex);
-    else
-        sha256_hex(bytes, len, ret_hex);
-}
+#include "base/text/hash.h"
 
 static int digit(char c)
 {
@@ -24,14 +15,10 @@ void git_hash_pack(struct buf *out, const char *id)
 
 void git_hash_add(struct buf *out, const void *bytes, size_t len, size_t digits)
 {
-    char hex[GIT_HASH_MAX + 1];
-    hash(bytes, len, digits, hex);
-    git_hash_pack(out, hex);
-}
-
-void git_hash_hex(struct buf *out, const void *bytes, size_t len, size_t digits)
-{
-    char hex[GIT_HASH_MAX + 1];
-    hash(bytes, len, digits, hex);
-    buf_addstr(out, hex);
+    unsigned char id[HASH_SHA256_DIGITS / 2];
+    struct hash h;
+    hash_init(&h, digits);
+    hash_add(&h, bytes, len);
+    hash_end(&h, id);
+    buf_add(out, id, digits / 2);
 }

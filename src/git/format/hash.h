@@ -8,13 +8,8 @@
 
 #include <stddef.h>
 
-enum { GIT_HASH_SHA1 = 40, GIT_HASH_MAX = 64 }; /* digits */
-
 /* Appends the hash of bytes as it stands in files: half as many bytes as digits. */
 void git_hash_add(struct buf *out, const void *bytes, size_t len, size_t digits);
-
-/* The same in digits. */
-void git_hash_hex(struct buf *out, const void *bytes, size_t len, size_t digits);
 
 /* Appends an id that is given in digits as it stands in files. */
 void git_hash_pack(struct buf *out, const char *id);

@@ -1,7 +1,7 @@
 #include "git/format/loose_object.h"
 
 #include "base/mem.h"
-#include "git/format/hash.h"
+#include "base/text/hash.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -18,18 +18,23 @@ enum { MODE = 0444, TRIES = 100 };
 /* A large tree is ids for the most part, in which there is nothing to be found again. */
 enum { STORED_MIN = 16 << 10 };
 
-static void put_object(struct buf *out, const char *type, const struct buf *bytes)
+static void put_header(struct buf *out, const char *type, const struct buf *bytes)
 {
     buf_addf(out, "%s %zu", type, bytes->len);
     buf_addch(out, '\0');
-    buf_add(out, bytes->s, bytes->len);
 }
 
 void loose_object_id(struct buf *out, const char *type, const struct buf *bytes, size_t digits)
 {
-    autobuf struct buf object = BUF_INIT;
-    put_object(&object, type, bytes);
-    git_hash_hex(out, object.s, object.len, digits);
+    char hex[HASH_SHA256_DIGITS + 1];
+    struct hash h;
+    autobuf struct buf header = BUF_INIT;
+    put_header(&header, type, bytes);
+    hash_init(&h, digits);
+    hash_add(&h, header.s, header.len);
+    hash_add(&h, bytes->s, bytes->len);
+    hash_end_hex(&h, hex);
+    buf_addstr(out, hex);
 }
 
 static int level_of(const struct buf *object)
@@ -114,12 +119,15 @@ int loose_object_write(const char *git_dir, const char *type, const struct buf *
                        size_t digits, struct buf *ret_id, struct err *err)
 {
     autobuf struct buf id = BUF_INIT, object = BUF_INIT;
-    put_object(&object, type, bytes);
-    git_hash_hex(&id, object.s, object.len, digits);
+    loose_object_id(&id, type, bytes, digits);
     autofree char *folder = mem_printf("%s/objects/%.2s", git_dir, id.s);
     autofree char *path = mem_printf("%s/%s", folder, id.s + 2);
-    if (utimensat(AT_FDCWD, path, NULL, 0) < 0 && write_object(folder, path, &object, err))
-        return -1;
+    if (utimensat(AT_FDCWD, path, NULL, 0) < 0) {
+        put_header(&object, type, bytes);
+        buf_add(&object, bytes->s, bytes->len);
+        if (write_object(folder, path, &object, err))
+            return -1;
+    }
     buf_add(ret_id, id.s, id.len);
     return 0;
 }

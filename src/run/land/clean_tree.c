@@ -2,6 +2,7 @@
 
 #include "agent/engine/env.h"
 #include "base/mem.h"
+#include "base/text/hash.h"
 #include "run/prepare/delete_later.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -43,7 +44,6 @@ static int write_text(const char *top, const char *name, const char *text, struc
 /* As little as makes a repository: git in it finds the commit and its history. */
 static int make_repository(const struct job *job, struct err *err)
 {
-    enum { SHA256_DIGITS = 64 };
     static const char *const folders[] = {"home",
                                           "tmp",
                                           "tree",
@@ -51,7 +51,7 @@ static int make_repository(const struct job *job, struct err *err)
                                           "tree/.git/refs",
                                           "tree/.git/objects",
                                           "tree/.git/objects/info"};
-    bool sha256 = job->candidate.len == SHA256_DIGITS;
+    bool sha256 = job->candidate.len == HASH_SHA256_DIGITS;
     autofree char *head = mem_printf("%s\n", job->candidate.s);
     autofree char *objects = mem_printf("%s/objects\n", job->run->pf->repo.common);
     for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {

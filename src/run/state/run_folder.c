@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
-#include "base/text/sha256.h"
+#include "base/text/hash.h"
 #include "base/text/text.h"
 #include "clean/find.h"
 #include "doc/doc.h"
@@ -120,7 +120,7 @@ static const char *program(const char *name, struct arena *a)
 static void put_digest(const struct run *run, struct node *map, struct arena *a)
 {
     autobuf struct buf text = BUF_INIT;
-    char digest[65];
+    char digest[HASH_SHA256_DIGITS + 1];
     if (strcmp(run->plan_path, "-") == 0 || file_read_input(run->plan_path, PLAN_MAX, &text, NULL))
         return;
     sha256_hex(text.s, text.len, digest);
@@ -191,7 +191,7 @@ static void put_run(const struct run *run, bool hide, struct buf *out)
 /* " plan:DIGEST", so that each file may be of another time. */
 static void add_digest(const char *file, const struct buf *content, struct buf *out)
 {
-    char digest[65];
+    char digest[HASH_SHA256_DIGITS + 1];
     sha256_hex(content->s, content->len, digest);
     buf_addf(out, " %s:%s", file, digest);
 }

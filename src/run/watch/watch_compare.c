@@ -4,7 +4,7 @@
 #include "run/watch/watch_private.h"
 
 #include "base/mem.h"
-#include "base/text/sha256.h"
+#include "base/text/hash.h"
 #include "run/resume/evidence.h"
 #include "workspace/commit/salvage.h"
 #include "workspace/commit/vault.h"
@@ -235,7 +235,7 @@ static void compare_stashes(struct shared_look *l, const char *a, const char *b,
     }
 }
 
-static const char *digest(struct git_content content, char hex[65])
+static const char *digest(struct git_content content, char hex[HASH_SHA256_DIGITS + 1])
 {
     if (!content.s)
         return NULL;
@@ -249,7 +249,7 @@ static void look_at_file(struct shared_look *l, const struct git_change *c)
     autofree char *path = mem_printf("%s/%s", l->run->pf->repo.common, c->name);
     autofree char *saved = c->from.s ? shared_save(l->run, c->name, c->from) : NULL;
     autobuf struct buf undo = BUF_INIT;
-    char from[65], to[65];
+    char from[HASH_SHA256_DIGITS + 1], to[HASH_SHA256_DIGITS + 1];
     bool hook = c->part == GIT_PART_HOOK;
     if (hook && !s->changed_hook)
         s->changed_hook = mem_str(c->name);

@@ -3,7 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text/sha256.h"
+#include "base/text/hash.h"
 #include "sys/fs/file.h"
 
 #include <stdio.h>

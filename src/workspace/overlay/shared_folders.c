@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/text/sha256.h"
+#include "base/text/hash.h"
 #include "base/vec.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -43,7 +43,7 @@ static const char *const lock_files[] = {
 
 static void add_hash(struct buf *out, const void *bytes, size_t len)
 {
-    char hex[65];
+    char hex[HASH_SHA256_DIGITS + 1];
     sha256_hex(bytes, len, hex);
     buf_add(out, hex, DIGITS);
 }
