@@ -6,7 +6,6 @@
 #include "git/format/object_cache.h"
 #include "git/format/tree.h"
 #include "git/git.h"
-#include "git/merge/merge_process.h"
 #include "git/sign.h"
 #include "sys/fs/file.h"
 #include "sys/proc/capture_many.h"
@@ -29,7 +28,6 @@ struct git_batch {
     int scratch;                             /* where it finds what to write */
     size_t digits;                           /* of an id; 0: not known yet */
     bool writes_here;                        /* written without git */
-    struct merger *merger;
     struct sign sign;
     struct git_known known;
     struct buf idents[GIT_BATCH_WHO_]; /* as git told them, or empty */
@@ -39,7 +37,6 @@ struct git_batch *git_batch_new(const char *git_dir)
 {
     struct git_batch *b = mem_alloc(sizeof(*b));
     b->git_dir = mem_str(git_dir);
-    b->merger = merger_new(git_dir);
     b->scratch = -1;
     for (int i = 0; i < GIT_BATCH_WHO_; i++)
         b->idents[i] = (struct buf)BUF_INIT;
@@ -57,14 +54,12 @@ void git_batch_free(struct git_batch *b)
     /* All are told before the first is waited for. */
     coproc_hang_up(&b->objects);
     coproc_hang_up(&b->refs);
-    merger_hang_up(b->merger);
     for (int i = 0; i < GIT_BATCH_TYPES_; i++)
         coproc_hang_up(&b->writers[i]);
     coproc_stop(&b->objects);
     coproc_stop(&b->refs);
     for (int i = 0; i < GIT_BATCH_TYPES_; i++)
         coproc_stop(&b->writers[i]);
-    merger_free(b->merger);
     for (int i = 0; i < GIT_BATCH_WHO_; i++)
         buf_done(&b->idents[i]);
     git_known_done(&b->known);
@@ -525,7 +520,6 @@ int git_batch_begin(struct git_batch *b, struct buf *ret_version, struct err *er
             take_line(i == VERSION ? ret_version : &b->idents[i], &jobs[i]);
         proc_job_done(&jobs[i]);
     }
-    merger_learn_version(b->merger, ret_version->s);
     return rc;
 }
 
@@ -543,11 +537,6 @@ int git_batch_get_ready(struct git_batch *b, struct err *err)
 struct sign *git_batch_sign(struct git_batch *b)
 {
     return &b->sign;
-}
-
-struct merger *git_batch_merger(struct git_batch *b)
-{
-    return b->merger;
 }
 
 void git_batch_write_here(struct git_batch *b)

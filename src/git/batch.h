@@ -13,7 +13,6 @@
 #include <stdbool.h>
 
 struct git_batch;
-struct merger;
 struct sign;
 
 struct git_batch *git_batch_new(const char *git_dir);
@@ -32,9 +31,6 @@ void git_batch_write_here(struct git_batch *batch);
 
 /* Whether and how its commits are signed (sign.h). */
 struct sign *git_batch_sign(struct git_batch *batch);
-
-/* The one that makes its merges; it goes with the batch. */
-struct merger *git_batch_merger(struct git_batch *batch);
 
 /* The id of the object that an expression stands for ("refs/heads/x^{commit}", "ID^{tree}");
  * *ret_found is false where there is none. */

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "git/batch.h"
-#include "git/merge/merge_process.h"
 #include "git/merge/merge_trees.h"
 
 #include <string.h>
@@ -58,15 +57,6 @@ int merge_trees(const struct git_place *at, const char *ours, const char *theirs
     return merge_answer(&out, &errout, status, ret, err);
 }
 
-/* By the one that stays, or by one of its own. `base` is in the history of both. */
-static int merge_by_git(const struct git_place *at, const char *base, const char *ours,
-                        const char *theirs, struct merge_result *ret, struct err *err)
-{
-    if (at->batch && merger_merge(git_batch_merger(at->batch), at, base, ours, theirs, ret))
-        return 0;
-    return merge_trees(at, ours, theirs, ret, err);
-}
-
 int merge_since(const struct git_place *at, const char *base, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err)
 {
@@ -75,7 +65,7 @@ int merge_since(const struct git_place *at, const char *base, const char *ours, 
     if (plain && merge_plain(at->batch, base, ours, theirs, &ret->tree, &plain, err))
         return -1;
     ret->clean = plain;
-    return plain ? 0 : merge_by_git(at, base, ours, theirs, ret, err);
+    return plain ? 0 : merge_trees(at, ours, theirs, ret, err);
 }
 
 /* merge-tree finds the base by history: a commit with the tree of `onto`, but made the child of the

@@ -35,8 +35,8 @@ void merge_ask(const struct git_place *at, const char *ours, const char *theirs,
 int merge_answer(const struct buf *out, const struct buf *errout, int status,
                  struct merge_result *ret, struct err *err);
 
-/* The same for who knows the common ancestor: merges that need no judgement then need no process,
- * and of those that do, at a place with a batch, most need none of their own (merge_process.h). */
+/* The same for a caller that knows the common ancestor: at a place with a batch, a merge in which
+ * no entry changed on both sides then needs no process (merge_trees.h). */
 int merge_since(const struct git_place *at, const char *base, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err);
 

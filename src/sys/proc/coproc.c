@@ -111,7 +111,7 @@ static int give_up(struct coproc *c, struct err *err)
 static int await_more(struct coproc *c, struct err *err)
 {
     struct pollfd fd = {.fd = c->out, .events = POLLIN};
-    int64_t ms = c->wait_ms ? c->wait_ms : patience(PATIENCE_MS), began = clock_mono();
+    int64_t ms = patience(PATIENCE_MS), began = clock_mono();
     for (int ready = 0; ready <= 0;) {
         int64_t left = hurry_until(began, began + ms) - clock_mono();
         ready = left <= 0 ? 0 : poll(&fd, 1, left < stuck_look_ms() ? (int)left : stuck_look_ms());
@@ -139,12 +139,12 @@ static int read_more(struct coproc *c, struct err *err)
     return 0;
 }
 
-/* Reads on until so many bytes are there, or, for 0, one that is `end`. */
-static int fill(struct coproc *c, size_t len, char end, struct err *err)
+/* Reads on until so many bytes are there, or, for 0, the end of a line. */
+static int fill(struct coproc *c, size_t len, struct err *err)
 {
     int rc = 0;
     hurry_begin(c->pid);
-    while (rc == 0 && (len ? c->pending.len < len : !memchr(c->pending.s, end, c->pending.len)))
+    while (rc == 0 && (len ? c->pending.len < len : !memchr(c->pending.s, '\n', c->pending.len)))
         rc = read_more(c, err);
     hurry_end();
     return rc;
@@ -157,30 +157,20 @@ static void drop(struct coproc *c, size_t len)
     buf_cut(&c->pending, rest);
 }
 
-static int read_to(struct coproc *c, char end, struct buf *out, struct err *err)
+int coproc_read_line(struct coproc *c, struct buf *out, struct err *err)
 {
-    if (fill(c, 0, end, err))
+    if (fill(c, 0, err))
         return -1;
-    char *last = memchr(c->pending.s, end, c->pending.len);
+    char *last = memchr(c->pending.s, '\n', c->pending.len);
     size_t len = (size_t)(last - c->pending.s);
     buf_add(out, c->pending.s, len);
     drop(c, len + 1);
     return 0;
 }
 
-int coproc_read_line(struct coproc *c, struct buf *out, struct err *err)
-{
-    return read_to(c, '\n', out, err);
-}
-
-int coproc_read_word(struct coproc *c, struct buf *out, struct err *err)
-{
-    return read_to(c, '\0', out, err);
-}
-
 int coproc_read(struct coproc *c, size_t len, struct buf *out, struct err *err)
 {
-    if (len && fill(c, len, '\0', err))
+    if (len && fill(c, len, err))
         return -1;
     buf_add(out, c->pending.s, len);
     drop(c, len);

@@ -9,14 +9,12 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 struct coproc {
     pid_t pid;
     int in, out; /* its standard input and output; its standard error goes nowhere */
     struct buf pending;
-    int64_t wait_ms; /* for an answer; 0: 30 s. It may be set once it is started */
 };
 
 void coproc_init(struct coproc *c);
@@ -33,9 +31,6 @@ int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err);
 /* Appends the next line, without its end; waits at most 30 s for it, then it is ended:
  * errnum is ETIMEDOUT. */
 int coproc_read_line(struct coproc *c, struct buf *out, struct err *err);
-
-/* The same for what has a NUL behind it. */
-int coproc_read_word(struct coproc *c, struct buf *out, struct err *err);
 
 /* Appends the next len bytes, in the same way. */
 int coproc_read(struct coproc *c, size_t len, struct buf *out, struct err *err);

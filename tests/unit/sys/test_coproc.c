@@ -39,22 +39,6 @@ static void lines_and_bytes_are_told_apart(void **state)
     assert_false(coproc_running(&c));
 }
 
-static void words_may_be_empty_and_have_lines_in_them(void **state)
-{
-    (void)state;
-    struct coproc c;
-    autobuf struct buf word = BUF_INIT;
-    struct err err = {0};
-    start(&c, "printf 'one\\ntwo\\0\\0rest'");
-    assert_int_equal(coproc_read_word(&c, &word, &err), 0);
-    assert_string_equal(word.s, "one\ntwo");
-    buf_cut(&word, 0);
-    assert_int_equal(coproc_read_word(&c, &word, &err), 0);
-    assert_int_equal(word.len, 0);
-    assert_int_equal(coproc_read_word(&c, &word, &err), -1);
-    coproc_stop(&c);
-}
-
 /* What it had said of the last question is no answer to the next. */
 static void one_that_dies_half_way_leaves_nothing(void **state)
 {
@@ -108,31 +92,13 @@ static void one_that_gives_no_answer_is_asked_to_end(void **state)
     assert_int_equal(close(fd), 0);
 }
 
-static void one_may_be_waited_for_less(void **state)
-{
-    (void)state;
-    struct coproc c;
-    autobuf struct buf line = BUF_INIT;
-    struct err err = {0};
-    start(&c, "exec sleep 1000");
-    c.wait_ms = 10;
-    alarm(20); /* less than is usual */
-    assert_int_equal(coproc_read_line(&c, &line, &err), -1);
-    alarm(0);
-    assert_int_equal(err.errnum, ETIMEDOUT);
-    coproc_stop(&c);
-    assert_int_equal(c.wait_ms, 0);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(lines_and_bytes_are_told_apart),
-        cmocka_unit_test(words_may_be_empty_and_have_lines_in_them),
         cmocka_unit_test(one_that_dies_half_way_leaves_nothing),
         cmocka_unit_test(one_that_stands_still_is_not_waited_for),
         cmocka_unit_test(one_that_gives_no_answer_is_asked_to_end),
-        cmocka_unit_test(one_may_be_waited_for_less),
     };
     return cmocka_run_group_tests_name("coproc", tests, NULL, NULL);
 }
