@@ -263,7 +263,6 @@ static bool say(struct buf *out, const struct event *ev)
     case EV_TASK_READY:
     case EV_TASK_PREPARING:
     case EV_TASK_USAGE:
-    case EV_SCOPE_GRANTED:
     case EV_WORKSPACE_CREATED:
     case EV_WORKSPACE_REMOVED:
     case EV_PARALLEL_START:
