@@ -119,7 +119,7 @@ static int note_admin(void *ctx, const char *dir, const char *name, struct err *
     return 0;
 }
 
-static bool take_run(void *ctx, const struct store_run *row)
+static bool note_run(void *ctx, const struct store_run *row)
 {
     struct counting *c = ctx;
     strv_push(&c->runs, row->id);
@@ -138,7 +138,7 @@ static void note_stored(struct counting *c, const char *state_dir)
 {
     struct err none = {0};
     if (store_open(&c->store, state_dir, false, &none) ||
-        store_each_run(c->store, take_run, c, &none))
+        store_each_run(c->store, note_run, c, &none))
         return;
     for (size_t i = 0; i < c->runs.n; i++)
         (void)store_each_task(c->store, c->runs.v[i], take_task, c, &none);

@@ -3,16 +3,20 @@
 #include "sys/test_kill_point.h"
 
 #include <stdlib.h>
+#include <string.h>
+
+#define RUN_COLUMNS                                                                                \
+    "id, plan, name, base, base_commit, tip, state, started, finished, pid, pid_start, exit_code"
+#define TASK_COLUMNS                                                                               \
+    "run, id, title, engine, state, failure, reason, branch, workspace, start_commit, commit_id, " \
+    "landed, place, attempts, exit_code, started, finished, tokens_in, tokens_out, usd"
 
 static const char *const sql[STATEMENT_COUNT_] = {
     [ADD_EVENT] = "insert into events (time, name, run, task, attempt, data)"
                   " values (?, ?, ?, ?, ?, ?)",
-    [PUT_RUN] = "insert or replace into runs (id, plan, name, base, base_commit, tip, state,"
-                " started, finished, pid, pid_start, exit_code)"
+    [PUT_RUN] = "insert or replace into runs (" RUN_COLUMNS ")"
                 " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
-    [PUT_TASK] = "insert or replace into tasks (run, id, title, engine, state, failure, reason,"
-                 " branch, workspace, start_commit, commit_id, landed, place, attempts, exit_code,"
-                 " started, finished, tokens_in, tokens_out, usd)"
+    [PUT_TASK] = "insert or replace into tasks (" TASK_COLUMNS ")"
                  " values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
     [PUT_SPENDING] = "insert or replace into spending (run, task, engine, model, attempt, time,"
                      " tokens_in, tokens_out, cache_read, cache_made, usd, prices)"
@@ -22,11 +26,11 @@ static const char *const sql[STATEMENT_COUNT_] = {
     [GET_SEAL] = "select digests from seals where run = ?",
     [HAS_LANDED] = "select 1 from tasks where landed = ?1"
                    " union all select 1 from runs where tip = ?1 and finished > 0 limit 1",
-    [EACH_RUN] = "select id, plan, name, base, base_commit, tip, state, started, finished, pid,"
-                 " pid_start, exit_code from runs order by started desc, id desc",
-    [EACH_TASK] = "select run, id, title, engine, state, failure, reason, branch, workspace,"
-                  " start_commit, commit_id, landed, place, attempts, exit_code, started, finished,"
-                  " tokens_in, tokens_out, usd from tasks where run = ? order by place",
+    [EACH_RUN] = "select " RUN_COLUMNS " from runs order by started desc, id desc",
+    [NEWEST_RUN] = "select " RUN_COLUMNS " from runs order by started desc, id desc limit 1",
+    [FIND_RUN] = "select " RUN_COLUMNS " from runs where id = ?",
+    [EACH_TASK] = "select " TASK_COLUMNS " from tasks where run = ? order by place",
+    [FIND_TASK] = "select " TASK_COLUMNS " from tasks where run = ? and id = ?",
     [EACH_EVENT] = "select seq, time, name, run, task, attempt, data from events"
                    " where run = ? and seq > ? order by seq",
     [EACH_SPENDING] = "select run, task, engine, model, attempt, time, tokens_in, tokens_out,"
@@ -308,6 +312,116 @@ int store_has_landed(struct store *store, const char *commit, bool *ret_yes, str
     return end_query(store, b.stmt, rc, err);
 }
 
+/* --- runs and tasks ----------------------------------------------------------------------- */
+
+enum { RUN_TEXTS = 7, TASK_TEXTS = 12 };
+
+static void list_run_texts(struct store_run *r, const char **ret[RUN_TEXTS])
+{
+    const char **const texts[RUN_TEXTS] = {&r->id,          &r->plan, &r->name, &r->base,
+                                           &r->base_commit, &r->tip,  &r->state};
+    memcpy(ret, texts, sizeof(texts));
+}
+
+static void list_task_texts(struct store_task *t, const char **ret[TASK_TEXTS])
+{
+    const char **const texts[TASK_TEXTS] = {
+        &t->run,    &t->id,     &t->title,     &t->engine,       &t->state,  &t->failure,
+        &t->reason, &t->branch, &t->workspace, &t->start_commit, &t->commit, &t->landed};
+    memcpy(ret, texts, sizeof(texts));
+}
+
+static struct store_run read_run(sqlite3_stmt *stmt)
+{
+    struct row r = {stmt, 0};
+    struct store_run run = {0};
+    const char **texts[RUN_TEXTS];
+    list_run_texts(&run, texts);
+    for (size_t i = 0; i < RUN_TEXTS; i++)
+        *texts[i] = text(&r);
+    run.started = number(&r);
+    run.finished = number(&r);
+    run.pid = number(&r);
+    run.pid_start = number(&r);
+    run.exit_code = (int)number(&r);
+    return run;
+}
+
+static struct store_task read_task(sqlite3_stmt *stmt)
+{
+    struct row r = {stmt, 0};
+    struct store_task t = {0};
+    const char **texts[TASK_TEXTS];
+    list_task_texts(&t, texts);
+    for (size_t i = 0; i < TASK_TEXTS; i++)
+        *texts[i] = text(&r);
+    t.place = (int)number(&r);
+    t.attempts = (int)number(&r);
+    t.exit_code = (int)number(&r);
+    t.started = number(&r);
+    t.finished = number(&r);
+    t.tokens_in = number(&r);
+    t.tokens_out = number(&r);
+    t.usd = sqlite3_column_double(stmt, r.n);
+    return t;
+}
+
+static void keep_texts(const char **const texts[], size_t n, struct arena *a)
+{
+    for (size_t i = 0; i < n; i++)
+        *texts[i] = *texts[i] ? arena_str(a, *texts[i]) : NULL;
+}
+
+struct store_run store_keep_run(const struct store_run *run, struct arena *a)
+{
+    struct store_run kept = *run;
+    const char **texts[RUN_TEXTS];
+    list_run_texts(&kept, texts);
+    keep_texts(texts, RUN_TEXTS, a);
+    return kept;
+}
+
+struct store_task store_keep_task(const struct store_task *task, struct arena *a)
+{
+    struct store_task kept = *task;
+    const char **texts[TASK_TEXTS];
+    list_task_texts(&kept, texts);
+    keep_texts(texts, TASK_TEXTS, a);
+    return kept;
+}
+
+int store_find_run(struct store *store, const char *id, struct arena *a, struct store_run *ret,
+                   struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, id ? FIND_RUN : NEWEST_RUN, &b.stmt, err))
+        return -1;
+    if (id)
+        bind_text(&b, id);
+    int rc = store_step(store, b.stmt);
+    struct store_run run = {0};
+    if (rc == SQLITE_ROW)
+        run = read_run(b.stmt);
+    *ret = store_keep_run(&run, a);
+    return end_query(store, b.stmt, rc, err);
+}
+
+int store_find_task(struct store *store, const char *run, const char *id, struct arena *a,
+                    struct store_task *ret, struct err *err)
+{
+    struct binder b = {0};
+    if (prepare(store, FIND_TASK, &b.stmt, err))
+        return -1;
+    bind_text(&b, run);
+    bind_text(&b, id);
+    int rc = store_step(store, b.stmt);
+    struct store_task task = {0};
+    if (rc == SQLITE_ROW)
+        task = read_task(b.stmt);
+    *ret = store_keep_task(&task, a);
+    return end_query(store, b.stmt, rc, err);
+}
+
 int store_each_run(struct store *store, store_run_fn *fn, void *ctx, struct err *err)
 {
     sqlite3_stmt *stmt = NULL;
@@ -315,17 +429,7 @@ int store_each_run(struct store *store, store_run_fn *fn, void *ctx, struct err 
         return -1;
     int rc;
     while ((rc = store_step(store, stmt)) == SQLITE_ROW) {
-        struct row r = {stmt, 0};
-        struct store_run run = {0};
-        const char **const texts[] = {&run.id,          &run.plan, &run.name, &run.base,
-                                      &run.base_commit, &run.tip,  &run.state};
-        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-            *texts[i] = text(&r);
-        run.started = number(&r);
-        run.finished = number(&r);
-        run.pid = number(&r);
-        run.pid_start = number(&r);
-        run.exit_code = (int)number(&r);
+        struct store_run run = read_run(stmt);
         if (!fn(ctx, &run))
             break;
     }
@@ -341,21 +445,7 @@ int store_each_task(struct store *store, const char *run, store_task_fn *fn, voi
     bind_text(&b, run);
     int rc;
     while ((rc = store_step(store, b.stmt)) == SQLITE_ROW) {
-        struct row r = {b.stmt, 0};
-        struct store_task t = {0};
-        const char **const texts[] = {&t.run,       &t.id,           &t.title,  &t.engine,
-                                      &t.state,     &t.failure,      &t.reason, &t.branch,
-                                      &t.workspace, &t.start_commit, &t.commit, &t.landed};
-        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-            *texts[i] = text(&r);
-        t.place = (int)number(&r);
-        t.attempts = (int)number(&r);
-        t.exit_code = (int)number(&r);
-        t.started = number(&r);
-        t.finished = number(&r);
-        t.tokens_in = number(&r);
-        t.tokens_out = number(&r);
-        t.usd = sqlite3_column_double(b.stmt, r.n);
+        struct store_task t = read_task(b.stmt);
         if (!fn(ctx, &t))
             break;
     }

@@ -6,6 +6,7 @@
 #ifndef STORE_STORE_H
 #define STORE_STORE_H
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/own.h"
@@ -114,6 +115,17 @@ int store_has_landed(struct store *store, const char *commit, bool *ret_yes, str
 
 /* A number that is another one whenever somebody else has written since it was last asked for. */
 int store_version(struct store *store, int64_t *ret, struct err *err);
+
+/* One row, copied into the arena; all zero, so without an id, where there is none. NULL stands for
+ * the run that began last. */
+int store_find_run(struct store *store, const char *id, struct arena *a, struct store_run *ret,
+                   struct err *err);
+int store_find_task(struct store *store, const char *run, const char *id, struct arena *a,
+                    struct store_task *ret, struct err *err);
+
+/* Copies of rows with their texts in the arena. */
+struct store_run store_keep_run(const struct store_run *run, struct arena *a);
+struct store_task store_keep_task(const struct store_task *task, struct arena *a);
 
 /* Calls back for each row: runs newest first, tasks in the order of their plan, events in the order
  * of time. The callback returns false to stop. */

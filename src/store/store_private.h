@@ -16,7 +16,10 @@ enum store_statement {
     PUT_SPENDING,
     PUT_SEAL,
     EACH_RUN,
+    NEWEST_RUN,
+    FIND_RUN,
     EACH_TASK,
+    FIND_TASK,
     EACH_EVENT,
     EACH_SPENDING,
     EACH_UNPRICED, /* of a version without prices */

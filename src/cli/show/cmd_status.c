@@ -100,19 +100,15 @@ static int told(const struct err *err)
     return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
 }
 
-static bool take_one(void *ctx, const struct store_run *run)
-{
-    (void)run;
-    *(bool *)ctx = true;
-    return false;
-}
-
 static int has_run(struct status *s, bool *ret_yes)
 {
     struct err err = {0};
-    *ret_yes = false;
-    return s->look.store && store_each_run(s->look.store, take_one, ret_yes, &err) ? told(&err)
-                                                                                   : EXIT_OK;
+    struct arena a = {0};
+    struct store_run newest = {0};
+    int rc = s->look.store ? store_find_run(s->look.store, NULL, &a, &newest, &err) : 0;
+    *ret_yes = newest.id;
+    arena_done(&a);
+    return rc ? told(&err) : EXIT_OK;
 }
 
 static int look_at_threads(struct status *s)

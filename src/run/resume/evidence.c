@@ -22,20 +22,6 @@ static const char *keep(struct past *past, const char *s)
     return s ? arena_str(&past->arena, s) : NULL;
 }
 
-static bool take_run(void *ctx, const struct store_run *run)
-{
-    struct loader *l = ctx;
-    struct store_run *row = &l->past->row;
-    if (strcmp(run->id, l->run) != 0)
-        return true;
-    *row = *run;
-    const char **const texts[] = {&row->id,          &row->plan, &row->name, &row->base,
-                                  &row->base_commit, &row->tip,  &row->state};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        *texts[i] = keep(l->past, *texts[i]);
-    return false;
-}
-
 static enum task_state state_of(const char *name)
 {
     for (int i = 0; i < TASK_STATE_COUNT_; i++) {
@@ -48,13 +34,8 @@ static enum task_state state_of(const char *name)
 static bool take_task(void *ctx, const struct store_task *task)
 {
     struct loader *l = ctx;
-    struct past_task t = {.row = *task, .state = state_of(task->state)};
-    struct store_task *row = &t.row;
-    const char **const texts[] = {&row->run,       &row->id,           &row->title,  &row->engine,
-                                  &row->state,     &row->failure,      &row->reason, &row->branch,
-                                  &row->workspace, &row->start_commit, &row->commit, &row->landed};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        *texts[i] = keep(l->past, *texts[i]);
+    struct past_task t = {.row = store_keep_task(task, &l->past->arena),
+                          .state = state_of(task->state)};
     vec_push(&l->tasks, t);
     return true;
 }
@@ -199,7 +180,7 @@ static bool take_event(void *ctx, const struct store_event *ev)
 static int read_rows(struct loader *l, struct store *store, struct err *err)
 {
     struct past *past = l->past;
-    if (store_each_run(store, take_run, l, err) ||
+    if (store_find_run(store, l->run, &past->arena, &past->row, err) ||
         store_each_task(store, l->run, take_task, l, err))
         return -1;
     past->n = l->tasks.n;

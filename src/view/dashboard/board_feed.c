@@ -45,12 +45,9 @@ static bool take_task(void *ctx, const struct store_task *row)
 }
 
 /* As of a report: a run whose process is gone without having ended was interrupted. */
-static bool take_run(void *ctx, const struct store_run *row)
+static void show_run(struct board_feed *f, const struct store_run *row)
 {
-    struct board_feed *f = ctx;
     struct board *b = &f->board;
-    if (strcmp(row->id, f->run) != 0)
-        return true;
     bool running = strcmp(row->state, "running") == 0;
     bool alive = row->pid_start && procs_start((pid_t)row->pid) == row->pid_start;
     b->live = running && alive;
@@ -60,15 +57,24 @@ static bool take_run(void *ctx, const struct store_run *row)
     b->base = row->base ? mem_str(row->base) : NULL;
     (void)snprintf(b->state, sizeof(b->state), "%s",
                    running && !alive ? "interrupted" : row->state);
-    return false;
+}
+
+static int read_run(struct board_feed *f, struct err *err)
+{
+    struct arena a = {0};
+    struct store_run row;
+    int rc = store_find_run(f->store, f->run, &a, &row, err);
+    if (rc == 0 && row.id)
+        show_run(f, &row);
+    arena_done(&a);
+    return rc;
 }
 
 int board_feed_poll(struct board_feed *f, bool *ret_news, struct err *err)
 {
     int64_t before = f->seq;
     bool live = f->board.live;
-    if (store_each_event(f->store, f->run, f->seq, take_event, f, err) ||
-        store_each_run(f->store, take_run, f, err))
+    if (store_each_event(f->store, f->run, f->seq, take_event, f, err) || read_run(f, err))
         return -1;
     *ret_news = f->seq != before || live != f->board.live;
     if (*ret_news && store_each_task(f->store, f->run, take_task, f, err))

@@ -21,7 +21,6 @@ struct loader {
     struct report *r;
     const char *wanted;
     VEC(struct report_task) tasks;
-    bool found;
 };
 
 static const char *keep(struct report *r, const char *s)
@@ -29,31 +28,10 @@ static const char *keep(struct report *r, const char *s)
     return s ? arena_str(&r->arena, s) : NULL;
 }
 
-static bool take_run(void *ctx, const struct store_run *run)
-{
-    struct loader *l = ctx;
-    struct store_run *row = &l->r->row;
-    if (strcmp(run->id, l->wanted) != 0)
-        return true;
-    *row = *run;
-    const char **const texts[] = {&row->id,          &row->plan, &row->name, &row->base,
-                                  &row->base_commit, &row->tip,  &row->state};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        *texts[i] = keep(l->r, *texts[i]);
-    l->found = true;
-    return false;
-}
-
 static bool take_task(void *ctx, const struct store_task *task)
 {
     struct loader *l = ctx;
-    struct report_task t = {.row = *task, .lane = -1};
-    const char **const texts[] = {&t.row.run,    &t.row.id,           &t.row.title,
-                                  &t.row.engine, &t.row.state,        &t.row.failure,
-                                  &t.row.reason, &t.row.branch,       &t.row.workspace,
-                                  &t.row.commit, &t.row.start_commit, &t.row.landed};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        *texts[i] = keep(l->r, *texts[i]);
+    struct report_task t = {.row = store_keep_task(task, &l->r->arena), .lane = -1};
     vec_push(&l->tasks, t);
     return true;
 }
@@ -307,9 +285,9 @@ static bool take_spending(void *ctx, const struct store_spending *s)
 static int load(struct loader *l, struct store *store, struct err *err)
 {
     struct report *r = l->r;
-    if (store_each_run(store, take_run, l, err))
+    if (store_find_run(store, l->wanted, &r->arena, &r->row, err))
         return -1;
-    if (!l->found)
+    if (!r->row.id)
         return err_set(err, ERR_INPUT, "there is no run '%s'", l->wanted);
     if (store_each_task(store, r->row.id, take_task, l, err))
         return -1;

@@ -260,7 +260,7 @@ void serve_diff(struct serve_call *c)
     if (!may_begin(c))
         return;
     struct serve_errand *e = errand_new(c);
-    vec_push(&e->tasks, serve_keep_task(&e->arena, &c->task));
+    vec_push(&e->tasks, store_keep_task(&c->task, &e->arena));
     e->answer = answer_diff;
     strv_pushl(&args, "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff",
                "--no-textconv", "--find-renames", "--src-prefix=a/", "--dst-prefix=b/",
@@ -422,7 +422,7 @@ static bool take_committed(void *ctx, const struct store_task *t)
 {
     struct serve_errand *e = ctx;
     if (t->commit && t->start_commit)
-        vec_push(&e->tasks, serve_keep_task(&e->arena, t));
+        vec_push(&e->tasks, store_keep_task(t, &e->arena));
     return true;
 }
 

@@ -39,8 +39,7 @@ struct message {
     size_t n, task_count;
     struct map touched; /* the ids of tasks */
     struct arena arena;
-    struct store_run row;
-    const char *newest;
+    struct store_run row, newest;
     bool more;
 };
 
@@ -81,17 +80,6 @@ static bool take_task(void *ctx, const struct store_task *task)
     return m->task_count < m->touched.n;
 }
 
-static bool take_run(void *ctx, const struct store_run *run)
-{
-    struct message *m = ctx;
-    if (!m->newest)
-        m->newest = arena_str(&m->arena, run->id);
-    if (strcmp(run->id, m->to->run) != 0)
-        return true;
-    m->row = serve_keep_run(&m->arena, run);
-    return false;
-}
-
 static int collect(struct message *m, struct err *err)
 {
     struct serve_listener *l = m->to;
@@ -99,7 +87,10 @@ static int collect(struct message *m, struct err *err)
     if (store_each_event(store, l->run, l->last, take_event, m, err) ||
         (m->touched.n && store_each_task(store, l->run, take_task, m, err)))
         return -1;
-    return store_each_run(store, take_run, m, err);
+    return store_find_run(store, NULL, &m->arena, &m->newest, err) ||
+                   store_find_run(store, l->run, &m->arena, &m->row, err)
+               ? -1
+               : 0;
 }
 
 /* Also without an event: the row of a run changes after the last one, its process may die, and a
@@ -108,7 +99,7 @@ static void send(struct message *m)
 {
     struct serve_listener *l = m->to;
     autobuf struct buf out = BUF_INIT, run = BUF_INIT;
-    buf_addf(&run, "\"newest\":\"%s\",\"run\":", m->newest);
+    buf_addf(&run, "\"newest\":\"%s\",\"run\":", m->newest.id);
     doc_write_line(&run, serve_encode_run(&m->row, &m->arena));
     if (!m->n && strcmp(run.s, l->run_told.s) == 0)
         return;

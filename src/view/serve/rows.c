@@ -9,32 +9,6 @@
 
 #include <string.h>
 
-static const char *keep(struct arena *a, const char *s)
-{
-    return s ? arena_str(a, s) : NULL;
-}
-
-struct store_run serve_keep_run(struct arena *a, const struct store_run *run)
-{
-    struct store_run kept = *run;
-    const char **const texts[] = {&kept.id,          &kept.plan, &kept.name, &kept.base,
-                                  &kept.base_commit, &kept.tip,  &kept.state};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        *texts[i] = keep(a, *texts[i]);
-    return kept;
-}
-
-struct store_task serve_keep_task(struct arena *a, const struct store_task *task)
-{
-    struct store_task kept = *task;
-    const char **const texts[] = {&kept.run,       &kept.id,           &kept.title,  &kept.engine,
-                                  &kept.state,     &kept.failure,      &kept.reason, &kept.branch,
-                                  &kept.workspace, &kept.start_commit, &kept.commit, &kept.landed};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
-        *texts[i] = keep(a, *texts[i]);
-    return kept;
-}
-
 static void put_time(struct arena *a, struct node *map, const char *key, int64_t time)
 {
     if (time)

@@ -26,10 +26,10 @@ struct list {
     size_t max;
 };
 
-static bool take_run(void *ctx, const struct store_run *run)
+static bool keep_run(void *ctx, const struct store_run *run)
 {
     struct list *l = ctx;
-    vec_push(&l->runs, serve_keep_run(&l->arena, run));
+    vec_push(&l->runs, store_keep_run(run, &l->arena));
     return l->runs.n < l->max;
 }
 
@@ -85,7 +85,7 @@ void serve_runs(struct serve_call *c)
     }
     l.max = (size_t)max;
     struct node *root = build_map(&c->arena), *list = build_put_list(&c->arena, root, "runs");
-    int rc = store_each_run(c->serve->store, take_run, &l, &err);
+    int rc = store_each_run(c->serve->store, keep_run, &l, &err);
     for (size_t i = 0; rc == 0 && i < l.runs.n; i++)
         rc = add_run(c, &l.runs.v[i], list, &err);
     if (rc)
@@ -100,20 +100,18 @@ void serve_runs(struct serve_call *c)
 void serve_start(struct serve_call *c)
 {
     struct err err = {0};
-    struct list l = {.max = 1};
+    struct store_run newest;
     struct node *root = build_map(&c->arena);
-    if (store_each_run(c->serve->store, take_run, &l, &err)) {
+    if (store_find_run(c->serve->store, NULL, &c->arena, &newest, &err)) {
         fail(c, &err);
     } else {
         const char *run = c->serve->opts.run;
-        build_put_string(&c->arena, root, "run", run || !l.runs.n ? run : l.runs.v[0].id);
-        build_put_string(&c->arena, root, "newest", l.runs.n ? l.runs.v[0].id : NULL);
+        build_put_string(&c->arena, root, "run", run ? run : newest.id);
+        build_put_string(&c->arena, root, "newest", newest.id);
         build_put_bool(&c->arena, root, "read_only", c->serve->opts.read_only);
         build_put_string(&c->arena, root, "version", ANABRANCH_VERSION);
         serve_answer_node(c->http, root);
     }
-    vec_done(&l.runs);
-    arena_done(&l.arena);
 }
 
 /* --- one run ------------------------------------------------------------------------------ */

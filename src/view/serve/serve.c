@@ -88,42 +88,20 @@ static const struct route *find_route(const struct http_head *head)
     return NULL;
 }
 
-static bool take_run(void *ctx, const struct store_run *run)
-{
-    struct serve_call *c = ctx;
-    if (strcmp(run->id, c->run) != 0)
-        return true;
-    c->row = serve_keep_run(&c->arena, run);
-    return false;
-}
-
-struct wanted {
-    struct serve_call *call;
-    const char *id;
-};
-
-static bool take_task(void *ctx, const struct store_task *task)
-{
-    struct wanted *w = ctx;
-    if (strcmp(task->id, w->id) != 0)
-        return true;
-    w->call->task = serve_keep_task(&w->call->arena, task);
-    return false;
-}
-
 /* False where it is not there, which has been answered. */
 static bool find_named(struct serve_call *c, const struct route *route)
 {
     struct err err = {0};
+    struct store *store = c->serve->store;
     c->run = route->parts[1] ? c->head->parts[2] : NULL;
-    struct wanted wanted = {c, route->parts[3] ? c->head->parts[4] : NULL};
-    if (c->run && store_each_run(c->serve->store, take_run, c, &err))
+    const char *task = route->parts[3] ? c->head->parts[4] : NULL;
+    if (c->run && store_find_run(store, c->run, &c->arena, &c->row, &err))
         serve_answer_error(c->http, 500, err.msg);
     else if (c->run && !c->row.id)
         serve_answer_error(c->http, 404, "there is no such run");
-    else if (wanted.id && store_each_task(c->serve->store, c->run, take_task, &wanted, &err))
+    else if (task && store_find_task(store, c->run, task, &c->arena, &c->task, &err))
         serve_answer_error(c->http, 500, err.msg);
-    else if (wanted.id && !c->task.id)
+    else if (task && !c->task.id)
         serve_answer_error(c->http, 404, "there is no such task");
     else
         return true;

@@ -89,7 +89,4 @@ struct node *serve_encode_run(const struct store_run *run, struct arena *a);
 struct node *serve_encode_task(const struct store_task *task, struct arena *a);
 void serve_add_event(const struct store_event *ev, struct buf *out); /* as JSON */
 
-struct store_run serve_keep_run(struct arena *a, const struct store_run *run);
-struct store_task serve_keep_task(struct arena *a, const struct store_task *task);
-
 #endif

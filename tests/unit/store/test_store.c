@@ -81,6 +81,33 @@ static void rows_are_replaced_by_key(void **state)
     assert_string_equal(seen, "xlanded");
 }
 
+static void one_row_is_found_by_its_id(void **state)
+{
+    autostore struct store *store = NULL;
+    struct arena a = {0};
+    struct store_run run = {.id = "old", .state = "done", .started = 1};
+    struct store_task task = {.run = "old", .id = "x", .state = "landed", .attempts = 3};
+    assert_int_equal(store_open(&store, *state, true, NULL), 0);
+    assert_int_equal(store_find_run(store, NULL, &a, &run, NULL), 0);
+    assert_null(run.id);
+    run = (struct store_run){.id = "old", .state = "done", .started = 1};
+    assert_int_equal(store_put_run(store, &run, NULL), 0);
+    run = (struct store_run){.id = "new", .state = "running", .started = 2};
+    assert_int_equal(store_put_run(store, &run, NULL), 0);
+    assert_int_equal(store_put_task(store, &task, NULL), 0);
+    assert_int_equal(store_find_run(store, NULL, &a, &run, NULL), 0);
+    assert_string_equal(run.id, "new");
+    assert_int_equal(store_find_run(store, "old", &a, &run, NULL), 0);
+    assert_string_equal(run.state, "done");
+    assert_int_equal(store_find_run(store, "ol", &a, &run, NULL), 0);
+    assert_null(run.id);
+    assert_int_equal(store_find_task(store, "old", "x", &a, &task, NULL), 0);
+    assert_int_equal(task.attempts, 3);
+    assert_int_equal(store_find_task(store, "new", "x", &a, &task, NULL), 0);
+    assert_null(task.id);
+    arena_done(&a);
+}
+
 static bool count_run(void *ctx, const struct store_run *run)
 {
     char *seen = ctx;
@@ -300,6 +327,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(events_come_back_in_order, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(rows_are_replaced_by_key, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(one_row_is_found_by_its_id, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(readers_see_what_is_committed, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(many_may_make_it_at_once, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_store_that_was_never_made_is_told, make_folder,
