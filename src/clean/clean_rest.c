@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text/clock.h"
 #include "clean/unbegun_runs.h"
+#include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/proc/spawn.h"
 #include "workspace/overlay/base_tree.h"
@@ -52,8 +53,8 @@ static int clean_tip(struct cleaner *c, const char *ref, const char *commit, str
 int clean_tips(struct cleaner *c, struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
-    if (git_call(&c->at, &out, err, "for-each-ref", "--format=%(refname) %(objectname)",
-                 "refs/anabranch/runs/", NULL))
+    if (git_call(&c->at, &out, err, "for-each-ref", "--format=%(refname) %(objectname)", TIP_REFS,
+                 NULL))
         return -1;
     for (char *next = out.s, *ref; (ref = strsep(&next, "\n")) && *ref;) {
         char *commit = strchr(ref, ' ');
@@ -278,7 +279,7 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t 
 
 int clean_logs(struct cleaner *c, struct err *err)
 {
-    autofree char *path = mem_printf("%s/runs", c->opts->state_dir);
+    autofree char *path = runs_path(c->opts->state_dir);
     DIR *dir = opendir(path);
     size_t kept = 0;
     int rc = 0;

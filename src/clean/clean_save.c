@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text/shell_quote.h"
 #include "base/text/text.h"
+#include "git/state_paths.h"
 #include "run/limits/output_limits.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage_list.h"
@@ -41,7 +42,7 @@ int clean_is_merged(const struct cleaner *c, const struct remains_run *run, cons
 static int free_attempt(const struct cleaner *c, const struct remains_task *t)
 {
     for (int k = t->attempts > 0 ? t->attempts : 1; k < INT_MAX; k++) {
-        autofree char *ref = mem_printf(SALVAGE_REFS "%s/%s/%d", t->run->id, t->task, k);
+        autofree char *ref = salvage_ref_name(t->run->id, t->task, k);
         autobuf struct buf commit = BUF_INIT;
         struct err none = {0};
         if (git_resolve(&c->at, ref, &commit, &none))
@@ -95,7 +96,7 @@ static int is_known(struct cleaner *c, const struct remains_task *t, const char 
 static int name_it(struct cleaner *c, const struct remains_task *t, int attempt, const char *commit,
                    struct buf *ret_id, struct err *err)
 {
-    autofree char *ref = mem_printf(SALVAGE_REFS "%s/%s/%d", t->run->id, t->task, attempt);
+    autofree char *ref = salvage_ref_name(t->run->id, t->task, attempt);
     autobuf struct buf base = BUF_INIT;
     struct err none = {0};
     bool moved;
@@ -126,10 +127,10 @@ static void notes_done(struct notes *n)
 
 static void notes_read(struct notes *n, const struct cleaner *c, const struct remains_task *t)
 {
-    autofree char *dir = mem_printf("%s/runs/%s", c->opts->state_dir, t->run->id);
+    autofree char *dir = run_path(c->opts->state_dir, t->run->id);
     autofree char *list = mem_printf("%s/" RUN_SALVAGE, dir);
-    n->excludes = mem_printf("%s/%s/%d/excludes", dir, t->task, t->attempts);
-    n->brought = mem_printf("%s/%s/%d/brought", dir, t->task, t->attempts);
+    n->excludes = attempt_file_path(dir, t->task, t->attempts, "excludes");
+    n->brought = attempt_file_path(dir, t->task, t->attempts, "brought");
     if (access(n->excludes, R_OK) < 0) {
         free(n->excludes);
         n->excludes = NULL;
@@ -170,7 +171,7 @@ static int save(struct cleaner *c, const struct remains_task *t, const struct wo
 {
     own_cleanup(notes_done) struct notes notes = {.patterns = BUF_INIT};
     autofree char *index = mem_printf("%s/index", c->scratch);
-    autofree char *ref = mem_printf(SALVAGE_REFS "%s/%s/%d", t->run->id, t->task, attempt);
+    autofree char *ref = salvage_ref_name(t->run->id, t->task, attempt);
     autobuf struct buf start = BUF_INIT;
     struct workspace there = *ws;
     there.path = t->has_tree ? ws->path : c->scratch; /* git wants one that exists */

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/vec.h"
 #include "clean/find.h"
+#include "git/state_paths.h"
 #include "store/store.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/disk_use.h"
@@ -233,8 +234,7 @@ const char *disk_end(enum disk_part part)
 
 static int count(struct counting *c, const struct git_repo *repo, struct err *err)
 {
-    autofree char *state_dir =
-        repo->common ? mem_printf("%s/anabranch", repo->common) : mem_str(".anabranch");
+    autofree char *state_dir = repo->common ? state_path(repo->common) : mem_str(".anabranch");
     autofree char *path = mem_printf("%s%s", state_dir, parts[c->part].folder);
     if (parts[c->part].works && count_works(c, repo, state_dir, err))
         return -1;

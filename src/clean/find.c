@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text/clock.h"
+#include "git/state_paths.h"
 #include "run/resume/evidence.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -47,7 +48,7 @@ static bool began_just_now(const char *dir)
 static int find_alive(struct remains *r, struct remains_run *run, const struct store_run *row,
                       struct err *err)
 {
-    autofree char *dir = mem_printf("%s/runs/%s", r->state_dir, run->id);
+    autofree char *dir = run_path(r->state_dir, run->id);
     autofree char *lock = mem_printf("%s/" RUN_LOCK, dir);
     bool running = row && strcmp(row->state, "running") == 0 && row->pid_start;
     struct proc_id engine = {row ? (pid_t)row->pid : 0, row ? row->pid_start : 0};
@@ -261,7 +262,7 @@ static int list_names(struct named *n, struct err *err)
 {
     const struct remains *r = n->r;
     for (size_t i = 0; i < r->ids.n; i++) {
-        autofree char *path = mem_printf("%s/runs/%s/" RUN_BRANCHES, r->state_dir, r->ids.v[i]);
+        autofree char *path = run_file_path(r->state_dir, r->ids.v[i], RUN_BRANCHES);
         autobuf struct buf pattern = BUF_INIT;
         if (file_read(path, 4096, &pattern, NULL) ||
             strchr(pattern.s, '{') != strrchr(pattern.s, '{'))

@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "clean/find.h"
+#include "git/state_paths.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/dirs.h"
 
@@ -77,7 +78,7 @@ static int take_folder(void *ctx, const char *dir, const char *name, struct err 
 int unbegun_remove_all(struct store *store, const char *state_dir, bool look_only,
                        struct strv *ret_ids, struct err *err)
 {
-    autofree char *runs = mem_printf("%s/runs", state_dir);
+    autofree char *runs = runs_path(state_dir);
     struct finder f = {.ids = ret_ids, .look_only = look_only};
     int rc = store_each_run(store, take_row, &f, err);
     if (rc == 0)

@@ -9,6 +9,7 @@
 #include "cli/frame/cli.h"
 #include "dropin/dropin.h"
 #include "dropin/leftovers.h"
+#include "git/state_paths.h"
 #include "plan/decode/task.h"
 #include "project/streams_file.h"
 #include "run/run.h"
@@ -367,7 +368,7 @@ static int find_repository(struct session *s, struct git_repo *repo)
     struct err err = {0};
     if (git_open(repo, ".", &err) || !repo->root)
         return failed(*err.msg ? err.msg : "This is not a git repository");
-    s->state_dir = mem_printf("%s/anabranch", repo->common);
+    s->state_dir = state_path(repo->common);
     choose_names(s, repo);
     return EXIT_OK;
 }

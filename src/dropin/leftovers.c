@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "clean/find.h"
+#include "git/state_paths.h"
 #include "store/store.h"
 
 #include <stdlib.h>
@@ -65,7 +66,7 @@ static bool is_same_file(const char *a, const char *b)
 static bool take_run(struct left_run *l, const char *state_dir, const char *id, const char *prefix,
                      const char *plan)
 {
-    *l = (struct left_run){.lock = -1, .dir = mem_printf("%s/runs/%s", state_dir, id)};
+    *l = (struct left_run){.lock = -1, .dir = run_path(state_dir, id)};
     return saved_load(&l->saved, l->dir, NULL) == 0 && is_of_tool(&l->saved, prefix) &&
            l->saved.plan_file && is_same_file(l->saved.plan_file, plan) &&
            saved_lock(l->dir, &l->lock, NULL) == 0 && l->lock >= 0;
@@ -115,7 +116,7 @@ static void add_things(const struct remains *r, const char *id, struct strv *out
 static void tell_run(const struct remains *r, const char *state_dir, const char *id,
                      const char *prefix, left_tell_fn *tell, void *ctx)
 {
-    autofree char *dir = mem_printf("%s/runs/%s", state_dir, id);
+    autofree char *dir = run_path(state_dir, id);
     autosaved struct saved saved;
     autostrv struct strv things = {0};
     struct left_remains left = {.run = id, .things = &things};

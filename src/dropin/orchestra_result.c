@@ -4,6 +4,7 @@
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "doc/doc.h"
+#include "git/state_paths.h"
 #include "plan/cause.h"
 #include "project/secrets.h"
 #include "sys/fs/file.h"
@@ -192,8 +193,8 @@ void orchestra_result_done(struct orchestra_result *r)
 
 void orchestra_tail(const struct orchestra *o, uint32_t task, struct buf *out)
 {
-    autofree char *path = mem_printf("%s/%s/%d/out", run_dir(o->run), o->pf->plan.tasks[task].id,
-                                     run_task(o->run, task).attempts);
+    autofree char *path = attempt_file_path(run_dir(o->run), o->pf->plan.tasks[task].id,
+                                            run_task(o->run, task).attempts, "out");
     autobuf struct buf end = BUF_INIT, masked = BUF_INIT;
     read_end(path, TAIL_MAX, &end);
     mask(o, end.s, end.len, &masked);

@@ -9,6 +9,7 @@
 #include "dropin/dropin.h"
 #include "dropin/leftovers.h"
 #include "dropin/orchestra_view.h"
+#include "git/state_paths.h"
 #include "run/resume/decide.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -343,8 +344,8 @@ static void name_things(struct session *s)
     if (getentropy(&random, sizeof(random)) < 0)
         random = (uint32_t)clock_mono();
     s->branch = mem_printf("%s{id}-%08x", branches, random);
-    s->state_dir = pf->repo.root ? mem_printf("%s/anabranch", pf->repo.common)
-                                 : mem_printf("%s/.anabranch", pf->project);
+    s->state_dir =
+        pf->repo.root ? state_path(pf->repo.common) : mem_printf("%s/.anabranch", pf->project);
     s->wanted = mem_array(pf->plan.task_count, sizeof(*s->wanted));
 }
 

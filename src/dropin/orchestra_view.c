@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
+#include "git/state_paths.h"
 
 #include <string.h>
 #include <strings.h>
@@ -70,7 +71,7 @@ static void on_exit_of(struct orchestra *o, uint32_t task, const struct event *e
 {
     struct orchestra_task *t = &o->tasks[task];
     int64_t signal = build_int(ev->data, "signal", 0);
-    autofree char *out = mem_printf("%s/%s/%d/out", run_dir(o->run), ev->task, ev->attempt);
+    autofree char *out = attempt_file_path(run_dir(o->run), ev->task, ev->attempt, "out");
     t->has_code = true;
     t->code = signal ? (int)-signal : (int)build_int(ev->data, "exit_code", 0);
     orchestra_result_done(&t->result);

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "git/format/loose_ref.h"
+#include "git/state_paths.h"
 #include "run/limits/lane.h"
 #include "run/prepare/provider.h"
 #include "sys/fs/dirs.h"
@@ -166,7 +167,7 @@ static int find_base(struct run *run, const struct git_place *at, struct err *er
     run->base_commit = mem_str(commit.s);
     run->tip = mem_str(commit.s);
     run->published = mem_str(commit.s);
-    run->tip_ref = mem_printf("refs/anabranch/runs/%s", run->id);
+    run->tip_ref = tip_ref_name(run->id);
     return 0;
 }
 
@@ -198,9 +199,9 @@ int preflight_disk(const char *path, struct err *err)
 static void name_folders(struct run *run)
 {
     const struct plan_file *pf = run->pf;
-    run->state_dir = pf->repo.root ? mem_printf("%s/anabranch", pf->repo.common)
-                                   : mem_printf("%s/.anabranch", pf->project);
-    run->dir = mem_printf("%s/runs/%s", run->state_dir, run->id);
+    run->state_dir =
+        pf->repo.root ? state_path(pf->repo.common) : mem_printf("%s/.anabranch", pf->project);
+    run->dir = run_path(run->state_dir, run->id);
     run->work = plan_file_work(pf, pf->repo.root ? pf->repo.root : pf->project);
     if (pf->repo.root) {
         stuck_remove_below(pf->repo.common);

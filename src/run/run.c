@@ -5,6 +5,7 @@
 #include "clean/find.h"
 #include "git/config/frozen_config.h"
 #include "git/sign.h"
+#include "git/state_paths.h"
 #include "run/attempt/logs.h"
 #include "run/control/socket.h"
 #include "run/land/base_lock.h"
@@ -89,7 +90,7 @@ static void arrange_order(struct run *run)
 
 static int make_folders(struct run *run, struct err *err)
 {
-    autofree char *tmp = run->base ? mem_printf("%s/anabranch/tmp", run->pf->repo.common) : NULL;
+    autofree char *tmp = run->base ? state_tmp_path(run->pf->repo.common) : NULL;
     return dirs_make(run->dir, err) || (tmp && dirs_make(tmp, err)) || dirs_check(run->work, err)
                ? -1
                : 0;

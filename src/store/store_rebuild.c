@@ -13,6 +13,7 @@
 #include "base/vec.h"
 #include "doc/doc.h"
 #include "git/git.h"
+#include "git/state_paths.h"
 #include "sys/fs/file.h"
 
 #include <dirent.h>
@@ -253,8 +254,8 @@ static bool is_result(const char *name)
 /* "REF COMMIT TASK", the last by the commit's trailer. */
 static void take_ref(struct rebuild *rb, char *line)
 {
-    static const char runs[] = "refs/anabranch/runs/", heads[] = "refs/heads/anabranch/";
-    static const char salvage[] = "refs/anabranch/salvage/";
+    static const char runs[] = TIP_REFS, heads[] = "refs/heads/anabranch/";
+    static const char salvage[] = SALVAGE_REFS;
     char *ref = strsep(&line, " "), *commit = strsep(&line, " ");
     bool is_head = strncmp(ref, heads, strlen(heads)) == 0;
     char *name = is_head ? ref + strlen(heads) : NULL;
@@ -372,7 +373,7 @@ static void rebuild_done(struct rebuild *rb)
 
 int store_rebuild(struct store *store, const char *dir, size_t *ret_runs, struct err *err)
 {
-    own_cleanup(rebuild_done) struct rebuild rb = {.folder = mem_printf("%s/runs", dir)};
+    own_cleanup(rebuild_done) struct rebuild rb = {.folder = runs_path(dir)};
     if (access(rb.folder, F_OK) < 0) /* there never was a run */
         return 0;
     int rc = read_folders(&rb, err) || read_refs(&rb, dir, err) ? -1 : 0;

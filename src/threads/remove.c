@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text/clock.h"
 #include "git/config/worktree_config.h"
+#include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "workspace/root_folder.h"
@@ -89,7 +90,7 @@ static int remove_tree(const struct thread *t, struct err *err)
 int thread_remove(const struct thread *t, const struct git_repo *repo, const char *tip,
                   struct err *err)
 {
-    autofree char *aside = mem_printf("%s/anabranch/tmp", repo->common);
+    autofree char *aside = state_tmp_path(repo->common);
     struct workspace ws = {
         .path = t->path, .admin = t->admin, .common = repo->common, .branch = t->branch};
     return dirs_make(aside, err) || remove_tree(t, err) ||
@@ -115,7 +116,7 @@ int threads_leave(const struct git_repo *repo, const struct thread *gone, struct
 {
     autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
     autofree char *work = mem_dup(gone->path, (size_t)(strrchr(gone->path, '/') - gone->path));
-    autofree char *lock = mem_printf("%s/anabranch/lock", repo->common);
+    autofree char *lock = state_lock_path(repo->common);
     autothreads struct threads left = {0};
     remove_folder(lock, work);
     (void)rmdir(worktrees); /* as git does, where it is empty */
@@ -145,8 +146,8 @@ int threads_leave_none(const struct git_repo *repo, struct err *err)
 int threads_lock(const struct git_repo *repo, void (*waiting)(const char *whom), int *ret_fd,
                  struct err *err)
 {
-    autofree char *tmp = mem_printf("%s/anabranch/tmp", repo->common);
-    autofree char *path = mem_printf("%s/anabranch/fanout", repo->common);
+    autofree char *tmp = state_tmp_path(repo->common);
+    autofree char *path = state_file_path(repo->common, "fanout");
     return dirs_make(tmp, err) ||
                    dirs_await_lock(path, "another fanout or cleanup", waiting, ret_fd, err)
                ? -1
@@ -156,8 +157,8 @@ int threads_lock(const struct git_repo *repo, void (*waiting)(const char *whom),
 /* Whoever waits for a lock finds out that its file is gone. */
 static void remove_state(const struct git_repo *repo)
 {
-    autofree char *state = mem_printf("%s/anabranch", repo->common);
-    autofree char *tmp = mem_printf("%s/tmp", state), *runs = mem_printf("%s/runs", state);
+    autofree char *state = state_path(repo->common);
+    autofree char *tmp = mem_printf("%s/tmp", state), *runs = runs_path(state);
     autofree char *ours = mem_printf("%s/fanout", state), *lock = mem_printf("%s/lock", state);
     autoclose int fd = -1;
     if (access(runs, F_OK) == 0 || rmdir(tmp) < 0)

@@ -1,6 +1,7 @@
 #include "workspace/workspace.h"
 
 #include "base/mem.h"
+#include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "workspace/overlay/layers.h"
@@ -166,7 +167,7 @@ static int put_admin(const struct workspace *ws, const char *aside, struct err *
 static int write_metadata(struct workspace *ws, const char *commit, struct err *err)
 {
     autofree char *name = workspace_admin_name(ws->path);
-    autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
+    autofree char *aside = state_tmp_file_path(ws->common, name);
     autofree char *head = mem_printf("ref: %s", ws->branch);
     struct git_place at = {.batch = ws->batch, .git_dir = ws->common};
     bool moved;
@@ -184,7 +185,7 @@ static int write_metadata(struct workspace *ws, const char *commit, struct err *
 static void unmake(const struct workspace *ws)
 {
     autofree char *name = workspace_admin_name(ws->path);
-    autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
+    autofree char *aside = state_tmp_file_path(ws->common, name);
     struct err none = {0};
     (void)dirs_remove(aside, &none);
     (void)dirs_remove(ws->path, &none);
@@ -198,7 +199,7 @@ int workspace_create(struct workspace *ws, const struct git_repo *repo, const ch
                              .common = mem_str(repo->common),
                              .branch = mem_str(branch),
                              .batch = batch};
-    autofree char *lock = mem_printf("%s/anabranch/lock", repo->common);
+    autofree char *lock = state_lock_path(repo->common);
     autoclose int fd = -1;
     struct stat st;
     if (lstat(path, &st) == 0)
@@ -214,8 +215,8 @@ int workspace_create(struct workspace *ws, const struct git_repo *repo, const ch
 int workspace_repair(struct workspace *ws, const char *commit, struct err *err)
 {
     autofree char *name = workspace_admin_name(ws->path);
-    autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
-    autofree char *tmp = mem_printf("%s/anabranch/tmp", ws->common);
+    autofree char *lock = state_lock_path(ws->common);
+    autofree char *tmp = state_tmp_path(ws->common);
     autofree char *aside = mem_printf("%s/%s", tmp, name);
     autofree char *head = ws->branch ? mem_printf("ref: %s", ws->branch) : mem_str(commit);
     autoclose int fd = -1;
@@ -297,8 +298,8 @@ int workspace_restore(struct workspace *ws, struct err *err)
 {
     autofree char *head = mem_printf("ref: %s", ws->branch);
     autofree char *name = workspace_admin_name(ws->path), *file = mem_printf("%s/.git", ws->path);
-    autofree char *aside = mem_printf("%s/anabranch/tmp/%s", ws->common, name);
-    autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
+    autofree char *aside = state_tmp_file_path(ws->common, name);
+    autofree char *lock = state_lock_path(ws->common);
     autobuf struct buf words = BUF_INIT;
     autoclose int fd = -1;
     if (workspace_is_replaced(ws, &words))
@@ -343,7 +344,7 @@ int workspace_clear(const struct workspace *ws, struct err *err)
 
 int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err)
 {
-    autofree char *lock = mem_printf("%s/anabranch/lock", ws->common);
+    autofree char *lock = state_lock_path(ws->common);
     autofree char *aside = admin_aside(ws), *tree = mem_printf("%s.gone", ws->path);
     autoclose int fd = -1;
     if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err) || dirs_remove(tree, err))
@@ -361,7 +362,7 @@ int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *er
 
 int workspace_forget(const struct workspace *ws, struct err *err)
 {
-    autofree char *lock = mem_printf("%s/anabranch/lock", ws->common), *aside = admin_aside(ws);
+    autofree char *lock = state_lock_path(ws->common), *aside = admin_aside(ws);
     autoclose int fd = -1;
     if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
         workspace_move_admin(ws, aside, err))

@@ -4,6 +4,7 @@
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
+#include "git/state_paths.h"
 #include "run/control/client.h"
 #include "run/state/run_folder.h"
 
@@ -14,7 +15,7 @@ enum { PATIENCE_MS = 10000, END_MS = 10000, LOOK_MS = 20 };
 
 static char *folder_of(const struct look *look, const char *id)
 {
-    return mem_printf("%s/runs/%s", look->state_dir, id);
+    return run_path(look->state_dir, id);
 }
 
 static bool is_alive(const char *dir)

@@ -4,6 +4,7 @@
 #include "base/strv.h"
 #include "base/text/text.h"
 #include "git/config/frozen_config.h"
+#include "git/state_paths.h"
 
 #include <string.h>
 #include <unistd.h>
@@ -31,14 +32,13 @@ static int look_place(struct look *look, struct err *err)
     *look = (struct look){0};
     if (git_open(&look->repo, ".", err))
         return -1;
-    look->state_dir =
-        look->repo.common ? mem_printf("%s/anabranch", look->repo.common) : find_state_dir();
+    look->state_dir = look->repo.common ? state_path(look->repo.common) : find_state_dir();
     return 0;
 }
 
 static bool has_runs(const struct look *look)
 {
-    autofree char *runs = mem_printf("%s/runs", look->state_dir);
+    autofree char *runs = runs_path(look->state_dir);
     return access(runs, F_OK) == 0;
 }
 

@@ -3,6 +3,7 @@
 #include "cli/common/store_lookup.h"
 #include "cli/frame/commands.h"
 #include "cli/show/enter_workspace.h"
+#include "git/state_paths.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -92,7 +93,7 @@ static int copy_to(const struct look *look, const struct workspace *ws, const ch
 static int lock_run(const struct look *look, const struct report_task *t, int *ret_lock,
                     struct err *err)
 {
-    autofree char *path = mem_printf("%s/runs/%s/" RUN_LOCK, look->state_dir, t->row.run);
+    autofree char *path = run_file_path(look->state_dir, t->row.run, RUN_LOCK);
     if (dirs_try_lock(path, ret_lock, err))
         return -1;
     return *ret_lock < 0

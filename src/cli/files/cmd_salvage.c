@@ -7,6 +7,7 @@
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
 #include "git/git.h"
+#include "git/state_paths.h"
 #include "store/store.h"
 #include "workspace/commit/salvage_list.h"
 #include "workspace/commit/vault.h"
@@ -274,7 +275,7 @@ static int find_base(struct place *p, struct store *store, const struct salvage 
 
 static int drop_merged(struct place *p)
 {
-    autofree char *state = mem_printf("%s/anabranch", p->repo.common);
+    autofree char *state = state_path(p->repo.common);
     autostore struct store *store = NULL;
     struct err err = {0}, none = {0};
     (void)store_open(&store, state, false, &none);

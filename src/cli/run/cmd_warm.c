@@ -3,6 +3,7 @@
 #include "base/text/text.h"
 #include "cli/common/plan_opts.h"
 #include "cli/frame/commands.h"
+#include "git/state_paths.h"
 #include "plan/words.h"
 #include "project/plan_file.h"
 #include "run/prepare/provider.h"
@@ -113,7 +114,7 @@ static int share(const struct plan_file *pf, const char *state)
 static int warm(const struct git_repo *repo, const char *base, const struct plan_file *pf)
 {
     struct git_place at = {.git_dir = repo->git_dir, .common = repo->common};
-    autofree char *state = mem_printf("%s/anabranch", repo->common);
+    autofree char *state = state_path(repo->common);
     autobuf struct buf commit = BUF_INIT;
     struct err err = {0};
     if (git_resolve(&at, base ? base : "HEAD", &commit, &err))

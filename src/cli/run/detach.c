@@ -7,6 +7,7 @@
 #include "cli/run/run_view.h"
 #include "cli/top/top.h"
 #include "doc/doc.h"
+#include "git/state_paths.h"
 #include "sys/fs/file.h"
 #include "sys/proc/spawn.h"
 #include "sys/self_exe.h"
@@ -148,7 +149,7 @@ static int exit_code_of(pid_t pid)
 static int say_how(const struct run_call *call, const char *id, const char *state_dir)
 {
     autobuf struct buf out = BUF_INIT;
-    autofree char *log = mem_printf("%s/runs/%s/run.log", state_dir, id);
+    autofree char *log = run_file_path(state_dir, id, "run.log");
     struct arena a = {0};
     if (call->json) {
         struct node *map = build_map(&a);

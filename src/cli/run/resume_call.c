@@ -6,6 +6,7 @@
 #include "clean/unbegun_runs.h"
 #include "cli/common/live_run.h"
 #include "cli/common/plan_opts.h"
+#include "git/state_paths.h"
 #include "run/resume/decide.h"
 #include "sys/fs/file.h"
 #include "sys/guard/leftover_processes.h"
@@ -56,7 +57,7 @@ static int compare_rows(const void *a, const void *b)
 /* A run that died while its beginning was written has only its folder. */
 static void add_folders(const struct look *look, struct rows *rows)
 {
-    autofree char *path = mem_printf("%s/runs", look->state_dir);
+    autofree char *path = runs_path(look->state_dir);
     DIR *dir = opendir(path);
     for (struct dirent *d; dir && (d = readdir(dir));) {
         autofree char *file = mem_printf("%s/%s/run.json", path, d->d_name);
@@ -94,7 +95,7 @@ static void rows_done(struct rows *rows)
 
 static char *folder_of(const struct look *look, const char *id)
 {
-    return mem_printf("%s/runs/%s", look->state_dir, id);
+    return run_path(look->state_dir, id);
 }
 
 /* Whether a run was kept so that it could be gone on with by us; and its lock, -1 where it lives.

@@ -4,6 +4,7 @@
 #include "cli/frame/commands.h"
 #include "cli/show/enter_workspace.h"
 #include "git/format/gitlinks.h"
+#include "git/state_paths.h"
 #include "sys/fs/file.h"
 #include "workspace/workspace.h"
 
@@ -23,8 +24,7 @@ static int find_end(const struct look *look, const struct report_task *t, struct
 {
     struct git_place at = {.git_dir = look->repo.common};
     struct err err = {0};
-    autofree char *salvage =
-        mem_printf("refs/anabranch/salvage/%s/%s/%d", t->row.run, t->row.id, t->row.attempts);
+    autofree char *salvage = salvage_ref_name(t->row.run, t->row.id, t->row.attempts);
     if (!t->row.start_commit)
         return cli_fail(EXIT_USAGE, "task '%s' has not started", t->row.id);
     if (git_resolve(&at, t->row.commit ? t->row.commit : salvage, ret, &err) == 0)
@@ -84,8 +84,8 @@ static int name_new_files(const struct look *look, const struct report_task *t,
     struct git_place at = workspace_place(ws);
     autofree char *usual = mem_printf("%s/index", ws->admin);
     autofree char *own = mem_printf("%s/tmp/diff.%d", look->state_dir, (int)getpid());
-    autofree char *excludes = mem_printf("%s/runs/%s/%s/%d/excludes", look->state_dir, t->row.run,
-                                         t->row.id, t->row.attempts);
+    autofree char *dir = run_path(look->state_dir, t->row.run);
+    autofree char *excludes = attempt_file_path(dir, t->row.id, t->row.attempts, "excludes");
     autobuf struct buf bytes = BUF_INIT;
     at.index = own;
     at.excludes = access(excludes, F_OK) == 0 ? excludes : NULL;

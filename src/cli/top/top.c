@@ -4,6 +4,7 @@
 #include "base/text/clock.h"
 #include "cli/frame/color.h"
 #include "cli/top/paint.h"
+#include "git/state_paths.h"
 
 #include <signal.h>
 #include <string.h>
@@ -23,7 +24,7 @@ static void follow_log(struct top *top)
         top->log_attempt = t->attempt;
         if (!t->attempt)
             return;
-        autofree char *path = mem_printf("%s/%s/%d/out", top->feed.dir, t->id, t->attempt);
+        autofree char *path = attempt_file_path(top->feed.dir, t->id, t->attempt, "out");
         log_tail_open(&top->log, top->feed.dir, path, t->engine);
     }
     (void)log_tail_more(&top->log, &s->text);

@@ -1,6 +1,7 @@
 #include "git/config/worktree_config.h"
 
 #include "base/mem.h"
+#include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 
@@ -29,7 +30,7 @@ static void files_init(struct files *f, const struct git_repo *repo)
 {
     *f = (struct files){.shared = mem_printf("%s/config", repo->common),
                         .own = mem_printf("%s/config.worktree", repo->common),
-                        .note = mem_printf("%s/anabranch/worktree-config", repo->common),
+                        .note = state_file_path(repo->common, "worktree-config"),
                         .at = {.git_dir = repo->common}};
 }
 
@@ -100,7 +101,7 @@ static int is_on(const struct files *f, bool *ret_on, struct err *err)
 
 static int write_note(const struct git_repo *repo, const struct files *f, struct err *err)
 {
-    autofree char *state = mem_printf("%s/anabranch", repo->common);
+    autofree char *state = state_path(repo->common);
     return dirs_make(state, err) || file_replace(f->note, "", 0, err) ? -1 : 0;
 }
 

@@ -8,6 +8,7 @@
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
+#include "git/state_paths.h"
 #include "run/attempt/attempt_dir.h"
 #include "run/attempt/findings.h"
 #include "run/attempt/inputs.h"
@@ -304,8 +305,8 @@ static void recall_use(struct job *job)
 {
     struct run *run = job->run;
     for (int i = job->attempt - 1; job->session && i > 0; i--) {
-        autofree char *out = mem_printf("%s/%s/%d/out", run->dir, task_of(job)->id, i);
-        autofree char *err = mem_printf("%s/%s/%d/err", run->dir, task_of(job)->id, i);
+        autofree char *out = attempt_file_path(run->dir, task_of(job)->id, i, "out");
+        autofree char *err = attempt_file_path(run->dir, task_of(job)->id, i, "err");
         if (!agent_add_use(run_engine(run, job->task), out, err, job->session, &job->report.before))
             break;
     }
@@ -376,7 +377,7 @@ struct job *job_new(struct run *run, uint32_t task, int attempt)
         .was = BUF_INIT,
         .own_head = BUF_INIT,
     };
-    job->dir = mem_printf("%s/%s/%d", run->dir, run->pf->plan.tasks[task].id, job->attempt);
+    job->dir = attempt_path(run->dir, run->pf->plan.tasks[task].id, job->attempt);
     run->tasks[task].job = job;
     run->jobs++;
     return job;

@@ -1,6 +1,7 @@
 #include "run/attempt/findings.h"
 
 #include "base/mem.h"
+#include "git/state_paths.h"
 #include "sys/fs/file.h"
 
 #include <errno.h>
@@ -25,7 +26,7 @@ static int tell(const struct run *run, const struct task *from, struct buf *prom
                 struct err *err)
 {
     int attempt = run->tasks[from->index].status.attempts;
-    autofree char *path = mem_printf("%s/%s/%d/%s", run->dir, from->id, attempt, said);
+    autofree char *path = attempt_file_path(run->dir, from->id, attempt, said);
     autobuf struct buf text = BUF_INIT;
     struct err why = {0};
     if (file_read(path, SAID_MAX, &text, &why)) {

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text/text.h"
+#include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 
@@ -229,7 +230,7 @@ void logs_mask_all(struct run *run)
 {
     for (size_t t = 0; run->secrets.values.n && t < run->pf->plan.task_count; t++) {
         for (int i = 1; i <= run->tasks[t].status.attempts; i++) {
-            autofree char *dir = mem_printf("%s/%s/%d", run->dir, run->pf->plan.tasks[t].id, i);
+            autofree char *dir = attempt_path(run->dir, run->pf->plan.tasks[t].id, i);
             logs_mask(run, dir);
         }
     }
@@ -353,7 +354,7 @@ void logs_discard(struct run *run)
         const struct task_status *s = &run->tasks[t].status;
         for (int i = 1; (s->state == TASK_LANDED || s->state == TASK_DONE) && i <= s->attempts;
              i++) {
-            autofree char *dir = mem_printf("%s/%s/%d", run->dir, run->pf->plan.tasks[t].id, i);
+            autofree char *dir = attempt_path(run->dir, run->pf->plan.tasks[t].id, i);
             autofree char *out = mem_printf("%s/out", dir), *err = mem_printf("%s/err", dir);
             (void)unlink(out);
             (void)unlink(err);

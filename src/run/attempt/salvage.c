@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
+#include "git/state_paths.h"
 #include "run/land/durable.h"
 #include "run/prepare/fill_overlay.h"
 #include "run/watch/watch.h"
@@ -102,7 +103,7 @@ static int save(struct job *job, struct salvage_job *sj, bool all, struct salvag
 char *salvage_ref(const struct run *run, const char *id, int attempt)
 {
     struct git_place at = run_place(run);
-    autofree char *ref = mem_printf(SALVAGE_REFS "%s/%s/%d", run->id, id, attempt);
+    autofree char *ref = salvage_ref_name(run->id, id, attempt);
     for (int n = 2;; n++) {
         autobuf struct buf there = BUF_INIT;
         if (git_resolve(&at, ref, &there, NULL))

@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "git/merge/merge.h"
+#include "git/state_paths.h"
 #include "run/land/checkout.h"
 #include "run/land/checkout_repair.h"
 #include "sys/fs/file.h"
@@ -19,7 +20,7 @@ enum { NOTE_MAX = 4 * PATH_MAX, OUTPUT_MAX = 1 << 20 };
 
 static char *note_path(const struct git_repo *repo)
 {
-    return mem_printf("%s/anabranch/forwarding", repo->common);
+    return state_file_path(repo->common, "forwarding");
 }
 
 /* Each with a NUL behind it: a path may have any other character. */
@@ -135,7 +136,7 @@ enum end { NOTHING_TO_DO, MOVED, NOT_NOW };
 static int mend_in(const struct base_turn *turn, const struct git_repo *there, const struct half *h,
                    const char *now, enum end *ret, struct err *err)
 {
-    autofree char *state = mem_printf("%s/anabranch", there->common);
+    autofree char *state = state_path(there->common);
     autobuf struct buf to = BUF_INIT;
     bool some = false, shown = false, moved = false, done;
     if (!there->root || !forward_is_here(there, h->ref))

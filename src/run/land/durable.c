@@ -1,6 +1,7 @@
 #include "run/land/durable.h"
 
 #include "base/mem.h"
+#include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/proc/boot_id.h"
@@ -124,9 +125,9 @@ static int list_refs(const struct git_place *at, const char *const *below, struc
 static int mend_refs(const struct run *run, size_t *count, struct err *err)
 {
     struct git_place at = {.git_dir = run->pf->repo.common};
-    autofree char *tip = mem_printf("refs/anabranch/runs/%s", run->id);
+    autofree char *tip = tip_ref_name(run->id);
     autofree char *heads = mem_printf("refs/heads/anabranch/%s", run->id);
-    autofree char *saved = mem_printf("refs/anabranch/salvage/%s", run->id);
+    autofree char *saved = mem_printf(SALVAGE_REFS "%s", run->id);
     autofree char *heads_dir = mem_printf("%s/%s", at.git_dir, heads);
     autofree char *saved_dir = mem_printf("%s/%s", at.git_dir, saved);
     const char *const below[] = {tip, heads, saved};

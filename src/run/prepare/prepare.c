@@ -5,6 +5,7 @@
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "doc/doc.h"
+#include "git/state_paths.h"
 #include "run/attempt/inputs.h"
 #include "run/attempt/plan_command.h"
 #include "run/prepare/fill.h"
@@ -379,8 +380,7 @@ void prepare(struct job *job)
 static char *file_of(const struct job *job, int attempt, const char *name)
 {
     for (; attempt > 0; attempt--) {
-        autofree char *path =
-            mem_printf("%s/%s/%d/%s", job->run->dir, task_of(job)->id, attempt, name);
+        autofree char *path = attempt_file_path(job->run->dir, task_of(job)->id, attempt, name);
         if (access(path, F_OK) == 0)
             return steal_ptr(path);
     }

@@ -5,6 +5,7 @@
 #include "clean/find.h"
 #include "git/config/frozen_config.h"
 #include "git/merge/merge.h"
+#include "git/state_paths.h"
 #include "run/land/checkout.h"
 #include "run/land/durable.h"
 #include "run/prepare/fill_overlay.h"
@@ -88,7 +89,7 @@ bool resume_was_restarted(const struct run *run, const struct past_task *past)
 {
     const char *state = run->resume->past.row.state;
     bool rests = past->session && state && strcmp(state, "running") != 0;
-    autofree char *note = mem_printf("%s/%s/%d/boot", run->dir, past->row.id, past->row.attempts);
+    autofree char *note = attempt_file_path(run->dir, past->row.id, past->row.attempts, "boot");
     return run->base && !rests && !boot_is_noted(note);
 }
 
@@ -164,7 +165,7 @@ static void decide_running(const struct run *run, uint32_t task, struct resume_t
                       : rt->past->repair ? "it was about to mend its work"
                       : parked           ? "it was parked"
                                          : "its agent was at work";
-    autofree char *out = mem_printf("%s/%s/%d/out", run->dir, row->id, row->attempts);
+    autofree char *out = attempt_file_path(run->dir, row->id, row->attempts, "out");
     autobuf struct buf session = BUF_INIT;
     if (!rt->past->remade && resume_was_restarted(run, rt->past)) {
         set_restarted(rt, parked ? "the machine was restarted while it was parked"
@@ -401,7 +402,8 @@ static int look_back(struct run *run, const struct saved *saved, bool writes, st
  * earlier version has no such copy. */
 static int use_its_git(struct run *run, struct err *err)
 {
-    autofree char *dir = mem_printf("%s/anabranch/runs/%s/" RUN_GIT, run->pf->repo.common, run->id);
+    autofree char *state = state_path(run->pf->repo.common);
+    autofree char *dir = run_file_path(state, run->id, RUN_GIT);
     bool there;
     if (git_frozen_use(&run->pf->repo, dir, run->guard ? run->guard : run->opts.self, &there, err))
         return -1;

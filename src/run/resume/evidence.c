@@ -5,6 +5,7 @@
 #include "base/strv.h"
 #include "base/vec.h"
 #include "doc/doc.h"
+#include "git/state_paths.h"
 #include "run/rework/repair.h"
 
 #include <string.h>
@@ -219,7 +220,7 @@ static void take_own_ref(struct past *past, const struct past_query *q, const ch
 static void take_ref(struct past *past, const struct past_query *q, const char *ref,
                      const char *commit)
 {
-    autofree char *tip = mem_printf(PAST_TIP "%s", q->run);
+    autofree char *tip = tip_ref_name(q->run);
     autofree char *own = mem_printf(PAST_BRANCH "%s/", q->run);
     if (strcmp(ref, q->base_ref) == 0)
         past->base = commit;
@@ -237,7 +238,7 @@ static void take_ref(struct past *past, const struct past_query *q, const char *
 
 static int read_refs(struct past *past, const struct past_query *q, struct err *err)
 {
-    autofree char *tip = mem_printf(PAST_TIP "%s", q->run);
+    autofree char *tip = tip_ref_name(q->run);
     autofree char *own = mem_printf(PAST_BRANCH "%s/", q->run);
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
     autostrv struct strv args = {0};

@@ -48,7 +48,6 @@ struct past {
 
 /* The refs of a run: all that has landed, that for the user where the base could not follow, and,
  * with the id of a task behind it, a task's. */
-#define PAST_TIP    "refs/anabranch/runs/"
 #define PAST_BRANCH "refs/heads/anabranch/"
 
 /* The ref of a task's branch. `pattern` is what the run was begun with for that, with {id} in it;

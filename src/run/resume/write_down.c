@@ -7,6 +7,7 @@
 #include "run/resume/resume_private.h"
 
 #include "base/mem.h"
+#include "git/state_paths.h"
 #include "run/land/checkout.h"
 #include "run/land/clean_tree.h"
 #include "run/limits/output_limits.h"
@@ -27,7 +28,7 @@
 static int clear_locks(const struct run *run, struct err *err)
 {
     const char *common = run->pf->repo.common;
-    autofree char *tip = mem_printf("%s/" PAST_TIP "%s.lock", common, run->id);
+    autofree char *tip = mem_printf("%s/" TIP_REFS "%s.lock", common, run->id);
     autofree char *heads = mem_printf("%s/" PAST_BRANCH "%s", common, run->id);
     autofree char *salvage = mem_printf("%s/refs/anabranch/salvage/%s", common, run->id);
     for (size_t i = 0; run->opts.branch && i < run->resume->past.n; i++) {
@@ -46,7 +47,7 @@ static int clear_locks(const struct run *run, struct err *err)
 /* Workspaces that were half made, or half removed. */
 static int clear_halves(const struct run *run, struct err *err)
 {
-    autofree char *tmp = mem_printf("%s/anabranch/tmp", run->pf->repo.common);
+    autofree char *tmp = state_tmp_path(run->pf->repo.common);
     autofree char *own = mem_printf("%s-", run->id);
     autofree char *work = mem_printf("%s/%s", run->work, run->id);
     return dirs_remove_entries(tmp, own, "", err) || dirs_remove_entries(work, "", ".gone", err) ||
@@ -104,7 +105,7 @@ static void recall_feedback(struct run *run, uint32_t task, const struct past_ta
     bool anew = under_way && run->resume->tasks[task].step == RESUME_RUN;
     int last = past->row.attempts;
     for (int n = anew && !past->said ? last - 1 : last; n > 0 && n >= last - under_way; n--) {
-        autofree char *path = mem_printf("%s/%s/%d/feedback", run->dir, past->row.id, n);
+        autofree char *path = attempt_file_path(run->dir, past->row.id, n, "feedback");
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, FEEDBACK_MAX, &text, NULL))
             continue;
@@ -184,8 +185,7 @@ static int save_dropped(struct run *run, const struct past_task *p, const struct
     struct change_limits usual = bounds_of_change();
     struct git_place at = run_place(run);
     const char *start = p->row.start_commit ? p->row.start_commit : run->base_commit;
-    autofree char *index =
-        mem_printf("%s/%s/%d/salvage.index", run->dir, p->row.id, p->row.attempts);
+    autofree char *index = attempt_file_path(run->dir, p->row.id, p->row.attempts, "salvage.index");
     autofree char *ref = salvage_ref(run, p->row.id, p->row.attempts);
     autofree char *message = salvage_message(run->id, p->row.id, p->row.attempts, start, why);
     struct salvage_job sj = {.commit = {.ws = ws,

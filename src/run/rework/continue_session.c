@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/text.h"
+#include "git/state_paths.h"
 #include "run/resume/resume_private.h"
 #include "run/rework/repair.h"
 #include "sys/fs/file.h"
@@ -120,7 +121,7 @@ int take_up_keep_words(const struct run *run, uint32_t task, int attempt, const 
                        struct err *err)
 {
     autofree char *path =
-        mem_printf("%s/%s/%d/feedback", run->dir, run->pf->plan.tasks[task].id, attempt);
+        attempt_file_path(run->dir, run->pf->plan.tasks[task].id, attempt, "feedback");
     return file_replace_private(path, words, strlen(words), err);
 }
 

@@ -6,6 +6,7 @@
 #include "run/resume/resume_private.h"
 
 #include "base/mem.h"
+#include "git/state_paths.h"
 #include "run/rework/continue_session.h"
 
 #include <string.h>
@@ -16,7 +17,7 @@
 static const char *find_session(const struct run *run, uint32_t task, const struct past_task *past)
 {
     enum engine engine = run_engine(run, task);
-    autofree char *out = mem_printf("%s/%s/%d/out", run->dir, past->row.id, past->row.attempts);
+    autofree char *out = attempt_file_path(run->dir, past->row.id, past->row.attempts, "out");
     autobuf struct buf session = BUF_INIT;
     if (!run->base || !past->row.engine || !agent_continues_ended(engine) ||
         strcmp(past->row.engine, run_engine_name(run, task)) != 0)

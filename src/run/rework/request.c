@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
+#include "git/state_paths.h"
 #include "run/limits/budget.h"
 #include "run/limits/park.h"
 #include "run/resume/resume_private.h"
@@ -99,8 +100,7 @@ static char *find_session(const struct run *run, uint32_t task)
 {
     const struct task_run *tr = &run->tasks[task];
     enum engine engine = run_engine(run, task);
-    autofree char *out =
-        mem_printf("%s/%s/%d/out", run->dir, id_of(run, task), tr->status.attempts);
+    autofree char *out = attempt_file_path(run->dir, id_of(run, task), tr->status.attempts, "out");
     autobuf struct buf session = BUF_INIT;
     if (!run->base || !tr->branch || !tr->status.attempts || !agent_continues_ended(engine))
         return NULL;
@@ -140,7 +140,7 @@ static void recall_feedback(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     autofree char *path =
-        mem_printf("%s/%s/%d/feedback", run->dir, id_of(run, task), tr->status.attempts);
+        attempt_file_path(run->dir, id_of(run, task), tr->status.attempts, "feedback");
     autobuf struct buf text = BUF_INIT;
     bool some = file_read(path, WORDS_MAX, &text, NULL) == 0;
     free(tr->feedback);

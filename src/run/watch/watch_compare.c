@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text/hash.h"
+#include "git/state_paths.h"
 #include "run/resume/evidence.h"
 #include "workspace/commit/salvage.h"
 #include "workspace/commit/vault.h"
@@ -100,7 +101,7 @@ struct others {
 static bool find_holder(void *ctx, const struct store_run *row)
 {
     struct others *o = ctx;
-    autofree char *ref = mem_printf("\n" PAST_TIP "%s\n", row->id);
+    autofree char *ref = mem_printf("\n" TIP_REFS "%s\n", row->id);
     o->found = strcmp(row->id, o->run->id) != 0 && strcmp(row->state, "running") == 0 &&
                strstr(o->tips, ref);
     return !o->found;
@@ -114,7 +115,7 @@ static bool is_others_tip(struct run *run, const char *commit)
     struct err none = {0};
     buf_addch(&out, '\n');
     if (git_call(&at, &out, &none, "for-each-ref", "--contains", commit, "--format=%(refname)",
-                 PAST_TIP, NULL))
+                 TIP_REFS, NULL))
         return false;
     buf_addch(&out, '\n');
     struct others o = {.run = run, .tips = out.s};

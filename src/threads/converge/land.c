@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "git/merge/merge.h"
+#include "git/state_paths.h"
 #include "run/land/base_lock.h"
 #include "run/land/base_use.h"
 #include "run/land/checkout.h"
@@ -288,7 +289,7 @@ static void land_branch(struct converge *c, struct base_turn *turn, const char *
 
 int converge_land(struct converge *c, struct err *err)
 {
-    autofree char *state = mem_printf("%s/anabranch", c->repo->common);
+    autofree char *state = state_path(c->repo->common);
     autoturn struct base_turn turn = BASE_TURN_INIT;
     if (dirs_make(state, err) || base_turn_await(&turn, state, c->opts.waiting, err))
         return -1;

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text/clock.h"
 #include "base/text/glob.h"
+#include "git/state_paths.h"
 #include "plan/schedule/claims.h"
 #include "sys/fs/dirs.h"
 
@@ -190,7 +191,7 @@ static int ask_for(const struct asking *a, const char *prefix, const char *text,
 
 static int take_lock(const struct git_repo *repo, int *ret_fd, struct err *err)
 {
-    autofree char *folder = mem_printf("%s/anabranch", repo->common);
+    autofree char *folder = state_path(repo->common);
     autofree char *path = mem_printf("%s/own", folder);
     return dirs_make(folder, err) || dirs_lock(path, ret_fd, err) ? -1 : 0;
 }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "doc/doc.h"
+#include "git/state_paths.h"
 #include "sys/guard/proc_table.h"
 
 #include <stdio.h>
@@ -103,7 +104,7 @@ int board_feed_open(struct board_feed *f, struct store *store, const char *state
     bool news;
     *f = (struct board_feed){.store = store};
     f->run = mem_str(run);
-    f->dir = mem_printf("%s/runs/%s", state_dir, run);
+    f->dir = run_path(state_dir, run);
     problems_init(&ps, "plan.json");
     if (saved_load(&f->saved, f->dir, err))
         return -1;

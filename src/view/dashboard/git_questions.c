@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "git/format/gitlinks.h"
 #include "git/merge/merge.h"
+#include "git/state_paths.h"
 #include "project/secrets.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/dirs.h"
@@ -139,9 +140,7 @@ static bool can_be_asked(const struct board_task *t)
 
 static char *end_of(const struct git_look *g, const struct board_task *t)
 {
-    return t->commit
-               ? mem_str(t->commit)
-               : mem_printf("refs/anabranch/salvage/%s/%s/%d", g->board->run, t->id, t->attempt);
+    return t->commit ? mem_str(t->commit) : salvage_ref_name(g->board->run, t->id, t->attempt);
 }
 
 /* Where a task works. What was brought along is not its own. */
@@ -154,7 +153,7 @@ struct seat {
 static void seat_take(struct seat *s, const struct git_look *g, const struct board_task *t)
 {
     autofree char *branch = mem_printf("refs/heads/%s", t->branch);
-    autofree char *excludes = mem_printf("%s/%s/%d/excludes", g->run_dir, t->id, t->attempt);
+    autofree char *excludes = attempt_file_path(g->run_dir, t->id, t->attempt, "excludes");
     *s = (struct seat){0};
     workspace_adopt(&s->ws, g->repo, t->workspace, t->workspace, branch, NULL);
     s->at = workspace_place(&s->ws);
@@ -312,7 +311,7 @@ static void find_landed(struct git_look *g)
     struct git_place at = place(g);
     autobuf struct buf commit = BUF_INIT;
     free(g->landed);
-    g->landed = mem_printf("refs/anabranch/runs/%s", g->board->run);
+    g->landed = tip_ref_name(g->board->run);
     if (g->board->live || !g->board->base || git_resolve(&at, g->landed, &commit, NULL) == 0)
         return;
     free(g->landed);

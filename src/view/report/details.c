@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "git/git.h"
+#include "git/state_paths.h"
 #include "plan/words.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/file.h"
@@ -298,7 +299,7 @@ static void look_for_salvage(struct report_more *m)
 {
     struct git_place at = {.git_dir = m->git_dir};
     autobuf struct buf out = BUF_INIT;
-    autofree char *below = mem_printf("refs/anabranch/salvage/%s/", m->r->row.id);
+    autofree char *below = mem_printf(SALVAGE_REFS "%s/", m->r->row.id);
     m->looked = true;
     if (git_call(&at, &out, NULL, "for-each-ref", "--format=%(objectname) %(refname)", below, NULL))
         return;

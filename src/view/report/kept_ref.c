@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "git/format/packed_refs.h"
 #include "git/git.h"
+#include "git/state_paths.h"
 
 #include <string.h>
 
@@ -33,7 +34,7 @@ int report_find_kept(struct report *r, const char *git_dir, struct err *err)
         return 0;
     autofree char *base = mem_printf("refs/heads/%s", r->row.base);
     autofree char *result = mem_printf("refs/heads/anabranch/%s/" STORE_RESULT, r->row.id);
-    autofree char *tip = mem_printf("refs/anabranch/runs/%s", r->row.id);
+    autofree char *tip = tip_ref_name(r->row.id);
     own_cleanup(packed_refs_done) struct packed_refs refs = PACKED_REFS_INIT;
     if (list_refs(&at, base, result, tip, &refs, err))
         return -1;

@@ -5,6 +5,7 @@
 #include "base/text/clock.h"
 #include "base/vec.h"
 #include "doc/doc.h"
+#include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
@@ -218,7 +219,7 @@ const char *report_state(const struct report *r)
     return report_is_running(r) && r->paused ? "paused" : r->row.state;
 }
 
-static void settle_task(struct report *r, struct report_task *t, const char *state_dir)
+static void settle_task(struct report *r, struct report_task *t)
 {
     t->end = end_of(t->row.state);
     if (t->end != REPORT_LANDED) /* until then it is what it would land as */
@@ -229,7 +230,7 @@ static void settle_task(struct report *r, struct report_task *t, const char *sta
         doing_done(&t->doing);
     t->duration = duration(r, t->row.started, t->row.finished);
     if (report_task_ran(t))
-        t->logs = arena_printf(&r->arena, "%s/runs/%s/%s", state_dir, r->row.id, t->row.id);
+        t->logs = arena_printf(&r->arena, "%s/%s", r->logs, t->row.id);
     r->ends[t->end]++;
     r->tokens_in += t->row.tokens_in;
     r->tokens_out += t->row.tokens_out;
@@ -254,14 +255,15 @@ static int64_t last_seen(const struct report *r)
 static void settle(struct report *r, const char *state_dir)
 {
     struct store_run *row = &r->row;
+    autofree char *logs = run_path(state_dir, row->id);
     bool alive = procs_start((pid_t)row->pid) == row->pid_start && row->pid_start;
     if (report_is_running(r) && !alive)
         row->state = "interrupted";
     r->end = row->finished ? row->finished : alive ? clock_wall() : last_seen(r);
-    r->logs = arena_printf(&r->arena, "%s/runs/%s", state_dir, row->id);
+    r->logs = keep(r, logs);
     r->duration = duration(r, row->started, r->end);
     for (size_t i = 0; i < r->n; i++)
-        settle_task(r, &r->tasks[i], state_dir);
+        settle_task(r, &r->tasks[i]);
 }
 
 static bool is_newer(const char *date, const char *than)

@@ -8,6 +8,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/strv.h"
+#include "git/state_paths.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/file.h"
 #include "sys/proc/spawn.h"
@@ -219,7 +220,7 @@ void serve_git_close(struct serve *serve)
 /* A secret that an agent wrote into a file is no more to be seen than in its log. */
 static void mask(const struct serve_errand *e, const struct buf *text, bool cut, struct buf *out)
 {
-    autofree char *dir = mem_printf("%s/runs/%s", e->serve->opts.state_dir, e->run);
+    autofree char *dir = run_path(e->serve->opts.state_dir, e->run);
     struct secrets secrets = {0};
     saved_secrets(dir, &secrets);
     secrets_mask_cut(&secrets, text->s, text->len, (struct secrets_cut){.end = cut}, out);
@@ -251,8 +252,7 @@ static bool answer_diff(struct serve_errand *e, int status, const struct buf *ou
 void serve_diff(struct serve_call *c)
 {
     autostrv struct strv args = {0};
-    autofree char *salvage =
-        mem_printf("refs/anabranch/salvage/%s/%s/%d", c->run, c->task.id, c->task.attempts);
+    autofree char *salvage = salvage_ref_name(c->run, c->task.id, c->task.attempts);
     if (!c->task.start_commit) {
         serve_answer_error(c->http, 404, "this task has not started");
         return;

@@ -8,6 +8,7 @@
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
+#include "git/state_paths.h"
 #include "view/transcript.h"
 
 #include <errno.h>
@@ -55,7 +56,7 @@ static int open_below(int dir, const char *name, int flags)
 
 static int open_attempt(const struct serve_call *c, int64_t attempt)
 {
-    autofree char *runs = mem_printf("%s/runs", c->serve->opts.state_dir);
+    autofree char *runs = runs_path(c->serve->opts.state_dir);
     autofree char *number = mem_printf("%lld", (long long)attempt);
     autoclose int top = open(runs, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     autoclose int run = top < 0 ? -1 : open_below(top, c->run, O_DIRECTORY);
@@ -109,7 +110,7 @@ static bool find_log(struct serve_call *c, struct log *log)
 
 static void begin_reading(struct transcript *t, const struct serve_call *c, const struct log *log)
 {
-    autofree char *dir = mem_printf("%s/runs/%s", c->serve->opts.state_dir, c->run);
+    autofree char *dir = run_path(c->serve->opts.state_dir, c->run);
     transcript_init(t, transcript_dialect(strcmp(log->stream, "out") == 0 ? c->task.engine : NULL));
     transcript_mask(t, dir);
 }

@@ -8,6 +8,7 @@
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
 #include "doc/doc.h"
+#include "git/state_paths.h"
 
 #include <string.h>
 
@@ -243,7 +244,7 @@ static void add_plan_task(struct arena *a, struct node *list, const struct node 
 
 void serve_plan(struct serve_call *c)
 {
-    autofree char *path = mem_printf("%s/runs/%s/plan.json", c->serve->opts.state_dir, c->run);
+    autofree char *path = run_file_path(c->serve->opts.state_dir, c->run, "plan.json");
     struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX};
     struct problems ps = {0};
     struct doc doc;

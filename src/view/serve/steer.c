@@ -17,6 +17,7 @@
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "doc/doc.h"
+#include "git/state_paths.h"
 #include "run/control/client.h"
 
 #include <stdlib.h>
@@ -136,7 +137,7 @@ static void answer(struct serve_call *c, bool done, const char *text)
 
 void serve_steer(struct serve_call *c)
 {
-    autofree char *dir = mem_printf("%s/runs/%s", c->serve->opts.state_dir, c->run);
+    autofree char *dir = run_path(c->serve->opts.state_dir, c->run);
     autobuf struct buf text = BUF_INIT;
     struct err err = {0};
     bool done = false;

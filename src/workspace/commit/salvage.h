@@ -15,12 +15,11 @@
 #ifndef WORKSPACE_COMMIT_SALVAGE_H
 #define WORKSPACE_COMMIT_SALVAGE_H
 
+#include "git/state_paths.h"
 #include "workspace/commit/change_size.h"
 #include "workspace/commit/commit.h"
 
 #include <stddef.h>
-
-#define SALVAGE_REFS "refs/anabranch/salvage/"
 
 struct salvage_job {
     struct commit_job commit;    /* its message says where it is from, and why */

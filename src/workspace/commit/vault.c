@@ -3,6 +3,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "workspace/commit/salvage.h"
 
@@ -20,7 +21,7 @@ static const char ending[] = ".bundle";
 
 static char *vault_dir(const struct git_place *at)
 {
-    return mem_printf("%s/anabranch/vault", at->git_dir);
+    return state_file_path(at->git_dir, "vault");
 }
 
 /* A salvage has several refs: "RUN/TASK/1", "RUN/TASK/1.commits", "RUN/TASK/1.nested/2". */

@@ -1,6 +1,7 @@
 #include "workspace/overlay/layers.h"
 
 #include "base/mem.h"
+#include "git/state_paths.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -270,7 +271,7 @@ static int read_commit(const char *workspace, struct buf *ret, struct err *err)
 static int hold_kept(const char *workspace, const char *common, struct layers_hold *h,
                      struct err *err)
 {
-    autofree char *state = mem_printf("%s/anabranch", common), *folder = run_folder(workspace);
+    autofree char *state = state_path(common), *folder = run_folder(workspace);
     return kept_hold(state, strrchr(folder, '/') + 1, &h->kept, err);
 }
 
@@ -278,7 +279,7 @@ static int hold_kept(const char *workspace, const char *common, struct layers_ho
 static int find_below(struct pristine *p, const char *common, const char *commit, struct err *err)
 {
     struct git_place at = {.git_dir = common};
-    autofree char *state = mem_printf("%s/anabranch", common);
+    autofree char *state = state_path(common);
     if (p->commit && strcmp(p->commit, commit) == 0)
         return 0;
     pristine_done(p);
