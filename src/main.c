@@ -1,3 +1,4 @@
+#include "base/mem.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/output.h"
 #include "dropin/dropin.h"
@@ -28,7 +29,7 @@ static int run(int argc, char **argv)
 {
     const char *name = argc ? called_name(argv[0]) : "";
     bool internal = argc > 1 && strncmp(argv[1], "__", 2) == 0;
-    for (size_t i = 0; !internal && i < sizeof(dropins) / sizeof(dropins[0]); i++) {
+    for (size_t i = 0; !internal && i < ARRAY_LEN(dropins); i++) {
         if (strcmp(name, dropins[i].name) == 0)
             return dropins[i].main(argc, argv);
     }

@@ -25,7 +25,7 @@ static const struct engine_def *const engines[] = {
 
 static const struct engine_def *find_engine(enum engine engine)
 {
-    return engine < sizeof(engines) / sizeof(engines[0]) ? engines[engine] : NULL;
+    return engine < ARRAY_LEN(engines) ? engines[engine] : NULL;
 }
 
 /* That a plan names for a task; what runs it may be another. */
@@ -185,7 +185,7 @@ void agent_report_done(struct agent_report *report)
                                  &report->reason,      &report->partial, &report->question,
                                  &report->helper_names};
     agent_tools_done(&report->tools);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         buf_done(texts[i]);
 }
 

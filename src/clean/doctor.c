@@ -231,7 +231,7 @@ static enum verdict examine_controllers(const struct probe *p, struct finding *f
     autobuf struct buf place = BUF_INIT;
     struct cgroup cg = CGROUP_INIT;
     struct err err = {0};
-    size_t there = 0, count = sizeof(files) / sizeof(files[0]);
+    size_t there = 0, count = ARRAY_LEN(files);
     (void)p;
     if (cgroup_place(&place, &err) || cgroup_make(&cg, place.s, "doctor", getpid(), &err))
         return complain(f, VERDICT_NO, &err);
@@ -297,7 +297,7 @@ static const struct {
 
 bool doctor_examine(size_t i, const char *self, struct finding *ret)
 {
-    if (i >= sizeof(rows) / sizeof(rows[0]))
+    if (i >= ARRAY_LEN(rows))
         return false;
     struct probe p = {.self = self, .number = rows[i].number};
     *ret = (struct finding){

@@ -3,6 +3,8 @@
  */
 #include "doc/tree/reader.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 #include <strings.h>
 
@@ -45,7 +47,7 @@ static enum doc_syntax by_ending(const char *name)
         {".json", DOC_JSON},
     };
     const char *dot = name ? strrchr(name, '.') : NULL;
-    for (size_t i = 0; dot && i < sizeof(endings) / sizeof(*endings); i++) {
+    for (size_t i = 0; dot && i < ARRAY_LEN(endings); i++) {
         if (strcasecmp(dot, endings[i].ending) == 0)
             return endings[i].syntax;
     }

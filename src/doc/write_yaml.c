@@ -4,6 +4,7 @@
  */
 #include "doc/tree/writer.h"
 
+#include "base/mem.h"
 #include "base/text/text.h"
 
 #include <ctype.h>
@@ -22,7 +23,7 @@ static bool is_word_of_yaml(const char *s)
         s++;
     if (*s == '.' && s[1])
         s++;
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (strcasecmp(s, words[i]) == 0)
             return true;
     }

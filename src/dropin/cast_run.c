@@ -54,7 +54,7 @@ static void complete_batch(struct arena *a, struct node *batch)
     bool some = false;
     if (agents && agents->kind == NODE_LIST && !agents->n)
         node_unlink(batch, agents);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         some = some || node_get(batch, texts[i]);
     if (!some)
         build_put_string(a, batch, "prompt", "Do what the plan's file says of this batch.");

@@ -141,7 +141,7 @@ static bool classify(const char *text, enum failure *ret)
         {"quota exceeded", FAILURE_LIMIT},
         {"quota exhausted", FAILURE_LIMIT},
     };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         if (cause_mentions(text, known[i].words)) {
             *ret = known[i].failure;
             return true;

@@ -29,7 +29,7 @@ static void hide_secrets(struct env_vars *env)
     static const char *const endings[] = {"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"};
     for (size_t i = 0; i < env->n; i++) {
         size_t len = strlen(env->v[i].name);
-        for (size_t k = 0; k < sizeof(endings) / sizeof(endings[0]); k++) {
+        for (size_t k = 0; k < ARRAY_LEN(endings); k++) {
             size_t end = strlen(endings[k]);
             if (len >= end && strcasecmp(env->v[i].name + len - end, endings[k]) == 0)
                 env->v[i].secret = true;

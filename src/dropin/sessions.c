@@ -5,6 +5,7 @@
 #include "dropin/sessions.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/text/text.h"
 #include "cli/frame/cli.h"
 #include "dropin/dropin.h"
@@ -28,7 +29,7 @@ static const struct subcommand subcommands[] = {
      sessions_converge},
     {"cleanup", "", "remove merged worktrees", false, false, sessions_cleanup},
 };
-enum { SUBCOMMANDS = sizeof(subcommands) / sizeof(subcommands[0]) };
+enum { SUBCOMMANDS = ARRAY_LEN(subcommands) };
 
 /* --- usage -------------------------------------------------------------------------------- */
 

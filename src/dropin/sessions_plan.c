@@ -25,7 +25,7 @@ static bool check_fields(const struct node *thread)
     const char *id = text_of(thread, "id", "?");
     const struct node *owns = node_get(thread, "owns");
     autobuf struct buf missing = BUF_INIT;
-    for (size_t i = 0; i < sizeof(required) / sizeof(required[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(required); i++) {
         if (!node_get(thread, required[i]))
             buf_addf(&missing, "%s'%s'", missing.len ? ", " : "", required[i]);
     }

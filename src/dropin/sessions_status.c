@@ -1,6 +1,7 @@
 /*
  * parallel-sessions: status and converge, done by ours.
  */
+#include "base/mem.h"
 #include "base/text/text.h"
 #include "cli/frame/cli.h"
 #include "dropin/sessions.h"
@@ -59,7 +60,7 @@ static void add_cell(struct buf *out, const char *text, size_t width)
 static void add_row(struct buf *out, const char *const cells[4], const char *last)
 {
     static const size_t widths[] = {14, 48, 6, 6};
-    for (size_t i = 0; i < sizeof(widths) / sizeof(widths[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(widths); i++)
         add_cell(out, cells[i], widths[i]);
     text_harmless(out, last, strlen(last));
     buf_addch(out, '\n');

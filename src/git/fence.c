@@ -36,7 +36,7 @@ static void add_folder(const char *path)
 static void add_linked(const char *common)
 {
     static const char *const names[] = {"objects", "refs", "logs", "worktrees", "anabranch"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         autofree char *path = mem_printf("%s/%s", common, names[i]);
         struct stat st;
         if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode))

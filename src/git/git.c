@@ -46,7 +46,7 @@ static bool is_repository_variable(const char *entry)
         "GIT_SHALLOW_FILE=",
         "GIT_WORK_TREE=",
     };
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (strncmp(entry, names[i], strlen(names[i])) == 0)
             return true;
     }
@@ -211,7 +211,7 @@ void git_wait_for_locks(struct strv *argv)
 {
     /* Half of it: git is to say what it waited for before it is given up itself. */
     static const char *const keys[] = {"core.filesRefLockTimeout", "core.packedRefsTimeout"};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         strv_push(argv, "-c");
         strv_pushf(argv, "%s=%lld", keys[i], (long long)patience(LOCK_MS) / 2);
     }

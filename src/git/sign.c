@@ -71,7 +71,7 @@ static void put_command(const struct sign *s, const char *tree, const char *cons
                         const char *message, struct strv *args)
 {
     static const char *const keys[] = {"gpg.program", "gpg.openpgp.program", "gpg.ssh.program"};
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         strv_push(args, "-c");
         strv_pushf(args, "%s=%s", keys[i], s->self);
     }

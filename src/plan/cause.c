@@ -1,5 +1,7 @@
 #include "plan/cause.h"
 
+#include "base/mem.h"
+
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
@@ -59,7 +61,7 @@ static const struct {
 
 bool cause_of_words(const char *text, enum failure *ret)
 {
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         if (cause_mentions(text, known[i].words)) {
             *ret = known[i].failure;
             return true;

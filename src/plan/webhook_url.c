@@ -1,5 +1,7 @@
 #include "plan/webhook_url.h"
 
+#include "base/mem.h"
+
 #include <arpa/inet.h>
 #include <stddef.h>
 #include <string.h>
@@ -24,7 +26,7 @@ bool webhook_private_v4(uint32_t addr)
         {0xc6120000, 15}, /* benchmarking */
         {0xe0000000, 3},  /* multicast, reserved, broadcast */
     };
-    for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(refused); i++) {
         if ((addr ^ refused[i].net) >> (32 - refused[i].bits) == 0)
             return true;
     }
@@ -60,7 +62,7 @@ static bool is_this_machine(const char *host)
                                         "ip6-loopback",
                                         "localhost4.localdomain4",
                                         "localhost6.localdomain6"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (strcasecmp(host, names[i]) == 0)
             return true;
     }

@@ -406,7 +406,7 @@ void run_close(struct run *run)
                                tr->start,   tr->action,        tr->feedback,        tr->workspace,
                                tr->session, tr->from,          tr->origin,          tr->words,
                                tr->was_in,  tr->landed_before, tr->committed_before};
-        for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
+        for (size_t k = 0; k < ARRAY_LEN(owned); k++)
             free(owned[k]);
         watch_free(tr->retry);
     }
@@ -442,7 +442,7 @@ void run_close(struct run *run)
                            run->state_dir, run->base,    run->base_ref,  run->base_commit,
                            run->tip,       run->tip_ref, run->published, run->refusal,
                            run->result,    run->advice};
-    for (size_t i = 0; i < sizeof(owned) / sizeof(owned[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(owned); i++)
         free(owned[i]);
     vec_done(&run->observers);
     vec_done(&run->landing);

@@ -1,5 +1,6 @@
 #include "store/store_private.h"
 
+#include "base/mem.h"
 #include "sys/test_kill_point.h"
 
 #include <stdlib.h>
@@ -146,7 +147,7 @@ int store_put_run(struct store *store, const struct store_run *run, struct err *
         return -1;
     const char *const texts[] = {run->id,          run->plan, run->name, run->base,
                                  run->base_commit, run->tip,  run->state};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         bind_text(&b, texts[i]);
     bind_int(&b, run->started);
     bind_int(&b, run->finished);
@@ -164,11 +165,11 @@ int store_put_task(struct store *store, const struct store_task *t, struct err *
     const char *const texts[] = {t->run,       t->id,           t->title,  t->engine,
                                  t->state,     t->failure,      t->reason, t->branch,
                                  t->workspace, t->start_commit, t->commit, t->landed};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         bind_text(&b, texts[i]);
     const int64_t numbers[] = {t->place,    t->attempts,  t->exit_code, t->started,
                                t->finished, t->tokens_in, t->tokens_out};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         bind_int(&b, numbers[i]);
     (void)sqlite3_bind_double(b.stmt, ++b.n, t->usd);
     return finish(store, b.stmt, "write a task", err);
@@ -190,11 +191,11 @@ int store_put_spending(struct store *store, const struct store_spending *s, stru
     if (prepare(store, PUT_SPENDING, &b.stmt, err))
         return -1;
     const char *const texts[] = {s->run, s->task, s->engine, s->model};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         bind_text(&b, texts[i]);
     const int64_t numbers[] = {s->attempt,    s->time,       s->tokens_in,
                                s->tokens_out, s->cache_read, s->cache_made};
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
         bind_int(&b, numbers[i]);
     (void)sqlite3_bind_double(b.stmt, ++b.n, s->usd);
     bind_text(&b, s->prices);
@@ -468,12 +469,12 @@ int store_each_spending(struct store *store, const char *run, int64_t since, sto
         struct row r = {b.stmt, 0};
         struct store_spending s = {0};
         const char **const texts[] = {&s.run, &s.task, &s.engine, &s.model};
-        for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+        for (size_t i = 0; i < ARRAY_LEN(texts); i++)
             *texts[i] = text(&r);
         s.attempt = (int)number(&r);
         int64_t *const numbers[] = {&s.time, &s.tokens_in, &s.tokens_out, &s.cache_read,
                                     &s.cache_made};
-        for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++)
+        for (size_t i = 0; i < ARRAY_LEN(numbers); i++)
             *numbers[i] = number(&r);
         s.usd = sqlite3_column_double(b.stmt, r.n++);
         s.prices = text(&r);

@@ -40,7 +40,7 @@ static const char *const migrations[] = {
     "create table if not exists seals (run text primary key, digests text) without rowid;",
 };
 
-enum { VERSION = sizeof(migrations) / sizeof(migrations[0]) };
+enum { VERSION = ARRAY_LEN(migrations) };
 
 /* --- files -------------------------------------------------------------------------------- */
 
@@ -264,7 +264,7 @@ static char *name_aside(const char *path)
 static int set_aside(const char *path, const char *aside, struct err *err)
 {
     static const char *const endings[] = {"-shm", "-wal", ""};
-    for (size_t i = 0; i < sizeof(endings) / sizeof(endings[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(endings); i++) {
         autofree char *from = mem_printf("%s%s", path, endings[i]);
         autofree char *to = mem_printf("%s%s", aside, endings[i]);
         if (rename(from, to) < 0 && errno != ENOENT)

@@ -1,5 +1,6 @@
 #include "sys/interrupt.h"
 
+#include "base/mem.h"
 #include "sys/interrupt_child.h"
 
 #include <signal.h>
@@ -19,7 +20,7 @@ void stop_watch(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction note = {.sa_handler = on_signal}, old;
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
         if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
             continue;
         if (sigaction(numbers[i], &note, NULL) == 0)

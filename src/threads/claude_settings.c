@@ -268,7 +268,7 @@ bool claude_keeps(const char *path)
     autofree char *target = *path == '/' ? target_of(path) : NULL;
     autofree char *top = target_of(config && *config ? config : usual);
     bool keeps = false;
-    for (size_t i = 0; target && top && i < sizeof(folders) / sizeof(folders[0]); i++) {
+    for (size_t i = 0; target && top && i < ARRAY_LEN(folders); i++) {
         autofree char *folder = mem_printf("%s/%s/", top, folders[i]);
         keeps = keeps || strncmp(target, folder, strlen(folder)) == 0;
     }

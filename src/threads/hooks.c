@@ -156,7 +156,7 @@ int thread_hooks_find(const struct git_repo *repo, char **ret, struct err *err)
 static int link_all(const struct thread *t, const char *folder, const char *users, struct err *err)
 {
     autofree char *path = *users == '/' ? mem_str(users) : mem_printf("%s/%s", t->path, users);
-    for (size_t i = 0; i < sizeof(standing) / sizeof(standing[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(standing); i++) {
         if (link_hook(folder, standing[i], err))
             return -1;
     }

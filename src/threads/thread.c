@@ -1,5 +1,6 @@
 #include "threads/thread.h"
 
+#include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/shell_quote.h"
 #include "base/text/text.h"
@@ -16,7 +17,7 @@ void thread_done(struct thread *t)
 {
     char *const strings[] = {t->id,   t->branch,      t->goal, t->prompt, t->engine, t->enforce,
                              t->base, t->base_commit, t->path, t->admin,  t->pull,   t->pull_state};
-    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(strings); i++)
         free(strings[i]);
     for (size_t i = 0; i < t->requests.n; i++) {
         free(t->requests.v[i].path);
@@ -32,7 +33,7 @@ void thread_done(struct thread *t)
 static void damaged_done(struct thread_damaged *d)
 {
     char *const strings[] = {d->id, d->path, d->admin, d->problem, d->hint};
-    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(strings); i++)
         free(strings[i]);
 }
 

@@ -1,5 +1,6 @@
 #include "view/live.h"
 
+#include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "view/event_lines.h"
@@ -382,7 +383,7 @@ static void add_counts(const struct live *l, struct buf *out)
                   {busy, "under way"},
                   {l->count[TASK_WAITING] + l->count[TASK_READY], "waiting"}};
     buf_addf(out, "%zu of %zu done", done, all);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
         if (counts[i].n)
             buf_addf(out, ", %zu %s", counts[i].n, counts[i].word);
     }

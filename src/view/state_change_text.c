@@ -1,5 +1,6 @@
 #include "view/state_change_text.h"
 
+#include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 
@@ -46,7 +47,7 @@ static const struct words {
 
 static const struct words *words_of(const char *what)
 {
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         if (strcmp(table[i].what, what) == 0)
             return &table[i];
     }

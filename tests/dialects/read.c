@@ -94,7 +94,7 @@ static void read_pieces(const struct buf *text, size_t len, size_t piece, struct
 static void check_pieces(const struct buf *text, const struct buf *whole)
 {
     static const size_t sizes[] = {1, 2, 3, 7, 64, 4096};
-    for (size_t i = 0; i < sizeof(sizes) / sizeof(sizes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(sizes); i++) {
         struct agent_report r = AGENT_REPORT_INIT;
         autobuf struct buf out = BUF_INIT;
         read_pieces(text, text->len, sizes[i], &out, &r);

@@ -3,6 +3,7 @@
  * graph, claims, and the plan written out again as JSON; and, of a manifest, what `anabranch
  * streams` makes of it.
  */
+#include "base/mem.h"
 #include "fuzz.h"
 
 #include "plan/plan.h"
@@ -100,7 +101,7 @@ static void check_plan(struct doc *doc, struct problems *ps)
     claims_init(&claims, &plan, &scope, ps);
     if (!has_rule(ps, RULE_DEPENDENCY))
         claims_refuse_overlaps(&claims, &graph, ps);
-    claims_check_tracked(&claims, tracked, sizeof(tracked) / sizeof(*tracked), ps);
+    claims_check_tracked(&claims, tracked, ARRAY_LEN(tracked), ps);
     problems_sort(ps);
     fuzz_check_problems(ps);
     if (!ps->errors)

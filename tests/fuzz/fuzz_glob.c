@@ -2,6 +2,7 @@
  * glob_match() against a matcher that tries everything. The first line of the input is the pattern
  * (in front of it '~' for patterns that take letters in either case), each line behind it a path.
  */
+#include "base/mem.h"
 #include "fuzz.h"
 
 #include "base/text/glob.h"
@@ -46,7 +47,7 @@ static int in_class(const struct oracle *o, const char *name, size_t len, unsign
         {"digit", isdigit}, {"graph", isgraph}, {"lower", islower},         {"print", isprint},
         {"punct", ispunct}, {"upper", isupper}, {"space", is_space_of_git}, {"xdigit", isxdigit},
     };
-    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
         if (strlen(classes[i].name) == len && strncmp(classes[i].name, name, len) == 0)
             return classes[i].has(b) ||
                    (o->fold && (classes[i].has(toupper(b)) || classes[i].has(tolower(b))));

@@ -149,7 +149,7 @@ static int take_key(const char **keys)
                  {"<up>", KEY_UP_},          {"<down>", KEY_DOWN_},       {"<pgup>", KEY_PAGE_UP_},
                  {"<pgdn>", KEY_PAGE_DOWN_}, {"<home>", KEY_HOME_},       {"<end>", KEY_END_},
                  {"<erase>", KEY_ERASE_},    {"<ctrl-c>", KEY_INTERRUPT_}};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (strncmp(*keys, names[i].name, strlen(names[i].name)) == 0) {
             *keys += strlen(names[i].name);
             return names[i].key;

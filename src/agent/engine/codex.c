@@ -32,7 +32,7 @@ static void add_repository(const struct agent_context *ctx, struct agent_call *c
 {
     static const char *const written[] = {"objects", "refs", "logs", "reftable"};
     strv_pushl(&call->argv, "--add-dir", ctx->admin, NULL);
-    for (size_t i = 0; i < sizeof(written) / sizeof(written[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(written); i++) {
         autofree char *path = mem_printf("%s/%s", ctx->common, written[i]);
         if (is_folder(path))
             strv_pushl(&call->argv, "--add-dir", path, NULL);

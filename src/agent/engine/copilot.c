@@ -37,7 +37,7 @@ static void add_spans(struct agent_call *call)
     static const char *const own[] = {"COPILOT_OTEL_FILE_EXPORTER_PATH", "COPILOT_OTEL_ENABLED",
                                       "COPILOT_OTEL_EXPORTER_TYPE", "OTEL_EXPORTER_OTLP_ENDPOINT",
                                       "OTEL_SDK_DISABLED"};
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(own); i++) {
         if (env_has(&call->env, own[i]))
             return;
     }

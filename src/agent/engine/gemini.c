@@ -1,6 +1,7 @@
 #include "agent/engine/engine.h"
 
 #include "agent/engine/env.h"
+#include "base/mem.h"
 #include "plan/cause.h"
 
 #include <signal.h>
@@ -43,7 +44,7 @@ bool engine_gemini_fatal(int exit_code, enum failure *ret_failure)
         {53, FAILURE_TIMEOUT}, /* its turns are used up */
         {55, FAILURE_SETUP},   /* a folder that it does not trust */
     };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         if (known[i].code == exit_code) {
             *ret_failure = known[i].failure;
             return true;
@@ -61,7 +62,7 @@ static bool judge(int exit_code, const char *err_text, enum failure *ret_failure
     (void)ret_reason;
     if (engine_gemini_fatal(exit_code, ret_failure))
         return true;
-    for (size_t i = 0; i < sizeof(statuses) / sizeof(statuses[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(statuses); i++) {
         if (statuses[i] % 256 == exit_code) {
             *ret_failure = cause_of_status(statuses[i]);
             return true;

@@ -25,7 +25,7 @@ const struct launcher_machine *launcher_machine(void)
     struct utsname u;
     if (uname(&u) < 0)
         return NULL;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         if (strcmp(u.sysname, known[i].system) == 0 && strcmp(u.machine, known[i].machine) == 0)
             return &known[i].is;
     }

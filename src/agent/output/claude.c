@@ -138,7 +138,7 @@ static enum failure failure_of(const struct dialect_line *l, const char *reason)
 static const char *reason_of(const struct dialect_line *l)
 {
     static const int said[] = {RESULT, ERROR, SUBTYPE};
-    for (size_t i = 0; i < sizeof(said) / sizeof(said[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(said); i++) {
         if (*dialect_text(l, said[i]))
             return dialect_text(l, said[i]);
     }
@@ -157,7 +157,7 @@ static void take_usage(struct agent_report *r, const struct dialect_line *l)
                         {&r->cache_read, MODEL_READ, CACHE_READ},
                         {&r->cache_made, MODEL_MADE, CACHE_MADE}};
     bool by_models = dialect_count(l, MODEL_IN);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++)
         *counts[i].to = by_models ? dialect_sum(l, counts[i].models)
                                   : dialect_int(l, counts[i].turn, *counts[i].to);
     r->usd = dialect_real(l, COST, r->usd);
@@ -225,7 +225,7 @@ static void take(struct agent_report *r, const struct dialect_line *l)
 
 const struct dialect dialect_claude = {
     .fields = fields,
-    .n = sizeof(fields) / sizeof(fields[0]),
+    .n = ARRAY_LEN(fields),
     .take = take,
     .part = BLOCK,
     .take_part = take_block,

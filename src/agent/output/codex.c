@@ -153,7 +153,7 @@ static enum failure failure_of(const char *reason)
     long status = status_of(reason);
     if (!status && cause_of_words(reason, &failure))
         return failure;
-    for (size_t i = 0; !status && i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; !status && i < ARRAY_LEN(known); i++) {
         if (cause_mentions(reason, known[i].words))
             return known[i].failure;
     }
@@ -242,7 +242,7 @@ static void take(struct agent_report *r, const struct dialect_line *l)
     }
 }
 
-const struct dialect dialect_codex = {fields, sizeof(fields) / sizeof(fields[0]), take, 0, NULL};
+const struct dialect dialect_codex = {fields, ARRAY_LEN(fields), take, 0, NULL};
 
 /* --- its log ------------------------------------------------------------------------------ */
 

@@ -93,7 +93,7 @@ static enum failure failure_of(const struct dialect_line *l)
     enum failure failure;
     if (cause_of_words(dialect_text(l, MESSAGE), &failure))
         return failure;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         if (dialect_is(l, ERROR_TYPE, known[i].type))
             return known[i].failure;
     }
@@ -139,7 +139,7 @@ static void take(struct agent_report *r, const struct dialect_line *l)
         take_result(r, l);
 }
 
-const struct dialect dialect_copilot = {fields, sizeof(fields) / sizeof(fields[0]), take, 0, NULL};
+const struct dialect dialect_copilot = {fields, ARRAY_LEN(fields), take, 0, NULL};
 
 /* --- its spans ---------------------------------------------------------------------------- */
 

@@ -4,6 +4,7 @@
  * only where it has no words: otherwise nothing that the program prints tells it from a good one.
  */
 #include "agent/output/output.h"
+#include "base/mem.h"
 #include "plan/cause.h"
 
 #include <string.h>
@@ -68,7 +69,7 @@ static bool classify(const char *text, enum failure *ret)
         {"FatalTurnLimitedError", FAILURE_TIMEOUT}, {"exceeded the token limit", FAILURE_TIMEOUT},
         {"response was blocked", FAILURE_REFUSED},
     };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         if (strstr(text, known[i].words)) {
             *ret = known[i].failure;
             return true;
@@ -151,6 +152,6 @@ static void take(struct agent_report *r, const struct dialect_line *l)
 
 const struct dialect dialect_gemini = {
     .fields = fields,
-    .n = sizeof(fields) / sizeof(fields[0]),
+    .n = ARRAY_LEN(fields),
     .take = take,
 };

@@ -123,7 +123,7 @@ static enum failure failure_of(const struct dialect_line *l)
         {"MessageOutputLengthError", FAILURE_TIMEOUT}, {"ContextOverflowError", FAILURE_CONTEXT},
         {"ProviderModelNotFoundError", FAILURE_SETUP},
     };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         if (dialect_is(l, ERROR_NAME, known[i].name))
             return known[i].failure;
     }
@@ -164,7 +164,7 @@ static void take(struct agent_report *r, const struct dialect_line *l)
 
 const struct dialect dialect_opencode = {
     .fields = fields,
-    .n = sizeof(fields) / sizeof(fields[0]),
+    .n = ARRAY_LEN(fields),
     .take = take,
 };
 

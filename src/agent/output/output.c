@@ -150,7 +150,7 @@ static bool is_question(const char *tool)
 {
     static const char *const known[] = {"AskUserQuestion", "ask_user_question", "ExitPlanMode",
                                         "exit_plan_mode"};
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         if (strcmp(tool, known[i]) == 0)
             return true;
     }

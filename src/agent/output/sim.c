@@ -1,5 +1,7 @@
 #include "agent/output/output.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 
 enum { TYPE, ID, TEXT, SESSION, TOKENS_IN, TOKENS_OUT, USD, RESETS_AT, CLASS, OK };
@@ -65,6 +67,6 @@ static void take(struct agent_report *r, const struct dialect_line *l)
 
 const struct dialect dialect_sim = {
     .fields = fields,
-    .n = sizeof(fields) / sizeof(fields[0]),
+    .n = ARRAY_LEN(fields),
     .take = take,
 };

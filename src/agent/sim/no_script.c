@@ -33,7 +33,7 @@ static bool meet(const struct glob *own, const char *wanted, struct buf *path)
 static bool find_inside(const struct glob *own, const char *name, struct buf *path)
 {
     static const char *const around[][2] = {{"**/", ".txt"}, {"**/", "*"}, {"**/*", "*"}};
-    for (size_t i = 0; i < sizeof(around) / sizeof(*around); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(around); i++) {
         autofree char *wanted = mem_printf("%s%s%s", around[i][0], name, around[i][1]);
         if (meet(own, wanted, path))
             return true;

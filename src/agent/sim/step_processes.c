@@ -139,7 +139,7 @@ static const struct {
 static int find_signal(const char *name, int *ret, struct err *err)
 {
     const char *bare = strncmp(name, "SIG", 3) == 0 ? name + 3 : name;
-    for (size_t i = 0; i < sizeof(signals) / sizeof(*signals); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
         if (strcmp(signals[i].name, bare) == 0) {
             *ret = signals[i].number;
             return 0;

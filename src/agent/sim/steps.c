@@ -1,4 +1,5 @@
 #include "agent/sim/sim_private.h"
+#include "base/mem.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "plan/failure.h"
@@ -148,7 +149,7 @@ static const struct sim_step steps[] = {
     {"hang", 0, 0, "nothing", sim_do_hang},
 };
 
-enum { STEPS = sizeof(steps) / sizeof(*steps) };
+enum { STEPS = ARRAY_LEN(steps) };
 
 const struct sim_step *sim_step_find(const char *name, struct err *err)
 {

@@ -161,7 +161,7 @@ static int add_class(struct byteset *set, const char *name, size_t len)
         {"punct", "!/:@[`{~"}, {"space", "  \t\t\n\n\r\r"},
         {"upper", "AZ"},       {"xdigit", "09afAF"},
     };
-    for (size_t i = 0; i < sizeof(classes) / sizeof(*classes); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(classes); i++) {
         if (strlen(classes[i][0]) != len || memcmp(classes[i][0], name, len) != 0)
             continue;
         for (const char *pair = classes[i][1]; *pair; pair += 2)

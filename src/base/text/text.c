@@ -1,5 +1,7 @@
 #include "base/text/text.h"
 
+#include "base/mem.h"
+
 #include <locale.h>
 #include <pthread.h>
 #include <string.h>
@@ -25,7 +27,7 @@ static const struct form {
 
 static const struct form *form_of(unsigned char lead)
 {
-    for (size_t i = 0; i < sizeof(forms) / sizeof(*forms); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(forms); i++) {
         if ((lead & forms[i].mask) == forms[i].lead)
             return &forms[i];
     }
@@ -61,7 +63,7 @@ void text_encode(struct buf *out, uint32_t c)
     if (!is_scalar(c))
         c = 0xfffd;
     size_t n = 0;
-    while (n + 1 < sizeof(forms) / sizeof(*forms) && c >= forms[n + 1].least)
+    while (n + 1 < ARRAY_LEN(forms) && c >= forms[n + 1].least)
         n++;
     char bytes[4];
     for (size_t i = n; i > 0; i--, c >>= 6)
@@ -157,7 +159,7 @@ static bool is_treacherous(uint32_t c)
         {0x80, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x180e, 0x180e}, {0x200b, 0x200f},
         {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
     };
-    for (size_t i = 0; i < sizeof(ranges) / sizeof(*ranges); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(ranges); i++) {
         if (c >= ranges[i].first && c <= ranges[i].last)
             return true;
     }
@@ -302,7 +304,7 @@ int64_t text_parse_duration(const char *s, size_t len)
         struct decimal d;
         if (read_decimal(&in, &d) != 0)
             return -1;
-        const struct unit *unit = read_unit(&in, units, sizeof(units) / sizeof(*units));
+        const struct unit *unit = read_unit(&in, units, ARRAY_LEN(units));
         if (!unit && (in.len || d.scale > 1 || previous != INT64_MAX))
             return -1;
         int64_t size = unit ? unit->size : 1000;
@@ -322,7 +324,7 @@ int64_t text_parse_count(const char *s, size_t len)
     struct decimal d;
     if (read_decimal(&in, &d) != 0)
         return -1;
-    const struct unit *unit = read_unit(&in, units, sizeof(units) / sizeof(*units));
+    const struct unit *unit = read_unit(&in, units, ARRAY_LEN(units));
     int64_t sum = 0;
     if (in.len || (!unit && d.scale > 1) || add_scaled(&sum, d, unit ? unit->size : 1) != 0)
         return -1;
@@ -345,7 +347,7 @@ void text_format_duration(struct buf *out, int64_t ms)
     } pairs[] = {
         {'d', 'h', 86400000, 3600000}, {'h', 'm', 3600000, 60000}, {'m', 's', 60000, 1000}};
     uint64_t n = add_sign(out, ms);
-    for (size_t i = 0; i < sizeof(pairs) / sizeof(*pairs); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
         if (n < pairs[i].large_ms)
             continue;
         buf_addf(out, "%llu%c", (unsigned long long)(n / pairs[i].large_ms), pairs[i].large);

@@ -19,7 +19,7 @@ const struct command *const cli_commands[] = {
     &cmd_help,     &cmd_completion, &cmd_man,     &cmd_sim,      &cmd_own_commit, &cmd_own_hook,
     &cmd_bring,    &cmd_remove,     &cmd_warden,  &cmd_inside,   &cmd_snapshot,   &cmd_fill,
 };
-const size_t cli_command_count = sizeof(cli_commands) / sizeof(cli_commands[0]);
+const size_t cli_command_count = ARRAY_LEN(cli_commands);
 
 const char *const cli_topics[] = {"exit-codes", NULL};
 

@@ -59,7 +59,7 @@ static bool is_at_work(const struct report_task *t)
     static const char *const states[] = {"running", "committing", "verifying",
                                          "landing", "waiting",    "interrupted"};
     bool at_work = false;
-    for (size_t i = 0; i < sizeof(states) / sizeof(states[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(states); i++)
         at_work |= strcmp(t->row.state, states[i]) == 0;
     return at_work && t->row.workspace && t->row.start_commit &&
            access(t->row.workspace, F_OK) == 0;

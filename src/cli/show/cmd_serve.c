@@ -26,7 +26,7 @@ struct session {
 static void session_close(struct session *s)
 {
     serve_close(s->serve);
-    for (size_t i = 0; i < sizeof(s->signals) / sizeof(s->signals[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(s->signals); i++)
         watch_free(s->signals[i]);
     watch_free(s->browser);
     loop_free(s->loop);
@@ -47,7 +47,7 @@ static void session_init(struct session *s)
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     *s = (struct session){.loop = loop_new()};
     (void)sigaction(SIGPIPE, &ignore, NULL); /* a client that leaves is no reason to end */
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++)
         s->signals[i] = loop_signal(s->loop, signals[i], on_signal, s);
 }
 

@@ -1,5 +1,6 @@
 #include "cli/show/enter_workspace.h"
 
+#include "base/mem.h"
 #include "cli/frame/cli.h"
 #include "workspace/overlay/layers.h"
 
@@ -13,7 +14,7 @@ int inside_see(const char *workspace, const char *common)
     if (layers_see(workspace, common, &hold, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     const int locks[] = {hold.below, hold.own, hold.kept};
-    for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(locks); i++) {
         if (locks[i] >= 0)
             (void)fcntl(locks[i], F_SETFD, 0);
     }

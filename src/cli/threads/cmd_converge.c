@@ -64,7 +64,7 @@ static size_t add_damaged(const struct converge *c, struct buf *errors)
         if (!converge_leaves(c, d))
             continue;
         const char *const parts[] = {"thread-", d->id, ": left alone: ", d->problem, "; ", d->hint};
-        for (size_t k = 0; k < sizeof(parts) / sizeof(parts[0]); k++)
+        for (size_t k = 0; k < ARRAY_LEN(parts); k++)
             text_harmless(errors, parts[k], strlen(parts[k]));
         buf_addch(errors, '\n');
         n++;

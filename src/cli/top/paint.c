@@ -1,5 +1,6 @@
 #include "cli/top/paint.h"
 
+#include "base/mem.h"
 #include "base/text/text.h"
 #include "cli/top/terminfo.h"
 #include "sys/term.h"
@@ -26,7 +27,7 @@ static struct {
  * besides. */
 static const int caught[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE,  SIGABRT, SIGQUIT,
                              SIGTERM, SIGHUP, SIGINT, SIGTSTP, SIGWINCH};
-enum { ENDS = 8, CAUGHT = sizeof(caught) / sizeof(caught[0]) };
+enum { ENDS = 8, CAUGHT = ARRAY_LEN(caught) };
 static struct sigaction before[CAUGHT];
 
 /* What brings the terminal back, made ready beforehand: in the handler of a signal hardly anything

@@ -193,7 +193,7 @@ static int go(struct top *top, struct err *err)
         loop_signal(top->loop, SIGINT, on_interrupt, top),
     };
     int rc = loop_run(top->loop, err);
-    for (size_t i = 0; i < sizeof(watches) / sizeof(watches[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(watches); i++)
         watch_free(watches[i]);
     paint_close();
     return rc || top->err.code ? -1 : 0;

@@ -1,5 +1,7 @@
 #include "doc/yaml/error.h"
 
+#include "base/mem.h"
+
 #include <stdlib.h>
 #include <string.h>
 
@@ -116,7 +118,7 @@ int yaml_error_report(struct fy_diag *diag, struct cursor c, const struct node *
         return problem_error_at(ps, RULE_SYNTAX, open->pos, "this '%c' is never closed",
                                 open->kind == NODE_LIST ? '[' : '{');
     const struct advice *found = NULL;
-    for (size_t i = 0; !found && i < sizeof(advices) / sizeof(*advices); i++) {
+    for (size_t i = 0; !found && i < ARRAY_LEN(advices); i++) {
         if (strncmp(e->msg, advices[i].starts, strlen(advices[i].starts)) == 0)
             found = &advices[i];
     }

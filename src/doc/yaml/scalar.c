@@ -1,5 +1,7 @@
 #include "doc/yaml/scalar.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -17,7 +19,7 @@ static bool resolve_word(struct node *n)
         {"True", NODE_BOOL, true},   {"TRUE", NODE_BOOL, true},   {"false", NODE_BOOL, false},
         {"False", NODE_BOOL, false}, {"FALSE", NODE_BOOL, false},
     };
-    for (size_t i = 0; i < sizeof(words) / sizeof(*words); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (strlen(words[i].word) == n->len && memcmp(words[i].word, n->text, n->len) == 0) {
             n->kind = words[i].kind;
             n->truth = words[i].truth;

@@ -12,6 +12,7 @@
 #include "doc/yaml/scalar.h"
 
 #include "base/map.h"
+#include "base/mem.h"
 
 #include <libfyaml.h>
 #include <string.h>
@@ -148,7 +149,7 @@ static bool find_tag(const char *text, size_t len, enum node_kind *ret_kind)
     size_t skip = strlen(yaml_prefix);
     if (len < skip || memcmp(text, yaml_prefix, skip) != 0)
         return false;
-    for (size_t i = 0; i < sizeof(tags) / sizeof(*tags); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
         if (len - skip == strlen(tags[i].name) &&
             memcmp(text + skip, tags[i].name, len - skip) == 0) {
             *ret_kind = tags[i].kind;

@@ -100,7 +100,7 @@ struct texts {
 static void texts_done(struct texts *t)
 {
     struct buf *const all[] = {&t->head, &t->rebased, &t->updated, &t->bisect};
-    for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(all); i++)
         buf_done(all[i]);
 }
 

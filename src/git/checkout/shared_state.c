@@ -25,7 +25,7 @@ static const char *const roots[] = {
     "info",    "logs/refs/stash", "objects/info/alternates", "refs",
     "shallow", "worktrees",
 };
-enum { ROOTS = sizeof(roots) / sizeof(roots[0]) };
+enum { ROOTS = ARRAY_LEN(roots) };
 
 /* --- values ------------------------------------------------------------------------------- */
 
@@ -154,8 +154,7 @@ static bool part_of(const struct look *l, const char *name, enum git_part *ret)
 static bool is_own(const char *name)
 {
     static const char *const watched[] = {"salvage", "runs"};
-    for (size_t i = 0; begins_with(name, own_refs) && i < sizeof(watched) / sizeof(watched[0]);
-         i++) {
+    for (size_t i = 0; begins_with(name, own_refs) && i < ARRAY_LEN(watched); i++) {
         const char *rest = name + strlen(own_refs);
         size_t len = strlen(watched[i]);
         if (strncmp(rest, watched[i], len) == 0 && (rest[len] == '/' || !rest[len]))

@@ -195,7 +195,7 @@ bool git_setting_is_program(const char *key)
         "remote.*.uploadpack",
         "remote.*.vcs",
     };
-    return is_one_of(key, patterns, sizeof(patterns) / sizeof(patterns[0]));
+    return is_one_of(key, patterns, ARRAY_LEN(patterns));
 }
 
 bool git_setting_is_secret(const char *key)
@@ -204,5 +204,5 @@ bool git_setting_is_secret(const char *key)
         "credential.*", "*.extraheader", "*.pass", "*.proxy",  "*password*",
         "*secret*",     "*token*",       "*.url",  "*pushurl", "url.*",
     };
-    return is_one_of(key, patterns, sizeof(patterns) / sizeof(patterns[0]));
+    return is_one_of(key, patterns, ARRAY_LEN(patterns));
 }

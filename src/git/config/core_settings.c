@@ -63,7 +63,7 @@ static void take_verbatim(struct git_core *core, const char *key, const char *va
 {
     static const char *const wrong_if_true[] = {"core.ignorecase", "core.precomposeunicode",
                                                 "core.sparsecheckout"};
-    for (size_t i = 0; i < sizeof(wrong_if_true) / sizeof(wrong_if_true[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(wrong_if_true); i++) {
         if (strcmp(key, wrong_if_true[i]) == 0 && is_true(value))
             core->verbatim = false;
     }
@@ -103,7 +103,7 @@ static void take(struct git_core *core, const char *key, const char *value)
     } bools[] = {{"core.filemode", true},        {"core.symlinks", true},
                  {"core.ignorecase", false},     {"core.autocrlf", false},
                  {"core.sparsecheckout", false}, {"core.precomposeunicode", false}};
-    for (size_t i = 0; i < sizeof(bools) / sizeof(bools[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(bools); i++) {
         if (strcmp(key, bools[i].key) == 0 && is_true(value) != bools[i].usual)
             core->plain = false;
     }

@@ -200,7 +200,7 @@ static int link_one(void *ctx, const char *common, const char *name, struct err 
         "config", "config.worktree", "info",      "commondir",       "gitdir", "settings",
         "index",  "global",          "anabranch", "anabranch-guard", "*.lock", "worktree-*"};
     const struct linking *l = ctx;
-    for (size_t i = 0; i < sizeof(not_linked) / sizeof(not_linked[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(not_linked); i++) {
         if (fnmatch(not_linked[i], name, 0) == 0)
             return 0;
     }
@@ -460,7 +460,7 @@ bool git_frozen_replaces(const char *entry)
     static const char *const names[] = {"GIT_CONFIG_GLOBAL=", "GIT_CONFIG_SYSTEM=", VARIABLE "="};
     if (!is_used())
         return false;
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (begins_with(entry, names[i]))
             return true;
     }

@@ -18,7 +18,7 @@ enum { CONFIG_MAX = 1 << 20 };
 
 /* They are the main worktree's alone. */
 static const char *const main_keys[] = {"core.bare", "core.worktree"};
-enum { MAIN_KEYS = sizeof(main_keys) / sizeof(main_keys[0]) };
+enum { MAIN_KEYS = ARRAY_LEN(main_keys) };
 
 struct files {
     char *shared, *own; /* of all worktrees, of the main one */
@@ -246,7 +246,7 @@ bool worktree_config_is_on(const char *common)
     bool on = false;
     if (!read_last(file, strchr(EXTENSION, '.') + 1, &value))
         return false;
-    for (size_t i = 0; i < sizeof(yes) / sizeof(yes[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(yes); i++)
         on = on || strcasecmp(value.s, yes[i]) == 0;
     return on;
 }

@@ -1,5 +1,6 @@
 #include "git/format/tree.h"
 
+#include "base/mem.h"
 #include "git/format/hash.h"
 
 #include <string.h>
@@ -50,7 +51,7 @@ bool tree_same(const struct tree_entry *a, const struct tree_entry *b, size_t id
 bool tree_is_usual(const struct tree_entry *e)
 {
     static const char *const modes[] = {"100644 ", "100755 ", "120000 ", "160000 ", "40000 "};
-    for (size_t i = 0; i < sizeof(modes) / sizeof(modes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(modes); i++) {
         if (strncmp(e->mode, modes[i], strlen(modes[i])) == 0)
             return true;
     }

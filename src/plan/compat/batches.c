@@ -4,6 +4,7 @@
  */
 #include "plan/compat/compat.h"
 
+#include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "base/vec.h"
@@ -265,7 +266,7 @@ static void strip_batch(struct batches *bs, struct batch *b)
     static const char *const known[] = {"agents",     "parallel", "type",
                                         "id",         "title",    "description",
                                         "owns_files", "estimate", "depends_on"};
-    const size_t count = sizeof(known) / sizeof(known[0]);
+    const size_t count = ARRAY_LEN(known);
     bool is_task = b->n == 1 && b->tasks[0] == b->node;
     for (size_t i = 0; i < (is_task ? 3 : count); i++)
         drop(b->node, known[i]);

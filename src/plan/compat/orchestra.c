@@ -1,6 +1,8 @@
 /* parallel-orchestra manifests, version 0.1. */
 #include "plan/compat/compat.h"
 
+#include "base/mem.h"
+
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -160,7 +162,7 @@ static void refuse_forbidden(struct node *task, struct problems *ps)
         {"retry_delay_sec", "delays between retries are chosen by the kind of failure"},
         {"retry_backoff_factor", "delays between retries are chosen by the kind of failure"},
     };
-    for (size_t i = 0; i < sizeof(forbidden) / sizeof(forbidden[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(forbidden); i++) {
         struct node *node = node_get(task, forbidden[i][0]);
         if (!node)
             continue;

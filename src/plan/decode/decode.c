@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include "base/mem.h"
 #include "plan/compat/compat.h"
 #include "plan/decode/task.h"
 #include "plan/notify.h"
@@ -46,7 +47,7 @@ static void read_message(struct reader *r, const struct node *node, const struct
         if (!word || at[word + 1] != '}')
             continue;
         bool found = false;
-        for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+        for (size_t i = 0; i < ARRAY_LEN(known); i++)
             found = found || strncmp(at, known[i], strlen(known[i])) == 0;
         if (!found) {
             problem_error(r->ps, RULE_VALUE, node, "nothing is put in for '%.*s'", (int)word + 2,

@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include "base/mem.h"
 #include "plan/decode/keys.h"
 
 #include <inttypes.h>
@@ -65,6 +66,6 @@ static void settle_below(struct node *n, const char *path, enum node_kind kind)
 
 void plan_settle(struct node *root)
 {
-    for (size_t i = 0; i < sizeof(settled) / sizeof(settled[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(settled); i++)
         settle_below(root, settled[i].path, settled[i].kind);
 }

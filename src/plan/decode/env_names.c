@@ -1,5 +1,6 @@
 #include "plan/decode/env_names.h"
 
+#include "base/mem.h"
 #include "plan/plan.h"
 
 #include <string.h>
@@ -46,11 +47,11 @@ bool env_name_dangerous(const char *name)
         "JDK_JAVA_OPTIONS",
         "PO_WORKTREE_GUARD",
     };
-    for (size_t i = 0; i < sizeof(prefixes) / sizeof(prefixes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(prefixes); i++) {
         if (strncmp(name, prefixes[i], strlen(prefixes[i])) == 0)
             return true;
     }
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (strcmp(name, names[i]) == 0)
             return true;
     }

@@ -1,5 +1,6 @@
 #include "plan/decode/keys.h"
 
+#include "base/mem.h"
 #include "base/text/text.h"
 #include "base/vec.h"
 #include "plan/plan.h"
@@ -26,7 +27,7 @@ static const char *native_word(const char *key)
         {"on_complete", "notify"},
         {"on_failure", "notify"},
     };
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (strcmp(key, words[i][0]) == 0)
             return words[i][1];
     }
@@ -156,7 +157,7 @@ int read_old_boolean(const struct node *node)
     static const char *const words[] = {"no", "off", "n", "yes", "on", "y"};
     if (node->kind != NODE_STRING || !node->plain)
         return -1;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (strcasecmp(words[i], node->text) == 0)
             return i >= 3;
     }

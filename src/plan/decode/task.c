@@ -1,5 +1,6 @@
 #include "plan/decode/task.h"
 
+#include "base/mem.h"
 #include "base/text/text.h"
 #include "plan/decode/env_names.h"
 #include "plan/words.h"
@@ -67,7 +68,7 @@ static void read_retry_times(struct reader *r, const struct node *node, const st
             *times = (int)n;
         return;
     }
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (words[i].only >= 0 && strcmp(node->name, failure_names[words[i].only]) != 0)
             continue;
         own = words[i].only >= 0 ? words[i].word : own;
@@ -222,7 +223,7 @@ static void refuse_default(struct reader *r, const struct node *node, const stru
 /* What every task begins as. */
 static struct task read_defaults(struct reader *r, const struct node *node)
 {
-    struct field fields[sizeof(task_fields) / sizeof(task_fields[0])];
+    struct field fields[ARRAY_LEN(task_fields)];
     memcpy(fields, task_fields, sizeof(fields));
     for (struct field *f = fields; f->name; f++) {
         if (f->not_default)

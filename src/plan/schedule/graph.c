@@ -1,5 +1,6 @@
 #include "plan/schedule/graph.h"
 
+#include "base/mem.h"
 #include "base/vec.h"
 
 #include <string.h>
@@ -278,7 +279,7 @@ int graph_init(struct graph *g, const struct plan *plan, struct problems *ps)
     build_dependents(g);
     uint32_t **tables[] = {&g->order, &g->rank, &g->stage, &g->low, &g->post,
                            &g->pre,   &g->last, &g->seen,  &g->todo};
-    for (size_t i = 0; i < sizeof(tables) / sizeof(tables[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(tables); i++)
         *tables[i] = table(g, g->n);
     uint32_t *open = table(g, g->n);
     if (order_tasks(g, open) < g->n)

@@ -107,7 +107,7 @@ static const struct {
 
 static const char *long_zone(const char *zone)
 {
-    for (size_t i = 0; i < sizeof(short_zones) / sizeof(short_zones[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(short_zones); i++) {
         if (strcmp(short_zones[i].word, zone) == 0)
             return short_zones[i].zone;
     }
@@ -370,7 +370,7 @@ static int64_t unit_ms(const char **s)
         {{"d", "day", "days"}, 24LL * 60 * MINUTE_MS},
         {{"w", "week", "weeks"}, 7LL * 24 * 60 * MINUTE_MS},
     };
-    for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(units); i++) {
         for (size_t k = 0; k < 5 && units[i].words[k]; k++) {
             if (take_word(s, units[i].words[k]))
                 return units[i].ms;
@@ -470,7 +470,7 @@ static bool says_what_follows(const char *s)
     static const char *const words[] = {"reset", "again", "retry", "until", "wait"};
     if (*s == '|')
         return true;
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (strncasecmp(s, words[i], strlen(words[i])) == 0)
             return true;
     }

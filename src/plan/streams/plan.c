@@ -4,6 +4,7 @@
  */
 #include "plan/streams/streams.h"
 
+#include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/shell_quote.h"
 
@@ -243,7 +244,7 @@ static bool is_seen_to(const char *key)
         "owns",     "forbids", "read_only",    "hand_on",     "order",  "branch",
         "estimate", "timeout", "idle_timeout", "budget",      "verify", "permissions",
     };
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         if (strcmp(keys[i], key) == 0)
             return true;
     }

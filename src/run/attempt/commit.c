@@ -363,7 +363,7 @@ static void on_hook(struct job *job, int exit_code)
         job_read_tail(job, "hook.err", &tail);
         job_feedback(job, "A commit hook refused your work", exit_code, tail.s);
         job_fail(job, FAILURE_VERIFY, "the %s hook ended with %d: %s", name, exit_code, tail.s);
-    } else if (++job->hook == sizeof(hooks) / sizeof(hooks[0])) {
+    } else if (++job->hook == ARRAY_LEN(hooks)) {
         finish_commit(job);
     } else if (run_hook(job, &err)) {
         job_error(job, &err);

@@ -125,7 +125,7 @@ static void add_placeholder(struct buf *out, const struct job *job, const char *
         {"{run}", job->run->id},
         {"{engine}", run_engine_name(job->run, job->task)},
     };
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         if (strlen(known[i].word) == len && strncmp(known[i].word, word, len) == 0) {
             buf_addstr(out, known[i].value);
             return;

@@ -219,7 +219,7 @@ void logs_mask(struct run *run, const char *dir)
                                         "hook.out",  "hook.err",   "prepare.log", "teardown.err",
                                         "bring.out", "bring.err",  "message"};
     struct err err = {0};
-    for (size_t i = 0; run->secrets.values.n && i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; run->secrets.values.n && i < ARRAY_LEN(names); i++) {
         autofree char *path = mem_printf("%s/%s", dir, names[i]);
         if (mask_file(&run->secrets, path, &err))
             record_error(run, -1, &err);

@@ -45,7 +45,7 @@ static void signal_group(pid_t group, char order)
         char order;
         int signal;
     } signals[] = {{GUARD_KILL, SIGKILL}, {GUARD_PAUSE, SIGSTOP}, {GUARD_CONTINUE, SIGCONT}};
-    for (size_t i = 0; i < sizeof(signals) / sizeof(signals[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(signals); i++) {
         if (signals[i].order == order)
             (void)kill(-group, signals[i].signal);
     }

@@ -91,8 +91,8 @@ static int save(struct job *job, struct salvage_job *sj, bool all, struct salvag
 {
     struct task_run *tr = task_run(job);
     const char *known[] = {tr->commit, tr->landed, job->own_head.len ? job->own_head.s : NULL};
-    const char *kept[sizeof(known) / sizeof(known[0]) + 1] = {NULL};
-    for (size_t i = 0, n = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    const char *kept[ARRAY_LEN(known) + 1] = {NULL};
+    for (size_t i = 0, n = 0; i < ARRAY_LEN(known); i++) {
         if (known[i])
             kept[n++] = known[i];
     }

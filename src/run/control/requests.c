@@ -1,5 +1,6 @@
 #include "run/control/requests.h"
 
+#include "base/mem.h"
 #include "base/node/node_build.h"
 #include "run/limits/budget.h"
 #include "run/prepare/prepare.h"
@@ -278,7 +279,7 @@ static int act(struct wish *w)
         if (w->run->home || strcmp(verb, "stop") != 0 || !node_get(w->request, "all"))
             return refuse(w, "run %s is about to end", w->run->id);
     }
-    for (size_t i = 0; i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
         if (strcmp(verbs[i].verb, verb) == 0)
             return verbs[i].act(w);
     }

@@ -57,7 +57,7 @@ void base_turn_clear(const struct base_turn *turn, const struct git_repo *repo, 
     autofree char *head = here ? mem_printf("%s/HEAD.lock", repo->git_dir) : NULL;
     autofree char *last = here ? mem_printf("%s/ORIG_HEAD.lock", repo->git_dir) : NULL;
     const char *const locks[] = {base, index, head, last};
-    for (size_t i = 0; i < sizeof(locks) / sizeof(locks[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(locks); i++) {
         if (locks[i] && !is_older(locks[i], &since) &&
             !procs_program_in("git", repo->root, "ANABRANCH_RUN"))
             (void)unlink(locks[i]); /* else it is told as another's */

@@ -86,7 +86,7 @@ bool forward_may_have_begun(const struct run *run)
 {
     static const char *const words[] = {"would be overwritten", "Not possible to fast-forward",
                                         "index.lock': File exists"};
-    for (size_t i = 0; run->refusal && i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; run->refusal && i < ARRAY_LEN(words); i++) {
         if (strstr(run->refusal, words[i]))
             return false;
     }

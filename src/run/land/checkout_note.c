@@ -31,7 +31,7 @@ int half_forward_note(const struct git_repo *repo, const char *ref, const char *
     autofree char *file = note_path(repo);
     autobuf struct buf text = BUF_INIT;
     struct err why = {0};
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++)
         buf_add(&text, fields[i], strlen(fields[i]) + 1);
     *ret_made = file_create(file, text.s, text.len, &why) == 0;
     return *ret_made || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
@@ -56,7 +56,7 @@ static bool read_note(const struct git_repo *repo, struct half *h)
     if (access(file, F_OK) < 0 || file_read(file, NOTE_MAX, &h->text, NULL))
         return false;
     const char *p = h->text.s, *end = p + h->text.len;
-    for (size_t i = 0; i < sizeof(fields) / sizeof(fields[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(fields); i++) {
         if (p >= end)
             return false;
         *fields[i] = p;

@@ -54,7 +54,7 @@ static int make_repository(const struct job *job, struct err *err)
     bool sha256 = job->candidate.len == HASH_SHA256_DIGITS;
     autofree char *head = mem_printf("%s\n", job->candidate.s);
     autofree char *objects = mem_printf("%s/objects\n", job->run->pf->repo.common);
-    for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(folders); i++) {
         if (make_folder(job->clean, folders[i], err))
             return -1;
     }
@@ -104,7 +104,7 @@ void clean_tree_environment(const struct job *job, struct strv *env)
     env_set(env, "HOME", "%s/home", job->clean);
     env_set(env, "TMPDIR", "%s/tmp", job->clean);
     env_set(env, "ANABRANCH_WORKSPACE", "%s", cwd);
-    for (size_t i = 0; i < sizeof(own) / sizeof(own[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(own); i++)
         env_set(env, own[i], "%s/home/%s", job->clean, below[i]);
 }
 

@@ -14,7 +14,7 @@ int64_t park_reset(const struct job *job)
     autobuf struct buf errs = BUF_INIT;
     job_read_tail(job, "err", &errs);
     const char *const said[] = {job->report.reason.s, errs.s, job->report.text.s};
-    for (size_t i = 0; !reset && i < sizeof(said) / sizeof(said[0]); i++)
+    for (size_t i = 0; !reset && i < ARRAY_LEN(said); i++)
         reset = reset_time(said[i], now);
     return reset;
 }

@@ -113,7 +113,7 @@ static char *find_sender(void)
 static const char *find_desktop(void)
 {
     static const char *const programs[] = {"notify-send", "osascript"};
-    for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(programs); i++) {
         if (spawn_finds(programs[i]))
             return programs[i];
     }

@@ -308,7 +308,7 @@ static void take_signals(struct parallel *p)
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     watch_free(p->run->later);
     p->run->later = NULL;
-    for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(numbers); i++) {
         watch_free(p->run->signals[i]);
         p->run->signals[i] = loop_signal(p->run->loop, numbers[i], on_enough, p);
     }

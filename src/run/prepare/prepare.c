@@ -176,7 +176,7 @@ static void tell_created(struct job *job, const struct node *count)
     struct node *data = build_map(&a);
     build_put_string(&a, data, "workspace", job->ws.path);
     struct node *brought = count ? build_put_map(&a, data, "brought") : NULL;
-    for (size_t i = 0; brought && i < sizeof(keys) / sizeof(keys[0]); i++)
+    for (size_t i = 0; brought && i < ARRAY_LEN(keys); i++)
         build_put_int(&a, brought, keys[i], build_int(count, keys[i], 0));
     record(job->run, EV_WORKSPACE_CREATED, job->task, data);
     arena_done(&a);
@@ -415,7 +415,7 @@ void prepare_adopted(struct job *job)
 static int forget_brought(struct job *job, struct err *err)
 {
     char **const lists[] = {&job->excludes, &job->brought};
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         if (*lists[i] && dirs_remove(*lists[i], err))
             return -1;
         free(*lists[i]);

@@ -77,7 +77,7 @@ bool resume_is_worked_in(const struct run *run, const struct past_task *past)
     struct workspace ws;
     bool some = false;
     resume_workspace(run, past->row.id, past, &ws);
-    for (size_t i = 0; i < sizeof(notes) / sizeof(notes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
         autofree char *path = mem_printf("%s/%s", ws.admin, notes[i]);
         some = some || exists(path);
     }

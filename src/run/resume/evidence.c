@@ -270,7 +270,7 @@ static int read_history(struct past *past, const struct past_query *q, struct er
     const char *const ends[] = {past->tip, past->result, past->base};
     int status;
     strv_push(&args, "rev-list");
-    for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(ends); i++) {
         if (ends[i])
             strv_push(&args, ends[i]);
     }

@@ -81,7 +81,7 @@ static void write_task(const struct plan_file *pf, uint32_t task, const char *wi
     const struct task *t = &pf->plan.tasks[task];
     struct node *node = plan_encode_task(&pf->plan, t, &a);
     take_in_prompt(pf, t, node, &a);
-    for (size_t i = 0; i < sizeof(how) / sizeof(how[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(how); i++)
         drop_member(node, how[i]);
     if (without)
         drop_member(node, without);

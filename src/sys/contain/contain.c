@@ -187,7 +187,7 @@ static void execute(const struct container *c, char *const *argv, int failed)
     struct sigaction act = {.sa_handler = SIG_DFL};
     sigset_t none;
     sigemptyset(&none);
-    for (size_t i = 0; i < sizeof(defaults) / sizeof(defaults[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(defaults); i++)
         (void)sigaction(defaults[i], &act, NULL);
     if ((c->means != CONTAIN_NAMESPACE || namespace_join(&c->ns)) && setsid() >= 0 &&
         sigprocmask(SIG_SETMASK, &none, NULL) == 0)

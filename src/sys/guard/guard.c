@@ -1,6 +1,7 @@
 #include "sys/guard/guard.h"
 
 #include "base/buf.h"
+#include "base/mem.h"
 #include "base/own.h"
 #include "base/strv.h"
 #include "base/text/clock.h"
@@ -67,7 +68,7 @@ static int hold_signals(bool program, sigset_t *ret_waiting, struct err *err)
         return err_sys(err, "hold signals");
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP, SIGPIPE};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
-    for (size_t i = 0; !program && i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+    for (size_t i = 0; !program && i < ARRAY_LEN(ignored); i++) {
         if (sigaction(ignored[i], &ignore, NULL) < 0)
             return err_sys(err, "hold signals");
     }

@@ -48,7 +48,7 @@ static int ignore_signals(struct err *err)
 {
     static const int ignored[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction ignore = {.sa_handler = SIG_IGN};
-    for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(ignored); i++) {
         if (sigaction(ignored[i], &ignore, NULL) < 0)
             return err_sys(err, "ignore signals");
     }

@@ -1,5 +1,7 @@
 #include "sys/http/request.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 
 /* A part of the text. */
@@ -214,7 +216,7 @@ static int check_once(const struct http_head *head)
 {
     static const char *const once[] = {"host",   "content-length", "origin",
                                        "cookie", "last-event-id",  "x-anabranch-token"};
-    for (size_t i = 0; i < sizeof(once) / sizeof(once[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(once); i++) {
         size_t n = 0;
         for (size_t k = 0; k < head->header_count; k++)
             n += strcmp(head->headers[k].name, once[i]) == 0;
@@ -342,7 +344,7 @@ const char *http_status_text(int status)
                  {501, "Not Implemented"},
                  {503, "Service Unavailable"},
                  {505, "HTTP Version Not Supported"}};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         if (texts[i].status == status)
             return texts[i].text;
     }

@@ -111,7 +111,7 @@ const char *cleanup_unfinished(const struct thread *t)
         {"REVERT_HEAD", "a revert"},   {"sequencer", "a cherry-pick or revert"},
         {"BISECT_LOG", "a bisection"},
     };
-    for (size_t i = 0; i < sizeof(signs) / sizeof(signs[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(signs); i++) {
         autofree char *path = mem_printf("%s/%s", t->admin, signs[i].file);
         if (access(path, F_OK) == 0)
             return signs[i].what;
@@ -126,7 +126,7 @@ static bool is_making(const char *line)
 {
     static const char *const words[] = {"commit", "cherry-pick", "revert", "am", "rebase (pick)"};
     const char *tab = strchr(line, '\t');
-    for (size_t i = 0; tab && i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; tab && i < ARRAY_LEN(words); i++) {
         if (strncmp(tab + 1, words[i], strlen(words[i])) == 0)
             return true;
     }

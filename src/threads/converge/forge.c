@@ -90,7 +90,7 @@ static void split(const char *words, struct strv *out)
 
 static const struct forge_shape *find_shape(const char *name)
 {
-    for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(shapes); i++) {
         if (strcmp(shapes[i].create[0], name) == 0)
             return &shapes[i];
     }
@@ -175,7 +175,7 @@ static const char *value_of(const struct words *w, const char *name, size_t len)
                  {"{pull}", w->number},
                  {"{body-file}", w->pull->body_file},
                  {"{head}", w->head}};
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         if (strlen(table[i].name) == len && strncmp(table[i].name, name, len) == 0)
             return table[i].value ? table[i].value : "";
     }

@@ -98,7 +98,7 @@ static void making_done(struct making *m)
 {
     for (size_t i = 0; i < m->f->fresh.n; i++)
         maker_done(&m->makers[i]);
-    for (size_t i = 0; i < sizeof(m->signals) / sizeof(m->signals[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(m->signals); i++)
         watch_free(m->signals[i]);
     free(m->makers);
     buf_done(&m->excludes);

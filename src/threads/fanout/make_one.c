@@ -212,7 +212,7 @@ static int start_bringing(struct maker *w, struct err *err)
     strv_pushl(&argv, self_path(), "__bring", "--root", f->pf->repo.root, "--prefix",
                f->pf->repo.prefix, "--work", f->work, "--excludes", w->excludes, "--brought",
                w->brought, "--", w->thread->path, NULL);
-    for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
         for (size_t k = 0; k < lists[i]->n; k++)
             strv_push(&argv, lists[i]->v[k]);
     }

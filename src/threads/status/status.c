@@ -35,7 +35,7 @@ static void look_done(struct thread_look *l)
 {
     char *const strings[] = {l->problem, l->head, l->elsewhere, l->there, l->there_subject,
                              l->subject, l->base, l->fork,      l->since};
-    for (size_t i = 0; i < sizeof(strings) / sizeof(strings[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(strings); i++)
         free(strings[i]);
     strv_done(&l->own_bases);
     strv_done(&l->uncommitted);

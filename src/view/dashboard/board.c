@@ -54,7 +54,7 @@ void board_done(struct board *b)
         struct board_task *t = &b->tasks[i];
         char *const owned[] = {t->reason, t->engine, t->workspace, t->branch, t->start, t->commit};
         doing_done(&t->doing);
-        for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
+        for (size_t k = 0; k < ARRAY_LEN(owned); k++)
             free(owned[k]);
         vec_done(&t->spans);
     }

@@ -416,7 +416,7 @@ static void use_scratch(const struct git_look *g, struct strv *env)
         return;
     strv_pushf(env, "GIT_OBJECT_DIRECTORY=%s/objects", g->scratch);
     strv_pushf(env, "GIT_ALTERNATE_OBJECT_DIRECTORIES=%s/objects", g->repo->common);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         strv_pushf(env, "GIT_%s_NAME=anabranch", names[i]);
         strv_pushf(env, "GIT_%s_EMAIL=anabranch@localhost", names[i]);
     }

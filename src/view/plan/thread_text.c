@@ -100,7 +100,7 @@ static const struct {
     {"paths", cell_own},     {"pull", cell_pull},     {"last commit", cell_last},
 };
 
-enum { COLUMNS = sizeof(columns) / sizeof(columns[0]) };
+enum { COLUMNS = ARRAY_LEN(columns) };
 
 static void add_cell(const struct thread_look *l, size_t column, struct buf *out)
 {
@@ -250,7 +250,7 @@ static void add_notes(const struct thread_looks *ls, size_t i, struct buf *out)
 static void add_damaged(const struct thread_damaged *d, struct buf *out)
 {
     const char *const parts[] = {"thread ", d->id, ": ", d->problem, "; ", d->hint};
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(parts); i++)
         text_harmless(out, parts[i], strlen(parts[i]));
     buf_addch(out, '\n');
 }

@@ -100,7 +100,7 @@ static int doing_of(const char *event)
         {"task.failed", -1},
         {"task.skipped", -1},
     };
-    for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(table); i++) {
         if (strcmp(table[i].event, event) == 0)
             return table[i].doing;
     }

@@ -14,7 +14,7 @@ static int64_t find_step(int64_t span)
         100,    200,    500,    1000,   2000,    5000,    10000,   15000,    30000,    60000,
         120000, 300000, 600000, 900000, 1800000, 3600000, 7200000, 21600000, 43200000, 86400000,
     };
-    size_t n = sizeof(steps) / sizeof(steps[0]);
+    size_t n = ARRAY_LEN(steps);
     for (size_t i = 0; i < n; i++) {
         if (span / steps[i] < TICKS)
             return steps[i];

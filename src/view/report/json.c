@@ -1,5 +1,6 @@
 #include "view/report/details.h"
 
+#include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
 #include "doc/doc.h"
@@ -49,9 +50,9 @@ static void encode_outcome(const struct node *from, struct arena *a, struct node
 {
     static const char *const texts[] = {"result", "session", "model", "helper_names", "denied"};
     static const char *const counts[] = {"helpers", "denials"};
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         put_string(a, map, texts[i], from ? build_string(from, texts[i], NULL) : NULL);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++)
         put_int(a, map, counts[i], from, from ? build_int(from, counts[i], 0) : 0);
 }
 
@@ -120,7 +121,7 @@ static void encode_change(const struct report_change *c, struct arena *a, struct
     const struct node *restored = node_get(c->data, "restored");
     put_string(a, map, "task", c->task);
     put_list(a, map, "tasks", c->data);
-    for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(keys); i++)
         put_string(a, map, keys[i], build_string(c->data, keys[i], NULL));
     build_put_bool(a, map, "restored", restored && restored->truth);
     put_list(a, map, "paths", c->data);

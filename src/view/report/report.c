@@ -147,7 +147,7 @@ static void take_bare(struct report *r, const struct store_event *ev, size_t i)
 static bool take_event(void *ctx, const struct store_event *ev)
 {
     struct report *r = ctx;
-    size_t i = 0, n = sizeof(told) / sizeof(told[0]);
+    size_t i = 0, n = ARRAY_LEN(told);
     while (i < n && strcmp(told[i].name, ev->name) != 0)
         i++;
     if (i == n || (told[i].of_task && !ev->task))
@@ -177,7 +177,7 @@ static bool take_event(void *ctx, const struct store_event *ev)
 static enum report_end end_of(const char *state)
 {
     static const char *const names[] = {"landed", "done", "failed", "conflicted", "skipped"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (strcmp(state, names[i]) == 0)
             return (enum report_end)i;
     }
@@ -341,7 +341,7 @@ int report_format_of(const char *path, enum report_format *ret, struct err *err)
                    {".html", REPORT_HTML},  {".htm", REPORT_HTML}, {".xml", REPORT_JUNIT},
                    {".sarif", REPORT_SARIF}};
     const char *slash = strrchr(path, '/'), *dot = strrchr(slash ? slash + 1 : path, '.');
-    for (size_t i = 0; dot && i < sizeof(endings) / sizeof(endings[0]); i++) {
+    for (size_t i = 0; dot && i < ARRAY_LEN(endings); i++) {
         if (strcasecmp(dot, endings[i].ending) == 0) {
             *ret = endings[i].format;
             return 0;

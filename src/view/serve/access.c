@@ -4,6 +4,8 @@
  */
 #include "view/serve/serve_private.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 
 #define TOKEN_HEADER "x-anabranch-token"
@@ -12,7 +14,7 @@
 static bool is_loopback(const char *host)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         size_t len = strlen(names[i]);
         if (strncmp(host, names[i], len) != 0)
             continue;

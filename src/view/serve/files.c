@@ -3,6 +3,8 @@
  */
 #include "view/serve/serve_private.h"
 
+#include "base/mem.h"
+
 #include <string.h>
 
 #define FILES(X)                                                                                   \
@@ -38,7 +40,7 @@ bool serve_file(struct http_call *call, const char *name)
     } files[] = {
 #define ROW(symbol, name, type) {name, type "; charset=utf-8", symbol, &symbol##_len},
         FILES(ROW)};
-    for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(files); i++) {
         if (strcmp(files[i].name, name) != 0)
             continue;
         http_answer(call, &(struct http_answer){.status = 200,

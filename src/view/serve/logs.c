@@ -254,7 +254,7 @@ static void limit(struct window *w, bool backwards, size_t *ret_first, size_t *r
 static bool is_growing(const struct serve_call *c, const struct log *log)
 {
     static const char *const over[] = {"landed", "done", "failed", "conflicted", "skipped"};
-    for (size_t i = 0; i < sizeof(over) / sizeof(over[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(over); i++) {
         if (strcmp(c->task.state, over[i]) == 0)
             return false;
     }

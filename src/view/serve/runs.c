@@ -156,7 +156,7 @@ static bool tells_more(const char *name)
     static const char *const names[] = {
         "task.action",    "task.parked", "task.retried", "task.failed", "task.waiting",
         "task.continued", "run.started", "run.paused",   "run.resumed", "run.workers"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         if (strcmp(name, names[i]) == 0)
             return true;
     }

@@ -73,7 +73,7 @@ static const struct route {
 static const struct route *find_route(const struct http_head *head)
 {
     bool post = strcmp(head->method, "POST") == 0;
-    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(routes); i++) {
         size_t n = 0;
         if (routes[i].post != post)
             continue;

@@ -118,7 +118,7 @@ static const struct {
 
 static put_fn *find_verb(const char *verb)
 {
-    for (size_t i = 0; verb && i < sizeof(verbs) / sizeof(verbs[0]); i++) {
+    for (size_t i = 0; verb && i < ARRAY_LEN(verbs); i++) {
         if (strcmp(verbs[i].verb, verb) == 0)
             return verbs[i].put;
     }

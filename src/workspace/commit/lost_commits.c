@@ -52,7 +52,7 @@ static bool is_making(const char *what)
 {
     static const char *const words[] = {"commit", "cherry-pick", "revert", "merge",
                                         "am",     "pull",        "rebase"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (begins(what, words[i]))
             return true;
     }
@@ -97,7 +97,7 @@ static void take_files(struct candidates *c, const struct workspace *ws)
     static const char *const names[] = {
         "HEAD",        "MERGE_HEAD",      "CHERRY_PICK_HEAD",       "REVERT_HEAD",
         "REBASE_HEAD", "MERGE_AUTOSTASH", "rebase-merge/autostash", "rebase-apply/autostash"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         autofree char *path = mem_printf("%s/%s", ws->admin, names[i]);
         autobuf struct buf text = BUF_INIT;
         if (file_read(path, 1 << 20, &text, NULL) == 0)

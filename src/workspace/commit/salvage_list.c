@@ -28,7 +28,7 @@ void salvages_done(struct salvages *s)
     for (size_t i = 0; i < s->list.n; i++) {
         struct salvage *one = &s->list.v[i];
         char *const owned[] = {one->id, one->commit, one->from, one->why, one->strays};
-        for (size_t k = 0; k < sizeof(owned) / sizeof(owned[0]); k++)
+        for (size_t k = 0; k < ARRAY_LEN(owned); k++)
             free(owned[k]);
     }
     vec_done(&s->list);

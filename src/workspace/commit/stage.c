@@ -156,7 +156,7 @@ static bool is_odd(const char *path)
         name += *name == '/';
         size_t len = strcspn(name, "/");
         bool odd = strncasecmp(name, ".git", 4) == 0;
-        for (size_t i = 0; i < sizeof(fine) / sizeof(fine[0]); i++)
+        for (size_t i = 0; i < ARRAY_LEN(fine); i++)
             odd = odd && !(strlen(fine[i]) == len && strncmp(name, fine[i], len) == 0);
         if (odd)
             return true;

@@ -15,7 +15,7 @@ enum { ATTRIBUTES_MAX = 1 << 20 };
 bool verbatim_attributes(const char *text, size_t len)
 {
     static const char *const words[] = {"crlf", "ident", "filter", "encoding"};
-    for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(words); i++) {
         if (memmem(text, len, words[i], strlen(words[i])))
             return false;
     }
@@ -63,7 +63,7 @@ bool verbatim_settings(const struct git_place *at, bool *ret_ask)
 /* --- asking ------------------------------------------------------------------------------- */
 
 static const char *const asked[] = {"filter", "ident", "working-tree-encoding", "eol"};
-enum { ASKED = sizeof(asked) / sizeof(asked[0]) };
+enum { ASKED = ARRAY_LEN(asked) };
 
 static bool is_harmless(const char *attribute, const char *value)
 {

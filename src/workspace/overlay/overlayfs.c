@@ -90,7 +90,7 @@ static int open_folder(const char *path, struct err *err)
 static void open_up(int work)
 {
     static const char *const inner[] = {"work", "work/incompat", "work/incompat/volatile"};
-    for (size_t i = 0; i < sizeof(inner) / sizeof(inner[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(inner); i++)
         (void)beneath_chmod(work, inner[i], 0700);
 }
 
@@ -218,7 +218,7 @@ static bool has_mark(const char *path, const char *name, bool *ret_unknown)
 {
     static const char *const spaces[] = {"trusted", "user"};
     char value[16];
-    for (size_t i = 0; i < sizeof(spaces) / sizeof(spaces[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(spaces); i++) {
         autofree char *full = mem_printf("%s.overlay.%s", spaces[i], name);
         if (lgetxattr(path, full, value, sizeof(value)) >= 0 || errno == ERANGE)
             return true;

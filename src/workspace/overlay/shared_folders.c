@@ -53,7 +53,7 @@ static void add_lock_files(struct buf *out, const char *folder)
 {
     int len = (int)(strrchr(folder, '/') - folder);
     autobuf struct buf all = BUF_INIT;
-    for (size_t i = 0; i < sizeof(lock_files) / sizeof(lock_files[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(lock_files); i++) {
         autofree char *path = mem_printf("%.*s/%s", len, folder, lock_files[i]);
         autobuf struct buf text = BUF_INIT;
         struct err none = {0};

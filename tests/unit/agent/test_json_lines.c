@@ -44,7 +44,7 @@ static char *trace(const char *text, size_t len, size_t piece)
 {
     struct buf out = BUF_INIT;
     struct json_lines j;
-    json_lines_init(&j, fields, sizeof(fields) / sizeof(fields[0]), note, &out);
+    json_lines_init(&j, fields, ARRAY_LEN(fields), note, &out);
     for (size_t at = 0; at < len; at += piece)
         json_lines_feed(&j, text + at, len - at < piece ? len - at : piece);
     json_lines_end(&j);
@@ -125,7 +125,7 @@ static void what_is_no_object_is_junk(void **state)
         "{\"count\":12",
         "{\"count\":--1}",
     };
-    for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(lines); i++) {
         autofree char *text = mem_printf("%s\n{\"type\":\"next\"}\n", lines[i]);
         for (size_t piece = 1; piece < 40; piece++) {
             autofree char *got = trace(text, strlen(text), piece);
@@ -166,7 +166,7 @@ static void memory_is_bounded(void **state)
     size_t longest = 0;
     char bytes[4096];
     memset(bytes, 'x', sizeof(bytes));
-    json_lines_init(&j, fields, sizeof(fields) / sizeof(fields[0]), keep_longest, &longest);
+    json_lines_init(&j, fields, ARRAY_LEN(fields), keep_longest, &longest);
     for (int wanted = 0; wanted < 2; wanted++) {
         const char *begin = wanted ? "{\"type\":\"" : "{\"other\":\"";
         json_lines_feed(&j, begin, strlen(begin));

@@ -1,4 +1,5 @@
 #include "agent/output/output.h"
+#include "base/mem.h"
 #include "base/text/clock.h"
 #include "run/attempt/stall.h"
 
@@ -181,7 +182,7 @@ static void a_long_wait_is_a_limit(void **state)
         {1, 0, true, 1 + MINUTE, false},         /* it would be heard ... */
         {1, 0, true, 1 + 2 * MINUTE, true},      /* ... and was not */
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         bool got = stall_is_limit(cases[i].waits, cases[i].again, cases[i].waits_on, cases[i].now);
         if (got != cases[i].limit)
             fail_msg("case %zu", i);

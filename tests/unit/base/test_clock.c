@@ -1,5 +1,7 @@
 #include "base/text/clock.h"
 
+#include "base/mem.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
@@ -23,7 +25,7 @@ static const struct {
 static void test_format(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(times); i++) {
         autobuf struct buf b = BUF_INIT;
         clock_format(&b, times[i].ms);
         assert_string_equal(b.s, times[i].text);
@@ -44,7 +46,7 @@ static void test_format_extremes(void **state)
 static void test_parse(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(times) / sizeof(*times); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(times); i++) {
         int64_t ms = 42;
         assert_int_equal(clock_parse(times[i].text, &ms), 0);
         assert_int_equal(ms, times[i].ms);
@@ -90,7 +92,7 @@ static void test_parse_refuses(void **state)
         "2016-12-31T23:59:60Z",
         "2026-03-01T12:00:-1Z",
     };
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         int64_t ms = 42;
         if (clock_parse(wrong[i], &ms) != -1)
             fail_msg("'%s' was read", wrong[i]);

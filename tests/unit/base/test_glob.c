@@ -8,8 +8,6 @@
 
 #include <cmocka.h>
 
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
 static struct glob *must(const char *pattern, bool fold)
 {
     struct glob *g = glob_new(pattern, fold);
@@ -80,7 +78,7 @@ static void test_match(void **state)
         {"\xc3?", "\xc3\xa9", true},
         {"*/page", "*/page", true},
     };
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct glob *g = must(cases[i].pattern, false);
         if (glob_match(g, cases[i].path) != cases[i].matches)
             fail_msg("'%s' and '%s'", cases[i].pattern, cases[i].path);
@@ -96,7 +94,7 @@ static void test_refused(void **state)
         "a\\", "/",  "/a",     "a//b",  "*//",        "./a",        "a/../b", "..",
         ".",   "*/", "[.][.]", "a/./*", "[/]",        "[a\\",
     };
-    for (size_t i = 0; i < COUNT(wrong); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         if (glob_new(wrong[i], false))
             fail_msg("'%s' was taken", wrong[i]);
     }
@@ -139,7 +137,7 @@ static void test_prefix(void **state)
     static const char *const cases[][2] = {
         {"", ""},     {"src/a.c", "src/a.c"}, {"src/*.c", "src/"},
         {"**/x", ""}, {"a\\b*", "a"},         {"a[b]", "a"}};
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct glob *g = must(cases[i][0], false);
         assert_string_equal(glob_prefix(g), cases[i][1]);
         glob_free(g);
@@ -181,7 +179,7 @@ static void test_overlap(void **state)
         {"**/x/a", "**/a", "x/a"},
         {"x/**/a", "**/xa", NULL},
     };
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct glob *a = must(cases[i].a, false), *b = must(cases[i].b, false);
         autobuf struct buf example = BUF_INIT;
         assert_int_equal(glob_overlap(a, b, &example), cases[i].example != NULL);
@@ -233,7 +231,7 @@ static void test_covers(void **state)
         {"[!.]*", "?", true}, /* "." is no path */
         {"[!.]*", "??", false},
     };
-    for (size_t i = 0; i < COUNT(cases); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct glob *outer = must(cases[i].outer, false), *inner = must(cases[i].inner, false);
         if (glob_covers(outer, inner) != cases[i].covers)
             fail_msg("'%s' and '%s'", cases[i].outer, cases[i].inner);

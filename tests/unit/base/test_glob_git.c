@@ -33,7 +33,7 @@ static unsigned pick(unsigned n)
     return (unsigned)(random_state >> 33) % n;
 }
 
-#define pick_of(array) (array)[pick(sizeof(array) / sizeof(*(array)))]
+#define pick_of(array) (array)[pick(ARRAY_LEN(array))]
 
 /* ------------------------------------------------------------------ a repository of odd names */
 
@@ -224,8 +224,7 @@ static void random_pattern(struct buf *out, const char *const *tokens, unsigned 
         buf_addstr(out, tokens[pick(n)]);
 }
 
-#define random_from(out, tokens, max)                                                              \
-    random_pattern(out, tokens, sizeof(tokens) / sizeof(*(tokens)), max)
+#define random_from(out, tokens, max) random_pattern(out, tokens, ARRAY_LEN(tokens), max)
 
 /* git simplifies slashes and dots before it reads the pattern, and refuses what leaves the tree. */
 static bool git_rewrites(const char *pattern)
@@ -269,7 +268,7 @@ static void test_same_as_git(void **state)
     autobuf struct buf all = BUF_INIT, pattern = BUF_INIT;
     git_select("", ".", &all);
     compare(":(glob)", "", false, &all);
-    for (unsigned i = 0; i < sizeof(odd_tokens) / sizeof(*odd_tokens); i++) {
+    for (unsigned i = 0; i < ARRAY_LEN(odd_tokens); i++) {
         if (!git_rewrites(odd_tokens[i]))
             compare(":(glob)", odd_tokens[i], false, &all);
     }
@@ -430,9 +429,8 @@ static void test_pairs(void **state)
 {
     (void)state;
     random_state = 0x2545f4914f6cdd1du;
-    check_all_pairs(&(struct world){.tokens = plain_tokens,
-                                    .n = sizeof(plain_tokens) / sizeof(*plain_tokens),
-                                    .alphabet = "abc./"});
+    check_all_pairs(
+        &(struct world){.tokens = plain_tokens, .n = ARRAY_LEN(plain_tokens), .alphabet = "abc./"});
 }
 
 static void test_pairs_folded(void **state)
@@ -441,7 +439,7 @@ static void test_pairs_folded(void **state)
     static const char *const tokens[] = {"a", "A", "/", "*", "**/", "/**", "?", "[a]", "[!A]"};
     random_state = 0x2545f4914f6cdd1du;
     check_all_pairs(&(struct world){
-        .tokens = tokens, .n = sizeof(tokens) / sizeof(*tokens), .alphabet = "aAb/", .fold = true});
+        .tokens = tokens, .n = ARRAY_LEN(tokens), .alphabet = "aAb/", .fold = true});
 }
 
 int main(void)

@@ -1,13 +1,13 @@
 #include "base/text/text.h"
 
+#include "base/mem.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <string.h>
 
 #include <cmocka.h>
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 static void test_decode_boundaries(void **state)
 {
@@ -28,7 +28,7 @@ static void test_decode_boundaries(void **state)
         {"\xf0\x90\x80\x80", 4, 0x10000},
         {"\xf4\x8f\xbf\xbf", 4, 0x10ffff},
     };
-    for (size_t i = 0; i < COUNT(chars); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(chars); i++) {
         uint32_t c = 1;
         assert_int_equal(text_decode(chars[i].s, chars[i].len, &c), chars[i].len);
         assert_int_equal(c, chars[i].c);
@@ -62,7 +62,7 @@ static void test_decode_refuses(void **state)
         "\xfe",
         "\xff",
     };
-    for (size_t i = 0; i < COUNT(wrong); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         uint32_t c = 42;
         assert_int_equal(text_decode(wrong[i], strlen(wrong[i]), &c), 0);
         assert_int_equal(c, 42);
@@ -128,7 +128,7 @@ static void test_width(void **state)
         {"\xee\x80\x80", 1},             /* private use */
         {"a\xff\xfe", 3},                /* bytes that are no characters */
     };
-    for (size_t i = 0; i < COUNT(texts); i++)
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         assert_int_equal(text_width(texts[i].s, strlen(texts[i].s)), texts[i].width);
 }
 
@@ -138,7 +138,7 @@ static void test_fit(void **state)
     static const char s[] = "a\xe6\xbc\xa2"
                             "e\xcc\x81z"; /* widths 1, 2, 1, 0, 1 */
     static const size_t bytes[] = {0, 1, 1, 4, 7, 8, 8};
-    for (size_t columns = 0; columns < COUNT(bytes); columns++)
+    for (size_t columns = 0; columns < ARRAY_LEN(bytes); columns++)
         assert_int_equal(text_fit(s, strlen(s), columns), bytes[columns]);
     assert_int_equal(text_fit("", 0, 0), 0);
 }
@@ -170,7 +170,7 @@ static void test_harmless(void **state)
         {"a\xff\xc3z\xed\xa0\x80", "a\\xFF\\xC3z\\xED\\xA0\\x80"},
         {"\xc3\xa9\xe6\xbc\xa2", "\xc3\xa9\xe6\xbc\xa2"},
     };
-    for (size_t i = 0; i < COUNT(texts); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         autobuf struct buf b = BUF_INIT;
         text_harmless(&b, texts[i].s, strlen(texts[i].s));
         assert_string_equal(b.s, texts[i].shown);
@@ -263,7 +263,7 @@ static void test_parse_duration(void **state)
         {"106751991168d", -1},
         {"9223372036854775s808ms", -1},
     };
-    check_quantities(list, COUNT(list), text_parse_duration);
+    check_quantities(list, ARRAY_LEN(list), text_parse_duration);
     assert_int_equal(text_parse_duration("5s", 1), 5000); /* no further than len */
     assert_int_equal(text_parse_duration("5\0s", 3), -1);
 }
@@ -300,7 +300,7 @@ static void test_parse_count(void **state)
         {"9223372037G", -1},
         {"8589934592GiB", -1},
     };
-    check_quantities(list, COUNT(list), text_parse_count);
+    check_quantities(list, ARRAY_LEN(list), text_parse_count);
 }
 
 static void check_format(void (*format)(struct buf *, int64_t), const struct quantity *list,
@@ -335,7 +335,7 @@ static void test_format_duration(void **state)
         {"106751991167d 7h", INT64_MAX},
         {"-106751991167d 7h", INT64_MIN},
     };
-    check_format(text_format_duration, list, COUNT(list));
+    check_format(text_format_duration, list, ARRAY_LEN(list));
 }
 
 static void test_format_count_and_bytes(void **state)
@@ -352,8 +352,8 @@ static void test_format_count_and_bytes(void **state)
         {"1.0 KiB", 1024},    {"12.3 KiB", 12600},    {"1023.9 KiB", 1048575},
         {"1.0 MiB", 1048576}, {"7.9 EiB", INT64_MAX}, {"-8.0 EiB", INT64_MIN},
     };
-    check_format(text_format_count, counts, COUNT(counts));
-    check_format(text_format_bytes, bytes, COUNT(bytes));
+    check_format(text_format_count, counts, ARRAY_LEN(counts));
+    check_format(text_format_bytes, bytes, ARRAY_LEN(bytes));
 }
 
 static void test_distance(void **state)
@@ -379,7 +379,7 @@ static void test_distance(void **state)
         {"timeout", "tiemotu", 3, 2},
         {"abcd", "wxyz", 1, 2},
     };
-    for (size_t i = 0; i < COUNT(pairs); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(pairs); i++) {
         assert_int_equal(text_distance(pairs[i].a, pairs[i].b, pairs[i].limit), pairs[i].distance);
         assert_int_equal(text_distance(pairs[i].b, pairs[i].a, pairs[i].limit), pairs[i].distance);
     }
@@ -412,8 +412,8 @@ static void test_nearest(void **state)
         {"env", "Env"},      {"i", "id"},           {"xyz", NULL},
         {"", NULL},          {"tme", NULL},         {"t_i_m_eout", "timeout"},
     };
-    for (size_t i = 0; i < COUNT(cases); i++) {
-        const char *found = text_nearest(cases[i].word, words, COUNT(words));
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
+        const char *found = text_nearest(cases[i].word, words, ARRAY_LEN(words));
         if (!found || !cases[i].meant)
             assert_ptr_equal(found, cases[i].meant);
         else

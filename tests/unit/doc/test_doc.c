@@ -1,6 +1,7 @@
 /*
  * doc_parse() and doc_load(): what is read, where it was, and how everything else is refused.
  */
+#include "base/mem.h"
 #include "doc/doc.h"
 
 #include "base/text/text.h"
@@ -48,7 +49,7 @@ static void assert_all_refused(const char *name, const struct refusal *list, siz
 #define assert_table_refused(name, ...)                                                            \
     do {                                                                                           \
         static const struct refusal list_[] = {__VA_ARGS__};                                       \
-        assert_all_refused(name, list_, sizeof(list_) / sizeof(*list_));                           \
+        assert_all_refused(name, list_, ARRAY_LEN(list_));                                         \
     } while (0)
 
 static void show(struct buf *out, const struct node *n)

@@ -2,6 +2,7 @@
  * The official TOML test suite (toml-test), as Debian ships it. Every invalid file has to be
  * refused and every valid one has to give the values that the suite lists beside it.
  */
+#include "base/mem.h"
 #include "base/text/text.h"
 #include "doc/doc.h"
 #include "sys/fs/file.h"
@@ -31,7 +32,7 @@ static const char *const newer[] = {
 
 static bool is_newer(const char *path)
 {
-    for (size_t i = 0; i < sizeof(newer) / sizeof(*newer); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(newer); i++) {
         size_t n = strlen(newer[i]), len = strlen(path);
         if (len > n && strcmp(path + len - n, newer[i]) == 0)
             return true;

@@ -1,6 +1,7 @@
 /*
  * doc_write() against doc_parse(): whatever is written reads back as the same tree.
  */
+#include "base/mem.h"
 #include "doc/doc.h"
 
 #include <inttypes.h>
@@ -253,7 +254,7 @@ static struct node *container(struct arena *a, enum node_kind kind)
 static void test_nasty_texts(void **state)
 {
     (void)state;
-    for (size_t i = 0; i < sizeof(nasty) / sizeof(*nasty); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(nasty); i++) {
         struct arena a = {0};
         struct node *root = container(&a, NODE_MAP), *list = container(&a, NODE_LIST);
         struct node *maps = container(&a, NODE_LIST), *map = container(&a, NODE_MAP);
@@ -289,7 +290,7 @@ static size_t below(uint64_t *seed, size_t n)
 static void random_text(struct buf *out, uint64_t *seed, bool nul)
 {
     for (size_t n = below(seed, 4); n; n--)
-        buf_addstr(out, nasty[below(seed, sizeof(nasty) / sizeof(*nasty))]);
+        buf_addstr(out, nasty[below(seed, ARRAY_LEN(nasty))]);
     if (nul && below(seed, 40) == 0)
         buf_add(out, "\0", 1);
 }
@@ -299,7 +300,7 @@ static double random_real(uint64_t *seed, enum doc_syntax syntax)
     static const double some[] = {0.0,  -0.0,   1.0,     -2.5,    0.1,      1e21, 1e-7,
                                   1e16, 5e-324, 1.7e308, 1e22,    123456.0, NAN,  INFINITY,
                                   3.0,  1e100,  -1e15,   1.0 / 3, -INFINITY};
-    double real = some[below(seed, sizeof(some) / sizeof(*some))];
+    double real = some[below(seed, ARRAY_LEN(some))];
     if (isfinite(real) && below(seed, 2))
         real *= (double)(below(seed, 1000) + 1) / 7;
     return isfinite(real) || syntax != DOC_JSON ? real : 0.5;

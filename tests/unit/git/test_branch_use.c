@@ -1,5 +1,7 @@
 #include "git/checkout/branch_use.h"
 
+#include "base/mem.h"
+
 #include "folder.h"
 #include "sys/fs/file.h"
 
@@ -46,7 +48,7 @@ static void the_signs_tell_the_operation(void **state)
         {{.head = detached, .bisect = "side"}, NULL},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         const char *found = branch_operation(&cases[i].signs, "refs/heads/main");
         if (!cases[i].operation)
             assert_null(found);

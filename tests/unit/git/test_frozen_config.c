@@ -122,7 +122,7 @@ static void copy_is_nobody_elses(void **state)
     autofree char *dir = freeze(*state, &repo);
     assert_int_equal(lstat(dir, &st), 0);
     assert_int_equal(st.st_mode & 07777, 0700);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         autofree char *path = mem_printf("%s/%s", dir, names[i]);
         assert_int_equal(lstat(path, &st), 0);
         assert_int_equal(st.st_mode & 07777, 0600);
@@ -144,7 +144,7 @@ static void others_are_not_frozen(void **state)
                  {"/worktrees/a/modules/m", false},
                  {"/modules/m", false},
                  {"x", false}};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autofree char *git_dir = mem_printf("%s%s", repo.common, cases[i].below);
         assert_int_equal(git_frozen_common(git_dir, NULL) != NULL, cases[i].ours);
         assert_int_equal(git_frozen_is_foreign(git_dir), !cases[i].ours);

@@ -52,7 +52,7 @@ static int set_up(void **state)
     assert_int_equal(setenv("GIT_CONFIG_NOSYSTEM", "1", 1), 0);
     static const char *const who[] = {"GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME",
                                       "GIT_COMMITTER_EMAIL"};
-    for (size_t i = 0; i < sizeof(who) / sizeof(who[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(who); i++)
         assert_int_equal(setenv(who[i], "x", 1), 0);
     good(git_call(&r->at, NULL, &err, "init", "-q", "-b", "main", NULL));
     for (int i = 0; i < COMMITS; i++)

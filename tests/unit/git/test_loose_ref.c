@@ -1,5 +1,7 @@
 #include "git/format/loose_ref.h"
 
+#include "base/mem.h"
+
 #include "folder.h"
 #include "sys/fs/file.h"
 
@@ -46,7 +48,7 @@ static void what_is_no_branch_is_for_git(void **state)
         "ref: refs/heads/main\nmore\n",
         "0123456789012345678901234567890123456789\n",
     };
-    for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(others); i++)
         assert_null(head(*state, others[i]));
 }
 

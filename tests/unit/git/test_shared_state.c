@@ -212,14 +212,14 @@ static void what_is_no_file_goes(void **state)
                                         "packed-refs"};
     autochanges struct git_changes changes = {0};
     autofree char *link = mem_printf("%s/refs/heads/zero", f->dir);
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(names); i++)
         make_fifo(f, names[i]);
     assert_int_equal(symlink("/dev/zero", link), 0);
     (void)alarm(10);
     assert_int_equal(git_state_look(&f->state, &changes, NULL), 0);
     (void)alarm(0);
     assert_int_equal(changes.list.n, 0);
-    assert_int_equal(changes.odd.n, sizeof(names) / sizeof(names[0]) + 1);
+    assert_int_equal(changes.odd.n, ARRAY_LEN(names) + 1);
     assert_text(f, "HEAD", "ref: refs/heads/main\n");
     assert_text(f, "config", "[core]\n\tbare = false\n");
     assert_text(f, "refs/heads/main", ID_A "\n");

@@ -1,5 +1,7 @@
 #include "plan/cause.h"
 
+#include "base/mem.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -21,7 +23,7 @@ static void check(const struct sample *cases, size_t n)
             fail_msg("%d '%s' is %s", (int)cases[i].status, cases[i].text, failure_names[got]);
     }
 }
-#define CHECK(cases) check(cases, sizeof(cases) / sizeof((cases)[0]))
+#define CHECK(cases) check(cases, ARRAY_LEN(cases))
 
 /* In the words of the servers and the agents that we know. */
 static void test_context(void **state)

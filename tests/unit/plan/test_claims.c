@@ -1,3 +1,4 @@
+#include "base/mem.h"
 #include "plan/schedule/claims.h"
 #include "plan_build.h"
 
@@ -81,7 +82,7 @@ static void claims_are_normalised_lexically(void **state)
         {"a/./b/../c", "", "a/c"},
         {".github", "", ".github"},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autobuf struct buf out = BUF_INIT;
         assert_null(claim_normalise(cases[i].text, cases[i].prefix, &out));
         assert_string_equal(out.s, cases[i].path);
@@ -93,7 +94,7 @@ static void claims_that_cannot_be_are_refused(void **state)
     (void)state;
     static const char *const bad[] = {"/etc", "..",         "a/../..", "*/../x",
                                       ".git", ".git/hooks", ".GIT/x"};
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         autobuf struct buf out = BUF_INIT;
         assert_non_null(claim_normalise(bad[i], "", &out));
     }
@@ -288,7 +289,7 @@ static void claims_of_no_tracked_file_are_told(void **state)
     struct node *task = built_task(&f.b);
     const char *const owns[] = {"src/",  "src/b", "**/c.c", "src/nope", "app/[id]/page.ts",
                                 "s*/a.?"};
-    for (size_t i = 0; i < sizeof(owns) / sizeof(owns[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(owns); i++)
         built_add(&f.b, task, "owns", owns[i]);
     build(&f, "", false);
     claims_check_tracked(&f.claims, files, 3, &f.ps);

@@ -1,3 +1,4 @@
+#include "base/mem.h"
 #include "base/text/clock.h"
 #include "plan/schedule/reset_time.h"
 
@@ -40,7 +41,7 @@ static void check(const char *now, const struct sample *cases, size_t n)
             fail_msg("'%s' is %s", cases[i].text, shown.s);
     }
 }
-#define CHECK(now, cases) check(now, cases, sizeof(cases) / sizeof((cases)[0]))
+#define CHECK(now, cases) check(now, cases, ARRAY_LEN(cases))
 
 static void test_forms(void **state)
 {

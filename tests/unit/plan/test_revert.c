@@ -1,4 +1,5 @@
 /* Whether a task would undo what others landed, path by path. */
+#include "base/mem.h"
 #include "plan/revert.h"
 
 #include <stddef.h>
@@ -64,7 +65,7 @@ static void each_path_is_judged(void **state)
         {"the task changed what others removed", "f1", "", "f2", REVERT_NONE},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct path_entry e[3];
         char ids[3][2];
         enum revert got = revert_judge(entry(cases[i].start, &e[0], ids[0]),
@@ -92,7 +93,7 @@ static void a_move_has_to_take_the_change_with_it(void **state)
         {"others added it", "", "f2", "", "f1", false},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct path_entry e[4];
         char ids[4][2];
         bool got = revert_moves_old(

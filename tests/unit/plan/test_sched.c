@@ -1,3 +1,4 @@
+#include "base/mem.h"
 #include "plan/schedule/sched.h"
 #include "plan_build.h"
 
@@ -124,7 +125,7 @@ static void what_failed_is_taken_back_with_what_was_skipped_for_it(void **state)
     built_init(&f.b);
     for (size_t i = 0; i < 7; i++)
         tasks[i] = built_task(&f.b);
-    for (size_t i = 0; i < sizeof(edges) / sizeof(edges[0]); i++)
+    for (size_t i = 0; i < ARRAY_LEN(edges); i++)
         built_depend(&f.b, tasks[edges[i][0]], edges[i][1]);
     build(&f, 8, NULL);
     while (sched_next(&f.s, &t))

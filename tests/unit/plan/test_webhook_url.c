@@ -1,5 +1,7 @@
 #include "plan/webhook_url.h"
 
+#include "base/mem.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -18,7 +20,7 @@ static void public_hosts_pass(void **state)
         "https://my-host.example.org.", "https://172.32.0.1/",
         "https://example.com?next=@x",
     };
-    for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(good); i++) {
         if (webhook_refusal(good[i]))
             fail_msg("%s %s", good[i], webhook_refusal(good[i]));
     }
@@ -70,7 +72,7 @@ static void private_hosts_are_refused(void **state)
         "https://ip6-localhost/",
         "https://.",
     };
-    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(bad); i++) {
         if (!webhook_refusal(bad[i]))
             fail_msg("%s passed", bad[i]);
     }

@@ -42,7 +42,7 @@ static void no_symlink_is_followed(void **state)
     run(state, "mkdir -p a/b out && echo 1 >a/b/file && echo 1 >out/file && ln -s ../out a/up && "
                "ln -s b/file a/link && ln -s \"$PWD/out\" away && ln -s a to");
     autoclose int root = open(*state, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         autoclose int fd = beneath_open(root, cases[i].path, O_RDONLY, 0);
         if ((fd >= 0) != cases[i].good)
             fail_msg("'%s' was %s", cases[i].path, fd >= 0 ? "opened" : "refused");

@@ -65,7 +65,7 @@ static void what_is_outside_stays(void **state)
     autofree char *path = mem_printf("%s/in", (char *)*state);
     autoclose int in = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     struct fence fence = {.folders = {in}, .n = 1};
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         if ((run_fenced(state, &fence, cases[i].line) == 0) != cases[i].good)
             fail_msg("it was %s: %s", cases[i].good ? "kept from it" : "let do it", cases[i].line);
     }

@@ -244,12 +244,12 @@ static void test_no_file(void **state)
     assert_int_equal(mknod(sock, S_IFSOCK | 0600, 0), 0);
     assert_int_equal(symlink("/dev/zero", zero), 0);
     (void)alarm(10);
-    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(paths); i++) {
         struct err err = {0};
         assert_int_equal(file_read(paths[i], 1 << 20, &out, &err), -1);
         assert_int_equal(err.errnum, ENXIO);
         assert_int_equal(file_read_input(paths[i], 1 << 20, &out, &err), -1);
-        for (size_t k = 0; k < sizeof(flags) / sizeof(flags[0]); k++) {
+        for (size_t k = 0; k < ARRAY_LEN(flags); k++) {
             int fd = -1;
             assert_int_equal(file_open(AT_FDCWD, paths[i], flags[k], &fd, &err), -1);
             assert_int_equal(err.errnum, ENXIO);

@@ -1,5 +1,7 @@
 #include "sys/guard/peer.h"
 
+#include "base/mem.h"
+
 #include "base/own.h"
 #include "folder.h"
 #include "sys/proc/socket.h"
@@ -31,7 +33,7 @@ static void test_parse(void **state)
         {"Name:\tbash\n", "", -1},
         {"", "", -1},
     };
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct peer_status s = {.parent = -1};
         assert_int_equal(peer_parse(cases[i].text, &s), cases[i].parent >= 0);
         assert_string_equal(s.name, cases[i].name);

@@ -1,4 +1,5 @@
 /* The head of a request: what is understood, and what is refused with which status. */
+#include "base/mem.h"
 #include "sys/http/request.h"
 
 #include "base/buf.h"
@@ -108,7 +109,7 @@ static void refuses_what_could_be_read_in_two_ways(void **state)
         {"POST / HTTP/1.1" HOST "\r\nExpect: 100-continue" END, 417},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         if (read_status(cases[i].head) != cases[i].status)
             fail_msg("%d, not %d: %s", read_status(cases[i].head), cases[i].status, cases[i].head);
     }

@@ -309,8 +309,7 @@ static void let_git_do(struct fixture *f)
         "git symbolic-ref HEAD refs/heads/t && git read-tree --empty && git clean -q -ffdx && "
         "git reset -q --hard main && find . -type f -exec touch -t 200101010000 {} + && "
         "git update-index -q --refresh";
-    autofree char *line =
-        mem_printf("%s 2>/dev/null || :", lines[pick(sizeof(lines) / sizeof(lines[0]))]);
+    autofree char *line = mem_printf("%s 2>/dev/null || :", lines[pick(ARRAY_LEN(lines))]);
     in_tree(f, pick(3) ? anew : line);
 }
 

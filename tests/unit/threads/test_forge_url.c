@@ -1,5 +1,7 @@
 #include "threads/converge/forge_url.h"
 
+#include "base/mem.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -23,7 +25,7 @@ static void test_addresses(void **state)
         {"git@gitlab.example:group/sub/widget.git", "gitlab.example/group/sub/widget", "group/sub"},
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(known); i++) {
         autoplace struct forge_place p = {0};
         assert_true(forge_place_parse(&p, known[i].address));
         assert_string_equal(p.repo, known[i].repo);
@@ -39,7 +41,7 @@ static void test_no_forge(void **state)
         "a/b:c",  "git@github.com:widget", "://",       "https:///acme/widget",
     };
     (void)state;
-    for (size_t i = 0; i < sizeof(addresses) / sizeof(addresses[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
         autoplace struct forge_place p = {0};
         assert_false(forge_place_parse(&p, addresses[i]));
         assert_null(p.repo);

@@ -229,7 +229,7 @@ static void test_refused(void **state)
     const struct fixture *f = *state;
     free(make_admin(f, "odd"));
     save_one(f, "1", false, 0);
-    for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(texts); i++) {
         autofree char *path = put(f, "odd", THREAD_FILE, texts[i]);
         autothreads struct threads ts;
         struct err err = {0};

@@ -108,7 +108,7 @@ static void one_that_was_changed_is_not_used(void **state)
 {
     static const char *const damages[] = {"echo x >d/b", "rm c",    "echo new >new",
                                           "chmod +x c",  "rm -r d", "touch d/b"};
-    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(damages); i++) {
         struct pristine p = PRISTINE_INIT;
         struct err err = {0};
         assert_int_equal(make(state, "HEAD", &p, &err), 0);

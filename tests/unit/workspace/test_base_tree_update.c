@@ -109,7 +109,7 @@ static void what_is_more_is_left_to_git_untouched(void **state)
         "head -c 9000000 /dev/zero >other/f && echo 2 >a", /* too large */
         "git init -q sub && git -C sub commit -q --allow-empty -m 1",
     };
-    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
         make_repository(state, changes[i]);
         autofree char *own = made_of_first(state);
         assert_false(go_forward(state, own));
@@ -175,7 +175,7 @@ static void a_delta_that_was_changed_is_not_used(void **state)
         "rm \"$from/tree/other/f\"",
         "rm -r \"$from\"",
     };
-    for (size_t i = 0; i < sizeof(damages) / sizeof(damages[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(damages); i++) {
         make_repository(state, "rm a && echo 5 >d/b && echo new >d/e/new");
         autofree char *git = mem_printf("%s/.git", (const char *)*state);
         autofree char *own = mem_printf("%s/anabranch", git);

@@ -83,7 +83,7 @@ static void test_as_new(void **state)
         "printf '7\\n' >a && touch -t 202001010000 a && mv d/z d/y && echo 5 >empty",
         "git init -q nested && echo 1 >nested/f && ln -s /tmp away && mkfifo pipe",
     };
-    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
         run(state, changes[i]);
         if (!mend(state))
             fail_msg("was left to git: %s", changes[i]);
@@ -118,7 +118,7 @@ static void test_left_to_git(void **state)
         "mkdir many && cd many && touch $(seq 300)",
         "p=deep; for i in $(seq 20); do p=$p/deep; done; mkdir -p $p",
     };
-    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
         run(state, changes[i]);
         if (mend(state))
             fail_msg("was not left to git: %s", changes[i]);

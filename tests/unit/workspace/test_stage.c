@@ -121,7 +121,7 @@ static const char *any_name(void)
     static const char *const names[] = {"a",     "b",   "c",     "d/b", "d/e/c", "d/n",
                                         "d/e/n", "n",   "n/m/o", "n1",  "x y/z", "x y/n",
                                         "link",  "run", "empty", "k"};
-    return names[any(sizeof(names) / sizeof(names[0]))];
+    return names[any(ARRAY_LEN(names))];
 }
 
 /* One command of the shell; what it cannot do is not done. */
@@ -173,7 +173,7 @@ static void any_patterns(struct buf *out)
         if (!any(3))
             buf_addch(out, '!');
         for (unsigned n = 1 + any(4); n; n--)
-            buf_addstr(out, parts[any(sizeof(parts) / sizeof(parts[0]))]);
+            buf_addstr(out, parts[any(ARRAY_LEN(parts))]);
         buf_addstr(out, any(5) ? "\n" : "\r\n");
     }
 }
@@ -193,7 +193,7 @@ static void change_all(void **state)
     autobuf struct buf script = BUF_INIT;
     for (unsigned n = any(6); n; n--)
         any_change(&script);
-    for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(places); i++) {
         if (any(2))
             write_patterns(&script, places[i]);
     }
@@ -283,7 +283,7 @@ static void test_left_to_git(void **state)
         "mkfifo pipe",
         "echo 1 >'git~1'",
     };
-    for (size_t i = 0; i < sizeof(changes) / sizeof(changes[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(changes); i++) {
         struct place p = {0};
         run(state, "rm -rf .git/info nested a && git reset -q --hard && git clean -q -ffdx");
         place_open(&p, state);
@@ -337,7 +337,7 @@ static void test_wrong_scan(void **state)
     struct place p = {0};
     place_open(&p, state);
     run(state, "rm -r d && echo 1 >d");
-    for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(wrong); i++) {
         struct work_scan scan = {.no_attributes = true};
         strv_push(&scan.changed, wrong[i]);
         autofree char *tree = stage_tree(&p, &scan, NULL);
@@ -367,7 +367,7 @@ static void test_settings(void **state)
                                            "core.fileMode false",   "core.eol crlf",
                                            "core.ignoreCase true",  "core.sharedRepository group",
                                            "core.attributesFile x", "core.fsync all"};
-    for (size_t i = 0; i < sizeof(settings) / sizeof(settings[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(settings); i++) {
         struct place p = {0};
         autofree char *set = mem_printf("git config %s", settings[i]);
         autofree char *unset =

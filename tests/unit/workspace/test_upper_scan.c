@@ -143,7 +143,7 @@ static const struct {
 
 static void each_case(void **state)
 {
-    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(cases); i++) {
         struct world *w = *state;
         if (!w->works)
             skip();

@@ -64,7 +64,7 @@ static void draw_counts(const struct board *b, struct canvas *c)
                   {b->count[TASK_CONFLICTED], "in conflict", STYLE_BAD},
                   {b->count[TASK_SKIPPED], "skipped", STYLE_WARN}};
     canvas_addf(c, "%zu/%zu done", done, all);
-    for (size_t i = 0; i < sizeof(counts) / sizeof(counts[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
         if (!counts[i].n)
             continue;
         canvas_add(c, ", ");
@@ -250,7 +250,7 @@ static const char *const help_lines[] = {
     "! e       shell, $EDITOR in workspace",
     "q d       leave; the run goes on",
 };
-enum { HELP_LINES = sizeof(help_lines) / sizeof(help_lines[0]) };
+enum { HELP_LINES = ARRAY_LEN(help_lines) };
 
 static void draw_help(const struct screen *s, size_t rows, struct canvas *c)
 {
