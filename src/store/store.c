@@ -34,6 +34,8 @@ static const char *const sql[STATEMENT_COUNT_] = {
     [FIND_TASK] = "select " TASK_COLUMNS " from tasks where run = ? and id = ?",
     [EACH_EVENT] = "select seq, time, name, run, task, attempt, data from events"
                    " where run = ? and seq > ? order by seq",
+    [EACH_RESUME] = "select seq, time, name, run, task, attempt, data from events"
+                    " where run = ? and seq > ? and name = 'run.resumed' order by seq",
     [EACH_SPENDING] = "select run, task, engine, model, attempt, time, tokens_in, tokens_out,"
                       " cache_read, cache_made, usd, prices from spending"
                       " where (?1 is null or run = ?1) and time >= ?2 order by run, task, attempt",
@@ -484,11 +486,11 @@ int store_each_spending(struct store *store, const char *run, int64_t since, sto
     return end_query(store, b.stmt, rc, err);
 }
 
-int store_each_event(struct store *store, const char *run, int64_t after, store_event_fn *fn,
-                     void *ctx, struct err *err)
+static int each_event(struct store *store, enum store_statement query, const char *run,
+                      int64_t after, store_event_fn *fn, void *ctx, struct err *err)
 {
     struct binder b = {0};
-    if (prepare(store, EACH_EVENT, &b.stmt, err))
+    if (prepare(store, query, &b.stmt, err))
         return -1;
     bind_text(&b, run);
     bind_int(&b, after);
@@ -506,4 +508,16 @@ int store_each_event(struct store *store, const char *run, int64_t after, store_
             break;
     }
     return end_query(store, b.stmt, rc, err);
+}
+
+int store_each_event(struct store *store, const char *run, int64_t after, store_event_fn *fn,
+                     void *ctx, struct err *err)
+{
+    return each_event(store, EACH_EVENT, run, after, fn, ctx, err);
+}
+
+int store_each_resume(struct store *store, const char *run, store_event_fn *fn, void *ctx,
+                      struct err *err)
+{
+    return each_event(store, EACH_RESUME, run, 0, fn, ctx, err);
 }

@@ -142,4 +142,8 @@ int store_each_spending(struct store *store, const char *run, int64_t since, sto
 int store_each_event(struct store *store, const char *run, int64_t after, store_event_fn *fn,
                      void *ctx, struct err *err);
 
+/* Only the events run.resumed, found by an index. */
+int store_each_resume(struct store *store, const char *run, store_event_fn *fn, void *ctx,
+                      struct err *err);
+
 #endif

@@ -38,6 +38,7 @@ static const char *const migrations[] = {
     " usd real, primary key (run, task, attempt)) without rowid;",
     "alter table spending add column prices text;",
     "create table if not exists seals (run text primary key, digests text) without rowid;",
+    "create index if not exists resumes_of_run on events (run, seq) where name = 'run.resumed';",
 };
 
 enum { VERSION = ARRAY_LEN(migrations) };

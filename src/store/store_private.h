@@ -21,6 +21,7 @@ enum store_statement {
     EACH_TASK,
     FIND_TASK,
     EACH_EVENT,
+    EACH_RESUME,
     EACH_SPENDING,
     EACH_UNPRICED, /* of a version without prices */
     GET_SEAL,

@@ -9,6 +9,7 @@
 #include "base/text/clock.h"
 #include "doc/doc.h"
 #include "git/state_paths.h"
+#include "view/idle.h"
 
 #include <string.h>
 
@@ -58,13 +59,37 @@ static bool add_task(void *ctx, const struct store_task *t)
     return true;
 }
 
+static bool note_idle(void *ctx, const struct store_event *ev)
+{
+    struct arena a = {0};
+    if (ev->data)
+        idle_note(ctx, ev->time, doc_read_line(&a, ev->data, strlen(ev->data)));
+    arena_done(&a);
+    return true;
+}
+
+/* The page subtracts "idle_ms" from the time between the beginning and the end of a run. */
+static int add_idle(struct serve_call *c, const struct store_run *run, struct node *map,
+                    struct err *err)
+{
+    struct idle idle = {0};
+    int64_t end = run->finished ? run->finished : clock_wall();
+    int rc = store_each_resume(c->serve->store, run->id, note_idle, &idle, err);
+    if (rc == 0 && run->started && end > run->started)
+        build_put_int(&c->arena, map, "idle_ms",
+                      end - run->started - idle_without(&idle, run->started, end));
+    idle_done(&idle);
+    return rc;
+}
+
 static int add_run(struct serve_call *c, const struct store_run *run, struct node *list,
                    struct err *err)
 {
     struct arena *a = &c->arena;
     struct node *map = serve_encode_run(run, a);
     struct sum sum = {.arena = a, .states = build_put_map(a, map, "states")};
-    if (store_each_task(c->serve->store, run->id, add_task, &sum, err))
+    if (store_each_task(c->serve->store, run->id, add_task, &sum, err) ||
+        add_idle(c, run, map, err))
         return -1;
     build_put_int(a, map, "tasks", sum.tasks);
     build_put_int(a, map, "tokens_in", sum.tokens_in);

@@ -191,6 +191,26 @@ make_run() {
     end_serve
 }
 
+@test "the durations of the history do not count the time between a stop and the resume" {
+    make_repo
+    begin_plan
+    add_task t1 -- "sh test -e $BATS_TEST_TMPDIR/go || { touch $BATS_TEST_TMPDIR/begun; exec sleep 100; }" 'write f 1'
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/begun"
+    kill -KILL "$engine"
+    wait "$engine" || true
+    wait_for no_agents
+    sqlite3 .git/anabranch/state.db 'update events set time = time - 3600000'
+    touch "$BATS_TEST_TMPDIR/go"
+    run anabranch resume 3>&-
+    assert_status 0
+    sqlite3 .git/anabranch/state.db 'update runs set started = started - 3600000' # run.json had it
+    start_serve
+    get /api/runs
+    assert_json '.runs[0] | .finished - .started > 3500000 and .finished - .started - .idle_ms < 600000'
+    end_serve
+}
+
 @test "only what the store knows has a path, and a log is a file of its task" {
     make_run
     echo secret >secret

@@ -2,12 +2,13 @@
 
 import {h, put} from './dom.js';
 import {count, date, duration, kindOf, money, runNode, stateNode, stateOrder} from './format.js';
-import {api, runPath} from './live.js';
+import {api, idleSpans, runPath, worked} from './live.js';
 
 const link = (...parts) => `#/r/${parts.map(encodeURIComponent).join('/')}`;
 
 function timeOf(run) {
-    return run.finished ? run.finished - run.started : run.state === 'running' ? Date.now() - run.started : undefined;
+    const end = run.finished || (run.state === 'running' ? Date.now() : undefined);
+    return end && Math.max(0, end - run.started - (run.idle_ms || 0));
 }
 
 function statesBar(states) {
@@ -55,7 +56,7 @@ function total(all) {
     const of = (...states) => tasks.filter((t) => states.includes(t.state)).length;
     return {
         'landed or done': of('landed', 'done'), failed: of('failed'), conflicted: of('conflicted'), skipped: of('skipped'),
-        attempts: tasks.reduce((n, t) => n + t.attempts, 0), time: timeOf(all.run),
+        attempts: tasks.reduce((n, t) => n + t.attempts, 0), time: timeOf({...all.run, idle_ms: idleSpans(all.recent).reduce((ms, span) => ms + span.to - span.from, 0)}),
         tokens: tasks.reduce((n, t) => n + (t.tokens_in || 0) + (t.tokens_out || 0), 0), cost: tasks.reduce((n, t) => n + (t.usd || 0), 0),
     };
 }
@@ -74,7 +75,7 @@ function delta(name, a, b, fair) {
 }
 
 function taskTime(t) {
-    return t?.started && t.finished ? t.finished - t.started : undefined;
+    return t?.started && t.finished ? worked(t.idle, t.started, t.finished) : undefined;
 }
 
 function taskRow(id, a, b) {
@@ -90,7 +91,10 @@ export function compareView({run, rest: [first, second]}) {
     function show(a, b) {
         const sums = [total(a), total(b)];
         const ids = [...new Set([...a.tasks, ...b.tasks].map((t) => t.id))];
-        const of = (all) => new Map(all.tasks.map((t) => [t.id, t]));
+        const of = (all) => {
+            const idle = idleSpans(all.recent);
+            return new Map(all.tasks.map((t) => [t.id, {...t, idle}]));
+        };
         const [inA, inB] = [of(a), of(b)];
         const heads = [a, b].map((all) => h('th', {scope: 'col', class: 'num'}, h('a', {href: link(all.run.id, 'tasks')}, all.run.id)));
         put(box, h('div', {class: 'panel'}, h('table', {class: 'plain'}, h('caption', {class: 'visually-hidden'}, 'In all'),

@@ -58,6 +58,15 @@ export async function openSession() {
         sessionStorage.removeItem(tokenKey);
 }
 
+// The time between two moments, without the spans in which the run stood still until it was resumed.
+export function worked(idle, from, to) {
+    return idle.reduce((ms, span) => ms - Math.max(0, Math.min(to, span.to) - Math.max(from, span.from)), Math.max(0, to - from));
+}
+
+export function idleSpans(events) {
+    return events.filter((ev) => ev.event === 'run.resumed' && ev.data?.idle_ms > 0).map((ev) => ({from: ev.time - ev.data.idle_ms, to: ev.time}));
+}
+
 // One run, as it is now. `watchers` are called, at most once per frame, when something has changed.
 export class Run {
     constructor(id) {
@@ -114,8 +123,7 @@ export class Run {
             this.paused = false;
         else if (ev.event === 'run.workers')
             this.workers = ev.data.workers;
-        if (ev.event === 'run.resumed' && ev.data?.idle_ms > 0)
-            this.idle.push({from: ev.time - ev.data.idle_ms, to: ev.time});
+        this.idle.push(...idleSpans([ev]));
     }
 
     takeEvent(ev) {
@@ -212,9 +220,8 @@ export class Run {
         return this.worked(task.started, end);
     }
 
-    // The time between two moments, without those in which the run stood still until it was resumed.
     worked(from, to) {
-        return this.idle.reduce((ms, span) => ms - Math.max(0, Math.min(to, span.to) - Math.max(from, span.from)), Math.max(0, to - from));
+        return worked(this.idle, from, to);
     }
 
     // Those of its dependencies that are not there yet.
