@@ -8,6 +8,7 @@
 #include "sys/fs/dirs.h"
 #include "sys/fs/disk_use.h"
 #include "sys/fs/file.h"
+#include "workspace/commit/vault.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/overlay/shared_folders.h"
 #include "workspace/workspace.h"
@@ -38,12 +39,16 @@ static int count_entry(void *ctx, const char *dir, const char *name, struct err 
     return 0;
 }
 
+static bool is_folder(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode);
+}
+
 static int count_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct counting *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISDIR(st.st_mode) ? count_entry(c, dir, name, err) : 0;
+    return is_folder(path) ? count_entry(ctx, dir, name, err) : 0;
 }
 
 static int count_kept(void *ctx, const char *dir, const char *name, struct err *err)
@@ -56,6 +61,37 @@ static int count_log(void *ctx, const char *dir, const char *name, struct err *e
 {
     struct counting *c = ctx;
     return is_run_id(name) && !name[RUN_ID_LEN] ? count_entry(c, dir, name, err) : 0;
+}
+
+/* The folder of a run: one bundle for each salvage, by task. */
+static int count_bundle(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    size_t len = strlen(name), end = strlen(VAULT_ENDING);
+    return len > end && strcmp(name + len - end, VAULT_ENDING) == 0
+               ? count_entry(ctx, dir, name, err)
+               : 0;
+}
+
+static int count_bundles(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    return is_folder(path) ? dirs_each(path, count_bundle, ctx, err) : 0;
+}
+
+/* Its place is the vault itself, which has the folders of runs. */
+static int count_vault(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    struct counting *c = ctx;
+    autofree char *path = mem_printf("%s/%s", dir, name);
+    size_t before = c->share->count;
+    if (!is_run_id(name) || name[RUN_ID_LEN] || !is_folder(path))
+        return 0;
+    int rc = dirs_each(path, count_bundles, c, err);
+    if (!before && c->share->count) {
+        buf_cut(&c->share->place, 0);
+        buf_addstr(&c->share->place, dir);
+    }
+    return rc;
 }
 
 static int count_store(void *ctx, const char *dir, const char *name, struct err *err)
@@ -224,6 +260,8 @@ static const struct {
                      "removes it"},
     [DISK_LOGS] = {"/runs", count_log, false,
                    "'anabranch clean' removes them after 30 days, with --all at once"},
+    [DISK_VAULT] = {"/vault", count_vault, false,
+                    "'anabranch salvage drop' removes one with the saved work that it is of"},
     [DISK_STORE] = {"", count_store, false, "it stays: it has the history of all runs"},
 };
 

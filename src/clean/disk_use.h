@@ -19,6 +19,7 @@ enum disk_part {
     DISK_PRISTINE,   /* trees that workspaces are made of */
     DISK_SHARED,     /* folders that workspaces show, kept between runs */
     DISK_LOGS,       /* the folders of runs */
+    DISK_VAULT,      /* the copies of saved work */
     DISK_STORE,
     DISK_PART_COUNT_,
 };

@@ -276,6 +276,7 @@ static const struct {
     {"disk.pristine", "pristine trees", examine_use, DISK_PRISTINE},
     {"disk.shared", "shared folders", examine_use, DISK_SHARED},
     {"disk.logs", "logs of runs", examine_use, DISK_LOGS},
+    {"disk.vault", "copies of saved work", examine_use, DISK_VAULT},
     {"disk.store", "files of the store", examine_use, DISK_STORE},
     {"workspace.overlay", "overlays", examine_overlay, 0},
     {"workspace.snapshot", "snapshots", examine_snapshot, 0},

@@ -16,7 +16,6 @@
 
 enum { HEADER_MAX = 1 << 20, DEPTH = 3 }; /* RUN/TASK/ATTEMPT */
 
-static const char ending[] = ".bundle";
 #define LOCK ".lock"
 
 static char *vault_dir(const struct git_place *at)
@@ -32,7 +31,7 @@ static char *bundle_of(const struct git_place *at, const char *ref)
     for (int i = 1; i < DEPTH && strchr(name, '/'); i++)
         name = strchr(name, '/') + 1;
     size_t len = (size_t)(name - id) + strcspn(name, "./");
-    return mem_printf("%s/%.*s%s", dir, (int)len, id, ending);
+    return mem_printf("%s/%.*s%s", dir, (int)len, id, VAULT_ENDING);
 }
 
 /* An agent may have put anything in its place. */
@@ -240,9 +239,9 @@ static int mend_bundle(struct mender *m, const char *path, struct err *err)
 
 static bool is_bundle(const FTSENT *e)
 {
-    size_t len = strlen(e->fts_name), n = strlen(ending);
+    size_t len = strlen(e->fts_name), n = strlen(VAULT_ENDING);
     return e->fts_info == FTS_F && e->fts_level == DEPTH && len > n &&
-           strcmp(e->fts_name + len - n, ending) == 0;
+           strcmp(e->fts_name + len - n, VAULT_ENDING) == 0;
 }
 
 /* One that cannot be read does not keep the others from being mended: the first failure counts. */

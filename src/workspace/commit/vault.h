@@ -14,6 +14,8 @@
 #include "base/strv.h"
 #include "git/git.h"
 
+#define VAULT_ENDING ".bundle"
+
 /* Makes the bundle of a salvage: the full name of its first ref, which is at `commit`; where an
  * agent moves it meanwhile, it is moved back. What `start` has is left out. The place is that of
  * the repository. ret_note says what a person should know: that it was moved, or why there is no

@@ -457,6 +457,21 @@ END
     assert_cleaned "$(saved t)"
 }
 
+@test "doctor: counts the copies of saved work in the vault" {
+    make_repo
+    begin_plan 'defaults: {retry: 0}'
+    add_task t -- 'write half H' 'exit 1'
+    add_task u -- 'write half H' 'exit 1'
+    run_plan
+    assert_status 1
+    touch .git/anabranch/vault/other "$(echo .git/anabranch/vault/*/t)/other"
+    run anabranch doctor
+    assert_contains "2 with "
+    assert_contains " in $PWD/.git/anabranch/vault; 'anabranch salvage drop' removes one"
+    run anabranch doctor --json
+    [[ $(jq -r '.findings[] | select(.name == "disk.vault") | "\(.count) \(.bytes > 0)"' <<<"$output") == "2 true" ]] || fail
+}
+
 @test "doctor: says what runs have on the disk, and where" {
     export ANABRANCH_PROVIDER=checkout
     killed_run
@@ -477,6 +492,7 @@ disk.leaving 1 true
 disk.pristine 0 false
 disk.shared 0 false
 disk.logs 1 true
+disk.vault 0 false
 disk.store "[1-3]" true" ]] || fail "$counts"
     run anabranch clean --all
     assert_cleaned "$(saved t)"
