@@ -60,8 +60,8 @@ static int make_scratch(struct cleaner *c, int *ret_lock, struct err *err)
     c->scratch = mem_printf("%s/tmp/clean.%d", c->opts->state_dir, (int)getpid());
     if (c->opts->dry_run)
         return 0;
-    return dirs_lock(lock, ret_lock, err) || dirs_remove(c->scratch, err) ||
-                   dirs_make(c->scratch, err)
+    return dirs_await_lock(lock, "another clean", c->opts->waiting, ret_lock, err) ||
+                   dirs_remove(c->scratch, err) || dirs_make(c->scratch, err)
                ? -1
                : 0;
 }

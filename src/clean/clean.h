@@ -43,6 +43,7 @@ struct clean_options {
     bool dry_run;        /* only tell */
     const char *run;     /* also what this one has left, though it could be resumed; or NULL */
     bool all; /* also what a person or a resumed run may want, saved first, and all logs */
+    void (*waiting)(const char *whom); /* called when another clean keeps us waiting; or NULL */
     clean_fn *tell;
     void *ctx;
 };

@@ -407,6 +407,7 @@ static int clean_left(const struct session *s, const struct git_repo *repo, stru
                                  .state_dir = s->state_dir,
                                  .store = store,
                                  .self = self_path(),
+                                 .waiting = cli_waiting,
                                  .tell = tell_cleaned};
     for (size_t i = 0; i < s->left.n; i++) {
         opts.run = s->left.v[i];

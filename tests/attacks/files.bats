@@ -170,3 +170,24 @@ python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")"'
     end_plan
     [[ $status -ne 0 && $status -ne 137 ]] || fail "its status"
 }
+
+@test "files: a lock of ours that an agent holds for ever fails what needs it, and the run ends" {
+    make_repo
+    begin_plan 'defaults: {retry: 0}' 'limits: {workers: 2}'
+    attack holder 'exec 9<>"$REPO/.git/anabranch/lock" && flock 9 && touch "$REPO/../held"
+until [[ -e $REPO/../over ]]; do sleep 0.05; done
+echo 1 >result'
+    attack first 'until [[ -e $REPO/../held ]]; do sleep 0.05; done; echo 1 >first'
+    attack second "echo 2 >second" "depends_on: [first]"
+    attack third "echo 3 >third" "depends_on: [first]"
+    export ANABRANCH_PATIENCE=1s
+    timeout -k 1 60 "$ANABRANCH" run plan.yaml --json >"$BATS_TEST_TMPDIR/out" 2>"$BATS_TEST_TMPDIR/stderr" 3>&- &
+    local run=$!
+    wait_for grep -q '"error":"process [0-9]* has held the lock' "$BATS_TEST_TMPDIR/out"
+    wait_for grep -qE '"task":"(second|third)".*has held the lock' "$BATS_TEST_TMPDIR/out"
+    touch ../over
+    wait "$run" || status=$?
+    grep -q '"event":"run.finished"' "$BATS_TEST_TMPDIR/out" || fail "it did not end: $(<"$BATS_TEST_TMPDIR/out")"
+    anabranch clean # what could not be removed meanwhile
+    assert_clean
+}

@@ -78,6 +78,7 @@ static int run_clean(const void *options, int argc, char **argv)
                                  .dry_run = given->dry_run,
                                  .all = given->all,
                                  .run = run.row.id,
+                                 .waiting = cli_waiting,
                                  .tell = tell,
                                  .ctx = &r};
     if (clean(&opts, &err))

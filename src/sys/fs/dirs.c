@@ -8,18 +8,30 @@
 #include "sys/fs/file.h"
 #include "sys/fs/remove.h"
 #include "sys/interrupt.h"
+#include "sys/time_limits.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#ifdef __linux__
+#include <sys/sysmacros.h>
+#endif
 #include <time.h>
 #include <unistd.h>
 
-enum { TELL_MS = 1000 };
+enum {
+    TELL_MS = 1000,
+    LOCK_MS = 60 * 1000,
+    LOCK_LONG_MS = 30 * 60 * 1000,
+    PAUSE_MIN_NS = 200 * 1000,
+    PAUSE_MAX_NS = 10 * 1000 * 1000,
+    LOCK_LINE_MAX = 256,
+};
 
 static bool make_one(const char *path, mode_t mode)
 {
@@ -196,19 +208,68 @@ static bool is_file(int fd, const char *path)
            ours.st_ino == there.st_ino;
 }
 
-static int lock(const char *path, int how, int *ret_fd, struct err *err)
+/* The process that has a file locked, as far as /proc/locks says so; 0: not known. */
+static int find_holder(int fd)
+{
+    FILE *f = fopen("/proc/locks", "re");
+    char line[LOCK_LINE_MAX];
+    struct stat st;
+    int pid = 0;
+    while (f && !pid && fstat(fd, &st) == 0 && fgets(line, sizeof(line), f)) {
+        unsigned major_id, minor_id;
+        unsigned long long ino;
+        int owner;
+        if (sscanf(line, "%*u: FLOCK %*s %*s %d %x:%x:%llu", &owner, &major_id, &minor_id, &ino) ==
+                4 &&
+            ino == st.st_ino && makedev(major_id, minor_id) == st.st_dev)
+            pid = owner;
+    }
+    if (f)
+        (void)fclose(f);
+    return pid;
+}
+
+static int fail_busy(const char *path, int fd, int64_t ms, struct err *err)
+{
+    int pid = find_holder(fd);
+    autofree char *who = pid ? mem_printf("process %d", pid) : mem_str("another process");
+    return err_set(err, ERR_ENV, "%s has held the lock '%s' for longer than %.3g s", who, path,
+                   (double)ms / 1000);
+}
+
+/* Asks again and again: no system call waits for a lock of this kind until a time. *ret_had is
+ * false where somebody else has it at the end. */
+static int await_flock(int fd, int how, int64_t ms, bool *ret_had)
+{
+    struct timespec pause = {.tv_nsec = PAUSE_MIN_NS};
+    int64_t end = clock_mono() + ms;
+    *ret_had = true;
+    while (flock(fd, how | LOCK_NB) < 0) {
+        if (errno != EWOULDBLOCK && errno != EINTR)
+            return -1;
+        if (clock_mono() >= end) {
+            *ret_had = false;
+            return 0;
+        }
+        (void)nanosleep(&pause, NULL);
+        pause.tv_nsec = pause.tv_nsec < PAUSE_MAX_NS ? 2 * pause.tv_nsec : pause.tv_nsec;
+    }
+    return 0;
+}
+
+/* Waits so long; *ret_fd is -1 where somebody else has it, which is a failure only after a wait. */
+static int lock(const char *path, int how, int64_t ms, int *ret_fd, struct err *err)
 {
     *ret_fd = -1;
     for (;;) {
         autoclose int fd = -1;
+        bool had;
         if (file_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW, &fd, err))
             return -1;
-        while (flock(fd, how) < 0) {
-            if (errno == EWOULDBLOCK)
-                return 0;
-            if (errno != EINTR)
-                return err_sys(err, "lock '%s'", path);
-        }
+        if (await_flock(fd, how, ms, &had))
+            return err_sys(err, "lock '%s'", path);
+        if (!had)
+            return ms ? fail_busy(path, fd, ms, err) : 0;
         if (is_file(fd, path)) {
             *ret_fd = steal_fd(&fd);
             return 0;
@@ -218,17 +279,22 @@ static int lock(const char *path, int how, int *ret_fd, struct err *err)
 
 int dirs_lock(const char *path, int *ret_fd, struct err *err)
 {
-    return lock(path, LOCK_EX, ret_fd, err);
+    return lock(path, LOCK_EX, patience(LOCK_MS), ret_fd, err);
+}
+
+int dirs_lock_long(const char *path, int *ret_fd, struct err *err)
+{
+    return lock(path, LOCK_EX, patience(LOCK_LONG_MS), ret_fd, err);
 }
 
 int dirs_try_lock(const char *path, int *ret_fd, struct err *err)
 {
-    return lock(path, LOCK_EX | LOCK_NB, ret_fd, err);
+    return lock(path, LOCK_EX, 0, ret_fd, err);
 }
 
 int dirs_try_share_lock(const char *path, int *ret_fd, struct err *err)
 {
-    return lock(path, LOCK_SH | LOCK_NB, ret_fd, err);
+    return lock(path, LOCK_SH, 0, ret_fd, err);
 }
 
 int dirs_await_lock(const char *path, const char *whom, void (*waiting)(const char *whom),

@@ -32,8 +32,12 @@ int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err);
 /* Removes the files in a folder, and in those below it, whose names end so. */
 int dirs_remove_endings(const char *path, const char *ending, struct err *err);
 
-/* Opens and locks a file for us alone, waiting for it; the lock goes with the descriptor. */
+/* Opens and locks a file for us alone; the lock goes with the descriptor. Any process of the user
+ * can hold it, so we wait for a minute at most (sys/time_limits.h); after that it is ERR_ENV. */
 int dirs_lock(const char *path, int *ret_fd, struct err *err);
+
+/* The same for a lock that others hold while they copy or delete trees: half an hour at most. */
+int dirs_lock_long(const char *path, int *ret_fd, struct err *err);
 
 /* The same without waiting: *ret_fd is -1 where someone else has it. */
 int dirs_try_lock(const char *path, int *ret_fd, struct err *err);

@@ -124,7 +124,7 @@ static int lock_and_read(struct kept *k, const char *run, bool waits, struct err
 {
     autofree char *uses = mem_printf("%s/uses", k->dir), *lock = mem_printf("%s/lock", k->dir);
     if (dirs_make(uses, err) ||
-        (waits ? dirs_lock(lock, &k->lock, err) : dirs_try_lock(lock, &k->lock, err)))
+        (waits ? dirs_lock_long(lock, &k->lock, err) : dirs_try_lock(lock, &k->lock, err)))
         return -1;
     return k->lock < 0 ? 0 : read_uses(k, run, err);
 }
