@@ -9,6 +9,7 @@
 #include "run/attempt/logs.h"
 #include "run/control/socket.h"
 #include "run/land/base_lock.h"
+#include "run/land/checkout_note.h"
 #include "run/land/checkout_warning.h"
 #include "run/land/durable.h"
 #include "run/land/gc_hold.h"
@@ -180,12 +181,18 @@ static void withdraw(struct run *run)
     (void)git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: not begun", &moved, &none);
 }
 
-/* What one that was killed has left on the base is in the way of others as well. */
-static void clear_base(const struct run *run)
+/* What one that was killed has left on the base is in the way of others as well: locks, and a
+ * checkout that is half moved. If the base moves here, we follow it as if others had moved it. */
+static void clear_base(struct run *run)
 {
     autoturn struct base_turn turn = BASE_TURN_INIT;
-    if (run->base && base_turn_take(&turn, run->state_dir, NULL) == 0)
-        base_turn_clear(&turn, &run->pf->repo, run->base_ref);
+    autobuf struct buf from = BUF_INIT;
+    struct err err = {0};
+    if (!run->base || base_turn_take(&turn, run->state_dir, NULL) || turn.fd < 0)
+        return;
+    base_turn_clear(&turn, &run->pf->repo, run->base_ref);
+    if (half_forward_mend(&turn, &run->pf->repo, &from, &err))
+        record_error(run, -1, &err);
 }
 
 /* The store first: a new one begins with the folders of those that were before us. */

@@ -256,3 +256,65 @@ assert_run_survives() { # COMMAND...
     assert_in main file theirs
     assert_in "$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/+result')" g 1
 }
+
+# From now on a person tries to leave main right before each git of ours, as long as main has not moved.
+try_to_leave() {
+    before=$(git rev-parse main)
+    # shellcheck disable=SC2016
+    wrap_git "repo='$PWD' before=$before" \
+        'export -n GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDEX_FILE' \
+        'person() { (cd "$repo" && unset GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDEX_FILE GIT_CONFIG_GLOBAL && "$git" "$@"); }' \
+        'if [[ $(person rev-parse main) == "$before" ]]; then' \
+        '    person switch -q side >>"$dir/said" 2>&1 && echo switch >>"$dir/left"' \
+        '    person stash push -q -u >>"$dir/said" 2>&1 && echo stash >>"$dir/left"' \
+        'fi' \
+        'export GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDEX_FILE' \
+        'for v in GIT_DIR GIT_WORK_TREE GIT_COMMON_DIR GIT_INDEX_FILE; do [[ -v $v && ${!v} ]] || unset "$v"; done'
+}
+
+assert_could_not_leave() {
+    [[ ! -e $BATS_TEST_TMPDIR/left ]] || fail "the half move was carried along: $(<"$BATS_TEST_TMPDIR/left")" "$(git status --short)"
+    grep -q 'index.lock.*File exists' "$BATS_TEST_TMPDIR/said" || fail 'nobody tried'
+    [[ ! -e .git/index.lock ]] || fail 'the lock is still there'
+}
+
+@test "people: the checkout that was half moved when all was killed stays locked until a resume has moved it" {
+    make_repo
+    git branch side
+    begin_plan
+    add_task a -- 'write a work' 'append file more' 'write b work'
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge ]]; then' '    echo work >"$GIT_WORK_TREE/a"' '    kill -KILL $PPID $$' 'fi'
+    run_plan
+    real_git
+    assert_status 137
+    try_to_leave
+    run_apart anabranch resume 3>&-
+    real_git
+    assert_status 0
+    assert_could_not_leave
+    assert_in main a work
+    assert_in main b work
+    assert_unchanged_checkout
+    assert_clean
+}
+
+@test "people: the checkout that was half moved when our git alone was killed stays locked until we have moved it" {
+    make_repo
+    git branch side
+    begin_plan
+    add_task a -- 'write a work' 'write b work'
+    try_to_leave
+    # shellcheck disable=SC2016
+    sed -i -e '/^git=/s/$/\n[[ ! -e $dir\/half ]] || armed=1/' -e 's/^if \[\[ $(person/if [[ $armed \&\& $(person/' -e '$d' "$BATS_TEST_TMPDIR/bin/git"
+    # shellcheck disable=SC2016
+    printf '%s\n' 'if [[ $sub == merge && ! -e $dir/half ]]; then' '    touch "$dir/half"' \
+        '    echo work >"$GIT_WORK_TREE/a"' '    kill -KILL $$' 'fi' 'exec "$git" "$@"' >>"$BATS_TEST_TMPDIR/bin/git"
+    run_plan
+    real_git
+    assert_status 0
+    assert_could_not_leave
+    assert_in main b work
+    assert_unchanged_checkout
+    assert_clean
+}

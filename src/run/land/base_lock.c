@@ -47,13 +47,12 @@ static bool is_older(const char *path, const struct timespec *since)
 void base_turn_clear(const struct base_turn *turn, const struct git_repo *repo, const char *ref)
 {
     struct timespec since;
-    if (turn->fd >= 0)
-        checkout_lock_clear(repo->git_dir);
     if (!is_marked(turn, &since))
         return;
     bool here = forward_is_here(repo, ref);
     autofree char *base = mem_printf("%s/%s.lock", repo->common, ref);
-    autofree char *index = here ? mem_printf("%s/index.lock", repo->git_dir) : NULL;
+    bool ours = checkout_lock_is_left(repo->git_dir); /* for half_forward_mend() */
+    autofree char *index = here && !ours ? mem_printf("%s/index.lock", repo->git_dir) : NULL;
     autofree char *head = here ? mem_printf("%s/HEAD.lock", repo->git_dir) : NULL;
     autofree char *last = here ? mem_printf("%s/ORIG_HEAD.lock", repo->git_dir) : NULL;
     const char *const locks[] = {base, index, head, last};

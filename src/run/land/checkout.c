@@ -120,7 +120,7 @@ bool forward_mend(struct run *run)
         return false;
     p->adopted = true;
     autofree char *begun = mark_path(run);
-    if (adopt(&run->pf->repo, run->dir, p->seen.s, p->target, access(begun, F_OK) == 0, &some,
+    if (adopt(&run->pf->repo, NULL, run->dir, p->seen.s, p->target, access(begun, F_OK) == 0, &some,
               &err))
         record_error(run, -1, &err);
     return some;
@@ -136,7 +136,8 @@ void forward_keep(struct run *run, const char *now)
     int rc = 0;
     for (int i = 0; run->refusal && forward_is_here(&run->pf->repo, run->base_ref) && i < TRIES;
          i++) {
-        rc = adopt(&run->pf->repo, run->dir, run->publication.seen.s, now, false, &some, &err);
+        rc =
+            adopt(&run->pf->repo, NULL, run->dir, run->publication.seen.s, now, false, &some, &err);
         if (rc == 0 || !strstr(err.msg, "index.lock"))
             break;
         (void)nanosleep(&pause, NULL);
@@ -155,7 +156,7 @@ static int keep_since_mark(const struct run *run, struct err *err)
     if (file_read(path, ID_MAX, &then, NULL) || !then.len || strcmp(then.s, now) == 0)
         return 0;
     return forward_is_here(&run->pf->repo, run->base_ref)
-               ? adopt(&run->pf->repo, run->dir, then.s, now, false, &some, err)
+               ? adopt(&run->pf->repo, NULL, run->dir, then.s, now, false, &some, err)
                : 0;
 }
 
@@ -203,10 +204,13 @@ static void end_forward(struct run *run, int status)
     struct publication *p = &run->publication;
     autofree char *path = words_path(run);
     autobuf struct buf words = BUF_INIT;
+    p->killed = WIFSIGNALED(status);
+    if (p->killed &&
+        !p->given_up) /* half of it may be there: half_forward_mend() goes on with it */
+        checkout_lock_leave(&p->checkout);
     forward_forget(p);
     free(run->refusal);
     run->refusal = NULL;
-    p->killed = WIFSIGNALED(status);
     if (status != 0 && file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
         run->refusal = buf_steal(&words);
     if (p->killed)
@@ -292,11 +296,9 @@ static void on_forwarded(void *ctx, int status)
     wait_quiet(run);
 }
 
-/* git_dir: whose own settings hold there; NULL: none that we know of. */
-static void add_command(const char *path, const char *git_dir, const char *target,
-                        struct strv *argv)
+void forward_command(const char *path, const char *git_dir, const char *target, struct strv *argv)
 {
-    autofree char *own = git_dir ? git_frozen_worktree(git_dir) : NULL;
+    autofree char *own = git_frozen_worktree(git_dir);
     strv_pushl(argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
                "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "maintenance.auto=false", NULL);
     if (own)
@@ -306,24 +308,11 @@ static void add_command(const char *path, const char *git_dir, const char *targe
                "--no-verify-signatures", "--no-autostash", target, NULL);
 }
 
-void forward_command(const struct git_repo *repo, const char *path, const char *target,
-                     struct strv *argv, struct strv *env)
-{
-    bool is_here = strcmp(path, repo->root) == 0;
-    add_command(path, is_here ? repo->git_dir : NULL, target, argv);
-    git_environment_at(repo->common, env);
-    if (is_here) { /* with core.worktree nothing in it says so */
-        strv_pushf(env, "GIT_DIR=%s", repo->git_dir);
-        strv_pushf(env, "GIT_WORK_TREE=%s", repo->root);
-    }
-}
-
-/* Of the work tree at a path, which mostly is the one that we were started in. */
-static char *git_dir_of(const struct run *run, const char *path, struct err *err)
+char *forward_git_dir(const struct git_repo *repo, const char *path, struct err *err)
 {
     struct git_repo there = {0};
-    if (strcmp(path, run->pf->repo.root) == 0)
-        return mem_str(run->pf->repo.git_dir);
+    if (strcmp(path, repo->root) == 0)
+        return mem_str(repo->git_dir);
     if (git_open(&there, path, err))
         return NULL;
     char *git_dir = there.git_dir ? mem_str(there.git_dir) : NULL;
@@ -346,6 +335,11 @@ void forward_unlock_checkout(struct run *run)
     base_turn_unmark(&run->publication.turn, false);
 }
 
+char *forward_aside(const struct git_repo *repo)
+{
+    return mem_printf("%s/anabranch/forward", repo->common);
+}
+
 static char *aside_path(const struct run *run)
 {
     return mem_printf("%s/forward", run->dir);
@@ -365,7 +359,7 @@ int forward_lock_checkout(struct run *run, const char *path, bool has_base, enum
                           struct err *err)
 {
     struct publication *p = &run->publication;
-    autofree char *git_dir = git_dir_of(run, path, err);
+    autofree char *git_dir = forward_git_dir(&run->pf->repo, path, err);
     autofree char *aside = aside_path(run);
     struct err why = {0};
     bool taken;
@@ -397,7 +391,7 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
                        .new_session = true};
     pid_t pid;
     struct err none = {0};
-    add_command(path, p->checkout.git_dir, p->target, &argv);
+    forward_command(path, p->checkout.git_dir, p->target, &argv);
     git_environment(&env);
     if (checkout_lock_prepare(&p->checkout, run->pf->repo.common, p->seen.s, &env, err))
         return -1;

@@ -14,11 +14,19 @@ bool forward_is_here(const struct git_repo *repo, const char *ref);
 /* The work tree in which a branch is checked out; empty: there is none. */
 int forward_find(const struct run *run, const char *ref, struct buf *ret_path, struct err *err);
 
-/* The same, and the command that brings a work tree to a commit, for who has no run. */
+/* The same for who has no run. */
 int forward_place(const struct git_repo *repo, const char *ref, struct buf *ret_path,
                   struct err *err);
-void forward_command(const struct git_repo *repo, const char *path, const char *target,
-                     struct strv *argv, struct strv *env);
+
+/* The git folder of the work tree at `path`, to be freed; NULL: an error. */
+char *forward_git_dir(const struct git_repo *repo, const char *path, struct err *err);
+
+/* The folder in which git works for who has no run; to be freed. */
+char *forward_aside(const struct git_repo *repo);
+
+/* The command that brings a work tree to a commit, for an environment that
+ * checkout_lock_prepare() made. */
+void forward_command(const char *path, const char *git_dir, const char *target, struct strv *argv);
 
 /* Locks the checkout, which forward_start() needs. Where it is not FORWARD_READY, it is not locked:
  * another git has it locked (run->refusal says so), or is at work there, or has switched. has_base:

@@ -2,20 +2,24 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text/clock.h"
 #include "git/config/frozen_config.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
+#include "sys/time_limits.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { INDEX_MAX = 1 << 30, LINE_MAX_ = 100 };
+enum { INDEX_MAX = 1 << 30, LINE_MAX_ = 100, QUIET_MS = 1000, QUIET_PAUSE_MS = 5 };
 
 static const char shared_index[] = "sharedindex.";
 static const char word[] = "anabranch ";
@@ -28,8 +32,40 @@ static void sign(int fd)
     char line[LINE_MAX_];
     int n = snprintf(line, sizeof(line), "%s%d %" PRId64 "\n", word, (int)getpid(),
                      procs_start(getpid()));
-    if (write(fd, line, (size_t)n) != n && ftruncate(fd, 0) < 0)
+    if ((pwrite(fd, line, (size_t)n, 0) != n || ftruncate(fd, n) < 0) && ftruncate(fd, 0) < 0)
         return; /* on a full disk it looks like that of another git */
+}
+
+/* Opens a lock that one of us has signed who is dead, or we ourselves; -1 for all others. */
+static int open_left(const char *path)
+{
+    autoclose int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char line[LINE_MAX_] = "", *end;
+    struct stat st;
+    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
+        pread(fd, line, sizeof(line) - 1, 0) <= 0 || strncmp(line, word, strlen(word)) != 0)
+        return -1;
+    pid_t pid = (pid_t)strtol(line + strlen(word), &end, 10);
+    bool left = *end == ' ' && (pid == getpid() || procs_start(pid) != strtoll(end, NULL, 10));
+    return left ? steal_fd(&fd) : -1;
+}
+
+static bool is_at(int fd, const char *path)
+{
+    struct stat open_file, named;
+    return fstat(fd, &open_file) == 0 && lstat(path, &named) == 0 &&
+           open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+}
+
+/* We write into the file, and put no other in its place: another git may have made a new one since
+ * we looked. */
+static bool take_over(const char *path)
+{
+    autoclose int fd = open_left(path);
+    if (fd < 0)
+        return false;
+    sign(fd);
+    return is_at(fd, path);
 }
 
 int checkout_lock_take(struct checkout_lock *l, const char *git_dir, const char *root,
@@ -37,14 +73,19 @@ int checkout_lock_take(struct checkout_lock *l, const char *git_dir, const char 
 {
     autofree char *lock = mem_printf("%s/index.lock", git_dir);
     autoclose int fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    *ret_taken = fd >= 0;
-    if (fd < 0)
-        return errno == EEXIST ? 0 : err_sys(err, "lock '%s'", lock);
-    sign(fd);
+    if (fd < 0 && errno != EEXIST)
+        return err_sys(err, "lock '%s'", lock);
+    bool left = fd < 0 && take_over(lock);
+    *ret_taken = fd >= 0 || left;
+    if (!*ret_taken)
+        return 0;
+    if (fd >= 0)
+        sign(fd);
     *l = (struct checkout_lock){.lock = steal_ptr(lock),
                                 .git_dir = mem_str(git_dir),
                                 .aside = mem_str(aside),
-                                .root = mem_str(root)};
+                                .root = mem_str(root),
+                                .was_left = left};
     return 0;
 }
 
@@ -53,12 +94,22 @@ bool checkout_lock_is_quiet(const struct checkout_lock *l)
     return !procs_program_in("git", l->root, "ANABRANCH_RUN");
 }
 
-void checkout_lock_release(struct checkout_lock *l)
+bool checkout_lock_await_quiet(const struct checkout_lock *l)
 {
-    if (!l->lock)
-        return;
-    (void)dirs_remove(l->aside, NULL);
-    (void)unlink(l->lock);
+    const struct timespec pause = {.tv_nsec = QUIET_PAUSE_MS * 1000 * 1000};
+    int64_t deadline = clock_mono() + patience(QUIET_MS);
+    bool quiet = checkout_lock_is_quiet(l);
+    while (!quiet && clock_mono() < deadline) {
+        (void)nanosleep(&pause, NULL);
+        quiet = checkout_lock_is_quiet(l);
+    }
+    return quiet;
+}
+
+void checkout_lock_leave(struct checkout_lock *l)
+{
+    if (l->aside)
+        (void)dirs_remove(l->aside, NULL);
     free(l->lock);
     free(l->git_dir);
     free(l->aside);
@@ -66,18 +117,24 @@ void checkout_lock_release(struct checkout_lock *l)
     *l = (struct checkout_lock){0};
 }
 
+void checkout_lock_release(struct checkout_lock *l)
+{
+    if (l->lock)
+        (void)unlink(l->lock);
+    checkout_lock_leave(l);
+}
+
+bool checkout_lock_is_left(const char *git_dir)
+{
+    autofree char *path = mem_printf("%s/index.lock", git_dir);
+    autoclose int fd = open_left(path);
+    return fd >= 0;
+}
+
 void checkout_lock_clear(const char *git_dir)
 {
     autofree char *path = mem_printf("%s/index.lock", git_dir);
-    autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    char line[LINE_MAX_] = "";
-    struct stat st;
-    if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-        read(fd, line, sizeof(line) - 1) <= 0 || strncmp(line, word, strlen(word)) != 0)
-        return;
-    char *end;
-    pid_t pid = (pid_t)strtol(line + strlen(word), &end, 10);
-    if (*end == ' ' && procs_start(pid) != strtoll(end, NULL, 10))
+    if (take_over(path))
         (void)unlink(path);
 }
 

@@ -21,11 +21,14 @@
 struct checkout_lock {
     char *lock; /* its path; NULL where it is not held */
     char *git_dir, *root;
-    char *aside; /* the folder in which git works */
+    char *aside;   /* the folder in which git works */
+    bool was_left; /* we took it over from one of us who is dead */
 };
+#define autolock own_cleanup(checkout_lock_release)
 
-/* *ret_taken is false where another git has the lock. `git_dir` is that of the work tree at `root`;
- * the folder `aside` is made anew. */
+/* Only for who has the turn (base_lock.h). A lock that one of us left who is dead becomes ours: no
+ * other git gets in between. *ret_taken is false where another git has the lock. `git_dir` is that
+ * of the work tree at `root`; the folder `aside` is made anew. */
 int checkout_lock_take(struct checkout_lock *l, const char *git_dir, const char *root,
                        const char *aside, bool *ret_taken, struct err *err);
 
@@ -37,13 +40,21 @@ int checkout_lock_prepare(const struct checkout_lock *l, const char *common, con
 /* Whether no git but ours is at work in the checkout. */
 bool checkout_lock_is_quiet(const struct checkout_lock *l);
 
+/* Waits up to a second for that; false where it is not so then. */
+bool checkout_lock_await_quiet(const struct checkout_lock *l);
+
 /* The index that git has written becomes that of the checkout. */
 int checkout_lock_install(const struct checkout_lock *l, struct err *err);
 
 /* Gives it up, if it is held. */
 void checkout_lock_release(struct checkout_lock *l);
 
-/* Removes the lock that one of us has left in a git_dir who is dead. */
+/* Forgets it and leaves the file, as if we had died: the next of us takes it over. */
+void checkout_lock_leave(struct checkout_lock *l);
+
+/* Whether the lock in a git_dir is one that was left like that; and removes such a lock, for who
+ * has the turn and knows that no half of a move is below it. */
+bool checkout_lock_is_left(const char *git_dir);
 void checkout_lock_clear(const char *git_dir);
 
 #endif

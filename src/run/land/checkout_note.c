@@ -5,10 +5,10 @@
 #include "git/merge/merge.h"
 #include "git/state_paths.h"
 #include "run/land/checkout.h"
+#include "run/land/checkout_move_now.h"
 #include "run/land/checkout_repair.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
-#include "sys/proc/capture.h"
 #include "workspace/commit/commit.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { NOTE_MAX = 4 * PATH_MAX, OUTPUT_MAX = 1 << 20 };
+enum { NOTE_MAX = 4 * PATH_MAX };
 
 static char *note_path(const struct git_repo *repo)
 {
@@ -95,17 +95,6 @@ static int shows_it(const struct git_repo *there, const char *from, const char *
     return 0;
 }
 
-static int finish(const struct git_repo *there, const char *to, bool *ret_moved, struct err *err)
-{
-    autostrv struct strv argv = {0}, env = {0};
-    int status;
-    forward_command(there, there->root, to, &argv, &env);
-    if (proc_capture(argv.v, env.v, OUTPUT_MAX, NULL, NULL, &status, err))
-        return -1;
-    *ret_moved = status == 0;
-    return 0;
-}
-
 /* Where others have put something on the branch since, what was to be there as well: empty where
  * the two do not merge, or the branch was taken back. */
 static int find_target(const struct git_repo *there, const struct half *h, const char *now,
@@ -133,29 +122,65 @@ static int find_target(const struct git_repo *there, const struct half *h, const
 /* How it ends. What cannot be done now is left to who has the turn next. */
 enum end { NOTHING_TO_DO, MOVED, NOT_NOW };
 
+/* The files are half there, and no git but ours can change the checkout. */
+static int mend_locked(const struct checkout_lock *l, const struct git_repo *there,
+                       const struct half *h, const char *now, enum end *ret, struct err *err)
+{
+    struct git_place at = {.common = there->common};
+    struct forward_move move = {.ref = h->ref, .from = now, .why = "anabranch: finish a landing"};
+    autofree char *state = state_path(there->common);
+    autofree char *index = mem_printf("%s/index", l->aside);
+    autobuf struct buf to = BUF_INIT;
+    autostrv struct strv env = {0};
+    bool some = false, shown = false, moved = false, done;
+    int status;
+    git_environment(&env);
+    if (find_target(there, h, now, &to, &done, err))
+        return -1;
+    if (!to.len && !done)
+        return 0;
+    move.to = to.len ? to.s : h->to;
+    if ((to.len && shows_it(there, now, to.s, &shown, err)) ||
+        checkout_lock_prepare(l, there->common, now, &env, err) ||
+        adopt(there, index, state, to.len ? now : h->from, move.to, to.len > 0, &some, err) ||
+        (to.len && (shown || some) && forward_now(l, &at, &move, &env, NULL, &status, &moved, err)))
+        return -1;
+    *ret = moved ? MOVED : NOTHING_TO_DO;
+    return some && !moved ? checkout_lock_install(l, err) : 0;
+}
+
+/* The git whose engine is dead has this in its environment. Those of the user, who may look at a
+ * log in another window, change nothing as long as we have the lock. */
+static bool still_writes(const struct git_repo *there)
+{
+    autofree char *mark = mem_printf("GIT_WORK_TREE=%s", there->root);
+    const char *const marks[] = {mark, NULL};
+    autoprocs struct procs found = {0};
+    procs_marked(&found, marks);
+    return found.all.n > 0;
+}
+
 static int mend_in(const struct base_turn *turn, const struct git_repo *there, const struct half *h,
                    const char *now, enum end *ret, struct err *err)
 {
-    autofree char *state = state_path(there->common);
-    autobuf struct buf to = BUF_INIT;
-    bool some = false, shown = false, moved = false, done;
+    autofree char *aside = forward_aside(there);
+    autolock struct checkout_lock lock = {0};
+    bool taken;
     if (!there->root || !forward_is_here(there, h->ref))
         return 0;
     base_turn_clear(turn, there, h->ref);
     *ret = NOT_NOW; /* the very git that was given up may still be writing */
-    if (procs_program_in("git", there->root, "ANABRANCH_RUN"))
+    if (checkout_lock_take(&lock, there->git_dir, there->root, aside, &taken, err))
+        return -1;
+    if (!taken)
         return 0;
+    if (!checkout_lock_await_quiet(&lock) && still_writes(there)) {
+        if (lock.was_left)
+            checkout_lock_leave(&lock);
+        return 0;
+    }
     *ret = NOTHING_TO_DO;
-    if (find_target(there, h, now, &to, &done, err))
-        return -1;
-    if (!to.len) /* the branch has moved, and the index may not have */
-        return done ? adopt(there, state, h->from, h->to, false, &some, err) : 0;
-    if (shows_it(there, now, to.s, &shown, err) ||
-        adopt(there, state, now, to.s, true, &some, err) ||
-        ((shown || some) && finish(there, to.s, &moved, err)))
-        return -1;
-    *ret = moved ? MOVED : NOTHING_TO_DO;
-    return 0;
+    return mend_locked(&lock, there, h, now, ret, err);
 }
 
 int half_forward_mend(const struct base_turn *turn, const struct git_repo *repo,
@@ -167,6 +192,8 @@ int half_forward_mend(const struct base_turn *turn, const struct git_repo *repo,
     struct git_repo there = {0};
     enum end end = NOTHING_TO_DO;
     int rc = 0;
+    if (turn->fd < 0)
+        return 0;
     if (read_note(repo, &h) && git_resolve(&at, h.ref, &now, NULL) == 0 &&
         git_open(&there, h.path, NULL) == 0)
         rc = mend_in(turn, &there, &h, now.s, &end, err);
@@ -174,6 +201,10 @@ int half_forward_mend(const struct base_turn *turn, const struct git_repo *repo,
         buf_add(ret_from, now.s, now.len);
     if (h.text.len && end != NOT_NOW)
         half_forward_forget(repo);
+    if (end != NOT_NOW && there.git_dir)
+        checkout_lock_clear(there.git_dir);
+    if (end != NOT_NOW || !there.git_dir || strcmp(there.git_dir, repo->git_dir) != 0)
+        checkout_lock_clear(repo->git_dir);
     git_close(&there);
     buf_done(&h.text);
     return rc ? err_wrap(err, "a move of the base that was killed") : 0;

@@ -14,11 +14,13 @@ int half_forward_note(const struct git_repo *repo, const char *ref, const char *
                       const char *to, const char *path, bool *ret_made, struct err *err);
 void half_forward_forget(const struct git_repo *repo);
 
-/* Takes away locks, lets the index follow the files that were written (checkout_repair.h), and
- * brings branch and checkout to where they were to be; where others have put something on the
- * branch meanwhile, to a merge of the two. Nothing is done where these do not merge, or where the
- * checkout shows nothing of the move: the user has thrown it away. *ret_from is then the commit
- * that the branch was at; empty where it did not move. */
+/* Takes over the lock on the checkout that was left, so that no git of the user's sees half of the
+ * move; or removes it, where there is no half. Takes away other locks, lets the index follow the
+ * files that were written (checkout_repair.h), and brings branch and checkout to where they were to
+ * be; where others have put something on the branch meanwhile, to a merge of the two. Nothing is
+ * done where these do not merge, or where the checkout shows nothing of the move: the user has
+ * thrown it away. *ret_from is then the commit that the branch was at; empty where it did not move.
+ * Does nothing where it is not our turn. */
 int half_forward_mend(const struct base_turn *turn, const struct git_repo *repo,
                       struct buf *ret_from, struct err *err);
 

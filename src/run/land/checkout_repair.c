@@ -156,7 +156,8 @@ static int would_pass(const struct adoption *a, const char *copy, const struct b
                       bool *ret_yes, struct err *err)
 {
     struct git_place at = a->at;
-    autofree char *real = mem_printf("%s/index", a->at.git_dir);
+    autofree char *real =
+        a->at.index ? mem_str(a->at.index) : mem_printf("%s/index", a->at.git_dir);
     autobuf struct buf bytes = BUF_INIT, out = BUF_INIT;
     autostrv struct strv args = {0};
     int status;
@@ -195,20 +196,22 @@ static int adopt_paths(struct adoption *a, const char *index, bool *ret_some, st
     return passes ? put_entries(&a->at, &entries, err) : 0;
 }
 
-int adopt(const struct git_repo *repo, const char *dir, const char *from, const char *to, bool half,
-          bool *ret_some, struct err *err)
+int adopt(const struct git_repo *repo, const char *index, const char *dir, const char *from,
+          const char *to, bool half, bool *ret_some, struct err *err)
 {
-    autofree char *index = mem_printf("%s/adopt.index", dir);
-    own_cleanup(adoption_done) struct adoption a = {
-        .at = {.git_dir = repo->git_dir, .common = repo->common, .work_tree = repo->root},
-        .from = from,
-        .to = to,
-        .half = half,
-        .listing = BUF_INIT};
+    autofree char *scratch = mem_printf("%s/adopt.index", dir);
+    own_cleanup(adoption_done) struct adoption a = {.at = {.git_dir = repo->git_dir,
+                                                           .common = repo->common,
+                                                           .work_tree = repo->root,
+                                                           .index = index},
+                                                    .from = from,
+                                                    .to = to,
+                                                    .half = half,
+                                                    .listing = BUF_INIT};
     *ret_some = false;
     if (list_changes(&a, err))
         return -1;
-    int rc = a.changes.n ? adopt_paths(&a, index, ret_some, err) : 0;
-    (void)unlink(index); /* not there where nothing was to be done */
+    int rc = a.changes.n ? adopt_paths(&a, scratch, ret_some, err) : 0;
+    (void)unlink(scratch); /* not there where nothing was to be done */
     return rc;
 }

@@ -490,6 +490,7 @@ static bool waits_for_index(struct run *run)
     struct publication *p = &run->publication;
     autofree char *lock = mem_printf("%s/index.lock", run->pf->repo.git_dir);
     if (!p->tries || run->stopping || clock_mono() >= p->deadline || access(lock, F_OK) < 0 ||
+        checkout_lock_is_left(run->pf->repo.git_dir) ||
         !forward_is_here(&run->pf->repo, run->base_ref))
         return false;
     move_later(run, INDEX_PAUSE_MS);

@@ -6,15 +6,15 @@
 #include "run/land/base_lock.h"
 #include "run/land/base_use.h"
 #include "run/land/checkout.h"
+#include "run/land/checkout_move_now.h"
 #include "run/land/checkout_note.h"
 #include "sys/fs/dirs.h"
 #include "sys/interrupt.h"
-#include "sys/proc/capture.h"
 #include "threads/converge/pull_request.h"
 
 #include <string.h>
 
-enum { TRIES = 5, OUTPUT_MAX = 1 << 20, KILLED = 128 };
+enum { TRIES = 5, KILLED = 128 };
 
 /* The threads that land on one branch, as of what that is at. */
 struct landing {
@@ -26,7 +26,7 @@ struct landing {
     struct buf mended; /* where it was before a move was finished that had been killed; or empty */
     VEC(struct converge_result *) tried, landed;
     struct buf words; /* git's, where the checkout did not follow */
-    bool killed;      /* it was, and neither moved the branch nor refused to */
+    bool again;       /* it was killed, or the user has switched meanwhile */
 };
 
 /* --- merging ------------------------------------------------------------------------------ */
@@ -148,50 +148,90 @@ static bool has_refused(const struct landing *l)
     return strstr(l->words.s, "would be overwritten") || strstr(l->words.s, ".lock': File exists");
 }
 
-static int forward(struct landing *l, const char *path, bool *ret_moved, struct err *err)
+/* What git refuses it has not begun. A killed one may have written half of it: then the lock stays
+ * for half_forward_mend(). */
+static void end_move(struct landing *l, struct checkout_lock *lock, bool noted, int status,
+                     bool moved)
 {
-    autostrv struct strv argv = {0}, env = {0};
+    l->again = status > KILLED;
+    if (moved || (noted && has_refused(l)))
+        half_forward_forget(l->c->repo);
+    if (l->again)
+        checkout_lock_leave(lock);
+    else
+        base_turn_unmark(l->turn, moved);
+}
+
+static int forward(struct landing *l, struct checkout_lock *lock, const char *path, bool *ret_moved,
+                   struct err *err)
+{
+    const struct git_repo *repo = l->c->repo;
+    struct git_place at = {.common = repo->common};
+    struct forward_move move = {
+        .ref = l->ref, .from = l->seen.s, .to = l->tip.s, .why = "anabranch: converge"};
+    autostrv struct strv env = {0};
     int status;
     bool made;
-    forward_command(l->c->repo, path, l->tip.s, &argv, &env);
-    if (half_forward_note(l->c->repo, l->ref, l->seen.s, l->tip.s, path, &made, err))
+    git_environment(&env);
+    if (checkout_lock_prepare(lock, repo->common, l->seen.s, &env, err) ||
+        half_forward_note(repo, l->ref, l->seen.s, l->tip.s, path, &made, err) ||
+        base_turn_mark(l->turn, err) ||
+        forward_now(lock, &at, &move, &env, &l->words, &status, ret_moved, err))
         return -1;
-    if (proc_capture(argv.v, env.v, OUTPUT_MAX, NULL, &l->words, &status, err))
-        return -1;
-    *ret_moved = status == 0;
-    l->killed = status > KILLED;
-    if (*ret_moved || (made && has_refused(l)))
-        half_forward_forget(l->c->repo);
-    if (l->killed)
-        base_turn_clear(l->turn, l->c->repo, l->ref);
-    else
-        base_turn_unmark(l->turn, *ret_moved);
+    end_move(l, lock, made, status, *ret_moved);
     return 0;
 }
 
 static int move_ref(struct landing *l, bool *ret_moved, struct err *err)
 {
-    if (git_move_ref(&l->at, l->ref, l->seen.s, l->tip.s, "anabranch: converge", ret_moved, err))
+    if (base_turn_mark(l->turn, err) ||
+        git_move_ref(&l->at, l->ref, l->seen.s, l->tip.s, "anabranch: converge", ret_moved, err))
         return -1;
     base_turn_unmark(l->turn, *ret_moved);
     return 0;
 }
 
+/* Whether the user is in the middle of something, or the branch has moved since we merged. */
+static int is_free(struct landing *l, bool *ret_yes, struct err *err)
+{
+    autobuf struct buf now = BUF_INIT;
+    autofree char *used = NULL;
+    if (base_use_words(l->c->repo, l->ref, NULL, &used, err) ||
+        git_resolve(&l->at, l->ref, &now, err))
+        return -1;
+    if (used)
+        buf_addstr(&l->words, used);
+    *ret_yes = !used && strcmp(now.s, l->seen.s) == 0;
+    return 0;
+}
+
+/* Where the branch is checked out nowhere, a git that switches to it meanwhile would show what
+ * lands as deleted: so that checkout is locked as well. A lock that stays is no reason not to move
+ * the branch then. */
 static int move(struct landing *l, bool *ret_moved, struct err *err)
 {
     autobuf struct buf path = BUF_INIT;
-    autofree char *used = NULL;
-    *ret_moved = false;
-    if (base_use_words(l->c->repo, l->ref, NULL, &used, err))
-        return -1;
+    autolock struct checkout_lock lock = {0};
+    bool ready, is_there;
+    *ret_moved = l->again = false;
     buf_cut(&l->words, 0);
-    if (used) {
-        buf_addstr(&l->words, used);
-        return 0;
-    }
-    if (forward_place(l->c->repo, l->ref, &path, err) || base_turn_mark(l->turn, err))
+    if (forward_place(l->c->repo, l->ref, &path, err))
         return -1;
-    return path.len ? forward(l, path.s, ret_moved, err) : move_ref(l, ret_moved, err);
+    is_there = path.len > 0;
+    if (!is_there)
+        buf_addstr(&path, l->c->repo->root);
+    if (forward_now_lock(&lock, l->c->repo, path.s, l->ref, is_there, &ready, &l->words, err))
+        return -1;
+    if (!is_there && !lock.lock) {
+        ready = true;
+        buf_cut(&l->words, 0);
+    }
+    l->again = !ready && lock.lock;
+    if (ready && is_free(l, &ready, err))
+        return -1;
+    if (!ready)
+        return 0;
+    return is_there ? forward(l, &lock, path.s, ret_moved, err) : move_ref(l, ret_moved, err);
 }
 
 /* The words of git, several lines, as one. It has none where it was killed, or a ref did not move.
@@ -218,7 +258,7 @@ static int is_worthwhile(struct landing *l, bool *ret_yes, struct err *err)
     autobuf struct buf now = BUF_INIT;
     if (git_resolve(&l->at, l->ref, &now, err))
         return -1;
-    *ret_yes = l->killed || strcmp(now.s, l->seen.s) != 0;
+    *ret_yes = l->again || strcmp(now.s, l->seen.s) != 0;
     return 0;
 }
 

@@ -690,8 +690,9 @@ LOGINS='[{"name":"other","url":"https://codeberg.org","ssh_host":"codeberg.org",
     work 3 d3/file text
     change_line_here 5 FIVE
     # What someone pushes takes away the conflict of 2, and with it what kept 3 back.
-    wrap_git 'if [[ $sub == merge && ! -e $dir/half ]]; then' '    touch "$dir/half"' \
-        '    cd "$GIT_WORK_TREE" && "$git" revert -n HEAD && "$git" commit -q -m "by someone else"' 'fi'
+    wrap_git 'if [[ $sub == merge-tree && ! -e $dir/half ]]; then' '    touch "$dir/half"' \
+        '    (cd "$GIT_WORK_TREE" && unset GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE &&' \
+        '        "$git" revert -n HEAD && "$git" commit -q -m "by someone else") </dev/null >/dev/null 2>&1' 'fi'
     converge --into-base
     real_git
     [[ -e $BATS_TEST_TMPDIR/half ]] || fail "nobody moved it"
@@ -700,6 +701,34 @@ LOGINS='[{"name":"other","url":"https://codeberg.org","ssh_host":"codeberg.org",
         fail "$(git log --first-parent --format=%s)"
     assert_contains 'thread-3: landed as '
     [[ $(sed -n 5p file) == fifth && -e d3/file ]] || fail "other files"
+    assert_unchanged_checkout
+}
+
+# converge has merged, so that it is about to lock the index.
+waits_for_lock() {
+    git cat-file --batch-all-objects --batch-check | grep -q commit &&
+        [[ $(git rev-list --all --count) -lt $(git cat-file --batch-all-objects --batch-check | grep -c commit) ]]
+}
+
+@test "--into-base: nobody else changes the checkout while it moves, and an index that is locked is waited for" {
+    make_threads 1
+    git branch side
+    work 1 d1/file text
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge ]]; then' \
+        '    (cd "$GIT_WORK_TREE" && unset GIT_DIR GIT_COMMON_DIR GIT_WORK_TREE && "$git" switch side) >"$dir/said" 2>&1' 'fi'
+    touch .git/index.lock
+    (
+        wait_for waits_for_lock
+        rm .git/index.lock
+    ) 3>&- &
+    converge --into-base
+    real_git
+    wait
+    assert_status 0
+    grep -q 'index.lock.*File exists' "$BATS_TEST_TMPDIR/said" || fail "they switched: $(<"$BATS_TEST_TMPDIR/said")"
+    assert_in main d1/file text
+    [[ ! -e .git/index.lock && ! -e .git/anabranch/forward ]] || fail 'something is left'
     assert_unchanged_checkout
 }
 

@@ -1,0 +1,71 @@
+#include "run/land/checkout_move_now.h"
+
+#include "base/mem.h"
+#include "base/text/clock.h"
+#include "git/checkout/branch_use.h"
+#include "run/land/checkout.h"
+#include "sys/interrupt.h"
+#include "sys/proc/capture.h"
+#include "sys/time_limits.h"
+
+#include <string.h>
+#include <time.h>
+
+enum { LOCK_MS = 10000, PAUSE_MS = 20, OUTPUT_MAX = 1 << 20 };
+
+static int await_lock(struct checkout_lock *l, const char *git_dir, const char *path,
+                      const char *aside, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};
+    int64_t deadline = clock_mono() + patience(LOCK_MS);
+    bool taken;
+    int rc = checkout_lock_take(l, git_dir, path, aside, &taken, err);
+    while (rc == 0 && !taken && !stop_signal() && clock_mono() < deadline) {
+        (void)nanosleep(&pause, NULL);
+        rc = checkout_lock_take(l, git_dir, path, aside, &taken, err);
+    }
+    return rc;
+}
+
+int forward_now_lock(struct checkout_lock *l, const struct git_repo *repo, const char *path,
+                     const char *ref, bool has_ref, bool *ret_ready, struct buf *words,
+                     struct err *err)
+{
+    autofree char *git_dir = forward_git_dir(repo, path, err);
+    autofree char *aside = forward_aside(repo);
+    *ret_ready = false;
+    if (!git_dir || await_lock(l, git_dir, path, aside, err))
+        return -1;
+    if (!l->lock) {
+        buf_addf(words, "fatal: Unable to create '%s/index.lock': File exists.\n", git_dir);
+        return 0;
+    }
+    *ret_ready = branch_is_checked_out(git_dir, ref) == has_ref;
+    if (*ret_ready)
+        (void)checkout_lock_await_quiet(l);
+    return 0;
+}
+
+int forward_now(const struct checkout_lock *l, const struct git_place *at,
+                const struct forward_move *move, const struct strv *env, struct buf *words,
+                int *ret_status, bool *ret_moved, struct err *err)
+{
+    struct git_place place = {.batch = at->batch, .git_dir = l->git_dir, .common = at->common};
+    autostrv struct strv argv = {0};
+    autobuf struct buf now = BUF_INIT;
+    *ret_moved = false;
+    forward_command(l->root, l->git_dir, move->to, &argv);
+    if (proc_capture(argv.v, env->v, OUTPUT_MAX, NULL, words, ret_status, err))
+        return -1;
+    if (*ret_status)
+        return 0;
+    if (git_resolve(&place, move->ref, &now, err))
+        return -1;
+    if (strcmp(now.s, move->from) != 0) /* the user's index may have what they committed */
+        return 0;
+    if (checkout_lock_install(l, err) ||
+        git_move_ref(&place, move->ref, move->from, move->to, move->why, ret_moved, err))
+        return -1;
+    (void)checkout_lock_await_quiet(l);
+    return 0;
+}
