@@ -108,26 +108,64 @@ static struct holder read_holder(const char *path)
     return h;
 }
 
-/* As git does it: a lock file beside it, which becomes the file. Another git has that for a moment.
- * The path of the lock file, which is ours; NULL: that failed. */
-static char *lock_holder(const char *path, pid_t pid, struct err *err)
+static bool is_known(const struct gc_lock *l, pid_t pid)
+{
+    bool known = pid == getpid();
+    for (size_t i = 0; i < l->users.n; i++)
+        known = known || l->users.v[i].pid == pid;
+    return known;
+}
+
+static bool is_at(int fd, const char *path)
+{
+    struct stat open_file, named;
+    return fstat(fd, &open_file) == 0 && lstat(path, &named) == 0 &&
+           open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
+}
+
+/* Takes over the lock file of one of ours that is dead, or our own. We write into it: another git
+ * may have put its own there since we looked. */
+static bool take_over(const struct gc_lock *l, const char *lock, const struct buf *text)
+{
+    struct holder h = read_holder(lock);
+    if (!h.ours || (h.pid != getpid() && is_known(l, h.pid)))
+        return false;
+    autoclose int fd = open(lock, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+    char word[2 * HOST_MAX] = "";
+    return fd >= 0 && pread(fd, word, sizeof(word) - 1, 0) > 0 && strstr(word, our_word) &&
+           pwrite(fd, text->s, text->len, 0) == (ssize_t)text->len &&
+           ftruncate(fd, (off_t)text->len) == 0 && is_at(fd, lock);
+}
+
+/* As git does it: a lock file beside it, which becomes the file. Another git has that for a moment;
+ * one of ours has it as long as it waits for a gc. The path of the lock file, which is ours; NULL:
+ * one of ours has it, or that failed. */
+static char *lock_holder(const struct gc_lock *l, pid_t pid, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
-    autofree char *lock = mem_printf("%s.lock", path);
+    autofree char *lock = mem_printf("%s.lock", l->pid_file);
     char host[HOST_MAX] = "";
     autobuf struct buf text = BUF_INIT;
     struct err why = {0};
     (void)gethostname(host, sizeof(host) - 1);
     buf_addf(&text, "%jd %s %s\n", (intmax_t)pid, host, our_word);
     for (int i = 0; i < LOCK_TRIES; i++) {
-        if (file_create(lock, text.s, text.len, &why) == 0)
+        if (file_create(lock, text.s, text.len, &why) == 0 || take_over(l, lock, &text))
             return steal_ptr(lock);
-        if (why.errnum != EEXIST)
+        if (why.errnum != EEXIST || read_holder(lock).ours)
             break;
         (void)nanosleep(&pause, NULL);
     }
     (void)err_set(err, why.code, "%s", why.msg);
     return NULL;
+}
+
+/* Whether the lock file is that of another of ours, which waits for a gc. */
+static bool others_wait(const struct gc_lock *l)
+{
+    autofree char *lock = mem_printf("%s.lock", l->pid_file);
+    struct holder h = read_holder(lock);
+    return h.ours && h.pid != getpid() && is_known(l, h.pid);
 }
 
 static int become(const char *lock, const char *path, struct err *err)
@@ -139,36 +177,36 @@ static int become(const char *lock, const char *path, struct err *err)
     return -1;
 }
 
-static bool is_known(const struct gc_lock *l, pid_t pid)
-{
-    bool known = pid == getpid();
-    for (size_t i = 0; i < l->users.n; i++)
-        known = known || l->users.v[i].pid == pid;
-    return known;
-}
-
-/* One of ours that lives has it, and keeps it; a gc that lives keeps it as well. */
+/* One of ours that lives has it, and keeps it; a gc that lives keeps it as well. Then the lock file
+ * stays ours, so that the next gc is refused and we come after this one. */
 static int take(const struct gc_lock *l, pid_t *ret_other, struct err *err)
 {
-    autofree char *lock = lock_holder(l->pid_file, getpid(), err);
+    struct holder h = read_holder(l->pid_file);
+    *ret_other = h.lives ? h.pid : 0;
+    if (others_wait(l))
+        return 0;
+    autofree char *lock = lock_holder(l, getpid(), err);
     if (!lock)
         return -1;
-    struct holder h = read_holder(l->pid_file);
+    h = read_holder(l->pid_file);
     bool has = h.ours && h.lives && is_known(l, h.pid);
     *ret_other = h.lives && !h.ours ? h.pid : 0;
-    if (!has && !*ret_other)
+    if (*ret_other)
+        return 0;
+    if (!has)
         return become(lock, l->pid_file, err);
     (void)unlink(lock);
-    if (has)
-        (void)utimensat(AT_FDCWD, l->pid_file, NULL, AT_SYMLINK_NOFOLLOW);
+    (void)utimensat(AT_FDCWD, l->pid_file, NULL, AT_SYMLINK_NOFOLLOW);
     return 0;
 }
 
 /* To another of ours, or nobody. */
 static int give(const struct gc_lock *l, struct err *err)
 {
-    autofree char *lock = lock_holder(l->pid_file, l->users.n ? l->users.v[0].pid : getpid(), err);
     int rc = 0;
+    if (others_wait(l)) /* so a gc has it */
+        return 0;
+    autofree char *lock = lock_holder(l, l->users.n ? l->users.v[0].pid : getpid(), err);
     if (!lock)
         return -1;
     struct holder h = read_holder(l->pid_file);

@@ -6,6 +6,9 @@
  * process lives, for twelve hours after the file was written. Several runs share it: a file of ours
  * lists them, and whoever ends hands the lock to another. After a kill -9 git takes no notice of
  * the file; the next run takes it over. `git prune` and `git repack` do not look at it.
+ *
+ * As long as a gc is at work we hold git's lock on that file, gc.pid.lock. So no other gc can begin
+ * before us. It has our name as well: if we die, the next run takes it over, or removes it.
  */
 #ifndef GIT_GC_LOCK_H
 #define GIT_GC_LOCK_H

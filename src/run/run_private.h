@@ -321,6 +321,7 @@ struct run {
     bool steered_from_afar;    /* another run's agent tried to steer this one, which was recorded */
     struct warden warden;
     int lock;             /* held as long as the run lives, or -1 */
+    bool gc_waits;        /* for a gc at work, which has git's gc lock */
     struct watch *later;  /* wakes run_turn() */
     enum contain contain; /* how agents are kept together */
     int signal;

@@ -230,6 +230,40 @@ assert_run_survives() { # COMMAND...
     [[ ! -e .git/gc.pid ]] || fail "left: $(<.git/gc.pid)"
 }
 
+# A person's gcs, without a moment between two of them: each has written its gc.pid, as git does it, before the last
+# one ends. They stop when one is refused.
+gcs_without_a_gap() {
+    local pid last=
+    trap 'kill $pid $last; exit' TERM
+    while :; do
+        sleep 1000 3>&- &
+        pid=$!
+        (set -C && echo "$pid $(hostname)" >.git/gc.pid.lock) 2>/dev/null || break
+        mv .git/gc.pid.lock .git/gc.pid
+        touch "$BATS_TEST_TMPDIR/gcs"
+        [[ ! $last ]] || kill "$last"
+        last=$pid
+    done
+    touch "$BATS_TEST_TMPDIR/refused"
+    kill "$pid" "$last"
+    wait
+}
+
+@test "people: a run comes next where one git gc follows the other without a gap" {
+    make_repo
+    begin_plan
+    add_task a -- "sh cp $PWD/.git/gc.pid $BATS_TEST_TMPDIR/holder" 'write a work'
+    gcs_without_a_gap 3>&- &
+    local gcs=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/gcs"
+    ANABRANCH_PATIENCE=2s run_plan
+    [[ -e $BATS_TEST_TMPDIR/refused ]] || kill "$gcs"
+    wait "$gcs" || true
+    assert_status 0
+    [[ $(<"$BATS_TEST_TMPDIR/holder") == *anabranch ]] || fail "it ran without the lock: $(<"$BATS_TEST_TMPDIR/holder")"
+    [[ ! -e .git/gc.pid && ! -e .git/gc.pid.lock ]] || fail 'something is left'
+}
+
 @test "people: the gc lock of a run that was killed is no lock, and goes with the next" {
     make_repo
     begin_plan

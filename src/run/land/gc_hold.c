@@ -2,11 +2,12 @@
 
 #include "base/text/clock.h"
 #include "git/gc_lock.h"
+#include "sys/interrupt.h"
 #include "sys/time_limits.h"
 
 #include <time.h>
 
-enum { WAIT_MS = 10000, PAUSE_MS = 20, REFRESH_MS = 10 * 60 * 1000 };
+enum { WAIT_MS = 10000, PAUSE_MS = 20, RETRY_MS = 1000, REFRESH_MS = 10 * 60 * 1000 };
 
 static void tell_waiting(struct run *run, pid_t other)
 {
@@ -14,6 +15,19 @@ static void tell_waiting(struct run *run, pid_t other)
     (void)err_set(&why, ERR_ENV, "waiting for git gc, which is at work here as process %lld",
                   (long long)other);
     record_error(run, -1, &why);
+}
+
+/* Waits for the gc of another process, which is 0 when it has ended. */
+static int await_gc(const char *common, const char *state_dir, pid_t *other, struct err *err)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};
+    int64_t deadline = clock_mono() + patience(WAIT_MS);
+    int rc = 0;
+    while (rc == 0 && *other && !stop_signal() && clock_mono() < deadline) {
+        (void)nanosleep(&pause, NULL);
+        rc = gc_lock_join(common, state_dir, other, err);
+    }
+    return rc;
 }
 
 static void refresh(void *ctx)
@@ -24,23 +38,33 @@ static void refresh(void *ctx)
         record_error(run, -1, &err);
 }
 
+static void try_again(void *ctx)
+{
+    struct run *run = ctx;
+    struct err err = {0};
+    pid_t other = 0;
+    if (!run->gc_waits)
+        return;
+    if (gc_lock_join(run->pf->repo.common, run->state_dir, &other, &err))
+        record_error(run, -1, &err);
+    run->gc_waits = other != 0;
+}
+
 void gc_hold_begin(struct run *run)
 {
-    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};
-    int64_t deadline = clock_mono() + patience(WAIT_MS);
+    const char *common = run->pf->repo.common;
     struct err err = {0};
     pid_t other = 0;
     if (!run->base)
         return;
-    int rc = gc_lock_join(run->pf->repo.common, run->state_dir, &other, &err);
+    int rc = gc_lock_join(common, run->state_dir, &other, &err);
     if (rc == 0 && other)
         tell_waiting(run, other);
-    while (rc == 0 && other && clock_mono() < deadline) {
-        (void)nanosleep(&pause, NULL);
-        rc = gc_lock_join(run->pf->repo.common, run->state_dir, &other, &err);
-    }
-    if (rc)
+    if (rc || await_gc(common, run->state_dir, &other, &err))
         record_error(run, -1, &err);
+    run->gc_waits = other != 0;
+    if (run->gc_waits)
+        run_every(run, RETRY_MS, try_again, run);
     run_every(run, REFRESH_MS, refresh, run);
 }
 
@@ -49,4 +73,21 @@ void gc_hold_end(struct run *run)
     struct err err = {0};
     if (run->base && gc_lock_leave(run->pf->repo.common, run->state_dir, &err))
         record_error(run, -1, &err);
+}
+
+void gc_hold_take(const char *common, const char *state_dir, void (*waiting)(const char *whom))
+{
+    struct err none = {0};
+    pid_t other = 0;
+    int rc = gc_lock_join(common, state_dir, &other, &none);
+    if (rc == 0 && other && waiting)
+        waiting("git gc, which is at work here");
+    if (rc == 0)
+        (void)await_gc(common, state_dir, &other, &none);
+}
+
+void gc_hold_leave(const char *common, const char *state_dir)
+{
+    struct err none = {0};
+    (void)gc_lock_leave(common, state_dir, &none); /* what stays is a dead process's: no lock */
 }

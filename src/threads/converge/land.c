@@ -8,6 +8,7 @@
 #include "run/land/checkout.h"
 #include "run/land/checkout_move_now.h"
 #include "run/land/checkout_note.h"
+#include "run/land/gc_hold.h"
 #include "sys/fs/dirs.h"
 #include "sys/interrupt.h"
 #include "threads/converge/pull_request.h"
@@ -327,16 +328,23 @@ static void land_branch(struct converge *c, struct base_turn *turn, const char *
     vec_done(&l.landed);
 }
 
+static void land_all(struct converge *c, struct base_turn *turn)
+{
+    for (size_t i = 0; i < c->results.n; i++) {
+        const struct converge_result *r = &c->results.v[i];
+        if (r->end == CONVERGE_PENDING && !converge_stops(&c->results.v[i]))
+            land_branch(c, turn, c->base_ref ? c->base_ref : r->look->thread->base);
+    }
+}
+
 int converge_land(struct converge *c, struct err *err)
 {
     autofree char *state = state_path(c->repo->common);
     autoturn struct base_turn turn = BASE_TURN_INIT;
     if (dirs_make(state, err) || base_turn_await(&turn, state, c->opts.waiting, err))
         return -1;
-    for (size_t i = 0; i < c->results.n; i++) {
-        const struct converge_result *r = &c->results.v[i];
-        if (r->end == CONVERGE_PENDING && !converge_stops(&c->results.v[i]))
-            land_branch(c, &turn, c->base_ref ? c->base_ref : r->look->thread->base);
-    }
+    gc_hold_take(c->repo->common, state, c->opts.waiting);
+    land_all(c, &turn);
+    gc_hold_leave(c->repo->common, state);
     return 0;
 }

@@ -118,6 +118,50 @@ static void a_gc_at_work_keeps_it(void **state)
     leave(*state);
 }
 
+static bool is_locked(const char *dir)
+{
+    autofree char *path = mem_printf("%s/gc.pid.lock", dir);
+    return access(path, F_OK) == 0;
+}
+
+/* No other gc can begin before us, and who waits with us leaves the lock file alone. */
+static void who_waits_comes_next(void **state)
+{
+    char host[256] = "";
+    int pipe, status;
+    assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+    put(*state, getppid(), host);
+    pid_t a = join_apart(*state, &pipe);
+    assert_true(is_locked(*state));
+    assert_int_equal(join(*state), getppid());
+    leave(*state);
+    assert_true(is_locked(*state));
+    assert_int_equal(write(pipe, "x", 1), 1);
+    waitpid(a, &status, 0);
+    close(pipe);
+    assert_int_equal(status, 0);
+    assert_false(is_locked(*state));
+    assert_int_equal(holder_of(*state), getppid());
+}
+
+static void the_lock_file_of_who_died_waiting_is_taken_over(void **state)
+{
+    char host[256] = "";
+    int pipe, status;
+    assert_int_equal(gethostname(host, sizeof(host) - 1), 0);
+    put(*state, getppid(), host);
+    pid_t a = join_apart(*state, &pipe);
+    kill(a, SIGKILL);
+    waitpid(a, &status, 0);
+    close(pipe);
+    assert_true(is_locked(*state));
+    put(*state, a, host); /* the gc has ended as well */
+    assert_int_equal(join(*state), 0);
+    assert_int_equal(holder_of(*state), getpid());
+    assert_false(is_locked(*state));
+    leave(*state);
+}
+
 /* git does not believe a file that is older than twelve hours. */
 static void an_old_file_counts_as_none(void **state)
 {
@@ -138,6 +182,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(who_ends_hands_it_on, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_dead_holder_is_replaced, make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(a_gc_at_work_keeps_it, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(who_waits_comes_next, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(the_lock_file_of_who_died_waiting_is_taken_over,
+                                        make_folder, remove_folder),
         cmocka_unit_test_setup_teardown(an_old_file_counts_as_none, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
