@@ -22,6 +22,8 @@ struct agent_call {
     struct strv argv, env;
     int stop_signal; /* how it is asked to end */
     char *dir;
+    bool is_ours;      /* a part of this program: it sees all of our folder */
+    const char *shown; /* what it may read there beside its task's folder, or NULL */
 };
 void agent_call_done(struct agent_call *call);
 

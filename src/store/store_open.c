@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text/clock.h"
+#include "sys/contain/hide.h"
 #include "sys/fs/dirs.h"
 #include "sys/guard/proc_table.h"
 
@@ -354,8 +355,12 @@ int store_open(struct store **ret, const char *dir, bool create, struct err *err
 {
     autofree char *path = mem_printf("%s/state.db", dir);
     struct stat st;
+    bool missing = stat(path, &st) < 0 && errno == ENOENT;
     open_plainly_from_now_on();
+    if (missing && hide_is_hidden(dir))
+        return err_set(err, ERR_ENV,
+                       "the runs of this repository are hidden from what runs inside a task");
     if (create)
         return open_to_write(ret, path, dir, err);
-    return stat(path, &st) < 0 && errno == ENOENT ? never_ran(err) : open_to_read(ret, path, err);
+    return missing ? never_ran(err) : open_to_read(ret, path, err);
 }

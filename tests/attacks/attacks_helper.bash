@@ -18,6 +18,15 @@ assert_victims_unharmed() {
         fail "the home is not what it was:" "$(find "$HOME")"
 }
 
+# In a namespace an agent sees nothing of our folder but the files of its own task (hidden.bats). Elsewhere it reaches all of it.
+has_namespace() {
+    "$ANABRANCH" doctor --json | grep -o '"contain.namespace[^}]*' | grep -q '"verdict":"ok"'
+}
+
+reaches_our_folder() {
+    export ANABRANCH_CONTAIN=subreaper
+}
+
 # A task that runs a line of shell as its agent: attack ID LINE [LINE OF YAML...]. $REPO is the repository and $ws
 # the workspace.
 attack() {

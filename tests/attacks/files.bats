@@ -41,6 +41,7 @@ assert_lands() { # KIND TARGET...
         cd "$BATS_TEST_TMPDIR/work" && mkdir "$((++n))" && cd "$n" && make_repo
         git branch other
         replacing "$kind" "$target"
+        [[ $target != */anabranch/* ]] || reaches_our_folder
         run_bounded
         [[ $status -eq 0 ]] || fail "$kind in place of $target"
         assert_in main result 'done'
@@ -116,6 +117,7 @@ python3 -c "import socket; socket.socket(socket.AF_UNIX).bind(\"sock\")"'
     make_repo
     # shellcheck disable=SC2016
     replacing fifo '$REPO/.git/anabranch/state.db'
+    reaches_our_folder
     run_bounded
     assert_status 3
     [[ $stderr == *state.db* ]] || fail "it does not name the store"

@@ -133,6 +133,7 @@ saved_of() { # TASK
     attack other 'dir=${TMPDIR%/tmp}; mv $dir $dir.away; cp -r $HOME/documents $dir; touch $dir/index; exit 1'
     attack again 'dir=${TMPDIR%/*/*/tmp}; echo work >made; mv $dir $dir.away; ln -s $HOME $dir'
     sha256sum .git/index >>"$BATS_TEST_TMPDIR/sums"
+    reaches_our_folder
     run_attack
     assert_user_unharmed
     for task in evil again other; do

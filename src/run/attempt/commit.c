@@ -387,6 +387,7 @@ static int run_hook(struct job *job, struct err *err)
     strv_pushf(&call.env, "GIT_WORK_TREE=%s", ws->path);
     strv_pushf(&call.env, "GIT_INDEX_FILE=%s/index", job->dir);
     call.dir = mem_str(ws->path);
+    call.shown = common;
     return process_start_guarded(job, &call, NULL, out, errlog, on_hook, err);
 }
 

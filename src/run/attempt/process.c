@@ -308,6 +308,18 @@ static void mark(struct job *job, const struct strv *env, struct strv *ret)
     strv_pushf(ret, "%s%s", name, job->process.mark);
 }
 
+/* A task's command sees the folder of its task, with those of all attempts: an agent whose session
+ * continues remembers what it put into its TMPDIR. It sees nothing else of our folder: neither
+ * other tasks nor the keys by which a run is steered. */
+static struct hiding hide_others(const struct job *job, const struct agent_call *call,
+                                 char **ret_own)
+{
+    if (call->is_ours)
+        return (struct hiding){0};
+    *ret_own = mem_dup(job->dir, (size_t)(strrchr(job->dir, '/') - job->dir));
+    return (struct hiding){.folder = job->run->state_dir, .open = *ret_own, .shown = call->shown};
+}
+
 static int start_guard(struct job *job, const struct agent_call *call, int fds[SPAWN_FDS],
                        pid_t *ret_pid, struct err *err)
 {
@@ -315,13 +327,14 @@ static int start_guard(struct job *job, const struct agent_call *call, int fds[S
     if (find_folder(job, call->dir, &folder, err))
         return -1;
     autostrv struct strv argv = {0}, env = {0};
-    autofree char *file = job_file(job, "guard");
+    autofree char *file = job_file(job, "guard"), *own = NULL;
     struct task_limits limits = bounds_of(job);
     struct guard_options opts = {
         .stop_signal = call->stop_signal,
         .grace = GRACE_MS,
         .contain = job->run->contain,
         .limits = {limits.memory, limits.processes, (double)limits.cpu},
+        .hiding = hide_others(job, call, &own),
         .file = file,
         .argv = call->argv.v,
     };

@@ -238,7 +238,7 @@ static int start_bringing(struct job *job, struct err *err)
     const struct run *run = job->run;
     autofree char *out = mem_printf("%s/bring.out", job->dir);
     autofree char *errlog = mem_printf("%s/bring.err", job->dir);
-    own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM};
+    own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM, .is_ours = true};
     job->excludes = mem_printf("%s/excludes", job->dir);
     job->brought = mem_printf("%s/brought", job->dir);
     prepare_bring_argv(run, job->ws.path, job->excludes, job->brought, NULL, &call.argv);

@@ -67,7 +67,7 @@ static int adopt_orphans(struct err *err)
 
 static int open_namespace(struct container *c, struct err *err)
 {
-    if (namespace_open(&c->ns, err))
+    if (namespace_open(&c->ns, c->hiding, err))
         return -1;
     procs_look_into(c->ns.proc);
     return 0;
@@ -156,10 +156,13 @@ static void set_limits(struct container *c, const struct limits *limits)
 /* --- life --------------------------------------------------------------------------------- */
 
 int container_open(struct container *c, enum contain wanted, const struct limits *limits,
-                   struct err *err)
+                   const struct hiding *hiding, struct err *err)
 {
-    *c = (struct container){
-        .means = wanted, .cgroup = CGROUP_INIT, .ns = NAMESPACE_INIT, .guard = getpid()};
+    *c = (struct container){.means = wanted,
+                            .cgroup = CGROUP_INIT,
+                            .ns = NAMESPACE_INIT,
+                            .hiding = hiding,
+                            .guard = getpid()};
     if (wanted == CONTAIN_ANY ? try_all(c, err) : opens[wanted](c, err))
         return -1;
     set_limits(c, limits);

@@ -40,8 +40,9 @@ struct container {
     struct cgroup cgroup; /* also in a namespace, where its controllers are wanted */
     bool limited;         /* the kernel sees to the limits */
     struct namespace ns;
-    pid_t guard; /* who opened it */
-    pid_t child; /* the command; 0: it has been reaped */
+    const struct hiding *hiding; /* where there is a namespace */
+    pid_t guard;                 /* who opened it */
+    pid_t child;                 /* the command; 0: it has been reaped */
 };
 
 /* The variable by which all that a guard starts is known. The engine gives each guard another one,
@@ -49,9 +50,9 @@ struct container {
 #define GUARD_MARK "ANABRANCH_GUARD"
 
 /* Tries the means, or the one that is wanted alone. With a namespace, /proc is that of the
- * namespace from then on (procs_look_into()). */
+ * namespace from then on (procs_look_into()), and `hiding` holds in it. */
 int container_open(struct container *c, enum contain wanted, const struct limits *limits,
-                   struct err *err);
+                   const struct hiding *hiding, struct err *err);
 void container_close(struct container *c);
 
 /* Starts the command in it, in a session of its own, with our descriptors 0 to 2. */

@@ -55,13 +55,13 @@ static int mount_proc(struct err *err)
     return 0;
 }
 
-static int settle_in(bool users, uid_t uid, gid_t gid, struct err *err)
+static int settle_in(bool users, uid_t uid, gid_t gid, const struct hiding *hiding, struct err *err)
 {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) < 0)
         return err_sys(err, "die with the parent");
     if (users && namespace_map_user(uid, gid, err))
         return -1;
-    return mount_proc(err);
+    return mount_proc(err) || hide_folder(hiding, err) ? -1 : 0;
 }
 
 /* In a user namespace root's files seem to be nobody's, and ssh refuses parts of its configuration
@@ -119,7 +119,7 @@ static int read_report(int fd, pid_t pid, struct err *err)
     return err_set(err, ERR_ENV, "%s", n > 0 ? text : "it ended at once");
 }
 
-static int start_init(pid_t *ret_init, struct err *err)
+static int start_init(const struct hiding *hiding, pid_t *ret_init, struct err *err)
 {
     uid_t uid = geteuid();
     gid_t gid = getegid();
@@ -132,7 +132,7 @@ static int start_init(pid_t *ret_init, struct err *err)
     if (clone_process(&place, &pid, err))
         return -1;
     if (pid == 0) {
-        report(writer, settle_in(place.users, uid, gid, err), err);
+        report(writer, settle_in(place.users, uid, gid, hiding, err), err);
         live_as_init();
     }
     (void)close(steal_fd(&writer));
@@ -162,10 +162,10 @@ static int enter(pid_t init, struct err *err)
     return 0;
 }
 
-int namespace_open(struct namespace *ns, struct err *err)
+int namespace_open(struct namespace *ns, const struct hiding *hiding, struct err *err)
 {
     *ns = (struct namespace)NAMESPACE_INIT;
-    if (start_init(&ns->init, err))
+    if (start_init(hiding, &ns->init, err))
         return -1;
     if (open_of_init(ns->init, "ns/mnt", 0, &ns->mounts, err) == 0 &&
         open_of_init(ns->init, "root", O_PATH | O_DIRECTORY, &ns->root, err) == 0 &&
@@ -198,8 +198,9 @@ bool namespace_join(const struct namespace *ns)
 
 #else
 
-int namespace_open(struct namespace *ns, struct err *err)
+int namespace_open(struct namespace *ns, const struct hiding *hiding, struct err *err)
 {
+    (void)hiding;
     *ns = (struct namespace)NAMESPACE_INIT;
     return err_set(err, ERR_ENV, "this system has no pid namespaces");
 }

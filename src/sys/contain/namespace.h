@@ -3,13 +3,15 @@
  * init ends, by whatever death, the kernel ends all the others, and nobody is told of the init's
  * end before they have gone.
  *
- * Inside, /proc shows this world only. Everything else is as outside: files, network, users. Who is
- * not root needs a user namespace for it; there, programs that are setuid have no effect.
+ * Inside, /proc shows this world only, and one folder is hidden. Everything else is as outside:
+ * files, network, users. Who is not root needs a user namespace for it; there, programs that are
+ * setuid have no effect.
  */
 #ifndef SYS_CONTAIN_NAMESPACE_H
 #define SYS_CONTAIN_NAMESPACE_H
 
 #include "base/err.h"
+#include "sys/contain/hide.h"
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -33,7 +35,7 @@ struct namespace
 
 /* Makes one. The init dies with us; the children that we start from now on are inside. Fails, with
  * nothing left of it, where the system cannot do all of it. Only for programs of one thread. */
-int namespace_open(struct namespace *ns, struct err *err);
+int namespace_open(struct namespace *ns, const struct hiding *hiding, struct err *err);
 
 /* The init is for the caller to kill and to reap. */
 void namespace_close(struct namespace *ns);

@@ -368,7 +368,7 @@ int guard_run(const struct guard_options *opts, struct err *err)
     /* Who enters a user namespace is no longer told of its parent's death, so we ask behind that.
      */
     if (hold_signals(opts->program, &g.waiting, err) ||
-        container_open(&g.c, opts->contain, &opts->limits, err) ||
+        container_open(&g.c, opts->contain, &opts->limits, &opts->hiding, err) ||
         (opts->program && die_with_git(err)))
         return -1;
     int rc = guard_tree(&g, err);

@@ -38,8 +38,9 @@ struct guard_options {
     int64_t grace;   /* ms until it is made to */
     enum contain contain;
     struct limits limits;
-    bool program;     /* git runs it, as a filter: see below */
-    const char *file; /* that says who guards, see below; NULL: none */
+    struct hiding hiding; /* from the command, where there is a namespace */
+    bool program;         /* git runs it, as a filter: see below */
+    const char *file;     /* that says who guards, see below; NULL: none */
     char *const *argv;
 };
 

@@ -12,10 +12,18 @@ static void add_number(struct strv *argv, const char *option, int64_t value)
     strv_pushf(argv, "%lld", (long long)value);
 }
 
+static void add_path(struct strv *argv, const char *option, const char *path)
+{
+    if (path)
+        strv_pushl(argv, option, path, NULL);
+}
+
 void guard_args_format(const struct guard_options *opts, struct strv *argv)
 {
-    if (opts->file)
-        strv_pushl(argv, "--file", opts->file, NULL);
+    add_path(argv, "--file", opts->file);
+    add_path(argv, "--hide", opts->hiding.folder);
+    add_path(argv, "--open", opts->hiding.open);
+    add_path(argv, "--shown", opts->hiding.shown);
     add_number(argv, "--signal", opts->stop_signal);
     add_number(argv, "--grace", opts->grace);
     if (opts->contain != CONTAIN_ANY)
@@ -37,6 +45,12 @@ static int take_option(const char *option, char *value, struct guard_options *re
         return err_set(err, ERR_INPUT, "option '%s' needs a value", option);
     if (strcmp(option, "--file") == 0)
         ret->file = value;
+    else if (strcmp(option, "--hide") == 0)
+        ret->hiding.folder = value;
+    else if (strcmp(option, "--open") == 0)
+        ret->hiding.open = value;
+    else if (strcmp(option, "--shown") == 0)
+        ret->hiding.shown = value;
     else if (strcmp(option, "--signal") == 0)
         ret->stop_signal = (int)strtol(value, NULL, 10);
     else if (strcmp(option, "--grace") == 0)

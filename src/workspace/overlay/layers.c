@@ -232,7 +232,7 @@ static pid_t mounted_by(const char *workspace)
 
 bool layers_are_in_use(const char *workspace)
 {
-    return layers_there(workspace) && (mounted_by(workspace) || overlay_seen_by(workspace));
+    return layers_there(workspace) && (mounted_by(workspace) || overlay_seen_by(workspace, NULL));
 }
 
 void layers_hold_done(struct layers_hold *h)
@@ -306,13 +306,14 @@ static int join(const char *workspace, const char *common, pid_t pid, struct lay
     autofree char *own = part(workspace, "lock");
     if (read_commit(workspace, &commit, err))
         return -1;
-    autofree char *below = mem_printf("%s/anabranch/pristine/%s/lock", common, commit.s);
+    autofree char *state = mem_printf("%s/anabranch", common);
+    autofree char *below = mem_printf("%s/pristine/%s/lock", state, commit.s);
     if (dirs_try_share_lock(own, &h->own, err) || dirs_try_share_lock(below, &h->below, err) ||
         hold_kept(workspace, common, h, err))
         return -1;
     if (h->own < 0 || h->below < 0)
         return complain(workspace, pid, err);
-    if (overlay_join(pid, err))
+    if (overlay_join(pid, state, err))
         return -1;
     return overlay_is_at(workspace)
                ? 0
@@ -351,11 +352,12 @@ static int see(const char *workspace, const char *common, struct pristine *below
 {
     bool joins = !below;
     autopristine struct pristine own = PRISTINE_INIT;
+    autofree char *state = mem_printf("%s/anabranch", common);
     pid_t pid = layers_there(workspace) ? mounted_by(workspace) : 0;
     if (!layers_there(workspace) || (!pid && overlay_is_at(workspace)))
         return 0;
     if (!pid && joins)
-        pid = overlay_seen_by(workspace);
+        pid = overlay_seen_by(workspace, state);
     if (pid)
         return joins ? join(workspace, common, pid, h, err) : complain(workspace, pid, err);
     if (is_ordinary(workspace))

@@ -66,9 +66,22 @@ static int join(pid_t pid, const char *kind, int type, struct err *err)
     return fd < 0 || setns(fd, type) < 0 ? err_sys(err, "enter '%s'", path) : 0;
 }
 
-int overlay_join(pid_t pid, struct err *err)
+static bool sees(pid_t pid, const char *folder)
+{
+    autofree char *theirs = mem_printf("/proc/%d/root%s", (int)pid, folder ? folder : "");
+    struct stat a, b;
+    if (!folder)
+        return true;
+    return stat(theirs, &a) == 0 && stat(folder, &b) == 0 && a.st_dev == b.st_dev &&
+           a.st_ino == b.st_ino;
+}
+
+int overlay_join(pid_t pid, const char *needs, struct err *err)
 {
     autofree char *cwd = getcwd(NULL, 0);
+    if (!sees(pid, needs))
+        return err_set(err, ERR_ENV, "process %d has to end first: '%s' is hidden from it",
+                       (int)pid, needs);
     if (join(pid, "user", CLONE_NEWUSER, err) || join(pid, "mnt", CLONE_NEWNS, err))
         return -1;
     entered = true;
@@ -189,7 +202,7 @@ static bool can_be_joined(pid_t pid)
 }
 
 /* The way to it is followed in the other's namespace, but for links: there must be none in it. */
-pid_t overlay_seen_by(const char *at)
+pid_t overlay_seen_by(const char *at, const char *needs)
 {
     autofree char *real = realpath(at, NULL);
     autoprocs struct procs all = {0};
@@ -200,7 +213,7 @@ pid_t overlay_seen_by(const char *at)
         const struct proc_id *id = &all.all.v[i];
         if (!is_seen_by(id, real))
             continue;
-        if (can_be_joined(id->pid))
+        if (can_be_joined(id->pid) && sees(id->pid, needs))
             return id->pid;
         found = found ? found : id->pid;
     }
@@ -341,9 +354,9 @@ int overlay_enter(struct err *err)
     return none(err);
 }
 
-int overlay_join(pid_t pid, struct err *err)
+int overlay_join(pid_t pid, const char *needs, struct err *err)
 {
-    (void)pid;
+    (void)pid, (void)needs;
     return none(err);
 }
 
@@ -365,9 +378,9 @@ bool overlay_is_at(const char *at)
     return false;
 }
 
-pid_t overlay_seen_by(const char *at)
+pid_t overlay_seen_by(const char *at, const char *needs)
 {
-    (void)at;
+    (void)at, (void)needs;
     return 0;
 }
 

@@ -28,8 +28,9 @@ struct overlay {
 /* Gives us the namespace, once; to be called while the program has one thread. */
 int overlay_enter(struct err *err);
 
-/* Enters that of another process instead, as long as this one lives. */
-int overlay_join(pid_t pid, struct err *err);
+/* Enters that of another process instead, as long as this one lives; fails where that process does
+ * not see the folder `needs` as we do. */
+int overlay_join(pid_t pid, const char *needs, struct err *err);
 
 int overlay_mount(const struct overlay *o, struct err *err);
 
@@ -40,8 +41,9 @@ int overlay_unmount(const char *at, struct err *err);
 bool overlay_is_at(const char *at);
 
 /* A process, other than us, for which something is mounted there, while for us nothing is; 0: none
- * does, or it cannot be told. Looks at all processes of the machine. */
-pid_t overlay_seen_by(const char *at);
+ * does, or it cannot be told. Prefers one that we can join and that sees the folder `needs` as we
+ * do (NULL: whichever): from agents much is hidden. Looks at all processes of the machine. */
+pid_t overlay_seen_by(const char *at, const char *needs);
 
 /* Whether all of this works with folders in `dir`: by really trying, in another process. Leaves
  * nothing behind, and takes away what one who was killed meanwhile has left. */
