@@ -1,101 +1,152 @@
 #include "doc/yaml/error.h"
 
-#include "base/mem.h"
-
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The beginning of a message of libfyaml; ours, where that says more; what to do. */
+enum { YAML_KEY_MAX = 1024 }; /* characters of a key, by the specification */
+
+static const char a_tab[] = "a tab in the indentation";
+static const char no_tabs[] = "YAML is indented with spaces only";
+static const char no_escape[] = "no escape of YAML";
+static const char write_backslash[] = "a backslash in double quotes is written \\\\";
+static const char put_quotes[] = "put the text in quotes";
+static const char add_comma[] = "commas separate values in brackets";
+static const char close_quote[] = "close the quote; text over several lines is easier with |";
+static const char add_colon[] =
+    "a key is followed by a colon and a space; or is the line indented wrongly?";
+
+/* The beginning of libyaml's problem, and of its context where that matters; our message; what to
+ * do. */
 struct advice {
-    const char *starts, *message, *hint;
+    const char *problem, *context, *message, *hint;
+    bool at_context; /* the message is about the place where the context begins */
 };
+
+static const struct advice tab = {"", "", a_tab, no_tabs, false};
+static const struct advice behind_value = {"", "", "text behind the end of a value",
+                                           "put the whole text in quotes", false};
 
 static const struct advice advices[] = {
-    {"tab character may not", "a tab in the indentation", "YAML is indented with spaces only"},
-    {"cannot use tab", "a tab in the indentation", "YAML is indented with spaces only"},
-    {"invalid tab used", "a tab in the indentation", "YAML is indented with spaces only"},
-    {"invalid nested block mapping", "a second ': ' in one line",
-     "put the text behind the first colon in quotes"},
-    {"block sequence on the same line", "a list item on the line of its key",
-     "begin the list on the next line, or write [a, b]"},
-    {"plain scalar cannot start with", "a text cannot begin with this character",
-     "put the text in quotes"},
-    {"wrongly indented double-quoted", "this quote is not closed",
-     "close the quote; text over several lines is easier with |"},
-    {"wrongly indented single-quoted", "this quote is not closed",
-     "close the quote; text over several lines is easier with |"},
-    {"double-quoted scalar without closing", "this quote is not closed",
-     "close the quote; text over several lines is easier with |"},
-    {"single-quoted scalar without closing", "this quote is not closed",
-     "close the quote; text over several lines is easier with |"},
-    {"invalid trailing content after double-quoted", "text behind the closing quote",
-     "a quote inside of double quotes is written \\\""},
-    {"invalid trailing content after single-quoted", "text behind the closing quote",
-     "a quote inside of single quotes is written ''"},
-    {"did not find expected '-'", "this line is indented wrongly",
-     "the keys of a list item begin in the same column"},
-    {"double-quoted scalar has invalid", "no escape of YAML",
-     "a backslash in double quotes is written \\\\"},
-    {"invalid escape", NULL, "a backslash in double quotes is written \\\\"},
-    {"invalid multiline plain key", "text over several lines cannot be a key",
-     "is the next line indented too far?"},
-    {"could not find expected ':'", "a key without a colon",
-     "a key is followed by a colon and a space; or is the line indented wrongly?"},
-    {"missing ':'", "a key without a colon", "a list item is a dash and a space"},
-    {"invalid value after mapping", "neither a key nor part of the line above",
-     "a key is followed by a colon and a space; or is the line indented wrongly?"},
-    {"invalid indentation", "this line is indented wrongly",
-     "the keys of one mapping begin in the same column"},
-    {"invalid scalar at the end of block sequence", "this line is indented wrongly",
-     "the keys of a list item begin in the same column"},
-    {"undefined tag prefix", "a tag that is not YAML's own", "take the tag out"},
-    {"block scalar no linebreak", "text on the line of | or >", "begin the text on the next line"},
-    {"invalid alias", "a text cannot begin with '*'", "put the text in quotes"},
-    {"invalid anchor", "a text cannot begin with '&'", "put the text in quotes"},
+    {"found a tab character where", "", a_tab,
+     "YAML is indented with spaces only; if the text begins with a tab, write |2 instead of |",
+     false},
+    {"found a tab", "", a_tab, no_tabs, false},
+    {"found character that cannot", "", "a text cannot begin with this character", put_quotes,
+     false},
+    {"did not find expected node", "", "a text cannot begin with this character", put_quotes,
+     false},
+    {"block sequence entries are not", "", "a list item on the line of its key",
+     "begin the list on the next line, or write [a, b]", false},
+    {"mapping keys are not", "", "a text cannot begin with '? '", put_quotes, false},
+    {"could not find expected ':'", "", "a key without a colon", add_colon, true},
+    {"found un", "while scanning a quoted", "this quote is not closed", close_quote, true},
+    {"found unknown escape", "", no_escape, write_backslash, false},
+    {"did not find expected hex", "", no_escape, write_backslash, false},
+    {"found invalid Unicode", "", no_escape, write_backslash, false},
+    {"", "while scanning an anchor", "a text cannot begin with '&'",
+     "put the text in quotes; the name of an anchor has letters, digits, - and _ only", true},
+    {"", "while scanning an alias", "a text cannot begin with '*'", put_quotes, true},
+    {"", "while scanning a tag", "a text cannot begin with '!'", put_quotes, true},
+    {"", "while parsing a tag", "a text cannot begin with '!'", put_quotes, true},
+    {"found undefined tag", "", "a tag that is not YAML's own", "take the tag out", true},
+    {"did not find expected comment", "while scanning a block", "text on the line of | or >",
+     "begin the text on the next line", false},
+    {"found incompatible YAML", "", "this is neither YAML 1.1 nor 1.2", "take the line out", false},
+    {"did not find expected '-'", "", "this line is indented wrongly",
+     "the keys of a list item begin in the same column", false},
+    {"did not find expected key", "", "this line is indented wrongly",
+     "the keys of one mapping begin in the same column", false},
+    {"did not find expected <document", "", "neither a key nor part of the line above", add_colon,
+     false},
+    {"did not find expected ',' or ']'", "", "',' or ']' is missing in front of this", add_comma,
+     false},
+    {"did not find expected ',' or '}'", "", "',' or '}' is missing in front of this", add_comma,
+     false},
 };
 
-struct fy_diag *yaml_error_collector(void)
+/* The place of an error, and what is known of it. */
+struct spot {
+    const yaml_parser_t *parser;
+    struct cursor c;
+    size_t at;
+    struct pos pos;
+    const struct node *open;
+    const struct yaml_scalar *last;
+    bool behind_last; /* on the line on which the last scalar ends */
+    bool begins_line;
+};
+
+static bool begins_with(const char *s, const char *start)
 {
-    struct fy_diag_cfg cfg;
-    fy_diag_cfg_default(&cfg);
-    cfg.fp = NULL;
-    cfg.colorize = false;
-    struct fy_diag *diag = fy_diag_create(&cfg);
-    if (!diag)
-        abort();
-    fy_diag_set_collect_errors(diag, true);
-    return diag;
+    return strncmp(s, start, strlen(start)) == 0;
 }
 
-static const struct fy_diag_error *first_error(struct fy_diag *diag)
+static int guard_directives(struct cursor c, struct problems *ps)
 {
-    void *iter = NULL;
-    const struct fy_diag_error *e = fy_diag_errors_iterate(diag, &iter);
-    while (e && e->type < FYET_ERROR)
-        e = fy_diag_errors_iterate(diag, &iter);
-    return e;
-}
-
-bool yaml_error_is_fatal(struct fy_diag *diag)
-{
-    void *iter = NULL;
-    const struct fy_diag_error *e;
-    while ((e = fy_diag_errors_iterate(diag, &iter))) {
-        if (strncmp(e->msg, "cannot use tab", 14) == 0)
-            return true;
+    const char *end = c.text + c.len;
+    for (const char *s = c.text; (s = memchr(s, '%', (size_t)(end - s))); s++) {
+        bool inside = s > c.text && s[-1] != '\n' && s[-1] != '\r';
+        if (inside || begins_with(s, "%YAML "))
+            continue;
+        problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, (size_t)(s - c.text)),
+                         "a line that begins with '%%' is a directive, and only %%YAML is read");
+        return problem_hint(ps, "take the line out; a text that begins with %% goes in quotes");
     }
-    return false;
+    return 0;
 }
 
-/* libfyaml begins the text of a quoted scalar behind its quote, and some of its errors behind the
- * tab that they are about. */
-static size_t error_offset(const struct cursor *c, const struct fy_diag_error *e)
+/* NEL, LS and PS. The text has a NUL behind it. */
+static int guard_line_ends(struct cursor c, struct problems *ps)
 {
-    const struct fy_mark *mark = e->fyt ? fy_token_start_mark(e->fyt) : NULL;
-    size_t at = mark ? mark->input_pos : c->len;
-    if (at && strstr(e->msg, "without closing quote"))
+    for (const char *s = c.text; (s = strpbrk(s, "\xc2\xe2")); s++) {
+        if (!begins_with(s, "\xc2\x85") && !begins_with(s, "\xe2\x80\xa8") &&
+            !begins_with(s, "\xe2\x80\xa9"))
+            continue;
+        size_t at = (size_t)(s - c.text);
+        if (at >= c.len)
+            break;
+        problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, at),
+                         "a line separator of Unicode, which YAML 1.1 and 1.2 read differently");
+        return problem_hint(ps, "take it out, or write \\N, \\L or \\P in double quotes");
+    }
+    return 0;
+}
+
+int yaml_error_guard(struct cursor c, struct problems *ps)
+{
+    if (!c.len)
+        return 0;
+    return guard_directives(c, ps) < 0 ? -1 : guard_line_ends(c, ps);
+}
+
+/* Offset of a character. */
+static size_t find_offset(const struct cursor *c, size_t index)
+{
+    size_t at = 0;
+    while (at < c->len && index--) {
+        do
+            at++;
+        while (at < c->len && ((unsigned char)c->text[at] & 0xc0) == 0x80);
+    }
+    return at;
+}
+
+static size_t find_line(const struct cursor *c, size_t at)
+{
+    while (at && c->text[at - 1] != '\n')
         at--;
-    while (at && strstr(e->msg, "tab ") && strchr(" \t", c->text[at - 1]))
+    return at;
+}
+
+static size_t find_indent(const struct cursor *c, size_t at)
+{
+    return strspn(c->text + find_line(c, at), " ");
+}
+
+static size_t find_backslash(const struct cursor *c, size_t at)
+{
+    while (at && (at >= c->len || c->text[at] != '\\'))
         at--;
     return at;
 }
@@ -107,22 +158,107 @@ static bool is_blank_from(const struct cursor *c, size_t at)
     return at >= c->len;
 }
 
-int yaml_error_report(struct fy_diag *diag, struct cursor c, const struct node *open,
-                      struct problems *ps)
+static const struct advice *find_advice(const yaml_parser_t *parser)
 {
-    const struct fy_diag_error *e = first_error(diag);
-    if (!e)
-        return problem_error_at(ps, RULE_SYNTAX, c.pos, "not valid YAML");
-    size_t at = error_offset(&c, e);
-    if (open && is_blank_from(&c, at))
-        return problem_error_at(ps, RULE_SYNTAX, open->pos, "this '%c' is never closed",
-                                open->kind == NODE_LIST ? '[' : '{');
-    const struct advice *found = NULL;
-    for (size_t i = 0; !found && i < ARRAY_LEN(advices); i++) {
-        if (strncmp(e->msg, advices[i].starts, strlen(advices[i].starts)) == 0)
-            found = &advices[i];
+    const char *context = parser->context ? parser->context : "";
+    for (size_t i = 0; i < ARRAY_LEN(advices); i++) {
+        const struct advice *a = &advices[i];
+        if (begins_with(parser->problem, a->problem) && begins_with(context, a->context))
+            return a;
     }
-    problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, at), "%s",
-                     found && found->message ? found->message : e->msg);
-    return found ? problem_hint(ps, "%s", found->hint) : -1;
+    return NULL;
+}
+
+static int report_character(const yaml_parser_t *parser, struct cursor c, struct problems *ps)
+{
+    unsigned code = (unsigned)parser->problem_value;
+    problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, parser->problem_offset),
+                     "the control character U+%04X", code);
+    return problem_hint(ps, "take it out, or write it as \\%s%0*X in double quotes",
+                        code > 0xff ? "u" : "x", code > 0xff ? 4 : 2, code);
+}
+
+int yaml_error_quote(struct pos pos, struct problems *ps)
+{
+    problem_error_at(ps, RULE_SYNTAX, pos, "this quote is not closed");
+    return problem_hint(ps, "%s", close_quote);
+}
+
+/* Text follows a quote: one that was to be closed lines above, or one within quotes. */
+static int report_quote(const struct spot *s, struct problems *ps)
+{
+    if (s->last->lines)
+        return yaml_error_quote(s->last->pos, ps);
+    bool twice = s->last->quote == '"';
+    problem_error_at(ps, RULE_SYNTAX, s->pos, "text behind the closing quote");
+    return problem_hint(ps, "a quote inside of %s quotes is written %s",
+                        twice ? "double" : "single", twice ? "\\\"" : "''");
+}
+
+/* A ':' where no key can be. */
+static int report_colon(const struct spot *s, struct problems *ps)
+{
+    if (s->behind_last && s->last->lines) {
+        problem_error_at(ps, RULE_SYNTAX, s->last->pos, "text over several lines cannot be a key");
+        return problem_hint(ps, "is the next line indented too far?");
+    }
+    if (s->last->key_line != s->pos.line && s->pos.col > YAML_KEY_MAX)
+        return problem_error_at(ps, RULE_SYNTAX, s->pos, "a key has more than %d characters",
+                                YAML_KEY_MAX);
+    problem_error_at(ps, RULE_SYNTAX, s->pos, "a second ': ' in one line");
+    return problem_hint(ps, "put the text behind the first colon in quotes");
+}
+
+/* In brackets, the text ends or a key begins that is no deeper than the line of the bracket. */
+static bool is_never_closed(const struct spot *s, bool comma)
+{
+    if (!s->open || is_blank_from(&s->c, s->at))
+        return s->open;
+    size_t from = find_offset(&s->c, s->parser->context_mark.index);
+    return comma && s->c.text[s->at] == ':' && find_line(&s->c, s->at) > from &&
+           find_indent(&s->c, s->at) <= find_indent(&s->c, from);
+}
+
+static int report_advice(struct spot *s, const struct advice *a, struct problems *ps)
+{
+    if (begins_with(s->parser->problem, "found character") && s->c.text[s->at] == '\t')
+        a = &tab;
+    if (a && a->message == no_escape)
+        s->pos = cursor_seek(&s->c, find_backslash(&s->c, s->at));
+    if (a && !s->begins_line && begins_with(s->parser->problem, "did not find expected key"))
+        a = &behind_value;
+    problem_error_at(ps, RULE_SYNTAX, s->pos, "%s", a ? a->message : s->parser->problem);
+    return a ? problem_hint(ps, "%s", a->hint) : -1;
+}
+
+static int report_spot(struct spot *s, const struct advice *a, struct problems *ps)
+{
+    const char *problem = s->parser->problem;
+    if (is_never_closed(s, begins_with(problem, "did not find expected ','")))
+        return problem_error_at(ps, RULE_SYNTAX, s->open->pos, "this '%c' is never closed",
+                                s->open->kind == NODE_LIST ? '[' : '{');
+    if (begins_with(problem, "mapping values are not"))
+        return report_colon(s, ps);
+    if (s->last->quote && s->behind_last && begins_with(problem, "did not find expected"))
+        return report_quote(s, ps);
+    return report_advice(s, a, ps);
+}
+
+int yaml_error_report(const yaml_parser_t *parser, struct cursor c, const struct node *open,
+                      const struct yaml_scalar *last, struct problems *ps)
+{
+    if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
+        abort();
+    if (parser->error == YAML_READER_ERROR)
+        return report_character(parser, c, ps);
+    const struct advice *a = find_advice(parser);
+    bool context = a && a->at_context;
+    size_t end = find_offset(&c, last->end);
+    struct spot s = {.parser = parser, .c = c, .open = open, .last = last};
+    s.at = find_offset(&c, context ? parser->context_mark.index : parser->problem_mark.index);
+    s.behind_last = end <= s.at && !memchr(c.text + end, '\n', s.at - end);
+    s.begins_line = s.at - find_line(&c, s.at) == find_indent(&c, s.at);
+    struct cursor seek = c;
+    s.pos = cursor_seek(&seek, s.at);
+    return report_spot(&s, a, ps);
 }

@@ -1,5 +1,5 @@
 /*
- * What libfyaml says about a text that is not YAML, turned into one problem for people.
+ * The errors of libyaml, turned into one problem for people.
  */
 #ifndef DOC_YAML_ERROR_H
 #define DOC_YAML_ERROR_H
@@ -7,18 +7,28 @@
 #include "base/node/problem.h"
 #include "base/node/text_pos.h"
 
-#include <libfyaml.h>
+#include <yaml.h>
 
-/* A diagnostic object that collects and never prints. */
-struct fy_diag *yaml_error_collector(void);
+/* The last scalar in front of an error. */
+struct yaml_scalar {
+    struct pos pos;
+    uint32_t key_line; /* the line of its key; 0: it is no value of a key */
+    bool lines;        /* it has several */
+    size_t end;        /* character behind it */
+    char quote;        /* ' or " or none */
+};
 
-/* Adds the first error that was collected. c is at the start of the text; `open` is the innermost
- * list or mapping in brackets that the parser was in, or NULL. Returns -1. */
-int yaml_error_report(struct fy_diag *diag, struct cursor c, const struct node *open,
-                      struct problems *ps);
+/* Refuses what libyaml would read wrongly, or in quadratic time: line ends of YAML 1.1 that are
+ * text in YAML 1.2, and directives other than %YAML. c is at the start of the text. Returns -1
+ * with a problem. */
+int yaml_error_guard(struct cursor c, struct problems *ps);
 
-/* Whether one of the errors leaves libfyaml 0.7 with the same memory twice in its free lists, as
- * "? a:<tab>- b" does: a parser that met it must not be destroyed. */
-bool yaml_error_is_fatal(struct fy_diag *diag);
+/* Adds the error at which the parser stopped. c is at the start of the text; `open` is the
+ * innermost list or mapping in brackets that the parser was in, or NULL. Returns -1. */
+int yaml_error_report(const yaml_parser_t *parser, struct cursor c, const struct node *open,
+                      const struct yaml_scalar *last, struct problems *ps);
+
+/* Says that the quote at pos is not closed. Returns -1. */
+int yaml_error_quote(struct pos pos, struct problems *ps);
 
 #endif

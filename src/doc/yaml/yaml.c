@@ -1,21 +1,19 @@
 /*
- * YAML: libfyaml's events become the tree. The document interface is not used, because it copies
- * aliases without a bound, recurses, and is slower. Positions are made from byte offsets, so that
- * they count lines and columns as the other readers do.
+ * YAML: libyaml's events become the tree. The document interface is not used, because it keeps no
+ * positions of keys. libyaml counts characters and ends lines at more than LF, so we count lines
+ * and columns ourselves, as the other readers do.
  */
 #include "base/node/text_pos.h"
 #include "doc/tree/reader.h"
 #include "doc/yaml/alias.h"
-#include "doc/yaml/block.h"
-#include "doc/yaml/error.h"
-#include "doc/yaml/refuse.h"
 #include "doc/yaml/scalar.h"
+#include "doc/yaml/error.h"
 
 #include "base/map.h"
-#include "base/mem.h"
 
-#include <libfyaml.h>
+#include <stdlib.h>
 #include <string.h>
+#include <yaml.h>
 
 /* Maps up to this size are searched key by key. */
 enum { SMALL_MAP = 16 };
@@ -30,19 +28,19 @@ struct level {
     bool merges;        /* that key is << */
     struct node *merge; /* the value of << */
     struct pos merge_pos;
-    bool flow;     /* in brackets */
-    size_t indent; /* columns in front of its dashes or keys */
+    bool flow;    /* in brackets */
+    uint32_t col; /* of the block that it is in, or that it is; 0: none */
 };
 
 struct reader {
     struct doc *doc;
     struct problems *ps;
-    struct fy_diag *diag;
-    struct fy_parser *parser;
+    yaml_parser_t parser;
     struct cursor cursor;
-    size_t end;       /* offset behind the token that was last seen */
-    struct buf block; /* the text of a block scalar */
+    size_t index;            /* characters in front of the cursor, as libyaml counts */
+    struct yaml_scalar last; /* the scalar that was read last */
     size_t documents, depth;
+    bool ended; /* by a line with ... */
     struct yaml_anchors anchors;
     struct level levels[DOC_MAX_DEPTH];
 };
@@ -53,11 +51,8 @@ static void reader_done(struct reader *r)
         map_done(&r->levels[i].seen);
         buf_done(&r->levels[i].key);
     }
-    buf_done(&r->block);
     yaml_anchors_done(&r->anchors);
-    if (!yaml_error_is_fatal(r->diag))
-        fy_parser_destroy(r->parser);
-    fy_diag_destroy(r->diag);
+    yaml_parser_delete(&r->parser);
 }
 
 static struct level *top(struct reader *r)
@@ -71,6 +66,19 @@ static bool wants_key(struct reader *r)
     return l && l->node->kind == NODE_MAP && !l->has_key;
 }
 
+/* Moves the cursor to a character. */
+static struct pos seek_index(struct reader *r, size_t index)
+{
+    const struct cursor *c = &r->cursor;
+    size_t at = c->offset;
+    for (; r->index < index && at < c->len; r->index++) {
+        do
+            at++;
+        while (at < c->len && ((unsigned char)c->text[at] & 0xc0) == 0x80);
+    }
+    return cursor_seek(&r->cursor, at);
+}
+
 static size_t skip_blanks(const struct cursor *c, size_t at)
 {
     while (at < c->len && strchr(" \t\r\n#", c->text[at])) {
@@ -80,64 +88,43 @@ static size_t skip_blanks(const struct cursor *c, size_t at)
     return at;
 }
 
-/* Offset of the | or > in front of a block scalar whose text begins at `text`: it is on the line
- * above, behind the token before. */
-static size_t block_header(const struct reader *r, size_t text)
+/* The event of a value begins at its anchor or tag: a message points behind these. */
+static struct pos seek_value(struct reader *r, const yaml_event_t *e)
 {
-    const char *s = r->cursor.text;
-    size_t line = text ? text - 1 : 0;
-    while (line > r->end && s[line - 1] != '\n')
-        line--;
-    for (size_t at = line; at < text; at++) {
-        if (s[at] == '|' || s[at] == '>')
-            return at;
+    (void)seek_index(r, e->start_mark.index);
+    struct cursor c = r->cursor;
+    size_t at = c.offset;
+    while (at < c.len && strchr("&!", c.text[at])) {
+        while (at < c.len && !strchr(" \t\r\n", c.text[at]))
+            at++;
+        at = skip_blanks(&c, at);
     }
-    return text;
+    return cursor_seek(&c, at);
 }
 
-/* A value that is not there has no token: it is at its key, or at its dash. */
-static struct pos absent_pos(struct reader *r)
+/* A value that is not there is at its key or, in a list, at its dash. */
+static struct pos seek_absent(struct reader *r, const yaml_event_t *e)
 {
     struct level *l = top(r);
-    if (l && l->has_key)
-        return l->key_pos;
-    size_t at = skip_blanks(&r->cursor, r->end);
-    if (!l || at >= r->cursor.len || !strchr("-:?", r->cursor.text[at]))
-        return r->cursor.pos;
-    r->end = at + 1;
-    return cursor_seek(&r->cursor, at);
-}
-
-static struct pos scalar_pos(struct reader *r, struct fy_token *token, enum fy_scalar_style style)
-{
-    if (!token)
-        return absent_pos(r);
-    size_t at = fy_token_start_mark(token)->input_pos, end = fy_token_end_mark(token)->input_pos;
-    if (style == FYSS_LITERAL || style == FYSS_FOLDED) {
-        at = block_header(r, at);
-    } else if (style != FYSS_PLAIN) { /* the marks are inside of the quotes */
-        at--;
-        end++;
-    }
-    struct pos pos = cursor_seek(&r->cursor, at);
-    r->end = end;
-    return pos;
+    size_t at = e->start_mark.index;
+    bool dash = l && l->node->kind == NODE_LIST && at && at == e->end_mark.index;
+    struct pos pos = seek_index(r, dash ? at - 1 : at);
+    return l && l->has_key ? l->key_pos : pos;
 }
 
 static const char yaml_prefix[] = "tag:yaml.org,2002:";
 
-static int refuse_tag(struct reader *r, struct fy_token *tag, const char *text, size_t len)
+static int refuse_tag(struct reader *r, const char *tag)
 {
-    size_t at = fy_token_start_mark(tag)->input_pos, skip = strlen(yaml_prefix);
-    bool yaml = len > skip && memcmp(text, yaml_prefix, skip) == 0;
-    problem_error_at(r->ps, RULE_SYNTAX, cursor_seek(&r->cursor, at),
-                     "the tag %s%.*s has no meaning here", yaml ? "!!" : "",
-                     (int)(yaml ? len - skip : len), yaml ? text + skip : text);
+    size_t skip = strlen(yaml_prefix);
+    bool yaml = strncmp(tag, yaml_prefix, skip) == 0;
+    problem_error_at(r->ps, RULE_SYNTAX, r->cursor.pos, "the tag %s%s has no meaning here",
+                     yaml ? "!!" : "", yaml ? tag + skip : tag);
     return problem_hint(r->ps, "take the tag out");
 }
 
 /* The kind that a tag of YAML's own stands for. */
-static bool find_tag(const char *text, size_t len, enum node_kind *ret_kind)
+static bool find_tag(const char *tag, enum node_kind *ret_kind)
 {
     static const struct {
         const char *name;
@@ -147,11 +134,8 @@ static bool find_tag(const char *text, size_t len, enum node_kind *ret_kind)
         {"float", NODE_REAL}, {"map", NODE_MAP}, {"seq", NODE_LIST},
     };
     size_t skip = strlen(yaml_prefix);
-    if (len < skip || memcmp(text, yaml_prefix, skip) != 0)
-        return false;
     for (size_t i = 0; i < ARRAY_LEN(tags); i++) {
-        if (len - skip == strlen(tags[i].name) &&
-            memcmp(text + skip, tags[i].name, len - skip) == 0) {
+        if (strncmp(tag, yaml_prefix, skip) == 0 && strcmp(tag + skip, tags[i].name) == 0) {
             *ret_kind = tags[i].kind;
             return true;
         }
@@ -160,25 +144,24 @@ static bool find_tag(const char *text, size_t len, enum node_kind *ret_kind)
 }
 
 /* *kind comes as what the value looks like, NODE_MAP for a scalar without a tag, and leaves as what
- * its tag makes of it. */
-static int read_tag(struct reader *r, struct fy_token *tag, bool scalar, enum node_kind *kind)
+ * its tag makes of it. The cursor is at the tag. */
+static int read_tag(struct reader *r, const yaml_char_t *text, bool scalar, enum node_kind *kind)
 {
+    const char *tag = (const char *)text;
     if (!tag)
         return 0;
-    size_t len = 0;
-    const char *text = fy_token_get_text(tag, &len);
-    if (len == 1 && *text == '!') {
+    if (strcmp(tag, "!") == 0) {
         *kind = scalar ? NODE_STRING : *kind;
         return 0;
     }
     enum node_kind named = NODE_NULL;
-    if (!find_tag(text, len, &named) || (scalar ? named >= NODE_LIST : named != *kind))
-        return refuse_tag(r, tag, text, len);
+    if (!find_tag(tag, &named) || (scalar ? named >= NODE_LIST : named != *kind))
+        return refuse_tag(r, tag);
     *kind = named;
     return 0;
 }
 
-static int duplicate(struct reader *r, const struct level *l, const struct node *first)
+static int refuse_duplicate(struct reader *r, const struct level *l, const struct node *first)
 {
     problem_error_at(r->ps, RULE_SYNTAX, l->key_pos,
                      "the key \"%s\" is there twice, first in line %u", l->key.s,
@@ -216,12 +199,10 @@ static int take_key(struct reader *r, const char *text, size_t len, struct pos p
     buf_add(&l->key, text, len);
     l->key_pos = pos;
     l->has_key = true;
-    if (!l->node->pos.line)
-        l->node->pos = pos;
     if (plain && len == 2 && memcmp(text, "<<", 2) == 0)
         return take_merge_key(r, pos);
     const struct node *first = find_key(l, text, len);
-    return first ? duplicate(r, l, first) : 0;
+    return first ? refuse_duplicate(r, l, first) : 0;
 }
 
 static void remember_key(struct level *l, struct node *member)
@@ -269,55 +250,73 @@ static int apply_tag(struct reader *r, struct node *n, enum node_kind kind)
     return problem_hint(r->ps, "take the tag out");
 }
 
-/* The text of a scalar, decoded; NULL with a problem. */
-static const char *scalar_text(struct reader *r, struct fy_token *token, enum fy_scalar_style style,
-                               size_t *ret_len)
+static void set_anchor(struct reader *r, const yaml_char_t *anchor, struct node *node)
 {
-    *ret_len = 0;
-    if (!token)
-        return "";
-    size_t start = fy_token_start_mark(token)->input_pos;
-    size_t end = fy_token_end_mark(token)->input_pos, indent = r->depth ? top(r)->indent : 0;
-    if (style == FYSS_LITERAL || style == FYSS_FOLDED) {
-        if (r->depth && yaml_guard_block(&r->cursor, start, end, indent, r->ps) < 0)
-            return NULL;
-        buf_cut(&r->block, 0);
-        yaml_block_text(&r->block, r->cursor.text, block_header(r, start), end, indent);
-        *ret_len = r->block.len;
-        return r->block.s;
-    }
-    if (yaml_guard_scalar(&r->cursor, start, end, r->ps) < 0)
-        return NULL;
-    const char *text = fy_token_get_text(token, ret_len);
-    if (!text)
-        abort();
-    return text;
-}
-
-static void set_anchor(struct reader *r, struct fy_token *anchor, struct node *node)
-{
-    size_t len = 0;
-    const char *name = anchor ? fy_token_get_text(anchor, &len) : NULL;
+    const char *name = (const char *)anchor;
     if (name)
-        yaml_anchor_set(&r->anchors, &r->doc->arena, name, len, node);
+        yaml_anchor_set(&r->anchors, &r->doc->arena, name, strlen(name), node);
 }
 
-static int on_scalar(struct reader *r, const struct fy_event *e)
+/* An error that comes next may be about this scalar. */
+static void note_scalar(struct reader *r, const yaml_event_t *e, struct pos pos)
 {
-    struct fy_token *token = e->scalar.value;
-    enum fy_scalar_style style = token ? fy_token_scalar_style(token) : FYSS_PLAIN;
-    size_t len;
-    const char *text = scalar_text(r, token, style, &len);
-    if (!text)
-        return -1;
+    yaml_scalar_style_t style = e->data.scalar.style;
+    r->last = (struct yaml_scalar){
+        .pos = pos,
+        .key_line = top(r) && top(r)->has_key ? top(r)->key_pos.line : 0,
+        .lines = e->end_mark.line > e->start_mark.line,
+        .end = e->end_mark.index,
+        .quote = style == YAML_SINGLE_QUOTED_SCALAR_STYLE   ? '\''
+                 : style == YAML_DOUBLE_QUOTED_SCALAR_STYLE ? '"'
+                                                            : '\0',
+    };
+}
+
+/* libyaml takes lines into a quoted text that are no deeper than its key: these are other keys, and
+ * the quote is not closed. */
+static int guard_quote(struct reader *r, const yaml_event_t *e)
+{
+    struct cursor c = r->cursor;
+    uint32_t col = r->depth ? top(r)->col : 0;
+    (void)seek_index(r, e->end_mark.index);
+    const char *s = c.text + c.offset, *end = c.text + r->cursor.offset;
+    while ((s = memchr(s, '\n', (size_t)(end - s)))) {
+        const char *line = ++s;
+        while (s < end && strchr(" \t\r\n", *s))
+            line = *s++ == '\n' ? s : line;
+        if (s < end && (size_t)(s - line) < col)
+            return yaml_error_quote(r->last.pos, r->ps);
+    }
+    return 0;
+}
+
+/* libyaml reads [?x] as [? x], which is a mapping. */
+static int guard_question(struct reader *r)
+{
+    const struct cursor *c = &r->cursor;
+    if (!r->depth || !top(r)->flow || !c->offset || c->text[c->offset - 1] != '?')
+        return 0;
+    struct pos pos = {c->pos.line, c->pos.col - 1};
+    problem_error_at(r->ps, RULE_SYNTAX, pos, "a text in brackets cannot begin with '?'");
+    return problem_hint(r->ps, "put the text in quotes");
+}
+
+static int on_scalar(struct reader *r, const yaml_event_t *e)
+{
+    const char *text = (const char *)e->data.scalar.value;
+    size_t len = e->data.scalar.length;
+    bool looks_plain = e->data.scalar.style == YAML_PLAIN_SCALAR_STYLE;
+    struct pos pos = looks_plain && !len ? seek_absent(r, e) : seek_value(r, e);
     enum node_kind kind = NODE_MAP;
-    if (read_tag(r, e->scalar.tag, true, &kind) < 0)
+    if (read_tag(r, e->data.scalar.tag, true, &kind) < 0)
         return -1;
-    struct pos pos = scalar_pos(r, token, style);
-    bool plain = style == FYSS_PLAIN && kind == NODE_MAP;
+    note_scalar(r, e, pos);
+    if (guard_question(r) < 0 || (r->last.quote && r->last.lines && guard_quote(r, e) < 0))
+        return -1;
+    bool plain = looks_plain && kind == NODE_MAP;
     struct node *n = node_string(&r->doc->arena, text, len, pos);
     n->plain = plain;
-    set_anchor(r, e->scalar.anchor, n);
+    set_anchor(r, e->data.scalar.anchor, n);
     if (wants_key(r))
         return take_key(r, text, len, pos, plain);
     take_value(r, n);
@@ -332,8 +331,9 @@ static int refuse_key(struct reader *r, struct pos pos)
     return problem_hint(r->ps, "put the key in quotes if it is a text");
 }
 
-static void open_level(struct reader *r, struct node *n, bool flow)
+static void open_level(struct reader *r, struct node *n, bool flow, uint32_t col)
 {
+    uint32_t block = flow && r->depth ? top(r)->col : flow ? 0 : col;
     take_value(r, n);
     struct level *l = &r->levels[r->depth++];
     map_done(&l->seen);
@@ -341,29 +341,22 @@ static void open_level(struct reader *r, struct node *n, bool flow)
     l->has_key = l->merges = false;
     l->merge = NULL;
     l->flow = flow;
+    l->col = block;
 }
 
-/* A block mapping is where its first key is, and the pair in [a: b] tells that it has begun only
- * after its key; so the position of those is left to the key. */
-static int on_start(struct reader *r, enum node_kind kind, struct fy_token *start,
-                    struct fy_token *tag, struct fy_token *anchor)
+static int on_start(struct reader *r, const yaml_event_t *e, enum node_kind kind, bool flow,
+                    const yaml_char_t *tag, const yaml_char_t *anchor)
 {
-    size_t at = start ? fy_token_start_mark(start)->input_pos : r->end;
-    bool flow = at < r->cursor.len && r->cursor.text[at] == (kind == NODE_MAP ? '{' : '[');
+    struct pos pos = seek_value(r, e);
     if (wants_key(r))
-        return refuse_key(r, cursor_seek(&r->cursor, at));
+        return refuse_key(r, pos);
     if (read_tag(r, tag, false, &kind) < 0)
         return -1;
     if (r->depth == DOC_MAX_DEPTH)
-        return doc_too_deep(r->ps, cursor_seek(&r->cursor, at));
-    struct pos pos = {0};
-    if (flow || kind == NODE_LIST)
-        pos = cursor_seek(&r->cursor, at);
-    if (r->end < at + flow)
-        r->end = at + flow;
-    open_level(r, node_new(&r->doc->arena, kind, pos), flow);
+        return doc_too_deep(r->ps, pos);
+    uint32_t col = r->cursor.pos.col < pos.col ? r->cursor.pos.col : pos.col;
+    open_level(r, node_new(&r->doc->arena, kind, pos), flow, col);
     set_anchor(r, anchor, top(r)->node);
-    top(r)->indent = start ? (size_t)fy_token_start_mark(start)->column : 0;
     return 0;
 }
 
@@ -423,35 +416,25 @@ static int merge(struct reader *r, struct level *l)
     return 0;
 }
 
-static int on_end(struct reader *r, struct fy_token *end)
+static int on_end(struct reader *r)
 {
     struct level *l = top(r);
-    if (l->flow && end)
-        r->end = fy_token_end_mark(end)->input_pos;
     if (l->merge && merge(r, l) < 0)
         return -1;
     r->depth--;
     return 0;
 }
 
-static int on_document(struct reader *r, const struct fy_event *e)
+static int refuse_document(struct reader *r, size_t index)
 {
-    if (r->documents++ == 0)
-        return 0;
-    size_t at = skip_blanks(&r->cursor, r->end);
-    struct fy_token *start = e->document_start.document_start;
-    if (start)
-        at = fy_token_start_mark(start)->input_pos;
-    else if (r->cursor.len - at >= 3 && memcmp(r->cursor.text + at, "...", 3) == 0)
-        at = skip_blanks(&r->cursor, at + 3);
-    problem_error_at(r->ps, RULE_SYNTAX, cursor_seek(&r->cursor, at),
+    problem_error_at(r->ps, RULE_SYNTAX, seek_index(r, index),
                      "a second YAML document begins here");
     return problem_hint(r->ps, "a plan is one document: take the line with --- or ... out");
 }
 
-static int refuse_unknown(struct reader *r, const char *name, size_t len, struct pos pos)
+static int refuse_unknown(struct reader *r, const char *name, struct pos pos)
 {
-    problem_error_at(r->ps, RULE_SYNTAX, pos, "nothing above is marked with &%.*s", (int)len, name);
+    problem_error_at(r->ps, RULE_SYNTAX, pos, "nothing above is marked with &%s", name);
     return problem_hint(r->ps, "put a text that begins with * in quotes");
 }
 
@@ -477,19 +460,16 @@ static int take_alias(struct reader *r, const struct node *from, struct pos pos)
     return 0;
 }
 
-static int on_alias(struct reader *r, const struct fy_event *e)
+static int on_alias(struct reader *r, const yaml_event_t *e)
 {
-    struct fy_token *token = e->alias.anchor;
-    size_t at = fy_token_start_mark(token)->input_pos, len = 0;
-    const char *name = fy_token_get_text(token, &len);
-    struct pos pos = cursor_seek(&r->cursor, at ? at - 1 : 0);
-    struct node *from = name ? yaml_anchor_get(&r->anchors, name, len) : NULL;
-    r->end = fy_token_end_mark(token)->input_pos;
+    const char *name = (const char *)e->data.alias.anchor;
+    struct pos pos = seek_index(r, e->start_mark.index);
+    struct node *from = yaml_anchor_get(&r->anchors, name, strlen(name));
     if (!from)
-        return refuse_unknown(r, name ? name : "", len, pos);
+        return refuse_unknown(r, name, pos);
     if (is_open(r, from)) {
-        problem_error_at(r->ps, RULE_SYNTAX, pos, "the alias *%.*s is inside of what it stands for",
-                         (int)len, name);
+        problem_error_at(r->ps, RULE_SYNTAX, pos, "the alias *%s is inside of what it stands for",
+                         name);
         return problem_hint(r->ps, "take it out");
     }
     if (!wants_key(r))
@@ -499,48 +479,64 @@ static int on_alias(struct reader *r, const struct fy_event *e)
     return take_key(r, from->text, from->len, pos, false);
 }
 
-static int on_event(struct reader *r, const struct fy_event *e)
+static int on_event(struct reader *r, const yaml_event_t *e)
 {
     switch (e->type) {
-    case FYET_DOCUMENT_START:
-        return on_document(r, e);
-    case FYET_MAPPING_START:
-        return on_start(r, NODE_MAP, e->mapping_start.mapping_start, e->mapping_start.tag,
-                        e->mapping_start.anchor);
-    case FYET_SEQUENCE_START:
-        return on_start(r, NODE_LIST, e->sequence_start.sequence_start, e->sequence_start.tag,
-                        e->sequence_start.anchor);
-    case FYET_MAPPING_END:
-        return on_end(r, e->mapping_end.mapping_end);
-    case FYET_SEQUENCE_END:
-        return on_end(r, e->sequence_end.sequence_end);
-    case FYET_SCALAR:
+    case YAML_DOCUMENT_START_EVENT:
+        return r->documents++ ? refuse_document(r, e->start_mark.index) : 0;
+    case YAML_DOCUMENT_END_EVENT:
+        r->ended = !e->data.document_end.implicit;
+        return 0;
+    case YAML_MAPPING_START_EVENT:
+        return on_start(r, e, NODE_MAP, e->data.mapping_start.style == YAML_FLOW_MAPPING_STYLE,
+                        e->data.mapping_start.tag, e->data.mapping_start.anchor);
+    case YAML_SEQUENCE_START_EVENT:
+        return on_start(r, e, NODE_LIST, e->data.sequence_start.style == YAML_FLOW_SEQUENCE_STYLE,
+                        e->data.sequence_start.tag, e->data.sequence_start.anchor);
+    case YAML_MAPPING_END_EVENT:
+    case YAML_SEQUENCE_END_EVENT:
+        return on_end(r);
+    case YAML_SCALAR_EVENT:
         return on_scalar(r, e);
-    case FYET_ALIAS:
+    case YAML_ALIAS_EVENT:
         return on_alias(r, e);
-    case FYET_NONE:
-    case FYET_STREAM_START:
-    case FYET_STREAM_END:
-    case FYET_DOCUMENT_END:
+    case YAML_NO_EVENT:
+    case YAML_STREAM_START_EVENT:
+    case YAML_STREAM_END_EVENT:
         break;
     }
     return 0;
 }
 
-static void reader_init(struct reader *r, struct cursor cursor)
+static int refuse_text(struct reader *r, struct cursor begin)
 {
-    r->cursor = cursor;
-    r->block = (struct buf)BUF_INIT;
+    struct level *l = top(r);
+    if (r->ended && r->parser.error == YAML_PARSER_ERROR)
+        return refuse_document(r, r->parser.problem_mark.index);
+    return yaml_error_report(&r->parser, begin, l && l->flow ? l->node : NULL, &r->last, r->ps);
+}
+
+/* Reads one event. *ret_more is false after the last one. */
+static int read_event(struct reader *r, struct cursor begin, bool *ret_more)
+{
+    yaml_event_t e;
+    if (!yaml_parser_parse(&r->parser, &e))
+        return refuse_text(r, begin);
+    int result = on_event(r, &e);
+    *ret_more = e.type != YAML_STREAM_END_EVENT;
+    yaml_event_delete(&e);
+    return result;
+}
+
+static void reader_init(struct reader *r, struct cursor begin)
+{
+    r->cursor = begin;
     for (size_t i = 0; i < DOC_MAX_DEPTH; i++)
         r->levels[i].key = (struct buf)BUF_INIT;
-    r->diag = yaml_error_collector();
-    struct fy_parse_cfg cfg = {
-        .flags = FYPCF_QUIET | FYPCF_DEFAULT_VERSION_1_2 | FYPCF_JSON_NONE,
-        .diag = r->diag,
-    };
-    r->parser = fy_parser_create(&cfg);
-    if (!r->parser || fy_parser_set_string(r->parser, cursor.text, cursor.len) < 0)
+    if (!yaml_parser_initialize(&r->parser))
         abort();
+    yaml_parser_set_encoding(&r->parser, YAML_UTF8_ENCODING);
+    yaml_parser_set_input_string(&r->parser, (const unsigned char *)begin.text, begin.len);
 }
 
 int doc_read_yaml(struct doc *doc, const char *text, size_t len, struct pos start,
@@ -551,17 +547,11 @@ int doc_read_yaml(struct doc *doc, const char *text, size_t len, struct pos star
     doc->syntax = DOC_YAML;
     doc->root = NULL;
     reader_init(&r, begin);
-    if (yaml_guard_text(begin, ps) < 0)
+    if (yaml_error_guard(begin, ps) < 0)
         return -1;
-    for (struct fy_event *e; (e = fy_parser_parse(r.parser));) {
-        int result = on_event(&r, e);
-        fy_parser_event_free(r.parser, e);
-        if (result < 0)
+    for (bool more = true; more;) {
+        if (read_event(&r, begin, &more) < 0)
             return -1;
-    }
-    if (fy_parser_get_stream_error(r.parser)) {
-        struct level *l = top(&r);
-        return yaml_error_report(r.diag, begin, l && l->flow ? l->node : NULL, ps);
     }
     if (!doc->root) {
         doc->root = node_string(&doc->arena, "", 0, start);

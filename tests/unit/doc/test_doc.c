@@ -208,36 +208,63 @@ static void test_yaml_numbers(void **state)
     doc_done(&doc);
 }
 
-/* What libfyaml reads wrongly, or takes quadratic time over: see doc/yaml/refuse.h. */
+static void test_yaml_blocks(void **state)
+{
+    (void)state;
+    assert_read("x.yaml", "a:\n- id: b\n  c: |\n  d: [e]\n",
+                "M@1:1(a@1:1=L@2:1(M@2:3(id@2:3=s@2:7'b c@3:3=s@3:6\" d@4:3=L@4:6(s@4:7'e))))");
+    assert_read("x.yaml", "a:\n  - >\n\n  - b\n", "M@1:1(a@1:1=L@2:3(s@2:5\" s@4:5'b))");
+    assert_read("x.yaml", "%YAML 1.2\n---\na: |\n\n  %\nb:\n- >-\n  c\n",
+                "M@3:1(a@3:1=s@3:4\"\\n%\\n b@6:1=L@7:1(s@7:3\"c))");
+    assert_read("x.yaml", "a: >\n  b\n\n    - c\n  d\n  e\n\n\nf: |2+\n  \tg\n\n",
+                "M@1:1(a@1:1=s@1:4\"b\\n\\n  - c\\nd e\\n f@9:1=s@9:4\"\\tg\\n\\n)");
+    assert_read("x.yaml", "a: [b #c\n]\nd: \"e\n\n  f\"\n",
+                "M@1:1(a@1:1=L@1:4(s@1:5'b) d@3:1=s@3:4\"e\\nf)");
+}
+
+/* Texts over which a reader could take quadratic time: these are read, or refused, at once. */
+static void test_yaml_long_texts(void **state)
+{
+    (void)state;
+    autoproblems struct problems ps;
+    autobuf struct buf blank = BUF_INIT, tag = BUF_INIT;
+    struct doc doc;
+    problems_init(&ps, "x");
+    buf_addstr(&blank, "a: b\n");
+    buf_addrep(&blank, '\n', 1 << 20);
+    buf_addstr(&blank, "  c\n");
+    assert_int_equal(doc_parse(&doc, "x.yaml", blank.s, blank.len, NULL, &ps), 0);
+    assert_int_equal(doc.root->first->len, (1 << 20) + 2);
+    doc_done(&doc);
+    buf_addstr(&tag, "a: !");
+    buf_addrep(&tag, '%', 1 << 20);
+    assert_refused("x.yaml", tag.s, tag.len,
+                   "1:4: a text cannot begin with '!' | put the text in quotes");
+    buf_cut(&tag, 0);
+    buf_addrep(&tag, 'k', 1025);
+    buf_addstr(&tag, ": v\n");
+    assert_refused("x.yaml", tag.s, tag.len, "1:1026: a key has more than 1024 characters");
+}
+
+/* What libyaml would read in another way than YAML 1.2. */
 static void test_yaml_guarded(void **state)
 {
     (void)state;
     assert_table_refused(
         "x.yaml",
-        {"a:\n- id: b\n  c: |\n  d: [e]\n",
-         "4:3: the text of | or > is indented deeper than what it belongs to | indent this line, "
-         "or write \"\" above it for a text that is empty"},
-        {"a:\n  - >\n\n  - b\n",
-         "4:3: the text of | or > is indented deeper than what it belongs to | indent this line, "
-         "or write \"\" above it for a text that is empty"},
         {"%TAG !e! tag:x,2000:\n---\na: 1\n",
          "1:1: a line that begins with '%' is a directive, and only %YAML is read | take the line "
-         "out; a text that begins with % goes in quotes"});
-    assert_read("x.yaml", "%YAML 1.2\n---\na: |\n\n  %\nb:\n- >-\n  c\n",
-                "M@3:1(a@3:1=s@3:4\"\\n%\\n b@6:1=L@7:1(s@7:3\"c))");
-    assert_read("x.yaml", "a: >\n  b\n\n    - c\n  d\n  e\n\n\nf: |+\n  \tg\n\n",
-                "M@1:1(a@1:1=s@1:4\"b\\n\\n  - c\\nd e\\n f@9:1=s@9:4\"\\tg\\n\\n)");
-    autobuf struct buf blank = BUF_INIT, tag = BUF_INIT;
-    buf_addstr(&blank, "a: b\n\n");
-    buf_addrep(&blank, '\n', 1 << 20);
-    buf_addstr(&blank, "  c\n");
-    assert_refused("x.yaml", blank.s, blank.len,
-                   "101:1: more than 100 blank lines in a row in one text | take some out");
-    buf_addstr(&tag, "a: !");
-    buf_addrep(&tag, '%', 1 << 20);
-    assert_refused("x.yaml", tag.s, tag.len,
-                   "1:4: a '!' with more than 1000 '%' in one word | a text of this kind is better "
-                   "kept in a file of its own");
+         "out; a text that begins with % goes in quotes"},
+        {"a: [?x]\n", "1:5: a text in brackets cannot begin with '?' | put the text in quotes"},
+        {"a:\n  b: \"c\n  d: \"\n", "2:6: this quote is not closed | close the quote; text over "
+                                    "several lines is easier with |"},
+        {"é: [b, 'c\nd: ']\n", "1:8: this quote is not closed | close the quote; text over "
+                               "several lines is easier with |"},
+        {"a: é\xe2\x80\xa8x\n",
+         "1:5: a line separator of Unicode, which YAML 1.1 and 1.2 read differently | take it out, "
+         "or write \\N, \\L or \\P in double quotes"},
+        {"é: \x1b[1m\n", "1:4: the control character U+001B | take it out, or write it as \\x1B in "
+                         "double quotes"});
 }
 
 static void test_yaml_aliases(void **state)
@@ -358,8 +385,28 @@ static void test_yaml_refused(void **state)
         {"a: - b\n",
          "1:4: a list item on the line of its key | begin the list on the next line, or "
          "write [a, b]"},
-        {"a: \"\\q\"\n", "1:5: invalid escape 'q' in double-quoted string | a backslash in double "
-                         "quotes is written \\\\"});
+        {"a: \"\\q\"\n", "1:5: no escape of YAML | a backslash in double quotes is written \\\\"},
+        {"a: \"\\ux\"\n", "1:5: no escape of YAML | a backslash in double quotes is written \\\\"});
+    assert_table_refused(
+        "x.yaml",
+        {"a: \"b\nc: \"d\"\n", "1:4: this quote is not closed | close the quote; text over several "
+                               "lines is easier with |"},
+        {"a: [\"b\"\n\"c\"]\n",
+         "2:1: ',' or ']' is missing in front of this | commas separate values in brackets"},
+        {"a: {b: 1 c: 2}\n",
+         "1:11: ',' or '}' is missing in front of this | commas separate values in brackets"},
+        {"a: [b] c\n", "1:8: text behind the end of a value | put the whole text in quotes"},
+        {"a: b\nc\n",
+         "2:1: a key without a colon | a key is followed by a colon and a space; or is "
+         "the line indented wrongly?"},
+        {"a: **/x\n", "1:4: a text cannot begin with '*' | put the text in quotes"},
+        {"a: &b.c d\n",
+         "1:4: a text cannot begin with '&' | put the text in quotes; the name of an "
+         "anchor has letters, digits, - and _ only"},
+        {"a: |\n  \tb\n", "2:3: a tab in the indentation | YAML is indented with spaces only; if "
+                          "the text begins with a tab, write |2 instead of |"},
+        {"a: |x\n  b\n", "1:5: text on the line of | or > | begin the text on the next line"},
+        {"%YAML 2.0\n---\na\n", "1:1: this is neither YAML 1.1 nor 1.2 | take the line out"});
 }
 
 /* A map that is too large to be searched key by key. */
@@ -710,6 +757,8 @@ int main(void)
         cmocka_unit_test(test_yaml_tree),
         cmocka_unit_test(test_yaml_core_schema),
         cmocka_unit_test(test_yaml_numbers),
+        cmocka_unit_test(test_yaml_blocks),
+        cmocka_unit_test(test_yaml_long_texts),
         cmocka_unit_test(test_yaml_guarded),
         cmocka_unit_test(test_yaml_aliases),
         cmocka_unit_test(test_yaml_alias_bombs),
