@@ -466,7 +466,6 @@ int layered_fill(struct job *job, struct err *err)
 int layered_see_past(struct run *run, struct err *err)
 {
     const struct past *past = &run->resume->past;
-    autofree char *folder = mem_printf("%s/%s", run->work, run->id);
     if (!run->base)
         return 0;
     for (size_t i = 0; i < past->n; i++) {
