@@ -6,8 +6,8 @@
 #include "base/node/text_pos.h"
 #include "doc/tree/reader.h"
 #include "doc/yaml/alias.h"
-#include "doc/yaml/scalar.h"
 #include "doc/yaml/error.h"
+#include "doc/yaml/scalar.h"
 
 #include "base/map.h"
 
