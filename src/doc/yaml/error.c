@@ -39,6 +39,8 @@ static const struct advice advices[] = {
     {"block sequence entries are not", "", "a list item on the line of its key",
      "begin the list on the next line, or write [a, b]", false},
     {"mapping keys are not", "", "a text cannot begin with '? '", put_quotes, false},
+    {"found unexpected ':'", "", "no space behind this ':'",
+     "a key is followed by a colon and a space; a text with a colon goes in quotes", false},
     {"could not find expected ':'", "", "a key without a colon", add_colon, true},
     {"found un", "while scanning a quoted", "this quote is not closed", close_quote, true},
     {"found unknown escape", "", no_escape, write_backslash, false},

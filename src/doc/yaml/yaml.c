@@ -260,15 +260,17 @@ static void set_anchor(struct reader *r, const yaml_char_t *anchor, struct node 
 /* An error that comes next may be about this scalar. */
 static void note_scalar(struct reader *r, const yaml_event_t *e, struct pos pos)
 {
-    yaml_scalar_style_t style = e->data.scalar.style;
+    struct level *l = top(r);
+    bool single = e->data.scalar.style == YAML_SINGLE_QUOTED_SCALAR_STYLE;
+    bool twice = e->data.scalar.style == YAML_DOUBLE_QUOTED_SCALAR_STYLE;
     r->last = (struct yaml_scalar){
         .pos = pos,
-        .key_line = top(r) && top(r)->has_key ? top(r)->key_pos.line : 0,
+        .key_line = l && l->has_key ? l->key_pos.line : 0,
         .lines = e->end_mark.line > e->start_mark.line,
         .end = e->end_mark.index,
-        .quote = style == YAML_SINGLE_QUOTED_SCALAR_STYLE   ? '\''
-                 : style == YAML_DOUBLE_QUOTED_SCALAR_STYLE ? '"'
-                                                            : '\0',
+        .quote = single  ? '\''
+                 : twice ? '"'
+                         : '\0',
     };
 }
 

@@ -395,6 +395,8 @@ static void test_yaml_refused(void **state)
          "2:1: ',' or ']' is missing in front of this | commas separate values in brackets"},
         {"a: {b: 1 c: 2}\n",
          "1:11: ',' or '}' is missing in front of this | commas separate values in brackets"},
+        {"{a:, b: c}", "1:3: no space behind this ':' | a key is followed by a colon and a space; "
+                       "a text with a colon goes in quotes"},
         {"a: [b] c\n", "1:8: text behind the end of a value | put the whole text in quotes"},
         {"a: b\nc\n",
          "2:1: a key without a colon | a key is followed by a colon and a space; or is "
