@@ -415,6 +415,7 @@ void run_close(struct run *run)
                                tr->was_in,  tr->landed_before, tr->committed_before};
         for (size_t k = 0; k < ARRAY_LEN(owned); k++)
             free(owned[k]);
+        strv_done(&tr->own_heads);
         watch_free(tr->retry);
     }
     for (size_t i = 0; i < RUN_SIGNALS; i++)

@@ -49,13 +49,15 @@ struct task_run {
     int tried[FAILURE_COUNT_]; /* retries used, by class */
     bool reverts;              /* its last attempt would have undone what others have landed */
     char *reason, *commit, *landed, *branch, *start, *action,
-        *workspace;       /* `status` points to these */
-    char *origin;         /* where the task began, where `start` has moved on since; or NULL */
-    char *feedback;       /* what the next attempt is told about the last one */
-    struct job *job;      /* while an attempt is under way */
-    struct watch *retry;  /* while it waits for the next one */
-    struct budget budget; /* the plan's, or what it was raised to */
-    int64_t order;        /* landing order, with that of its dependants considered */
+        *workspace;        /* `status` points to these */
+    char *origin;          /* where the task began, where `start` has moved on since; or NULL */
+    struct strv own_heads; /* the last of the agent's own commits, of each attempt whose commits we
+                            * made again: they stay in the log of a workspace that is repaired */
+    char *feedback;        /* what the next attempt is told about the last one */
+    struct job *job;       /* while an attempt is under way */
+    struct watch *retry;   /* while it waits for the next one */
+    struct budget budget;  /* the plan's, or what it was raised to */
+    int64_t order;         /* landing order, with that of its dependants considered */
     bool budget_warned;
     bool logged;         /* the copies of its logs were begun */
     bool steered;        /* its agent tried to steer the run, which was recorded */
@@ -142,7 +144,6 @@ struct job {
     struct buf candidate;      /* the commit that is being verified */
     struct buf candidate_base; /* the tip that it was made on */
     struct buf was;            /* where its branch was before its commit */
-    struct buf own_head;       /* the last of the agent's own commits, if we made them again */
     size_t hook;               /* the commit hook that runs */
     enum repair mending;       /* it is a repair, with such a workspace */
     char *clean;               /* folder of a tree that holds its candidate alone, or NULL */

@@ -10,6 +10,7 @@
 #include "doc/yaml/scalar.h"
 
 #include "base/map.h"
+#include "base/mem.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -87,7 +87,6 @@ void job_free(struct job *job)
     buf_done(&job->candidate);
     buf_done(&job->candidate_base);
     buf_done(&job->was);
-    buf_done(&job->own_head);
     clean_tree_remove(job);
     free(job->dir);
     free(job->cwd);
@@ -375,7 +374,6 @@ struct job *job_new(struct run *run, uint32_t task, int attempt)
         .candidate = BUF_INIT,
         .candidate_base = BUF_INIT,
         .was = BUF_INIT,
-        .own_head = BUF_INIT,
     };
     job->dir = attempt_path(run->dir, run->pf->plan.tasks[task].id, job->attempt);
     run->tasks[task].job = job;

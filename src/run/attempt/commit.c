@@ -249,9 +249,8 @@ static int make_commit(struct job *job, const struct commit_job *cj,
         commit_finish(cj, draft, style, ret_commit, err))
         return -1;
     *ret_as_one = style.as_one;
-    buf_cut(&job->own_head, 0);
     if (draft->own.commits.n && !style.as_one)
-        buf_addstr(&job->own_head, draft->own.commits.v[draft->own.commits.n - 1]);
+        strv_push(&task_run(job)->own_heads, draft->own.commits.v[draft->own.commits.n - 1]);
     return 0;
 }
 

@@ -89,15 +89,18 @@ static bool has_nested(const struct job *job)
 static int save(struct job *job, struct salvage_job *sj, bool all, struct salvaged *ret,
                 struct err *err)
 {
-    struct task_run *tr = task_run(job);
-    const char *known[] = {tr->commit, tr->landed, job->own_head.len ? job->own_head.s : NULL};
-    const char *kept[ARRAY_LEN(known) + 1] = {NULL};
-    for (size_t i = 0, n = 0; i < ARRAY_LEN(known); i++) {
-        if (known[i])
-            kept[n++] = known[i];
-    }
-    return all ? salvage_workspace(sj, ret, err)
-               : salvage_rest(sj, kept, has_nested(job), ret, err);
+    static const char *const none[] = {NULL};
+    const struct task_run *tr = task_run(job);
+    autostrv struct strv kept = {0};
+    if (all)
+        return salvage_workspace(sj, ret, err);
+    if (tr->commit)
+        strv_push(&kept, tr->commit);
+    if (tr->landed)
+        strv_push(&kept, tr->landed);
+    for (size_t i = 0; i < tr->own_heads.n; i++)
+        strv_push(&kept, tr->own_heads.v[i]);
+    return salvage_rest(sj, kept.n ? (const char *const *)kept.v : none, has_nested(job), ret, err);
 }
 
 char *salvage_ref(const struct run *run, const char *id, int attempt)
@@ -162,7 +165,7 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
     struct err err = {0};
     struct change_limits change = bounds_of(job).change;
     sj.commit.start = start;
-    sj.made_again = job->own_head.len ? job->own_head.s : NULL;
+    sj.made_again = (const char *const *)task_run(job)->own_heads.v;
     if (!job->is_whole)
         sj.bounds = (struct change_bounds){change.files, change.bytes};
     if (all)

@@ -364,8 +364,11 @@ static int save_all(const struct salvage_job *job, struct salvaged *ret, struct 
     workspace_unclog(cj->ws);
     if (commit_files(job, ret, err))
         return -1;
-    const char *const kept[] = {ret->commit.len ? ret->commit.s : cj->start, job->made_again, NULL};
-    if (save_strays(job, kept, true, ret, err))
+    autostrv struct strv kept = {0};
+    strv_push(&kept, ret->commit.len ? ret->commit.s : cj->start);
+    for (const char *const *again = job->made_again; again && *again; again++)
+        strv_push(&kept, *again);
+    if (save_strays(job, (const char *const *)kept.v, true, ret, err))
         return -1;
     if (!ret->commit.len && ret->stray_count && commit_make(cj, true, &ret->commit, err))
         return -1;

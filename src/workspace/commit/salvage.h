@@ -26,11 +26,11 @@ struct salvage_job {
     const char *ref;             /* full name of the first */
     const char *const *patterns; /* of ignored files to save, as in gitignore(5) */
     size_t pattern_count;
-    const char *made_again; /* a commit: it and those before it were made again, as a part of what
-                             * is saved; or NULL */
-    bool no_files;          /* the work tree is gone: what is staged is all there is */
-    bool unnamed;           /* `ref` itself is for the caller to make */
-    struct change_bounds bounds; /* of the files that are saved */
+    const char *const *made_again; /* commits, NULL at the end, or NULL: they and those before them
+                                    * were made again, as a part of what is saved */
+    bool no_files;                 /* the work tree is gone: what is staged is all there is */
+    bool unnamed;                  /* `ref` itself is for the caller to make */
+    struct change_bounds bounds;   /* of the files that are saved */
     bool plain; /* for salvage_rest(): all was staged by what was found in the work tree (stage.h),
                  * and nothing has run there since */
 };

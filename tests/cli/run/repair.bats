@@ -168,7 +168,7 @@ start_claude() {
         begin_plan "landing: {style: $style, verify: 'test ! -e dirt'}" 'overlap: allow' 'limits: {workers: 2}'
         add_task b 'order: 1' -- 'sh sed -i s/five/FIVE/ file' 'write b 1'
         add_task a 'order: 2' 'retry: {conflict: repair}' -- \
-            'on 1 sh sed -i s/five/5/ file' 'on 1 commit mine' 'on 1 write a 1' \
+            'on 1 sh sed -i s/five/5/ file; GIT_AUTHOR_DATE=2001-01-01T00:00:00 git commit -qam mine' 'on 1 write a 1' \
             "on 2 sh cp file '$BATS_TEST_TMPDIR/marked'; git status --porcelain >'$BATS_TEST_TMPDIR/status'" \
             'on 2 sh sed -i -e "/^[<=]/d" -e "/^>/d" -e s/FIVE/FIVE5/ -e "/^5$/d" file'
         run_plan --json --base "base-$style"
