@@ -15,7 +15,7 @@
 #define SO_PEERPIDFD 77
 #endif
 
-enum { STATUS_MAX = 8192, ANCESTORS_MAX = 256 };
+enum { STATUS_MAX = 8192, ANCESTORS_MAX = 256, TRIES_MAX = 100 };
 
 void peer_done(struct peer *peer)
 {
@@ -86,20 +86,45 @@ static bool has_pid(const peer_line *line, pid_t pid)
     return false;
 }
 
-/* We may be below a guard ourselves, as a run that an agent has started: so we look no further than
- * to the ancestor that the two of us have in common. */
-static enum peer_place climb(pid_t pid, const peer_line *own, peer_line *line)
+/* A parent that ends leaves its child to another one before its number can be used again. */
+static bool has_parent(pid_t pid, pid_t parent)
 {
-    enum peer_place place = PEER_OUTSIDE;
     struct peer_status s;
-    for (; pid > 0 && !has_pid(own, pid); pid = s.parent) {
+    return read_status(pid, &s) && s.parent == parent;
+}
+
+/* We may be below a guard ourselves, as a run that an agent has started: so we look no further than
+ * to the ancestor that the two of us have in common. False where an ancestor ended meanwhile. */
+static bool climb(pid_t pid, const peer_line *own, peer_line *line, enum peer_place *ret)
+{
+    struct peer_status s;
+    *ret = PEER_OUTSIDE;
+    for (pid_t child = 0; pid > 0 && !has_pid(own, pid); child = pid, pid = s.parent) {
+        bool known = line->n < ANCESTORS_MAX && read_status(pid, &s);
+        if (child && !has_parent(child, pid))
+            return false;
         vec_push(line, pid);
-        if (line->n == ANCESTORS_MAX || !read_status(pid, &s))
-            return PEER_GONE;
+        if (!known) {
+            *ret = PEER_GONE;
+            return true;
+        }
         if (strcmp(s.name, PEER_GUARD) == 0)
-            place = PEER_GUARDED;
+            *ret = PEER_GUARDED;
     }
-    return place;
+    return true;
+}
+
+/* The processes between a peer and its guard may end while we climb: then its way up is another
+ * one, and we begin again. */
+static enum peer_place find_place(pid_t pid, const peer_line *own, peer_line *line)
+{
+    enum peer_place place;
+    for (int tries = 0; tries < TRIES_MAX; tries++) {
+        line->n = 0;
+        if (climb(pid, own, line, &place))
+            return place;
+    }
+    return PEER_GONE;
 }
 
 /* --- who it is ---------------------------------------------------------------------------- */
@@ -135,7 +160,7 @@ void peer_look(int fd, struct peer *ret)
     autoclose int pidfd = open_pidfd(fd);
     peer_line own = {0};
     list_own_line(&own);
-    ret->place = climb(who.pid, &own, &ret->line);
+    ret->place = find_place(who.pid, &own, &ret->line);
     vec_done(&own);
     if (has_ended(pidfd))
         ret->place = PEER_GONE;
@@ -145,7 +170,7 @@ void peer_look(int fd, struct peer *ret)
 
 void peer_look(int fd, struct peer *ret)
 {
-    (void)fd, (void)has_proc, (void)list_own_line, (void)climb;
+    (void)fd, (void)has_proc, (void)list_own_line, (void)find_place;
     *ret = PEER_INIT;
 }
 

@@ -58,14 +58,14 @@ static enum peer_place look_at_child(const char *folder, const char *name, bool 
             (void)setsid();
             (void)prctl(PR_SET_NAME, "sh", 0, 0, 0);
             (void)socket_connect(folder, "s.sock", &fd, NULL);
-            (void)socket_wait(fd, ends ? 0 : 5000);
+            (void)socket_wait(fd, ends ? 0 : 60000);
             _exit(0);
         }
         while (waitpid(-1, NULL, 0) > 0)
             ;
         _exit(0);
     }
-    assert_true(socket_wait(listener, 5000));
+    assert_true(socket_wait(listener, 60000));
     if (ends)
         assert_int_equal(waitpid(parent, &status, 0), parent);
     autoclose int fd = socket_accept(listener);
@@ -86,11 +86,67 @@ static void test_look(void **state)
     assert_int_equal(look_at_child(*state, "bash", true), PEER_GONE);
 }
 
+enum { CHAIN = 20, CHAINS = 20, LOOKS = 50 };
+
+/* Starts a process and one below it, and so on; the last one connects. The others end when the pipe
+ * `hold` is closed, all at once. Each has the guard's name above it. */
+static pid_t start_chain(const char *folder, const int *hold)
+{
+    pid_t top = fork();
+    if (top != 0)
+        return top;
+    (void)prctl(PR_SET_NAME, PEER_GUARD, 0, 0, 0);
+    (void)prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
+    own_close(&(int){hold[1]});
+    bool is_top = true;
+    int fd;
+    char byte;
+    for (int i = 0; i < CHAIN && fork() == 0; i++) {
+        (void)prctl(PR_SET_NAME, "sh", 0, 0, 0);
+        is_top = false;
+        if (i == CHAIN - 1) {
+            (void)socket_connect(folder, "s.sock", &fd, NULL);
+            (void)socket_wait(fd, 60000);
+            _exit(0);
+        }
+    }
+    (void)!read(hold[0], &byte, 1);
+    while (is_top && waitpid(-1, NULL, 0) > 0)
+        ;
+    _exit(0);
+}
+
+/* Its ancestors end while we climb: it is still below the guard. */
+static void test_ancestors_end(void **state)
+{
+    int listener, status, found[PEER_GONE + 1] = {0};
+    assert_int_equal(socket_listen(*state, "s.sock", &listener, NULL), 0);
+    for (int i = 0; i < CHAINS; i++) {
+        int hold[2];
+        assert_int_equal(pipe(hold), 0);
+        pid_t top = start_chain(*state, hold);
+        own_close(&hold[0]);
+        assert_true(socket_wait(listener, 60000));
+        autoclose int fd = socket_accept(listener);
+        own_close(&hold[1]);
+        for (int k = 0; k < LOOKS; k++) {
+            autopeer struct peer peer = PEER_INIT;
+            peer_look(fd, &peer);
+            found[peer.place]++;
+        }
+        own_close(&fd);
+        assert_int_equal(waitpid(top, &status, 0), top);
+    }
+    own_close(&listener);
+    assert_int_equal(found[PEER_GUARDED], CHAINS * LOOKS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_parse),
         cmocka_unit_test_setup_teardown(test_look, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_ancestors_end, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
