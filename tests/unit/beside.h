@@ -1,22 +1,25 @@
 /* A process beside a test that takes a folder away whenever that is empty, as `git gc` and `git
  * worktree prune` do with some of git's: again and again, though not so fast that nobody could come
- * between. */
+ * between. Where the disk is slow, the kernel lets the two of them have the folder in turn, and
+ * each try of the test would fail: so the pause is many times as long as the removal took.
+ */
 #ifndef TESTS_UNIT_BESIDE_H
 #define TESTS_UNIT_BESIDE_H
+
+#include "base/text/clock.h"
 
 #include <signal.h>
 #include <sys/types.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 static inline pid_t begin_sweeping(const char *folder)
 {
-    const struct timespec pause = {.tv_nsec = 500 * 1000};
     pid_t test = getpid(), pid = fork();
     while (pid == 0 && getppid() == test) {
+        int64_t began = clock_mono();
         (void)rmdir(folder);
-        (void)nanosleep(&pause, NULL);
+        (void)usleep(500 + 20000 * (useconds_t)(clock_mono() - began));
     }
     if (pid == 0)
         _exit(0);
