@@ -28,7 +28,7 @@ struct post {
 static int fail(const char *why)
 {
     autobuf struct buf line = BUF_INIT;
-    text_harmless(&line, why, strlen(why));
+    text_add_harmless(&line, why);
     (void)fprintf(stderr, "%s\n", line.s);
     return 1;
 }

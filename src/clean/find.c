@@ -30,12 +30,6 @@ bool is_run_id(const char *s)
     return true;
 }
 
-static bool exists(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0;
-}
-
 /* --- runs --------------------------------------------------------------------------------- */
 
 static bool began_just_now(const char *dir)
@@ -53,9 +47,9 @@ static int find_alive(struct remains *r, struct remains_run *run, const struct s
     bool running = row && strcmp(row->state, "running") == 0 && row->pid_start;
     struct proc_id engine = {row ? (pid_t)row->pid : 0, row ? row->pid_start : 0};
     run->alive = running && procs_lives(&engine);
-    if (!row && !exists(lock))
+    if (!row && !file_exists(lock))
         run->alive = began_just_now(dir);
-    if (run->alive || !exists(lock))
+    if (run->alive || !file_exists(lock))
         return 0;
     if (dirs_try_lock(lock, &run->lock, err))
         return -1;

@@ -1,6 +1,7 @@
 #include "dropin/leftovers.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "clean/find.h"
 #include "git/state_paths.h"
 #include "store/store.h"
@@ -29,11 +30,6 @@ static bool note_row(void *ctx, const struct store_run *row)
     return true;
 }
 
-static int by_id(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* Ids of runs that are not finished; they may be alive. */
 static int find_unfinished(const char *state_dir, int states, struct strv *ret, struct err *err)
 {
@@ -44,7 +40,7 @@ static int find_unfinished(const char *state_dir, int states, struct strv *ret, 
                  ? -1
                  : 0;
     if (s.ids.n)
-        qsort(s.ids.v, s.ids.n, sizeof(*s.ids.v), by_id);
+        qsort(s.ids.v, s.ids.n, sizeof(*s.ids.v), str_compare);
     *ret = s.ids;
     return rc;
 }

@@ -129,7 +129,7 @@ static void write_json(const struct orchestra *o, struct buf *out)
 static void add_cell(struct buf *out, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;
-    text_harmless(&safe, s, strlen(s));
+    text_add_harmless(&safe, s);
     for (const char *c = safe.s; *c; c++) {
         if (*c == '|')
             buf_addch(out, '\\');
@@ -175,7 +175,7 @@ static void write_markdown(const struct orchestra *o, struct buf *out)
     const char *name = orchestra_name(o);
     count_ends(o, counts);
     buf_addstr(out, "# Run Summary: ");
-    text_harmless(out, name, strlen(name));
+    text_add_harmless(out, name);
     buf_addstr(out, "\n\n");
     add_time(out, "Started", o->started);
     add_time(out, "Finished", o->finished);

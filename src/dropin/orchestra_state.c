@@ -4,6 +4,7 @@
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
 #include "base/text/hash.h"
+#include "base/text/str.h"
 #include "doc/doc.h"
 #include "run/resume/decide.h"
 #include "run/state/run_folder.h"
@@ -129,11 +130,6 @@ void orchestra_recall(struct orchestra_state *s, struct orchestra *o)
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-static int by_text(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void put_done(const struct orchestra_state *s, struct arena *a, struct node *root)
 {
     const struct plan *plan = &s->o->pf->plan;
@@ -144,7 +140,7 @@ static void put_done(const struct orchestra_state *s, struct arena *a, struct no
             vec_push(&ids, plan->tasks[i].id);
     }
     if (ids.n)
-        qsort(ids.v, ids.n, sizeof(*ids.v), by_text);
+        qsort(ids.v, ids.n, sizeof(*ids.v), str_compare);
     for (size_t i = 0; i < ids.n; i++)
         build_add_string(a, list, ids.v[i]);
     vec_done(&ids);

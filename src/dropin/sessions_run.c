@@ -76,7 +76,7 @@ static void add_threads(const struct fanout *f, struct buf *out)
     for (size_t i = 0; i < f->fresh.n; i++) {
         const struct thread *t = &f->fresh.v[i];
         buf_addf(out, "  # thread %s: ", t->id);
-        text_harmless(out, t->goal, strlen(t->goal));
+        text_add_harmless(out, t->goal);
         buf_addstr(out, "\n  ");
         fanout_add_call(f, t, out);
         buf_addstr(out, "\n\n");
@@ -163,7 +163,7 @@ static void tell(void *ctx, const struct cleanup_item *item)
         buf_addf(&t->removed, "%sthread-%s", t->removed.len ? ", " : "", item->thread->id);
     } else if (item->action == CLEAN_KEPT) {
         buf_addf(&t->skipped, "  thread-%s (", item->thread->id);
-        text_harmless(&t->skipped, reason, strlen(reason));
+        text_add_harmless(&t->skipped, reason);
         buf_addstr(&t->skipped, ")\n");
     } else {
         (void)sessions_error("thread-%s: %s", item->thread->id, item->why);
@@ -175,7 +175,7 @@ static void warn(void *ctx, const char *message)
 {
     autobuf struct buf line = BUF_INIT;
     (void)ctx;
-    text_harmless(&line, message, strlen(message));
+    text_add_harmless(&line, message);
     (void)fprintf(stderr, "warning: %s\n", line.s);
 }
 

@@ -6,6 +6,7 @@
 #include "cli/frame/cli.h"
 #include "dropin/sessions.h"
 #include "git/batch.h"
+#include "git/git.h"
 #include "sys/interrupt.h"
 #include "threads/converge/converge.h"
 #include "threads/status/status.h"
@@ -39,19 +40,13 @@ static int view_open(struct view *v, struct err *err)
     return thread_looks_open(&v->looks, &v->repo, v->batch, &v->threads, NULL, false, err);
 }
 
-static const char *short_name(const char *ref)
-{
-    static const char heads[] = "refs/heads/";
-    return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
-}
-
 /* --- status ------------------------------------------------------------------------------- */
 
 /* A cell of a width that longer texts go beyond. */
 static void add_cell(struct buf *out, const char *text, size_t width)
 {
     autobuf struct buf safe = BUF_INIT;
-    text_harmless(&safe, text, strlen(text));
+    text_add_harmless(&safe, text);
     size_t used = text_width(safe.s, safe.len);
     buf_addstr(out, safe.s);
     buf_addrep(out, ' ', (used < width ? width - used : 0) + 1);
@@ -62,7 +57,7 @@ static void add_row(struct buf *out, const char *const cells[4], const char *las
     static const size_t widths[] = {14, 48, 6, 6};
     for (size_t i = 0; i < ARRAY_LEN(widths); i++)
         add_cell(out, cells[i], widths[i]);
-    text_harmless(out, last, strlen(last));
+    text_add_harmless(out, last);
     buf_addch(out, '\n');
 }
 
@@ -80,7 +75,7 @@ static void add_thread(struct buf *out, const struct thread_look *l)
         buf_addf(&last, "%.7s %s", away ? l->there : l->head, away ? l->there_subject : l->subject);
     }
     const char *state = l->problem ? "?" : l->uncommitted.n ? "dirty" : "clean";
-    add_row(out, (const char *const[]){name.s, short_name(branch), ahead.s, state}, last.s);
+    add_row(out, (const char *const[]){name.s, git_short_name(branch), ahead.s, state}, last.s);
 }
 
 static void add_damaged(struct buf *out, const struct thread_damaged *d)
@@ -129,9 +124,9 @@ static void add_result(struct buf *out, const struct converge_result *r)
     if (r->end == CONVERGE_PRINTED)
         buf_addf(out, "# thread-%s\n%s\n", t->id, r->commands.s);
     else if (r->end == CONVERGE_MADE || r->end == CONVERGE_UPDATED)
-        buf_addf(out, "pushing %s…\nopening PR for thread-%s…\n", short_name(t->branch), t->id);
+        buf_addf(out, "pushing %s…\nopening PR for thread-%s…\n", git_short_name(t->branch), t->id);
     if (r->detail && (r->end == CONVERGE_MADE || r->end == CONVERGE_UPDATED)) {
-        text_harmless(out, r->detail, strlen(r->detail));
+        text_add_harmless(out, r->detail);
         buf_addch(out, '\n');
     }
 }

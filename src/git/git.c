@@ -1,6 +1,7 @@
 #include "git/git.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/batch.h"
 #include "git/config/frozen_config.h"
 #include "git/fence.h"
@@ -579,4 +580,10 @@ int git_commit_tree_by(const struct git_place *at, const char *author, const cha
     if (git_must(at, &args, ret_commit, err))
         return -1;
     return ret_commit->len > before ? 0 : err_set(err, ERR_ENV, "git commit-tree said nothing");
+}
+
+const char *git_short_name(const char *ref)
+{
+    static const char heads[] = "refs/heads/";
+    return str_begins(ref, heads) ? ref + strlen(heads) : ref;
 }

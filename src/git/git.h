@@ -116,4 +116,7 @@ int git_commit_tree_by(const struct git_place *at, const char *author, const cha
                        const char *const *parents, const char *message, struct buf *ret_commit,
                        struct err *err);
 
+/* The name of a branch without refs/heads/; any other ref as it is. */
+const char *git_short_name(const char *ref);
+
 #endif

@@ -2,6 +2,7 @@
 
 #include "agent/agent.h"
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "plan/words.h"
 #include "project/plan_writes.h"
 #include "project/secrets.h"
@@ -166,11 +167,6 @@ static char *claims_prefix(const struct plan_file *pf)
     return mem_str(below + (*below == '/'));
 }
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static void check_tracked(struct plan_file *pf, struct problems *ps)
 {
     struct err err = {0};
@@ -185,7 +181,7 @@ static void check_tracked(struct plan_file *pf, struct problems *ps)
     for (const char *s = out.s; s < out.s + out.len; s += strlen(s) + 1)
         vec_push(&files, s);
     if (files.n) { /* sorted by git, but for the stages of an unmerged index */
-        qsort(files.v, files.n, sizeof(*files.v), by_bytes);
+        qsort(files.v, files.n, sizeof(*files.v), str_compare);
         claims_check_tracked(&pf->claims, files.v, files.n, ps);
     }
     vec_done(&files);

@@ -125,12 +125,6 @@ static int write_tree(const char *path, const struct node *root, struct err *err
 
 /* --- adding ------------------------------------------------------------------------------- */
 
-static bool is_link(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
-}
-
 static int is_tracked(const struct thread *t, bool *ret, struct err *err)
 {
     struct git_place at = {.git_dir = t->admin, .work_tree = t->path};
@@ -180,7 +174,7 @@ int claude_settings_add(const struct thread *t, const char *command, bool *ret_d
     bool there = false, tracked = false;
     settings_init(&s, t);
     *ret_done = false;
-    if (is_link(s.folder) || is_link(s.file))
+    if (file_is_link(s.folder) || file_is_link(s.file))
         return 0;
     if (read_settings(s.file, &text, &there, err) || (there && is_tracked(t, &tracked, err)))
         return -1;
@@ -240,7 +234,7 @@ int claude_settings_remove(const struct thread *t, struct err *err)
     autobuf struct buf text = BUF_INIT;
     bool there = false;
     settings_init(&s, t);
-    if (is_link(s.folder) || is_link(s.file))
+    if (file_is_link(s.folder) || file_is_link(s.file))
         return 0;
     if (read_settings(s.file, &text, &there, err))
         return -1;

@@ -1,6 +1,7 @@
 #include "threads/relocate.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/config/worktree_config.h"
 #include "sys/fs/file.h"
 #include "threads/hooks.h"
@@ -16,17 +17,11 @@ static const char *name_of(const struct thread *t)
     return strrchr(t->admin, '/') + 1;
 }
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t len = strlen(s), n = strlen(end);
-    return len >= n && strcmp(s + len - n, end) == 0;
-}
-
 /* Where our hooks were when they were installed: a setting that is not ours has no such end. */
 static bool find_setting(const struct thread *t, struct buf *ret)
 {
     autofree char *end = mem_printf("/worktrees/%s/anabranch.hooks", name_of(t));
-    return worktree_config_get(t->admin, HOOKS, ret) && ends_with(ret->s, end);
+    return worktree_config_get(t->admin, HOOKS, ret) && str_ends(ret->s, end);
 }
 
 /* --- the links ---------------------------------------------------------------------------- */
@@ -42,7 +37,7 @@ static bool is_tree_of(const struct thread *t, const char *path, bool *ret_right
     buf_cut(&link, strcspn(link.s, "\n"));
     const char *admin = link.s + strlen("gitdir: ");
     *ret_right = strcmp(admin, t->admin) == 0;
-    return *ret_right || (ends_with(admin, end) && access(admin, F_OK) < 0);
+    return *ret_right || (str_ends(admin, end) && access(admin, F_OK) < 0);
 }
 
 /* Where it would be if it has moved with the folder that the repository is in. */

@@ -49,13 +49,6 @@ void threads_done(struct threads *ts)
 
 /* --- writing ------------------------------------------------------------------------------ */
 
-static void put_list(struct arena *a, struct node *map, const char *key, const struct strv *list)
-{
-    struct node *node = build_put_list(a, map, key);
-    for (size_t i = 0; i < list->n; i++)
-        build_add_string(a, node, list->v[i]);
-}
-
 static void put_requests(struct arena *a, struct node *map, const struct thread *t)
 {
     struct node *list = build_put_list(a, map, "requests");
@@ -77,9 +70,9 @@ static struct node *encode(const struct thread *t, struct arena *a)
     build_put_string(a, map, "goal", t->goal);
     build_put_string(a, map, "prompt", t->prompt);
     build_put_string(a, map, "engine", t->engine);
-    put_list(a, map, "owns", &t->owns);
-    put_list(a, map, "forbids", &t->forbids);
-    put_list(a, map, "after", &t->after);
+    build_put_strings(a, map, "owns", &t->owns);
+    build_put_strings(a, map, "forbids", &t->forbids);
+    build_put_strings(a, map, "after", &t->after);
     if (t->ordered)
         build_put_int(a, map, "order", t->order);
     build_put_string(a, map, "enforce", t->enforce);
@@ -132,12 +125,6 @@ static char *take_string(const struct node *map, const char *key)
     return s ? mem_str(s) : NULL;
 }
 
-static bool take_bool(const struct node *map, const char *key)
-{
-    const struct node *n = node_get(map, key);
-    return n && n->kind == NODE_BOOL && n->truth;
-}
-
 static const struct node *list_of(const struct node *map, const char *key)
 {
     static const struct node none = {.kind = NODE_LIST};
@@ -182,8 +169,8 @@ static void decode(struct thread *t, const struct node *map)
         .base_commit = take_string(map, "base_commit"),
         .port = build_int(map, "port", 0),
         .ports = build_int(map, "ports", 0),
-        .made = take_bool(map, "made"),
-        .configured = take_bool(map, "configured"),
+        .made = build_is_true(map, "made"),
+        .configured = build_is_true(map, "configured"),
         .pull = take_string(map, "pull"),
         .pull_state = take_string(map, "pull_state"),
     };

@@ -38,23 +38,15 @@ void doing_take_question(struct doing *d, const struct node *data)
 }
 
 /* In whole seconds, so that the screen stays quiet. */
-static void add_time(struct buf *out, int64_t ms)
-{
-    if (ms < 1000)
-        buf_addstr(out, "0s");
-    else
-        text_format_duration(out, ms - ms % 1000);
-}
-
 /* How long already, or in what time. */
 static void add_when(const struct doing *d, int64_t now, struct buf *out)
 {
     if (d->since) {
         buf_addstr(out, " for ");
-        add_time(out, now - d->since);
+        text_format_seconds(out, now - d->since);
     } else if (d->until > now) {
         buf_addstr(out, " in ");
-        add_time(out, d->until - now + 999);
+        text_format_seconds(out, d->until - now + 999);
     }
 }
 
@@ -62,7 +54,7 @@ static void add_when(const struct doing *d, int64_t now, struct buf *out)
 static void add_action(const char *action, size_t room, struct buf *out)
 {
     autobuf struct buf safe = BUF_INIT;
-    text_harmless(&safe, action, strlen(action));
+    text_add_harmless(&safe, action);
     if (text_width(safe.s, safe.len) > room) {
         buf_cut(&safe, text_fit(safe.s, safe.len, room > 3 ? room - 3 : 0));
         buf_addstr(&safe, "...");

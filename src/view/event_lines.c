@@ -10,18 +10,13 @@
 #include <stdint.h>
 #include <string.h>
 
-static void add_safe(struct buf *out, const char *s)
-{
-    text_harmless(out, s, strlen(s));
-}
-
 static void add_field(struct buf *out, const struct event *ev, const char *key, const char *before)
 {
     const char *value = build_string(ev->data, key, NULL);
     if (!value)
         return;
     buf_addstr(out, before);
-    add_safe(out, value);
+    text_add_harmless(out, value);
 }
 
 static void add_commit(struct buf *out, const struct event *ev, const char *before)
@@ -38,7 +33,7 @@ static void add_list(struct buf *out, const struct event *ev, const char *key)
         return;
     node_each (item, list) {
         buf_addstr(out, item == list->first ? ": " : ", ");
-        add_safe(out, item->text);
+        text_add_harmless(out, item->text);
     }
 }
 

@@ -61,7 +61,7 @@ static void add_left(struct buf *out, int64_t ms)
 
 void limit_text(const struct limit_shown *limit, size_t parked, int64_t now, struct buf *out)
 {
-    text_harmless(out, limit->engine, strlen(limit->engine));
+    text_add_harmless(out, limit->engine);
     buf_addstr(out, ": limit until ");
     add_clock(out, limit->until, now);
     buf_addstr(out, ", ");

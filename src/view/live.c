@@ -294,14 +294,6 @@ static void end_line(struct buf *out, size_t start, size_t columns)
 }
 
 /* In whole seconds, so that the screen stays quiet. */
-static void add_time(struct buf *out, int64_t ms)
-{
-    if (ms < 1000)
-        buf_addstr(out, "0s");
-    else
-        text_format_duration(out, ms - ms % 1000);
-}
-
 static void add_usage(struct buf *out, int64_t tokens, double usd)
 {
     if (tokens > 0) {
@@ -312,19 +304,13 @@ static void add_usage(struct buf *out, int64_t tokens, double usd)
         buf_addf(out, "$%.2f  ", usd);
 }
 
-static void pad(struct buf *out, size_t start, size_t width)
-{
-    size_t used = text_width(out->s + start, out->len - start);
-    buf_addrep(out, ' ', used < width ? width - used : 0);
-}
-
 static void add_id(struct buf *out, const char *id, size_t width)
 {
     autobuf struct buf safe = BUF_INIT;
     size_t start = out->len;
-    text_harmless(&safe, id, strlen(id));
+    text_add_harmless(&safe, id);
     buf_add(out, safe.s, text_fit(safe.s, safe.len, width));
-    pad(out, start, width + 2);
+    text_pad(out, start, width + 2);
 }
 
 static void add_task(const struct live *l, uint32_t task, int64_t now, size_t id_width,
@@ -338,11 +324,11 @@ static void add_task(const struct live *l, uint32_t task, int64_t now, size_t id
     size_t start = out->len;
     if (lt->resume) {
         buf_addstr(out, "goes on in ");
-        add_time(out, lt->resume - now + 999);
+        text_format_seconds(out, lt->resume - now + 999);
     } else {
-        add_time(out, now - lt->since);
+        text_format_seconds(out, now - lt->since);
     }
-    pad(out, start, 6);
+    text_pad(out, start, 6);
     buf_addstr(out, "  ");
     if (lt->attempt > 1 && !lt->resume)
         buf_addf(out, "attempt %d  ", lt->attempt);
@@ -392,10 +378,10 @@ static void add_counts(const struct live *l, struct buf *out)
 static void add_totals(const struct live *l, int64_t now, struct buf *out)
 {
     int64_t left = l->graph->estimated ? time_left(l, now) : 0;
-    add_time(out, l->started ? now - l->started : 0);
+    text_format_seconds(out, l->started ? now - l->started : 0);
     if (left > 0) {
         buf_addstr(out, ", about ");
-        add_time(out, left + 999);
+        text_format_seconds(out, left + 999);
         buf_addstr(out, " left");
     }
     buf_addstr(out, ": ");

@@ -53,7 +53,7 @@ static void add_task(struct buf *out, const char *id, size_t width, const struct
         buf_addf(out, ": %s", failure_names[s->failure]);
     if (bad && s->reason) {
         buf_addstr(out, ": ");
-        text_harmless(out, s->reason, strlen(s->reason));
+        text_add_harmless(out, s->reason);
     }
     buf_addch(out, '\n');
 }

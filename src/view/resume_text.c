@@ -37,7 +37,7 @@ static void add_line(struct buf *out, size_t width, const char *id, const char *
                      const char *why)
 {
     buf_addf(out, "  %-*s  %-8s  ", (int)width, id, step);
-    text_harmless(out, why, strlen(why));
+    text_add_harmless(out, why);
     buf_addch(out, '\n');
 }
 

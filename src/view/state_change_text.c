@@ -8,11 +8,6 @@
 
 enum { VALUE_COLUMNS = 60 };
 
-static void add_safe(struct buf *out, const char *s)
-{
-    text_harmless(out, s, strlen(s));
-}
-
 /* An id is cut to what people read; what else is long has its end cut off. */
 static void add_value(struct buf *out, const char *s)
 {
@@ -22,7 +17,7 @@ static void add_value(struct buf *out, const char *s)
         return;
     }
     size_t start = out->len;
-    add_safe(out, s);
+    text_add_harmless(out, s);
     size_t fits = text_fit(out->s + start, out->len - start, VALUE_COLUMNS);
     if (fits < out->len - start) {
         buf_cut(out, start + fits);
@@ -58,7 +53,7 @@ static void add_change(const struct node *data, const struct words *w, struct bu
 {
     const char *from = build_string(data, "from", NULL), *to = build_string(data, "to", NULL);
     buf_addstr(out, w->before);
-    add_safe(out, build_string(data, "name", ""));
+    text_add_harmless(out, build_string(data, "name", ""));
     buf_addf(out, " %s", !to ? w->gone : from ? w->changed : w->made);
     if (!w->at)
         return;
@@ -77,12 +72,12 @@ static void add_files(const struct node *data, bool index, struct buf *out)
     const struct node *paths = node_get(data, "paths");
     int64_t more = build_int(data, "more", 0);
     buf_addstr(out, index ? "the index of " : "files in ");
-    add_safe(out, build_string(data, "name", ""));
+    text_add_harmless(out, build_string(data, "name", ""));
     buf_addstr(out, index ? " was changed" : " were changed");
     for (const struct node *p = paths && paths->kind == NODE_LIST ? paths->first : NULL; p;
          p = p->next) {
         buf_addstr(out, p == paths->first ? ": " : ", ");
-        add_safe(out, p->text);
+        text_add_harmless(out, p->text);
     }
     if (more)
         buf_addf(out, " and %lld more", (long long)more);
@@ -93,7 +88,8 @@ static void add_count(const struct node *data, struct buf *out)
     const char *name = build_string(data, "name", NULL);
     long long more = (long long)build_int(data, "more", 0);
     if (name)
-        buf_addf(out, "%lld ref%s below ", more, more == 1 ? "" : "s"), add_safe(out, name);
+        buf_addf(out, "%lld ref%s below ", more, more == 1 ? "" : "s"),
+            text_add_harmless(out, name);
     else
         buf_addf(out, "%lld other %s%s", more,
                  strcmp(build_string(data, "what", ""), "untracked") == 0 ? "file" : "thing",
@@ -107,7 +103,7 @@ static void add_field(const struct node *data, const char *key, const char *befo
     if (!value)
         return;
     buf_addstr(out, before);
-    add_safe(out, value);
+    text_add_harmless(out, value);
 }
 
 bool shared_text_is_change(const struct node *data)
@@ -142,7 +138,7 @@ void shared_text_tasks(const struct node *data, struct buf *out)
         return;
     node_each (task, tasks) {
         buf_addstr(out, task == tasks->first ? "one of " : ", ");
-        add_safe(out, task->text);
+        text_add_harmless(out, task->text);
     }
     if (more)
         buf_addf(out, " and %lld more", (long long)more);

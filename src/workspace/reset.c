@@ -2,6 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "git/batch.h"
 #include "git/format/index.h"
@@ -129,17 +130,12 @@ static bool restore_all(struct mend *m, struct work_folder *root, const char *co
     return good && next == n;
 }
 
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 static bool restore_changed(struct mend *m, struct work_folder *root, const struct strv *changed)
 {
     autofree const char **sorted = mem_array(changed->n + 1, sizeof(*sorted));
     for (size_t i = 0; i < changed->n; i++)
         sorted[i] = changed->v[i];
-    qsort(sorted, changed->n, sizeof(*sorted), compare_paths);
+    qsort(sorted, changed->n, sizeof(*sorted), str_compare);
     return restore_all(m, root, sorted, changed->n);
 }
 

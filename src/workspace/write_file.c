@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/fs/beneath.h"
+#include "sys/fs/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -61,17 +62,6 @@ int work_folder_enter(struct work_folder *f, const char *path, bool make, const 
 
 /* --- files -------------------------------------------------------------------------------- */
 
-static int write_all(int fd, const char *content, size_t len)
-{
-    for (size_t done = 0; done < len;) {
-        ssize_t n = write(fd, content + done, len - done);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* Some file systems report a full disk only when a file is closed. */
 static int write_content(int folder, const char *path, mode_t mode, const char *content, size_t len,
                          struct stat *ret_st, struct err *err)
@@ -80,7 +70,7 @@ static int write_content(int folder, const char *path, mode_t mode, const char *
         openat(folder, path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, mode & 0777);
     if (fd < 0)
         return err_sys(err, "write '%s'", path);
-    if (write_all(fd, content, len) == 0 && fstat(fd, ret_st) == 0 && close(steal_fd(&fd)) == 0)
+    if (file_write(fd, content, len) == 0 && fstat(fd, ret_st) == 0 && close(steal_fd(&fd)) == 0)
         return 0;
     (void)err_sys(err, "write '%s'", path);
     (void)unlinkat(folder, path, 0); /* what stays is in the way of who tries again, who says so */

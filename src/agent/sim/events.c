@@ -4,6 +4,7 @@
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "doc/doc.h"
+#include "sys/fs/file.h"
 
 #include <errno.h>
 #include <string.h>
@@ -11,16 +12,7 @@
 
 int sim_write(int fd, const char *s, size_t len, struct err *err)
 {
-    while (len) {
-        ssize_t n = write(fd, s, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_sys(err, "write");
-        s += n;
-        len -= (size_t)n;
-    }
-    return 0;
+    return file_write(fd, s, len) ? err_sys(err, "write") : 0;
 }
 
 struct line {

@@ -74,3 +74,16 @@ int64_t build_int(const struct node *map, const char *key, int64_t missing)
     const struct node *node = node_get(map, key);
     return node && node->kind == NODE_INT ? node->integer : missing;
 }
+
+bool build_is_true(const struct node *map, const char *key)
+{
+    const struct node *n = node_get(map, key);
+    return n && n->kind == NODE_BOOL && n->truth;
+}
+
+void build_put_strings(struct arena *a, struct node *map, const char *key, const struct strv *list)
+{
+    struct node *node = build_put_list(a, map, key);
+    for (size_t i = 0; i < list->n; i++)
+        build_add_string(a, node, list->v[i]);
+}

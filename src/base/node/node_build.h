@@ -6,6 +6,7 @@
 #define BASE_NODE_NODE_BUILD_H
 
 #include "base/node/node.h"
+#include "base/strv.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -22,6 +23,8 @@ void build_put_int(struct arena *a, struct node *map, const char *key, int64_t n
 void build_put_real(struct arena *a, struct node *map, const char *key, double real);
 void build_put_bool(struct arena *a, struct node *map, const char *key, bool truth);
 
+void build_put_strings(struct arena *a, struct node *map, const char *key, const struct strv *list);
+
 /* New entries of a list. */
 void build_add_string(struct arena *a, struct node *list, const char *s);
 struct node *build_add_map(struct arena *a, struct node *list);
@@ -30,5 +33,6 @@ struct node *build_add_map(struct arena *a, struct node *list);
  */
 const char *build_string(const struct node *map, const char *key, const char *missing);
 int64_t build_int(const struct node *map, const char *key, int64_t missing);
+bool build_is_true(const struct node *map, const char *key);
 
 #endif

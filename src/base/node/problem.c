@@ -148,7 +148,7 @@ const char *rule_name(enum rule rule)
 
 void problem_format(const struct problems *ps, const struct problem *p, struct buf *out)
 {
-    text_harmless(out, ps->file, strlen(ps->file));
+    text_add_harmless(out, ps->file);
     if (p->pos.line)
         buf_addf(out, ":%u:%u", p->pos.line, p->pos.col);
     buf_addstr(out, ": ");

@@ -83,3 +83,13 @@ int clock_parse(const char *s, int64_t *ret_wall_ms)
     *ret_wall_ms = ((int64_t)midnight + hour * 3600 + minute * 60 + second) * 1000 + ms;
     return 0;
 }
+
+bool clock_same(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
+}
+
+bool clock_is_later(const struct timespec *a, const struct timespec *b)
+{
+    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
+}

@@ -215,6 +215,17 @@ void text_harmless_tabs(struct buf *out, const char *s, size_t len)
     }
 }
 
+void text_add_harmless(struct buf *out, const char *s)
+{
+    text_harmless(out, s, strlen(s));
+}
+
+void text_pad(struct buf *out, size_t start, size_t width)
+{
+    size_t used = text_width(out->s + start, out->len - start);
+    buf_addrep(out, ' ', used < width ? width - used : 0);
+}
+
 /* What is left to read of a quantity. */
 struct cursor {
     const char *s;
@@ -363,6 +374,14 @@ void text_format_duration(struct buf *out, int64_t ms)
         buf_addf(out, "%u.%us", (unsigned)(n / 1000), tenths);
     else
         buf_addf(out, "%us", (unsigned)(n / 1000));
+}
+
+void text_format_seconds(struct buf *out, int64_t ms)
+{
+    if (ms < 1000)
+        buf_addstr(out, "0s");
+    else
+        text_format_duration(out, ms - ms % 1000);
 }
 
 /* Scales n down by base until it is below it; cut off rather than rounded, so that 999999 does not

@@ -35,6 +35,9 @@ size_t text_fit(const char *s, size_t len, size_t columns);
  * back is lost. The result is one line of valid UTF-8. */
 void text_harmless(struct buf *out, const char *s, size_t len);
 
+/* The same of a string. */
+void text_add_harmless(struct buf *out, const char *s);
+
 /* The same but for tabs, which stay: they indent code. */
 void text_harmless_tabs(struct buf *out, const char *s, size_t len);
 
@@ -47,6 +50,11 @@ int64_t text_parse_duration(const char *s, size_t len);
 /* The two largest units, cut off rather than rounded, without a zero: "500ms", "3.2s", "45s",
  * "1m 30s", "1h 5m", "2d". */
 void text_format_duration(struct buf *out, int64_t ms);
+
+void text_format_seconds(struct buf *out, int64_t ms); /* the same without parts of a second */
+
+/* Appends blanks up to a column of so many that began at `start`. */
+void text_pad(struct buf *out, size_t start, size_t width);
 
 /* "200", "64k" or "64K", "1.5M", "2G" (decimal, for tokens) or "64KiB", "1.5MiB", "2GiB" (binary).
  * Fractions need a unit and come out at a whole number, as above; -1 otherwise. */

@@ -13,11 +13,6 @@
 
 enum { PATIENCE_MS = 10000, END_MS = 10000, LOOK_MS = 20 };
 
-static char *folder_of(const struct look *look, const char *id)
-{
-    return run_path(look->state_dir, id);
-}
-
 static bool is_alive(const char *dir)
 {
     autoclose int lock = -1;
@@ -33,7 +28,7 @@ struct finder {
 static bool take_alive(void *ctx, const struct store_run *run)
 {
     struct finder *f = ctx;
-    autofree char *dir = folder_of(f->look, run->id);
+    autofree char *dir = run_path(f->look->state_dir, run->id);
     if (strcmp(run->state, "running") != 0 || !is_alive(dir))
         return true;
     if (f->id)
@@ -72,7 +67,7 @@ int live_run_find(struct look *look, const char *word, char **ret_id, char **ret
     char *id = NULL;
     *ret_id = *ret_dir = NULL;
     int code = word ? find_named(look, word, &id) : find_only(look, &id);
-    autofree char *dir = id ? folder_of(look, id) : NULL;
+    autofree char *dir = id ? run_path(look->state_dir, id) : NULL;
     *ret_id = id;
     if (dir && is_alive(dir))
         *ret_dir = steal_ptr(dir);
@@ -163,7 +158,7 @@ bool live_run_only(struct look *look, char **ret_id, char **ret_dir)
     autofree char *id = f.id, *other = f.other;
     if (rc || !id || other)
         return false;
-    *ret_dir = folder_of(look, id);
+    *ret_dir = run_path(look->state_dir, id);
     *ret_id = steal_ptr(id);
     return true;
 }

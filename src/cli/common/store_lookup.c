@@ -3,16 +3,12 @@
 #include "base/mem.h"
 #include "base/strv.h"
 #include "base/text/text.h"
+#include "cli/frame/cli.h"
 #include "git/config/frozen_config.h"
 #include "git/state_paths.h"
 
 #include <string.h>
 #include <unistd.h>
-
-static int told(const struct err *err)
-{
-    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
-}
 
 /* Outside a repository the state is in a folder of the project's, here or above. */
 static char *find_state_dir(void)
@@ -73,7 +69,7 @@ int look_open_mended(struct look *look, bool mends)
     struct err err = {0};
     if (look_place(look, &err) || look_with_its_git(&look->repo, &err) ||
         store_open(&look->store, look->state_dir, mends && has_runs(look), &err))
-        return told(&err);
+        return cli_fail_by(&err);
     if (store_notice(look->store))
         (void)fprintf(stderr, "anabranch: %s\n", store_notice(look->store));
     return EXIT_OK;
@@ -88,9 +84,9 @@ int look_find(struct look *look)
 {
     struct err err = {0};
     if (look_place(look, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     if (store_open(&look->store, look->state_dir, false, &err) && err.code != ERR_INPUT)
-        return told(&err);
+        return cli_fail_by(&err);
     return EXIT_OK;
 }
 
@@ -143,11 +139,11 @@ int look_run(struct look *look, const char *word, struct report *ret)
     const char *id;
     struct err err = {0};
     if (store_each_run(look->store, take_id, &ids, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     int code = choose_run(&ids, word, &id);
     if (code != EXIT_OK)
         return code;
-    return report_load(ret, look->store, look->state_dir, id, &err) ? told(&err) : EXIT_OK;
+    return report_load(ret, look->store, look->state_dir, id, &err) ? cli_fail_by(&err) : EXIT_OK;
 }
 
 /* --- tasks -------------------------------------------------------------------------------- */

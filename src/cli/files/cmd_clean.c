@@ -37,9 +37,9 @@ static void add_line(struct removals *r, const struct clean_item *item, struct b
 {
     removal_add_word(r, item->action, out);
     buf_addf(out, "%s ", item->kind);
-    text_harmless(out, item->name, strlen(item->name));
+    text_add_harmless(out, item->name);
     buf_addstr(out, ": ");
-    text_harmless(out, item->why, strlen(item->why));
+    text_add_harmless(out, item->why);
     removal_add_bytes(r, item, out);
     buf_addch(out, '\n');
 }
@@ -82,7 +82,7 @@ static int run_clean(const void *options, int argc, char **argv)
                                  .tell = tell,
                                  .ctx = &r};
     if (clean(&opts, &err))
-        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+        return cli_fail_by(&err);
     return removals_end(&r, "There is nothing to clean.\n");
 }
 

@@ -1,3 +1,4 @@
+#include "base/text/str.h"
 #include "cli/frame/commands.h"
 #include "sys/fs/file.h"
 
@@ -53,25 +54,19 @@ static const struct {
     [KIND_STREAMS] = {SYNTAX_JSON, {NULL, "plan.yaml", "plan.toml", "plan.md"}},
 };
 
-static bool ends_with(const char *s, const char *ending)
-{
-    size_t len = strlen(s), n = strlen(ending);
-    return len >= n && strcmp(s + len - n, ending) == 0;
-}
-
 static bool is_markdown(const char *file)
 {
-    return ends_with(file, ".md") || ends_with(file, ".markdown");
+    return str_ends(file, ".md") || str_ends(file, ".markdown");
 }
 
 /* The syntax that a file's name asks for; any of them where it does not. */
 static enum syntax syntax_of(const char *file)
 {
-    if (ends_with(file, ".yaml") || ends_with(file, ".yml"))
+    if (str_ends(file, ".yaml") || str_ends(file, ".yml"))
         return SYNTAX_YAML;
-    if (ends_with(file, ".toml"))
+    if (str_ends(file, ".toml"))
         return SYNTAX_TOML;
-    return ends_with(file, ".json") ? SYNTAX_JSON : SYNTAX_ANY;
+    return str_ends(file, ".json") ? SYNTAX_JSON : SYNTAX_ANY;
 }
 
 static void compose(struct buf *out, enum kind kind, enum syntax syntax, bool markdown)
@@ -110,7 +105,7 @@ static int run_init(const void *options, int argc, char **argv)
     struct err err = {0};
     compose(&text, kind, syntax, is_markdown(file));
     if (file_create(file, text.s, text.len, &err))
-        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+        return cli_fail_by(&err);
     autobuf struct buf said = BUF_INIT;
     buf_addf(&said, "Wrote %s. Edit it, then: anabranch check %s\n", file, file);
     return cli_print(said.s, said.len);

@@ -125,7 +125,7 @@ static int materialise(const struct look *look, const struct report_task *t, con
     if (inside_see(ws.path, look->repo.common) != EXIT_OK)
         return EXIT_ENV;
     if (dir ? copy_to(look, &ws, dir, &err) : settle(&ws, &err))
-        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+        return cli_fail_by(&err);
     return printf("%s\n", dir ? dir : ws.path) < 0 ? EXIT_ENV : EXIT_OK;
 }
 

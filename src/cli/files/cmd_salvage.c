@@ -4,6 +4,7 @@
 #include "base/text/text.h"
 #include "cli/common/git_exec.h"
 #include "cli/common/store_lookup.h"
+#include "cli/frame/cli.h"
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
 #include "git/git.h"
@@ -34,11 +35,6 @@ static void place_close(struct place *p)
     git_close(&p->repo);
 }
 
-static int told(const struct err *err)
-{
-    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
-}
-
 /* We show the rest where something cannot be restored. */
 static void mend(const struct place *p)
 {
@@ -57,14 +53,14 @@ static int place_open(struct place *p)
     struct err err = {0};
     *p = (struct place){0};
     if (git_open(&p->repo, ".", &err))
-        return told(&err);
+        return cli_fail_by(&err);
     if (!p->repo.root)
         return cli_fail(EXIT_ENV, "this is not a git repository");
     p->at = (struct git_place){.git_dir = p->repo.common};
     if (look_with_its_git(&p->repo, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     mend(p);
-    return salvages_load(&p->all, &p->at, &err) ? told(&err) : EXIT_OK;
+    return salvages_load(&p->all, &p->at, &err) ? cli_fail_by(&err) : EXIT_OK;
 }
 
 /* --- list --------------------------------------------------------------------------------- */
@@ -117,7 +113,7 @@ static void add_line(const struct salvage *s, size_t width, struct buf *out)
     if (*s->why) {
         size_t start = out->len + 2;
         buf_addstr(out, "  ");
-        text_harmless(out, s->why, strlen(s->why));
+        text_add_harmless(out, s->why);
         buf_cut(out, start + text_fit(out->s + start, out->len - start, 200));
     }
     buf_addch(out, '\n');
@@ -152,7 +148,7 @@ static void add_head(const struct salvage *s, struct buf *out)
              time.s, time.s + strlen("2026-03-01T"));
     if (*s->why) {
         buf_addstr(out, "Why:      ");
-        text_harmless(out, s->why, strlen(s->why));
+        text_add_harmless(out, s->why);
         buf_addch(out, '\n');
     }
     if (s->nested)
@@ -170,7 +166,7 @@ static int show(struct place *p, const struct salvage_opts *opts, char **words)
     autostrv struct strv args = {0};
     struct err err = {0};
     if (salvages_find(&p->all, words[0], &s, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     if (opts->json)
         add_json(s, &out);
     else
@@ -207,13 +203,13 @@ static int restore(struct place *p, const struct salvage_opts *opts, char **word
     struct err err = {0};
     autobuf struct buf out = BUF_INIT;
     if (salvages_find(&p->all, words[0], &s, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     autofree char *dir = words[1] ? absolute(words[1]) : beside(p, s);
     autofree char *branch = opts->branch ? mem_str(opts->branch) : mem_printf("salvage/%s", s->id);
     if (salvage_restore(s, &p->at, dir, branch, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     buf_addf(&out, "%s is in ", s->id);
-    text_harmless(&out, dir, strlen(dir));
+    text_add_harmless(&out, dir);
     buf_addf(&out, ", on the branch %s\n", branch);
     return cli_print(out.s, out.len);
 }
@@ -235,7 +231,7 @@ static int drop_one(struct place *p, const struct salvage *s)
     autobuf struct buf out = BUF_INIT;
     autostrv struct strv was = {0};
     if (salvage_drop(s, &p->at, &was, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     buf_addf(&out, "Dropped %s; to have it back:\n", s->id);
     for (size_t i = 0; i < was.n; i++)
         buf_addf(&out, "  git update-ref %s\n", was.v[i]);
@@ -285,7 +281,7 @@ static int drop_merged(struct place *p)
         bool merged;
         if (find_base(p, store, s, &base, &err) ||
             salvage_is_merged(s, &p->at, base.s, &merged, &err))
-            return told(&err);
+            return cli_fail_by(&err);
         int code = merged ? drop_one(p, s) : EXIT_OK;
         if (code != EXIT_OK)
             return code;

@@ -1,6 +1,7 @@
 #include "base/mem.h"
 #include "base/text/text.h"
 #include "cli/files/skill_text.h"
+#include "cli/frame/cli.h"
 #include "cli/frame/commands.h"
 #include "git/git.h"
 #include "sys/fs/dirs.h"
@@ -19,11 +20,6 @@ struct skill_opts {
 static enum skill_form form_of(const struct skill_opts *opts)
 {
     return opts->agents_md ? SKILL_SECTION : SKILL_FILE;
-}
-
-static int told(const struct err *err)
-{
-    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
 }
 
 /* --- where -------------------------------------------------------------------------------- */
@@ -75,7 +71,7 @@ static int find_folder(const struct skill_opts *opts, char **ret, const char **r
 static int say(const char *path, const char *what)
 {
     autobuf struct buf out = BUF_INIT;
-    text_harmless(&out, path, strlen(path));
+    text_add_harmless(&out, path);
     buf_addf(&out, ": %s\n", what);
     return cli_print(out.s, out.len);
 }
@@ -106,21 +102,21 @@ static int install(const struct skill_opts *opts)
     const char *name;
     struct err err = {0};
     if (find_folder(opts, &folder, &name, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     autofree char *path = mem_printf("%s/%s", folder, name);
     autobuf struct buf old = BUF_INIT, new = BUF_INIT;
     enum skill_state state;
     if (read_old(path, &old, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     if (skill_renew(form_of(opts), &old, &state, &new, &err)) {
         (void)err_wrap(&err, "'%s'", path);
-        return told(&err);
+        return cli_fail_by(&err);
     }
     if (state == SKILL_THEIRS && !opts->force)
         return refuse(path);
     if (state != SKILL_CURRENT &&
         (dirs_make_open(folder, &err) || file_replace(path, new.s, new.len, &err)))
-        return told(&err);
+        return cli_fail_by(&err);
     return say(path, words[state]);
 }
 

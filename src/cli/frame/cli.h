@@ -5,6 +5,8 @@
 #ifndef CLI_FRAME_CLI_H
 #define CLI_FRAME_CLI_H
 
+#include "base/err.h"
+
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -112,6 +114,7 @@ void cli_say(const char *before, const char *fmt, va_list ap) __attribute__((for
 /* Prints "anabranch: message" on standard error, as one line that is harmless whatever the message
  * quotes, and returns code. */
 int cli_fail(enum exit_code code, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+int cli_fail_by(const struct err *err); /* EXIT_USAGE for an ERR_INPUT, else EXIT_ENV */
 
 /* A wrong call of a command (NULL: of the program): message, where to read more; returns
  * EXIT_USAGE. */

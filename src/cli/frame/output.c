@@ -45,6 +45,11 @@ int cli_fail(enum exit_code code, const char *fmt, ...)
     return code;
 }
 
+int cli_fail_by(const struct err *err)
+{
+    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
+}
+
 void cli_waiting(const char *whom)
 {
     (void)cli_fail(EXIT_OK, "waiting for %s", whom);

@@ -1,4 +1,5 @@
 #include "cli/common/plan_opts.h"
+#include "cli/frame/cli.h"
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
 #include "run/rehearse/rehearse.h"
@@ -23,11 +24,6 @@ static void print_event(void *ctx, const struct event *ev)
     (void)cli_print(out.s, out.len);
 }
 
-static int fail(const struct err *err)
-{
-    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
-}
-
 static int go(const struct rehearsal *r, struct plan_file *pf, const char *path,
               const struct rehearse_opts *opts)
 {
@@ -42,11 +38,11 @@ static int go(const struct rehearsal *r, struct plan_file *pf, const char *path,
     struct err err = {0};
     struct run *run;
     if (run_open(&run, pf, path, &ro, &err))
-        return fail(&err);
+        return cli_fail_by(&err);
     run_observe(run, rehearsal_clock_event, &clock);
     if (opts->json)
         run_observe(run, print_event, NULL);
-    int code = run_go(run, &err) ? fail(&err) : run_result(run).exit_code;
+    int code = run_go(run, &err) ? cli_fail_by(&err) : run_result(run).exit_code;
     if (!opts->json) {
         autobuf struct buf out = BUF_INIT;
         rehearsal_text(r, run, pf, &clock, &out);
@@ -73,10 +69,10 @@ static int run_rehearse(const void *options, int argc, char **argv)
     if (checked)
         return EXIT_USAGE;
     int code = rehearsal_open(&r, &pf, opts->base, opts->with_commands, &err)
-                   ? fail(&err)
+                   ? cli_fail_by(&err)
                    : go(&r, &pf, argv[0], opts);
     if (rehearsal_close(&r, opts->keep, &err))
-        code = fail(&err);
+        code = cli_fail_by(&err);
     return code;
 }
 

@@ -34,7 +34,7 @@ static int go(struct plan_file *pf, const char *path, const struct run_opts *opt
     struct err err = {0};
     struct run *run;
     if (run_open(&run, pf, path, ro, &err))
-        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+        return cli_fail_by(&err);
     int code = opts->dry_run ? show_dry_run(run, pf, ro->wanted)
                              : run_call_go(&opts->call, run, pf, ro->wanted);
     run_close(run);

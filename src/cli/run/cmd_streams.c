@@ -122,7 +122,7 @@ static int go(struct plan_file *pf, const char *path, const struct streams_opts 
     if (run_call_check(&o->call, &cmd_streams, ro) != EXIT_OK)
         return EXIT_USAGE;
     if (run_open(&run, pf, path, ro, &err))
-        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+        return cli_fail_by(&err);
     autobuf struct buf out = BUF_INIT;
     int code;
     if (o->dry_run) {

@@ -118,7 +118,7 @@ static int warm(const struct git_repo *repo, const char *base, const struct plan
     autobuf struct buf commit = BUF_INIT;
     struct err err = {0};
     if (git_resolve(&at, base ? base : "HEAD", &commit, &err))
-        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+        return cli_fail_by(&err);
     enum provider provider = find_provider(repo, pf ? pf->plan.provider : PROVIDER_UNSET);
     if (provider == PROVIDER_AUTO)
         return printf("workspaces are filled by git here: there is nothing to make ahead\n") < 0

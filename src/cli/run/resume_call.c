@@ -6,6 +6,7 @@
 #include "clean/unbegun_runs.h"
 #include "cli/common/live_run.h"
 #include "cli/common/plan_opts.h"
+#include "cli/frame/cli.h"
 #include "git/state_paths.h"
 #include "run/resume/decide.h"
 #include "sys/fs/file.h"
@@ -20,11 +21,6 @@
 
 enum { PATIENCE_MS = 10000 }; /* a little more than a warden has */
 enum { PLAN_MAX = 1 << 30 };
-
-static int told(const struct err *err)
-{
-    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
-}
 
 /* --- which one ---------------------------------------------------------------------------- */
 
@@ -93,16 +89,11 @@ static void rows_done(struct rows *rows)
     vec_done(&rows->list);
 }
 
-static char *folder_of(const struct look *look, const char *id)
-{
-    return run_path(look->state_dir, id);
-}
-
 /* Whether a run was kept so that it could be gone on with by us; and its lock, -1 where it lives.
  */
 static bool can_be_resumed(const struct look *look, const struct row *row, int *ret_lock)
 {
-    autofree char *dir = folder_of(look, row->id);
+    autofree char *dir = run_path(look->state_dir, row->id);
     autosaved struct saved saved;
     return saved_load(&saved, dir, NULL) == 0 && !saved.dropin &&
            saved_lock_after(dir, &row->engine, ret_lock, NULL) == 0;
@@ -146,7 +137,7 @@ static int choose(const struct look *look, const struct rows *rows, char **ret_i
     return alive ? refuse_alive(alive) : EXIT_OK;
 }
 
-/* The one that a word stands for, as for all commands; NULL, told, where there is none. */
+/* The one that a word stands for, as for all commands; NULL, cli_fail_by, where there is none. */
 static const struct row *match(struct look *look, const struct rows *rows, const char *word)
 {
     const struct row *found = NULL;
@@ -171,12 +162,12 @@ static int find(struct look *look, const struct rows *rows, const char *word,
     const struct row *row = match(look, rows, word);
     if (!row)
         return EXIT_USAGE;
-    autofree char *dir = folder_of(look, row->id);
+    autofree char *dir = run_path(look->state_dir, row->id);
     if (access(dir, F_OK) < 0)
         return cli_fail(EXIT_USAGE, "cannot resume run %s: its folder is gone; run its plan again",
                         row->id);
     if (saved_lock_after(dir, &row->engine, ret_lock, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     int code = EXIT_OK;
     if (*ret_lock < 0 && !rc->task)
         return refuse_alive(row);
@@ -193,7 +184,7 @@ char *resume_run_of(struct look *look, const char *plan)
     if (!path || read_rows(look, &rows, NULL))
         return NULL;
     for (size_t i = 0; i < rows.list.n; i++) {
-        autofree char *dir = folder_of(look, rows.list.v[i].id);
+        autofree char *dir = run_path(look->state_dir, rows.list.v[i].id);
         autosaved struct saved saved;
         bool kept = saved_load(&saved, dir, NULL) == 0 && !saved.dropin && saved.plan_file;
         autofree char *its = kept ? realpath(saved.plan_file, NULL) : NULL;
@@ -320,7 +311,7 @@ static int open_and_go(struct plan_file *pf, const struct plan_file *was, const 
     set_wanted(saved, &pf->plan, wanted);
     ro.wanted = saved->only.n ? wanted : NULL;
     if (run_reopen(&run, pf, saved, &ro, &resume, lock, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     int code = go(run, pf, rc, rc->task ? run_resumed(run)->wanted : ro.wanted);
     run_close(run);
     return code;
@@ -338,14 +329,14 @@ static int with_plan(const struct saved *saved, const char *dir, const struct re
     if (code != EXIT_OK)
         return code;
     if (!path && saved_recall(saved, &rc->doc, &was.plan, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     return open_and_go(path ? &now : &was, &was, saved, rc, lock);
 }
 
 static int resume_locked(const struct look *look, const char *id, const struct resume_call *rc,
                          int *lock)
 {
-    autofree char *dir = folder_of(look, id);
+    autofree char *dir = run_path(look->state_dir, id);
     autosaved struct saved saved;
     struct err err = {0};
     bool loaded = saved_load(&saved, dir, &err) == 0;
@@ -360,7 +351,7 @@ static int resume_locked(const struct look *look, const char *id, const struct r
                         id);
     if (rc->dry_run ? leftovers_await_run(id, PATIENCE_MS, &err)
                     : leftovers_end_run(id, PATIENCE_MS, NULL, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     return with_plan(&saved, dir, rc, lock);
 }
 
@@ -388,7 +379,7 @@ int resume_call(struct look *look, const char *word, const struct resume_call *r
     autoclose int lock = -1;
     struct err err = {0};
     if (tell_unbegun(look, word, rc, &named, &err) || read_rows(look, &rows, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     if (named)
         return EXIT_OK;
     int code = word ? find(look, &rows, word, rc, &id, &lock) : choose(look, &rows, &id, &lock);

@@ -127,7 +127,7 @@ static void add_row(struct buf *out, const struct sum *s, const char *name, size
 {
     autobuf struct buf safe = BUF_INIT, money = BUF_INIT;
     const int64_t counts[] = {s->tokens_in, s->tokens_out, s->cache_read, s->cache_made};
-    text_harmless(&safe, name, strlen(name));
+    text_add_harmless(&safe, name);
     buf_addf(out, "%-*s  %8lld", (int)width, safe.s, (long long)s->attempts);
     for (size_t i = 0; i < ARRAY_LEN(counts); i++) {
         autobuf struct buf count = BUF_INIT;

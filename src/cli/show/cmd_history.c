@@ -40,7 +40,7 @@ static void add_line(const struct report *r, struct buf *out)
     if (r->row.name || r->row.plan) {
         const char *name = r->row.name ? r->row.name : r->row.plan;
         buf_addstr(out, "  ");
-        text_harmless(out, name, strlen(name));
+        text_add_harmless(out, name);
     }
     buf_addch(out, '\n');
 }

@@ -2,6 +2,7 @@
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "cli/common/store_lookup.h"
+#include "cli/frame/cli.h"
 #include "cli/frame/commands.h"
 #include "cli/run/run_view.h"
 #include "doc/doc.h"
@@ -32,7 +33,7 @@ static void add_head(const struct report *r, struct buf *out)
         buf_addf(out, ", on %s", row->base);
     if (row->plan) {
         buf_addstr(out, ", ");
-        text_harmless(out, row->plan, strlen(row->plan));
+        text_add_harmless(out, row->plan);
     }
     buf_addch(out, '\n');
 }
@@ -95,11 +96,6 @@ static void status_close(struct status *s)
 }
 #define autostatus own_cleanup(status_close)
 
-static int told(const struct err *err)
-{
-    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
-}
-
 static int has_run(struct status *s, bool *ret_yes)
 {
     struct err err = {0};
@@ -108,7 +104,7 @@ static int has_run(struct status *s, bool *ret_yes)
     int rc = s->look.store ? store_find_run(s->look.store, NULL, &a, &newest, &err) : 0;
     *ret_yes = newest.id;
     arena_done(&a);
-    return rc ? told(&err) : EXIT_OK;
+    return rc ? cli_fail_by(&err) : EXIT_OK;
 }
 
 static int look_at_threads(struct status *s)
@@ -117,19 +113,19 @@ static int look_at_threads(struct status *s)
     if (!s->look.repo.root)
         return EXIT_OK;
     if (threads_load(&s->threads, &s->look.repo, &err))
-        return told(&err);
+        return cli_fail_by(&err);
     if (!s->threads.n)
         return EXIT_OK;
     s->batch = git_batch_new(s->look.repo.common);
     return thread_looks_open(&s->looks, &s->look.repo, s->batch, &s->threads, NULL, true, &err)
-               ? told(&err)
+               ? cli_fail_by(&err)
                : EXIT_OK;
 }
 
 static int find_kept(struct status *s)
 {
     struct err err = {0};
-    return report_find_kept(&s->run, s->look.repo.common, &err) ? told(&err) : EXIT_OK;
+    return report_find_kept(&s->run, s->look.repo.common, &err) ? cli_fail_by(&err) : EXIT_OK;
 }
 
 /* Who names a run wants to see that alone. */
@@ -270,15 +266,15 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 const struct command cmd_status = {
     .name = "status",
     .summary = "Show how a run and threads stand, or how a run ended",
-    .about =
-        "Shows each task of a run with its state, commit, duration and attempts, and why it "
-        "failed. A run whose process is gone without having ended is shown as interrupted.\n\n"
-        "Without RUN it also shows each thread that 'fanout' made: the commits that it is "
-        "ahead and behind of its base, what is not committed, whether it would merge with "
-        "the base and with the other threads now, whether it keeps to its paths, and its "
-        "pull request as 'converge' knows it. What is wrong with a thread is told below, with what "
-        "to do: that its file is damaged, that it was moved, that its hooks are off. The "
-        "network is not used.",
+    .about = "Shows each task of a run with its state, commit, duration and attempts, and why it "
+             "failed. A run whose process is gone without having ended is shown as interrupted.\n\n"
+             "Without RUN it also shows each thread that 'fanout' made: the commits that it is "
+             "ahead and behind of its base, what is not committed, whether it would merge with "
+             "the base and with the other threads now, whether it keeps to its paths, and its "
+             "pull request as 'converge' knows it. What is wrong with a thread is cli_fail_by "
+             "below, with what "
+             "to do: that its file is damaged, that it was moved, that its hooks are off. The "
+             "network is not used.",
     .examples = "anabranch status\tThe newest run, also while it goes on\n"
                 "anabranch status --watch\tThe same, and what changes from now on\n"
                 "anabranch status --json last | jq .totals\tThe same for programs\n",

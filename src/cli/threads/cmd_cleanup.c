@@ -42,12 +42,12 @@ static void add_line(const struct removals *r, const struct cleanup_item *item, 
 {
     removal_add_word(r, item->action, out);
     buf_addf(out, "thread-%s: ", item->thread->id);
-    text_harmless(out, item->why, strlen(item->why));
+    text_add_harmless(out, item->why);
     if (item->salvage)
         buf_addf(out, "; commits that it had left behind are saved as %s", item->salvage);
     for (size_t i = 0; item->dropped && i < item->dropped->n; i++) {
         buf_addstr(out, i ? ", " : "; ignored files go with it: ");
-        text_harmless(out, item->dropped->v[i], strlen(item->dropped->v[i]));
+        text_add_harmless(out, item->dropped->v[i]);
     }
     buf_addch(out, '\n');
 }
@@ -94,8 +94,7 @@ static int run_cleanup(const void *options, int argc, char **argv)
     git_close(&repo);
     if (stop_signal())
         return cli_stopped("call it again: it goes on with what there is");
-    return rc ? cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg)
-              : removals_end(&r, "There are no threads.\n");
+    return rc ? cli_fail_by(&err) : removals_end(&r, "There are no threads.\n");
 }
 
 static const struct opt opts_table[] = {

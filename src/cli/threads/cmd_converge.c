@@ -3,6 +3,7 @@
 #include "base/text/text.h"
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
+#include "git/git.h"
 #include "sys/interrupt.h"
 #include "threads/converge/converge.h"
 
@@ -12,12 +13,6 @@ struct converge_opts {
     bool no_push, into_base, draft, commit, json;
     const char *only, *remote, *upstream, *base;
 };
-
-static const char *short_name(const char *ref)
-{
-    static const char heads[] = "refs/heads/";
-    return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
-}
 
 /* --- as text ------------------------------------------------------------------------------ */
 
@@ -39,7 +34,7 @@ static void add_line(struct buf *out, const struct converge_result *r, const cha
 {
     buf_addf(out, "thread-%s: %s", r->look->thread->id, what);
     if (detail)
-        text_harmless(out, detail, strlen(detail));
+        text_add_harmless(out, detail);
     buf_addch(out, '\n');
 }
 
@@ -65,7 +60,7 @@ static size_t add_damaged(const struct converge *c, struct buf *errors)
             continue;
         const char *const parts[] = {"thread-", d->id, ": left alone: ", d->problem, "; ", d->hint};
         for (size_t k = 0; k < ARRAY_LEN(parts); k++)
-            text_harmless(errors, parts[k], strlen(parts[k]));
+            text_add_harmless(errors, parts[k]);
         buf_addch(errors, '\n');
         n++;
     }
@@ -93,7 +88,7 @@ static void put_text(struct arena *a, struct node *map, const char *key, const c
     autobuf struct buf safe = BUF_INIT;
     if (!s)
         return;
-    text_harmless(&safe, s, strlen(s));
+    text_add_harmless(&safe, s);
     build_put_string(a, map, key, safe.s);
 }
 
@@ -102,7 +97,7 @@ static void put_result(struct arena *a, struct node *map, const struct converge_
     const struct thread *t = r->look->thread;
     bool bad = r->end >= CONVERGE_REFUSED;
     build_put_string(a, map, "id", t->id);
-    put_text(a, map, "branch", short_name(t->branch));
+    put_text(a, map, "branch", git_short_name(t->branch));
     build_put_string(a, map, "result", converge_end_name(r->end));
     put_text(a, map, "reason", bad ? r->detail : NULL);
     put_text(a, map, "warning", r->warning);
@@ -112,7 +107,7 @@ static void put_result(struct arena *a, struct node *map, const struct converge_
     struct node *list = build_put_list(a, map, "uncommitted");
     for (size_t i = 0; i < r->look->uncommitted.n; i++) {
         autobuf struct buf safe = BUF_INIT;
-        text_harmless(&safe, r->look->uncommitted.v[i], strlen(r->look->uncommitted.v[i]));
+        text_add_harmless(&safe, r->look->uncommitted.v[i]);
         build_add_string(a, list, safe.s);
     }
 }
@@ -170,7 +165,7 @@ static int run_in(const struct git_repo *repo, const struct converge_options *ho
     if (rc && stop_signal())
         return cli_stopped(how->commit ? "nothing was pushed or merged" : "nothing was changed");
     if (rc)
-        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+        return cli_fail_by(&err);
     int code = json ? print_json(&c) : print_text(&c);
     if (stop_signal())
         return cli_stopped("call it again: it goes on with what there is");

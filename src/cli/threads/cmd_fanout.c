@@ -2,6 +2,7 @@
 #include "base/text/text.h"
 #include "cli/common/plan_opts.h"
 #include "cli/frame/commands.h"
+#include "git/git.h"
 #include "threads/fanout/fanout.h"
 #include "threads/fanout/tmux.h"
 
@@ -19,17 +20,11 @@ struct fanout_opts {
 
 /* --- as text ------------------------------------------------------------------------------ */
 
-static const char *short_name(const char *ref)
-{
-    static const char heads[] = "refs/heads/";
-    return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
-}
-
 /* What is no command is a comment, so that all of it can be given to a shell. */
 static void add_comment(struct buf *out, const struct thread *t, const char *state)
 {
     buf_addf(out, "# thread-%s: ", t->id);
-    text_harmless(out, short_name(t->branch), strlen(short_name(t->branch)));
+    text_harmless(out, git_short_name(t->branch), strlen(git_short_name(t->branch)));
     buf_addf(out, ", %s\n", state);
 }
 
@@ -49,9 +44,9 @@ static void add_threads(struct buf *out, const struct fanout *f, const struct fa
 static void add_text(struct buf *out, const struct fanout *f, const struct fanout_opts *opts,
                      const char *show)
 {
-    const char *base = f->base ? short_name(f->base) : "a commit";
+    const char *base = f->base ? git_short_name(f->base) : "a commit";
     buf_addstr(out, "# from ");
-    text_harmless(out, base, strlen(base));
+    text_add_harmless(out, base);
     buf_addf(out, " at %.12s\n", f->base_commit);
     add_threads(out, f, opts);
     if (opts->tmux == TMUX_PRINT && f->fresh.n)
@@ -77,7 +72,7 @@ static void put_thread(struct arena *a, struct node *list, const struct fanout *
     fanout_add_call(f, t, &call);
     build_put_string(a, map, "id", t->id);
     build_put_bool(a, map, "new", fresh);
-    build_put_string(a, map, "branch", short_name(t->branch));
+    build_put_string(a, map, "branch", git_short_name(t->branch));
     build_put_string(a, map, "path", t->path);
     build_put_string(a, map, "goal", t->goal);
     build_put_string(a, map, "engine", t->engine);
@@ -97,7 +92,7 @@ static void add_json(struct buf *out, const struct fanout *f)
 {
     struct arena a = {0};
     struct node *map = build_map(&a);
-    build_put_string(&a, map, "base", f->base ? short_name(f->base) : NULL);
+    build_put_string(&a, map, "base", f->base ? git_short_name(f->base) : NULL);
     build_put_string(&a, map, "base_commit", f->base_commit);
     struct node *list = build_put_list(&a, map, "threads");
     for (size_t i = 0; i < f->known.n; i++)

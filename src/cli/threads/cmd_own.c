@@ -12,17 +12,12 @@ struct own_opts {
     bool staged, json;
 };
 
-static void add_harmless(struct buf *out, const char *s)
-{
-    text_harmless(out, s, strlen(s));
-}
-
 /* JSON has no text but UTF-8. */
 static void put_path(struct arena *a, struct node *map, const char *path)
 {
     autobuf struct buf shown = BUF_INIT;
     if (text_valid(path, strlen(path)) != strlen(path))
-        add_harmless(&shown, path);
+        text_add_harmless(&shown, path);
     build_put_string(a, map, "path", shown.len ? shown.s : path);
 }
 
@@ -36,17 +31,10 @@ static int print_json(const struct node *map)
 
 /* --- the verdict -------------------------------------------------------------------------- */
 
-static void put_list(struct arena *a, struct node *map, const char *key, const struct strv *list)
-{
-    struct node *node = build_put_list(a, map, key);
-    for (size_t i = 0; i < list->n; i++)
-        build_add_string(a, node, list->v[i]);
-}
-
 static void put_claims(struct arena *a, struct node *map, const struct thread *t)
 {
-    put_list(a, map, "owns", &t->owns);
-    put_list(a, map, "forbids", &t->forbids);
+    build_put_strings(a, map, "owns", &t->owns);
+    build_put_strings(a, map, "forbids", &t->forbids);
     struct node *granted = build_put_list(a, map, "granted");
     for (size_t i = 0; i < t->requests.n; i++) {
         if (!t->requests.v[i].claimed_by)
@@ -81,7 +69,7 @@ static void add_outside(struct buf *out, const struct own_verdict *v)
         const struct own_path *p = &v->paths.v[i];
         if (own_is_inside(p->standing))
             continue;
-        add_harmless(out, p->path);
+        text_add_harmless(out, p->path);
         buf_addstr(out, ": ");
         own_path_describe(p, out);
         buf_addch(out, '\n');
@@ -163,7 +151,7 @@ static int print_decisions_json(const struct own_decisions *ds)
 static void add_refusal(struct buf *out, const struct own_decision *d)
 {
     autobuf struct buf claim = BUF_INIT;
-    add_harmless(&claim, *d->claim ? d->claim : ".");
+    text_add_harmless(&claim, *d->claim ? d->claim : ".");
     if (d->answer == OWN_ANSWER_FORBIDDEN) {
         buf_addf(
             out,
@@ -176,13 +164,13 @@ static void add_refusal(struct buf *out, const struct own_decision *d)
              "not granted: thread %s has '%s'. The request is recorded; let that thread make the "
              "change, in ",
              d->whose, claim.s);
-    add_harmless(out, d->whose_tree);
+    text_add_harmless(out, d->whose_tree);
     buf_addstr(out, ", or ask again when it has landed and is cleaned up");
 }
 
 static void add_decision(struct buf *out, const struct own_decision *d)
 {
-    add_harmless(out, *d->path ? d->path : ".");
+    text_add_harmless(out, *d->path ? d->path : ".");
     buf_addstr(out, ": ");
     if (d->answer == OWN_ANSWER_HAS)
         buf_addstr(out, "is this thread's already: go ahead");

@@ -36,7 +36,7 @@ static void list_outside(const struct thread *t, const struct own_verdict *v)
         if (own_is_inside(p->standing))
             continue;
         buf_addstr(&text, "  ");
-        text_harmless(&text, p->path, strlen(p->path));
+        text_add_harmless(&text, p->path);
         buf_addstr(&text, ": ");
         own_path_describe(p, &text);
         buf_addch(&text, '\n');

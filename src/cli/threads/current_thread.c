@@ -7,7 +7,7 @@
 
 int own_told(const struct err *err)
 {
-    return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err->msg);
+    return cli_fail_by(err);
 }
 
 /* That of the worktree that we are in: there is a thread, and nothing can be said of it. */

@@ -205,7 +205,7 @@ int top_show(struct look *look, const char *run)
     struct err err = {0};
     if (board_feed_open(&top.feed, look->store, look->state_dir, run, &err)) {
         board_feed_close(&top.feed);
-        return cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg);
+        return cli_fail_by(&err);
     }
     top.loop = loop_new();
     screen_init(&top.screen, &top.feed.board);
@@ -219,5 +219,5 @@ int top_show(struct look *look, const char *run)
     screen_done(&top.screen);
     loop_free(top.loop);
     board_feed_close(&top.feed);
-    return rc ? cli_fail(err.code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s", err.msg) : EXIT_OK;
+    return rc ? cli_fail_by(&err) : EXIT_OK;
 }

@@ -1,6 +1,8 @@
 #include "git/checkout/shared_state.h"
 
 #include "base/mem.h"
+#include "base/text/clock.h"
+#include "base/text/str.h"
 #include "sys/fs/file.h"
 
 #include <errno.h>
@@ -85,15 +87,10 @@ static struct git_stamp stamp_of(const struct stat *st, const struct timespec *n
                               .settled = now->tv_sec - st->st_ctim.tv_sec > SETTLED_S};
 }
 
-static bool same_time(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 static bool is_known(const struct git_stamp *was, const struct git_stamp *is)
 {
     return was->settled && was->dev == is->dev && was->ino == is->ino && was->size == is->size &&
-           same_time(&was->mtime, &is->mtime) && same_time(&was->ctime, &is->ctime);
+           clock_same(&was->mtime, &is->mtime) && clock_same(&was->ctime, &is->ctime);
 }
 
 /* --- one look ----------------------------------------------------------------------------- */
@@ -109,44 +106,33 @@ struct look {
     struct git_changes *changes;
 };
 
-static bool ends_with(const char *s, const char *end)
-{
-    size_t len = strlen(s), n = strlen(end);
-    return len >= n && strcmp(s + len - n, end) == 0;
-}
-
-static bool begins_with(const char *s, const char *begin)
-{
-    return strncmp(s, begin, strlen(begin)) == 0;
-}
-
 /* git's own list for those who fetch without git, which each `git gc` writes anew, and that on its
  * way. */
 static bool is_servers_list(const char *name)
 {
-    return strcmp(name, "info/refs") == 0 || begins_with(name, "info/refs_");
+    return strcmp(name, "info/refs") == 0 || str_begins(name, "info/refs_");
 }
 
 /* What a file is; false: nothing that is watched. */
 static bool part_of(const struct look *l, const char *name, enum git_part *ret)
 {
     *ret = GIT_PART_FILE;
-    if (begins_with(name, "refs/"))
+    if (str_begins(name, "refs/"))
         *ret = GIT_PART_REF;
-    else if (begins_with(name, "hooks/"))
+    else if (str_begins(name, "hooks/"))
         *ret = GIT_PART_HOOK;
-    else if (strcmp(name, "HEAD") == 0 || ends_with(name, "/HEAD"))
+    else if (strcmp(name, "HEAD") == 0 || str_ends(name, "/HEAD"))
         *ret = GIT_PART_HEAD;
-    else if (strcmp(name, "config") == 0 || ends_with(name, "config.worktree"))
+    else if (strcmp(name, "config") == 0 || str_ends(name, "config.worktree"))
         *ret = GIT_PART_CONFIG;
     else if (strcmp(name, "logs/refs/stash") == 0)
         *ret = GIT_PART_STASH;
     bool one_line = *ret == GIT_PART_REF || *ret == GIT_PART_HEAD;
-    if (ends_with(name, ".lock") || is_servers_list(name) || (l->tables && one_line))
+    if (str_ends(name, ".lock") || is_servers_list(name) || (l->tables && one_line))
         return false;
-    if (begins_with(name, "worktrees/"))
+    if (str_begins(name, "worktrees/"))
         return *ret == GIT_PART_HEAD || *ret == GIT_PART_CONFIG;
-    return *ret != GIT_PART_HOOK || !ends_with(name, ".sample");
+    return *ret != GIT_PART_HOOK || !str_ends(name, ".sample");
 }
 
 /* A ref of ours, or a folder of such, that is no matter to who watches: "refs/anabranch/modules".
@@ -154,20 +140,20 @@ static bool part_of(const struct look *l, const char *name, enum git_part *ret)
 static bool is_own(const char *name)
 {
     static const char *const watched[] = {"salvage", "runs"};
-    for (size_t i = 0; begins_with(name, own_refs) && i < ARRAY_LEN(watched); i++) {
+    for (size_t i = 0; str_begins(name, own_refs) && i < ARRAY_LEN(watched); i++) {
         const char *rest = name + strlen(own_refs);
         size_t len = strlen(watched[i]);
         if (strncmp(rest, watched[i], len) == 0 && (rest[len] == '/' || !rest[len]))
             return false;
     }
-    return begins_with(name, own_refs) || begins_with(name, "refs/heads/anabranch/");
+    return str_begins(name, own_refs) || str_begins(name, "refs/heads/anabranch/");
 }
 
 static bool is_left_out(const FTSENT *e, const char *name)
 {
-    if (begins_with(name, "worktrees/"))
+    if (str_begins(name, "worktrees/"))
         return e->fts_level > 1;
-    if (e->fts_level == OWN_LEVEL && begins_with(name, own_refs))
+    if (e->fts_level == OWN_LEVEL && str_begins(name, own_refs))
         return is_own(name);
     return strcmp(name, "refs/heads/anabranch") == 0;
 }

@@ -3,6 +3,8 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/clock.h"
+#include "base/text/str.h"
 #include "git/format/index.h"
 
 #include <dirent.h>
@@ -47,11 +49,6 @@ void untracked_changes_done(struct untracked_changes *changes)
         free_file(&changes->list.v[i].is);
     }
     vec_done(&changes->list);
-}
-
-static bool begins_with(const char *s, const char *begin)
-{
-    return strncmp(s, begin, strlen(begin)) == 0;
 }
 
 static bool has_path(const struct strv *paths, const char *path)
@@ -179,7 +176,7 @@ static void look_at_known(struct walk *w, const char *folder)
     strv_push(&w->full, folder);
     for (size_t i = 0; i < known->n; i++) {
         struct stat st;
-        if (begins_with(known->v[i].path, folder) &&
+        if (str_begins(known->v[i].path, folder) &&
             fstatat(w->root, known->v[i].path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
             add_file(w, known->v[i].path, &st);
             w->files.v[w->files.n - 1].in_folder = true;
@@ -216,7 +213,7 @@ static void take_file(struct walk *w, const struct frame *f, const char *name)
 
 static void take_folder(struct walk *w, const struct frame *f, const char *name)
 {
-    bool tracked = w->more && begins_with(w->entry.path, w->path.s);
+    bool tracked = w->more && str_begins(w->entry.path, w->path.s);
     if (has_path(&w->before->skipped, w->path.s))
         return;
     if (!tracked && has_path(&w->before->full, w->path.s)) {
@@ -351,11 +348,6 @@ static void keep_contents(struct untracked *u, int root)
 
 /* --- comparing ---------------------------------------------------------------------------- */
 
-static bool is_same_time(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 /* By more than a tick of the file system's clock. */
 static bool is_before(const struct timespec *a, const struct timespec *b)
 {
@@ -367,7 +359,7 @@ static bool is_before(const struct timespec *a, const struct timespec *b)
 static bool is_same(const struct untracked_file *a, const struct untracked_file *b)
 {
     return a->size == b->size && a->ino == b->ino && a->mode == b->mode &&
-           is_same_time(&a->mtime, &b->mtime) && is_same_time(&a->ctime, &b->ctime);
+           clock_same(&a->mtime, &b->mtime) && clock_same(&a->ctime, &b->ctime);
 }
 
 static bool has_same_content(int root, const struct untracked_file *was,

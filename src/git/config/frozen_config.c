@@ -1,6 +1,7 @@
 #include "git/config/frozen_config.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "base/text/text.h"
 #include "git/config/config_file.h"
 #include "git/fence.h"
@@ -45,11 +46,6 @@ static bool next_listed(const struct buf *settings, size_t *at, struct listed *r
     *at = (size_t)(key + strlen(key) + 1 - settings->s);
     *ret = (struct listed){scope, key, lf ? (size_t)(lf - key) : strlen(key), lf ? lf + 1 : NULL};
     return true;
-}
-
-static bool begins_with(const char *s, const char *beginning)
-{
-    return strncmp(s, beginning, strlen(beginning)) == 0;
 }
 
 static bool matches(const struct listed *l, const char *const *patterns)
@@ -270,7 +266,7 @@ static int copy_worktrees(const char *dir, const struct git_repo *repo, struct e
     bool on = false;
     for (size_t at = 0; !on && next_listed(&repo->settings, &at, &l);)
         on = l.key_len == strlen("extensions.worktreeconfig") &&
-             begins_with(l.key, "extensions.worktreeconfig");
+             str_begins(l.key, "extensions.worktreeconfig");
     if (!on)
         return 0;
     return copy_file(main_from, main_to, err) || dirs_each(worktrees, copy_worktree, dir_copy, err)
@@ -403,7 +399,7 @@ char *git_frozen_last(const struct git_repo *repo)
     if (!repo->common)
         return NULL;
     autofree char *path = name_file(repo);
-    if (file_read_own(path, NAME_MAX_, &name, &none) || !begins_with(name.s, BELOW "runs/") ||
+    if (file_read_own(path, NAME_MAX_, &name, &none) || !str_begins(name.s, BELOW "runs/") ||
         strstr(name.s, ".."))
         return NULL;
     return mem_printf("%s/%s", repo->common, name.s);
@@ -424,10 +420,10 @@ static bool is_among(const struct buf *settings, const struct listed *wanted)
 static void add_news(const struct listed *l, const char *key, struct strv *ret)
 {
     autobuf struct buf text = BUF_INIT;
-    text_harmless(&text, key, strlen(key));
+    text_add_harmless(&text, key);
     if (l->value && !git_setting_is_secret(key)) {
         buf_addch(&text, '=');
-        text_harmless(&text, l->value, strlen(l->value));
+        text_add_harmless(&text, l->value);
     }
     strv_push(ret, text.s);
 }
@@ -461,7 +457,7 @@ bool git_frozen_replaces(const char *entry)
     if (!is_used())
         return false;
     for (size_t i = 0; i < ARRAY_LEN(names); i++) {
-        if (begins_with(entry, names[i]))
+        if (str_begins(entry, names[i]))
             return true;
     }
     return false;
@@ -480,7 +476,7 @@ static bool is_of(const char *git_dir, const char *common)
 {
     size_t len = strlen(common);
     return strcmp(git_dir, common) == 0 ||
-           (strncmp(git_dir, common, len) == 0 && begins_with(git_dir + len, "/worktrees/") &&
+           (strncmp(git_dir, common, len) == 0 && str_begins(git_dir + len, "/worktrees/") &&
             !strchr(git_dir + len + strlen("/worktrees/"), '/'));
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text/hash.h"
+#include "sys/fs/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -54,17 +55,6 @@ static int deflate_object(const struct buf *object, struct buf *out, struct err 
     return 0;
 }
 
-static int write_all(int fd, const struct buf *bytes)
-{
-    for (size_t done = 0; done < bytes->len;) {
-        ssize_t n = write(fd, bytes->s + done, bytes->len - done);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* Under a name that git knows for unfinished, and takes away when it cleans up: its path, or NULL.
  */
 static char *write_aside(const char *folder, const struct buf *bytes, struct err *err)
@@ -75,7 +65,7 @@ static char *write_aside(const char *folder, const struct buf *bytes, struct err
         (void)err_sys(err, "write in '%s'", folder);
         return NULL;
     }
-    if (write_all(fd, bytes) || fchmod(fd, MODE) < 0 || close(steal_fd(&fd)) < 0) {
+    if (file_write(fd, bytes->s, bytes->len) || fchmod(fd, MODE) < 0 || close(steal_fd(&fd)) < 0) {
         (void)err_sys(err, "write '%s'", path);
         (void)unlink(path);
         return NULL;

@@ -2,6 +2,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/text/str.h"
 
 #include <string.h>
 
@@ -22,18 +23,13 @@ static int read_patches(const struct git_place *at, const struct buf *commits, s
     return 0;
 }
 
-static bool begins(const char *s, const char *word)
-{
-    return strncmp(s, word, strlen(word)) == 0;
-}
-
 /* Takes out where the hunks are and which blobs they lead to: content has a sign before it. */
 static void strip(const char *patch, struct buf *ret)
 {
     buf_cut(ret, 0);
     for (const char *line = patch; *line;) {
         size_t len = strcspn(line, "\n") + 1;
-        bool place = begins(line, "@@ ") || begins(line, "index ");
+        bool place = str_begins(line, "@@ ") || str_begins(line, "index ");
         len -= !line[len - 1]; /* the last one may have no end */
         buf_add(ret, place ? "@@\n" : line, place ? 3 : len);
         line += len;

@@ -174,3 +174,8 @@ int index_edit(const struct git_index *index, const struct index_change *changes
         return 0;
     return git_index_write(to, &e.entries, e.n, e.trees.s, e.trees.len, e.index.id_len, err);
 }
+
+int index_change_compare(const void *a, const void *b)
+{
+    return strcmp(((const struct index_change *)a)->path, ((const struct index_change *)b)->path);
+}

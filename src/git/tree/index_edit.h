@@ -29,4 +29,7 @@ struct index_change {
 int index_edit(const struct git_index *index, const struct index_change *changes, size_t n,
                const struct map *trees, const char *to, bool *ret_done, struct err *err);
 
+/* Orders changes by their paths, for qsort(). */
+int index_change_compare(const void *a, const void *b);
+
 #endif

@@ -1,5 +1,6 @@
 #include "git/tree/scan.h"
 
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "git/format/index.h"
 #include "git/format/tree.h"
@@ -117,11 +118,6 @@ static struct sum sum_up(const struct buf *names, size_t start)
     return sum;
 }
 
-static int compare_names(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* Returns the names in their order, and in *ret_n how many there are; to be freed. */
 static const char **sort_names(const struct buf *names, size_t start, size_t *ret_n)
 {
@@ -129,7 +125,7 @@ static const char **sort_names(const struct buf *names, size_t start, size_t *re
     for (const char *s = names->s + start; s < names->s + names->len; s += strlen(s) + 1)
         vec_push(&list, s);
     if (list.n)
-        qsort(list.v, list.n, sizeof(*list.v), compare_names);
+        qsort(list.v, list.n, sizeof(*list.v), str_compare);
     *ret_n = list.n;
     return list.v;
 }

@@ -16,17 +16,6 @@
 
 enum { STEP = 64 << 10, TAIL_MAX = 16 << 10, TAIL_LINES = 5 };
 
-static int write_all(int fd, const struct buf *b)
-{
-    for (size_t at = 0; at < b->len;) {
-        ssize_t n = write(fd, b->s + at, b->len - at);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        at += n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 /* Copies in bounded memory, until nothing more is there or *left bytes were read; a secret may lie
  * across two steps. */
 static int copy_some(struct secrets_stream *stream, int from, int to, int64_t *left)
@@ -42,7 +31,7 @@ static int copy_some(struct secrets_stream *stream, int from, int to, int64_t *l
         buf_cut(&safe, 0);
         secrets_feed(stream, raw, (size_t)n, &safe);
         *left -= n;
-        if (write_all(to, &safe))
+        if (file_write(to, safe.s, safe.len))
             return -1;
     }
     return 0;
@@ -56,7 +45,7 @@ static int copy_rest(struct secrets_stream *stream, int from, int to)
     if (copy_some(stream, from, to, &all))
         return -1;
     secrets_end(stream, &safe);
-    return write_all(to, &safe);
+    return file_write(to, safe.s, safe.len);
 }
 
 static int copy(const struct secrets *secrets, int from, int to)

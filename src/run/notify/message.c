@@ -90,7 +90,7 @@ static char *sentence(const struct run *run, const struct event *ev, enum notify
     buf_addf(&out, "Task %s %s", ev->task, happened[on]);
     if (why) {
         buf_addstr(&out, ": ");
-        text_harmless(&out, why, strlen(why));
+        text_add_harmless(&out, why);
     }
     return buf_steal(&out);
 }

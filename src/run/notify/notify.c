@@ -125,7 +125,7 @@ static const char *find_desktop(void)
 static char *line_for_desktop(const char *s, bool markup)
 {
     autobuf struct buf line = BUF_INIT, out = BUF_INIT;
-    text_harmless(&line, s, strlen(s));
+    text_add_harmless(&line, s);
     buf_cut(&line, text_fit(line.s, line.len, DESKTOP_COLUMNS));
     for (const char *c = line.s; *c; c++) {
         if (markup && *c == '&')

@@ -118,9 +118,9 @@ static void tell(struct parallel *p, enum event_kind kind, int64_t task, const c
     struct arena a = {0};
     autofree char *name = notice_plan_name(p->run);
     autobuf struct buf message = BUF_INIT;
-    text_harmless(&message, name, strlen(name));
+    text_add_harmless(&message, name);
     buf_addstr(&message, ": ");
-    text_harmless(&message, what, strlen(what));
+    text_add_harmless(&message, what);
     buf_cut(&message, text_fit(message.s, message.len, MESSAGE_WIDTH));
     struct node *data = build_map(&a);
     build_put_string(&a, data, "message", message.s);

@@ -11,6 +11,7 @@
 #include "run/prepare/fill_overlay.h"
 #include "run/resume/plan_compare.h"
 #include "run/resume/resume_private.h"
+#include "sys/fs/file.h"
 #include "sys/proc/boot_id.h"
 
 #include <string.h>
@@ -43,19 +44,13 @@ void resume_workspace(const struct run *run, const char *id, const struct past_t
                     run->batch);
 }
 
-static bool exists(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0;
-}
-
 bool resume_has_leftovers(const struct run *run, const struct past_task *past)
 {
     struct workspace ws;
     if (!run->base || !past)
         return false;
     resume_workspace(run, past->row.id, past, &ws);
-    bool some = past->branch_commit || exists(ws.path) || exists(ws.admin);
+    bool some = past->branch_commit || file_exists(ws.path) || file_exists(ws.admin);
     workspace_done(&ws);
     return some;
 }
@@ -79,7 +74,7 @@ bool resume_is_worked_in(const struct run *run, const struct past_task *past)
     resume_workspace(run, past->row.id, past, &ws);
     for (size_t i = 0; i < ARRAY_LEN(notes); i++) {
         autofree char *path = mem_printf("%s/%s", ws.admin, notes[i]);
-        some = some || exists(path);
+        some = some || file_exists(path);
     }
     workspace_done(&ws);
     return some;

@@ -273,12 +273,6 @@ void saved_remove(const char *dir)
 
 /* --- reading ------------------------------------------------------------------------------ */
 
-static bool truth(const struct node *map, const char *key)
-{
-    const struct node *n = node_get(map, key);
-    return n && n->kind == NODE_BOOL && n->truth;
-}
-
 static enum engine engine_of(const char *name)
 {
     for (int i = 1; name && engine_words[i]; i++) {
@@ -306,15 +300,15 @@ static void take_options(struct saved *saved, const struct node *map)
         .engine = engine_of(build_string(map, "engine", NULL)),
         .engine_exe = build_string(map, "engine_exe", NULL),
         .timeout = build_int(map, "timeout_ms", 0),
-        .no_wait = truth(map, "no_wait"),
-        .keep = truth(map, "keep"),
+        .no_wait = build_is_true(map, "no_wait"),
+        .keep = build_is_true(map, "keep"),
         .log_dir = build_string(map, "log_dir", NULL),
-        .no_log = truth(map, "no_log"),
-        .streams = truth(map, "streams"),
-        .derived = truth(map, "derived"),
-        .unchanged_ok = truth(map, "unchanged_ok"),
-        .silent_ok = truth(map, "silent_ok"),
-        .write_at_root = truth(map, "write_at_root"),
+        .no_log = build_is_true(map, "no_log"),
+        .streams = build_is_true(map, "streams"),
+        .derived = build_is_true(map, "derived"),
+        .unchanged_ok = build_is_true(map, "unchanged_ok"),
+        .silent_ok = build_is_true(map, "silent_ok"),
+        .write_at_root = build_is_true(map, "write_at_root"),
         .branch = build_string(map, "branch", NULL),
         .merge_subject = build_string(map, "merge_subject", NULL),
     };
@@ -337,7 +331,7 @@ static void take_run(struct saved *saved, const struct node *map)
     saved->started = build_int(map, "started", 0);
     saved->dropin = build_string(map, "dropin", NULL);
     saved->digest = build_string(map, "plan_digest", NULL);
-    saved->hides = truth(map, "hides_secrets");
+    saved->hides = build_is_true(map, "hides_secrets");
     take_options(saved, map);
 }
 

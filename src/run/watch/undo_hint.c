@@ -4,15 +4,11 @@
 #include "run/watch/watch_private.h"
 
 #include "base/text/shell_quote.h"
+#include "base/text/str.h"
 
 #include <string.h>
 
 static const char heads[] = "refs/heads/";
-
-static bool begins_with(const char *s, const char *begin)
-{
-    return strncmp(s, begin, strlen(begin)) == 0;
-}
 
 /* `branch -f` refuses where the branch is checked out, which is as it should be. */
 static void undo_branch(const struct git_change *c, struct buf *out)
@@ -28,10 +24,10 @@ static void undo_branch(const struct git_change *c, struct buf *out)
 
 void undo_ref(const struct git_change *c, struct buf *out)
 {
-    bool symbolic = (c->from.s && begins_with(c->from.s, "ref: "));
+    bool symbolic = (c->from.s && str_begins(c->from.s, "ref: "));
     if (symbolic)
         shell_add(out, "git symbolic-ref", c->name, c->from.s + strlen("ref: "), NULL);
-    else if (begins_with(c->name, heads))
+    else if (str_begins(c->name, heads))
         undo_branch(c, out);
     else if (!c->from.s)
         shell_add(out, "git update-ref -d", c->name, NULL);
@@ -42,7 +38,7 @@ void undo_ref(const struct git_change *c, struct buf *out)
 void undo_head(const struct git_change *c, const char *root, struct buf *out)
 {
     static const char branch[] = "ref: refs/heads/";
-    if (begins_with(c->from.s, branch))
+    if (str_begins(c->from.s, branch))
         shell_add(out, "git -C", root, "switch", c->from.s + strlen(branch), NULL);
     else
         shell_add(out, "git -C", root, "switch", "--detach", c->from.s, NULL);

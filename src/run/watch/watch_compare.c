@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/text/hash.h"
+#include "base/text/str.h"
 #include "git/state_paths.h"
 #include "run/resume/evidence.h"
 #include "workspace/commit/salvage.h"
@@ -12,11 +13,6 @@
 
 #include <ctype.h>
 #include <string.h>
-
-static bool begins_with(const char *s, const char *begin)
-{
-    return strncmp(s, begin, strlen(begin)) == 0;
-}
 
 static void tell(struct shared_look *l, const struct finding *f)
 {
@@ -164,15 +160,15 @@ void shared_followed(struct run *run, const char *from, const char *to)
 static void look_at_ref(struct shared_look *l, const struct git_change *c)
 {
     const struct run *run = l->run;
-    if (begins_with(c->name, SALVAGE_REFS)) {
+    if (str_begins(c->name, SALVAGE_REFS)) {
         look_at_salvage(l, c);
-    } else if (begins_with(c->name, "refs/anabranch/")) {
+    } else if (str_begins(c->name, "refs/anabranch/")) {
         if (strcmp(c->name, run->tip_ref) == 0 && (!c->to.s || strcmp(c->to.s, run->tip) != 0))
             shared_restore_tip(l->run);
     } else if (strcmp(c->name, run->base_ref) == 0) {
         if (!c->to.s || !is_known(run, c->to.s))
             tell_base(l, run->published, c->to.s);
-    } else if (begins_with(c->name, "refs/remotes/")) {
+    } else if (str_begins(c->name, "refs/remotes/")) {
         l->remotes++;
     } else if (!map_get(&run->shared->ours, c->name, strlen(c->name)) &&
                (run->shared->state.tables || strcmp(c->name, "refs/stash") != 0)) {
@@ -184,7 +180,7 @@ static void look_at_ref(struct shared_look *l, const struct git_change *c)
 bool shared_is_workspace(const char *name)
 {
     static const char form[] = "00000000-000000-xxxx-";
-    if (!begins_with(name, "worktrees/"))
+    if (!str_begins(name, "worktrees/"))
         return false;
     name += strlen("worktrees/");
     for (size_t i = 0; form[i]; i++) {

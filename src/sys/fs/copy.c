@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/vec.h"
 #include "sys/fs/beneath.h"
+#include "sys/fs/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -171,25 +172,13 @@ static int copy_in_kernel(int in, int out)
 }
 #endif
 
-static int write_all(int fd, const char *s, size_t len)
-{
-    while (len) {
-        ssize_t n = write(fd, s, len);
-        if (n < 0 && errno != EINTR)
-            return -1;
-        s += n > 0 ? n : 0;
-        len -= n > 0 ? (size_t)n : 0;
-    }
-    return 0;
-}
-
 static int copy_by_hand(int in, int out)
 {
     autofree char *block = mem_alloc(BLOCK);
     for (ssize_t n; (n = read(in, block, BLOCK)) != 0;) {
         if (n < 0 && errno == EINTR)
             continue;
-        if (n < 0 || write_all(out, block, (size_t)n))
+        if (n < 0 || file_write(out, block, (size_t)n))
             return -1;
     }
     return 0;
@@ -205,7 +194,7 @@ static int copy_part(int in, int out, off_t at, off_t end)
             continue;
         if (n <= 0)
             return n < 0 ? -1 : 0;
-        if (lseek(out, at, SEEK_SET) < 0 || write_all(out, block, (size_t)n))
+        if (lseek(out, at, SEEK_SET) < 0 || file_write(out, block, (size_t)n))
             return -1;
         at += n;
     }

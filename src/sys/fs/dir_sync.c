@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "base/text/clock.h"
 #include "base/vec.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
@@ -125,11 +126,6 @@ static int begin_change(struct walk *w, struct err *err)
     return w->m->before && !w->m->look ? w->m->before(w->m->ctx, err) : 0;
 }
 
-static bool is_time(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
 static bool is_before(const struct timespec *a, const struct timespec *b)
 {
     return a->tv_sec != b->tv_sec ? a->tv_sec < b->tv_sec : a->tv_nsec < b->tv_nsec;
@@ -180,7 +176,7 @@ static int finish_folder(struct walk *w, const struct left *l, struct err *err)
         return 0;
     if ((st.st_mode & 07777) != l->mode && set_mode(w, path, l->mode, err))
         return -1;
-    return is_time(&st.st_mtim, &l->times[1]) ? 0 : set_times(path, l->times, err);
+    return clock_same(&st.st_mtim, &l->times[1]) ? 0 : set_times(path, l->times, err);
 }
 
 /* The copy may have more in it, which is still to go. */
@@ -274,7 +270,8 @@ static bool have_same_target(const struct walk *w)
 static bool is_same(struct walk *w)
 {
     const struct stat *s = w->s->fts_statp, *d = w->d->fts_statp;
-    if (s->st_mode != d->st_mode || s->st_size != d->st_size || !is_time(&s->st_mtim, &d->st_mtim))
+    if (s->st_mode != d->st_mode || s->st_size != d->st_size ||
+        !clock_same(&s->st_mtim, &d->st_mtim))
         return false;
     if (S_ISLNK(s->st_mode))
         return have_same_target(w);

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/strv.h"
 #include "base/text/clock.h"
+#include "base/text/str.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
 #include "sys/fs/remove.h"
@@ -114,12 +115,6 @@ int dirs_each(const char *path, dirs_each_fn *fn, void *ctx, struct err *err)
 
 /* --- by names ----------------------------------------------------------------------------- */
 
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t len = strlen(name), end = strlen(ending);
-    return len >= end && strcmp(name + len - end, ending) == 0;
-}
-
 static bool is_dots(const char *name)
 {
     return strcmp(name, ".") == 0 || strcmp(name, "..") == 0;
@@ -157,7 +152,7 @@ int dirs_remove_entries(const char *path, const char *beginning, const char *end
         return errno ? -1 : 0;
     for (struct dirent *d; rc == 0 && (d = readdir(dir));) {
         if (is_dots(d->d_name) || strncmp(d->d_name, beginning, strlen(beginning)) != 0 ||
-            !ends_with(d->d_name, ending))
+            !str_ends(d->d_name, ending))
             continue;
         autofree char *entry = mem_printf("%s/%s", path, d->d_name);
         rc = remove_tree(dirfd(dir), d->d_name, entry, err);
@@ -175,7 +170,7 @@ static int remove_endings(DIR *dir, const char *path, const char *ending, struct
             continue;
         if (d->d_type == DT_DIR)
             strv_pushf(folders, "%s/%s", path, d->d_name);
-        else if (ends_with(d->d_name, ending) && unlinkat(dirfd(dir), d->d_name, 0) < 0 &&
+        else if (str_ends(d->d_name, ending) && unlinkat(dirfd(dir), d->d_name, 0) < 0 &&
                  errno != ENOENT && errno != EISDIR)
             return err_sys(err, "remove '%s' in '%s'", d->d_name, path);
     }

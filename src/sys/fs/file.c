@@ -155,16 +155,26 @@ int file_read_input(const char *path, size_t max, struct buf *out, struct err *e
     return file_read_open(fd, path, max, out, err);
 }
 
-static int write_all(int fd, const char *path, const char *s, size_t len, struct err *err)
+bool file_exists(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0;
+}
+
+bool file_is_link(const char *path)
+{
+    struct stat st;
+    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
+}
+
+int file_write(int fd, const char *s, size_t len)
 {
     while (len) {
         ssize_t n = write(fd, s, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_sys(err, "write '%s'", path);
-        s += n;
-        len -= (size_t)n;
+        if (n < 0 && errno != EINTR)
+            return -1;
+        s += n > 0 ? n : 0;
+        len -= n > 0 ? (size_t)n : 0;
     }
     return 0;
 }
@@ -173,7 +183,7 @@ static int write_all(int fd, const char *path, const char *s, size_t len, struct
 static int write_and_close(int fd, const char *path, const char *s, size_t len, bool sync,
                            struct err *err)
 {
-    int result = write_all(fd, path, s, len, err);
+    int result = file_write(fd, s, len) ? err_sys(err, "write '%s'", path) : 0;
     if (result == 0 && sync && fsync(fd) < 0)
         result = err_sys(err, "write '%s'", path);
     if (close(fd) < 0 && result == 0)
@@ -244,8 +254,8 @@ static int write_copy(int to, const char *as, const struct buf *bytes, const str
     int fd = openat(to, as, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
         return err_sys(err, "create '%s'", as);
-    int rc = write_all(fd, as, bytes->s, bytes->len, err);
-    if (rc == 0 && futimens(fd, times) < 0)
+    int rc = 0;
+    if (file_write(fd, bytes->s, bytes->len) || futimens(fd, times) < 0)
         rc = err_sys(err, "write '%s'", as);
     if (close(fd) < 0 && rc == 0)
         rc = err_sys(err, "write '%s'", as);
@@ -314,8 +324,8 @@ int file_refill(int fd, const char *s, size_t len, struct err *err)
 {
     if (ftruncate(fd, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
         return err_sys(err, "empty a scratch file");
-    if (write_all(fd, "a scratch file", s, len, err))
-        return -1;
+    if (file_write(fd, s, len))
+        return err_sys(err, "write a scratch file");
     return lseek(fd, 0, SEEK_SET) < 0 ? err_sys(err, "rewind a scratch file") : 0;
 }
 

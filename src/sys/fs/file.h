@@ -36,6 +36,14 @@ int file_open(int at, const char *path, int flags, int *ret_fd, struct err *err)
 /* The same of an open file; `path` is for messages. */
 int file_read_open(int fd, const char *path, size_t max, struct buf *out, struct err *err);
 
+/* Whether there is something of that name, or a symlink. No symlink is followed; what cannot be
+ * looked at counts as missing. */
+bool file_exists(const char *path);
+bool file_is_link(const char *path);
+
+/* Writes all bytes to a descriptor; -1 with errno where that fails. */
+int file_write(int fd, const char *s, size_t len);
+
 /* Writes a file that must not exist yet; what was written of it is removed on failure. ERR_INPUT
  * with EEXIST where it exists. */
 int file_create(const char *path, const char *s, size_t len, struct err *err);

@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
+#include "sys/fs/file.h"
 
 #include <limits.h>
 #include <stdbool.h>
@@ -18,12 +19,6 @@ static void pop(struct buf *path)
         buf_cut(path, path->len - 1);
     if (path->len)
         buf_cut(path, path->len - 1);
-}
-
-static bool is_link(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0 && S_ISLNK(st.st_mode);
 }
 
 /* Puts what a link says before the rest of the way; false where it cannot be read. */
@@ -56,7 +51,7 @@ char *target_of(const char *path)
         if (!*name || strcmp(name, ".") == 0 || strcmp(name, "..") == 0)
             continue;
         buf_addf(&done, "/%s", name);
-        if (is_link(done.s) && (++links > LINKS_MAX || !follow(&done, &rest)))
+        if (file_is_link(done.s) && (++links > LINKS_MAX || !follow(&done, &rest)))
             return NULL;
     }
     return done.len ? buf_steal(&done) : mem_str("/");

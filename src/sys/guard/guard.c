@@ -245,7 +245,7 @@ static void sweep(struct guard *g)
 static void quote(struct buf *out, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;
-    text_harmless(&safe, s, strlen(s));
+    text_add_harmless(&safe, s);
     buf_addch(out, '"');
     for (const char *c = safe.s; *c; c++) {
         if (*c == '"' || *c == '\\')

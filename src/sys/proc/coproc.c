@@ -2,6 +2,7 @@
 
 #include "base/own.h"
 #include "base/text/clock.h"
+#include "sys/fs/file.h"
 #include "sys/interrupt_child.h"
 #include "sys/proc/spawn.h"
 #include "sys/proc/stuck.h"
@@ -76,24 +77,10 @@ bool coproc_stop(struct coproc *c)
     return ended && WIFSIGNALED(status);
 }
 
-static int write_all(struct coproc *c, const void *p, size_t len, struct err *err)
-{
-    for (const char *s = p; len;) {
-        ssize_t n = write(c->in, s, len);
-        if (n < 0 && errno == EINTR)
-            continue;
-        if (n < 0)
-            return err_sys(err, "write to a child");
-        s += n;
-        len -= (size_t)n;
-    }
-    return 0;
-}
-
 int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err)
 {
     hurry_begin(c->pid);
-    int rc = write_all(c, p, len, err);
+    int rc = file_write(c->in, p, len) ? err_sys(err, "write to a child") : 0;
     hurry_end();
     return rc;
 }

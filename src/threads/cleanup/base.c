@@ -1,6 +1,7 @@
 #include "threads/cleanup/cleanup_private.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "sys/interrupt.h"
 
 #include <string.h>
@@ -79,18 +80,13 @@ void cleanup_bases_done(struct cleaning *c)
     vec_done(&c->bases);
 }
 
-static bool is_same(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 int cleanup_base(struct cleaning *c, const struct thread *t, const struct cleanup_base **ret,
                  struct err *err)
 {
     struct cleanup_base b = {.ref = t->base};
     for (size_t i = 0; i < c->bases.n; i++) {
         *ret = &c->bases.v[i];
-        if (is_same((*ret)->ref, t->base))
+        if (str_same((*ret)->ref, t->base))
             return 0;
     }
     if (look_up(c, &b, err)) {

@@ -23,7 +23,7 @@ struct search {
 static void say(const struct search *s, const char *path, const char *what)
 {
     buf_addch(s->why, '\'');
-    text_harmless(s->why, path, strlen(path));
+    text_add_harmless(s->why, path);
     buf_addf(s->why, "' %s", what);
 }
 

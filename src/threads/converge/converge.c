@@ -4,6 +4,7 @@
 #include "base/text/shell_quote.h"
 #include "base/text/text.h"
 #include "git/batch.h"
+#include "git/git.h"
 #include "git/merge/merge.h"
 #include "sys/interrupt.h"
 #include "sys/proc/capture_many.h"
@@ -59,12 +60,6 @@ void converge_close(struct converge *c)
     git_batch_free(c->batch);
     free(c->base_ref);
     free(c->waits);
-}
-
-static const char *short_name(const char *ref)
-{
-    static const char heads[] = "refs/heads/";
-    return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
 }
 
 static const char *remote_of(const struct converge *c)
@@ -167,9 +162,9 @@ static void refuse_elsewhere(const struct converge *c, struct converge_result *r
     autobuf struct buf more = BUF_INIT;
     if (l->there_ahead)
         buf_addf(&more, ", with %zu commit%s that %s has not,", l->there_ahead,
-                 l->there_ahead == 1 ? "" : "s", short_name(base));
+                 l->there_ahead == 1 ? "" : "s", git_short_name(base));
     converge_end(r, CONVERGE_REFUSED, "its worktree is on %s%s instead of its branch %s",
-                 l->elsewhere, more.s, short_name(l->thread->branch));
+                 l->elsewhere, more.s, git_short_name(l->thread->branch));
 }
 
 static void look_at_paths(struct converge_result *r)
@@ -421,7 +416,7 @@ static int commit_all(struct converge *c, struct err *err)
 
 static const char *base_of(const struct converge *c, const struct thread *t)
 {
-    return c->opts.base ? c->opts.base : short_name(t->base);
+    return c->opts.base ? c->opts.base : git_short_name(t->base);
 }
 
 /* As it was said, for the next time; someone may have changed the rest of the file meanwhile. */
@@ -507,7 +502,7 @@ static void converge_one(struct converge *c, struct converge_result *r)
     autobuf struct buf title = BUF_INIT, body = BUF_INIT;
     proposal_title(t, &title);
     proposal_body(r->look, &c->threads, c->waits, &body);
-    struct forge_pull p = {.branch = short_name(t->branch),
+    struct forge_pull p = {.branch = git_short_name(t->branch),
                            .base = base_of(c, t),
                            .repo = c->upstream.repo,
                            .owner = c->fork.owner,

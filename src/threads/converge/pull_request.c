@@ -26,7 +26,7 @@ static void add_code(struct buf *out, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;
     size_t longest = 0;
-    text_harmless(&safe, s, strlen(s));
+    text_add_harmless(&safe, s);
     for (const char *p = strchr(safe.s, '`'); p; p = strchr(p, '`')) {
         size_t n = strspn(p, "`");
         longest = n > longest ? n : longest;
@@ -124,7 +124,7 @@ static void add_order(struct buf *out, const struct thread *t, const struct thre
         buf_addf(out, "%s- thread %s", n++ ? "" : "\nTo be merged after:\n\n", other->id);
         if (other->pull) {
             buf_addstr(out, ", ");
-            text_harmless(out, other->pull, strlen(other->pull));
+            text_add_harmless(out, other->pull);
         } else if (waits[i]) {
             buf_addstr(out, ", which is not merged and has no pull request yet");
         }

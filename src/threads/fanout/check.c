@@ -20,12 +20,6 @@
 
 enum { SHOWN = 5 }; /* changed files */
 
-static bool exists(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0;
-}
-
 static struct git_place checkout_of(const struct fanout *f)
 {
     const struct git_repo *repo = &f->pf->repo;
@@ -86,7 +80,7 @@ static int check_changes(const struct fanout *f, struct err *err)
 static bool has_file_of(const char *admin)
 {
     autofree char *file = mem_printf("%s/" THREAD_FILE, admin);
-    return exists(file);
+    return file_exists(file);
 }
 
 /* Whether a file consists of that one line. */
@@ -117,7 +111,7 @@ static bool is_hollow(const struct thread *t)
 bool fanout_is_half_made(const struct thread *t)
 {
     autofree char *tree = mem_printf("%s/.git", t->path);
-    if (!exists(t->admin))
+    if (!file_exists(t->admin))
         return is_hollow(t);
     return !has_file_of(t->admin) && says(t->admin, "locked", "in use by anabranch") &&
            says(t->admin, "gitdir", tree);
@@ -125,7 +119,7 @@ bool fanout_is_half_made(const struct thread *t)
 
 static int check_place(const struct thread *t, struct err *err)
 {
-    const char *what = exists(t->path) ? t->path : exists(t->admin) ? t->admin : NULL;
+    const char *what = file_exists(t->path) ? t->path : file_exists(t->admin) ? t->admin : NULL;
     if (!what || fanout_is_half_made(t))
         return 0;
     return err_set(err, ERR_ENV, "'%s' is in the way of thread %s: move it away first", what,
@@ -208,7 +202,7 @@ static int check_hidden(const struct fanout *f, struct err *err)
 {
     autofree char *ignore = mem_printf("%s/.gitignore", f->work);
     autobuf struct buf text = BUF_INIT;
-    if (!exists(ignore))
+    if (!file_exists(ignore))
         return 0;
     if (file_read(ignore, 1 << 20, &text, err))
         return -1;

@@ -8,6 +8,7 @@
 #include "git/config/excludes_file.h"
 #include "git/config/worktree_config.h"
 #include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
 #include "threads/hooks.h"
 #include "threads/relocate.h"
 #include "threads/remove.h"
@@ -144,12 +145,6 @@ static int look_again(const struct fanout *f, struct err *err)
     return tidy(f, err);
 }
 
-static bool exists(const char *path)
-{
-    struct stat st;
-    return lstat(path, &st) == 0;
-}
-
 /* People look into it with programs and users other than ours: it is as mkdir makes it. */
 static int open_up(const char *path, struct err *err)
 {
@@ -164,7 +159,7 @@ static char *first_missing(const char *path)
     for (const char *end = path; *end;) {
         end += 1 + strcspn(end + 1, "/");
         autofree char *part = mem_dup(path, (size_t)(end - path));
-        if (!exists(part))
+        if (!file_exists(part))
             return steal_ptr(part);
     }
     return NULL;

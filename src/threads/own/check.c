@@ -3,6 +3,7 @@
  * has taken over: the base that it left, and, in the middle of a merge, what is being merged.
  */
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "sys/fs/file.h"
 #include "threads/own/own.h"
 #include "workspace/commit/commit.h"
@@ -42,11 +43,6 @@ static void set_done(struct set *s)
 }
 #define autoset own_cleanup(set_done)
 
-static int by_bytes(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* To be called when the text is complete. A repository inside, which git does not look into, comes
  * as a folder with a slash. */
 static void set_index(struct set *s)
@@ -59,7 +55,7 @@ static void set_index(struct set *s)
         p += len + 1;
     }
     if (s->v.n)
-        qsort(s->v.v, s->v.n, sizeof(*s->v.v), by_bytes);
+        qsort(s->v.v, s->v.n, sizeof(*s->v.v), str_compare);
     size_t n = 0;
     for (size_t i = 0; i < s->v.n; i++) {
         if (n == 0 || strcmp(s->v.v[n - 1], s->v.v[i]) != 0)

@@ -171,7 +171,7 @@ void own_path_describe(const struct own_path *p, struct buf *out)
     };
     buf_addstr(out, words[p->standing]);
     if (p->whose)
-        text_harmless(out, p->whose->id, strlen(p->whose->id));
+        text_add_harmless(out, p->whose->id);
 }
 
 void own_verdict_describe(const struct own_verdict *v, size_t most, struct buf *out)
@@ -182,7 +182,7 @@ void own_verdict_describe(const struct own_verdict *v, size_t most, struct buf *
         if (own_is_inside(p->standing))
             continue;
         buf_addstr(out, shown++ ? ", " : "");
-        text_harmless(out, p->path, strlen(p->path));
+        text_add_harmless(out, p->path);
         buf_addstr(out, " (");
         own_path_describe(p, out);
         buf_addch(out, ')');

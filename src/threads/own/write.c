@@ -18,7 +18,7 @@ struct write {
 static void say(struct buf *why, const char *path, const char *what)
 {
     buf_addstr(why, why->len ? "; " : "");
-    text_harmless(why, path, strlen(path));
+    text_add_harmless(why, path);
     buf_addf(why, " %s", what);
 }
 

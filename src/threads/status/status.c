@@ -1,6 +1,7 @@
 #include "threads/status/status.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/batch.h"
 #include "git/merge/history.h"
 #include "git/tree/tree_diff.h"
@@ -225,11 +226,6 @@ static int count(const struct looking *lk, struct err *err)
 
 /* --- paths -------------------------------------------------------------------------------- */
 
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(char *const *)a, *(char *const *)b);
-}
-
 /* What is committed and what is not, each path once. */
 static void judge(const struct own_rules *rules, struct thread_look *l)
 {
@@ -241,7 +237,7 @@ static void judge(const struct own_rules *rules, struct thread_look *l)
     for (size_t i = 0; i < l->uncommitted.n; i++)
         strv_push(&all, l->uncommitted.v[i] + 3);
     if (all.n)
-        qsort(all.v, all.n, sizeof(*all.v), compare_paths);
+        qsort(all.v, all.n, sizeof(*all.v), str_compare);
     for (size_t i = 0; i < all.n; i++) {
         if (!i || strcmp(all.v[i - 1], all.v[i]) != 0)
             buf_add(&list, all.v[i], strlen(all.v[i]) + 1);

@@ -375,20 +375,12 @@ static void add_needs(const struct board *b, uint32_t task, struct buf *out)
     }
 }
 
-static void add_time(struct buf *out, int64_t ms)
-{
-    if (ms < 1000)
-        buf_addstr(out, "0s");
-    else
-        text_format_duration(out, ms - ms % 1000);
-}
-
 void board_why(const struct board *b, uint32_t task, int64_t now, struct buf *out)
 {
     const struct board_task *t = &b->tasks[task];
     if (t->resume) {
         buf_addstr(out, "goes on in ");
-        add_time(out, t->resume - now + 999);
+        text_format_seconds(out, t->resume - now + 999);
         buf_addf(out, "%s%s", t->reason ? ": " : "", t->reason ? t->reason : "");
         return;
     }

@@ -60,7 +60,7 @@ static void add_harmless(struct canvas *c, const char *s, size_t len)
 void canvas_add(struct canvas *c, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;
-    text_harmless(&safe, s, strlen(s));
+    text_add_harmless(&safe, s);
     add_harmless(c, safe.s, safe.len);
 }
 
@@ -91,7 +91,7 @@ void canvas_to(struct canvas *c, size_t column)
 /* The text, cut to a width where it is wider. */
 static void fit(const char *s, size_t width, struct buf *out)
 {
-    text_harmless(out, s, strlen(s));
+    text_add_harmless(out, s);
     if (text_width(out->s, out->len) <= width)
         return;
     buf_cut(out, text_fit(out->s, out->len, width ? width - 1 : 0));

@@ -8,11 +8,6 @@
 
 enum { CUTS_SHOWN = 20 };
 
-static void add_safe(struct buf *out, const char *s)
-{
-    text_harmless(out, s, strlen(s));
-}
-
 static void add_weight(const struct streams *s, int64_t weight, struct buf *out)
 {
     if (s->estimated)
@@ -26,10 +21,10 @@ static void add_weight(const struct streams *s, int64_t weight, struct buf *out)
 static void add_head(const struct streams *s, const char *plan, struct buf *out)
 {
     buf_addstr(out, "Plan: ");
-    add_safe(out, plan);
+    text_add_harmless(out, plan);
     if (s->plan->name) {
         buf_addstr(out, " (");
-        add_safe(out, s->plan->name);
+        text_add_harmless(out, s->plan->name);
         buf_addch(out, ')');
     }
     buf_addf(out, "\nBatches: %zu in %zu component%s, ", s->batches, s->components,
@@ -44,10 +39,10 @@ static void add_batch(const struct streams *s, uint32_t batch, size_t width, str
     autobuf struct buf why = BUF_INIT;
     buf_addf(out, "  %-*s  ", (int)width, b->id);
     streams_say_why(s, batch, &why);
-    add_safe(out, why.s);
+    text_add_harmless(out, why.s);
     if (b->title) {
         buf_addstr(out, "  [");
-        add_safe(out, b->title);
+        text_add_harmless(out, b->title);
         buf_addch(out, ']');
     }
     buf_addch(out, '\n');
@@ -77,7 +72,7 @@ void streams_text_cuts(const struct streams *s, struct buf *out)
         shown++;
         streams_say_tie(s, &s->ties.v[i], &why);
         buf_addstr(out, "warning: cut apart: ");
-        add_safe(out, why.s);
+        text_add_harmless(out, why.s);
         buf_addch(out, '\n');
     }
     if (s->cuts > shown)

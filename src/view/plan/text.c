@@ -6,11 +6,6 @@
 
 enum { ROWS_MAX = 60, PAIRS_MAX = 20, PATH_MAX_TASKS = 12, NAMES_MAX = 8, COLUMNS = 4 };
 
-static void add_safe(struct buf *out, const char *s)
-{
-    text_harmless(out, s, strlen(s));
-}
-
 static void add_plural(struct buf *out, size_t n, const char *noun)
 {
     buf_addf(out, "%zu %s%s", n, noun, n == 1 ? "" : "s");
@@ -22,14 +17,14 @@ static void add_list(struct buf *cell, const char *s)
 {
     if (cell->len)
         buf_addch(cell, ' ');
-    add_safe(cell, s);
+    text_add_harmless(cell, s);
 }
 
 static void fill_row(const struct plan_file *pf, uint32_t t, struct buf row[COLUMNS])
 {
     const struct task *task = &pf->plan.tasks[t];
     buf_addf(&row[0], "%u", pf->graph.stage[t] + 1);
-    add_safe(&row[1], task->id);
+    text_add_harmless(&row[1], task->id);
     for (size_t i = 0; i < task->dep_count; i++)
         add_list(&row[2], pf->plan.tasks[task->deps[i]].id);
     if (task->read_only)
@@ -111,7 +106,7 @@ static void add_stages(const struct plan_file *pf, struct buf *out)
         add_plural(out, i - first, "task");
         for (size_t k = first; k < i && k < first + NAMES_MAX; k++) {
             buf_addstr(out, k == first ? ": " : ", ");
-            add_safe(out, pf->plan.tasks[order[k]].id);
+            text_add_harmless(out, pf->plan.tasks[order[k]].id);
         }
         buf_addstr(out, i - first > NAMES_MAX ? ", ...\n" : "\n");
     }
@@ -125,7 +120,7 @@ static void add_heading(const struct plan_file *pf, struct buf *out)
 {
     const struct plan *plan = &pf->plan;
     if (plan->name) {
-        add_safe(out, plan->name);
+        text_add_harmless(out, plan->name);
         buf_addstr(out, ": ");
     }
     add_plural(out, plan->task_count, "task");
@@ -149,7 +144,7 @@ static void add_critical_path(const struct plan_file *pf, struct buf *out)
             i = g->critical_len - PATH_MAX_TASKS / 2;
         }
         buf_addstr(out, i ? " -> " : "");
-        add_safe(out, pf->plan.tasks[g->critical_path[i]].id);
+        text_add_harmless(out, pf->plan.tasks[g->critical_path[i]].id);
     }
     buf_addstr(out, " (");
     add_plural(out, g->critical_len, "task");
@@ -167,7 +162,7 @@ static void add_groups(const struct plan *plan, struct buf *out)
 {
     for (size_t i = 0; i < plan->group_count; i++) {
         buf_addstr(out, i ? ", " : "Groups: ");
-        add_safe(out, plan->groups[i].name);
+        text_add_harmless(out, plan->groups[i].name);
         buf_addf(out, " (");
         add_plural(out, plan->groups[i].tasks, "task");
         buf_addf(out, ", %lld at once)", (long long)plan->groups[i].limit);
@@ -193,10 +188,10 @@ static bool add_pair(void *ctx, const struct overlap_pair *pair)
         buf_addstr(p->out, "Never at the same time, because of what they own:\n");
     buf_addf(p->out, "  %s and %s: ", task_name(&p->plan->tasks[pair->a.task]),
              task_name(&p->plan->tasks[pair->b.task]));
-    add_safe(p->out, pair->a.claim->text);
+    text_add_harmless(p->out, pair->a.claim->text);
     if (pair->path_a != pair->path_b) {
         buf_addstr(p->out, " and ");
-        add_safe(p->out, pair->b.claim->text);
+        text_add_harmless(p->out, pair->b.claim->text);
     }
     buf_addch(p->out, '\n');
     return true;

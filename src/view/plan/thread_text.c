@@ -23,7 +23,7 @@ static const char *branch_of(const struct thread_look *l)
 static void add_cut(struct buf *out, const char *s, size_t most)
 {
     size_t start = out->len;
-    text_harmless(out, s, strlen(s));
+    text_add_harmless(out, s);
     buf_cut(out, start + text_fit(out->s + start, out->len - start, most));
 }
 
@@ -138,7 +138,7 @@ static void add_row(const struct thread_look *l, const size_t widths[COLUMNS], s
 static void begin_note(const struct thread_look *l, struct buf *out)
 {
     buf_addstr(out, "thread ");
-    text_harmless(out, l->thread->id, strlen(l->thread->id));
+    text_add_harmless(out, l->thread->id);
     buf_addstr(out, ": ");
 }
 
@@ -146,7 +146,7 @@ static void add_paths(const struct strv *paths, struct buf *out)
 {
     for (size_t i = 0; i < paths->n && i < PATHS_MAX; i++) {
         buf_addstr(out, i ? ", " : "");
-        text_harmless(out, paths->v[i], strlen(paths->v[i]));
+        text_add_harmless(out, paths->v[i]);
     }
     if (paths->n > PATHS_MAX)
         buf_addf(out, " and %zu more", paths->n - PATHS_MAX);
@@ -166,7 +166,7 @@ static void note_meetings(const struct thread_looks *ls, size_t i, enum thread_m
         if (!n)
             begin_note(l, out);
         buf_addstr(out, n++ ? ", " : words);
-        text_harmless(out, ls->v[m->other].thread->id, strlen(ls->v[m->other].thread->id));
+        text_add_harmless(out, ls->v[m->other].thread->id);
     }
     if (n)
         buf_addch(out, '\n');
@@ -178,7 +178,7 @@ static void note_place(const struct thread_look *l, struct buf *out)
         return;
     begin_note(l, out);
     buf_addstr(out, "its worktree is not on its branch but on ");
-    text_harmless(out, l->elsewhere, strlen(l->elsewhere));
+    text_add_harmless(out, l->elsewhere);
     buf_addch(out, '\n');
 }
 
@@ -226,7 +226,7 @@ static void note_pull(const struct thread_look *l, struct buf *out)
     if (!l->thread->pull)
         return;
     begin_note(l, out);
-    text_harmless(out, l->thread->pull, strlen(l->thread->pull));
+    text_add_harmless(out, l->thread->pull);
     buf_addch(out, '\n');
 }
 
@@ -251,7 +251,7 @@ static void add_damaged(const struct thread_damaged *d, struct buf *out)
 {
     const char *const parts[] = {"thread ", d->id, ": ", d->problem, "; ", d->hint};
     for (size_t i = 0; i < ARRAY_LEN(parts); i++)
-        text_harmless(out, parts[i], strlen(parts[i]));
+        text_add_harmless(out, parts[i]);
     buf_addch(out, '\n');
 }
 
@@ -283,7 +283,7 @@ static void put_text(struct arena *a, struct node *map, const char *key, const c
 {
     autobuf struct buf safe = BUF_INIT;
     if (s && text_valid(s, strlen(s)) != strlen(s)) {
-        text_harmless(&safe, s, strlen(s));
+        text_add_harmless(&safe, s);
         s = safe.s;
     }
     build_put_string(a, map, key, s);
@@ -293,7 +293,7 @@ static void add_text(struct arena *a, struct node *list, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;
     if (text_valid(s, strlen(s)) != strlen(s)) {
-        text_harmless(&safe, s, strlen(s));
+        text_add_harmless(&safe, s);
         s = safe.s;
     }
     build_add_string(a, list, s);

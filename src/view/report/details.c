@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
+#include "base/text/str.h"
 #include "git/git.h"
 #include "git/state_paths.h"
 #include "plan/words.h"
@@ -191,16 +192,11 @@ static int load_events(struct report_more *m, struct store *store, struct err *e
 
 /* --- spending ----------------------------------------------------------------------------- */
 
-static bool is_same(const char *a, const char *b)
-{
-    return a && b ? strcmp(a, b) == 0 : a == b;
-}
-
 static struct report_spending *find_spending(struct report_more *m, const struct store_spending *s)
 {
     for (size_t i = 0; i < m->spending.n; i++) {
         struct report_spending *sum = &m->spending.v[i];
-        if (is_same(sum->engine, s->engine) && is_same(sum->model, s->model))
+        if (str_same(sum->engine, s->engine) && str_same(sum->model, s->model))
             return sum;
     }
     struct report_spending sum = {

@@ -47,7 +47,7 @@ static void add_attribute(struct buf *out, const char *name, const char *value)
     autobuf struct buf line = BUF_INIT;
     if (!value)
         return;
-    text_harmless(&line, value, strlen(value));
+    text_add_harmless(&line, value);
     buf_addf(out, " %s=\"", name);
     add_text(out, line.s);
     buf_addch(out, '"');

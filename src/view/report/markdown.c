@@ -16,7 +16,7 @@ enum { COMMENT = 64000, TABLE = 32000, GRAPH = 12000, NODES = 120, EDGES = 400, 
 static void add_safe(struct buf *out, const char *s)
 {
     autobuf struct buf line = BUF_INIT;
-    text_harmless(&line, s, strlen(s));
+    text_add_harmless(&line, s);
     for (const char *c = line.s; *c; c++) {
         if (strchr("\\`*_{}[]<>()#+!|~&$@", *c))
             buf_addch(out, '\\');
@@ -38,7 +38,7 @@ static size_t fit(const char *s, size_t len, size_t max)
 static void add_short(struct buf *out, const char *s, size_t max)
 {
     autobuf struct buf line = BUF_INIT;
-    text_harmless(&line, s, strlen(s));
+    text_add_harmless(&line, s);
     size_t fits = fit(line.s, line.len, max);
     bool cut = fits < line.len;
     buf_cut(&line, fits);

@@ -98,7 +98,7 @@ static enum failure failure_of(const struct report_task *t)
 static void put_text(struct sarif *s, struct node *map, const char *key, const char *text)
 {
     autobuf struct buf line = BUF_INIT;
-    text_harmless(&line, text, strlen(text));
+    text_add_harmless(&line, text);
     build_put_string(s->a, build_put_map(s->a, map, key), "text", line.s);
 }
 

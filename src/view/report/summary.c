@@ -10,18 +10,6 @@
 
 enum { DOING_MAX = 100 }; /* columns */
 
-static void add_safe(struct buf *out, const char *s)
-{
-    text_harmless(out, s, strlen(s));
-}
-
-/* Blanks up to a column that began at `start`. */
-static void pad(struct buf *out, size_t start, size_t width)
-{
-    size_t used = text_width(out->s + start, out->len - start);
-    buf_addrep(out, ' ', used < width ? width - used : 0);
-}
-
 static bool is_stopped(const struct report_task *t)
 {
     return t->end == REPORT_FAILED && t->row.failure &&
@@ -36,7 +24,7 @@ static void add_why(const struct report_task *t, struct buf *out)
     if (t->end == REPORT_FAILED && t->row.failure && !is_stopped(t))
         buf_addf(out, "%s: ", t->row.failure);
     size_t start = out->len;
-    add_safe(out, t->row.reason);
+    text_add_harmless(out, t->row.reason);
     buf_cut(out, start + text_fit(out->s + start, out->len - start, 300));
 }
 
@@ -45,8 +33,8 @@ static void add_task(const struct report_task *t, size_t width, struct buf *out)
     const struct store_task *row = &t->row;
     buf_addstr(out, "  ");
     size_t start = out->len;
-    add_safe(out, row->id);
-    pad(out, start, width);
+    text_add_harmless(out, row->id);
+    text_pad(out, start, width);
     buf_addf(out, "  %-11s  %10.10s  ", is_stopped(t) ? "stopped" : row->state,
              row->landed   ? row->landed
              : row->commit ? row->commit
@@ -54,7 +42,7 @@ static void add_task(const struct report_task *t, size_t width, struct buf *out)
     start = out->len;
     if (t->duration >= 0)
         text_format_duration(out, t->duration);
-    pad(out, start, 8);
+    text_pad(out, start, 8);
     if (row->attempts > 1)
         buf_addf(out, "  %d attempts", row->attempts);
     add_why(t, out);
@@ -86,7 +74,7 @@ static void add_output(const struct report_task *t, struct buf *out)
     if (t->end != REPORT_FAILED || !t->output)
         return;
     buf_addf(out, "\nLast words of %s, from ", t->row.id);
-    add_safe(out, t->logs);
+    text_add_harmless(out, t->logs);
     buf_addf(out, "/%d:\n", t->row.attempts);
     for (const char *line = t->output; *line;) {
         size_t len = strcspn(line, "\n");
@@ -105,7 +93,7 @@ static void add_conflict(const struct report_task *t, const char *base, struct b
     buf_addch(out, '\n');
     if (t->row.workspace) {
         buf_addstr(out, "Its workspace is ");
-        add_safe(out, t->row.workspace);
+        text_add_harmless(out, t->row.workspace);
         buf_addch(out, '\n');
     }
 }
@@ -132,7 +120,7 @@ static void add_kept(const struct report_task *t, struct buf *out)
     if (t->end != REPORT_LANDED || !t->row.workspace)
         return;
     buf_addf(out, "Workspace of %s: ", t->row.id);
-    add_safe(out, t->row.workspace);
+    text_add_harmless(out, t->row.workspace);
     buf_addch(out, '\n');
 }
 
@@ -145,7 +133,7 @@ static void add_changes(const struct report *r, struct buf *out)
         const struct report_change *c = &r->changes.v[i];
         buf_addstr(out, "  ");
         if (c->task)
-            add_safe(out, c->task);
+            text_add_harmless(out, c->task);
         else
             shared_text_tasks(c->data, out);
         buf_addstr(out, ": ");
@@ -197,6 +185,6 @@ void summary(const struct report *r, bool quiet, struct buf *out)
         add_kept(&r->tasks[i], out);
     add_changes(r, out);
     buf_addstr(out, "Logs: ");
-    add_safe(out, r->logs);
+    text_add_harmless(out, r->logs);
     buf_addch(out, '\n');
 }

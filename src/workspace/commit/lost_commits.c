@@ -2,6 +2,7 @@
 
 #include "base/map.h"
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "sys/fs/file.h"
 
 #include <stdint.h>
@@ -42,18 +43,13 @@ static void add(struct candidates *c, const char *id, size_t len)
 
 /* --- where they are found ----------------------------------------------------------------- */
 
-static bool begins(const char *s, const char *word)
-{
-    return strncmp(s, word, strlen(word)) == 0;
-}
-
 /* Whether what git noted is the making of a commit; all else goes to one that was there before. */
 static bool is_making(const char *what)
 {
     static const char *const words[] = {"commit", "cherry-pick", "revert", "merge",
                                         "am",     "pull",        "rebase"};
     for (size_t i = 0; i < ARRAY_LEN(words); i++) {
-        if (begins(what, words[i]))
+        if (str_begins(what, words[i]))
             return true;
     }
     return false;
@@ -66,9 +62,9 @@ static void take_line(struct candidates *c, const char *line, bool replaced)
     const char *tab = strchr(line, '\t');
     if (!tab || !new || !is_making(tab + 1))
         return;
-    if (!replaced && begins(tab + 1, "rebase"))
+    if (!replaced && str_begins(tab + 1, "rebase"))
         return;
-    if (!replaced && begins(tab + 1, "commit (amend)"))
+    if (!replaced && str_begins(tab + 1, "commit (amend)"))
         (void)note(c, line, old);
     add(c, line + old + 1, new);
 }
@@ -117,7 +113,7 @@ static void take_refs(struct candidates *c, const struct workspace *ws)
                  "refs/worktree", "refs/bisect", "refs/rewritten", NULL))
         return;
     for (char *rest = out.s, *line; (line = strsep(&rest, "\n"));) {
-        if (begins(line, "commit "))
+        if (str_begins(line, "commit "))
             add(c, line + strlen("commit "), strlen(line + strlen("commit ")));
     }
 }

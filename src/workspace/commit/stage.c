@@ -328,11 +328,6 @@ static bool add_changed(struct stage *s, const struct strv *changed)
 
 /* --- the whole ---------------------------------------------------------------------------- */
 
-static int compare_changes(const void *a, const void *b)
-{
-    return strcmp(((const struct index_change *)a)->path, ((const struct index_change *)b)->path);
-}
-
 static bool is_same_file(const char *a, const char *b)
 {
     struct stat of_a, of_b;
@@ -390,7 +385,7 @@ int stage_plainly(const struct stage_job *job, struct buf *ret_tree, bool *ret_d
     if (s.root < 0 || !find_changes(&s, index))
         return 0;
     if (s.changes.n)
-        qsort(s.changes.v, s.changes.n, sizeof(*s.changes.v), compare_changes);
+        qsort(s.changes.v, s.changes.n, sizeof(*s.changes.v), index_change_compare);
     if (write_staged(&s, index, ret_tree, ret_done, err))
         return -1;
     if (*ret_done && job->found && !job->scan) {

@@ -1,6 +1,8 @@
 #include "workspace/fill/copy_fill.h"
 
 #include "base/mem.h"
+#include "base/text/clock.h"
+#include "base/text/str.h"
 #include "base/vec.h"
 #include "git/format/hash.h"
 #include "git/format/index.h"
@@ -156,11 +158,6 @@ static bool read_object(struct hand *h, int folder, const char *name, mode_t mod
 
 /* --- what there is to copy ---------------------------------------------------------------- */
 
-static int compare_paths(const void *a, const void *b)
-{
-    return strcmp(*(const char *const *)a, *(const char *const *)b);
-}
-
 /* What the other index has differently from what is wanted. */
 static bool find_differing(struct copying *c)
 {
@@ -176,14 +173,14 @@ static bool find_differing(struct copying *c)
     for (const char *s = c->differing.s; s < end; s += strlen(s) + 1)
         strv_push(&c->sorted, s);
     if (c->sorted.n)
-        qsort(c->sorted.v, c->sorted.n, sizeof(*c->sorted.v), compare_paths);
+        qsort(c->sorted.v, c->sorted.n, sizeof(*c->sorted.v), str_compare);
     return true;
 }
 
 static bool is_differing(const struct copying *c, const char *path)
 {
     return c->sorted.n &&
-           bsearch(&path, c->sorted.v, c->sorted.n, sizeof(*c->sorted.v), compare_paths);
+           bsearch(&path, c->sorted.v, c->sorted.n, sizeof(*c->sorted.v), str_compare);
 }
 
 /* A name that git would not write is git's to refuse. */
@@ -349,11 +346,6 @@ static size_t keep_taken(struct copying *c, struct buf *ret)
     return n;
 }
 
-static bool is_later(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
-
 /* A file that is not older than the index may have been written to since, for all that git knows,
  * and would be read each time. The clock that files are dated by goes on every few milliseconds. */
 static void date_index(const char *path)
@@ -363,7 +355,7 @@ static void date_index(const char *path)
     if (stat(path, &st) < 0)
         return;
     const struct timespec written = st.st_mtim;
-    for (int i = 0; i < TICKS_MAX && !is_later(&st.st_mtim, &written); i++) {
+    for (int i = 0; i < TICKS_MAX && !clock_is_later(&st.st_mtim, &written); i++) {
         (void)nanosleep(&pause, NULL);
         if (utimensat(AT_FDCWD, path, NULL, 0) < 0 || stat(path, &st) < 0)
             return;

@@ -119,10 +119,10 @@ static int list_patterns(const struct bring *b, const struct strv *rest, struct 
  * do, is not for a task. */
 static bool is_for_tasks(const char *name)
 {
-    static const char *const not [] = {"logs", "worktrees", "memory", "CLAUDE.md"};
-    for (size_t i = 0; i < sizeof(not ) / sizeof(not [0]); i++) {
-        size_t len = strlen(not [i]);
-        if (strncmp(name, not [i], len) == 0 && (name[len] == '/' || !name[len]))
+    static const char *const own[] = {"logs", "worktrees", "memory", "CLAUDE.md"};
+    for (size_t i = 0; i < ARRAY_LEN(own); i++) {
+        size_t len = strlen(own[i]);
+        if (strncmp(name, own[i], len) == 0 && (name[len] == '/' || !name[len]))
             return false;
     }
     return strncmp(name, "reports/", 8) != 0 ||

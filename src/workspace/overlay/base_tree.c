@@ -1,6 +1,7 @@
 #include "workspace/overlay/base_tree.h"
 
 #include "base/mem.h"
+#include "base/text/clock.h"
 #include "git/tree/scan.h"
 #include "sys/fs/btrfs.h"
 #include "sys/fs/dirs.h"
@@ -237,11 +238,6 @@ static bool take_idle(struct idle *i, const char *dir, const char *name)
     return true;
 }
 
-static bool is_later(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
-}
-
 bool pristine_is_finished(const char *name)
 {
     size_t len = strlen(name), end = strlen(UNFINISHED);
@@ -284,8 +280,8 @@ static void find_idle(const char *state_dir, const char *dir, struct idle *ret, 
         struct idle one;
         if (*e->d_name == '.' || !take_idle(&one, dir, e->d_name))
             continue;
-        bool better =
-            pristine_is_finished(e->d_name) && (!ret->name || is_later(&one.used, &ret->used));
+        bool better = pristine_is_finished(e->d_name) &&
+                      (!ret->name || clock_is_later(&one.used, &ret->used));
         struct idle worse = better ? *ret : one;
         if (better)
             *ret = one;
@@ -377,7 +373,7 @@ static void find_shared(const char *dir, struct idle *ret)
         struct idle one;
         if (*e->d_name == '.' || !take_shared(&one, dir, e->d_name))
             continue;
-        bool better = !ret->name || is_later(&one.used, &ret->used);
+        bool better = !ret->name || clock_is_later(&one.used, &ret->used);
         struct idle worse = better ? *ret : one;
         if (better)
             *ret = one;

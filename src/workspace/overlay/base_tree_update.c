@@ -124,17 +124,12 @@ static bool is_plain(const struct git_index *index)
     return plain && reader.good;
 }
 
-static int compare_changes(const void *a, const void *b)
-{
-    return strcmp(((const struct index_change *)a)->path, ((const struct index_change *)b)->path);
-}
-
 /* Before anything is written: what is too much is left to git as it is. */
 static bool read_contents(struct forward *f)
 {
     struct err none = {0};
     if (f->changes.n)
-        qsort(f->changes.v, f->changes.n, sizeof(*f->changes.v), compare_changes);
+        qsort(f->changes.v, f->changes.n, sizeof(*f->changes.v), index_change_compare);
     for (size_t i = 0; i < f->changes.n; i++) {
         const char *id = f->changes.v[i].id;
         if (id && git_batch_read(f->batch, id, &f->contents, &none))

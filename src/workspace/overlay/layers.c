@@ -1,6 +1,7 @@
 #include "workspace/overlay/layers.h"
 
 #include "base/mem.h"
+#include "base/text/str.h"
 #include "git/state_paths.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
@@ -52,15 +53,9 @@ char *layers_upper(const char *workspace)
     return part(workspace, "upper");
 }
 
-static bool ends_with(const char *name, const char *ending)
-{
-    size_t len = strlen(name), end = strlen(ending);
-    return len > end && strcmp(name + len - end, ending) == 0;
-}
-
 char *layers_whose(const char *name)
 {
-    return *name == '.' && ends_with(name, ENDING)
+    return *name == '.' && str_ends(name + 1, ENDING)
                ? mem_dup(name + 1, strlen(name) - 1 - strlen(ENDING))
                : NULL;
 }
@@ -494,7 +489,7 @@ int layers_tidy(const char *run_folder, struct err *err)
         autofree char *path = mem_printf("%s/%s", run_folder, e->d_name);
         autofree char *commit = mem_printf("%s/commit", path);
         autofree char *whose = layers_whose(e->d_name);
-        bool copy = *e->d_name == '.' && ends_with(e->d_name, ".new");
+        bool copy = *e->d_name == '.' && str_ends(e->d_name + 1, ".new");
         if (copy || (whose && !is_noted(commit)))
             rc = dirs_remove(path, err);
         else

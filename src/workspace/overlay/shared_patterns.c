@@ -4,6 +4,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text/glob.h"
+#include "base/text/str.h"
 #include "git/git.h"
 
 #include <errno.h>
@@ -114,18 +115,12 @@ static int walk(struct finding *f, size_t pattern, const struct glob *glob, stru
     return 0;
 }
 
-static bool ends_with(const char *s, const char *ending)
-{
-    size_t len = strlen(s), end = strlen(ending);
-    return len > end && strcmp(s + len - end, ending) == 0;
-}
-
 /* A glob knows which patterns lead nowhere. */
 static int find(struct finding *f, size_t i, struct err *err)
 {
     const char *pattern = f->s->patterns[i], *prefix = f->s->prefix;
-    bool all = ends_with(pattern, "/**");
-    size_t len = strlen(pattern) - (all ? 3 : ends_with(pattern, "/") ? 1 : 0);
+    bool some = *pattern, all = some && str_ends(pattern + 1, "/**");
+    size_t len = strlen(pattern) - (all ? 3 : some && str_ends(pattern + 1, "/") ? 1 : 0);
     autofree char *name = mem_dup(pattern, len);
     struct glob *glob = *name ? glob_new(name, false) : NULL;
     bool plain = strcspn(name, "*?[\\") == len;

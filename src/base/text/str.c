@@ -1,0 +1,24 @@
+#include "base/text/str.h"
+
+#include <string.h>
+
+bool str_begins(const char *s, const char *prefix)
+{
+    return strncmp(s, prefix, strlen(prefix)) == 0;
+}
+
+bool str_ends(const char *s, const char *suffix)
+{
+    size_t len = strlen(s), n = strlen(suffix);
+    return len >= n && strcmp(s + len - n, suffix) == 0;
+}
+
+bool str_same(const char *a, const char *b)
+{
+    return a && b ? strcmp(a, b) == 0 : a == b;
+}
+
+int str_compare(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
