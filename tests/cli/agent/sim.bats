@@ -184,11 +184,11 @@ assert_step_failed() { # N MESSAGE
 
 @test "sim: the manual has every step, and every event of a run" {
     local root=$BATS_TEST_DIRNAME/../../.. steps events
-    steps=$(sed -nE 's/^    \{"([a-z]+)", [0-9].*/\1/p' "$root/src/run/sim_steps.c")
+    steps=$(sed -nE 's/^    \{"([a-z]+)", [0-9].*/\1/p' "$root/src/agent/sim/steps.c")
     [[ $(wc -w <<<"$steps") -gt 20 ]] || fail "steps: $steps"
     run sed -nE '/^## Its steps/,/^## A prompt/s/^\*([a-z]+)\*.*/\1/p' "$root/doc/anabranch-events.7.scd"
     assert_output "$steps"$'\non'
-    events=$(sed -nE 's/^EVENT\([A-Z_]+, "(.*)"\)$/\1/p' "$root/src/core/event.def")
+    events=$(sed -nE 's/^EVENT\([A-Z_]+, "(.*)"\)$/\1/p' "$root/src/plan/schedule/event.def")
     [[ $(wc -w <<<"$events") -gt 20 ]] || fail "events: $events"
     run sed -nE '/^# EVENTS/,/^# REPORTS/s/^\*([a-z._\\]+)\*$/\1/p' "$root/doc/anabranch-events.7.scd"
     output=${output//\\/}

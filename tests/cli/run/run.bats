@@ -1636,7 +1636,7 @@ END
     run_plan --json
     assert_status 4
     [[ -z $stderr ]] || fail "errors"
-    python3 - "$BATS_TEST_DIRNAME/../../../src/core/event.def" <<END || fail "the events are not as they should be"
+    python3 - "$BATS_TEST_DIRNAME/../../../src/plan/schedule/event.def" <<END || fail "the events are not as they should be"
 import json, re, sys
 names = set(re.findall(r'"([^"]+)"\)', open(sys.argv[1]).read()))
 events = [json.loads(line) for line in r'''$output'''.splitlines()]

@@ -99,7 +99,7 @@ static void in_a_namespace_it_may_be_anywhere(void **state)
     assert_int_equal(ask("other", name, folder, true), true);
     assert_int_equal(ask("other", name, "/tmp/elsewhere", true), true);
     assert_int_equal(ask("other", "nobody", folder, true), false);
-    assert_int_equal(ask("test_procs", name, folder, true), false);
+    assert_int_equal(ask("test_proc_table", name, folder, true), false);
 }
 
 /* Each process of it starts the next and ends, until there is a file `stop`, or there were many. */
