@@ -47,7 +47,7 @@ int agent_build(enum engine engine, const struct task *task, const struct agent_
     const struct engine_def *def = find_engine(engine);
     if (!def)
         return err_set(err, ERR_INPUT, "engine '%s' cannot be run yet", engine_words[engine]);
-    call->stop_signal = def->stop_signal;
+    call->interrupt_signal = def->interrupt_signal;
     call->dir = mem_str(ctx->dir);
     return def->build(task, ctx, call, err);
 }
@@ -184,7 +184,7 @@ void agent_report_done(struct agent_report *report)
                                  &report->action,      &report->text,    &report->denied,
                                  &report->reason,      &report->partial, &report->question,
                                  &report->helper_names};
-    agent_tools_done(&report->tools);
+    tool_calls_done(&report->tools);
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         buf_done(texts[i]);
 }
@@ -228,12 +228,12 @@ bool agent_find_session(enum engine engine, const char *path, struct buf *out)
 bool agent_read_session(enum engine engine, const char *path, struct buf *out)
 {
     struct agent_report report = AGENT_REPORT_INIT;
-    struct agent_tail tail;
-    agent_tail_open(&tail, path, agent_dialect(engine), &report);
-    while (!report.session.len && agent_tail_more(&tail))
+    struct output_tail tail;
+    output_tail_open(&tail, path, agent_dialect(engine), &report);
+    while (!report.session.len && output_tail_more(&tail))
         ;
     buf_add(out, report.session.s, report.session.len);
-    agent_tail_close(&tail);
+    output_tail_close(&tail);
     agent_report_done(&report);
     return out->len > 0;
 }
@@ -288,15 +288,15 @@ bool agent_add_use(enum engine engine, const char *path, const char *errors, con
 {
     const struct engine_def *def = find_engine(engine);
     struct agent_report r = AGENT_REPORT_INIT;
-    struct agent_tail tail;
+    struct output_tail tail;
     struct agent_errors log;
     if (!def || !def->counts_session)
         return false;
     agent_errors_open(&log, errors, engine, &r);
     agent_errors_read(&log);
     agent_errors_close(&log);
-    agent_tail_open(&tail, path, def->dialect, &r);
-    agent_tail_end(&tail);
+    output_tail_open(&tail, path, def->dialect, &r);
+    output_tail_end(&tail);
     bool same = strcmp(r.session.s, session) == 0,
          all = r.finished && (r.tokens_in || r.tokens_out);
     if (same) {

@@ -20,7 +20,7 @@ struct agent_report;
 
 struct agent_call {
     struct strv argv, env;
-    int stop_signal; /* how it is asked to end */
+    int interrupt_signal; /* how it is asked to end */
     char *dir;
     bool is_ours;      /* a part of this program: it sees all of our folder */
     const char *shown; /* what it may read there beside its task's folder, or NULL */
@@ -145,7 +145,7 @@ struct agent_report {
     int64_t tokens_in, tokens_out;  /* without what is cached: */
     int64_t cache_read, cache_made; /* tokens */
     double usd;                     /* below 0: not known */
-    struct agent_tools tools;       /* that it uses just now */
+    struct tool_calls tools;        /* that it uses just now */
     struct buf question;            /* that it waits for a person to answer; "": it does not */
     int64_t again;                  /* when it tries again what it waits for: monotonic ms; or 0 */
     int64_t waits;                  /* since when it waits for its model: monotonic ms; or 0 ... */

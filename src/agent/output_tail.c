@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-void agent_tail_open(struct agent_tail *tail, const char *path, const struct dialect *dialect,
-                     struct agent_report *report)
+void output_tail_open(struct output_tail *tail, const char *path, const struct dialect *dialect,
+                      struct agent_report *report)
 {
     tail->fd = -1;
     if (dialect)
@@ -18,7 +18,7 @@ void agent_tail_open(struct agent_tail *tail, const char *path, const struct dia
     dialect_reader_init(&tail->reader, dialect, report);
 }
 
-bool agent_tail_more(struct agent_tail *tail)
+bool output_tail_more(struct output_tail *tail)
 {
     char bytes[65536];
     ssize_t n;
@@ -31,15 +31,15 @@ bool agent_tail_more(struct agent_tail *tail)
     return true;
 }
 
-void agent_tail_end(struct agent_tail *tail)
+void output_tail_end(struct output_tail *tail)
 {
-    while (agent_tail_more(tail))
+    while (output_tail_more(tail))
         ;
     dialect_reader_end(&tail->reader);
-    agent_tail_close(tail);
+    output_tail_close(tail);
 }
 
-void agent_tail_close(struct agent_tail *tail)
+void output_tail_close(struct output_tail *tail)
 {
     if (tail->reader.report)
         own_close(&tail->fd);

@@ -1,26 +1,26 @@
 /*
- * struct agent_tail: an agent's output, a file that grows, read as far as it has come.
+ * struct output_tail: an agent's output, a file that grows, read as far as it has come.
  */
 #ifndef AGENT_OUTPUT_TAIL_H
 #define AGENT_OUTPUT_TAIL_H
 
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 
-struct agent_tail {
+struct output_tail {
     int fd; /* -1: there is nothing to read */
     struct dialect_reader reader;
 };
 
 /* A file that is not there, or says nothing that is understood (dialect NULL), is not read. The
  * tail must not be moved from then on. */
-void agent_tail_open(struct agent_tail *tail, const char *path, const struct dialect *dialect,
-                     struct agent_report *report);
+void output_tail_open(struct output_tail *tail, const char *path, const struct dialect *dialect,
+                      struct agent_report *report);
 /* Takes the next piece; false where there is none yet. */
-bool agent_tail_more(struct agent_tail *tail);
+bool output_tail_more(struct output_tail *tail);
 /* The output has ended: all of it is read. */
-void agent_tail_end(struct agent_tail *tail);
+void output_tail_end(struct output_tail *tail);
 /* Also for one that was never opened and is all zero. */
-void agent_tail_close(struct agent_tail *tail);
+void output_tail_close(struct output_tail *tail);
 
 /* What it writes to its standard error, line by line. Lines longer than AGENT_LINE_MAX are cut. */
 enum { AGENT_LINE_MAX = 4096 };

@@ -85,7 +85,7 @@ static int clean_repository(struct cleaner *c, struct err *err)
 static int clean_all(struct cleaner *c, struct err *err)
 {
     const struct clean_options *o = c->opts;
-    if (remains_find(&c->remains, o->repo, o->state_dir, o->store, err))
+    if (leftovers_find(&c->remains, o->repo, o->state_dir, o->store, err))
         return -1;
     for (size_t i = 0; !o->dry_run && i < c->remains.works.n; i++)
         stuck_remove_below(c->remains.works.v[i]);
@@ -108,14 +108,14 @@ int clean(const struct clean_options *opts, struct err *err)
     clean_delete(&c);
     (void)dirs_remove(c.scratch, &none); /* else the next one does */
     vec_done(&c.doomed);
-    remains_done(&c.remains);
+    leftovers_done(&c.remains);
     disk_use_done(&c.use);
     strv_done(&c.left);
     strv_done(&c.large);
     for (size_t i = 0; i < c.holds.n; i++)
         layers_hold_done(&c.holds.v[i]);
     vec_done(&c.holds);
-    pristine_done(&c.below);
+    base_tree_done(&c.below);
     free(c.scratch);
     return rc;
 }

@@ -5,7 +5,7 @@
 #define CLEAN_CLEAN_PRIVATE_H
 
 #include "clean/clean.h"
-#include "clean/find.h"
+#include "clean/leftovers.h"
 #include "sys/fs/disk_use.h"
 #include "workspace/overlay/layers.h"
 
@@ -17,13 +17,13 @@ struct doomed {
 
 struct cleaner {
     const struct clean_options *opts;
-    struct remains remains;
+    struct leftovers remains;
     struct git_place at;
     struct strv left, large;       /* paths to delete at the end: here, or by another process */
     VEC(struct doomed) doomed;     /* what they belong to, to be told then */
     char *scratch;                 /* folder for our own files, ours alone */
     VEC(struct layers_hold) holds; /* of workspaces that only we see ... */
-    struct pristine below;         /* ... and what is below the last of them */
+    struct base_tree below;        /* ... and what is below the last of them */
     struct disk_use use;           /* what the thing takes that is told next */
 };
 
@@ -34,30 +34,30 @@ void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, c
                 const char *salvage, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
 /* clean_save.c: the commit of the branch that the work of a run was meant for. */
-int clean_base(const struct cleaner *c, const struct remains_run *run, struct buf *ret,
+int clean_base(const struct cleaner *c, const struct leftover_run *run, struct buf *ret,
                struct err *err);
 
 /* Whether what a run that was interrupted has left goes, too. */
-bool clean_takes(const struct cleaner *c, const struct remains_run *run);
+bool clean_takes(const struct cleaner *c, const struct leftover_run *run);
 
 /* Whether merging a commit into that would change nothing. */
-int clean_is_merged(const struct cleaner *c, const struct remains_run *run, const char *commit,
+int clean_is_merged(const struct cleaner *c, const struct leftover_run *run, const char *commit,
                     bool *ret_yes, struct err *err);
 
 /* Saves what is in a workspace, or left of it. *ret_id is its id, empty where all of it is in the
  * base branch. */
-int clean_save(struct cleaner *c, struct remains_task *t, struct buf *ret_id, struct err *err);
+int clean_save(struct cleaner *c, struct leftover_task *t, struct buf *ret_id, struct err *err);
 
 /* The same for a branch alone. */
-int clean_save_branch(struct cleaner *c, struct remains_task *t, struct buf *ret_id,
+int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *ret_id,
                       struct err *err);
 
 /* clean_work.c: workspaces, and branches that are without one. All are looked at first, for who is
  * at work in them: with the first overlay a plain user is in a user namespace, where the system
  * does not tell him what processes outside of it are at. */
-void clean_look(struct cleaner *c, struct remains_task *t);
-void clean_task(struct cleaner *c, struct remains_task *t);
-void clean_inner(struct cleaner *c, struct remains_task *t);
+void clean_look(struct cleaner *c, struct leftover_task *t);
+void clean_task(struct cleaner *c, struct leftover_task *t);
+void clean_inner(struct cleaner *c, struct leftover_task *t);
 
 /* clean_rest.c: everything else. */
 int clean_tips(struct cleaner *c, struct err *err);

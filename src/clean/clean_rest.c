@@ -31,7 +31,7 @@ static const int64_t day = 24 * 60 * 60 * 1000;
 
 static int clean_tip(struct cleaner *c, const char *ref, const char *commit, struct err *err)
 {
-    struct remains_run *run = remains_run(&c->remains, strrchr(ref, '/') + 1, err);
+    struct leftover_run *run = leftovers_run(&c->remains, strrchr(ref, '/') + 1, err);
     bool merged = false, moved;
     if (!run || clean_is_merged(c, run, commit, &merged, err))
         return -1;
@@ -71,7 +71,7 @@ int clean_locks(struct cleaner *c, struct err *err)
     autofree char *heads = mem_printf("%s/refs/heads/anabranch", c->opts->repo->common);
     autofree char *own = mem_printf("%s/refs/anabranch", c->opts->repo->common);
     char *const roots[] = {heads, own, NULL};
-    if (remains_any_alive(&c->remains))
+    if (leftovers_any_alive(&c->remains))
         return 0;
     FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
     if (!fts)
@@ -124,7 +124,7 @@ static int clean_pristine_tree(struct cleaner *c, const char *dir, const char *n
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autoclose int lock = -1;
-    bool used, finished = pristine_is_finished(name);
+    bool used, finished = base_tree_is_finished(name);
     if (take_alone(c, path, &lock, &used, err))
         return -1;
     if (used || (finished && !c->opts->all)) {
@@ -147,7 +147,7 @@ static void release(struct cleaner *c)
     for (size_t i = 0; i < c->holds.n; i++)
         layers_hold_done(&c->holds.v[i]);
     vec_done(&c->holds);
-    pristine_done(&c->below);
+    base_tree_done(&c->below);
 }
 
 int clean_pristine(struct cleaner *c, struct err *err)
@@ -182,7 +182,7 @@ static void tidy_layers(const struct cleaner *c, size_t work)
 
 struct cleaning_kept {
     struct cleaner *c;
-    struct kept kept;
+    struct shared_folders kept;
 };
 
 /* One that is up to date, or nearly, saves the next run the time that it took to copy it. */
@@ -191,9 +191,10 @@ static int clean_kept_tree(void *ctx, const char *dir, const char *name, struct 
     struct cleaning_kept *k = ctx;
     struct cleaner *c = k->c;
     autofree char *path = mem_printf("%s/%s", dir, name), *done = mem_printf("%s/done", path);
-    if (!kept_is_name(name))
+    if (!shared_folders_is_name(name))
         return 0;
-    bool used = kept_is_used(&k->kept, name), orphan = kept_is_orphan(&k->kept, name);
+    bool used = shared_folders_is_used(&k->kept, name),
+         orphan = shared_folders_is_orphan(&k->kept, name);
     bool finished = access(done, F_OK) == 0;
     if (used || (finished && !orphan && !c->opts->all)) {
         clean_tell(c, CLEAN_KEPT, "tree", path, NULL,
@@ -219,12 +220,12 @@ int clean_kept(struct cleaner *c, struct err *err)
         return 0;
     for (size_t i = 0; !c->opts->dry_run && i < c->remains.works.n; i++)
         tidy_layers(c, i);
-    if (kept_open(&k.kept, c->opts->state_dir, NULL, err))
+    if (shared_folders_open(&k.kept, c->opts->state_dir, NULL, err))
         return -1;
     int rc = dirs_each(path, clean_kept_tree, &k, err);
     if (!c->opts->dry_run)
-        kept_vacate(&k.kept);
-    kept_close(&k.kept);
+        shared_folders_vacate(&k.kept);
+    shared_folders_close(&k.kept);
     return rc;
 }
 
@@ -237,7 +238,7 @@ static bool is_old(const char *path)
 }
 
 /* The lock may be ours already. */
-static bool is_unbegun(struct remains_run *run, const char *path, int *ret_lock)
+static bool is_unbegun(struct leftover_run *run, const char *path, int *ret_lock)
 {
     own_close(&run->lock);
     return unbegun_is(path, ret_lock);
@@ -257,7 +258,7 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t 
 {
     autofree char *path = mem_printf("%s/%s", dir, id);
     bool old = is_old(path);
-    struct remains_run *run = remains_run(&c->remains, id, err);
+    struct leftover_run *run = leftovers_run(&c->remains, id, err);
     if (!run)
         return -1;
     autoclose int lock = -1;
@@ -303,11 +304,11 @@ static int is_in_use(struct cleaner *c, const char *name, bool *ret_yes, struct 
 {
     *ret_yes = false;
     if (is_run_id(name)) {
-        struct remains_run *run = remains_run(&c->remains, name, err);
+        struct leftover_run *run = leftovers_run(&c->remains, name, err);
         *ret_yes = run && run->alive;
         return run ? 0 : -1;
     }
-    *ret_yes = remains_any_alive(&c->remains);
+    *ret_yes = leftovers_any_alive(&c->remains);
     return 0;
 }
 
@@ -351,11 +352,11 @@ int clean_temporary(struct cleaner *c, struct err *err)
 /* --- deleting ----------------------------------------------------------------------------- */
 
 /* Large trees take seconds, for which nobody is to wait. */
-static int delete_later(struct cleaner *c, pid_t *ret_pid, struct err *err)
+static int delete_large_later(struct cleaner *c, pid_t *ret_pid, struct err *err)
 {
     autostrv struct strv argv = {0};
     strv_pushl(&argv, c->opts->self, "__remove", "--idle", NULL);
-    if (!remains_any_alive(&c->remains))
+    if (!leftovers_any_alive(&c->remains))
         strv_pushf(&argv, "--tidy=%s/lock", c->opts->state_dir);
     strv_push(&argv, "--");
     for (size_t i = 0; i < c->large.n; i++)
@@ -380,14 +381,14 @@ static int drop_empty(void *ctx, const char *dir, const char *name, struct err *
 /* A run that is about to make a workspace wants to find its folder. */
 static void tidy(const struct cleaner *c)
 {
-    bool alive = remains_any_alive(&c->remains);
+    bool alive = leftovers_any_alive(&c->remains);
     autofree char *lock = mem_printf("%s/lock", c->opts->state_dir);
     for (size_t i = 0; i < c->remains.works.n; i++) {
         tidy_layers(c, i);
         if (alive)
             continue;
         (void)dirs_each(c->remains.works.v[i], drop_empty, NULL, NULL); /* what stays is no harm */
-        workdir_tidy(lock, c->remains.works.v[i], "");
+        root_folder_tidy(lock, c->remains.works.v[i], "");
     }
 }
 
@@ -439,7 +440,7 @@ void clean_delete(struct cleaner *c)
         (void)dirs_remove(c->left.v[i], NULL); /* tell_doomed() looks */
     if (!c->opts->dry_run)
         tidy(c);
-    if (!c->opts->dry_run && c->large.n && delete_later(c, &pid, &err))
+    if (!c->opts->dry_run && c->large.n && delete_large_later(c, &pid, &err))
         pid = 0;
     bool deleting = pid > 0 && !spawn_ended(pid, LARGE_MS);
     tell_doomed(c, deleting);

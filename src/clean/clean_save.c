@@ -17,7 +17,7 @@
 #include <string.h>
 #include <unistd.h>
 
-int clean_base(const struct cleaner *c, const struct remains_run *run, struct buf *ret,
+int clean_base(const struct cleaner *c, const struct leftover_run *run, struct buf *ret,
                struct err *err)
 {
     const struct git_repo *repo = c->opts->repo;
@@ -28,7 +28,7 @@ int clean_base(const struct cleaner *c, const struct remains_run *run, struct bu
     return git_resolve(&here, "HEAD", ret, err);
 }
 
-int clean_is_merged(const struct cleaner *c, const struct remains_run *run, const char *commit,
+int clean_is_merged(const struct cleaner *c, const struct leftover_run *run, const char *commit,
                     bool *ret_yes, struct err *err)
 {
     autobuf struct buf base = BUF_INIT;
@@ -39,7 +39,7 @@ int clean_is_merged(const struct cleaner *c, const struct remains_run *run, cons
 }
 
 /* The first number from the last attempt on that is free. */
-static int free_attempt(const struct cleaner *c, const struct remains_task *t)
+static int free_attempt(const struct cleaner *c, const struct leftover_task *t)
 {
     for (int k = t->attempts > 0 ? t->attempts : 1; k < INT_MAX; k++) {
         autofree char *ref = salvage_ref_name(t->run->id, t->task, k);
@@ -51,7 +51,7 @@ static int free_attempt(const struct cleaner *c, const struct remains_task *t)
     return INT_MAX;
 }
 
-static const char *why(const struct remains_task *t)
+static const char *why(const struct leftover_task *t)
 {
     if (t->state && strcmp(t->state, "conflicted") == 0)
         return "it conflicted with what had landed";
@@ -62,7 +62,7 @@ static const char *why(const struct remains_task *t)
 
 /* The id of something that was saved of the task before and fits `option` of for-each-ref; empty
  * where there is none. */
-static int find_saved(struct cleaner *c, const struct remains_task *t, const char *option,
+static int find_saved(struct cleaner *c, const struct leftover_task *t, const char *option,
                       const char *tree, struct buf *ret_id, struct err *err)
 {
     autofree char *refs = mem_printf(SALVAGE_REFS "%s/%s/", t->run->id, t->task);
@@ -81,7 +81,7 @@ static int find_saved(struct cleaner *c, const struct remains_task *t, const cha
 
 /* Where all of it is in the base branch, or was saved before, nothing is gained by having it once
  * more. */
-static int is_known(struct cleaner *c, const struct remains_task *t, const char *commit,
+static int is_known(struct cleaner *c, const struct leftover_task *t, const char *commit,
                     bool *ret_yes, struct buf *ret_id, struct err *err)
 {
     autobuf struct buf tree = BUF_INIT;
@@ -93,8 +93,8 @@ static int is_known(struct cleaner *c, const struct remains_task *t, const char 
     return 0;
 }
 
-static int name_it(struct cleaner *c, const struct remains_task *t, int attempt, const char *commit,
-                   struct buf *ret_id, struct err *err)
+static int name_it(struct cleaner *c, const struct leftover_task *t, int attempt,
+                   const char *commit, struct buf *ret_id, struct err *err)
 {
     autofree char *ref = salvage_ref_name(t->run->id, t->task, attempt);
     autobuf struct buf base = BUF_INIT;
@@ -125,7 +125,7 @@ static void notes_done(struct notes *n)
     vec_done(&n->list);
 }
 
-static void notes_read(struct notes *n, const struct cleaner *c, const struct remains_task *t)
+static void notes_read(struct notes *n, const struct cleaner *c, const struct leftover_task *t)
 {
     autofree char *dir = run_path(c->opts->state_dir, t->run->id);
     autofree char *list = mem_printf("%s/" RUN_SALVAGE, dir);
@@ -141,7 +141,7 @@ static void notes_read(struct notes *n, const struct cleaner *c, const struct re
 }
 
 /* The commit that it is compared with: where it began, or where it is. */
-static int find_start(struct cleaner *c, const struct remains_task *t, const struct workspace *ws,
+static int find_start(struct cleaner *c, const struct leftover_task *t, const struct workspace *ws,
                       struct buf *ret, struct err *err)
 {
     struct err none = {0};
@@ -153,7 +153,7 @@ static int find_start(struct cleaner *c, const struct remains_task *t, const str
 }
 
 /* A tree that lost its administrative folder gets it again, and is then like any other. */
-static int repair(struct cleaner *c, struct remains_task *t, struct workspace *ws, struct err *err)
+static int repair(struct cleaner *c, struct leftover_task *t, struct workspace *ws, struct err *err)
 {
     autobuf struct buf start = BUF_INIT;
     if (t->has_admin)
@@ -166,7 +166,7 @@ static int repair(struct cleaner *c, struct remains_task *t, struct workspace *w
     return 0;
 }
 
-static int save(struct cleaner *c, const struct remains_task *t, const struct workspace *ws,
+static int save(struct cleaner *c, const struct leftover_task *t, const struct workspace *ws,
                 int attempt, struct salvaged *ret, struct err *err)
 {
     own_cleanup(notes_done) struct notes notes = {.patterns = BUF_INIT};
@@ -178,7 +178,7 @@ static int save(struct cleaner *c, const struct remains_task *t, const struct wo
     if (find_start(c, t, &there, &start, err))
         return -1;
     autofree char *message = salvage_message(t->run->id, t->task, attempt, start.s, why(t));
-    struct change_limits usual = bounds_of_change();
+    struct change_limits usual = change_limits_of();
     notes_read(&notes, c, t);
     struct salvage_job job = {.commit = {.ws = &there,
                                          .start = start.s,
@@ -201,7 +201,7 @@ static int say_left(const struct workspace *ws, const struct salvaged *saved, st
 {
     autobuf struct buf size = BUF_INIT, command = BUF_INIT;
     text_format_bytes(&size, saved->left_bytes);
-    shell_add(&command, "git worktree remove -f -f", ws->path, NULL);
+    shell_quote(&command, "git worktree remove -f -f", ws->path, NULL);
     return err_set(err, ERR_ENV,
                    "%zu file%s in it (%s), such as '%s', are too much to be saved; to remove it "
                    "with them: %s",
@@ -209,7 +209,7 @@ static int say_left(const struct workspace *ws, const struct salvaged *saved, st
                    command.s);
 }
 
-int clean_save(struct cleaner *c, struct remains_task *t, struct buf *ret_id, struct err *err)
+int clean_save(struct cleaner *c, struct leftover_task *t, struct buf *ret_id, struct err *err)
 {
     struct workspace ws = {.path = mem_str(t->path),
                            .admin = mem_str(t->admin),
@@ -232,7 +232,7 @@ int clean_save(struct cleaner *c, struct remains_task *t, struct buf *ret_id, st
     return rc;
 }
 
-int clean_save_branch(struct cleaner *c, struct remains_task *t, struct buf *ret_id,
+int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *ret_id,
                       struct err *err)
 {
     autobuf struct buf head = BUF_INIT, tree = BUF_INIT, base = BUF_INIT, start = BUF_INIT,

@@ -27,22 +27,22 @@ static bool is_state(const char *state, const char *word)
 }
 
 /* The run ended without having been able to say so: it can go on. */
-static bool can_go_on(const struct remains_run *run)
+static bool can_go_on(const struct leftover_run *run)
 {
     return is_state(run->state, "running");
 }
 
-bool clean_takes(const struct cleaner *c, const struct remains_run *run)
+bool clean_takes(const struct cleaner *c, const struct leftover_run *run)
 {
     return c->opts->all || (c->opts->run && strcmp(run->id, c->opts->run) == 0);
 }
 
-static const char *kind_of(const struct remains_task *t)
+static const char *kind_of(const struct leftover_task *t)
 {
     return t->path ? "workspace" : "branch";
 }
 
-static const char *name_of(const struct remains_task *t)
+static const char *name_of(const struct leftover_task *t)
 {
     return t->path ? t->path : t->branch + strlen("refs/heads/");
 }
@@ -53,7 +53,7 @@ enum owner { OWNER_ENGINE, OWNER_PERSON, OWNER_LOCKED };
 
 /* The engine's own is locked by it; without its lock it was given to a person; with another lock a
  * person has said that it is to stay. */
-static enum owner owner_of(const struct remains_task *t, struct buf *reason)
+static enum owner owner_of(const struct leftover_task *t, struct buf *reason)
 {
     autofree char *path = mem_printf("%s/locked", t->admin);
     if (!t->has_admin)
@@ -69,7 +69,7 @@ static enum owner owner_of(const struct remains_task *t, struct buf *reason)
     return is_state(t->state, "conflicted") && layers_there(t->path) ? OWNER_PERSON : OWNER_ENGINE;
 }
 
-static struct workspace workspace_of(const struct cleaner *c, const struct remains_task *t)
+static struct workspace workspace_of(const struct cleaner *c, const struct leftover_task *t)
 {
     return (struct workspace){.path = mem_str(t->path),
                               .admin = mem_str(t->admin),
@@ -77,7 +77,7 @@ static struct workspace workspace_of(const struct cleaner *c, const struct remai
 }
 
 /* Nothing in it is changed, and what is checked out is in the base branch. */
-static int is_contained(struct cleaner *c, const struct remains_task *t, bool *ret_yes,
+static int is_contained(struct cleaner *c, const struct leftover_task *t, bool *ret_yes,
                         struct err *err)
 {
     autobuf struct buf changes = BUF_INIT, head = BUF_INIT;
@@ -98,7 +98,7 @@ static int is_contained(struct cleaner *c, const struct remains_task *t, bool *r
     if (changes.len)
         return 0;
     if (workspace_head(&ws, &head, err) ||
-        links_changed(&by_name, strlen(head.s), true, &modules, err))
+        gitlinks_changed(&by_name, strlen(head.s), true, &modules, err))
         return -1;
     if (modules.n)
         return 0;
@@ -106,7 +106,7 @@ static int is_contained(struct cleaner *c, const struct remains_task *t, bool *r
 }
 
 /* A folder that is missing because its disk is. */
-static bool may_come_back(const struct cleaner *c, const struct remains_task *t)
+static bool may_come_back(const struct cleaner *c, const struct leftover_task *t)
 {
     autofree char *work = mem_str(t->path);
     struct stat st;
@@ -119,7 +119,7 @@ static bool may_come_back(const struct cleaner *c, const struct remains_task *t)
 }
 
 /* Of a person's workspace; true where it stays, and that was told. */
-static bool keep_person(struct cleaner *c, const struct remains_task *t)
+static bool keep_person(struct cleaner *c, const struct leftover_task *t)
 {
     struct err err = {0};
     bool contained = false;
@@ -139,22 +139,22 @@ static bool keep_person(struct cleaner *c, const struct remains_task *t)
 }
 
 /* Who was there at the first look may be one that we do not see any more. */
-static bool keep_in_use(struct cleaner *c, const struct remains_task *t)
+static bool keep_in_use(struct cleaner *c, const struct leftover_task *t)
 {
     autobuf struct buf command = BUF_INIT;
-    pid_t pid = t->has_tree ? procs_in(t->path) : 0;
-    if (!pid && t->has_tree && t->used_by && procs_start(t->used_by))
+    pid_t pid = t->has_tree ? proc_table_in(t->path) : 0;
+    if (!pid && t->has_tree && t->used_by && proc_table_start(t->used_by))
         pid = t->used_by;
     if (!pid)
         return false;
-    procs_command(pid, &command);
+    proc_table_command(pid, &command);
     clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL, "process %d works in it: %s", (int)pid,
                command.s);
     return true;
 }
 
 /* True where the workspace or branch stays, and that was told. */
-static bool keep_run(struct cleaner *c, const struct remains_task *t)
+static bool keep_run(struct cleaner *c, const struct leftover_task *t)
 {
     if (t->run->alive)
         clean_tell(c, CLEAN_KEPT, kind_of(t), name_of(t), NULL, "its run goes on");
@@ -167,30 +167,31 @@ static bool keep_run(struct cleaner *c, const struct remains_task *t)
     return true;
 }
 
-static bool stays_with_run(const struct cleaner *c, const struct remains_run *run)
+static bool stays_with_run(const struct cleaner *c, const struct leftover_run *run)
 {
     return run->alive || (can_go_on(run) && !clean_takes(c, run));
 }
 
 /* What a dead run's guards have not ended yet is ended, so that nothing changes any more. */
-static void end_processes(struct cleaner *c, struct remains_run *run)
+static void end_processes(struct cleaner *c, struct leftover_run *run)
 {
     autostrv struct strv names = {0};
     struct err err = {0};
-    if (!run->ended && !c->opts->dry_run && leftovers_end_run(run->id, PATIENCE_MS, &names, &err))
+    if (!run->ended && !c->opts->dry_run &&
+        leftover_processes_end_run(run->id, PATIENCE_MS, &names, &err))
         run->stuck = arena_str(&c->remains.arena, err.msg);
     run->ended = true;
 }
 
-void clean_look(struct cleaner *c, struct remains_task *t)
+void clean_look(struct cleaner *c, struct leftover_task *t)
 {
     if (!t->path || stays_with_run(c, t->run))
         return;
     end_processes(c, t->run);
-    t->used_by = t->has_tree ? procs_in(t->path) : 0;
+    t->used_by = t->has_tree ? proc_table_in(t->path) : 0;
 }
 
-static bool keep_stuck(struct cleaner *c, const struct remains_task *t)
+static bool keep_stuck(struct cleaner *c, const struct leftover_task *t)
 {
     if (t->run->stuck)
         clean_tell(c, CLEAN_FAILED, "workspace", t->path, NULL, "%s", t->run->stuck);
@@ -198,7 +199,7 @@ static bool keep_stuck(struct cleaner *c, const struct remains_task *t)
 }
 
 /* What only its run could see; it stays until we are done. */
-static bool see(struct cleaner *c, const struct remains_task *t)
+static bool see(struct cleaner *c, const struct leftover_task *t)
 {
     struct layers_hold hold;
     struct err err = {0};
@@ -213,7 +214,7 @@ static bool see(struct cleaner *c, const struct remains_task *t)
 }
 
 /* Somebody has put another folder in its place. */
-static bool keep_other(struct cleaner *c, const struct remains_task *t)
+static bool keep_other(struct cleaner *c, const struct leftover_task *t)
 {
     own_cleanup(workspace_done) struct workspace ws = workspace_of(c, t);
     autobuf struct buf words = BUF_INIT;
@@ -223,7 +224,7 @@ static bool keep_other(struct cleaner *c, const struct remains_task *t)
     return other;
 }
 
-static bool keep_workspace(struct cleaner *c, const struct remains_task *t)
+static bool keep_workspace(struct cleaner *c, const struct leftover_task *t)
 {
     autobuf struct buf reason = BUF_INIT;
     enum owner owner = owner_of(t, &reason);
@@ -252,12 +253,12 @@ static int delete_ref(struct cleaner *c, const char *ref, struct err *err)
 }
 
 /* Where the user has a branch checked out, it is in use. */
-static const char *used_elsewhere(const struct cleaner *c, const struct remains_task *t)
+static const char *used_elsewhere(const struct cleaner *c, const struct leftover_task *t)
 {
-    return t->branch ? remains_checkout(&c->remains, t->branch) : NULL;
+    return t->branch ? leftovers_checkout(&c->remains, t->branch) : NULL;
 }
 
-static int retire(struct cleaner *c, const struct remains_task *t, struct err *err)
+static int retire(struct cleaner *c, const struct leftover_task *t, struct err *err)
 {
     struct workspace ws = workspace_of(c, t);
     struct strv *to = workspace_is_large(&ws) ? &c->large : &c->left;
@@ -267,7 +268,7 @@ static int retire(struct cleaner *c, const struct remains_task *t, struct err *e
 }
 
 /* A run whose work goes is one that begins anew where it is resumed. */
-static void tell_removed(struct cleaner *c, const struct remains_task *t, const char *salvage)
+static void tell_removed(struct cleaner *c, const struct leftover_task *t, const char *salvage)
 {
     const char *end = can_go_on(t->run) ? "; its run cannot go on with it any more" : "";
     if (*salvage)
@@ -281,12 +282,12 @@ static void tell_removed(struct cleaner *c, const struct remains_task *t, const 
 }
 
 /* The engine was still making it, and has begun nothing else with it before. */
-static bool is_untouched(const struct remains_task *t)
+static bool is_untouched(const struct leftover_task *t)
 {
     return is_state(t->state, "preparing") || is_state(t->state, "ready");
 }
 
-static int remove_workspace(struct cleaner *c, struct remains_task *t, struct err *err)
+static int remove_workspace(struct cleaner *c, struct leftover_task *t, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
     autofree char *layers = layers_path(t->path);
@@ -302,7 +303,7 @@ static int remove_workspace(struct cleaner *c, struct remains_task *t, struct er
     return !t->branch || elsewhere || c->opts->dry_run ? 0 : delete_ref(c, t->branch, err);
 }
 
-static int remove_branch(struct cleaner *c, struct remains_task *t, struct err *err)
+static int remove_branch(struct cleaner *c, struct leftover_task *t, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
     if (!c->opts->dry_run && (clean_save_branch(c, t, &id, err) || delete_ref(c, t->branch, err)))
@@ -312,7 +313,7 @@ static int remove_branch(struct cleaner *c, struct remains_task *t, struct err *
 }
 
 /* What a checkout could not follow, and branches in conflict, are there for a person. */
-static bool keep_branch(struct cleaner *c, const struct remains_task *t)
+static bool keep_branch(struct cleaner *c, const struct leftover_task *t)
 {
     const char *name = name_of(t), *elsewhere = used_elsewhere(c, t);
     bool result = strcmp(t->task, STORE_RESULT) == 0, merged = false;
@@ -336,7 +337,7 @@ static bool keep_branch(struct cleaner *c, const struct remains_task *t)
     return true;
 }
 
-void clean_task(struct cleaner *c, struct remains_task *t)
+void clean_task(struct cleaner *c, struct leftover_task *t)
 {
     struct err err = {0};
     if (!t->path && !t->branch)
@@ -348,7 +349,7 @@ void clean_task(struct cleaner *c, struct remains_task *t)
 }
 
 /* A worktree that an agent made inside of a workspace, of which that has gone. */
-void clean_inner(struct cleaner *c, struct remains_task *t)
+void clean_inner(struct cleaner *c, struct leftover_task *t)
 {
     struct stat st;
     if (!t->run->alive && lstat(t->path, &st) < 0) {

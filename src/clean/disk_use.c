@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/vec.h"
-#include "clean/find.h"
+#include "clean/leftovers.h"
 #include "git/state_paths.h"
 #include "store/store.h"
 #include "sys/fs/dirs.h"
@@ -54,7 +54,7 @@ static int count_folder(void *ctx, const char *dir, const char *name, struct err
 static int count_kept(void *ctx, const char *dir, const char *name, struct err *err)
 {
     struct counting *c = ctx;
-    return kept_is_name(name) ? count_entry(c, dir, name, err) : 0;
+    return shared_folders_is_name(name) ? count_entry(c, dir, name, err) : 0;
 }
 
 static int count_log(void *ctx, const char *dir, const char *name, struct err *err)

@@ -3,7 +3,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "clean/find.h"
+#include "clean/leftovers.h"
 #include "git/state_paths.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/dirs.h"
@@ -40,7 +40,7 @@ bool unbegun_is(const char *dir, int *ret_lock)
     if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || !has_lock_file(dir, &st) ||
         dirs_each(dir, refuse_folder, &has_tasks, &none) || has_tasks)
         return false;
-    return saved_lock(dir, ret_lock, &none) == 0 && *ret_lock >= 0;
+    return run_folder_lock(dir, ret_lock, &none) == 0 && *ret_lock >= 0;
 }
 
 /* --- all of them -------------------------------------------------------------------------- */

@@ -43,17 +43,17 @@ static int unreadable(struct problems *ps, const struct err *err)
 /* Everything that would make a reader behind this one see another text than we do. */
 static int check_bytes(const char *text, size_t len, struct problems *ps)
 {
-    struct cursor c = {text, len, 0, {1, 1}};
+    struct text_pos c = {text, len, 0, {1, 1}};
     size_t valid = text_valid(text, len);
     if (valid < len) {
-        problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, valid),
+        problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, valid),
                          "not valid UTF-8: byte 0x%02x does not belong here",
                          (unsigned char)text[valid]);
         return problem_hint(ps, "save the file as UTF-8");
     }
     const char *nul = len ? memchr(text, '\0', len) : NULL;
     if (nul) {
-        problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, (size_t)(nul - text)),
+        problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, (size_t)(nul - text)),
                          "the text holds a NUL byte");
         return problem_hint(ps, "save the file as UTF-8 text; UTF-16 is not read");
     }

@@ -158,15 +158,15 @@ static struct token first_of(const char *text, size_t len, const struct spot *sp
 struct reader {
     struct doc *doc;
     struct scan scan;
-    struct cursor cursor;
+    struct text_pos cursor;
     struct problems *ps;
 };
 
 static int duplicate(struct reader *r, const struct spot *spot)
 {
     struct token a = first_of(r->scan.text, r->scan.len, spot);
-    uint32_t line = cursor_seek(&r->cursor, a.start).line;
-    problem_error_at(r->ps, RULE_SYNTAX, cursor_seek(&r->cursor, spot->token.start),
+    uint32_t line = text_pos_seek(&r->cursor, a.start).line;
+    problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, spot->token.start),
                      "the key %.*s is there twice, first in line %u",
                      (int)(spot->token.end - spot->token.start), r->scan.text + spot->token.start,
                      line);
@@ -178,7 +178,7 @@ static int at_end(struct reader *r, const struct spot *spot)
     if (spot->before.end == 0)
         return problem_error_at(r->ps, RULE_SYNTAX, r->cursor.pos, "the JSON text is empty");
     char c = first(&r->scan, spot->open);
-    return problem_error_at(r->ps, RULE_SYNTAX, cursor_seek(&r->cursor, spot->open.start),
+    return problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, spot->open.start),
                             "this '%c' is never closed", c ? c : '{');
 }
 
@@ -188,16 +188,16 @@ static int in_string(struct reader *r, const struct spot *spot, size_t offset, c
     const char *text = r->scan.text;
     size_t at = offset < r->scan.len ? offset : r->scan.len - 1;
     if (strncmp(message, "control character", 17) == 0)
-        return problem_error_at(r->ps, RULE_SYNTAX, cursor_seek(&r->cursor, at),
+        return problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, at),
                                 "a control character in a string has to be written as an escape");
     if (strncmp(message, "invalid escape", 14) == 0) {
         for (at = offset - 1; at > spot->token.start && text[at] != '\\';)
             at--;
-        return problem_error_at(r->ps, RULE_SYNTAX, cursor_seek(&r->cursor, at),
+        return problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, at),
                                 "no escape of JSON: a backslash itself is written as two");
     }
     bool whole = strncmp(message, "invalid", 7) == 0;
-    return problem_error_at(r->ps, RULE_SYNTAX, cursor_seek(&r->cursor, spot->token.start), "%s",
+    return problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, spot->token.start), "%s",
                             whole ? message : "this string is not closed");
 }
 
@@ -206,11 +206,11 @@ static int at_token(struct reader *r, const struct spot *spot, const char *messa
 {
     char c = first(&r->scan, spot->token), before = first(&r->scan, spot->before);
     if (before == ',' && closes(c)) {
-        problem_error_at(r->ps, RULE_SYNTAX, cursor_seek(&r->cursor, spot->before.start),
+        problem_error_at(r->ps, RULE_SYNTAX, text_pos_seek(&r->cursor, spot->before.start),
                          "a comma in front of '%c'", c);
         return problem_hint(r->ps, "JSON has no comma after the last item: take it out");
     }
-    struct pos pos = cursor_seek(&r->cursor, spot->token.start);
+    struct pos pos = text_pos_seek(&r->cursor, spot->token.start);
     if (c == '/' || c == '#') {
         problem_error_at(r->ps, RULE_SYNTAX, pos, "JSON has no comments");
         return problem_hint(r->ps, "take the comment out, or write the plan in YAML or TOML");
@@ -248,7 +248,7 @@ static struct node *make_scalar(struct reader *r, json_t *value, struct token t)
         [JSON_STRING] = NODE_STRING, [JSON_INTEGER] = NODE_INT, [JSON_REAL] = NODE_REAL,
         [JSON_TRUE] = NODE_BOOL,     [JSON_FALSE] = NODE_BOOL,  [JSON_NULL] = NODE_NULL,
     };
-    struct pos pos = cursor_seek(&r->cursor, t.start);
+    struct pos pos = text_pos_seek(&r->cursor, t.start);
     if (json_is_string(value))
         return node_string(&r->doc->arena, json_string_value(value), json_string_length(value),
                            pos);
@@ -268,7 +268,7 @@ static struct node *make_node(struct reader *r, json_t *value, struct token t)
     if (!json_is_object(value) && !json_is_array(value))
         return make_scalar(r, value, t);
     return node_new(&r->doc->arena, json_is_object(value) ? NODE_MAP : NODE_LIST,
-                    cursor_seek(&r->cursor, t.start));
+                    text_pos_seek(&r->cursor, t.start));
 }
 
 /* A list or map that is open: what jansson holds of it, and how far we are. */
@@ -283,7 +283,7 @@ static json_t *next_member(struct reader *r, struct frame *f, struct token key, 
 {
     json_t *value = json_object_iter_value(f->iter);
     const char *name = json_object_iter_key(f->iter);
-    struct pos pos = cursor_seek(&r->cursor, key.start);
+    struct pos pos = text_pos_seek(&r->cursor, key.start);
     (void)next_token(&r->scan); /* the colon */
     *ret = make_node(r, value, next_token(&r->scan));
     node_put(&r->doc->arena, f->node, name, strlen(name), pos, *ret);
@@ -327,7 +327,7 @@ int doc_read_json(struct doc *doc, const char *text, size_t len, struct pos star
     doc->syntax = DOC_JSON;
     size_t deep = too_deep(text, len);
     if (deep < len)
-        return doc_too_deep(ps, cursor_seek(&r.cursor, deep));
+        return doc_too_deep(ps, text_pos_seek(&r.cursor, deep));
     json_error_t error;
     size_t flags = JSON_REJECT_DUPLICATES | JSON_DECODE_ANY | JSON_ALLOW_NUL;
     own_cleanup(own_json) json_t *value = json_loadb(text, len, flags, &error);

@@ -30,7 +30,7 @@ struct block {
 struct blocks {
     VEC(struct block) list;
     /* How far the lines of the file are known, in cmark's count and in ours. */
-    struct cursor cursor;
+    struct text_pos cursor;
     size_t at;
     uint32_t number;
 };
@@ -100,7 +100,7 @@ static struct pos seek_line_end(const struct file *f, struct blocks *blocks, uin
     for (;;) {
         end += strcspn(f->text + end, "\r\n");
         if (blocks->number == line || end >= f->len)
-            return cursor_seek(&blocks->cursor, end);
+            return text_pos_seek(&blocks->cursor, end);
         end += f->text[end] == '\r' && f->text[end + 1] == '\n' ? 2 : 1;
         blocks->at = end;
         blocks->number++;
@@ -143,7 +143,7 @@ static void find_blocks(const struct file *f, struct blocks *blocks)
     const char *body = f->text + f->body;
     if (f->len == f->body || !memmem(body, f->len - f->body, "dispatch", 8))
         return;
-    blocks->cursor = (struct cursor){f->text, f->len, 0, {1, 1}};
+    blocks->cursor = (struct text_pos){f->text, f->len, 0, {1, 1}};
     blocks->at = f->body;
     blocks->number = 1;
     cmark_node *root = cmark_parse_document(body, f->len - f->body, CMARK_OPT_DEFAULT);

@@ -93,7 +93,7 @@ class source
             c.pos = {at.line, 1};
         }
         while (c.offset < c.len && c.pos.line == at.line && c.pos.col < at.column)
-            cursor_seek(&c, c.offset + 1);
+            text_pos_seek(&c, c.offset + 1);
         size_t end = c.offset;
         while (end < c.len && (isalnum(static_cast<unsigned char>(c.text[end])) ||
                                (c.text[end] && strchr("_.+-", c.text[end]))))
@@ -110,7 +110,7 @@ class source
             starts.push_back(static_cast<size_t>(++s - c.text));
     }
 
-    cursor c;
+    text_pos c;
     std::vector<size_t> starts; /* of lines */
 };
 
@@ -247,7 +247,7 @@ size_t number_before(const char *text, size_t at)
 
 size_t offset_of(const char *text, size_t len, const toml::source_position &where)
 {
-    cursor c = {text, len, 0, {1, 1}};
+    text_pos c = {text, len, 0, {1, 1}};
     const char *line = text;
     for (uint32_t n = 1; n < where.line; n++) {
         line =
@@ -256,9 +256,9 @@ size_t offset_of(const char *text, size_t len, const toml::source_position &wher
             return len;
         line++;
     }
-    cursor_seek(&c, static_cast<size_t>(line - text));
+    text_pos_seek(&c, static_cast<size_t>(line - text));
     while (c.offset < len && c.pos.line == where.line && c.pos.col < where.column)
-        cursor_seek(&c, c.offset + 1);
+        text_pos_seek(&c, c.offset + 1);
     return c.offset;
 }
 
@@ -277,9 +277,9 @@ void add_hint(problems *ps, const char *what)
                      "a backslash in double quotes is written \\\\; in single quotes it is itself");
 }
 
-int refuse_duplicate(const char *text, cursor c, span key, problems *ps)
+int refuse_duplicate(const char *text, text_pos c, span key, problems *ps)
 {
-    problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, key.start), "the key %.*s is there twice",
+    problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, key.start), "the key %.*s is there twice",
                      static_cast<int>(key.end - key.start), text + key.start);
     return problem_hint(ps, "rename or remove one of the two");
 }
@@ -304,11 +304,11 @@ bool is_unclosed(const std::string &what, char here)
 /* "Error while parsing key-value pair: cannot redefine ..." */
 int refuse(const toml::parse_error &error, const char *text, size_t len, size_t open, problems *ps)
 {
-    cursor c = {text, len, 0, {1, 1}};
+    text_pos c = {text, len, 0, {1, 1}};
     std::string what(error.description());
     size_t at = offset_of(text, len, error.source().begin);
     if (open < len && is_unclosed(what, at < len ? text[at] : '\n'))
-        return problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, open), "this %c is never closed",
+        return problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, open), "this %c is never closed",
                                 text[open]);
     const char *colon = strstr(what.c_str(), ": ");
     const char *message = colon ? colon + 2 : what.c_str();
@@ -321,7 +321,7 @@ int refuse(const toml::parse_error &error, const char *text, size_t len, size_t 
     }
     if (strstr(message, "not representable") || strstr(message, "leading zero"))
         at = number_before(text, at);
-    problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, at), "%s", message);
+    problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, at), "%s", message);
     add_hint(ps, message);
     return -1;
 }
@@ -330,11 +330,11 @@ int refuse(const toml::parse_error &error, const char *text, size_t len, size_t 
 
 int doc_read_toml(doc *d, const char *text, size_t len, problems *ps)
 {
-    cursor c = {text, len, 0, {1, 1}};
+    text_pos c = {text, len, 0, {1, 1}};
     d->syntax = DOC_TOML;
     toml_scan_result scan = toml_scan(text, len);
     if (scan.deep < len)
-        return doc_too_deep(ps, cursor_seek(&c, scan.deep));
+        return doc_too_deep(ps, text_pos_seek(&c, scan.deep));
     try {
         const toml::table root = toml::parse(std::string_view(text, len));
         source src(text, len);

@@ -30,18 +30,18 @@ static bool starts(const struct scan *s, size_t at, const char *what)
 static size_t string_end(struct scan *s)
 {
     const char quote = s->text[s->at], triple[4] = {quote, quote, quote, '\0'};
-    bool many = starts(s, s->at, triple);
-    for (size_t at = s->at + (many ? 3 : 1); at < s->len; at++) {
+    bool parallel_for = starts(s, s->at, triple);
+    for (size_t at = s->at + (parallel_for ? 3 : 1); at < s->len; at++) {
         if (s->text[at] == '\\' && quote == '"') {
             at++;
-        } else if (many && s->text[at] == quote && starts(s, at, triple)) {
+        } else if (parallel_for && s->text[at] == quote && starts(s, at, triple)) {
             at += 3;
             for (int extra = 0; extra < 2 && at < s->len && s->text[at] == quote; extra++)
                 at++;
             return at;
-        } else if (!many && s->text[at] == quote) {
+        } else if (!parallel_for && s->text[at] == quote) {
             return at + 1;
-        } else if (!many && s->text[at] == '\n') {
+        } else if (!parallel_for && s->text[at] == '\n') {
             s->string = s->string < s->at ? s->string : s->at;
             return at;
         }

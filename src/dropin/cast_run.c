@@ -42,7 +42,7 @@ static int failed(const char *message)
 static void put_missing(struct arena *a, struct node *map, const char *key, const char *value)
 {
     if (!node_get(map, key))
-        build_put_string(a, map, key, value);
+        node_put_string(a, map, key, value);
 }
 
 /* That tool let agents read the plan themselves: a batch of which the block says nothing more than
@@ -57,7 +57,7 @@ static void complete_batch(struct arena *a, struct node *batch)
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
         some = some || node_get(batch, texts[i]);
     if (!some)
-        build_put_string(a, batch, "prompt", "Do what the plan's file says of this batch.");
+        node_put_string(a, batch, "prompt", "Do what the plan's file says of this batch.");
 }
 
 /* Ids are texts of any kind there. One that tasks cannot be called after is replaced here, and
@@ -73,7 +73,7 @@ static void replace_ids(struct cast_plan *p, struct node *batches)
         if (text && task_id_valid(name) && !map_put(&seen, name, strlen(name), id))
             continue;
         node_unlink(batch, id);
-        build_put_string(&p->doc.arena, batch, "id", arena_printf(&p->doc.arena, "_%zu", place));
+        node_put_string(&p->doc.arena, batch, "id", arena_printf(&p->doc.arena, "_%zu", place));
     }
 }
 
@@ -121,7 +121,7 @@ static void complete_manifest(struct cast_plan *p, const char *root)
     struct node *defaults = node_get(p->doc.root, "defaults");
     put_missing(a, p->doc.root, "cwd", root);
     if (!defaults)
-        defaults = build_put_map(a, p->doc.root, "defaults");
+        defaults = node_put_map(a, p->doc.root, "defaults");
     if (defaults->kind == NODE_MAP)
         put_missing(a, defaults, "permissions", "full");
     complete_batches(p, node_get(p->doc.root, "batches"));
@@ -198,7 +198,7 @@ static struct task_status status_of(const struct session *s, const char *id)
 static void tell_failure(const struct session *s, const struct event *ev)
 {
     struct task_status st = status_of(s, ev->task);
-    const char *output = build_string(ev->data, "output", "");
+    const char *output = node_new_string(ev->data, "output", "");
     if (st.exit_code)
         cast_say(CAST_ERROR, "Stream %c exited with code %d", letter(ev->task), st.exit_code);
     cast_say(CAST_ERROR, "Stream %c failed: %s", letter(ev->task), st.reason);
@@ -209,9 +209,9 @@ static void tell_failure(const struct session *s, const struct event *ev)
 
 static void tell_conflict(const struct session *s, const struct event *ev)
 {
-    cast_say(CAST_ERROR, "Merge conflict: %s into %s", build_string(ev->data, "branch", "?"),
+    cast_say(CAST_ERROR, "Merge conflict: %s into %s", node_new_string(ev->data, "branch", "?"),
              run_base(s->run));
-    cast_say(CAST_ERROR, "Conflicting files: %s", build_string(ev->data, "files", "?"));
+    cast_say(CAST_ERROR, "Conflicting files: %s", node_new_string(ev->data, "files", "?"));
 }
 
 static void on_event(void *ctx, const struct event *ev)
@@ -222,14 +222,15 @@ static void on_event(void *ctx, const struct event *ev)
     char who = letter(ev->task);
     if (ev->kind == EV_TASK_STARTED)
         cast_say(CAST_INFO, "Stream %c at work in %s (log: %s)", who,
-                 build_string(ev->data, "workspace", "?"), build_string(ev->data, "log", "?"));
+                 node_new_string(ev->data, "workspace", "?"),
+                 node_new_string(ev->data, "log", "?"));
     else if (ev->kind == EV_TASK_COMMITTED || ev->kind == EV_TASK_DONE)
         cast_say(CAST_SUCCESS, "Stream %c completed.", who);
     else if (ev->kind == EV_TASK_LANDED)
         cast_say(CAST_SUCCESS, "Merged Stream %c into %s.", who, run_base(s->run));
     else if (ev->kind == EV_TASK_RETRIED || ev->kind == EV_TASK_PARKED)
         cast_say(CAST_WARN, "Stream %c is tried again: %s", who,
-                 build_string(ev->data, "reason", ""));
+                 node_new_string(ev->data, "reason", ""));
     else if (ev->kind == EV_TASK_FAILED)
         tell_failure(s, ev);
     else if (ev->kind == EV_TASK_CONFLICTED)
@@ -247,8 +248,8 @@ static void tell_kept(const struct session *s)
         autobuf struct buf next = BUF_INIT;
         if (st.state != TASK_CONFLICTED)
             continue;
-        shell_add(&next, "git switch", run_base(s->run), NULL);
-        shell_add(&next, " && git merge", st.branch, NULL);
+        shell_quote(&next, "git switch", run_base(s->run), NULL);
+        shell_quote(&next, " && git merge", st.branch, NULL);
         cast_say(CAST_ERROR, "  %c: %s", letter(id), st.workspace);
         cast_say(CAST_ERROR, "  to resolve it: %s", next.s);
     }
@@ -418,7 +419,7 @@ static int clean_left(const struct session *s, const struct git_repo *repo, stru
 }
 
 /* It is no obstacle. */
-static void look_back(struct session *s, const struct git_repo *repo)
+static void lookup_back(struct session *s, const struct git_repo *repo)
 {
     struct err err = {0};
     if (left_each(repo, s->state_dir, branches, tell_left, s, &err) ||
@@ -438,7 +439,7 @@ int cast_run(struct cast_plan *plan)
     if (code == EXIT_OK)
         code = check_claude(&s.sf.plan.plan);
     if (code == EXIT_OK) {
-        look_back(&s, &repo);
+        lookup_back(&s, &repo);
         print_head(plan);
         code = go(&s);
     }

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text/str.h"
-#include "clean/find.h"
+#include "clean/leftovers.h"
 #include "git/state_paths.h"
 #include "store/store.h"
 
@@ -45,7 +45,7 @@ static int find_unfinished(const char *state_dir, int states, struct strv *ret, 
     return rc;
 }
 
-static bool is_of_tool(const struct saved *saved, const char *prefix)
+static bool is_of_tool(const struct run_folder *saved, const char *prefix)
 {
     const char *branch = saved->options.branch;
     return branch && strncmp(branch, prefix, strlen(prefix)) == 0;
@@ -63,9 +63,9 @@ static bool take_run(struct left_run *l, const char *state_dir, const char *id, 
                      const char *plan)
 {
     *l = (struct left_run){.lock = -1, .dir = run_path(state_dir, id)};
-    return saved_load(&l->saved, l->dir, NULL) == 0 && is_of_tool(&l->saved, prefix) &&
+    return run_folder_load(&l->saved, l->dir, NULL) == 0 && is_of_tool(&l->saved, prefix) &&
            l->saved.plan_file && is_same_file(l->saved.plan_file, plan) &&
-           saved_lock(l->dir, &l->lock, NULL) == 0 && l->lock >= 0;
+           run_folder_lock(l->dir, &l->lock, NULL) == 0 && l->lock >= 0;
 }
 
 void left_run_find(struct left_run *l, const char *state_dir, const char *prefix, const char *plan)
@@ -87,7 +87,7 @@ void left_run_find(struct left_run *l, const char *state_dir, const char *prefix
 
 void left_run_done(struct left_run *l)
 {
-    saved_done(&l->saved);
+    run_folder_done(&l->saved);
     free(l->dir);
     if (l->lock >= 0)
         (void)close(l->lock);
@@ -96,10 +96,10 @@ void left_run_done(struct left_run *l)
 
 /* --- what they left ----------------------------------------------------------------------- */
 
-static void add_things(const struct remains *r, const char *id, struct strv *out)
+static void add_things(const struct leftovers *r, const char *id, struct strv *out)
 {
     for (size_t i = 0; i < r->tasks.n; i++) {
-        const struct remains_task *t = r->tasks.v[i];
+        const struct leftover_task *t = r->tasks.v[i];
         if (strcmp(t->run->id, id) != 0 || t->run->alive)
             continue;
         if (t->path && (t->has_tree || t->has_admin))
@@ -109,14 +109,14 @@ static void add_things(const struct remains *r, const char *id, struct strv *out
     }
 }
 
-static void tell_run(const struct remains *r, const char *state_dir, const char *id,
+static void tell_run(const struct leftovers *r, const char *state_dir, const char *id,
                      const char *prefix, left_tell_fn *tell, void *ctx)
 {
     autofree char *dir = run_path(state_dir, id);
-    autosaved struct saved saved;
+    autosaved struct run_folder saved;
     autostrv struct strv things = {0};
     struct left_remains left = {.run = id, .things = &things};
-    if (saved_load(&saved, dir, NULL) || !is_of_tool(&saved, prefix))
+    if (run_folder_load(&saved, dir, NULL) || !is_of_tool(&saved, prefix))
         return;
     add_things(r, id, &things);
     left.plan = saved.plan;
@@ -135,8 +135,8 @@ int left_each(const struct git_repo *repo, const char *state_dir, const char *pr
         return 0;
     if (store_open(&store, state_dir, false, err))
         return -1;
-    autoremains struct remains remains = {0};
-    if (remains_find(&remains, repo, state_dir, store, err))
+    autoremains struct leftovers remains = {0};
+    if (leftovers_find(&remains, repo, state_dir, store, err))
         return -1;
     for (size_t i = 0; i < ids.n; i++)
         tell_run(&remains, state_dir, ids.v[i], prefix, tell, ctx);

@@ -13,7 +13,7 @@
 
 /* A run that is not finished and that nobody carries out. */
 struct left_run {
-    struct saved saved; /* how it was begun */
+    struct run_folder saved; /* how it was begun */
     char *dir;
     int lock; /* ours, so that nobody else resumes it; -1: none was found */
 };

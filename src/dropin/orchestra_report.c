@@ -80,7 +80,7 @@ static void put_time(struct arena *a, struct node *map, const char *key, int64_t
 {
     autobuf struct buf text = BUF_INIT;
     clock_format(&text, time);
-    build_put_string(a, map, key, text.s);
+    node_put_string(a, map, key, text.s);
 }
 
 /* The commit on the base branch that has the task's work; NULL where there is none. */
@@ -92,32 +92,32 @@ static const char *landed_at(const struct orchestra *o, uint32_t task)
 
 static void put_task(const struct orchestra *o, uint32_t task, struct arena *a, struct node *list)
 {
-    struct node *map = build_add_map(a, list);
-    build_put_string(a, map, "id", o->pf->plan.tasks[task].id);
-    build_put_string(a, map, "agent", agent_of(o, task));
-    build_put_string(a, map, "status", end_names[orchestra_end(o, task)]);
-    build_put_real(a, map, "duration_sec", tenths(orchestra_seconds(o, task)));
-    build_put_int(a, map, "retry_count", orchestra_retries(o, task));
-    build_put_string(a, map, "failure_category", orchestra_category(o, task));
-    build_put_string(a, map, "commit", landed_at(o, task));
+    struct node *map = node_add_map(a, list);
+    node_put_string(a, map, "id", o->pf->plan.tasks[task].id);
+    node_put_string(a, map, "agent", agent_of(o, task));
+    node_put_string(a, map, "status", end_names[orchestra_end(o, task)]);
+    node_put_real(a, map, "duration_sec", tenths(orchestra_seconds(o, task)));
+    node_put_int(a, map, "retry_count", orchestra_retries(o, task));
+    node_put_string(a, map, "failure_category", orchestra_category(o, task));
+    node_put_string(a, map, "commit", landed_at(o, task));
 }
 
 static void write_json(const struct orchestra *o, struct buf *out)
 {
     struct arena a = {0};
-    struct node *root = build_map(&a);
+    struct node *root = node_new_map(&a);
     size_t counts[ORCHESTRA_END_COUNT_] = {0};
     count_ends(o, counts);
-    build_put_string(&a, root, "manifest", orchestra_name(o));
+    node_put_string(&a, root, "manifest", orchestra_name(o));
     put_time(&a, root, "started_at", o->started);
     put_time(&a, root, "finished_at", o->finished);
-    build_put_real(&a, root, "duration_sec", duration(o));
-    build_put_int(&a, root, "total", (int64_t)o->pf->plan.task_count);
-    build_put_int(&a, root, "succeeded", (int64_t)counts[ORCHESTRA_SUCCEEDED]);
-    build_put_int(&a, root, "failed", (int64_t)counts[ORCHESTRA_FAILED]);
-    build_put_int(&a, root, "skipped",
-                  (int64_t)(counts[ORCHESTRA_SKIPPED] + counts[ORCHESTRA_RESUMED]));
-    struct node *list = build_put_list(&a, root, "tasks");
+    node_put_real(&a, root, "duration_sec", duration(o));
+    node_put_int(&a, root, "total", (int64_t)o->pf->plan.task_count);
+    node_put_int(&a, root, "succeeded", (int64_t)counts[ORCHESTRA_SUCCEEDED]);
+    node_put_int(&a, root, "failed", (int64_t)counts[ORCHESTRA_FAILED]);
+    node_put_int(&a, root, "skipped",
+                 (int64_t)(counts[ORCHESTRA_SKIPPED] + counts[ORCHESTRA_RESUMED]));
+    struct node *list = node_put_list(&a, root, "tasks");
     for (uint32_t t = 0; t < o->pf->plan.task_count; t++)
         put_task(o, t, &a, list);
     doc_write_lines(out, root);

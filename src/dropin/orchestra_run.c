@@ -199,8 +199,8 @@ static bool reopen(struct session *s, const struct run_options *ro)
     problems_init(&ps, "plan.json");
     opts.branch = s->left.saved.options.branch;
     opts.wanted = NULL;
-    if (saved_plan(&s->left.saved, s->left.dir, &s->was, &ps) == 0 &&
-        leftovers_end_run(s->left.saved.run, PATIENCE_MS, NULL, &err) == 0 &&
+    if (run_folder_plan(&s->left.saved, s->left.dir, &s->was, &ps) == 0 &&
+        leftover_processes_end_run(s->left.saved.run, PATIENCE_MS, NULL, &err) == 0 &&
         run_reopen(&s->o.run, s->o.pf, &s->left.saved, &opts, &resume, &s->left.lock, &err) == 0)
         return true;
     warn("cannot resume run %s: %s", s->left.saved.run, *err.msg ? err.msg : "its plan is damaged");
@@ -263,8 +263,8 @@ static bool tell_runner_error(const struct session *s, uint32_t t)
     if (st.state == TASK_CONFLICTED) {
         (void)runner_error("merge conflict: task '%s' (branch %s): %s", id, st.branch, st.reason);
         autobuf struct buf advice = BUF_INIT;
-        shell_add(&advice, "git switch", run_base(s->o.run), NULL);
-        shell_add(&advice, " && git merge", st.branch, NULL);
+        shell_quote(&advice, "git switch", run_base(s->o.run), NULL);
+        shell_quote(&advice, " && git merge", st.branch, NULL);
         (void)fprintf(stderr, "  to resolve it: %s\n", advice.s);
         return true;
     }

@@ -36,7 +36,7 @@ static void hash_tasks(const struct orchestra *o, char ret_hash[HASH_SHA256_DIGI
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "%s\n", o->pf->plan.cwd ? o->pf->plan.cwd : ".");
     for (uint32_t t = 0; t < o->pf->plan.task_count; t++) {
-        saved_task_text(o->pf, t, &text);
+        run_folder_task_text(o->pf, t, &text);
         buf_addch(&text, '\n');
     }
     sha256_hex(text.s, text.len, ret_hash);
@@ -77,8 +77,8 @@ static void drop_incomplete(struct orchestra_state *s)
 
 static bool is_ours(const struct orchestra_state *s, const struct node *root)
 {
-    return strcmp(build_string(root, "manifest_hash", ""), s->hash) == 0 ||
-           strcmp(build_string(root, "tasks_hash", ""), s->tasks_hash) == 0;
+    return strcmp(node_new_string(root, "manifest_hash", ""), s->hash) == 0 ||
+           strcmp(node_new_string(root, "tasks_hash", ""), s->tasks_hash) == 0;
 }
 
 static int take(struct orchestra_state *s, const struct node *root, struct err *err)
@@ -95,7 +95,7 @@ static int take(struct orchestra_state *s, const struct node *root, struct err *
             s->done[t->index] = true;
     }
     drop_incomplete(s);
-    (void)clock_parse(build_string(root, "created_at", ""), &s->created);
+    (void)clock_parse(node_new_string(root, "created_at", ""), &s->created);
     return 0;
 }
 
@@ -133,7 +133,7 @@ void orchestra_recall(struct orchestra_state *s, struct orchestra *o)
 static void put_done(const struct orchestra_state *s, struct arena *a, struct node *root)
 {
     const struct plan *plan = &s->o->pf->plan;
-    struct node *list = build_put_list(a, root, "completed_tasks");
+    struct node *list = node_put_list(a, root, "completed_tasks");
     VEC(const char *) ids = {0};
     for (size_t i = 0; i < plan->task_count; i++) {
         if (s->done[i])
@@ -142,24 +142,24 @@ static void put_done(const struct orchestra_state *s, struct arena *a, struct no
     if (ids.n)
         qsort(ids.v, ids.n, sizeof(*ids.v), str_compare);
     for (size_t i = 0; i < ids.n; i++)
-        build_add_string(a, list, ids.v[i]);
+        node_add_string(a, list, ids.v[i]);
     vec_done(&ids);
 }
 
 static int write_state(struct orchestra_state *s, struct err *err)
 {
     struct arena a = {0};
-    struct node *root = build_map(&a);
+    struct node *root = node_new_map(&a);
     autobuf struct buf created = BUF_INIT, now = BUF_INIT, out = BUF_INIT;
     int64_t start = clock_mono();
     clock_format(&created, s->created);
     clock_format(&now, clock_wall());
-    build_put_string(&a, root, "manifest_path", s->o->path);
-    build_put_string(&a, root, "manifest_hash", s->hash);
-    build_put_string(&a, root, "tasks_hash", s->tasks_hash);
+    node_put_string(&a, root, "manifest_path", s->o->path);
+    node_put_string(&a, root, "manifest_hash", s->hash);
+    node_put_string(&a, root, "tasks_hash", s->tasks_hash);
     put_done(s, &a, root);
-    build_put_string(&a, root, "created_at", created.s);
-    build_put_string(&a, root, "updated_at", now.s);
+    node_put_string(&a, root, "created_at", created.s);
+    node_put_string(&a, root, "updated_at", now.s);
     doc_write_lines(&out, root);
     arena_done(&a);
     int rc = file_replace(s->path, out.s, out.len, err);

@@ -200,7 +200,7 @@ int sessions_cleanup(const struct sessions_options *unused)
     struct cleanup_options opts = {
         .repo = &repo, .tell = tell, .warn = warn, .waiting = cli_waiting, .ctx = &t};
     (void)unused;
-    stop_watch();
+    interrupt_watch();
     int rc = sessions_repository(&repo, &err);
     t.folder = rc == 0 && sessions_have_folder(&repo);
     rc = rc || cleanup(&opts, &err) ? -1 : 0;
@@ -208,5 +208,5 @@ int sessions_cleanup(const struct sessions_options *unused)
     git_close(&repo);
     buf_done(&t.removed);
     buf_done(&t.skipped);
-    return stop_signal() ? cli_stopped("call it again") : code;
+    return interrupt_signal() ? cli_stopped("call it again") : code;
 }

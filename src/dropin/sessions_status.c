@@ -166,8 +166,8 @@ int sessions_converge(const struct sessions_options *opts)
     if (has_nothing(&v))
         return cli_print(nothing, strlen(nothing));
     autoconverge struct converge c;
-    stop_watch();
+    interrupt_watch();
     int rc = converge(&c, &v.repo, &how, &err);
     int code = rc ? sessions_error("%s", err.msg) : report(&c);
-    return stop_signal() ? cli_stopped("call it again") : code;
+    return interrupt_signal() ? cli_stopped("call it again") : code;
 }

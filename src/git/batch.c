@@ -29,7 +29,7 @@ struct git_batch {
     size_t digits;                           /* of an id; 0: not known yet */
     bool writes_here;                        /* written without git */
     struct sign sign;
-    struct git_known known;
+    struct object_cache known;
     struct buf idents[GIT_BATCH_WHO_]; /* as git told them, or empty */
 };
 
@@ -62,7 +62,7 @@ void git_batch_free(struct git_batch *b)
         coproc_stop(&b->writers[i]);
     for (int i = 0; i < GIT_BATCH_WHO_; i++)
         buf_done(&b->idents[i]);
-    git_known_done(&b->known);
+    object_cache_done(&b->known);
     own_close(&b->scratch);
     free(b->git_dir);
     free(b);
@@ -136,7 +136,7 @@ static bool read_ref(const struct git_batch *b, const char *expression, struct b
     if (!end || end[strlen(commit)] || strncmp(expression, "refs/", 5) != 0)
         return false;
     autofree char *name = mem_dup(expression, (size_t)(end - expression));
-    if (!loose_ref_read(b->git_dir, name, &id) || !git_known_is_commit(&b->known, &id))
+    if (!loose_ref_read(b->git_dir, name, &id) || !object_cache_is_commit(&b->known, &id))
         return false;
     buf_add(out, id.s, id.len);
     return true;
@@ -146,8 +146,8 @@ int git_batch_resolve(struct git_batch *b, const char *expression, struct buf *o
                       struct err *err)
 {
     autobuf struct buf answer = BUF_INIT;
-    size_t size, commit = git_known_commit(expression);
-    const char *root = git_known_root(&b->known, expression);
+    size_t size, commit = object_cache_commit(expression);
+    const char *root = object_cache_root(&b->known, expression);
     if (root)
         buf_addstr(out, root);
     *ret_found = root || read_ref(b, expression, out);
@@ -162,7 +162,7 @@ int git_batch_resolve(struct git_batch *b, const char *expression, struct buf *o
     buf_add(out, answer.s, len);
     b->digits = len;
     if (commit)
-        git_known_add_root(&b->known, expression, commit, answer.s, len);
+        object_cache_add_root(&b->known, expression, commit, answer.s, len);
     return 0;
 }
 
@@ -188,9 +188,9 @@ static int read_object(struct git_batch *b, const char *expression, struct buf *
 int git_batch_read(struct git_batch *b, const char *expression, struct buf *out, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
-    size_t before = out->len, commit = git_known_commit(expression);
-    const char *root = git_known_root(&b->known, expression), *name = root ? root : expression;
-    const struct git_known_bytes *tree = git_known_tree(&b->known, name);
+    size_t before = out->len, commit = object_cache_commit(expression);
+    const char *root = object_cache_root(&b->known, expression), *name = root ? root : expression;
+    const struct object_cache_bytes *tree = object_cache_tree(&b->known, name);
     if (tree) {
         buf_add(out, tree->s, tree->len);
         return 0;
@@ -198,8 +198,8 @@ int git_batch_read(struct git_batch *b, const char *expression, struct buf *out,
     if (read_object(b, name, out, &id, err))
         return -1;
     if (commit) {
-        git_known_add_root(&b->known, expression, commit, id.s, id.len);
-        git_known_add_tree(&b->known, id.s, id.len, out->s + before, out->len - before);
+        object_cache_add_root(&b->known, expression, commit, id.s, id.len);
+        object_cache_add_tree(&b->known, id.s, id.len, out->s + before, out->len - before);
     }
     return 0;
 }
@@ -333,15 +333,15 @@ int git_batch_write(struct git_batch *b, enum git_batch_type type, const struct 
     const char *id = ret_id->s + before;
     size_t len = ret_id->len - before;
     if (type == GIT_BATCH_TREE)
-        git_known_add_tree(&b->known, id, len, bytes->s, bytes->len);
+        object_cache_add_tree(&b->known, id, len, bytes->s, bytes->len);
     else
-        git_known_add_root(&b->known, id, len, tree, strcspn(tree, "\n"));
+        object_cache_add_root(&b->known, id, len, tree, strcspn(tree, "\n"));
     return 0;
 }
 
 const char *git_batch_tree_id(const struct git_batch *b, const struct buf *bytes)
 {
-    return git_known_tree_id(&b->known, bytes);
+    return object_cache_tree_id(&b->known, bytes);
 }
 
 bool git_batch_refused(const struct err *err)
@@ -514,7 +514,7 @@ int git_batch_begin(struct git_batch *b, struct buf *ret_version, struct err *er
         else
             strv_pushl(&jobs[i].argv, "var", ident_names[i], NULL);
     }
-    int rc = proc_many(jobs, QUESTIONS, err);
+    int rc = capture_many(jobs, QUESTIONS, err);
     for (int i = 0; i < QUESTIONS; i++) {
         if (rc == 0)
             take_line(i == VERSION ? ret_version : &b->idents[i], &jobs[i]);

@@ -43,7 +43,7 @@ static void gc_lock_done(struct gc_lock *l)
 /* A process that has gone, and ourselves, are left out. */
 static void add_user(struct gc_lock *l, const struct proc_id *id)
 {
-    if (id->pid > 0 && id->pid != getpid() && procs_start(id->pid) == id->start)
+    if (id->pid > 0 && id->pid != getpid() && proc_table_start(id->pid) == id->start)
         vec_push(&l->users, *id);
 }
 
@@ -226,7 +226,7 @@ int gc_lock_join(const char *common, const char *state_dir, pid_t *ret_other, st
     own_cleanup(gc_lock_done) struct gc_lock l = {0};
     if (open_list(&l, common, state_dir, err) || take(&l, ret_other, err))
         return -1;
-    struct proc_id self = {.pid = getpid(), .start = procs_start(getpid())};
+    struct proc_id self = {.pid = getpid(), .start = proc_table_start(getpid())};
     vec_push(&l.users, self);
     return write_list(&l, err);
 }

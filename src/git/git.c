@@ -175,7 +175,7 @@ int git_open(struct git_repo *repo, const char *dir, struct err *err)
     struct err why = {0};
     *repo = (struct git_repo){0};
     prepare_opening(jobs, dir);
-    int rc = proc_many(jobs, OPENING, &why);
+    int rc = capture_many(jobs, OPENING, &why);
     if (rc == 0)
         rc = take_opening(repo, jobs, err);
     else
@@ -214,7 +214,7 @@ void git_wait_for_locks(struct strv *argv)
     static const char *const keys[] = {"core.filesRefLockTimeout", "core.packedRefsTimeout"};
     for (size_t i = 0; i < ARRAY_LEN(keys); i++) {
         strv_push(argv, "-c");
-        strv_pushf(argv, "%s=%lld", keys[i], (long long)patience(LOCK_MS) / 2);
+        strv_pushf(argv, "%s=%lld", keys[i], (long long)time_limit(LOCK_MS) / 2);
     }
 }
 
@@ -437,8 +437,8 @@ static bool break_packed_lock(const char *common, const struct buf *errout)
     autofree char *folder = mem_dup(common, len - (in_tree ? dot_git : 0));
     struct stat st;
     return strstr(errout->s, "packed-refs.lock': File exists") && lstat(lock, &st) == 0 &&
-           (time(NULL) - st.st_mtime) * 1000 >= patience(LOCK_MS) / 2 &&
-           !procs_program_in("git", folder, "ANABRANCH_RUN") && unlink(lock) == 0;
+           (time(NULL) - st.st_mtime) * 1000 >= time_limit(LOCK_MS) / 2 &&
+           !proc_table_program_in("git", folder, "ANABRANCH_RUN") && unlink(lock) == 0;
 }
 
 static bool break_lock(const struct git_place *at, const char *ref, const struct buf *errout)

@@ -292,7 +292,7 @@ const struct env_var *plan_recall(struct plan *plan, const struct plan *from,
 /* Gives the values of a tree that is to be written in another syntax the kind that a plan reads
  * them as, where that would be lost: `read_only: yes` becomes true, and a variable 1.10 or an id
  * 007 the text "1.10" or "007", while the id 7 stays a number. */
-void plan_settle(struct node *root);
+void plan_apply_defaults(struct node *root);
 
 const char *plan_kind_name(enum plan_kind kind);
 

@@ -75,8 +75,8 @@ static void add_json_forms(struct secrets *secrets, struct map *seen, const char
     autobuf struct buf json = BUF_INIT, ascii = BUF_INIT, slashes = BUF_INIT;
     if (text_valid(value, strlen(value)) < strlen(value))
         return;
-    struct node *list = build_list(&a);
-    build_add_string(&a, list, value);
+    struct node *list = node_new_list(&a);
+    node_add_string(&a, list, value);
     doc_write_line(&json, list);
     arena_done(&a);
     buf_cut(&json, json.len - strlen("\"]"));

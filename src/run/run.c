@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text/clock.h"
-#include "clean/find.h"
+#include "clean/leftovers.h"
 #include "git/config/frozen_config.h"
 #include "git/sign.h"
 #include "git/state_paths.h"
@@ -18,8 +18,8 @@
 #include "run/notify/notify.h"
 #include "run/notify/stream_events.h"
 #include "run/prepare/fill.h"
-#include "run/prepare/fill_overlay.h"
-#include "run/prepare/fill_pool.h"
+#include "run/prepare/overlay_fill.h"
+#include "run/prepare/pool.h"
 #include "run/resume/resume_private.h"
 #include "run/state/run_folder.h"
 #include "run/watch/watch.h"
@@ -117,7 +117,7 @@ static void tidy_folders(struct run *run)
     autofree char *lock = mem_printf("%s/lock", run->state_dir);
     autofree char *worktrees = mem_printf("%s/worktrees", run->pf->repo.common);
     struct err none = {0};
-    workdir_tidy(lock, run->work, run->id);
+    root_folder_tidy(lock, run->work, run->id);
     if (run->base)
         (void)dirs_each(worktrees, remove_empty, run, &none);
 }
@@ -166,7 +166,7 @@ static void take_back_word(const struct run *run)
     (void)unlink(salvage);
     (void)unlink(names);
     git_frozen_remove(git);
-    saved_remove(run->dir);
+    run_folder_remove(run->dir);
     (void)rmdir(run->dir);
 }
 
@@ -185,13 +185,13 @@ static void withdraw(struct run *run)
  * checkout that is half moved. If the base moves here, we follow it as if others had moved it. */
 static void clear_base(struct run *run)
 {
-    autoturn struct base_turn turn = BASE_TURN_INIT;
+    autoturn struct base_lock turn = BASE_TURN_INIT;
     autobuf struct buf from = BUF_INIT;
     struct err err = {0};
-    if (!run->base || base_turn_take(&turn, run->state_dir, NULL) || turn.fd < 0)
+    if (!run->base || base_lock_take(&turn, run->state_dir, NULL) || turn.fd < 0)
         return;
-    base_turn_clear(&turn, &run->pf->repo, run->base_ref);
-    if (half_forward_mend(&turn, &run->pf->repo, &from, &err))
+    base_lock_clear(&turn, &run->pf->repo, run->base_ref);
+    if (checkout_note_mend(&turn, &run->pf->repo, &from, &err))
         record_error(run, -1, &err);
 }
 
@@ -209,12 +209,12 @@ static int begin(struct run *run, struct err *err)
         return -1;
     clear_base(run);
     if (run->resume)
-        return resume_begin(run, err) || (run->base && shared_begin(run, err)) ? -1 : 0;
-    if (saved_write(run, err) || record_begin(run, err))
+        return resume_begin(run, err) || (run->base && repo_watch_begin(run, err)) ? -1 : 0;
+    if (run_folder_write(run, err) || record_begin(run, err))
         return -1;
     if (!run->base ||
         (git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err) == 0 &&
-         shared_begin(run, err) == 0))
+         repo_watch_begin(run, err) == 0))
         return 0;
     withdraw(run);
     return -1;
@@ -283,11 +283,11 @@ static int end(struct run *run, int rc, struct err *err)
                         : run_is_unfinished(run) ? "stopped"
                                                  : "finished";
     struct err why = {0};
-    layered_settle(run);
+    overlay_fill_settle(run);
     gc_hold_end(run);
     tidy_folders(run);
     if (rc == 0 && run_whole_result(run).exit_code == 0 && strcmp(state, "finished") == 0 &&
-        saved_forget(run, &why))
+        run_folder_forget(run, &why))
         record_error(run, -1, &why);
     if (record_end(run, state, rc ? RUN_EXIT_BROKEN : run_whole_result(run).exit_code,
                    rc ? NULL : err))
@@ -304,35 +304,35 @@ int run_go(struct run *run, struct err *err)
     }
     budget_recall(run);
     run_watch_signals(run);
-    run->listener = listener_open(run);
+    run->listener = control_socket_open(run);
     run->notifier = notifier_new(run);
-    run->parallel = parallel_new(run);
+    run->parallel = stream_events_new(run);
     if (run->resume) {
         logs_mask_all(run);
         resume_go(run);
     } else {
         record(run, EV_RUN_STARTED, -1, NULL);
-        parallel_begin(run->parallel);
+        stream_events_begin(run->parallel);
     }
     tell_notice(run);
     tell_git_news(run);
     durable_tell(run);
-    checkout_note(run);
+    checkout_warning(run);
     gc_hold_begin(run);
     try_to_sign(run);
     run_wake(run);
     int rc = loop_run(run->loop, err);
-    listener_close(steal_ptr(run->listener));
+    control_socket_close(steal_ptr(run->listener));
     run->finished = clock_wall();
-    shared_finish(run);
+    repo_watch_finish(run);
     tell_unsigned(run);
     if (rc == 0 && run->base)
         rc = publish_finish(run, err);
     if (rc == 0 && run->failed)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
-    parallel_end(run->parallel, rc);
+    stream_events_end(run->parallel, rc);
     rc = end(run, rc, err);
-    parallel_finish(run->parallel);
+    stream_events_finish(run->parallel);
     notifier_finish(run->notifier);
     logs_discard(run);
     warden_dismiss(&run->warden);
@@ -357,7 +357,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->lock = -1;
     run->plan_path = path;
     run->fill = (struct fill){.mould = MOULD_INIT};
-    run->layered = (struct layered){
+    run->layered = (struct overlay_fill){
         .tracked = TRACKED_INIT, .pristine = PRISTINE_INIT, .draft = PRISTINE_DRAFT_INIT};
     run->publication = (struct publication){.turn = BASE_TURN_INIT, .seen = BUF_INIT};
     run->opts = *opts;
@@ -427,20 +427,20 @@ void run_close(struct run *run)
     }
     vec_done(&run->tickers);
     publication_done(&run->publication);
-    watch_free(run->patience);
+    watch_free(run->time_limit);
     lanes_done(run);
-    listener_close(run->listener);
+    control_socket_close(run->listener);
     notifier_free(run->notifier);
-    parallel_free(run->parallel);
+    stream_events_free(run->parallel);
     warden_dismiss(&run->warden);
     sched_done(&run->sched);
     secrets_done(&run->secrets);
     config_file_close(&run->config);
     ports_done(&run->ports);
     loop_free(run->loop);
-    shared_free(run->shared);
+    repo_watch_free(run->shared);
     fill_done(run);
-    layered_done(&run->layered);
+    overlay_fill_done(&run->layered);
     pool_done(run);
     git_batch_free(run->batch);
     resume_free(run->resume);

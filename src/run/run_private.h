@@ -5,7 +5,7 @@
 #define RUN_RUN_PRIVATE_H
 
 #include "agent/agent.h"
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "agent/output_tail.h"
 #include "git/batch.h"
 #include "plan/schedule/sched.h"
@@ -54,7 +54,7 @@ struct task_run {
     struct strv own_heads; /* the last of the agent's own commits, of each attempt whose commits we
                             * made again: they stay in the log of a workspace that is repaired */
     char *feedback;        /* what the next attempt is told about the last one */
-    struct job *job;       /* while an attempt is under way */
+    struct attempt *job;   /* while an attempt is under way */
     struct watch *retry;   /* while it waits for the next one */
     struct budget budget;  /* the plan's, or what it was raised to */
     int64_t order;         /* landing order, with that of its dependants considered */
@@ -109,7 +109,7 @@ enum stop_reason {
 };
 
 /* One attempt at a task. */
-struct job {
+struct attempt {
     struct run *run;
     uint32_t task;
     int attempt;
@@ -117,10 +117,10 @@ struct job {
     char *dir; /* its files: prompt, logs, index, tmp */
     char *cwd; /* where the agent works */
     struct process process;
-    void (*next)(struct job *job, int exit_code); /* when the process has ended */
+    void (*next)(struct attempt *job, int exit_code); /* when the process has ended */
     struct agent_report report;
     struct spent told; /* of what the report says was used */
-    struct agent_tail tail;
+    struct output_tail tail;
     struct agent_errors errors;
     struct progress progress;
     struct stall stall;
@@ -135,7 +135,7 @@ struct job {
     bool guard_lost;           /* the guard of the last command was killed */
     bool staged_here;          /* what it left was staged without git */
     struct buf tree;           /* what that came to, where there is no index of it */
-    struct stat index;         /* of its workspace, as it was copied (run/prepare/fill_overlay.h) */
+    struct stat index;         /* of its workspace, as it was copied (run/prepare/overlay_fill.h) */
     struct work_scan found;    /* and what it had changed in its work tree ... */
     bool is_found;             /* ... in which nothing that we know of has run since ... */
     int64_t found_at;          /* ... this moment; monotonic ms */
@@ -152,19 +152,19 @@ struct job {
     int races;                               /* so often a checkout met a worktree that was going */
     int port;                                /* the first of its block, or 0 */
     bool prepared, tearing_down;             /* how far its workspace is */
-    bool overdue;                   /* the command that prepares or ends it took too long */
-    int64_t deadline;               /* monotonic ms, of that command */
-    char *excludes, *brought;       /* files about what was brought along; NULL: nothing was */
-    char *session;                  /* that its agent takes up again, or NULL */
-    char *brief;                    /* what it is told in place of `feedback`, or NULL */
-    void (*ready)(struct job *job); /* when its workspace is; NULL: the agent starts */
-    void (*then)(struct job *job);  /* behind the teardown */
-    bool removes;                   /* at its failure: the workspace goes */
-    bool parks, keeps;              /* likewise: it waits for a limit; with its workspace */
-    bool falls_back;                /* likewise: it begins again by its fallback */
-    bool mends;                     /* likewise: it goes on, in order to mend what it made */
-    bool told_why;                  /* what was wrong with it is in the task's `feedback` */
-    bool spoke;                     /* its agent had said something when last looked at */
+    bool overdue;                       /* the command that prepares or ends it took too long */
+    int64_t deadline;                   /* monotonic ms, of that command */
+    char *excludes, *brought;           /* files about what was brought along; NULL: nothing was */
+    char *session;                      /* that its agent takes up again, or NULL */
+    char *brief;                        /* what it is told in place of `feedback`, or NULL */
+    void (*ready)(struct attempt *job); /* when its workspace is; NULL: the agent starts */
+    void (*then)(struct attempt *job);  /* behind the teardown */
+    bool removes;                       /* at its failure: the workspace goes */
+    bool parks, keeps;                  /* likewise: it waits for a limit; with its workspace */
+    bool falls_back;                    /* likewise: it begins again by its fallback */
+    bool mends;                         /* likewise: it goes on, in order to mend what it made */
+    bool told_why;                      /* what was wrong with it is in the task's `feedback` */
+    bool spoke;                         /* its agent had said something when last looked at */
     bool has_workspace;
     bool flooded;          /* its commands have printed more than they may */
     bool is_whole;         /* its change was taken in as a whole: to save it costs little */
@@ -196,7 +196,7 @@ struct ticker {
 struct publication {
     bool busy;
     int tries;
-    struct base_turn turn;
+    struct base_lock turn;
     struct watch *child, *wait; /* git, which moves it; another run, whose turn it is */
     struct stuck_watch *stuck;  /* ends that git where it would wait for ever */
     pid_t git;                  /* leads its own group, as long as there is a child */
@@ -226,11 +226,11 @@ struct fill {
         FILL_MOULD,   /* from the mould */
         FILL_GIT,     /* by git, each of them */
     } state;
-    struct mould mould;
-    VEC(struct job *) waiting;
+    struct memory_fill mould;
+    VEC(struct attempt *) waiting;
 };
 
-/* Work trees that are used again (run/prepare/fill_pool.h). */
+/* Work trees that are used again (run/prepare/pool.h). */
 struct pool_tree {
     char *path;
     int fd; /* its folder, open */
@@ -244,17 +244,17 @@ struct pool {
     size_t count; /* that have been in it, for their names */
 };
 
-/* Workspaces that are overlays (run/prepare/fill_overlay.h). */
-struct layered {
+/* Workspaces that are overlays (run/prepare/overlay_fill.h). */
+struct overlay_fill {
     enum {
         LAYERED_UNKNOWN, /* whether there is a pristine tree was not looked at yet */
         LAYERED_MAKING,  /* git writes one; jobs wait */
         LAYERED_READY,
         LAYERED_NEVER, /* it cannot be done */
     } state;
-    struct pristine pristine;
+    struct base_tree pristine;
     struct tracked tracked; /* what its index has, once somebody wanted to know */
-    struct pristine_draft draft;
+    struct base_tree_draft draft;
     struct strv indexes;           /* copies of its index that are not used any more */
     size_t indexes_kept;           /* so many were, in all */
     bool brings;                   /* what is brought along is below them all */
@@ -277,13 +277,13 @@ struct run {
     struct fill fill;
     enum provider provider; /* of workspaces */
     struct pool pool;
-    struct layered layered;
+    struct overlay_fill layered;
     bool only_reads;      /* all tasks do */
     int64_t tokens;       /* that all tasks have used ... */
     double usd;           /* ... and money, as far as that is known */
     struct budget budget; /* the plan's, or what it was raised to */
     bool budget_warned, budget_spent;
-    struct shared *shared; /* NULL outside a repository */
+    struct repo_watch *shared; /* NULL outside a repository */
     struct task_run *tasks;
     char *id, *dir, *state_dir, *work; /* work: where workspaces are made */
     char *guard;                       /* the program; NULL: this one has to do it */
@@ -302,14 +302,14 @@ struct run {
     int64_t started, finished;
     VEC(struct observer) observers;
     VEC(struct ticker *) tickers;
-    VEC(struct lane *) lanes;     /* of engines and accounts */
-    VEC(struct job *) landing;    /* committed, waiting for their turn */
-    VEC(struct job *) landed_now; /* at the tip, to be told once that is published */
-    VEC(struct job *) publishing; /* those that the base will have when it has moved */
-    struct strv git_news;         /* settings to be told of: git_frozen_news() */
-    struct strv spent;            /* branches of what has landed, and where each is */
+    VEC(struct lane *) lanes;         /* of engines and accounts */
+    VEC(struct attempt *) landing;    /* committed, waiting for their turn */
+    VEC(struct attempt *) landed_now; /* at the tip, to be told once that is published */
+    VEC(struct attempt *) publishing; /* those that the base will have when it has moved */
+    struct strv git_news;             /* settings to be told of: git_frozen_news() */
+    struct strv spent;                /* branches of what has landed, and where each is */
     struct publication publication;
-    struct watch *patience;   /* while those that landed wait for more */
+    struct watch *time_limit; /* while those that landed wait for more */
     int64_t publishing_since; /* when the last publication began */
     int64_t next_publication; /* not before that, unless someone waits for it */
     uint32_t *by_order;       /* tasks with an order, lowest first */
@@ -402,87 +402,91 @@ int record_end(struct run *run, const char *state, int exit_code, struct err *er
 
 /* run/attempt/process.c: starting what the job waits for; `next` is called when it has ended. `dir`
  * is NULL for its workspace. */
-int process_start(struct job *job, char *const *argv, char *const *env, const char *dir,
-                  const char *log, void (*next)(struct job *, int), struct err *err);
-int process_start_guarded(struct job *job, const struct agent_call *call, const char *in_path,
+int process_start(struct attempt *job, char *const *argv, char *const *env, const char *dir,
+                  const char *log, void (*next)(struct attempt *, int), struct err *err);
+int process_start_guarded(struct attempt *job, const struct agent_call *call, const char *in_path,
                           const char *out_path, const char *err_path,
-                          void (*next)(struct job *, int), struct err *err);
-void process_order(struct job *job, char order);
+                          void (*next)(struct attempt *, int), struct err *err);
+void process_order(struct attempt *job, char order);
 void process_done(struct process *p);
 /* Whether a git that wrote to prepare.log is to be tried again (git_is_race()); not without end. */
-bool process_lost_race(struct job *job, int exit_code);
+bool process_lost_race(struct attempt *job, int exit_code);
 /* Whether the job's last command was ended by neither itself nor us; with what to say of it. */
-bool process_was_broken(const struct job *job, enum failure *ret_failure, struct buf *ret_reason);
+bool process_was_broken(const struct attempt *job, enum failure *ret_failure,
+                        struct buf *ret_reason);
 
-static inline struct task_run *task_run(struct job *job)
+static inline struct task_run *task_run(struct attempt *job)
 {
     return &job->run->tasks[job->task];
 }
 
-static inline const struct task *task_of(const struct job *job)
+static inline const struct task *task_of(const struct attempt *job)
 {
     return &job->run->pf->plan.tasks[job->task];
 }
 
 /* run/attempt/attempt.c */
-void job_start(struct run *run, uint32_t task);
-struct job *job_new(struct run *run, uint32_t task, int attempt);
-void job_free(struct job *job);
-void job_run_agent(struct job *job);                     /* the workspace is ready */
-char *job_file(const struct job *job, const char *name); /* the path of one of its files */
+void attempt_start(struct run *run, uint32_t task);
+struct attempt *attempt_new(struct run *run, uint32_t task, int attempt);
+void attempt_free(struct attempt *job);
+void attempt_run_agent(struct attempt *job);                     /* the workspace is ready */
+char *attempt_file(const struct attempt *job, const char *name); /* the path of one of its files */
 /* Appends the end of one of its files, masked, for reasons and feedback. */
-void job_read_tail(const struct job *job, const char *name, struct buf *out);
-void job_stop(struct job *job, enum stop_reason why, char order);
-void job_pause(struct job *job);                  /* all its processes stand still */
-void job_continue(struct job *job, int64_t lost); /* they go on; these ms did not count */
+void attempt_read_tail(const struct attempt *job, const char *name, struct buf *out);
+void attempt_stop(struct attempt *job, enum stop_reason why, char order);
+void attempt_pause(struct attempt *job);                  /* all its processes stand still */
+void attempt_continue(struct attempt *job, int64_t lost); /* they go on; these ms did not count */
 
 /* run/attempt/commit.c */
-struct commit_job job_commit(const struct job *job, const char *index, const char *message);
-void job_stage(struct job *job); /* the agent has done its part: on to its commit */
+struct commit_job attempt_commit(const struct attempt *job, const char *index, const char *message);
+void attempt_stage(struct attempt *job); /* the agent has done its part: on to its commit */
 /* Whether the task may change these paths, each with a NUL behind it; else the task has failed, or
  * only a warning was given. */
-bool job_check_paths(struct job *job, const struct buf *paths);
+bool attempt_check_paths(struct attempt *job, const struct buf *paths);
 
 /* run/attempt/salvage.c: whether `found` still tells how the work tree differs from its index. */
-bool job_has_scan(const struct job *job);
+bool attempt_has_scan(const struct attempt *job);
 
 /* run/attempt/salvage.c: false where that failed, was told, and the workspace must stay. */
-bool job_salvage(struct job *job);                            /* all that is in the workspace */
-bool job_salvage_rest(struct job *job);                       /* what did not land with it */
-bool job_salvage_commit(struct job *job, const char *commit); /* that, where there is no tree */
+bool attempt_salvage(struct attempt *job);      /* all that is in the workspace */
+bool attempt_salvage_rest(struct attempt *job); /* what did not land with it */
+bool attempt_salvage_commit(struct attempt *job,
+                            const char *commit); /* that, where there is no tree */
 /* What was made since `start`; why is for those who find it. */
-bool job_salvage_since(struct job *job, const char *start, const char *why);
+bool attempt_salvage_since(struct attempt *job, const char *start, const char *why);
 /* The ref under which an attempt is saved: one that is free, as it may have been saved before, by
  * an engine that is gone. */
 char *salvage_ref(const struct run *run, const char *id, int attempt);
 
 /* run/attempt/end.c */
-void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
+void attempt_fail(struct attempt *job, enum failure failure, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 /* Likewise, by whoever stopped it: a person, the end of the run, or its own limits. */
-void job_fail_stopped(struct job *job);
+void attempt_fail_stopped(struct attempt *job);
 /* What the next attempt is told of this one. */
-void job_feedback(struct job *job, const char *what, int exit_code, const char *output);
-void job_tell(struct job *job, const char *text);       /* likewise, in any words */
-void job_error(struct job *job, const struct err *err); /* class internal */
+void attempt_feedback(struct attempt *job, const char *what, int exit_code, const char *output);
+void attempt_tell(struct attempt *job, const char *text);       /* likewise, in any words */
+void attempt_error(struct attempt *job, const struct err *err); /* class internal */
 /* Its commit is in the tip, which a ref leads to: what else is in its workspace is saved, and that
- * goes, while the job waits for the base to have it. Its branch goes with job_drop_branches(). */
-void job_leave(struct job *job);
-void job_landed(struct job *job); /* the base has it */
-void job_drop_branches(struct run *run);
-void job_unlanded(struct job *job); /* there is nothing to land; what landed before stays landed */
+ * goes, while the job waits for the base to have it. Its branch goes with attempt_drop_branches().
+ */
+void attempt_leave(struct attempt *job);
+void attempt_landed(struct attempt *job); /* the base has it */
+void attempt_drop_branches(struct run *run);
+void attempt_unlanded(
+    struct attempt *job); /* there is nothing to land; what landed before stays landed */
 /* The attempt is over without a result: its work is saved, with the words why, its workspace goes,
  * and the task may begin again. */
-void job_discard(struct job *job, const char *why);
-void job_tidy(struct job *job); /* the task has ended well, and its workspace goes */
+void attempt_discard(struct attempt *job, const char *why);
+void attempt_tidy(struct attempt *job); /* the task has ended well, and its workspace goes */
 /* It does not merge, or its agent has not resolved that: another attempt, or it is left as it is.
  */
-void job_conflicted(struct job *job, const char *files);
+void attempt_conflicted(struct attempt *job, const char *files);
 
 /* run/land/land.c */
-void land_queue(struct job *job);
+void land_queue(struct attempt *job);
 /* Whether a job waits for its landing, which it then does no longer. */
-bool land_leave(struct job *job);
+bool land_leave(struct attempt *job);
 void land_turn(struct run *run);
 /* Behind that, when it is known who has begun: brings the base to the tip, where it is time. */
 void land_publish(struct run *run);

@@ -6,7 +6,7 @@
 #include "base/text/clock.h"
 #include "run/land/base_lock.h"
 #include "run/limits/park.h"
-#include "run/prepare/fill_pool.h"
+#include "run/prepare/pool.h"
 #include "sys/guard/guard.h"
 #include "sys/interrupt_child.h"
 
@@ -42,7 +42,7 @@ static void stop_loop(struct run *run)
 }
 
 /* All that is left to do is to bring the base to the tip. */
-static void bring_home(struct run *run)
+static void include_home(struct run *run)
 {
     if (run->publication.busy || run->home)
         return;
@@ -61,13 +61,13 @@ static void on_turn(void *ctx)
     land_turn(run);
     while (may_begin(run) && sched_next(&run->sched, &task)) {
         record(run, EV_TASK_READY, task, NULL);
-        job_start(run, task);
+        attempt_start(run, task);
     }
     land_publish(run);
     if (is_over(run))
         pool_empty(run); /* after which it may not be, yet */
     if (is_over(run))
-        bring_home(run);
+        include_home(run);
 }
 
 void run_wake(struct run *run)
@@ -80,7 +80,7 @@ static void stop_jobs(struct run *run, char order)
 {
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].job)
-            job_stop(run->tasks[i].job, STOP_USER, order);
+            attempt_stop(run->tasks[i].job, STOP_USER, order);
         watch_free(run->tasks[i].retry);
         run->tasks[i].retry = NULL;
     }
@@ -142,13 +142,13 @@ static void on_sigtstp(void *ctx)
     int64_t since = clock_mono();
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].job)
-            job_pause(run->tasks[i].job);
+            attempt_pause(run->tasks[i].job);
     }
-    base_turn_leave(&run->publication.turn); /* others need not wait for that */
+    base_lock_leave(&run->publication.turn); /* others need not wait for that */
     (void)raise(SIGSTOP);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].job)
-            job_continue(run->tasks[i].job, clock_mono() - since);
+            attempt_continue(run->tasks[i].job, clock_mono() - since);
     }
 }
 
@@ -172,6 +172,6 @@ void run_watch_signals(struct run *run)
         if (!ignored || !signals[i].may_be_ignored)
             run->signals[i] = loop_signal(run->loop, signals[i].signal, signals[i].fn, run);
         if (run->signals[i] && signals[i].hurries)
-            hurry_by(signals[i].signal);
+            interrupt_by(signals[i].signal);
     }
 }

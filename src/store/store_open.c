@@ -128,7 +128,7 @@ static void take_ended(void *ctx, sqlite3_stmt *stmt)
     const char *state = (const char *)sqlite3_column_text(stmt, 0);
     int64_t start = sqlite3_column_int64(stmt, 2);
     bool runs = state && strcmp(state, "running") == 0;
-    bool alive = start && procs_start((pid_t)sqlite3_column_int64(stmt, 1)) == start;
+    bool alive = start && proc_table_start((pid_t)sqlite3_column_int64(stmt, 1)) == start;
     *(bool *)ctx = state && strcmp(state, "broken") != 0 && (!runs || alive);
 }
 

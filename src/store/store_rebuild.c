@@ -132,7 +132,7 @@ static void read_doc(struct rebuild *rb, struct found_run *run, const char *name
 
 static const char *keep(struct rebuild *rb, const struct node *map, const char *key)
 {
-    const char *s = build_string(map, key, NULL);
+    const char *s = node_new_string(map, key, NULL);
     return s ? arena_str(&rb->arena, s) : NULL;
 }
 
@@ -141,7 +141,7 @@ static void take_run(struct rebuild *rb, struct found_run *run, const struct nod
     run->row.plan = keep(rb, root, "plan");
     run->row.base = keep(rb, root, "base");
     run->row.base_commit = keep(rb, root, "base_commit");
-    run->row.started = build_int(root, "started", run->row.started);
+    run->row.started = node_new_int(root, "started", run->row.started);
 }
 
 static void take_plan(struct rebuild *rb, struct found_run *run, const struct node *root)
@@ -151,7 +151,7 @@ static void take_plan(struct rebuild *rb, struct found_run *run, const struct no
     if (!tasks || tasks->kind != NODE_LIST)
         return;
     node_each (node, tasks) {
-        const char *id = node->kind == NODE_MAP ? build_string(node, "id", NULL) : NULL;
+        const char *id = node->kind == NODE_MAP ? node_new_string(node, "id", NULL) : NULL;
         if (!id)
             continue;
         struct store_task *task = task_of(rb, run, id);

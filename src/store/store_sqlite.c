@@ -43,7 +43,7 @@ static int carry_out(void (*fn)(void *ctx), struct call *call)
 {
     if (call->store->lost)
         return SQLITE_FULL;
-    if (fault_try(fn, call))
+    if (sigbus_try(fn, call))
         return call->rc;
     lose(call->store);
     return SQLITE_FULL;

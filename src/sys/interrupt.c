@@ -16,7 +16,7 @@ static void on_signal(int signal)
 }
 
 /* Without SA_RESTART: what waits is to look up. */
-void stop_watch(void)
+void interrupt_watch(void)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP};
     struct sigaction note = {.sa_handler = on_signal}, old;
@@ -24,11 +24,11 @@ void stop_watch(void)
         if (numbers[i] == SIGHUP && sigaction(SIGHUP, NULL, &old) == 0 && old.sa_handler == SIG_IGN)
             continue;
         if (sigaction(numbers[i], &note, NULL) == 0)
-            hurry_by(numbers[i]);
+            interrupt_by(numbers[i]);
     }
 }
 
-int stop_signal(void)
+int interrupt_signal(void)
 {
     return atomic_load(&first);
 }

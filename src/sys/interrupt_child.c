@@ -32,7 +32,7 @@ static void on_signal(int signal)
     errno = saved;
 }
 
-void hurry_by(int signal)
+void interrupt_by(int signal)
 {
     struct sigaction sa;
     if (signal >= SIGNALS || sigaction(signal, NULL, &sa) < 0 || sa.sa_handler == SIG_DFL ||
@@ -43,25 +43,25 @@ void hurry_by(int signal)
     (void)sigaction(signal, &sa, NULL); /* else it only takes longer */
 }
 
-int64_t hurry_until(int64_t began, int64_t end)
+int64_t interrupt_until(int64_t began, int64_t end)
 {
     int times = atomic_load(&asked);
     if (!times)
         return end;
     unsigned came = times > 1 ? atomic_load(&second) : atomic_load(&first);
     int64_t ago = (int64_t)(now() - came), at = clock_mono() - ago;
-    int64_t patient = patience(FIRST_MS), first_ms = patient < FIRST_MS ? patient : FIRST_MS;
+    int64_t patient = time_limit(FIRST_MS), first_ms = patient < FIRST_MS ? patient : FIRST_MS;
     int64_t until = (at > began ? at : began) + (times > 1 ? HURRY_MS : first_ms);
     return until < end ? until : end;
 }
 
-void hurry_begin(pid_t leader)
+void interrupt_begin(pid_t leader)
 {
     atomic_store(&since, now());
     atomic_store(&group, leader);
 }
 
-void hurry_end(void)
+void interrupt_end(void)
 {
     atomic_store(&group, 0);
 }

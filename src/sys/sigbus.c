@@ -18,7 +18,7 @@ static void on_fault(int signal)
 }
 
 /* The handler is not left by returning: the signal must not be held back meanwhile. */
-bool fault_try(void (*fn)(void *ctx), void *ctx)
+bool sigbus_try(void (*fn)(void *ctx), void *ctx)
 {
     struct sigaction leave = {.sa_handler = on_fault, .sa_flags = SA_NODEFER};
     sigjmp_buf here;

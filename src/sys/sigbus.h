@@ -10,6 +10,6 @@
 
 /* Calls fn. False where it was left in the middle for such a fault: what it was at is as if the
  * process had been killed there, and what it held in memory is not given back. Not to be nested. */
-bool fault_try(void (*fn)(void *ctx), void *ctx);
+bool sigbus_try(void (*fn)(void *ctx), void *ctx);
 
 #endif

@@ -13,12 +13,12 @@ static int64_t by_variable(const char *name, int64_t usual)
     return ms <= 0 ? usual : ms < INT_MAX ? ms : INT_MAX; /* poll() takes no more */
 }
 
-int64_t patience(int64_t usual)
+int64_t time_limit(int64_t usual)
 {
     return by_variable("ANABRANCH_PATIENCE", usual);
 }
 
-int64_t patience_with_commands(int64_t usual)
+int64_t time_limit_with_commands(int64_t usual)
 {
     return by_variable("ANABRANCH_COMMAND_TIME", usual);
 }

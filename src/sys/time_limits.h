@@ -7,9 +7,9 @@
 #include <stdint.h>
 
 /* `usual` ms, or what the variable ANABRANCH_PATIENCE says instead: 90s, 15m. */
-int64_t patience(int64_t usual);
+int64_t time_limit(int64_t usual);
 
 /* The same for what a plan has run beside its agents, by ANABRANCH_COMMAND_TIME. */
-int64_t patience_with_commands(int64_t usual);
+int64_t time_limit_with_commands(int64_t usual);
 
 #endif

@@ -49,7 +49,7 @@ static int parse(struct doc *doc, const char *path, const struct buf *text, stru
 
 static bool is_ours(const struct node *hook)
 {
-    return hook->kind == NODE_MAP && strstr(build_string(hook, "command", ""), CLAUDE_HOOK);
+    return hook->kind == NODE_MAP && strstr(node_new_string(hook, "command", ""), CLAUDE_HOOK);
 }
 
 /* A member of that kind, or NULL. */
@@ -99,16 +99,16 @@ static int add_hook(struct arena *a, struct node *root, const char *path, const 
                     struct err *err)
 {
     struct node *hooks = node_get(root, "hooks");
-    hooks = hooks ? hooks : build_put_map(a, root, "hooks");
+    hooks = hooks ? hooks : node_put_map(a, root, "hooks");
     struct node *list = hooks->kind == NODE_MAP ? node_get(hooks, "PreToolUse") : NULL;
-    list = list || hooks->kind != NODE_MAP ? list : build_put_list(a, hooks, "PreToolUse");
+    list = list || hooks->kind != NODE_MAP ? list : node_put_list(a, hooks, "PreToolUse");
     if (!list || list->kind != NODE_LIST)
         return err_set(err, ERR_INPUT, "'%s': 'hooks' is not as Claude Code reads it", path);
-    struct node *entry = build_add_map(a, list);
-    build_put_string(a, entry, "matcher", TOOLS);
-    struct node *hook = build_add_map(a, build_put_list(a, entry, "hooks"));
-    build_put_string(a, hook, "type", "command");
-    build_put_string(a, hook, "command", command);
+    struct node *entry = node_add_map(a, list);
+    node_put_string(a, entry, "matcher", TOOLS);
+    struct node *hook = node_add_map(a, node_put_list(a, entry, "hooks"));
+    node_put_string(a, hook, "type", "command");
+    node_put_string(a, hook, "command", command);
     return 0;
 }
 
@@ -259,8 +259,8 @@ bool claude_keeps(const char *path)
     static const char *const folders[] = {"plans", "projects"};
     const char *config = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
     autofree char *usual = mem_printf("%s/.claude", home ? home : "");
-    autofree char *target = *path == '/' ? target_of(path) : NULL;
-    autofree char *top = target_of(config && *config ? config : usual);
+    autofree char *target = *path == '/' ? path_target(path) : NULL;
+    autofree char *top = path_target(config && *config ? config : usual);
     bool keeps = false;
     for (size_t i = 0; target && top && i < ARRAY_LEN(folders); i++) {
         autofree char *folder = mem_printf("%s/%s/", top, folders[i]);

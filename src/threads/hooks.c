@@ -60,7 +60,7 @@ static const char head_text[] =
 static void add_variable(struct buf *out, const char *name, const char *value)
 {
     autobuf struct buf word = BUF_INIT;
-    shell_add(&word, "", value, NULL);
+    shell_quote(&word, "", value, NULL);
     buf_addf(out, "%s=%s\n", name, word.s + 1);
 }
 
@@ -94,7 +94,7 @@ static int write_gate(const char *folder, struct err *err)
     buf_addstr(&text, head_text);
     add_variable(&text, "program", self ? self : "");
     buf_addstr(&text, gate_text);
-    shell_add(&text, ".", chain, NULL);
+    shell_quote(&text, ".", chain, NULL);
     buf_addch(&text, '\n');
     return write_script(folder, "pre-commit", &text, err);
 }
@@ -240,7 +240,7 @@ static int install_claude(const struct thread *t, struct err *err)
     bool done;
     if (!self)
         return err_set(err, ERR_ENV, "the system does not tell where this program is");
-    shell_add(&command, "", self, CLAUDE_HOOK, t->path, NULL);
+    shell_quote(&command, "", self, CLAUDE_HOOK, t->path, NULL);
     if (claude_settings_add(t, command.s + 1, &done, err))
         return -1;
     return done ? exclude(t, err) : 0;

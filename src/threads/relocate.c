@@ -135,7 +135,7 @@ static int mend_settings(const struct thread *t, const struct git_repo *repo, co
     return thread_hooks_install(repo, t, shared, err);
 }
 
-int threads_mend(struct threads *ts, const struct git_repo *repo, struct err *err)
+int threads_relocate(struct threads *ts, const struct git_repo *repo, struct err *err)
 {
     autofree char *shared = NULL;
     bool asked = false;

@@ -20,6 +20,6 @@ bool thread_hooks_are_stale(const struct thread *t);
 /* Puts right the links of worktrees that have moved, as `git worktree repair` does, and our own
  * settings of those that lead elsewhere; the threads say where they are then. A setting that is the
  * user's stays. */
-int threads_mend(struct threads *ts, const struct git_repo *repo, struct err *err);
+int threads_relocate(struct threads *ts, const struct git_repo *repo, struct err *err);
 
 #endif

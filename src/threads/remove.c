@@ -107,9 +107,9 @@ static void remove_folder(const char *lock, const char *work)
     autobuf struct buf text = BUF_INIT;
     if (file_read(ignore, 16, &text, NULL) || strcmp(text.s, "*\n") != 0)
         return;
-    (void)dirs_lock(lock, &fd, NULL); /* as in workdir_tidy(): also where it cannot be */
+    (void)dirs_lock(lock, &fd, NULL); /* as in root_folder_tidy(): also where it cannot be */
     if (unlink(ignore) == 0 && rmdir(work) < 0)
-        (void)workdir_hide(work, NULL);
+        (void)root_folder_hide(work, NULL);
 }
 
 int threads_leave(const struct git_repo *repo, const struct thread *gone, struct err *err)

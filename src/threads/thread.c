@@ -51,40 +51,40 @@ void threads_done(struct threads *ts)
 
 static void put_requests(struct arena *a, struct node *map, const struct thread *t)
 {
-    struct node *list = build_put_list(a, map, "requests");
+    struct node *list = node_put_list(a, map, "requests");
     for (size_t i = 0; i < t->requests.n; i++) {
         const struct thread_request *r = &t->requests.v[i];
-        struct node *node = build_add_map(a, list);
-        build_put_string(a, node, "path", r->path);
-        build_put_string(a, node, "claimed_by", r->claimed_by);
-        build_put_int(a, node, "at", r->at);
+        struct node *node = node_add_map(a, list);
+        node_put_string(a, node, "path", r->path);
+        node_put_string(a, node, "claimed_by", r->claimed_by);
+        node_put_int(a, node, "at", r->at);
     }
 }
 
 static struct node *encode(const struct thread *t, struct arena *a)
 {
-    struct node *map = build_map(a);
-    build_put_int(a, map, "version", VERSION);
-    build_put_string(a, map, "id", t->id);
-    build_put_string(a, map, "branch", t->branch);
-    build_put_string(a, map, "goal", t->goal);
-    build_put_string(a, map, "prompt", t->prompt);
-    build_put_string(a, map, "engine", t->engine);
-    build_put_strings(a, map, "owns", &t->owns);
-    build_put_strings(a, map, "forbids", &t->forbids);
-    build_put_strings(a, map, "after", &t->after);
+    struct node *map = node_new_map(a);
+    node_put_int(a, map, "version", VERSION);
+    node_put_string(a, map, "id", t->id);
+    node_put_string(a, map, "branch", t->branch);
+    node_put_string(a, map, "goal", t->goal);
+    node_put_string(a, map, "prompt", t->prompt);
+    node_put_string(a, map, "engine", t->engine);
+    node_put_strings(a, map, "owns", &t->owns);
+    node_put_strings(a, map, "forbids", &t->forbids);
+    node_put_strings(a, map, "after", &t->after);
     if (t->ordered)
-        build_put_int(a, map, "order", t->order);
-    build_put_string(a, map, "enforce", t->enforce);
-    build_put_string(a, map, "base", t->base);
-    build_put_string(a, map, "base_commit", t->base_commit);
-    build_put_int(a, map, "port", t->port);
-    build_put_int(a, map, "ports", t->ports);
-    build_put_bool(a, map, "made", t->made);
-    build_put_bool(a, map, "configured", t->configured);
+        node_put_int(a, map, "order", t->order);
+    node_put_string(a, map, "enforce", t->enforce);
+    node_put_string(a, map, "base", t->base);
+    node_put_string(a, map, "base_commit", t->base_commit);
+    node_put_int(a, map, "port", t->port);
+    node_put_int(a, map, "ports", t->ports);
+    node_put_bool(a, map, "made", t->made);
+    node_put_bool(a, map, "configured", t->configured);
     put_requests(a, map, t);
-    build_put_string(a, map, "pull", t->pull);
-    build_put_string(a, map, "pull_state", t->pull_state);
+    node_put_string(a, map, "pull", t->pull);
+    node_put_string(a, map, "pull_state", t->pull_state);
     return map;
 }
 
@@ -121,7 +121,7 @@ int thread_save(const struct thread *t, struct err *err)
 
 static char *take_string(const struct node *map, const char *key)
 {
-    const char *s = build_string(map, key, NULL);
+    const char *s = node_new_string(map, key, NULL);
     return s ? mem_str(s) : NULL;
 }
 
@@ -143,12 +143,12 @@ static void take_list(const struct node *map, const char *key, struct strv *list
 static void take_requests(const struct node *map, struct thread *t)
 {
     node_each (entry, list_of(map, "requests")) {
-        if (entry->kind != NODE_MAP || !build_string(entry, "path", NULL))
+        if (entry->kind != NODE_MAP || !node_new_string(entry, "path", NULL))
             continue;
         vec_push(&t->requests, (struct thread_request){
                                    .path = take_string(entry, "path"),
                                    .claimed_by = take_string(entry, "claimed_by"),
-                                   .at = build_int(entry, "at", 0),
+                                   .at = node_new_int(entry, "at", 0),
                                });
     }
 }
@@ -163,12 +163,12 @@ static void decode(struct thread *t, const struct node *map)
         .prompt = take_string(map, "prompt"),
         .engine = take_string(map, "engine"),
         .ordered = order && order->kind == NODE_INT,
-        .order = build_int(map, "order", 0),
+        .order = node_new_int(map, "order", 0),
         .enforce = take_string(map, "enforce"),
         .base = take_string(map, "base"),
         .base_commit = take_string(map, "base_commit"),
-        .port = build_int(map, "port", 0),
-        .ports = build_int(map, "ports", 0),
+        .port = node_new_int(map, "port", 0),
+        .ports = node_new_int(map, "ports", 0),
         .made = build_is_true(map, "made"),
         .configured = build_is_true(map, "configured"),
         .pull = take_string(map, "pull"),
@@ -188,7 +188,7 @@ static int parse(struct thread *t, const char *path, const struct buf *text, str
     problems_init(&ps, path);
     bool good =
         doc_parse(&doc, NULL, text->s, text->len, &opts, &ps) == 0 && doc.root->kind == NODE_MAP;
-    int64_t version = good ? build_int(doc.root, "version", 0) : 0;
+    int64_t version = good ? node_new_int(doc.root, "version", 0) : 0;
     if (good && version == VERSION)
         decode(t, doc.root);
     doc_done(&doc);
@@ -240,7 +240,7 @@ static char *hint_for(const char *admin, bool unreadable)
     }
     buf_addstr(&out, "put the file back from a copy; or give the thread up, whose worktree and "
                      "branch then are git's alone:");
-    shell_add(&out, " rm", file, NULL);
+    shell_quote(&out, " rm", file, NULL);
     return buf_steal(&out);
 }
 

@@ -84,7 +84,7 @@ __attribute__((sentinel)) static int ask(const struct git_place *at, struct buf 
     for (const char *word; (word = va_arg(ap, const char *));)
         strv_push(&job.argv, word);
     va_end(ap);
-    int rc = proc_many(&job, 1, err);
+    int rc = capture_many(&job, 1, err);
     const char *words = job.errout.s + (strncmp(job.errout.s, "fatal: ", 7) == 0 ? 7 : 0);
     if (rc == 0 && job.status != 0)
         rc = err_set(err, ERR_ENV, "git %s: %.*s", job.argv.v[first], (int)strcspn(words, "\n"),

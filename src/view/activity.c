@@ -8,38 +8,38 @@
 #include <stdlib.h>
 #include <string.h>
 
-void doing_done(struct doing *d)
+void activity_done(struct activity *d)
 {
     free(d->action);
-    *d = (struct doing){0};
+    *d = (struct activity){0};
 }
 
-void doing_set(struct doing *d, const char *action)
+void activity_set(struct activity *d, const char *action)
 {
-    doing_done(d);
+    activity_done(d);
     d->action = action ? mem_str(action) : NULL;
 }
 
-void doing_take_action(struct doing *d, const struct node *data, int64_t time)
+void activity_take_action(struct activity *d, const struct node *data, int64_t time)
 {
     const struct node *tool = node_get(data, "tool");
-    const char *until = build_string(data, "until", NULL);
-    doing_set(d, build_string(data, "action", NULL));
+    const char *until = node_new_string(data, "until", NULL);
+    activity_set(d, node_new_string(data, "action", NULL));
     if (tool && tool->kind == NODE_BOOL && tool->truth)
-        d->since = time - build_int(data, "ms", 0);
+        d->since = time - node_new_int(data, "ms", 0);
     if (until && clock_parse(until, &d->until))
         d->until = 0;
 }
 
-void doing_take_question(struct doing *d, const struct node *data)
+void activity_take_question(struct activity *d, const struct node *data)
 {
-    doing_set(d, build_string(data, "question", ""));
+    activity_set(d, node_new_string(data, "question", ""));
     d->asks = true;
 }
 
 /* In whole seconds, so that the screen stays quiet. */
 /* How long already, or in what time. */
-static void add_when(const struct doing *d, int64_t now, struct buf *out)
+static void add_when(const struct activity *d, int64_t now, struct buf *out)
 {
     if (d->since) {
         buf_addstr(out, " for ");
@@ -62,7 +62,7 @@ static void add_action(const char *action, size_t room, struct buf *out)
     buf_add(out, safe.s, safe.len);
 }
 
-void doing_text(const struct doing *d, int64_t now, size_t columns, struct buf *out)
+void activity_text(const struct activity *d, int64_t now, size_t columns, struct buf *out)
 {
     autobuf struct buf when = BUF_INIT;
     const char *what = d->asks ? "waits for a person: " : d->since ? "in " : "";

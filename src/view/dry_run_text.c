@@ -46,8 +46,8 @@ static void add_terms(const struct run *run, const struct plan *plan, const bool
     }
 }
 
-void run_text(const struct run *run, struct plan_file *pf, const bool *wanted, size_t columns,
-              struct buf *out)
+void dry_run_text(const struct run *run, struct plan_file *pf, const bool *wanted, size_t columns,
+                  struct buf *out)
 {
     plan_text(pf, columns, out);
     buf_addstr(out, "\nBase: ");

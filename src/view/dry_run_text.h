@@ -8,7 +8,7 @@
 #include "run/run.h"
 
 /* pf and wanted are those of the run; columns as in plan_text(). */
-void run_text(const struct run *run, struct plan_file *pf, const bool *wanted, size_t columns,
-              struct buf *out);
+void dry_run_text(const struct run *run, struct plan_file *pf, const bool *wanted, size_t columns,
+                  struct buf *out);
 
 #endif

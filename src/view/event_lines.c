@@ -12,7 +12,7 @@
 
 static void add_field(struct buf *out, const struct event *ev, const char *key, const char *before)
 {
-    const char *value = build_string(ev->data, key, NULL);
+    const char *value = node_new_string(ev->data, key, NULL);
     if (!value)
         return;
     buf_addstr(out, before);
@@ -21,7 +21,7 @@ static void add_field(struct buf *out, const struct event *ev, const char *key, 
 
 static void add_commit(struct buf *out, const struct event *ev, const char *before)
 {
-    const char *commit = build_string(ev->data, "commit", NULL);
+    const char *commit = node_new_string(ev->data, "commit", NULL);
     if (commit)
         buf_addf(out, "%s%.10s", before, commit);
 }
@@ -42,25 +42,25 @@ static bool say_action(struct buf *out, const struct event *ev)
 {
     enum { LONG_MS = 60000 };
     const struct node *tool = node_get(ev->data, "tool");
-    struct doing doing = {0};
-    if (tool && (!tool->truth || build_int(ev->data, "ms", 0) < LONG_MS))
+    struct activity doing = {0};
+    if (tool && (!tool->truth || node_new_int(ev->data, "ms", 0) < LONG_MS))
         return false;
-    doing_take_action(&doing, ev->data, ev->time);
-    doing_text(&doing, ev->time, SIZE_MAX, out);
-    doing_done(&doing);
+    activity_take_action(&doing, ev->data, ev->time);
+    activity_text(&doing, ev->time, SIZE_MAX, out);
+    activity_done(&doing);
     return true;
 }
 
 static void say_exit(struct buf *out, const struct event *ev)
 {
-    int64_t signal = build_int(ev->data, "signal", 0);
+    int64_t signal = node_new_int(ev->data, "signal", 0);
     if (signal)
         buf_addf(out, "agent ended by signal %lld after ", (long long)signal);
     else
         buf_addf(out, "agent ended with %lld after ",
-                 (long long)build_int(ev->data, "exit_code", 0));
-    text_format_duration(out, build_int(ev->data, "ms", 0));
-    int64_t denials = build_int(ev->data, "denials", 0);
+                 (long long)node_new_int(ev->data, "exit_code", 0));
+    text_format_duration(out, node_new_int(ev->data, "ms", 0));
+    int64_t denials = node_new_int(ev->data, "denials", 0);
     if (denials)
         buf_addf(out, "; %lld tool%s denied", (long long)denials, denials == 1 ? "" : "s");
     if (denials)
@@ -69,7 +69,7 @@ static void say_exit(struct buf *out, const struct event *ev)
 
 static void say_swept(struct buf *out, const struct event *ev)
 {
-    int64_t count = build_int(ev->data, "count", 0);
+    int64_t count = node_new_int(ev->data, "count", 0);
     buf_addf(out, "%lld process%s left behind", (long long)count, count == 1 ? "" : "es");
     add_list(out, ev, "processes");
 }
@@ -77,40 +77,40 @@ static void say_swept(struct buf *out, const struct event *ev)
 static void say_retry(struct buf *out, const struct event *ev, const char *what)
 {
     buf_addstr(out, what);
-    text_format_duration(out, build_int(ev->data, "delay_ms", 0));
+    text_format_duration(out, node_new_int(ev->data, "delay_ms", 0));
     add_field(out, ev, "class", ": ");
     add_field(out, ev, "reason", ": ");
 }
 
 static void say_change(struct buf *out, const struct event *ev)
 {
-    if (!shared_text_is_change(ev->data)) {
+    if (!state_change_text_is_change(ev->data)) {
         add_field(out, ev, "error", "");
         return;
     }
     size_t start = out->len;
-    shared_text_tasks(ev->data, out);
+    state_change_text_tasks(ev->data, out);
     buf_addstr(out, out->len > start ? ", " : "");
     buf_addstr(out, "outside its workspace: ");
-    shared_text(ev->data, out);
+    state_change_text(ev->data, out);
 }
 
 /* Files that were too much to be saved. */
 static void say_left(struct buf *out, const struct event *ev, bool follows)
 {
-    int64_t left = build_int(ev->data, "left_count", 0);
+    int64_t left = node_new_int(ev->data, "left_count", 0);
     if (!left)
         return;
     buf_addf(out, "%s%lld file%s not saved, ", follows ? ", " : "", (long long)left,
              left == 1 ? "" : "s");
-    text_format_bytes(out, build_int(ev->data, "left_bytes", 0));
+    text_format_bytes(out, node_new_int(ev->data, "left_bytes", 0));
     add_list(out, ev, "left");
     add_field(out, ev, "workspace", ": they stay in ");
 }
 
 static void say_salvage(struct buf *out, const struct event *ev)
 {
-    int64_t dropped = build_int(ev->data, "dropped_count", 0);
+    int64_t dropped = node_new_int(ev->data, "dropped_count", 0);
     add_field(out, ev, "ref", "work saved as ");
     if (dropped)
         buf_addf(out, "%s%lld ignored not saved", node_get(ev->data, "ref") ? ", " : "",
@@ -135,7 +135,7 @@ static void say_landed(struct buf *out, const struct event *ev)
 
 static void say_failed(struct buf *out, const struct event *ev)
 {
-    const char *class = build_string(ev->data, "class", "");
+    const char *class = node_new_string(ev->data, "class", "");
     bool stopped = strcmp(class, failure_names[FAILURE_STOPPED]) == 0;
     add_field(out, ev, "class", stopped ? "" : "failed: ");
     add_field(out, ev, "reason", ": ");
@@ -243,7 +243,7 @@ static bool say(struct buf *out, const struct event *ev)
         return true;
     case EV_RUN_WORKERS:
         buf_addf(out, "%lld agents at work at the same time",
-                 (long long)build_int(ev->data, "workers", 0));
+                 (long long)node_new_int(ev->data, "workers", 0));
         return true;
     case EV_TASK_STOPPING:
         buf_addstr(out, "is asked to stop");
@@ -278,7 +278,7 @@ static bool went_wrong(enum event_kind kind)
            kind == EV_TASK_WAITING;
 }
 
-void lines_event(const struct event *ev, int64_t run_started, bool quiet, struct buf *out)
+void event_line(const struct event *ev, int64_t run_started, bool quiet, struct buf *out)
 {
     size_t start = out->len;
     int64_t s = (ev->time - run_started) / 1000;

@@ -12,6 +12,6 @@
 
 /* Appends the line for an event, or nothing where it is not worth one. quiet: only what went wrong.
  */
-void lines_event(const struct event *ev, int64_t run_started, bool quiet, struct buf *out);
+void event_line(const struct event *ev, int64_t run_started, bool quiet, struct buf *out);
 
 #endif

@@ -43,7 +43,7 @@ void live_init(struct live *l, const struct plan *plan, const struct graph *grap
 void live_done(struct live *l)
 {
     for (size_t t = 0; t < l->plan->task_count; t++)
-        doing_done(&l->tasks[t].doing);
+        activity_done(&l->tasks[t].doing);
     free(l->tasks);
     free(l->rest);
     vec_done(&l->active);
@@ -105,7 +105,7 @@ void live_recall(struct live *l, uint32_t task, enum task_state state)
 static void take_begin(struct live *l, uint32_t task, const struct event *ev)
 {
     struct live_task *lt = &l->tasks[task];
-    doing_set(&lt->doing, NULL);
+    activity_set(&lt->doing, NULL);
     lt->attempt = ev->attempt;
     lt->since = ev->time;
     lt->resume = 0;
@@ -125,19 +125,20 @@ static void take_start(struct live *l, uint32_t task, const struct event *ev)
 
 static void take_action(struct live *l, uint32_t task, const struct event *ev)
 {
-    doing_take_action(&l->tasks[task].doing, ev->data, ev->time);
+    activity_take_action(&l->tasks[task].doing, ev->data, ev->time);
 }
 
 static void take_question(struct live *l, uint32_t task, const struct event *ev)
 {
-    doing_take_question(&l->tasks[task].doing, ev->data);
+    activity_take_question(&l->tasks[task].doing, ev->data);
 }
 
 static void take_usage(struct live *l, uint32_t task, const struct event *ev)
 {
     struct live_task *lt = &l->tasks[task];
     const struct node *usd = node_get(ev->data, "usd");
-    int64_t tokens = build_int(ev->data, "tokens_in", 0) + build_int(ev->data, "tokens_out", 0);
+    int64_t tokens =
+        node_new_int(ev->data, "tokens_in", 0) + node_new_int(ev->data, "tokens_out", 0);
     l->tokens += tokens - lt->tokens;
     lt->tokens = tokens;
     if (usd && usd->kind == NODE_REAL) {
@@ -149,7 +150,7 @@ static void take_usage(struct live *l, uint32_t task, const struct event *ev)
 static void take_exit(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
-    doing_set(&l->tasks[task].doing, NULL);
+    activity_set(&l->tasks[task].doing, NULL);
     set_state(l, task, TASK_COMMITTING);
 }
 
@@ -163,17 +164,17 @@ static void take_retry(struct live *l, uint32_t task, const struct event *ev)
 {
     struct live_task *lt = &l->tasks[task];
     autobuf struct buf why = BUF_INIT;
-    buf_addstr(&why, build_string(ev->data, "class", ""));
-    buf_addf(&why, "%s%s", why.len ? ": " : "", build_string(ev->data, "reason", ""));
-    doing_set(&lt->doing, why.s);
-    lt->resume = ev->time + build_int(ev->data, "delay_ms", 0);
+    buf_addstr(&why, node_new_string(ev->data, "class", ""));
+    buf_addf(&why, "%s%s", why.len ? ": " : "", node_new_string(ev->data, "reason", ""));
+    activity_set(&lt->doing, why.s);
+    lt->resume = ev->time + node_new_int(ev->data, "delay_ms", 0);
     set_state(l, task, TASK_WAITING);
 }
 
 static void take_parked(struct live *l, uint32_t task, const struct event *ev)
 {
     take_retry(l, task, ev);
-    l->tasks[task].lane = build_int(ev->data, "lane", 0);
+    l->tasks[task].lane = node_new_int(ev->data, "lane", 0);
 }
 
 static void take_done(struct live *l, uint32_t task, const struct event *ev)
@@ -209,7 +210,7 @@ static void take_skip(struct live *l, uint32_t task, const struct event *ev)
 static void take_unskipped(struct live *l, uint32_t task, const struct event *ev)
 {
     (void)ev;
-    doing_set(&l->tasks[task].doing, NULL);
+    activity_set(&l->tasks[task].doing, NULL);
     l->tasks[task].resume = 0;
     set_state(l, task, TASK_WAITING);
 }
@@ -254,7 +255,7 @@ static const struct {
 static void scroll(struct live *l, const struct event *ev)
 {
     autobuf struct buf line = BUF_INIT;
-    lines_event(ev, l->started, false, &line);
+    event_line(ev, l->started, false, &line);
     if (!line.len)
         return;
     buf_cut(&line, line.len - 1);
@@ -334,7 +335,7 @@ static void add_task(const struct live *l, uint32_t task, int64_t now, size_t id
         buf_addf(out, "attempt %d  ", lt->attempt);
     add_usage(out, lt->tokens, lt->usd);
     size_t used = text_width(out->s + begin, out->len - begin) + 1;
-    doing_text(&lt->doing, now, used < columns ? columns - used : 0, out);
+    activity_text(&lt->doing, now, used < columns ? columns - used : 0, out);
 }
 
 /* The longest way to the end; what takes longer than estimated may end at any moment. */

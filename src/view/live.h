@@ -23,7 +23,7 @@ struct live_task {
     int64_t since;  /* when the attempt began; ms since 1970 */
     int64_t resume; /* when the next attempt begins, of a task that waits for it; else 0 */
     int64_t lane;   /* that it is parked in; below 0: it is not */
-    struct doing doing;
+    struct activity doing;
     int64_t tokens; /* of this attempt */
     double usd;
 };

@@ -71,19 +71,19 @@ void resume_text(const struct run *run, const struct plan_file *pf, struct buf *
 static void add_task(struct arena *a, struct node *list, const char *id, const char *step,
                      const char *why)
 {
-    struct node *entry = build_add_map(a, list);
-    build_put_string(a, entry, "id", id);
-    build_put_string(a, entry, "step", step);
-    build_put_string(a, entry, "why", why);
+    struct node *entry = node_add_map(a, list);
+    node_put_string(a, entry, "id", id);
+    node_put_string(a, entry, "step", step);
+    node_put_string(a, entry, "why", why);
 }
 
 struct node *resume_json(const struct run *run, const struct plan_file *pf, struct arena *a)
 {
     const struct resume *r = run_resumed(run);
-    struct node *map = build_map(a);
-    build_put_string(a, map, "run", run_id(run));
-    build_put_bool(a, map, "edited", r->edited);
-    struct node *list = build_put_list(a, map, "tasks");
+    struct node *map = node_new_map(a);
+    node_put_string(a, map, "run", run_id(run));
+    node_put_bool(a, map, "edited", r->edited);
+    struct node *list = node_put_list(a, map, "tasks");
     for (size_t t = 0; t < pf->plan.task_count; t++) {
         const struct resume_task *rt = &r->tasks[t];
         if (rt->step != RESUME_NOT_WANTED)

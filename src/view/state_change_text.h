@@ -10,12 +10,12 @@
 #include <stdbool.h>
 
 /* Whether the event's data is about such a change: the event also tells of things that failed. */
-bool shared_text_is_change(const struct node *data);
+bool state_change_text_is_change(const struct node *data);
 
 /* Appends what has changed, what was done about it and what to type: one line, harmless. */
-void shared_text(const struct node *data, struct buf *out);
+void state_change_text(const struct node *data, struct buf *out);
 
 /* Appends who may have done it, where several tasks may: "one of a, b". */
-void shared_text_tasks(const struct node *data, struct buf *out);
+void state_change_text_tasks(const struct node *data, struct buf *out);
 
 #endif

@@ -67,7 +67,7 @@ void transcript_done(struct transcript *t)
 
 void transcript_mask(struct transcript *t, const char *run_dir)
 {
-    saved_secrets(run_dir, &t->secrets);
+    run_folder_secrets(run_dir, &t->secrets);
 }
 
 static void mask(const struct transcript *t, struct buf *out, size_t from)

@@ -5,7 +5,7 @@
 #ifndef VIEW_TRANSCRIPT_H
 #define VIEW_TRANSCRIPT_H
 
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "project/secrets.h"
 
 /* What an engine, by its name in the store, prints on its standard output; NULL: plain text. */

@@ -24,7 +24,7 @@ enum {
 };
 
 struct mend {
-    const struct work_mend_job *job;
+    const struct workspace_reset_job *job;
     struct git_index index;
     size_t bytes, names;
     VEC(struct index_change) changes;
@@ -139,7 +139,7 @@ static bool restore_changed(struct mend *m, struct work_folder *root, const stru
     return restore_all(m, root, sorted, changed->n);
 }
 
-bool work_mend(const struct work_mend_job *job, const struct work_scan *scan)
+bool workspace_reset(const struct workspace_reset_job *job, const struct work_scan *scan)
 {
     own_cleanup(mend_done) struct mend m = {.job = job};
     struct err none = {0};

@@ -5,14 +5,14 @@
 #ifndef WORKSPACE_RESET_H
 #define WORKSPACE_RESET_H
 
-#include "git/tree/scan.h"
+#include "git/tree/work_scan.h"
 
 #include <stdbool.h>
 #include <stddef.h>
 
 struct git_batch;
 
-struct work_mend_job {
+struct workspace_reset_job {
     struct git_batch *batch;
     const char *work_tree;
     const char *index; /* what it is to be again; of version 2, and with the digits of an id ... */
@@ -23,6 +23,6 @@ struct work_mend_job {
 /* The scan was made of this tree and that index, nobody has worked in the tree since, and git takes
  * all files as they are. False where git must do it, from whatever has become of the tree by then:
  * a folder is gone, there is much to be written or deleted, something failed. */
-bool work_mend(const struct work_mend_job *job, const struct work_scan *scan);
+bool workspace_reset(const struct workspace_reset_job *job, const struct work_scan *scan);
 
 #endif

@@ -28,7 +28,7 @@ static int hide(int folder, const char *work, struct err *err)
     return 0;
 }
 
-int workdir_hide(const char *work, struct err *err)
+int root_folder_hide(const char *work, struct err *err)
 {
     autoclose int folder = -1;
     return beneath_folder(work, &folder, err) ? -1 : hide(folder, work, err);
@@ -45,7 +45,7 @@ static bool is_ours(int folder)
 }
 
 /* Also where it cannot be locked, as on a disk that may not be written to any more. */
-void workdir_tidy(const char *lock, const char *work, const char *run)
+void root_folder_tidy(const char *lock, const char *work, const char *run)
 {
     autoclose int fd = -1, above = -1;
     const char *name;

@@ -9,10 +9,10 @@
 
 /* It ignores itself, so that it needs no entry in anyone's ignore file. To be called when there is
  * something in it: empty, it may be taken away by a run that ends. */
-int workdir_hide(const char *work, struct err *err);
+int root_folder_hide(const char *work, struct err *err);
 
 /* Takes away the folder of a run, and then itself, where they are empty. What holds a workspace
  * stays. `lock` is the file by which those who make workspaces wait for each other. */
-void workdir_tidy(const char *lock, const char *work, const char *run);
+void root_folder_tidy(const char *lock, const char *work, const char *run);
 
 #endif

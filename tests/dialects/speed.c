@@ -5,7 +5,7 @@
  *
  * Prints the megabytes (10^6 bytes) and the lines per second of processor time.
  */
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "plan/words.h"
 #include "sys/fs/file.h"
 

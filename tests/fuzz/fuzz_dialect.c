@@ -2,7 +2,7 @@
  * they come. A program of its own for each dialect: FUZZ_DIALECT names it. */
 #include "fuzz.h"
 
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "base/mem.h"
 
 #include <string.h>

@@ -29,5 +29,5 @@ static int build(const struct task *task, const struct agent_context *ctx, struc
 
 const struct engine_def engine_command = {
     .build = build,
-    .stop_signal = SIGTERM,
+    .interrupt_signal = SIGTERM,
 };

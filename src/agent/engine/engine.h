@@ -7,7 +7,7 @@
 
 #include "agent/agent.h"
 #include "agent/engine/engine_args.h"
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 
 struct engine_def {
     const char *program; /* that must be there; NULL: none, or the task's own */
@@ -15,7 +15,7 @@ struct engine_def {
     int (*build)(const struct task *task, const struct agent_context *ctx, struct agent_call *call,
                  struct err *err);
     const struct dialect *dialect; /* NULL: it speaks plain text */
-    int stop_signal;               /* by which it is asked to end */
+    int interrupt_signal;          /* by which it is asked to end */
     int64_t idle; /* ms that it may be silent while no tool works, if the plan does not say; 0: any
                    * time */
     bool counts_session;        /* what it says was used is since the session's beginning */

@@ -2,7 +2,7 @@
  * Claude Code's stream-json. A result may say "success" and be an error, may not be the last line,
  * and may be missing where the exit code is 0: see agent_failed().
  */
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "base/mem.h"
 #include "plan/cause.h"
 
@@ -195,7 +195,7 @@ static void take_system(struct agent_report *r, const struct dialect_line *l)
                (dialect_is(l, SUBTYPE, "retry") && dialect_count(l, DELAY))) {
         take_retry(r, l);
     } else if (dialect_is(l, SUBTYPE, "task_started") && dialect_is(l, TASK, "local_agent")) {
-        agent_tools_helps(&r->tools, dialect_text(l, TASK_CALL));
+        tool_calls_helps(&r->tools, dialect_text(l, TASK_CALL));
         dialect_add_helper(r, dialect_text(l, TASK_NAME));
     }
 }

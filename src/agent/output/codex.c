@@ -6,7 +6,7 @@
  * is in them once more, and is taken off where they told it (turns that failed or were interrupted
  * did not). When a limit ends is among the words of the reason.
  */
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "base/mem.h"
 #include "plan/cause.h"
 

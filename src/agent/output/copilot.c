@@ -4,7 +4,7 @@
  * Tokens are not told, nor an answer that was held back: both are in the spans that it writes to
  * its standard error.
  */
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "base/mem.h"
 #include "plan/cause.h"
 

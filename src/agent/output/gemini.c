@@ -3,7 +3,7 @@
  * code is 0 then. An answer that the model was made to end early (SAFETY, MAX_TOKENS) is an error
  * only where it has no words: otherwise nothing that the program prints tells it from a good one.
  */
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "base/mem.h"
 #include "plan/cause.h"
 

@@ -6,7 +6,7 @@
  * that in a step of its own, says so in words that are not the agent's, and continues. Its exit
  * code is 1 in the end, however well it ended.
  */
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "base/mem.h"
 #include "base/text/clock.h"
 #include "plan/cause.h"

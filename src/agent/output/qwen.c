@@ -4,7 +4,7 @@
  * error. Its tokens are those that were cached as well, and in a result those of the whole session,
  * also where that was taken up again.
  */
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "plan/cause.h"
 
 #include <string.h>

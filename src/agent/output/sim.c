@@ -1,4 +1,4 @@
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 
 #include "base/mem.h"
 

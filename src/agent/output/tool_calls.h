@@ -1,5 +1,5 @@
 /*
- * struct agent_tools: the tools that an agent uses just now, by the ids that its output has for the
+ * struct tool_calls: the tools that an agent uses just now, by the ids that its output has for the
  * calls: each was begun, and has not answered so far. As long as one of them works, an agent that
  * says nothing has not stopped.
  */
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct agent_tool {
+struct tool_call {
     uint64_t id;
     char *action;  /* the tool, and what it is used on */
     int64_t since; /* monotonic ms */
@@ -19,24 +19,24 @@ struct agent_tool {
     bool asks;     /* it asks a person, and works for nobody */
 };
 
-struct agent_tools {
-    VEC(struct agent_tool) list; /* the oldest first */
+struct tool_calls {
+    VEC(struct tool_call) list; /* the oldest first */
 };
-void agent_tools_done(struct agent_tools *t);
+void tool_calls_done(struct tool_calls *t);
 
 /* Memory is bounded: where there are too many, the oldest is forgotten. */
-void agent_tools_begin(struct agent_tools *t, const char *id, const char *action, bool asks);
+void tool_calls_begin(struct tool_calls *t, const char *id, const char *action, bool asks);
 /* One that is not there is none. */
-void agent_tools_end(struct agent_tools *t, const char *id);
-void agent_tools_helps(struct agent_tools *t, const char *id); /* it is a helper */
+void tool_calls_end(struct tool_calls *t, const char *id);
+void tool_calls_helps(struct tool_calls *t, const char *id); /* it is a helper */
 
 /* By what an id is told from others, which may be of any length. */
-uint64_t agent_tools_hash(const char *id);
+uint64_t tool_calls_hash(const char *id);
 
 /* Whether one of them works, which a helper by itself does not. */
-bool agent_tools_work(const struct agent_tools *t);
+bool tool_calls_work(const struct tool_calls *t);
 
 /* The one that was begun last, of those that ask a person or of the others; NULL: there is none. */
-const struct agent_tool *agent_tools_last(const struct agent_tools *t, bool asks);
+const struct tool_call *tool_calls_last(const struct tool_calls *t, bool asks);
 
 #endif

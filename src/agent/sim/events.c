@@ -32,13 +32,13 @@ static void put_text(struct line *l, const char *key, const char *s)
         if (at < len)
             text_encode(&valid, 0xfffd);
     }
-    build_put_string(&l->arena, l->map, key, s ? valid.s : NULL);
+    node_put_string(&l->arena, l->map, key, s ? valid.s : NULL);
 }
 
 static void begin(struct line *l, const char *type)
 {
     *l = (struct line){0};
-    l->map = build_map(&l->arena);
+    l->map = node_new_map(&l->arena);
     put_text(l, "type", type);
 }
 
@@ -62,7 +62,7 @@ int sim_tell_start(const struct sim *sim, struct err *err)
     begin(&l, "start");
     put_text(&l, "session", session);
     put_text(&l, "task", job->task);
-    build_put_int(&l.arena, l.map, "attempt", job->attempt);
+    node_put_int(&l.arena, l.map, "attempt", job->attempt);
     return end(&l, sim, err);
 }
 
@@ -90,10 +90,10 @@ int sim_tell_usage(const struct sim *sim, int64_t in, int64_t out, const double 
 {
     struct line l;
     begin(&l, "usage");
-    build_put_int(&l.arena, l.map, "tokens_in", in);
-    build_put_int(&l.arena, l.map, "tokens_out", out);
+    node_put_int(&l.arena, l.map, "tokens_in", in);
+    node_put_int(&l.arena, l.map, "tokens_out", out);
     if (usd)
-        build_put_real(&l.arena, l.map, "usd", *usd);
+        node_put_real(&l.arena, l.map, "usd", *usd);
     return end(&l, sim, err);
 }
 
@@ -101,7 +101,7 @@ int sim_tell_limit(const struct sim *sim, int64_t resets_at, struct err *err)
 {
     struct line l;
     begin(&l, "limit");
-    build_put_int(&l.arena, l.map, "resets_at", resets_at);
+    node_put_int(&l.arena, l.map, "resets_at", resets_at);
     return end(&l, sim, err);
 }
 
@@ -123,7 +123,7 @@ int sim_finish(struct sim *sim, int code, const char *text, struct err *err)
     if (!text)
         text = sim->said.len ? sim->said.s : ending;
     begin(&l, "result");
-    build_put_bool(&l.arena, l.map, "ok", code == 0);
+    node_put_bool(&l.arena, l.map, "ok", code == 0);
     put_text(&l, "text", text);
     return end(&l, sim, err);
 }

@@ -4,72 +4,72 @@
 
 static const struct pos nowhere;
 
-struct node *build_map(struct arena *a)
+struct node *node_new_map(struct arena *a)
 {
     return node_new(a, NODE_MAP, nowhere);
 }
 
-struct node *build_list(struct arena *a)
+struct node *node_new_list(struct arena *a)
 {
     return node_new(a, NODE_LIST, nowhere);
 }
 
-struct node *build_put(struct arena *a, struct node *map, const char *key, struct node *value)
+struct node *node_put_value(struct arena *a, struct node *map, const char *key, struct node *value)
 {
     node_put(a, map, key, strlen(key), nowhere, value);
     return value;
 }
 
-struct node *build_put_map(struct arena *a, struct node *map, const char *key)
+struct node *node_put_map(struct arena *a, struct node *map, const char *key)
 {
-    return build_put(a, map, key, build_map(a));
+    return node_put_value(a, map, key, node_new_map(a));
 }
 
-struct node *build_put_list(struct arena *a, struct node *map, const char *key)
+struct node *node_put_list(struct arena *a, struct node *map, const char *key)
 {
-    return build_put(a, map, key, build_list(a));
+    return node_put_value(a, map, key, node_new_list(a));
 }
 
-void build_put_string(struct arena *a, struct node *map, const char *key, const char *s)
+void node_put_string(struct arena *a, struct node *map, const char *key, const char *s)
 {
     if (s)
-        build_put(a, map, key, node_string(a, s, strlen(s), nowhere));
+        node_put_value(a, map, key, node_string(a, s, strlen(s), nowhere));
 }
 
-void build_put_int(struct arena *a, struct node *map, const char *key, int64_t n)
+void node_put_int(struct arena *a, struct node *map, const char *key, int64_t n)
 {
-    build_put(a, map, key, node_new(a, NODE_INT, nowhere))->integer = n;
+    node_put_value(a, map, key, node_new(a, NODE_INT, nowhere))->integer = n;
 }
 
-void build_put_real(struct arena *a, struct node *map, const char *key, double real)
+void node_put_real(struct arena *a, struct node *map, const char *key, double real)
 {
-    build_put(a, map, key, node_new(a, NODE_REAL, nowhere))->real = real;
+    node_put_value(a, map, key, node_new(a, NODE_REAL, nowhere))->real = real;
 }
 
-void build_put_bool(struct arena *a, struct node *map, const char *key, bool truth)
+void node_put_bool(struct arena *a, struct node *map, const char *key, bool truth)
 {
-    build_put(a, map, key, node_new(a, NODE_BOOL, nowhere))->truth = truth;
+    node_put_value(a, map, key, node_new(a, NODE_BOOL, nowhere))->truth = truth;
 }
 
-void build_add_string(struct arena *a, struct node *list, const char *s)
+void node_add_string(struct arena *a, struct node *list, const char *s)
 {
     node_append(list, node_string(a, s, strlen(s), nowhere));
 }
 
-struct node *build_add_map(struct arena *a, struct node *list)
+struct node *node_add_map(struct arena *a, struct node *list)
 {
-    struct node *map = build_map(a);
+    struct node *map = node_new_map(a);
     node_append(list, map);
     return map;
 }
 
-const char *build_string(const struct node *map, const char *key, const char *missing)
+const char *node_new_string(const struct node *map, const char *key, const char *missing)
 {
     const struct node *node = node_get(map, key);
     return node && node->kind == NODE_STRING ? node->text : missing;
 }
 
-int64_t build_int(const struct node *map, const char *key, int64_t missing)
+int64_t node_new_int(const struct node *map, const char *key, int64_t missing)
 {
     const struct node *node = node_get(map, key);
     return node && node->kind == NODE_INT ? node->integer : missing;
@@ -81,9 +81,9 @@ bool build_is_true(const struct node *map, const char *key)
     return n && n->kind == NODE_BOOL && n->truth;
 }
 
-void build_put_strings(struct arena *a, struct node *map, const char *key, const struct strv *list)
+void node_put_strings(struct arena *a, struct node *map, const char *key, const struct strv *list)
 {
-    struct node *node = build_put_list(a, map, key);
+    struct node *node = node_put_list(a, map, key);
     for (size_t i = 0; i < list->n; i++)
-        build_add_string(a, node, list->v[i]);
+        node_add_string(a, node, list->v[i]);
 }

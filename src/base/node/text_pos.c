@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-struct pos cursor_seek(struct cursor *c, size_t offset)
+struct pos text_pos_seek(struct text_pos *c, size_t offset)
 {
     if (offset > c->len)
         offset = c->len;

@@ -1,5 +1,5 @@
 /*
- * struct cursor: a place in a text that only moves forward, and knows its line and column. Lines
+ * struct text_pos: a place in a text that only moves forward, and knows its line and column. Lines
  * end in LF; columns count characters of UTF-8. Walking a whole text costs one pass over it.
  */
 #ifndef BASE_NODE_TEXT_POS_H
@@ -7,7 +7,7 @@
 
 #include "base/node/node.h"
 
-struct cursor {
+struct text_pos {
     const char *text;
     size_t len, offset;
     struct pos pos; /* of the character at offset */
@@ -15,6 +15,6 @@ struct cursor {
 
 /* Moves to offset, or to the end of the text where that is nearer; an offset behind the cursor
  * leaves it where it is. Returns the position there. */
-struct pos cursor_seek(struct cursor *c, size_t offset);
+struct pos text_pos_seek(struct text_pos *c, size_t offset);
 
 #endif

@@ -253,7 +253,7 @@ static bool prefixes_agree(const struct glob *a, const struct glob *b)
 }
 
 /* Of two names whose prefixes agree: whether the shorter one ends where a component does. */
-static bool names_overlap(const struct glob *a, const struct glob *b)
+static bool dir_names_overlap(const struct glob *a, const struct glob *b)
 {
     size_t n = common_len(a, b);
     char next = a->prefix_len > n ? a->prefix[n] : b->prefix[n];
@@ -278,7 +278,7 @@ bool glob_overlap(const struct glob *a, const struct glob *b, struct buf *ret_ex
     if (!prefixes_agree(a, b))
         return false;
     if (a->name && b->name && !ret_example)
-        return names_overlap(a, b);
+        return dir_names_overlap(a, b);
     if (!a->name && !b->name && !tails_agree(&a->chain, &b->chain))
         return false;
     autochain struct chain made_a = {0}, made_b = {0};

@@ -21,7 +21,7 @@ static void add_word(struct buf *out, const char *word)
     buf_addch(out, '\'');
 }
 
-void shell_add(struct buf *out, const char *beginning, ...)
+void shell_quote(struct buf *out, const char *beginning, ...)
 {
     va_list ap;
     buf_addstr(out, beginning);

@@ -8,6 +8,6 @@
 
 /* Appends the beginning of a command as it is, and behind it, up to NULL, words as a shell reads
  * them: a blank before each, and in quotes where it needs them. */
-void shell_add(struct buf *out, const char *beginning, ...) __attribute__((sentinel));
+void shell_quote(struct buf *out, const char *beginning, ...) __attribute__((sentinel));
 
 #endif

@@ -227,12 +227,12 @@ void text_pad(struct buf *out, size_t start, size_t width)
 }
 
 /* What is left to read of a quantity. */
-struct cursor {
+struct text_pos {
     const char *s;
     size_t len;
 };
 
-static bool next_digit(struct cursor *in, int *ret_digit)
+static bool next_digit(struct text_pos *in, int *ret_digit)
 {
     if (!in->len || in->s[0] < '0' || in->s[0] > '9')
         return false;
@@ -242,7 +242,7 @@ static bool next_digit(struct cursor *in, int *ret_digit)
     return true;
 }
 
-static bool next_is(struct cursor *in, const char *word)
+static bool next_is(struct text_pos *in, const char *word)
 {
     size_t n = strlen(word);
     if (in->len < n || memcmp(in->s, word, n) != 0)
@@ -257,7 +257,7 @@ struct decimal {
     int64_t whole, part, scale;
 };
 
-static int read_decimal(struct cursor *in, struct decimal *ret)
+static int read_decimal(struct text_pos *in, struct decimal *ret)
 {
     struct decimal d = {.scale = 1};
     int digit, digits = 0;
@@ -296,7 +296,7 @@ struct unit {
 
 /* The first unit of the table that is next in the input; the table holds the longer names of a
  * common beginning first. */
-static const struct unit *read_unit(struct cursor *in, const struct unit *units, size_t n)
+static const struct unit *read_unit(struct text_pos *in, const struct unit *units, size_t n)
 {
     for (size_t i = 0; i < n; i++) {
         if (next_is(in, units[i].name))
@@ -309,7 +309,7 @@ int64_t text_parse_duration(const char *s, size_t len)
 {
     static const struct unit units[] = {
         {"ms", 1}, {"d", 86400000}, {"h", 3600000}, {"m", 60000}, {"s", 1000}};
-    struct cursor in = {s, len};
+    struct text_pos in = {s, len};
     int64_t sum = 0, previous = INT64_MAX;
     do {
         struct decimal d;
@@ -331,7 +331,7 @@ int64_t text_parse_count(const char *s, size_t len)
     static const struct unit units[] = {{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30},
                                         {"k", 1000},      {"K", 1000},      {"M", 1000000},
                                         {"G", 1000000000}};
-    struct cursor in = {s, len};
+    struct text_pos in = {s, len};
     struct decimal d;
     if (read_decimal(&in, &d) != 0)
         return -1;

@@ -11,17 +11,17 @@ static int64_t now_ns(void)
     return t.tv_sec * INT64_C(1000000000) + t.tv_nsec;
 }
 
-void pace_begin(struct pace *p)
+void throttle_begin(struct throttle *p)
 {
     p->began = now_ns();
 }
 
-void pace_end(struct pace *p)
+void throttle_end(struct throttle *p)
 {
     p->ended = now_ns();
 }
 
-bool pace_is_due(const struct pace *p)
+bool throttle_is_due(const struct throttle *p)
 {
     return now_ns() - p->ended >= (p->ended - p->began) * SHARE;
 }

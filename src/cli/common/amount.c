@@ -11,7 +11,7 @@ static bool put_tokens(const char *word, size_t len, struct arena *a, struct nod
     while (len && word[len - 1] == ' ')
         len--;
     int64_t tokens = text_parse_count(word, len);
-    build_put_int(a, map, "tokens", tokens);
+    node_put_int(a, map, "tokens", tokens);
     return tokens > 0;
 }
 
@@ -24,7 +24,7 @@ bool amount_put(const char *word, struct arena *a, struct node *map)
     char *end;
     const char *digits = word + (*word == '$');
     double usd = strtod(digits, &end);
-    build_put_real(a, map, "usd", usd);
+    node_put_real(a, map, "usd", usd);
     return *digits >= '0' && *digits <= '9' && !strpbrk(digits, "xXpP") && usd > 0 && usd <= 1e9 &&
            (!*end || strcmp(end, "usd") == 0);
 }

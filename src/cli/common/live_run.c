@@ -16,11 +16,11 @@ enum { PATIENCE_MS = 10000, END_MS = 10000, LOOK_MS = 20 };
 static bool is_alive(const char *dir)
 {
     autoclose int lock = -1;
-    return saved_lock(dir, &lock, NULL) == 0 && lock < 0;
+    return run_folder_lock(dir, &lock, NULL) == 0 && lock < 0;
 }
 
 struct finder {
-    const struct look *look;
+    const struct lookup *look;
     char *id; /* of the newest one that goes on */
     char *other;
 };
@@ -38,7 +38,7 @@ static bool take_alive(void *ctx, const struct store_run *run)
     return !f->other;
 }
 
-static int find_only(struct look *look, char **ret_id)
+static int find_only(struct lookup *look, char **ret_id)
 {
     struct finder f = {.look = look};
     struct err err = {0};
@@ -53,16 +53,16 @@ static int find_only(struct look *look, char **ret_id)
     return EXIT_OK;
 }
 
-static int find_named(struct look *look, const char *word, char **ret_id)
+static int find_named(struct lookup *look, const char *word, char **ret_id)
 {
     autoreport struct report r = {0};
-    int code = look_run(look, word, &r);
+    int code = lookup_run(look, word, &r);
     if (code == EXIT_OK)
         *ret_id = mem_str(r.row.id);
     return code;
 }
 
-int live_run_find(struct look *look, const char *word, char **ret_id, char **ret_dir)
+int live_run_find(struct lookup *look, const char *word, char **ret_id, char **ret_dir)
 {
     char *id = NULL;
     *ret_id = *ret_dir = NULL;
@@ -83,10 +83,10 @@ static int print_answer(const struct buf *text)
 }
 
 /* Where it does not go on, the newest one is what was meant. */
-static int fail_dead(struct look *look, const char *id, const char *instead)
+static int fail_dead(struct lookup *look, const char *id, const char *instead)
 {
     autoreport struct report r = {0};
-    int code = id ? EXIT_OK : look_run(look, NULL, &r);
+    int code = id ? EXIT_OK : lookup_run(look, NULL, &r);
     if (code != EXIT_OK)
         return code;
     return cli_fail(EXIT_USAGE, "run %s is not going on: %s", id ? id : r.row.id, instead);
@@ -94,12 +94,12 @@ static int fail_dead(struct look *look, const char *id, const char *instead)
 
 int live_run_ask(const char *word, const struct node *request, const char *instead)
 {
-    autolook struct look look;
+    autolook struct lookup look;
     autofree char *id = NULL, *dir = NULL;
     autobuf struct buf text = BUF_INIT;
     struct err err = {0};
     bool done = false;
-    int code = look_open(&look);
+    int code = lookup_open(&look);
     if (code == EXIT_OK)
         code = live_run_find(&look, word, &id, &dir);
     if (code != EXIT_OK)
@@ -117,7 +117,7 @@ static bool wait_for_end(const char *dir, int64_t ms, int *ret_lock)
 {
     const struct timespec pause = {.tv_nsec = LOOK_MS * 1000000};
     int64_t end = clock_mono() + ms;
-    while (saved_lock(dir, ret_lock, NULL) || *ret_lock < 0) {
+    while (run_folder_lock(dir, ret_lock, NULL) || *ret_lock < 0) {
         if (clock_mono() >= end)
             return false;
         (void)nanosleep(&pause, NULL);
@@ -132,7 +132,7 @@ static int tell_answer(const struct node *answer, const struct err *err)
     if (!answer)
         return cli_fail(err->code == ERR_INPUT ? EXIT_USAGE : EXIT_ENV, "%s",
                         err->code ? err->msg : "the run's answer cannot be read");
-    buf_addstr(&text, build_string(answer, "text", ""));
+    buf_addstr(&text, node_new_string(answer, "text", ""));
     return control_says(answer, "ok") ? print_answer(&text) : cli_fail(EXIT_USAGE, "%s", text.s);
 }
 
@@ -151,7 +151,7 @@ bool live_run_try(const char *dir, const struct node *request, int *ret_lock, in
 }
 
 /* Several that go on are none that was meant. */
-bool live_run_only(struct look *look, char **ret_id, char **ret_dir)
+bool live_run_only(struct lookup *look, char **ret_id, char **ret_dir)
 {
     struct finder f = {.look = look};
     int rc = store_each_run(look->store, take_alive, &f, NULL);
@@ -163,7 +163,7 @@ bool live_run_only(struct look *look, char **ret_id, char **ret_dir)
     return true;
 }
 
-bool live_run_continue(struct look *look, const char *word, int *ret_code)
+bool live_run_continue(struct lookup *look, const char *word, int *ret_code)
 {
     autobuf struct buf text = BUF_INIT;
     autofree char *id = NULL, *dir = NULL;
@@ -171,8 +171,8 @@ bool live_run_continue(struct look *look, const char *word, int *ret_code)
     bool done = false;
     if (!live_run_only(look, &id, &dir) || (word && strncmp(id, word, strlen(word)) != 0))
         return false;
-    struct node *request = build_map(&a);
-    build_put_string(&a, request, "verb", "continue");
+    struct node *request = node_new_map(&a);
+    node_put_string(&a, request, "verb", "continue");
     if (control_call(dir, request, &done, &text, NULL) == 0 && done)
         *ret_code = print_answer(&text);
     arena_done(&a);

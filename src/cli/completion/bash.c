@@ -121,7 +121,7 @@ static void add_options(struct buf *out)
 
 static void add_argument(struct buf *out, const struct command *cmd, const struct arg *arg)
 {
-    if (arg->many)
+    if (arg->parallel_for)
         buf_addf(out, "    %s:*) words='", cmd->name);
     else
         buf_addf(out, "    %s:%zu) words='", cmd->name, (size_t)(arg - cmd->args));

@@ -86,7 +86,7 @@ static void add_opts(struct buf *out, const struct command *cmd)
 static void add_arg(struct buf *out, const struct arg *arg)
 {
     const char *optional = arg->optional ? ":" : "";
-    buf_addf(out, NEXT "'%s:%s%s:", arg->many ? "*" : "", optional, arg->name);
+    buf_addf(out, NEXT "'%s:%s%s:", arg->parallel_for ? "*" : "", optional, arg->name);
     if (arg->file) {
         buf_addstr(out, "_files'");
         return;

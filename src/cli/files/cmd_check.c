@@ -32,9 +32,9 @@ static int show(struct plan_file *pf, const struct check_opts *opts)
 {
     autobuf struct buf out = BUF_INIT;
     if (opts->graph == GRAPH_DOT)
-        plan_draw_dot(pf, &out);
+        plan_graph_dot(pf, &out);
     else if (opts->graph == GRAPH_MERMAID)
-        plan_draw_mermaid(pf, &out);
+        plan_graph_mermaid(pf, &out);
     else
         plan_text(pf, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
     return cli_print(out.s, out.len);

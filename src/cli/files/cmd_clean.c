@@ -2,8 +2,8 @@
 #include "base/node/node_build.h"
 #include "base/text/text.h"
 #include "clean/clean.h"
+#include "cli/common/lookup.h"
 #include "cli/common/removal_table.h"
-#include "cli/common/store_lookup.h"
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
 #include "sys/self_exe.h"
@@ -18,16 +18,16 @@ struct clean_opts {
 static void add_json(const struct removals *r, const struct clean_item *item, struct buf *out)
 {
     struct arena a = {0};
-    struct node *map = build_map(&a);
-    build_put_string(&a, map, "action", removal_word(r, item->action));
-    build_put_string(&a, map, "kind", item->kind);
-    build_put_string(&a, map, "name", item->name);
-    build_put_string(&a, map, "why", item->why);
-    build_put_string(&a, map, "salvage", item->salvage);
+    struct node *map = node_new_map(&a);
+    node_put_string(&a, map, "action", removal_word(r, item->action));
+    node_put_string(&a, map, "kind", item->kind);
+    node_put_string(&a, map, "name", item->name);
+    node_put_string(&a, map, "why", item->why);
+    node_put_string(&a, map, "salvage", item->salvage);
     if (item->bytes >= 0)
-        build_put_int(&a, map, "bytes", item->bytes);
+        node_put_int(&a, map, "bytes", item->bytes);
     if (item->partial)
-        build_put_bool(&a, map, "partial", true);
+        node_put_bool(&a, map, "partial", true);
     doc_write_line(out, map);
     buf_addch(out, '\n');
     arena_done(&a);
@@ -62,14 +62,14 @@ static int run_clean(const void *options, int argc, char **argv)
     const struct clean_opts *given = options;
     struct removals r = {.dry_run = given->dry_run, .json = given->json};
     struct err err = {0};
-    autolook struct look look;
-    int code = look_find(&look);
+    autolook struct lookup look;
+    int code = lookup_find(&look);
     autoreport struct report run = {0};
     if (code == EXIT_OK && given->run)
-        code = look_run(&look, given->run, &run);
+        code = lookup_run(&look, given->run, &run);
     if (code != EXIT_OK)
         return code;
-    if (look_with_its_git(&look.repo, &err))
+    if (lookup_with_its_git(&look.repo, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     struct clean_options opts = {.repo = &look.repo,
                                  .state_dir = look.state_dir,

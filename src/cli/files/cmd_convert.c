@@ -21,7 +21,7 @@ static int run_convert(const void *options, int argc, char **argv)
     autobuf struct buf out = BUF_INIT;
     int rc = doc_load(&doc, argv[0], &doc_opts, &ps);
     if (rc == 0) {
-        plan_settle(doc.root);
+        plan_apply_defaults(doc.root);
         rc = doc_write(&out, doc.root, target_syntax[opts->to], &ps);
     }
     size_t prose = doc.prose_lines;

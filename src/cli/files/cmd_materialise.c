@@ -1,6 +1,6 @@
 #include "base/mem.h"
-#include "clean/find.h"
-#include "cli/common/store_lookup.h"
+#include "clean/leftovers.h"
+#include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "cli/show/enter_workspace.h"
 #include "git/state_paths.h"
@@ -22,7 +22,7 @@ struct materialise_opts {
 
 /* --- elsewhere ---------------------------------------------------------------------------- */
 
-static int add_worktree(const struct look *look, const char *dir, const char *commit,
+static int add_worktree(const struct lookup *look, const char *dir, const char *commit,
                         struct err *err)
 {
     struct git_place at = {.git_dir = look->repo.common};
@@ -31,7 +31,7 @@ static int add_worktree(const struct look *look, const char *dir, const char *co
 }
 
 /* Of which not all could be made. git knows it by the link to its other half. */
-static void remove_worktree(const struct look *look, const char *dir, const struct buf *link)
+static void remove_worktree(const struct lookup *look, const char *dir, const struct buf *link)
 {
     struct git_place at = {.git_dir = look->repo.common};
     autofree char *path = mem_printf("%s/.git", dir);
@@ -70,7 +70,7 @@ static int copy_index(const struct workspace *ws, const char *admin, struct err 
                                                                                                 : 0;
 }
 
-static int copy_to(const struct look *look, const struct workspace *ws, const char *dir,
+static int copy_to(const struct lookup *look, const struct workspace *ws, const char *dir,
                    struct err *err)
 {
     autobuf struct buf head = BUF_INIT, link = BUF_INIT;
@@ -90,7 +90,7 @@ static int copy_to(const struct look *look, const struct workspace *ws, const ch
 /* --- where it is -------------------------------------------------------------------------- */
 
 /* As long as the run is locked, nobody goes on with it or cleans it away. */
-static int lock_run(const struct look *look, const struct report_task *t, int *ret_lock,
+static int lock_run(const struct lookup *look, const struct report_task *t, int *ret_lock,
                     struct err *err)
 {
     autofree char *path = run_file_path(look->state_dir, t->row.run, RUN_LOCK);
@@ -109,7 +109,7 @@ static int settle(struct workspace *ws, struct err *err)
     return 0;
 }
 
-static int materialise(const struct look *look, const struct report_task *t, const char *dir)
+static int materialise(const struct lookup *look, const struct report_task *t, const char *dir)
 {
     own_cleanup(workspace_done) struct workspace ws = {0};
     struct err err = {0};
@@ -122,7 +122,7 @@ static int materialise(const struct look *look, const struct report_task *t, con
     autoclose int lock = -1;
     if (!dir && lock_run(look, t, &lock, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
-    if (inside_see(ws.path, look->repo.common) != EXIT_OK)
+    if (enter_workspace(ws.path, look->repo.common) != EXIT_OK)
         return EXIT_ENV;
     if (dir ? copy_to(look, &ws, dir, &err) : settle(&ws, &err))
         return cli_fail_by(&err);
@@ -132,14 +132,14 @@ static int materialise(const struct look *look, const struct report_task *t, con
 static int run_materialise(const void *options, int argc, char **argv)
 {
     const struct materialise_opts *opts = options;
-    autolook struct look look;
+    autolook struct lookup look;
     autoreport struct report r = {0};
     const struct report_task *t;
-    int code = look_open(&look);
+    int code = lookup_open(&look);
     if (code == EXIT_OK)
-        code = look_run(&look, opts->run, &r);
+        code = lookup_run(&look, opts->run, &r);
     if (code == EXIT_OK)
-        code = look_task(&r, argv[0], &t);
+        code = lookup_task(&r, argv[0], &t);
     if (code == EXIT_OK && (!t->row.workspace || !look.repo.root))
         code = cli_fail(EXIT_USAGE, "task '%s' has no workspace now", argv[0]);
     return code == EXIT_OK ? materialise(&look, t, argc > 1 ? argv[1] : NULL) : code;

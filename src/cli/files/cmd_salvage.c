@@ -3,7 +3,7 @@
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "cli/common/git_exec.h"
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
@@ -57,7 +57,7 @@ static int place_open(struct place *p)
     if (!p->repo.root)
         return cli_fail(EXIT_ENV, "this is not a git repository");
     p->at = (struct git_place){.git_dir = p->repo.common};
-    if (look_with_its_git(&p->repo, &err))
+    if (lookup_with_its_git(&p->repo, &err))
         return cli_fail_by(&err);
     mend(p);
     return salvages_load(&p->all, &p->at, &err) ? cli_fail_by(&err) : EXIT_OK;
@@ -67,21 +67,21 @@ static int place_open(struct place *p)
 
 static struct node *encode(const struct salvage *s, struct arena *a)
 {
-    struct node *map = build_map(a);
+    struct node *map = node_new_map(a);
     autobuf struct buf time = BUF_INIT;
     autofree char *ref = mem_printf(SALVAGE_REFS "%s", s->id);
     clock_format(&time, s->time);
-    build_put_string(a, map, "id", s->id);
-    build_put_string(a, map, "ref", ref);
-    build_put_string(a, map, "commit", s->commit);
-    build_put_string(a, map, "from", s->from);
-    build_put_string(a, map, "time", time.s);
-    build_put_string(a, map, "why", s->why);
-    build_put_int(a, map, "files", s->files);
-    build_put_int(a, map, "added", s->added);
-    build_put_int(a, map, "removed", s->removed);
-    build_put_int(a, map, "nested", (int64_t)s->nested);
-    build_put_string(a, map, "strays", s->strays);
+    node_put_string(a, map, "id", s->id);
+    node_put_string(a, map, "ref", ref);
+    node_put_string(a, map, "commit", s->commit);
+    node_put_string(a, map, "from", s->from);
+    node_put_string(a, map, "time", time.s);
+    node_put_string(a, map, "why", s->why);
+    node_put_int(a, map, "files", s->files);
+    node_put_int(a, map, "added", s->added);
+    node_put_int(a, map, "removed", s->removed);
+    node_put_int(a, map, "nested", (int64_t)s->nested);
+    node_put_string(a, map, "strays", s->strays);
     return map;
 }
 
@@ -358,7 +358,7 @@ static const struct arg args[] = {
      .help = "RUN/TASK/ATTEMPT as listed, or a part of it that no other has; with restore, a "
              "folder to make behind it; with drop, one or more whole ones",
      .optional = true,
-     .many = true},
+     .parallel_for = true},
     {0},
 };
 

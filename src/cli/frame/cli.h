@@ -67,7 +67,7 @@ struct arg {
     bool optional;
     bool file;                  /* completed with file names */
     bool command;               /* completed with the commands and topics that help knows */
-    bool many;                  /* only for the last one: may be given several times */
+    bool parallel_for;          /* only for the last one: may be given several times */
     const char *const *choices; /* must be one of these words, NULL-terminated; NULL: any word */
 };
 

@@ -38,7 +38,7 @@ void help_usage_words(const struct command *cmd, struct strv *out)
                    o->kind == OPT_WAY ? "]" : "", o->kind == OPT_LIST ? "..." : "");
     for (const struct arg *a = cmd->args; a && a->name; a++)
         strv_pushf(out, "%s%s%s%s", a->optional ? "[" : "", a->name, a->optional ? "]" : "",
-                   a->many ? "..." : "");
+                   a->parallel_for ? "..." : "");
 }
 
 static void add_usage(struct page *page, const struct command *cmd)

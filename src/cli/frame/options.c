@@ -302,7 +302,7 @@ int options_check_args(const struct command *cmd, char **argv, struct err *err)
     for (; *argv && arg && arg->name; argv++) {
         if (arg->choices && find_choice(arg->choices, *argv, arg->name, err) < 0)
             return -1;
-        repeated = arg->many;
+        repeated = arg->parallel_for;
         arg += !repeated;
     }
     if (*argv)

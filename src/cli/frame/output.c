@@ -58,7 +58,7 @@ void cli_waiting(const char *whom)
 
 int cli_stopped(const char *more)
 {
-    bool by_key = stop_signal() == SIGINT;
+    bool by_key = interrupt_signal() == SIGINT;
     return cli_fail(by_key ? EXIT_SIGINT : EXIT_SIGTERM, "stopped by a signal: %s", more);
 }
 

@@ -16,22 +16,22 @@ struct bring_opts {
 
 enum { PROGRESS_MS = 500 };
 
-static int print_count(const struct bring_count *count)
+static int print_count(const struct include_count *count)
 {
     struct arena a = {0};
     autobuf struct buf line = BUF_INIT;
-    struct node *data = build_map(&a);
-    build_put_int(&a, data, "files", count->all.files);
-    build_put_int(&a, data, "bytes", count->all.bytes);
-    build_put_int(&a, data, "shared", count->all.cloned);
-    build_put_int(&a, data, "kept", count->kept);
+    struct node *data = node_new_map(&a);
+    node_put_int(&a, data, "files", count->all.files);
+    node_put_int(&a, data, "bytes", count->all.bytes);
+    node_put_int(&a, data, "shared", count->all.cloned);
+    node_put_int(&a, data, "kept", count->kept);
     doc_write_line(&line, data);
     buf_addch(&line, '\n');
     arena_done(&a);
     return cli_print(line.s, line.len);
 }
 
-static void tell_progress(void *ctx, const struct bring_count *so_far)
+static void tell_progress(void *ctx, const struct include_count *so_far)
 {
     int64_t *told = ctx, now = clock_mono();
     if (now - *told < PROGRESS_MS)
@@ -46,9 +46,9 @@ static int run_bring(const void *options, int argc, char **argv)
     int64_t told = clock_mono();
     autofree char *list = mem_printf("%s/kept", opts->folder ? opts->folder : "");
     autofree char *left = mem_printf("%s/left", opts->folder ? opts->folder : "");
-    struct bring_keep keep = {
+    struct include_keep keep = {
         .state = opts->keep, .run = opts->run, .folder = opts->folder, .list = list, .left = left};
-    struct bring bring = {
+    struct include bring = {
         .root = opts->root,
         .prefix = opts->prefix ? opts->prefix : "",
         .at_top = opts->at_top,
@@ -64,13 +64,13 @@ static int run_bring(const void *options, int argc, char **argv)
         .progress = tell_progress,
         .ctx = &told,
     };
-    struct bring_count count;
+    struct include_count count;
     struct err err = {0};
     if (!bring.root || !bring.work || !bring.excludes || !bring.brought)
         return cli_usage(&cmd_bring, "--root, --work, --excludes and --brought are needed");
     if (keep.state && (!keep.run || !keep.folder))
         return cli_usage(&cmd_bring, "--keep needs --run and --folder");
-    if (bring_run(&bring, &count, &err))
+    if (include_run(&bring, &count, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     return print_count(&count);
 }
@@ -100,7 +100,10 @@ static const struct opt opts_table[] = {
 
 static const struct arg args[] = {
     {.name = "WORKSPACE", .help = "Where to"},
-    {.name = "PATTERN", .help = "What, besides .worktreeinclude", .optional = true, .many = true},
+    {.name = "PATTERN",
+     .help = "What, besides .worktreeinclude",
+     .optional = true,
+     .parallel_for = true},
     {0},
 };
 

@@ -18,12 +18,12 @@ static int fill_rest(const struct workspace *ws)
 static int run_fill(const void *options, int argc, char **argv)
 {
     struct workspace ws = {.common = argv[0], .admin = argv[1], .path = argv[2]};
-    struct tree_copy job = {
+    struct copy_fill job = {
         .from = argv[3], .index = argv[4], .to = &ws, .id_len = strtoul(argv[5], NULL, 10)};
     struct err err = {0};
     bool whole;
     (void)options, (void)argc;
-    if (tree_copy(&job, &whole, &err))
+    if (copy_fill(&job, &whole, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     return whole ? EXIT_OK : fill_rest(&ws);
 }

@@ -16,7 +16,7 @@ static int go_back(const char *cwd)
 static int run_inside(const void *options, int argc, char **argv)
 {
     autofree char *cwd = getcwd(NULL, 0);
-    int code = inside_see(argv[1], argv[0]);
+    int code = enter_workspace(argv[1], argv[0]);
     (void)options, (void)argc;
     if (code == EXIT_OK && cwd)
         code = go_back(cwd);
@@ -29,7 +29,7 @@ static int run_inside(const void *options, int argc, char **argv)
 static const struct arg args[] = {
     {.name = "REPOSITORY", .help = "Its folder that all worktrees share"},
     {.name = "WORKSPACE", .help = "The workspace's path"},
-    {.name = "COMMAND", .help = "What to run, and its arguments", .many = true},
+    {.name = "COMMAND", .help = "What to run, and its arguments", .parallel_for = true},
     {0},
 };
 

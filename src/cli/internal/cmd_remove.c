@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "base/own.h"
-#include "clean/find.h"
+#include "clean/leftovers.h"
 #include "cli/frame/commands.h"
 #include "sys/fs/dirs.h"
 #include "workspace/root_folder.h"
@@ -26,7 +26,7 @@ static void tidy(const char *lock, const char *path)
         return;
     *run = '\0';
     if (is_run_id(run + 1))
-        workdir_tidy(lock, work, run + 1);
+        root_folder_tidy(lock, work, run + 1);
 }
 
 static int run_remove(const void *options, int argc, char **argv)
@@ -54,7 +54,7 @@ static const struct opt opts_table[] = {
 };
 
 static const struct arg args[] = {
-    {.name = "PATH", .help = "File, or folder with all that is in it", .many = true},
+    {.name = "PATH", .help = "File, or folder with all that is in it", .parallel_for = true},
     {0},
 };
 

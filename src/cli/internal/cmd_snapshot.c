@@ -6,7 +6,7 @@ static int run_snapshot(const void *options, int argc, char **argv)
     struct err err = {0};
     (void)options;
     (void)argc;
-    return subvolume_snapshot(argv[0], argv[1], &err) ? cli_fail(EXIT_ENV, "%s", err.msg) : EXIT_OK;
+    return btrfs_snapshot(argv[0], argv[1], &err) ? cli_fail(EXIT_ENV, "%s", err.msg) : EXIT_OK;
 }
 
 static const struct arg args[] = {

@@ -3,7 +3,7 @@
 #include "cli/frame/commands.h"
 #include "cli/run/detach.h"
 #include "cli/run/resume_call.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_call.h"
 #include "run/run.h"
 #include "sys/self_exe.h"
 #include "sys/term.h"
@@ -22,7 +22,7 @@ struct run_opts {
 static int show_dry_run(const struct run *run, struct plan_file *pf, const bool *wanted)
 {
     autobuf struct buf out = BUF_INIT;
-    run_text(run, pf, wanted, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
+    dry_run_text(run, pf, wanted, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
     return cli_print(out.s, out.len);
 }
 
@@ -44,7 +44,7 @@ static int go(struct plan_file *pf, const char *path, const struct run_opts *opt
 /* The newest run of the plan is gone on with; -1 where there is none yet. */
 static int resume(const char *path, const struct run_opts *opts)
 {
-    autolook struct look look = {0};
+    autolook struct lookup look = {0};
     struct resume_call rc = {
         .cmd = &cmd_run,
         .call = &opts->call,
@@ -54,9 +54,9 @@ static int resume(const char *path, const struct run_opts *opts)
         .keep = opts->keep,
         .dry_run = opts->dry_run,
     };
-    if (!look_is_there())
+    if (!lookup_is_there())
         return -1;
-    int code = look_open_mended(&look, !opts->dry_run);
+    int code = lookup_open_mended(&look, !opts->dry_run);
     autofree char *id = code == EXIT_OK ? resume_run_of(&look, path) : NULL;
     return code != EXIT_OK ? code : id ? resume_call(&look, id, &rc) : -1;
 }

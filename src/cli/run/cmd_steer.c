@@ -25,7 +25,7 @@ static const enum exit_code exits[] = {EXIT_USAGE, EXIT_ENV, EXIT_OK};
 static int ask(const struct steer_opts *opts, struct node *request, struct arena *a,
                const char *verb, const char *instead)
 {
-    build_put_string(a, request, "verb", verb);
+    node_put_string(a, request, "verb", verb);
     int code = live_run_ask(opts->run, request, instead);
     arena_done(a);
     return code;
@@ -40,11 +40,11 @@ static int run_stop_command(const void *options, int argc, char **argv)
     if (opts->all == (argc > 0))
         return cli_usage(&cmd_stop, opts->all ? "a task and --all do not go together"
                                               : "name a task, or say --all");
-    struct node *request = build_map(&a);
+    struct node *request = node_new_map(&a);
     if (opts->all)
-        build_put_bool(&a, request, "all", true);
+        node_put_bool(&a, request, "all", true);
     else
-        build_put_string(&a, request, "task", argv[0]);
+        node_put_string(&a, request, "task", argv[0]);
     return ask(opts, request, &a, "stop", "there is nothing to stop");
 }
 
@@ -84,9 +84,9 @@ const struct command cmd_stop = {
 static int run_skip(const void *options, int argc, char **argv)
 {
     struct arena a = {0};
-    struct node *request = build_map(&a);
+    struct node *request = node_new_map(&a);
     (void)argc;
-    build_put_string(&a, request, "task", argv[0]);
+    node_put_string(&a, request, "task", argv[0]);
     return ask(options, request, &a, "skip", "'anabranch run --only' runs some tasks alone");
 }
 
@@ -114,7 +114,7 @@ static int run_pause(const void *options, int argc, char **argv)
     struct arena a = {0};
     (void)argc;
     (void)argv;
-    return ask(options, build_map(&a), &a, "pause", "there is nothing to pause");
+    return ask(options, node_new_map(&a), &a, "pause", "there is nothing to pause");
 }
 
 const struct command cmd_pause = {
@@ -132,7 +132,7 @@ static int run_continue(const void *options, int argc, char **argv)
     struct arena a = {0};
     (void)argc;
     (void)argv;
-    return ask(options, build_map(&a), &a, "continue", "'anabranch resume' goes on with it");
+    return ask(options, node_new_map(&a), &a, "continue", "'anabranch resume' goes on with it");
 }
 
 const struct command cmd_continue = {
@@ -154,8 +154,8 @@ static int run_workers_command(const void *options, int argc, char **argv)
     if (n < 1 || n > 10000)
         return cli_usage(&cmd_workers, "'%s' is not a number of workers, such as 4, +1 or -1",
                          word);
-    struct node *request = build_map(&a);
-    build_put_int(&a, request, by ? "by" : "n", *word == '-' ? -n : n);
+    struct node *request = node_new_map(&a);
+    node_put_int(&a, request, by ? "by" : "n", *word == '-' ? -n : n);
     return ask(options, request, &a, "workers", "'anabranch resume -j N' goes on with it");
 }
 
@@ -184,7 +184,7 @@ static int run_budget(const void *options, int argc, char **argv)
 {
     const struct steer_opts *opts = options;
     struct arena a = {0};
-    struct node *request = build_map(&a);
+    struct node *request = node_new_map(&a);
     (void)argc;
     if (!amount_put(argv[0], &a, request)) {
         arena_done(&a);
@@ -192,7 +192,7 @@ static int run_budget(const void *options, int argc, char **argv)
                          argv[0]);
     }
     if (opts->task)
-        build_put_string(&a, request, "task", opts->task);
+        node_put_string(&a, request, "task", opts->task);
     return ask(options, request, &a, "budget",
                "raise 'budget' in its plan, then 'anabranch resume'");
 }

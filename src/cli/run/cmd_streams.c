@@ -3,7 +3,7 @@
 #include "cli/frame/commands.h"
 #include "cli/run/detach.h"
 #include "cli/run/nested_streams.h"
-#include "cli/run/run_options.h"
+#include "cli/run/run_call.h"
 #include "project/streams_file.h"
 #include "sys/self_exe.h"
 #include "sys/term.h"
@@ -126,7 +126,7 @@ static int go(struct plan_file *pf, const char *path, const struct streams_opts 
     autobuf struct buf out = BUF_INIT;
     int code;
     if (o->dry_run) {
-        run_text(run, pf, NULL, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
+        dry_run_text(run, pf, NULL, isatty(STDOUT_FILENO) ? term_columns(STDOUT_FILENO) : 0, &out);
         code = cli_print(out.s, out.len);
     } else {
         code = run_call_go(&o->call, run, pf, NULL);

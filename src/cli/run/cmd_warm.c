@@ -41,10 +41,10 @@ static enum provider find_provider(const struct git_repo *repo, enum provider as
 static int make(const struct git_repo *repo, const char *state, const char *commit)
 {
     struct git_place at = {.git_dir = repo->common};
-    autopristine struct pristine p = PRISTINE_INIT;
+    autopristine struct base_tree p = PRISTINE_INIT;
     int64_t start = clock_mono();
     struct err err = {0};
-    if (dirs_make(state, &err) || pristine_make(&p, &at, state, commit, &err))
+    if (dirs_make(state, &err) || base_tree_make(&p, &at, state, commit, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     return printf("the files of %.12s are ready, in %s (%.1f s)\n", commit, p.dir,
                   (double)(clock_mono() - start) / 1000) < 0
@@ -54,14 +54,14 @@ static int make(const struct git_repo *repo, const char *state, const char *comm
 
 /* --- what is shared ----------------------------------------------------------------------- */
 
-static int bring(struct kept *kept, const char *root, const char *folder)
+static int bring(struct shared_folders *kept, const char *root, const char *folder)
 {
     autofree char *path = mem_dup(folder, strlen(folder) - 1);
     autobuf struct buf line = BUF_INIT;
     int64_t start = clock_mono();
-    struct mirror_count count;
+    struct dir_sync_count count;
     struct err err = {0};
-    if (kept_bring(kept, root, path, NULL, NULL, &count, &err))
+    if (shared_folders_bring(kept, root, path, NULL, NULL, &count, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     text_format_count(&line, count.files);
     buf_addf(&line, " files of %s are ready, ", path);
@@ -70,21 +70,21 @@ static int bring(struct kept *kept, const char *root, const char *folder)
     return cli_print(line.s, line.len);
 }
 
-static void trim(struct kept *kept)
+static void trim(struct shared_folders *kept)
 {
     autostrv struct strv left = {0};
     struct err none = {0};
-    (void)kept_trim(kept, &left, &none); /* what stays is for `clean` */
+    (void)shared_folders_trim(kept, &left, &none); /* what stays is for `clean` */
     for (size_t i = 0; i < left.n; i++)
         (void)dirs_remove(left.v[i], &none);
 }
 
-static int bring_all(const char *state, const char *root, const struct strv *folders)
+static int include_all(const char *state, const char *root, const struct strv *folders)
 {
-    autokept struct kept kept = {.lock = -1};
+    autokept struct shared_folders kept = {.lock = -1};
     struct err err = {0};
     int code = EXIT_OK;
-    if (kept_open(&kept, state, NULL, &err))
+    if (shared_folders_open(&kept, state, NULL, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     for (size_t i = 0; code == EXIT_OK && i < folders->n; i++)
         code = bring(&kept, root, folders->v[i]);
@@ -96,16 +96,16 @@ static int share(const struct plan_file *pf, const char *state)
 {
     const struct plan *plan = &pf->plan;
     autofree char *work = plan_file_work(pf, pf->repo.root);
-    struct share share = {.root = pf->repo.root,
-                          .prefix = pf->repo.prefix,
-                          .work = work,
-                          .patterns = plan->share.v,
-                          .pattern_count = plan->share.n};
+    struct shared_patterns share = {.root = pf->repo.root,
+                                    .prefix = pf->repo.prefix,
+                                    .work = work,
+                                    .patterns = plan->share.v,
+                                    .pattern_count = plan->share.n};
     autostrv struct strv folders = {0}, rest = {0};
     struct err err = {0};
-    if (share_find(&share, &folders, &rest, &err))
+    if (shared_patterns_find(&share, &folders, &rest, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
-    return folders.n ? bring_all(state, pf->repo.root, &folders) : EXIT_OK;
+    return folders.n ? include_all(state, pf->repo.root, &folders) : EXIT_OK;
 }
 
 /* --- both --------------------------------------------------------------------------------- */

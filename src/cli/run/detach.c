@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
 #include "base/strv.h"
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "cli/run/run_view.h"
 #include "cli/top/top.h"
 #include "doc/doc.h"
@@ -152,9 +152,9 @@ static int say_how(const struct run_call *call, const char *id, const char *stat
     autofree char *log = run_file_path(state_dir, id, "run.log");
     struct arena a = {0};
     if (call->json) {
-        struct node *map = build_map(&a);
-        build_put_string(&a, map, "run", id);
-        build_put_string(&a, map, "log", log);
+        struct node *map = node_new_map(&a);
+        node_put_string(&a, map, "run", id);
+        node_put_string(&a, map, "log", log);
         doc_write_line(&out, map);
         buf_addch(&out, '\n');
     } else if (!call->quiet) {
@@ -170,11 +170,11 @@ static int say_how(const struct run_call *call, const char *id, const char *stat
 }
 
 /* How it ended, or that it has not. */
-static int say_end(struct look *look, const char *id, const struct run_call *call)
+static int say_end(struct lookup *look, const char *id, const struct run_call *call)
 {
     autoreport struct report r = {0};
     autobuf struct buf out = BUF_INIT;
-    int code = look_run(look, id, &r);
+    int code = lookup_run(look, id, &r);
     if (code != EXIT_OK)
         return code;
     if (report_is_running(&r))
@@ -186,7 +186,7 @@ static int say_end(struct look *look, const char *id, const struct run_call *cal
 
 int detach_go(const struct run_call *call)
 {
-    autolook struct look look = {0};
+    autolook struct lookup look = {0};
     autoclose int fd = -1;
     struct err err = {0};
     char id[ID_MAX];
@@ -196,7 +196,7 @@ int detach_go(const struct run_call *call)
     hear(fd, id);
     if (!*id)
         return exit_code_of(pid);
-    int code = look_open(&look);
+    int code = lookup_open(&look);
     if (code != EXIT_OK || !call->dashboard)
         return code != EXIT_OK ? code : say_how(call, id, look.state_dir);
     code = top_show(&look, id);

@@ -6,7 +6,7 @@
 #ifndef CLI_RUN_DETACH_H
 #define CLI_RUN_DETACH_H
 
-#include "cli/run/run_options.h"
+#include "cli/run/run_call.h"
 
 /* Whether the run is to be another process's: it was asked for, and we are not that process. */
 bool detach_is_wanted(const struct run_call *call);

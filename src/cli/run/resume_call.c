@@ -51,7 +51,7 @@ static int compare_rows(const void *a, const void *b)
 }
 
 /* A run that died while its beginning was written has only its folder. */
-static void add_folders(const struct look *look, struct rows *rows)
+static void add_folders(const struct lookup *look, struct rows *rows)
 {
     autofree char *path = runs_path(look->state_dir);
     DIR *dir = opendir(path);
@@ -64,7 +64,7 @@ static void add_folders(const struct look *look, struct rows *rows)
         (void)closedir(dir);
 }
 
-static int read_rows(const struct look *look, struct rows *rows, struct err *err)
+static int read_rows(const struct lookup *look, struct rows *rows, struct err *err)
 {
     if (store_each_run(look->store, take_row, rows, err))
         return -1;
@@ -91,24 +91,24 @@ static void rows_done(struct rows *rows)
 
 /* Whether a run was kept so that it could be gone on with by us; and its lock, -1 where it lives.
  */
-static bool can_be_resumed(const struct look *look, const struct row *row, int *ret_lock)
+static bool can_be_resumed(const struct lookup *look, const struct row *row, int *ret_lock)
 {
     autofree char *dir = run_path(look->state_dir, row->id);
-    autosaved struct saved saved;
-    return saved_load(&saved, dir, NULL) == 0 && !saved.dropin &&
-           saved_lock_after(dir, &row->engine, ret_lock, NULL) == 0;
+    autosaved struct run_folder saved;
+    return run_folder_load(&saved, dir, NULL) == 0 && !saved.dropin &&
+           run_folder_lock_after(dir, &row->engine, ret_lock, NULL) == 0;
 }
 
 /* A run that lives is asked to do it; whether it was, and has said something. */
 static bool ask_alive(const char *dir, const struct resume_call *rc, int *ret_lock, int *ret_code)
 {
     struct arena a = {0};
-    struct node *request = build_map(&a);
-    build_put_string(&a, request, "verb", rc->say ? "say" : "retry");
-    build_put_string(&a, request, "task", rc->task);
-    build_put_string(&a, request, "text", rc->say);
+    struct node *request = node_new_map(&a);
+    node_put_string(&a, request, "verb", rc->say ? "say" : "retry");
+    node_put_string(&a, request, "task", rc->task);
+    node_put_string(&a, request, "text", rc->say);
     if (rc->fresh)
-        build_put_bool(&a, request, "fresh", true);
+        node_put_bool(&a, request, "fresh", true);
     bool answered = live_run_try(dir, request, ret_lock, ret_code);
     arena_done(&a);
     return answered;
@@ -121,7 +121,7 @@ static int refuse_alive(const struct row *row)
 }
 
 /* The newest one that did not finish well; one that lives is nobody's business but its own. */
-static int choose(const struct look *look, const struct rows *rows, char **ret_id, int *ret_lock)
+static int choose(const struct lookup *look, const struct rows *rows, char **ret_id, int *ret_lock)
 {
     const struct row *alive = NULL;
     for (size_t i = 0; i < rows->list.n; i++) {
@@ -138,7 +138,7 @@ static int choose(const struct look *look, const struct rows *rows, char **ret_i
 }
 
 /* The one that a word stands for, as for all commands; NULL, cli_fail_by, where there is none. */
-static const struct row *match(struct look *look, const struct rows *rows, const char *word)
+static const struct row *match(struct lookup *look, const struct rows *rows, const char *word)
 {
     const struct row *found = NULL;
     size_t n = 0;
@@ -151,11 +151,11 @@ static const struct row *match(struct look *look, const struct rows *rows, const
     if (n == 1)
         return found;
     autoreport struct report r = {0};
-    (void)look_run(look, word, &r); /* it has the words for it */
+    (void)lookup_run(look, word, &r); /* it has the words for it */
     return NULL;
 }
 
-static int find(struct look *look, const struct rows *rows, const char *word,
+static int find(struct lookup *look, const struct rows *rows, const char *word,
                 const struct resume_call *rc, char **ret_id, int *ret_lock)
 {
     struct err err = {0};
@@ -166,7 +166,7 @@ static int find(struct look *look, const struct rows *rows, const char *word,
     if (access(dir, F_OK) < 0)
         return cli_fail(EXIT_USAGE, "cannot resume run %s: its folder is gone; run its plan again",
                         row->id);
-    if (saved_lock_after(dir, &row->engine, ret_lock, &err))
+    if (run_folder_lock_after(dir, &row->engine, ret_lock, &err))
         return cli_fail_by(&err);
     int code = EXIT_OK;
     if (*ret_lock < 0 && !rc->task)
@@ -177,7 +177,7 @@ static int find(struct look *look, const struct rows *rows, const char *word,
     return EXIT_OK;
 }
 
-char *resume_run_of(struct look *look, const char *plan)
+char *resume_run_of(struct lookup *look, const char *plan)
 {
     own_cleanup(rows_done) struct rows rows = {0};
     autofree char *path = realpath(plan, NULL);
@@ -185,8 +185,8 @@ char *resume_run_of(struct look *look, const char *plan)
         return NULL;
     for (size_t i = 0; i < rows.list.n; i++) {
         autofree char *dir = run_path(look->state_dir, rows.list.v[i].id);
-        autosaved struct saved saved;
-        bool kept = saved_load(&saved, dir, NULL) == 0 && !saved.dropin && saved.plan_file;
+        autosaved struct run_folder saved;
+        bool kept = run_folder_load(&saved, dir, NULL) == 0 && !saved.dropin && saved.plan_file;
         autofree char *its = kept ? realpath(saved.plan_file, NULL) : NULL;
         if (its && strcmp(its, path) == 0)
             return mem_str(rows.list.v[i].id);
@@ -197,7 +197,7 @@ char *resume_run_of(struct look *look, const char *plan)
 /* --- the plan ----------------------------------------------------------------------------- */
 
 /* Streams go on as they were divided: to divide an edited plan again would do batches twice. */
-static void tell_of_edit(const struct saved *saved)
+static void tell_of_edit(const struct run_folder *saved)
 {
     autobuf struct buf text = BUF_INIT;
     char digest[HASH_SHA256_DIGITS + 1];
@@ -211,7 +211,7 @@ static void tell_of_edit(const struct saved *saved)
 }
 
 /* The file that has the plan now; NULL where the plan as it was run is to be used. */
-static const char *plan_now(const struct saved *saved, const struct resume_call *rc)
+static const char *plan_now(const struct run_folder *saved, const struct resume_call *rc)
 {
     if (rc->saved)
         return NULL;
@@ -228,11 +228,11 @@ static const char *plan_now(const struct saved *saved, const struct resume_call 
     return NULL;
 }
 
-static int open_was(const struct saved *saved, const char *dir, struct plan_file *pf)
+static int open_was(const struct run_folder *saved, const char *dir, struct plan_file *pf)
 {
     autoproblems struct problems ps = {0};
     problems_init(&ps, "plan.json");
-    if (saved_plan(saved, dir, pf, &ps) == 0)
+    if (run_folder_plan(saved, dir, pf, &ps) == 0)
         return EXIT_OK;
     plan_print_problems(&ps);
     return EXIT_USAGE;
@@ -251,7 +251,7 @@ static int open_now(const char *path, const struct resume_call *rc, struct plan_
 
 /* --- going on ----------------------------------------------------------------------------- */
 
-static void set_wanted(const struct saved *saved, const struct plan *plan, bool *wanted)
+static void set_wanted(const struct run_folder *saved, const struct plan *plan, bool *wanted)
 {
     for (size_t i = 0; i < saved->only.n; i++) {
         const struct task *t = plan_find(plan, saved->only.v[i]);
@@ -288,8 +288,8 @@ static int go(struct run *run, const struct plan_file *pf, const struct resume_c
     return rc->dry_run ? EXIT_OK : run_call_go(rc->call, run, pf, wanted);
 }
 
-static int open_and_go(struct plan_file *pf, const struct plan_file *was, const struct saved *saved,
-                       const struct resume_call *rc, int *lock)
+static int open_and_go(struct plan_file *pf, const struct plan_file *was,
+                       const struct run_folder *saved, const struct resume_call *rc, int *lock)
 {
     struct run_options ro = saved->options;
     struct resume_options resume = {.was = was == pf ? NULL : was,
@@ -317,7 +317,7 @@ static int open_and_go(struct plan_file *pf, const struct plan_file *was, const 
     return code;
 }
 
-static int with_plan(const struct saved *saved, const char *dir, const struct resume_call *rc,
+static int with_plan(const struct run_folder *saved, const char *dir, const struct resume_call *rc,
                      int *lock)
 {
     autoplan struct plan_file was = {0}, now = {0};
@@ -328,19 +328,19 @@ static int with_plan(const struct saved *saved, const char *dir, const struct re
         code = open_now(path, rc, &now);
     if (code != EXIT_OK)
         return code;
-    if (!path && saved_recall(saved, &rc->doc, &was.plan, &err))
+    if (!path && run_folder_recall(saved, &rc->doc, &was.plan, &err))
         return cli_fail_by(&err);
     return open_and_go(path ? &now : &was, &was, saved, rc, lock);
 }
 
-static int resume_locked(const struct look *look, const char *id, const struct resume_call *rc,
+static int resume_locked(const struct lookup *look, const char *id, const struct resume_call *rc,
                          int *lock)
 {
     autofree char *dir = run_path(look->state_dir, id);
-    autosaved struct saved saved;
+    autosaved struct run_folder saved;
     struct err err = {0};
-    bool loaded = saved_load(&saved, dir, &err) == 0;
-    if (!loaded || saved_check(look->store, id, dir, &err))
+    bool loaded = run_folder_load(&saved, dir, &err) == 0;
+    if (!loaded || run_folder_check(look->store, id, dir, &err))
         return cli_fail(EXIT_USAGE, "cannot resume run %s: %s", id, err.msg);
     if (saved.dropin)
         return cli_fail(EXIT_USAGE, "run %s was started as %s, and is gone on with by its --resume",
@@ -349,14 +349,14 @@ static int resume_locked(const struct look *look, const char *id, const struct r
         return cli_fail(EXIT_USAGE,
                         "run %s is one of streams, which go on as they began: --plan is not for it",
                         id);
-    if (rc->dry_run ? leftovers_await_run(id, PATIENCE_MS, &err)
-                    : leftovers_end_run(id, PATIENCE_MS, NULL, &err))
+    if (rc->dry_run ? leftover_processes_await_run(id, PATIENCE_MS, &err)
+                    : leftover_processes_end_run(id, PATIENCE_MS, NULL, &err))
         return cli_fail_by(&err);
     return with_plan(&saved, dir, rc, lock);
 }
 
 /* Runs of which there is nothing to resume; *ret_named is whether the word stands for one. */
-static int tell_unbegun(const struct look *look, const char *word, const struct resume_call *rc,
+static int tell_unbegun(const struct lookup *look, const char *word, const struct resume_call *rc,
                         bool *ret_named, struct err *err)
 {
     autostrv struct strv ids = {0};
@@ -371,7 +371,7 @@ static int tell_unbegun(const struct look *look, const char *word, const struct 
     return failed;
 }
 
-int resume_call(struct look *look, const char *word, const struct resume_call *rc)
+int resume_call(struct lookup *look, const char *word, const struct resume_call *rc)
 {
     bool named = false;
     own_cleanup(rows_done) struct rows rows = {0};

@@ -4,8 +4,8 @@
 #ifndef CLI_RUN_RESUME_CALL_H
 #define CLI_RUN_RESUME_CALL_H
 
-#include "cli/common/store_lookup.h"
-#include "cli/run/run_options.h"
+#include "cli/common/lookup.h"
+#include "cli/run/run_call.h"
 #include "doc/doc.h"
 
 struct resume_call {
@@ -26,9 +26,9 @@ struct resume_call {
 
 /* Goes on with the run that a word stands for (NULL: the newest one that is neither finished well
  * nor alive). Returns the exit code. */
-int resume_call(struct look *look, const char *word, const struct resume_call *rc);
+int resume_call(struct lookup *look, const char *word, const struct resume_call *rc);
 
 /* The newest run of a plan's file; NULL where there is none. To be freed. */
-char *resume_run_of(struct look *look, const char *plan);
+char *resume_run_of(struct lookup *look, const char *plan);
 
 #endif

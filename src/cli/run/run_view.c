@@ -50,7 +50,7 @@ static void show_line(void *ctx, const struct event *ev)
     autobuf struct buf out = BUF_INIT;
     if (!v->started)
         v->started = ev->time;
-    lines_event(ev, v->started, v->kind == VIEW_PROBLEMS, &out);
+    event_line(ev, v->started, v->kind == VIEW_PROBLEMS, &out);
     print(v, &out);
 }
 
@@ -82,7 +82,7 @@ static void show_live(void *ctx, const struct event *ev)
     if (!v->started)
         v->started = ev->time;
     if (ev->kind == EV_TASK_SWEPT) /* shown when the view has ended */
-        lines_event(ev, v->started, false, &v->later);
+        event_line(ev, v->started, false, &v->later);
     for (uint32_t t = 0; ev->kind == EV_RUN_RESUMED && t < v->live.plan->task_count; t++)
         live_recall(&v->live, t, run_task(v->run, t).state);
 }

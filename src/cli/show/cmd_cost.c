@@ -7,7 +7,7 @@
 #include "base/text/clock.h"
 #include "base/text/text.h"
 #include "base/vec.h"
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
 
@@ -160,33 +160,33 @@ static void add_table(const struct costs *c, struct buf *out)
 
 static void put_sum(struct arena *a, struct node *map, const struct sum *s)
 {
-    build_put_int(a, map, "attempts", s->attempts);
-    build_put_int(a, map, "tokens_in", s->tokens_in);
-    build_put_int(a, map, "tokens_out", s->tokens_out);
-    build_put_int(a, map, "cache_read", s->cache_read);
-    build_put_int(a, map, "cache_made", s->cache_made);
+    node_put_int(a, map, "attempts", s->attempts);
+    node_put_int(a, map, "tokens_in", s->tokens_in);
+    node_put_int(a, map, "tokens_out", s->tokens_out);
+    node_put_int(a, map, "cache_read", s->cache_read);
+    node_put_int(a, map, "cache_made", s->cache_made);
     if (s->unknown < s->attempts)
-        build_put_real(a, map, "usd", s->usd);
+        node_put_real(a, map, "usd", s->usd);
     if (s->by_price)
-        build_put_real(a, map, "usd_reckoned", s->reckoned);
-    build_put_int(a, map, "attempts_of_reckoned_cost", s->by_price);
-    build_put_int(a, map, "attempts_of_unknown_cost", s->unknown);
+        node_put_real(a, map, "usd_reckoned", s->reckoned);
+    node_put_int(a, map, "attempts_of_reckoned_cost", s->by_price);
+    node_put_int(a, map, "attempts_of_unknown_cost", s->unknown);
 }
 
 static void add_json(const struct costs *c, struct buf *out)
 {
     struct arena a = {0};
-    struct node *root = build_map(&a), *list = build_put_list(&a, root, "costs");
+    struct node *root = node_new_map(&a), *list = node_put_list(&a, root, "costs");
     for (size_t i = 0; i < c->list.n; i++) {
-        struct node *map = build_add_map(&a, list);
-        build_put_string(&a, map, "name", c->list.v[i]->name);
+        struct node *map = node_add_map(&a, list);
+        node_put_string(&a, map, "name", c->list.v[i]->name);
         put_sum(&a, map, c->list.v[i]);
     }
-    put_sum(&a, build_put_map(&a, root, "total"), &c->total);
+    put_sum(&a, node_put_map(&a, root, "total"), &c->total);
     if (c->newest) {
-        struct node *prices = build_put_map(&a, root, "prices");
-        build_put_string(&a, prices, "oldest", c->oldest);
-        build_put_string(&a, prices, "newest", c->newest);
+        struct node *prices = node_put_map(&a, root, "prices");
+        node_put_string(&a, prices, "oldest", c->oldest);
+        node_put_string(&a, prices, "newest", c->newest);
     }
     doc_write_lines(out, root);
     buf_addch(out, '\n');
@@ -203,7 +203,7 @@ static bool read_since(const char *text, int64_t *ret)
     return ms >= 0;
 }
 
-static int show(struct look *look, struct costs *c, const char *run, int64_t since, bool json)
+static int show(struct lookup *look, struct costs *c, const char *run, int64_t since, bool json)
 {
     autobuf struct buf out = BUF_INIT;
     struct err err = {0};
@@ -220,12 +220,12 @@ static int show(struct look *look, struct costs *c, const char *run, int64_t sin
 
 static int ask(const struct cost_opts *opts, const char *run, int64_t since)
 {
-    autolook struct look look;
+    autolook struct lookup look;
     autoreport struct report r = {0};
     own_cleanup(costs_done) struct costs c = {.by = (enum by)opts->by};
-    int code = look_open(&look);
+    int code = lookup_open(&look);
     if (code == EXIT_OK && run)
-        code = look_run(&look, run, &r);
+        code = lookup_run(&look, run, &r);
     return code == EXIT_OK ? show(&look, &c, run ? r.row.id : NULL, since, opts->json) : code;
 }
 

@@ -1,6 +1,6 @@
 #include "base/mem.h"
 #include "cli/common/git_exec.h"
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "cli/show/enter_workspace.h"
 #include "git/format/gitlinks.h"
@@ -20,7 +20,7 @@ struct diff_opts {
 };
 
 /* What the task committed; or, where it failed before, what was saved of its last attempt. */
-static int find_end(const struct look *look, const struct report_task *t, struct buf *ret)
+static int find_end(const struct lookup *look, const struct report_task *t, struct buf *ret)
 {
     struct git_place at = {.git_dir = look->repo.common};
     struct err err = {0};
@@ -44,7 +44,7 @@ static void begin_args(struct strv *args, bool stat)
         strv_push(args, "--stat");
 }
 
-static int show(const struct look *look, const char *from, const char *to, bool stat)
+static int show(const struct lookup *look, const char *from, const char *to, bool stat)
 {
     autostrv struct strv args = {0};
     begin_args(&args, stat);
@@ -71,14 +71,14 @@ static int name_them(const struct git_place *at, size_t id_len, struct err *err)
     autobuf struct buf errout = BUF_INIT;
     int status;
     strv_pushl(&args, "add", "--intent-to-add", "--", ".", NULL);
-    if (links_exclude(at, id_len, &args, err) || git_try(at, &args, NULL, &errout, &status, err))
+    if (gitlinks_exclude(at, id_len, &args, err) || git_try(at, &args, NULL, &errout, &status, err))
         return -1;
     return status ? err_set(err, ERR_ENV, "git add: %s", errout.s) : 0;
 }
 
 /* The agent's index with all new files named in it, as a file that is gone when we are; what was
  * brought along is not named. Returns its descriptor. */
-static int name_new_files(const struct look *look, const struct report_task *t,
+static int name_new_files(const struct lookup *look, const struct report_task *t,
                           const struct workspace *ws, struct err *err)
 {
     struct git_place at = workspace_place(ws);
@@ -99,14 +99,14 @@ static int name_new_files(const struct look *look, const struct report_task *t,
     return fd;
 }
 
-static int show_workspace(const struct look *look, const struct report_task *t, bool stat)
+static int show_workspace(const struct lookup *look, const struct report_task *t, bool stat)
 {
     own_cleanup(workspace_done) struct workspace ws;
     autostrv struct strv args = {0};
     struct err err = {0};
     workspace_adopt(&ws, &look->repo, t->row.workspace, NULL, t->row.branch ? t->row.branch : "",
                     NULL);
-    if (inside_see(ws.path, look->repo.common) != EXIT_OK)
+    if (enter_workspace(ws.path, look->repo.common) != EXIT_OK)
         return EXIT_ENV;
     int fd = name_new_files(look, t, &ws, &err);
     if (fd < 0)
@@ -125,17 +125,17 @@ static int run_diff(const void *options, int argc, char **argv)
 {
     const struct diff_opts *opts = options;
     (void)argc;
-    autolook struct look look;
+    autolook struct lookup look;
     autoreport struct report r = {0};
     autobuf struct buf end = BUF_INIT;
     const struct report_task *t;
-    int code = look_open(&look);
+    int code = lookup_open(&look);
     if (code == EXIT_OK && !look.repo.root)
         code = cli_fail(EXIT_ENV, "this is not a git repository");
     if (code == EXIT_OK)
-        code = look_run(&look, opts->run, &r);
+        code = lookup_run(&look, opts->run, &r);
     if (code == EXIT_OK)
-        code = look_task(&r, argv[0], &t);
+        code = lookup_task(&r, argv[0], &t);
     if (code == EXIT_OK && is_at_work(t))
         return show_workspace(&look, t, opts->stat);
     if (code == EXIT_OK)

@@ -20,16 +20,16 @@ static void add_line(const struct finding *f, struct buf *out)
 
 static void add_entry(const struct finding *f, struct arena *a, struct node *list)
 {
-    struct node *entry = build_add_map(a, list);
-    build_put_string(a, entry, "name", f->name);
-    build_put_string(a, entry, "verdict", verdict_words[f->verdict]);
-    build_put_string(a, entry, "why", f->why.s);
+    struct node *entry = node_add_map(a, list);
+    node_put_string(a, entry, "name", f->name);
+    node_put_string(a, entry, "verdict", verdict_words[f->verdict]);
+    node_put_string(a, entry, "why", f->why.s);
     if (f->bytes < 0)
         return;
-    build_put_int(a, entry, "count", f->count);
-    build_put_int(a, entry, "bytes", f->bytes);
+    node_put_int(a, entry, "count", f->count);
+    node_put_int(a, entry, "bytes", f->bytes);
     if (f->partial)
-        build_put_bool(a, entry, "partial", true);
+        node_put_bool(a, entry, "partial", true);
 }
 
 static int run_doctor(const void *options, int argc, char **argv)
@@ -37,7 +37,7 @@ static int run_doctor(const void *options, int argc, char **argv)
     const struct doctor_opts *opts = options;
     autobuf struct buf out = BUF_INIT;
     struct arena a = {0};
-    struct node *root = build_map(&a), *list = build_put_list(&a, root, "findings");
+    struct node *root = node_new_map(&a), *list = node_put_list(&a, root, "findings");
     struct finding f;
     bool bad = false;
     (void)argc;
@@ -49,7 +49,7 @@ static int run_doctor(const void *options, int argc, char **argv)
             add_line(&f, &out);
         finding_done(&f);
     }
-    build_put_bool(&a, root, "ok", !bad);
+    node_put_bool(&a, root, "ok", !bad);
     if (opts->json) {
         doc_write_line(&out, root);
         buf_addch(&out, '\n');

@@ -77,17 +77,17 @@ static void add_row(const struct list *l, const struct found *f, struct buf *out
 static void add_json(const struct list *l, const struct found *f, struct buf *out)
 {
     struct arena a = {0};
-    struct node *map = build_map(&a);
+    struct node *map = node_new_map(&a);
     autobuf struct buf version = BUF_INIT;
     add_version(l, f, &version);
-    build_put_string(&a, map, "engine", engine_words[f->engine]);
-    build_put_string(&a, map, "program", f->program);
-    build_put_bool(&a, map, "found", f->there);
-    build_put_string(&a, map, "version", version.len ? version.s : NULL);
-    build_put_bool(&a, map, "understood", f->facts.speaks);
-    build_put_bool(&a, map, "sessions", f->facts.continues);
-    build_put_bool(&a, map, "personas", agent_has_personas(f->engine));
-    build_put_bool(&a, map, "tested", !agent_is_untested(f->engine));
+    node_put_string(&a, map, "engine", engine_words[f->engine]);
+    node_put_string(&a, map, "program", f->program);
+    node_put_bool(&a, map, "found", f->there);
+    node_put_string(&a, map, "version", version.len ? version.s : NULL);
+    node_put_bool(&a, map, "understood", f->facts.speaks);
+    node_put_bool(&a, map, "sessions", f->facts.continues);
+    node_put_bool(&a, map, "personas", agent_has_personas(f->engine));
+    node_put_bool(&a, map, "tested", !agent_is_untested(f->engine));
     doc_write_line(out, map);
     buf_addch(out, '\n');
     arena_done(&a);
@@ -97,7 +97,7 @@ static int show(struct list *l, bool json)
 {
     autobuf struct buf out = BUF_INIT;
     struct err err = {0};
-    if (proc_many(l->jobs, l->asked, &err))
+    if (capture_many(l->jobs, l->asked, &err))
         return cli_fail(EXIT_ENV, "%s", err.msg);
     if (!json)
         buf_addf(&out, "%-9s  %-9s  %-12s  %-5s  %-8s  %s\n", "engine", "", "version", "tells",

@@ -106,11 +106,11 @@ static void add_class(struct buf *out, enum failure f)
 static void add_json(struct buf *out, enum failure f)
 {
     struct arena a = {0};
-    struct node *map = build_map(&a);
-    build_put_string(&a, map, "class", failure_names[f]);
-    build_put_string(&a, map, "means", words[f].means);
-    build_put_int(&a, map, "retries", run_default_retries(f));
-    build_put_string(&a, map, "advice", words[f].advice);
+    struct node *map = node_new_map(&a);
+    node_put_string(&a, map, "class", failure_names[f]);
+    node_put_string(&a, map, "means", words[f].means);
+    node_put_int(&a, map, "retries", run_default_retries(f));
+    node_put_string(&a, map, "advice", words[f].advice);
     doc_write_line(out, map);
     buf_addch(out, '\n');
     arena_done(&a);

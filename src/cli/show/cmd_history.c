@@ -1,7 +1,7 @@
 #include "base/strv.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
 #include "view/report/summary.h"
@@ -55,7 +55,7 @@ static void add_json(const struct report *r, struct buf *out)
     arena_done(&a);
 }
 
-static int show(struct look *look, const struct newest *newest, bool json)
+static int show(struct lookup *look, const struct newest *newest, bool json)
 {
     struct err err = {0};
     autobuf struct buf out = BUF_INIT;
@@ -76,10 +76,10 @@ static int run_history(const void *options, int argc, char **argv)
     const struct history_opts *opts = options;
     (void)argc;
     (void)argv;
-    autolook struct look look;
+    autolook struct lookup look;
     struct newest newest = {.max = opts->count ? (size_t)opts->count : DEFAULT_COUNT};
     struct err err = {0};
-    int code = look_open(&look);
+    int code = lookup_open(&look);
     if (code != EXIT_OK)
         return code;
     if (store_each_run(look.store, take_id, &newest, &err))

@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/file.h"
@@ -106,16 +106,16 @@ static void open_log(struct shown *s, const struct report_task *t, int64_t attem
 
 /* The store says when an attempt ends: it is asked before the last bytes are read, so that none is
  * missed. */
-static int follow(struct look *look, struct shown *s, const char *run, const char *id,
+static int follow(struct lookup *look, struct shown *s, const char *run, const char *id,
                   int64_t attempt)
 {
     static const struct timespec pause = {.tv_nsec = POLL_MS * 1000000L};
     for (bool on = true; on;) {
         autoreport struct report r = {0};
         const struct report_task *t;
-        int code = look_run(look, run, &r);
+        int code = lookup_run(look, run, &r);
         if (code == EXIT_OK)
-            code = look_task(&r, id, &t);
+            code = lookup_task(&r, id, &t);
         if (code != EXIT_OK)
             return code;
         attempt = attempt ? attempt : t->row.attempts;
@@ -148,7 +148,7 @@ static int show_verification(struct shown *s, const struct report_task *t, int64
                     t->row.id);
 }
 
-static int show(struct look *look, struct shown *s, const struct report *r,
+static int show(struct lookup *look, struct shown *s, const struct report *r,
                 const struct report_task *t)
 {
     int64_t attempt = s->opts->attempt ? s->opts->attempt : t->row.attempts;
@@ -174,21 +174,21 @@ static int run_logs(const void *options, int argc, char **argv)
 {
     const struct logs_opts *opts = options;
     (void)argc;
-    autolook struct look look;
+    autolook struct lookup look;
     autoreport struct report r = {0};
     const struct report_task *t;
-    int code = look_open(&look);
+    int code = lookup_open(&look);
     if (code == EXIT_OK)
-        code = look_run(&look, opts->run, &r);
+        code = lookup_run(&look, opts->run, &r);
     if (code == EXIT_OK)
-        code = look_task(&r, argv[0], &t);
+        code = lookup_task(&r, argv[0], &t);
     if (code != EXIT_OK)
         return code;
     struct shown s = {.opts = opts, .fd = -1};
     bool plain = opts->errors || opts->verify;
     transcript_init(&s.text, transcript_dialect(plain ? NULL : t->row.engine));
     s.safe = (struct secrets_stream)SECRETS_STREAM_INIT(&s.secrets);
-    saved_secrets(r.logs ? r.logs : "", &s.secrets);
+    run_folder_secrets(r.logs ? r.logs : "", &s.secrets);
     code = show(&look, &s, &r, t);
     own_close(&s.fd);
     transcript_done(&s.text);

@@ -158,7 +158,7 @@ static const struct arg args[] = {
      .help = "Only the text of these",
      .optional = true,
      .command = true,
-     .many = true},
+     .parallel_for = true},
     {0},
 };
 

@@ -1,4 +1,4 @@
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "view/report/kept_ref.h"
 
@@ -22,7 +22,7 @@ static int choose(const struct report_opts *opts, enum report_format *ret)
     return EXIT_OK;
 }
 
-static int give(const struct look *look, const struct report *r, enum report_format format,
+static int give(const struct lookup *look, const struct report *r, enum report_format format,
                 const char *path)
 {
     struct report_source from = {.store = look->store, .git_dir = look->repo.common};
@@ -41,13 +41,13 @@ static int run_report(const void *options, int argc, char **argv)
     enum report_format format;
     struct err err = {0};
     (void)argc;
-    autolook struct look look = {0};
+    autolook struct lookup look = {0};
     autoreport struct report r = {0};
     int code = choose(opts, &format);
     if (code == EXIT_OK)
-        code = look_open(&look);
+        code = lookup_open(&look);
     if (code == EXIT_OK)
-        code = look_run(&look, argv[0], &r);
+        code = lookup_run(&look, argv[0], &r);
     if (code == EXIT_OK && report_find_kept(&r, look.repo.common, &err))
         code = cli_fail(EXIT_ENV, "%s", err.msg);
     return code == EXIT_OK ? give(&look, &r, format, opts->output) : code;

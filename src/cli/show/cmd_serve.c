@@ -1,5 +1,5 @@
 #include "base/mem.h"
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "sys/fs/file.h"
 #include "sys/proc/spawn.h"
@@ -98,7 +98,7 @@ static int tell_address(const struct session *s)
     return code == EXIT_OK && fflush(stdout) != 0 ? EXIT_ENV : code;
 }
 
-static int serve(const struct serve_opts *opts, const struct look *look, const char *run)
+static int serve(const struct serve_opts *opts, const struct lookup *look, const char *run)
 {
     own_cleanup(session_close) struct session s;
     struct err err = {0};
@@ -121,13 +121,13 @@ static int serve(const struct serve_opts *opts, const struct look *look, const c
 static int run_serve(const void *options, int argc, char **argv)
 {
     const struct serve_opts *opts = options;
-    autolook struct look look = {0};
+    autolook struct lookup look = {0};
     autoreport struct report r = {0};
     if (opts->port > UINT16_MAX)
         return cli_fail(EXIT_USAGE, "a port is a number from 1 to 65535");
-    int code = look_open(&look);
+    int code = lookup_open(&look);
     if (code == EXIT_OK)
-        code = look_run(&look, argc ? argv[0] : NULL, &r);
+        code = lookup_run(&look, argc ? argv[0] : NULL, &r);
     return code == EXIT_OK ? serve(opts, &look, argc ? r.row.id : NULL) : code;
 }
 

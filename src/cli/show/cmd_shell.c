@@ -1,4 +1,4 @@
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "cli/show/enter_workspace.h"
 
@@ -19,10 +19,10 @@ static int become(char **argv)
     return cli_fail(EXIT_ENV, "'%s' could not be run: %s", argv[0], strerror(errno));
 }
 
-static int enter(const struct look *look, const struct report_task *t)
+static int enter(const struct lookup *look, const struct report_task *t)
 {
     const char *path = t->row.workspace, *id = t->row.id;
-    if (path && look->repo.root && inside_see(path, look->repo.common) != EXIT_OK)
+    if (path && look->repo.root && enter_workspace(path, look->repo.common) != EXIT_OK)
         return EXIT_ENV;
     if (path && chdir(path) == 0)
         return EXIT_OK;
@@ -38,16 +38,16 @@ static int enter(const struct look *look, const struct report_task *t)
 static int run_shell(const void *options, int argc, char **argv)
 {
     const struct shell_opts *opts = options;
-    autolook struct look look;
+    autolook struct lookup look;
     autoreport struct report r = {0};
     const struct report_task *t;
     const char *own = getenv("SHELL");
     char *shell[] = {(char *)(own && *own ? own : "/bin/sh"), NULL};
-    int code = look_open(&look);
+    int code = lookup_open(&look);
     if (code == EXIT_OK)
-        code = look_run(&look, opts->run, &r);
+        code = lookup_run(&look, opts->run, &r);
     if (code == EXIT_OK)
-        code = look_task(&r, argv[0], &t);
+        code = lookup_task(&r, argv[0], &t);
     if (code == EXIT_OK)
         code = enter(&look, t);
     return code == EXIT_OK ? become(argc > 1 ? argv + 1 : shell) : code;
@@ -64,7 +64,7 @@ static const struct arg args[] = {
     {.name = "COMMAND",
      .help = "What to run there, with its arguments behind '--'; otherwise $SHELL",
      .optional = true,
-     .many = true},
+     .parallel_for = true},
     {0},
 };
 

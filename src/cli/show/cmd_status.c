@@ -1,7 +1,7 @@
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/commands.h"
 #include "cli/run/run_view.h"
@@ -62,24 +62,24 @@ static void add_limits(const struct report *r, struct buf *out)
 static void put_limits(const struct report *r, struct arena *a, struct node *map)
 {
     int64_t now = clock_wall();
-    struct node *list = build_put_list(a, map, "limits");
+    struct node *list = node_put_list(a, map, "limits");
     for (size_t i = 0; i < r->limits.list.n; i++) {
         const struct limit_shown *limit = &r->limits.list.v[i];
         autobuf struct buf until = BUF_INIT;
         if (limit->until <= now)
             continue;
-        struct node *entry = build_add_map(a, list);
+        struct node *entry = node_add_map(a, list);
         clock_format(&until, limit->until);
-        build_put_string(a, entry, "engine", limit->engine);
-        build_put_string(a, entry, "until", until.s);
-        build_put_int(a, entry, "parked", (int64_t)parked_in(r, limit->lane));
+        node_put_string(a, entry, "engine", limit->engine);
+        node_put_string(a, entry, "until", until.s);
+        node_put_int(a, entry, "parked", (int64_t)parked_in(r, limit->lane));
     }
 }
 
 /* --- what there is ------------------------------------------------------------------------ */
 
 struct status {
-    struct look look;
+    struct lookup look;
     struct report run;
     struct threads threads;
     struct git_batch *batch;
@@ -92,7 +92,7 @@ static void status_close(struct status *s)
     git_batch_free(s->batch);
     threads_done(&s->threads);
     report_done(&s->run);
-    look_close(&s->look);
+    lookup_close(&s->look);
 }
 #define autostatus own_cleanup(status_close)
 
@@ -107,7 +107,7 @@ static int has_run(struct status *s, bool *ret_yes)
     return rc ? cli_fail_by(&err) : EXIT_OK;
 }
 
-static int look_at_threads(struct status *s)
+static int lookup_at_threads(struct status *s)
 {
     struct err err = {0};
     if (!s->look.repo.root)
@@ -133,9 +133,9 @@ static int status_open(struct status *s, const char *word)
 {
     bool ran;
     *s = (struct status){0};
-    int code = look_find(&s->look);
+    int code = lookup_find(&s->look);
     if (code == EXIT_OK && !word)
-        code = look_at_threads(s);
+        code = lookup_at_threads(s);
     if (code == EXIT_OK)
         code = has_run(s, &ran);
     if (code != EXIT_OK)
@@ -144,7 +144,7 @@ static int status_open(struct status *s, const char *word)
         return EXIT_OK;
     if (!ran)
         return cli_fail(EXIT_USAGE, "nothing was ever run in this repository");
-    code = look_run(&s->look, word, &s->run);
+    code = lookup_run(&s->look, word, &s->run);
     return code == EXIT_OK ? find_kept(s) : code;
 }
 
@@ -168,11 +168,11 @@ static void add_text(const struct status *s, struct buf *out)
 static void add_json(const struct status *s, bool line, struct buf *out)
 {
     struct arena a = {0};
-    struct node *map = s->run.row.id ? report_encode(&s->run, &a) : build_map(&a);
+    struct node *map = s->run.row.id ? report_encode(&s->run, &a) : node_new_map(&a);
     if (s->run.limits.list.n)
         put_limits(&s->run, &a, map);
     if (s->looks.n || s->threads.damaged.n)
-        build_put(&a, map, "threads", thread_encode(&s->looks, &s->threads, &a));
+        node_put_value(&a, map, "threads", thread_encode(&s->looks, &s->threads, &a));
     if (line)
         doc_write_line(out, map);
     else

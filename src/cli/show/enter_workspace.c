@@ -7,7 +7,7 @@
 #include <fcntl.h>
 
 /* What is below the workspace stays as it is as long as what we become, or its children, live. */
-int inside_see(const char *workspace, const char *common)
+int enter_workspace(const char *workspace, const char *common)
 {
     struct layers_hold hold;
     struct err err = {0};

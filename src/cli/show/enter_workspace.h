@@ -6,6 +6,6 @@
 
 /* Makes what is in the workspace visible to this program and what it becomes. EXIT_OK; or EXIT_ENV,
  * and has said why. */
-int inside_see(const char *workspace, const char *common);
+int enter_workspace(const char *workspace, const char *common);
 
 #endif

@@ -22,17 +22,17 @@ static const char *branch_of(const struct cleanup_item *item)
 static void add_json(const struct removals *r, const struct cleanup_item *item, struct buf *out)
 {
     struct arena a = {0};
-    struct node *map = build_map(&a);
-    build_put_string(&a, map, "action", removal_word(r, item->action));
-    build_put_string(&a, map, "thread", item->thread->id);
-    build_put_string(&a, map, "branch", branch_of(item));
-    build_put_string(&a, map, "path", item->thread->path);
-    build_put_string(&a, map, "reason", cleanup_words[item->reason]);
-    build_put_string(&a, map, "why", item->why);
-    build_put_string(&a, map, "salvage", item->salvage);
-    struct node *list = item->dropped ? build_put_list(&a, map, "dropped") : NULL;
+    struct node *map = node_new_map(&a);
+    node_put_string(&a, map, "action", removal_word(r, item->action));
+    node_put_string(&a, map, "thread", item->thread->id);
+    node_put_string(&a, map, "branch", branch_of(item));
+    node_put_string(&a, map, "path", item->thread->path);
+    node_put_string(&a, map, "reason", cleanup_words[item->reason]);
+    node_put_string(&a, map, "why", item->why);
+    node_put_string(&a, map, "salvage", item->salvage);
+    struct node *list = item->dropped ? node_put_list(&a, map, "dropped") : NULL;
     for (size_t i = 0; list && i < item->dropped->n; i++)
-        build_add_string(&a, list, item->dropped->v[i]);
+        node_add_string(&a, list, item->dropped->v[i]);
     doc_write_line(out, map);
     buf_addch(out, '\n');
     arena_done(&a);
@@ -77,7 +77,7 @@ static int run_cleanup(const void *options, int argc, char **argv)
     struct err err = {0};
     (void)argc;
     (void)argv;
-    stop_watch();
+    interrupt_watch();
     int rc = git_open(&repo, ".", &err);
     if (rc == 0 && !repo.root)
         rc = err_set(&err, ERR_ENV, "this is not in a git repository");
@@ -92,7 +92,7 @@ static int run_cleanup(const void *options, int argc, char **argv)
     if (rc == 0)
         rc = cleanup(&opts, &err);
     git_close(&repo);
-    if (stop_signal())
+    if (interrupt_signal())
         return cli_stopped("call it again: it goes on with what there is");
     return rc ? cli_fail_by(&err) : removals_end(&r, "There are no threads.\n");
 }

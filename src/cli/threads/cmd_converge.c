@@ -89,33 +89,33 @@ static void put_text(struct arena *a, struct node *map, const char *key, const c
     if (!s)
         return;
     text_add_harmless(&safe, s);
-    build_put_string(a, map, key, safe.s);
+    node_put_string(a, map, key, safe.s);
 }
 
 static void put_result(struct arena *a, struct node *map, const struct converge_result *r)
 {
     const struct thread *t = r->look->thread;
     bool bad = r->end >= CONVERGE_REFUSED;
-    build_put_string(a, map, "id", t->id);
+    node_put_string(a, map, "id", t->id);
     put_text(a, map, "branch", git_short_name(t->branch));
-    build_put_string(a, map, "result", converge_end_name(r->end));
+    node_put_string(a, map, "result", converge_end_name(r->end));
     put_text(a, map, "reason", bad ? r->detail : NULL);
     put_text(a, map, "warning", r->warning);
     put_text(a, map, "commit", r->end == CONVERGE_LANDED ? r->detail : NULL);
-    build_put_string(a, map, "pull", t->pull);
-    build_put_string(a, map, "commands", r->commands.len ? r->commands.s : NULL);
-    struct node *list = build_put_list(a, map, "uncommitted");
+    node_put_string(a, map, "pull", t->pull);
+    node_put_string(a, map, "commands", r->commands.len ? r->commands.s : NULL);
+    struct node *list = node_put_list(a, map, "uncommitted");
     for (size_t i = 0; i < r->look->uncommitted.n; i++) {
         autobuf struct buf safe = BUF_INIT;
         text_add_harmless(&safe, r->look->uncommitted.v[i]);
-        build_add_string(a, list, safe.s);
+        node_add_string(a, list, safe.s);
     }
 }
 
 static void put_damaged(struct arena *a, struct node *map, const struct thread_damaged *d)
 {
     put_text(a, map, "id", d->id);
-    build_put_string(a, map, "result", "damaged");
+    node_put_string(a, map, "result", "damaged");
     put_text(a, map, "reason", d->problem);
     put_text(a, map, "hint", d->hint);
 }
@@ -124,12 +124,12 @@ static int print_json(const struct converge *c)
 {
     autobuf struct buf out = BUF_INIT;
     struct arena a = {0};
-    struct node *map = build_map(&a), *list = build_put_list(&a, map, "threads");
+    struct node *map = node_new_map(&a), *list = node_put_list(&a, map, "threads");
     for (size_t i = 0; i < c->results.n; i++)
-        put_result(&a, build_add_map(&a, list), &c->results.v[i]);
+        put_result(&a, node_add_map(&a, list), &c->results.v[i]);
     for (size_t i = 0; i < c->threads.damaged.n; i++) {
         if (converge_leaves(c, &c->threads.damaged.v[i]))
-            put_damaged(&a, build_add_map(&a, list), &c->threads.damaged.v[i]);
+            put_damaged(&a, node_add_map(&a, list), &c->threads.damaged.v[i]);
     }
     doc_write_line(&out, map);
     buf_addch(&out, '\n');
@@ -160,14 +160,14 @@ static int run_in(const struct git_repo *repo, const struct converge_options *ho
 {
     autoconverge struct converge c;
     struct err err = {0};
-    stop_watch();
+    interrupt_watch();
     int rc = converge(&c, repo, how, &err);
-    if (rc && stop_signal())
+    if (rc && interrupt_signal())
         return cli_stopped(how->commit ? "nothing was pushed or merged" : "nothing was changed");
     if (rc)
         return cli_fail_by(&err);
     int code = json ? print_json(&c) : print_text(&c);
-    if (stop_signal())
+    if (interrupt_signal())
         return cli_stopped("call it again: it goes on with what there is");
     return code == EXIT_OK ? (int)judge(&c) : code;
 }

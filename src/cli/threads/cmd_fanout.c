@@ -59,42 +59,42 @@ static void add_text(struct buf *out, const struct fanout *f, const struct fanou
 
 static void put_paths(struct arena *a, struct node *map, const char *key, const struct strv *paths)
 {
-    struct node *list = build_put_list(a, map, key);
+    struct node *list = node_put_list(a, map, key);
     for (size_t i = 0; i < paths->n; i++)
-        build_add_string(a, list, paths->v[i]);
+        node_add_string(a, list, paths->v[i]);
 }
 
 static void put_thread(struct arena *a, struct node *list, const struct fanout *f,
                        const struct thread *t, bool fresh)
 {
-    struct node *map = build_add_map(a, list);
+    struct node *map = node_add_map(a, list);
     autobuf struct buf call = BUF_INIT;
     fanout_add_call(f, t, &call);
-    build_put_string(a, map, "id", t->id);
-    build_put_bool(a, map, "new", fresh);
-    build_put_string(a, map, "branch", git_short_name(t->branch));
-    build_put_string(a, map, "path", t->path);
-    build_put_string(a, map, "goal", t->goal);
-    build_put_string(a, map, "engine", t->engine);
-    build_put_string(a, map, "enforce", t->enforce);
+    node_put_string(a, map, "id", t->id);
+    node_put_bool(a, map, "new", fresh);
+    node_put_string(a, map, "branch", git_short_name(t->branch));
+    node_put_string(a, map, "path", t->path);
+    node_put_string(a, map, "goal", t->goal);
+    node_put_string(a, map, "engine", t->engine);
+    node_put_string(a, map, "enforce", t->enforce);
     put_paths(a, map, "owns", &t->owns);
     put_paths(a, map, "forbids", &t->forbids);
     if (t->ordered)
-        build_put_int(a, map, "order", t->order);
+        node_put_int(a, map, "order", t->order);
     if (t->ports) {
-        build_put_int(a, map, "port", t->port);
-        build_put_int(a, map, "ports", t->ports);
+        node_put_int(a, map, "port", t->port);
+        node_put_int(a, map, "ports", t->ports);
     }
-    build_put_string(a, map, "call", call.s);
+    node_put_string(a, map, "call", call.s);
 }
 
 static void add_json(struct buf *out, const struct fanout *f)
 {
     struct arena a = {0};
-    struct node *map = build_map(&a);
-    build_put_string(&a, map, "base", f->base ? git_short_name(f->base) : NULL);
-    build_put_string(&a, map, "base_commit", f->base_commit);
-    struct node *list = build_put_list(&a, map, "threads");
+    struct node *map = node_new_map(&a);
+    node_put_string(&a, map, "base", f->base ? git_short_name(f->base) : NULL);
+    node_put_string(&a, map, "base_commit", f->base_commit);
+    struct node *list = node_put_list(&a, map, "threads");
     for (size_t i = 0; i < f->known.n; i++)
         put_thread(&a, list, f, threads_find(&f->there, f->known.v[i]), false);
     for (size_t i = 0; i < f->fresh.n; i++)

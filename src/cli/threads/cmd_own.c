@@ -18,7 +18,7 @@ static void put_path(struct arena *a, struct node *map, const char *path)
     autobuf struct buf shown = BUF_INIT;
     if (text_valid(path, strlen(path)) != strlen(path))
         text_add_harmless(&shown, path);
-    build_put_string(a, map, "path", shown.len ? shown.s : path);
+    node_put_string(a, map, "path", shown.len ? shown.s : path);
 }
 
 static int print_json(const struct node *map)
@@ -33,30 +33,30 @@ static int print_json(const struct node *map)
 
 static void put_claims(struct arena *a, struct node *map, const struct thread *t)
 {
-    build_put_strings(a, map, "owns", &t->owns);
-    build_put_strings(a, map, "forbids", &t->forbids);
-    struct node *granted = build_put_list(a, map, "granted");
+    node_put_strings(a, map, "owns", &t->owns);
+    node_put_strings(a, map, "forbids", &t->forbids);
+    struct node *granted = node_put_list(a, map, "granted");
     for (size_t i = 0; i < t->requests.n; i++) {
         if (!t->requests.v[i].claimed_by)
-            build_add_string(a, granted, t->requests.v[i].path);
+            node_add_string(a, granted, t->requests.v[i].path);
     }
 }
 
 static int print_verdict_json(const struct thread *t, const struct own_verdict *v)
 {
     struct arena a = {0};
-    struct node *map = build_map(&a);
-    build_put_string(&a, map, "thread", t->id);
-    build_put_string(&a, map, "enforce", t->enforce);
+    struct node *map = node_new_map(&a);
+    node_put_string(&a, map, "thread", t->id);
+    node_put_string(&a, map, "enforce", t->enforce);
     put_claims(&a, map, t);
-    build_put_int(&a, map, "outside", (int64_t)v->outside);
-    struct node *list = build_put_list(&a, map, "paths");
+    node_put_int(&a, map, "outside", (int64_t)v->outside);
+    struct node *list = node_put_list(&a, map, "paths");
     for (size_t i = 0; i < v->paths.n; i++) {
         const struct own_path *p = &v->paths.v[i];
-        struct node *entry = build_add_map(&a, list);
+        struct node *entry = node_add_map(&a, list);
         put_path(&a, entry, p->path);
-        build_put_string(&a, entry, "verdict", own_standing_name(p->standing));
-        build_put_string(&a, entry, "thread", p->whose ? p->whose->id : NULL);
+        node_put_string(&a, entry, "verdict", own_standing_name(p->standing));
+        node_put_string(&a, entry, "thread", p->whose ? p->whose->id : NULL);
     }
     int code = print_json(map);
     arena_done(&a);
@@ -97,13 +97,13 @@ static int print_verdict(const struct thread *t, const struct own_verdict *v)
 
 static int check(const struct own_opts *opts, const char *range)
 {
-    autohere struct own_here here = {0};
+    autohere struct current_thread here = {0};
     autoverdict struct own_verdict v = {0};
     struct err err = {0};
-    int code = own_here_find(&here);
+    int code = current_thread_find(&here);
     if (code != EXIT_OK)
         return code;
-    if (own_here_mend(&here, &err))
+    if (current_thread_mend(&here, &err))
         return own_told(&err);
     struct own_question q = {
         .repo = &here.repo,
@@ -117,7 +117,7 @@ static int check(const struct own_opts *opts, const char *range)
     };
     if (own_check(&q, &v, &err))
         return own_told(&err);
-    own_here_warn(&here);
+    current_thread_warn(&here);
     code = (opts->json ? print_verdict_json : print_verdict)(here.thread, &v);
     return code == EXIT_OK && v.outside ? EXIT_TASK : code;
 }
@@ -134,14 +134,14 @@ static const char *const answers[] = {
 static int print_decisions_json(const struct own_decisions *ds)
 {
     struct arena a = {0};
-    struct node *map = build_map(&a);
-    struct node *list = build_put_list(&a, map, "requests");
+    struct node *map = node_new_map(&a);
+    struct node *list = node_put_list(&a, map, "requests");
     for (size_t i = 0; i < ds->n; i++) {
-        struct node *entry = build_add_map(&a, list);
+        struct node *entry = node_add_map(&a, list);
         put_path(&a, entry, ds->v[i].path);
-        build_put_string(&a, entry, "answer", answers[ds->v[i].answer]);
-        build_put_string(&a, entry, "claim", ds->v[i].claim);
-        build_put_string(&a, entry, "thread", ds->v[i].whose);
+        node_put_string(&a, entry, "answer", answers[ds->v[i].answer]);
+        node_put_string(&a, entry, "claim", ds->v[i].claim);
+        node_put_string(&a, entry, "thread", ds->v[i].whose);
     }
     int code = print_json(map);
     arena_done(&a);
@@ -191,10 +191,10 @@ static int print_decisions(const struct own_decisions *ds)
 
 static int request(const struct own_opts *opts, char **paths)
 {
-    autohere struct own_here here = {0};
+    autohere struct current_thread here = {0};
     autodecisions struct own_decisions ds = {0};
     struct err err = {0};
-    int code = own_here_find(&here);
+    int code = current_thread_find(&here);
     if (code != EXIT_OK)
         return code;
     if (own_request(&here.repo, here.thread->id, here.repo.prefix, (const char *const *)paths, &ds,
@@ -239,7 +239,7 @@ static const struct arg args[] = {
      .help = "Behind request: a file, folder or glob that the thread would like to have",
      .optional = true,
      .file = true,
-     .many = true},
+     .parallel_for = true},
     {0},
 };
 

@@ -73,11 +73,11 @@ static int decide(const struct thread *t, const struct own_verdict *v)
 
 static int run_own_commit(const void *options, int argc, char **argv)
 {
-    autohere struct own_here here = {0};
+    autohere struct current_thread here = {0};
     autoverdict struct own_verdict v = {0};
     struct err err = {0};
     (void)options, (void)argc, (void)argv;
-    if (own_here_open(&here, ".", &err))
+    if (current_thread_open(&here, ".", &err))
         return own_told(&err);
     if (!here.thread)
         return EXIT_OK;
@@ -88,7 +88,7 @@ static int run_own_commit(const void *options, int argc, char **argv)
                              .index = getenv("GIT_INDEX_FILE")};
     if (own_check(&q, &v, &err))
         return own_told(&err);
-    own_here_warn(&here);
+    current_thread_warn(&here);
     return v.outside ? decide(here.thread, &v) : EXIT_OK;
 }
 
@@ -119,9 +119,9 @@ static int read_call(struct call *c, struct err *err)
         return err_set(err, ERR_INPUT, "what Claude Code says of its tool is not understood");
     const struct node *input = node_get(c->doc.root, "tool_input");
     if (input && input->kind == NODE_MAP) {
-        c->file = build_string(input, "file_path", NULL);
-        c->file = c->file ? c->file : build_string(input, "notebook_path", NULL);
-        c->dir = build_string(c->doc.root, "cwd", NULL);
+        c->file = node_new_string(input, "file_path", NULL);
+        c->file = c->file ? c->file : node_new_string(input, "notebook_path", NULL);
+        c->dir = node_new_string(c->doc.root, "cwd", NULL);
     }
     return 0;
 }
@@ -130,14 +130,14 @@ static int answer(const char *decision, const char *why)
 {
     struct arena a = {0};
     autobuf struct buf out = BUF_INIT;
-    struct node *map = build_map(&a);
+    struct node *map = node_new_map(&a);
     if (decision) {
-        struct node *of = build_put_map(&a, map, "hookSpecificOutput");
-        build_put_string(&a, of, "hookEventName", "PreToolUse");
-        build_put_string(&a, of, "permissionDecision", decision);
-        build_put_string(&a, of, "permissionDecisionReason", why);
+        struct node *of = node_put_map(&a, map, "hookSpecificOutput");
+        node_put_string(&a, of, "hookEventName", "PreToolUse");
+        node_put_string(&a, of, "permissionDecision", decision);
+        node_put_string(&a, of, "permissionDecisionReason", why);
     } else {
-        build_put_string(&a, map, "systemMessage", why);
+        node_put_string(&a, map, "systemMessage", why);
     }
     doc_write_line(&out, map);
     buf_addch(&out, '\n');
@@ -152,7 +152,7 @@ static int refuse(const struct thread *t, const struct buf *why, const char *req
     if (request) {
         autobuf struct buf claim = BUF_INIT, call = BUF_INIT;
         own_request_literal(&claim, request);
-        shell_add(&call, "If you need it, ask: anabranch own request", claim.s, NULL);
+        shell_quote(&call, "If you need it, ask: anabranch own request", claim.s, NULL);
         text_harmless(&text, call.s, call.len);
     } else {
         buf_addstr(&text, "Stay in this worktree; THREAD_BRIEF.md says what is yours.");
@@ -161,16 +161,17 @@ static int refuse(const struct thread *t, const struct buf *why, const char *req
 }
 
 /* The worktree is named by who installed the hook; it may have been moved since. */
-static int find_thread(struct own_here *here, const char *tree, const char *dir, struct err *err)
+static int find_thread(struct current_thread *here, const char *tree, const char *dir,
+                       struct err *err)
 {
     if (tree && access(tree, F_OK) == 0)
-        return own_here_open(here, tree, err);
-    return own_here_open(here, dir, err);
+        return current_thread_open(here, tree, err);
+    return current_thread_open(here, dir, err);
 }
 
 static int judge(struct call *c, const char *tree, struct err *err)
 {
-    autohere struct own_here here = {0};
+    autohere struct current_thread here = {0};
     autobuf struct buf why = BUF_INIT;
     autofree char *request = NULL;
     const char *dir = c->dir ? c->dir : tree ? tree : ".";

@@ -11,7 +11,7 @@ int own_told(const struct err *err)
 }
 
 /* That of the worktree that we are in: there is a thread, and nothing can be said of it. */
-static int check_own(const struct own_here *here, struct err *err)
+static int check_own(const struct current_thread *here, struct err *err)
 {
     autofree char *here_admin = realpath(here->repo.git_dir, NULL);
     for (size_t i = 0; here_admin && i < here->all.damaged.n; i++) {
@@ -23,9 +23,9 @@ static int check_own(const struct own_here *here, struct err *err)
     return 0;
 }
 
-int own_here_open(struct own_here *here, const char *dir, struct err *err)
+int current_thread_open(struct current_thread *here, const char *dir, struct err *err)
 {
-    *here = (struct own_here){0};
+    *here = (struct current_thread){0};
     if (git_open(&here->repo, dir, err))
         return -1;
     if (!here->repo.root)
@@ -36,9 +36,9 @@ int own_here_open(struct own_here *here, const char *dir, struct err *err)
     return here->thread ? 0 : check_own(here, err);
 }
 
-int own_here_mend(struct own_here *here, struct err *err)
+int current_thread_mend(struct current_thread *here, struct err *err)
 {
-    if (thread_hooks_are_stale(here->thread) && threads_mend(&here->all, &here->repo, err))
+    if (thread_hooks_are_stale(here->thread) && threads_relocate(&here->all, &here->repo, err))
         return -1;
     const char *why = thread_hooks_off(here->thread);
     if (why)
@@ -49,7 +49,7 @@ int own_here_mend(struct own_here *here, struct err *err)
     return 0;
 }
 
-void own_here_warn(const struct own_here *here)
+void current_thread_warn(const struct current_thread *here)
 {
     for (size_t i = 0; i < here->all.damaged.n; i++) {
         const struct thread_damaged *d = &here->all.damaged.v[i];
@@ -58,16 +58,16 @@ void own_here_warn(const struct own_here *here)
     }
 }
 
-void own_here_close(struct own_here *here)
+void current_thread_close(struct current_thread *here)
 {
     threads_done(&here->all);
     git_close(&here->repo);
 }
 
-int own_here_find(struct own_here *here)
+int current_thread_find(struct current_thread *here)
 {
     struct err err = {0};
-    if (own_here_open(here, ".", &err))
+    if (current_thread_open(here, ".", &err))
         return own_told(&err);
     if (here->thread)
         return EXIT_OK;

@@ -4,7 +4,7 @@
 #include "cli/top/top.h"
 
 /* Without a word the only one that is going on, or else the newest. */
-static int choose(struct look *look, const char *word, char **ret_id)
+static int choose(struct lookup *look, const char *word, char **ret_id)
 {
     autoreport struct report r = {0};
     char *dir = NULL;
@@ -12,7 +12,7 @@ static int choose(struct look *look, const char *word, char **ret_id)
         free(dir);
         return EXIT_OK;
     }
-    int code = look_run(look, word, &r);
+    int code = lookup_run(look, word, &r);
     if (code == EXIT_OK)
         *ret_id = mem_str(r.row.id);
     return code;
@@ -20,10 +20,10 @@ static int choose(struct look *look, const char *word, char **ret_id)
 
 static int run_top(const void *options, int argc, char **argv)
 {
-    autolook struct look look;
+    autolook struct lookup look;
     autofree char *id = NULL;
     (void)options;
-    int code = look_open(&look);
+    int code = lookup_open(&look);
     if (code == EXIT_OK)
         code = choose(&look, argc ? argv[0] : NULL, &id);
     return code == EXIT_OK ? top_show(&look, id) : code;

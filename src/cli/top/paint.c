@@ -177,7 +177,7 @@ void paint_size(size_t *ret_columns, size_t *ret_rows)
 
 /* --- painting ----------------------------------------------------------------------------- */
 
-static attr_t look_of(enum style style)
+static attr_t lookup_of(enum style style)
 {
     attr_t bold = style == STYLE_BOLD || style == STYLE_BAD ? A_BOLD : 0;
     if (style >= STYLE_GOOD && terminal.colored)
@@ -208,7 +208,7 @@ static void show_line(const struct canvas_line *l, int row)
     (void)move(row, 0);
     for (size_t i = 0; i <= l->spans.n; i++) {
         size_t end = i < l->spans.n ? l->spans.v[i].at : l->text.len;
-        (void)attrset((int)(l->marked ? A_REVERSE : look_of(style)));
+        (void)attrset((int)(l->marked ? A_REVERSE : lookup_of(style)));
         put(l->text.s + at, end - at);
         at = end;
         style = i < l->spans.n ? l->spans.v[i].style : style;

@@ -45,20 +45,20 @@ static void follow_diff(struct top *top, int64_t now)
     bool new = top->diff_task != (int64_t)s->task;
     bool over = board_is_over(top->feed.board.tasks[s->task].state);
     forget_log(top);
-    if (!new && (over || now - top->diff_at < DIFF_MS || git_look_is_busy(top->git)))
+    if (!new && (over || now - top->diff_at < DIFF_MS || git_questions_is_busy(top->git)))
         return;
     if (new)
         screen_text_clear(&s->text);
     top->diff_task = s->task;
     top->diff_at = now;
-    git_look_diff(top->git, s->task, &s->text);
+    git_questions_diff(top->git, s->task, &s->text);
 }
 
 static void forget_diff(struct top *top)
 {
     if (top->diff_task >= 0)
         screen_text_clear(&top->screen.text);
-    git_look_forget_diff(top->git);
+    git_questions_forget_diff(top->git);
     top->diff_task = -1;
 }
 
@@ -81,14 +81,14 @@ static void follow_files(struct top *top, int64_t now)
 {
     struct board *b = &top->feed.board;
     size_t asked = 0;
-    if (now - top->files_at < FILES_MS || git_look_is_busy(top->git))
+    if (now - top->files_at < FILES_MS || git_questions_is_busy(top->git))
         return;
     top->files_at = now;
     for (uint32_t t = 0; t < b->n && asked < FILES_AT_ONCE; t++) {
         const struct board_task *bt = &b->tasks[t];
         bool busy = bt->state == TASK_RUNNING;
         if (bt->wanted && (busy || (bt->files < 0 && bt->commit))) {
-            git_look_files(top->git, t);
+            git_questions_files(top->git, t);
             asked++;
         }
     }
@@ -96,11 +96,11 @@ static void follow_files(struct top *top, int64_t now)
 
 static void follow_meetings(struct top *top, int64_t now)
 {
-    if (top->screen.kind != SCREEN_CONFLICTS || git_look_is_busy(top->git) ||
+    if (top->screen.kind != SCREEN_CONFLICTS || git_questions_is_busy(top->git) ||
         (top->meetings_at && now - top->meetings_at < MEETINGS_MS))
         return;
     top->meetings_at = now;
-    git_look_meetings(top->git);
+    git_questions_meetings(top->git);
 }
 
 /* --- the terminal ------------------------------------------------------------------------- */
@@ -199,7 +199,7 @@ static int go(struct top *top, struct err *err)
     return rc || top->err.code ? -1 : 0;
 }
 
-int top_show(struct look *look, const char *run)
+int top_show(struct lookup *look, const char *run)
 {
     struct top top = {.look = look, .log_task = -1, .diff_task = -1, .log = {.fd = -1}};
     struct err err = {0};
@@ -209,13 +209,14 @@ int top_show(struct look *look, const char *run)
     }
     top.loop = loop_new();
     screen_init(&top.screen, &top.feed.board);
-    top.git = git_look_new(top.loop, &top.feed.board, &look->repo, top.feed.dir, on_changed, &top);
+    top.git =
+        git_questions_new(top.loop, &top.feed.board, &look->repo, top.feed.dir, on_changed, &top);
     top.feed.board.meetings.known = !look->repo.common; /* nobody can be asked */
     int rc = go(&top, &err);
     if (rc && top.err.code)
         err = top.err;
     log_tail_close(&top.log);
-    git_look_free(top.git);
+    git_questions_free(top.git);
     screen_done(&top.screen);
     loop_free(top.loop);
     board_feed_close(&top.feed);

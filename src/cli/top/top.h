@@ -6,14 +6,14 @@
 #define CLI_TOP_TOP_H
 
 #include "base/node/node.h"
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 #include "sys/proc/loop.h"
 #include "view/dashboard/board_feed.h"
 #include "view/dashboard/git_questions.h"
 #include "view/dashboard/log_tail.h"
 
 struct top {
-    struct look *look;
+    struct lookup *look;
     struct board_feed feed;
     struct screen screen;
     struct loop *loop;
@@ -27,8 +27,8 @@ struct top {
     struct err err;
 };
 
-/* Shows the run until the user leaves. Exit codes as of cli/common/store_lookup.h. */
-int top_show(struct look *look, const char *run);
+/* Shows the run until the user leaves. Exit codes as of cli/common/lookup.h. */
+int top_show(struct lookup *look, const char *run);
 
 /* Does what was wished for, top_actions.c. */
 void top_wish(struct top *top, const struct screen_wish *wish);

@@ -44,17 +44,17 @@ static bool fill(struct top *top, const struct screen_wish *w, struct arena *a,
         [WISH_PAUSE] = "pause", [WISH_WORKERS] = "workers", [WISH_BUDGET] = "budget",
         [WISH_RETRY] = "retry", [WISH_FRESH] = "retry",     [WISH_SAY] = "say"};
     bool goes_on = w->kind == WISH_PAUSE && top->feed.board.paused;
-    build_put_string(a, request, "verb", goes_on ? "continue" : verbs[w->kind]);
+    node_put_string(a, request, "verb", goes_on ? "continue" : verbs[w->kind]);
     if (is_of_task(w->kind))
-        build_put_string(a, request, "task", top->feed.board.tasks[w->task].id);
+        node_put_string(a, request, "task", top->feed.board.tasks[w->task].id);
     if (w->kind == WISH_FRESH)
-        build_put_bool(a, request, "fresh", true);
+        node_put_bool(a, request, "fresh", true);
     if (w->kind == WISH_SAY)
-        build_put_string(a, request, "text", w->text);
+        node_put_string(a, request, "text", w->text);
     if (w->kind == WISH_STOP_ALL)
-        build_put_bool(a, request, "all", true);
+        node_put_bool(a, request, "all", true);
     if (w->kind == WISH_WORKERS)
-        build_put_int(a, request, "by", w->by);
+        node_put_int(a, request, "by", w->by);
     if (w->kind == WISH_SAY)
         return text_valid(w->text, strlen(w->text)) == strlen(w->text);
     return w->kind != WISH_BUDGET || amount_put(w->text, a, request);
@@ -113,7 +113,7 @@ static void go_there(struct top *top, const struct screen_wish *w)
 void top_wish(struct top *top, const struct screen_wish *w)
 {
     struct arena a = {0};
-    struct node *request = build_map(&a);
+    struct node *request = node_new_map(&a);
     if (w->kind == WISH_QUIT)
         loop_stop(top->loop);
     else if (w->kind == WISH_SHELL || w->kind == WISH_EDITOR)

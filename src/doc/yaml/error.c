@@ -70,7 +70,7 @@ static const struct advice advices[] = {
 /* The place of an error, and what is known of it. */
 struct spot {
     const yaml_parser_t *parser;
-    struct cursor c;
+    struct text_pos c;
     size_t at;
     struct pos pos;
     const struct node *open;
@@ -84,14 +84,14 @@ static bool begins_with(const char *s, const char *start)
     return strncmp(s, start, strlen(start)) == 0;
 }
 
-static int guard_directives(struct cursor c, struct problems *ps)
+static int guard_directives(struct text_pos c, struct problems *ps)
 {
     const char *end = c.text + c.len;
     for (const char *s = c.text; (s = memchr(s, '%', (size_t)(end - s))); s++) {
         bool inside = s > c.text && s[-1] != '\n' && s[-1] != '\r';
         if (inside || begins_with(s, "%YAML "))
             continue;
-        problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, (size_t)(s - c.text)),
+        problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, (size_t)(s - c.text)),
                          "a line that begins with '%%' is a directive, and only %%YAML is read");
         return problem_hint(ps, "take the line out; a text that begins with %% goes in quotes");
     }
@@ -99,7 +99,7 @@ static int guard_directives(struct cursor c, struct problems *ps)
 }
 
 /* NEL, LS and PS. The text has a NUL behind it. */
-static int guard_line_ends(struct cursor c, struct problems *ps)
+static int guard_line_ends(struct text_pos c, struct problems *ps)
 {
     for (const char *s = c.text; (s = strpbrk(s, "\xc2\xe2")); s++) {
         if (!begins_with(s, "\xc2\x85") && !begins_with(s, "\xe2\x80\xa8") &&
@@ -108,14 +108,14 @@ static int guard_line_ends(struct cursor c, struct problems *ps)
         size_t at = (size_t)(s - c.text);
         if (at >= c.len)
             break;
-        problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, at),
+        problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, at),
                          "a line separator of Unicode, which YAML 1.1 and 1.2 read differently");
         return problem_hint(ps, "take it out, or write \\N, \\L or \\P in double quotes");
     }
     return 0;
 }
 
-int yaml_error_guard(struct cursor c, struct problems *ps)
+int yaml_error_guard(struct text_pos c, struct problems *ps)
 {
     if (!c.len)
         return 0;
@@ -123,7 +123,7 @@ int yaml_error_guard(struct cursor c, struct problems *ps)
 }
 
 /* Offset of a character. */
-static size_t find_offset(const struct cursor *c, size_t index)
+static size_t find_offset(const struct text_pos *c, size_t index)
 {
     size_t at = 0;
     while (at < c->len && index--) {
@@ -134,26 +134,26 @@ static size_t find_offset(const struct cursor *c, size_t index)
     return at;
 }
 
-static size_t find_line(const struct cursor *c, size_t at)
+static size_t find_line(const struct text_pos *c, size_t at)
 {
     while (at && c->text[at - 1] != '\n')
         at--;
     return at;
 }
 
-static size_t find_indent(const struct cursor *c, size_t at)
+static size_t find_indent(const struct text_pos *c, size_t at)
 {
     return strspn(c->text + find_line(c, at), " ");
 }
 
-static size_t find_backslash(const struct cursor *c, size_t at)
+static size_t find_backslash(const struct text_pos *c, size_t at)
 {
     while (at && (at >= c->len || c->text[at] != '\\'))
         at--;
     return at;
 }
 
-static bool is_blank_from(const struct cursor *c, size_t at)
+static bool is_blank_from(const struct text_pos *c, size_t at)
 {
     while (at < c->len && strchr(" \t\r\n", c->text[at]))
         at++;
@@ -171,10 +171,10 @@ static const struct advice *find_advice(const yaml_parser_t *parser)
     return NULL;
 }
 
-static int report_character(const yaml_parser_t *parser, struct cursor c, struct problems *ps)
+static int report_character(const yaml_parser_t *parser, struct text_pos c, struct problems *ps)
 {
     unsigned code = (unsigned)parser->problem_value;
-    problem_error_at(ps, RULE_SYNTAX, cursor_seek(&c, parser->problem_offset),
+    problem_error_at(ps, RULE_SYNTAX, text_pos_seek(&c, parser->problem_offset),
                      "the control character U+%04X", code);
     return problem_hint(ps, "take it out, or write it as \\%s%0*X in double quotes",
                         code > 0xff ? "u" : "x", code > 0xff ? 4 : 2, code);
@@ -226,7 +226,7 @@ static int report_advice(struct spot *s, const struct advice *a, struct problems
     if (begins_with(s->parser->problem, "found character") && s->c.text[s->at] == '\t')
         a = &tab;
     if (a && a->message == no_escape)
-        s->pos = cursor_seek(&s->c, find_backslash(&s->c, s->at));
+        s->pos = text_pos_seek(&s->c, find_backslash(&s->c, s->at));
     if (a && !s->begins_line && begins_with(s->parser->problem, "did not find expected key"))
         a = &behind_value;
     problem_error_at(ps, RULE_SYNTAX, s->pos, "%s", a ? a->message : s->parser->problem);
@@ -246,7 +246,7 @@ static int report_spot(struct spot *s, const struct advice *a, struct problems *
     return report_advice(s, a, ps);
 }
 
-int yaml_error_report(const yaml_parser_t *parser, struct cursor c, const struct node *open,
+int yaml_error_report(const yaml_parser_t *parser, struct text_pos c, const struct node *open,
                       const struct yaml_scalar *last, struct problems *ps)
 {
     if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
@@ -260,7 +260,7 @@ int yaml_error_report(const yaml_parser_t *parser, struct cursor c, const struct
     s.at = find_offset(&c, context ? parser->context_mark.index : parser->problem_mark.index);
     s.behind_last = end <= s.at && !memchr(c.text + end, '\n', s.at - end);
     s.begins_line = s.at - find_line(&c, s.at) == find_indent(&c, s.at);
-    struct cursor seek = c;
-    s.pos = cursor_seek(&seek, s.at);
+    struct text_pos seek = c;
+    s.pos = text_pos_seek(&seek, s.at);
     return report_spot(&s, a, ps);
 }

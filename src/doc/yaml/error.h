@@ -21,11 +21,11 @@ struct yaml_scalar {
 /* Refuses what libyaml would read wrongly, or in quadratic time: line ends of YAML 1.1 that are
  * text in YAML 1.2, and directives other than %YAML. c is at the start of the text. Returns -1
  * with a problem. */
-int yaml_error_guard(struct cursor c, struct problems *ps);
+int yaml_error_guard(struct text_pos c, struct problems *ps);
 
 /* Adds the error at which the parser stopped. c is at the start of the text; `open` is the
  * innermost list or mapping in brackets that the parser was in, or NULL. Returns -1. */
-int yaml_error_report(const yaml_parser_t *parser, struct cursor c, const struct node *open,
+int yaml_error_report(const yaml_parser_t *parser, struct text_pos c, const struct node *open,
                       const struct yaml_scalar *last, struct problems *ps);
 
 /* Says that the quote at pos is not closed. Returns -1. */

@@ -37,7 +37,7 @@ struct reader {
     struct doc *doc;
     struct problems *ps;
     yaml_parser_t parser;
-    struct cursor cursor;
+    struct text_pos cursor;
     size_t index;            /* characters in front of the cursor, as libyaml counts */
     struct yaml_scalar last; /* the scalar that was read last */
     size_t documents, depth;
@@ -70,17 +70,17 @@ static bool wants_key(struct reader *r)
 /* Moves the cursor to a character. */
 static struct pos seek_index(struct reader *r, size_t index)
 {
-    const struct cursor *c = &r->cursor;
+    const struct text_pos *c = &r->cursor;
     size_t at = c->offset;
     for (; r->index < index && at < c->len; r->index++) {
         do
             at++;
         while (at < c->len && ((unsigned char)c->text[at] & 0xc0) == 0x80);
     }
-    return cursor_seek(&r->cursor, at);
+    return text_pos_seek(&r->cursor, at);
 }
 
-static size_t skip_blanks(const struct cursor *c, size_t at)
+static size_t skip_blanks(const struct text_pos *c, size_t at)
 {
     while (at < c->len && strchr(" \t\r\n#", c->text[at])) {
         const char *lf = c->text[at] == '#' ? memchr(c->text + at, '\n', c->len - at) : NULL;
@@ -93,14 +93,14 @@ static size_t skip_blanks(const struct cursor *c, size_t at)
 static struct pos seek_value(struct reader *r, const yaml_event_t *e)
 {
     (void)seek_index(r, e->start_mark.index);
-    struct cursor c = r->cursor;
+    struct text_pos c = r->cursor;
     size_t at = c.offset;
     while (at < c.len && strchr("&!", c.text[at])) {
         while (at < c.len && !strchr(" \t\r\n", c.text[at]))
             at++;
         at = skip_blanks(&c, at);
     }
-    return cursor_seek(&c, at);
+    return text_pos_seek(&c, at);
 }
 
 /* A value that is not there is at its key or, in a list, at its dash. */
@@ -279,7 +279,7 @@ static void note_scalar(struct reader *r, const yaml_event_t *e, struct pos pos)
  * the quote is not closed. */
 static int guard_quote(struct reader *r, const yaml_event_t *e)
 {
-    struct cursor c = r->cursor;
+    struct text_pos c = r->cursor;
     uint32_t col = r->depth ? top(r)->col : 0;
     (void)seek_index(r, e->end_mark.index);
     const char *s = c.text + c.offset, *end = c.text + r->cursor.offset;
@@ -296,7 +296,7 @@ static int guard_quote(struct reader *r, const yaml_event_t *e)
 /* libyaml reads [?x] as [? x], which is a mapping. */
 static int guard_question(struct reader *r)
 {
-    const struct cursor *c = &r->cursor;
+    const struct text_pos *c = &r->cursor;
     if (!r->depth || !top(r)->flow || !c->offset || c->text[c->offset - 1] != '?')
         return 0;
     struct pos pos = {c->pos.line, c->pos.col - 1};
@@ -511,7 +511,7 @@ static int on_event(struct reader *r, const yaml_event_t *e)
     return 0;
 }
 
-static int refuse_text(struct reader *r, struct cursor begin)
+static int refuse_text(struct reader *r, struct text_pos begin)
 {
     struct level *l = top(r);
     if (r->ended && r->parser.error == YAML_PARSER_ERROR)
@@ -520,7 +520,7 @@ static int refuse_text(struct reader *r, struct cursor begin)
 }
 
 /* Reads one event. *ret_more is false after the last one. */
-static int read_event(struct reader *r, struct cursor begin, bool *ret_more)
+static int read_event(struct reader *r, struct text_pos begin, bool *ret_more)
 {
     yaml_event_t e;
     if (!yaml_parser_parse(&r->parser, &e))
@@ -531,7 +531,7 @@ static int read_event(struct reader *r, struct cursor begin, bool *ret_more)
     return result;
 }
 
-static void reader_init(struct reader *r, struct cursor begin)
+static void reader_init(struct reader *r, struct text_pos begin)
 {
     r->cursor = begin;
     for (size_t i = 0; i < DOC_MAX_DEPTH; i++)
@@ -545,7 +545,7 @@ static void reader_init(struct reader *r, struct cursor begin)
 int doc_read_yaml(struct doc *doc, const char *text, size_t len, struct pos start,
                   struct problems *ps)
 {
-    struct cursor begin = {text, len, 0, start};
+    struct text_pos begin = {text, len, 0, start};
     own_cleanup(reader_done) struct reader r = {.doc = doc, .ps = ps};
     doc->syntax = DOC_YAML;
     doc->root = NULL;

@@ -121,7 +121,7 @@ static void read_rebase(int dir, struct branch_signs *s, struct texts *t)
     }
 }
 
-static const char *look_at(int dir, const char *ref)
+static const char *lookup_at(int dir, const char *ref)
 {
     struct branch_signs s = {0};
     own_cleanup(texts_done) struct texts t = {BUF_INIT, BUF_INIT, BUF_INIT, BUF_INIT};
@@ -146,7 +146,7 @@ static void search_in(struct search *s, const char *git_dir)
 {
     autoclose int dir = open_dir(AT_FDCWD, git_dir);
     if (dir >= 0 && !s->operation)
-        s->operation = look_at(dir, s->ref);
+        s->operation = lookup_at(dir, s->ref);
     if (s->operation && !s->where)
         s->where = mem_str(git_dir);
 }

@@ -47,12 +47,12 @@ static void free_entries(struct git_entry *entries, size_t n)
     free(entries);
 }
 
-void git_state_close(struct git_state *state)
+void shared_state_close(struct shared_state *state)
 {
     free_entries(state->entries.v, state->entries.n);
     packed_refs_done(&state->packed);
     free(state->common);
-    *state = (struct git_state){.packed = PACKED_REFS_INIT};
+    *state = (struct shared_state){.packed = PACKED_REFS_INIT};
 }
 
 static int by_name(const void *a, const void *b)
@@ -72,7 +72,7 @@ static struct git_content content_of(const struct git_entry *e)
              : (struct git_content){0};
 }
 
-struct git_content git_state_get(const struct git_state *state, const char *name)
+struct git_content shared_state_get(const struct shared_state *state, const char *name)
 {
     return content_of(find(state->entries.v, state->entries.n, name));
 }
@@ -95,8 +95,8 @@ static bool is_known(const struct git_stamp *was, const struct git_stamp *is)
 
 /* --- one look ----------------------------------------------------------------------------- */
 
-struct look {
-    struct git_state *state;
+struct lookup {
+    struct shared_state *state;
     struct timespec now;
     bool tables; /* refs are kept in tables */
     VEC(struct git_entry) entries;
@@ -114,7 +114,7 @@ static bool is_servers_list(const char *name)
 }
 
 /* What a file is; false: nothing that is watched. */
-static bool part_of(const struct look *l, const char *name, enum git_part *ret)
+static bool part_of(const struct lookup *l, const char *name, enum git_part *ret)
 {
     *ret = GIT_PART_FILE;
     if (str_begins(name, "refs/"))
@@ -188,7 +188,7 @@ static bool is_no_matter(int errnum)
     return errnum == ENOENT || errnum == EACCES;
 }
 
-static int add_entry(struct look *l, const FTSENT *e, const char *name, struct err *err)
+static int add_entry(struct lookup *l, const FTSENT *e, const char *name, struct err *err)
 {
     struct git_entry *was = find(l->state->entries.v, l->state->entries.n, name), now = {0};
     autobuf struct buf content = BUF_INIT;
@@ -213,7 +213,7 @@ static int add_entry(struct look *l, const FTSENT *e, const char *name, struct e
 /* --- what is no file ---------------------------------------------------------------------- */
 
 /* Whether git would wait for it, or read it without an end. */
-static bool is_odd(const struct look *l, const FTSENT *e, const char *name)
+static bool is_odd(const struct lookup *l, const FTSENT *e, const char *name)
 {
     enum git_part part;
     struct stat st = *e->fts_statp;
@@ -243,7 +243,7 @@ static int put_back(const char *path, const struct git_entry *was, struct err *e
 }
 
 /* An entry that was odd is what it was before. */
-static int keep_entry(struct look *l, const char *path, const struct git_entry *was,
+static int keep_entry(struct lookup *l, const char *path, const struct git_entry *was,
                       struct err *err)
 {
     struct git_entry now = *was;
@@ -259,7 +259,7 @@ static int keep_entry(struct look *l, const char *path, const struct git_entry *
     return 0;
 }
 
-static int remove_odd(struct look *l, const FTSENT *e, const char *name, struct err *err)
+static int remove_odd(struct lookup *l, const FTSENT *e, const char *name, struct err *err)
 {
     const struct git_entry *was = find(l->state->entries.v, l->state->entries.n, name);
     if (unlink(e->fts_path) < 0 && errno != ENOENT)
@@ -269,7 +269,7 @@ static int remove_odd(struct look *l, const FTSENT *e, const char *name, struct 
     return was_whole(was) ? keep_entry(l, e->fts_path, was, err) : 0;
 }
 
-static int take(struct look *l, FTS *fts, FTSENT *e, struct err *err)
+static int take(struct lookup *l, FTS *fts, FTSENT *e, struct err *err)
 {
     const char *name = e->fts_path + strlen(l->state->common) + 1;
     switch (e->fts_info) {
@@ -289,7 +289,7 @@ static int take(struct look *l, FTS *fts, FTSENT *e, struct err *err)
     }
 }
 
-static int walk(struct look *l, struct err *err)
+static int walk(struct lookup *l, struct err *err)
 {
     char *paths[ROOTS + 1] = {0};
     for (size_t i = 0; i < ROOTS; i++)
@@ -309,7 +309,7 @@ static int walk(struct look *l, struct err *err)
 
 /* --- refs that are kept together ---------------------------------------------------------- */
 
-static int ask_git(const struct look *l, struct buf *out, struct err *err)
+static int ask_git(const struct lookup *l, struct buf *out, struct err *err)
 {
     struct git_place at = {.git_dir = l->state->common};
     autostrv struct strv args = {0};
@@ -324,14 +324,14 @@ static int ask_git(const struct look *l, struct buf *out, struct err *err)
     return git_call(&at, out, err, "for-each-ref", "--format=%(objectname) %(refname)", NULL);
 }
 
-static bool uses_tables(const struct git_state *state)
+static bool uses_tables(const struct shared_state *state)
 {
     autofree char *path = mem_printf("%s/reftable/tables.list", state->common);
     return access(path, F_OK) == 0;
 }
 
 /* Packed refs that are no file are written anew, as they were. */
-static int mend_packed(struct look *l, const char *path, struct err *err)
+static int mend_packed(struct lookup *l, const char *path, struct err *err)
 {
     const struct packed_refs *was = &l->state->packed;
     autobuf struct buf text = BUF_INIT;
@@ -349,7 +349,7 @@ static int mend_packed(struct look *l, const char *path, struct err *err)
 }
 
 /* One file tells whether they are as they were. */
-static int look_at_packed(struct look *l, struct err *err)
+static int lookup_at_packed(struct lookup *l, struct err *err)
 {
     const char *name = l->tables ? "reftable/tables.list" : "packed-refs";
     autofree char *path = mem_printf("%s/%s", l->state->common, name);
@@ -378,7 +378,7 @@ static struct git_content keep(struct arena *a, struct git_content c)
     return c;
 }
 
-static void add_change(struct look *l, enum git_part part, const char *name,
+static void add_change(struct lookup *l, enum git_part part, const char *name,
                        struct git_content from, struct git_content to)
 {
     struct arena *a = &l->changes->arena;
@@ -397,7 +397,7 @@ static struct git_content packed_content(const struct packed_refs *p, const char
 }
 
 /* `either` is the one of the two that is there, or any. */
-static void compare_entry(struct look *l, const struct git_entry *either,
+static void compare_entry(struct lookup *l, const struct git_entry *either,
                           const struct git_entry *was, const struct git_entry *is)
 {
     struct git_content from = content_of(was), to = content_of(is);
@@ -412,7 +412,7 @@ static void compare_entry(struct look *l, const struct git_entry *either,
 /* A ref that is, or was, a file as well has been compared as one. */
 static void compare_packed(void *ctx, const char *name, const char *from, const char *to)
 {
-    struct look *l = ctx;
+    struct lookup *l = ctx;
     bool head = strcmp(name, "HEAD") == 0;
     if (is_own(name) || find(l->state->entries.v, l->state->entries.n, name) ||
         find(l->entries.v, l->entries.n, name))
@@ -422,9 +422,9 @@ static void compare_packed(void *ctx, const char *name, const char *from, const 
                (struct git_content){.s = to, .len = to ? strlen(to) : 0});
 }
 
-static void compare(struct look *l)
+static void compare(struct lookup *l)
 {
-    const struct git_state *s = l->state;
+    const struct shared_state *s = l->state;
     for (size_t i = 0, k = 0; i < s->entries.n || k < l->entries.n;) {
         const struct git_entry *was = i < s->entries.n ? &s->entries.v[i] : NULL;
         const struct git_entry *is = k < l->entries.n ? &l->entries.v[k] : NULL;
@@ -439,9 +439,9 @@ static void compare(struct look *l)
         packed_refs_compare(&s->packed, &l->packed, compare_packed, l);
 }
 
-static void adopt(struct look *l)
+static void checkout_repair(struct lookup *l)
 {
-    struct git_state *s = l->state;
+    struct shared_state *s = l->state;
     free_entries(s->entries.v, s->entries.n);
     s->entries.v = l->entries.v;
     s->entries.n = l->entries.n;
@@ -454,27 +454,27 @@ static void adopt(struct look *l)
     s->packed = l->packed;
 }
 
-static int look(struct git_state *state, struct git_changes *changes, struct err *err)
+static int look(struct shared_state *state, struct git_changes *changes, struct err *err)
 {
-    struct look l = {.state = state,
-                     .changes = changes,
-                     .packed = PACKED_REFS_INIT,
-                     .tables = uses_tables(state)};
+    struct lookup l = {.state = state,
+                       .changes = changes,
+                       .packed = PACKED_REFS_INIT,
+                       .tables = uses_tables(state)};
     if (clock_gettime(CLOCK_REALTIME, &l.now) < 0)
         return err_sys(err, "read the clock");
     /* In this order, as git does it: a ref is packed first, and its file goes then. */
-    if (walk(&l, err) || look_at_packed(&l, err)) {
+    if (walk(&l, err) || lookup_at_packed(&l, err)) {
         free_entries(l.entries.v, l.entries.n);
         packed_refs_done(&l.packed);
         return -1;
     }
     if (changes)
         compare(&l);
-    adopt(&l);
+    checkout_repair(&l);
     return 0;
 }
 
-void git_state_note_ref(struct git_state *state, const char *ref, const char *commit)
+void shared_state_note_ref(struct shared_state *state, const char *ref, const char *commit)
 {
     struct git_entry *e = find(state->entries.v, state->entries.n, ref);
     size_t n = state->entries.n, at = n;
@@ -494,16 +494,16 @@ void git_state_note_ref(struct git_state *state, const char *ref, const char *co
     e->stamp = (struct git_stamp){0};
 }
 
-int git_state_look(struct git_state *state, struct git_changes *changes, struct err *err)
+int shared_state_look(struct shared_state *state, struct git_changes *changes, struct err *err)
 {
     return look(state, changes, err);
 }
 
-int git_state_open(struct git_state *state, const char *common, struct err *err)
+int shared_state_open(struct shared_state *state, const char *common, struct err *err)
 {
-    *state = (struct git_state){.common = mem_str(common), .packed = PACKED_REFS_INIT};
+    *state = (struct shared_state){.common = mem_str(common), .packed = PACKED_REFS_INIT};
     if (look(state, NULL, err) == 0)
         return 0;
-    git_state_close(state);
+    shared_state_close(state);
     return -1;
 }

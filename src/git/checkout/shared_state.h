@@ -1,6 +1,6 @@
 /*
- * struct git_state: what the worktrees of a repository share, as it was when it was last looked at:
- * refs, the HEADs of all worktrees, the stash, configuration, hooks, and the files in the
+ * struct shared_state: what the worktrees of a repository share, as it was when it was last looked
+ * at: refs, the HEADs of all worktrees, the stash, configuration, hooks, and the files in the
  * repository's folder that say what is ignored, how files are treated and where objects are.
  *
  * Looking starts no process: files whose stat data is as it was are not read again, and only what
@@ -77,7 +77,7 @@ struct git_entry {
     struct git_stamp stamp;
 };
 
-struct git_state {
+struct shared_state {
     char *common;
     bool tables; /* refs are kept in tables, which have no reflog that could be read */
     VEC(struct git_entry) entries; /* sorted by name */
@@ -86,18 +86,18 @@ struct git_state {
 };
 
 /* Takes the first look. */
-int git_state_open(struct git_state *state, const char *common, struct err *err);
-void git_state_close(struct git_state *state);
+int shared_state_open(struct shared_state *state, const char *common, struct err *err);
+void shared_state_close(struct shared_state *state);
 
 /* Looks again and adds what has changed since the last time, sorted by name but for packed refs,
  * which come last. On failure the state is as it was. */
-int git_state_look(struct git_state *state, struct git_changes *changes, struct err *err);
+int shared_state_look(struct shared_state *state, struct git_changes *changes, struct err *err);
 
 /* We made a ref: it counts as seen, so that the next look tells of it where it has gone already.
  * Does nothing where refs are kept in tables. */
-void git_state_note_ref(struct git_state *state, const char *ref, const char *commit);
+void shared_state_note_ref(struct shared_state *state, const char *ref, const char *commit);
 
 /* What was last seen of a name; s is NULL where there is no such thing, or it is a packed ref. */
-struct git_content git_state_get(const struct git_state *state, const char *name);
+struct git_content shared_state_get(const struct shared_state *state, const char *name);
 
 #endif

@@ -200,7 +200,7 @@ static void compare_unseen(const struct strv *was, const struct strv *is, struct
     }
 }
 
-static void adopt(struct staged *s, struct content *c)
+static void checkout_repair(struct staged *s, struct content *c)
 {
     strv_done(&s->lines);
     strv_done(&s->unseen);
@@ -219,7 +219,7 @@ static int look(struct staged *s, struct staged_change *ret, struct err *err)
         compare_lines(&s->lines, &c, ret);
         compare_unseen(&s->unseen, &c.unseen, &ret->unseen);
     }
-    adopt(s, &c);
+    checkout_repair(s, &c);
     return 0;
 }
 

@@ -170,7 +170,7 @@ static void add_file(struct walk *w, const char *path, const struct stat *st)
 }
 
 /* Of a folder with too many files in it we look at those that we know. */
-static void look_at_known(struct walk *w, const char *folder)
+static void lookup_at_known(struct walk *w, const char *folder)
 {
     const untracked_files *known = &w->before->files;
     strv_push(&w->full, folder);
@@ -197,7 +197,7 @@ static void give_up_folder(struct walk *w)
     }
     while (w->files.n > w->folder_start)
         free_file(&w->files.v[--w->files.n]);
-    look_at_known(w, folder);
+    lookup_at_known(w, folder);
 }
 
 static void take_file(struct walk *w, const struct frame *f, const char *name)
@@ -217,7 +217,7 @@ static void take_folder(struct walk *w, const struct frame *f, const char *name)
     if (has_path(&w->before->skipped, w->path.s))
         return;
     if (!tracked && has_path(&w->before->full, w->path.s)) {
-        look_at_known(w, w->path.s);
+        lookup_at_known(w, w->path.s);
         return;
     }
     if (!enter_folder(w, f->fd, name) || tracked || w->folder_depth)
@@ -294,7 +294,7 @@ static int walk_all(struct walk *w, const char *root, const char *index, size_t 
                          : err_set(err, ERR_INPUT, "'%s' is an index of an unknown kind", index);
 }
 
-static void adopt(struct untracked *u, struct walk *w)
+static void checkout_repair(struct untracked *u, struct walk *w)
 {
     free_files(&u->files);
     strv_done(&u->full);
@@ -444,7 +444,7 @@ int untracked_open(struct untracked *u, const char *root, const char *index, siz
     struct walk w = {.before = u, .root = -1, .path = BUF_INIT};
     int rc = walk_all(&w, root, index, id_len, err);
     if (rc == 0) {
-        adopt(u, &w);
+        checkout_repair(u, &w);
         keep_contents(u, w.root);
     }
     walk_done(&w);
@@ -459,7 +459,7 @@ int untracked_look(struct untracked *u, struct untracked_changes *changes, struc
     int rc = walk_all(&w, u->root, u->index, u->id_len, err);
     if (rc == 0) {
         compare(u, &w, changes);
-        adopt(u, &w);
+        checkout_repair(u, &w);
     }
     walk_done(&w);
     return rc;

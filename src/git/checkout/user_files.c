@@ -10,24 +10,24 @@
 
 enum { PATHS_MAX = 200 };
 
-static void free_files(struct checkout_file *files, size_t n)
+static void free_files(struct user_file *files, size_t n)
 {
     for (size_t i = 0; i < n; i++)
         free(files[i].path);
     free(files);
 }
 
-void checkout_close(struct checkout *c)
+void user_files_close(struct user_files *c)
 {
     free_files(c->changed.v, c->changed.n);
-    *c = (struct checkout){0};
+    *c = (struct user_files){0};
 }
 
 /* --- stat data ---------------------------------------------------------------------------- */
 
 struct pass {
     int root;
-    VEC(struct checkout_file) changed;
+    VEC(struct user_file) changed;
 };
 
 static bool is_in_work_tree(const struct git_index_entry *e)
@@ -40,22 +40,22 @@ static bool is_in_work_tree(const struct git_index_entry *e)
 static void take_entry(struct pass *p, const struct git_index_entry *e)
 {
     struct stat st;
-    struct checkout_file file = {.size = -1};
+    struct user_file file = {.size = -1};
     if (fstatat(p->root, e->path, &st, AT_SYMLINK_NOFOLLOW) == 0) {
         if (git_index_fits(e, &st))
             return;
-        file = (struct checkout_file){.size = st.st_size, .mtime = st.st_mtim, .mode = st.st_mode};
+        file = (struct user_file){.size = st.st_size, .mtime = st.st_mtim, .mode = st.st_mode};
     }
     file.path = mem_str(e->path);
     vec_push(&p->changed, file);
 }
 
-static char *index_path(const struct checkout *c)
+static char *index_path(const struct user_files *c)
 {
     return mem_printf("%s/index", c->repo->git_dir);
 }
 
-static int go_through(const struct checkout *c, struct pass *p, struct err *err)
+static int go_through(const struct user_files *c, struct pass *p, struct err *err)
 {
     autofree char *index = index_path(c);
     autoclose int root = open(c->repo->root, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -72,18 +72,18 @@ static int go_through(const struct checkout *c, struct pass *p, struct err *err)
     return x.good ? 0 : err_set(err, ERR_INPUT, "'%s' is an index of an unknown kind", index);
 }
 
-static bool is_same(const struct checkout_file *a, const struct checkout_file *b)
+static bool is_same(const struct user_file *a, const struct user_file *b)
 {
     return a->size == b->size && a->mode == b->mode && a->mtime.tv_sec == b->mtime.tv_sec &&
            a->mtime.tv_nsec == b->mtime.tv_nsec;
 }
 
 /* The files that differ from the index otherwise than they did. Both lists are sorted. */
-static void add_news(const struct checkout *c, const struct pass *p, struct strv *out)
+static void add_news(const struct user_files *c, const struct pass *p, struct strv *out)
 {
     size_t i = 0;
     for (size_t k = 0; k < p->changed.n; k++) {
-        const struct checkout_file *is = &p->changed.v[k];
+        const struct user_file *is = &p->changed.v[k];
         while (i < c->changed.n && strcmp(c->changed.v[i].path, is->path) < 0)
             i++;
         bool known = i < c->changed.n && strcmp(c->changed.v[i].path, is->path) == 0;
@@ -95,21 +95,21 @@ static void add_news(const struct checkout *c, const struct pass *p, struct strv
 /* --- looking ------------------------------------------------------------------------------ */
 
 /* While git is at work here, files and index do not fit together. */
-static bool is_locked(const struct checkout *c)
+static bool is_locked(const struct user_files *c)
 {
     autofree char *lock = mem_printf("%s/index.lock", c->repo->git_dir);
     return access(lock, F_OK) == 0;
 }
 
 /* Which index this is; all zero where there is none. */
-static struct stat index_stat(const struct checkout *c)
+static struct stat index_stat(const struct user_files *c)
 {
     autofree char *path = index_path(c);
     struct stat st;
     return stat(path, &st) == 0 ? st : (struct stat){0};
 }
 
-static void adopt(struct checkout *c, const struct pass *p)
+static void checkout_repair(struct user_files *c, const struct pass *p)
 {
     free_files(c->changed.v, c->changed.n);
     c->changed.v = p->changed.v;
@@ -117,20 +117,21 @@ static void adopt(struct checkout *c, const struct pass *p)
     c->changed.cap = p->changed.cap;
 }
 
-int checkout_open(struct checkout *c, const struct git_repo *repo, size_t id_len, struct err *err)
+int user_files_open(struct user_files *c, const struct git_repo *repo, size_t id_len,
+                    struct err *err)
 {
     struct pass p = {0};
-    *c = (struct checkout){.repo = repo, .id_len = id_len};
-    pace_begin(&c->pace);
+    *c = (struct user_files){.repo = repo, .id_len = id_len};
+    throttle_begin(&c->pace);
     int rc = go_through(c, &p, err);
-    pace_end(&c->pace);
-    adopt(c, &p);
+    throttle_end(&c->pace);
+    checkout_repair(c, &p);
     return rc;
 }
 
 /* Which of the files have another content: git compares, with the index as it is now. "XY PATH"
  * with a NUL behind each. */
-static int confirm(const struct checkout *c, const struct strv *news, struct strv *ret_paths,
+static int confirm(const struct user_files *c, const struct strv *news, struct strv *ret_paths,
                    struct err *err)
 {
     struct git_place at = {.git_dir = c->repo->git_dir, .work_tree = c->repo->root};
@@ -154,7 +155,7 @@ static int confirm(const struct checkout *c, const struct strv *news, struct str
 
 /* The files that have changed, if anyone wants to know; *ret_good is false where git came in
  * between. */
-static int compare(struct checkout *c, struct pass *p, struct strv *paths, bool *ret_good,
+static int compare(struct user_files *c, struct pass *p, struct strv *paths, bool *ret_good,
                    struct err *err)
 {
     autostrv struct strv news = {0};
@@ -172,18 +173,18 @@ static int compare(struct checkout *c, struct pass *p, struct strv *paths, bool 
     return 0;
 }
 
-int checkout_look(struct checkout *c, struct strv *ret_paths, bool *ret_looked, struct err *err)
+int user_files_look(struct user_files *c, struct strv *ret_paths, bool *ret_looked, struct err *err)
 {
     struct pass p = {0};
     autostrv struct strv paths = {0};
-    pace_begin(&c->pace);
+    throttle_begin(&c->pace);
     int rc = compare(c, &p, ret_paths ? &paths : NULL, ret_looked, err);
-    pace_end(&c->pace);
+    throttle_end(&c->pace);
     if (rc || !*ret_looked) {
         free_files(p.changed.v, p.changed.n);
         return rc;
     }
-    adopt(c, &p);
+    checkout_repair(c, &p);
     for (size_t i = 0; i < paths.n; i++)
         strv_push(ret_paths, paths.v[i]);
     return 0;

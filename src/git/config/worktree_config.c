@@ -43,8 +43,8 @@ static void files_done(struct files *f)
 
 /* What a file says of a key, as a value of that type ("": as it stands there); *ret_found is false
  * where it says nothing. */
-static int look_up(const struct files *f, const char *file, const char *type, const char *key,
-                   struct buf *out, bool *ret_found, struct err *err)
+static int lookup_up(const struct files *f, const char *file, const char *type, const char *key,
+                     struct buf *out, bool *ret_found, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
@@ -68,7 +68,7 @@ static int copy_main_keys(const struct files *f, const char *from, const char *t
 {
     for (size_t i = 0; i < MAIN_KEYS; i++) {
         autobuf struct buf value = BUF_INIT;
-        if (look_up(f, from, "", main_keys[i], &value, &ret_had[i], err))
+        if (lookup_up(f, from, "", main_keys[i], &value, &ret_had[i], err))
             return -1;
         if (i == 0 && strcmp(value.s, "false") == 0)
             ret_had[i] = false; /* that is so for all of them */
@@ -93,7 +93,7 @@ static int is_on(const struct files *f, bool *ret_on, struct err *err)
 {
     autobuf struct buf value = BUF_INIT;
     bool found = false;
-    if (look_up(f, f->shared, "bool", EXTENSION, &value, &found, err))
+    if (lookup_up(f, f->shared, "bool", EXTENSION, &value, &found, err))
         return -1;
     *ret_on = found && strcmp(value.s, "true") == 0;
     return 0;

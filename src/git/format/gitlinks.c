@@ -15,7 +15,7 @@ struct links {
     struct buf seen; /* those that git looks at in the work tree, each with a NUL behind it */
 };
 
-static void links_done(struct links *l)
+static void gitlinks_done(struct links *l)
 {
     strv_done(&l->all);
     buf_done(&l->seen);
@@ -85,18 +85,18 @@ static void exclude_all(const struct links *l, struct strv *args)
         strv_pushf(args, ":(top,exclude,literal)%s", l->all.v[i]);
 }
 
-int links_exclude(const struct git_place *at, size_t id_len, struct strv *args, struct err *err)
+int gitlinks_exclude(const struct git_place *at, size_t id_len, struct strv *args, struct err *err)
 {
-    own_cleanup(links_done) struct links found = {.seen = BUF_INIT};
+    own_cleanup(gitlinks_done) struct links found = {.seen = BUF_INIT};
     if (find_links(at, id_len, &found, err))
         return -1;
     exclude_all(&found, args);
     return 0;
 }
 
-int links_stage(const struct git_place *at, size_t id_len, struct strv *args, struct err *err)
+int gitlinks_stage(const struct git_place *at, size_t id_len, struct strv *args, struct err *err)
 {
-    own_cleanup(links_done) struct links found = {.seen = BUF_INIT};
+    own_cleanup(gitlinks_done) struct links found = {.seen = BUF_INIT};
     autostrv struct strv update = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
     int status = 0;
@@ -126,7 +126,7 @@ static void search_done(struct search *s)
 
 /* Whether the index differs from HEAD, or new files are there. This reads no tracked file, so git
  * runs no filter. */
-static int look_at_index(struct search *s, const struct git_place *there, struct err *err)
+static int lookup_at_index(struct search *s, const struct git_place *there, struct err *err)
 {
     autobuf struct buf head = BUF_INIT, out = BUF_INIT;
     struct err none = {0};
@@ -143,9 +143,9 @@ static int look_at_index(struct search *s, const struct git_place *there, struct
 }
 
 /* The files, by our own configuration. An index that we cannot read counts as a change. */
-static void look_at_files(struct search *s, const struct git_place *ours)
+static void lookup_at_files(struct search *s, const struct git_place *ours)
 {
-    own_cleanup(links_done) struct links inner = {.seen = BUF_INIT};
+    own_cleanup(gitlinks_done) struct links inner = {.seen = BUF_INIT};
     autobuf struct buf out = BUF_INIT;
     struct err none = {0};
     s->changed = git_call(ours, &out, &none, "ls-files", "-z", "--modified", NULL) || out.len ||
@@ -154,7 +154,7 @@ static void look_at_files(struct search *s, const struct git_place *ours)
         strv_pushf(&s->left, "%s/%s", ours->work_tree, inner.all.v[i]);
 }
 
-static int look_into(struct search *s, const char *tree, struct err *err)
+static int lookup_into(struct search *s, const char *tree, struct err *err)
 {
     autofree char *dot_git = mem_printf("%s/.git", tree);
     autobuf struct buf dir = BUF_INIT;
@@ -170,38 +170,38 @@ static int look_into(struct search *s, const char *tree, struct err *err)
     bool has_index = lstat(index, &st) == 0;
     if (has_index && !S_ISREG(st.st_mode))
         s->changed = true;
-    else if (look_at_index(s, &there, err))
+    else if (lookup_at_index(s, &there, err))
         return -1;
     if (has_index && !s->changed)
-        look_at_files(s, &ours);
+        lookup_at_files(s, &ours);
     return 0;
 }
 
-int links_tree_changed(const char *common, const char *tree, bool untracked, bool *ret_yes,
-                       struct err *err)
+int gitlinks_tree_changed(const char *common, const char *tree, bool untracked, bool *ret_yes,
+                          struct err *err)
 {
     own_cleanup(search_done) struct search s = {.common = common, .untracked = untracked};
     strv_push(&s.left, tree);
     for (size_t i = 0; !s.changed && i < s.left.n; i++) { /* it grows meanwhile */
         autofree char *next = mem_str(s.left.v[i]);
-        if (look_into(&s, next, err))
+        if (lookup_into(&s, next, err))
             return -1;
     }
     *ret_yes = s.changed;
     return 0;
 }
 
-int links_changed(const struct git_place *at, size_t id_len, bool untracked, struct strv *ret,
-                  struct err *err)
+int gitlinks_changed(const struct git_place *at, size_t id_len, bool untracked, struct strv *ret,
+                     struct err *err)
 {
-    own_cleanup(links_done) struct links found = {.seen = BUF_INIT};
+    own_cleanup(gitlinks_done) struct links found = {.seen = BUF_INIT};
     const char *common = at->common ? at->common : at->git_dir;
     if (find_links(at, id_len, &found, err))
         return -1;
     for (size_t i = 0; i < found.all.n; i++) {
         autofree char *tree = mem_printf("%s/%s", at->work_tree, found.all.v[i]);
         bool yes;
-        if (links_tree_changed(common, tree, untracked, &yes, err))
+        if (gitlinks_tree_changed(common, tree, untracked, &yes, err))
             return err_wrap(err, "the submodule '%s'", found.all.v[i]);
         if (yes)
             strv_push(ret, found.all.v[i]);

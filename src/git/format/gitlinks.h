@@ -17,19 +17,19 @@
 
 /* Stages the submodules of the index at->index, and appends the arguments for `git add` that leave
  * them out. id_len is the length of an id in hexadecimal digits, or 0 where it is not known. */
-int links_stage(const struct git_place *at, size_t id_len, struct strv *args, struct err *err);
+int gitlinks_stage(const struct git_place *at, size_t id_len, struct strv *args, struct err *err);
 
 /* Only appends the arguments. */
-int links_exclude(const struct git_place *at, size_t id_len, struct strv *args, struct err *err);
+int gitlinks_exclude(const struct git_place *at, size_t id_len, struct strv *args, struct err *err);
 
 /* Appends the paths of the submodules of an index that have changes of tracked files which are not
  * committed in them, or in a submodule inside of them; with `untracked` also of new files. The work
  * tree of `at` is a path that other processes know. */
-int links_changed(const struct git_place *at, size_t id_len, bool untracked, struct strv *ret,
-                  struct err *err);
+int gitlinks_changed(const struct git_place *at, size_t id_len, bool untracked, struct strv *ret,
+                     struct err *err);
 
 /* The same of one repository, whose work tree is `tree`. `common` is our own repository. */
-int links_tree_changed(const char *common, const char *tree, bool untracked, bool *ret_yes,
-                       struct err *err);
+int gitlinks_tree_changed(const char *common, const char *tree, bool untracked, bool *ret_yes,
+                          struct err *err);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * struct git_known: what git has said of objects: which tree a commit has, and what is in a tree.
- * Objects never change, so that it stays true. All is forgotten when it gets too much.
+ * struct object_cache: what git has said of objects: which tree a commit has, and what is in a
+ * tree. Objects never change, so that it stays true. All is forgotten when it gets too much.
  */
 #ifndef GIT_FORMAT_OBJECT_CACHE_H
 #define GIT_FORMAT_OBJECT_CACHE_H
@@ -11,33 +11,34 @@
 
 #include <stdbool.h>
 
-struct git_known {
+struct object_cache {
     struct map roots, trees, ids; /* ids: of trees, by their bytes */
     struct arena arena;           /* what these lead to */
 };
 
-struct git_known_bytes {
+struct object_cache_bytes {
     const char *s;
     size_t len;
 };
 
-void git_known_done(struct git_known *known);
+void object_cache_done(struct object_cache *known);
 
 /* The length of the commit's id in "ID^{tree}"; 0 for another expression. */
-size_t git_known_commit(const char *expression);
+size_t object_cache_commit(const char *expression);
 
-bool git_known_is_commit(const struct git_known *known, const struct buf *id);
+bool object_cache_is_commit(const struct object_cache *known, const struct buf *id);
 
 /* The id of the tree that such an expression stands for, or NULL. */
-const char *git_known_root(const struct git_known *known, const char *expression);
-void git_known_add_root(struct git_known *known, const char *commit, size_t commit_len,
-                        const char *tree, size_t tree_len);
+const char *object_cache_root(const struct object_cache *known, const char *expression);
+void object_cache_add_root(struct object_cache *known, const char *commit, size_t commit_len,
+                           const char *tree, size_t tree_len);
 
 /* The bytes of a tree by its id, or NULL; until the next thing is added. */
-const struct git_known_bytes *git_known_tree(const struct git_known *known, const char *id);
+const struct object_cache_bytes *object_cache_tree(const struct object_cache *known,
+                                                   const char *id);
 /* The id of a tree by its bytes, or NULL. It may have been pruned since it was written. */
-const char *git_known_tree_id(const struct git_known *known, const struct buf *bytes);
-void git_known_add_tree(struct git_known *known, const char *id, size_t id_len, const void *bytes,
-                        size_t len);
+const char *object_cache_tree_id(const struct object_cache *known, const struct buf *bytes);
+void object_cache_add_tree(struct object_cache *known, const char *id, size_t id_len,
+                           const void *bytes, size_t len);
 
 #endif

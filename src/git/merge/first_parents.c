@@ -31,11 +31,11 @@ static bool first_parent(const struct buf *text, struct buf *id, bool *ret_merge
     return true;
 }
 
-int lineage_find(struct git_batch *batch, const char *commit, const char *const *wanted, size_t n,
-                 struct lineage *ret, struct err *err)
+int first_parents_find(struct git_batch *batch, const char *commit, const char *const *wanted,
+                       size_t n, struct first_parents *ret, struct err *err)
 {
     autobuf struct buf id = BUF_INIT, text = BUF_INIT;
-    struct lineage l = {.straight = true};
+    struct first_parents l = {.straight = true};
     buf_addstr(&id, commit);
     for (int steps = 0; (l.found = which(id.s, wanted, n)) < 0 && steps < NEAR; steps++) {
         bool merge = false;

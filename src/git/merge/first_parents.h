@@ -13,14 +13,14 @@
 
 struct git_batch;
 
-struct lineage {
+struct first_parents {
     int found;     /* which of the wanted commits comes first; -1: none is near, ask git */
     bool straight; /* no merge is on the way there */
 };
 
 /* Goes back from `commit`, itself included, for a number of commits that takes some milliseconds.
  */
-int lineage_find(struct git_batch *batch, const char *commit, const char *const *wanted, size_t n,
-                 struct lineage *ret, struct err *err);
+int first_parents_find(struct git_batch *batch, const char *commit, const char *const *wanted,
+                       size_t n, struct first_parents *ret, struct err *err);
 
 #endif

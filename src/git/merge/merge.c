@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "git/batch.h"
-#include "git/merge/merge_trees.h"
+#include "git/merge/merge_plain_trees.h"
 
 #include <string.h>
 
@@ -62,7 +62,7 @@ int merge_since(const struct git_place *at, const char *base, const char *ours, 
 {
     bool plain = at->batch;
     buf_cut(&ret->tree, 0);
-    if (plain && merge_plain(at->batch, base, ours, theirs, &ret->tree, &plain, err))
+    if (plain && merge_plain_trees(at->batch, base, ours, theirs, &ret->tree, &plain, err))
         return -1;
     ret->clean = plain;
     return plain ? 0 : merge_trees(at, ours, theirs, ret, err);

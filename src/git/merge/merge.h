@@ -36,7 +36,7 @@ int merge_answer(const struct buf *out, const struct buf *errout, int status,
                  struct merge_result *ret, struct err *err);
 
 /* The same for a caller that knows the common ancestor: at a place with a batch, a merge in which
- * no entry changed on both sides then needs no process (merge_trees.h). */
+ * no entry changed on both sides then needs no process (merge_plain_trees.h). */
 int merge_since(const struct git_place *at, const char *base, const char *ours, const char *theirs,
                 struct merge_result *ret, struct err *err);
 

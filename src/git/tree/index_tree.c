@@ -111,7 +111,7 @@ static bool is_odd(const struct git_index_entry *e)
 }
 
 /* A first time through all entries: what is known of folders is behind them. */
-static bool look_ahead(struct reader *r)
+static bool lookup_ahead(struct reader *r)
 {
     struct git_index first = r->index;
     const char *cache;
@@ -238,7 +238,7 @@ int index_tree(struct git_batch *batch, const char *path, size_t id_len, struct 
     struct err refused = {0};
     size_t before = ret_tree->len;
     int rc = git_index_open(&r.index, path, id_len, err);
-    *ret_done = rc == 0 && look_ahead(&r);
+    *ret_done = rc == 0 && lookup_ahead(&r);
     if (*ret_done && r.root)
         tree_id(ret_tree, r.root, r.id_len);
     else if (*ret_done)

@@ -24,7 +24,7 @@ struct walk {
     size_t id_len;
     VEC(struct level *) levels;
     struct buf path;
-    tree_paths_found *found;
+    tree_diff_found *found;
     void *ctx;
 };
 
@@ -111,8 +111,8 @@ static int begin(struct walk *w, const char *const names[SIDES], struct err *err
     return 0;
 }
 
-int tree_paths_each(struct git_batch *batch, const char *from, const char *to,
-                    tree_paths_found *found, void *ctx, struct err *err)
+int tree_diff_each(struct git_batch *batch, const char *from, const char *to,
+                   tree_diff_found *found, void *ctx, struct err *err)
 {
     struct walk w = {
         .batch = batch, .id_len = strlen(from) / 2, .path = BUF_INIT, .found = found, .ctx = ctx};
@@ -141,10 +141,10 @@ static int add_file(void *ctx, const char *path, const struct tree_entry *from,
     return 0;
 }
 
-int tree_paths(struct git_batch *batch, const char *from, const char *to, struct buf *out,
-               struct err *err)
+int tree_diff(struct git_batch *batch, const char *from, const char *to, struct buf *out,
+              struct err *err)
 {
-    return tree_paths_each(batch, from, to, add_file, out, err);
+    return tree_diff_each(batch, from, to, add_file, out, err);
 }
 
 /* --- one path ----------------------------------------------------------------------------- */

@@ -16,14 +16,14 @@ struct tree_entry;
 /* Calls `found` for each file, and each folder before what is in it, that is only in one of them,
  * or not the same in both: NULL stands for the side that has nothing there. What fails ends it; an
  * object id stands for a commit or a tree. */
-typedef int tree_paths_found(void *ctx, const char *path, const struct tree_entry *from,
-                             const struct tree_entry *to, struct err *err);
-int tree_paths_each(struct git_batch *batch, const char *from, const char *to,
-                    tree_paths_found *found, void *ctx, struct err *err);
+typedef int tree_diff_found(void *ctx, const char *path, const struct tree_entry *from,
+                            const struct tree_entry *to, struct err *err);
+int tree_diff_each(struct git_batch *batch, const char *from, const char *to,
+                   tree_diff_found *found, void *ctx, struct err *err);
 
 /* Appends the path of each such file, with a NUL behind it. */
-int tree_paths(struct git_batch *batch, const char *from, const char *to, struct buf *out,
-               struct err *err);
+int tree_diff(struct git_batch *batch, const char *from, const char *to, struct buf *out,
+              struct err *err);
 
 /* Appends the id of what a tree, by its own id, has at a path; *ret_found is false where that is
  * nothing. git itself would read the whole tree for each question. */

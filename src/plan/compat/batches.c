@@ -122,7 +122,7 @@ static void name_batch(struct batches *bs, struct batch *b)
 /* Its first line: a description may be the whole prompt. */
 static const char *title_of(struct batches *bs, const struct node *node)
 {
-    const char *title = build_string(node, "title", build_string(node, "description", ""));
+    const char *title = node_new_string(node, "title", node_new_string(node, "description", ""));
     title += strspn(title, " \t\r\n");
     return *title ? arena_dup(bs->a, title, strcspn(title, "\r\n")) : NULL;
 }

@@ -64,7 +64,7 @@ static void settle_below(struct node *n, const char *path, enum node_kind kind)
     }
 }
 
-void plan_settle(struct node *root)
+void plan_apply_defaults(struct node *root)
 {
     for (size_t i = 0; i < ARRAY_LEN(settled); i++)
         settle_below(root, settled[i].path, settled[i].kind);

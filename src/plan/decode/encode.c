@@ -13,17 +13,17 @@ struct encoder {
 
 static struct encoder put_map(struct encoder e, const char *key)
 {
-    return (struct encoder){e.a, build_put_map(e.a, e.map, key)};
+    return (struct encoder){e.a, node_put_map(e.a, e.map, key)};
 }
 
 static void put_string(struct encoder e, const char *key, const char *s)
 {
-    build_put_string(e.a, e.map, key, s);
+    node_put_string(e.a, e.map, key, s);
 }
 
 static void put_int(struct encoder e, const char *key, int64_t n)
 {
-    build_put_int(e.a, e.map, key, n);
+    node_put_int(e.a, e.map, key, n);
 }
 
 static void put_set_int(struct encoder e, const char *key, int64_t n)
@@ -46,7 +46,7 @@ static void put_duration(struct encoder e, const char *key, int64_t ms)
 static void put_bool(struct encoder e, const char *key, bool truth)
 {
     if (truth)
-        build_put_bool(e.a, e.map, key, true);
+        node_put_bool(e.a, e.map, key, true);
 }
 
 static void put_word(struct encoder e, const char *key, const char *const *words, int value)
@@ -59,9 +59,9 @@ static void put_strings(struct encoder e, const char *key, const struct strings 
 {
     if (!strings->n)
         return;
-    struct node *list = build_put_list(e.a, e.map, key);
+    struct node *list = node_put_list(e.a, e.map, key);
     for (size_t i = 0; i < strings->n; i++)
-        build_add_string(e.a, list, strings->v[i]);
+        node_add_string(e.a, list, strings->v[i]);
 }
 
 static void put_command(struct encoder e, const char *key, const struct plan_command *cmd)
@@ -87,7 +87,7 @@ static void put_budget(struct encoder e, const struct budget *b)
         return;
     struct encoder inner = put_map(e, "budget");
     if (b->usd >= 0)
-        build_put_real(e.a, inner.map, "usd", b->usd);
+        node_put_real(e.a, inner.map, "usd", b->usd);
     put_set_int(inner, "tokens", b->tokens);
 }
 
@@ -161,23 +161,23 @@ static void put_claims(struct encoder e, const char *key, const struct claim_lis
 {
     if (!claims->n)
         return;
-    struct node *list = build_put_list(e.a, e.map, key);
+    struct node *list = node_put_list(e.a, e.map, key);
     for (size_t i = 0; i < claims->n; i++)
-        build_add_string(e.a, list, claims->v[i].text);
+        node_add_string(e.a, list, claims->v[i].text);
 }
 
 static void put_deps(struct encoder e, const struct plan *plan, const struct task *t)
 {
     if (!t->dep_count)
         return;
-    struct node *list = build_put_list(e.a, e.map, "depends_on");
+    struct node *list = node_put_list(e.a, e.map, "depends_on");
     for (size_t i = 0; i < t->dep_count; i++)
-        build_add_string(e.a, list, plan->tasks[t->deps[i]].id);
+        node_add_string(e.a, list, plan->tasks[t->deps[i]].id);
 }
 
 struct node *plan_encode_task(const struct plan *plan, const struct task *t, struct arena *a)
 {
-    struct encoder e = {a, build_map(a)};
+    struct encoder e = {a, node_new_map(a)};
     put_string(e, "id", t->id);
     put_string(e, "title", t->title);
     put_string(e, "prompt", t->prompt);
@@ -298,14 +298,14 @@ static void put_landing(struct encoder e, const struct plan *plan)
 
 static void put_notify(struct encoder e, const struct plan *plan)
 {
-    struct node *list = build_put_list(e.a, e.map, "notify");
+    struct node *list = node_put_list(e.a, e.map, "notify");
     for (size_t i = 0; i < plan->notify.n; i++) {
         const struct notify *n = &plan->notify.v[i];
-        struct encoder entry = {e.a, build_add_map(e.a, list)};
-        struct node *on = build_put_list(e.a, entry.map, "on");
+        struct encoder entry = {e.a, node_add_map(e.a, list)};
+        struct node *on = node_put_list(e.a, entry.map, "on");
         for (int bit = 0; notify_words[bit]; bit++) {
             if (n->on & 1u << bit)
-                build_add_string(e.a, on, notify_words[bit]);
+                node_add_string(e.a, on, notify_words[bit]);
         }
         put_string(entry, "webhook", n->webhook);
         put_command(entry, "command", &n->command);
@@ -326,7 +326,7 @@ static void drop_empty(struct node *map)
 
 struct node *plan_encode(const struct plan *plan, struct arena *a)
 {
-    struct encoder e = {a, build_map(a)};
+    struct encoder e = {a, node_new_map(a)};
     put_string(e, "name", plan->name);
     put_string(e, "base", plan->base);
     put_string(e, "cwd", plan->cwd);
@@ -339,8 +339,8 @@ struct node *plan_encode(const struct plan *plan, struct arena *a)
     put_command(put_map(e, "log"), "command", &plan->log);
     drop_empty(e.map);
     if (plan->notify.said && !plan->notify.n)
-        build_put_list(a, e.map, "notify");
-    struct node *tasks = build_put_list(a, e.map, "tasks");
+        node_put_list(a, e.map, "notify");
+    struct node *tasks = node_put_list(a, e.map, "tasks");
     for (size_t i = 0; i < plan->task_count; i++)
         node_append(tasks, plan_encode_task(plan, &plan->tasks[i], a));
     return e.map;

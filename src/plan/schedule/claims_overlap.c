@@ -410,10 +410,11 @@ static void fit_children(struct meeting *m, uint32_t x, const struct component *
 static void descend(struct meeting *m, struct pair p)
 {
     const struct component a = m->nodes.v[p.a], b = m->nodes.v[p.b];
-    const struct component *few = a.children < b.children ? &a : &b, *many = few == &a ? &b : &a;
+    const struct component *few = a.children < b.children ? &a : &b,
+                           *parallel_for = few == &a ? &b : &a;
     for (uint32_t x = few->child; x < few->child + few->children; x++) {
         if (p.a != p.b)
-            fit_children(m, x, many);
+            fit_children(m, x, parallel_for);
         else
             go_down(m, x, x);
         if (p.a == p.b && is_wild(&m->nodes.v[x]))

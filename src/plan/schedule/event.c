@@ -18,16 +18,16 @@ const char *event_name(enum event_kind kind)
 
 struct node *event_encode(const struct event *ev, struct arena *a)
 {
-    struct node *map = build_map(a);
+    struct node *map = node_new_map(a);
     autobuf struct buf time = BUF_INIT;
     clock_format(&time, ev->time);
-    build_put_int(a, map, "seq", ev->seq);
-    build_put_string(a, map, "time", time.s);
-    build_put_string(a, map, "event", event_name(ev->kind));
-    build_put_string(a, map, "run", ev->run);
-    build_put_string(a, map, "task", ev->task);
+    node_put_int(a, map, "seq", ev->seq);
+    node_put_string(a, map, "time", time.s);
+    node_put_string(a, map, "event", event_name(ev->kind));
+    node_put_string(a, map, "run", ev->run);
+    node_put_string(a, map, "task", ev->task);
     if (ev->attempt)
-        build_put_int(a, map, "attempt", ev->attempt);
+        node_put_int(a, map, "attempt", ev->attempt);
     if (ev->data) {
         node_each (member, ev->data) {
             struct node *copy = arena_alloc(a, sizeof(*copy));

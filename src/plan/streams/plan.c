@@ -32,7 +32,7 @@ static void put_prompt(struct joiner *j)
 {
     autobuf struct buf out = BUF_INIT;
     streams_prompt(j->s, j->stream, j->texts, &out);
-    build_put_string(j->a, j->task, "prompt", out.s);
+    node_put_string(j->a, j->task, "prompt", out.s);
 }
 
 static void put_title(struct joiner *j)
@@ -40,7 +40,7 @@ static void put_title(struct joiner *j)
     autobuf struct buf out = BUF_INIT;
     buf_addf(&out, "Stream %s: batch%s ", j->stream->id, j->stream->n == 1 ? "" : "es");
     streams_say_ids(j->s, j->stream, TITLE_IDS, &out);
-    build_put_string(j->a, j->task, "title", out.s);
+    node_put_string(j->a, j->task, "title", out.s);
 }
 
 /* --- paths -------------------------------------------------------------------------------- */
@@ -48,13 +48,13 @@ static void put_title(struct joiner *j)
 static void add_once(struct joiner *j, struct map *seen, struct node *list, const char *text)
 {
     if (!map_put(seen, text, strlen(text), list))
-        build_add_string(j->a, list, text);
+        node_add_string(j->a, list, text);
 }
 
 static void put_owns(struct joiner *j)
 {
     automap struct map seen = {0};
-    struct node *list = build_list(j->a);
+    struct node *list = node_new_list(j->a);
     if (!j->held[j->stream - j->s->list])
         return;
     for (size_t i = 0; i < j->stream->n; i++) {
@@ -64,7 +64,7 @@ static void put_owns(struct joiner *j)
         }
     }
     if (list->n)
-        build_put(j->a, j->task, "owns", list);
+        node_put_value(j->a, j->task, "owns", list);
 }
 
 /* A session that does something for an agent that owns nothing is not held to what the others of
@@ -107,7 +107,7 @@ static bool forbids(const struct task *t, const char *text)
 static void put_forbids(struct joiner *j)
 {
     const struct task *first = &j->s->plan->tasks[batch_at(j, 0)->first];
-    struct node *list = build_list(j->a);
+    struct node *list = node_new_list(j->a);
     for (size_t k = 0; k < first->forbids.n; k++) {
         bool all = true;
         for (size_t i = 0; all && i < j->stream->n; i++) {
@@ -115,10 +115,10 @@ static void put_forbids(struct joiner *j)
                 all = all && forbids(t, first->forbids.v[k].text);
         }
         if (all)
-            build_add_string(j->a, list, first->forbids.v[k].text);
+            node_add_string(j->a, list, first->forbids.v[k].text);
     }
     if (list->n)
-        build_put(j->a, j->task, "forbids", list);
+        node_put_value(j->a, j->task, "forbids", list);
 }
 
 /* --- what adds up ------------------------------------------------------------------------- */
@@ -153,7 +153,7 @@ static void put_duration(struct joiner *j, const char *key, int64_t ms)
 {
     const int64_t most = (int64_t)30 * 24 * 60 * 60 * 1000;
     long long said = ms < most ? ms : most;
-    build_put_string(j->a, j->task, key, arena_printf(j->a, "%lldms", said));
+    node_put_string(j->a, j->task, key, arena_printf(j->a, "%lldms", said));
 }
 
 static void put_sums(struct joiner *j)
@@ -170,23 +170,23 @@ static void put_sums(struct joiner *j)
             add_up(&u, t);
     }
     if (u.all_read_only)
-        build_put_bool(j->a, j->task, "read_only", true);
-    build_put_string(j->a, j->task, "permissions", permissions[u.permissions]);
+        node_put_bool(j->a, j->task, "read_only", true);
+    node_put_string(j->a, j->task, "permissions", permissions[u.permissions]);
     if (u.order != INT64_MIN)
-        build_put_int(j->a, j->task, "order", u.order);
+        node_put_int(j->a, j->task, "order", u.order);
     if (j->s->estimated)
         put_duration(j, "estimate", j->stream->weight);
     if (u.all_timed)
         put_duration(j, "timeout", u.timeout);
     if (u.all_idle)
         put_duration(j, "idle_timeout", u.idle);
-    struct node *budget = build_map(j->a);
+    struct node *budget = node_new_map(j->a);
     if (u.all_usd)
-        build_put_real(j->a, budget, "usd", u.usd);
+        node_put_real(j->a, budget, "usd", u.usd);
     if (u.all_tokens)
-        build_put_int(j->a, budget, "tokens", u.tokens);
+        node_put_int(j->a, budget, "tokens", u.tokens);
     if (budget->n)
-        build_put(j->a, j->task, "budget", budget);
+        node_put_value(j->a, j->task, "budget", budget);
 }
 
 /* --- verification ------------------------------------------------------------------------- */
@@ -196,7 +196,7 @@ static void add_command(struct buf *out, const struct plan_command *cmd)
     if (cmd->shell)
         buf_addstr(out, cmd->shell);
     for (size_t i = 0; i < cmd->argv.n; i++)
-        shell_add(out, i ? "" : "exec", cmd->argv.v[i], NULL);
+        shell_quote(out, i ? "" : "exec", cmd->argv.v[i], NULL);
 }
 
 /* Each of the commands once, in subshells: one that ends does not end the rest. */
@@ -214,7 +214,7 @@ static void put_verify(struct joiner *j)
                 buf_addf(&out, "%s(\n%s\n)", n++ ? " && " : "", key);
         }
     }
-    build_put_string(j->a, j->task, "verify", n ? out.s : NULL);
+    node_put_string(j->a, j->task, "verify", n ? out.s : NULL);
 }
 
 /* --- what must be the same ---------------------------------------------------------------- */
@@ -290,7 +290,7 @@ static void put_alike(struct joiner *j)
         if (is_seen_to(member->key))
             continue;
         node_unlink(first, member);
-        build_put(j->a, j->task, member->key, member);
+        node_put_value(j->a, j->task, member->key, member);
     }
 }
 
@@ -298,8 +298,8 @@ static void put_alike(struct joiner *j)
 
 static struct node *stream_task(struct joiner *j)
 {
-    j->task = build_map(j->a);
-    build_put_string(j->a, j->task, "id", j->stream->id);
+    j->task = node_new_map(j->a);
+    node_put_string(j->a, j->task, "id", j->stream->id);
     put_title(j);
     put_prompt(j);
     put_owns(j);
@@ -316,7 +316,7 @@ static void allow_overlap(struct node *root, struct arena *a)
     struct node *overlap = node_get(root, "overlap");
     if (overlap)
         node_unlink(root, overlap);
-    build_put_string(a, root, "overlap", "allow");
+    node_put_string(a, root, "overlap", "allow");
 }
 
 struct node *streams_plan(const struct streams *s, const struct streams_texts *texts,
@@ -325,7 +325,7 @@ struct node *streams_plan(const struct streams *s, const struct streams_texts *t
     size_t errors = ps->errors;
     struct node *root = plan_encode(s->plan, a);
     node_unlink(root, node_get(root, "tasks"));
-    struct node *tasks = build_put_list(a, root, "tasks");
+    struct node *tasks = node_put_list(a, root, "tasks");
     const bool *held = find_held(s, a);
     if (s->cuts)
         allow_overlap(root, a);

@@ -36,16 +36,17 @@
 
 enum { TICK_MS = 200, TAIL_MAX = 4096, CHATTER_MAX = 4 << 20 };
 
-char *job_file(const struct job *job, const char *name)
+char *attempt_file(const struct attempt *job, const char *name)
 {
     return mem_printf("%s/%s", job->dir, name);
 }
 
 /* An index is as large as the repository has files, and nobody reads it again. */
-static void drop_scratch(const struct job *job)
+static void drop_scratch(const struct attempt *job)
 {
-    autofree char *index = job_file(job, "index"), *salvage = job_file(job, "salvage.index");
-    autofree char *tmp = job_file(job, "tmp");
+    autofree char *index = attempt_file(job, "index"),
+                  *salvage = attempt_file(job, "salvage.index");
+    autofree char *tmp = attempt_file(job, "tmp");
     (void)unlink(index); /* most jobs have but one of them */
     (void)unlink(salvage);
     agent_tidy(run_engine(job->run, job->task), tmp);
@@ -53,7 +54,7 @@ static void drop_scratch(const struct job *job)
 }
 
 /* A person may want to go on with it. */
-static void note_session(struct job *job)
+static void note_session(struct attempt *job)
 {
     const char *session = park_session(job);
     autofree char *kept = session && *session ? mem_str(session) : NULL;
@@ -63,7 +64,7 @@ static void note_session(struct job *job)
     task_run(job)->was_in = steal_ptr(kept);
 }
 
-void job_free(struct job *job)
+void attempt_free(struct attempt *job)
 {
     note_session(job);
     logs_end(job);
@@ -74,7 +75,7 @@ void job_free(struct job *job)
     job->run->jobs--;
     process_done(&job->process);
     watch_free(job->tick);
-    agent_tail_close(&job->tail);
+    output_tail_close(&job->tail);
     agent_errors_close(&job->errors);
     agent_report_done(&job->report);
     progress_done(&job->progress);
@@ -105,9 +106,9 @@ void job_free(struct job *job)
     run_wake(run);
 }
 
-void job_read_tail(const struct job *job, const char *name, struct buf *out)
+void attempt_read_tail(const struct attempt *job, const char *name, struct buf *out)
 {
-    autofree char *path = job_file(job, name);
+    autofree char *path = attempt_file(job, name);
     autobuf struct buf tail = BUF_INIT;
     struct secrets_cut cut = {0};
     if (file_read_end(path, CHATTER_MAX, &tail, &cut.front, NULL))
@@ -119,7 +120,7 @@ void job_read_tail(const struct job *job, const char *name, struct buf *out)
     secrets_mask_cut(&job->run->secrets, tail.s + skip, tail.len - skip, cut, out);
 }
 
-void job_tell(struct job *job, const char *text)
+void attempt_tell(struct attempt *job, const char *text)
 {
     struct task_run *tr = task_run(job);
     autobuf struct buf masked = BUF_INIT;
@@ -129,14 +130,14 @@ void job_tell(struct job *job, const char *text)
     job->told_why = true;
 }
 
-void job_feedback(struct job *job, const char *what, int exit_code, const char *output)
+void attempt_feedback(struct attempt *job, const char *what, int exit_code, const char *output)
 {
     autofree char *text = mem_printf("%s: exit code %d. This is the end of what it printed:\n\n%s",
                                      what, exit_code, output);
-    job_tell(job, text);
+    attempt_tell(job, text);
 }
 
-void job_stop(struct job *job, enum stop_reason why, char order)
+void attempt_stop(struct attempt *job, enum stop_reason why, char order)
 {
     if (job->tearing_down && order == GUARD_STOP)
         return; /* it has been asked to end already, and this is how it does */
@@ -145,12 +146,12 @@ void job_stop(struct job *job, enum stop_reason why, char order)
     process_order(job, order);
 }
 
-void job_pause(struct job *job)
+void attempt_pause(struct attempt *job)
 {
     process_order(job, GUARD_PAUSE);
 }
 
-void job_continue(struct job *job, int64_t lost)
+void attempt_continue(struct attempt *job, int64_t lost)
 {
     if (job->agent_started)
         job->agent_started += lost;
@@ -163,9 +164,9 @@ void job_continue(struct job *job, int64_t lost)
 }
 
 /* Output, also on standard error, is a sign of life. */
-static void note_output(struct job *job)
+static void note_output(struct attempt *job)
 {
-    autofree char *out = job_file(job, "out"), *err = job_file(job, "err");
+    autofree char *out = attempt_file(job, "out"), *err = attempt_file(job, "err");
     struct stat a = {0}, b = {0};
     (void)stat(out, &a);
     (void)stat(err, &b);
@@ -179,18 +180,18 @@ static void note_output(struct job *job)
 
 /* What it has said meanwhile; true where there may be more: an agent can write faster than we read.
  */
-static bool read_more(struct job *job)
+static bool read_more(struct attempt *job)
 {
     enum { STEPS = 256 };
     int steps = 0;
-    while (steps < STEPS && agent_tail_more(&job->tail))
+    while (steps < STEPS && output_tail_more(&job->tail))
         steps++;
     return steps == STEPS;
 }
 
 static void on_tick(void *ctx)
 {
-    struct job *job = ctx;
+    struct attempt *job = ctx;
     const struct task *t = task_of(job);
     int64_t now = clock_mono();
     int64_t timeout = t->timeout > 0 ? t->timeout : job->run->opts.timeout;
@@ -201,21 +202,21 @@ static void on_tick(void *ctx)
         lane_prove(job->run, job->task);
     job->spoke = job->report.speaks;
     if (timeout > 0 && now - job->agent_started >= timeout)
-        job_stop(job, STOP_TIMEOUT, GUARD_STOP);
+        attempt_stop(job, STOP_TIMEOUT, GUARD_STOP);
     else
         stall_look(job);
     if (!job->stopped)
         watch_again(job->tick, more ? 1 : TICK_MS);
 }
 
-static bool is_judged_failed(struct job *job, struct buf *reason)
+static bool is_judged_failed(struct attempt *job, struct buf *reason)
 {
     const struct run_options *opts = &job->run->opts;
     return opts->judge && opts->judge(opts->judge_ctx, job->task, job->dir, reason);
 }
 
 /* Exit code 0: it has failed by its own words. What its words are about is for the other to say. */
-static enum failure blame(const struct job *job, int exit_code, enum failure failure)
+static enum failure blame(const struct attempt *job, int exit_code, enum failure failure)
 {
     const struct run_options *opts = &job->run->opts;
     if (!opts->blame || job->exit_signal)
@@ -224,13 +225,13 @@ static enum failure blame(const struct job *job, int exit_code, enum failure fai
                        job->report.failed ? failure : FAILURE_TRANSIENT);
 }
 
-static bool is_other_failure(const struct job *job)
+static bool is_other_failure(const struct attempt *job)
 {
     return job->report.failed && job->report.failure != FAILURE_LIMIT;
 }
 
 /* A task that only reads has no result without its agent's words. */
-static bool counts_by_commits(const struct job *job, int exit_code)
+static bool counts_by_commits(const struct attempt *job, int exit_code)
 {
     const struct task *t = task_of(job);
     return agent_ended_early(run_engine(job->run, job->task), &job->report, exit_code,
@@ -238,7 +239,7 @@ static bool counts_by_commits(const struct job *job, int exit_code)
            !t->read_only && !t->hand_on;
 }
 
-static void on_agent_end(struct job *job, int exit_code)
+static void on_agent_end(struct attempt *job, int exit_code)
 {
     autobuf struct buf err_text = BUF_INIT, reason = BUF_INIT;
     enum engine engine = run_engine(job->run, job->task);
@@ -246,9 +247,9 @@ static void on_agent_end(struct job *job, int exit_code)
     struct err err = {0};
     agent_errors_read(&job->errors);
     if (job->flooded)
-        agent_tail_close(&job->tail);
+        output_tail_close(&job->tail);
     else
-        agent_tail_end(&job->tail);
+        output_tail_end(&job->tail);
     watch_free(job->tick);
     job->tick = NULL;
     progress_tell(job, false);
@@ -260,47 +261,47 @@ static void on_agent_end(struct job *job, int exit_code)
     bool limited = job->stopped == STOP_LIMIT;
     if (!limited && (exit_code == 0 ? !job->report.failed : is_other_failure(job)))
         lane_prove(job->run, job->task);
-    job_read_tail(job, "err", &err_text);
+    attempt_read_tail(job, "err", &err_text);
     if (job->run->opts.silent_ok && exit_code == 0 && !job->report.finished)
         job->report.finished = job->report.ok = true;
     if (job->stopped == STOP_USER)
-        job_fail_stopped(job);
+        attempt_fail_stopped(job);
     else if (job->stopped == STOP_TIMEOUT)
-        job_fail(job, FAILURE_TIMEOUT, "took longer than its timeout");
+        attempt_fail(job, FAILURE_TIMEOUT, "took longer than its timeout");
     else if (job->stopped == STOP_IDLE)
-        job_fail(job, FAILURE_IDLE, "said nothing for longer than its idle timeout");
+        attempt_fail(job, FAILURE_IDLE, "said nothing for longer than its idle timeout");
     else if (job->stopped == STOP_QUESTION)
-        job_fail(job, FAILURE_IDLE, "waited for a person, and nobody is there to answer: %s",
-                 job->stall.question);
+        attempt_fail(job, FAILURE_IDLE, "waited for a person, and nobody is there to answer: %s",
+                     job->stall.question);
     else if (limited)
-        job_fail(job, FAILURE_LIMIT, "%s", job->stall.limit);
+        attempt_fail(job, FAILURE_LIMIT, "%s", job->stall.limit);
     else if (job->stopped == STOP_BUDGET)
-        job_fail(job, FAILURE_BUDGET, "%s is used up",
-                 job->run->budget_spent ? "the run's budget" : "its budget");
+        attempt_fail(job, FAILURE_BUDGET, "%s is used up",
+                     job->run->budget_spent ? "the run's budget" : "its budget");
     else if (process_was_broken(job, &failure, &reason))
-        job_fail(job, failure, "%s", reason.s);
+        attempt_fail(job, failure, "%s", reason.s);
     else if (!(job->ended_early = counts_by_commits(job, exit_code)) &&
              agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
                           &reason))
-        job_fail(job, blame(job, exit_code, failure), "%s", reason.s);
+        attempt_fail(job, blame(job, exit_code, failure), "%s", reason.s);
     else if (job->tampered)
-        job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
+        attempt_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (is_judged_failed(job, &reason))
-        job_fail(job, blame(job, exit_code, FAILURE_TRANSIENT), "%s", reason.s);
+        attempt_fail(job, blame(job, exit_code, FAILURE_TRANSIENT), "%s", reason.s);
     else if (job->overrun && job->run->pf->plan.land_budget != LAND_BUDGET_WARN)
-        job_fail(job, FAILURE_BUDGET, "used %s", job->overrun);
-    else if (again_follow_up(job))
+        attempt_fail(job, FAILURE_BUDGET, "used %s", job->overrun);
+    else if (request_follow_up(job))
         return;
-    else if (task_of(job)->hand_on && hand_on_keep(job, &err))
-        job_error(job, &err);
+    else if (task_of(job)->hand_on && findings_keep(job, &err))
+        attempt_error(job, &err);
     else if (task_of(job)->read_only)
-        job_unlanded(job);
+        attempt_unlanded(job);
     else
-        job_stage(job);
+        attempt_stage(job);
 }
 
 /* A session may be that of several attempts. */
-static void recall_use(struct job *job)
+static void recall_use(struct attempt *job)
 {
     struct run *run = job->run;
     for (int i = job->attempt - 1; job->session && i > 0; i--) {
@@ -311,10 +312,10 @@ static void recall_use(struct job *job)
     }
 }
 
-static int start_agent(struct job *job, struct err *err)
+static int start_agent(struct attempt *job, struct err *err)
 {
-    autofree char *prompt = job_file(job, "prompt"), *out = job_file(job, "out");
-    autofree char *errlog = job_file(job, "err");
+    autofree char *prompt = attempt_file(job, "prompt"), *out = attempt_file(job, "out");
+    autofree char *errlog = attempt_file(job, "err");
     struct agent_context ctx = {
         .self = job->run->opts.self,
         .exe = run_program(job->run, run_engine(job->run, job->task)),
@@ -330,11 +331,11 @@ static int start_agent(struct job *job, struct err *err)
     if (task_run(job)->falls_back)
         task.model = task.fallback.model;
     agent_leave_out(run_engine(job->run, job->task), &task);
-    if (job_write_prompt(job, prompt, err) || job_environment(job, &call.env, err) ||
+    if (attempt_write_prompt(job, prompt, err) || attempt_environment(job, &call.env, err) ||
         agent_build(run_engine(job->run, job->task), &task, &ctx, &call, err) ||
         process_start_guarded(job, &call, prompt, out, errlog, on_agent_end, err))
         return -1;
-    agent_tail_open(&job->tail, out, agent_dialect(run_engine(job->run, job->task)), &job->report);
+    output_tail_open(&job->tail, out, agent_dialect(run_engine(job->run, job->task)), &job->report);
     agent_errors_open(&job->errors, errlog, run_engine(job->run, job->task), &job->report);
     recall_use(job);
     logs_begin(job);
@@ -343,27 +344,27 @@ static int start_agent(struct job *job, struct err *err)
     return 0;
 }
 
-void job_run_agent(struct job *job)
+void attempt_run_agent(struct attempt *job)
 {
     struct err err = {0};
     task_set_state(job->run, job->task, TASK_RUNNING);
     if (start_agent(job, &err)) {
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
         return;
     }
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "engine", run_engine_name(job->run, job->task));
-    build_put_string(&a, data, "workspace", job->cwd);
-    build_put_string(&a, data, "log", job->dir);
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "engine", run_engine_name(job->run, job->task));
+    node_put_string(&a, data, "workspace", job->cwd);
+    node_put_string(&a, data, "log", job->dir);
     record(job->run, EV_TASK_STARTED, job->task, data);
     arena_done(&a);
 }
 
-struct job *job_new(struct run *run, uint32_t task, int attempt)
+struct attempt *attempt_new(struct run *run, uint32_t task, int attempt)
 {
-    struct job *job = mem_alloc(sizeof(*job));
-    *job = (struct job){
+    struct attempt *job = mem_alloc(sizeof(*job));
+    *job = (struct attempt){
         .run = run,
         .task = task,
         .attempt = attempt,
@@ -382,13 +383,13 @@ struct job *job_new(struct run *run, uint32_t task, int attempt)
 }
 
 /* It needs no worker any more. */
-static void prepared_to_land(struct job *job)
+static void prepared_to_land(struct attempt *job)
 {
     sched_set_aside(&job->run->sched, job->task);
     land_queue(job);
 }
 
-void job_start(struct run *run, uint32_t task)
+void attempt_start(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     bool lands = tr->lands;
@@ -396,8 +397,9 @@ void job_start(struct run *run, uint32_t task)
     if (lands)
         sched_set_lanes(&run->sched, task, tr->lane, tr->spare);
     lane_enter(run, task);
-    struct job *job = job_new(run, task, lands ? tr->status.attempts : ++tr->status.attempts);
-    autofree char *boot = job_file(job, "boot");
+    struct attempt *job =
+        attempt_new(run, task, lands ? tr->status.attempts : ++tr->status.attempts);
+    autofree char *boot = attempt_file(job, "boot");
     struct err err = {0};
     if (!tr->status.started)
         tr->status.started = clock_wall();
@@ -408,8 +410,8 @@ void job_start(struct run *run, uint32_t task)
         task_set_state(run, task, TASK_PREPARING);
         record(run, EV_TASK_PREPARING, task, NULL);
     }
-    if (job_dir_make(job, &err) || boot_note(boot, &err))
-        job_error(job, &err);
+    if (attempt_dir_make(job, &err) || boot_note(boot, &err))
+        attempt_error(job, &err);
     else if (job->session && tr->remade)
         repair_make_again(job);
     else if (job->session)

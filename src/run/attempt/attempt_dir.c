@@ -10,16 +10,16 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int job_dir_make(struct job *job, struct err *err)
+int attempt_dir_make(struct attempt *job, struct err *err)
 {
-    autofree char *tmp = job_file(job, "tmp");
+    autofree char *tmp = attempt_file(job, "tmp");
     autoclose int fd = -1;
     if (dirs_make(tmp, err) || beneath_folder(job->dir, &fd, err))
         return -1;
     return file_id_of(fd, &job->dir_id) < 0 ? err_sys(err, "look at '%s'", job->dir) : 0;
 }
 
-static bool is_ours(const struct job *job)
+static bool is_ours(const struct attempt *job)
 {
     autoclose int fd = -1;
     struct file_id id;
@@ -28,7 +28,7 @@ static bool is_ours(const struct job *job)
 }
 
 /* Takes away what is a mere symlink or file of the folders on the way. */
-static int clear_way(const struct job *job, struct err *err)
+static int clear_way(const struct attempt *job, struct err *err)
 {
     size_t start = strlen(job->run->state_dir);
     for (const char *end = job->dir + start; end; end = strchr(end + 1, '/')) {
@@ -40,7 +40,7 @@ static int clear_way(const struct job *job, struct err *err)
 }
 
 /* Another folder keeps what is in it, by another name. */
-static int put_aside(const struct job *job, struct err *err)
+static int put_aside(const struct attempt *job, struct err *err)
 {
     autofree char *other = mem_printf("%s.other-%lld", job->dir, (long long)clock_wall());
     autoclose int folder = -1;
@@ -53,13 +53,13 @@ static int put_aside(const struct job *job, struct err *err)
                : 0;
 }
 
-void job_dir_check(struct job *job)
+void attempt_dir_check(struct attempt *job)
 {
     struct err err = {0};
     if (!job->dir_id.ino || is_ours(job))
         return;
     free(job->lost_dir);
     job->lost_dir = mem_printf("'%s' is not the folder that we made", job->dir);
-    if (clear_way(job, &err) || put_aside(job, &err) || job_dir_make(job, &err))
+    if (clear_way(job, &err) || put_aside(job, &err) || attempt_dir_make(job, &err))
         record_error(job->run, job->task, &err);
 }

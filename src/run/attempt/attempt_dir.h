@@ -8,10 +8,10 @@
 #include "run/run_private.h"
 
 /* Makes it, with the folder for what the agent makes for a while. */
-int job_dir_make(struct job *job, struct err *err);
+int attempt_dir_make(struct attempt *job, struct err *err);
 
 /* To be called when an agent has ended: where something else has its place, or that of a folder on
  * the way, that is put aside, the folder is made again, and job->lost_dir says so. */
-void job_dir_check(struct job *job);
+void attempt_dir_check(struct attempt *job);
 
 #endif

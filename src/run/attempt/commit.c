@@ -10,7 +10,7 @@
 #include "run/attempt/inputs.h"
 #include "run/attempt/own_work.h"
 #include "run/attempt/plan_command.h"
-#include "run/prepare/fill_overlay.h"
+#include "run/prepare/overlay_fill.h"
 #include "run/rework/repair.h"
 #include "run/watch/watch.h"
 #include "sys/fs/file.h"
@@ -27,7 +27,7 @@
 
 enum { MESSAGE_MAX = 1 << 20, SLOW_ADD_MS = 2000 };
 
-struct commit_job job_commit(const struct job *job, const char *index, const char *message)
+struct commit_job attempt_commit(const struct attempt *job, const char *index, const char *message)
 {
     return (struct commit_job){
         .ws = &job->ws,
@@ -41,19 +41,19 @@ struct commit_job job_commit(const struct job *job, const char *index, const cha
     };
 }
 
-static void scope_violated(struct job *job, const struct buf *paths, size_t n)
+static void scope_violated(struct attempt *job, const struct buf *paths, size_t n)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    struct node *list = build_put_list(&a, data, "paths");
+    struct node *data = node_new_map(&a);
+    struct node *list = node_put_list(&a, data, "paths");
     for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1)
-        build_add_string(&a, list, p);
-    build_put_int(&a, data, "count", (int64_t)n);
+        node_add_string(&a, list, p);
+    node_put_int(&a, data, "count", (int64_t)n);
     record(job->run, EV_SCOPE_VIOLATED, job->task, data);
     arena_done(&a);
 }
 
-static void tell_strays(struct job *job, const struct buf *paths)
+static void tell_strays(struct attempt *job, const struct buf *paths)
 {
     enum { SHOWN = 200 };
     autobuf struct buf text = BUF_INIT;
@@ -71,10 +71,10 @@ static void tell_strays(struct job *job, const struct buf *paths)
         "\n\nThey have to be as they were in the commit %s; those that it does not have are to "
         "go. Do the task without them.",
         task_run(job)->start);
-    job_tell(job, text.s);
+    attempt_tell(job, text.s);
 }
 
-bool job_check_paths(struct job *job, const struct buf *paths)
+bool attempt_check_paths(struct attempt *job, const struct buf *paths)
 {
     struct run *run = job->run;
     autobuf struct buf strays = BUF_INIT, shown = BUF_INIT;
@@ -93,8 +93,8 @@ bool job_check_paths(struct job *job, const struct buf *paths)
     if (enforce == ENFORCE_WARN)
         return true;
     tell_strays(job, &strays);
-    job_fail(job, FAILURE_SCOPE, "changed %zu path%s that it does not own: %s%s", n,
-             n == 1 ? "" : "s", shown.s, n > 10 ? ", ..." : "");
+    attempt_fail(job, FAILURE_SCOPE, "changed %zu path%s that it does not own: %s%s", n,
+                 n == 1 ? "" : "s", shown.s, n > 10 ? ", ..." : "");
     return false;
 }
 
@@ -104,11 +104,11 @@ bool job_check_paths(struct job *job, const struct buf *paths)
  * we look. */
 static void on_slow_add(void *ctx)
 {
-    struct job *job = ctx;
-    struct change_limits limits = bounds_of(job).change;
+    struct attempt *job = ctx;
+    struct change_limits limits = output_limits_of(job).change;
     struct change_bounds bounds = {limits.files, limits.bytes};
     struct git_place at = workspace_place(&job->ws);
-    autofree char *index = job_file(job, "index");
+    autofree char *index = attempt_file(job, "index");
     autochangesize struct change_size size = CHANGE_SIZE_INIT;
     autobuf struct buf text = BUF_INIT;
     struct err err = {0};
@@ -124,18 +124,18 @@ static void on_slow_add(void *ctx)
     process_order(job, GUARD_KILL);
 }
 
-static void too_large(struct job *job, const char *why)
+static void too_large(struct attempt *job, const char *why)
 {
     autofree char *told =
         mem_printf("Your last attempt at this changed %s. Do the task with a smaller change.", why);
-    job_tell(job, told);
-    job_fail(job, FAILURE_SCOPE, "changed %s", why);
+    attempt_tell(job, told);
+    attempt_fail(job, FAILURE_SCOPE, "changed %s", why);
 }
 
 /* What was staged here is small; of all else the commit tells. */
-static bool check_size(struct job *job, const struct commit_draft *draft, const char *commit)
+static bool check_size(struct attempt *job, const struct commit_draft *draft, const char *commit)
 {
-    struct change_limits limits = bounds_of(job).change;
+    struct change_limits limits = output_limits_of(job).change;
     struct change_bounds bounds = {limits.files, limits.bytes};
     autochangesize struct change_size size = CHANGE_SIZE_INIT;
     autobuf struct buf paths = BUF_INIT, text = BUF_INIT;
@@ -146,7 +146,7 @@ static bool check_size(struct job *job, const struct commit_draft *draft, const 
     job->is_whole = true;
     if (own_work_paths(job, draft, commit, &paths, &err) ||
         change_add_up(job->ws.path, &paths, &size, &err)) {
-        job_error(job, &err);
+        attempt_error(job, &err);
         return false;
     }
     if (!change_is_over(&bounds, size.files, size.bytes))
@@ -157,20 +157,20 @@ static bool check_size(struct job *job, const struct commit_draft *draft, const 
 }
 
 /* Whether the task kept to its paths; else the task has failed, or only a warning was given. */
-static bool check_scope(struct job *job, const struct commit_draft *draft, const char *commit)
+static bool check_scope(struct attempt *job, const struct commit_draft *draft, const char *commit)
 {
     autobuf struct buf paths = BUF_INIT;
     struct err err = {0};
     if (!job->run->pf->claims.list.n)
         return true;
     if (own_work_paths(job, draft, commit, &paths, &err)) {
-        job_error(job, &err);
+        attempt_error(job, &err);
         return false;
     }
-    return job_check_paths(job, &paths);
+    return attempt_check_paths(job, &paths);
 }
 
-static void tell_reverts(struct job *job, const struct strv *paths, const char *landed)
+static void tell_reverts(struct attempt *job, const struct strv *paths, const char *landed)
 {
     enum { SHOWN = 200 };
     autobuf struct buf text = BUF_INIT;
@@ -184,18 +184,18 @@ static void tell_reverts(struct job *job, const struct strv *paths, const char *
              "\n\nThese changes are in the commit %s. Put them back, and keep yours beside them. "
              "Do not merge with -s ours or -X ours, and do not check out older versions.",
              landed);
-    job_tell(job, text.s);
+    attempt_tell(job, text.s);
 }
 
 /* Whether others' work would survive the landing; else the task has failed. No option allows it:
  * a task that is to take others' work back depends on them, and begins with it. */
-static bool check_reverts(struct job *job, const struct commit_draft *draft)
+static bool check_reverts(struct attempt *job, const struct commit_draft *draft)
 {
     autostrv struct strv paths = {0};
     autobuf struct buf list = BUF_INIT, shown = BUF_INIT;
     struct err err = {0};
     if (own_work_reverts(job, draft, &paths, &err)) {
-        job_error(job, &err);
+        attempt_error(job, &err);
         return false;
     }
     task_run(job)->reverts = paths.n > 0;
@@ -208,35 +208,36 @@ static bool check_reverts(struct job *job, const struct commit_draft *draft)
     }
     scope_violated(job, &list, paths.n);
     tell_reverts(job, &paths, draft->own.bases.v[0]);
-    job_fail(job, FAILURE_SCOPE, "it would undo what others have landed: %s%s", shown.s,
-             paths.n > 10 ? ", ..." : "");
+    attempt_fail(job, FAILURE_SCOPE, "it would undo what others have landed: %s%s", shown.s,
+                 paths.n > 10 ? ", ..." : "");
     return false;
 }
 
 /* The message as the hooks left it, where they ran. */
-static char *final_message(struct job *job)
+static char *final_message(struct attempt *job)
 {
-    autofree char *path = job_file(job, "message");
+    autofree char *path = attempt_file(job, "message");
     autobuf struct buf text = BUF_INIT;
     if (job->run->pf->plan.commit_hooks && file_read(path, MESSAGE_MAX, &text, NULL) == 0)
         return buf_steal(&text);
-    return job_message(job);
+    return attempt_message(job);
 }
 
-static void fail_unchanged(struct job *job)
+static void fail_unchanged(struct attempt *job)
 {
     const struct agent_report *r = &job->report;
     if (r->denials)
-        job_fail(job, FAILURE_NO_CHANGE,
-                 "the agent changed nothing: it was not allowed to use %s (%d time%s denied); see "
-                 "'permissions'",
-                 r->denied.s, r->denials, r->denials == 1 ? "" : "s");
+        attempt_fail(
+            job, FAILURE_NO_CHANGE,
+            "the agent changed nothing: it was not allowed to use %s (%d time%s denied); see "
+            "'permissions'",
+            r->denied.s, r->denials, r->denials == 1 ? "" : "s");
     else
-        job_fail(job, FAILURE_NO_CHANGE, "the agent changed nothing");
+        attempt_fail(job, FAILURE_NO_CHANGE, "the agent changed nothing");
 }
 
 /* Its commit is made of all that the agent left. */
-static int make_commit(struct job *job, const struct commit_job *cj,
+static int make_commit(struct attempt *job, const struct commit_job *cj,
                        const struct commit_draft *draft, struct buf *ret_commit, bool *ret_as_one,
                        struct err *err)
 {
@@ -265,21 +266,21 @@ static void set_start(struct task_run *tr, const char *base)
     tr->start = mem_str(base);
 }
 
-static void tell_committed(struct job *job, const struct commit_draft *draft, bool as_one)
+static void tell_committed(struct attempt *job, const struct commit_draft *draft, bool as_one)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "commit", task_run(job)->commit);
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "commit", task_run(job)->commit);
     if (as_one && draft->own.commits.n)
-        build_put_int(&a, data, "squashed", (int64_t)draft->own.commits.n);
+        node_put_int(&a, data, "squashed", (int64_t)draft->own.commits.n);
     if (job->ended_early)
-        build_put_string(&a, data, "note",
-                         "it ended without a result, and had committed all of its work");
+        node_put_string(&a, data, "note",
+                        "it ended without a result, and had committed all of its work");
     record_step(job->run, EV_TASK_COMMITTED, job->task, data);
     arena_done(&a);
 }
 
-static void commit_draft_made(struct job *job, const struct commit_job *cj,
+static void commit_draft_made(struct attempt *job, const struct commit_job *cj,
                               const struct commit_draft *draft)
 {
     struct task_run *tr = task_run(job);
@@ -287,12 +288,12 @@ static void commit_draft_made(struct job *job, const struct commit_job *cj,
     struct err err = {0};
     bool as_one;
     if (make_commit(job, cj, draft, &commit, &as_one, &err)) {
-        job_error(job, &err);
+        attempt_error(job, &err);
         return;
     }
     bool answered = job->session && tr->landed_before; /* which need not be by a change */
     if (!commit.len && (job->run->opts.unchanged_ok || task_of(job)->hand_on || answered)) {
-        job_unlanded(job);
+        attempt_unlanded(job);
         return;
     }
     if (!commit.len) {
@@ -311,7 +312,7 @@ static void commit_draft_made(struct job *job, const struct commit_job *cj,
 }
 
 /* An agent that ended early was in the middle of something, unless all is in commits of its own. */
-static bool check_early(struct job *job, const struct commit_draft *draft)
+static bool check_early(struct attempt *job, const struct commit_draft *draft)
 {
     struct git_place at = run_place(job->run);
     const struct strv *own = &draft->own.commits;
@@ -320,25 +321,25 @@ static bool check_early(struct job *job, const struct commit_draft *draft)
     if (!job->ended_early)
         return true;
     if (own->n && git_tree_of(&at, own->v[own->n - 1], &tree, &err)) {
-        job_error(job, &err);
+        attempt_error(job, &err);
         return false;
     }
     if (own->n && strcmp(tree.s, draft->tree.s) == 0)
         return true;
-    job_fail(job, FAILURE_TRANSIENT, "ended without a result");
+    attempt_fail(job, FAILURE_TRANSIENT, "ended without a result");
     return false;
 }
 
-static void finish_commit(struct job *job)
+static void finish_commit(struct attempt *job)
 {
-    autofree char *index = job_file(job, "index");
+    autofree char *index = attempt_file(job, "index");
     autofree char *message = final_message(job);
-    struct commit_job cj = job_commit(job, index, message);
+    struct commit_job cj = attempt_commit(job, index, message);
     autocommitdraft struct commit_draft draft = COMMIT_DRAFT_INIT;
     struct err err = {0};
     cj.tree = job->tree.len ? job->tree.s : NULL;
     if (commit_draft_make(&cj, job->run->tip, &draft, &err))
-        job_error(job, &err);
+        attempt_error(job, &err);
     else if (check_early(job, &draft) && check_reverts(job, &draft))
         commit_draft_made(job, &cj, &draft);
 }
@@ -346,36 +347,36 @@ static void finish_commit(struct job *job)
 /* The hooks of a commit that the user may have, in the order in which git runs them. */
 static const char *const hooks[] = {"pre-commit", "commit-msg"};
 
-static int run_hook(struct job *job, struct err *err);
+static int run_hook(struct attempt *job, struct err *err);
 
-static void on_hook(struct job *job, int exit_code)
+static void on_hook(struct attempt *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
     enum failure failure;
     struct err err = {0};
     const char *name = hooks[job->hook];
     if (job->stopped) {
-        job_fail_stopped(job);
+        attempt_fail_stopped(job);
     } else if (process_was_broken(job, &failure, &tail)) {
-        job_fail(job, failure, "the %s hook %s", name, tail.s);
+        attempt_fail(job, failure, "the %s hook %s", name, tail.s);
     } else if (exit_code != 0) {
-        job_read_tail(job, "hook.err", &tail);
-        job_feedback(job, "A commit hook refused your work", exit_code, tail.s);
-        job_fail(job, FAILURE_VERIFY, "the %s hook ended with %d: %s", name, exit_code, tail.s);
+        attempt_read_tail(job, "hook.err", &tail);
+        attempt_feedback(job, "A commit hook refused your work", exit_code, tail.s);
+        attempt_fail(job, FAILURE_VERIFY, "the %s hook ended with %d: %s", name, exit_code, tail.s);
     } else if (++job->hook == ARRAY_LEN(hooks)) {
         finish_commit(job);
     } else if (run_hook(job, &err)) {
-        job_error(job, &err);
+        attempt_error(job, &err);
     }
 }
 
 /* The user's own hook, on what is staged and what is to be said; it may stage more, or say it in
  * another way. */
-static int run_hook(struct job *job, struct err *err)
+static int run_hook(struct attempt *job, struct err *err)
 {
     struct workspace *ws = &job->ws;
-    autofree char *out = job_file(job, "hook.out"), *errlog = job_file(job, "hook.err");
-    own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM};
+    autofree char *out = attempt_file(job, "hook.out"), *errlog = attempt_file(job, "hook.err");
+    own_cleanup(agent_call_done) struct agent_call call = {.interrupt_signal = SIGTERM};
     strv_pushl(&call.argv, "git", "hook", "run", "--ignore-missing", hooks[job->hook], "--", NULL);
     if (job->hook > 0)
         strv_pushf(&call.argv, "%s/message", job->dir);
@@ -390,15 +391,15 @@ static int run_hook(struct job *job, struct err *err)
     return process_start_guarded(job, &call, NULL, out, errlog, on_hook, err);
 }
 
-static int begin_hooks(struct job *job, struct err *err)
+static int begin_hooks(struct attempt *job, struct err *err)
 {
-    autofree char *path = job_file(job, "message"), *message = job_message(job);
+    autofree char *path = attempt_file(job, "message"), *message = attempt_message(job);
     job->hook = 0;
     return file_replace(path, message, strlen(message), err) || run_hook(job, err) ? -1 : 0;
 }
 
 /* Whether the agent left a merge half-way; the task has failed then, and is told. */
-static bool left_unmerged(struct job *job)
+static bool left_unmerged(struct attempt *job)
 {
     autostrv struct strv paths = {0};
     autobuf struct buf list = BUF_INIT;
@@ -413,12 +414,12 @@ static bool left_unmerged(struct job *job)
         mem_printf("You began a merge, or a rebase or the like, and left it unresolved: "
                    "these files have the markers of its conflicts: %s\n\nResolve them.",
                    list.s);
-    job_tell(job, told);
-    job_fail(job, FAILURE_VERIFY, "it left a merge of its own unresolved: %s", list.s);
+    attempt_tell(job, told);
+    attempt_fail(job, FAILURE_VERIFY, "it left a merge of its own unresolved: %s", list.s);
     return true;
 }
 
-static void on_staged(struct job *job, int exit_code)
+static void on_staged(struct attempt *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
     struct err err = {0};
@@ -427,56 +428,57 @@ static void on_staged(struct job *job, int exit_code)
     if (job->oversize) {
         too_large(job, job->oversize);
     } else if (process_lost_race(job, exit_code)) {
-        job_stage(job);
+        attempt_stage(job);
     } else if (exit_code != 0) {
-        job_read_tail(job, "prepare.log", &tail);
-        job_fail(job, FAILURE_INTERNAL, "git add failed: %s", tail.s);
+        attempt_read_tail(job, "prepare.log", &tail);
+        attempt_fail(job, FAILURE_INTERNAL, "git add failed: %s", tail.s);
     } else if (task_run(job)->in_conflict && repair_unresolved(job, &tail, &err)) {
-        job_error(job, &err);
+        attempt_error(job, &err);
     } else if (tail.len) {
-        job_conflicted(job, tail.s);
+        attempt_conflicted(job, tail.s);
     } else if (left_unmerged(job)) {
         return;
-    } else if (job->run->pf->plan.commit_hooks && shared_changed_hook(job->run)) {
-        job_fail(job, FAILURE_SCOPE, "'%s' is not what it was when the run began: it is not run",
-                 shared_changed_hook(job->run));
+    } else if (job->run->pf->plan.commit_hooks && repo_watch_changed_hook(job->run)) {
+        attempt_fail(job, FAILURE_SCOPE,
+                     "'%s' is not what it was when the run began: it is not run",
+                     repo_watch_changed_hook(job->run));
     } else if (!job->run->pf->plan.commit_hooks) {
         finish_commit(job);
     } else if (begin_hooks(job, &err)) {
-        job_error(job, &err);
+        attempt_error(job, &err);
     }
 }
 
 /* Whether someone looks at what is staged: hooks, whoever seeks the markers of conflicts, and the
  * git that makes the workspace what is verified, which leaves the files alone that it knows. */
-static bool wants_index(struct job *job)
+static bool wants_index(struct attempt *job)
 {
     const struct plan *plan = &job->run->pf->plan;
     return plan->commit_hooks || task_run(job)->in_conflict ||
-           command_is_set(&task_of(job)->verify) || command_is_set(&plan->land_verify);
+           plan_command_is_set(&task_of(job)->verify) || plan_command_is_set(&plan->land_verify);
 }
 
-void job_stage(struct job *job)
+void attempt_stage(struct attempt *job)
 {
-    autofree char *index = job_file(job, "index");
-    autofree char *log = job_file(job, "prepare.log");
-    struct commit_job cj = job_commit(job, index, NULL);
+    autofree char *index = attempt_file(job, "index");
+    autofree char *log = attempt_file(job, "prepare.log");
+    struct commit_job cj = attempt_commit(job, index, NULL);
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     task_set_state(job->run, job->task, TASK_COMMITTING);
     if (access(job->ws.path, F_OK) < 0 && errno == ENOENT) {
-        job_fail(job, FAILURE_INTERNAL, "its workspace is gone: '%s' was removed, or moved away",
-                 job->ws.path);
+        attempt_fail(job, FAILURE_INTERNAL,
+                     "its workspace is gone: '%s' was removed, or moved away", job->ws.path);
         return;
     }
     cj.wants_index = wants_index(job);
     cj.found = &job->found;
-    cj.tracked = layered_tracked(job);
+    cj.tracked = overlay_fill_tracked(job);
     work_scan_close(&job->found);
     job->found = (struct work_scan){0};
     buf_cut(&job->tree, 0);
     if (commit_stage(&cj, &job->tree, &argv, &env, &err)) {
-        job_error(job, &err);
+        attempt_error(job, &err);
         return;
     }
     job->staged_here = !argv.n;
@@ -485,7 +487,7 @@ void job_stage(struct job *job)
     if (job->staged_here)
         on_staged(job, 0);
     else if (process_start(job, argv.v, env.v, NULL, log, on_staged, &err))
-        job_error(job, &err);
+        attempt_error(job, &err);
     else
         job->tick = loop_timer(job->run->loop, SLOW_ADD_MS, on_slow_add, job);
 }

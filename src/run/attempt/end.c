@@ -12,8 +12,8 @@
 #include "run/limits/lane.h"
 #include "run/limits/park.h"
 #include "run/prepare/delete_later.h"
-#include "run/prepare/fill_overlay.h"
-#include "run/prepare/fill_pool.h"
+#include "run/prepare/overlay_fill.h"
+#include "run/prepare/pool.h"
 #include "run/prepare/prepare.h"
 #include "run/rework/repair.h"
 #include "run/rework/request.h"
@@ -26,23 +26,23 @@
 #include <string.h>
 #include <unistd.h>
 
-static int take_away(struct job *job, struct err *err)
+static int take_away(struct attempt *job, struct err *err)
 {
     autostrv struct strv left = {0};
     struct err none = {0};
     (void)workspace_enter(&job->ws, &none); /* what is not ours is not taken away either */
-    bool later = sweep_is_worth_it(job) || pool_wants(job);
+    bool later = delete_later_is_worth_it(job) || pool_wants(job);
     if (workspace_retire(&job->ws, &left, err))
         return -1;
-    layered_keep_index(job, left.v[0]);
+    overlay_fill_keep_index(job, left.v[0]);
     if (!later)
         return dirs_remove(left.v[0], err) || dirs_remove(left.v[1], err) ? -1 : 0;
     if (pool_keep(job, left.v[0], left.v[1]))
         return dirs_remove(left.v[0], err);
-    return sweep(job->run, job->task, &left, err);
+    return delete_later(job->run, job->task, &left, err);
 }
 
-void job_drop_branches(struct run *run)
+void attempt_drop_branches(struct run *run)
 {
     struct git_place at = run_place(run);
     struct err err = {0};
@@ -51,8 +51,9 @@ void job_drop_branches(struct run *run)
     strv_done(&run->spent);
 }
 
-/* Takes the workspace away; its branch, on which all is elsewhere, is for job_drop_branches(). */
-static void retire_workspace(struct job *job)
+/* Takes the workspace away; its branch, on which all is elsewhere, is for attempt_drop_branches().
+ */
+static void retire_workspace(struct attempt *job)
 {
     struct git_place at = run_place(job->run);
     autobuf struct buf where = BUF_INIT;
@@ -70,13 +71,13 @@ static void retire_workspace(struct job *job)
     task_run(job)->status.branch = NULL;
 }
 
-static void remove_workspace(struct job *job)
+static void remove_workspace(struct attempt *job)
 {
     retire_workspace(job);
-    job_drop_branches(job->run);
+    attempt_drop_branches(job->run);
 }
 
-static void set_reason(struct job *job, enum failure failure, const char *reason)
+static void set_reason(struct attempt *job, enum failure failure, const char *reason)
 {
     struct task_run *tr = task_run(job);
     autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
@@ -90,55 +91,55 @@ static void set_reason(struct job *job, enum failure failure, const char *reason
     tr->status.exit_code = job->exit_code;
 }
 
-static struct node *failure_data(struct arena *a, struct job *job)
+static struct node *failure_data(struct arena *a, struct attempt *job)
 {
     const struct task_run *tr = task_run(job);
-    struct node *data = build_map(a);
+    struct node *data = node_new_map(a);
     autobuf struct buf output = BUF_INIT;
     logs_explain(job, tr->status.failure, &output);
-    build_put_string(a, data, "class", failure_names[tr->status.failure]);
-    build_put_string(a, data, "reason", tr->reason);
-    build_put_string(a, data, "output", output.len ? output.s : NULL);
-    build_put_string(a, data, "log", job->dir);
-    build_put_string(a, data, "unverified", job->unverified ? tr->commit : NULL);
+    node_put_string(a, data, "class", failure_names[tr->status.failure]);
+    node_put_string(a, data, "reason", tr->reason);
+    node_put_string(a, data, "output", output.len ? output.s : NULL);
+    node_put_string(a, data, "log", job->dir);
+    node_put_string(a, data, "unverified", job->unverified ? tr->commit : NULL);
     return data;
 }
 
-static void put_parked(struct arena *a, struct job *job, struct node *data)
+static void put_parked(struct arena *a, struct attempt *job, struct node *data)
 {
     autobuf struct buf reset = BUF_INIT;
     clock_format(&reset, job->reset);
-    build_put_string(a, data, "engine", run_engine_name(job->run, job->task));
-    build_put_int(a, data, "lane", lane_index(job->run, job->task));
-    build_put_int(a, data, "delay_ms", job->retry_delay);
-    build_put_string(a, data, "reset", job->reset ? reset.s : NULL);
-    build_put_string(a, data, "session", job->keeps ? park_session(job) : NULL);
+    node_put_string(a, data, "engine", run_engine_name(job->run, job->task));
+    node_put_int(a, data, "lane", lane_index(job->run, job->task));
+    node_put_int(a, data, "delay_ms", job->retry_delay);
+    node_put_string(a, data, "reset", job->reset ? reset.s : NULL);
+    node_put_string(a, data, "session", job->keeps ? park_session(job) : NULL);
 }
 
 /* What the next attempt is told, for who goes on with the run before that has begun. */
-static void keep_feedback(struct job *job)
+static void keep_feedback(struct attempt *job)
 {
     const char *text = task_run(job)->feedback;
-    autofree char *path = job_file(job, "feedback");
+    autofree char *path = attempt_file(job, "feedback");
     struct err err = {0};
     if (job->told_why && file_replace_private(path, text, strlen(text), &err))
         record_error(job->run, job->task, &err);
 }
 
 /* It goes on in its session, at once. */
-static void retry_in_session(struct job *job, struct arena *a, struct node *data)
+static void retry_in_session(struct attempt *job, struct arena *a, struct node *data)
 {
     const struct task_run *tr = task_run(job);
-    build_put_int(a, data, "delay_ms", 0);
-    build_put_string(a, data, "session", park_session(job));
-    build_put_string(a, data, "tree", repair_words[tr->repair]);
-    build_put_string(a, data, "origin", tr->origin);
+    node_put_int(a, data, "delay_ms", 0);
+    node_put_string(a, data, "session", park_session(job));
+    node_put_string(a, data, "tree", repair_words[tr->repair]);
+    node_put_string(a, data, "origin", tr->origin);
     task_run(job)->status.state = TASK_WAITING;
     record_step(job->run, EV_TASK_RETRIED, job->task, data);
     repair_wait(job);
 }
 
-static void finish_failure(struct job *job)
+static void finish_failure(struct attempt *job)
 {
     struct run *run = job->run;
     uint32_t task = job->task;
@@ -157,16 +158,16 @@ static void finish_failure(struct job *job)
     } else if (delay >= 0 && job->mends) {
         retry_in_session(job, &a, data);
     } else if (delay >= 0) {
-        build_put_int(&a, data, "delay_ms", delay);
+        node_put_int(&a, data, "delay_ms", delay);
         if (job->falls_back)
-            build_put_bool(&a, data, "fallback", true);
+            node_put_bool(&a, data, "fallback", true);
         record(run, EV_TASK_RETRIED, task, data);
-        job_free(job);
+        attempt_free(job);
         task_retry_later(run, task, delay);
     } else {
         task_set_state(run, task, TASK_FAILED);
         record(run, EV_TASK_FAILED, task, data);
-        job_free(job);
+        attempt_free(job);
         task_end(run, task, TASK_FAILED);
         if (!by_user && run->pf->plan.tasks[task].retry.times[failure] == RETRY_STOP)
             run_drain(run);
@@ -175,7 +176,7 @@ static void finish_failure(struct job *job)
 }
 
 /* ms until the task goes on, without a retry being spent; -1: it does not wait for the limit. */
-static int64_t meet_limit(struct job *job)
+static int64_t meet_limit(struct attempt *job)
 {
     struct run *run = job->run;
     job->falls_back = lane_fall_back(run, job->task);
@@ -186,10 +187,10 @@ static int64_t meet_limit(struct job *job)
     return 0;
 }
 
-static void leave_in_conflict(struct job *job, const char *files);
+static void leave_in_conflict(struct attempt *job, const char *files);
 
 /* Whose conflict with others was not resolved is still what it was, for a person. */
-static void give_up_repair(struct job *job)
+static void give_up_repair(struct attempt *job)
 {
     const struct task_run *tr = task_run(job);
     autobuf struct buf files = BUF_INIT;
@@ -205,7 +206,7 @@ static void give_up_repair(struct job *job)
     leave_in_conflict(job, files.s);
 }
 
-void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
+void attempt_fail(struct attempt *job, enum failure failure, const char *fmt, ...)
 {
     autobuf struct buf reason = BUF_INIT;
     va_list ap;
@@ -213,13 +214,13 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
     buf_addv(&reason, fmt, ap);
     va_end(ap);
     set_reason(job, failure, reason.s);
-    again_pass_on(job);
+    request_pass_on(job);
 
     struct run *run = job->run;
     bool ends = run->stopping || run->failed || job->stopped == STOP_USER;
     int64_t wait = failure == FAILURE_LIMIT && !ends ? meet_limit(job) : -1;
     bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
-    bool saved = job->keeps || !job->has_workspace || untouched || job_salvage(job);
+    bool saved = job->keeps || !job->has_workspace || untouched || attempt_salvage(job);
     /* A retry wants its place: where that cannot be saved, it is for a resume. */
     job->retry_delay = ends || !saved || job->unverified ? -1
                        : wait >= 0                       ? wait
@@ -236,38 +237,38 @@ void job_fail(struct job *job, enum failure failure, const char *fmt, ...)
         finish_failure(job);
 }
 
-void job_fail_stopped(struct job *job)
+void attempt_fail_stopped(struct attempt *job)
 {
     const struct run *run = job->run;
     if (run->failed)
-        job_fail(job, FAILURE_INTERNAL, "the run could not continue");
+        attempt_fail(job, FAILURE_INTERNAL, "the run could not continue");
     else if (run->stopping)
-        job_fail(job, FAILURE_STOPPED, "the run was stopped");
+        attempt_fail(job, FAILURE_STOPPED, "the run was stopped");
     else if (job->stopped == STOP_BUDGET)
-        job_fail(job, FAILURE_BUDGET, "%s is used up",
-                 run->budget_spent ? "the run's budget" : "its budget");
+        attempt_fail(job, FAILURE_BUDGET, "%s is used up",
+                     run->budget_spent ? "the run's budget" : "its budget");
     else
-        job_fail(job, FAILURE_STOPPED, "a person stopped it");
+        attempt_fail(job, FAILURE_STOPPED, "a person stopped it");
 }
 
-void job_error(struct job *job, const struct err *err)
+void attempt_error(struct attempt *job, const struct err *err)
 {
-    job_fail(job, FAILURE_INTERNAL, "%s", err->msg);
+    attempt_fail(job, FAILURE_INTERNAL, "%s", err->msg);
 }
 
-static void finish_removal(struct job *job)
+static void finish_removal(struct attempt *job)
 {
     remove_workspace(job);
     record_task(job->run, job->task);
-    job_free(job);
+    attempt_free(job);
 }
 
-static void finish_discard(struct job *job)
+static void finish_discard(struct attempt *job)
 {
     struct run *run = job->run;
     uint32_t task = job->task;
     remove_workspace(job);
-    job_free(job);
+    attempt_free(job);
     if (run->tasks[task].status.state ==
         TASK_SKIPPED) { /* for another's sake, which stays failed */
         record_task(run, task);
@@ -277,16 +278,16 @@ static void finish_discard(struct job *job)
     sched_ready(&run->sched, task);
 }
 
-void job_discard(struct job *job, const char *why)
+void attempt_discard(struct attempt *job, const char *why)
 {
-    if (job_salvage_since(job, task_run(job)->start, why))
+    if (attempt_salvage_since(job, task_run(job)->start, why))
         prepare_teardown(job, finish_discard);
     else
-        job_fail(job, FAILURE_INTERNAL, "what is in its workspace could not be saved");
+        attempt_fail(job, FAILURE_INTERNAL, "what is in its workspace could not be saved");
 }
 
 /* The task has ended well; its dependants need not wait until its workspace is taken down. */
-static void finish(struct job *job, enum task_state state, bool removes)
+static void finish(struct attempt *job, enum task_state state, bool removes)
 {
     bool later = removes && prepare_has_teardown(job);
     if (removes && !later)
@@ -295,27 +296,27 @@ static void finish(struct job *job, enum task_state state, bool removes)
     if (later)
         prepare_teardown(job, finish_removal);
     else
-        job_free(job);
+        attempt_free(job);
 }
 
 /* What has landed is safe; of a task that only read nothing is, if it could not be saved before. */
-static bool is_safe(struct job *job)
+static bool is_safe(struct attempt *job)
 {
-    return task_run(job)->landed ? job_salvage_rest(job) : job_salvage(job);
+    return task_run(job)->landed ? attempt_salvage_rest(job) : attempt_salvage(job);
 }
 
-void job_tidy(struct job *job)
+void attempt_tidy(struct attempt *job)
 {
     if (!job->prepared || !workspace_is_whole(&job->ws) || is_safe(job))
         prepare_teardown(job, finish_removal);
     else
-        job_free(job);
+        attempt_free(job);
 }
 
 /* Makes the workspace one that a person can go on in: on its branch, with an index to match. */
-static void settle_workspace(struct job *job)
+static void settle_workspace(struct attempt *job)
 {
-    autofree char *index = job_file(job, "index");
+    autofree char *index = attempt_file(job, "index");
     struct err err = {0};
     /* The index is gone already where it was verified; the lock is of a git that the agent's end
      * has ended. */
@@ -332,22 +333,22 @@ static void settle_workspace(struct job *job)
 }
 
 /* One that is kept, or has to be taken down first, goes when the task is told to have landed. */
-void job_leave(struct job *job)
+void attempt_leave(struct attempt *job)
 {
-    if (!job->run->opts.keep && !prepare_has_teardown(job) && job_salvage_rest(job))
+    if (!job->run->opts.keep && !prepare_has_teardown(job) && attempt_salvage_rest(job))
         retire_workspace(job);
 }
 
-void job_landed(struct job *job)
+void attempt_landed(struct attempt *job)
 {
-    bool kept = job->run->opts.keep || !job_salvage_rest(job);
+    bool kept = job->run->opts.keep || !attempt_salvage_rest(job);
     if (kept)
         settle_workspace(job);
     finish(job, TASK_LANDED, !kept);
 }
 
 /* The branch and the workspace stay, for the person who resolves it. */
-static void leave_in_conflict(struct job *job, const char *files)
+static void leave_in_conflict(struct attempt *job, const char *files)
 {
     struct run *run = job->run;
     uint32_t task = job->task;
@@ -355,18 +356,18 @@ static void leave_in_conflict(struct job *job, const char *files)
     autofree char *reason = mem_printf("conflicts with what has landed: %s", files);
     set_reason(job, FAILURE_CONFLICT, reason);
     settle_workspace(job);
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "files", files);
-    build_put_string(&a, data, "branch", task_run(job)->status.branch);
-    build_put_string(&a, data, "workspace", job->ws.path);
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "files", files);
+    node_put_string(&a, data, "branch", task_run(job)->status.branch);
+    node_put_string(&a, data, "workspace", job->ws.path);
     task_set_state(run, task, TASK_CONFLICTED);
     record(run, EV_TASK_CONFLICTED, task, data);
     arena_done(&a);
     task_end(run, task, TASK_CONFLICTED);
-    job_free(job);
+    attempt_free(job);
 }
 
-void job_conflicted(struct job *job, const char *files)
+void attempt_conflicted(struct attempt *job, const char *files)
 {
     const struct run *run = job->run;
     bool again = !run->stopping && !run->failed && retry_is_left(run, job->task, FAILURE_CONFLICT);
@@ -378,22 +379,22 @@ void job_conflicted(struct job *job, const char *files)
               "it on top of that.",
         files);
     if (again)
-        job_tell(job, told);
+        attempt_tell(job, told);
     if (again || task_run(job)->in_conflict)
-        job_fail(job, FAILURE_CONFLICT, "conflicts with what has landed: %s", files);
+        attempt_fail(job, FAILURE_CONFLICT, "conflicts with what has landed: %s", files);
     else
         leave_in_conflict(job, files);
 }
 
 /* The agent of a task that has landed answered, and changed nothing more. */
-static void stay_landed(struct job *job)
+static void stay_landed(struct attempt *job)
 {
     struct task_run *tr = task_run(job);
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "commit", tr->landed_before);
-    build_put_string(&a, data, "base", job->run->base);
-    build_put_bool(&a, data, "unchanged", true);
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "commit", tr->landed_before);
+    node_put_string(&a, data, "base", job->run->base);
+    node_put_bool(&a, data, "unchanged", true);
     tr->status.landed = tr->landed = steal_ptr(tr->landed_before);
     free(tr->commit);
     tr->status.commit = tr->commit = steal_ptr(tr->committed_before);
@@ -402,20 +403,20 @@ static void stay_landed(struct job *job)
     arena_done(&a);
 }
 
-static void end_without_change(struct job *job)
+static void end_without_change(struct attempt *job)
 {
     task_set_state(job->run, job->task, TASK_DONE);
     record(job->run, EV_TASK_DONE, job->task, NULL);
 }
 
-void job_unlanded(struct job *job)
+void attempt_unlanded(struct attempt *job)
 {
     struct run *run = job->run;
-    bool saved = job_salvage(job), kept = run->opts.keep && !task_of(job)->read_only;
+    bool saved = attempt_salvage(job), kept = run->opts.keep && !task_of(job)->read_only;
     if (task_run(job)->landed_before)
         stay_landed(job);
     else
         end_without_change(job);
     finish(job, task_run(job)->status.state, saved && !kept);
-    job_drop_branches(run);
+    attempt_drop_branches(run);
 }

@@ -9,14 +9,14 @@
 enum { SAID_MAX = 1 << 20 };
 static const char said[] = "said";
 
-int hand_on_keep(const struct job *job, struct err *err)
+int findings_keep(const struct attempt *job, struct err *err)
 {
-    autofree char *path = job_file(job, said);
+    autofree char *path = attempt_file(job, said);
     autobuf struct buf raw = BUF_INIT, text = BUF_INIT;
     if (job->report.text.len)
         buf_add(&raw, job->report.text.s, job->report.text.len);
     else if (run_engine(job->run, job->task) == ENGINE_COMMAND) /* it speaks plainly */
-        job_read_tail(job, "out", &raw);
+        attempt_read_tail(job, "out", &raw);
     struct secrets_cut cut = {.end = raw.len >= JSON_TEXT_MAX};
     secrets_mask_cut(&job->run->secrets, raw.s, raw.len, cut, &text);
     return file_replace_private(path, text.s, text.len, err);
@@ -44,7 +44,7 @@ static int tell(const struct run *run, const struct task *from, struct buf *prom
     return 0;
 }
 
-int hand_on_tell(const struct run *run, uint32_t task, struct buf *prompt, struct err *err)
+int findings_tell(const struct run *run, uint32_t task, struct buf *prompt, struct err *err)
 {
     const struct task *t = &run->pf->plan.tasks[task];
     size_t told = 0;

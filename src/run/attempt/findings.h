@@ -8,9 +8,9 @@
 
 /* Keeps what the job's agent has said, without secrets, beside its logs: a resume finds it there.
  */
-int hand_on_keep(const struct job *job, struct err *err);
+int findings_keep(const struct attempt *job, struct err *err);
 
 /* Appends to a task's prompt what was said by those that it depends on. */
-int hand_on_tell(const struct run *run, uint32_t task, struct buf *prompt, struct err *err);
+int findings_tell(const struct run *run, uint32_t task, struct buf *prompt, struct err *err);
 
 #endif

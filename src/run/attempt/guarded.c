@@ -16,15 +16,15 @@
 
 enum { GRACE_MS = 5000, LOG_MAX = 64 << 20 };
 
-bool errand_is_running(const struct errand *e)
+bool guarded_is_running(const struct guarded *e)
 {
     return e->watch != NULL;
 }
 
-void errand_stop(struct errand *e)
+void guarded_stop(struct guarded *e)
 {
     static const char stop = GUARD_STOP;
-    if (!errand_is_running(e))
+    if (!guarded_is_running(e))
         return;
     if (e->guarded)
         (void)kill(e->pid, SIGCONT); /* its command may have stopped it */
@@ -34,7 +34,7 @@ void errand_stop(struct errand *e)
         own_close(&e->lifeline); /* its end is on its way to us */
 }
 
-void errand_last_words(const struct errand *e, struct buf *out)
+void guarded_last_words(const struct guarded *e, struct buf *out)
 {
     autobuf struct buf all = BUF_INIT;
     if (file_read(e->log, LOG_MAX, &all, NULL))
@@ -46,7 +46,7 @@ void errand_last_words(const struct errand *e, struct buf *out)
 }
 
 /* What the guard says of the command; without its line the guard itself was killed. */
-static void read_status(struct errand *e)
+static void read_status(struct guarded *e)
 {
     autobuf struct buf line = BUF_INIT;
     struct arena a = {0};
@@ -57,13 +57,13 @@ static void read_status(struct errand *e)
     if (!said && e->exit_code == 0)
         e->exit_code = GUARD_NOT_STARTED;
     if (said)
-        e->exit_code = (int)build_int(said, "exit", 128 + build_int(said, "signal", 0));
+        e->exit_code = (int)node_new_int(said, "exit", 128 + node_new_int(said, "signal", 0));
     arena_done(&a);
 }
 
 static void on_end(void *ctx, int status)
 {
-    struct errand *e = ctx;
+    struct guarded *e = ctx;
     e->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
     if (e->guarded)
         read_status(e);
@@ -77,16 +77,16 @@ static void on_end(void *ctx, int status)
 
 static void on_deadline(void *ctx)
 {
-    struct errand *e = ctx;
+    struct guarded *e = ctx;
     e->overdue = true;
-    errand_stop(e);
+    guarded_stop(e);
 }
 
 static void add_guard(const struct strv *argv, enum contain contain, struct strv *ret)
 {
     autofree char *guard = self_companion(ANABRANCH_LIBEXEC, "anabranch-guard");
     struct guard_options opts = {
-        .stop_signal = SIGTERM, .grace = GRACE_MS, .contain = contain, .argv = argv->v};
+        .interrupt_signal = SIGTERM, .grace = GRACE_MS, .contain = contain, .argv = argv->v};
     strv_push(ret, guard ? guard : self_path());
     if (!guard)
         strv_push(ret, "__guard");
@@ -105,8 +105,8 @@ static void add_mark(const struct strv *env, struct strv *ret)
     strv_pushf(ret, "%s%d.%u", name, (int)getpid(), ++guards);
 }
 
-static int start_guarded(struct errand *e, const struct strv *argv, const struct strv *env, int log,
-                         struct err *err)
+static int start_guarded(struct guarded *e, const struct strv *argv, const struct strv *env,
+                         int log, struct err *err)
 {
     autostrv struct strv guard = {0}, marked = {0};
     enum contain contain;
@@ -132,7 +132,7 @@ static int start_guarded(struct errand *e, const struct strv *argv, const struct
     return rc;
 }
 
-static int start_plain(struct errand *e, const struct strv *argv, const struct strv *env, int log,
+static int start_plain(struct guarded *e, const struct strv *argv, const struct strv *env, int log,
                        struct err *err)
 {
     struct spawn sp = {.argv = argv->v,
@@ -143,8 +143,8 @@ static int start_plain(struct errand *e, const struct strv *argv, const struct s
     return spawn_start(&sp, &e->pid, err);
 }
 
-int errand_start(struct errand *e, struct loop *loop, const struct strv *argv,
-                 const struct strv *env, struct err *err)
+int guarded_start(struct guarded *e, struct loop *loop, const struct strv *argv,
+                  const struct strv *env, struct err *err)
 {
     autoclose int log = -1;
     e->loop = loop;

@@ -1,5 +1,5 @@
 /*
- * struct errand: a program that is run in a worktree outside of any run, its output in a file. It
+ * struct guarded: a program that is run in a worktree outside of any run, its output in a file. It
  * has a session of its own; one that is guarded (sys/guard/guard.h) also leaves nothing running.
  */
 #ifndef RUN_ATTEMPT_GUARDED_H
@@ -14,14 +14,14 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-struct errand;
-typedef void errand_fn(void *ctx, struct errand *e);
+struct guarded;
+typedef void guarded_fn(void *ctx, struct guarded *e);
 
-struct errand {
+struct guarded {
     const char *dir, *log;
     bool guarded;
     int64_t time; /* ms that it may take; 0: any */
-    errand_fn *next;
+    guarded_fn *next;
     void *ctx;
 
     int exit_code; /* when it has ended; 128 + the signal that ended it */
@@ -34,15 +34,15 @@ struct errand {
 };
 
 /* Starts it; the members above are set. `next` is called when it has ended. */
-int errand_start(struct errand *e, struct loop *loop, const struct strv *argv,
-                 const struct strv *env, struct err *err);
+int guarded_start(struct guarded *e, struct loop *loop, const struct strv *argv,
+                  const struct strv *env, struct err *err);
 
 /* Ends it early, if it runs; `next` follows all the same. */
-void errand_stop(struct errand *e);
+void guarded_stop(struct guarded *e);
 
-bool errand_is_running(const struct errand *e);
+bool guarded_is_running(const struct guarded *e);
 
 /* Appends the last line of what it wrote. */
-void errand_last_words(const struct errand *e, struct buf *out);
+void guarded_last_words(const struct guarded *e, struct buf *out);
 
 #endif

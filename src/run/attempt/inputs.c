@@ -50,7 +50,7 @@ static void add_git_setting(struct strv *env, const char *key, const char *value
     env_set(env, "GIT_CONFIG_COUNT", "%ld", count + 1);
 }
 
-int job_environment(struct job *job, struct strv *env, struct err *err)
+int attempt_environment(struct attempt *job, struct strv *env, struct err *err)
 {
     const struct run *run = job->run;
     const struct task *t = &run->pf->plan.tasks[job->task];
@@ -94,15 +94,15 @@ static const char merged[] =
     "\nYour folder now has your work merged with all that has landed meanwhile: that is what was "
     "tried. Put it right there.\n";
 
-int job_write_prompt(struct job *job, const char *path, struct err *err)
+int attempt_write_prompt(struct attempt *job, const char *path, struct err *err)
 {
     const struct run *run = job->run;
     const struct task *t = &run->pf->plan.tasks[job->task];
     autobuf struct buf text = BUF_INIT;
     if (job->session && !job->mending)
         buf_addstr(&text, go_on);
-    else if (!job->session &&
-             (plan_file_prompt(run->pf, t, &text, err) || hand_on_tell(run, job->task, &text, err)))
+    else if (!job->session && (plan_file_prompt(run->pf, t, &text, err) ||
+                               findings_tell(run, job->task, &text, err)))
         return -1;
     const char *told = job->brief ? job->brief : run->tasks[job->task].feedback;
     if (told)
@@ -114,7 +114,8 @@ int job_write_prompt(struct job *job, const char *path, struct err *err)
     return file_create(path, text.s, text.len, err);
 }
 
-static void add_placeholder(struct buf *out, const struct job *job, const char *word, size_t len)
+static void add_placeholder(struct buf *out, const struct attempt *job, const char *word,
+                            size_t len)
 {
     const struct task *t = &job->run->pf->plan.tasks[job->task];
     const struct {
@@ -134,7 +135,7 @@ static void add_placeholder(struct buf *out, const struct job *job, const char *
     buf_add(out, word, len);
 }
 
-void job_expand(const struct job *job, const char *s, struct buf *out)
+void attempt_expand(const struct attempt *job, const char *s, struct buf *out)
 {
     while (*s) {
         size_t plain = strcspn(s, "{");
@@ -148,23 +149,23 @@ void job_expand(const struct job *job, const char *s, struct buf *out)
     }
 }
 
-char *job_message(struct job *job)
+char *attempt_message(struct attempt *job)
 {
     const struct plan *plan = &job->run->pf->plan;
     autobuf struct buf out = BUF_INIT;
-    job_expand(job, plan->commit_message ? plan->commit_message : "{title}", &out);
+    attempt_expand(job, plan->commit_message ? plan->commit_message : "{title}", &out);
     buf_addf(&out, "\n\nAnabranch-Task: %s\nAnabranch-Run: %s\n", plan->tasks[job->task].id,
              job->run->id);
     return buf_steal(&out);
 }
 
-int job_command(const struct plan_command *cmd, const char *dir, struct agent_call *call)
+int attempt_command(const struct plan_command *cmd, const char *dir, struct agent_call *call)
 {
     if (cmd->shell)
         strv_pushl(&call->argv, "/bin/sh", "-c", cmd->shell, NULL);
     for (size_t i = 0; i < cmd->argv.n; i++)
         strv_push(&call->argv, cmd->argv.v[i]);
-    call->stop_signal = SIGTERM;
+    call->interrupt_signal = SIGTERM;
     call->dir = mem_str(dir);
     return 0;
 }

@@ -68,7 +68,7 @@ struct logs_copies {
     struct log_copy v[COPIES];
 };
 
-static void free_copies(struct job *job)
+static void free_copies(struct attempt *job)
 {
     for (size_t i = 0; i < COPIES; i++) {
         struct log_copy *c = &job->copies->v[i];
@@ -82,20 +82,20 @@ static void free_copies(struct job *job)
     job->copies = NULL;
 }
 
-static char *copy_path(const struct job *job, size_t i)
+static char *copy_path(const struct attempt *job, size_t i)
 {
     static const char *const endings[COPIES] = {"stdout", "stderr"};
     return mem_printf("%s/%s-%s.log", job->run->opts.log_dir, task_of(job)->id, endings[i]);
 }
 
 /* It is told, and nothing more is copied. */
-static void give_up(struct job *job, const struct err *err)
+static void give_up(struct attempt *job, const struct err *err)
 {
     free_copies(job);
     record_error(job->run, job->task, err);
 }
 
-static void give_up_writing(struct job *job, size_t i)
+static void give_up_writing(struct attempt *job, size_t i)
 {
     autofree char *to = copy_path(job, i);
     struct err err = {0};
@@ -103,12 +103,12 @@ static void give_up_writing(struct job *job, size_t i)
     give_up(job, &err);
 }
 
-static int open_copy(struct job *job, size_t i, struct err *err)
+static int open_copy(struct attempt *job, size_t i, struct err *err)
 {
     static const char *const names[COPIES] = {"out", "err"};
     struct log_copy *c = &job->copies->v[i];
     bool again = task_run(job)->logged;
-    autofree char *from = job_file(job, names[i]), *to = copy_path(job, i);
+    autofree char *from = attempt_file(job, names[i]), *to = copy_path(job, i);
     const int how = O_WRONLY | O_CREAT | O_NOFOLLOW | (again ? O_APPEND : O_TRUNC);
     if (file_open(AT_FDCWD, from, O_RDONLY | O_NOFOLLOW, &c->from, err) ||
         file_open(AT_FDCWD, to, how, &c->to, err))
@@ -119,7 +119,7 @@ static int open_copy(struct job *job, size_t i, struct err *err)
     return 0;
 }
 
-void logs_begin(struct job *job)
+void logs_begin(struct attempt *job)
 {
     struct run *run = job->run;
     struct err err = {0};
@@ -140,7 +140,7 @@ void logs_begin(struct job *job)
     run->tasks[job->task].logged = true;
 }
 
-void logs_more(struct job *job)
+void logs_more(struct attempt *job)
 {
     for (size_t i = 0; job->copies && i < COPIES; i++) {
         struct log_copy *c = &job->copies->v[i];
@@ -150,7 +150,7 @@ void logs_more(struct job *job)
     }
 }
 
-void logs_end(struct job *job)
+void logs_end(struct attempt *job)
 {
     for (size_t i = 0; job->copies && i < COPIES; i++) {
         struct log_copy *c = &job->copies->v[i];
@@ -312,7 +312,7 @@ static const char *const *explaining(enum failure failure)
 }
 
 /* Where the agent wrote it. */
-static void tail_without_chatter(const struct job *job, const char *path, bool agent,
+static void tail_without_chatter(const struct attempt *job, const char *path, bool agent,
                                  struct buf *out)
 {
     autobuf struct buf raw = BUF_INIT;
@@ -322,7 +322,7 @@ static void tail_without_chatter(const struct job *job, const char *path, bool a
     add_tail(job->run, raw.s, raw.len, (struct secrets_cut){.front = cut}, TAIL_LINES, out);
 }
 
-void logs_explain(const struct job *job, enum failure failure, struct buf *out)
+void logs_explain(const struct attempt *job, enum failure failure, struct buf *out)
 {
     const char *const *names = explaining(failure);
     size_t before = out->len;

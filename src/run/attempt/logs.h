@@ -10,9 +10,9 @@
 /* In the user's folder, where there is one: begins the files of an agent that has just started,
  * anew for the first attempt of a task; adds what it has printed since; adds the rest. What cannot
  * be written is told, and is no failure of the task. */
-void logs_begin(struct job *job);
-void logs_more(struct job *job);
-void logs_end(struct job *job); /* nothing where they have not begun */
+void logs_begin(struct attempt *job);
+void logs_more(struct attempt *job);
+void logs_end(struct attempt *job); /* nothing where they have not begun */
 
 /* Takes the secrets out of what the commands of an attempt, in that folder, have printed. They must
  * have ended. What cannot be written is told. */
@@ -29,7 +29,7 @@ void logs_shown(const struct run *run, const char *s, size_t len, struct buf *ou
 
 /* Appends the last lines that explain a failure: of the verification, of the setup, or of the
  * agent. Masked, each harmless and with a line end. */
-void logs_explain(const struct job *job, enum failure failure, struct buf *out);
+void logs_explain(const struct attempt *job, enum failure failure, struct buf *out);
 
 /* At the end of a run that is to keep no logs: takes away those of tasks that succeeded. */
 void logs_discard(struct run *run);

@@ -123,8 +123,8 @@ static int note_path(void *ctx, const char *path, const struct tree_entry *from,
 }
 
 /* Others' change is taken back once more, on top of what the task made. */
-static int take_back(const struct job *job, const char *start, const char *landed, const char *made,
-                     struct merge_result *ret, struct err *err)
+static int take_back(const struct attempt *job, const char *start, const char *landed,
+                     const char *made, struct merge_result *ret, struct err *err)
 {
     struct git_place at = run_place(job->run);
     autobuf struct buf was = BUF_INIT, ours = BUF_INIT, theirs = BUF_INIT;
@@ -139,7 +139,7 @@ static int take_back(const struct job *job, const char *start, const char *lande
 }
 
 /* Where that changes nothing, there is nothing left of others' change. */
-static int judge_lines(const struct job *job, struct search *s, const char *start,
+static int judge_lines(const struct attempt *job, struct search *s, const char *start,
                        const char *landed, const char *made, struct err *err)
 {
     automerge struct merge_result m = MERGE_RESULT_INIT;
@@ -148,7 +148,7 @@ static int judge_lines(const struct job *job, struct search *s, const char *star
     if (!s->lines.n)
         return 0;
     if (take_back(job, start, landed, made, &m, err) ||
-        tree_paths_each(job->run->batch, made, m.tree.s, note_path, &differs, err))
+        tree_diff_each(job->run->batch, made, m.tree.s, note_path, &differs, err))
         return -1;
     for (size_t i = 0; i < differs.n; i++)
         (void)map_put(&there, differs.v[i], strlen(differs.v[i]), differs.v[i]);
@@ -162,22 +162,22 @@ static int judge_lines(const struct job *job, struct search *s, const char *star
 }
 
 /* `made` is a tree. */
-static int find_reverts(const struct job *job, const char *start, const char *landed,
+static int find_reverts(const struct attempt *job, const char *start, const char *landed,
                         const char *made, struct strv *ret, struct err *err)
 {
     own_cleanup(search_done) struct search s = {.id_len = strlen(made) / 2, .found = ret};
     struct git_batch *batch = job->run->batch;
     if (strcmp(start, landed) == 0)
         return 0;
-    if (tree_paths_each(batch, start, landed, note_others, &s, err) ||
-        tree_paths_each(batch, landed, made, judge_path, &s, err))
+    if (tree_diff_each(batch, start, landed, note_others, &s, err) ||
+        tree_diff_each(batch, landed, made, judge_path, &s, err))
         return -1;
     judge_moves(&s);
     return judge_lines(job, &s, start, landed, made, err);
 }
 
 /* One of several bases may be older than where the task began. */
-static int find_common(const struct job *job, const char *origin, const char *base, bool alone,
+static int find_common(const struct attempt *job, const char *origin, const char *base, bool alone,
                        struct buf *ret, struct err *err)
 {
     struct git_place at = run_place(job->run);
@@ -188,7 +188,7 @@ static int find_common(const struct job *job, const char *origin, const char *ba
     return git_call(&at, ret, err, "merge-base", origin, base, NULL);
 }
 
-int own_work_reverts(const struct job *job, const struct commit_draft *draft, struct strv *ret,
+int own_work_reverts(const struct attempt *job, const struct commit_draft *draft, struct strv *ret,
                      struct err *err)
 {
     const struct task_run *tr = &job->run->tasks[job->task];
@@ -206,19 +206,19 @@ int own_work_reverts(const struct job *job, const struct commit_draft *draft, st
 /* --- the commits -------------------------------------------------------------------------- */
 
 struct inspection {
-    const struct job *job;
+    const struct attempt *job;
     struct arena arena;
     size_t id_len;
     const char *base;
     struct map result; /* path: what the result has there, where it changed that */
-    struct brought brought;
+    struct included brought;
     bool dirty;
 };
 
 static void inspection_done(struct inspection *in)
 {
     map_done(&in->result);
-    brought_close(&in->brought);
+    included_close(&in->brought);
     arena_done(&in->arena);
 }
 
@@ -255,7 +255,7 @@ static bool is_odd(const char *path, const struct tree_entry *to)
     return to && !tree_is_usual(to);
 }
 
-static int look_for_secrets(struct inspection *in, const char *id, struct err *err)
+static int lookup_for_secrets(struct inspection *in, const char *id, struct err *err)
 {
     enum { BLOB_MAX = 16 << 20 };
     const struct secrets *secrets = &in->job->run->secrets;
@@ -273,7 +273,7 @@ static int look_for_secrets(struct inspection *in, const char *id, struct err *e
  * back, where the task may do that. */
 static int check_passing(struct inspection *in, const char *path, struct err *err)
 {
-    const struct job *job = in->job;
+    const struct attempt *job = in->job;
     autobuf struct buf tree = BUF_INIT, id = BUF_INIT;
     struct git_place at = run_place(job->run);
     bool known = false;
@@ -296,21 +296,21 @@ static int inspect_path(void *ctx, const char *path, const struct tree_entry *fr
         return 0;
     const struct path_entry *result = map_get(&in->result, path, strlen(path));
     autobuf struct buf id = BUF_INIT;
-    in->dirty = brought_has(&in->brought, path) || is_odd(path, to);
+    in->dirty = included_has(&in->brought, path) || is_odd(path, to);
     if (!in->dirty && !result && check_passing(in, path, err))
         return -1;
     if (in->dirty || !to || strncmp(to->mode, "16", 2) == 0 || !in->job->run->secrets.values.n)
         return 0;
     tree_id(&id, to->id, in->id_len);
-    return result && strcmp(id.s, result->id) == 0 ? 0 : look_for_secrets(in, id.s, err);
+    return result && strcmp(id.s, result->id) == 0 ? 0 : lookup_for_secrets(in, id.s, err);
 }
 
 static int inspect(struct inspection *in, const struct commit_draft *draft, struct err *err)
 {
     struct git_place at = run_place(in->job->run);
     const struct own_history *own = &draft->own;
-    if (brought_open(&in->brought, in->job->brought, in->job->run->pf->repo.root, err) ||
-        tree_paths_each(at.batch, own->bases.v[0], draft->tree.s, note_result, in, err))
+    if (included_open(&in->brought, in->job->brought, in->job->run->pf->repo.root, err) ||
+        tree_diff_each(at.batch, own->bases.v[0], draft->tree.s, note_result, in, err))
         return -1;
     for (size_t i = 0; i < own->commits.n && !in->dirty; i++) {
         bool known;
@@ -321,7 +321,7 @@ static int inspect(struct inspection *in, const struct commit_draft *draft, stru
     return 0;
 }
 
-int own_work_is_dirty(const struct job *job, const struct commit_draft *draft, bool *ret_dirty,
+int own_work_is_dirty(const struct attempt *job, const struct commit_draft *draft, bool *ret_dirty,
                       struct err *err)
 {
     own_cleanup(inspection_done) struct inspection in = {.job = job,
@@ -355,15 +355,15 @@ static void drop_others(struct buf *paths, const struct strv *differs)
 }
 
 /* What one of its bases has just so is not the task's. */
-int own_work_paths(const struct job *job, const struct commit_draft *draft, const char *commit,
+int own_work_paths(const struct attempt *job, const struct commit_draft *draft, const char *commit,
                    struct buf *out, struct err *err)
 {
     const struct strv *bases = &draft->own.bases;
-    if (tree_paths(job->run->batch, bases->v[0], commit, out, err))
+    if (tree_diff(job->run->batch, bases->v[0], commit, out, err))
         return -1;
     for (size_t i = 1; i < bases->n; i++) {
         autostrv struct strv differs = {0};
-        if (tree_paths_each(job->run->batch, bases->v[i], commit, note_path, &differs, err))
+        if (tree_diff_each(job->run->batch, bases->v[i], commit, note_path, &differs, err))
             return -1;
         drop_others(out, &differs);
     }

@@ -15,18 +15,18 @@
 #include "run/run_private.h"
 
 /* Appends the paths at which the task would undo what others have landed. */
-int own_work_reverts(const struct job *job, const struct commit_draft *draft, struct strv *ret,
+int own_work_reverts(const struct attempt *job, const struct commit_draft *draft, struct strv *ret,
                      struct err *err);
 
 /* Whether the agent's own commits are not to become history one by one: a commit has a path that
  * the result does not change and that is new or not the task's to change, or that was brought
  * along, or that git would refuse, or text with a secret in it that the result does not have; or
  * there are too many to look at. */
-int own_work_is_dirty(const struct job *job, const struct commit_draft *draft, bool *ret_dirty,
+int own_work_is_dirty(const struct attempt *job, const struct commit_draft *draft, bool *ret_dirty,
                       struct err *err);
 
 /* Appends the paths that the commit changes, each with a NUL behind it. */
-int own_work_paths(const struct job *job, const struct commit_draft *draft, const char *commit,
+int own_work_paths(const struct attempt *job, const struct commit_draft *draft, const char *commit,
                    struct buf *out, struct err *err);
 
 #endif

@@ -31,7 +31,7 @@ void process_done(struct process *p)
     watch_free(p->watch);
     watch_free(p->last_resort);
     stuck_watch_free(p->stuck);
-    flood_free(p->flood);
+    output_watch_free(p->flood);
     own_close(&p->lifeline);
     own_close(&p->status);
     *p = (struct process){.lifeline = -1, .status = -1};
@@ -54,21 +54,21 @@ static void signal_group(pid_t group, char order)
 /* Somebody has frozen the guard. Its tree is found by the marks (sweep_tree()). */
 static void kill_guard(void *ctx)
 {
-    struct job *job = ctx;
+    struct attempt *job = ctx;
     (void)kill(job->process.pid, SIGKILL);
 }
 
 /* Outside a namespace the agent sees its guard, and may have stopped it. */
-static void wake_guard(struct job *job, char order)
+static void wake_guard(struct attempt *job, char order)
 {
     struct process *p = &job->process;
     (void)kill(p->pid, SIGCONT);
     if (!p->last_resort && (order == GUARD_STOP || order == GUARD_KILL))
         p->last_resort =
-            loop_timer(job->run->loop, GRACE_MS + patience(GUARD_PATIENCE), kill_guard, job);
+            loop_timer(job->run->loop, GRACE_MS + time_limit(GUARD_PATIENCE), kill_guard, job);
 }
 
-void process_order(struct job *job, char order)
+void process_order(struct attempt *job, char order)
 {
     struct process *p = &job->process;
     if (p->watch && !p->guarded)
@@ -80,7 +80,7 @@ void process_order(struct job *job, char order)
         wake_guard(job, order);
 }
 
-static void take_end(struct job *job, int status)
+static void take_end(struct attempt *job, int status)
 {
     job->exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     job->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -88,13 +88,13 @@ static void take_end(struct job *job, int status)
 
 static void on_end(void *ctx, int status)
 {
-    struct job *job = ctx;
+    struct attempt *job = ctx;
     take_end(job, status);
     process_done(&job->process);
     job->next(job, job->exit_code);
 }
 
-static void begin(struct job *job, pid_t pid, child_fn *fn, void (*next)(struct job *, int))
+static void begin(struct attempt *job, pid_t pid, child_fn *fn, void (*next)(struct attempt *, int))
 {
     job->next = next;
     job->is_found = false;
@@ -115,7 +115,7 @@ static int open_log(const char *path, struct err *err)
 
 /* Where a process of the job's is to begin: in the folder that is its workspace, or below it,
  * whatever the path leads to by now. */
-static int find_folder(const struct job *job, const char *dir, int *ret_fd, struct err *err)
+static int find_folder(const struct attempt *job, const char *dir, int *ret_fd, struct err *err)
 {
     const struct workspace_hold *hold = job->ws.hold;
     if (!hold || hold->tree < 0 || !job->ws.path)
@@ -129,7 +129,7 @@ static int find_folder(const struct job *job, const char *dir, int *ret_fd, stru
 }
 
 /* Nothing of ours begins in a workspace whose place something else has taken. */
-static int check_workspace(const struct job *job, struct err *err)
+static int check_workspace(const struct attempt *job, struct err *err)
 {
     autobuf struct buf words = BUF_INIT;
     return job->ws.hold && workspace_is_replaced(&job->ws, &words)
@@ -147,8 +147,8 @@ static void mark_futile(char *const *env, struct strv *ret)
     strv_push(ret, WARDEN_MARK);
 }
 
-int process_start(struct job *job, char *const *argv, char *const *env, const char *dir,
-                  const char *log, void (*next)(struct job *, int), struct err *err)
+int process_start(struct attempt *job, char *const *argv, char *const *env, const char *dir,
+                  const char *log, void (*next)(struct attempt *, int), struct err *err)
 {
     autoclose int folder = -1;
     if (!dir && (check_workspace(job, err) || find_folder(job, NULL, &folder, err)))
@@ -172,45 +172,45 @@ int process_start(struct job *job, char *const *argv, char *const *env, const ch
     return 0;
 }
 
-bool process_lost_race(struct job *job, int exit_code)
+bool process_lost_race(struct attempt *job, int exit_code)
 {
     enum { RACES_MAX = 10 };
     autobuf struct buf words = BUF_INIT;
     if (exit_code == 0 || job->stopped || job->races >= RACES_MAX)
         return false;
-    job_read_tail(job, "prepare.log", &words);
+    attempt_read_tail(job, "prepare.log", &words);
     job->races++;
     return git_is_race(words.s);
 }
 
 /* --- under guard -------------------------------------------------------------------------- */
 
-static void tell_swept(struct job *job, const struct node *names, int64_t count)
+static void tell_swept(struct attempt *job, const struct node *names, int64_t count)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_int(&a, data, "count", count);
-    struct node *list = build_put_list(&a, data, "processes");
+    struct node *data = node_new_map(&a);
+    node_put_int(&a, data, "count", count);
+    struct node *list = node_put_list(&a, data, "processes");
     node_each (name, names)
-        build_add_string(&a, list, name->text);
+        node_add_string(&a, list, name->text);
     record(job->run, EV_TASK_SWEPT, job->task, data);
     arena_done(&a);
 }
 
-static void take_status(struct job *job, const struct node *status)
+static void take_status(struct attempt *job, const struct node *status)
 {
     const struct node *swept = node_get(status, "swept");
-    job->exit_signal = (int)build_int(status, "signal", 0);
-    job->exit_code = (int)build_int(status, "exit", 128 + job->exit_signal);
-    (void)snprintf(job->limit, sizeof(job->limit), "%s", build_string(status, "limit", ""));
-    const char *stuck = build_string(status, "stuck", NULL);
+    job->exit_signal = (int)node_new_int(status, "signal", 0);
+    job->exit_code = (int)node_new_int(status, "exit", 128 + job->exit_signal);
+    (void)snprintf(job->limit, sizeof(job->limit), "%s", node_new_string(status, "limit", ""));
+    const char *stuck = node_new_string(status, "stuck", NULL);
     job->stuck = stuck ? mem_str(stuck) : NULL;
     if (swept)
-        tell_swept(job, swept, build_int(status, "left", (int64_t)swept->n));
+        tell_swept(job, swept, node_new_int(status, "left", (int64_t)swept->n));
 }
 
 /* What the guard wrote before it ended. Without that line the guard itself was killed. */
-static bool read_status(struct job *job)
+static bool read_status(struct attempt *job)
 {
     autobuf struct buf line = BUF_INIT;
     char bytes[4096];
@@ -226,16 +226,17 @@ static bool read_status(struct job *job)
 
 /* Nobody holds its tree any more: in a namespace it dies with the guard, else it is for us to find.
  */
-static void sweep_tree(struct job *job)
+static void sweep_tree(struct attempt *job)
 {
     autostrv struct strv names = {0};
     struct arena a = {0};
     struct err err = {0};
-    struct node *map = build_map(&a), *list = build_put_list(&a, map, "names");
-    if (leftovers_end_guard(job->run->id, job->process.pid, job->process.mark, &names, &err))
+    struct node *map = node_new_map(&a), *list = node_put_list(&a, map, "names");
+    if (leftover_processes_end_guard(job->run->id, job->process.pid, job->process.mark, &names,
+                                     &err))
         record_error(job->run, job->task, &err);
     for (size_t i = 0; i < names.n; i++)
-        build_add_string(&a, list, names.v[i]);
+        node_add_string(&a, list, names.v[i]);
     if (names.n)
         tell_swept(job, list, (int64_t)names.n);
     arena_done(&a);
@@ -243,26 +244,27 @@ static void sweep_tree(struct job *job)
 
 static void on_guard_end(void *ctx, int status)
 {
-    struct job *job = ctx;
+    struct attempt *job = ctx;
     if (!read_status(job)) {
         take_end(job, status);
         job->guard_lost = WIFSIGNALED(status) || job->exit_code == 0;
     }
     if (job->guard_lost)
         sweep_tree(job);
-    job_dir_check(job);
-    flood_end(job->process.flood);
+    attempt_dir_check(job);
+    output_watch_end(job->process.flood);
     job->process.flood = NULL;
     process_done(&job->process);
     if (job->has_workspace)
         workspace_unclog(&job->ws);
-    shared_leave(job);
+    repo_watch_leave(job);
     job->next(job, job->exit_code);
 }
 
-bool process_was_broken(const struct job *job, enum failure *ret_failure, struct buf *ret_reason)
+bool process_was_broken(const struct attempt *job, enum failure *ret_failure,
+                        struct buf *ret_reason)
 {
-    struct task_limits limits = bounds_of(job);
+    struct task_limits limits = output_limits_of(job);
     if (job->lost_dir)
         buf_addstr(ret_reason, job->lost_dir);
     if (job->lost_dir || (job->ws.hold && workspace_is_replaced(&job->ws, ret_reason))) {
@@ -296,7 +298,7 @@ bool process_was_broken(const struct job *job, enum failure *ret_failure, struct
 }
 
 /* The environment with a mark that no other guard of this run has. */
-static void mark(struct job *job, const struct strv *env, struct strv *ret)
+static void mark(struct attempt *job, const struct strv *env, struct strv *ret)
 {
     static const char name[] = GUARD_MARK "=";
     (void)snprintf(job->process.mark, sizeof(job->process.mark), "%d.%zu", (int)getpid(),
@@ -311,7 +313,7 @@ static void mark(struct job *job, const struct strv *env, struct strv *ret)
 /* A task's command sees the folder of its task, with those of all attempts: an agent whose session
  * continues remembers what it put into its TMPDIR. It sees nothing else of our folder: neither
  * other tasks nor the keys by which a run is steered. */
-static struct hiding hide_others(const struct job *job, const struct agent_call *call,
+static struct hiding hide_others(const struct attempt *job, const struct agent_call *call,
                                  char **ret_own)
 {
     if (call->is_ours)
@@ -320,17 +322,17 @@ static struct hiding hide_others(const struct job *job, const struct agent_call 
     return (struct hiding){.folder = job->run->state_dir, .open = *ret_own, .shown = call->shown};
 }
 
-static int start_guard(struct job *job, const struct agent_call *call, int fds[SPAWN_FDS],
+static int start_guard(struct attempt *job, const struct agent_call *call, int fds[SPAWN_FDS],
                        pid_t *ret_pid, struct err *err)
 {
     autoclose int folder = -1;
     if (find_folder(job, call->dir, &folder, err))
         return -1;
     autostrv struct strv argv = {0}, env = {0};
-    autofree char *file = job_file(job, "guard"), *own = NULL;
-    struct task_limits limits = bounds_of(job);
+    autofree char *file = attempt_file(job, "guard"), *own = NULL;
+    struct task_limits limits = output_limits_of(job);
     struct guard_options opts = {
-        .stop_signal = call->stop_signal,
+        .interrupt_signal = call->interrupt_signal,
         .grace = GRACE_MS,
         .contain = job->run->contain,
         .limits = {limits.memory, limits.processes, (double)limits.cpu},
@@ -353,9 +355,9 @@ static int start_guard(struct job *job, const struct agent_call *call, int fds[S
     return spawn_start(&sp, ret_pid, err);
 }
 
-int process_start_guarded(struct job *job, const struct agent_call *call, const char *in_path,
+int process_start_guarded(struct attempt *job, const struct agent_call *call, const char *in_path,
                           const char *out_path, const char *err_path,
-                          void (*next)(struct job *, int), struct err *err)
+                          void (*next)(struct attempt *, int), struct err *err)
 {
     int life[2] = {-1, -1}, status[2] = {-1, -1};
     autoclose int out = open_log(out_path, err);
@@ -371,7 +373,7 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
         rc = err_sys(err, "fcntl");
     int fds[SPAWN_FDS] = {in, out, errfd, life[0], status[1]};
     pid_t pid;
-    shared_enter(job);
+    repo_watch_enter(job);
     if (rc == 0)
         rc = start_guard(job, call, fds, &pid, err);
     own_close(&life[0]);
@@ -385,7 +387,7 @@ int process_start_guarded(struct job *job, const struct agent_call *call, const 
     job->process.lifeline = life[1];
     job->process.status = status[0];
     begin(job, pid, on_guard_end, next);
-    job->process.flood = flood_watch(job, out_path, err_path);
+    job->process.flood = output_watch_watch(job, out_path, err_path);
     if (job->stopped && !job->tearing_down) /* its very start could not be written down */
         process_order(job, GUARD_STOP);
     return 0;

@@ -20,12 +20,12 @@ void progress_done(struct progress *p)
     *p = (struct progress){0};
 }
 
-void progress_forget(struct job *job)
+void progress_forget(struct attempt *job)
 {
     progress_done(&job->progress);
 }
 
-static void set_action(struct job *job, const char *action)
+static void set_action(struct attempt *job, const char *action)
 {
     struct task_run *tr = task_run(job);
     autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
@@ -44,19 +44,19 @@ static void put_until(struct arena *a, struct node *data, const struct agent_rep
     if (!r->again)
         return;
     clock_format(&until, clock_wall() + r->again - clock_mono());
-    build_put_string(a, data, "until", until.s);
+    node_put_string(a, data, "until", until.s);
 }
 
 /* ms: that the tool has worked so far, or in all; below 0: it is not to be told. */
-static void tell_action(struct job *job, bool works, int64_t ms)
+static void tell_action(struct attempt *job, bool works, int64_t ms)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
+    struct node *data = node_new_map(&a);
     set_action(job, job->progress.action);
-    build_put_string(&a, data, "action", task_run(job)->action);
+    node_put_string(&a, data, "action", task_run(job)->action);
     if (ms >= 0) {
-        build_put_bool(&a, data, "tool", works);
-        build_put_int(&a, data, "ms", ms);
+        node_put_bool(&a, data, "tool", works);
+        node_put_int(&a, data, "ms", ms);
     } else {
         put_until(&a, data, &job->report);
     }
@@ -64,7 +64,7 @@ static void tell_action(struct job *job, bool works, int64_t ms)
     arena_done(&a);
 }
 
-static void tell_new_action(struct job *job, const char *action, int64_t since)
+static void tell_new_action(struct attempt *job, const char *action, int64_t since)
 {
     progress_done(&job->progress);
     job->progress = (struct progress){.action = mem_str(action), .since = since, .next = LONG_MS};
@@ -73,12 +73,12 @@ static void tell_new_action(struct job *job, const char *action, int64_t since)
 
 /* A tool that works is what the agent does, whatever it said since; unless it waits for its model,
  * as one whose helper has to. */
-static void look_at_action(struct job *job)
+static void lookup_at_action(struct attempt *job)
 {
     struct progress *p = &job->progress;
     const struct agent_report *r = &job->report;
     int64_t now = clock_mono();
-    const struct agent_tool *tool = r->again > now ? NULL : agent_tools_last(&r->tools, false);
+    const struct tool_call *tool = r->again > now ? NULL : tool_calls_last(&r->tools, false);
     const char *action = tool ? tool->action : r->action.s;
     int64_t since = tool ? tool->since : 0, ms = now - since;
     if (r->question.len || !*action) /* a question is told by itself */
@@ -100,52 +100,52 @@ static void look_at_action(struct job *job)
     }
 }
 
-void progress_tell(struct job *job, bool works)
+void progress_tell(struct attempt *job, bool works)
 {
     if (job->report.changed)
         budget_take(job, works);
     job->report.changed = false;
-    look_at_action(job);
+    lookup_at_action(job);
 }
 
 /* --- the end ------------------------------------------------------------------------------ */
 
-static void put_text(struct arena *a, struct node *data, const char *key, struct job *job,
+static void put_text(struct arena *a, struct node *data, const char *key, struct attempt *job,
                      const struct buf *text)
 {
     autobuf struct buf shown = BUF_INIT;
     logs_shown(job->run, text->s, text->len, &shown);
     if (shown.len)
         buf_cut(&shown, shown.len - 1);
-    build_put_string(a, data, key, shown.len ? shown.s : NULL);
+    node_put_string(a, data, key, shown.len ? shown.s : NULL);
 }
 
-static void put_outcome(struct arena *a, struct node *data, struct job *job)
+static void put_outcome(struct arena *a, struct node *data, struct attempt *job)
 {
     const struct agent_report *r = &job->report;
     put_text(a, data, "session", job, &r->session);
     put_text(a, data, "model", job, &r->model);
     if (r->helpers) {
-        build_put_int(a, data, "helpers", r->helpers);
+        node_put_int(a, data, "helpers", r->helpers);
         put_text(a, data, "helper_names", job, &r->helper_names);
     }
     if (r->denials) {
-        build_put_int(a, data, "denials", r->denials);
+        node_put_int(a, data, "denials", r->denials);
         put_text(a, data, "denied", job, &r->denied);
     }
     if (r->finished)
         put_text(a, data, "result", job, &r->text);
 }
 
-void progress_tell_exit(struct job *job)
+void progress_tell_exit(struct attempt *job)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
+    struct node *data = node_new_map(&a);
     if (job->exit_signal)
-        build_put_int(&a, data, "signal", job->exit_signal);
+        node_put_int(&a, data, "signal", job->exit_signal);
     else
-        build_put_int(&a, data, "exit_code", job->exit_code);
-    build_put_int(&a, data, "ms", clock_mono() - job->agent_started);
+        node_put_int(&a, data, "exit_code", job->exit_code);
+    node_put_int(&a, data, "ms", clock_mono() - job->agent_started);
     put_outcome(&a, data, job);
     record(job->run, EV_TASK_EXITED, job->task, data);
     arena_done(&a);

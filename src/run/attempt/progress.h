@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct job;
+struct attempt;
 
 /* Part of a job: what was told last. */
 struct progress {
@@ -21,12 +21,12 @@ struct progress {
 void progress_done(struct progress *p);
 
 /* What is new; works: the agent is still there. */
-void progress_tell(struct job *job, bool works);
+void progress_tell(struct attempt *job, bool works);
 
 /* What it is doing is told again, although it may be the same: something else was told since. */
-void progress_forget(struct job *job);
+void progress_forget(struct attempt *job);
 
 /* The agent has ended. */
-void progress_tell_exit(struct job *job);
+void progress_tell_exit(struct attempt *job);
 
 #endif

@@ -8,7 +8,7 @@
 #include "base/text/clock.h"
 #include "git/state_paths.h"
 #include "run/land/durable.h"
-#include "run/prepare/fill_overlay.h"
+#include "run/prepare/overlay_fill.h"
 #include "run/watch/watch.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage_list.h"
@@ -20,7 +20,7 @@
 enum { LOG_MAX = 16 << 20 };
 
 /* What the attempt's files are to be compared with: where it began, or what it was merged with. */
-static const char *origin(struct job *job)
+static const char *origin(struct attempt *job)
 {
     autobuf struct buf head = BUF_INIT;
     struct err none = {0};
@@ -31,62 +31,62 @@ static const char *origin(struct job *job)
 
 static void put_list(struct arena *a, struct node *data, const char *key, const struct strv *list)
 {
-    struct node *out = list->n ? build_put_list(a, data, key) : NULL;
+    struct node *out = list->n ? node_put_list(a, data, key) : NULL;
     for (size_t i = 0; i < list->n; i++)
-        build_add_string(a, out, list->v[i]);
+        node_add_string(a, out, list->v[i]);
 }
 
-static void tell(struct job *job, const char *ref, const struct salvaged *s)
+static void tell(struct attempt *job, const char *ref, const struct salvaged *s)
 {
     struct arena a = {0};
     if (s->vault.code) /* what is saved has its ref all the same */
         record_error(job->run, job->task, &s->vault);
     if (!s->commit.len && !s->dropped_count && !s->left_count)
         return;
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "ref", s->commit.len ? ref : NULL);
-    build_put_string(&a, data, "commit", s->commit.len ? s->commit.s : NULL);
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "ref", s->commit.len ? ref : NULL);
+    node_put_string(&a, data, "commit", s->commit.len ? s->commit.s : NULL);
     if (s->commit.len)
-        shared_saved(job->run, ref, s->commit.s);
+        repo_watch_saved(job->run, ref, s->commit.s);
     put_list(&a, data, "nested", &s->nested);
     put_list(&a, data, "clones", &s->clones);
     if (s->stray_count)
-        build_put_int(&a, data, "strays", (int64_t)s->stray_count);
+        node_put_int(&a, data, "strays", (int64_t)s->stray_count);
     put_list(&a, data, "dropped", &s->dropped);
     if (s->dropped_count)
-        build_put_int(&a, data, "dropped_count", (int64_t)s->dropped_count);
+        node_put_int(&a, data, "dropped_count", (int64_t)s->dropped_count);
     put_list(&a, data, "left", &s->left);
     if (s->left_count) {
-        build_put_int(&a, data, "left_count", (int64_t)s->left_count);
-        build_put_int(&a, data, "left_bytes", s->left_bytes);
-        build_put_string(&a, data, "workspace", job->ws.path);
+        node_put_int(&a, data, "left_count", (int64_t)s->left_count);
+        node_put_int(&a, data, "left_bytes", s->left_bytes);
+        node_put_string(&a, data, "workspace", job->ws.path);
     }
     record(job->run, EV_TASK_SALVAGED, job->task, data);
     arena_done(&a);
 }
 
-static void tell_failure(struct job *job, const struct err *err)
+static void tell_failure(struct attempt *job, const struct err *err)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "error", err->msg);
-    build_put_string(&a, data, "workspace", job->ws.path);
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "error", err->msg);
+    node_put_string(&a, data, "workspace", job->ws.path);
     record(job->run, EV_TASK_SALVAGED, job->task, data);
     arena_done(&a);
 }
 
 /* `git add` says so when it takes note of a repository, and of nothing in it. Where it was not
  * needed there is none. */
-static bool has_nested(const struct job *job)
+static bool has_nested(const struct attempt *job)
 {
     if (job->staged_here)
         return false;
-    autofree char *path = job_file(job, "prepare.log");
+    autofree char *path = attempt_file(job, "prepare.log");
     autobuf struct buf log = BUF_INIT;
     return file_read(path, LOG_MAX, &log, NULL) || strstr(log.s, "embedded git repository");
 }
 
-static int save(struct job *job, struct salvage_job *sj, bool all, struct salvaged *ret,
+static int save(struct attempt *job, struct salvage_job *sj, bool all, struct salvaged *ret,
                 struct err *err)
 {
     static const char *const none[] = {NULL};
@@ -118,17 +118,17 @@ char *salvage_ref(const struct run *run, const char *id, int attempt)
 
 enum { FRESH_MS = 1000 }; /* somebody may have been there since */
 
-bool job_has_scan(const struct job *job)
+bool attempt_has_scan(const struct attempt *job)
 {
     return job->is_found && clock_mono() - job->found_at < FRESH_MS;
 }
 
 /* Where nothing has run in the work tree since it was scanned, it need not be scanned again. Else
  * the scan is kept for the pool. */
-static void use_scan(struct job *job, struct commit_job *commit)
+static void use_scan(struct attempt *job, struct commit_job *commit)
 {
-    commit->tracked = layered_tracked(job);
-    if (job_has_scan(job)) {
+    commit->tracked = overlay_fill_tracked(job);
+    if (attempt_has_scan(job)) {
         commit->scan = &job->found;
         return;
     }
@@ -140,7 +140,7 @@ static void use_scan(struct job *job, struct commit_job *commit)
 
 /* The pool takes what was found for what differs from where the task began, which is not so where
  * the workspace was made the merged tree. */
-static void note_scan(struct job *job)
+static void note_scan(struct attempt *job)
 {
     if (origin(job) != task_run(job)->start || job->is_found || !job->found.no_attributes)
         return;
@@ -148,14 +148,14 @@ static void note_scan(struct job *job)
     job->found_at = clock_mono();
 }
 
-static bool salvage(struct job *job, bool all, const char *start, const char *why)
+static bool salvage(struct attempt *job, bool all, const char *start, const char *why)
 {
     const struct plan *plan = &job->run->pf->plan;
     const char *task = task_of(job)->id;
-    autofree char *index = job_file(job, "salvage.index");
+    autofree char *index = attempt_file(job, "salvage.index");
     autofree char *ref = salvage_ref(job->run, task, job->attempt);
     autofree char *message = salvage_message(job->run->id, task, job->attempt, origin(job), why);
-    struct salvage_job sj = {.commit = job_commit(job, index, message),
+    struct salvage_job sj = {.commit = attempt_commit(job, index, message),
                              .ref = ref,
                              .patterns = plan->salvage.v,
                              .pattern_count = plan->salvage.n,
@@ -163,7 +163,7 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
                              .plain = job->staged_here && job->tree.len};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct err err = {0};
-    struct change_limits change = bounds_of(job).change;
+    struct change_limits change = output_limits_of(job).change;
     sj.commit.start = start;
     sj.made_again = (const char *const *)task_run(job)->own_heads.v;
     if (!job->is_whole)
@@ -185,7 +185,7 @@ static bool salvage(struct job *job, bool all, const char *start, const char *wh
     return !saved.left_count; /* else the rest is in the workspace alone */
 }
 
-bool job_salvage_commit(struct job *job, const char *commit)
+bool attempt_salvage_commit(struct attempt *job, const char *commit)
 {
     struct git_place at = run_place(job->run);
     autofree char *ref = salvage_ref(job->run, task_of(job)->id, job->attempt);
@@ -204,12 +204,12 @@ bool job_salvage_commit(struct job *job, const char *commit)
     return true;
 }
 
-bool job_salvage(struct job *job)
+bool attempt_salvage(struct attempt *job)
 {
     const struct task_status *s = &task_run(job)->status;
     if (job->has_workspace &&
         job->ready) /* which was made again, for its commit to land or of what is saved */
-        return job->session || job_salvage_commit(job, task_run(job)->commit);
+        return job->session || attempt_salvage_commit(job, task_run(job)->commit);
     if (!job->has_workspace || !job->agent_started) /* nobody has worked in it */
         return true;
     autofree char *why = s->reason ? mem_printf("%s: %s", failure_names[s->failure], s->reason)
@@ -217,14 +217,14 @@ bool job_salvage(struct job *job)
     return salvage(job, true, task_run(job)->start, why);
 }
 
-bool job_salvage_rest(struct job *job)
+bool attempt_salvage_rest(struct attempt *job)
 {
     if (!job->has_workspace)
         return true;
     return salvage(job, false, task_run(job)->start, "landed, and this was left over");
 }
 
-bool job_salvage_since(struct job *job, const char *start, const char *why)
+bool attempt_salvage_since(struct attempt *job, const char *start, const char *why)
 {
     return !job->has_workspace || !job->agent_started || salvage(job, true, start, why);
 }

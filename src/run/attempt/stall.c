@@ -34,24 +34,24 @@ int64_t stall_limit(const struct run *run, uint32_t task)
 /* NULL: none. */
 static const char *question_of(const struct agent_report *r)
 {
-    const struct agent_tool *tool = agent_tools_last(&r->tools, true);
+    const struct tool_call *tool = tool_calls_last(&r->tools, true);
     return r->question.len ? r->question.s : tool ? tool->action : NULL;
 }
 
-static void tell_question(struct job *job, const char *question)
+static void tell_question(struct attempt *job, const char *question)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
+    struct node *data = node_new_map(&a);
     autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
     secrets_mask(&job->run->secrets, question, strlen(question), &masked);
     text_harmless(&safe, masked.s, masked.len);
     job->stall.question = buf_steal(&safe);
-    build_put_string(&a, data, "question", job->stall.question);
+    node_put_string(&a, data, "question", job->stall.question);
     record(job->run, EV_TASK_WAITING, job->task, data);
     arena_done(&a);
 }
 
-static void look_for_question(struct job *job, int64_t now)
+static void lookup_for_question(struct attempt *job, int64_t now)
 {
     struct stall *s = &job->stall;
     const char *question = question_of(&job->report);
@@ -76,29 +76,28 @@ bool stall_is_limit(int64_t waits, int64_t again, bool waits_on, int64_t now)
 }
 
 /* The reset is where park_reset() looks for it. */
-static void stop_for_limit(struct job *job, int64_t now)
+static void stop_for_limit(struct attempt *job, int64_t now)
 {
     struct agent_report *r = &job->report;
     if (job->stopped)
         return;
     job->stall.limit = mem_str(r->action.s);
     r->reset = r->again ? clock_wall() + r->again - now : r->reset;
-    job_stop(job, STOP_LIMIT, GUARD_STOP);
+    attempt_stop(job, STOP_LIMIT, GUARD_STOP);
 }
 
-void stall_look(struct job *job)
+void stall_look(struct attempt *job)
 {
     int64_t now = clock_mono(), own = task_of(job)->idle_timeout;
     int64_t idle = stall_limit(job->run, job->task);
-    look_for_question(job, now);
+    lookup_for_question(job, now);
     const struct agent_report *r = &job->report;
     if (stall_is_limit(r->waits, r->again, r->waits_on, now)) {
         stop_for_limit(job, now);
     } else if (job->stall.question) {
         if (now - job->stall.asked >= (own > 0 ? own : ANSWER_MS))
-            job_stop(job, STOP_QUESTION, GUARD_STOP);
-    } else if (idle > 0 && now - job->last_output >= idle &&
-               !agent_tools_work(&job->report.tools)) {
-        job_stop(job, STOP_IDLE, GUARD_STOP);
+            attempt_stop(job, STOP_QUESTION, GUARD_STOP);
+    } else if (idle > 0 && now - job->last_output >= idle && !tool_calls_work(&job->report.tools)) {
+        attempt_stop(job, STOP_IDLE, GUARD_STOP);
     }
 }

@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct job;
+struct attempt;
 struct run;
 
 /* ms that the agent of a task may be silent: as the plan says, or else as suits its engine; 0: any
@@ -29,6 +29,6 @@ struct stall {
 void stall_done(struct stall *s);
 
 /* To be called again and again: tells, and stops what has to be. */
-void stall_look(struct job *job);
+void stall_look(struct attempt *job);
 
 #endif

@@ -17,7 +17,7 @@ static int fail_connect(const char *dir, struct err *err)
 {
     autoclose int lock = -1;
     struct err none = {0};
-    if (saved_lock(dir, &lock, &none) == 0 && lock < 0)
+    if (run_folder_lock(dir, &lock, &none) == 0 && lock < 0)
         return err_wrap(err, "the run goes on, and nobody can talk to it");
     return err_set(err, ERR_INPUT, "the run does not go on");
 }
@@ -72,7 +72,7 @@ int control_call_within(const char *dir, const struct node *request, int64_t pat
     int rc = control_ask(dir, request, patience_ms, &a, &answer, err);
     if (rc == 0) {
         *ret_done = control_says(answer, "ok");
-        buf_addstr(ret_text, build_string(answer, "text", "the run's answer cannot be read"));
+        buf_addstr(ret_text, node_new_string(answer, "text", "the run's answer cannot be read"));
     }
     arena_done(&a);
     return rc;

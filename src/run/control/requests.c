@@ -41,7 +41,7 @@ static bool is_over(enum task_state state)
 static int find_any(struct wish *w, uint32_t *ret)
 {
     const struct run *run = w->run;
-    const char *id = build_string(w->request, "task", NULL);
+    const char *id = node_new_string(w->request, "task", NULL);
     const struct task *t = id ? plan_find(&run->pf->plan, id) : NULL;
     if (!id)
         return refuse(w, "the request names no task");
@@ -83,7 +83,7 @@ static void stop_waiting(struct run *run, uint32_t task)
     watch_free(tr->retry);
     tr->retry = NULL;
     tr->parked = false;
-    struct job *job = job_new(run, task, tr->status.attempts);
+    struct attempt *job = attempt_new(run, task, tr->status.attempts);
     job->stopped = STOP_USER;
     job->agent_started = 1; /* someone has worked in it */
     if (keeps) {
@@ -93,21 +93,21 @@ static void stop_waiting(struct run *run, uint32_t task)
     job->session = steal_ptr(tr->session);
     tr->repair = REPAIR_NONE;
     tr->remade = false;
-    job_fail_stopped(job);
+    attempt_fail_stopped(job);
 }
 
 static int stop_job(struct wish *w, uint32_t task)
 {
-    struct job *job = w->run->tasks[task].job;
+    struct attempt *job = w->run->tasks[task].job;
     bool waits = land_leave(job);
     if (!waits && (!job->process.watch || job->tearing_down))
         return refuse(w, "'%s' is about to end: it cannot be stopped any more", id_of(w, task));
     record(w->run, EV_TASK_STOPPING, task, NULL);
     if (waits) {
         job->stopped = STOP_USER;
-        job_fail_stopped(job);
+        attempt_fail_stopped(job);
     } else {
-        job_stop(job, STOP_USER, GUARD_STOP);
+        attempt_stop(job, STOP_USER, GUARD_STOP);
     }
     return 0;
 }
@@ -158,21 +158,21 @@ static int retry(struct wish *w)
     struct err err = {0};
     if (find_any(w, &task))
         return -1;
-    return again_retry(w->run, task, is_true(w->request, "fresh"), &w->text, &err)
+    return request_retry(w->run, task, is_true(w->request, "fresh"), &w->text, &err)
                ? refuse(w, "%s", err.msg)
                : 0;
 }
 
 static int say(struct wish *w)
 {
-    const char *words = build_string(w->request, "text", "");
+    const char *words = node_new_string(w->request, "text", "");
     uint32_t task = 0;
     struct err err = {0};
     if (strspn(words, " \t\r\n") == strlen(words))
         return refuse(w, "there is nothing to say");
     if (find_any(w, &task))
         return -1;
-    return again_say(w->run, task, words, &w->text, &err) ? refuse(w, "%s", err.msg) : 0;
+    return request_say(w->run, task, words, &w->text, &err) ? refuse(w, "%s", err.msg) : 0;
 }
 
 /* --- the run ------------------------------------------------------------------------------ */
@@ -201,8 +201,8 @@ static int continue_run(struct wish *w)
 static int set_workers(struct wish *w)
 {
     struct run *run = w->run;
-    int64_t was = (int64_t)run->sched.workers, by = build_int(w->request, "by", 0);
-    int64_t n = build_int(w->request, "n", 0);
+    int64_t was = (int64_t)run->sched.workers, by = node_new_int(w->request, "by", 0);
+    int64_t n = node_new_int(w->request, "n", 0);
     if (by < -WORKERS_MAX || by > WORKERS_MAX)
         return refuse(w, "that is too many");
     n = by ? was + by : n;
@@ -212,9 +212,9 @@ static int set_workers(struct wish *w)
     if (n > WORKERS_MAX)
         return refuse(w, "%d agents at the same time are the most", WORKERS_MAX);
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_int(&a, data, "workers", n);
-    build_put_int(&a, data, "from", was);
+    struct node *data = node_new_map(&a);
+    node_put_int(&a, data, "workers", n);
+    node_put_int(&a, data, "from", was);
     record(run, EV_RUN_WORKERS, -1, data);
     arena_done(&a);
     run->sched.workers = (size_t)n;
@@ -243,7 +243,7 @@ static int set_budget(struct wish *w)
 {
     struct run *run = w->run;
     struct budget to = {.usd = real_of(w->request, "usd"),
-                        .tokens = build_int(w->request, "tokens", -1)};
+                        .tokens = node_new_int(w->request, "tokens", -1)};
     uint32_t task = 0;
     bool of_task = node_get(w->request, "task");
     if (of_task && find_unlanded(w, &task))
@@ -274,7 +274,7 @@ static const struct {
 
 static int act(struct wish *w)
 {
-    const char *verb = build_string(w->request, "verb", "");
+    const char *verb = node_new_string(w->request, "verb", "");
     if (w->run->stopping || w->run->failed || w->run->home) {
         if (w->run->home || strcmp(verb, "stop") != 0 || !node_get(w->request, "all"))
             return refuse(w, "run %s is about to end", w->run->id);
@@ -290,11 +290,11 @@ static int act(struct wish *w)
 struct node *control_act(struct run *run, const struct node *request, struct arena *a)
 {
     struct wish w = {.run = run, .request = request, .text = BUF_INIT};
-    struct node *answer = build_map(a);
-    build_put_bool(a, answer, "ok", act(&w) == 0);
-    build_put_string(a, answer, "text", w.text.s);
+    struct node *answer = node_new_map(a);
+    node_put_bool(a, answer, "ok", act(&w) == 0);
+    node_put_string(a, answer, "text", w.text.s);
     if (run->home)
-        build_put_bool(a, answer, "ends", true);
+        node_put_bool(a, answer, "ends", true);
     buf_done(&w.text);
     return answer;
 }

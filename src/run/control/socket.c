@@ -127,7 +127,7 @@ static void welcome(struct listener *l, int fd)
 static int64_t find_task(const struct run *run, const struct peer *peer)
 {
     for (size_t t = 0; t < run->pf->plan.task_count; t++) {
-        const struct job *job = run->tasks[t].job;
+        const struct attempt *job = run->tasks[t].job;
         for (size_t i = peer->line.n; job && job->process.guarded && i-- > 0;) {
             if (peer->line.v[i] == job->process.pid)
                 return (int64_t)t;
@@ -155,7 +155,7 @@ static void refuse(struct run *run, const struct peer *peer, int fd)
     struct arena a = {0};
     autobuf struct buf out = BUF_INIT, why = BUF_INIT;
     int64_t task = peer->place == PEER_GUARDED ? find_task(run, peer) : -1;
-    struct node *said = build_map(&a);
+    struct node *said = node_new_map(&a);
     if (peer->place == PEER_GONE)
         buf_addstr(&why, "the process that asks has ended");
     else if (task < 0)
@@ -164,8 +164,8 @@ static void refuse(struct run *run, const struct peer *peer, int fd)
     else
         buf_addf(&why, "this program runs inside the task '%s': agents do not steer runs",
                  run->pf->plan.tasks[task].id);
-    build_put_bool(&a, said, "ok", false);
-    build_put_string(&a, said, "text", why.s);
+    node_put_bool(&a, said, "ok", false);
+    node_put_string(&a, said, "text", why.s);
     doc_write_line(&out, said);
     buf_addch(&out, '\n');
     (void)socket_send(fd, out.s, out.len); /* one that does not listen is refused as well */
@@ -190,7 +190,7 @@ static void on_guest(void *ctx)
     }
 }
 
-struct listener *listener_open(struct run *run)
+struct listener *control_socket_open(struct run *run)
 {
     struct err err = {0};
     int fd;
@@ -204,7 +204,7 @@ struct listener *listener_open(struct run *run)
     return l;
 }
 
-void listener_close(struct listener *l)
+void control_socket_close(struct listener *l)
 {
     if (!l)
         return;

@@ -20,7 +20,7 @@ struct listener;
 struct run;
 
 /* Where nobody can be listened to, that is told, and the run does without: NULL. */
-struct listener *listener_open(struct run *run);
-void listener_close(struct listener *l);
+struct listener *control_socket_open(struct run *run);
+void control_socket_close(struct listener *l);
 
 #endif

@@ -1,34 +1,34 @@
 #include "run/land/base_lock.h"
 
 #include "base/mem.h"
-#include "run/land/checkout.h"
 #include "run/land/checkout_lock.h"
+#include "run/land/checkout_move.h"
 #include "sys/fs/dirs.h"
 #include "sys/guard/proc_table.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
 
-int base_turn_take(struct base_turn *turn, const char *state_dir, struct err *err)
+int base_lock_take(struct base_lock *turn, const char *state_dir, struct err *err)
 {
     autofree char *path = mem_printf("%s/turn", state_dir);
     return dirs_try_lock(path, &turn->fd, err);
 }
 
-int base_turn_await(struct base_turn *turn, const char *state_dir,
+int base_lock_await(struct base_lock *turn, const char *state_dir,
                     void (*waiting)(const char *whom), struct err *err)
 {
     autofree char *path = mem_printf("%s/turn", state_dir);
     return dirs_await_lock(path, "another run or converge, which lands", waiting, &turn->fd, err);
 }
 
-void base_turn_done(struct base_turn *turn)
+void base_lock_done(struct base_lock *turn)
 {
     own_close(&turn->fd);
 }
 
 /* Since when it is marked; false where it is not. A byte that is not written needs no room. */
-static bool is_marked(const struct base_turn *turn, struct timespec *ret_since)
+static bool is_marked(const struct base_lock *turn, struct timespec *ret_since)
 {
     struct stat st;
     bool marked = turn->fd >= 0 && fstat(turn->fd, &st) == 0 && st.st_size > 0;
@@ -44,26 +44,26 @@ static bool is_older(const char *path, const struct timespec *since)
            (st.st_mtim.tv_sec == since->tv_sec && st.st_mtim.tv_nsec < since->tv_nsec);
 }
 
-void base_turn_clear(const struct base_turn *turn, const struct git_repo *repo, const char *ref)
+void base_lock_clear(const struct base_lock *turn, const struct git_repo *repo, const char *ref)
 {
     struct timespec since;
     if (!is_marked(turn, &since))
         return;
-    bool here = forward_is_here(repo, ref);
+    bool here = checkout_move_is_here(repo, ref);
     autofree char *base = mem_printf("%s/%s.lock", repo->common, ref);
-    bool ours = checkout_lock_is_left(repo->git_dir); /* for half_forward_mend() */
+    bool ours = checkout_lock_is_left(repo->git_dir); /* for checkout_note_mend() */
     autofree char *index = here && !ours ? mem_printf("%s/index.lock", repo->git_dir) : NULL;
     autofree char *head = here ? mem_printf("%s/HEAD.lock", repo->git_dir) : NULL;
     autofree char *last = here ? mem_printf("%s/ORIG_HEAD.lock", repo->git_dir) : NULL;
     const char *const locks[] = {base, index, head, last};
     for (size_t i = 0; i < ARRAY_LEN(locks); i++) {
         if (locks[i] && !is_older(locks[i], &since) &&
-            !procs_program_in("git", repo->root, "ANABRANCH_RUN"))
+            !proc_table_program_in("git", repo->root, "ANABRANCH_RUN"))
             (void)unlink(locks[i]); /* else it is told as another's */
     }
 }
 
-int base_turn_mark(struct base_turn *turn, struct err *err)
+int base_lock_mark(struct base_lock *turn, struct err *err)
 {
     struct timespec since;
     turn->marked = turn->fd >= 0 && !is_marked(turn, &since);
@@ -72,15 +72,15 @@ int base_turn_mark(struct base_turn *turn, struct err *err)
 
 /* A mark of the one before stays until the base has moved: its locks may still be in the way. Where
  * it cannot be taken away, who comes next looks for locks in vain. */
-void base_turn_unmark(struct base_turn *turn, bool moved)
+void base_lock_unmark(struct base_lock *turn, bool moved)
 {
     if (turn->fd >= 0 && (moved || turn->marked) && ftruncate(turn->fd, 0) < 0)
         return;
     turn->marked = false;
 }
 
-void base_turn_leave(struct base_turn *turn)
+void base_lock_leave(struct base_lock *turn)
 {
-    base_turn_unmark(turn, false);
+    base_lock_unmark(turn, false);
     own_close(&turn->fd);
 }

@@ -11,7 +11,7 @@
 
 #include <stdbool.h>
 
-struct base_turn {
+struct base_lock {
     int fd;      /* has the lock; -1: it is not our turn */
     bool marked; /* the mark is of this move */
 };
@@ -21,26 +21,26 @@ struct base_turn {
     }
 
 /* The folder is that of the state. turn->fd stays -1 where another has it. */
-int base_turn_take(struct base_turn *turn, const char *state_dir, struct err *err);
+int base_lock_take(struct base_lock *turn, const char *state_dir, struct err *err);
 
 /* The same for who can do nothing else meanwhile; `waiting` as for dirs_await_lock(). */
-int base_turn_await(struct base_turn *turn, const char *state_dir,
+int base_lock_await(struct base_lock *turn, const char *state_dir,
                     void (*waiting)(const char *whom), struct err *err);
 
 /* Takes away the locks that a git of ours has left on the base branch, and on index and HEAD where
  * it is checked out here. Only where they can be nobody else's: they are not older than the move
  * that came to no end, and no git is at work there but those of runs, whose turn it is not. */
-void base_turn_clear(const struct base_turn *turn, const struct git_repo *repo, const char *ref);
+void base_lock_clear(const struct base_lock *turn, const struct git_repo *repo, const char *ref);
 
 /* Others may have it, though a git of ours may still be at work. */
-void base_turn_leave(struct base_turn *turn);
+void base_lock_leave(struct base_lock *turn);
 
 /* Before the move, and after it where git has ended by itself. */
-int base_turn_mark(struct base_turn *turn, struct err *err);
-void base_turn_unmark(struct base_turn *turn, bool moved);
+int base_lock_mark(struct base_lock *turn, struct err *err);
+void base_lock_unmark(struct base_lock *turn, bool moved);
 
 /* Gives it up as it is: a mark stays. */
-void base_turn_done(struct base_turn *turn);
-#define autoturn own_cleanup(base_turn_done)
+void base_lock_done(struct base_lock *turn);
+#define autoturn own_cleanup(base_lock_done)
 
 #endif

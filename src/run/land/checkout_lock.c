@@ -31,7 +31,7 @@ static void sign(int fd)
 {
     char line[LINE_MAX_];
     int n = snprintf(line, sizeof(line), "%s%d %" PRId64 "\n", word, (int)getpid(),
-                     procs_start(getpid()));
+                     proc_table_start(getpid()));
     if ((pwrite(fd, line, (size_t)n, 0) != n || ftruncate(fd, n) < 0) && ftruncate(fd, 0) < 0)
         return; /* on a full disk it looks like that of another git */
 }
@@ -46,7 +46,7 @@ static int open_left(const char *path)
         pread(fd, line, sizeof(line) - 1, 0) <= 0 || strncmp(line, word, strlen(word)) != 0)
         return -1;
     pid_t pid = (pid_t)strtol(line + strlen(word), &end, 10);
-    bool left = *end == ' ' && (pid == getpid() || procs_start(pid) != strtoll(end, NULL, 10));
+    bool left = *end == ' ' && (pid == getpid() || proc_table_start(pid) != strtoll(end, NULL, 10));
     return left ? steal_fd(&fd) : -1;
 }
 
@@ -91,13 +91,13 @@ int checkout_lock_take(struct checkout_lock *l, const char *git_dir, const char 
 
 bool checkout_lock_is_quiet(const struct checkout_lock *l)
 {
-    return !procs_program_in("git", l->root, "ANABRANCH_RUN");
+    return !proc_table_program_in("git", l->root, "ANABRANCH_RUN");
 }
 
 bool checkout_lock_await_quiet(const struct checkout_lock *l)
 {
     const struct timespec pause = {.tv_nsec = QUIET_PAUSE_MS * 1000 * 1000};
-    int64_t deadline = clock_mono() + patience(QUIET_MS);
+    int64_t deadline = clock_mono() + time_limit(QUIET_MS);
     bool quiet = checkout_lock_is_quiet(l);
     while (!quiet && clock_mono() < deadline) {
         (void)nanosleep(&pause, NULL);

@@ -3,7 +3,7 @@
 #include "base/mem.h"
 #include "base/text/clock.h"
 #include "git/checkout/branch_use.h"
-#include "run/land/checkout.h"
+#include "run/land/checkout_move.h"
 #include "sys/interrupt.h"
 #include "sys/proc/capture.h"
 #include "sys/time_limits.h"
@@ -17,22 +17,22 @@ static int await_lock(struct checkout_lock *l, const char *git_dir, const char *
                       const char *aside, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};
-    int64_t deadline = clock_mono() + patience(LOCK_MS);
+    int64_t deadline = clock_mono() + time_limit(LOCK_MS);
     bool taken;
     int rc = checkout_lock_take(l, git_dir, path, aside, &taken, err);
-    while (rc == 0 && !taken && !stop_signal() && clock_mono() < deadline) {
+    while (rc == 0 && !taken && !interrupt_signal() && clock_mono() < deadline) {
         (void)nanosleep(&pause, NULL);
         rc = checkout_lock_take(l, git_dir, path, aside, &taken, err);
     }
     return rc;
 }
 
-int forward_now_lock(struct checkout_lock *l, const struct git_repo *repo, const char *path,
-                     const char *ref, bool has_ref, bool *ret_ready, struct buf *words,
-                     struct err *err)
+int checkout_move_now_lock(struct checkout_lock *l, const struct git_repo *repo, const char *path,
+                           const char *ref, bool has_ref, bool *ret_ready, struct buf *words,
+                           struct err *err)
 {
-    autofree char *git_dir = forward_git_dir(repo, path, err);
-    autofree char *aside = forward_aside(repo);
+    autofree char *git_dir = checkout_move_git_dir(repo, path, err);
+    autofree char *aside = checkout_move_aside(repo);
     *ret_ready = false;
     if (!git_dir || await_lock(l, git_dir, path, aside, err))
         return -1;
@@ -46,15 +46,15 @@ int forward_now_lock(struct checkout_lock *l, const struct git_repo *repo, const
     return 0;
 }
 
-int forward_now(const struct checkout_lock *l, const struct git_place *at,
-                const struct forward_move *move, const struct strv *env, struct buf *words,
-                int *ret_status, bool *ret_moved, struct err *err)
+int checkout_move_now(const struct checkout_lock *l, const struct git_place *at,
+                      const struct forward_move *move, const struct strv *env, struct buf *words,
+                      int *ret_status, bool *ret_moved, struct err *err)
 {
     struct git_place place = {.batch = at->batch, .git_dir = l->git_dir, .common = at->common};
     autostrv struct strv argv = {0};
     autobuf struct buf now = BUF_INIT;
     *ret_moved = false;
-    forward_command(l->root, l->git_dir, move->to, &argv);
+    checkout_move_command(l->root, l->git_dir, move->to, &argv);
     if (proc_capture(argv.v, env->v, OUTPUT_MAX, NULL, words, ret_status, err))
         return -1;
     if (*ret_status)

@@ -1,5 +1,6 @@
 /*
- * A checkout brought forward like in a run (checkout.h), for callers that wait until it is done.
+ * A checkout brought forward like in a run (checkout_move.h), for callers that wait until it is
+ * done.
  */
 #ifndef RUN_LAND_CHECKOUT_MOVE_NOW_H
 #define RUN_LAND_CHECKOUT_MOVE_NOW_H
@@ -17,15 +18,15 @@ struct forward_move {
  * git's lock is waited for. Where it stays, or a signal wants us to stop, l->lock stays NULL and
  * `words` says so as git does. has_ref: the checkout has the branch, or it does not; *ret_ready is
  * false where that has changed. */
-int forward_now_lock(struct checkout_lock *l, const struct git_repo *repo, const char *path,
-                     const char *ref, bool has_ref, bool *ret_ready, struct buf *words,
-                     struct err *err);
+int checkout_move_now_lock(struct checkout_lock *l, const struct git_repo *repo, const char *path,
+                           const char *ref, bool has_ref, bool *ret_ready, struct buf *words,
+                           struct err *err);
 
 /* Moves files, index and branch of a checkout that is locked, and prepared with `env`
  * (checkout_lock_prepare()). *ret_status is that of git, whose words are added to `words` (or
  * NULL). */
-int forward_now(const struct checkout_lock *l, const struct git_place *at,
-                const struct forward_move *move, const struct strv *env, struct buf *words,
-                int *ret_status, bool *ret_moved, struct err *err);
+int checkout_move_now(const struct checkout_lock *l, const struct git_place *at,
+                      const struct forward_move *move, const struct strv *env, struct buf *words,
+                      int *ret_status, bool *ret_moved, struct err *err);
 
 #endif

@@ -4,7 +4,7 @@
 #include "base/mem.h"
 #include "git/merge/merge.h"
 #include "git/state_paths.h"
-#include "run/land/checkout.h"
+#include "run/land/checkout_move.h"
 #include "run/land/checkout_move_now.h"
 #include "run/land/checkout_repair.h"
 #include "sys/fs/file.h"
@@ -24,8 +24,8 @@ static char *note_path(const struct git_repo *repo)
 }
 
 /* Each with a NUL behind it: a path may have any other character. */
-int half_forward_note(const struct git_repo *repo, const char *ref, const char *from,
-                      const char *to, const char *path, bool *ret_made, struct err *err)
+int checkout_note_note(const struct git_repo *repo, const char *ref, const char *from,
+                       const char *to, const char *path, bool *ret_made, struct err *err)
 {
     const char *const fields[] = {ref, from, to, path};
     autofree char *file = note_path(repo);
@@ -37,7 +37,7 @@ int half_forward_note(const struct git_repo *repo, const char *ref, const char *
     return *ret_made || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
 }
 
-void half_forward_forget(const struct git_repo *repo)
+void checkout_note_forget(const struct git_repo *repo)
 {
     autofree char *file = note_path(repo);
     (void)unlink(file); /* who finds it finds nothing to do */
@@ -142,8 +142,10 @@ static int mend_locked(const struct checkout_lock *l, const struct git_repo *the
     move.to = to.len ? to.s : h->to;
     if ((to.len && shows_it(there, now, to.s, &shown, err)) ||
         checkout_lock_prepare(l, there->common, now, &env, err) ||
-        adopt(there, index, state, to.len ? now : h->from, move.to, to.len > 0, &some, err) ||
-        (to.len && (shown || some) && forward_now(l, &at, &move, &env, NULL, &status, &moved, err)))
+        checkout_repair(there, index, state, to.len ? now : h->from, move.to, to.len > 0, &some,
+                        err) ||
+        (to.len && (shown || some) &&
+         checkout_move_now(l, &at, &move, &env, NULL, &status, &moved, err)))
         return -1;
     *ret = moved ? MOVED : NOTHING_TO_DO;
     return some && !moved ? checkout_lock_install(l, err) : 0;
@@ -155,20 +157,20 @@ static bool still_writes(const struct git_repo *there)
 {
     autofree char *mark = mem_printf("GIT_WORK_TREE=%s", there->root);
     const char *const marks[] = {mark, NULL};
-    autoprocs struct procs found = {0};
-    procs_marked(&found, marks);
+    autoprocs struct proc_table found = {0};
+    proc_table_marked(&found, marks);
     return found.all.n > 0;
 }
 
-static int mend_in(const struct base_turn *turn, const struct git_repo *there, const struct half *h,
+static int mend_in(const struct base_lock *turn, const struct git_repo *there, const struct half *h,
                    const char *now, enum end *ret, struct err *err)
 {
-    autofree char *aside = forward_aside(there);
+    autofree char *aside = checkout_move_aside(there);
     autolock struct checkout_lock lock = {0};
     bool taken;
-    if (!there->root || !forward_is_here(there, h->ref))
+    if (!there->root || !checkout_move_is_here(there, h->ref))
         return 0;
-    base_turn_clear(turn, there, h->ref);
+    base_lock_clear(turn, there, h->ref);
     *ret = NOT_NOW; /* the very git that was given up may still be writing */
     if (checkout_lock_take(&lock, there->git_dir, there->root, aside, &taken, err))
         return -1;
@@ -183,8 +185,8 @@ static int mend_in(const struct base_turn *turn, const struct git_repo *there, c
     return mend_locked(&lock, there, h, now, ret, err);
 }
 
-int half_forward_mend(const struct base_turn *turn, const struct git_repo *repo,
-                      struct buf *ret_from, struct err *err)
+int checkout_note_mend(const struct base_lock *turn, const struct git_repo *repo,
+                       struct buf *ret_from, struct err *err)
 {
     struct git_place at = {.git_dir = repo->common};
     autobuf struct buf now = BUF_INIT;
@@ -200,7 +202,7 @@ int half_forward_mend(const struct base_turn *turn, const struct git_repo *repo,
     if (end == MOVED)
         buf_add(ret_from, now.s, now.len);
     if (h.text.len && end != NOT_NOW)
-        half_forward_forget(repo);
+        checkout_note_forget(repo);
     if (end != NOT_NOW && there.git_dir)
         checkout_lock_clear(there.git_dir);
     if (end != NOT_NOW || !there.git_dir || strcmp(there.git_dir, repo->git_dir) != 0)

@@ -10,9 +10,9 @@
 
 /* Both are for who has the turn. `path`: the checkout. *ret_made is false where there is a note
  * still of a move that was not finished, which stays. */
-int half_forward_note(const struct git_repo *repo, const char *ref, const char *from,
-                      const char *to, const char *path, bool *ret_made, struct err *err);
-void half_forward_forget(const struct git_repo *repo);
+int checkout_note_note(const struct git_repo *repo, const char *ref, const char *from,
+                       const char *to, const char *path, bool *ret_made, struct err *err);
+void checkout_note_forget(const struct git_repo *repo);
 
 /* Takes over the lock on the checkout that was left, so that no git of the user's sees half of the
  * move; or removes it, where there is no half. Takes away other locks, lets the index follow the
@@ -21,7 +21,7 @@ void half_forward_forget(const struct git_repo *repo);
  * done where these do not merge, or where the checkout shows nothing of the move: the user has
  * thrown it away. *ret_from is then the commit that the branch was at; empty where it did not move.
  * Does nothing where it is not our turn. */
-int half_forward_mend(const struct base_turn *turn, const struct git_repo *repo,
-                      struct buf *ret_from, struct err *err);
+int checkout_note_mend(const struct base_lock *turn, const struct git_repo *repo,
+                       struct buf *ret_from, struct err *err);
 
 #endif

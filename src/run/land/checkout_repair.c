@@ -196,8 +196,8 @@ static int adopt_paths(struct adoption *a, const char *index, bool *ret_some, st
     return passes ? put_entries(&a->at, &entries, err) : 0;
 }
 
-int adopt(const struct git_repo *repo, const char *index, const char *dir, const char *from,
-          const char *to, bool half, bool *ret_some, struct err *err)
+int checkout_repair(const struct git_repo *repo, const char *index, const char *dir,
+                    const char *from, const char *to, bool half, bool *ret_some, struct err *err)
 {
     autofree char *scratch = mem_printf("%s/adopt.index", dir);
     own_cleanup(adoption_done) struct adoption a = {.at = {.git_dir = repo->git_dir,

@@ -16,7 +16,7 @@
  * is for after a git of ours that did not end well, files that are only the beginning of what `to`
  * has there are removed. *ret_some: there is reason to try again. `index` is the
  * index to change, NULL: that of the checkout. `dir`: where a file may be made meanwhile. */
-int adopt(const struct git_repo *repo, const char *index, const char *dir, const char *from,
-          const char *to, bool half, bool *ret_some, struct err *err);
+int checkout_repair(const struct git_repo *repo, const char *index, const char *dir,
+                    const char *from, const char *to, bool half, bool *ret_some, struct err *err);
 
 #endif

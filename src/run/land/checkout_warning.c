@@ -1,7 +1,7 @@
 #include "run/land/checkout_warning.h"
 
 #include "run/land/base_use.h"
-#include "run/land/checkout.h"
+#include "run/land/checkout_move.h"
 #include "run/watch/watch_private.h"
 
 #include <string.h>
@@ -59,7 +59,7 @@ static void tell_dirty(struct run *run, const struct buf *paths)
         record_error(run, -1, &why);
 }
 
-void checkout_note(struct run *run)
+void checkout_warning(struct run *run)
 {
     autobuf struct buf paths = BUF_INIT;
     struct err err = {0}, why = {0};
@@ -72,7 +72,7 @@ void checkout_note(struct run *run)
         (void)err_set(&why, ERR_ENV, "nothing can land on %s yet: %.*s", run->base,
                       (int)strcspn(run->refusal, "\n"), run->refusal);
         record_error(run, -1, &why);
-    } else if (run->shared->has_checkout && forward_is_here(&run->pf->repo, run->base_ref)) {
+    } else if (run->shared->has_checkout && checkout_move_is_here(&run->pf->repo, run->base_ref)) {
         if (list_dirty(run, &paths, &err))
             record_error(run, -1, &err);
         else

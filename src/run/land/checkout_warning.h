@@ -9,6 +9,6 @@
 
 /* Tells of it, by one git process where the base is checked out here. Only paths count that a task
  * of the run may change. */
-void checkout_note(struct run *run);
+void checkout_warning(struct run *run);
 
 #endif

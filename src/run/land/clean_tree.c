@@ -18,7 +18,7 @@ static const char *find_place(void)
     return tmp && *tmp == '/' ? tmp : "/tmp";
 }
 
-static char *make_top(struct job *job, struct err *err)
+static char *make_top(struct attempt *job, struct err *err)
 {
     autofree char *path =
         mem_printf("%s/anabranch-%s-%s.XXXXXX", find_place(), job->run->id, task_of(job)->id);
@@ -42,7 +42,7 @@ static int write_text(const char *top, const char *name, const char *text, struc
 }
 
 /* As little as makes a repository: git in it finds the commit and its history. */
-static int make_repository(const struct job *job, struct err *err)
+static int make_repository(const struct attempt *job, struct err *err)
 {
     static const char *const folders[] = {"home",
                                           "tmp",
@@ -70,11 +70,11 @@ static int make_repository(const struct job *job, struct err *err)
 }
 
 /* By the project's settings and filters, but all of it. */
-static int fill(struct job *job, void (*next)(struct job *, int), struct err *err)
+static int fill(struct attempt *job, void (*next)(struct attempt *, int), struct err *err)
 {
     autofree char *tree = mem_printf("%s/tree", job->clean);
     autofree char *index = mem_printf("%s/.git/index", tree);
-    autofree char *log = job_file(job, "prepare.log");
+    autofree char *log = attempt_file(job, "prepare.log");
     struct git_place at = {.git_dir = job->run->pf->repo.common, .work_tree = tree, .index = index};
     autostrv struct strv argv = {0}, env = {0};
     git_prepare(&at, &argv, &env);
@@ -83,19 +83,19 @@ static int fill(struct job *job, void (*next)(struct job *, int), struct err *er
     return process_start(job, argv.v, env.v, tree, log, next, err);
 }
 
-int clean_tree_make(struct job *job, void (*next)(struct job *, int), struct err *err)
+int clean_tree_make(struct attempt *job, void (*next)(struct attempt *, int), struct err *err)
 {
     job->clean = make_top(job, err);
     return !job->clean || make_repository(job, err) || fill(job, next, err) ? -1 : 0;
 }
 
-char *clean_tree_cwd(const struct job *job)
+char *clean_tree_cwd(const struct attempt *job)
 {
     const char *prefix = job->run->pf->repo.prefix;
     return mem_printf("%s/tree%s%s", job->clean, *prefix ? "/" : "", prefix);
 }
 
-void clean_tree_environment(const struct job *job, struct strv *env)
+void clean_tree_environment(const struct attempt *job, struct strv *env)
 {
     static const char *const own[] = {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
                                       "XDG_STATE_HOME"};
@@ -108,7 +108,7 @@ void clean_tree_environment(const struct job *job, struct strv *env)
         env_set(env, own[i], "%s/home/%s", job->clean, below[i]);
 }
 
-void clean_tree_remove(struct job *job)
+void clean_tree_remove(struct attempt *job)
 {
     autofree char *top = steal_ptr(job->clean);
     autostrv struct strv paths = {0};
@@ -116,7 +116,8 @@ void clean_tree_remove(struct job *job)
     if (!top)
         return;
     strv_push(&paths, top);
-    if (sweep_is_worth_it(job) ? sweep(job->run, job->task, &paths, &err) : dirs_remove(top, &err))
+    if (delete_later_is_worth_it(job) ? delete_later(job->run, job->task, &paths, &err)
+                                      : dirs_remove(top, &err))
         record_error(job->run, job->task, &err);
 }
 

@@ -12,16 +12,16 @@
 
 /* Makes the tree of job->candidate in job->clean, and starts the git that fills it; `next` is
  * called when that has ended. */
-int clean_tree_make(struct job *job, void (*next)(struct job *, int), struct err *err);
+int clean_tree_make(struct attempt *job, void (*next)(struct attempt *, int), struct err *err);
 
 /* Where a command works in it. On the heap. */
-char *clean_tree_cwd(const struct job *job);
+char *clean_tree_cwd(const struct attempt *job);
 
 /* What a command in it sees in place of the user's home. */
-void clean_tree_environment(const struct job *job, struct strv *env);
+void clean_tree_environment(const struct attempt *job, struct strv *env);
 
 /* Takes it away, if there is one. */
-void clean_tree_remove(struct job *job);
+void clean_tree_remove(struct attempt *job);
 
 /* Takes away what a run that was killed has left. What cannot be removed is someone else's. */
 void clean_tree_tidy(const struct run *run);

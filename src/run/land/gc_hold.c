@@ -21,9 +21,9 @@ static void tell_waiting(struct run *run, pid_t other)
 static int await_gc(const char *common, const char *state_dir, pid_t *other, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};
-    int64_t deadline = clock_mono() + patience(WAIT_MS);
+    int64_t deadline = clock_mono() + time_limit(WAIT_MS);
     int rc = 0;
-    while (rc == 0 && *other && !stop_signal() && clock_mono() < deadline) {
+    while (rc == 0 && *other && !interrupt_signal() && clock_mono() < deadline) {
         (void)nanosleep(&pause, NULL);
         rc = gc_lock_join(common, state_dir, other, err);
     }

@@ -11,7 +11,7 @@
 #include "git/tree/tree_diff.h"
 #include "run/attempt/inputs.h"
 #include "run/attempt/plan_command.h"
-#include "run/land/checkout.h"
+#include "run/land/checkout_move.h"
 #include "run/land/clean_tree.h"
 #include "run/land/durable.h"
 #include "workspace/commit/own_history.h"
@@ -36,12 +36,12 @@ enum { INDEX_BYTES_PER_MS = 32 << 10 };
 
 /* --- making the candidate ----------------------------------------------------------------- */
 
-static char *merge_message(const struct job *job)
+static char *merge_message(const struct attempt *job)
 {
     const struct task *t = task_of(job);
     autobuf struct buf out = BUF_INIT;
     if (job->run->opts.merge_subject)
-        job_expand(job, job->run->opts.merge_subject, &out);
+        attempt_expand(job, job->run->opts.merge_subject, &out);
     else
         buf_addf(&out, "Merge anabranch task %s%s%s", t->id, t->title ? ": " : "",
                  t->title ? t->title : "");
@@ -49,18 +49,18 @@ static char *merge_message(const struct job *job)
     return buf_steal(&out);
 }
 
-static int conflict(struct job *job, const struct merge_result *m, struct err *err)
+static int conflict(struct attempt *job, const struct merge_result *m, struct err *err)
 {
     struct git_place at = run_place(job->run);
     autobuf struct buf files = BUF_INIT;
     if (merge_describe(&at, m, &files, err))
         return -1;
-    job_conflicted(job, files.s);
+    attempt_conflicted(job, files.s);
     return 1;
 }
 
 /* One commit, with the tip as its only parent or with the task's as the second. */
-static int candidate_of_merge(struct job *job, bool squash, struct err *err)
+static int candidate_of_merge(struct attempt *job, bool squash, struct err *err)
 {
     struct git_place at = run_place(job->run);
     const struct task_run *tr = &job->run->tasks[job->task];
@@ -72,13 +72,13 @@ static int candidate_of_merge(struct job *job, bool squash, struct err *err)
         return -1;
     if (!m.clean)
         return conflict(job, &m, err);
-    autofree char *message = squash ? job_message(job) : merge_message(job);
+    autofree char *message = squash ? attempt_message(job) : merge_message(job);
     const char *const parents[] = {job->run->tip, squash ? NULL : tr->commit, NULL};
     return git_commit_tree(&at, m.tree.s, parents, message, &job->candidate, err);
 }
 
 /* Each commit of the task again, on top of the tip; merges in between are left out. */
-static int candidate_of_rebase(struct job *job, struct err *err)
+static int candidate_of_rebase(struct attempt *job, struct err *err)
 {
     struct git_place at = run_place(job->run);
     const struct task_run *tr = &job->run->tasks[job->task];
@@ -110,7 +110,7 @@ static int candidate_of_rebase(struct job *job, struct err *err)
 }
 
 /* 0: job->candidate is what would land. 1: it conflicts, and the job is gone. -1: failure. */
-static int make_candidate(struct job *job, struct err *err)
+static int make_candidate(struct attempt *job, struct err *err)
 {
     enum land_style style = job->run->pf->plan.land_style;
     buf_cut(&job->candidate, 0);
@@ -123,7 +123,7 @@ static int make_candidate(struct job *job, struct err *err)
 
 /* A merge of git's can move what the task made to a path that is not the task's: where others have
  * renamed a folder. */
-static bool check_candidate(struct job *job)
+static bool check_candidate(struct attempt *job)
 {
     const struct run *run = job->run;
     enum enforce enforce = task_of(job)->enforce ? task_of(job)->enforce : run->pf->plan.enforce;
@@ -131,101 +131,102 @@ static bool check_candidate(struct job *job)
     struct err err = {0};
     if (!run->pf->claims.list.n || !job->agent_started || enforce == ENFORCE_WARN)
         return true; /* what a person has resolved is not held against them */
-    if (tree_paths(run->batch, run->tip, job->candidate.s, &paths, &err)) {
-        job_error(job, &err);
+    if (tree_diff(run->batch, run->tip, job->candidate.s, &paths, &err)) {
+        attempt_error(job, &err);
         return false;
     }
-    return job_check_paths(job, &paths);
+    return attempt_check_paths(job, &paths);
 }
 
 /* --- verifying ---------------------------------------------------------------------------- */
 
 /* The next attempt is told what the command said. */
-static void verification_failed(struct job *job, int exit_code)
+static void verification_failed(struct attempt *job, int exit_code)
 {
     autobuf struct buf output = BUF_INIT;
-    job_read_tail(job, "verify.out", &output);
-    job_read_tail(job, "verify.err", &output);
-    job_feedback(job, "Your last attempt at this did not pass its verification", exit_code,
-                 output.s);
+    attempt_read_tail(job, "verify.out", &output);
+    attempt_read_tail(job, "verify.err", &output);
+    attempt_feedback(job, "Your last attempt at this did not pass its verification", exit_code,
+                     output.s);
     while (output.len && strchr(" \n\r\t", output.s[output.len - 1]))
         buf_cut(&output, output.len - 1);
     const char *last = strrchr(output.s, '\n');
-    job_fail(job, FAILURE_VERIFY, "verification ended with %d: %s", exit_code,
-             last ? last + 1 : output.s);
+    attempt_fail(job, FAILURE_VERIFY, "verification ended with %d: %s", exit_code,
+                 last ? last + 1 : output.s);
 }
 
 /* A shell's words for a program that is not there, or is none. */
 enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
 /* No agent can put that right: the work is kept, and lands when the run is resumed. */
-static void verification_cannot_start(struct job *job, int exit_code)
+static void verification_cannot_start(struct attempt *job, int exit_code)
 {
     autobuf struct buf output = BUF_INIT;
-    job_read_tail(job, "verify.err", &output);
+    attempt_read_tail(job, "verify.err", &output);
     while (output.len && strchr(" \n\r\t", output.s[output.len - 1]))
         buf_cut(&output, output.len - 1);
     const char *last = strrchr(output.s, '\n');
     job->unverified = true;
-    job_fail(job, FAILURE_SETUP, "its verification cannot start (exit code %d): %s", exit_code,
-             last ? last + 1 : output.s);
+    attempt_fail(job, FAILURE_SETUP, "its verification cannot start (exit code %d): %s", exit_code,
+                 last ? last + 1 : output.s);
 }
 
-static void verification_hung(struct job *job)
+static void verification_hung(struct attempt *job)
 {
-    job_tell(job, "The verification of your last attempt at this did not come to an end in time.");
-    job_fail(job, FAILURE_VERIFY, "verification took longer than it may");
+    attempt_tell(job,
+                 "The verification of your last attempt at this did not come to an end in time.");
+    attempt_fail(job, FAILURE_VERIFY, "verification took longer than it may");
 }
 
-static void on_verified(struct job *job, int exit_code);
+static void on_verified(struct attempt *job, int exit_code);
 
 /* The task's own command first, then the plan's. */
-static const struct plan_command *next_command(struct job *job)
+static const struct plan_command *next_command(struct attempt *job)
 {
     const struct plan_command *own = &task_of(job)->verify, *all = &job->run->pf->plan.land_verify;
     int step = job->verify_step++;
-    if (step == 0 && command_is_set(own))
+    if (step == 0 && plan_command_is_set(own))
         return own;
-    if (step <= 1 && command_is_set(all)) {
+    if (step <= 1 && plan_command_is_set(all)) {
         job->verify_step = 2;
         return all;
     }
     return NULL;
 }
 
-static void start_verification(struct job *job, const struct plan_command *cmd)
+static void start_verification(struct attempt *job, const struct plan_command *cmd)
 {
     struct err err = {0};
-    if (command_start(job, cmd, "verify", VERIFY_MS, on_verified, &err))
-        job_error(job, &err);
+    if (plan_command_start(job, cmd, "verify", VERIFY_MS, on_verified, &err))
+        attempt_error(job, &err);
 }
 
-static void make_clean_tree(struct job *job);
+static void make_clean_tree(struct attempt *job);
 
-static void on_clean_tree(struct job *job, int exit_code)
+static void on_clean_tree(struct attempt *job, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
     if (process_lost_race(job, exit_code)) {
         clean_tree_remove(job);
         make_clean_tree(job);
     } else if (job->stopped) {
-        job_fail_stopped(job);
+        attempt_fail_stopped(job);
     } else if (exit_code == 0) {
         start_verification(job, job->verification);
     } else {
-        job_read_tail(job, "prepare.log", &log);
-        job_fail(job, FAILURE_INTERNAL, "a clean tree could not be made: %s", log.s);
+        attempt_read_tail(job, "prepare.log", &log);
+        attempt_fail(job, FAILURE_INTERNAL, "a clean tree could not be made: %s", log.s);
     }
 }
 
-static void make_clean_tree(struct job *job)
+static void make_clean_tree(struct attempt *job)
 {
     struct err err = {0};
     if (clean_tree_make(job, on_clean_tree, &err))
-        job_error(job, &err);
+        attempt_error(job, &err);
 }
 
-static void verify_next(struct job *job)
+static void verify_next(struct attempt *job)
 {
     job->verification = next_command(job);
     if (!job->verification) {
@@ -238,20 +239,20 @@ static void verify_next(struct job *job)
     }
 }
 
-static void on_verified(struct job *job, int exit_code)
+static void on_verified(struct attempt *job, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     enum failure failure;
-    bool in_time = command_ended(job);
+    bool in_time = plan_command_ended(job);
     clean_tree_remove(job);
     if (job->stopped)
-        job_fail_stopped(job);
+        attempt_fail_stopped(job);
     else if (!in_time)
         verification_hung(job);
     else if (process_was_broken(job, &failure, &reason))
-        job_fail(job, failure, "verification: %s", reason.s);
+        attempt_fail(job, failure, "verification: %s", reason.s);
     else if (job->tampered)
-        job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
+        attempt_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (!job->exit_signal && (exit_code == CANNOT_EXECUTE || exit_code == NOT_FOUND))
         verification_cannot_start(job, exit_code);
     else if (exit_code != 0)
@@ -260,9 +261,9 @@ static void on_verified(struct job *job, int exit_code)
         verify_next(job);
 }
 
-static void verify(struct job *job);
+static void verify(struct attempt *job);
 
-static void on_checked_out(struct job *job, int exit_code)
+static void on_checked_out(struct attempt *job, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
     if (process_lost_race(job, exit_code)) {
@@ -270,7 +271,7 @@ static void on_checked_out(struct job *job, int exit_code)
         return;
     }
     if (job->stopped) {
-        job_fail_stopped(job);
+        attempt_fail_stopped(job);
         return;
     }
     if (exit_code == 0) {
@@ -278,27 +279,27 @@ static void on_checked_out(struct job *job, int exit_code)
         verify_next(job);
         return;
     }
-    job_read_tail(job, "prepare.log", &log);
-    job_fail(job, FAILURE_INTERNAL, "the merged tree could not be checked out: %s", log.s);
+    attempt_read_tail(job, "prepare.log", &log);
+    attempt_fail(job, FAILURE_INTERNAL, "the merged tree could not be checked out: %s", log.s);
 }
 
 /* The workspace itself becomes the merged tree: what was built in it is still there. */
-static void verify(struct job *job)
+static void verify(struct attempt *job)
 {
-    autofree char *index = job_file(job, "index"), *log = job_file(job, "prepare.log");
+    autofree char *index = attempt_file(job, "index"), *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     task_set_state(job->run, job->task, TASK_VERIFYING);
     /* It knows the files that the agent added; it is gone when the task is verified again. */
     if (workspace_enter(&job->ws, &err) || workspace_put(&job->ws, index, "index", &err)) {
-        job_fail(job, FAILURE_SCOPE, "%s", err.msg);
+        attempt_fail(job, FAILURE_SCOPE, "%s", err.msg);
         return;
     }
     struct git_place at = workspace_place(&job->ws);
     git_prepare(&at, &argv, &env);
     strv_pushl(&argv, "checkout", "--quiet", "--force", "--detach", job->candidate.s, NULL);
     if (process_start(job, argv.v, env.v, NULL, log, on_checked_out, &err))
-        job_error(job, &err);
+        attempt_error(job, &err);
 }
 
 /* --- landing ------------------------------------------------------------------------------ */
@@ -312,14 +313,14 @@ static void set_landed(struct task_run *tr, const char *commit)
 
 /* Who finds the intent without its outcome asks the tip whether it has that commit. The ref of the
  * tip follows at the end of the turn. */
-static void land_now(struct job *job)
+static void land_now(struct attempt *job)
 {
     struct run *run = job->run;
     struct err err = {0};
     set_landed(task_run(job), job->candidate.s);
     if (record_intent(run, job->task, &err)) {
         set_landed(task_run(job), NULL);
-        job_error(job, &err);
+        attempt_error(job, &err);
         return;
     }
     free(run->tip);
@@ -350,20 +351,20 @@ static void settle_tip(struct run *run, const char *from, size_t first)
         return;
     if (move_tip(run, from, &err) == 0) {
         for (size_t i = first; i < run->landed_now.n; i++)
-            job_leave(run->landed_now.v[i]);
+            attempt_leave(run->landed_now.v[i]);
         return;
     }
     free(run->tip);
     run->tip = mem_str(from);
     while (run->landed_now.n > first) {
-        struct job *job = run->landed_now.v[--run->landed_now.n];
+        struct attempt *job = run->landed_now.v[--run->landed_now.n];
         set_landed(task_run(job), NULL);
         job->at_tip = false;
-        job_error(job, &err);
+        attempt_error(job, &err);
     }
 }
 
-static void land(struct job *job)
+static void land(struct attempt *job)
 {
     struct err err = {0};
     bool verified = job->candidate.len && strcmp(job->candidate_base.s, job->run->tip) == 0;
@@ -373,17 +374,17 @@ static void land(struct job *job)
     }
     int rc = make_candidate(job, &err);
     if (rc < 0)
-        job_error(job, &err);
+        attempt_error(job, &err);
     else if (rc == 0 && !check_candidate(job))
         return;
-    else if (rc == 0 && (command_is_set(&task_of(job)->verify) ||
-                         command_is_set(&job->run->pf->plan.land_verify)))
+    else if (rc == 0 && (plan_command_is_set(&task_of(job)->verify) ||
+                         plan_command_is_set(&job->run->pf->plan.land_verify)))
         verify(job);
     else if (rc == 0)
         land_now(job);
 }
 
-void land_queue(struct job *job)
+void land_queue(struct attempt *job)
 {
     task_set_state(job->run, job->task, TASK_LANDING);
     if (job->run->jobs > HELD_MAX)
@@ -392,7 +393,7 @@ void land_queue(struct job *job)
     run_wake(job->run);
 }
 
-bool land_leave(struct job *job)
+bool land_leave(struct attempt *job)
 {
     struct run *run = job->run;
     size_t kept = 0, waiting = run->landing.n;
@@ -427,11 +428,11 @@ static bool may_land(struct run *run, uint32_t task)
 void land_tell(struct run *run, uint32_t task, bool on_base)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "commit", run->tasks[task].landed);
-    build_put_string(&a, data, "base", run->base);
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "commit", run->tasks[task].landed);
+    node_put_string(&a, data, "base", run->base);
     if (!on_base)
-        build_put_string(&a, data, "kept", run->tip_ref);
+        node_put_string(&a, data, "kept", run->tip_ref);
     run->tasks[task].status.state = TASK_LANDED;
     record_step(run, EV_TASK_LANDED, task, data);
     arena_done(&a);
@@ -453,7 +454,7 @@ static void rest_first(struct run *run)
     struct stat st;
     if (!run->publishing_since && !run->next_publication && stat(index, &st) == 0 &&
         st.st_size * PAUSE_TIMES > PAUSE_MIN_MS * INDEX_BYTES_PER_MS &&
-        forward_is_here(&run->pf->repo, run->base_ref))
+        checkout_move_is_here(&run->pf->repo, run->base_ref))
         rest(run, st.st_size / INDEX_BYTES_PER_MS);
 }
 
@@ -461,7 +462,7 @@ static void note_landed(struct run *run)
 {
     autobuf struct buf lines = BUF_INIT;
     for (size_t i = 0; i < run->publishing.n; i++) {
-        struct job *job = run->publishing.v[i];
+        struct attempt *job = run->publishing.v[i];
         buf_addf(&lines, "%s %s\n", task_run(job)->landed, task_of(job)->id);
     }
     record_landed(run, &lines);
@@ -476,9 +477,9 @@ static void on_published(struct run *run)
         land_tell(run, run->publishing.v[i]->task, run->publication.moved);
     record_end_of_group(run);
     for (size_t i = 0; i < run->publishing.n; i++)
-        job_landed(run->publishing.v[i]);
+        attempt_landed(run->publishing.v[i]);
     run->publishing.n = 0;
-    job_drop_branches(run);
+    attempt_drop_branches(run);
     land_publish(run);
     run_wake(run);
 }
@@ -500,8 +501,8 @@ static bool is_awaited(const struct run *run)
 static void on_patience_end(void *ctx)
 {
     struct run *run = ctx;
-    watch_free(run->patience);
-    run->patience = NULL;
+    watch_free(run->time_limit);
+    run->time_limit = NULL;
     land_publish(run);
 }
 
@@ -513,8 +514,8 @@ void land_publish(struct run *run)
     rest_first(run);
     int64_t wait = run->next_publication - clock_mono();
     if (wait > 0 && !is_awaited(run)) {
-        if (!run->patience)
-            run->patience = loop_timer(run->loop, wait, on_patience_end, run);
+        if (!run->time_limit)
+            run->time_limit = loop_timer(run->loop, wait, on_patience_end, run);
         return;
     }
     run->publishing_since = clock_mono();
@@ -533,13 +534,13 @@ void land_publish(struct run *run)
 static void give_up(struct run *run)
 {
     while (run->landing.n)
-        job_fail_stopped(run->landing.v[--run->landing.n]);
+        attempt_fail_stopped(run->landing.v[--run->landing.n]);
 }
 
 struct place {
     int64_t order;
     size_t arrival;
-    struct job *job;
+    struct attempt *job;
 };
 
 static int compare_places(const void *a, const void *b)
@@ -551,12 +552,12 @@ static int compare_places(const void *a, const void *b)
 }
 
 /* By their order, so that one turn lands all that may land; those without one by their arrival. */
-static struct job **take_waiting(struct run *run, size_t n)
+static struct attempt **take_waiting(struct run *run, size_t n)
 {
-    struct job **jobs = mem_array(n, sizeof(struct job *));
+    struct attempt **jobs = mem_array(n, sizeof(struct attempt *));
     autofree struct place *places = mem_array(n, sizeof(struct place));
     for (size_t i = 0; i < n; i++) {
-        struct job *job = run->landing.v[i];
+        struct attempt *job = run->landing.v[i];
         places[i] = (struct place){task_run(job)->order, i, job};
     }
     qsort(places, n, sizeof(*places), compare_places);
@@ -579,7 +580,7 @@ void land_turn(struct run *run)
     }
     size_t waiting = run->landing.n, kept = 0, first = run->landed_now.n;
     autofree char *tip = mem_str(run->tip);
-    struct job **jobs = take_waiting(run, waiting);
+    struct attempt **jobs = take_waiting(run, waiting);
     for (size_t i = 0; i < waiting; i++) {
         if (may_land(run, jobs[i]->task))
             land(jobs[i]);

@@ -12,7 +12,7 @@
 #include "git/merge/merge.h"
 #include "run/land/base_lock.h"
 #include "run/land/base_use.h"
-#include "run/land/checkout.h"
+#include "run/land/checkout_move.h"
 #include "run/land/checkout_note.h"
 #include "run/watch/watch.h"
 #include "sys/time_limits.h"
@@ -54,7 +54,7 @@ int run_move_tip(struct run *run, const char *to, const char *why, struct err *e
     bool moved = false;
     for (int tries = 0; !moved && tries < MOVES_MAX; tries++) {
         if (tries)
-            shared_restore_tip(run);
+            repo_watch_restore_tip(run);
         if (git_move_ref(&at, run->tip_ref, run->tip, to, why, &moved, err))
             return -1;
     }
@@ -99,8 +99,8 @@ static int find_stand(struct run *run, const char *now, enum stand *ret, struct 
     enum { PUBLISHED, OTHER, WANTED };
     const char *const on_base[WANTED] = {run->published, run->tip};
     const char *const on_tip[WANTED] = {run->published, now};
-    struct lineage base, tip;
-    if (lineage_find(run->batch, now, on_base, WANTED, &base, err))
+    struct first_parents base, tip;
+    if (first_parents_find(run->batch, now, on_base, WANTED, &base, err))
         return -1;
     if (base.found == OTHER || (base.found >= 0 && strcmp(run->tip, run->published) == 0)) {
         *ret = STAND_AHEAD;
@@ -108,7 +108,7 @@ static int find_stand(struct run *run, const char *now, enum stand *ret, struct 
     }
     if (base.found < 0 || !base.straight)
         return ask_stand(run, now, ret, err);
-    if (lineage_find(run->batch, run->tip, on_tip, WANTED, &tip, err))
+    if (first_parents_find(run->batch, run->tip, on_tip, WANTED, &tip, err))
         return -1;
     if (tip.found < 0)
         return ask_stand(run, now, ret, err);
@@ -189,7 +189,7 @@ int publish_follow(struct run *run, struct err *err)
     if (find_tip(run, &tip, &has, err))
         return -1;
     if (now->len && strcmp(now->s, run->published) != 0)
-        shared_followed(run, run->published, now->s);
+        repo_watch_followed(run, run->published, now->s);
     if (tip.len)
         return set_tip(run, tip.s, now->s, err);
     if (has)
@@ -206,13 +206,13 @@ static void finish(void *ctx)
 {
     struct run *run = ctx;
     struct publication *p = &run->publication;
-    if (!p->given_up && !forward_is_quiet(run)) {
+    if (!p->given_up && !checkout_move_is_quiet(run)) {
         watch_free(p->wait);
         p->wait = loop_timer(run->loop, BUSY_PAUSE_MS, finish, run);
         return;
     }
     checkout_lock_release(&p->checkout);
-    base_turn_done(&p->turn);
+    base_lock_done(&p->turn);
     p->busy = false;
     p->then(run);
 }
@@ -245,7 +245,7 @@ static void move_later(struct run *run, int64_t ms)
 static bool waits_for_lock(struct run *run)
 {
     struct publication *p = &run->publication;
-    const char *words = forward_lock(run);
+    const char *words = checkout_move_lock(run);
     if (!words || run->jobs || run->stopping || clock_mono() >= p->deadline)
         return false;
     tell_waiting(run, "another git: ", words);
@@ -263,7 +263,7 @@ static void leave_to_user(struct run *run)
         return;
     }
     tell_waiting(run, "the user: ", run->refusal);
-    base_turn_leave(&p->turn);
+    base_lock_leave(&p->turn);
     watch_free(p->wait);
     p->wait = loop_timer(run->loop, USE_PAUSE_MS, take_turn, run);
 }
@@ -285,13 +285,13 @@ static void not_moved(struct run *run)
     struct err none = {0};
     checkout_lock_release(&p->checkout);
     (void)git_resolve(&at, run->base_ref, &now, &none);
-    if (now.len && strcmp(now.s, p->seen.s) != 0 && forward_may_have_begun(run))
-        forward_keep(run, now.s);
+    if (now.len && strcmp(now.s, p->seen.s) != 0 && checkout_move_may_have_begun(run))
+        checkout_move_keep(run, now.s);
     if (p->given_up)
         finish(run);
     else if ((p->killed || strcmp(now.s, p->seen.s) != 0) && may_try_again(run))
         move_later(run, 0);
-    else if (forward_mend(run))
+    else if (checkout_move_mend(run))
         move_base(run);
     else if (!waits_for_lock(run))
         finish(run);
@@ -318,7 +318,7 @@ static int try_ref(struct run *run, bool *ret_moved, struct err *err)
     if (*ret_moved)
         return 0;
     if (git_batch_was_killed(run->batch))
-        base_turn_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
+        base_lock_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
     return git_move_ref(&at, run->base_ref, run->published, to, "anabranch: land", ret_moved, err);
 }
 
@@ -327,9 +327,9 @@ static int is_ahead(struct run *run, const char *target, struct err *err)
 {
     struct git_place at = run_place(run);
     const char *const wanted[] = {run->published};
-    struct lineage l;
+    struct first_parents l;
     bool ahead = true;
-    if (lineage_find(run->batch, target, wanted, 1, &l, err) ||
+    if (first_parents_find(run->batch, target, wanted, 1, &l, err) ||
         (l.found < 0 && git_is_ancestor(&at, run->published, target, &ahead, err)))
         return -1;
     return ahead ? 0
@@ -341,9 +341,9 @@ static int move_ref(struct run *run, struct err *err)
 {
     bool moved;
     if (is_ahead(run, run->publication.target, err) ||
-        base_turn_mark(&run->publication.turn, err) || try_ref(run, &moved, err))
+        base_lock_mark(&run->publication.turn, err) || try_ref(run, &moved, err))
         return -1;
-    base_turn_unmark(&run->publication.turn, moved);
+    base_lock_unmark(&run->publication.turn, moved);
     if (moved) {
         set_moved(run, run->publication.target);
         finish(run);
@@ -372,7 +372,7 @@ static int move_held(struct run *run, bool *ret_moved, struct err *err)
         return -1;
     if (!*ret_moved)
         return 0;
-    shared_followed(run, run->published, p->seen.s);
+    repo_watch_followed(run, run->published, p->seen.s);
     free(run->tip);
     run->tip = mem_str(to);
     set_moved(run, to);
@@ -385,15 +385,15 @@ static int hold_and_move(struct run *run, bool *ret_moved, struct err *err)
     struct publication *p = &run->publication;
     bool held = false;
     *ret_moved = false;
-    if (base_turn_mark(&p->turn, err) ||
+    if (base_lock_mark(&p->turn, err) ||
         git_batch_hold(run->batch, run->base_ref, run->published, &held, err))
         return -1;
     int rc = held ? move_held(run, ret_moved, err) : 0;
     git_batch_release(run->batch);
     if (git_batch_was_killed(run->batch)) /* and may have left its lock, which the mark tells of */
-        base_turn_clear(&p->turn, &run->pf->repo, run->base_ref);
+        base_lock_clear(&p->turn, &run->pf->repo, run->base_ref);
     else
-        base_turn_unmark(&p->turn, *ret_moved);
+        base_lock_unmark(&p->turn, *ret_moved);
     return rc;
 }
 
@@ -402,7 +402,7 @@ static void finish_others(struct run *run)
 {
     autobuf struct buf from = BUF_INIT;
     struct err err = {0};
-    if (half_forward_mend(&run->publication.turn, &run->pf->repo, &from, &err))
+    if (checkout_note_mend(&run->publication.turn, &run->pf->repo, &from, &err))
         record_error(run, -1, &err);
 }
 
@@ -410,18 +410,18 @@ static void finish_others(struct run *run)
  * checkout. Where the base conflicts with the tip, git refuses to move it, and tells why. */
 static int forward(struct run *run, const char *path, struct err *err)
 {
-    enum forward_try outcome;
+    enum checkout_move_try outcome;
     struct git_place at = run_place(run);
     autobuf struct buf now = BUF_INIT;
     bool used;
-    if (forward_lock_checkout(run, path, true, &outcome, err))
+    if (checkout_move_lock_checkout(run, path, true, &outcome, err))
         return -1;
     if (outcome == FORWARD_READY) {
         if (base_use_look(run, &used, err) || git_resolve(&at, run->base_ref, &now, err))
             return -1;
         if (!used && strcmp(now.s, run->publication.seen.s) == 0)
-            return forward_start(run, path, on_forwarded, err);
-        forward_unlock_checkout(run);
+            return checkout_move_start(run, path, on_forwarded, err);
+        checkout_move_unlock_checkout(run);
         outcome = FORWARD_BUSY;
     }
     if (outcome == FORWARD_LOCKED)
@@ -435,13 +435,13 @@ static int forward(struct run *run, const char *path, struct err *err)
  * stays is no reason not to move a branch that is not checked out. */
 static int lock_for_ref(struct run *run, bool *ret_ready, struct err *err)
 {
-    enum forward_try outcome;
-    if (forward_lock_checkout(run, run->pf->repo.root, false, &outcome, err))
+    enum checkout_move_try outcome;
+    if (checkout_move_lock_checkout(run, run->pf->repo.root, false, &outcome, err))
         return -1;
     *ret_ready = outcome == FORWARD_READY ||
                  (outcome == FORWARD_LOCKED && clock_mono() >= run->publication.quiet_until);
     if (*ret_ready)
-        forward_await_quiet(run);
+        checkout_move_await_quiet(run);
     return 0;
 }
 
@@ -458,7 +458,7 @@ static int try_to_move(struct run *run, struct err *err)
         leave_to_user(run);
         return 0;
     }
-    if (forward_find(run, run->base_ref, &path, err))
+    if (checkout_move_find(run, run->base_ref, &path, err))
         return -1;
     if (!path.len && strcmp(run->tip, run->published) != 0 && lock_for_ref(run, &ready, err))
         return -1;
@@ -491,7 +491,7 @@ static bool waits_for_index(struct run *run)
     autofree char *lock = mem_printf("%s/index.lock", run->pf->repo.git_dir);
     if (!p->tries || run->stopping || clock_mono() >= p->deadline || access(lock, F_OK) < 0 ||
         checkout_lock_is_left(run->pf->repo.git_dir) ||
-        !forward_is_here(&run->pf->repo, run->base_ref))
+        !checkout_move_is_here(&run->pf->repo, run->base_ref))
         return false;
     move_later(run, INDEX_PAUSE_MS);
     return true;
@@ -503,7 +503,7 @@ static void move_base(void *ctx)
     struct err err = {0};
     if (waits_for_index(run))
         return;
-    base_turn_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
+    base_lock_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
     finish_others(run);
     if (try_to_move(run, &err))
         fail(run, &err);
@@ -515,7 +515,7 @@ static void take_turn(void *ctx)
     struct run *run = ctx;
     struct publication *p = &run->publication;
     struct err err = {0};
-    if (base_turn_take(&p->turn, run->state_dir, &err)) {
+    if (base_lock_take(&p->turn, run->state_dir, &err)) {
         fail(run, &err);
     } else if (p->turn.fd < 0) {
         if (clock_mono() >= p->deadline)
@@ -536,9 +536,9 @@ void publish(struct run *run, void (*then)(struct run *))
     }
     p->busy = true;
     p->tries = 0;
-    forward_await_quiet(run);
+    checkout_move_await_quiet(run);
     p->killed = p->adopted = p->moved = false;
-    p->deadline = clock_mono() + patience(LOCK_MS);
+    p->deadline = clock_mono() + time_limit(LOCK_MS);
     p->then = then;
     take_turn(run);
 }
@@ -547,7 +547,7 @@ void publish_give_up(struct run *run)
 {
     struct publication *p = &run->publication;
     if (p->child) {
-        forward_end(run);
+        checkout_move_end(run);
     } else if (p->checkout.lock) { /* all has moved, and we wait for others' gits */
         p->given_up = true;
     } else if (p->busy) {
@@ -560,9 +560,9 @@ void publish_give_up(struct run *run)
 
 void publication_done(struct publication *p)
 {
-    forward_forget(p);
+    checkout_move_forget(p);
     watch_free(p->wait);
-    base_turn_done(&p->turn);
+    base_lock_done(&p->turn);
     buf_done(&p->seen);
     free(p->target);
 }
@@ -573,10 +573,10 @@ static char *advice(const struct run *run)
     struct git_place at = run_place(run);
     autobuf struct buf base = BUF_INIT, out = BUF_INIT;
     if (git_resolve(&at, run->base_ref, &base, NULL)) {
-        shell_add(&out, "git branch", run->base, run->result, NULL);
+        shell_quote(&out, "git branch", run->base, run->result, NULL);
     } else {
-        shell_add(&out, "git switch", run->base, NULL);
-        shell_add(&out, " && git merge", run->result, NULL);
+        shell_quote(&out, "git switch", run->base, NULL);
+        shell_quote(&out, " && git merge", run->result, NULL);
     }
     return buf_steal(&out);
 }

@@ -12,7 +12,7 @@ enum { WARNS_AT = 80 };
 /* --- what was used ------------------------------------------------------------------------ */
 
 /* As its agent says, or else as the plan does; or NULL. */
-static const char *model_of(const struct job *job)
+static const char *model_of(const struct attempt *job)
 {
     const struct task *t = task_of(job);
     if (job->report.model.len)
@@ -22,7 +22,7 @@ static const char *model_of(const struct job *job)
 
 /* What an attempt has cost so far: as its engine says, or else by the tables of prices, of which
  * *ret_date is then that of the one that was used. Below 0: nobody knows. */
-static double cost_of(const struct job *job, const char **ret_date)
+static double cost_of(const struct attempt *job, const char **ret_date)
 {
     const struct agent_report *r = &job->report;
     struct tokens used = {r->tokens_in, r->tokens_out, r->cache_read, r->cache_made};
@@ -35,7 +35,7 @@ static double cost_of(const struct job *job, const char **ret_date)
 
 /* Reports count within an attempt, the task and the run over all of them. What is put into a cache
  * was read by the model like the rest. False: nothing new. */
-static bool add_up(struct job *job)
+static bool add_up(struct attempt *job)
 {
     const struct agent_report *r = &job->report;
     struct task_status *s = &task_run(job)->status;
@@ -58,7 +58,7 @@ static bool add_up(struct job *job)
     return true;
 }
 
-static void put(struct job *job)
+static void put(struct attempt *job)
 {
     const struct agent_report *r = &job->report;
     struct run *run = job->run;
@@ -83,22 +83,22 @@ static void put(struct job *job)
         run_fail(run, &err);
 }
 
-static void tell_usage(struct job *job)
+static void tell_usage(struct attempt *job)
 {
     const struct agent_report *r = &job->report;
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_int(&a, data, "tokens_in", r->tokens_in);
-    build_put_int(&a, data, "tokens_out", r->tokens_out);
+    struct node *data = node_new_map(&a);
+    node_put_int(&a, data, "tokens_in", r->tokens_in);
+    node_put_int(&a, data, "tokens_out", r->tokens_out);
     if (r->cache_read || r->cache_made) {
-        build_put_int(&a, data, "cache_read", r->cache_read);
-        build_put_int(&a, data, "cache_made", r->cache_made);
+        node_put_int(&a, data, "cache_read", r->cache_read);
+        node_put_int(&a, data, "cache_made", r->cache_made);
     }
     const char *date;
     double usd = cost_of(job, &date);
     if (usd >= 0)
-        build_put_real(&a, data, "usd", usd);
-    build_put_string(&a, data, "prices", date);
+        node_put_real(&a, data, "usd", usd);
+    node_put_string(&a, data, "prices", date);
     record(job->run, EV_TASK_USAGE, job->task, data);
     arena_done(&a);
 }
@@ -151,13 +151,13 @@ static void describe(const struct use *u, struct buf *out)
 static void tell(struct run *run, enum event_kind kind, const struct use *u)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
+    struct node *data = node_new_map(&a);
     autobuf struct buf text = BUF_INIT;
     describe(u, &text);
-    build_put_string(&a, data, "of", u->task < 0 ? "run" : "task");
-    build_put_string(&a, data, "text", text.s);
-    build_put_int(&a, data, "tokens", u->tokens);
-    build_put_real(&a, data, "usd", u->usd);
+    node_put_string(&a, data, "of", u->task < 0 ? "run" : "task");
+    node_put_string(&a, data, "text", text.s);
+    node_put_int(&a, data, "tokens", u->tokens);
+    node_put_real(&a, data, "usd", u->usd);
     record(run, kind, u->task, data);
     arena_done(&a);
 }
@@ -174,7 +174,7 @@ static bool look(struct run *run, const struct use *u, bool *warned)
 
 /* One that has told its result is left to its end: there is nothing more to be saved by stopping
  * it, and many tell only with that what they have used. */
-static bool is_to_stop(const struct job *job)
+static bool is_to_stop(const struct attempt *job)
 {
     return !job->stopped && !job->report.finished;
 }
@@ -186,7 +186,7 @@ static bool exceeds(const struct use *u)
 }
 
 /* It had come to its end before it told what it used. */
-static void note_overrun(struct job *job, const struct use *u)
+static void note_overrun(struct attempt *job, const struct use *u)
 {
     autobuf struct buf text = BUF_INIT;
     if (job->stopped || job->overrun || !exceeds(u))
@@ -197,7 +197,7 @@ static void note_overrun(struct job *job, const struct use *u)
         tell(job->run, EV_BUDGET_EXCEEDED, u);
 }
 
-static void look_at_task(struct job *job, bool works)
+static void lookup_at_task(struct attempt *job, bool works)
 {
     struct use u = use_of_task(job->run, job->task);
     if (!look(job->run, &u, &task_run(job)->budget_warned))
@@ -207,11 +207,11 @@ static void look_at_task(struct job *job, bool works)
         return;
     }
     tell(job->run, EV_BUDGET_EXCEEDED, &u);
-    job_stop(job, STOP_BUDGET, GUARD_STOP);
+    attempt_stop(job, STOP_BUDGET, GUARD_STOP);
 }
 
 /* Nothing more is begun; what is under way is stopped and saved. */
-static void look_at_run(struct run *run)
+static void lookup_at_run(struct run *run)
 {
     struct use u = use_of_run(run);
     if (run->budget_spent || !look(run, &u, &run->budget_warned))
@@ -220,9 +220,9 @@ static void look_at_run(struct run *run)
     tell(run, EV_BUDGET_EXCEEDED, &u);
     run_wake(run);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
-        struct job *job = run->tasks[i].job;
+        struct attempt *job = run->tasks[i].job;
         if (job && job->tick && is_to_stop(job))
-            job_stop(job, STOP_BUDGET, GUARD_STOP);
+            attempt_stop(job, STOP_BUDGET, GUARD_STOP);
     }
 }
 
@@ -245,12 +245,12 @@ void budget_raise(struct run *run, int64_t task, const struct budget *to)
     }
     struct use u = task >= 0 ? use_of_task(run, (uint32_t)task) : use_of_run(run);
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "of", task < 0 ? "run" : "task");
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "of", task < 0 ? "run" : "task");
     if (u.budget->usd >= 0)
-        build_put_real(&a, data, "budget_usd", u.budget->usd);
+        node_put_real(&a, data, "budget_usd", u.budget->usd);
     if (u.budget->tokens != PLAN_UNSET)
-        build_put_int(&a, data, "budget_tokens", u.budget->tokens);
+        node_put_int(&a, data, "budget_tokens", u.budget->tokens);
     record(run, EV_BUDGET_RAISED, task, data);
     arena_done(&a);
     run_wake(run);
@@ -263,10 +263,10 @@ void budget_recall(struct run *run)
         run->tokens += s->tokens_in + s->tokens_out;
         run->usd += s->usd < 0 ? 0 : s->usd;
     }
-    look_at_run(run);
+    lookup_at_run(run);
 }
 
-void budget_take(struct job *job, bool works)
+void budget_take(struct attempt *job, bool works)
 {
     struct use all = use_of_run(job->run);
     bool was_spent = reaches(&all, 100);
@@ -275,10 +275,10 @@ void budget_take(struct job *job, bool works)
     all = use_of_run(job->run);
     tell_usage(job);
     put(job);
-    look_at_task(job, works);
+    lookup_at_task(job, works);
     if (!was_spent && (!works || !is_to_stop(job)))
         note_overrun(job, &all);
-    look_at_run(job->run);
+    lookup_at_run(job->run);
 }
 
 bool budget_is_spent(const struct run *run, uint32_t task)

@@ -12,7 +12,7 @@
 /* Records what the job's agent reported to have used, where that is new, and compares it with the
  * budgets. We do not stop an agent that has come to its end (works: false): if it went beyond a
  * budget we note that in job->overrun. */
-void budget_take(struct job *job, bool works);
+void budget_take(struct attempt *job, bool works);
 
 /* What tasks of a run that is gone on with have used before counts, too. */
 void budget_recall(struct run *run);

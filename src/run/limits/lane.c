@@ -117,9 +117,9 @@ int32_t lane_index(struct run *run, uint32_t task)
 
 static struct node *data_of(const struct lane *l, struct arena *a)
 {
-    struct node *data = build_map(a);
-    build_put_string(a, data, "engine", engine_words[l->engine]);
-    build_put_int(a, data, "lane", l->index);
+    struct node *data = node_new_map(a);
+    node_put_string(a, data, "engine", engine_words[l->engine]);
+    node_put_int(a, data, "lane", l->index);
     return data;
 }
 
@@ -129,9 +129,9 @@ static void tell_closed(struct lane *l, int64_t reset, const char *reason)
     autobuf struct buf when = BUF_INIT;
     struct node *data = data_of(l, &a);
     clock_format(&when, reset);
-    build_put_string(&a, data, "reset", reset ? when.s : NULL);
-    build_put_int(&a, data, "delay_ms", l->until - clock_wall());
-    build_put_string(&a, data, "reason", reason);
+    node_put_string(&a, data, "reset", reset ? when.s : NULL);
+    node_put_int(&a, data, "delay_ms", l->until - clock_wall());
+    node_put_string(&a, data, "reason", reason);
     record(l->run, EV_LIMIT_OPENED, -1, data);
     arena_done(&a);
 }

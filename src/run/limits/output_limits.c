@@ -18,12 +18,12 @@ static int64_t choose(int64_t own, int64_t plan, int64_t usual)
     return own >= 0 ? own : plan >= 0 ? plan : usual;
 }
 
-struct change_limits bounds_of_change(void)
+struct change_limits change_limits_of(void)
 {
     return (struct change_limits){.files = FILES_MAX, .bytes = bytes_max};
 }
 
-struct task_limits bounds_of(const struct job *job)
+struct task_limits output_limits_of(const struct attempt *job)
 {
     const struct task_limits *own = &task_of(job)->limits, *all = &job->run->pf->plan.task_limits;
     return (struct task_limits){
@@ -41,7 +41,7 @@ struct task_limits bounds_of(const struct job *job)
 enum { STREAMS = 2 };
 
 struct flood {
-    struct job *job;
+    struct attempt *job;
     struct watch *timer;
     char *paths[STREAMS];
     int64_t begun[STREAMS]; /* their sizes when the command began */
@@ -75,9 +75,9 @@ static void on_timer(void *ctx)
     }
 }
 
-struct flood *flood_watch(struct job *job, const char *out, const char *err)
+struct flood *output_watch_watch(struct attempt *job, const char *out, const char *err)
 {
-    int64_t max = bounds_of(job).output;
+    int64_t max = output_limits_of(job).output;
     if (!max)
         return NULL;
     struct flood *f = mem_alloc(sizeof(*f));
@@ -104,7 +104,7 @@ static void cut(const struct flood *f)
     }
 }
 
-void flood_free(struct flood *f)
+void output_watch_free(struct flood *f)
 {
     if (!f)
         return;
@@ -114,7 +114,7 @@ void flood_free(struct flood *f)
     free(f);
 }
 
-void flood_end(struct flood *f)
+void output_watch_end(struct flood *f)
 {
     if (!f)
         return;
@@ -123,5 +123,5 @@ void flood_end(struct flood *f)
     f->job->printed += sum;
     if (f->job->flooded)
         cut(f);
-    flood_free(f);
+    output_watch_free(f);
 }

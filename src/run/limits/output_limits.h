@@ -9,21 +9,21 @@
 
 #include <stdbool.h>
 
-struct job;
+struct attempt;
 struct flood;
 
 /* The limits of a job's task, with those of the plan and the defaults: 0 where there is none. */
-struct task_limits bounds_of(const struct job *job);
+struct task_limits output_limits_of(const struct attempt *job);
 
 /* The default of a change, for who has no plan. */
-struct change_limits bounds_of_change(void);
+struct change_limits change_limits_of(void);
 
 /* Watches the two files that a command of the job appends to. When the attempt has printed more
  * than it may, the command is killed, job->flooded is set, and the files are cut at the limit. */
-struct flood *flood_watch(struct job *job, const char *out, const char *err);
+struct flood *output_watch_watch(struct attempt *job, const char *out, const char *err);
 /* The command has ended: to be called before anyone reads the files. NULL is fine. */
-void flood_end(struct flood *f);
+void output_watch_end(struct flood *f);
 /* Gives up watching, of a job that goes. NULL is fine. */
-void flood_free(struct flood *f);
+void output_watch_free(struct flood *f);
 
 #endif

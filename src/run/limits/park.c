@@ -8,24 +8,24 @@
 #include "run/prepare/prepare.h"
 
 /* Where no event told it, words may. */
-int64_t park_reset(const struct job *job)
+int64_t park_reset(const struct attempt *job)
 {
     int64_t now = clock_wall(), reset = job->report.reset;
     autobuf struct buf errs = BUF_INIT;
-    job_read_tail(job, "err", &errs);
+    attempt_read_tail(job, "err", &errs);
     const char *const said[] = {job->report.reason.s, errs.s, job->report.text.s};
     for (size_t i = 0; !reset && i < ARRAY_LEN(said); i++)
         reset = reset_time(said[i], now);
     return reset;
 }
 
-const char *park_session(const struct job *job)
+const char *park_session(const struct attempt *job)
 {
     return job->report.session.len ? job->report.session.s : job->session;
 }
 
 /* A session that touched what is not its own is not gone on with. */
-static bool can_go_on(const struct job *job)
+static bool can_go_on(const struct attempt *job)
 {
     const char *session = park_session(job);
     bool whole = job->run->base ? job->has_workspace && job->prepared : true;
@@ -33,7 +33,7 @@ static bool can_go_on(const struct job *job)
            whole && !job->tampered;
 }
 
-int64_t park(struct job *job)
+int64_t park(struct attempt *job)
 {
     struct run *run = job->run;
     struct task_run *tr = task_run(job);
@@ -51,7 +51,7 @@ int64_t park(struct job *job)
 
 /* Its turn comes when the lane is open. A session is of one engine and one account: it does not
  * fall back. */
-void park_wait(struct job *job)
+void park_wait(struct attempt *job)
 {
     struct run *run = job->run;
     uint32_t task = job->task;
@@ -63,21 +63,21 @@ void park_wait(struct job *job)
         sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
     }
     tr->parked = true;
-    job_free(job);
+    attempt_free(job);
     sched_set_aside(&run->sched, task);
     sched_ready(&run->sched, task);
 }
 
 static void save(struct run *run, uint32_t task)
 {
-    struct job *job = job_new(run, task, run->tasks[task].status.attempts);
+    struct attempt *job = attempt_new(run, task, run->tasks[task].status.attempts);
     prepare_adopt(job, job->attempt);
     job->prepared = true;
     job->agent_started = 1; /* someone has worked in it */
-    (void)job_salvage_since(job, run->tasks[task].start,
-                            "the run was stopped while it was parked"); /* a failure is told */
+    (void)attempt_salvage_since(job, run->tasks[task].start,
+                                "the run was stopped while it was parked"); /* a failure is told */
     job->has_workspace = false;
-    job_free(job);
+    attempt_free(job);
 }
 
 void park_save_all(struct run *run)

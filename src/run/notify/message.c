@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-char *notice_plan_name(const struct run *run)
+char *notify_message_plan_name(const struct run *run)
 {
     if (run->pf->plan.name)
         return mem_str(run->pf->plan.name);
@@ -18,7 +18,7 @@ char *notice_plan_name(const struct run *run)
     return dot && dot > file ? mem_dup(file, (size_t)(dot - file)) : mem_str(file);
 }
 
-size_t notice_total(const struct run *run)
+size_t notify_message_total(const struct run *run)
 {
     size_t n = 0;
     for (size_t i = 0; i < run->pf->plan.task_count; i++)
@@ -26,16 +26,16 @@ size_t notice_total(const struct run *run)
     return n;
 }
 
-size_t notice_failed(const struct run *run)
+size_t notify_message_failed(const struct run *run)
 {
     struct run_result r = run_result(run);
     return r.failed + r.conflicted;
 }
 
-bool notice_all_well(const struct run *run)
+bool notify_message_all_well(const struct run *run)
 {
     struct run_result r = run_result(run);
-    return r.published && !run->failed && r.landed + r.done == notice_total(run);
+    return r.published && !run->failed && r.landed + r.done == notify_message_total(run);
 }
 
 /* --- for programs ------------------------------------------------------------------------- */
@@ -45,23 +45,24 @@ static struct node *orchestra_body(const struct run *run, const char *plan, enum
                                    struct arena *a)
 {
     struct run_result r = run_result(run);
-    size_t total = notice_total(run), good = r.landed + r.done, failed = notice_failed(run);
-    struct node *map = build_map(a);
-    build_put_string(a, map, "event", on == NOTIFY_DONE ? "complete" : "failure");
-    build_put_string(a, map, "manifest", plan);
-    build_put_int(a, map, "total", (int64_t)total);
-    build_put_int(a, map, "succeeded", (int64_t)good);
-    build_put_int(a, map, "failed", (int64_t)failed);
-    build_put_int(a, map, "skipped", (int64_t)(total - good - failed));
+    size_t total = notify_message_total(run), good = r.landed + r.done,
+           failed = notify_message_failed(run);
+    struct node *map = node_new_map(a);
+    node_put_string(a, map, "event", on == NOTIFY_DONE ? "complete" : "failure");
+    node_put_string(a, map, "manifest", plan);
+    node_put_int(a, map, "total", (int64_t)total);
+    node_put_int(a, map, "succeeded", (int64_t)good);
+    node_put_int(a, map, "failed", (int64_t)failed);
+    node_put_int(a, map, "skipped", (int64_t)(total - good - failed));
     int64_t tenths = (run->finished - run->started + 50) / 100;
-    build_put_real(a, map, "duration_sec", (double)tenths / 10);
+    node_put_real(a, map, "duration_sec", (double)tenths / 10);
     return map;
 }
 
 static struct node *event_body(const char *plan, const struct event *ev, struct arena *a)
 {
     struct node *map = event_encode(ev, a);
-    build_put_string(a, map, "plan", plan);
+    node_put_string(a, map, "plan", plan);
     return map;
 }
 
@@ -82,10 +83,11 @@ static char *sentence(const struct run *run, const struct event *ev, enum notify
         [NOTIFY_WAITING] = "question",
     };
     if (on == NOTIFY_DONE)
-        return mem_printf("All is done: %zu tasks", notice_total(run));
+        return mem_printf("All is done: %zu tasks", notify_message_total(run));
     if (!ev->task)
-        return mem_printf("%zu of %zu tasks failed", notice_failed(run), notice_total(run));
-    const char *why = ev->data ? build_string(ev->data, causes[on], NULL) : NULL;
+        return mem_printf("%zu of %zu tasks failed", notify_message_failed(run),
+                          notify_message_total(run));
+    const char *why = ev->data ? node_new_string(ev->data, causes[on], NULL) : NULL;
     autobuf struct buf out = BUF_INIT;
     buf_addf(&out, "Task %s %s", ev->task, happened[on]);
     if (why) {
@@ -103,20 +105,20 @@ static char *masked(const struct run *run, const char *s)
     return buf_steal(&out);
 }
 
-void notice_init(struct notice *notice, const struct run *run, const struct event *ev,
-                 enum notify_on on)
+void notify_message_init(struct notify_message *notice, const struct run *run,
+                         const struct event *ev, enum notify_on on)
 {
     const struct plan *plan = &run->pf->plan;
     const struct task *t = ev->task ? plan_find(plan, ev->task) : NULL;
     bool orchestra = plan->kind == PLAN_ORCHESTRA && (on == NOTIFY_DONE || on == NOTIFY_FAILED);
-    autofree char *name = notice_plan_name(run);
+    autofree char *name = notify_message_plan_name(run);
     autobuf struct buf body = BUF_INIT;
     struct arena a = {0};
     doc_write_line(&body, orchestra ? orchestra_body(run, name, on, &a) : event_body(name, ev, &a));
     buf_addch(&body, '\n');
     arena_done(&a);
     autofree char *text = sentence(run, ev, on);
-    *notice = (struct notice){
+    *notice = (struct notify_message){
         .event = event_name(ev->kind),
         .task = t ? (int64_t)t->index : -1,
         .body = masked(run, body.s),
@@ -124,7 +126,7 @@ void notice_init(struct notice *notice, const struct run *run, const struct even
     };
 }
 
-void notice_done(struct notice *notice)
+void notify_message_done(struct notify_message *notice)
 {
     free(notice->body);
     free(notice->text);

@@ -32,7 +32,7 @@ enum {
 struct delivery {
     struct notifier *n;
     const struct notify *to;
-    struct notice notice;
+    struct notify_message notice;
     size_t number;
     pid_t pid; /* 0: not under way */
     struct watch *watch, *limit;
@@ -64,11 +64,11 @@ static char *describe(const struct notify *to)
 static void tell_failure(const struct delivery *d, const char *reason)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
+    struct node *data = node_new_map(&a);
     autofree char *to = describe(d->to);
-    build_put_string(&a, data, "about", d->notice.event);
-    build_put_string(&a, data, "to", to);
-    build_put_string(&a, data, "reason", reason);
+    node_put_string(&a, data, "about", d->notice.event);
+    node_put_string(&a, data, "to", to);
+    node_put_string(&a, data, "reason", reason);
     record(d->n->run, EV_NOTIFY_FAILED, d->notice.task, data);
     arena_done(&a);
 }
@@ -142,7 +142,7 @@ static void build_desktop(const struct delivery *d, struct strv *argv)
 {
     const char *program = find_desktop();
     bool mac = program && strcmp(program, "osascript") == 0;
-    autofree char *name = notice_plan_name(d->n->run);
+    autofree char *name = notify_message_plan_name(d->n->run);
     autofree char *title = line_for_desktop(name, false);
     autofree char *text = line_for_desktop(d->notice.text, !mac);
     if (mac) /* the words are arguments of the script, never part of it */
@@ -172,7 +172,7 @@ static void build_argv(const struct delivery *d, struct strv *argv)
 static void build_env(const struct delivery *d, struct strv *env)
 {
     const struct run *run = d->n->run;
-    autofree char *name = notice_plan_name(run);
+    autofree char *name = notify_message_plan_name(run);
     git_outside_environment(env);
     strv_pushf(env, "ANABRANCH_EVENT=%s", d->notice.event);
     strv_pushf(env, "ANABRANCH_RUN=%s", run->id);
@@ -270,8 +270,8 @@ static void start(struct delivery *d)
         return;
     if (spawn(d, &err) == 0) {
         d->watch = loop_child(loop, d->pid, on_end, d);
-        d->limit = loop_timer(loop, patience_with_commands(d->to->desktop ? DESKTOP_MS : OTHER_MS),
-                              on_late, d);
+        d->limit = loop_timer(
+            loop, time_limit_with_commands(d->to->desktop ? DESKTOP_MS : OTHER_MS), on_late, d);
         d->n->open++;
         return;
     }
@@ -308,7 +308,7 @@ static void tell(struct notifier *n, const struct event *ev, enum notify_on on)
             continue;
         struct delivery *d = mem_alloc(sizeof(*d));
         *d = (struct delivery){.n = n, .to = to, .number = n->list.n + 1};
-        notice_init(&d->notice, n->run, ev, on);
+        notify_message_init(&d->notice, n->run, ev, on);
         vec_push(&n->list, d);
     }
     start_next(n);
@@ -327,9 +327,9 @@ static void on_event(void *ctx, const struct event *ev)
         tell(n, ev, NOTIFY_PARKED);
     else if (waiting)
         tell(n, ev, NOTIFY_WAITING);
-    else if (ev->kind == EV_RUN_FINISHED && notice_all_well(n->run))
+    else if (ev->kind == EV_RUN_FINISHED && notify_message_all_well(n->run))
         tell(n, ev, NOTIFY_DONE);
-    else if (ev->kind == EV_RUN_FINISHED && orchestra && notice_failed(n->run))
+    else if (ev->kind == EV_RUN_FINISHED && orchestra && notify_message_failed(n->run))
         tell(n, ev, NOTIFY_FAILED);
 }
 
@@ -401,7 +401,7 @@ void notifier_free(struct notifier *n)
     for (size_t i = 0; i < n->list.n; i++) {
         watch_free(n->list.v[i]->watch);
         watch_free(n->list.v[i]->limit);
-        notice_done(&n->list.v[i]->notice);
+        notify_message_done(&n->list.v[i]->notice);
         free(n->list.v[i]);
     }
     vec_done(&n->list);

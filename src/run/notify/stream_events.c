@@ -116,14 +116,14 @@ static void find_logger(struct parallel *p)
 static void tell(struct parallel *p, enum event_kind kind, int64_t task, const char *what)
 {
     struct arena a = {0};
-    autofree char *name = notice_plan_name(p->run);
+    autofree char *name = notify_message_plan_name(p->run);
     autobuf struct buf message = BUF_INIT;
     text_add_harmless(&message, name);
     buf_addstr(&message, ": ");
     text_add_harmless(&message, what);
     buf_cut(&message, text_fit(message.s, message.len, MESSAGE_WIDTH));
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "message", message.s);
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "message", message.s);
     record(p->run, kind, task, data); /* comes back to on_event(), as to all who observe */
     arena_done(&a);
 }
@@ -136,7 +136,7 @@ static void queue_call(struct parallel *p, const struct event *ev)
     buf_addch(&json, '\n');
     arena_done(&a);
     vec_push(&p->calls, (struct call){.event = event_name(ev->kind),
-                                      .message = mem_str(build_string(ev->data, "message", "")),
+                                      .message = mem_str(node_new_string(ev->data, "message", "")),
                                       .json = buf_steal(&json)});
     start_next(p);
 }
@@ -219,7 +219,7 @@ static void count_past(struct parallel *p)
     p->done_told = p->count == p->n;
 }
 
-struct parallel *parallel_new(struct run *run)
+struct parallel *stream_events_new(struct run *run)
 {
     if (!run->opts.streams)
         return NULL;
@@ -232,7 +232,7 @@ struct parallel *parallel_new(struct run *run)
     return p;
 }
 
-void parallel_begin(struct parallel *p)
+void stream_events_begin(struct parallel *p)
 {
     enum { SHOWN = 20 };
     autobuf struct buf what = BUF_INIT;
@@ -285,7 +285,7 @@ static void tell_end(struct parallel *p, int rc)
     }
 }
 
-void parallel_end(struct parallel *p, int rc)
+void stream_events_end(struct parallel *p, int rc)
 {
     if (!p)
         return;
@@ -314,7 +314,7 @@ static void take_signals(struct parallel *p)
     }
 }
 
-void parallel_finish(struct parallel *p)
+void stream_events_finish(struct parallel *p)
 {
     if (!p || !p->pid)
         return;
@@ -326,7 +326,7 @@ void parallel_finish(struct parallel *p)
     watch_free(deadline);
 }
 
-void parallel_free(struct parallel *p)
+void stream_events_free(struct parallel *p)
 {
     if (!p)
         return;

@@ -13,16 +13,16 @@
 struct parallel;
 
 /* Observes the run from now on; NULL where it is not one of streams. */
-struct parallel *parallel_new(struct run *run);
+struct parallel *stream_events_new(struct run *run);
 
 /* The run has begun. To be called for a new one alone. */
-void parallel_begin(struct parallel *p);
+void stream_events_begin(struct parallel *p);
 
 /* Nothing is left to do; rc says whether the program itself could go on until here. */
-void parallel_end(struct parallel *p, int rc);
+void stream_events_end(struct parallel *p, int rc);
 
 /* Gives the calls that are not yet over a little time, and ends them. */
-void parallel_finish(struct parallel *p);
-void parallel_free(struct parallel *p);
+void stream_events_finish(struct parallel *p);
+void stream_events_free(struct parallel *p);
 
 #endif

@@ -12,7 +12,7 @@ struct sweeper {
     struct watch *watch;
 };
 
-bool sweep_is_worth_it(const struct job *job)
+bool delete_later_is_worth_it(const struct attempt *job)
 {
     return (job->brought && !layers_there(job->ws.path)) || job->run->provider == PROVIDER_POOL ||
            workspace_is_large(&job->ws);
@@ -34,7 +34,7 @@ static void on_end(void *ctx, int status)
     run_wake(run);
 }
 
-int sweep(struct run *run, int64_t task, const struct strv *paths, struct err *err)
+int delete_later(struct run *run, int64_t task, const struct strv *paths, struct err *err)
 {
     autostrv struct strv argv = {0};
     pid_t pid;

@@ -8,10 +8,10 @@
 #include "run/run_private.h"
 
 /* Whether a job's workspace is so large that another process should delete it. */
-bool sweep_is_worth_it(const struct job *job);
+bool delete_later_is_worth_it(const struct attempt *job);
 
 /* Begins to delete paths; what goes wrong later is told as an error of the task's (-1: of no
  * one's). */
-int sweep(struct run *run, int64_t task, const struct strv *paths, struct err *err);
+int delete_later(struct run *run, int64_t task, const struct strv *paths, struct err *err);
 
 #endif

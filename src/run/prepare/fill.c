@@ -1,30 +1,31 @@
 #include "run/prepare/fill.h"
 
 #include "base/mem.h"
-#include "run/prepare/fill_overlay.h"
-#include "run/prepare/fill_pool.h"
+#include "run/prepare/overlay_fill.h"
+#include "run/prepare/pool.h"
 #include "run/prepare/prepare.h"
 #include "workspace/fill/copy_fill.h"
 
 #include <string.h>
 #include <sys/stat.h>
 
-static int start_git(struct job *job, void (*next)(struct job *job, int exit_code), struct err *err)
+static int start_git(struct attempt *job, void (*next)(struct attempt *job, int exit_code),
+                     struct err *err)
 {
-    autofree char *log = job_file(job, "prepare.log");
+    autofree char *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
-    tree_copy_command(&job->run->pf->repo, &job->ws, task_run(job)->start, &argv, &env);
+    copy_fill_command(&job->run->pf->repo, &job->ws, task_run(job)->start, &argv, &env);
     return process_start(job, argv.v, env.v, NULL, log, next, err);
 }
 
-void fill_by_git_done(struct job *job, int exit_code)
+void fill_by_git_done(struct attempt *job, int exit_code)
 {
     if (exit_code == 0 && !job->stopped)
         pool_note(job);
     prepare_filled(job, exit_code);
 }
 
-int fill_by_git(struct job *job, struct err *err)
+int fill_by_git(struct attempt *job, struct err *err)
 {
     return start_git(job, fill_by_git_done, err);
 }
@@ -33,27 +34,27 @@ void fill_waiting(struct run *run)
 {
     struct fill *fill = &run->fill;
     size_t n = fill->waiting.n;
-    struct job **waiting = fill->waiting.v;
+    struct attempt **waiting = fill->waiting.v;
     memset(&fill->waiting, 0, sizeof(fill->waiting));
     for (size_t i = 0; i < n; i++) {
         struct err err = {0};
         if (waiting[i]->stopped)
             prepare_filled(waiting[i], 0);
         else if (fill_workspace(waiting[i], &err))
-            job_fail(waiting[i], FAILURE_SETUP, "%s", err.msg);
+            attempt_fail(waiting[i], FAILURE_SETUP, "%s", err.msg);
     }
     free(waiting);
 }
 
 /* What the first one looks like is taken before its agent works in it. */
-static void on_first(struct job *job, int exit_code)
+static void on_first(struct attempt *job, int exit_code)
 {
     struct run *run = job->run;
     struct fill *fill = &run->fill;
     if (exit_code != 0 || job->stopped)
         fill->state = FILL_UNKNOWN;
     else if (run->provider != PROVIDER_POOL &&
-             mould_take(&fill->mould, &job->ws, strlen(run->base_commit)))
+             memory_fill_take(&fill->mould, &job->ws, strlen(run->base_commit)))
         fill->state = FILL_MOULD;
     else
         fill->state = FILL_GIT;
@@ -62,7 +63,7 @@ static void on_first(struct job *job, int exit_code)
 }
 
 /* Whether others will begin where this one does. */
-static bool has_company(struct job *job)
+static bool has_company(struct attempt *job)
 {
     const struct plan *plan = &job->run->pf->plan;
     size_t n = 0;
@@ -81,13 +82,13 @@ static bool is_large(const struct run *run)
     return stat(index, &st) == 0 && st.st_size > WORKSPACE_LARGE_INDEX;
 }
 
-int fill_workspace(struct job *job, struct err *err)
+int fill_workspace(struct attempt *job, struct err *err)
 {
     struct fill *fill = &job->run->fill;
     if (pool_has(job->run))
         return pool_fill(job, err);
-    if (layered_is_used(job->run))
-        return layered_fill(job, err);
+    if (overlay_fill_is_used(job->run))
+        return overlay_fill_fill(job, err);
     if (fill->state == FILL_GIT || !has_company(job) || is_large(job->run))
         return fill_by_git(job, err);
     switch (fill->state) {
@@ -95,7 +96,7 @@ int fill_workspace(struct job *job, struct err *err)
         vec_push(&fill->waiting, job);
         return 0;
     case FILL_MOULD:
-        if (mould_fill(&fill->mould, &job->ws, err))
+        if (memory_fill_fill(&fill->mould, &job->ws, err))
             return -1;
         prepare_filled(job, 0);
         return 0;
@@ -111,6 +112,6 @@ int fill_workspace(struct job *job, struct err *err)
 
 void fill_done(struct run *run)
 {
-    mould_done(&run->fill.mould);
+    memory_fill_done(&run->fill.mould);
     vec_done(&run->fill.waiting);
 }

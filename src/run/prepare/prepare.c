@@ -9,7 +9,7 @@
 #include "run/attempt/inputs.h"
 #include "run/attempt/plan_command.h"
 #include "run/prepare/fill.h"
-#include "run/prepare/fill_overlay.h"
+#include "run/prepare/overlay_fill.h"
 #include "run/rework/repair.h"
 #include "run/watch/watch.h"
 #include "sys/fs/dirs.h"
@@ -32,14 +32,14 @@ enum {
 
 /* --- commands of the plan ----------------------------------------------------------------- */
 
-static void stop_ticking(struct job *job)
+static void stop_ticking(struct attempt *job)
 {
     watch_free(job->tick);
     job->tick = NULL;
 }
 
 /* How a command failed; false where it did not. */
-static bool command_failed(struct job *job, const char *name, int exit_code, struct buf *reason)
+static bool command_failed(struct attempt *job, const char *name, int exit_code, struct buf *reason)
 {
     autofree char *log = mem_printf("%s.err", name);
     if (job->overdue)
@@ -47,58 +47,58 @@ static bool command_failed(struct job *job, const char *name, int exit_code, str
     else if (exit_code != 0)
         buf_addf(reason, "workspace.%s ended with %d: ", name, exit_code);
     if (reason->len && !job->overdue)
-        job_read_tail(job, log, reason);
+        attempt_read_tail(job, log, reason);
     return reason->len > 0;
 }
 
 /* --- setup and teardown ------------------------------------------------------------------- */
 
-static void go_on(struct job *job)
+static void go_on(struct attempt *job)
 {
     if (job->ready)
         job->ready(job);
     else
-        job_run_agent(job);
+        attempt_run_agent(job);
 }
 
-static void on_setup(struct job *job, int exit_code)
+static void on_setup(struct attempt *job, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     enum failure failure;
-    (void)command_ended(job); /* command_failed() looks at that */
+    (void)plan_command_ended(job); /* command_failed() looks at that */
     if (job->stopped)
-        job_fail_stopped(job);
+        attempt_fail_stopped(job);
     else if (process_was_broken(job, &failure, &reason))
-        job_fail(job, failure, "workspace.setup: %s", reason.s);
+        attempt_fail(job, failure, "workspace.setup: %s", reason.s);
     else if (job->tampered)
-        job_fail(job, FAILURE_SCOPE, "%s", job->tampered);
+        attempt_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (command_failed(job, "setup", exit_code, &reason))
-        job_fail(job, FAILURE_SETUP, "%s", reason.s);
+        attempt_fail(job, FAILURE_SETUP, "%s", reason.s);
     else
         go_on(job);
 }
 
-static void set_up(struct job *job)
+static void set_up(struct attempt *job)
 {
     const struct plan_command *setup = &job->run->pf->plan.setup;
     struct err err = {0};
     job->prepared = true;
-    if (!command_is_set(setup))
+    if (!plan_command_is_set(setup))
         go_on(job);
-    else if (command_start(job, setup, "setup", COMMAND_MS, on_setup, &err))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+    else if (plan_command_start(job, setup, "setup", COMMAND_MS, on_setup, &err))
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
 
-bool prepare_has_teardown(const struct job *job)
+bool prepare_has_teardown(const struct attempt *job)
 {
-    return job->has_workspace && job->prepared && command_is_set(&job->run->pf->plan.teardown);
+    return job->has_workspace && job->prepared && plan_command_is_set(&job->run->pf->plan.teardown);
 }
 
-static void on_teardown(struct job *job, int exit_code)
+static void on_teardown(struct attempt *job, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     struct err err = {0};
-    (void)command_ended(job);
+    (void)plan_command_ended(job);
     if (command_failed(job, "teardown", exit_code, &reason)) {
         (void)err_set(&err, ERR_ENV, "%s", reason.s);
         record_error(job->run, job->task, &err);
@@ -106,7 +106,7 @@ static void on_teardown(struct job *job, int exit_code)
     job->then(job);
 }
 
-void prepare_teardown(struct job *job, void (*then)(struct job *job))
+void prepare_teardown(struct attempt *job, void (*then)(struct attempt *job))
 {
     struct err err = {0};
     if (!prepare_has_teardown(job)) {
@@ -115,8 +115,8 @@ void prepare_teardown(struct job *job, void (*then)(struct job *job))
     }
     job->tearing_down = true;
     job->then = then;
-    if (command_start(job, &job->run->pf->plan.teardown, "teardown", COMMAND_MS, on_teardown,
-                      &err)) {
+    if (plan_command_start(job, &job->run->pf->plan.teardown, "teardown", COMMAND_MS, on_teardown,
+                           &err)) {
         record_error(job->run, job->task, &err);
         then(job);
     }
@@ -125,7 +125,7 @@ void prepare_teardown(struct job *job, void (*then)(struct job *job))
 /* --- bringing along ----------------------------------------------------------------------- */
 
 /* The last whole line that was written, as a mapping; NULL where there is none. */
-static const struct node *read_progress(const struct job *job, struct doc *doc)
+static const struct node *read_progress(const struct attempt *job, struct doc *doc)
 {
     autofree char *path = mem_printf("%s/bring.out", job->dir);
     autobuf struct buf text = BUF_INIT;
@@ -144,23 +144,23 @@ static const struct node *read_progress(const struct job *job, struct doc *doc)
     return doc_parse(doc, NULL, line, strlen(line), &opts, &ps) ? NULL : doc->root;
 }
 
-static void tell_progress(struct job *job, const struct node *count)
+static void tell_progress(struct attempt *job, const struct node *count)
 {
     struct arena a = {0};
     autobuf struct buf action = BUF_INIT;
     buf_addstr(&action, "bringing files along: ");
-    text_format_count(&action, build_int(count, "files", 0));
+    text_format_count(&action, node_new_int(count, "files", 0));
     buf_addstr(&action, ", ");
-    text_format_bytes(&action, build_int(count, "bytes", 0));
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "action", action.s);
+    text_format_bytes(&action, node_new_int(count, "bytes", 0));
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "action", action.s);
     record(job->run, EV_TASK_ACTION, job->task, data);
     arena_done(&a);
 }
 
 static void on_progress(void *ctx)
 {
-    struct job *job = ctx;
+    struct attempt *job = ctx;
     struct doc doc;
     const struct node *count = read_progress(job, &doc);
     if (count)
@@ -169,21 +169,21 @@ static void on_progress(void *ctx)
     watch_again(job->tick, PROGRESS_MS);
 }
 
-static void tell_created(struct job *job, const struct node *count)
+static void tell_created(struct attempt *job, const struct node *count)
 {
     static const char *const keys[] = {"files", "bytes", "shared", "kept"};
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "workspace", job->ws.path);
-    struct node *brought = count ? build_put_map(&a, data, "brought") : NULL;
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "workspace", job->ws.path);
+    struct node *brought = count ? node_put_map(&a, data, "brought") : NULL;
     for (size_t i = 0; brought && i < ARRAY_LEN(keys); i++)
-        build_put_int(&a, brought, keys[i], build_int(count, keys[i], 0));
+        node_put_int(&a, brought, keys[i], node_new_int(count, keys[i], 0));
     record(job->run, EV_WORKSPACE_CREATED, job->task, data);
     arena_done(&a);
 }
 
 /* Where nothing was found there are no lists of it. */
-static void note_brought(struct job *job)
+static void note_brought(struct attempt *job)
 {
     if (access(job->brought, F_OK) == 0)
         return;
@@ -192,17 +192,17 @@ static void note_brought(struct job *job)
     job->excludes = job->brought = NULL;
 }
 
-static void on_brought(struct job *job, int exit_code)
+static void on_brought(struct attempt *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
     struct doc doc;
     stop_ticking(job);
     note_brought(job);
     if (job->stopped) {
-        job_fail_stopped(job);
+        attempt_fail_stopped(job);
     } else if (exit_code != 0) {
-        job_read_tail(job, "bring.err", &tail);
-        job_fail(job, FAILURE_SETUP, "files could not be brought along: %s", tail.s);
+        attempt_read_tail(job, "bring.err", &tail);
+        attempt_fail(job, FAILURE_SETUP, "files could not be brought along: %s", tail.s);
     } else {
         tell_created(job, read_progress(job, &doc));
         doc_done(&doc);
@@ -233,12 +233,13 @@ void prepare_bring_argv(const struct run *run, const char *to, const char *exclu
 }
 
 /* Copying takes as long as it takes, so another process does it. */
-static int start_bringing(struct job *job, struct err *err)
+static int start_bringing(struct attempt *job, struct err *err)
 {
     const struct run *run = job->run;
     autofree char *out = mem_printf("%s/bring.out", job->dir);
     autofree char *errlog = mem_printf("%s/bring.err", job->dir);
-    own_cleanup(agent_call_done) struct agent_call call = {.stop_signal = SIGTERM, .is_ours = true};
+    own_cleanup(agent_call_done) struct agent_call call = {.interrupt_signal = SIGTERM,
+                                                           .is_ours = true};
     job->excludes = mem_printf("%s/excludes", job->dir);
     job->brought = mem_printf("%s/brought", job->dir);
     prepare_bring_argv(run, job->ws.path, job->excludes, job->brought, NULL, &call.argv);
@@ -254,50 +255,50 @@ bool prepare_brings(const struct run *run)
 {
     const struct plan *plan = &run->pf->plan;
     const struct git_repo *repo = &run->pf->repo;
-    return bring_is_needed(repo->root, repo->prefix, plan->include.n + plan->share.n);
+    return include_is_needed(repo->root, repo->prefix, plan->include.n + plan->share.n);
 }
 
 /* It is below the workspace already; the lists of it are all that is missing. */
-static void take_brought(struct job *job)
+static void take_brought(struct attempt *job)
 {
     struct doc doc;
-    job->excludes = job_file(job, "excludes");
-    job->brought = job_file(job, "brought");
+    job->excludes = attempt_file(job, "excludes");
+    job->brought = attempt_file(job, "brought");
     note_brought(job);
     tell_created(job, read_progress(job, &doc));
     doc_done(&doc);
     set_up(job);
 }
 
-static void bring(struct job *job)
+static void bring(struct attempt *job)
 {
     struct err err = {0};
-    if (layered_has_brought(job)) {
+    if (overlay_fill_has_brought(job)) {
         take_brought(job);
     } else if (!prepare_brings(job->run)) {
         tell_created(job, NULL);
         set_up(job);
     } else if (start_bringing(job, &err)) {
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     }
 }
 
 /* --- the worktree ------------------------------------------------------------------------- */
 
-void prepare_filled(struct job *job, int exit_code)
+void prepare_filled(struct attempt *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
     if (job->stopped) {
-        job_fail_stopped(job);
+        attempt_fail_stopped(job);
     } else if (exit_code == 0) {
         bring(job);
     } else {
-        job_read_tail(job, "prepare.log", &tail);
-        job_fail(job, FAILURE_SETUP, "the workspace could not be filled: %s", tail.s);
+        attempt_read_tail(job, "prepare.log", &tail);
+        attempt_fail(job, FAILURE_SETUP, "the workspace could not be filled: %s", tail.s);
     }
 }
 
-static char *workspace_cwd(const struct job *job)
+static char *workspace_cwd(const struct attempt *job)
 {
     const struct run *run = job->run;
     bool below = *run->pf->repo.prefix && (task_of(job)->read_only || !run->opts.write_at_root);
@@ -305,11 +306,11 @@ static char *workspace_cwd(const struct job *job)
 }
 
 /* The job has a workspace now. */
-static void note_workspace(struct job *job)
+static void note_workspace(struct attempt *job)
 {
     struct task_run *tr = task_run(job);
     job->has_workspace = true;
-    shared_own(job->run, tr->branch);
+    repo_watch_own(job->run, tr->branch);
     tr->status.branch = tr->branch + strlen("refs/heads/");
     free(tr->workspace);
     tr->workspace = mem_str(job->ws.path);
@@ -317,7 +318,7 @@ static void note_workspace(struct job *job)
     job->cwd = workspace_cwd(job);
 }
 
-static int make_workspace(struct job *job, struct err *err)
+static int make_workspace(struct attempt *job, struct err *err)
 {
     struct run *run = job->run;
     struct task_run *tr = &run->tasks[job->task];
@@ -326,7 +327,7 @@ static int make_workspace(struct job *job, struct err *err)
     const char *start = t->dep_count || tr->on_top ? run->tip : run->base_commit;
     autobuf struct buf branch = BUF_INIT;
     buf_addstr(&branch, "refs/heads/");
-    job_expand(job, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
+    attempt_expand(job, run->opts.branch ? run->opts.branch : "anabranch/{run}/{id}", &branch);
     if (workspace_create(&job->ws, &run->pf->repo, path, branch.s, start, run->batch, err))
         return -1;
     free(tr->branch);
@@ -336,11 +337,11 @@ static int make_workspace(struct job *job, struct err *err)
     tr->start = mem_str(start);
     tr->in_conflict = false;
     note_workspace(job);
-    return workdir_hide(run->work, err) || fill_workspace(job, err) ? -1 : 0;
+    return root_folder_hide(run->work, err) || fill_workspace(job, err) ? -1 : 0;
 }
 
 /* Where the plan does not ask for ports, having none is no failure. */
-static int take_ports(struct job *job, struct err *err)
+static int take_ports(struct attempt *job, struct err *err)
 {
     int64_t wanted = job->run->pf->plan.ports;
     if (wanted != 0)
@@ -351,7 +352,7 @@ static int take_ports(struct job *job, struct err *err)
 }
 
 /* A task that follows others needs their work: a checkout that could not follow lacks it. */
-static bool works_in_place(const struct job *job)
+static bool works_in_place(const struct attempt *job)
 {
     const struct run *run = job->run;
     const struct task *t = task_of(job);
@@ -361,23 +362,23 @@ static bool works_in_place(const struct job *job)
            (!t->dep_count || strcmp(run->tip, run->published) == 0);
 }
 
-void prepare(struct job *job)
+void prepare(struct attempt *job)
 {
     struct run *run = job->run;
     struct err err = {0};
     bool in_place = works_in_place(job);
     if (take_ports(job, &err) || (!in_place && make_workspace(job, &err))) {
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     } else if (in_place) {
         job->cwd = mem_str(run->pf->project);
-        job_run_agent(job);
+        attempt_run_agent(job);
     }
 }
 
 /* --- again -------------------------------------------------------------------------------- */
 
 /* The file of an attempt, or of the one that its workspace was made for, where it is there. */
-static char *file_of(const struct job *job, int attempt, const char *name)
+static char *file_of(const struct attempt *job, int attempt, const char *name)
 {
     for (; attempt > 0; attempt--) {
         autofree char *path = attempt_file_path(job->run->dir, task_of(job)->id, attempt, name);
@@ -387,7 +388,7 @@ static char *file_of(const struct job *job, int attempt, const char *name)
     return NULL;
 }
 
-void prepare_adopt(struct job *job, int attempt)
+void prepare_adopt(struct attempt *job, int attempt)
 {
     const struct run *run = job->run;
     const struct task_run *tr = task_run(job);
@@ -398,21 +399,21 @@ void prepare_adopt(struct job *job, int attempt)
     note_workspace(job);
 }
 
-void prepare_adopted(struct job *job)
+void prepare_adopted(struct attempt *job)
 {
     struct err err = {0};
     prepare_adopt(job, job->attempt - 1);
     job->prepared = true;
     if (workspace_enter(&job->ws, &err))
-        job_fail(job, FAILURE_SCOPE, "%s", err.msg);
+        attempt_fail(job, FAILURE_SCOPE, "%s", err.msg);
     else if (take_ports(job, &err))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     else
         repair_prepare(job);
 }
 
 /* What was brought into the workspace that is gone is brought again. */
-static int forget_brought(struct job *job, struct err *err)
+static int forget_brought(struct attempt *job, struct err *err)
 {
     char **const lists[] = {&job->excludes, &job->brought};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
@@ -424,13 +425,13 @@ static int forget_brought(struct job *job, struct err *err)
     return 0;
 }
 
-void prepare_again(struct job *job, void (*ready)(struct job *job))
+void prepare_again(struct attempt *job, void (*ready)(struct attempt *job))
 {
     struct err err = {0};
     job->ready = ready;
     prepare_adopt(job, job->attempt);
     if (take_ports(job, &err) || forget_brought(job, &err) || workspace_clear(&job->ws, &err) ||
-        workspace_restore(&job->ws, &err) || workdir_hide(job->run->work, &err) ||
+        workspace_restore(&job->ws, &err) || root_folder_hide(job->run->work, &err) ||
         fill_by_git(job, &err))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
 }

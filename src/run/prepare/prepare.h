@@ -9,14 +9,14 @@
 
 #include "run/run_private.h"
 
-/* Starts; job_run_agent() follows when all is ready, job_fail() where it cannot be. */
-void prepare(struct job *job);
+/* Starts; attempt_run_agent() follows when all is ready, attempt_fail() where it cannot be. */
+void prepare(struct attempt *job);
 
 /* The same for a workspace that is gone and whose branch is there: ready() follows. */
-void prepare_again(struct job *job, void (*ready)(struct job *job));
+void prepare_again(struct attempt *job, void (*ready)(struct attempt *job));
 
 /* The worktree is filled, or the command that was to do it has failed (fill.h). */
-void prepare_filled(struct job *job, int exit_code);
+void prepare_filled(struct attempt *job, int exit_code);
 
 /* Whether there may be something to bring along, and the argv of the process that does so: to that
  * folder, with lists of it in the two files (workspace/fill/include.h). What is to be shared is
@@ -26,16 +26,16 @@ void prepare_bring_argv(const struct run *run, const char *to, const char *exclu
                         const char *brought, const char *keep, struct strv *argv);
 
 /* Takes over the workspace of the attempt before; repair_prepare() follows. */
-void prepare_adopted(struct job *job);
+void prepare_adopted(struct attempt *job);
 
 /* Fills in what the job knows of a workspace that is there, of this attempt or the given one. */
-void prepare_adopt(struct job *job, int attempt);
+void prepare_adopt(struct attempt *job, int attempt);
 
 /* Whether there is something to be done before the workspace may be removed. */
-bool prepare_has_teardown(const struct job *job);
+bool prepare_has_teardown(const struct attempt *job);
 
 /* Does that, and then calls `then`, at once where there is nothing to do. What goes wrong is told,
  * and is no failure of the task. */
-void prepare_teardown(struct job *job, void (*then)(struct job *job));
+void prepare_teardown(struct attempt *job, void (*then)(struct attempt *job));
 
 #endif

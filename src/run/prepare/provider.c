@@ -33,7 +33,7 @@ int provider_try_snapshot(const struct git_repo *repo, const char *work, bool *r
     if (!repo->root)
         return err_set(err, ERR_ENV, "this is not in a git repository");
     autofree char *at = existing(work ? work : repo->root);
-    return subvolume_try(repo->common, at, ret_quick, err);
+    return btrfs_try(repo->common, at, ret_quick, err);
 }
 
 static bool is_large(const struct git_repo *repo)

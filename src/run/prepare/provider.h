@@ -2,9 +2,9 @@
  * How a run makes its workspaces: as the variable ANABRANCH_PROVIDER says, or else the plan, or
  * else by what there is and how large the repository is.
  *
- *     overlay    they show the files of one pristine tree (run/prepare/fill_overlay.h)
- *     snapshot   they are snapshots of one pristine tree (workspace/overlay/btrfs_fill.h)
- *     pool       work trees are used again (run/prepare/fill_pool.h)
+ *     overlay    they show the files of one pristine tree (run/prepare/overlay_fill.h)
+ *     snapshot   they are snapshots of one pristine tree (workspace/overlay/snapshot_fill.h)
+ *     pool       work trees are used again (run/prepare/pool.h)
  *     checkout   git fills each
  */
 #ifndef RUN_PREPARE_PROVIDER_H

@@ -2,13 +2,13 @@
 
 #include "base/mem.h"
 #include "base/text/clock.h"
-#include "clean/find.h"
+#include "clean/leftovers.h"
 #include "git/config/frozen_config.h"
 #include "git/merge/merge.h"
 #include "git/state_paths.h"
-#include "run/land/checkout.h"
+#include "run/land/checkout_move.h"
 #include "run/land/durable.h"
-#include "run/prepare/fill_overlay.h"
+#include "run/prepare/overlay_fill.h"
 #include "run/resume/plan_compare.h"
 #include "run/resume/resume_private.h"
 #include "sys/fs/file.h"
@@ -35,16 +35,16 @@ const struct resume *run_resumed(const struct run *run)
 
 /* --- what is there of a workspace --------------------------------------------------------- */
 
-void resume_workspace(const struct run *run, const char *id, const struct past_task *past,
+void resume_workspace(const struct run *run, const char *id, const struct evidence_task *past,
                       struct workspace *ws)
 {
     autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, id);
-    autofree char *branch = past_branch(run->opts.branch, run->id, id);
+    autofree char *branch = evidence_branch(run->opts.branch, run->id, id);
     workspace_adopt(ws, &run->pf->repo, past ? past->row.workspace : NULL, usual, branch,
                     run->batch);
 }
 
-bool resume_has_leftovers(const struct run *run, const struct past_task *past)
+bool resume_has_leftovers(const struct run *run, const struct evidence_task *past)
 {
     struct workspace ws;
     if (!run->base || !past)
@@ -55,7 +55,7 @@ bool resume_has_leftovers(const struct run *run, const struct past_task *past)
     return some;
 }
 
-bool resume_is_whole(const struct run *run, const struct past_task *past)
+bool resume_is_whole(const struct run *run, const struct evidence_task *past)
 {
     struct workspace ws;
     resume_workspace(run, past->row.id, past, &ws);
@@ -65,7 +65,7 @@ bool resume_is_whole(const struct run *run, const struct past_task *past)
 }
 
 /* A person has begun to do something in it that git keeps notes of. */
-bool resume_is_worked_in(const struct run *run, const struct past_task *past)
+bool resume_is_worked_in(const struct run *run, const struct evidence_task *past)
 {
     static const char *const notes[] = {"MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge",
                                         "rebase-apply"};
@@ -80,7 +80,7 @@ bool resume_is_worked_in(const struct run *run, const struct past_task *past)
     return some;
 }
 
-bool resume_was_restarted(const struct run *run, const struct past_task *past)
+bool resume_was_restarted(const struct run *run, const struct evidence_task *past)
 {
     const char *state = run->resume->past.row.state;
     bool rests = past->session && state && strcmp(state, "running") != 0;
@@ -92,14 +92,14 @@ bool resume_was_restarted(const struct run *run, const struct past_task *past)
 
 /* What was about to land, or what the task committed, being in the history is proof. What a commit
  * says of itself is none: an agent can write that as well. */
-bool resume_has_landed(const struct past *past, const struct past_task *p)
+bool resume_has_landed(const struct evidence *past, const struct evidence_task *p)
 {
-    return p->state == TASK_LANDED || past_has_commit(past, p->row.landed) ||
-           past_has_commit(past, p->row.commit) ||
-           (p->state == TASK_CONFLICTED && past_has_commit(past, p->branch_commit));
+    return p->state == TASK_LANDED || evidence_has_commit(past, p->row.landed) ||
+           evidence_has_commit(past, p->row.commit) ||
+           (p->state == TASK_CONFLICTED && evidence_has_commit(past, p->branch_commit));
 }
 
-const char *resume_commit(const struct past_task *p)
+const char *resume_commit(const struct evidence_task *p)
 {
     return p->state == TASK_CONFLICTED && p->branch_commit ? p->branch_commit : p->row.commit;
 }
@@ -139,7 +139,7 @@ static void decide_conflicted(const struct run *run, struct resume_task *rt)
 }
 
 /* Who has given it one wants it to be used. */
-static bool goes_by_fallback(const struct run *run, uint32_t task, const struct past_task *past)
+static bool goes_by_fallback(const struct run *run, uint32_t task, const struct evidence_task *past)
 {
     const struct fallback *f = &run->pf->plan.tasks[task].fallback;
     return past->parked_until > clock_wall() && (f->engine || f->model);
@@ -190,7 +190,7 @@ static void decide_committing(const struct run *run, struct resume_task *rt)
 }
 
 /* Its work is done. */
-static bool is_unverified(const struct run *run, const struct past_task *past)
+static bool is_unverified(const struct run *run, const struct evidence_task *past)
 {
     const char *commit = past->unverified;
     return commit && past->row.commit && strcmp(past->row.commit, commit) == 0 &&
@@ -279,9 +279,9 @@ static void decide(struct run *run, uint32_t task, bool *redo, bool keep_failed)
 static void find_dropped(struct run *run)
 {
     struct resume *r = run->resume;
-    r->dropped = arena_array(&r->past.arena, r->past.n + 1, sizeof(struct past_task *));
+    r->dropped = arena_array(&r->past.arena, r->past.n + 1, sizeof(struct evidence_task *));
     for (size_t i = 0; i < r->past.n; i++) {
-        struct past_task *p = &r->past.tasks[i];
+        struct evidence_task *p = &r->past.tasks[i];
         if (!plan_find(&run->pf->plan, p->row.id) && !resume_has_landed(&r->past, p) &&
             p->state != TASK_DONE)
             r->dropped[r->dropped_count++] = p;
@@ -314,7 +314,7 @@ static int compare(struct run *run, const struct resume_options *opts, struct er
                        "the plan as it was",
                        run->plan_path, run->id);
     for (uint32_t t = 0; t < n; t++) {
-        struct past_task *p = past_find(&r->past, run->pf->plan.tasks[t].id);
+        struct evidence_task *p = evidence_find(&r->past, run->pf->plan.tasks[t].id);
         bool only_verify = p && changed[t] && p->unverified && opts->was &&
                            resume_asks_the_same(opts->was, run->pf, t);
         r->tasks[t] = (struct resume_task){.past = p, .changed = p && changed[t] && !only_verify};
@@ -347,9 +347,9 @@ static int resume_decide(struct run *run, const struct resume_options *opts, str
 
 /* All that has landed is where the run left it; or on a branch for the user, where the base could
  * not follow; or on the base. */
-static void find_tip(struct run *run, const struct saved *saved)
+static void find_tip(struct run *run, const struct run_folder *saved)
 {
-    const struct past *past = &run->resume->past;
+    const struct evidence *past = &run->resume->past;
     const char *tip = past->tip ? past->tip : past->result ? past->result : past->base;
     if (!run->base)
         return;
@@ -368,7 +368,7 @@ static int check_result(const struct run *run, struct err *err)
     autobuf struct buf path = BUF_INIT;
     if (!run->resume->past.result)
         return 0;
-    if (forward_find(run, ref, &path, err))
+    if (checkout_move_find(run, ref, &path, err))
         return -1;
     return path.len ? err_set(err, ERR_INPUT,
                               "'%s' is checked out in '%s', and would be taken away: switch to "
@@ -377,17 +377,18 @@ static int check_result(const struct run *run, struct err *err)
                     : 0;
 }
 
-static int look_back(struct run *run, const struct saved *saved, bool writes, struct err *err)
+static int lookup_back(struct run *run, const struct run_folder *saved, bool writes,
+                       struct err *err)
 {
     struct git_place at = run_place(run);
-    struct past_query query = {.run = run->id,
-                               .at = &at,
-                               .base_ref = run->base_ref,
-                               .base_commit = saved->base_commit,
-                               .branch = run->opts.branch};
+    struct evidence_query query = {.run = run->id,
+                                   .at = &at,
+                                   .base_ref = run->base_ref,
+                                   .base_commit = saved->base_commit,
+                                   .branch = run->opts.branch};
     if (store_open(&run->store, run->state_dir, writes, err) ||
-        past_load(&run->resume->past, run->store, &query, err) || check_result(run, err) ||
-        layered_see_past(run, err))
+        evidence_load(&run->resume->past, run->store, &query, err) || check_result(run, err) ||
+        overlay_fill_see_past(run, err))
         return -1;
     find_tip(run, saved);
     return 0;
@@ -407,7 +408,7 @@ static int use_its_git(struct run *run, struct err *err)
     return 0;
 }
 
-int run_reopen(struct run **ret, struct plan_file *pf, const struct saved *saved,
+int run_reopen(struct run **ret, struct plan_file *pf, const struct run_folder *saved,
                const struct run_options *opts, const struct resume_options *resume, int *lock,
                struct err *err)
 {
@@ -418,7 +419,7 @@ int run_reopen(struct run **ret, struct plan_file *pf, const struct saved *saved
     run->lock = steal_fd(lock);
     if ((pf->repo.common && use_its_git(run, err)) || preflight(run, err) ||
         (!resume->look_only && durable_mend(run, err)) ||
-        look_back(run, saved, !resume->look_only, err) || resume_decide(run, resume, err)) {
+        lookup_back(run, saved, !resume->look_only, err) || resume_decide(run, resume, err)) {
         run_close(run);
         return -1;
     }
@@ -430,6 +431,6 @@ int run_reopen(struct run **ret, struct plan_file *pf, const struct saved *saved
 void resume_free(struct resume *r)
 {
     if (r)
-        past_done(&r->past);
+        evidence_done(&r->past);
     free(r);
 }

@@ -31,18 +31,18 @@ extern const char *const resume_step_names[RESUME_STEP_COUNT_];
 
 struct resume_task {
     enum resume_step step;
-    const char *why;        /* one line */
-    const char *session;    /* of RESUME_CONTINUE */
-    struct past_task *past; /* NULL: it is new */
-    bool changed;           /* the plan says something else of it now */
-    bool restarted;         /* the machine was, before what is in its workspace was safe */
+    const char *why;            /* one line */
+    const char *session;        /* of RESUME_CONTINUE */
+    struct evidence_task *past; /* NULL: it is new */
+    bool changed;               /* the plan says something else of it now */
+    bool restarted;             /* the machine was, before what is in its workspace was safe */
 };
 
 struct resume {
-    struct past past;
-    bool edited;                /* the plan is not the one that was run */
-    struct resume_task *tasks;  /* by their place in the plan */
-    struct past_task **dropped; /* tasks that the plan has no more, and that have not landed */
+    struct evidence past;
+    bool edited;                    /* the plan is not the one that was run */
+    struct resume_task *tasks;      /* by their place in the plan */
+    struct evidence_task **dropped; /* tasks that the plan has no more, and that have not landed */
     size_t dropped_count;
     size_t count[RESUME_STEP_COUNT_];
     bool nothing; /* there is nothing left to do, not even tidying up */
@@ -69,7 +69,7 @@ struct resume_options {
 
 /* Makes the run again from what was saved of it, with a plan that may have been edited, and
  * decides. `saved` must outlive it as the plan must; the lock becomes the run's. */
-int run_reopen(struct run **ret, struct plan_file *pf, const struct saved *saved,
+int run_reopen(struct run **ret, struct plan_file *pf, const struct run_folder *saved,
                const struct run_options *opts, const struct resume_options *resume, int *lock,
                struct err *err);
 

@@ -13,12 +13,12 @@
 /* --- the store ---------------------------------------------------------------------------- */
 
 struct loader {
-    struct past *past;
+    struct evidence *past;
     const char *run;
-    VEC(struct past_task) tasks;
+    VEC(struct evidence_task) tasks;
 };
 
-static const char *keep(struct past *past, const char *s)
+static const char *keep(struct evidence *past, const char *s)
 {
     return s ? arena_str(&past->arena, s) : NULL;
 }
@@ -35,13 +35,13 @@ static enum task_state state_of(const char *name)
 static bool take_task(void *ctx, const struct store_task *task)
 {
     struct loader *l = ctx;
-    struct past_task t = {.row = store_keep_task(task, &l->past->arena),
-                          .state = state_of(task->state)};
+    struct evidence_task t = {.row = store_keep_task(task, &l->past->arena),
+                              .state = state_of(task->state)};
     vec_push(&l->tasks, t);
     return true;
 }
 
-static void count_retry(struct past_task *t, const char *class)
+static void count_retry(struct evidence_task *t, const char *class)
 {
     for (int f = 0; class && f < FAILURE_COUNT_; f++)
         t->tried[f] += strcmp(failure_names[f], class) == 0;
@@ -49,7 +49,7 @@ static void count_retry(struct past_task *t, const char *class)
 
 static int repair_of(const struct node *data)
 {
-    const char *word = build_string(data, "tree", "");
+    const char *word = node_new_string(data, "tree", "");
     for (int i = REPAIR_OWN; i < REPAIR_COUNT_; i++) {
         if (strcmp(word, repair_words[i]) == 0)
             return i;
@@ -58,11 +58,11 @@ static int repair_of(const struct node *data)
 }
 
 /* Its agent was to go on, with the next attempt: which may have begun. */
-static void take_session(struct past *past, struct past_task *t, const struct store_event *ev,
-                         const struct node *data, bool parked)
+static void take_session(struct evidence *past, struct evidence_task *t,
+                         const struct store_event *ev, const struct node *data, bool parked)
 {
-    const char *session = data ? keep(past, build_string(data, "session", NULL)) : NULL;
-    const char *class = data ? build_string(data, "class", "") : "";
+    const char *session = data ? keep(past, node_new_string(data, "session", NULL)) : NULL;
+    const char *class = data ? node_new_string(data, "class", "") : "";
     int repair = session && !parked ? repair_of(data) : REPAIR_NONE;
     bool conflict =
         strcmp(class, failure_names[FAILURE_CONFLICT]) == 0 || repair == REPAIR_CONFLICT;
@@ -72,19 +72,19 @@ static void take_session(struct past *past, struct past_task *t, const struct st
         t->given = session;
     if (ev->attempt != t->row.attempts)
         return;
-    t->parked_until = parked && data ? ev->time + build_int(data, "delay_ms", 0) : 0;
+    t->parked_until = parked && data ? ev->time + node_new_int(data, "delay_ms", 0) : 0;
     t->session = session;
-    t->origin = data ? keep(past, build_string(data, "origin", NULL)) : NULL;
+    t->origin = data ? keep(past, node_new_string(data, "origin", NULL)) : NULL;
     t->repair = repair;
     t->said = strcmp(ev->name, "task.continued") == 0;
     t->remade = data && node_get(data, "remade");
-    t->from = data ? keep(past, build_string(data, "from", NULL)) : NULL;
+    t->from = data ? keep(past, node_new_string(data, "from", NULL)) : NULL;
     /* For the next attempt, though the row may not say so yet; its agent is still there. */
     t->state = t->session ? TASK_RUNNING : TASK_WAITING;
 }
 
 /* The task has ended, whatever its agent was to do before that. */
-static void forget_session(struct past_task *t, const struct store_event *ev)
+static void forget_session(struct evidence_task *t, const struct store_event *ev)
 {
     memset(t->tried, 0, sizeof(t->tried));
     if (ev->attempt != t->row.attempts)
@@ -98,7 +98,7 @@ static void forget_session(struct past_task *t, const struct store_event *ev)
 
 /* A task that waits for a limit spends a retry only where its reset is not known; one that begins
  * again by its fallback spends none. */
-static void take_retry(struct past *past, struct past_task *t, const struct store_event *ev,
+static void take_retry(struct evidence *past, struct evidence_task *t, const struct store_event *ev,
                        bool parked)
 {
     struct arena a = {0};
@@ -109,7 +109,7 @@ static void take_retry(struct past *past, struct past_task *t, const struct stor
         return;
     }
     if (data && !node_get(data, parked ? "reset" : "fallback"))
-        count_retry(t, build_string(data, "class", NULL));
+        count_retry(t, node_new_string(data, "class", NULL));
     take_session(past, t, ev, data, parked);
     arena_done(&a);
 }
@@ -127,12 +127,12 @@ static bool ends_conflict(const char *name)
 }
 
 /* Once it has landed, a task keeps that, whatever its later attempts come to. */
-static void note_commit(struct past *past, struct past_task *t, const struct store_event *ev,
-                        bool landed)
+static void note_commit(struct evidence *past, struct evidence_task *t,
+                        const struct store_event *ev, bool landed)
 {
     struct arena a = {0};
     const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
-    const char *commit = data ? keep(past, build_string(data, "commit", NULL)) : NULL;
+    const char *commit = data ? keep(past, node_new_string(data, "commit", NULL)) : NULL;
     if (!landed)
         t->last_commit = commit;
     else if (!data || !node_get(data, "unchanged"))
@@ -145,20 +145,21 @@ static void note_commit(struct past *past, struct past_task *t, const struct sto
 }
 
 /* Only a failed verification, which is rare, has to be looked into. */
-static void take_failure(struct past *past, struct past_task *t, const struct store_event *ev)
+static void take_failure(struct evidence *past, struct evidence_task *t,
+                         const struct store_event *ev)
 {
     struct arena a = {0};
     const struct node *data = ev->data && strstr(ev->data, "\"unverified\"")
                                   ? doc_read_line(&a, ev->data, strlen(ev->data))
                                   : NULL;
-    t->unverified = data ? keep(past, build_string(data, "unverified", NULL)) : NULL;
+    t->unverified = data ? keep(past, node_new_string(data, "unverified", NULL)) : NULL;
     arena_done(&a);
 }
 
 static bool take_event(void *ctx, const struct store_event *ev)
 {
-    struct past *past = ctx;
-    struct past_task *t = ev->task ? past_find(past, ev->task) : NULL;
+    struct evidence *past = ctx;
+    struct evidence_task *t = ev->task ? evidence_find(past, ev->task) : NULL;
     past->last_event = ev->time;
     if (!t)
         return true;
@@ -180,7 +181,7 @@ static bool take_event(void *ctx, const struct store_event *ev)
 
 static int read_rows(struct loader *l, struct store *store, struct err *err)
 {
-    struct past *past = l->past;
+    struct evidence *past = l->past;
     if (store_find_run(store, l->run, &past->arena, &past->row, err) ||
         store_each_task(store, l->run, take_task, l, err))
         return -1;
@@ -196,7 +197,7 @@ static int read_rows(struct loader *l, struct store *store, struct err *err)
 
 /* --- git ---------------------------------------------------------------------------------- */
 
-char *past_branch(const char *pattern, const char *run, const char *task)
+char *evidence_branch(const char *pattern, const char *run, const char *task)
 {
     static const char place[] = "{id}";
     const char *at = pattern ? strstr(pattern, place) : NULL;
@@ -207,17 +208,17 @@ char *past_branch(const char *pattern, const char *run, const char *task)
 }
 
 /* Of a run with names of its own for its branches. */
-static void take_own_ref(struct past *past, const struct past_query *q, const char *ref,
+static void take_own_ref(struct evidence *past, const struct evidence_query *q, const char *ref,
                          const char *commit)
 {
     for (size_t i = 0; q->branch && i < past->n; i++) {
-        autofree char *own = past_branch(q->branch, q->run, past->tasks[i].row.id);
+        autofree char *own = evidence_branch(q->branch, q->run, past->tasks[i].row.id);
         if (strcmp(ref, own) == 0)
             past->tasks[i].branch_commit = commit;
     }
 }
 
-static void take_ref(struct past *past, const struct past_query *q, const char *ref,
+static void take_ref(struct evidence *past, const struct evidence_query *q, const char *ref,
                      const char *commit)
 {
     autofree char *tip = tip_ref_name(q->run);
@@ -229,14 +230,14 @@ static void take_ref(struct past *past, const struct past_query *q, const char *
     take_own_ref(past, q, ref, commit);
     if (strncmp(ref, own, strlen(own)) != 0)
         return;
-    struct past_task *t = past_find(past, ref + strlen(own));
+    struct evidence_task *t = evidence_find(past, ref + strlen(own));
     if (t)
         t->branch_commit = commit;
     else if (strcmp(ref + strlen(own), STORE_RESULT) == 0)
         past->result = commit;
 }
 
-static int read_refs(struct past *past, const struct past_query *q, struct err *err)
+static int read_refs(struct evidence *past, const struct evidence_query *q, struct err *err)
 {
     autofree char *tip = tip_ref_name(q->run);
     autofree char *own = mem_printf(PAST_BRANCH "%s/", q->run);
@@ -246,7 +247,7 @@ static int read_refs(struct past *past, const struct past_query *q, struct err *
     strv_pushl(&args, "for-each-ref", "--format=%(objectname) %(refname)", tip, own, q->base_ref,
                NULL);
     for (size_t i = 0; q->branch && i < past->n; i++) {
-        autofree char *ref = past_branch(q->branch, q->run, past->tasks[i].row.id);
+        autofree char *ref = evidence_branch(q->branch, q->run, past->tasks[i].row.id);
         strv_push(&args, ref);
     }
     if (git_try(q->at, &args, &out, &errout, &status, err))
@@ -263,7 +264,7 @@ static int read_refs(struct past *past, const struct past_query *q, struct err *
     return 0;
 }
 
-static int read_history(struct past *past, const struct past_query *q, struct err *err)
+static int read_history(struct evidence *past, const struct evidence_query *q, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT, found = BUF_INIT;
@@ -293,11 +294,11 @@ static int read_history(struct past *past, const struct past_query *q, struct er
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
-int past_load(struct past *past, struct store *store, const struct past_query *query,
-              struct err *err)
+int evidence_load(struct evidence *past, struct store *store, const struct evidence_query *query,
+                  struct err *err)
 {
     struct loader l = {.past = past, .run = query->run};
-    *past = (struct past){0};
+    *past = (struct evidence){0};
     int rc = read_rows(&l, store, err);
     vec_done(&l.tasks);
     if (rc == 0 && query->base_ref)
@@ -305,19 +306,19 @@ int past_load(struct past *past, struct store *store, const struct past_query *q
     return rc;
 }
 
-void past_done(struct past *past)
+void evidence_done(struct evidence *past)
 {
     map_done(&past->by_id);
     map_done(&past->history);
     arena_done(&past->arena);
 }
 
-struct past_task *past_find(const struct past *past, const char *id)
+struct evidence_task *evidence_find(const struct evidence *past, const char *id)
 {
     return map_get(&past->by_id, id, strlen(id));
 }
 
-bool past_has_commit(const struct past *past, const char *commit)
+bool evidence_has_commit(const struct evidence *past, const char *commit)
 {
     return commit && map_get(&past->history, commit, strlen(commit));
 }

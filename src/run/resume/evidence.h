@@ -1,6 +1,6 @@
 /*
- * struct past: what is known of the earlier life of a run: what its store says, and what git says,
- * who has the last word. A handful of questions, however many tasks there are.
+ * struct evidence: what is known of the earlier life of a run: what its store says, and what git
+ * says, who has the last word. A handful of questions, however many tasks there are.
  */
 #ifndef RUN_RESUME_EVIDENCE_H
 #define RUN_RESUME_EVIDENCE_H
@@ -11,7 +11,7 @@
 #include "run/run.h"
 #include "store/store.h"
 
-struct past_task {
+struct evidence_task {
     struct store_task row;
     enum task_state state;
     bool has_landed;           /* at some time it was said to have ... */
@@ -34,10 +34,10 @@ struct past_task {
     const char *branch_commit; /* where its branch is; NULL: there is none */
 };
 
-struct past {
+struct evidence {
     struct arena arena;   /* holds all that is below */
     struct store_run row; /* id is NULL where the store has no such run */
-    struct past_task *tasks;
+    struct evidence_task *tasks;
     size_t n;
     struct map by_id;
     int64_t last_event;       /* when it last wrote one; ms since 1970 */
@@ -52,23 +52,24 @@ struct past {
 
 /* The ref of a task's branch. `pattern` is what the run was begun with for that, with {id} in it;
  * NULL: ours. To be freed. */
-char *past_branch(const char *pattern, const char *run, const char *task);
+char *evidence_branch(const char *pattern, const char *run, const char *task);
 
 /* Which run, and where it began; `at` and the two behind it are NULL outside a repository. */
-struct past_query {
+struct evidence_query {
     const char *run;
     const struct git_place *at;
     const char *base_ref, *base_commit;
     const char *branch; /* pattern of its branches, or NULL */
 };
 
-int past_load(struct past *past, struct store *store, const struct past_query *query,
-              struct err *err);
-void past_done(struct past *past);
+int evidence_load(struct evidence *past, struct store *store, const struct evidence_query *query,
+                  struct err *err);
+void evidence_done(struct evidence *past);
 
-struct past_task *past_find(const struct past *past, const char *id); /* NULL: not there */
+struct evidence_task *evidence_find(const struct evidence *past,
+                                    const char *id); /* NULL: not there */
 
 /* Whether a commit (NULL: no) came to the tip or the base since the run began. */
-bool past_has_commit(const struct past *past, const char *commit);
+bool evidence_has_commit(const struct evidence *past, const char *commit);
 
 #endif

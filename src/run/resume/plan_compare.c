@@ -10,8 +10,8 @@ bool resume_asks_the_same(const struct plan_file *was, const struct plan_file *n
     autobuf struct buf before = BUF_INIT, after = BUF_INIT;
     if (!old)
         return false;
-    saved_task_request(was, old->index, &before);
-    saved_task_request(now, task, &after);
+    run_folder_task_request(was, old->index, &before);
+    run_folder_task_request(now, task, &after);
     return strcmp(before.s, after.s) == 0;
 }
 
@@ -28,8 +28,8 @@ bool resume_compare(const struct plan_file *was, const struct plan_file *now, bo
         common = true;
         buf_cut(&before, 0);
         buf_cut(&after, 0);
-        saved_task_text(was, old->index, &before);
-        saved_task_text(now, t, &after);
+        run_folder_task_text(was, old->index, &before);
+        run_folder_task_text(now, t, &after);
         changed[t] = strcmp(before.s, after.s) != 0;
     }
     return common;

@@ -15,21 +15,21 @@
 
 #include <string.h>
 
-static int clear_own_locks(const struct job *job, struct err *err)
+static int clear_own_locks(const struct attempt *job, struct err *err)
 {
-    autofree char *index = job_file(job, "index.lock");
-    autofree char *salvage = job_file(job, "salvage.index.lock");
+    autofree char *index = attempt_file(job, "index.lock");
+    autofree char *salvage = attempt_file(job, "salvage.index.lock");
     return dirs_remove_endings(job->ws.admin, ".lock", err) || dirs_remove(index, err) ||
                    dirs_remove(salvage, err)
                ? -1
                : 0;
 }
 
-struct job *resume_reopen_as(struct run *run, uint32_t task, const struct past_task *past)
+struct attempt *resume_reopen_as(struct run *run, uint32_t task, const struct evidence_task *past)
 {
-    struct job *job = job_new(run, task, past->row.attempts);
+    struct attempt *job = attempt_new(run, task, past->row.attempts);
     struct err err = {0};
-    if (job_dir_make(job, &err))
+    if (attempt_dir_make(job, &err))
         record_error(run, task, &err);
     if (!run->base) {
         job->cwd = mem_str(run->pf->project);
@@ -50,18 +50,18 @@ struct job *resume_reopen_as(struct run *run, uint32_t task, const struct past_t
     return job;
 }
 
-struct job *resume_reopen(struct run *run, uint32_t task)
+struct attempt *resume_reopen(struct run *run, uint32_t task)
 {
     return resume_reopen_as(run, task, run->resume->tasks[task].past);
 }
 
 /* Commits of a workspace whose tree is gone. */
-static bool save_branch(struct job *job, const struct past_task *past)
+static bool save_branch(struct attempt *job, const struct evidence_task *past)
 {
     bool saved = job->agent_started || !past->branch_commit ||
-                 past_has_commit(&job->run->resume->past, past->branch_commit) ||
+                 evidence_has_commit(&job->run->resume->past, past->branch_commit) ||
                  strcmp(past->branch_commit, task_run(job)->start) == 0;
-    return saved || job_salvage_commit(job, past->branch_commit);
+    return saved || attempt_salvage_commit(job, past->branch_commit);
 }
 
 static void tell_restarted(struct run *run, uint32_t task)
@@ -75,26 +75,27 @@ static void tell_restarted(struct run *run, uint32_t task)
 /* Its turn comes when what is left of its last attempt is out of the way. */
 static void run_again(struct run *run, uint32_t task)
 {
-    const struct past_task *past = run->resume->tasks[task].past;
+    const struct evidence_task *past = run->resume->tasks[task].past;
     bool restarted = run->resume->tasks[task].restarted;
     if (!resume_has_leftovers(run, past))
         return;
     sched_hold(&run->sched, task);
-    struct job *job = resume_reopen(run, task);
+    struct attempt *job = resume_reopen(run, task);
     if (restarted)
         tell_restarted(run, task);
     if (save_branch(job, past)) {
-        job_discard(job, restarted ? "the machine was restarted: what was written last may be gone"
-                                   : "the run was interrupted, and begins it again");
+        attempt_discard(job, restarted
+                                 ? "the machine was restarted: what was written last may be gone"
+                                 : "the run was interrupted, and begins it again");
     } else {
         job->has_workspace = false; /* what there is of it stays */
-        job_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");
+        attempt_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");
     }
 }
 
 static void land(struct run *run, uint32_t task)
 {
-    const struct past_task *past = run->resume->tasks[task].past;
+    const struct evidence_task *past = run->resume->tasks[task].past;
     struct task_run *tr = &run->tasks[task];
     struct git_place at = run_place(run);
     struct err err = {0};
@@ -108,32 +109,33 @@ static void land(struct run *run, uint32_t task)
         git_move_ref(&at, tr->branch, was, tr->commit, "anabranch: resume", &moved, &err))
         record_error(run, task, &err);
     sched_hold(&run->sched, task);
-    struct job *job = resume_reopen(run, task);
+    struct attempt *job = resume_reopen(run, task);
     bool whole = workspace_is_whole(&job->ws);
     if (!whole && !job->agent_started) { /* made anew, by a worker */
         tr->lands = true;
         sched_set_lanes(&run->sched, task, -1, -1); /* no agent is needed for that */
         job->has_workspace = false;
-        job_free(job);
+        attempt_free(job);
         sched_ready(&run->sched, task);
     } else if (whole && (past->state != TASK_CONFLICTED ||
-                         job_salvage_since(job, tr->commit, "was in conflict"))) {
+                         attempt_salvage_since(job, tr->commit, "was in conflict"))) {
         land_queue(job);
     } else {
-        job_fail(job, FAILURE_INTERNAL, "what is in its workspace could not be saved");
+        attempt_fail(job, FAILURE_INTERNAL, "what is in its workspace could not be saved");
     }
 }
 
-static void take_up_session(struct run *run, uint32_t task)
+static void continue_session_session(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    const struct past_task *past = run->resume->tasks[task].past;
-    struct job *job = resume_reopen(run, task);
+    const struct evidence_task *past = run->resume->tasks[task].past;
+    struct attempt *job = resume_reopen(run, task);
     if (!past->repair) /* else it was saved when it failed */
-        (void)job_salvage_since(job, tr->start, "the run was interrupted"); /* a failure is told;
-                                                                             nothing is removed */
-    job->has_workspace = false; /* it is the next attempt's */
-    job_free(job);
+        (void)attempt_salvage_since(job, tr->start,
+                                    "the run was interrupted"); /* a failure is told;
+                                                             nothing is removed */
+    job->has_workspace = false;                                 /* it is the next attempt's */
+    attempt_free(job);
     tr->session = mem_str(run->resume->tasks[task].session);
     tr->repair = (enum repair)past->repair;
     tr->said = past->said;
@@ -151,7 +153,7 @@ static void take_up_session(struct run *run, uint32_t task)
 static void close_lanes(struct run *run)
 {
     for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
-        const struct past_task *past = run->resume->tasks[t].past;
+        const struct evidence_task *past = run->resume->tasks[t].past;
         if (past && past->parked_until && past->row.engine &&
             strcmp(past->row.engine, run_engine_name(run, t)) == 0)
             lane_recall(run, t, past->parked_until, past->row.reason);
@@ -161,13 +163,13 @@ static void close_lanes(struct run *run)
 /* It has landed: what is left of it goes, as it would have. */
 static void found(struct run *run, uint32_t task)
 {
-    const struct past *all = &run->resume->past;
-    const struct past_task *past = run->resume->tasks[task].past;
+    const struct evidence *all = &run->resume->past;
+    const struct evidence_task *past = run->resume->tasks[task].past;
     struct task_run *tr = &run->tasks[task];
     autobuf struct buf line = BUF_INIT;
-    const char *commit = past_has_commit(all, past->row.landed) ? past->row.landed
-                         : past->row.commit                     ? past->row.commit
-                                                                : past->branch_commit;
+    const char *commit = evidence_has_commit(all, past->row.landed) ? past->row.landed
+                         : past->row.commit                         ? past->row.commit
+                                                                    : past->branch_commit;
     resume_set(&tr->landed, &tr->status.landed, commit);
     resume_set(&tr->reason, &tr->status.reason, NULL);
     buf_addf(&line, "%s %s\n", commit, run->pf->plan.tasks[task].id);
@@ -181,11 +183,11 @@ static void keep(struct run *run, uint32_t task)
     if (rt->step == RESUME_FOUND)
         found(run, task);
     if (resume_has_leftovers(run, rt->past)) {
-        struct job *job = resume_reopen(run, task);
+        struct attempt *job = resume_reopen(run, task);
         if (run->opts.keep)
-            job_free(job); /* by which it becomes the user's */
+            attempt_free(job); /* by which it becomes the user's */
         else
-            job_tidy(job);
+            attempt_tidy(job);
     }
     task_ended(run, task);
 }
@@ -202,13 +204,13 @@ static void go(struct run *run, uint32_t task)
         break;
     case RESUME_COMMIT:
         sched_hold(&run->sched, task);
-        job_stage(resume_reopen(run, task));
+        attempt_stage(resume_reopen(run, task));
         break;
     case RESUME_CONTINUE:
         if (run->resume->one)
             resume_one_go(run, task);
         else
-            take_up_session(run, task);
+            continue_session_session(run, task);
         break;
     case RESUME_RUN:
         run_again(run, task);
@@ -226,12 +228,12 @@ static void tell_resumed(struct run *run)
 {
     const struct resume *r = run->resume;
     struct arena a = {0};
-    struct node *data = build_map(&a), *steps = build_put_map(&a, data, "steps");
+    struct node *data = node_new_map(&a), *steps = node_put_map(&a, data, "steps");
     for (int step = RESUME_KEEP; step < RESUME_STEP_COUNT_; step++)
-        build_put_int(&a, steps, resume_step_names[step], (int64_t)r->count[step]);
-    build_put_int(&a, steps, "dropped", (int64_t)r->dropped_count);
+        node_put_int(&a, steps, resume_step_names[step], (int64_t)r->count[step]);
+    node_put_int(&a, steps, "dropped", (int64_t)r->dropped_count);
     int64_t idle = r->past.last_event ? clock_wall() - r->past.last_event : 0;
-    build_put_int(&a, data, "idle_ms", idle > 0 ? idle : 0);
+    node_put_int(&a, data, "idle_ms", idle > 0 ? idle : 0);
     record(run, EV_RUN_RESUMED, -1, data);
     arena_done(&a);
 }

@@ -8,7 +8,7 @@
 
 #include "base/mem.h"
 #include "git/state_paths.h"
-#include "run/land/checkout.h"
+#include "run/land/checkout_move.h"
 #include "run/land/clean_tree.h"
 #include "run/limits/output_limits.h"
 #include "sys/fs/dirs.h"
@@ -33,7 +33,7 @@ static int clear_locks(const struct run *run, struct err *err)
     autofree char *salvage = mem_printf("%s/refs/anabranch/salvage/%s", common, run->id);
     for (size_t i = 0; run->opts.branch && i < run->resume->past.n; i++) {
         const char *id = run->resume->past.tasks[i].row.id;
-        autofree char *ref = past_branch(run->opts.branch, run->id, id);
+        autofree char *ref = evidence_branch(run->opts.branch, run->id, id);
         autofree char *lock = mem_printf("%s/%s.lock", common, ref);
         if (dirs_remove(lock, err))
             return -1;
@@ -62,7 +62,7 @@ static int clear_halves(const struct run *run, struct err *err)
  * now, it stays. */
 static int restore_tip(struct run *run, struct err *err)
 {
-    const struct past *past = &run->resume->past;
+    const struct evidence *past = &run->resume->past;
     struct git_place at = run_place(run);
     autofree char *result = mem_printf(PAST_BRANCH "%s/" STORE_RESULT, run->id);
     bool moved, contained = false;
@@ -97,7 +97,7 @@ static enum failure failure_of(const char *name)
 
 /* What was wrong with its last attempt; where that was under way, what it was told itself, which
  * may be about its workspace; or what a person has said meanwhile. */
-static void recall_feedback(struct run *run, uint32_t task, const struct past_task *past)
+static void recall_feedback(struct run *run, uint32_t task, const struct evidence_task *past)
 {
     enum { FEEDBACK_MAX = 1 << 20 };
     struct task_run *tr = &run->tasks[task];
@@ -115,7 +115,7 @@ static void recall_feedback(struct run *run, uint32_t task, const struct past_ta
     }
 }
 
-static void recall(struct run *run, uint32_t task, const struct past_task *past)
+static void recall(struct run *run, uint32_t task, const struct evidence_task *past)
 {
     struct task_run *tr = &run->tasks[task];
     struct task_status *s = &tr->status;
@@ -137,7 +137,7 @@ static void recall(struct run *run, uint32_t task, const struct past_task *past)
     resume_set(&tr->landed, &s->landed, row->landed);
     resume_set(&tr->workspace, &s->workspace, row->workspace);
     resume_set(&tr->start, NULL, row->start_commit ? row->start_commit : run->base_commit);
-    tr->branch = past_branch(run->opts.branch, run->id, row->id);
+    tr->branch = evidence_branch(run->opts.branch, run->id, row->id);
     s->branch = row->branch ? tr->branch + strlen("refs/heads/") : NULL;
     tr->logged = row->attempts > 0;
     tr->on_top = past->has_landed || past->on_tip;
@@ -178,11 +178,11 @@ static void recall_task(struct run *run, uint32_t task)
 
 /* --- what the plan has no more ------------------------------------------------------------ */
 
-static int save_dropped(struct run *run, const struct past_task *p, const struct workspace *ws,
+static int save_dropped(struct run *run, const struct evidence_task *p, const struct workspace *ws,
                         struct err *err)
 {
     static const char why[] = "the plan has it no more";
-    struct change_limits usual = bounds_of_change();
+    struct change_limits usual = change_limits_of();
     struct git_place at = run_place(run);
     const char *start = p->row.start_commit ? p->row.start_commit : run->base_commit;
     autofree char *index = attempt_file_path(run->dir, p->row.id, p->row.attempts, "salvage.index");
@@ -213,7 +213,7 @@ static int save_dropped(struct run *run, const struct past_task *p, const struct
                : 0;
 }
 
-static int drop(struct run *run, const struct past_task *p, struct err *err)
+static int drop(struct run *run, const struct evidence_task *p, struct err *err)
 {
     struct git_place at = run_place(run);
     struct workspace ws;
@@ -266,7 +266,7 @@ int resume_begin(struct run *run, struct err *err)
 {
     const struct resume *r = run->resume;
     clean_tree_tidy(run);
-    forward_tidy(run);
+    checkout_move_tidy(run);
     if (run->base && (clear_locks(run, err) || clear_halves(run, err) || restore_tip(run, err)))
         return -1;
     if (record_all(run, err))
@@ -279,5 +279,6 @@ int resume_begin(struct run *run, struct err *err)
             return -1;
     }
     return r->one ? 0
-                  : saved_write(run, err); /* when all that follows from an edit is written down */
+                  : run_folder_write(run,
+                                     err); /* when all that follows from an edit is written down */
 }

@@ -11,13 +11,13 @@
 
 #include <string.h>
 
-void take_up_done(struct take_up *t)
+void continue_session_done(struct continue_session *t)
 {
     buf_done(&t->start);
     buf_done(&t->from);
 }
 
-bool take_up_is_half(const struct run *run, const struct past_task *past)
+bool continue_session_is_half(const struct run *run, const struct evidence_task *past)
 {
     struct workspace ws;
     resume_workspace(run, past->row.id, past, &ws);
@@ -29,7 +29,7 @@ bool take_up_is_half(const struct run *run, const struct past_task *past)
 /* --- what it begins with ------------------------------------------------------------------ */
 
 /* The newest thing that was saved of its last attempt. */
-static int find_salvage(const struct run *run, const struct past_task *past, struct buf *ret,
+static int find_salvage(const struct run *run, const struct evidence_task *past, struct buf *ret,
                         struct err *err)
 {
     struct git_place at = run_place(run);
@@ -49,7 +49,7 @@ static int find_salvage(const struct run *run, const struct past_task *past, str
 }
 
 /* With what the agent had committed itself, and the files that it left. */
-static int begin_with_saved(const struct run *run, const char *saved, struct take_up *t,
+static int begin_with_saved(const struct run *run, const char *saved, struct continue_session *t,
                             struct err *err)
 {
     struct git_place at = run_place(run);
@@ -57,13 +57,14 @@ static int begin_with_saved(const struct run *run, const char *saved, struct tak
     return git_call(&at, &t->start, err, "merge-base", saved, run->tip, NULL);
 }
 
-static int begin_on_tip(const struct run *run, struct take_up *t)
+static int begin_on_tip(const struct run *run, struct continue_session *t)
 {
     buf_addstr(&t->start, run->tip);
     return 0;
 }
 
-static int find_beginning(struct run *run, uint32_t task, struct take_up *t, struct err *err)
+static int find_beginning(struct run *run, uint32_t task, struct continue_session *t,
+                          struct err *err)
 {
     const struct task_run *tr = &run->tasks[task];
     autobuf struct buf saved = BUF_INIT;
@@ -82,15 +83,15 @@ static int find_beginning(struct run *run, uint32_t task, struct take_up *t, str
 }
 
 /* What there is that the beginning does not have is saved first. */
-static bool save(struct job *job, const struct take_up *t)
+static bool save(struct attempt *job, const struct continue_session *t)
 {
     const struct task_run *tr = task_run(job);
     const char *since = t->repair == REPAIR_CONFLICT ? tr->commit : tr->start;
     const char *branch_commit = t->past->branch_commit;
-    if (!t->remade && !job_salvage_since(job, since, "its agent was told to go on"))
+    if (!t->remade && !attempt_salvage_since(job, since, "its agent was told to go on"))
         return false;
     bool moves = t->remade || t->repair == REPAIR_CONFLICT;
-    return !moves || !branch_commit || t->safe || job_salvage_commit(job, branch_commit);
+    return !moves || !branch_commit || t->safe || attempt_salvage_commit(job, branch_commit);
 }
 
 /* --- what is said ------------------------------------------------------------------------- */
@@ -117,8 +118,8 @@ static char *words_for(const struct task_run *tr, const char *say)
     return buf_steal(&text);
 }
 
-int take_up_keep_words(const struct run *run, uint32_t task, int attempt, const char *words,
-                       struct err *err)
+int continue_session_keep_words(const struct run *run, uint32_t task, int attempt,
+                                const char *words, struct err *err)
 {
     autofree char *path =
         attempt_file_path(run->dir, run->pf->plan.tasks[task].id, attempt, "feedback");
@@ -127,11 +128,12 @@ int take_up_keep_words(const struct run *run, uint32_t task, int attempt, const 
 
 /* --- going -------------------------------------------------------------------------------- */
 
-int take_up_find(struct run *run, uint32_t task, struct take_up *t, struct err *err)
+int continue_session_find(struct run *run, uint32_t task, struct continue_session *t,
+                          struct err *err)
 {
     struct task_run *tr = &run->tasks[task];
     const bool had_branch = tr->status.branch, had_workspace = tr->status.workspace;
-    struct job *job = resume_reopen_as(run, task, t->past);
+    struct attempt *job = resume_reopen_as(run, task, t->past);
     if (t->past->state == TASK_CONFLICTED)
         resume_set(&tr->commit, &tr->status.commit, resume_commit(t->past));
     int rc = find_beginning(run, task, t, err);
@@ -139,9 +141,9 @@ int take_up_find(struct run *run, uint32_t task, struct take_up *t, struct err *
         rc =
             err_set(err, ERR_ENV, "what there is of task '%s' could not be saved", t->past->row.id);
     job->has_workspace = false; /* it is the next attempt's */
-    job_free(job);
+    attempt_free(job);
     autofree char *words = rc ? NULL : words_for(tr, t->say);
-    if (rc || take_up_keep_words(run, task, tr->status.attempts, words, err)) {
+    if (rc || continue_session_keep_words(run, task, tr->status.attempts, words, err)) {
         tr->status.branch = had_branch ? tr->status.branch : NULL;
         tr->status.workspace = had_workspace ? tr->status.workspace : NULL;
         return -1;
@@ -151,30 +153,31 @@ int take_up_find(struct run *run, uint32_t task, struct take_up *t, struct err *
     return 0;
 }
 
-void take_up_put_words(const struct run *run, struct arena *a, struct node *data, const char *words)
+void continue_session_put_words(const struct run *run, struct arena *a, struct node *data,
+                                const char *words)
 {
     autobuf struct buf masked = BUF_INIT, safe = BUF_INIT;
     secrets_mask(&run->secrets, words, strlen(words), &masked);
     text_harmless(&safe, masked.s, masked.len);
-    build_put_string(a, data, "text", safe.s);
+    node_put_string(a, data, "text", safe.s);
 }
 
-void take_up_record(struct run *run, uint32_t task, const char *say)
+void continue_session_record(struct run *run, uint32_t task, const char *say)
 {
     const struct task_run *tr = &run->tasks[task];
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    take_up_put_words(run, &a, data, say ? say : "try again");
-    build_put_string(&a, data, "session", tr->session);
-    build_put_string(&a, data, "tree", repair_words[tr->repair]);
+    struct node *data = node_new_map(&a);
+    continue_session_put_words(run, &a, data, say ? say : "try again");
+    node_put_string(&a, data, "session", tr->session);
+    node_put_string(&a, data, "tree", repair_words[tr->repair]);
     if (tr->remade)
-        build_put_bool(&a, data, "remade", true);
-    build_put_string(&a, data, "from", tr->from);
+        node_put_bool(&a, data, "remade", true);
+    node_put_string(&a, data, "from", tr->from);
     record_step(run, EV_TASK_CONTINUED, task, data);
     arena_done(&a);
 }
 
-void take_up_go(struct run *run, uint32_t task, const struct take_up *t)
+void continue_session_go(struct run *run, uint32_t task, const struct continue_session *t)
 {
     struct task_run *tr = &run->tasks[task];
     bool conflict = t->repair == REPAIR_CONFLICT;
@@ -194,5 +197,5 @@ void take_up_go(struct run *run, uint32_t task, const struct take_up *t)
     resume_set(&tr->from, NULL, t->from.len ? t->from.s : NULL);
     /* No other engine knows the session. */
     sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
-    take_up_record(run, task, t->say);
+    continue_session_record(run, task, t->say);
 }

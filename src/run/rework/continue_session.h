@@ -14,14 +14,14 @@
 #include "run/resume/evidence.h"
 #include "run/run_private.h"
 
-struct take_up {
-    const struct past_task *past; /* what is known of the task; these are borrowed */
+struct continue_session {
+    const struct evidence_task *past; /* what is known of the task; these are borrowed */
     const char *session;
     const char *say; /* NULL: that it is to try again */
     bool landed;     /* what it made has */
     bool safe;       /* where its branch is, is in the history */
 
-    /* What it begins with, by take_up_find(): */
+    /* What it begins with, by continue_session_find(): */
     enum repair repair;
     bool remade;
     struct buf start; /* "": as it is */
@@ -31,27 +31,28 @@ struct take_up {
     {                                                                                              \
         .start = BUF_INIT, .from = BUF_INIT, __VA_ARGS__                                           \
     }
-void take_up_done(struct take_up *t);
+void continue_session_done(struct continue_session *t);
 
 /* What is half there is for a resume to put right: no session is gone on with in it. */
-bool take_up_is_half(const struct run *run, const struct past_task *past);
+bool continue_session_is_half(const struct run *run, const struct evidence_task *past);
 
 /* Finds what the task begins with, saves what that does not have, and keeps what its agent is told.
  * Nothing of the task is changed where this fails. */
-int take_up_find(struct run *run, uint32_t task, struct take_up *t, struct err *err);
+int continue_session_find(struct run *run, uint32_t task, struct continue_session *t,
+                          struct err *err);
 
 /* It waits for its turn from then on, which is written down. */
-void take_up_go(struct run *run, uint32_t task, const struct take_up *t);
+void continue_session_go(struct run *run, uint32_t task, const struct continue_session *t);
 
 /* Writes down that the agent goes on in the session, told something or NULL, as the task says. */
-void take_up_record(struct run *run, uint32_t task, const char *say);
+void continue_session_record(struct run *run, uint32_t task, const char *say);
 
 /* What a person has said, for an event: without secrets, and harmless. */
-void take_up_put_words(const struct run *run, struct arena *a, struct node *data,
-                       const char *words);
+void continue_session_put_words(const struct run *run, struct arena *a, struct node *data,
+                                const char *words);
 
 /* What the attempt behind that one is told, for who goes on with the run before it has begun. */
-int take_up_keep_words(const struct run *run, uint32_t task, int attempt, const char *words,
-                       struct err *err);
+int continue_session_keep_words(const struct run *run, uint32_t task, int attempt,
+                                const char *words, struct err *err);
 
 #endif

@@ -14,7 +14,8 @@
 /* --- deciding ----------------------------------------------------------------------------- */
 
 /* The session that its last attempt was; NULL where its engine cannot go on with it. */
-static const char *find_session(const struct run *run, uint32_t task, const struct past_task *past)
+static const char *find_session(const struct run *run, uint32_t task,
+                                const struct evidence_task *past)
 {
     enum engine engine = run_engine(run, task);
     autofree char *out = attempt_file_path(run->dir, past->row.id, past->row.attempts, "out");
@@ -59,7 +60,7 @@ static int decide(struct run *run, uint32_t task, const struct resume_options *o
                   struct err *err)
 {
     struct resume_task *rt = &run->resume->tasks[task];
-    bool fresh = opts->fresh || rt->restarted || take_up_is_half(run, rt->past);
+    bool fresh = opts->fresh || rt->restarted || continue_session_is_half(run, rt->past);
     const char *session = fresh ? NULL : find_session(run, task, rt->past);
     if (check(run, task, opts, err))
         return -1;
@@ -122,15 +123,15 @@ int resume_one_decide(struct run *run, const struct resume_options *opts, struct
 void resume_one_go(struct run *run, uint32_t task)
 {
     const struct resume_task *rt = &run->resume->tasks[task];
-    const struct past *all = &run->resume->past;
-    struct take_up t =
+    const struct evidence *all = &run->resume->past;
+    struct continue_session t =
         TAKE_UP_INIT(.past = rt->past, .session = rt->session, .say = run->resume->say,
                      .landed = resume_has_landed(all, rt->past),
-                     .safe = past_has_commit(all, rt->past->branch_commit));
+                     .safe = evidence_has_commit(all, rt->past->branch_commit));
     struct err err = {0};
-    if (take_up_find(run, task, &t, &err))
+    if (continue_session_find(run, task, &t, &err))
         run_fail(run, &err);
     else
-        take_up_go(run, task, &t);
-    take_up_done(&t);
+        continue_session_go(run, task, &t);
+    continue_session_done(&t);
 }

@@ -25,12 +25,12 @@ const char *const repair_words[REPAIR_COUNT_] = {
 /* --- deciding ----------------------------------------------------------------------------- */
 
 /* Of an attempt that an engine that is gone had made only its output is known. */
-static bool find_session(struct job *job)
+static bool find_session(struct attempt *job)
 {
     const struct run *run = job->run;
     enum engine engine = run_engine(run, job->task);
-    const struct past_task *past = run->resume ? run->resume->tasks[job->task].past : NULL;
-    autofree char *out = job_file(job, "out");
+    const struct evidence_task *past = run->resume ? run->resume->tasks[job->task].past : NULL;
+    autofree char *out = attempt_file(job, "out");
     autobuf struct buf session = BUF_INIT;
     const char *known = park_session(job);
     if (known && *known)
@@ -46,7 +46,7 @@ static bool find_session(struct job *job)
 
 /* Without something to be told there is nothing to mend; and one that touched what is not its own
  * is not gone on with. */
-static bool can_go_on(struct job *job, enum failure failure)
+static bool can_go_on(struct attempt *job, enum failure failure)
 {
     return (failure == FAILURE_VERIFY || failure == FAILURE_SCOPE || failure == FAILURE_CONFLICT) &&
            job->told_why && job->run->base && job->has_workspace && job->prepared &&
@@ -55,7 +55,7 @@ static bool can_go_on(struct job *job, enum failure failure)
 }
 
 /* It may not be there. */
-static int move_branch(struct job *job, const char *to, struct err *err)
+static int move_branch(struct attempt *job, const char *to, struct err *err)
 {
     struct git_place at = run_place(job->run);
     const char *branch = task_run(job)->branch;
@@ -69,7 +69,7 @@ static int move_branch(struct job *job, const char *to, struct err *err)
     return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", branch);
 }
 
-static void set_start(struct job *job, const char *start)
+static void set_start(struct attempt *job, const char *start)
 {
     struct task_run *tr = task_run(job);
     autofree char *was = tr->start;
@@ -80,7 +80,7 @@ static void set_start(struct job *job, const char *start)
 
 /* What was verified, to go on from: where it would have landed as a merge, that merge the other way
  * round. */
-static int merged_commit(struct job *job, struct buf *ret, struct err *err)
+static int merged_commit(struct attempt *job, struct buf *ret, struct err *err)
 {
     struct git_place at = run_place(job->run);
     autofree char *message = mem_printf("Merge what has landed into task %s", task_of(job)->id);
@@ -97,7 +97,7 @@ static int merged_commit(struct job *job, struct buf *ret, struct err *err)
                : 0;
 }
 
-static int set_up(struct job *job, enum failure failure, struct err *err)
+static int set_up(struct attempt *job, enum failure failure, struct err *err)
 {
     struct task_run *tr = task_run(job);
     autobuf struct buf merged = BUF_INIT;
@@ -117,7 +117,7 @@ static int set_up(struct job *job, enum failure failure, struct err *err)
     return 0;
 }
 
-void repair_decide(struct job *job, enum failure failure)
+void repair_decide(struct attempt *job, enum failure failure)
 {
     struct task_run *tr = task_run(job);
     struct err err = {0};
@@ -133,7 +133,7 @@ void repair_decide(struct job *job, enum failure failure)
 }
 
 /* No other engine knows the session. */
-void repair_wait(struct job *job)
+void repair_wait(struct attempt *job)
 {
     struct run *run = job->run;
     uint32_t task = job->task;
@@ -142,30 +142,30 @@ void repair_wait(struct job *job)
     tr->session = mem_str(park_session(job));
     job->has_workspace = false; /* it is the next attempt's */
     sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
-    job_free(job);
+    attempt_free(job);
     task_retry_later(run, task, 0);
 }
 
 /* --- the workspace ------------------------------------------------------------------------ */
 
 /* All that was the agent's is committed: what else there is came from the verification. */
-static int remove_dirt(const struct job *job, struct err *err)
+static int remove_dirt(const struct attempt *job, struct err *err)
 {
     struct git_place at = workspace_place(&job->ws);
-    autobrought struct brought brought = BROUGHT_INIT;
+    autobrought struct included brought = BROUGHT_INIT;
     autobuf struct buf others = BUF_INIT;
     autoclose int root = open(workspace_at(&job->ws), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
     at.excludes = job->excludes;
     if (root < 0)
         return err_sys(err, "open '%s'", job->ws.path);
-    if (brought_open(&brought, job->brought, job->run->pf->repo.root, err) ||
+    if (included_open(&brought, job->brought, job->run->pf->repo.root, err) ||
         git_call(&at, &others, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
         return -1;
     for (const char *p = others.s; p < others.s + others.len; p += strlen(p) + 1) {
         bool nested = *p && p[strlen(p) - 1] == '/'; /* a repository, and saved as such */
         const char *name;
-        if (nested || brought_has(&brought, p))
+        if (nested || included_has(&brought, p))
             continue;
         int fd = work_folder_enter(&folder, p, false, &name);
         if (fd < 0 || unlinkat(fd, name, 0) < 0)
@@ -215,7 +215,7 @@ static int read_blob(const struct git_place *at, const char *tree, const char *p
 }
 
 /* Of the workspace as it is: the next attempt may have another. */
-static void set_brief(struct job *job, const struct buf *text)
+static void set_brief(struct attempt *job, const struct buf *text)
 {
     autobuf struct buf masked = BUF_INIT;
     secrets_mask(&job->run->secrets, text->s, text->len, &masked);
@@ -223,7 +223,7 @@ static void set_brief(struct job *job, const struct buf *text)
     job->brief = buf_steal(&masked);
 }
 
-static int tell_conflict(struct job *job, const struct merge_result *m, struct err *err)
+static int tell_conflict(struct attempt *job, const struct merge_result *m, struct err *err)
 {
     const struct task_run *tr = task_run(job);
     struct git_place at = run_place(job->run);
@@ -254,7 +254,7 @@ static int tell_conflict(struct job *job, const struct merge_result *m, struct e
     return 0;
 }
 
-static int enter_stages(const struct job *job, const struct buf *stages, struct err *err)
+static int enter_stages(const struct attempt *job, const struct buf *stages, struct err *err)
 {
     struct git_place at = workspace_place(&job->ws);
     autostrv struct strv args = {0};
@@ -267,7 +267,7 @@ static int enter_stages(const struct job *job, const struct buf *stages, struct 
 }
 
 /* What landing met, laid out in the work tree, of the same merge. */
-static int lay_out_conflict(struct job *job, struct err *err)
+static int lay_out_conflict(struct attempt *job, struct err *err)
 {
     const struct task_run *tr = task_run(job);
     struct git_place at = run_place(job->run), here = workspace_place(&job->ws);
@@ -283,47 +283,47 @@ static int lay_out_conflict(struct job *job, struct err *err)
 }
 
 /* For who goes on with the run while this attempt is under way. */
-static int keep_brief(const struct job *job, struct err *err)
+static int keep_brief(const struct attempt *job, struct err *err)
 {
-    autofree char *path = job_file(job, "feedback");
+    autofree char *path = attempt_file(job, "feedback");
     return file_replace_private(path, job->brief, strlen(job->brief), err);
 }
 
-static void check_out(struct job *job);
+static void check_out(struct attempt *job);
 
-static void on_checked_out(struct job *job, int exit_code)
+static void on_checked_out(struct attempt *job, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
     struct err err = {0};
     if (process_lost_race(job, exit_code)) {
         check_out(job);
     } else if (job->stopped) {
-        job_fail_stopped(job);
+        attempt_fail_stopped(job);
     } else if (exit_code != 0) {
-        job_read_tail(job, "prepare.log", &log);
-        job_fail(job, FAILURE_SETUP, "the merged tree could not be checked out: %s", log.s);
+        attempt_read_tail(job, "prepare.log", &log);
+        attempt_fail(job, FAILURE_SETUP, "the merged tree could not be checked out: %s", log.s);
     } else if (remove_dirt(job, &err) || (job->mending == REPAIR_CONFLICT &&
                                           (lay_out_conflict(job, &err) || keep_brief(job, &err)))) {
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     } else {
-        job_run_agent(job);
+        attempt_run_agent(job);
     }
 }
 
-static void check_out(struct job *job)
+static void check_out(struct attempt *job)
 {
     struct git_place at = workspace_place(&job->ws);
-    autofree char *log = job_file(job, "prepare.log");
+    autofree char *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     git_prepare(&at, &argv, &env);
     strv_pushl(&argv, "checkout", "--quiet", "--force", job->ws.branch + strlen("refs/heads/"),
                NULL);
     if (process_start(job, argv.v, env.v, NULL, log, on_checked_out, &err))
-        job_error(job, &err);
+        attempt_error(job, &err);
 }
 
-void repair_prepare(struct job *job)
+void repair_prepare(struct attempt *job)
 {
     struct task_run *tr = task_run(job);
     struct err err = {0};
@@ -332,23 +332,23 @@ void repair_prepare(struct job *job)
     if (job->mending != REPAIR_CONFLICT) /* which has more to tell with it */
         tr->said = false;
     if (job->mending < REPAIR_MERGED) {
-        job_run_agent(job);
+        attempt_run_agent(job);
         return;
     }
     /* The lock is of a git that the verification's end has ended. */
     if (workspace_drop(&job->ws, "index.lock", &err)) {
-        job_fail(job, FAILURE_SCOPE, "%s", err.msg);
+        attempt_fail(job, FAILURE_SCOPE, "%s", err.msg);
         return;
     }
     if (job->mending == REPAIR_CONFLICT && move_branch(job, tr->start, &err)) {
-        job_error(job, &err);
+        attempt_error(job, &err);
         return;
     }
     check_out(job);
 }
 
 /* What was said was said of another folder. */
-static void tell_made_again(struct job *job, const char *from)
+static void tell_made_again(struct attempt *job, const char *from)
 {
     const char *said = task_run(job)->feedback;
     autobuf struct buf text = BUF_INIT;
@@ -357,7 +357,7 @@ static void tell_made_again(struct job *job, const char *from)
     set_brief(job, &text);
 }
 
-static void made_again(struct job *job)
+static void made_again(struct attempt *job)
 {
     struct task_run *tr = task_run(job);
     struct git_place here = workspace_place(&job->ws);
@@ -366,7 +366,7 @@ static void made_again(struct job *job)
     job->ready = NULL; /* from here on it is like any other */
     tr->remade = false;
     if (from && git_call(&here, NULL, &err, "read-tree", "--reset", "-u", from, NULL))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     else {
         tell_made_again(job, from);
         repair_prepare(job);
@@ -374,7 +374,7 @@ static void made_again(struct job *job)
 }
 
 /* On what its agent had committed, where there is more of it than that. */
-void repair_make_again(struct job *job)
+void repair_make_again(struct attempt *job)
 {
     const struct task_run *tr = task_run(job);
     struct git_place at = run_place(job->run);
@@ -382,7 +382,7 @@ void repair_make_again(struct job *job)
     autobuf struct buf commit = BUF_INIT;
     struct err err = {0};
     if (git_resolve(&at, parent, &commit, &err) || move_branch(job, commit.s, &err))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     else
         prepare_again(job, made_again);
 }
@@ -434,11 +434,11 @@ static int check_unmerged(const struct git_place *at, const struct buf *unmerged
     return 0;
 }
 
-int repair_unresolved(struct job *job, struct buf *ret_paths, struct err *err)
+int repair_unresolved(struct attempt *job, struct buf *ret_paths, struct err *err)
 {
     const struct task_run *tr = task_run(job);
     struct git_place here = workspace_place(&job->ws), staged = here, at = run_place(job->run);
-    autofree char *index = job_file(job, "index");
+    autofree char *index = attempt_file(job, "index");
     autobuf struct buf marked = BUF_INIT, unmerged = BUF_INIT;
     automerge struct merge_result m = MERGE_RESULT_INIT;
     workspace_set_tree(&job->ws, &at);
@@ -452,7 +452,7 @@ int repair_unresolved(struct job *job, struct buf *ret_paths, struct err *err)
     return check_unmerged(&staged, &unmerged, m.tree.s, ret_paths, err);
 }
 
-int repair_give_up(struct job *job, struct buf *ret_files, struct err *err)
+int repair_give_up(struct attempt *job, struct buf *ret_files, struct err *err)
 {
     struct task_run *tr = task_run(job);
     struct git_place at = run_place(job->run);

@@ -36,23 +36,23 @@ extern const char *const repair_words[REPAIR_COUNT_];
 /* Decides for an attempt that failed, whose work is saved, and that is tried again: whether its
  * agent goes on. Then `start` and, but for a conflict, its branch are what the next attempt needs,
  * and job->mends is set. */
-void repair_decide(struct job *job, enum failure failure);
+void repair_decide(struct attempt *job, enum failure failure);
 
 /* The attempt is over, and the next one takes up its session. */
-void repair_wait(struct job *job);
+void repair_wait(struct attempt *job);
 
 /* Makes the workspace of an attempt what its agent is to find, if it is one of these;
- * job_run_agent() follows in every case, or job_fail(). */
-void repair_prepare(struct job *job);
+ * attempt_run_agent() follows in every case, or attempt_fail(). */
+void repair_prepare(struct attempt *job);
 
 /* The same for a workspace that is gone: it is made again first, of `start` or of `from`. */
-void repair_make_again(struct job *job);
+void repair_make_again(struct attempt *job);
 
 /* Appends the paths that are still in conflict, of what is staged. */
-int repair_unresolved(struct job *job, struct buf *ret_paths, struct err *err);
+int repair_unresolved(struct attempt *job, struct buf *ret_paths, struct err *err);
 
 /* Gives the branch of a task that is in conflict, and its start, what they were before its agent
  * was to resolve that; appends what is in conflict. */
-int repair_give_up(struct job *job, struct buf *ret_files, struct err *err);
+int repair_give_up(struct attempt *job, struct buf *ret_files, struct err *err);
 
 #endif

@@ -82,7 +82,7 @@ static int check(const struct run *run, uint32_t task, struct err *err)
 
 /* What resuming would find in the store and in git. */
 struct known {
-    struct past_task past;
+    struct evidence_task past;
     struct buf branch; /* where that is */
     char *workspace;   /* the row's own goes when its last attempt is opened again */
     char *session;     /* NULL: none can be gone on with */
@@ -114,7 +114,7 @@ static int know(const struct run *run, uint32_t task, struct known *k, struct er
     const struct task_run *tr = &run->tasks[task];
     struct git_place at = run_place(run);
     k->workspace = tr->status.workspace ? mem_str(tr->status.workspace) : NULL;
-    k->past = (struct past_task){
+    k->past = (struct evidence_task){
         .row = {.id = id_of(run, task), .attempts = tr->status.attempts, .workspace = k->workspace},
         .state = tr->status.state};
     if (!run->base || !tr->branch || git_resolve(&at, tr->branch, &k->branch, NULL))
@@ -168,36 +168,36 @@ static void add_freed(struct buf *text, size_t freed)
 static int in_session(struct run *run, uint32_t task, const struct known *k, const char *say,
                       struct buf *text, struct err *err)
 {
-    struct take_up t =
+    struct continue_session t =
         TAKE_UP_INIT(.past = &k->past, .session = k->session, .say = say, .safe = k->safe);
     recall_feedback(run, task);
-    int rc = take_up_find(run, task, &t, err);
+    int rc = continue_session_find(run, task, &t, err);
     if (rc == 0) {
         begin_count(run, task);
         record_together(run);
-        take_up_go(run, task, &t);
+        continue_session_go(run, task, &t);
         buf_addf(text, "'%s' goes on in its session", id_of(run, task));
         add_freed(text, task_take_back(run, task));
         record_end_of_group(run);
         sched_ready(&run->sched, task);
         run_wake(run);
     }
-    take_up_done(&t);
+    continue_session_done(&t);
     return rc;
 }
 
 /* What is left of its last attempt is saved, and goes; its turn comes behind that. */
 static void discard(struct run *run, uint32_t task, const struct known *k)
 {
-    struct job *job = resume_reopen_as(run, task, &k->past);
+    struct attempt *job = resume_reopen_as(run, task, &k->past);
     const char *commit = k->past.branch_commit;
     bool saved = job->agent_started || !commit || k->safe ||
-                 strcmp(commit, run->tasks[task].start) == 0 || job_salvage_commit(job, commit);
+                 strcmp(commit, run->tasks[task].start) == 0 || attempt_salvage_commit(job, commit);
     if (saved) {
-        job_discard(job, "the run was interrupted, and begins it again");
+        attempt_discard(job, "the run was interrupted, and begins it again");
     } else {
         job->has_workspace = false; /* what there is of it stays */
-        job_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");
+        attempt_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");
     }
 }
 
@@ -205,9 +205,9 @@ static void discard(struct run *run, uint32_t task, const struct known *k)
 static void record_anew(struct run *run, uint32_t task, bool left)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_bool(&a, data, "fresh", true);
-    build_put_int(&a, data, "delay_ms", 0);
+    struct node *data = node_new_map(&a);
+    node_put_bool(&a, data, "fresh", true);
+    node_put_int(&a, data, "delay_ms", 0);
     if (!run->tasks[task].status.attempts)
         record_step(run, EV_TASK_UNSKIPPED, task, NULL);
     else if (left)
@@ -241,12 +241,12 @@ static void anew(struct run *run, uint32_t task, const struct known *k, struct b
     run_wake(run);
 }
 
-int again_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, struct err *err)
+int request_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, struct err *err)
 {
     own_cleanup(known_done) struct known k = {.branch = BUF_INIT};
     if (check(run, task, err) || know(run, task, &k, err) || check_conflict(run, &k, err))
         return -1;
-    k.session = fresh || take_up_is_half(run, &k.past) ? NULL : find_session(run, task);
+    k.session = fresh || continue_session_is_half(run, &k.past) ? NULL : find_session(run, task);
     if (k.session)
         return in_session(run, task, &k, NULL, text, err);
     anew(run, task, &k, text);
@@ -258,8 +258,8 @@ int again_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, st
 static void record_said(struct run *run, uint32_t task, const char *words)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    take_up_put_words(run, &a, data, words);
+    struct node *data = node_new_map(&a);
+    continue_session_put_words(run, &a, data, words);
     record(run, EV_TASK_SAID, task, data); /* the row is that of the attempt that it knows of */
     arena_done(&a);
 }
@@ -278,7 +278,7 @@ static int say_next(struct run *run, uint32_t task, const char *words, struct er
     /* One that goes on in its session is not written down before its agent has begun. */
     int attempt = tr->status.attempts - (tr->job && tr->job->session);
     autofree char *all = joined(other ? NULL : tr->feedback, words);
-    if (take_up_keep_words(run, task, attempt, all, err))
+    if (continue_session_keep_words(run, task, attempt, all, err))
         return -1;
     free(tr->feedback);
     tr->feedback = steal_ptr(all);
@@ -301,7 +301,7 @@ static int say_later(struct run *run, uint32_t task, const char *words, struct e
                        "in a moment",
                        id);
     autofree char *all = joined(tr->words, words);
-    if (take_up_keep_words(run, task, tr->status.attempts, all, err))
+    if (continue_session_keep_words(run, task, tr->status.attempts, all, err))
         return -1;
     free(tr->words);
     tr->words = steal_ptr(all);
@@ -330,14 +330,15 @@ static int say_unended(struct run *run, uint32_t task, const char *words, struct
     return say_next(run, task, words, err);
 }
 
-int again_say(struct run *run, uint32_t task, const char *words, struct buf *text, struct err *err)
+int request_say(struct run *run, uint32_t task, const char *words, struct buf *text,
+                struct err *err)
 {
     own_cleanup(known_done) struct known k = {.branch = BUF_INIT};
     if (run->tasks[task].status.state < TASK_LANDED)
         return say_unended(run, task, words, text, err);
     if (check(run, task, err) || know(run, task, &k, err) || check_conflict(run, &k, err))
         return -1;
-    k.session = take_up_is_half(run, &k.past) ? NULL : find_session(run, task);
+    k.session = continue_session_is_half(run, &k.past) ? NULL : find_session(run, task);
     if (k.session)
         return in_session(run, task, &k, words, text, err);
     return err_set(err, ERR_INPUT,
@@ -348,17 +349,17 @@ int again_say(struct run *run, uint32_t task, const char *words, struct buf *tex
 
 /* --- behind an attempt -------------------------------------------------------------------- */
 
-void again_pass_on(struct job *job)
+void request_pass_on(struct attempt *job)
 {
     struct task_run *tr = task_run(job);
     autofree char *words = steal_ptr(tr->words);
     if (!words)
         return;
     autofree char *all = joined(job->told_why ? tr->feedback : NULL, words);
-    job_tell(job, all);
+    attempt_tell(job, all);
 }
 
-bool again_follow_up(struct job *job)
+bool request_follow_up(struct attempt *job)
 {
     struct run *run = job->run;
     struct task_run *tr = task_run(job);
@@ -377,7 +378,7 @@ bool again_follow_up(struct job *job)
     tr->status.state = TASK_WAITING;
     free(tr->feedback);
     tr->feedback = mem_str(words);
-    take_up_record(run, job->task, words);
+    continue_session_record(run, job->task, words);
     repair_wait(job);
     return true;
 }

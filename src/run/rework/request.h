@@ -14,14 +14,15 @@
 #include "run/run_private.h"
 
 /* What was done is appended to `text`. -1, with the reason and ERR_INPUT: it cannot be. */
-int again_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, struct err *err);
-int again_say(struct run *run, uint32_t task, const char *words, struct buf *text, struct err *err);
+int request_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, struct err *err);
+int request_say(struct run *run, uint32_t task, const char *words, struct buf *text,
+                struct err *err);
 
 /* The agent of an attempt is done: whether it goes on with what was said meanwhile. The job is gone
  * then. */
-bool again_follow_up(struct job *job);
+bool request_follow_up(struct attempt *job);
 
 /* An attempt has failed: what was said meanwhile is for the next one. */
-void again_pass_on(struct job *job);
+void request_pass_on(struct attempt *job);
 
 #endif

@@ -60,8 +60,8 @@ void record(struct run *run, enum event_kind kind, int64_t task, const struct no
 void record_error(struct run *run, int64_t task, const struct err *err)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "error", err->msg);
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "error", err->msg);
     record(run, EV_GIT_STATE_CHANGED, task, data);
     arena_done(&a);
 }
@@ -162,7 +162,7 @@ static int write_run(struct run *run, const char *state, int exit_code, struct e
         .started = run->started,
         .finished = run->finished,
         .pid = getpid(),
-        .pid_start = procs_start(getpid()),
+        .pid_start = proc_table_start(getpid()),
         .exit_code = exit_code,
     };
     return store_put_run(run->store, &row, err);

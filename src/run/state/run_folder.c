@@ -5,7 +5,7 @@
 #include "base/text/clock.h"
 #include "base/text/hash.h"
 #include "base/text/text.h"
-#include "clean/find.h"
+#include "clean/leftovers.h"
 #include "doc/doc.h"
 #include "plan/words.h"
 #include "run/run_private.h"
@@ -36,7 +36,7 @@ static void take_in_prompt(const struct plan_file *pf, const struct task *t, str
     if (!file || plan_file_prompt(pf, t, &text, NULL) || !can_be_said(&text))
         return;
     node_unlink(node, file);
-    build_put_string(a, node, "prompt", text.s);
+    node_put_string(a, node, "prompt", text.s);
 }
 
 /* Whether the values of secrets can be had again from where the plan is. */
@@ -52,7 +52,7 @@ static void put_plan(const struct plan_file *pf, bool hide, struct buf *out)
     const struct task *t = pf->plan.tasks;
     if (cwd) /* it was relative to where the plan was */
         node_unlink(map, cwd);
-    build_put_string(&a, map, "cwd", pf->project);
+    node_put_string(&a, map, "cwd", pf->project);
     node_each (node, node_get(map, "tasks")) {
         take_in_prompt(pf, t, node, &a);
         if (!hide)
@@ -89,12 +89,12 @@ static void write_task(const struct plan_file *pf, uint32_t task, const char *wi
     arena_done(&a);
 }
 
-void saved_task_text(const struct plan_file *pf, uint32_t task, struct buf *out)
+void run_folder_task_text(const struct plan_file *pf, uint32_t task, struct buf *out)
 {
     write_task(pf, task, NULL, out);
 }
 
-void saved_task_request(const struct plan_file *pf, uint32_t task, struct buf *out)
+void run_folder_task_request(const struct plan_file *pf, uint32_t task, struct buf *out)
 {
     write_task(pf, task, "verify", out);
 }
@@ -124,62 +124,62 @@ static void put_digest(const struct run *run, struct node *map, struct arena *a)
     if (strcmp(run->plan_path, "-") == 0 || file_read_input(run->plan_path, PLAN_MAX, &text, NULL))
         return;
     sha256_hex(text.s, text.len, digest);
-    build_put_string(a, map, "plan_digest", digest);
+    node_put_string(a, map, "plan_digest", digest);
 }
 
 static void put_streams(const struct run *run, struct node *map, struct arena *a)
 {
     const struct run_options *o = &run->opts;
-    build_put_bool(a, map, "streams", true);
-    build_put_bool(a, map, "derived", o->derived);
-    build_put_bool(a, map, "unchanged_ok", o->unchanged_ok);
-    build_put_bool(a, map, "silent_ok", o->silent_ok);
-    build_put_bool(a, map, "write_at_root", o->write_at_root);
-    build_put_string(a, map, "merge_subject", o->merge_subject);
+    node_put_bool(a, map, "streams", true);
+    node_put_bool(a, map, "derived", o->derived);
+    node_put_bool(a, map, "unchanged_ok", o->unchanged_ok);
+    node_put_bool(a, map, "silent_ok", o->silent_ok);
+    node_put_bool(a, map, "write_at_root", o->write_at_root);
+    node_put_string(a, map, "merge_subject", o->merge_subject);
     if (o->derived)
         put_digest(run, map, a);
-    struct node *logger = o->logger ? build_put_list(a, map, "logger") : NULL;
+    struct node *logger = o->logger ? node_put_list(a, map, "logger") : NULL;
     for (size_t i = 0; logger && o->logger[i]; i++)
-        build_add_string(a, logger, o->logger[i]);
+        node_add_string(a, logger, o->logger[i]);
 }
 
 static void put_options(const struct run *run, struct node *map, struct arena *a)
 {
     const struct run_options *o = &run->opts;
-    build_put_int(a, map, "workers", (int64_t)o->workers);
-    build_put_string(a, map, "engine", o->engine ? engine_words[o->engine] : NULL);
-    build_put_string(a, map, "engine_exe", program(o->engine_exe, a));
-    build_put_int(a, map, "timeout_ms", o->timeout);
-    build_put_bool(a, map, "no_wait", o->no_wait);
-    build_put_bool(a, map, "keep", o->keep);
-    build_put_string(a, map, "log_dir", absolute(o->log_dir, a));
-    build_put_bool(a, map, "no_log", o->no_log);
-    build_put_string(a, map, "branch", o->branch);
+    node_put_int(a, map, "workers", (int64_t)o->workers);
+    node_put_string(a, map, "engine", o->engine ? engine_words[o->engine] : NULL);
+    node_put_string(a, map, "engine_exe", program(o->engine_exe, a));
+    node_put_int(a, map, "timeout_ms", o->timeout);
+    node_put_bool(a, map, "no_wait", o->no_wait);
+    node_put_bool(a, map, "keep", o->keep);
+    node_put_string(a, map, "log_dir", absolute(o->log_dir, a));
+    node_put_bool(a, map, "no_log", o->no_log);
+    node_put_string(a, map, "branch", o->branch);
     if (o->streams)
         put_streams(run, map, a);
-    struct node *only = o->wanted ? build_put_list(a, map, "only") : NULL;
+    struct node *only = o->wanted ? node_put_list(a, map, "only") : NULL;
     for (size_t i = 0; only && i < run->pf->plan.task_count; i++) {
         if (o->wanted[i])
-            build_add_string(a, only, run->pf->plan.tasks[i].id);
+            node_add_string(a, only, run->pf->plan.tasks[i].id);
     }
 }
 
 static void put_run(const struct run *run, bool hide, struct buf *out)
 {
     struct arena a = {0};
-    struct node *map = build_map(&a);
-    build_put_int(&a, map, "version", VERSION);
-    build_put_string(&a, map, "run", run->id);
-    build_put_string(&a, map, "plan", run->plan_path);
-    build_put_string(&a, map, "plan_file",
-                     run->plan_file ? run->plan_file : absolute(run->plan_path, &a));
-    build_put_string(&a, map, "plan_dir", run->pf->dir);
-    build_put_int(&a, map, "vocabulary", run->pf->plan.kind);
-    build_put_string(&a, map, "base", run->base);
-    build_put_string(&a, map, "base_commit", run->base_commit);
-    build_put_int(&a, map, "started", run->started);
-    build_put_string(&a, map, "dropin", run->opts.judge ? "parallel-orchestra" : NULL);
-    build_put_bool(&a, map, "hides_secrets", hide);
+    struct node *map = node_new_map(&a);
+    node_put_int(&a, map, "version", VERSION);
+    node_put_string(&a, map, "run", run->id);
+    node_put_string(&a, map, "plan", run->plan_path);
+    node_put_string(&a, map, "plan_file",
+                    run->plan_file ? run->plan_file : absolute(run->plan_path, &a));
+    node_put_string(&a, map, "plan_dir", run->pf->dir);
+    node_put_int(&a, map, "vocabulary", run->pf->plan.kind);
+    node_put_string(&a, map, "base", run->base);
+    node_put_string(&a, map, "base_commit", run->base_commit);
+    node_put_int(&a, map, "started", run->started);
+    node_put_string(&a, map, "dropin", run->opts.judge ? "parallel-orchestra" : NULL);
+    node_put_bool(&a, map, "hides_secrets", hide);
     put_options(run, map, &a);
     doc_write_line(out, map);
     buf_addch(out, '\n');
@@ -240,7 +240,7 @@ static int check_file(const char *dir, const char *file, size_t max, const char 
                    path);
 }
 
-int saved_check(struct store *store, const char *run, const char *dir, struct err *err)
+int run_folder_check(struct store *store, const char *run, const char *dir, struct err *err)
 {
     autobuf struct buf digests = BUF_INIT;
     if (store_get_seal(store, run, &digests, err))
@@ -253,17 +253,17 @@ int saved_check(struct store *store, const char *run, const char *dir, struct er
                : 0;
 }
 
-int saved_write(const struct run *run, struct err *err)
+int run_folder_write(const struct run *run, struct err *err)
 {
     return write_both(run, hides(run), err);
 }
 
-int saved_forget(const struct run *run, struct err *err)
+int run_folder_forget(const struct run *run, struct err *err)
 {
     return hides(run) ? 0 : write_both(run, true, err);
 }
 
-void saved_remove(const char *dir)
+void run_folder_remove(const char *dir)
 {
     autofree char *plan_path = mem_printf("%s/plan.json", dir);
     autofree char *run_path = mem_printf("%s/run.json", dir);
@@ -282,7 +282,7 @@ static enum engine engine_of(const char *name)
     return ENGINE_UNSET;
 }
 
-static void take_logger(struct saved *saved, const struct node *list)
+static void take_logger(struct run_folder *saved, const struct node *list)
 {
     if (!list || list->kind != NODE_LIST || !list->n)
         return;
@@ -291,26 +291,26 @@ static void take_logger(struct saved *saved, const struct node *list)
     saved->options.logger = (const char *const *)saved->logger.v;
 }
 
-static void take_options(struct saved *saved, const struct node *map)
+static void take_options(struct run_folder *saved, const struct node *map)
 {
     const struct node *only = node_get(map, "only");
     saved->options = (struct run_options){
-        .workers = (size_t)build_int(map, "workers", 0),
+        .workers = (size_t)node_new_int(map, "workers", 0),
         .base = saved->base,
-        .engine = engine_of(build_string(map, "engine", NULL)),
-        .engine_exe = build_string(map, "engine_exe", NULL),
-        .timeout = build_int(map, "timeout_ms", 0),
+        .engine = engine_of(node_new_string(map, "engine", NULL)),
+        .engine_exe = node_new_string(map, "engine_exe", NULL),
+        .timeout = node_new_int(map, "timeout_ms", 0),
         .no_wait = build_is_true(map, "no_wait"),
         .keep = build_is_true(map, "keep"),
-        .log_dir = build_string(map, "log_dir", NULL),
+        .log_dir = node_new_string(map, "log_dir", NULL),
         .no_log = build_is_true(map, "no_log"),
         .streams = build_is_true(map, "streams"),
         .derived = build_is_true(map, "derived"),
         .unchanged_ok = build_is_true(map, "unchanged_ok"),
         .silent_ok = build_is_true(map, "silent_ok"),
         .write_at_root = build_is_true(map, "write_at_root"),
-        .branch = build_string(map, "branch", NULL),
-        .merge_subject = build_string(map, "merge_subject", NULL),
+        .branch = node_new_string(map, "branch", NULL),
+        .merge_subject = node_new_string(map, "merge_subject", NULL),
     };
     take_logger(saved, node_get(map, "logger"));
     if (only && only->kind == NODE_LIST) {
@@ -319,51 +319,51 @@ static void take_options(struct saved *saved, const struct node *map)
     }
 }
 
-static void take_run(struct saved *saved, const struct node *map)
+static void take_run(struct run_folder *saved, const struct node *map)
 {
-    saved->run = build_string(map, "run", "");
-    saved->plan = build_string(map, "plan", "-");
-    saved->plan_file = build_string(map, "plan_file", NULL);
-    saved->plan_dir = build_string(map, "plan_dir", "/");
-    saved->kind = (enum plan_kind)build_int(map, "vocabulary", PLAN_TASKS);
-    saved->base = build_string(map, "base", NULL);
-    saved->base_commit = build_string(map, "base_commit", NULL);
-    saved->started = build_int(map, "started", 0);
-    saved->dropin = build_string(map, "dropin", NULL);
-    saved->digest = build_string(map, "plan_digest", NULL);
+    saved->run = node_new_string(map, "run", "");
+    saved->plan = node_new_string(map, "plan", "-");
+    saved->plan_file = node_new_string(map, "plan_file", NULL);
+    saved->plan_dir = node_new_string(map, "plan_dir", "/");
+    saved->kind = (enum plan_kind)node_new_int(map, "vocabulary", PLAN_TASKS);
+    saved->base = node_new_string(map, "base", NULL);
+    saved->base_commit = node_new_string(map, "base_commit", NULL);
+    saved->started = node_new_int(map, "started", 0);
+    saved->dropin = node_new_string(map, "dropin", NULL);
+    saved->digest = node_new_string(map, "plan_digest", NULL);
     saved->hides = build_is_true(map, "hides_secrets");
     take_options(saved, map);
 }
 
-int saved_load(struct saved *saved, const char *dir, struct err *err)
+int run_folder_load(struct run_folder *saved, const char *dir, struct err *err)
 {
     autofree char *path = mem_printf("%s/run.json", dir);
     autobuf struct buf text = BUF_INIT;
     autoproblems struct problems ps;
     struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = RUN_MAX};
     struct err why = {0};
-    *saved = (struct saved){0};
+    *saved = (struct run_folder){0};
     problems_init(&ps, path);
     if (file_read(path, RUN_MAX, &text, &why))
         return err_set(err, ERR_INPUT, "nothing is kept that it could go on from: %s", why.msg);
     if (doc_parse(&saved->doc, NULL, text.s, text.len, &opts, &ps) ||
         saved->doc.root->kind != NODE_MAP)
         return err_set(err, ERR_INPUT, "'%s' is damaged", path);
-    if (build_int(saved->doc.root, "version", 0) != VERSION)
+    if (node_new_int(saved->doc.root, "version", 0) != VERSION)
         return err_set(err, ERR_INPUT, "'%s' was written by another version of this program", path);
     take_run(saved, saved->doc.root);
     return 0;
 }
 
-void saved_done(struct saved *saved)
+void run_folder_done(struct run_folder *saved)
 {
     doc_done(&saved->doc);
     strv_done(&saved->only);
     strv_done(&saved->logger);
 }
 
-int saved_plan(const struct saved *saved, const char *dir, struct plan_file *pf,
-               struct problems *ps)
+int run_folder_plan(const struct run_folder *saved, const char *dir, struct plan_file *pf,
+                    struct problems *ps)
 {
     autofree char *path = mem_printf("%s/plan.json", dir);
     struct plan_origin origin = {.dir = saved->plan_dir, .kind = saved->kind};
@@ -381,8 +381,8 @@ static bool has_hidden(const struct plan *plan)
     return false;
 }
 
-int saved_recall(const struct saved *saved, const struct doc_options *opts, struct plan *plan,
-                 struct err *err)
+int run_folder_recall(const struct run_folder *saved, const struct doc_options *opts,
+                      struct plan *plan, struct err *err)
 {
     const char *path = saved->plan_file ? saved->plan_file : saved->plan;
     autoproblems struct problems ps = {0};
@@ -405,37 +405,38 @@ int saved_recall(const struct saved *saved, const struct doc_options *opts, stru
                    lost->name, t->id, path);
 }
 
-void saved_secrets(const char *dir, struct secrets *ret)
+void run_folder_secrets(const char *dir, struct secrets *ret)
 {
     autofree char *path = mem_printf("%s/plan.json", dir);
     struct doc_options json = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX}, any = {0};
-    autosaved struct saved saved;
+    autosaved struct run_folder saved;
     autoproblems struct problems ps;
     struct plan plan = {0};
     struct doc doc = {0};
     problems_init(&ps, path);
-    if (saved_load(&saved, dir, NULL) == 0 && doc_load(&doc, path, &json, &ps) == 0 &&
+    if (run_folder_load(&saved, dir, NULL) == 0 && doc_load(&doc, path, &json, &ps) == 0 &&
         plan_decode_encoded(&plan, doc.root, saved.kind, &ps) == 0)
-        (void)saved_recall(&saved, &any, &plan, NULL); /* those that are known are masked */
+        (void)run_folder_recall(&saved, &any, &plan, NULL); /* those that are known are masked */
     secrets_collect(ret, &plan);
     plan_done(&plan);
     doc_done(&doc);
 }
 
-int saved_lock(const char *dir, int *ret_fd, struct err *err)
+int run_folder_lock(const char *dir, int *ret_fd, struct err *err)
 {
     autofree char *path = mem_printf("%s/" RUN_LOCK, dir);
     return dirs_try_lock(path, ret_fd, err);
 }
 
-int saved_lock_after(const char *dir, const struct proc_id *engine, int *ret_fd, struct err *err)
+int run_folder_lock_after(const char *dir, const struct proc_id *engine, int *ret_fd,
+                          struct err *err)
 {
     enum { PATIENCE_MS = 2000, PAUSE_MS = 5 };
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000000};
     int64_t end = clock_mono() + PATIENCE_MS;
     for (;; (void)nanosleep(&pause, NULL)) {
-        bool lives = procs_lives(engine); /* before the look: nobody takes it over unseen */
-        if (saved_lock(dir, ret_fd, err))
+        bool lives = proc_table_lives(engine); /* before the look: nobody takes it over unseen */
+        if (run_folder_lock(dir, ret_fd, err))
             return -1;
         if (*ret_fd >= 0 || lives || clock_mono() >= end)
             return 0;

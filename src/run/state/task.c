@@ -36,13 +36,13 @@ static void set_skipped(struct run *run, uint32_t task, char *reason)
 {
     struct task_run *tr = &run->tasks[task];
     struct arena a = {0};
-    struct node *data = build_map(&a);
+    struct node *data = node_new_map(&a);
     free(tr->reason);
     tr->reason = reason;
     tr->status.reason = tr->reason;
     tr->status.finished = clock_wall();
     task_set_state(run, task, TASK_SKIPPED);
-    build_put_string(&a, data, "reason", tr->reason);
+    node_put_string(&a, data, "reason", tr->reason);
     record(run, EV_TASK_SKIPPED, task, data);
     arena_done(&a);
 }

@@ -15,60 +15,60 @@ static void undo_branch(const struct git_change *c, struct buf *out)
 {
     const char *name = c->name + strlen(heads);
     if (!c->from.s)
-        shell_add(out, "git branch -D", name, NULL);
+        shell_quote(out, "git branch -D", name, NULL);
     else if (c->to.s)
-        shell_add(out, "git branch -f", name, c->from.s, NULL);
+        shell_quote(out, "git branch -f", name, c->from.s, NULL);
     else
-        shell_add(out, "git branch", name, c->from.s, NULL);
+        shell_quote(out, "git branch", name, c->from.s, NULL);
 }
 
 void undo_ref(const struct git_change *c, struct buf *out)
 {
     bool symbolic = (c->from.s && str_begins(c->from.s, "ref: "));
     if (symbolic)
-        shell_add(out, "git symbolic-ref", c->name, c->from.s + strlen("ref: "), NULL);
+        shell_quote(out, "git symbolic-ref", c->name, c->from.s + strlen("ref: "), NULL);
     else if (str_begins(c->name, heads))
         undo_branch(c, out);
     else if (!c->from.s)
-        shell_add(out, "git update-ref -d", c->name, NULL);
+        shell_quote(out, "git update-ref -d", c->name, NULL);
     else
-        shell_add(out, "git update-ref", c->name, c->from.s, NULL);
+        shell_quote(out, "git update-ref", c->name, c->from.s, NULL);
 }
 
 void undo_head(const struct git_change *c, const char *root, struct buf *out)
 {
     static const char branch[] = "ref: refs/heads/";
     if (str_begins(c->from.s, branch))
-        shell_add(out, "git -C", root, "switch", c->from.s + strlen(branch), NULL);
+        shell_quote(out, "git -C", root, "switch", c->from.s + strlen(branch), NULL);
     else
-        shell_add(out, "git -C", root, "switch", "--detach", c->from.s, NULL);
+        shell_quote(out, "git -C", root, "switch", "--detach", c->from.s, NULL);
 }
 
 void undo_setting(const char *file, const char *key, const char *value, struct buf *out)
 {
-    shell_add(out, "git config --file", file, NULL);
+    shell_quote(out, "git config --file", file, NULL);
     if (value)
-        shell_add(out, "", key, value, NULL);
+        shell_quote(out, "", key, value, NULL);
     else
-        shell_add(out, " --unset-all", key, NULL);
+        shell_quote(out, " --unset-all", key, NULL);
 }
 
 void undo_stash(const char *message, const char *commit, struct buf *out)
 {
-    shell_add(out, "git stash store -m", message, commit, NULL);
+    shell_quote(out, "git stash store -m", message, commit, NULL);
 }
 
 static void add_paths(const struct strv *paths, struct buf *out)
 {
-    shell_add(out, " --", NULL);
+    shell_quote(out, " --", NULL);
     for (size_t i = 0; i < paths->n && i < SHARED_MAX; i++)
-        shell_add(out, "", paths->v[i], NULL);
+        shell_quote(out, "", paths->v[i], NULL);
 }
 
 void undo_staged(const char *root, const struct strv *paths, struct buf *out)
 {
-    shell_add(out, "git -C", root, NULL);
-    shell_add(out, " restore --staged", NULL);
+    shell_quote(out, "git -C", root, NULL);
+    shell_quote(out, " restore --staged", NULL);
     add_paths(paths, out);
 }
 
@@ -77,7 +77,7 @@ void undo_unseen(const char *root, const struct strv *paths, struct buf *out)
 {
     static const char *const flags[] = {"--no-assume-unchanged", "--no-skip-worktree"};
     for (size_t i = 0; i < 2; i++) {
-        shell_add(out, i ? " && git -C" : "git -C", root, "update-index", flags[i], NULL);
+        shell_quote(out, i ? " && git -C" : "git -C", root, "update-index", flags[i], NULL);
         add_paths(paths, out);
     }
 }
@@ -85,7 +85,7 @@ void undo_unseen(const char *root, const struct strv *paths, struct buf *out)
 void undo_file(const char *path, const char *saved, struct buf *out)
 {
     if (saved)
-        shell_add(out, "cp -p", saved, path, NULL);
+        shell_quote(out, "cp -p", saved, path, NULL);
     else
-        shell_add(out, "rm", path, NULL);
+        shell_quote(out, "rm", path, NULL);
 }

@@ -7,25 +7,25 @@
 /* --- looking ------------------------------------------------------------------------------ */
 
 /* Where something was put back, what that looks like is seen at once, and not told. */
-static void look_at_state(struct run *run, struct job *job)
+static void lookup_at_state(struct run *run, struct attempt *job)
 {
-    struct shared_look l = {.run = run, .job = job};
+    struct repo_watch_look l = {.run = run, .job = job};
     struct err err = {0};
     do {
         autochanges struct git_changes changes = {0};
         bool again = l.wrote;
-        if (git_state_look(&run->shared->state, &changes, &err)) {
+        if (shared_state_look(&run->shared->state, &changes, &err)) {
             record_error(run, -1, &err);
             return;
         }
         for (size_t i = 0; i < changes.odd.n; i++)
-            shared_tell_odd(&l, changes.odd.v[i]);
+            repo_watch_tell_odd(&l, changes.odd.v[i]);
         for (size_t i = 0; i < changes.list.n && run->shared->suspects.n; i++)
-            shared_look_at(&l, &changes.list.v[i]);
+            repo_watch_look_at(&l, &changes.list.v[i]);
         if (again)
             break;
     } while (l.wrote);
-    shared_look_done(&l);
+    repo_watch_look_done(&l);
 }
 
 /* Those stay under suspicion whose processes go on. */
@@ -33,20 +33,20 @@ static void narrow(const struct run *run, shared_tasks *suspects)
 {
     size_t kept = 0;
     for (size_t i = 0; i < suspects->n; i++) {
-        const struct job *job = run->tasks[suspects->v[i]].job;
+        const struct attempt *job = run->tasks[suspects->v[i]].job;
         if (job && job->process.guarded)
             suspects->v[kept++] = suspects->v[i];
     }
     suspects->n = kept;
 }
 
-static void look_at_checkout(struct run *run)
+static void lookup_at_checkout(struct run *run)
 {
-    struct shared *s = run->shared;
+    struct repo_watch *s = run->shared;
     autostrv struct strv paths = {0}, news = {0};
     struct err err = {0};
     bool looked = false, wanted = s->file_suspects.n > 0;
-    if (checkout_look(&s->checkout, wanted ? &paths : NULL, &looked, &err)) {
+    if (user_files_look(&s->checkout, wanted ? &paths : NULL, &looked, &err)) {
         record_error(run, -1, &err);
         s->has_checkout = false;
     }
@@ -60,21 +60,21 @@ static void look_at_checkout(struct run *run)
     struct finding f = {.what = "checkout", .name = run->pf->repo.root, .paths = &news};
     f.more = news.n > SHARED_MAX ? news.n - SHARED_MAX : 0;
     if (news.n)
-        shared_tell(run, &s->file_suspects, &f);
-    shared_files_look(run);
-    pace_end(&s->checkout.pace); /* that took its time as well */
+        repo_watch_tell(run, &s->file_suspects, &f);
+    repo_watch_files_look(run);
+    throttle_end(&s->checkout.pace); /* that took its time as well */
     narrow(run, &s->file_suspects);
 }
 
-static void look_at_all(struct run *run, struct job *job, bool files)
+static void lookup_at_all(struct run *run, struct attempt *job, bool files)
 {
-    struct shared *s = run->shared;
-    pace_begin(&s->pace);
-    look_at_state(run, job);
-    pace_end(&s->pace);
+    struct repo_watch *s = run->shared;
+    throttle_begin(&s->pace);
+    lookup_at_state(run, job);
+    throttle_end(&s->pace);
     narrow(run, &s->suspects);
     if (s->has_checkout && files && !run->publication.child) /* we are at work there ourselves */
-        look_at_checkout(run);
+        lookup_at_checkout(run);
 }
 
 static void suspect(shared_tasks *suspects, uint32_t task)
@@ -87,72 +87,72 @@ static void suspect(shared_tasks *suspects, uint32_t task)
 }
 
 /* What was there before it began is not its doing. */
-void shared_enter(struct job *job)
+void repo_watch_enter(struct attempt *job)
 {
-    struct shared *s = job->run->shared;
+    struct repo_watch *s = job->run->shared;
     if (!s)
         return;
-    if (pace_is_due(&s->pace))
-        look_at_all(job->run, NULL, pace_is_due(&s->checkout.pace));
+    if (throttle_is_due(&s->pace))
+        lookup_at_all(job->run, NULL, throttle_is_due(&s->checkout.pace));
     suspect(&s->suspects, job->task);
     suspect(&s->file_suspects, job->task);
 }
 
-void shared_leave(struct job *job)
+void repo_watch_leave(struct attempt *job)
 {
-    struct shared *s = job->run->shared;
+    struct repo_watch *s = job->run->shared;
     if (s)
-        look_at_all(job->run, job, pace_is_due(&s->checkout.pace));
+        lookup_at_all(job->run, job, throttle_is_due(&s->checkout.pace));
 }
 
-void shared_finish(struct run *run)
+void repo_watch_finish(struct run *run)
 {
     if (run->shared)
-        look_at_all(run, NULL, run->shared->file_suspects.n > 0);
+        lookup_at_all(run, NULL, run->shared->file_suspects.n > 0);
 }
 
-const char *shared_changed_hook(const struct run *run)
+const char *repo_watch_changed_hook(const struct run *run)
 {
     return run->shared ? run->shared->changed_hook : NULL;
 }
 
 /* --- beginning and end -------------------------------------------------------------------- */
 
-void shared_own(struct run *run, const char *ref)
+void repo_watch_own(struct run *run, const char *ref)
 {
     static const char below[] = "refs/heads/anabranch/";
-    struct shared *s = run->shared;
+    struct repo_watch *s = run->shared;
     if (s && strncmp(ref, below, strlen(below)) != 0) {
         char *key = arena_str(&s->arena, ref);
         (void)map_put(&s->ours, key, strlen(key), key);
     }
 }
 
-void shared_saved(struct run *run, const char *ref, const char *commit)
+void repo_watch_saved(struct run *run, const char *ref, const char *commit)
 {
     if (run->shared)
-        git_state_note_ref(&run->shared->state, ref, commit);
+        shared_state_note_ref(&run->shared->state, ref, commit);
 }
 
-int shared_begin(struct run *run, struct err *err)
+int repo_watch_begin(struct run *run, struct err *err)
 {
-    struct shared *s = run->shared = mem_alloc(sizeof(*s));
+    struct repo_watch *s = run->shared = mem_alloc(sizeof(*s));
     s->staged = (struct staged){.first = BUF_INIT};
     struct err none = {0};
-    if (git_state_open(&s->state, run->pf->repo.common, err))
+    if (shared_state_open(&s->state, run->pf->repo.common, err))
         return -1;
-    s->has_checkout = checkout_open(&s->checkout, &run->pf->repo, strlen(run->tip), &none) == 0;
+    s->has_checkout = user_files_open(&s->checkout, &run->pf->repo, strlen(run->tip), &none) == 0;
     if (s->has_checkout)
-        shared_files_begin(run);
+        repo_watch_files_begin(run);
     return 0;
 }
 
-void shared_free(struct shared *s)
+void repo_watch_free(struct repo_watch *s)
 {
     if (!s)
         return;
-    git_state_close(&s->state);
-    checkout_close(&s->checkout);
+    shared_state_close(&s->state);
+    user_files_close(&s->checkout);
     staged_close(&s->staged);
     untracked_close(&s->untracked);
     map_done(&s->ours);

@@ -28,30 +28,30 @@
 
 #include "run/run_private.h"
 
-int shared_begin(struct run *run, struct err *err); /* outside a repository: nothing to do */
-void shared_free(struct shared *shared);
+int repo_watch_begin(struct run *run, struct err *err); /* outside a repository: nothing to do */
+void repo_watch_free(struct repo_watch *shared);
 
 /* A branch that the run makes itself; below anabranch/ they are known. */
-void shared_own(struct run *run, const char *ref);
+void repo_watch_own(struct run *run, const char *ref);
 
 /* A ref that keeps saved work was made: whoever takes it away is noticed, however soon. */
-void shared_saved(struct run *run, const char *ref, const char *commit);
+void repo_watch_saved(struct run *run, const char *ref, const char *commit);
 
 /* Puts the ref of the run's tip back where somebody has moved or deleted it, and tells of it. */
-void shared_restore_tip(struct run *run);
+void repo_watch_restore_tip(struct run *run);
 
-void shared_enter(struct job *job); /* a process of the task's is about to begin */
+void repo_watch_enter(struct attempt *job); /* a process of the task's is about to begin */
 
 /* It has ended. job->tampered says why the task is to fail, or is NULL. */
-void shared_leave(struct job *job);
+void repo_watch_leave(struct attempt *job);
 
 /* The base was found to be elsewhere than the run put it. */
-void shared_followed(struct run *run, const char *from, const char *to);
+void repo_watch_followed(struct run *run, const char *from, const char *to);
 
 /* All tasks have ended. */
-void shared_finish(struct run *run);
+void repo_watch_finish(struct run *run);
 
 /* The hook that is not what it was when the run began, so that we do not run any; or NULL. */
-const char *shared_changed_hook(const struct run *run);
+const char *repo_watch_changed_hook(const struct run *run);
 
 #endif

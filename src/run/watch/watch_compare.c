@@ -14,23 +14,23 @@
 #include <ctype.h>
 #include <string.h>
 
-static void tell(struct shared_look *l, const struct finding *f)
+static void tell(struct repo_watch_look *l, const struct finding *f)
 {
     if (l->told++ < SHARED_MAX)
-        shared_tell(l->run, &l->run->shared->suspects, f);
+        repo_watch_tell(l->run, &l->run->shared->suspects, f);
     else
         l->more++;
 }
 
-void shared_tell_odd(struct shared_look *l, const char *name)
+void repo_watch_tell_odd(struct repo_watch_look *l, const char *name)
 {
     tell(l, &(struct finding){.what = "special", .name = name, .restored = true});
 }
 
-static void tell_ref(struct shared_look *l, const struct git_change *c)
+static void tell_ref(struct repo_watch_look *l, const struct git_change *c)
 {
     autobuf struct buf undo = BUF_INIT;
-    autofree char *kept = c->from.s ? shared_keep(l->run, c->from.s) : NULL;
+    autofree char *kept = c->from.s ? repo_watch_keep(l->run, c->from.s) : NULL;
     undo_ref(c, &undo);
     tell(l, &(struct finding){.what = "ref",
                               .name = c->name,
@@ -48,7 +48,7 @@ static bool is_at(const struct git_place *at, const char *ref, const char *commi
 
 /* What was saved is brought back from the vault. Where that has it no more, it was dropped by our
  * program, and so by a person; or somebody has been there as well. */
-static void look_at_salvage(struct shared_look *l, const struct git_change *c)
+static void lookup_at_salvage(struct repo_watch_look *l, const struct git_change *c)
 {
     struct git_place at = {.git_dir = l->run->pf->repo.common};
     autostrv struct strv mended = {0};
@@ -69,7 +69,7 @@ static void look_at_salvage(struct shared_look *l, const struct git_change *c)
                               .restored = restored});
 }
 
-void shared_restore_tip(struct run *run)
+void repo_watch_restore_tip(struct run *run)
 {
     struct git_place at = run_place(run);
     autobuf struct buf now = BUF_INIT;
@@ -85,7 +85,7 @@ void shared_restore_tip(struct run *run)
                         .to = now.len ? now.s : NULL,
                         .restored = moved};
     if (run->shared)
-        shared_tell(run, &run->shared->suspects, &f);
+        repo_watch_tell(run, &run->shared->suspects, &f);
 }
 
 struct others {
@@ -128,9 +128,9 @@ static bool is_landing(struct run *run, const char *commit)
            is_others_tip(run, commit);
 }
 
-static void tell_base(struct shared_look *l, const char *from, const char *to)
+static void tell_base(struct repo_watch_look *l, const char *from, const char *to)
 {
-    struct shared *s = l->run->shared;
+    struct repo_watch *s = l->run->shared;
     struct git_change c = {.name = l->run->base_ref,
                            .from = {.s = from, .len = strlen(from)},
                            .to = {.s = to, .len = to ? strlen(to) : 0}};
@@ -150,21 +150,21 @@ static bool is_known(const struct run *run, const char *commit)
            (p->busy && p->target && strcmp(commit, p->target) == 0);
 }
 
-void shared_followed(struct run *run, const char *from, const char *to)
+void repo_watch_followed(struct run *run, const char *from, const char *to)
 {
-    struct shared_look l = {.run = run};
+    struct repo_watch_look l = {.run = run};
     if (run->shared && run->shared->suspects.n && !is_known(run, to))
         tell_base(&l, from, to);
 }
 
-static void look_at_ref(struct shared_look *l, const struct git_change *c)
+static void lookup_at_ref(struct repo_watch_look *l, const struct git_change *c)
 {
     const struct run *run = l->run;
     if (str_begins(c->name, SALVAGE_REFS)) {
-        look_at_salvage(l, c);
+        lookup_at_salvage(l, c);
     } else if (str_begins(c->name, "refs/anabranch/")) {
         if (strcmp(c->name, run->tip_ref) == 0 && (!c->to.s || strcmp(c->to.s, run->tip) != 0))
-            shared_restore_tip(l->run);
+            repo_watch_restore_tip(l->run);
     } else if (strcmp(c->name, run->base_ref) == 0) {
         if (!c->to.s || !is_known(run, c->to.s))
             tell_base(l, run->published, c->to.s);
@@ -177,7 +177,7 @@ static void look_at_ref(struct shared_look *l, const struct git_change *c)
 }
 
 /* Of a workspace: "worktrees/20260301-120000-abcd-TASK/HEAD", also of other runs. */
-bool shared_is_workspace(const char *name)
+bool repo_watch_is_workspace(const char *name)
 {
     static const char form[] = "00000000-000000-xxxx-";
     if (!str_begins(name, "worktrees/"))
@@ -191,13 +191,13 @@ bool shared_is_workspace(const char *name)
     return true;
 }
 
-static void look_at_head(struct shared_look *l, const struct git_change *c)
+static void lookup_at_head(struct repo_watch_look *l, const struct git_change *c)
 {
     const struct git_repo *repo = &l->run->pf->repo;
     autofree char *own = mem_printf("%s/HEAD", repo->git_dir);
     autofree char *path = mem_printf("%s/%s", repo->common, c->name);
     autobuf struct buf undo = BUF_INIT;
-    if (shared_is_workspace(c->name))
+    if (repo_watch_is_workspace(c->name))
         return;
     if (c->from.s && strcmp(path, own) == 0)
         undo_head(c, repo->root, &undo);
@@ -209,7 +209,7 @@ static void look_at_head(struct shared_look *l, const struct git_change *c)
 }
 
 /* Tells of the lines that are in `a` and not in `b`, by the id of their stash: the second word. */
-static void compare_stashes(struct shared_look *l, const char *a, const char *b, bool lost)
+static void compare_stashes(struct repo_watch_look *l, const char *a, const char *b, bool lost)
 {
     autofree char *lines = mem_str(a ? a : "");
     for (char *next = lines, *line; (line = strsep(&next, "\n")) && *line;) {
@@ -220,7 +220,7 @@ static void compare_stashes(struct shared_look *l, const char *a, const char *b,
         autofree char *commit = mem_dup(id + 1, len);
         if (b && strstr(b, commit))
             continue;
-        autofree char *kept = lost ? shared_keep(l->run, commit) : NULL;
+        autofree char *kept = lost ? repo_watch_keep(l->run, commit) : NULL;
         autobuf struct buf undo = BUF_INIT;
         undo_stash(message + 1, commit, &undo);
         tell(l, &(struct finding){.what = "stash",
@@ -240,11 +240,11 @@ static const char *digest(struct git_content content, char hex[HASH_SHA256_DIGIT
     return hex;
 }
 
-static void look_at_file(struct shared_look *l, const struct git_change *c)
+static void lookup_at_file(struct repo_watch_look *l, const struct git_change *c)
 {
-    struct shared *s = l->run->shared;
+    struct repo_watch *s = l->run->shared;
     autofree char *path = mem_printf("%s/%s", l->run->pf->repo.common, c->name);
-    autofree char *saved = c->from.s ? shared_save(l->run, c->name, c->from) : NULL;
+    autofree char *saved = c->from.s ? repo_watch_save(l->run, c->name, c->from) : NULL;
     autobuf struct buf undo = BUF_INIT;
     char from[HASH_SHA256_DIGITS + 1], to[HASH_SHA256_DIGITS + 1];
     bool hook = c->part == GIT_PART_HOOK;
@@ -259,14 +259,14 @@ static void look_at_file(struct shared_look *l, const struct git_change *c)
                               .saved = saved});
 }
 
-void shared_look_at(struct shared_look *l, const struct git_change *c)
+void repo_watch_look_at(struct repo_watch_look *l, const struct git_change *c)
 {
     switch (c->part) {
     case GIT_PART_REF:
-        look_at_ref(l, c);
+        lookup_at_ref(l, c);
         break;
     case GIT_PART_HEAD:
-        look_at_head(l, c);
+        lookup_at_head(l, c);
         break;
     case GIT_PART_STASH:
         compare_stashes(l, c->from.s, c->to.s, true);
@@ -274,22 +274,22 @@ void shared_look_at(struct shared_look *l, const struct git_change *c)
         break;
     case GIT_PART_CONFIG:
         if (!l->wrote)
-            l->wrote = shared_config(l->run, l->job, c);
+            l->wrote = repo_watch_config(l->run, l->job, c);
         break;
     case GIT_PART_HOOK:
     case GIT_PART_FILE:
-        look_at_file(l, c);
+        lookup_at_file(l, c);
         break;
     }
 }
 
-void shared_look_done(struct shared_look *l)
+void repo_watch_look_done(struct repo_watch_look *l)
 {
     const shared_tasks *suspects = &l->run->shared->suspects;
     struct finding remotes = {.what = "ref", .name = "refs/remotes", .more = l->remotes};
     struct finding rest = {.what = "ref", .more = l->more};
     if (l->remotes)
-        shared_tell(l->run, suspects, &remotes);
+        repo_watch_tell(l->run, suspects, &remotes);
     if (l->more)
-        shared_tell(l->run, suspects, &rest);
+        repo_watch_tell(l->run, suspects, &rest);
 }

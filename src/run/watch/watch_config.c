@@ -9,9 +9,9 @@
 #include <string.h>
 #include <strings.h>
 
-struct look {
+struct lookup {
     struct run *run;
-    struct job *job;
+    struct attempt *job;
     const struct git_change *change;
     char *path, *saved; /* the file, and the copy of it as it was found */
     size_t others;      /* settings that stay as they are now */
@@ -25,7 +25,7 @@ static bool is_true(const char *value)
 }
 
 /* With these, no git command works in the user's work tree. */
-static bool breaks_checkout(const struct look *l, const char *key, struct git_values to)
+static bool breaks_checkout(const struct lookup *l, const char *key, struct git_values to)
 {
     if (strcmp(l->change->name, "config") != 0 || !to.n)
         return false;
@@ -33,19 +33,19 @@ static bool breaks_checkout(const struct look *l, const char *key, struct git_va
            (strcmp(key, "core.bare") == 0 && is_true(to.v[to.n - 1].value));
 }
 
-static bool names_program(const struct look *l, const char *key, struct git_values to)
+static bool dir_names_program(const struct lookup *l, const char *key, struct git_values to)
 {
     bool hooks = l->run->pf->plan.commit_hooks && strcmp(key, "core.hookspath") == 0;
     return to.n && (hooks || git_setting_is_program(key));
 }
 
-static bool is_put_back(const struct look *l, const char *key, struct git_values to)
+static bool is_put_back(const struct lookup *l, const char *key, struct git_values to)
 {
-    return names_program(l, key, to) || breaks_checkout(l, key, to);
+    return dir_names_program(l, key, to) || breaks_checkout(l, key, to);
 }
 
 /* The whole file as it was, unless it has changed again. */
-static bool put_file_back(struct look *l)
+static bool put_file_back(struct lookup *l)
 {
     autobuf struct buf was = BUF_INIT, text = BUF_INIT;
     const struct git_change *c = l->change;
@@ -61,15 +61,15 @@ static bool put_file_back(struct look *l)
     return done;
 }
 
-static bool save(struct look *l)
+static bool save(struct lookup *l)
 {
     if (!l->saved)
-        l->saved = shared_save(l->run, l->change->name, l->change->to);
+        l->saved = repo_watch_save(l->run, l->change->name, l->change->to);
     return l->saved != NULL;
 }
 
 /* With the rest of the file, where that is the same; else alone, and what others wrote stays. */
-static bool put_back(struct look *l, const char *key, struct git_values from)
+static bool put_back(struct lookup *l, const char *key, struct git_values from)
 {
     struct err err = {0};
     if (l->whole || !save(l))
@@ -85,7 +85,7 @@ static bool put_back(struct look *l, const char *key, struct git_values from)
     return false;
 }
 
-static void blame_job(struct look *l, struct job *job, const char *key, bool restored)
+static void blame_job(struct lookup *l, struct attempt *job, const char *key, bool restored)
 {
     if (!job || job->tampered)
         return;
@@ -97,7 +97,7 @@ static void blame_job(struct look *l, struct job *job, const char *key, bool res
 
 /* Who is the only one that can have done it; and where it is still there, who is about to have git
  * run it. */
-static void blame(struct look *l, const char *key, bool restored)
+static void blame(struct lookup *l, const char *key, bool restored)
 {
     const shared_tasks *suspects = &l->run->shared->suspects;
     if (suspects->n == 1)
@@ -106,7 +106,7 @@ static void blame(struct look *l, const char *key, bool restored)
         blame_job(l, l->job, key, restored);
 }
 
-static const char *shown(const struct look *l, const char *key, struct git_values values,
+static const char *shown(const struct lookup *l, const char *key, struct git_values values,
                          struct buf *out)
 {
     if (!values.n)
@@ -121,10 +121,10 @@ static const char *shown(const struct look *l, const char *key, struct git_value
 
 static void take_setting(void *ctx, const char *key, struct git_values from, struct git_values to)
 {
-    struct look *l = ctx;
+    struct lookup *l = ctx;
     autobuf struct buf was = BUF_INIT, is = BUF_INIT, undo = BUF_INIT;
-    bool program = names_program(l, key, to);
-    if (shared_is_workspace(l->change->name) && !program)
+    bool program = dir_names_program(l, key, to);
+    if (repo_watch_is_workspace(l->change->name) && !program)
         return; /* its own affair */
     struct finding f = {.what = "config", .name = key};
     f.restored = is_put_back(l, key, to) && put_back(l, key, from);
@@ -137,25 +137,25 @@ static void take_setting(void *ctx, const char *key, struct git_values from, str
         undo_setting(l->path, key, from.n ? from.v->value : NULL, &undo);
         f.undo = undo.s;
     }
-    shared_tell(l->run, &l->run->shared->suspects, &f);
+    repo_watch_tell(l->run, &l->run->shared->suspects, &f);
 }
 
 static void count_others(void *ctx, const char *key, struct git_values from, struct git_values to)
 {
-    struct look *l = ctx;
+    struct lookup *l = ctx;
     (void)from;
     l->others += !is_put_back(l, key, to);
 }
 
 /* Without a configuration that can be read there is no git at all. */
-static void put_all_back(struct look *l)
+static void put_all_back(struct lookup *l)
 {
     const struct git_change *c = l->change;
     struct finding f = {.what = "config", .name = c->name, .from = "readable"};
     f.to = c->to.s ? "unreadable" : NULL;
     f.restored = (!c->to.s || save(l)) && put_file_back(l);
     f.saved = l->saved;
-    shared_tell(l->run, &l->run->shared->suspects, &f);
+    repo_watch_tell(l->run, &l->run->shared->suspects, &f);
 }
 
 static int read_settings(struct git_settings *s, struct git_content content, struct err *err)
@@ -163,9 +163,9 @@ static int read_settings(struct git_settings *s, struct git_content content, str
     return content.s ? git_settings_read(s, content.s, content.len, err) : 0;
 }
 
-bool shared_config(struct run *run, struct job *job, const struct git_change *change)
+bool repo_watch_config(struct run *run, struct attempt *job, const struct git_change *change)
 {
-    struct look l = {.run = run, .job = job, .change = change};
+    struct lookup l = {.run = run, .job = job, .change = change};
     autosettings struct git_settings before = GIT_SETTINGS_INIT, now = GIT_SETTINGS_INIT;
     bool main_file = strcmp(change->name, "config") == 0;
     struct err err = {0}, none = {0};

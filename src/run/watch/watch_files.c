@@ -39,20 +39,20 @@ static void list_own(const struct run *run, struct strv *out)
     skip(run, run->opts.own_file, "", out);
 }
 
-void shared_files_begin(struct run *run)
+void repo_watch_files_begin(struct run *run)
 {
-    struct shared *s = run->shared;
+    struct repo_watch *s = run->shared;
     const struct git_repo *repo = &run->pf->repo;
     autofree char *index = mem_printf("%s/index", repo->git_dir);
     autostrv struct strv own = {0};
     struct err none = {
         0}; /* as of the tracked files: an index that we cannot read is not watched */
-    pace_begin(&s->checkout.pace);
+    throttle_begin(&s->checkout.pace);
     list_own(run, &own);
     s->has_staged = staged_open(&s->staged, repo, run->batch, strlen(run->tip), &none) == 0;
     s->has_untracked =
         untracked_open(&s->untracked, repo->root, index, strlen(run->tip), &own, &none) == 0;
-    pace_end(&s->checkout.pace);
+    throttle_end(&s->checkout.pace);
 }
 
 /* --- the index ---------------------------------------------------------------------------- */
@@ -67,7 +67,7 @@ static void tell_index(struct run *run, const struct strv *paths, const char *un
                         .paths = paths,
                         .more = paths->n > SHARED_MAX ? paths->n - SHARED_MAX : 0};
     if (paths->n)
-        shared_tell(run, &run->shared->file_suspects, &f);
+        repo_watch_tell(run, &run->shared->file_suspects, &f);
 }
 
 /* Only the index as a whole has what was staged. */
@@ -77,15 +77,15 @@ static void tell_unstaged(struct run *run, const struct strv *paths)
     struct git_content content = {.s = first->s, .len = first->len, .mode = 0600};
     autofree char *index = mem_printf("%s/index", run->pf->repo.git_dir);
     autobuf struct buf undo = BUF_INIT;
-    autofree char *saved = paths->n && first->len ? shared_save(run, "index", content) : NULL;
+    autofree char *saved = paths->n && first->len ? repo_watch_save(run, "index", content) : NULL;
     if (saved)
         undo_file(index, saved, &undo);
     tell_index(run, paths, saved ? undo.s : NULL, saved);
 }
 
-static void look_at_index(struct run *run)
+static void lookup_at_index(struct run *run)
 {
-    struct shared *s = run->shared;
+    struct repo_watch *s = run->shared;
     autostagedchange struct staged_change c = {0};
     autobuf struct buf staged = BUF_INIT, unseen = BUF_INIT;
     const char *root = run->pf->repo.root;
@@ -115,7 +115,7 @@ static void undo_change(const char *path, const char *saved, struct buf *out)
 {
     autofree char *folder = mem_dup(path, (size_t)(strrchr(path, '/') - path));
     if (saved && access(folder, F_OK) < 0) {
-        shell_add(out, "mkdir -p", folder, NULL);
+        shell_quote(out, "mkdir -p", folder, NULL);
         buf_addstr(out, " && ");
     }
     undo_file(path, saved, out);
@@ -127,7 +127,7 @@ static void tell_file(struct run *run, const struct untracked_change *c)
     const char *name = was->path ? was->path : is->path;
     struct git_content content = {.s = was->content, .len = was->len, .mode = was->mode};
     autofree char *path = mem_printf("%s/%s", run->pf->repo.root, name);
-    autofree char *saved = was->content ? shared_save(run, name, content) : NULL;
+    autofree char *saved = was->content ? repo_watch_save(run, name, content) : NULL;
     autobuf struct buf undo = BUF_INIT, from = BUF_INIT, to = BUF_INIT;
     bool folder = path[strlen(path) - 1] == '/';
     if (!folder && (saved || !was->path))
@@ -138,20 +138,20 @@ static void tell_file(struct run *run, const struct untracked_change *c)
                         .to = describe(is, &to),
                         .undo = undo.len ? undo.s : NULL,
                         .saved = saved};
-    shared_tell(run, &run->shared->file_suspects, &f);
+    repo_watch_tell(run, &run->shared->file_suspects, &f);
 }
 
 /* A file that changes again and again is told of once. */
-static bool is_news(struct shared *s, const struct untracked_change *c)
+static bool is_news(struct repo_watch *s, const struct untracked_change *c)
 {
     const char *name = c->was.path ? c->was.path : c->is.path;
     char *key = arena_printf(&s->arena, "untracked %s", name);
     return !map_put(&s->told, key, strlen(key), key);
 }
 
-static void look_at_untracked(struct run *run)
+static void lookup_at_untracked(struct run *run)
 {
-    struct shared *s = run->shared;
+    struct repo_watch *s = run->shared;
     autountracked struct untracked_changes changes = {0};
     struct finding rest = {.what = "untracked"};
     struct err err = {0};
@@ -169,13 +169,13 @@ static void look_at_untracked(struct run *run)
             rest.more++;
     }
     if (rest.more)
-        shared_tell(run, &s->file_suspects, &rest);
+        repo_watch_tell(run, &s->file_suspects, &rest);
 }
 
-void shared_files_look(struct run *run)
+void repo_watch_files_look(struct run *run)
 {
     if (run->shared->has_staged)
-        look_at_index(run);
+        lookup_at_index(run);
     if (run->shared->has_untracked)
-        look_at_untracked(run);
+        lookup_at_untracked(run);
 }

@@ -14,10 +14,10 @@
 
 typedef VEC(uint32_t) shared_tasks;
 
-struct shared {
-    struct git_state state;
-    struct pace pace; /* of looking at it */
-    struct checkout checkout;
+struct repo_watch {
+    struct shared_state state;
+    struct throttle pace; /* of looking at it */
+    struct user_files checkout;
     bool has_checkout;
     struct staged staged; /* both only where there is a checkout */
     struct untracked untracked;
@@ -47,38 +47,38 @@ struct finding {
 enum { SHARED_MAX = 20 }; /* things that are told of by name at a time */
 
 /* watch_compare.c: one look at what has changed. */
-struct shared_look {
+struct repo_watch_look {
     struct run *run;
-    struct job *job; /* whose process has ended, or NULL */
+    struct attempt *job; /* whose process has ended, or NULL */
     size_t told, more, remotes;
     bool wrote; /* to the configuration: what changes there now is our doing */
 };
 
-void shared_look_at(struct shared_look *look, const struct git_change *change);
-void shared_tell_odd(struct shared_look *look, const char *name); /* it was no file */
-void shared_look_done(struct shared_look *look); /* tells of those that were only counted */
+void repo_watch_look_at(struct repo_watch_look *look, const struct git_change *change);
+void repo_watch_tell_odd(struct repo_watch_look *look, const char *name); /* it was no file */
+void repo_watch_look_done(struct repo_watch_look *look); /* tells of those that were only counted */
 
 /* Whether it is of a workspace, of this run or another: "worktrees/RUN-TASK/HEAD". */
-bool shared_is_workspace(const char *name);
+bool repo_watch_is_workspace(const char *name);
 
 /* watch_report.c */
-void shared_tell(struct run *run, const shared_tasks *suspects, const struct finding *finding);
+void repo_watch_tell(struct run *run, const shared_tasks *suspects, const struct finding *finding);
 
 /* Saves a file's content in the run's folder; the path is the caller's. NULL: that failed, which is
  * told. */
-char *shared_save(struct run *run, const char *name, struct git_content content);
+char *repo_watch_save(struct run *run, const char *name, struct git_content content);
 
 /* Keeps a commit under a ref, unless another ref leads to it; the name is the caller's, or NULL. */
-char *shared_keep(struct run *run, const char *commit);
+char *repo_watch_keep(struct run *run, const char *commit);
 
 /* watch_files.c: what is not tracked in the user's checkout, and what is staged there. */
-void shared_files_begin(struct run *run);
-void shared_files_look(struct run *run);
+void repo_watch_files_begin(struct run *run);
+void repo_watch_files_look(struct run *run);
 
 /* watch_config.c: tells of the settings of a configuration file that have changed, and puts back
  * what has to be. True where it wrote to the file. Where the job's task is to fail for it,
  * job->tampered is set. */
-bool shared_config(struct run *run, struct job *job, const struct git_change *change);
+bool repo_watch_config(struct run *run, struct attempt *job, const struct git_change *change);
 
 /* undo_hint.c: appends what to type. */
 void undo_ref(const struct git_change *change, struct buf *out);

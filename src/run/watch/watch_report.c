@@ -19,37 +19,37 @@ enum { NAMES_MAX = 10, KEEP_TRIES = 1000 };
 static void put_tasks(struct arena *a, struct node *data, const struct run *run,
                       const shared_tasks *suspects)
 {
-    struct node *list = build_put_list(a, data, "tasks");
+    struct node *list = node_put_list(a, data, "tasks");
     for (size_t i = 0; i < suspects->n && i < NAMES_MAX; i++)
-        build_add_string(a, list, run->pf->plan.tasks[suspects->v[i]].id);
+        node_add_string(a, list, run->pf->plan.tasks[suspects->v[i]].id);
     if (suspects->n > NAMES_MAX)
-        build_put_int(a, data, "more_tasks", (int64_t)(suspects->n - NAMES_MAX));
+        node_put_int(a, data, "more_tasks", (int64_t)(suspects->n - NAMES_MAX));
 }
 
-void shared_tell(struct run *run, const shared_tasks *suspects, const struct finding *f)
+void repo_watch_tell(struct run *run, const shared_tasks *suspects, const struct finding *f)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_string(&a, data, "what", f->what);
-    build_put_string(&a, data, "name", f->name);
-    build_put_string(&a, data, "from", f->from);
-    build_put_string(&a, data, "to", f->to);
-    build_put_bool(&a, data, "restored", f->restored);
-    build_put_string(&a, data, "undo", f->undo);
-    build_put_string(&a, data, "saved", f->saved);
-    build_put_string(&a, data, "kept", f->kept);
-    struct node *paths = f->paths ? build_put_list(&a, data, "paths") : NULL;
+    struct node *data = node_new_map(&a);
+    node_put_string(&a, data, "what", f->what);
+    node_put_string(&a, data, "name", f->name);
+    node_put_string(&a, data, "from", f->from);
+    node_put_string(&a, data, "to", f->to);
+    node_put_bool(&a, data, "restored", f->restored);
+    node_put_string(&a, data, "undo", f->undo);
+    node_put_string(&a, data, "saved", f->saved);
+    node_put_string(&a, data, "kept", f->kept);
+    struct node *paths = f->paths ? node_put_list(&a, data, "paths") : NULL;
     for (size_t i = 0; paths && i < f->paths->n && i < SHARED_MAX; i++)
-        build_add_string(&a, paths, f->paths->v[i]);
+        node_add_string(&a, paths, f->paths->v[i]);
     if (f->more)
-        build_put_int(&a, data, "more", (int64_t)f->more);
+        node_put_int(&a, data, "more", (int64_t)f->more);
     if (suspects->n != 1)
         put_tasks(&a, data, run, suspects);
     record(run, EV_GIT_STATE_CHANGED, suspects->n == 1 ? (int64_t)suspects->v[0] : -1, data);
     arena_done(&a);
 }
 
-char *shared_save(struct run *run, const char *name, struct git_content content)
+char *repo_watch_save(struct run *run, const char *name, struct git_content content)
 {
     autofree char *dir = mem_printf("%s/" STORE_SHARED "/%d", run->dir, ++run->shared->saved);
     const char *slash = strrchr(name, '/');
@@ -74,7 +74,7 @@ static bool is_reachable(const struct git_place *at, const char *commit)
     return git_try(at, &args, &out, NULL, &status, NULL) == 0 && status == 0 && out.len;
 }
 
-char *shared_keep(struct run *run, const char *commit)
+char *repo_watch_keep(struct run *run, const char *commit)
 {
     struct git_place at = run_place(run);
     struct err err = {0};
@@ -86,7 +86,7 @@ char *shared_keep(struct run *run, const char *commit)
         autobuf struct buf there = BUF_INIT;
         if (git_resolve(&at, ref, &there, NULL) &&
             git_move_ref(&at, ref, "", commit, "anabranch: keep", &moved, &err) == 0 && moved) {
-            shared_saved(run, ref, commit);
+            repo_watch_saved(run, ref, commit);
             vault_keep(&at, ref, commit, run->base_commit, &err);
             if (err.code)
                 record_error(run, -1, &err);

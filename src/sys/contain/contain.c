@@ -69,7 +69,7 @@ static int open_namespace(struct container *c, struct err *err)
 {
     if (namespace_open(&c->ns, c->hiding, err))
         return -1;
-    procs_look_into(c->ns.proc);
+    proc_table_look_into(c->ns.proc);
     return 0;
 }
 
@@ -179,7 +179,7 @@ void container_close(struct container *c)
         (void)waitpid(c->child, NULL, WNOHANG);
     }
     cgroup_remove(&c->cgroup);
-    procs_look_into(-1);
+    proc_table_look_into(-1);
     namespace_close(&c->ns);
 }
 
@@ -228,43 +228,43 @@ int container_start(struct container *c, char *const *argv, struct err *err)
 /* --- what is in it ------------------------------------------------------------------------ */
 
 /* Whoever has left the group is known by the mark that we gave it. */
-static void list_marked(struct procs *procs)
+static void list_marked(struct proc_table *procs)
 {
     autofree char *run = mem_printf("ANABRANCH_RUN=%s", run_name());
     autofree char *guard = mem_printf(GUARD_MARK "=%s", getenv(GUARD_MARK));
     const char *const marks[] = {guard, getenv("ANABRANCH_RUN") ? run : NULL, NULL};
-    procs_marked(procs, marks);
+    proc_table_marked(procs, marks);
 }
 
-void container_list(const struct container *c, struct procs *procs)
+void container_list(const struct container *c, struct proc_table *procs)
 {
     if (c->means == CONTAIN_NAMESPACE) {
-        procs_everyone(procs);
+        proc_table_everyone(procs);
     } else if (c->means == CONTAIN_GROUP) {
-        procs_in_group(procs, c->child);
+        proc_table_in_group(procs, c->child);
         list_marked(procs);
     } else {
-        procs_below(procs, getpid());
+        proc_table_below(procs, getpid());
     }
 }
 
 static void signal_listed(const struct container *c, int signal)
 {
-    autoprocs struct procs all = {0};
+    autoprocs struct proc_table all = {0};
     container_list(c, &all);
     for (size_t i = 0; i < all.all.n; i++)
-        (void)procs_signal(&all.all.v[i], signal);
+        (void)proc_table_signal(&all.all.v[i], signal);
 }
 
 /* Until a look finds no more than the one before: then nobody was left to fork meanwhile. */
 static void stop_listed(const struct container *c)
 {
     for (size_t before = 0, n;; before = n) {
-        autoprocs struct procs all = {0};
+        autoprocs struct proc_table all = {0};
         container_list(c, &all);
         n = all.all.n;
         for (size_t i = 0; i < n; i++)
-            (void)procs_signal(&all.all.v[i], SIGSTOP);
+            (void)proc_table_signal(&all.all.v[i], SIGSTOP);
         if (n <= before)
             return;
     }
@@ -308,7 +308,7 @@ static bool peek_child(const struct container *c, bool *ret_ended, int *ret_stat
         return true;
     *ret_ended = true;
     *ret_status = info.si_code == CLD_EXITED ? info.si_status << 8 : info.si_status & 0x7f;
-    autoprocs struct procs all = {0};
+    autoprocs struct proc_table all = {0};
     container_list(c, &all);
     return all.all.n > 0;
 }
@@ -316,7 +316,7 @@ static bool peek_child(const struct container *c, bool *ret_ended, int *ret_stat
 /* The init is the last; it goes when nobody else is left. */
 static bool end_init(struct container *c)
 {
-    autoprocs struct procs all = {0};
+    autoprocs struct proc_table all = {0};
     if (!c->ns.init)
         return false;
     container_list(c, &all);

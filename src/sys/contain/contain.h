@@ -50,7 +50,7 @@ struct container {
 #define GUARD_MARK "ANABRANCH_GUARD"
 
 /* Tries the means, or the one that is wanted alone. With a namespace, /proc is that of the
- * namespace from then on (procs_look_into()), and `hiding` holds in it. */
+ * namespace from then on (proc_table_look_into()), and `hiding` holds in it. */
 int container_open(struct container *c, enum contain wanted, const struct limits *limits,
                    const struct hiding *hiding, struct err *err);
 void container_close(struct container *c);
@@ -59,7 +59,7 @@ void container_close(struct container *c);
 int container_start(struct container *c, char *const *argv, struct err *err);
 
 /* Lists all that is alive in it. */
-void container_list(const struct container *c, struct procs *procs);
+void container_list(const struct container *c, struct proc_table *procs);
 
 /* Sends a signal to all; SIGKILL and SIGSTOP reach also what is being forked at that time. */
 void container_signal(const struct container *c, int signal);

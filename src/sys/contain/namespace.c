@@ -144,7 +144,7 @@ static int start_init(const struct hiding *hiding, pid_t *ret_init, struct err *
 
 static int open_of_init(pid_t init, const char *name, int flags, int *ret_fd, struct err *err)
 {
-    if ((*ret_fd = procs_open(init, name, flags)) < 0)
+    if ((*ret_fd = proc_table_open(init, name, flags)) < 0)
         return err_sys(err, "open '/proc/%d/%s'", (int)init, name);
     return 0;
 }

@@ -25,7 +25,7 @@ struct namespace
 {
     pid_t init; /* its pid here; 0: there is none */
     int mounts, root, cwd;
-    int proc; /* its /proc, as procs_look_into() takes it */
+    int proc; /* its /proc, as proc_table_look_into() takes it */
 };
 
 #define NAMESPACE_INIT                                                                             \

@@ -48,7 +48,7 @@ static int open_parent(const char *path, int *ret_fd, const char **ret_name, str
     return open_btrfs(parent, ret_fd, err);
 }
 
-int subvolume_make(const char *path, struct err *err)
+int btrfs_make(const char *path, struct err *err)
 {
     struct btrfs_ioctl_vol_args args = {0};
     autoclose int parent = -1;
@@ -61,7 +61,7 @@ int subvolume_make(const char *path, struct err *err)
     return 0;
 }
 
-int subvolume_snapshot(const char *of, const char *path, struct err *err)
+int btrfs_snapshot(const char *of, const char *path, struct err *err)
 {
     struct btrfs_ioctl_vol_args_v2 args = {0};
     autoclose int parent = -1, source = -1;
@@ -75,7 +75,7 @@ int subvolume_snapshot(const char *of, const char *path, struct err *err)
     return 0;
 }
 
-bool subvolume_is(const char *path)
+bool btrfs_is(const char *path)
 {
     autoclose int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     struct stat st;
@@ -89,7 +89,7 @@ static bool drop(int parent, const char *name)
     return ioctl(parent, BTRFS_IOC_SNAP_DESTROY, &args) == 0;
 }
 
-bool subvolume_drop_at(int at, const char *path)
+bool btrfs_drop_at(int at, const char *path)
 {
     autoclose int parent = -1;
     const char *name;
@@ -102,7 +102,7 @@ bool subvolume_drop_at(int at, const char *path)
     return strlen(path) <= BTRFS_SUBVOL_NAME_MAX && is_btrfs(at) && drop(at, path);
 }
 
-bool subvolume_fits(const char *dir)
+bool btrfs_fits(const char *dir)
 {
     autoclose int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     return fd >= 0 && is_btrfs(fd);
@@ -135,33 +135,33 @@ static int not_supported(struct err *err)
     return err_set(err, ERR_ENV, "snapshots of folders are not supported on this system");
 }
 
-int subvolume_make(const char *path, struct err *err)
+int btrfs_make(const char *path, struct err *err)
 {
     (void)path;
     return not_supported(err);
 }
 
-int subvolume_snapshot(const char *of, const char *path, struct err *err)
+int btrfs_snapshot(const char *of, const char *path, struct err *err)
 {
     (void)of;
     (void)path;
     return not_supported(err);
 }
 
-bool subvolume_is(const char *path)
+bool btrfs_is(const char *path)
 {
     (void)path;
     return false;
 }
 
-bool subvolume_drop_at(int at, const char *path)
+bool btrfs_drop_at(int at, const char *path)
 {
     (void)at;
     (void)path;
     return false;
 }
 
-bool subvolume_fits(const char *dir)
+bool btrfs_fits(const char *dir)
 {
     (void)dir;
     return false;
@@ -176,9 +176,9 @@ static int are_together(const char *one, const char *two, struct err *err)
 
 #endif
 
-bool subvolume_drop(const char *path)
+bool btrfs_drop(const char *path)
 {
-    return subvolume_drop_at(AT_FDCWD, path);
+    return btrfs_drop_at(AT_FDCWD, path);
 }
 
 /* The names are those of our process alone: what is there was left by one that was killed. */
@@ -189,13 +189,13 @@ static int try_in(const char *dir, bool *ret_drop, struct err *err)
     struct err none = {0};
     if (dirs_remove(one, err) || dirs_remove(two, err))
         return -1;
-    int rc = subvolume_make(one, err) || subvolume_snapshot(one, two, err) ? -1 : 0;
-    *ret_drop = rc == 0 && subvolume_drop(two);
+    int rc = btrfs_make(one, err) || btrfs_snapshot(one, two, err) ? -1 : 0;
+    *ret_drop = rc == 0 && btrfs_drop(two);
     int left = dirs_remove(two, rc ? &none : err) || dirs_remove(one, rc ? &none : err) ? -1 : 0;
     return rc || left ? -1 : 0;
 }
 
-int subvolume_try(const char *from, const char *to, bool *ret_drop, struct err *err)
+int btrfs_try(const char *from, const char *to, bool *ret_drop, struct err *err)
 {
     return are_together(from, to, err) || try_in(from, ret_drop, err) ? -1 : 0;
 }

@@ -17,28 +17,28 @@
 #include <stdbool.h>
 
 /* Makes an empty one, for us alone (0700). Its parent must be there. */
-int subvolume_make(const char *path, struct err *err);
+int btrfs_make(const char *path, struct err *err);
 
 /* Makes a copy of the one at `of`, less others that are inside of it, which are empty folders in
  * the copy. */
-int subvolume_snapshot(const char *of, const char *path, struct err *err);
+int btrfs_snapshot(const char *of, const char *path, struct err *err);
 
 /* Whether they can be made in a folder, for all that its file system's name says. */
-bool subvolume_fits(const char *dir);
+bool btrfs_fits(const char *dir);
 
 /* Whether there is one at a path; a symlink to one is none. */
-bool subvolume_is(const char *path);
+bool btrfs_is(const char *path);
 
 /* Deletes the one at a path with all that is in it, at once. False where that cannot be done: it is
  * none, it has others inside, or the file system lets only root do it. dirs_remove() begins with
  * this, and goes on by deleting what is inside first, which everyone may. */
-bool subvolume_drop(const char *path);
+bool btrfs_drop(const char *path);
 
 /* The same for one that an open folder has an entry for (AT_FDCWD: a path). */
-bool subvolume_drop_at(int at, const char *path);
+bool btrfs_drop_at(int at, const char *path);
 
 /* Whether copies of those in one folder can be made in another; by making one, in the first, where
- * nothing of it is left. *ret_drop is whether subvolume_drop() works. */
-int subvolume_try(const char *from, const char *to, bool *ret_drop, struct err *err);
+ * nothing of it is left. *ret_drop is whether btrfs_drop() works. */
+int btrfs_try(const char *from, const char *to, bool *ret_drop, struct err *err);
 
 #endif

@@ -21,7 +21,7 @@ static void add_name(const char *name, const char *but, struct buf *out)
 enum { TMPFS_NAME = 20 };
 
 /* fdopendir() would ask what the descriptor is, and have a buffer made, for each folder. */
-int names_read(int fd, const char *but, struct buf *out)
+int dir_names_read(int fd, const char *but, struct buf *out)
 {
     _Alignas(struct dirent64) char bytes[32768];
     ssize_t n;
@@ -35,7 +35,7 @@ int names_read(int fd, const char *but, struct buf *out)
     return n < 0 ? -1 : 0;
 }
 
-enum names_size names_size_means(int fd)
+enum dir_names_size dir_names_size_means(int fd)
 {
     struct statfs fs;
     long flags = 0;
@@ -50,7 +50,7 @@ enum names_size names_size_means(int fd)
     return flags & FS_CASEFOLD_FL ? NAMES_SIZE_NOTHING : NAMES_SIZE_NUMBER;
 }
 
-bool names_size_fits(enum names_size means, off_t size, size_t names, size_t length)
+bool dir_names_size_fits(enum dir_names_size means, off_t size, size_t names, size_t length)
 {
     if (means == NAMES_SIZE_NUMBER)
         return (size_t)size == (names + 2) * TMPFS_NAME;
@@ -62,7 +62,7 @@ bool names_size_fits(enum names_size means, off_t size, size_t names, size_t len
 #include <fcntl.h>
 #include <unistd.h>
 
-int names_read(int fd, const char *but, struct buf *out)
+int dir_names_read(int fd, const char *but, struct buf *out)
 {
     int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
     DIR *dir = own >= 0 ? fdopendir(own) : NULL;
@@ -81,13 +81,13 @@ int names_read(int fd, const char *but, struct buf *out)
     return errnum ? -1 : 0;
 }
 
-enum names_size names_size_means(int fd)
+enum dir_names_size dir_names_size_means(int fd)
 {
     (void)fd;
     return NAMES_SIZE_NOTHING;
 }
 
-bool names_size_fits(enum names_size means, off_t size, size_t names, size_t length)
+bool dir_names_size_fits(enum dir_names_size means, off_t size, size_t names, size_t length)
 {
     (void)means, (void)size, (void)names, (void)length;
     return false;

@@ -13,10 +13,10 @@
 /* Appends the names of what is in an open folder, each with a NUL behind it, in no order, without
  * "." and ".." and without `but`. To be called once per descriptor, which stays open. On failure
  * errno says why, and some names may be there. */
-int names_read(int fd, const char *but, struct buf *out);
+int dir_names_read(int fd, const char *but, struct buf *out);
 
 /* What the size of a folder says about the names in it, by the kind of the file system. */
-enum names_size {
+enum dir_names_size {
     NAMES_SIZE_NOTHING, /* these must be read */
     NAMES_SIZE_NUMBER,  /* tmpfs: how many there are */
     NAMES_SIZE_LENGTH,  /* btrfs: how long they are together */
@@ -24,10 +24,10 @@ enum names_size {
 
 /* By any folder of it. Nothing, where two names may be of one file: in a folder that does not tell
  * upper case from lower. */
-enum names_size names_size_means(int fd);
+enum dir_names_size dir_names_size_means(int fd);
 
 /* Whether a folder of that size can have so many names in it, of that length together without a NUL
  * behind each. Where all of these are known to be there, there is then no other one. */
-bool names_size_fits(enum names_size means, off_t size, size_t names, size_t length);
+bool dir_names_size_fits(enum dir_names_size means, off_t size, size_t names, size_t length);
 
 #endif

@@ -25,14 +25,14 @@ struct left {
 };
 
 struct walk {
-    const struct mirror *m;
+    const struct dir_sync *m;
     FTS *src, *dst;
     FTSENT *s, *d; /* where they are; NULL: at the end */
     struct copy *copy;
     char *blocks; /* two */
     char *open;   /* the folder that was last opened up, if any */
     bool differs;
-    struct mirror_count count;
+    struct dir_sync_count count;
     VEC(struct left) left; /* folders, each behind all that are in it */
 };
 
@@ -344,7 +344,8 @@ static void walk_done(struct walk *w)
     free(w->open);
 }
 
-int mirror_run(const struct mirror *m, struct mirror_count *ret, bool *ret_same, struct err *err)
+int dir_sync_run(const struct dir_sync *m, struct dir_sync_count *ret, bool *ret_same,
+                 struct err *err)
 {
     own_cleanup(walk_done) struct walk w = {.m = m};
     struct err why = {0};

@@ -20,24 +20,25 @@
 #include <stdint.h>
 #include <time.h>
 
-struct mirror_count {
+struct dir_sync_count {
     int64_t files, bytes;     /* that the copy has; symlinks too */
     struct copy_count copied; /* of which so many were copied now */
 };
 
-struct mirror {
+struct dir_sync {
     const char *from, *to;   /* folders */
     const char *path;        /* of the one that is copied, below both */
     struct timespec looked;  /* when the originals were last looked at; 0: never */
     struct timespec changed; /* since when nobody was to change the copy; 0: it is not known */
     bool look;               /* change nothing: stop at the first that differs */
     int (*before)(void *ctx, struct err *err); /* called before the first change */
-    void (*progress)(void *ctx, const struct mirror_count *so_far); /* after each file; or NULL */
+    void (*progress)(void *ctx, const struct dir_sync_count *so_far); /* after each file; or NULL */
     void *ctx;
 };
 
 /* *ret_same is whether nothing had to be changed but times of folders. Where the call fails some of
  * it may be done, and the next one goes on. */
-int mirror_run(const struct mirror *m, struct mirror_count *ret, bool *ret_same, struct err *err);
+int dir_sync_run(const struct dir_sync *m, struct dir_sync_count *ret, bool *ret_same,
+                 struct err *err);
 
 #endif

@@ -274,12 +274,12 @@ static int lock(const char *path, int how, int64_t ms, int *ret_fd, struct err *
 
 int dirs_lock(const char *path, int *ret_fd, struct err *err)
 {
-    return lock(path, LOCK_EX, patience(LOCK_MS), ret_fd, err);
+    return lock(path, LOCK_EX, time_limit(LOCK_MS), ret_fd, err);
 }
 
 int dirs_lock_long(const char *path, int *ret_fd, struct err *err)
 {
-    return lock(path, LOCK_EX, patience(LOCK_LONG_MS), ret_fd, err);
+    return lock(path, LOCK_EX, time_limit(LOCK_LONG_MS), ret_fd, err);
 }
 
 int dirs_try_lock(const char *path, int *ret_fd, struct err *err)
@@ -302,7 +302,7 @@ int dirs_await_lock(const char *path, const char *whom, void (*waiting)(const ch
             return -1;
         if (*ret_fd >= 0)
             return 0;
-        if (stop_signal())
+        if (interrupt_signal())
             return err_set(err, ERR_ENV, "stopped while waiting for %s", whom);
         if (waiting && clock_mono() >= due) {
             waiting(whom);

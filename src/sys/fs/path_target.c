@@ -37,7 +37,7 @@ static bool follow(struct buf *path, char **rest)
     return true;
 }
 
-char *target_of(const char *path)
+char *path_target(const char *path)
 {
     autobuf struct buf done = BUF_INIT;
     autofree char *rest = mem_str(path);

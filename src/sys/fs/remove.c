@@ -135,8 +135,8 @@ static int say_failure(const struct removal *r, struct err *err)
         buf_addf(&text, " (and %zu more)", r->failed - 1);
     if (r->immutable) {
         buf_addstr(&text, ": it is immutable; ");
-        shell_add(&text, "chattr -R -f -i -a", r->shown, NULL);
-        shell_add(&text, " && rm -rf", r->shown, NULL);
+        shell_quote(&text, "chattr -R -f -i -a", r->shown, NULL);
+        shell_quote(&text, " && rm -rf", r->shown, NULL);
         buf_addstr(&text, " removes it");
     }
     (void)err_set(err, ERR_ENV, "%s", text.s);
@@ -218,7 +218,7 @@ static bool reopen_above(struct removal *r)
 /* Removes an entry, or enters it. */
 static void take_entry(struct removal *r, int at, const char *name, bool may_be_folder)
 {
-    if (may_be_folder && subvolume_drop_at(at, name))
+    if (may_be_folder && btrfs_drop_at(at, name))
         return;
     int fd = may_be_folder ? open_folder(at, name) : -1, why = errno;
     if (fd >= 0 ? enter(r, name, fd) : unlinkat(at, name, 0) == 0)

@@ -91,7 +91,8 @@ static void stop_child(struct guard *g)
     if (g->ended || g->deadline)
         return;
     g->deadline = clock_mono() + g->opts->grace;
-    (void)kill(g->c.child, g->opts->stop_signal); /* not reaped yet, so the pid is still its own */
+    (void)kill(g->c.child,
+               g->opts->interrupt_signal); /* not reaped yet, so the pid is still its own */
     go_on(g);
 }
 
@@ -159,7 +160,7 @@ static void attend(struct guard *g, int64_t until)
 static void check_limits(struct guard *g)
 {
     const struct limits *limits = &g->opts->limits;
-    autoprocs struct procs all = {0};
+    autoprocs struct proc_table all = {0};
     g->next_look = clock_mono() + LIMITS_MS;
     container_list(&g->c, &all);
     if (limits->processes && all.all.n > (size_t)limits->processes)
@@ -211,18 +212,18 @@ static bool is_swept(struct guard *g)
 
 static void note_leftovers(struct guard *g)
 {
-    autoprocs struct procs all = {0};
+    autoprocs struct proc_table all = {0};
     container_list(&g->c, &all);
     g->left = all.all.n;
     for (size_t i = 0; i < all.all.n && i < SWEPT_MAX; i++) {
         autobuf struct buf command = BUF_INIT;
-        procs_command(all.all.v[i].pid, &command);
+        proc_table_command(all.all.v[i].pid, &command);
         strv_push(&g->swept, command.s);
     }
 }
 
 /* What was to be killed anyway is not told as left behind. */
-static void sweep(struct guard *g)
+static void delete_later(struct guard *g)
 {
     go_on(g);
     for (int64_t end = clock_mono() + LAST_BREATH; !is_swept(g) && clock_mono() < end;)
@@ -257,12 +258,12 @@ static void quote(struct buf *out, const char *s)
 
 static void add_stuck(const struct guard *g, struct buf *line)
 {
-    autoprocs struct procs all = {0};
+    autoprocs struct proc_table all = {0};
     autobuf struct buf command = BUF_INIT;
     container_list(&g->c, &all);
     if (!all.all.n)
         return;
-    procs_command(all.all.v[0].pid, &command);
+    proc_table_command(all.all.v[0].pid, &command);
     buf_addstr(line, ",\"stuck\":");
     quote(line, command.s);
 }
@@ -346,7 +347,7 @@ static int guard_tree(struct guard *g, struct err *err)
         return -1;
     watch_child(g);
     note_kernel_limits(g);
-    sweep(g);
+    delete_later(g);
     return g->opts->program ? 0 : report(g, err);
 }
 

@@ -34,8 +34,8 @@ enum { GUARD_PATIENCE = 8000 }; /* ms beyond the grace in which one ends that wa
 enum guard_order { GUARD_STOP = 's', GUARD_KILL = 'k', GUARD_PAUSE = 'p', GUARD_CONTINUE = 'c' };
 
 struct guard_options {
-    int stop_signal; /* how the command is asked to end */
-    int64_t grace;   /* ms until it is made to */
+    int interrupt_signal; /* how the command is asked to end */
+    int64_t grace;        /* ms until it is made to */
     enum contain contain;
     struct limits limits;
     struct hiding hiding; /* from the command, where there is a namespace */
@@ -54,6 +54,6 @@ int guard_run(const struct guard_options *opts, struct err *err);
 /* A guard's file has its pid and start time, and is locked as long as the guard or anything of its
  * tree may live. Waits up to `patience` ms for that to end; fails where it does not. A file that is
  * not there has no guard. */
-int guard_await(const char *file, int64_t patience, struct err *err);
+int guard_await(const char *file, int64_t time_limit, struct err *err);
 
 #endif

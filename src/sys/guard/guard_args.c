@@ -24,7 +24,7 @@ void guard_args_format(const struct guard_options *opts, struct strv *argv)
     add_path(argv, "--hide", opts->hiding.folder);
     add_path(argv, "--open", opts->hiding.open);
     add_path(argv, "--shown", opts->hiding.shown);
-    add_number(argv, "--signal", opts->stop_signal);
+    add_number(argv, "--signal", opts->interrupt_signal);
     add_number(argv, "--grace", opts->grace);
     if (opts->contain != CONTAIN_ANY)
         strv_pushl(argv, "--contain", contain_words[opts->contain], NULL);
@@ -52,7 +52,7 @@ static int take_option(const char *option, char *value, struct guard_options *re
     else if (strcmp(option, "--shown") == 0)
         ret->hiding.shown = value;
     else if (strcmp(option, "--signal") == 0)
-        ret->stop_signal = (int)strtol(value, NULL, 10);
+        ret->interrupt_signal = (int)strtol(value, NULL, 10);
     else if (strcmp(option, "--grace") == 0)
         ret->grace = strtoll(value, NULL, 10);
     else if (strcmp(option, "--program") == 0)
@@ -72,7 +72,7 @@ static int take_option(const char *option, char *value, struct guard_options *re
 
 int guard_args_parse(char **argv, struct guard_options *ret, struct err *err)
 {
-    *ret = (struct guard_options){.stop_signal = SIGTERM};
+    *ret = (struct guard_options){.interrupt_signal = SIGTERM};
     for (; *argv && strcmp(*argv, "--") != 0; argv += 2) {
         if (take_option(argv[0], argv[1], ret, err))
             return -1;

@@ -19,8 +19,8 @@ int guard_file_hold(const char *path, int *ret_fd, struct err *err)
 {
     autoclose int fd = -1;
     char line[64];
-    int len =
-        snprintf(line, sizeof(line), "%d %lld\n", (int)getpid(), (long long)procs_start(getpid()));
+    int len = snprintf(line, sizeof(line), "%d %lld\n", (int)getpid(),
+                       (long long)proc_table_start(getpid()));
     if (file_open(AT_FDCWD, path, O_RDWR | O_CREAT | O_NOFOLLOW, &fd, err))
         return -1;
     if (flock(fd, LOCK_EX) < 0 || ftruncate(fd, 0) < 0 || pwrite(fd, line, (size_t)len, 0) != len)
@@ -29,9 +29,9 @@ int guard_file_hold(const char *path, int *ret_fd, struct err *err)
     return 0;
 }
 
-int guard_await(const char *path, int64_t patience, struct err *err)
+int guard_await(const char *path, int64_t time_limit, struct err *err)
 {
-    int64_t end = clock_mono() + patience;
+    int64_t end = clock_mono() + time_limit;
     autoclose int fd = -1;
     struct err why = {0};
     if (file_open(AT_FDCWD, path, O_RDONLY | O_NOFOLLOW, &fd, &why))

@@ -19,12 +19,12 @@ static void pause_for(int64_t *ms)
     *ms = *ms * 2 < PAUSE_MAX ? *ms * 2 : PAUSE_MAX;
 }
 
-static bool await_end(const char *const *marks, int64_t patience)
+static bool await_end(const char *const *marks, int64_t time_limit)
 {
-    int64_t end = clock_mono() + patience;
+    int64_t end = clock_mono() + time_limit;
     for (int64_t ms = 1;; pause_for(&ms)) {
-        autoprocs struct procs left = {0};
-        procs_marked(&left, marks);
+        autoprocs struct proc_table left = {0};
+        proc_table_marked(&left, marks);
         if (!left.all.n)
             return true;
         if (clock_mono() >= end)
@@ -32,11 +32,11 @@ static bool await_end(const char *const *marks, int64_t patience)
     }
 }
 
-static void note_names(const struct procs *procs, struct strv *names)
+static void note_names(const struct proc_table *procs, struct strv *names)
 {
     for (size_t i = 0; i < procs->all.n && i < NAMES_MAX; i++) {
         autobuf struct buf command = BUF_INIT;
-        procs_command(procs->all.v[i].pid, &command);
+        proc_table_command(procs->all.v[i].pid, &command);
         strv_push(names, command.s);
     }
 }
@@ -45,25 +45,26 @@ static void note_names(const struct procs *procs, struct strv *names)
 static void stop_all(const char *const *marks)
 {
     for (size_t before = 0;;) {
-        autoprocs struct procs found = {0};
-        procs_marked(&found, marks);
+        autoprocs struct proc_table found = {0};
+        proc_table_marked(&found, marks);
         for (size_t i = 0; i < found.all.n; i++)
-            (void)procs_signal(&found.all.v[i], SIGSTOP);
+            (void)proc_table_signal(&found.all.v[i], SIGSTOP);
         if (found.all.n <= before)
             return;
         before = found.all.n;
     }
 }
 
-int leftovers_end(const char *const *marks, int64_t patience, struct strv *names, struct err *err)
+int leftover_processes_end(const char *const *marks, int64_t time_limit, struct strv *names,
+                           struct err *err)
 {
-    if (await_end(marks, patience))
+    if (await_end(marks, time_limit))
         return 0;
     stop_all(marks);
     int64_t end = clock_mono() + KILL_PATIENCE, ms = 1;
     for (bool first = true;; first = false, pause_for(&ms)) {
-        autoprocs struct procs left = {0};
-        procs_marked(&left, marks);
+        autoprocs struct proc_table left = {0};
+        proc_table_marked(&left, marks);
         if (!left.all.n)
             return 0;
         if (names && first)
@@ -71,7 +72,7 @@ int leftovers_end(const char *const *marks, int64_t patience, struct strv *names
         if (clock_mono() >= end)
             return err_set(err, ERR_ENV, "process %d cannot be ended", (int)left.all.v[0].pid);
         for (size_t i = 0; i < left.all.n; i++)
-            (void)procs_signal(&left.all.v[i], SIGKILL);
+            (void)proc_table_signal(&left.all.v[i], SIGKILL);
     }
 }
 
@@ -86,35 +87,36 @@ static void end_cgroups(const char *run, pid_t guard)
 
 /* Who is just about to become another program has no environment for a moment: the second look sees
  * it. */
-int leftovers_end_guard(const char *run, pid_t guard, const char *mark, struct strv *names,
-                        struct err *err)
+int leftover_processes_end_guard(const char *run, pid_t guard, const char *mark, struct strv *names,
+                                 struct err *err)
 {
     autofree char *of_run = mem_printf("ANABRANCH_RUN=%s", run);
     autofree char *of_guard = mem_printf(GUARD_MARK "=%s", mark);
     const char *const marks[] = {of_run, of_guard, NULL};
     int64_t ms = SECOND_LOOK;
-    int rc = leftovers_end(marks, 0, names, err);
+    int rc = leftover_processes_end(marks, 0, names, err);
     pause_for(&ms);
     if (rc == 0)
-        rc = leftovers_end(marks, 0, names, err);
+        rc = leftover_processes_end(marks, 0, names, err);
     end_cgroups(run, guard);
     return rc;
 }
 
-int leftovers_end_run(const char *run, int64_t patience, struct strv *names, struct err *err)
+int leftover_processes_end_run(const char *run, int64_t time_limit, struct strv *names,
+                               struct err *err)
 {
     autofree char *mark = mem_printf("ANABRANCH_RUN=%s", run);
     const char *const marks[] = {mark, NULL};
-    int rc = leftovers_end(marks, patience, names, err);
+    int rc = leftover_processes_end(marks, time_limit, names, err);
     end_cgroups(run, 0);
     return rc;
 }
 
-int leftovers_await_run(const char *run, int64_t patience, struct err *err)
+int leftover_processes_await_run(const char *run, int64_t time_limit, struct err *err)
 {
     autofree char *mark = mem_printf("ANABRANCH_RUN=%s", run);
     const char *const marks[] = {mark, NULL};
-    return await_end(marks, patience)
+    return await_end(marks, time_limit)
                ? 0
                : err_set(err, ERR_ENV, "what run %s has started is still there: try again", run);
 }

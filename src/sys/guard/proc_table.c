@@ -31,17 +31,17 @@ struct entry {
     int64_t start;
 };
 
-void procs_done(struct procs *procs)
+void proc_table_done(struct proc_table *procs)
 {
     vec_done(&procs->all);
 }
 
-void procs_look_into(int proc)
+void proc_table_look_into(int proc)
 {
     world = proc;
 }
 
-int procs_open(pid_t pid, const char *name, int flags)
+int proc_table_open(pid_t pid, const char *name, int flags)
 {
     char path[64];
     (void)snprintf(path, sizeof(path), "%s%d/%s", world < 0 ? "/proc/" : "", (int)pid, name);
@@ -52,7 +52,7 @@ int procs_open(pid_t pid, const char *name, int flags)
 static bool read_stat(pid_t pid, struct entry *ret)
 {
     char text[1024];
-    autoclose int fd = procs_open(pid, "stat", 0);
+    autoclose int fd = proc_table_open(pid, "stat", 0);
     if (fd < 0)
         return false;
     ssize_t n = read(fd, text, sizeof(text) - 1);
@@ -78,7 +78,7 @@ static bool read_stat(pid_t pid, struct entry *ret)
     return true;
 }
 
-int64_t procs_start(pid_t pid)
+int64_t proc_table_start(pid_t pid)
 {
     struct entry e;
     return read_stat(pid, &e) ? e.start : 0;
@@ -95,13 +95,13 @@ static bool is_us(pid_t pid)
     return pid == (world < 0 ? getpid() : 1);
 }
 
-bool procs_lives(const struct proc_id *id)
+bool proc_table_lives(const struct proc_id *id)
 {
     struct entry e;
     return read_stat(id->pid, &e) && e.start == id->start && !has_ended(&e) && !e.ends;
 }
 
-static void add(struct procs *procs, const struct entry *e)
+static void add(struct proc_table *procs, const struct entry *e)
 {
     if (!has_ended(e) && !is_us(e->pid))
         vec_push(&procs->all, (struct proc_id){e->pid, e->start});
@@ -155,7 +155,7 @@ static const struct entry *find(const struct table *t, pid_t pid)
 
 typedef bool wanted_fn(const struct table *t, const struct entry *e, pid_t pid);
 
-static void collect(struct procs *procs, wanted_fn *wanted, pid_t pid)
+static void collect(struct proc_table *procs, wanted_fn *wanted, pid_t pid)
 {
     struct table t = {0};
     read_table(&t);
@@ -189,17 +189,17 @@ static bool is_anyone(const struct table *t, const struct entry *e, pid_t pid)
     return true;
 }
 
-void procs_below(struct procs *procs, pid_t root)
+void proc_table_below(struct proc_table *procs, pid_t root)
 {
     collect(procs, descends, root);
 }
 
-void procs_in_group(struct procs *procs, pid_t group)
+void proc_table_in_group(struct proc_table *procs, pid_t group)
 {
     collect(procs, is_in_group, group);
 }
 
-void procs_everyone(struct procs *procs)
+void proc_table_everyone(struct proc_table *procs)
 {
     collect(procs, is_anyone, 0);
 }
@@ -209,7 +209,7 @@ void procs_everyone(struct procs *procs)
 static void read_proc_file(pid_t pid, const char *name, size_t max, struct buf *out)
 {
     char bytes[4096];
-    autoclose int fd = procs_open(pid, name, 0);
+    autoclose int fd = proc_table_open(pid, name, 0);
     for (ssize_t n; fd >= 0 && out->len < max && (n = read(fd, bytes, sizeof(bytes))) > 0;)
         buf_add(out, bytes, (size_t)n);
 }
@@ -226,7 +226,7 @@ static bool is_in(pid_t pid, const char *folder)
     return strncmp(at, folder, len) == 0 && (!at[len] || at[len] == '/');
 }
 
-pid_t procs_in(const char *folder)
+pid_t proc_table_in(const char *folder)
 {
     struct table t = {0};
     pid_t found = 0;
@@ -271,7 +271,7 @@ static void read_of_program(const struct entry *e, const char *name, size_t max,
         read_proc_file(e->pid, name, max, ret);
 }
 
-void procs_command(pid_t pid, struct buf *out)
+void proc_table_command(pid_t pid, struct buf *out)
 {
     enum { COMMAND_MAX = 200 };
     autobuf struct buf text = BUF_INIT;
@@ -308,7 +308,7 @@ static bool has_marks(const struct entry *e, const char *const *marks)
     return true;
 }
 
-static bool has(const struct procs *procs, pid_t pid)
+static bool has(const struct proc_table *procs, pid_t pid)
 {
     for (size_t i = 0; i < procs->all.n; i++) {
         if (procs->all.v[i].pid == pid)
@@ -317,7 +317,8 @@ static bool has(const struct procs *procs, pid_t pid)
     return false;
 }
 
-static void look_for_marked(struct procs *procs, const char *const *marks, struct table *ret_seen)
+static void lookup_for_marked(struct proc_table *procs, const char *const *marks,
+                              struct table *ret_seen)
 {
     read_table(ret_seen);
     const struct entry *us = find(ret_seen, getpid());
@@ -331,7 +332,7 @@ static void look_for_marked(struct procs *procs, const char *const *marks, struc
 
 /* Only at new ones, for nobody gets a mark later; and at the newest first, which may be the first
  * to end. No pid is given a second time so soon. */
-static void look_at_new(struct procs *procs, const char *const *marks, struct table *seen)
+static void lookup_at_new(struct proc_table *procs, const char *const *marks, struct table *seen)
 {
     VEC(pid_t) pids = {0};
     DIR *dir = open_world();
@@ -369,24 +370,24 @@ static void read_last_pid(struct buf *ret)
 
 /* One that starts the next and ends while we look is not seen, nor is the next. So a look that
  * finds nothing counts if nobody was started meanwhile, or if many have found nothing. */
-void procs_marked(struct procs *procs, const char *const *marks)
+void proc_table_marked(struct proc_table *procs, const char *const *marks)
 {
     enum { LOOKS = 50 };
     autobuf struct buf before = BUF_INIT, after = BUF_INIT;
     struct table seen = {0};
     size_t known = procs->all.n;
     read_last_pid(&before);
-    look_for_marked(procs, marks, &seen);
+    lookup_for_marked(procs, marks, &seen);
     read_last_pid(&after);
     for (int i = 0; i < LOOKS && procs->all.n == known && strcmp(before.s, after.s) != 0; i++) {
         read_last_pid(&before);
-        look_at_new(procs, marks, &seen);
+        lookup_at_new(procs, marks, &seen);
         read_last_pid(&after);
     }
     vec_done(&seen.all);
 }
 
-void procs_end_tracer(pid_t pid)
+void proc_table_end_tracer(pid_t pid)
 {
     static const char key[] = "\nTracerPid:";
     enum { STATUS_MAX = 4096 };
@@ -394,9 +395,9 @@ void procs_end_tracer(pid_t pid)
     read_proc_file(pid, "status", STATUS_MAX, &text);
     const char *at = text.len ? strstr(text.s, key) : NULL;
     pid_t tracer = at ? (pid_t)strtol(at + strlen(key), NULL, 10) : 0;
-    struct proc_id id = {tracer, tracer > 0 ? procs_start(tracer) : 0};
+    struct proc_id id = {tracer, tracer > 0 ? proc_table_start(tracer) : 0};
     if (tracer > 0 && tracer != getpid())
-        (void)procs_signal(&id, SIGKILL);
+        (void)proc_table_signal(&id, SIGKILL);
 }
 
 /* --- programs in a folder ----------------------------------------------------------------- */
@@ -463,7 +464,7 @@ static bool may_be_in(const struct table *t, const struct entry *e, const char *
                : is_hidden(e->pid) && !is_below(t, e, is_namesake);
 }
 
-bool procs_program_in(const char *name, const char *folder, const char *variable)
+bool proc_table_program_in(const char *name, const char *folder, const char *variable)
 {
     struct table t = {0};
     read_table(&t);
@@ -483,13 +484,13 @@ bool procs_program_in(const char *name, const char *folder, const char *variable
 /* A folder of /proc is a handle as well, and one that other namespaces' processes have. */
 static int open_handle(pid_t pid)
 {
-    return world < 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : procs_open(pid, "", O_DIRECTORY);
+    return world < 0 ? (int)syscall(SYS_pidfd_open, pid, 0) : proc_table_open(pid, "", O_DIRECTORY);
 }
 #endif
 
 /* Whoever has the pid once the handle is open keeps it as long as the handle is: so the start time
  * is looked at in between. */
-bool procs_signal(const struct proc_id *id, int signal)
+bool proc_table_signal(const struct proc_id *id, int signal)
 {
 #ifdef SYS_pidfd_send_signal
     autoclose int fd = open_handle(id->pid);
@@ -501,5 +502,5 @@ bool procs_signal(const struct proc_id *id, int signal)
     if (errno != ENOSYS && errno != EPERM && errno != EMFILE && errno != ENFILE)
         return false;
 #endif
-    return world < 0 && procs_start(id->pid) == id->start && kill(id->pid, signal) == 0;
+    return world < 0 && proc_table_start(id->pid) == id->start && kill(id->pid, signal) == 0;
 }

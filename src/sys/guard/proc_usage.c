@@ -9,7 +9,7 @@
 /* Reads the start of a file of a process; false where it has gone. */
 static bool read_start(pid_t pid, const char *name, char *text, size_t size)
 {
-    autoclose int fd = procs_open(pid, name, 0);
+    autoclose int fd = proc_table_open(pid, name, 0);
     ssize_t n = fd < 0 ? -1 : read(fd, text, size - 1);
     text[n > 0 ? n : 0] = '\0';
     return n > 0;
@@ -35,7 +35,7 @@ static int64_t proportional(pid_t pid)
     return line ? strtoll(line + strlen("\nPss:"), NULL, 10) * 1024 : resident(pid);
 }
 
-static int64_t sum(const struct procs *procs, int64_t (*of)(pid_t pid))
+static int64_t sum(const struct proc_table *procs, int64_t (*of)(pid_t pid))
 {
     int64_t total = 0;
     for (size_t i = 0; i < procs->all.n; i++)
@@ -43,7 +43,7 @@ static int64_t sum(const struct procs *procs, int64_t (*of)(pid_t pid))
     return total;
 }
 
-bool usage_exceeds_memory(const struct procs *procs, int64_t bytes)
+bool usage_exceeds_memory(const struct proc_table *procs, int64_t bytes)
 {
     return sum(procs, resident) > bytes && sum(procs, proportional) > bytes;
 }

@@ -11,6 +11,6 @@
 
 /* Whether processes use more than so many bytes of memory together. Pages that several share count
  * once among them. */
-bool usage_exceeds_memory(const struct procs *procs, int64_t bytes);
+bool usage_exceeds_memory(const struct proc_table *procs, int64_t bytes);
 
 #endif

@@ -62,8 +62,8 @@ static int end_all(const char *run, struct err *err)
     autofree char *of_run = mem_printf("ANABRANCH_RUN=%s", run);
     const char *const futile[] = {of_run, WARDEN_MARK, NULL};
     struct err none = {0};
-    (void)leftovers_end(futile, 0, NULL, &none);
-    return leftovers_end_run(run, PATIENCE_MS, NULL, err);
+    (void)leftover_processes_end(futile, 0, NULL, &none);
+    return leftover_processes_end_run(run, PATIENCE_MS, NULL, err);
 }
 
 int warden_watch(const char *run, struct err *err)

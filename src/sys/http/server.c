@@ -44,7 +44,7 @@ struct http_call {
 struct http_server {
     struct loop *loop;
     struct evconnlistener *listener;
-    struct watch *sweep;
+    struct watch *delete_later;
     uint16_t port;
     char *headers;
     http_call_fn *fn;
@@ -329,7 +329,7 @@ static void on_sweep(void *ctx)
             c = server->calls;
         }
     }
-    watch_again(server->sweep, SWEEP_MS);
+    watch_again(server->delete_later, SWEEP_MS);
 }
 
 /* Descriptors run out, for example: those who wait are taken when there are some again. */
@@ -367,7 +367,7 @@ int http_server_open(struct http_server **ret, struct loop *loop, uint16_t port,
     server->headers = mem_str(headers);
     server->fn = fn;
     server->ctx = ctx;
-    server->sweep = loop_timer(loop, SWEEP_MS, on_sweep, server);
+    server->delete_later = loop_timer(loop, SWEEP_MS, on_sweep, server);
     if (listen_on(server, port, err)) {
         http_server_close(server);
         return -1;
@@ -391,7 +391,7 @@ void http_server_close(struct http_server *server)
     }
     if (server->listener)
         evconnlistener_free(server->listener);
-    watch_free(server->sweep);
+    watch_free(server->delete_later);
     free(server->headers);
     free(server);
 }

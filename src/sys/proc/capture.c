@@ -54,13 +54,13 @@ static int drain(struct stream *s, struct err *err)
 /* How long poll() may take, less than it is until the next look. */
 static int wait_ms(int64_t began, int64_t end)
 {
-    int64_t left = hurry_until(began, end) - clock_mono();
+    int64_t left = interrupt_until(began, end) - clock_mono();
     return left <= 0 ? 0 : left < stuck_look_ms() ? (int)left : stuck_look_ms();
 }
 
 static int read_streams(struct stream streams[2], pid_t pid, struct err *err)
 {
-    int64_t began = clock_mono(), end = began + patience(PATIENCE_MS);
+    int64_t began = clock_mono(), end = began + time_limit(PATIENCE_MS);
     while (streams[0].fd >= 0 || streams[1].fd >= 0) {
         struct pollfd fds[2] = {{streams[0].fd, POLLIN, 0}, {streams[1].fd, POLLIN, 0}};
         int wait = wait_ms(began, end), ready = poll(fds, 2, wait);
@@ -90,7 +90,7 @@ static int reap(pid_t pid, int *ret_status, struct err *err)
     int status;
     while (waitid(P_PID, (id_t)pid, &info, WEXITED | WNOWAIT) < 0 && errno == EINTR)
         ;
-    hurry_end();
+    interrupt_end();
     while (waitpid(pid, &status, 0) < 0) {
         if (errno != EINTR)
             return err_sys(err, "wait for a child");
@@ -115,7 +115,7 @@ static int capture(const int *folder, const struct fence *fence, int in, char *c
     struct stream streams[2] = {{fds[0], out, max, false}, {fds[1], errout, STDERR_MAX, false}};
     int result = started;
     if (started == 0)
-        hurry_begin(pid);
+        interrupt_begin(pid);
     if (started == 0 && read_streams(streams, pid, err)) {
         result = err_wrap(err, "'%s'", argv[0]);
         spawn_end(pid);

@@ -49,7 +49,7 @@ static int start(struct slot *s, struct proc_job *job, struct err *err)
                        .fds = {SPAWN_NULL, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
     *s = (struct slot){.job = job,
-                       .deadline = clock_mono() + patience(PATIENCE_MS),
+                       .deadline = clock_mono() + time_limit(PATIENCE_MS),
                        .next_look = clock_mono() + stuck_look_ms()};
     int rc = spawn_captured(&sp, s->fds, &s->pid, err);
     if (rc)
@@ -93,7 +93,7 @@ static bool has_ended(pid_t pid)
 /* Nobody wrote for a while. One that has ended may have left others behind that hold its streams
  * open: a connection that ssh keeps, or what a hook has started. What it wrote itself is there to
  * be read by the next time. */
-static void look_for_ended(struct crowd *c)
+static void lookup_for_ended(struct crowd *c)
 {
     for (size_t i = 0; i < c->width; i++) {
         struct slot *s = &c->slots[i];
@@ -105,7 +105,7 @@ static void look_for_ended(struct crowd *c)
     }
 }
 
-static int look_for_stuck(struct crowd *c, struct err *err)
+static int lookup_for_stuck(struct crowd *c, struct err *err)
 {
     int64_t now = clock_mono();
     for (size_t i = 0; i < c->width; i++) {
@@ -136,8 +136,8 @@ static int turn(struct crowd *c, struct err *err)
     if (ready == 0 && !wait)
         return err_set(err, ERR_ENV, "a child did not end in time");
     if (ready == 0)
-        look_for_ended(c);
-    if (look_for_stuck(c, err))
+        lookup_for_ended(c);
+    if (lookup_for_stuck(c, err))
         return -1;
     for (size_t i = 0; i < c->width * STREAMS; i++) {
         if (c->polls[i].revents && drain(&c->slots[i / STREAMS], (int)(i % STREAMS), err))
@@ -190,7 +190,7 @@ static void end_all(struct crowd *c)
     }
 }
 
-int proc_many(struct proc_job *jobs, size_t n, struct err *err)
+int capture_many(struct proc_job *jobs, size_t n, struct err *err)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
     struct crowd c = {.width = processors > 1 ? (size_t)processors : 2};
@@ -199,7 +199,7 @@ int proc_many(struct proc_job *jobs, size_t n, struct err *err)
     c.slots = mem_array(c.width, sizeof(*c.slots));
     c.polls = mem_array(c.width * STREAMS, sizeof(*c.polls));
     while (rc == 0 && (next < n || c.busy)) {
-        if (stop_signal())
+        if (interrupt_signal())
             rc = err_set(err, ERR_ENV, "stopped by a signal");
         else if (fill(&c, jobs, n, &next, err) || turn(&c, err) || reap_ended(&c, err))
             rc = -1;

@@ -28,6 +28,6 @@ void proc_job_done(struct proc_job *job);
 /* Runs all jobs, as many at once as there are processors, with standard input from /dev/null. -1
  * where one could not be started, wrote more than 1 GiB, or did not end within ten minutes, or
  * where a signal wants us to stop (sys/interrupt.h); those that run then are ended. */
-int proc_many(struct proc_job *jobs, size_t n, struct err *err);
+int capture_many(struct proc_job *jobs, size_t n, struct err *err);
 
 #endif

@@ -79,9 +79,9 @@ bool coproc_stop(struct coproc *c)
 
 int coproc_write(struct coproc *c, const void *p, size_t len, struct err *err)
 {
-    hurry_begin(c->pid);
+    interrupt_begin(c->pid);
     int rc = file_write(c->in, p, len) ? err_sys(err, "write to a child") : 0;
-    hurry_end();
+    interrupt_end();
     return rc;
 }
 
@@ -98,9 +98,9 @@ static int give_up(struct coproc *c, struct err *err)
 static int await_more(struct coproc *c, struct err *err)
 {
     struct pollfd fd = {.fd = c->out, .events = POLLIN};
-    int64_t ms = patience(PATIENCE_MS), began = clock_mono();
+    int64_t ms = time_limit(PATIENCE_MS), began = clock_mono();
     for (int ready = 0; ready <= 0;) {
-        int64_t left = hurry_until(began, began + ms) - clock_mono();
+        int64_t left = interrupt_until(began, began + ms) - clock_mono();
         ready = left <= 0 ? 0 : poll(&fd, 1, left < stuck_look_ms() ? (int)left : stuck_look_ms());
         if (left <= 0 || (ready < 0 && errno != EINTR))
             return give_up(c, err);
@@ -130,10 +130,10 @@ static int read_more(struct coproc *c, struct err *err)
 static int fill(struct coproc *c, size_t len, struct err *err)
 {
     int rc = 0;
-    hurry_begin(c->pid);
+    interrupt_begin(c->pid);
     while (rc == 0 && (len ? c->pending.len < len : !memchr(c->pending.s, '\n', c->pending.len)))
         rc = read_more(c, err);
-    hurry_end();
+    interrupt_end();
     return rc;
 }
 

@@ -149,7 +149,7 @@ static void on_held(evutil_socket_t fd, short what, void *arg)
     (void)fd;
     (void)what;
     if (!reap(w) && ++w->held > HELD_MAX)
-        procs_end_tracer(w->pid);
+        proc_table_end_tracer(w->pid);
 }
 
 static void on_pidfd(evutil_socket_t fd, short what, void *arg)

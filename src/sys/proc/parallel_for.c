@@ -14,7 +14,7 @@
 struct work {
     size_t n;
     atomic_size_t next;
-    many_fn *fn;
+    parallel_for_fn *fn;
     void *ctx;
 };
 
@@ -51,7 +51,7 @@ static size_t helpers_for(size_t threads, size_t n)
 }
 
 /* A thread begins with the signals blocked that its maker has blocked. */
-void many_by(size_t threads_max, size_t n, many_fn *fn, void *ctx)
+void parallel_for_by(size_t threads_max, size_t n, parallel_for_fn *fn, void *ctx)
 {
     struct work w = {.n = n, .fn = fn, .ctx = ctx};
     size_t wanted = helpers_for(threads_max, n), helpers = 0;
@@ -69,7 +69,7 @@ void many_by(size_t threads_max, size_t n, many_fn *fn, void *ctx)
     free(threads);
 }
 
-void many(size_t n, many_fn *fn, void *ctx)
+void parallel_for(size_t n, parallel_for_fn *fn, void *ctx)
 {
-    many_by(SIZE_MAX, n, fn, ctx);
+    parallel_for_by(SIZE_MAX, n, fn, ctx);
 }

@@ -14,10 +14,10 @@
 
 /* Does it to each thing: fn(ctx, i) for every i below n. A machine that gives no more threads makes
  * it slower, not fail. */
-typedef void many_fn(void *ctx, size_t i);
-void many(size_t n, many_fn *fn, void *ctx);
+typedef void parallel_for_fn(void *ctx, size_t i);
+void parallel_for(size_t n, parallel_for_fn *fn, void *ctx);
 
 /* The same by so many threads at most. */
-void many_by(size_t threads, size_t n, many_fn *fn, void *ctx);
+void parallel_for_by(size_t threads, size_t n, parallel_for_fn *fn, void *ctx);
 
 #endif

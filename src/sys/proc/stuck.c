@@ -134,8 +134,8 @@ static bool is_reading(pid_t pid, const struct call *call, struct buf *ret_path)
 
 bool stuck_find(pid_t group, struct buf *ret_path)
 {
-    autoprocs struct procs procs = {0};
-    procs_in_group(&procs, group);
+    autoprocs struct proc_table procs = {0};
+    proc_table_in_group(&procs, group);
     for (size_t i = 0; i < procs.all.n; i++) {
         pid_t pid = procs.all.v[i].pid;
         struct call call;
@@ -217,7 +217,7 @@ int stuck_check(pid_t group, struct err *err)
     if (!stuck_find(group, &path))
         return 0;
     found = true;
-    shell_add(&command, "rm", path.s, NULL);
+    shell_quote(&command, "rm", path.s, NULL);
     if (remove_fifo(path.s))
         (void)err_set(err, ERR_ENV, "%s'%s'", removed, path.s);
     else

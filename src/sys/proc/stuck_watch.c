@@ -29,7 +29,7 @@ static void on_timer(void *ctx)
 {
     struct stuck_watch *w = ctx;
     struct err err = {0};
-    if (hurry_until(w->began, INT64_MAX) <= clock_mono())
+    if (interrupt_until(w->began, INT64_MAX) <= clock_mono())
         (void)err_set(&err, ERR_ENV, "git had not ended when the run was stopped");
     if (err.code || stuck_check(w->group, &err)) {
         note(w, &err);

@@ -1,6 +1,6 @@
 /*
  * Ends a git that would wait for ever (stuck.h), beside a loop. After a signal that asks us to stop
- * it ends one as well that takes longer than hurry_until() gives it.
+ * it ends one as well that takes longer than interrupt_until() gives it.
  */
 #ifndef SYS_PROC_STUCK_WATCH_H
 #define SYS_PROC_STUCK_WATCH_H

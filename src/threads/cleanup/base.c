@@ -20,7 +20,7 @@ static void ask_remote(struct cleaning *c, struct cleanup_base *b)
     if (!b->upstream.remote)
         return;
     if (upstream_fetch(&b->upstream, &c->at, c->opts->dry_run, &commit, &err)) {
-        if (!stop_signal())
+        if (!interrupt_signal())
             c->opts->warn(c->opts->ctx, err.msg);
         buf_cut(&commit, 0);
         (void)git_resolve(&c->at, b->upstream.tracking, &commit, NULL);
@@ -48,7 +48,7 @@ static int find_ref(const struct cleaning *c, const char *ref, struct buf *ret, 
     return 0;
 }
 
-static int look_up(struct cleaning *c, struct cleanup_base *b, struct err *err)
+static int lookup_up(struct cleaning *c, struct cleanup_base *b, struct err *err)
 {
     autobuf struct buf ref = BUF_INIT, commit = BUF_INIT;
     if (find_ref(c, b->ref, &ref, err))
@@ -89,7 +89,7 @@ int cleanup_base(struct cleaning *c, const struct thread *t, const struct cleanu
         if (str_same((*ret)->ref, t->base))
             return 0;
     }
-    if (look_up(c, &b, err)) {
+    if (lookup_up(c, &b, err)) {
         base_done(&b);
         return -1;
     }

@@ -110,8 +110,8 @@ static bool clean_thread(struct cleaning *c, const struct thread *t)
 {
     own_cleanup(verdict_done) struct verdict v = {.why = BUF_INIT, .tip = BUF_INIT};
     struct err err = {0};
-    int rc = stop_signal() ? 0 : cleanup_look(c, t, &v, &err);
-    if (stop_signal()) { /* who was not heard to the end has said nothing */
+    int rc = interrupt_signal() ? 0 : cleanup_look(c, t, &v, &err);
+    if (interrupt_signal()) { /* who was not heard to the end has said nothing */
         tell_stopped(c, t);
         return false;
     }
@@ -173,7 +173,7 @@ static int carry_out(struct cleaning *c, struct err *err)
     if (!c->threads.n && !c->threads.damaged.n)
         return o->dry_run ? 0 : threads_leave_none(o->repo, err);
     if (!o->dry_run && (threads_lock(o->repo, o->waiting, &lock, err) || load(c, err) ||
-                        threads_mend(&c->threads, o->repo, err)))
+                        threads_relocate(&c->threads, o->repo, err)))
         return -1;
     if (clean_all(c, &last, err))
         return -1;

@@ -90,7 +90,7 @@ static bool is_locked(const struct thread *t, struct buf *ret_why)
 /* --- reasons that have nothing to do with its work ------------------------------------------ */
 
 /* True where one was found. */
-static bool look_at_place(const struct cleaning *c, const struct thread *t, struct verdict *v)
+static bool lookup_at_place(const struct cleaning *c, const struct thread *t, struct verdict *v)
 {
     autobuf struct buf lock = BUF_INIT;
     if (!t->made)
@@ -115,8 +115,8 @@ static bool look_at_place(const struct cleaning *c, const struct thread *t, stru
     return true;
 }
 
-static int look_inside(const struct cleaning *c, const struct thread *t, struct verdict *v,
-                       struct err *err)
+static int lookup_inside(const struct cleaning *c, const struct thread *t, struct verdict *v,
+                         struct err *err)
 {
     autobuf struct buf why = BUF_INIT;
     if (cleanup_inside(c, t, &why, err))
@@ -128,13 +128,13 @@ static int look_inside(const struct cleaning *c, const struct thread *t, struct 
 }
 
 /* A person or an agent who is there would have no ground to stand on. */
-static int look_for_processes(const struct thread *t, struct verdict *v)
+static int lookup_for_processes(const struct thread *t, struct verdict *v)
 {
     autobuf struct buf command = BUF_INIT;
-    pid_t pid = procs_in(t->path);
+    pid_t pid = proc_table_in(t->path);
     if (!pid)
         return 0;
-    procs_command(pid, &command);
+    proc_table_command(pid, &command);
     buf_cut(&v->why, 0);
     return decide(v, false, CLEANUP_BUSY, "process %d works in it: %s", (int)pid, command.s);
 }
@@ -142,8 +142,8 @@ static int look_for_processes(const struct thread *t, struct verdict *v)
 /* --- its work ----------------------------------------------------------------------------- */
 
 /* Whether it is in a commit; how, and where, is decided then. */
-static int look_into(const struct cleaning *c, struct verdict *v, const char *commit,
-                     const char *name, bool *ret_decided, struct err *err)
+static int lookup_into(const struct cleaning *c, struct verdict *v, const char *commit,
+                       const char *name, bool *ret_decided, struct err *err)
 {
     static const struct {
         enum cleanup_reason reason;
@@ -164,19 +164,19 @@ static int look_into(const struct cleaning *c, struct verdict *v, const char *co
     return 0;
 }
 
-static int look_for_merge(const struct cleaning *c, const struct cleanup_base *b, struct verdict *v,
-                          bool *ret_decided, struct err *err)
+static int lookup_for_merge(const struct cleaning *c, const struct cleanup_base *b,
+                            struct verdict *v, bool *ret_decided, struct err *err)
 {
-    if (b->local && look_into(c, v, b->local, b->local_name, ret_decided, err))
+    if (b->local && lookup_into(c, v, b->local, b->local_name, ret_decided, err))
         return -1;
     bool again = b->local && b->remote && strcmp(b->local, b->remote) == 0;
     if (!*ret_decided && b->remote && !again)
-        return look_into(c, v, b->remote, b->remote_name, ret_decided, err);
+        return lookup_into(c, v, b->remote, b->remote_name, ret_decided, err);
     return 0;
 }
 
-static int look_at_forge(struct cleaning *c, const struct thread *t, const struct cleanup_base *b,
-                         struct verdict *v, struct err *err)
+static int lookup_at_forge(struct cleaning *c, const struct thread *t, const struct cleanup_base *b,
+                           struct verdict *v, struct err *err)
 {
     autobuf struct buf note = BUF_INIT;
     bool merged = false;
@@ -191,8 +191,8 @@ static int look_at_forge(struct cleaning *c, const struct thread *t, const struc
 
 /* A branch that only followed the base has no commit of its own: where the base's history has all
  * of it, what git noted in its worktree tells the two apart. */
-static int look_for_commits(const struct cleaning *c, const struct thread *t, struct verdict *v,
-                            bool *ret_decided, struct err *err)
+static int lookup_for_commits(const struct cleaning *c, const struct thread *t, struct verdict *v,
+                              bool *ret_decided, struct err *err)
 {
     bool old = false, followed = v->goes && v->reason == CLEANUP_MERGED && !cleanup_has_begun(t);
     if (git_is_ancestor(&c->at, v->tip.s, t->base_commit, &old, err))
@@ -204,15 +204,15 @@ static int look_for_commits(const struct cleaning *c, const struct thread *t, st
     return decide(v, c->opts->unstarted, CLEANUP_UNSTARTED, "it has no commit of its own yet");
 }
 
-static int look_at_work(struct cleaning *c, const struct thread *t, struct verdict *v,
-                        struct err *err)
+static int lookup_at_work(struct cleaning *c, const struct thread *t, struct verdict *v,
+                          struct err *err)
 {
     const struct cleanup_base *b;
     bool merged = false, unstarted = false;
-    if (cleanup_base(c, t, &b, err) || look_for_merge(c, b, v, &merged, err) ||
-        look_for_commits(c, t, v, &unstarted, err))
+    if (cleanup_base(c, t, &b, err) || lookup_for_merge(c, b, v, &merged, err) ||
+        lookup_for_commits(c, t, v, &unstarted, err))
         return -1;
-    return merged || unstarted ? 0 : look_at_forge(c, t, b, v, err);
+    return merged || unstarted ? 0 : lookup_at_forge(c, t, b, v, err);
 }
 
 int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret, struct err *err)
@@ -220,13 +220,13 @@ int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret
     autobuf struct buf names = BUF_INIT;
     if (git_resolve(&c->at, t->branch, &ret->tip, err) && err->code != ERR_INPUT)
         return -1;
-    if (look_at_place(c, t, ret))
+    if (lookup_at_place(c, t, ret))
         return 0;
     if (cleanup_changes(c, t, &names, err))
         return err_wrap(err, "%s", name_of(t));
     if (names.len)
         return decide(ret, false, CLEANUP_DIRTY, "not committed: %s", names.s);
-    if (look_at_work(c, t, ret, err) || (ret->goes && look_inside(c, t, ret, err)))
+    if (lookup_at_work(c, t, ret, err) || (ret->goes && lookup_inside(c, t, ret, err)))
         return -1;
-    return ret->goes ? look_for_processes(t, ret) : 0;
+    return ret->goes ? lookup_for_processes(t, ret) : 0;
 }

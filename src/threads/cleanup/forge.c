@@ -36,8 +36,8 @@ static void read_answer(const struct buf *answer, const char *tip, bool *ret_mer
     struct doc doc;
     problems_init(&ps, "gh");
     if (doc_parse(&doc, NULL, answer->s, answer->len, &opts, &ps) == 0) {
-        const char *state = build_string(doc.root, "state", "");
-        bool same = strcmp(build_string(doc.root, "headRefOid", ""), tip) == 0;
+        const char *state = node_new_string(doc.root, "state", "");
+        bool same = strcmp(node_new_string(doc.root, "headRefOid", ""), tip) == 0;
         *ret_merged = same && strcmp(state, "MERGED") == 0;
         if (strcmp(state, "OPEN") == 0)
             buf_addstr(note, "; its pull request is open");
@@ -69,7 +69,7 @@ static int ask(struct cleaning *c, const char *what, const char *tip, bool *ret_
     strv_pushl(&job.argv, "gh", "pr", "view", what, "--json", "state,headRefOid", NULL);
     git_outside_environment(&job.env);
     strv_push(&job.env, "GH_PROMPT_DISABLED=1");
-    if (proc_many(&job, 1, &why))
+    if (capture_many(&job, 1, &why))
         c->no_forge = true; /* there is no gh */
     else if (job.status != 0)
         take_failure(c, job.status, &job.errout);
@@ -77,11 +77,11 @@ static int ask(struct cleaning *c, const char *what, const char *tip, bool *ret_
         read_answer(&job.out, tip, ret_merged, note);
     *ret_answered = !c->no_forge && job.status == 0;
     proc_job_done(&job);
-    return stop_signal() ? err_set(err, ERR_ENV, "%s", why.msg) : 0;
+    return interrupt_signal() ? err_set(err, ERR_ENV, "%s", why.msg) : 0;
 }
 
 /* Which one it is git's configuration says. */
-static int look_for_forge(struct cleaning *c, struct err *err)
+static int lookup_for_forge(struct cleaning *c, struct err *err)
 {
     autoforge struct forge forge = {0};
     if (c->looked_for_forge)
@@ -104,7 +104,7 @@ int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *ti
         return -1;
     if (!pushed)
         return 0;
-    if (look_for_forge(c, err))
+    if (lookup_for_forge(c, err))
         return -1;
     if (c->no_forge)
         return 0;

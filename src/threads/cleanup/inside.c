@@ -57,7 +57,7 @@ static bool is_our_worktree(const struct search *s, const char *git_dir)
 
 /* The repository of a work tree, which may be elsewhere, and then its commits stay. What is none,
  * for all its name, is an ignored file like any other. */
-static int look_at_tree(const struct search *s, const char *tree, struct err *err)
+static int lookup_at_tree(const struct search *s, const char *tree, struct err *err)
 {
     struct git_place any = {.git_dir = s->c->opts->repo->common};
     const char *name = tree + strlen(s->t->path) + 1;
@@ -67,7 +67,7 @@ static int look_at_tree(const struct search *s, const char *tree, struct err *er
     bool dirty = false, ahead = false;
     if (git_call(&any, &dir, NULL, "rev-parse", "--resolve-git-dir", dot_git, NULL))
         return 0;
-    if (links_tree_changed(any.git_dir, tree, true, &dirty, err) ||
+    if (gitlinks_tree_changed(any.git_dir, tree, true, &dirty, err) ||
         (lstat(dot_git, &st) == 0 && S_ISDIR(st.st_mode) && has_commits(dir.s, &ahead, err)))
         return err_wrap(err, "'%s'", name);
     if (is_our_worktree(s, dir.s))
@@ -80,7 +80,7 @@ static int look_at_tree(const struct search *s, const char *tree, struct err *er
 }
 
 /* That of a submodule, checked out or not. */
-static int look_at_module(const struct search *s, const char *git_dir, struct err *err)
+static int lookup_at_module(const struct search *s, const char *git_dir, struct err *err)
 {
     const char *name = git_dir + strlen(s->t->admin) + strlen("/modules/");
     bool ahead = false;
@@ -105,7 +105,7 @@ static int visit_ignored(const struct search *s, FTS *fts, FTSENT *e, struct err
 {
     if (strcmp(e->fts_name, ".git") == 0)
         (void)fts_set(fts, e, FTS_SKIP);
-    return has_entry(e->fts_path, ".git") ? look_at_tree(s, e->fts_path, err) : 0;
+    return has_entry(e->fts_path, ".git") ? lookup_at_tree(s, e->fts_path, err) : 0;
 }
 
 static int visit_module(const struct search *s, FTS *fts, FTSENT *e, struct err *err)
@@ -113,7 +113,7 @@ static int visit_module(const struct search *s, FTS *fts, FTSENT *e, struct err 
     if (strcmp(e->fts_name, "objects") == 0)
         (void)fts_set(fts, e, FTS_SKIP);
     bool is_one = has_entry(e->fts_path, "HEAD") && has_entry(e->fts_path, "objects");
-    return is_one ? look_at_module(s, e->fts_path, err) : 0;
+    return is_one ? lookup_at_module(s, e->fts_path, err) : 0;
 }
 
 /* Calls `visit` for each folder, until there is something to say. */
@@ -147,7 +147,7 @@ static int walk_ignored(const struct search *s, const struct git_place *at, stru
 }
 
 /* A submodule may have its repository in its own folder, as they once all had. */
-static int look_at_links(const struct search *s, const struct git_place *at, struct err *err)
+static int lookup_at_links(const struct search *s, const struct git_place *at, struct err *err)
 {
     static const char mode[] = "160000 ";
     autobuf struct buf out = BUF_INIT;
@@ -156,7 +156,7 @@ static int look_at_links(const struct search *s, const struct git_place *at, str
          p += strlen(p) + 1) {
         autofree char *path = mem_printf("%s/%s", s->t->path, strchr(p, '\t') + 1);
         if (strncmp(p, mode, strlen(mode)) == 0 && has_entry(path, ".git"))
-            rc = look_at_tree(s, path, err);
+            rc = lookup_at_tree(s, path, err);
     }
     return rc;
 }
@@ -172,5 +172,5 @@ int cleanup_inside(const struct cleaning *c, const struct thread *t, struct buf 
         return -1;
     if (access(t->path, F_OK) < 0)
         return 0;
-    return look_at_links(&s, &at, err) || walk_ignored(&s, &at, err) ? -1 : 0;
+    return lookup_at_links(&s, &at, err) || walk_ignored(&s, &at, err) ? -1 : 0;
 }

@@ -44,8 +44,8 @@ static char *salvage_name(const struct cleaning *c, const struct thread *t, int 
     }
 }
 
-static struct salvage_job job_of(const struct cleaning *c, const struct workspace *ws,
-                                 const struct notes *notes, const char *tip)
+static struct salvage_job attempt_of(const struct cleaning *c, const struct workspace *ws,
+                                     const struct notes *notes, const char *tip)
 {
     return (struct salvage_job){.commit = {.ws = ws,
                                            .start = tip,
@@ -73,7 +73,7 @@ static int save(const struct cleaning *c, const struct thread *t, const char *ti
     autofree char *message = salvage_message("threads", t->id, n, tip, "its thread was taken away");
     autofree char *index = mem_printf("%s/anabranch/tmp/cleanup.%d", ws.common, (int)getpid());
     notes_find(&notes, t);
-    struct salvage_job job = job_of(c, &ws, &notes, tip);
+    struct salvage_job job = attempt_of(c, &ws, &notes, tip);
     job.ref = ref;
     job.commit.message = message;
     job.commit.index = index;
@@ -118,7 +118,7 @@ int cleanup_dropped(const struct cleaning *c, const struct thread *t, struct str
     if (access(t->path, F_OK) < 0)
         return 0;
     notes_find(&notes, t);
-    struct salvage_job job = job_of(c, &ws, &notes, t->base_commit);
+    struct salvage_job job = attempt_of(c, &ws, &notes, t->base_commit);
     if (salvage_dropped(&job, &saved, err))
         return -1;
     for (size_t i = 0; i < saved.dropped.n; i++) {

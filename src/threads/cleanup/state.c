@@ -40,7 +40,7 @@ static int list_changed(const struct git_place *at, struct names *names, struct 
     autostrv struct strv modules = {0};
     if (git_call(at, &out, err, "status", "--porcelain", "-z", "--untracked-files=normal",
                  "--ignore-submodules=dirty", NULL) ||
-        links_changed(at, 0, true, &modules, err))
+        gitlinks_changed(at, 0, true, &modules, err))
         return -1;
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
         if (strcmp(p, "?? " THREAD_BRIEF) != 0)

@@ -38,7 +38,7 @@ void converge_end(struct converge_result *r, enum converge_end end, const char *
 
 bool converge_stops(struct converge_result *r)
 {
-    if (!stop_signal())
+    if (!interrupt_signal())
         return false;
     converge_end(r, CONVERGE_STOPPED, "neither pushed nor merged");
     return true;
@@ -53,8 +53,8 @@ void converge_close(struct converge *c)
     }
     vec_done(&c->results);
     forge_close(&c->forge);
-    forge_place_done(&c->upstream);
-    forge_place_done(&c->fork);
+    forge_url_done(&c->upstream);
+    forge_url_done(&c->fork);
     thread_looks_close(&c->looks);
     threads_done(&c->threads);
     git_batch_free(c->batch);
@@ -167,7 +167,7 @@ static void refuse_elsewhere(const struct converge *c, struct converge_result *r
                  l->elsewhere, more.s, git_short_name(l->thread->branch));
 }
 
-static void look_at_paths(struct converge_result *r)
+static void lookup_at_paths(struct converge_result *r)
 {
     autobuf struct buf outside = BUF_INIT;
     if (!r->look->own.outside)
@@ -208,7 +208,7 @@ static int adds_nothing(const struct converge *c, const char *base, const char *
 }
 
 /* The base here, and for a pull request what is known of it there. */
-static void look_into_bases(const struct converge *c, struct converge_result *r)
+static void lookup_into_bases(const struct converge *c, struct converge_result *r)
 {
     const struct thread_look *l = r->look;
     bool there = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, yes = false;
@@ -243,7 +243,7 @@ static bool has_waiting_work(const struct converge *c, const struct thread_look 
 static bool is_before_some(const struct converge *c, const struct thread *t)
 {
     for (size_t i = 0; i < c->results.n; i++) {
-        if (proposal_follows(c->results.v[i].look->thread, t))
+        if (pull_request_follows(c->results.v[i].look->thread, t))
             return true;
     }
     return false;
@@ -278,15 +278,15 @@ static void list_left_out(const struct converge *c, const struct thread *t, stru
 {
     for (size_t i = 0; i < c->threads.n; i++) {
         const struct thread *other = &c->threads.v[i];
-        if (!c->waits[i] || is_wanted(c, other->id) || !proposal_follows(t, other))
+        if (!c->waits[i] || is_wanted(c, other->id) || !pull_request_follows(t, other))
             continue;
         add_id(out, other->id);
-        if (!*ret_needed && proposal_depends(t, other->id))
+        if (!*ret_needed && pull_request_depends(t, other->id))
             *ret_needed = other->id;
     }
     for (size_t i = 0; i < c->threads.damaged.n; i++) {
         const char *id = c->threads.damaged.v[i].id;
-        if (!proposal_depends(t, id))
+        if (!pull_request_depends(t, id))
             continue;
         add_id(out, id);
         *ret_needed = *ret_needed ? *ret_needed : id;
@@ -294,7 +294,7 @@ static void list_left_out(const struct converge *c, const struct thread *t, stru
 }
 
 /* Who lands here lands on what it depends on, or breaks the base; a pull request can wait. */
-static void look_before(const struct converge *c, struct converge_result *r)
+static void lookup_before(const struct converge *c, struct converge_result *r)
 {
     autobuf struct buf others = BUF_INIT;
     const char *needed = NULL;
@@ -335,9 +335,9 @@ static void examine(const struct converge *c, struct converge_result *r)
         converge_end(r, CONVERGE_REFUSED, "it was made from a commit, not from a branch%s",
                      c->opts.no_options ? "" : "; --base says where it is to go");
     else if (!l->uncommitted.n)
-        look_into_bases(c, r);
+        lookup_into_bases(c, r);
     if (r->end == CONVERGE_PENDING)
-        look_at_paths(r);
+        lookup_at_paths(r);
 }
 
 /* --- committing --------------------------------------------------------------------------- */
@@ -345,7 +345,7 @@ static void examine(const struct converge *c, struct converge_result *r)
 static char *message_of(const struct thread *t)
 {
     autobuf struct buf title = BUF_INIT;
-    proposal_title(t, &title);
+    pull_request_title(t, &title);
     return buf_steal(&title);
 }
 
@@ -361,7 +361,7 @@ __attribute__((sentinel)) static int call_git(const struct thread *t, struct err
     va_end(ap);
     git_environment(&job.env);
     strv_push(&job.env, "GIT_TERMINAL_PROMPT=0");
-    int rc = proc_many(&job, 1, err);
+    int rc = capture_many(&job, 1, err);
     const char *words = job.errout.len ? job.errout.s : job.out.s;
     if (rc == 0 && job.status != 0) {
         const char *better = strstr(words, "! [");
@@ -381,9 +381,9 @@ static bool commit_one(struct converge_result *r)
     autofree char *message = message_of(l->thread);
     if (call_git(l->thread, &err, "add", "-A", NULL) ||
         call_git(l->thread, &err, "commit", "-q", "-m", message, NULL))
-        converge_end(r, stop_signal() ? CONVERGE_STOPPED : CONVERGE_FAILED, "%s",
-                     stop_signal() ? "its work is not committed yet" : err.msg);
-    else if (stop_signal())
+        converge_end(r, interrupt_signal() ? CONVERGE_STOPPED : CONVERGE_FAILED, "%s",
+                     interrupt_signal() ? "its work is not committed yet" : err.msg);
+    else if (interrupt_signal())
         converge_end(r, CONVERGE_STOPPED, "its work was committed, and nothing else done");
     return true;
 }
@@ -399,7 +399,7 @@ static int commit_all(struct converge *c, struct err *err)
     bool some = false;
     for (size_t i = 0; i < c->results.n; i++)
         some = (!converge_stops(&c->results.v[i]) && commit_one(&c->results.v[i])) || some;
-    if (!some || stop_signal())
+    if (!some || interrupt_signal())
         return 0;
     size_t *places = mem_array(c->results.n, sizeof(*places));
     for (size_t i = 0; i < c->results.n; i++)
@@ -443,7 +443,7 @@ static void propose(struct converge *c, struct converge_result *r, const struct 
     enum forge_deed deed;
     struct err err = {0};
     if (forge_propose(&c->forge, p, &address, &deed, &err)) {
-        if (stop_signal())
+        if (interrupt_signal())
             converge_end(r, CONVERGE_STOPPED,
                          "it is pushed, but whether its pull request was made "
                          "is not known");
@@ -464,7 +464,7 @@ static void push(struct converge *c, struct converge_result *r, const struct for
     struct err err = {0};
     if (call_git(r->look->thread, &err, "push", "--quiet", "-u", remote_of(c),
                  r->look->thread->branch, NULL)) {
-        if (stop_signal())
+        if (interrupt_signal())
             converge_end(r, CONVERGE_STOPPED, "whether it is at '%s' is not known", remote_of(c));
         else
             converge_end(r, CONVERGE_FAILED, "%s", err.msg);
@@ -478,16 +478,16 @@ static void print(struct converge *c, struct converge_result *r, const struct fo
     const struct thread *t = r->look->thread;
     autobuf struct buf title = BUF_INIT, body = BUF_INIT;
     struct forge_pull harmless = *p;
-    proposal_harmless(p->title, &title);
-    proposal_harmless(p->body, &body);
+    pull_request_harmless(p->title, &title);
+    pull_request_harmless(p->body, &body);
     harmless.title = title.s;
     harmless.body = body.s;
     if (r->look->uncommitted.n) {
-        shell_add(&r->commands, "git -C", t->path, "add", "-A", NULL);
-        shell_add(&r->commands, " &&\ngit -C", t->path, "commit", "-m", title.s, NULL);
+        shell_quote(&r->commands, "git -C", t->path, "add", "-A", NULL);
+        shell_quote(&r->commands, " &&\ngit -C", t->path, "commit", "-m", title.s, NULL);
         buf_addstr(&r->commands, " &&\n");
     }
-    shell_add(&r->commands, "git -C", t->path, "push", "-u", remote_of(c), t->branch, NULL);
+    shell_quote(&r->commands, "git -C", t->path, "push", "-u", remote_of(c), t->branch, NULL);
     forge_print(&c->forge, &harmless, &r->commands);
     buf_addch(&r->commands, '\n');
     converge_end(r, CONVERGE_PRINTED, "%s", "");
@@ -500,8 +500,8 @@ static void converge_one(struct converge *c, struct converge_result *r)
         return;
     autofree char *file = mem_printf("%s/anabranch-pull.md", t->admin);
     autobuf struct buf title = BUF_INIT, body = BUF_INIT;
-    proposal_title(t, &title);
-    proposal_body(r->look, &c->threads, c->waits, &body);
+    pull_request_title(t, &title);
+    pull_request_body(r->look, &c->threads, c->waits, &body);
     struct forge_pull p = {.branch = git_short_name(t->branch),
                            .base = base_of(c, t),
                            .repo = c->upstream.repo,
@@ -560,8 +560,8 @@ static int find_fork(struct converge *c, struct err *err)
         return 0;
     if (!forge_knows_forks(&c->forge))
         return err_set(err, ERR_INPUT, "--upstream: that is only known to work with gh");
-    if (forge_place_find(&c->upstream, c->repo, c->opts.upstream, err) ||
-        forge_place_find(&c->fork, c->repo, remote_of(c), err))
+    if (forge_url_find(&c->upstream, c->repo, c->opts.upstream, err) ||
+        forge_url_find(&c->fork, c->repo, remote_of(c), err))
         return err_wrap(err, "--upstream");
     return 0;
 }
@@ -569,10 +569,10 @@ static int find_fork(struct converge *c, struct err *err)
 /* Where the forge's program has to be told. */
 static int find_place(struct converge *c, struct err *err)
 {
-    autoplace struct forge_place place = {0};
+    autoplace struct forge_url place = {0};
     if (!forge_wants_place(&c->forge))
         return 0;
-    return forge_place_find(&place, c->repo, remote_of(c), err) ||
+    return forge_url_find(&place, c->repo, remote_of(c), err) ||
                    forge_locate(&c->forge, place.repo, c->opts.way == CONVERGE_PRINT, err)
                ? -1
                : 0;
@@ -593,7 +593,7 @@ int converge(struct converge *c, const struct git_repo *repo, const struct conve
              struct err *err)
 {
     *c = (struct converge){.repo = repo, .opts = *opts, .batch = git_batch_new(repo->common)};
-    if (threads_load(&c->threads, repo, err) || threads_mend(&c->threads, repo, err) ||
+    if (threads_load(&c->threads, repo, err) || threads_relocate(&c->threads, repo, err) ||
         check_only(c, err) || check_way(c, err) || find_base(c, err) || look(c, err))
         return -1;
     put_in_order(c);
@@ -603,7 +603,7 @@ int converge(struct converge *c, const struct git_repo *repo, const struct conve
         examine(c, &c->results.v[i]);
     find_waiting(c);
     for (size_t i = 0; i < c->results.n; i++)
-        look_before(c, &c->results.v[i]);
+        lookup_before(c, &c->results.v[i]);
     for (size_t i = 0; i < c->results.n; i++)
         note_waiting(c, &c->results.v[i]);
     if (opts->way == CONVERGE_INTO_BASE)

@@ -58,8 +58,8 @@ struct converge {
     struct threads threads;
     struct thread_looks looks;
     struct forge forge;
-    struct forge_place upstream, fork; /* of opts.upstream, and of what is pushed to */
-    char *base_ref;                    /* of opts.base, or NULL */
+    struct forge_url upstream, fork; /* of opts.upstream, and of what is pushed to */
+    char *base_ref;                  /* of opts.base, or NULL */
     bool *waits; /* per thread: it has work that is not merged, and comes before another */
     struct {
         struct converge_result *v; /* of those that were asked for, in their order */

@@ -256,15 +256,15 @@ void forge_print(const struct forge *f, const struct forge_pull *p, struct buf *
         add_update(f, p, f->repo ? last_part(p->known) : p->known, &argv);
     if (!argv.n)
         return;
-    shell_add(out, " &&\n(cd", f->repo ? "/" : p->dir, NULL);
+    shell_quote(out, " &&\n(cd", f->repo ? "/" : p->dir, NULL);
     buf_addstr(out, " &&");
     if (!f->shape) { /* a command may want the file */
-        shell_add(out, " printf %s", p->body, NULL);
-        shell_add(out, " >", p->body_file, NULL);
+        shell_quote(out, " printf %s", p->body, NULL);
+        shell_quote(out, " >", p->body_file, NULL);
         buf_addstr(out, " &&");
     }
     for (size_t i = 0; i < argv.n; i++)
-        shell_add(out, "", argv.v[i], NULL);
+        shell_quote(out, "", argv.v[i], NULL);
     buf_addstr(out, ")");
 }
 
@@ -286,7 +286,7 @@ static int call(struct proc_job *job, const char *dir, struct err *err)
     git_outside_environment(&job->env);
     strv_pushl(&job->env, "GH_PROMPT_DISABLED=1", "GIT_TERMINAL_PROMPT=0", NULL);
     job->dir = dir;
-    if (proc_many(job, 1, err))
+    if (capture_many(job, 1, err))
         return -1;
     return job->status == 0 ? 0 : failed(job, err);
 }
@@ -318,12 +318,12 @@ static char *choose_login(const struct buf *list, const char *host, size_t len)
     if (good && doc.root->kind == NODE_LIST) {
         node_each (entry, doc.root) {
             bool there = entry->kind == NODE_MAP &&
-                         (is_host(build_string(entry, "url", ""), host, len) ||
-                          is_host(build_string(entry, "ssh_host", ""), host, len));
-            if (!there || (login && strcmp(build_string(entry, "default", ""), "true") != 0))
+                         (is_host(node_new_string(entry, "url", ""), host, len) ||
+                          is_host(node_new_string(entry, "ssh_host", ""), host, len));
+            if (!there || (login && strcmp(node_new_string(entry, "default", ""), "true") != 0))
                 continue;
             free(login);
-            login = mem_str(build_string(entry, "name", ""));
+            login = mem_str(node_new_string(entry, "name", ""));
         }
     }
     doc_done(&doc);
@@ -367,16 +367,16 @@ static void add_member(struct buf *out, const struct node *map, const char *key)
 {
     const struct node *n = node_get(map, key);
     if (n && n->kind == NODE_INT)
-        buf_addf(out, "%lld", (long long)build_int(map, key, 0));
+        buf_addf(out, "%lld", (long long)node_new_int(map, key, 0));
     else
-        buf_addstr(out, build_string(map, key, ""));
+        buf_addstr(out, node_new_string(map, key, ""));
 }
 
 /* Another fork may have a branch of that name. */
 static bool is_owners(const struct forge_shape *s, const char *owner, const struct node *entry)
 {
     const struct node *by = s->owner ? node_get(entry, s->owner) : NULL;
-    return by && by->kind == NODE_MAP && strcasecmp(build_string(by, "login", ""), owner) == 0;
+    return by && by->kind == NODE_MAP && strcasecmp(node_new_string(by, "login", ""), owner) == 0;
 }
 
 static bool is_ours(const struct forge_shape *s, const struct forge_pull *p,
@@ -385,7 +385,7 @@ static bool is_ours(const struct forge_shape *s, const struct forge_pull *p,
     const struct node *foreign = s->foreign ? node_get(entry, s->foreign) : NULL;
     if (p->owner)
         return is_owners(s, p->owner, entry);
-    return (!s->head || strcmp(build_string(entry, s->head, ""), p->branch) == 0) &&
+    return (!s->head || strcmp(node_new_string(entry, s->head, ""), p->branch) == 0) &&
            !(foreign && foreign->kind == NODE_BOOL && foreign->truth);
 }
 

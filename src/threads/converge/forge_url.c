@@ -4,15 +4,15 @@
 
 #include <string.h>
 
-void forge_place_done(struct forge_place *p)
+void forge_url_done(struct forge_url *p)
 {
     free(p->repo);
     free(p->owner);
-    *p = (struct forge_place){0};
+    *p = (struct forge_url){0};
 }
 
 /* "OWNER/NAME.git", in which OWNER may have several parts. */
-static bool take(struct forge_place *p, const char *host, size_t host_len, const char *path)
+static bool take(struct forge_url *p, const char *host, size_t host_len, const char *path)
 {
     path += strspn(path, "/");
     size_t len = strlen(path);
@@ -29,12 +29,12 @@ static bool take(struct forge_place *p, const char *host, size_t host_len, const
     return true;
 }
 
-bool forge_place_parse(struct forge_place *p, const char *address)
+bool forge_url_parse(struct forge_url *p, const char *address)
 {
     const char *scheme = strstr(address, "://");
     const char *host = scheme ? scheme + 3 : address;
     size_t len = strcspn(host, "/");
-    *p = (struct forge_place){0};
+    *p = (struct forge_url){0};
     if (strncmp(address, "file:", 5) == 0)
         return false;
     for (const char *at = memchr(host, '@', len); at; at = memchr(host, '@', len)) {
@@ -47,8 +47,8 @@ bool forge_place_parse(struct forge_place *p, const char *address)
     return host[name] == ':' && take(p, host, name, host + name + 1);
 }
 
-int forge_place_find(struct forge_place *p, const struct git_repo *repo, const char *remote,
-                     struct err *err)
+int forge_url_find(struct forge_url *p, const struct git_repo *repo, const char *remote,
+                   struct err *err)
 {
     struct git_place at = {.git_dir = repo->common};
     autofree char *key = mem_printf("remote.%s.url", remote);
@@ -56,11 +56,10 @@ int forge_place_find(struct forge_place *p, const struct git_repo *repo, const c
     struct err none = {0};
     if (git_call(&at, &address, &none, "remote", "get-url", "--", remote, NULL))
         return err_set(err, ERR_INPUT, "there is no remote '%s'", remote);
-    if (forge_place_parse(p, address.s))
+    if (forge_url_parse(p, address.s))
         return 0;
     /* Where url.*.insteadOf leads to a mirror, what was written says whose it is. */
-    if (git_call(&at, &raw, &none, "config", "--get", key, NULL) == 0 &&
-        forge_place_parse(p, raw.s))
+    if (git_call(&at, &raw, &none, "config", "--get", key, NULL) == 0 && forge_url_parse(p, raw.s))
         return 0;
     return err_set(err, ERR_INPUT,
                    "the address of the remote '%s' does not say whose repository it is: %s", remote,

@@ -8,20 +8,20 @@
 #include "git/git.h"
 
 /* On the heap. */
-struct forge_place {
+struct forge_url {
     char *repo;  /* "HOST/OWNER/NAME" */
     char *owner; /* all between the host and the name */
 };
 
-void forge_place_done(struct forge_place *p);
-#define autoplace own_cleanup(forge_place_done)
+void forge_url_done(struct forge_url *p);
+#define autoplace own_cleanup(forge_url_done)
 
 /* By the address of the remote: https, ssh, or as scp writes it. ERR_INPUT where there is no such
  * remote, or its address is none of a forge. */
-int forge_place_find(struct forge_place *p, const struct git_repo *repo, const char *remote,
-                     struct err *err);
+int forge_url_find(struct forge_url *p, const struct git_repo *repo, const char *remote,
+                   struct err *err);
 
 /* Of an address; false where it is none of a forge. */
-bool forge_place_parse(struct forge_place *p, const char *address);
+bool forge_url_parse(struct forge_url *p, const char *address);
 
 #endif

@@ -5,7 +5,7 @@
 #include "git/state_paths.h"
 #include "run/land/base_lock.h"
 #include "run/land/base_use.h"
-#include "run/land/checkout.h"
+#include "run/land/checkout_move.h"
 #include "run/land/checkout_move_now.h"
 #include "run/land/checkout_note.h"
 #include "run/land/gc_hold.h"
@@ -20,7 +20,7 @@ enum { TRIES = 5, KILLED = 128 };
 /* The threads that land on one branch, as of what that is at. */
 struct landing {
     struct converge *c;
-    struct base_turn *turn;
+    struct base_lock *turn;
     const char *ref;
     struct git_place at;
     struct buf seen, tip; /* where the branch is, and where it is to be */
@@ -55,7 +55,7 @@ static const char *missing(const struct converge *c, const struct thread *t)
 static char *message_of(const struct thread *t)
 {
     autobuf struct buf title = BUF_INIT;
-    proposal_title(t, &title);
+    pull_request_title(t, &title);
     return mem_printf("Merge %s\n\nAnabranch-Thread: %s\n", title.s, t->id);
 }
 
@@ -150,17 +150,17 @@ static bool has_refused(const struct landing *l)
 }
 
 /* What git refuses it has not begun. A killed one may have written half of it: then the lock stays
- * for half_forward_mend(). */
+ * for checkout_note_mend(). */
 static void end_move(struct landing *l, struct checkout_lock *lock, bool noted, int status,
                      bool moved)
 {
     l->again = status > KILLED;
     if (moved || (noted && has_refused(l)))
-        half_forward_forget(l->c->repo);
+        checkout_note_forget(l->c->repo);
     if (l->again)
         checkout_lock_leave(lock);
     else
-        base_turn_unmark(l->turn, moved);
+        base_lock_unmark(l->turn, moved);
 }
 
 static int forward(struct landing *l, struct checkout_lock *lock, const char *path, bool *ret_moved,
@@ -175,9 +175,9 @@ static int forward(struct landing *l, struct checkout_lock *lock, const char *pa
     bool made;
     git_environment(&env);
     if (checkout_lock_prepare(lock, repo->common, l->seen.s, &env, err) ||
-        half_forward_note(repo, l->ref, l->seen.s, l->tip.s, path, &made, err) ||
-        base_turn_mark(l->turn, err) ||
-        forward_now(lock, &at, &move, &env, &l->words, &status, ret_moved, err))
+        checkout_note_note(repo, l->ref, l->seen.s, l->tip.s, path, &made, err) ||
+        base_lock_mark(l->turn, err) ||
+        checkout_move_now(lock, &at, &move, &env, &l->words, &status, ret_moved, err))
         return -1;
     end_move(l, lock, made, status, *ret_moved);
     return 0;
@@ -185,10 +185,10 @@ static int forward(struct landing *l, struct checkout_lock *lock, const char *pa
 
 static int move_ref(struct landing *l, bool *ret_moved, struct err *err)
 {
-    if (base_turn_mark(l->turn, err) ||
+    if (base_lock_mark(l->turn, err) ||
         git_move_ref(&l->at, l->ref, l->seen.s, l->tip.s, "anabranch: converge", ret_moved, err))
         return -1;
-    base_turn_unmark(l->turn, *ret_moved);
+    base_lock_unmark(l->turn, *ret_moved);
     return 0;
 }
 
@@ -216,12 +216,12 @@ static int move(struct landing *l, bool *ret_moved, struct err *err)
     bool ready, is_there;
     *ret_moved = l->again = false;
     buf_cut(&l->words, 0);
-    if (forward_place(l->c->repo, l->ref, &path, err))
+    if (checkout_move_place(l->c->repo, l->ref, &path, err))
         return -1;
     is_there = path.len > 0;
     if (!is_there)
         buf_addstr(&path, l->c->repo->root);
-    if (forward_now_lock(&lock, l->c->repo, path.s, l->ref, is_there, &ready, &l->words, err))
+    if (checkout_move_now_lock(&lock, l->c->repo, path.s, l->ref, is_there, &ready, &l->words, err))
         return -1;
     if (!is_there && !lock.lock) {
         ready = true;
@@ -275,12 +275,12 @@ static int land_on(struct landing *l, struct err *err)
 {
     bool moved = false, again = true;
     for (int tries = 0; again && tries < TRIES; tries++) {
-        base_turn_clear(l->turn, l->c->repo, l->ref);
-        if (half_forward_mend(l->turn, l->c->repo, &l->mended, err) || merge_all(l, err))
+        base_lock_clear(l->turn, l->c->repo, l->ref);
+        if (checkout_note_mend(l->turn, l->c->repo, &l->mended, err) || merge_all(l, err))
             return -1;
         if (!l->landed.n)
             return 0;
-        if (stop_signal())
+        if (interrupt_signal())
             return stopped(l);
         if (move(l, &moved, err))
             return -1;
@@ -306,7 +306,7 @@ static void all_failed(struct landing *l, const struct err *err)
     }
 }
 
-static void land_branch(struct converge *c, struct base_turn *turn, const char *ref)
+static void land_branch(struct converge *c, struct base_lock *turn, const char *ref)
 {
     struct landing l = {
         .c = c,
@@ -328,7 +328,7 @@ static void land_branch(struct converge *c, struct base_turn *turn, const char *
     vec_done(&l.landed);
 }
 
-static void land_all(struct converge *c, struct base_turn *turn)
+static void land_all(struct converge *c, struct base_lock *turn)
 {
     for (size_t i = 0; i < c->results.n; i++) {
         const struct converge_result *r = &c->results.v[i];
@@ -340,8 +340,8 @@ static void land_all(struct converge *c, struct base_turn *turn)
 int converge_land(struct converge *c, struct err *err)
 {
     autofree char *state = state_path(c->repo->common);
-    autoturn struct base_turn turn = BASE_TURN_INIT;
-    if (dirs_make(state, err) || base_turn_await(&turn, state, c->opts.waiting, err))
+    autoturn struct base_lock turn = BASE_TURN_INIT;
+    if (dirs_make(state, err) || base_lock_await(&turn, state, c->opts.waiting, err))
         return -1;
     gc_hold_take(c->repo->common, state, c->opts.waiting);
     land_all(c, &turn);

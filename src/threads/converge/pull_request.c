@@ -8,7 +8,7 @@
 
 enum { TITLE_MAX = 240, BODY_MAX = 60000, GOAL_MAX = 50000, OUTSIDE_MAX = 50 };
 
-void proposal_title(const struct thread *t, struct buf *out)
+void pull_request_title(const struct thread *t, struct buf *out)
 {
     const char *goal = t->goal + strspn(t->goal, " \t\r\n");
     size_t len = strcspn(goal, "\r\n");
@@ -95,7 +95,7 @@ static void add_verdict(struct buf *out, const struct own_verdict *v)
 
 /* --- order -------------------------------------------------------------------------------- */
 
-bool proposal_depends(const struct thread *t, const char *id)
+bool pull_request_depends(const struct thread *t, const char *id)
 {
     for (size_t i = 0; i < t->after.n; i++) {
         if (strcmp(t->after.v[i], id) == 0)
@@ -104,9 +104,9 @@ bool proposal_depends(const struct thread *t, const char *id)
     return false;
 }
 
-bool proposal_follows(const struct thread *t, const struct thread *other)
+bool pull_request_follows(const struct thread *t, const struct thread *other)
 {
-    return proposal_depends(t, other->id) ||
+    return pull_request_depends(t, other->id) ||
            (t->ordered && other->ordered && other->order < t->order);
 }
 
@@ -119,7 +119,7 @@ static void add_order(struct buf *out, const struct thread *t, const struct thre
         buf_addf(out, "Merge order %" PRId64 ".\n", t->order);
     for (size_t i = 0; i < all->n; i++) {
         const struct thread *other = &all->v[i];
-        if (!proposal_follows(t, other))
+        if (!pull_request_follows(t, other))
             continue;
         buf_addf(out, "%s- thread %s", n++ ? "" : "\nTo be merged after:\n\n", other->id);
         if (other->pull) {
@@ -140,8 +140,8 @@ static size_t cut(const char *s, size_t len, size_t most)
     return len <= most ? len : text_valid(s, most);
 }
 
-void proposal_body(const struct thread_look *l, const struct threads *all, const bool *waits,
-                   struct buf *out)
+void pull_request_body(const struct thread_look *l, const struct threads *all, const bool *waits,
+                       struct buf *out)
 {
     const struct thread *t = l->thread;
     size_t len = strlen(t->goal), shown = cut(t->goal, len, GOAL_MAX), start = out->len;
@@ -154,7 +154,7 @@ void proposal_body(const struct thread_look *l, const struct threads *all, const
     buf_cut(out, start + cut(out->s + start, out->len - start, BODY_MAX));
 }
 
-void proposal_harmless(const char *text, struct buf *out)
+void pull_request_harmless(const char *text, struct buf *out)
 {
     while (*text) {
         size_t len = strcspn(text, "\t\r\n");

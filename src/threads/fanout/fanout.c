@@ -168,7 +168,7 @@ static int note_known(struct fanout *f, const struct thread *there, const struct
                        t->id, there->branch + strlen(HEADS));
     autobuf struct buf moved = BUF_INIT, repair = BUF_INIT;
     if (thread_is_moved(there, &moved)) {
-        shell_add(&repair, "git worktree repair", moved.s, NULL);
+        shell_quote(&repair, "git worktree repair", moved.s, NULL);
         return err_set(err, ERR_ENV,
                        "the worktree of thread %s was moved, and git has not been told: %s", t->id,
                        repair.s);
@@ -219,14 +219,14 @@ static void add_command(const struct plan_command *cmd, struct buf *out)
     buf_addf(out, " &&%s%s", cmd->shell ? " " : "", cmd->shell ? cmd->shell : "");
     for (size_t i = 0; i < cmd->argv.n; i++) {
         bool prompt = strcmp(cmd->argv.v[i], "{prompt_file}") == 0;
-        shell_add(out, "", prompt ? THREAD_BRIEF : cmd->argv.v[i], NULL);
+        shell_quote(out, "", prompt ? THREAD_BRIEF : cmd->argv.v[i], NULL);
     }
 }
 
 void fanout_add_call(const struct fanout *f, const struct thread *t, struct buf *out)
 {
     const struct task *task = plan_find(&f->pf->plan, t->id);
-    shell_add(out, "cd", t->path, NULL);
+    shell_quote(out, "cd", t->path, NULL);
     if (strcmp(t->engine, engine_words[ENGINE_COMMAND]) == 0 && task)
         add_command(&task->command, out);
     else if (strcmp(t->engine, engine_words[ENGINE_SIM]) != 0)

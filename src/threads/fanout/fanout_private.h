@@ -18,7 +18,7 @@ struct maker {
     struct thread *thread;
     struct workspace ws;
     bool has_ws;
-    struct errand errand;
+    struct guarded errand;
     char *cwd, *log, *excludes, *brought;
 };
 

@@ -135,7 +135,7 @@ static int tidy(const struct fanout *f, struct err *err)
 }
 
 /* Another fanout may have come first, between our checks and the lock. */
-static int look_again(const struct fanout *f, struct err *err)
+static int lookup_again(const struct fanout *f, struct err *err)
 {
     autothreads struct threads now;
     if (threads_load(&now, &f->pf->repo, err) || threads_check(&now, err))
@@ -169,7 +169,7 @@ static int make_folder(struct making *m, struct err *err)
 {
     const char *work = m->f->work;
     m->folder = first_missing(work);
-    if (dirs_make(work, err) || workdir_hide(work, err))
+    if (dirs_make(work, err) || root_folder_hide(work, err))
         return -1;
     return m->folder ? open_up(work, err) : 0;
 }
@@ -272,11 +272,11 @@ static int make_all(struct fanout *f, struct err *err)
 int fanout_make(struct fanout *f, struct err *err)
 {
     autoclose int lock = -1;
-    if (threads_mend(&f->there, &f->pf->repo, err))
+    if (threads_relocate(&f->there, &f->pf->repo, err))
         return -1;
     if (!f->fresh.n)
         return 0;
-    if (threads_lock(&f->pf->repo, f->opts.waiting, &lock, err) || look_again(f, err))
+    if (threads_lock(&f->pf->repo, f->opts.waiting, &lock, err) || lookup_again(f, err))
         return -1;
     return make_all(f, err);
 }

@@ -30,7 +30,7 @@ enum {
 void makers_stop(struct making *m)
 {
     for (size_t i = 0; i < m->f->fresh.n; i++)
-        errand_stop(&m->makers[i].errand);
+        guarded_stop(&m->makers[i].errand);
 }
 
 static void finish_one(struct making *m)
@@ -133,7 +133,7 @@ static int setup_environment(const struct maker *w, struct strv *env, struct err
     return 0;
 }
 
-static void on_set_up(void *ctx, struct errand *e)
+static void on_set_up(void *ctx, struct guarded *e)
 {
     struct maker *w = ctx;
     autobuf struct buf words = BUF_INIT;
@@ -142,7 +142,7 @@ static void on_set_up(void *ctx, struct errand *e)
         finish_one(w->all);
         return;
     }
-    errand_last_words(e, &words);
+    guarded_last_words(e, &words);
     if (e->overdue)
         (void)err_set(&err, ERR_ENV, "workspace.setup took too long");
     else
@@ -159,14 +159,14 @@ static int start_setup(struct maker *w, struct err *err)
         strv_pushl(&argv, "/bin/sh", "-c", setup->shell, NULL);
     for (size_t i = 0; i < setup->argv.n; i++)
         strv_push(&argv, setup->argv.v[i]);
-    w->errand = (struct errand){.dir = w->cwd,
-                                .log = w->log,
-                                .guarded = true,
-                                .time = patience_with_commands(SETUP_MS),
-                                .next = on_set_up,
-                                .ctx = w};
+    w->errand = (struct guarded){.dir = w->cwd,
+                                 .log = w->log,
+                                 .guarded = true,
+                                 .time = time_limit_with_commands(SETUP_MS),
+                                 .next = on_set_up,
+                                 .ctx = w};
     return setup_environment(w, &env, err) ||
-                   errand_start(&w->errand, w->all->loop, &argv, &env, err)
+                   guarded_start(&w->errand, w->all->loop, &argv, &env, err)
                ? -1
                : 0;
 }
@@ -189,7 +189,7 @@ static void furnish(struct maker *w)
 
 /* --- files -------------------------------------------------------------------------------- */
 
-static void on_brought(void *ctx, struct errand *e)
+static void on_brought(void *ctx, struct guarded *e)
 {
     struct maker *w = ctx;
     autobuf struct buf words = BUF_INIT;
@@ -198,7 +198,7 @@ static void on_brought(void *ctx, struct errand *e)
         furnish(w);
         return;
     }
-    errand_last_words(e, &words);
+    guarded_last_words(e, &words);
     (void)err_set(&err, ERR_ENV, "files could not be brought along: %.300s", words.s);
     fail(w, &err);
 }
@@ -218,8 +218,8 @@ static int start_bringing(struct maker *w, struct err *err)
     }
     git_environment(&env);
     w->errand =
-        (struct errand){.dir = f->pf->repo.root, .log = w->log, .next = on_brought, .ctx = w};
-    return errand_start(&w->errand, w->all->loop, &argv, &env, err);
+        (struct guarded){.dir = f->pf->repo.root, .log = w->log, .next = on_brought, .ctx = w};
+    return guarded_start(&w->errand, w->all->loop, &argv, &env, err);
 }
 
 static void bring(struct maker *w)
@@ -229,13 +229,13 @@ static void bring(struct maker *w)
     struct err err = {0};
     if (w->all->failed)
         finish_one(w->all);
-    else if (!bring_is_needed(pf->repo.root, pf->repo.prefix, patterns))
+    else if (!include_is_needed(pf->repo.root, pf->repo.prefix, patterns))
         furnish(w);
     else if (start_bringing(w, &err))
         fail(w, &err);
 }
 
-static void on_filled(void *ctx, struct errand *e)
+static void on_filled(void *ctx, struct guarded *e)
 {
     struct maker *w = ctx;
     autobuf struct buf words = BUF_INIT;
@@ -244,7 +244,7 @@ static void on_filled(void *ctx, struct errand *e)
         bring(w);
         return;
     }
-    errand_last_words(e, &words);
+    guarded_last_words(e, &words);
     (void)err_set(&err, ERR_ENV, "the worktree could not be filled: %.300s", words.s);
     fail(w, &err);
 }
@@ -252,9 +252,10 @@ static void on_filled(void *ctx, struct errand *e)
 static int start_filling(struct maker *w, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
-    tree_copy_command(&w->all->f->pf->repo, &w->ws, w->thread->base_commit, &argv, &env);
-    w->errand = (struct errand){.dir = w->thread->path, .log = w->log, .next = on_filled, .ctx = w};
-    return errand_start(&w->errand, w->all->loop, &argv, &env, err);
+    copy_fill_command(&w->all->f->pf->repo, &w->ws, w->thread->base_commit, &argv, &env);
+    w->errand =
+        (struct guarded){.dir = w->thread->path, .log = w->log, .next = on_filled, .ctx = w};
+    return guarded_start(&w->errand, w->all->loop, &argv, &env, err);
 }
 
 void makers_start(struct making *m)

@@ -48,7 +48,7 @@ static void add_line(const struct strv *argv, struct buf *out)
 {
     buf_addstr(out, argv->v[0]);
     for (size_t i = 1; i < argv->n; i++)
-        shell_add(out, "", argv->v[i], NULL);
+        shell_quote(out, "", argv->v[i], NULL);
     buf_addch(out, '\n');
 }
 

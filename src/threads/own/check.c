@@ -189,7 +189,7 @@ static int diff_all(const struct own_question *q, const struct strv *commits, st
     return 0;
 }
 
-static int look_at_tree(const struct own_question *q, struct buf *out, struct err *err)
+static int lookup_at_tree(const struct own_question *q, struct buf *out, struct err *err)
 {
     struct git_place at = place_of(q);
     autostrv struct strv commits = {0};
@@ -205,7 +205,7 @@ static int look_at_tree(const struct own_question *q, struct buf *out, struct er
     return 0;
 }
 
-static int look_at_index(const struct own_question *q, struct buf *out, struct err *err)
+static int lookup_at_index(const struct own_question *q, struct buf *out, struct err *err)
 {
     autostrv struct strv commits = {0};
     autoset struct set changed = SET_INIT;
@@ -217,7 +217,7 @@ static int look_at_index(const struct own_question *q, struct buf *out, struct e
     return 0;
 }
 
-static int look_at_branch(const struct own_question *q, struct buf *out, struct err *err)
+static int lookup_at_branch(const struct own_question *q, struct buf *out, struct err *err)
 {
     struct git_place at = {.git_dir = q->repo->common};
     autobuf struct buf base = BUF_INIT;
@@ -227,7 +227,7 @@ static int look_at_branch(const struct own_question *q, struct buf *out, struct 
                : 0;
 }
 
-static int look_at_range(const struct own_question *q, struct buf *out, struct err *err)
+static int lookup_at_range(const struct own_question *q, struct buf *out, struct err *err)
 {
     autoset struct set changed = SET_INIT;
     if (*q->range == '-' || !strstr(q->range, ".."))
@@ -241,10 +241,10 @@ static int look_at_range(const struct own_question *q, struct buf *out, struct e
 int own_check(const struct own_question *q, struct own_verdict *v, struct err *err)
 {
     static int (*const looks[])(const struct own_question *, struct buf *, struct err *) = {
-        [OWN_WORK_TREE] = look_at_tree,
-        [OWN_STAGED] = look_at_index,
-        [OWN_COMMITTED] = look_at_branch,
-        [OWN_RANGE] = look_at_range,
+        [OWN_WORK_TREE] = lookup_at_tree,
+        [OWN_STAGED] = lookup_at_index,
+        [OWN_COMMITTED] = lookup_at_branch,
+        [OWN_RANGE] = lookup_at_range,
     };
     autobuf struct buf paths = BUF_INIT;
     *v = (struct own_verdict){0};

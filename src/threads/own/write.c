@@ -97,7 +97,7 @@ static char *place_of(const char *path)
 {
     const char *slash = strrchr(path, '/');
     autofree char *folder = mem_dup(path, (size_t)(slash - path));
-    autofree char *real = target_of(folder);
+    autofree char *real = path_target(folder);
     return real ? mem_printf("%s/%s", real, slash + 1) : NULL;
 }
 
@@ -112,7 +112,7 @@ int own_write(const struct git_repo *repo, const struct threads *all, const stru
               struct err *err)
 {
     autofree char *path = *file == '/' ? mem_str(file) : mem_printf("%s/%s", dir, file);
-    autofree char *root = target_of(t->path), *target = target_of(path);
+    autofree char *root = path_target(t->path), *target = path_target(path);
     autofree char *place = has_name(path) ? place_of(path) : NULL;
     struct write w = {.repo = repo, .all = all, .thread = t, .root = root ? root : t->path};
     *ret_request = NULL;

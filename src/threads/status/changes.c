@@ -4,7 +4,7 @@
 #include "git/batch.h"
 #include "git/format/gitlinks.h"
 #include "git/format/loose_ref.h"
-#include "git/tree/scan.h"
+#include "git/tree/work_scan.h"
 #include "sys/fs/file.h"
 #include "sys/proc/capture_many.h"
 #include "sys/proc/parallel_for.h"
@@ -165,7 +165,7 @@ static void add_modules(const struct worktrees *ts, const struct worktree *t)
                            .index = index};
     autostrv struct strv modules = {0};
     struct err err = {0};
-    if (links_changed(&at, l->head ? strlen(l->head) : 0, true, &modules, &err))
+    if (gitlinks_changed(&at, l->head ? strlen(l->head) : 0, true, &modules, &err))
         thread_look_fail(l, err.msg);
     for (size_t i = 0; i < modules.n; i++) {
         if (!is_named(l, modules.v[i]))
@@ -215,7 +215,7 @@ static int ask(struct worktrees *ts, struct err *err)
         prepare_status(ts, &ts->v[i], &jobs[asked]);
         whose[asked++] = &ts->v[i];
     }
-    int rc = proc_many(jobs, asked, err);
+    int rc = capture_many(jobs, asked, err);
     for (size_t i = 0; i < asked; i++) {
         if (rc == 0)
             take_status(whose[i], &jobs[i]);
@@ -255,7 +255,7 @@ static int find_changes(struct worktrees *ts, struct err *err)
 {
     if (find_heads(ts, err))
         return -1;
-    many(ts->n, scan, ts->v);
+    parallel_for(ts->n, scan, ts->v);
     for (size_t i = 0; i < ts->n; i++)
         settle_clean(&ts->v[i]);
     if (ask(ts, err))

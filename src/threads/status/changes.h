@@ -3,9 +3,9 @@
  * not committed.
  *
  * Most worktrees hold just what was committed, and for these no git is started: a scan
- * (git/tree/scan.h) shows it. Else git is asked, about the paths that the scan has found or, where
- * there are many or the scan could not tell, about all. Scans and processes are as many at once as
- * there are processors.
+ * (git/tree/work_scan.h) shows it. Else git is asked, about the paths that the scan has found or,
+ * where there are many or the scan could not tell, about all. Scans and processes are as many at
+ * once as there are processors.
  */
 #ifndef THREADS_STATUS_CHANGES_H
 #define THREADS_STATUS_CHANGES_H

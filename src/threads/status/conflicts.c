@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "git/merge/merge.h"
-#include "git/merge/merge_trees.h"
+#include "git/merge/merge_plain_trees.h"
 #include "sys/proc/capture_many.h"
 
 #include <string.h>
@@ -41,7 +41,7 @@ static int meet_base(struct meeting *m, size_t i, struct err *err)
     l->merge = THREAD_MERGE_CLEAN;
     if (!l->behind)
         return 0;
-    if (plain && merge_plain(m->at->batch, l->fork, l->base, l->head, &tree, &plain, err))
+    if (plain && merge_plain_trees(m->at->batch, l->fork, l->base, l->head, &tree, &plain, err))
         return -1;
     if (plain)
         return 0;
@@ -160,7 +160,7 @@ static int ask(struct meeting *m, struct err *err)
     struct proc_job *jobs = mem_array(n + 1, sizeof(*jobs));
     for (size_t i = 0; i < n; i++)
         prepare(m, &m->questions.v[i], &jobs[i]);
-    int rc = proc_many(jobs, n, err);
+    int rc = capture_many(jobs, n, err);
     for (size_t i = 0; i < n; i++) {
         automerge struct merge_result result = MERGE_RESULT_INIT;
         if (rc == 0)
@@ -173,7 +173,7 @@ static int ask(struct meeting *m, struct err *err)
     return rc;
 }
 
-int thread_meet(struct thread_looks *ls, const struct git_place *at, struct err *err)
+int thread_conflicts(struct thread_looks *ls, const struct git_place *at, struct err *err)
 {
     struct meeting m = {.looks = ls, .at = at};
     int rc = 0;

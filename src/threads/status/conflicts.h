@@ -8,6 +8,6 @@
 
 /* Fills merge, conflicts and meetings of each look, of which all else is known. The place has a
  * batch, and the work tree in which attributes are read. */
-int thread_meet(struct thread_looks *ls, const struct git_place *at, struct err *err);
+int thread_conflicts(struct thread_looks *ls, const struct git_place *at, struct err *err);
 
 #endif

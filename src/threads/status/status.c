@@ -32,7 +32,7 @@ const char *thread_merge_name(enum thread_merge merge)
     return names[merge];
 }
 
-static void look_done(struct thread_look *l)
+static void lookup_done(struct thread_look *l)
 {
     char *const strings[] = {l->problem, l->head, l->elsewhere, l->there, l->there_subject,
                              l->subject, l->base, l->fork,      l->since};
@@ -49,7 +49,7 @@ static void look_done(struct thread_look *l)
 void thread_looks_close(struct thread_looks *ls)
 {
     for (size_t i = 0; i < ls->n; i++)
-        look_done(&ls->v[i]);
+        lookup_done(&ls->v[i]);
     free(ls->v);
     *ls = (struct thread_looks){0};
 }
@@ -255,7 +255,7 @@ static int find_paths(const struct looking *lk, struct err *err)
             continue;
         const char *from = l->since ? l->since : l->thread->base_commit;
         if (l->ahead)
-            rc = tree_paths(lk->batch, from, l->head, &l->paths, err);
+            rc = tree_diff(lk->batch, from, l->head, &l->paths, err);
         if (rc == 0)
             judge(rules, l);
     }
@@ -273,7 +273,7 @@ static int look(struct looking *lk, bool merges, struct err *err)
     }
     if (count(lk, err) || find_paths(lk, err))
         return -1;
-    return merges ? thread_meet(lk->looks, &lk->at, err) : 0;
+    return merges ? thread_conflicts(lk->looks, &lk->at, err) : 0;
 }
 
 int thread_looks_open(struct thread_looks *ls, const struct git_repo *repo, struct git_batch *batch,

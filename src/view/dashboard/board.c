@@ -53,7 +53,7 @@ void board_done(struct board *b)
     for (size_t i = 0; i < b->n; i++) {
         struct board_task *t = &b->tasks[i];
         char *const owned[] = {t->reason, t->engine, t->workspace, t->branch, t->start, t->commit};
-        doing_done(&t->doing);
+        activity_done(&t->doing);
         for (size_t k = 0; k < ARRAY_LEN(owned); k++)
             free(owned[k]);
         vec_done(&t->spans);
@@ -110,7 +110,7 @@ static void take_begin(struct board_task *t, const struct event *ev)
 {
     if (!t->started)
         t->started = ev->time;
-    doing_set(&t->doing, NULL);
+    activity_set(&t->doing, NULL);
     set(&t->reason, NULL);
     t->attempt = ev->attempt;
     t->resume = t->finished = 0;
@@ -126,26 +126,26 @@ static void take_start(struct board_task *t, const struct event *ev)
 {
     if (t->attempt != ev->attempt)
         take_begin(t, ev);
-    set(&t->engine, build_string(ev->data, "engine", t->engine));
-    set(&t->workspace, build_string(ev->data, "workspace", t->workspace));
+    set(&t->engine, node_new_string(ev->data, "engine", t->engine));
+    set(&t->workspace, node_new_string(ev->data, "workspace", t->workspace));
     enter(t, TASK_RUNNING, ev->time);
 }
 
 static void take_action(struct board_task *t, const struct event *ev)
 {
-    doing_take_action(&t->doing, ev->data, ev->time);
+    activity_take_action(&t->doing, ev->data, ev->time);
 }
 
 static void take_question(struct board_task *t, const struct event *ev)
 {
-    doing_take_question(&t->doing, ev->data);
+    activity_take_question(&t->doing, ev->data);
 }
 
 static void take_usage(struct board_task *t, const struct event *ev)
 {
     const struct node *usd = node_get(ev->data, "usd");
-    t->tokens = t->before + build_int(ev->data, "tokens_in", 0) +
-                build_int(ev->data, "tokens_out", 0) + build_int(ev->data, "cache_made", 0);
+    t->tokens = t->before + node_new_int(ev->data, "tokens_in", 0) +
+                node_new_int(ev->data, "tokens_out", 0) + node_new_int(ev->data, "cache_made", 0);
     if (usd && usd->kind == NODE_REAL)
         t->usd = (t->usd_before > 0 ? t->usd_before : 0) + usd->real;
 }
@@ -158,13 +158,13 @@ static void take_stopping(struct board_task *t, const struct event *ev)
 
 static void take_exit(struct board_task *t, const struct event *ev)
 {
-    doing_set(&t->doing, NULL);
+    activity_set(&t->doing, NULL);
     enter(t, TASK_COMMITTING, ev->time);
 }
 
 static void take_commit(struct board_task *t, const struct event *ev)
 {
-    set(&t->commit, build_string(ev->data, "commit", NULL));
+    set(&t->commit, node_new_string(ev->data, "commit", NULL));
     t->files = -1; /* they are counted anew */
     enter(t, TASK_LANDING, ev->time);
 }
@@ -177,28 +177,28 @@ static void take_verified(struct board_task *t, const struct event *ev)
 static void take_reason(struct board_task *t, const struct event *ev)
 {
     autobuf struct buf why = BUF_INIT;
-    buf_addstr(&why, build_string(ev->data, "class", ""));
-    buf_addf(&why, "%s%s", why.len ? ": " : "", build_string(ev->data, "reason", ""));
+    buf_addstr(&why, node_new_string(ev->data, "class", ""));
+    buf_addf(&why, "%s%s", why.len ? ": " : "", node_new_string(ev->data, "reason", ""));
     set(&t->reason, why.len ? why.s : NULL);
-    doing_set(&t->doing, NULL);
+    activity_set(&t->doing, NULL);
 }
 
 static void take_retry(struct board_task *t, const struct event *ev)
 {
     take_reason(t, ev);
-    t->resume = ev->time + build_int(ev->data, "delay_ms", 0);
+    t->resume = ev->time + node_new_int(ev->data, "delay_ms", 0);
     enter(t, TASK_WAITING, ev->time);
 }
 
 static void take_parked(struct board_task *t, const struct event *ev)
 {
     take_retry(t, ev);
-    t->lane = build_int(ev->data, "lane", 0);
+    t->lane = node_new_int(ev->data, "lane", 0);
 }
 
 static void end_task(struct board_task *t, const struct event *ev, enum task_state state)
 {
-    doing_set(&t->doing, NULL);
+    activity_set(&t->doing, NULL);
     t->resume = 0;
     t->lane = -1;
     enter(t, state, ev->time);
@@ -216,7 +216,7 @@ static void take_landed(struct board_task *t, const struct event *ev)
 
 static void take_conflict(struct board_task *t, const struct event *ev)
 {
-    autofree char *why = mem_printf("conflict: %s", build_string(ev->data, "files", ""));
+    autofree char *why = mem_printf("conflict: %s", node_new_string(ev->data, "files", ""));
     set(&t->reason, why);
     end_task(t, ev, TASK_CONFLICTED);
 }
@@ -236,7 +236,7 @@ static void take_skip(struct board_task *t, const struct event *ev)
 /* A person wants it after all: it waits for its turn, as one that was not begun. */
 static void take_back(struct board_task *t, const struct event *ev)
 {
-    doing_set(&t->doing, NULL);
+    activity_set(&t->doing, NULL);
     set(&t->reason, NULL);
     t->resume = t->finished = 0;
     t->lane = -1;
@@ -261,7 +261,7 @@ static void (*const takes[EV_COUNT_])(struct board_task *t, const struct event *
 static void note(struct board *b, const struct event *ev, int64_t task)
 {
     autobuf struct buf line = BUF_INIT;
-    lines_event(ev, b->started, false, &line);
+    event_line(ev, b->started, false, &line);
     if (!line.len)
         return;
     buf_cut(&line, line.len - 1);
@@ -282,7 +282,7 @@ static void take_budget(struct board *b, const struct event *ev)
         return;
     if (usd && usd->kind == NODE_REAL)
         b->budget.usd = usd->real;
-    b->budget.tokens = build_int(ev->data, "budget_tokens", b->budget.tokens);
+    b->budget.tokens = node_new_int(ev->data, "budget_tokens", b->budget.tokens);
 }
 
 static void take_run(struct board *b, const struct event *ev)
@@ -294,7 +294,7 @@ static void take_run(struct board *b, const struct event *ev)
     if (ev->kind == EV_RUN_PAUSED)
         b->paused = true;
     if (ev->kind == EV_RUN_WORKERS)
-        b->workers = build_int(ev->data, "workers", b->workers);
+        b->workers = node_new_int(ev->data, "workers", b->workers);
     if (ev->kind == EV_RUN_FINISHED)
         b->finished = ev->time;
     if (ev->kind == EV_BUDGET_RAISED)

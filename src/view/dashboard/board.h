@@ -29,7 +29,7 @@ struct board_task {
     int64_t started, finished; /* ms since 1970; 0: not yet */
     int64_t resume; /* when the next attempt begins, of a task that waits for it; else 0 */
     int64_t lane;   /* that it is parked in; below 0: it is not */
-    struct doing doing;
+    struct activity doing;
     char *reason; /* or NULL */
     char *engine, *workspace, *branch, *start, *commit;
     int64_t before, tokens; /* of earlier attempts, and of this one with them */

@@ -50,7 +50,7 @@ static void show_run(struct board_feed *f, const struct store_run *row)
 {
     struct board *b = &f->board;
     bool running = strcmp(row->state, "running") == 0;
-    bool alive = row->pid_start && procs_start((pid_t)row->pid) == row->pid_start;
+    bool alive = row->pid_start && proc_table_start((pid_t)row->pid) == row->pid_start;
     b->live = running && alive;
     b->started = row->started;
     b->finished = row->finished;
@@ -106,9 +106,9 @@ int board_feed_open(struct board_feed *f, struct store *store, const char *state
     f->run = mem_str(run);
     f->dir = run_path(state_dir, run);
     problems_init(&ps, "plan.json");
-    if (saved_load(&f->saved, f->dir, err))
+    if (run_folder_load(&f->saved, f->dir, err))
         return -1;
-    if (saved_plan(&f->saved, f->dir, &f->pf, &ps))
+    if (run_folder_plan(&f->saved, f->dir, &f->pf, &ps))
         return err_set(err, ERR_INPUT, "the plan of run %s cannot be read any more", run);
     board_init(&f->board, &f->pf.plan, &f->pf.graph, f->run);
     f->open = true;
@@ -125,7 +125,7 @@ void board_feed_close(struct board_feed *f)
     if (f->open)
         board_done(&f->board);
     plan_file_close(&f->pf);
-    saved_done(&f->saved);
+    run_folder_done(&f->saved);
     free(f->run);
     free(f->dir);
 }

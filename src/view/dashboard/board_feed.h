@@ -12,7 +12,7 @@
 struct board_feed {
     struct store *store; /* not owned */
     char *run, *dir;     /* its id and its folder */
-    struct saved saved;
+    struct run_folder saved;
     struct plan_file pf; /* as the run has it */
     struct board board;
     int64_t seq; /* of the last event that was taken */

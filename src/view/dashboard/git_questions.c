@@ -9,7 +9,7 @@
 #include "run/state/run_folder.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
-#include "sys/proc/loop_child.h"
+#include "sys/proc/loop_capture.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/workspace.h"
 
@@ -87,7 +87,8 @@ static void go_on(struct git_look *g)
     static const struct buf nothing = BUF_INIT;
     while (!g->proc && g->next < g->queue.n) {
         const struct question *q = &g->queue.v[g->next];
-        if (loop_proc_start(g->loop, q->argv.v, q->env.v, OUT_MAX, on_answer, g, &g->proc, NULL)) {
+        if (loop_capture_start(g->loop, q->argv.v, q->env.v, OUT_MAX, on_answer, g, &g->proc,
+                               NULL)) {
             struct question failed = g->queue.v[g->next++];
             failed.take(g, &failed, GIT_FATAL, &nothing);
             question_done(&failed);
@@ -227,7 +228,7 @@ static void take_files(struct git_look *g, const struct question *q, int status,
         g->changed(g->ctx);
 }
 
-void git_look_files(struct git_look *g, uint32_t task)
+void git_questions_files(struct git_look *g, uint32_t task)
 {
     struct question q = {.take = take_files};
     if (!can_be_asked(task_of(g, task)))
@@ -265,7 +266,7 @@ static void take_diff(struct git_look *g, const struct question *q, int status,
     g->changed(g->ctx);
 }
 
-void git_look_diff(struct git_look *g, uint32_t task, struct screen_text *to)
+void git_questions_diff(struct git_look *g, uint32_t task, struct screen_text *to)
 {
     struct question q = {.take = take_diff};
     g->text = to;
@@ -281,7 +282,7 @@ void git_look_diff(struct git_look *g, uint32_t task, struct screen_text *to)
     go_on(g);
 }
 
-void git_look_forget_diff(struct git_look *g)
+void git_questions_forget_diff(struct git_look *g)
 {
     if (g->text)
         g->text->loading = false;
@@ -334,7 +335,7 @@ static bool may_meet(const struct board_task *t)
     return t->wanted && open && t->start && (t->commit || has_tree(t));
 }
 
-void git_look_meetings(struct git_look *g)
+void git_questions_meetings(struct git_look *g)
 {
     if (g->phase || !g->repo->common)
         return;
@@ -357,7 +358,7 @@ void git_look_meetings(struct git_look *g)
     go_on(g);
 }
 
-static bool share_path(const struct buf *a, const struct buf *b)
+static bool shared_patterns_path(const struct buf *a, const struct buf *b)
 {
     automap struct map paths = {0};
     const char *end = a->s + a->len;
@@ -384,11 +385,11 @@ static void judge_paths(struct git_look *g)
     g->m.base = mem_array(n + 1, sizeof(*g->m.base));
     for (size_t a = 0; a < n; a++) {
         const struct party *p = &g->parties[a];
-        bool apart = p->knows_landed && !share_path(&p->paths, &p->landed);
+        bool apart = p->knows_landed && !shared_patterns_path(&p->paths, &p->landed);
         *cell(g, a, a) = apart ? MEET_APART : MEET_UNKNOWN;
         for (size_t b = a + 1; b < n; b++)
             *cell(g, a, b) = *cell(g, b, a) =
-                share_path(&p->paths, &g->parties[b].paths) ? MEET_UNKNOWN : MEET_APART;
+                shared_patterns_path(&p->paths, &g->parties[b].paths) ? MEET_UNKNOWN : MEET_APART;
     }
 }
 
@@ -481,7 +482,7 @@ static void ask_commit(struct git_look *g, size_t i)
     struct question first = {.take = take_nothing, .a = i}, then = {.take = take_tree, .a = i};
     strv_pushl(&add, "add", "--all", "--ignore-errors", "--", ".", NULL);
     struct err none = {0};
-    if (links_stage(&seat.at, strlen(t->start), &add, &none))
+    if (gitlinks_stage(&seat.at, strlen(t->start), &add, &none))
         return;
     strv_push(&write, "write-tree");
     ask(g, &first, &seat.at, &add);
@@ -558,23 +559,24 @@ static void next_phase(struct git_look *g)
 
 /* --- life --------------------------------------------------------------------------------- */
 
-struct git_look *git_look_new(struct loop *loop, struct board *board, const struct git_repo *repo,
-                              const char *run_dir, void (*changed)(void *ctx), void *ctx)
+struct git_look *git_questions_new(struct loop *loop, struct board *board,
+                                   const struct git_repo *repo, const char *run_dir,
+                                   void (*changed)(void *ctx), void *ctx)
 {
     struct git_look *g = mem_alloc(sizeof(*g));
     *g = (struct git_look){
         .loop = loop, .board = board, .repo = repo, .changed = changed, .ctx = ctx};
     g->run_dir = mem_str(run_dir);
-    saved_secrets(run_dir, &g->secrets);
+    run_folder_secrets(run_dir, &g->secrets);
     g->files = mem_array(board->n, sizeof(*g->files));
     return g;
 }
 
-void git_look_free(struct git_look *g)
+void git_questions_free(struct git_look *g)
 {
     if (!g)
         return;
-    loop_proc_cancel(g->proc);
+    loop_capture_cancel(g->proc);
     for (size_t i = g->next; i < g->queue.n; i++)
         question_done(&g->queue.v[i]);
     vec_done(&g->queue);
@@ -591,7 +593,7 @@ void git_look_free(struct git_look *g)
     free(g);
 }
 
-bool git_look_is_busy(const struct git_look *g)
+bool git_questions_is_busy(const struct git_look *g)
 {
     return g->proc;
 }

@@ -51,7 +51,7 @@ static void dot_task(const struct task *t, bool critical, struct buf *out)
              critical ? ", penwidth=2" : "");
 }
 
-void plan_draw_dot(const struct plan_file *pf, struct buf *out)
+void plan_graph_dot(const struct plan_file *pf, struct buf *out)
 {
     const struct plan *plan = &pf->plan;
     autofree uint32_t *next = critical_steps(&pf->graph);
@@ -68,7 +68,7 @@ void plan_draw_dot(const struct plan_file *pf, struct buf *out)
 }
 
 /* Mermaid has entity codes for what its own syntax uses. */
-void plan_draw_mermaid_label(struct buf *out, const char *s)
+void plan_graph_mermaid_label(struct buf *out, const char *s)
 {
     for (; *s; s++) {
         if (strchr("\"#;<>&[](){}|`", *s))
@@ -78,7 +78,7 @@ void plan_draw_mermaid_label(struct buf *out, const char *s)
     }
 }
 
-void plan_draw_mermaid(const struct plan_file *pf, struct buf *out)
+void plan_graph_mermaid(const struct plan_file *pf, struct buf *out)
 {
     const struct plan *plan = &pf->plan;
     autofree uint32_t *next = critical_steps(&pf->graph);
@@ -90,7 +90,7 @@ void plan_draw_mermaid(const struct plan_file *pf, struct buf *out)
         buf_addf(out, "  t%u[\"%s", t, plan->tasks[t].id);
         if (title.len) {
             buf_addstr(out, "<br/>");
-            plan_draw_mermaid_label(out, title.s);
+            plan_graph_mermaid_label(out, title.s);
         }
         buf_addstr(out, "\"]\n");
     }

@@ -7,10 +7,10 @@
 #include "base/buf.h"
 #include "project/plan_file.h"
 
-void plan_draw_dot(const struct plan_file *pf, struct buf *out);
-void plan_draw_mermaid(const struct plan_file *pf, struct buf *out);
+void plan_graph_dot(const struct plan_file *pf, struct buf *out);
+void plan_graph_mermaid(const struct plan_file *pf, struct buf *out);
 
 /* Appends a text that is harmless already to a label in quotes. */
-void plan_draw_mermaid_label(struct buf *out, const char *s);
+void plan_graph_mermaid_label(struct buf *out, const char *s);
 
 #endif

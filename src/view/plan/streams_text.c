@@ -88,7 +88,7 @@ void streams_text(const struct streams *s, const char *plan, struct buf *out)
     buf_addf(out, "\nExpected speed-up: %.2f, with %zu session%s%s\n", streams_speed_up(s), s->n,
              s->n == 1 ? "" : "s",
              s->cuts ? ", if what is cut apart can do without each other" : "");
-    shell_add(&quoted, "", plan, NULL);
+    shell_quote(&quoted, "", plan, NULL);
     streams_say_verdict(s, quoted.s + 1, &verdict);
     buf_addstr(out, verdict.len ? "\n" : "");
     buf_add(out, verdict.s, verdict.len);
@@ -99,32 +99,32 @@ void streams_text(const struct streams *s, const char *plan, struct buf *out)
 static void put_weight(const struct streams *s, struct arena *a, struct node *map, int64_t weight)
 {
     if (s->estimated)
-        build_put_int(a, map, "weight_ms", weight);
+        node_put_int(a, map, "weight_ms", weight);
     else
-        build_put_int(a, map, "weight", weight);
+        node_put_int(a, map, "weight", weight);
 }
 
 static void put_batch(const struct streams *s, struct arena *a, struct node *list, uint32_t batch)
 {
     const struct plan_batch *b = &s->plan->batches.v[batch];
-    struct node *map = build_add_map(a, list);
+    struct node *map = node_add_map(a, list);
     autobuf struct buf why = BUF_INIT;
     streams_say_why(s, batch, &why);
-    build_put_string(a, map, "id", b->id);
-    build_put_string(a, map, "title", b->title);
-    build_put_int(a, map, "agents", (int64_t)b->n);
+    node_put_string(a, map, "id", b->id);
+    node_put_string(a, map, "title", b->title);
+    node_put_int(a, map, "agents", (int64_t)b->n);
     put_weight(s, a, map, s->weight[batch]);
-    build_put_string(a, map, "component", s->plan->batches.v[s->component[batch]].id);
-    build_put_string(a, map, "why", why.s);
+    node_put_string(a, map, "component", s->plan->batches.v[s->component[batch]].id);
+    node_put_string(a, map, "why", why.s);
 }
 
 static void put_stream(const struct streams *s, struct arena *a, struct node *list,
                        const struct stream *st)
 {
-    struct node *map = build_add_map(a, list);
-    build_put_string(a, map, "id", st->id);
+    struct node *map = node_add_map(a, list);
+    node_put_string(a, map, "id", st->id);
     put_weight(s, a, map, st->weight);
-    struct node *batches = build_put_list(a, map, "batches");
+    struct node *batches = node_put_list(a, map, "batches");
     for (size_t i = 0; i < st->n; i++)
         put_batch(s, a, batches, st->batches[i]);
 }
@@ -132,15 +132,15 @@ static void put_stream(const struct streams *s, struct arena *a, struct node *li
 static void put_tie(const struct streams *s, struct arena *a, struct node *list,
                     const struct tie *tie)
 {
-    struct node *map = build_add_map(a, list);
-    build_put_string(a, map, "early", s->plan->batches.v[tie->early].id);
-    build_put_string(a, map, "late", s->plan->batches.v[tie->late].id);
-    build_put_string(a, map, "by", tie_names[tie->kind]);
+    struct node *map = node_add_map(a, list);
+    node_put_string(a, map, "early", s->plan->batches.v[tie->early].id);
+    node_put_string(a, map, "late", s->plan->batches.v[tie->late].id);
+    node_put_string(a, map, "by", tie_names[tie->kind]);
     if (tie->kind == TIE_OWNS) {
-        build_put_string(a, map, "early_path", tie->early_claim->text);
-        build_put_string(a, map, "late_path", tie->late_claim->text);
+        node_put_string(a, map, "early_path", tie->early_claim->text);
+        node_put_string(a, map, "late_path", tie->late_claim->text);
     }
-    build_put_bool(a, map, "cut", tie->cut);
+    node_put_bool(a, map, "cut", tie->cut);
 }
 
 struct node *streams_text_json(const struct streams *s, const char *plan, struct arena *a)
@@ -148,19 +148,19 @@ struct node *streams_text_json(const struct streams *s, const char *plan, struct
     static const char *const verdicts[] = {[STREAMS_GAIN] = "gain",
                                            [STREAMS_TOO_SMALL] = "too small",
                                            [STREAMS_ENTANGLED] = "entangled"};
-    struct node *map = build_map(a);
-    build_put_string(a, map, "plan", plan);
-    build_put_string(a, map, "name", s->plan->name);
-    build_put_int(a, map, "batches", (int64_t)s->batches);
-    build_put_int(a, map, "components", (int64_t)s->components);
+    struct node *map = node_new_map(a);
+    node_put_string(a, map, "plan", plan);
+    node_put_string(a, map, "name", s->plan->name);
+    node_put_int(a, map, "batches", (int64_t)s->batches);
+    node_put_int(a, map, "components", (int64_t)s->components);
     put_weight(s, a, map, s->total);
-    build_put_bool(a, map, "forced", s->forced);
-    build_put_real(a, map, "speed_up", streams_speed_up(s));
-    build_put_string(a, map, "verdict", verdicts[s->verdict]);
-    struct node *streams = build_put_list(a, map, "streams");
+    node_put_bool(a, map, "forced", s->forced);
+    node_put_real(a, map, "speed_up", streams_speed_up(s));
+    node_put_string(a, map, "verdict", verdicts[s->verdict]);
+    struct node *streams = node_put_list(a, map, "streams");
     for (size_t i = 0; i < s->n; i++)
         put_stream(s, a, streams, &s->list[i]);
-    struct node *ties = build_put_list(a, map, "ties");
+    struct node *ties = node_put_list(a, map, "ties");
     for (size_t i = 0; i < s->ties.n; i++)
         put_tie(s, a, ties, &s->ties.v[i]);
     return map;

@@ -188,7 +188,7 @@ static void note_moved(const struct thread_look *l, struct buf *out)
     autobuf struct buf path = BUF_INIT, repair = BUF_INIT;
     if (!thread_is_moved(l->thread, &path))
         return;
-    shell_add(&repair, "git worktree repair", path.s, NULL);
+    shell_quote(&repair, "git worktree repair", path.s, NULL);
     begin_note(l, out);
     buf_addstr(out, "its worktree was moved, and git has not been told: ");
     text_harmless(out, repair.s, repair.len);
@@ -204,7 +204,7 @@ static void note_hooks(const struct thread_look *l, struct buf *out)
     begin_note(l, out);
     buf_addf(out, "its commits are not held to its paths: %s", why);
     if (thread_hooks_are_stale(l->thread)) {
-        shell_add(&call, "; mend it: cd", l->thread->path, NULL);
+        shell_quote(&call, "; mend it: cd", l->thread->path, NULL);
         buf_addstr(&call, " && anabranch own");
         text_harmless(out, call.s, call.len);
     }
@@ -286,7 +286,7 @@ static void put_text(struct arena *a, struct node *map, const char *key, const c
         text_add_harmless(&safe, s);
         s = safe.s;
     }
-    build_put_string(a, map, key, s);
+    node_put_string(a, map, key, s);
 }
 
 static void add_text(struct arena *a, struct node *list, const char *s)
@@ -296,46 +296,46 @@ static void add_text(struct arena *a, struct node *list, const char *s)
         text_add_harmless(&safe, s);
         s = safe.s;
     }
-    build_add_string(a, list, s);
+    node_add_string(a, list, s);
 }
 
 static void put_own(struct arena *a, struct node *map, const struct own_verdict *v)
 {
-    struct node *list = build_put_list(a, map, "outside");
+    struct node *list = node_put_list(a, map, "outside");
     for (size_t i = 0; i < v->paths.n; i++) {
         const struct own_path *p = &v->paths.v[i];
         if (own_is_inside(p->standing))
             continue;
-        struct node *entry = build_add_map(a, list);
+        struct node *entry = node_add_map(a, list);
         put_text(a, entry, "path", p->path);
-        build_put_string(a, entry, "standing", own_standing_name(p->standing));
-        build_put_string(a, entry, "whose", p->whose ? p->whose->id : NULL);
+        node_put_string(a, entry, "standing", own_standing_name(p->standing));
+        node_put_string(a, entry, "whose", p->whose ? p->whose->id : NULL);
     }
 }
 
 static void put_merges(struct arena *a, struct node *map, const struct thread_looks *ls,
                        const struct thread_look *l)
 {
-    build_put_string(a, map, "merge", thread_merge_name(l->merge));
-    struct node *conflicts = build_put_list(a, map, "conflicts");
+    node_put_string(a, map, "merge", thread_merge_name(l->merge));
+    struct node *conflicts = node_put_list(a, map, "conflicts");
     for (size_t i = 0; i < l->conflicts.n; i++)
         add_text(a, conflicts, l->conflicts.v[i]);
-    struct node *meets = build_put_list(a, map, "meets");
+    struct node *meets = node_put_list(a, map, "meets");
     for (size_t i = 0; i < l->meetings.n; i++) {
-        struct node *entry = build_add_map(a, meets);
-        build_put_string(a, entry, "thread", ls->v[l->meetings.v[i].other].thread->id);
-        build_put_string(a, entry, "merge", thread_merge_name(l->meetings.v[i].merge));
+        struct node *entry = node_add_map(a, meets);
+        node_put_string(a, entry, "thread", ls->v[l->meetings.v[i].other].thread->id);
+        node_put_string(a, entry, "merge", thread_merge_name(l->meetings.v[i].merge));
     }
 }
 
 static void put_look(struct arena *a, struct node *map, const struct thread_look *l)
 {
-    build_put_string(a, map, "head", l->head);
+    node_put_string(a, map, "head", l->head);
     put_text(a, map, "subject", l->subject);
     put_text(a, map, "elsewhere", l->elsewhere);
-    build_put_int(a, map, "ahead", (int64_t)l->ahead);
-    build_put_int(a, map, "behind", (int64_t)l->behind);
-    struct node *uncommitted = build_put_list(a, map, "uncommitted");
+    node_put_int(a, map, "ahead", (int64_t)l->ahead);
+    node_put_int(a, map, "behind", (int64_t)l->behind);
+    struct node *uncommitted = node_put_list(a, map, "uncommitted");
     for (size_t i = 0; i < l->uncommitted.n; i++)
         add_text(a, uncommitted, l->uncommitted.v[i]);
     put_own(a, map, &l->own);
@@ -358,11 +358,11 @@ static void put_damaged(struct arena *a, struct node *map, const struct thread_d
 
 struct node *thread_encode(const struct thread_looks *ls, const struct threads *ts, struct arena *a)
 {
-    struct node *list = build_list(a);
+    struct node *list = node_new_list(a);
     for (size_t i = 0; i < ls->n; i++) {
         const struct thread_look *l = &ls->v[i];
-        struct node *map = build_add_map(a, list);
-        build_put_string(a, map, "id", l->thread->id);
+        struct node *map = node_add_map(a, list);
+        node_put_string(a, map, "id", l->thread->id);
         put_text(a, map, "branch", branch_of(l));
         put_text(a, map, "path", l->thread->path);
         put_text(a, map, "problem", l->problem);
@@ -372,10 +372,10 @@ struct node *thread_encode(const struct thread_looks *ls, const struct threads *
             put_look(a, map, l);
             put_merges(a, map, ls, l);
         }
-        build_put_string(a, map, "pull", l->thread->pull);
-        build_put_string(a, map, "pull_state", l->thread->pull_state);
+        node_put_string(a, map, "pull", l->thread->pull);
+        node_put_string(a, map, "pull_state", l->thread->pull_state);
     }
     for (size_t i = 0; i < ts->damaged.n; i++)
-        put_damaged(a, build_add_map(a, list), &ts->damaged.v[i]);
+        put_damaged(a, node_add_map(a, list), &ts->damaged.v[i]);
     return list;
 }

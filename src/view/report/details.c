@@ -19,7 +19,7 @@ enum { PLAN_MAX = 1 << 30, LINE_MAX_ = 64 << 10 };
 
 /* --- the plan ----------------------------------------------------------------------------- */
 
-static void take_needs(struct report_more *m, uint32_t place)
+static void take_needs(struct report_details *m, uint32_t place)
 {
     struct report_life *l = &m->lives[place];
     for (size_t i = 0; i < l->task->dep_count; i++) {
@@ -36,7 +36,7 @@ static void take_needs(struct report_more *m, uint32_t place)
 }
 
 /* Only of the tasks that are in the report: a run may have been of some of the plan's. */
-static void take_graph(struct report_more *m)
+static void take_graph(struct report_details *m)
 {
     for (size_t i = 0; i < m->graph.n; i++) {
         const struct task *task = &m->plan.tasks[m->graph.order[i]];
@@ -49,27 +49,27 @@ static void take_graph(struct report_more *m)
 }
 
 /* As the run has kept it. One that is missing or damaged takes away what it would tell, no more. */
-static void load_plan(struct report_more *m)
+static void load_plan(struct report_details *m)
 {
     autofree char *path = mem_printf("%s/plan.json", m->r->logs);
-    autosaved struct saved saved;
+    autosaved struct run_folder saved;
     autoproblems struct problems ps;
     struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX}, any = {0};
     problems_init(&ps, path);
-    if (saved_load(&saved, m->r->logs, NULL))
+    if (run_folder_load(&saved, m->r->logs, NULL))
         return;
     m->plan_file = saved.plan_file ? arena_str(&m->arena, saved.plan_file) : NULL;
     if (doc_load(&m->doc, path, &opts, &ps) == 0 &&
         plan_decode_encoded(&m->plan, m->doc.root, saved.kind, &ps) == 0 &&
         graph_init(&m->graph, &m->plan, &ps) == 0)
         take_graph(m);
-    (void)saved_recall(&saved, &any, &m->plan, NULL); /* those that are known are masked */
+    (void)run_folder_recall(&saved, &any, &m->plan, NULL); /* those that are known are masked */
 }
 
 /* --- events ------------------------------------------------------------------------------- */
 
 struct teller {
-    struct report_more *m;
+    struct report_details *m;
     int64_t last; /* time of the event before */
 };
 
@@ -83,7 +83,7 @@ static void end_span(struct report_life *l, int64_t time)
 }
 
 /* What its name says a task does from then on; -1: nothing, -2: what it did before. */
-static int doing_of(const char *event)
+static int activity_of(const char *event)
 {
     static const struct {
         const char *event;
@@ -110,7 +110,7 @@ static int doing_of(const char *event)
 
 static void take_span(struct report_life *l, const struct store_event *ev)
 {
-    int doing = doing_of(ev->name);
+    int doing = activity_of(ev->name);
     if (doing == -2)
         return;
     end_span(l, ev->time);
@@ -121,7 +121,7 @@ static void take_span(struct report_life *l, const struct store_event *ev)
 }
 
 /* Those of the last attempt that strayed. */
-static void take_strays(struct report_more *m, struct report_life *l, const struct node *data)
+static void take_strays(struct report_details *m, struct report_life *l, const struct node *data)
 {
     const struct node *paths = node_get(data, "paths");
     if (!paths || paths->kind != NODE_LIST)
@@ -132,10 +132,10 @@ static void take_strays(struct report_more *m, struct report_life *l, const stru
 }
 
 /* "path (lines 3-5, 9), path": where the markers are in the merged file is of no use later. */
-static void take_conflicts(struct report_more *m, struct report_life *l, const struct node *data)
+static void take_conflicts(struct report_details *m, struct report_life *l, const struct node *data)
 {
     l->conflicts.n = 0;
-    for (const char *s = build_string(data, "files", ""); *s;) {
+    for (const char *s = node_new_string(data, "files", ""); *s;) {
         const char *lines = strstr(s, " (line"), *comma = strstr(s, ", ");
         const char *end = comma ? comma : s + strlen(s);
         if (lines && lines < end) {
@@ -149,7 +149,7 @@ static void take_conflicts(struct report_more *m, struct report_life *l, const s
     }
 }
 
-static void take_data(struct report_more *m, struct report_life *l, const struct store_event *ev)
+static void take_data(struct report_details *m, struct report_life *l, const struct store_event *ev)
 {
     bool strays = strcmp(ev->name, "scope.violated") == 0;
     bool conflicts = strcmp(ev->name, "task.conflicted") == 0;
@@ -166,7 +166,7 @@ static void take_data(struct report_more *m, struct report_life *l, const struct
 static bool take_event(void *ctx, const struct store_event *ev)
 {
     struct teller *teller = ctx;
-    struct report_more *m = teller->m;
+    struct report_details *m = teller->m;
     const struct report_task *t =
         ev->task ? map_get(&m->r->by_id, ev->task, strlen(ev->task)) : NULL;
     if (t) {
@@ -180,7 +180,7 @@ static bool take_event(void *ctx, const struct store_event *ev)
     return true;
 }
 
-static int load_events(struct report_more *m, struct store *store, struct err *err)
+static int load_events(struct report_details *m, struct store *store, struct err *err)
 {
     struct teller teller = {.m = m};
     if (store_each_event(store, m->r->row.id, 0, take_event, &teller, err))
@@ -192,7 +192,8 @@ static int load_events(struct report_more *m, struct store *store, struct err *e
 
 /* --- spending ----------------------------------------------------------------------------- */
 
-static struct report_spending *find_spending(struct report_more *m, const struct store_spending *s)
+static struct report_spending *find_spending(struct report_details *m,
+                                             const struct store_spending *s)
 {
     for (size_t i = 0; i < m->spending.n; i++) {
         struct report_spending *sum = &m->spending.v[i];
@@ -222,15 +223,15 @@ static bool take_spending(void *ctx, const struct store_spending *s)
 
 /* --- all of it ---------------------------------------------------------------------------- */
 
-void report_more_init(struct report_more *m, const struct report *r,
-                      const struct report_source *from)
+void report_details_init(struct report_details *m, const struct report *r,
+                         const struct report_source *from)
 {
-    *m = (struct report_more){.r = r, .git_dir = from->git_dir};
+    *m = (struct report_details){.r = r, .git_dir = from->git_dir};
     diffs_init(&m->diffs, from->git_dir);
     m->lives = arena_array(&m->arena, r->n + 1, sizeof(*m->lives));
 }
 
-int report_more_load(struct report_more *m, struct store *store, struct err *err)
+int report_details_load(struct report_details *m, struct store *store, struct err *err)
 {
     load_plan(m);
     secrets_collect(&m->secrets, &m->plan);
@@ -239,7 +240,7 @@ int report_more_load(struct report_more *m, struct store *store, struct err *err
     return store_each_spending(store, m->r->row.id, 0, take_spending, m, err);
 }
 
-void report_more_done(struct report_more *m)
+void report_details_done(struct report_details *m)
 {
     for (size_t i = 0; i < m->r->n; i++) {
         vec_done(&m->lives[i].spans);
@@ -264,7 +265,7 @@ void report_part_done(struct report_part *part)
     buf_done(&part->text);
 }
 
-static bool has_lost_secret(const struct report_more *m, const struct report_task *t)
+static bool has_lost_secret(const struct report_details *m, const struct report_task *t)
 {
     const struct task *task = report_life(m, t)->task;
     for (size_t i = 0; task && i < task->env.n; i++) {
@@ -280,7 +281,7 @@ static const char lost_secret[] =
     "Left out: a secret of this task is not in the environment of who made this report, and could "
     "not be masked.";
 
-static void mask(const struct report_more *m, struct buf *text)
+static void mask(const struct report_details *m, struct buf *text)
 {
     struct buf masked = BUF_INIT;
     secrets_mask(&m->secrets, text->s, text->len, &masked);
@@ -291,7 +292,7 @@ static void mask(const struct report_more *m, struct buf *text)
 /* --- diffs -------------------------------------------------------------------------------- */
 
 /* One question for all of the run. What git does not answer is as if nothing had been saved. */
-static void look_for_salvage(struct report_more *m)
+static void lookup_for_salvage(struct report_details *m)
 {
     struct git_place at = {.git_dir = m->git_dir};
     autobuf struct buf out = BUF_INIT;
@@ -314,18 +315,18 @@ static void look_for_salvage(struct report_more *m)
 }
 
 /* What it committed; or else what was saved of its last attempt. NULL: neither. */
-static const char *find_end(struct report_more *m, const struct report_task *t)
+static const char *find_end(struct report_details *m, const struct report_task *t)
 {
     if (t->row.commit || !t->salvaged)
         return t->row.commit;
     if (!m->looked)
-        look_for_salvage(m);
+        lookup_for_salvage(m);
     autofree char *key = mem_printf("%s/%d", t->row.id, t->salvaged);
     return map_get(&m->salvaged, key, strlen(key));
 }
 
-void report_more_diff(struct report_more *m, const struct report_task *t, size_t max,
-                      struct report_part *ret)
+void report_details_diff(struct report_details *m, const struct report_task *t, size_t max,
+                         struct report_part *ret)
 {
     *ret = (struct report_part){.text = BUF_INIT};
     const char *end = m->git_dir && t->row.start_commit ? find_end(m, t) : NULL;
@@ -380,7 +381,7 @@ static void read_lines(const char *engine, const char *s, size_t len, struct buf
 
 /* Where the first whole line begins of what was cut and masked, and no secret can have been cut
  * that was too long to be known by its end. */
-static size_t find_whole(const struct report_more *m, const struct buf *text)
+static size_t find_whole(const struct report_details *m, const struct buf *text)
 {
     size_t unsure = 2 * m->secrets.longest;
     const char *lf = unsure < text->len ? memchr(text->s + unsure, '\n', text->len - unsure) : NULL;
@@ -402,8 +403,8 @@ static bool keep_end(struct buf *text, size_t max)
 }
 
 /* Events take more room than what they come to. */
-void report_more_log(struct report_more *m, const struct report_task *t, size_t max,
-                     struct report_part *ret)
+void report_details_log(struct report_details *m, const struct report_task *t, size_t max,
+                        struct report_part *ret)
 {
     *ret = (struct report_part){.text = BUF_INIT};
     autobuf struct buf raw = BUF_INIT;

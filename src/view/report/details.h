@@ -1,5 +1,5 @@
 /*
- * struct report_more: what the longer reports show beyond the rows of the store: who waited for
+ * struct report_details: what the longer reports show beyond the rows of the store: who waited for
  * whom, when each task did what, where it strayed, what it changed and what its agent said last.
  *
  * Diffs and logs are read one by one, as they are shown. What cannot be masked is not shown: where
@@ -45,7 +45,7 @@ struct report_spending {
     int64_t unpriced; /* attempts that did not tell */
 };
 
-struct report_more {
+struct report_details {
     const struct report *r;
     struct arena arena;
     struct report_life *lives; /* by place in the report */
@@ -63,13 +63,13 @@ struct report_more {
     bool looked;         /* for salvage */
 };
 
-void report_more_init(struct report_more *m, const struct report *r,
-                      const struct report_source *from);
-int report_more_load(struct report_more *m, struct store *store, struct err *err);
-void report_more_done(struct report_more *m);
-#define autoreport_more own_cleanup(report_more_done)
+void report_details_init(struct report_details *m, const struct report *r,
+                         const struct report_source *from);
+int report_details_load(struct report_details *m, struct store *store, struct err *err);
+void report_details_done(struct report_details *m);
+#define autoreport_more own_cleanup(report_details_done)
 
-static inline struct report_life *report_life(const struct report_more *m,
+static inline struct report_life *report_life(const struct report_details *m,
                                               const struct report_task *t)
 {
     return &m->lives[t - m->r->tasks];
@@ -84,10 +84,10 @@ struct report_part {
 };
 
 /* To be released with report_part_done(). Empty where the task changed or said nothing. */
-void report_more_diff(struct report_more *m, const struct report_task *t, size_t max,
-                      struct report_part *ret);
-void report_more_log(struct report_more *m, const struct report_task *t, size_t max,
-                     struct report_part *ret);
+void report_details_diff(struct report_details *m, const struct report_task *t, size_t max,
+                         struct report_part *ret);
+void report_details_log(struct report_details *m, const struct report_task *t, size_t max,
+                        struct report_part *ret);
 void report_part_done(struct report_part *part);
 #define autopart own_cleanup(report_part_done)
 

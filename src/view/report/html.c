@@ -177,8 +177,8 @@ static void add_changes(const struct report *r, struct buf *out)
         if (c->task)
             buf_addstr(&who, c->task);
         else
-            shared_text_tasks(c->data, &who);
-        shared_text(c->data, &text);
+            state_change_text_tasks(c->data, &who);
+        state_change_text(c->data, &text);
         buf_addstr(out, "<li class=\"conflicted\">Changed outside the workspaces, ");
         html_text(out, who.s);
         buf_addstr(out, ": ");
@@ -188,13 +188,13 @@ static void add_changes(const struct report *r, struct buf *out)
 }
 
 /* Also those that strayed and were only warned. */
-static bool needs_a_look(const struct report_more *m, const struct report_task *t)
+static bool needs_a_look(const struct report_details *m, const struct report_task *t)
 {
     return t->end == REPORT_FAILED || t->end == REPORT_CONFLICTED ||
            (report_task_is_well(t) && report_life(m, t)->strays.n);
 }
 
-static void add_cause(const struct report_more *m, const struct report_task *t, struct buf *out)
+static void add_cause(const struct report_details *m, const struct report_task *t, struct buf *out)
 {
     size_t strays = report_life(m, t)->strays.n;
     buf_addf(out, "<li class=\"%s\">",
@@ -209,7 +209,7 @@ static void add_cause(const struct report_more *m, const struct report_task *t, 
     buf_addstr(out, "</li>\n");
 }
 
-static void add_look(const struct report_more *m, struct buf *out)
+static void add_look(const struct report_details *m, struct buf *out)
 {
     const struct report *r = m->r;
     size_t n = r->changes.n;
@@ -226,7 +226,7 @@ static void add_look(const struct report_more *m, struct buf *out)
     buf_addstr(out, "</ul></section>\n");
 }
 
-void report_html(struct report_more *m, struct buf *out)
+void report_html(struct report_details *m, struct buf *out)
 {
     add_head(m->r, out);
     add_run(m->r, out);

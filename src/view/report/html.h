@@ -19,13 +19,13 @@ void report_html_usd(struct buf *out, double usd);
 /* Why it ended as it did. */
 void report_html_reason(const struct report_task *t, struct buf *out);
 
-void report_html_timeline(const struct report_more *m, struct buf *out);
-void report_html_graph(const struct report_more *m, struct buf *out);
+void report_html_timeline(const struct report_details *m, struct buf *out);
+void report_html_graph(const struct report_details *m, struct buf *out);
 
 /* What it cost: by engine and model, and the tasks that cost most. */
-void report_html_costs(const struct report_more *m, struct buf *out);
+void report_html_costs(const struct report_details *m, struct buf *out);
 
 /* Every task, with what it changed and what its agent said, which are read here. */
-void report_html_tasks(struct report_more *m, struct buf *out);
+void report_html_tasks(struct report_details *m, struct buf *out);
 
 #endif

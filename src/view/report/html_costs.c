@@ -27,7 +27,7 @@ static void add_money(struct buf *out, const struct report_spending *s)
     buf_addf(out, "%s</td></tr>\n", s->unpriced && s->unpriced < s->attempts ? "+" : "");
 }
 
-static void add_spending(const struct report_more *m, struct buf *out)
+static void add_spending(const struct report_details *m, struct buf *out)
 {
     struct report_spending all = {0};
     buf_addstr(out, "<div class=\"tables\"><table><thead><tr><th>Engine</th><th class=\"left\">"
@@ -108,7 +108,7 @@ static void add_costly(const struct report *r, struct buf *out)
     buf_addstr(out, "</tbody></table></div>\n");
 }
 
-void report_html_costs(const struct report_more *m, struct buf *out)
+void report_html_costs(const struct report_details *m, struct buf *out)
 {
     if (!m->spending.n)
         return;

@@ -15,7 +15,7 @@ struct spot {
 };
 
 struct drawing {
-    const struct report_more *m;
+    const struct report_details *m;
     struct spot *spots; /* those of tasks by their places, then those of arrows */
     size_t n;
     uint32_t *last;   /* of each arrow the spot before its end */
@@ -181,7 +181,7 @@ static void add_box(const struct drawing *d, uint32_t task, struct buf *out)
 
 static void draw(const struct drawing *d, struct buf *out)
 {
-    const struct report_more *m = d->m;
+    const struct report_details *m = d->m;
     buf_addf(out,
              "<svg width=\"%u\" height=\"%u\" role=\"img\" aria-label=\"Who waited for whom\">\n"
              "<defs><marker id=\"tip\" markerWidth=\"6\" markerHeight=\"6\" refX=\"1\" refY=\"3\" "
@@ -214,7 +214,7 @@ static void lay_out(struct drawing *d, struct arena *a)
     settle(d);
 }
 
-void report_html_graph(const struct report_more *m, struct buf *out)
+void report_html_graph(const struct report_details *m, struct buf *out)
 {
     struct arena a = {0};
     struct drawing d = {.m = m};

@@ -18,7 +18,7 @@ enum {
 };
 
 struct page {
-    struct report_more *m;
+    struct report_details *m;
     struct buf *out;
     size_t diffs_left, logs_left;
 };
@@ -66,7 +66,7 @@ static void add_path_fact(struct buf *out, const char *label, const char *value)
     buf_addstr(out, "</code></dd>\n");
 }
 
-static void add_needs(const struct report_more *m, const struct report_life *l, struct buf *out)
+static void add_needs(const struct report_details *m, const struct report_life *l, struct buf *out)
 {
     if (!l->needs.n)
         return;
@@ -114,7 +114,7 @@ static void add_began(const struct report_task *t, struct buf *out)
     buf_addstr(out, "</dd>\n");
 }
 
-static void add_facts(const struct report_more *m, const struct report_task *t, struct buf *out)
+static void add_facts(const struct report_details *m, const struct report_task *t, struct buf *out)
 {
     const struct store_task *row = &t->row;
     const struct report_life *l = report_life(m, t);
@@ -157,14 +157,14 @@ static void add_resolve(const struct report *r, const struct report_task *t, str
     autobuf struct buf line = BUF_INIT;
     if (t->end != REPORT_CONFLICTED || !t->row.branch)
         return;
-    shell_add(&line, "git switch", r->row.base ? r->row.base : "", NULL);
-    shell_add(&line, " && git merge", t->row.branch, NULL);
+    shell_quote(&line, "git switch", r->row.base ? r->row.base : "", NULL);
+    shell_quote(&line, " && git merge", t->row.branch, NULL);
     buf_addstr(out, "<p>To resolve it by hand: <code>");
     html_text(out, line.s);
     buf_addstr(out, "</code></p>\n");
 }
 
-static void add_why(const struct report_more *m, const struct report_task *t, struct buf *out)
+static void add_why(const struct report_details *m, const struct report_task *t, struct buf *out)
 {
     const struct report_life *l = report_life(m, t);
     bool told = !report_task_is_well(t) && (t->row.reason || t->output);
@@ -272,7 +272,7 @@ static void add_log(struct page *p, const struct report_task *t)
         add_left_out(p, t, "Its log", "logs");
         return;
     }
-    report_more_log(p->m, t, p->logs_left < LOG_MAX ? p->logs_left : LOG_MAX, &part);
+    report_details_log(p->m, t, p->logs_left < LOG_MAX ? p->logs_left : LOG_MAX, &part);
     p->logs_left -= part.text.len < p->logs_left ? part.text.len : p->logs_left;
     if (!part.text.len && !part.wrong)
         return;
@@ -325,7 +325,7 @@ static void add_task(struct page *p, const struct report_task *t)
     bool bad = t->end == REPORT_FAILED || t->end == REPORT_CONFLICTED;
     bool full = !p->diffs_left;
     if (!full)
-        report_more_diff(p->m, t, p->diffs_left < DIFF_MAX ? p->diffs_left : DIFF_MAX, &diff);
+        report_details_diff(p->m, t, p->diffs_left < DIFF_MAX ? p->diffs_left : DIFF_MAX, &diff);
     p->diffs_left -= diff.text.len < p->diffs_left ? diff.text.len : p->diffs_left;
     buf_addf(p->out, "<details class=\"task %s\"%s>", report_html_ends[t->end], bad ? " open" : "");
     add_summary(p, t, &diff);
@@ -342,7 +342,7 @@ static void add_task(struct page *p, const struct report_task *t)
     buf_addstr(p->out, "</div></details>\n");
 }
 
-void report_html_tasks(struct report_more *m, struct buf *out)
+void report_html_tasks(struct report_details *m, struct buf *out)
 {
     struct page p = {.m = m, .out = out, .diffs_left = DIFFS_MAX, .logs_left = LOGS_MAX};
     buf_addstr(out,

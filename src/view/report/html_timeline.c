@@ -80,7 +80,7 @@ static int by_time(const void *a, const void *b)
 }
 
 /* Those that began, the first one first. */
-static void find_rows(const struct report_more *m, struct rows *rows)
+static void find_rows(const struct report_details *m, struct rows *rows)
 {
     rows->v = mem_array(m->r->n + 1, sizeof(*rows->v));
     for (size_t i = 0; i < m->r->n; i++) {
@@ -91,7 +91,7 @@ static void find_rows(const struct report_more *m, struct rows *rows)
         qsort(rows->v, rows->n, sizeof(*rows->v), by_time);
 }
 
-static void add_names(const struct report_more *m, const struct rows *rows, struct buf *out)
+static void add_names(const struct report_details *m, const struct rows *rows, struct buf *out)
 {
     buf_addstr(out, "<ol>");
     for (size_t i = 0; i < rows->n; i++) {
@@ -102,7 +102,7 @@ static void add_names(const struct report_more *m, const struct rows *rows, stru
     buf_addstr(out, "</ol>\n");
 }
 
-static void add_bars(const struct report_more *m, const struct rows *rows, struct buf *out)
+static void add_bars(const struct report_details *m, const struct rows *rows, struct buf *out)
 {
     int64_t start = m->r->row.started, span = m->r->end > start ? m->r->end - start : 1;
     int y = HEAD, height = HEAD + (int)rows->n * ROW;
@@ -122,7 +122,7 @@ static void add_bars(const struct report_more *m, const struct rows *rows, struc
     buf_addstr(out, "</svg>\n");
 }
 
-static void add_timeline(const struct report_more *m, const struct rows *rows, struct buf *out)
+static void add_timeline(const struct report_details *m, const struct rows *rows, struct buf *out)
 {
     buf_addstr(out, "<section id=\"timeline\"><h2>Timeline</h2>\n");
     buf_addf(out, "<details class=\"drawing\"%s><summary>%zu task%s</summary>\n",
@@ -135,7 +135,7 @@ static void add_timeline(const struct report_more *m, const struct rows *rows, s
                     "</details></section>\n");
 }
 
-void report_html_timeline(const struct report_more *m, struct buf *out)
+void report_html_timeline(const struct report_details *m, struct buf *out)
 {
     struct rows rows = {0};
     find_rows(m, &rows);

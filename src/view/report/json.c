@@ -10,13 +10,13 @@ enum { SCHEMA_VERSION = 1 };
 /* Every member is always there: what is not known is null. */
 static void put_null(struct arena *a, struct node *map, const char *key)
 {
-    build_put(a, map, key, node_new(a, NODE_NULL, (struct pos){0}));
+    node_put_value(a, map, key, node_new(a, NODE_NULL, (struct pos){0}));
 }
 
 static void put_string(struct arena *a, struct node *map, const char *key, const char *s)
 {
     if (s)
-        build_put_string(a, map, key, s);
+        node_put_string(a, map, key, s);
     else
         put_null(a, map, key);
 }
@@ -24,7 +24,7 @@ static void put_string(struct arena *a, struct node *map, const char *key, const
 static void put_int(struct arena *a, struct node *map, const char *key, bool known, int64_t n)
 {
     if (known)
-        build_put_int(a, map, key, n);
+        node_put_int(a, map, key, n);
     else
         put_null(a, map, key);
 }
@@ -32,7 +32,7 @@ static void put_int(struct arena *a, struct node *map, const char *key, bool kno
 static void put_usd(struct arena *a, struct node *map, double usd)
 {
     if (usd >= 0)
-        build_put_real(a, map, "usd", usd);
+        node_put_real(a, map, "usd", usd);
     else
         put_null(a, map, "usd");
 }
@@ -51,9 +51,9 @@ static void encode_outcome(const struct node *from, struct arena *a, struct node
     static const char *const texts[] = {"result", "session", "model", "helper_names", "denied"};
     static const char *const counts[] = {"helpers", "denials"};
     for (size_t i = 0; i < ARRAY_LEN(texts); i++)
-        put_string(a, map, texts[i], from ? build_string(from, texts[i], NULL) : NULL);
+        put_string(a, map, texts[i], from ? node_new_string(from, texts[i], NULL) : NULL);
     for (size_t i = 0; i < ARRAY_LEN(counts); i++)
-        put_int(a, map, counts[i], from, from ? build_int(from, counts[i], 0) : 0);
+        put_int(a, map, counts[i], from, from ? node_new_int(from, counts[i], 0) : 0);
 }
 
 static void encode_task(const struct report_task *t, struct arena *a, struct node *map)
@@ -67,7 +67,7 @@ static void encode_task(const struct report_task *t, struct arena *a, struct nod
     put_string(a, map, "failure", row->failure);
     put_string(a, map, "reason", row->reason);
     put_string(a, map, "output", t->output);
-    build_put_int(a, map, "attempts", row->attempts);
+    node_put_int(a, map, "attempts", row->attempts);
     put_int(a, map, "exit_code", report_task_ran(t) && t->end != REPORT_UNFINISHED, row->exit_code);
     put_time(a, map, "started", row->started);
     put_time(a, map, "finished", row->finished);
@@ -95,14 +95,14 @@ static void encode_totals(const struct report *r, struct arena *a, struct node *
         [REPORT_SKIPPED] = "skipped", [REPORT_UNFINISHED] = "unfinished",
     };
     bool tokens = r->tokens_in > 0 || r->tokens_out > 0;
-    build_put_int(a, map, "tasks", (int64_t)r->n);
+    node_put_int(a, map, "tasks", (int64_t)r->n);
     for (size_t i = 0; i < REPORT_END_COUNT_; i++)
-        build_put_int(a, map, names[i], (int64_t)r->ends[i]);
+        node_put_int(a, map, names[i], (int64_t)r->ends[i]);
     put_int(a, map, "tokens_in", tokens, r->tokens_in);
     put_int(a, map, "tokens_out", tokens, r->tokens_out);
     put_usd(a, map, r->usd);
     put_string(a, map, "prices", r->prices);
-    build_put_int(a, map, "unpriced", (int64_t)r->unpriced);
+    node_put_int(a, map, "unpriced", (int64_t)r->unpriced);
 }
 
 static void put_list(struct arena *a, struct node *map, const char *key, const struct node *from)
@@ -110,9 +110,9 @@ static void put_list(struct arena *a, struct node *map, const char *key, const s
     const struct node *list = node_get(from, key);
     if (!list || list->kind != NODE_LIST)
         return;
-    struct node *copy = build_put_list(a, map, key);
+    struct node *copy = node_put_list(a, map, key);
     node_each (item, list)
-        build_add_string(a, copy, item->text);
+        node_add_string(a, copy, item->text);
 }
 
 static void encode_change(const struct report_change *c, struct arena *a, struct node *map)
@@ -122,45 +122,45 @@ static void encode_change(const struct report_change *c, struct arena *a, struct
     put_string(a, map, "task", c->task);
     put_list(a, map, "tasks", c->data);
     for (size_t i = 0; i < ARRAY_LEN(keys); i++)
-        put_string(a, map, keys[i], build_string(c->data, keys[i], NULL));
-    build_put_bool(a, map, "restored", restored && restored->truth);
+        put_string(a, map, keys[i], node_new_string(c->data, keys[i], NULL));
+    node_put_bool(a, map, "restored", restored && restored->truth);
     put_list(a, map, "paths", c->data);
-    if (build_int(c->data, "more", 0))
-        build_put_int(a, map, "more", build_int(c->data, "more", 0));
+    if (node_new_int(c->data, "more", 0))
+        node_put_int(a, map, "more", node_new_int(c->data, "more", 0));
 }
 
 struct node *report_encode(const struct report *r, struct arena *a)
 {
     const struct store_run *row = &r->row;
-    struct node *map = build_map(a);
-    build_put_int(a, map, "version", SCHEMA_VERSION);
+    struct node *map = node_new_map(a);
+    node_put_int(a, map, "version", SCHEMA_VERSION);
     put_string(a, map, "run", row->id);
     put_string(a, map, "plan", row->plan);
     put_string(a, map, "name", row->name);
     put_string(a, map, "state", row->state);
     if (report_is_running(r) && r->paused)
-        build_put_bool(a, map, "paused", true);
+        node_put_bool(a, map, "paused", true);
     put_string(a, map, "base", row->base);
     put_string(a, map, "base_commit", row->base_commit);
     put_string(a, map, "tip", row->tip);
     if (r->kept)
-        build_put_string(a, map, "kept", r->kept);
+        node_put_string(a, map, "kept", r->kept);
     put_time(a, map, "started", row->started);
     put_time(a, map, "finished", row->finished);
     put_int(a, map, "duration_ms", r->duration >= 0, r->duration);
     put_int(a, map, "exit_code", row->finished != 0, row->exit_code);
     put_string(a, map, "logs", r->logs);
-    encode_totals(r, a, build_put_map(a, map, "totals"));
-    struct node *tasks = build_put_list(a, map, "tasks");
+    encode_totals(r, a, node_put_map(a, map, "totals"));
+    struct node *tasks = node_put_list(a, map, "tasks");
     for (size_t i = 0; i < r->n; i++)
-        encode_task(&r->tasks[i], a, build_add_map(a, tasks));
-    struct node *changes = build_put_list(a, map, "changes");
+        encode_task(&r->tasks[i], a, node_add_map(a, tasks));
+    struct node *changes = node_put_list(a, map, "changes");
     for (size_t i = 0; i < r->changes.n; i++)
-        encode_change(&r->changes.v[i], a, build_add_map(a, changes));
+        encode_change(&r->changes.v[i], a, node_add_map(a, changes));
     return map;
 }
 
-void report_json(struct report_more *m, struct buf *out)
+void report_json(struct report_details *m, struct buf *out)
 {
     struct arena a = {0};
     doc_write_lines(out, report_encode(m->r, &a));

@@ -153,7 +153,7 @@ static void add_task(const struct report_task *t, struct buf *out)
     buf_addstr(out, "    </testcase>\n");
 }
 
-void report_junit(struct report_more *m, struct buf *out)
+void report_junit(struct report_details *m, struct buf *out)
 {
     const struct report *r = m->r;
     const char *name = r->row.name ? r->row.name : r->row.plan ? r->row.plan : r->row.id;

@@ -142,13 +142,13 @@ static void add_node(const struct report *r, size_t i, struct buf *out)
     };
     const struct report_task *t = &r->tasks[i];
     buf_addf(out, "  t%zu[\"", i);
-    plan_draw_mermaid_label(out, t->row.id);
+    plan_graph_mermaid_label(out, t->row.id);
     buf_addstr(out, "<br/>");
-    plan_draw_mermaid_label(out, t->row.state);
+    plan_graph_mermaid_label(out, t->row.state);
     buf_addf(out, "\"]:::%s\n", classes[t->end]);
 }
 
-static void add_graph(const struct report_more *m, struct buf *out)
+static void add_graph(const struct report_details *m, struct buf *out)
 {
     autobuf struct buf graph = BUF_INIT;
     if (!m->needs)
@@ -258,7 +258,8 @@ static void add_strays(const struct report_life *l, struct buf *out)
     buf_addch(out, '\n');
 }
 
-static void add_failure(const struct report_more *m, const struct report_task *t, struct buf *out)
+static void add_failure(const struct report_details *m, const struct report_task *t,
+                        struct buf *out)
 {
     const struct store_task *row = &t->row;
     buf_addstr(out, "\n## ");
@@ -286,8 +287,8 @@ static void add_change(const struct report_change *c, struct buf *out)
     if (c->task)
         buf_addstr(&who, c->task);
     else
-        shared_text_tasks(c->data, &who);
-    shared_text(c->data, &text);
+        state_change_text_tasks(c->data, &who);
+    state_change_text(c->data, &text);
     add_safe(&safe, who.s);
     add_item(out, safe.s, text.s);
 }
@@ -301,7 +302,7 @@ static bool add_piece(struct buf *out, const struct buf *piece)
     return true;
 }
 
-static void add_failures(const struct report_more *m, struct buf *out)
+static void add_failures(const struct report_details *m, struct buf *out)
 {
     size_t left_out = 0;
     for (size_t i = 0; i < m->r->n; i++) {
@@ -331,7 +332,7 @@ static void add_changes(const struct report *r, struct buf *out)
         buf_addf(out, "- and %zu more\n", left_out);
 }
 
-void report_md(struct report_more *m, struct buf *out)
+void report_md(struct report_details *m, struct buf *out)
 {
     const struct report *r = m->r;
     add_run(r, out);

@@ -42,7 +42,7 @@ static void take_failure(struct report *r, const struct store_event *ev, const s
 {
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     if (t)
-        t->output = keep(r, build_string(data, "output", t->output));
+        t->output = keep(r, node_new_string(data, "output", t->output));
 }
 
 static void take_salvage(struct report *r, const struct store_event *ev, const struct node *data)
@@ -54,7 +54,7 @@ static void take_salvage(struct report *r, const struct store_event *ev, const s
 
 static void take_change(struct report *r, const struct store_event *ev, struct doc *doc)
 {
-    if (!shared_text_is_change(doc->root))
+    if (!state_change_text_is_change(doc->root))
         return;
     vec_push(&r->changes, (struct report_change){keep(r, ev->task), doc->root});
     vec_push(&r->docs, *doc);
@@ -66,7 +66,7 @@ static void take_parked(struct report *r, const struct store_event *ev, const st
 {
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     if (t && ev->attempt == t->row.attempts && strcmp(t->row.state, "waiting") == 0)
-        t->lane = build_int(data, "lane", -1);
+        t->lane = node_new_int(data, "lane", -1);
 }
 
 /* The agent that an event is of, where that runs now. */
@@ -82,9 +82,9 @@ static void take_doing(struct report *r, const struct store_event *ev, const str
 {
     struct report_task *t = find_running(r, ev);
     if (strcmp(ev->name, "task.waiting") == 0)
-        doing_take_question(&t->doing, data);
+        activity_take_question(&t->doing, data);
     else
-        doing_take_action(&t->doing, data, ev->time);
+        activity_take_action(&t->doing, data, ev->time);
 }
 
 static void take_exit(struct report *r, const struct store_event *ev, struct doc *doc)
@@ -92,7 +92,7 @@ static void take_exit(struct report *r, const struct store_event *ev, struct doc
     struct report_task *t = map_get(&r->by_id, ev->task, strlen(ev->task));
     if (!t)
         return;
-    doing_done(&t->doing);
+    activity_done(&t->doing);
     t->outcome = doc->root;
     vec_push(&r->docs, *doc);
     *doc = (struct doc){0};
@@ -227,7 +227,7 @@ static void settle_task(struct report *r, struct report_task *t)
     if (t->end == REPORT_UNFINISHED && !report_is_running(r) && !is_pending(t->row.state))
         t->row.state = "interrupted";
     if (strcmp(t->row.state, "running") != 0)
-        doing_done(&t->doing);
+        activity_done(&t->doing);
     t->duration = duration(r, t->row.started, t->row.finished);
     if (report_task_ran(t))
         t->logs = arena_printf(&r->arena, "%s/%s", r->logs, t->row.id);
@@ -256,7 +256,7 @@ static void settle(struct report *r, const char *state_dir)
 {
     struct store_run *row = &r->row;
     autofree char *logs = run_path(state_dir, row->id);
-    bool alive = procs_start((pid_t)row->pid) == row->pid_start && row->pid_start;
+    bool alive = proc_table_start((pid_t)row->pid) == row->pid_start && row->pid_start;
     if (report_is_running(r) && !alive)
         row->state = "interrupted";
     r->end = row->finished ? row->finished : alive ? clock_wall() : last_seen(r);
@@ -321,7 +321,7 @@ void report_done(struct report *r)
     idle_done(&r->idle);
     map_done(&r->by_id);
     for (size_t i = 0; i < r->n; i++)
-        doing_done(&r->tasks[i].doing);
+        activity_done(&r->tasks[i].doing);
     for (size_t i = 0; i < r->docs.n; i++)
         doc_done(&r->docs.v[i]);
     vec_done(&r->docs);
@@ -371,16 +371,16 @@ int report_add(const struct report *r, const struct report_source *from, enum re
                struct buf *out, struct err *err)
 {
     static const struct {
-        void (*write)(struct report_more *, struct buf *);
+        void (*write)(struct report_details *, struct buf *);
         bool rows; /* the rows are enough for it */
     } writers[REPORT_FORMAT_COUNT_] = {
         [REPORT_JSON] = {report_json, true},    [REPORT_MD] = {report_md, false},
         [REPORT_HTML] = {report_html, false},   [REPORT_JUNIT] = {report_junit, true},
         [REPORT_SARIF] = {report_sarif, false},
     };
-    autoreport_more struct report_more more;
-    report_more_init(&more, r, from);
-    if (!writers[format].rows && report_more_load(&more, from->store, err))
+    autoreport_more struct report_details more;
+    report_details_init(&more, r, from);
+    if (!writers[format].rows && report_details_load(&more, from->store, err))
         return -1;
     writers[format].write(&more, out);
     return 0;

@@ -36,7 +36,7 @@ struct report_task {
     const char *logs;   /* folder with one folder per attempt, or NULL */
     const char *output; /* last lines that explain a failure, or NULL */
     int64_t lane;       /* that it is parked in; below 0: it is not */
-    struct doing doing; /* of one that runs */
+    struct activity doing;      /* of one that runs */
     const struct node *outcome; /* data of the last task.exited, or NULL */
     const char *prices; /* date of the prices that some of its cost was reckoned with, or NULL */
     int salvaged; /* the last attempt of which something was saved; 0: none, or it went well */
@@ -118,11 +118,11 @@ int report_add(const struct report *r, const struct report_source *from, enum re
 struct node *report_encode(const struct report *r, struct arena *a); /* as JSON has it */
 
 /* One file each. */
-struct report_more;
-void report_json(struct report_more *m, struct buf *out);
-void report_md(struct report_more *m, struct buf *out);
-void report_html(struct report_more *m, struct buf *out);
-void report_junit(struct report_more *m, struct buf *out);
-void report_sarif(struct report_more *m, struct buf *out);
+struct report_details;
+void report_json(struct report_details *m, struct buf *out);
+void report_md(struct report_details *m, struct buf *out);
+void report_html(struct report_details *m, struct buf *out);
+void report_junit(struct report_details *m, struct buf *out);
+void report_sarif(struct report_details *m, struct buf *out);
 
 #endif

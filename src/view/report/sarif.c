@@ -32,7 +32,7 @@ static const char *const rules[FAILURE_COUNT_] = {
 };
 
 struct sarif {
-    const struct report_more *m;
+    const struct report_details *m;
     struct arena *a;
     struct node *results;
     const char *plan; /* where the plan's file is in the repository; NULL: not in it */
@@ -56,7 +56,7 @@ static char *encode_path(const char *path)
 }
 
 /* The plan's file, from the top of the run's repository. */
-static char *find_plan(const struct report_more *m)
+static char *find_plan(const struct report_details *m)
 {
     const char *slash = m->plan_file ? strrchr(m->plan_file, '/') : NULL;
     if (!slash || !m->git_dir)
@@ -73,15 +73,15 @@ static char *find_plan(const struct report_more *m)
 /* CI systems want a line; of a file as a whole that is its first. */
 static void put_place(struct sarif *s, struct node *result, const char *path)
 {
-    struct node *list = build_put_list(s->a, result, "locations");
+    struct node *list = node_put_list(s->a, result, "locations");
     if (!path)
         return;
     autofree char *uri = encode_path(path);
-    struct node *physical = build_put_map(s->a, build_add_map(s->a, list), "physicalLocation");
-    struct node *artifact = build_put_map(s->a, physical, "artifactLocation");
-    build_put_string(s->a, artifact, "uri", uri);
-    build_put_string(s->a, artifact, "uriBaseId", "SRCROOT");
-    build_put_int(s->a, build_put_map(s->a, physical, "region"), "startLine", 1);
+    struct node *physical = node_put_map(s->a, node_add_map(s->a, list), "physicalLocation");
+    struct node *artifact = node_put_map(s->a, physical, "artifactLocation");
+    node_put_string(s->a, artifact, "uri", uri);
+    node_put_string(s->a, artifact, "uriBaseId", "SRCROOT");
+    node_put_int(s->a, node_put_map(s->a, physical, "region"), "startLine", 1);
 }
 
 /* --- results ------------------------------------------------------------------------------ */
@@ -99,31 +99,31 @@ static void put_text(struct sarif *s, struct node *map, const char *key, const c
 {
     autobuf struct buf line = BUF_INIT;
     text_add_harmless(&line, text);
-    build_put_string(s->a, build_put_map(s->a, map, key), "text", line.s);
+    node_put_string(s->a, node_put_map(s->a, map, key), "text", line.s);
 }
 
 static void put_facts(struct sarif *s, struct node *result, const struct report_task *t)
 {
-    struct node *map = build_put_map(s->a, result, "properties");
-    build_put_string(s->a, map, "task", t->row.id);
-    build_put_string(s->a, map, "title", t->row.title);
-    build_put_string(s->a, map, "state", t->row.state);
-    build_put_int(s->a, map, "attempts", t->row.attempts);
-    build_put_string(s->a, map, "commit", t->row.commit);
+    struct node *map = node_put_map(s->a, result, "properties");
+    node_put_string(s->a, map, "task", t->row.id);
+    node_put_string(s->a, map, "title", t->row.title);
+    node_put_string(s->a, map, "state", t->row.state);
+    node_put_int(s->a, map, "attempts", t->row.attempts);
+    node_put_string(s->a, map, "commit", t->row.commit);
 }
 
 /* By task and path it is the same result in the next run. */
 static void add_result(struct sarif *s, const struct report_task *t, enum failure rule,
                        const char *level, const char *path, const char *text)
 {
-    struct node *result = build_add_map(s->a, s->results);
+    struct node *result = node_add_map(s->a, s->results);
     autofree char *mark = mem_printf("%s/%s/%s", failure_names[rule], t->row.id, path ? path : "");
-    build_put_string(s->a, result, "ruleId", failure_names[rule]);
-    build_put_int(s->a, result, "ruleIndex", rule);
-    build_put_string(s->a, result, "level", level);
+    node_put_string(s->a, result, "ruleId", failure_names[rule]);
+    node_put_int(s->a, result, "ruleIndex", rule);
+    node_put_string(s->a, result, "level", level);
     put_text(s, result, "message", text);
     put_place(s, result, path ? path : s->plan);
-    build_put_string(s->a, build_put_map(s->a, result, "partialFingerprints"), "task/v1", mark);
+    node_put_string(s->a, node_put_map(s->a, result, "partialFingerprints"), "task/v1", mark);
     put_facts(s, result, t);
 }
 
@@ -173,15 +173,15 @@ static void add_task(struct sarif *s, const struct report_task *t)
 
 static void put_tool(struct sarif *s, struct node *run)
 {
-    struct node *driver = build_put_map(s->a, build_put_map(s->a, run, "tool"), "driver");
-    build_put_string(s->a, driver, "name", "anabranch");
-    build_put_string(s->a, driver, "version", ANABRANCH_VERSION);
-    struct node *list = build_put_list(s->a, driver, "rules");
+    struct node *driver = node_put_map(s->a, node_put_map(s->a, run, "tool"), "driver");
+    node_put_string(s->a, driver, "name", "anabranch");
+    node_put_string(s->a, driver, "version", ANABRANCH_VERSION);
+    struct node *list = node_put_list(s->a, driver, "rules");
     for (int i = 0; i < FAILURE_COUNT_; i++) {
-        struct node *rule = build_add_map(s->a, list);
-        build_put_string(s->a, rule, "id", failure_names[i]);
+        struct node *rule = node_add_map(s->a, list);
+        node_put_string(s->a, rule, "id", failure_names[i]);
         put_text(s, rule, "shortDescription", rules[i]);
-        build_put_string(s->a, build_put_map(s->a, rule, "defaultConfiguration"), "level", "error");
+        node_put_string(s->a, node_put_map(s->a, rule, "defaultConfiguration"), "level", "error");
     }
 }
 
@@ -191,16 +191,16 @@ static void put_time(struct sarif *s, struct node *map, const char *key, int64_t
     if (!time)
         return;
     clock_format(&text, time);
-    build_put_string(s->a, map, key, text.s);
+    node_put_string(s->a, map, key, text.s);
 }
 
 static void put_invocation(struct sarif *s, struct node *run)
 {
     const struct store_run *row = &s->m->r->row;
-    struct node *map = build_add_map(s->a, build_put_list(s->a, run, "invocations"));
-    build_put_bool(s->a, map, "executionSuccessful", row->finished && row->exit_code == 0);
+    struct node *map = node_add_map(s->a, node_put_list(s->a, run, "invocations"));
+    node_put_bool(s->a, map, "executionSuccessful", row->finished && row->exit_code == 0);
     if (row->finished)
-        build_put_int(s->a, map, "exitCode", row->exit_code);
+        node_put_int(s->a, map, "exitCode", row->exit_code);
     put_time(s, map, "startTimeUtc", row->started);
     put_time(s, map, "endTimeUtc", row->finished);
 }
@@ -211,25 +211,25 @@ static void put_run(struct sarif *s, struct node *run)
     put_tool(s, run);
     put_invocation(s, run);
     autofree char *id = mem_printf("anabranch/%s", r->row.id);
-    build_put_string(s->a, build_put_map(s->a, run, "automationDetails"), "id", id);
-    struct node *bases = build_put_map(s->a, run, "originalUriBaseIds");
-    put_text(s, build_put_map(s->a, bases, "SRCROOT"), "description", "The top of the repository");
-    s->results = build_put_list(s->a, run, "results");
+    node_put_string(s->a, node_put_map(s->a, run, "automationDetails"), "id", id);
+    struct node *bases = node_put_map(s->a, run, "originalUriBaseIds");
+    put_text(s, node_put_map(s->a, bases, "SRCROOT"), "description", "The top of the repository");
+    s->results = node_put_list(s->a, run, "results");
     for (size_t i = 0; i < r->n; i++)
         add_task(s, &r->tasks[i]);
 }
 
-void report_sarif(struct report_more *m, struct buf *out)
+void report_sarif(struct report_details *m, struct buf *out)
 {
     struct arena a = {0};
     autofree char *plan = find_plan(m);
     struct sarif s = {.m = m, .a = &a, .plan = plan};
-    struct node *root = build_map(&a);
-    build_put_string(
+    struct node *root = node_new_map(&a);
+    node_put_string(
         &a, root, "$schema",
         "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json");
-    build_put_string(&a, root, "version", "2.1.0");
-    put_run(&s, build_add_map(&a, build_put_list(&a, root, "runs")));
+    node_put_string(&a, root, "version", "2.1.0");
+    put_run(&s, node_add_map(&a, node_put_list(&a, root, "runs")));
     doc_write_lines(out, root);
     arena_done(&a);
 }

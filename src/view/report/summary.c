@@ -48,7 +48,7 @@ static void add_task(const struct report_task *t, size_t width, struct buf *out)
     add_why(t, out);
     if (t->doing.action) {
         buf_addstr(out, "  ");
-        doing_text(&t->doing, clock_wall(), DOING_MAX, out);
+        activity_text(&t->doing, clock_wall(), DOING_MAX, out);
     }
     while (out->len && out->s[out->len - 1] == ' ')
         buf_cut(out, out->len - 1);
@@ -88,8 +88,8 @@ static void add_conflict(const struct report_task *t, const char *base, struct b
     if (t->end != REPORT_CONFLICTED || !t->row.branch)
         return;
     buf_addf(out, "\nTo resolve %s by hand:\n", t->row.id);
-    shell_add(out, "  git switch", base ? base : "", NULL);
-    shell_add(out, " && git merge", t->row.branch, NULL);
+    shell_quote(out, "  git switch", base ? base : "", NULL);
+    shell_quote(out, " && git merge", t->row.branch, NULL);
     buf_addch(out, '\n');
     if (t->row.workspace) {
         buf_addstr(out, "Its workspace is ");
@@ -135,9 +135,9 @@ static void add_changes(const struct report *r, struct buf *out)
         if (c->task)
             text_add_harmless(out, c->task);
         else
-            shared_text_tasks(c->data, out);
+            state_change_text_tasks(c->data, out);
         buf_addstr(out, ": ");
-        shared_text(c->data, out);
+        state_change_text(c->data, out);
         buf_addch(out, '\n');
     }
 }
@@ -157,8 +157,8 @@ void summary_kept(const struct report *r, struct buf *out)
         return;
     name += strncmp(name, heads, strlen(heads)) == 0 ? strlen(heads) : 0;
     buf_addf(out, "\n%s does not have it all: what landed is on %s\n  ", r->row.base, name);
-    shell_add(out, "git switch", r->row.base, NULL);
-    shell_add(out, " && git merge", name, NULL);
+    shell_quote(out, "git switch", r->row.base, NULL);
+    shell_quote(out, " && git merge", name, NULL);
     buf_addch(out, '\n');
 }
 

@@ -68,7 +68,7 @@ static bool has_cookie(const struct serve *serve, const char *cookies)
         size_t len = strcspn(cookies, ";");
         autobuf struct buf one = BUF_INIT;
         buf_add(&one, cookies, len);
-        if (serve_key_is(wanted.s, one.s))
+        if (serve_token_is(wanted.s, one.s))
             return true;
         cookies = cookies[len] ? cookies + len + 1 : NULL;
     }
@@ -78,7 +78,7 @@ static bool has_cookie(const struct serve *serve, const char *cookies)
 static bool has_token(const struct serve *serve, const struct http_head *head)
 {
     const char *token = http_header(head, TOKEN_HEADER);
-    return token && serve_key_is(serve->key.token, token);
+    return token && serve_token_is(serve->key.token, token);
 }
 
 bool serve_gate_data(const struct serve *serve, struct http_call *call)

@@ -50,7 +50,7 @@ struct serve_errand {
 
 /* --- processes ---------------------------------------------------------------------------- */
 
-static void errand_free(struct serve_errand *e)
+static void guarded_free(struct serve_errand *e)
 {
     for (struct serve_errand **at = &e->serve->errands; *at; at = &(*at)->next) {
         if (*at == e) {
@@ -113,7 +113,7 @@ static void on_end(void *ctx, int status)
     else if (e->http)
         goes_on = e->answer(e, WIFEXITED(status) ? WEXITSTATUS(status) : 128, &out, cut);
     if (!goes_on)
-        errand_free(e);
+        guarded_free(e);
 }
 
 /* One that writes more than is shown, or takes long, is ended. */
@@ -153,7 +153,7 @@ static size_t count(const struct serve *serve)
     return n;
 }
 
-static struct serve_errand *errand_new(struct serve_call *c)
+static struct serve_errand *guarded_new(struct serve_call *c)
 {
     struct serve_errand *e = mem_alloc(sizeof(*e));
     e->serve = c->serve;
@@ -187,7 +187,7 @@ static void begin(struct serve_errand *e, const struct strv *args, const struct 
     if (start_git(e, args, in, &err) == 0)
         return;
     serve_answer_error(e->http, 500, err.msg);
-    errand_free(e);
+    guarded_free(e);
 }
 
 /* Whether there is a repository, and not too much to do; else that has been answered. */
@@ -211,7 +211,7 @@ void serve_git_close(struct serve *serve)
             (void)waitpid(e->pid, NULL, 0);
         if (e->http)
             http_call_on_gone(e->http, NULL, NULL);
-        errand_free(e);
+        guarded_free(e);
     }
 }
 
@@ -222,7 +222,7 @@ static void mask(const struct serve_errand *e, const struct buf *text, bool cut,
 {
     autofree char *dir = run_path(e->serve->opts.state_dir, e->run);
     struct secrets secrets = {0};
-    saved_secrets(dir, &secrets);
+    run_folder_secrets(dir, &secrets);
     secrets_mask_cut(&secrets, text->s, text->len, (struct secrets_cut){.end = cut}, out);
     secrets_done(&secrets);
 }
@@ -230,7 +230,7 @@ static void mask(const struct serve_errand *e, const struct buf *text, bool cut,
 static bool answer_diff(struct serve_errand *e, int status, const struct buf *out, bool cut)
 {
     const struct store_task *t = &e->tasks.v[0];
-    struct node *root = build_map(&e->arena);
+    struct node *root = node_new_map(&e->arena);
     autobuf struct buf text = BUF_INIT;
     if (status != 0 && !cut) {
         serve_answer_error(e->http, 404,
@@ -238,11 +238,12 @@ static bool answer_diff(struct serve_errand *e, int status, const struct buf *ou
                                      : "nothing of this task is committed or saved yet");
         return false;
     }
-    build_put_string(&e->arena, root, "from", t->start_commit);
-    build_put_string(&e->arena, root, "to", t->commit);
-    build_put_bool(&e->arena, root, "cut", cut);
+    node_put_string(&e->arena, root, "from", t->start_commit);
+    node_put_string(&e->arena, root, "to", t->commit);
+    node_put_bool(&e->arena, root, "cut", cut);
     mask(e, out, cut, &text);
-    build_put(&e->arena, root, "text", node_string(&e->arena, text.s, text.len, (struct pos){0}));
+    node_put_value(&e->arena, root, "text",
+                   node_string(&e->arena, text.s, text.len, (struct pos){0}));
     serve_answer_node(e->http, root);
     return false;
 }
@@ -259,7 +260,7 @@ void serve_diff(struct serve_call *c)
     }
     if (!may_begin(c))
         return;
-    struct serve_errand *e = errand_new(c);
+    struct serve_errand *e = guarded_new(c);
     vec_push(&e->tasks, store_keep_task(&c->task, &e->arena));
     e->answer = answer_diff;
     strv_pushl(&args, "-c", "core.quotePath=false", "diff", "--no-color", "--no-ext-diff",
@@ -311,12 +312,12 @@ static void add_pair(struct meets *m, size_t a, size_t b, const char *name)
     }
     if (!pair) {
         pair = arena_alloc(arena, sizeof(*pair));
-        *pair = (struct pair){a, b, 0, build_list(arena)};
+        *pair = (struct pair){a, b, 0, node_new_list(arena)};
         (void)map_put(&m->by_pair, key, strlen(key), pair);
         vec_push(&m->pairs, pair);
     }
     if (pair->n++ < PATHS_SHOWN)
-        build_add_string(arena, pair->paths, name);
+        node_add_string(arena, pair->paths, name);
 }
 
 static void add_path(struct meets *m, size_t task, const char *name)
@@ -357,7 +358,7 @@ static bool answer_merges(struct serve_errand *e, int status, const struct buf *
 {
     const char *s = out->s, *end = out->s + out->len;
     for (size_t i = 0; status == 0 && !cut && i < e->asked.n && s < end; i++) {
-        build_put_bool(&e->arena, e->asked.v[i], "conflict", strcmp(s, "0") == 0);
+        node_put_bool(&e->arena, e->asked.v[i], "conflict", strcmp(s, "0") == 0);
         while (s < end && *s)
             s += strlen(s) + 1;
         s++;
@@ -401,17 +402,17 @@ static bool answer_meets(struct serve_errand *e, int status, const struct buf *o
         return false;
     }
     read_paths(&m, out);
-    e->root = build_map(a);
-    struct node *list = build_put_list(a, e->root, "pairs");
+    e->root = node_new_map(a);
+    struct node *list = node_put_list(a, e->root, "pairs");
     for (size_t i = 0; i < m.pairs.n; i++) {
-        struct node *map = build_add_map(a, list);
-        build_put_string(a, map, "a", e->tasks.v[m.pairs.v[i]->a].id);
-        build_put_string(a, map, "b", e->tasks.v[m.pairs.v[i]->b].id);
-        build_put_int(a, map, "n", (int64_t)m.pairs.v[i]->n);
-        build_put(a, map, "paths", m.pairs.v[i]->paths);
+        struct node *map = node_add_map(a, list);
+        node_put_string(a, map, "a", e->tasks.v[m.pairs.v[i]->a].id);
+        node_put_string(a, map, "b", e->tasks.v[m.pairs.v[i]->b].id);
+        node_put_int(a, map, "n", (int64_t)m.pairs.v[i]->n);
+        node_put_value(a, map, "paths", m.pairs.v[i]->paths);
     }
-    build_put_int(a, e->root, "compared", (int64_t)e->tasks.n);
-    build_put_bool(a, e->root, "cut", m.cut);
+    node_put_int(a, e->root, "compared", (int64_t)e->tasks.n);
+    node_put_bool(a, e->root, "cut", m.cut);
     if (ask_merges(e, &m))
         return true;
     serve_answer_node(e->http, e->root);
@@ -434,11 +435,11 @@ void serve_meets(struct serve_call *c)
     struct err err = {0};
     if (!may_begin(c))
         return;
-    struct serve_errand *e = errand_new(c);
+    struct serve_errand *e = guarded_new(c);
     e->answer = answer_meets;
     if (store_each_task(c->serve->store, c->run, take_committed, e, &err)) {
         serve_answer_error(c->http, 500, err.msg);
-        errand_free(e);
+        guarded_free(e);
         return;
     }
     for (size_t i = 0; i < e->tasks.n; i++)

@@ -172,7 +172,7 @@ static void start_clock(struct serve *serve)
 
 /* --- listeners ---------------------------------------------------------------------------- */
 
-static void listener_free(struct serve_listener *l)
+static void control_socket_free(struct serve_listener *l)
 {
     buf_done(&l->run_told);
     free(l->run);
@@ -189,7 +189,7 @@ static void on_gone(void *ctx, struct http_call *call)
             break;
         }
     }
-    listener_free(l);
+    control_socket_free(l);
 }
 
 static size_t count(const struct serve *serve)
@@ -241,7 +241,7 @@ void serve_live_close(struct serve *serve)
 {
     for (struct serve_listener *l; (l = serve->listeners);) {
         serve->listeners = l->next;
-        listener_free(l);
+        control_socket_free(l);
     }
     watch_free(serve->tick);
 }

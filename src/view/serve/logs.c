@@ -73,7 +73,7 @@ static void open_streams(struct log *log, struct arena *a, int dir)
             continue;
         bool wanted = strcmp(streams[i], log->stream) == 0;
         if (st.st_size || wanted)
-            build_add_string(a, log->names, streams[i]);
+            node_add_string(a, log->names, streams[i]);
         if (wanted) {
             log->fd = steal_fd(&fd);
             log->size = st.st_size;
@@ -95,7 +95,7 @@ static bool find_log(struct serve_call *c, struct log *log)
 {
     const char *stream = http_query(c->head, "stream");
     *log = (struct log){.fd = -1, .stream = stream ? stream : "out"};
-    log->names = build_list(&c->arena);
+    log->names = node_new_list(&c->arena);
     if (!is_stream(log->stream) ||
         !http_query_int(c->head, "attempt", c->task.attempts, &log->attempt) ||
         log->attempt > c->task.attempts) {
@@ -213,14 +213,14 @@ static void add_shown(struct arena *a, struct node *list, const char *s, size_t 
     if (cut == len)
         node_append(list, node_string(a, s, len, (struct pos){0}));
     else
-        build_add_string(a, list,
-                         arena_printf(a, "%.*s ... (%zu bytes more)", (int)cut, s, len - cut));
+        node_add_string(a, list,
+                        arena_printf(a, "%.*s ... (%zu bytes more)", (int)cut, s, len - cut));
 }
 
 /* What is shown of the lines from `first` to before `end`. */
 static struct node *encode_lines(struct arena *a, const struct window *w, size_t first, size_t end)
 {
-    struct node *list = build_list(a);
+    struct node *list = node_new_list(a);
     for (size_t i = first; i < end; i++) {
         const char *s = w->text.s + w->lines.v[i].shown;
         for (size_t n = w->lines.v[i].count; n; n--) {
@@ -322,15 +322,15 @@ void serve_log(struct serve_call *c)
     cut_lines(&w, &text, rest);
     transcript_done(&text);
     limit(&w, wish.backwards, &first, &end);
-    struct node *root = build_map(&c->arena);
-    build_put_int(&c->arena, root, "attempt", log.attempt);
-    build_put_int(&c->arena, root, "attempts", c->task.attempts);
-    build_put(&c->arena, root, "streams", log.names);
-    build_put_int(&c->arena, root, "size", log.size);
-    build_put_int(&c->arena, root, "from", w.from);
-    build_put_int(&c->arena, root, "to", w.to);
-    build_put_bool(&c->arena, root, "growing", growing);
-    build_put(&c->arena, root, "lines", encode_lines(&c->arena, &w, first, end));
+    struct node *root = node_new_map(&c->arena);
+    node_put_int(&c->arena, root, "attempt", log.attempt);
+    node_put_int(&c->arena, root, "attempts", c->task.attempts);
+    node_put_value(&c->arena, root, "streams", log.names);
+    node_put_int(&c->arena, root, "size", log.size);
+    node_put_int(&c->arena, root, "from", w.from);
+    node_put_int(&c->arena, root, "to", w.to);
+    node_put_bool(&c->arena, root, "growing", growing);
+    node_put_value(&c->arena, root, "lines", encode_lines(&c->arena, &w, first, end));
     serve_answer_node(c->http, root);
 }
 
@@ -346,7 +346,7 @@ struct search {
 };
 
 /* Line by line of what is shown; ASCII letters in either case. */
-static void look_into(struct search *s, int64_t at, const char *line, size_t len)
+static void lookup_into(struct search *s, int64_t at, const char *line, size_t len)
 {
     struct arena *a = &s->call->arena;
     buf_cut(&s->shown, 0);
@@ -355,17 +355,17 @@ static void look_into(struct search *s, int64_t at, const char *line, size_t len
         const char *found = strcasestr(one, s->wanted);
         if (!found)
             continue;
-        struct node *map = build_add_map(a, s->matches);
-        struct node *texts = build_list(a);
+        struct node *map = node_add_map(a, s->matches);
+        struct node *texts = node_new_list(a);
         add_shown(a, texts, one, strlen(one));
-        build_put_int(a, map, "at", at);
-        build_put_string(a, map, "line", texts->first->text);
+        node_put_int(a, map, "at", at);
+        node_put_string(a, map, "line", texts->first->text);
         s->n++;
     }
 }
 
 /* Goes through a piece; returns how much of it is done: whole lines, or all where it has no end. */
-static size_t look_through(struct search *s, int64_t at, const struct buf *piece, bool last)
+static size_t lookup_through(struct search *s, int64_t at, const struct buf *piece, bool last)
 {
     size_t done = 0;
     while (done < piece->len && s->n < MATCHES_MAX) {
@@ -373,7 +373,7 @@ static size_t look_through(struct search *s, int64_t at, const struct buf *piece
         size_t end = lf ? (size_t)(lf - piece->s) : piece->len;
         if (!lf && !last && done)
             break;
-        look_into(s, at + (int64_t)done, piece->s + done, end - done);
+        lookup_into(s, at + (int64_t)done, piece->s + done, end - done);
         done = end + (lf != NULL);
     }
     return done;
@@ -390,7 +390,7 @@ static int search_from(struct search *s, const struct log *log, int64_t from, in
             return -1;
         if (!piece.len)
             break;
-        from += (int64_t)look_through(s, from, &piece, from + (int64_t)piece.len >= log->size);
+        from += (int64_t)lookup_through(s, from, &piece, from + (int64_t)piece.len >= log->size);
     }
     *ret_at = from;
     return 0;
@@ -408,17 +408,17 @@ void serve_search(struct serve_call *c)
         serve_answer_error(c->http, 400, "q is what to look for, from a byte");
         return;
     }
-    s.matches = build_list(&c->arena);
+    s.matches = node_new_list(&c->arena);
     begin_reading(&s.text, c, &log);
     int rc = search_from(&s, &log, from, &at, &err);
-    struct node *root = build_map(&c->arena);
+    struct node *root = node_new_map(&c->arena);
     if (rc) {
         serve_answer_error(c->http, 500, err.msg);
     } else {
-        build_put(&c->arena, root, "matches", s.matches);
-        build_put_int(&c->arena, root, "size", log.size);
-        build_put_int(&c->arena, root, "at", at);
-        build_put_bool(&c->arena, root, "more", at < log.size && log.fd >= 0);
+        node_put_value(&c->arena, root, "matches", s.matches);
+        node_put_int(&c->arena, root, "size", log.size);
+        node_put_int(&c->arena, root, "at", at);
+        node_put_bool(&c->arena, root, "more", at < log.size && log.fd >= 0);
         serve_answer_node(c->http, root);
     }
     transcript_done(&s.text);

@@ -12,56 +12,56 @@
 static void put_time(struct arena *a, struct node *map, const char *key, int64_t time)
 {
     if (time)
-        build_put_int(a, map, key, time);
+        node_put_int(a, map, key, time);
 }
 
 static bool is_alive(const struct store_run *run)
 {
-    return run->pid_start && procs_start((pid_t)run->pid) == run->pid_start;
+    return run->pid_start && proc_table_start((pid_t)run->pid) == run->pid_start;
 }
 
 struct node *serve_encode_run(const struct store_run *run, struct arena *a)
 {
-    struct node *map = build_map(a);
+    struct node *map = node_new_map(a);
     bool running = strcmp(run->state, "running") == 0;
-    build_put_string(a, map, "id", run->id);
-    build_put_string(a, map, "plan", run->plan);
-    build_put_string(a, map, "name", run->name);
-    build_put_string(a, map, "base", run->base);
-    build_put_string(a, map, "tip", run->tip);
-    build_put_string(a, map, "state", running && !is_alive(run) ? "interrupted" : run->state);
+    node_put_string(a, map, "id", run->id);
+    node_put_string(a, map, "plan", run->plan);
+    node_put_string(a, map, "name", run->name);
+    node_put_string(a, map, "base", run->base);
+    node_put_string(a, map, "tip", run->tip);
+    node_put_string(a, map, "state", running && !is_alive(run) ? "interrupted" : run->state);
     put_time(a, map, "started", run->started);
     put_time(a, map, "finished", run->finished);
     if (run->finished)
-        build_put_int(a, map, "exit_code", run->exit_code);
+        node_put_int(a, map, "exit_code", run->exit_code);
     return map;
 }
 
 struct node *serve_encode_task(const struct store_task *t, struct arena *a)
 {
-    struct node *map = build_map(a);
-    build_put_string(a, map, "id", t->id);
-    build_put_string(a, map, "title", t->title);
-    build_put_string(a, map, "engine", t->engine);
-    build_put_string(a, map, "state", t->state);
-    build_put_string(a, map, "failure", t->failure);
-    build_put_string(a, map, "reason", t->reason);
-    build_put_string(a, map, "branch", t->branch);
-    build_put_string(a, map, "workspace", t->workspace);
-    build_put_string(a, map, "start_commit", t->start_commit);
-    build_put_string(a, map, "commit", t->commit);
+    struct node *map = node_new_map(a);
+    node_put_string(a, map, "id", t->id);
+    node_put_string(a, map, "title", t->title);
+    node_put_string(a, map, "engine", t->engine);
+    node_put_string(a, map, "state", t->state);
+    node_put_string(a, map, "failure", t->failure);
+    node_put_string(a, map, "reason", t->reason);
+    node_put_string(a, map, "branch", t->branch);
+    node_put_string(a, map, "workspace", t->workspace);
+    node_put_string(a, map, "start_commit", t->start_commit);
+    node_put_string(a, map, "commit", t->commit);
     if (strcmp(t->state, "landed") == 0)
-        build_put_string(a, map, "landed", t->landed);
-    build_put_int(a, map, "attempts", t->attempts);
-    build_put_int(a, map, "place", t->place);
+        node_put_string(a, map, "landed", t->landed);
+    node_put_int(a, map, "attempts", t->attempts);
+    node_put_int(a, map, "place", t->place);
     put_time(a, map, "started", t->started);
     put_time(a, map, "finished", t->finished);
     if (t->tokens_in || t->tokens_out) {
-        build_put_int(a, map, "tokens_in", t->tokens_in);
-        build_put_int(a, map, "tokens_out", t->tokens_out);
+        node_put_int(a, map, "tokens_in", t->tokens_in);
+        node_put_int(a, map, "tokens_out", t->tokens_out);
     }
     if (t->usd >= 0)
-        build_put_real(a, map, "usd", t->usd);
+        node_put_real(a, map, "usd", t->usd);
     return map;
 }
 
@@ -69,13 +69,13 @@ struct node *serve_encode_task(const struct store_task *t, struct arena *a)
 void serve_add_event(const struct store_event *ev, struct buf *out)
 {
     struct arena a = {0};
-    struct node *map = build_map(&a);
-    build_put_int(&a, map, "seq", ev->seq);
-    build_put_int(&a, map, "time", ev->time);
-    build_put_string(&a, map, "event", ev->name);
-    build_put_string(&a, map, "task", ev->task);
+    struct node *map = node_new_map(&a);
+    node_put_int(&a, map, "seq", ev->seq);
+    node_put_int(&a, map, "time", ev->time);
+    node_put_string(&a, map, "event", ev->name);
+    node_put_string(&a, map, "task", ev->task);
     if (ev->attempt)
-        build_put_int(&a, map, "attempt", ev->attempt);
+        node_put_int(&a, map, "attempt", ev->attempt);
     doc_write_line(out, map);
     if (ev->data) {
         buf_cut(out, out->len - 1);

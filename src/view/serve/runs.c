@@ -50,7 +50,7 @@ static bool add_task(void *ctx, const struct store_task *t)
     if (n)
         n->integer++;
     else
-        build_put_int(sum->arena, sum->states, t->state, 1);
+        node_put_int(sum->arena, sum->states, t->state, 1);
     sum->tasks++;
     sum->tokens_in += t->tokens_in;
     sum->tokens_out += t->tokens_out;
@@ -76,8 +76,8 @@ static int add_idle(struct serve_call *c, const struct store_run *run, struct no
     int64_t end = run->finished ? run->finished : clock_wall();
     int rc = store_each_resume(c->serve->store, run->id, note_idle, &idle, err);
     if (rc == 0 && run->started && end > run->started)
-        build_put_int(&c->arena, map, "idle_ms",
-                      end - run->started - idle_without(&idle, run->started, end));
+        node_put_int(&c->arena, map, "idle_ms",
+                     end - run->started - idle_without(&idle, run->started, end));
     idle_done(&idle);
     return rc;
 }
@@ -87,15 +87,15 @@ static int add_run(struct serve_call *c, const struct store_run *run, struct nod
 {
     struct arena *a = &c->arena;
     struct node *map = serve_encode_run(run, a);
-    struct sum sum = {.arena = a, .states = build_put_map(a, map, "states")};
+    struct sum sum = {.arena = a, .states = node_put_map(a, map, "states")};
     if (store_each_task(c->serve->store, run->id, add_task, &sum, err) ||
         add_idle(c, run, map, err))
         return -1;
-    build_put_int(a, map, "tasks", sum.tasks);
-    build_put_int(a, map, "tokens_in", sum.tokens_in);
-    build_put_int(a, map, "tokens_out", sum.tokens_out);
-    build_put_real(a, map, "usd", sum.usd);
-    build_put_int(a, map, "unpriced", sum.unpriced);
+    node_put_int(a, map, "tasks", sum.tasks);
+    node_put_int(a, map, "tokens_in", sum.tokens_in);
+    node_put_int(a, map, "tokens_out", sum.tokens_out);
+    node_put_real(a, map, "usd", sum.usd);
+    node_put_int(a, map, "unpriced", sum.unpriced);
     node_append(list, map);
     return 0;
 }
@@ -110,7 +110,7 @@ void serve_runs(struct serve_call *c)
         return;
     }
     l.max = (size_t)max;
-    struct node *root = build_map(&c->arena), *list = build_put_list(&c->arena, root, "runs");
+    struct node *root = node_new_map(&c->arena), *list = node_put_list(&c->arena, root, "runs");
     int rc = store_each_run(c->serve->store, keep_run, &l, &err);
     for (size_t i = 0; rc == 0 && i < l.runs.n; i++)
         rc = add_run(c, &l.runs.v[i], list, &err);
@@ -127,15 +127,15 @@ void serve_start(struct serve_call *c)
 {
     struct err err = {0};
     struct store_run newest;
-    struct node *root = build_map(&c->arena);
+    struct node *root = node_new_map(&c->arena);
     if (store_find_run(c->serve->store, NULL, &c->arena, &newest, &err)) {
         fail(c, &err);
     } else {
         const char *run = c->serve->opts.run;
-        build_put_string(&c->arena, root, "run", run ? run : newest.id);
-        build_put_string(&c->arena, root, "newest", newest.id);
-        build_put_bool(&c->arena, root, "read_only", c->serve->opts.read_only);
-        build_put_string(&c->arena, root, "version", ANABRANCH_VERSION);
+        node_put_string(&c->arena, root, "run", run ? run : newest.id);
+        node_put_string(&c->arena, root, "newest", newest.id);
+        node_put_bool(&c->arena, root, "read_only", c->serve->opts.read_only);
+        node_put_string(&c->arena, root, "version", ANABRANCH_VERSION);
         serve_answer_node(c->http, root);
     }
 }
@@ -230,7 +230,7 @@ static void answer_run(struct serve_call *c, const struct node *tasks, const str
 void serve_run(struct serve_call *c)
 {
     struct err err = {0};
-    struct tasks tasks = {&c->arena, build_list(&c->arena)};
+    struct tasks tasks = {&c->arena, node_new_list(&c->arena)};
     own_cleanup(recent_done) struct recent recent = {0};
     if (store_each_event(c->serve->store, c->run, 0, take_event, &recent, &err) ||
         store_each_task(c->serve->store, c->run, take_task, &tasks, &err))
@@ -244,25 +244,25 @@ void serve_run(struct serve_call *c)
 static void copy_list(struct arena *a, struct node *map, const char *key, const struct node *from)
 {
     const struct node *list = node_get(from, key);
-    struct node *copy = build_put_list(a, map, key);
+    struct node *copy = node_put_list(a, map, key);
     if (!list || list->kind != NODE_LIST)
         return;
     node_each (item, list) {
         if (item->kind == NODE_STRING)
-            build_add_string(a, copy, item->text);
+            node_add_string(a, copy, item->text);
     }
 }
 
 /* Prompts and variables stay where they are: they may hold secrets. */
 static void add_plan_task(struct arena *a, struct node *list, const struct node *task)
 {
-    struct node *map = build_add_map(a, list);
+    struct node *map = node_add_map(a, list);
     const struct node *read_only = node_get(task, "read_only");
-    build_put_string(a, map, "id", build_string(task, "id", NULL));
-    build_put_string(a, map, "group", build_string(task, "group", NULL));
-    build_put_string(a, map, "model", build_string(task, "model", NULL));
-    build_put_bool(a, map, "read_only",
-                   read_only && read_only->kind == NODE_BOOL && read_only->truth);
+    node_put_string(a, map, "id", node_new_string(task, "id", NULL));
+    node_put_string(a, map, "group", node_new_string(task, "group", NULL));
+    node_put_string(a, map, "model", node_new_string(task, "model", NULL));
+    node_put_bool(a, map, "read_only",
+                  read_only && read_only->kind == NODE_BOOL && read_only->truth);
     copy_list(a, map, "depends_on", task);
     copy_list(a, map, "owns", task);
 }
@@ -273,7 +273,7 @@ void serve_plan(struct serve_call *c)
     struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = PLAN_MAX};
     struct problems ps = {0};
     struct doc doc;
-    struct node *root = build_map(&c->arena), *list = build_put_list(&c->arena, root, "tasks");
+    struct node *root = node_new_map(&c->arena), *list = node_put_list(&c->arena, root, "tasks");
     int rc = doc_load(&doc, path, &opts, &ps);
     const struct node *tasks =
         rc == 0 && doc.root->kind == NODE_MAP ? node_get(doc.root, "tasks") : NULL;
@@ -281,7 +281,7 @@ void serve_plan(struct serve_call *c)
         node_each (task, tasks)
             add_plan_task(&c->arena, list, task);
     }
-    build_put_bool(&c->arena, root, "known", tasks != NULL);
+    node_put_bool(&c->arena, root, "known", tasks != NULL);
     serve_answer_node(c->http, root);
     doc_done(&doc);
     problems_done(&ps);
@@ -356,26 +356,26 @@ void serve_events(struct serve_call *c)
 static bool take_spending(void *ctx, const struct store_spending *s)
 {
     struct tasks *t = ctx;
-    struct node *map = build_add_map(t->arena, t->list);
-    build_put_string(t->arena, map, "task", s->task);
-    build_put_int(t->arena, map, "attempt", s->attempt);
-    build_put_string(t->arena, map, "engine", s->engine);
-    build_put_string(t->arena, map, "model", s->model);
-    build_put_int(t->arena, map, "time", s->time);
-    build_put_int(t->arena, map, "tokens_in", s->tokens_in);
-    build_put_int(t->arena, map, "tokens_out", s->tokens_out);
-    build_put_int(t->arena, map, "cache_read", s->cache_read);
-    build_put_int(t->arena, map, "cache_made", s->cache_made);
+    struct node *map = node_add_map(t->arena, t->list);
+    node_put_string(t->arena, map, "task", s->task);
+    node_put_int(t->arena, map, "attempt", s->attempt);
+    node_put_string(t->arena, map, "engine", s->engine);
+    node_put_string(t->arena, map, "model", s->model);
+    node_put_int(t->arena, map, "time", s->time);
+    node_put_int(t->arena, map, "tokens_in", s->tokens_in);
+    node_put_int(t->arena, map, "tokens_out", s->tokens_out);
+    node_put_int(t->arena, map, "cache_read", s->cache_read);
+    node_put_int(t->arena, map, "cache_made", s->cache_made);
     if (s->usd >= 0)
-        build_put_real(t->arena, map, "usd", s->usd);
+        node_put_real(t->arena, map, "usd", s->usd);
     return true;
 }
 
 void serve_cost(struct serve_call *c)
 {
     struct err err = {0};
-    struct node *root = build_map(&c->arena);
-    struct tasks rows = {&c->arena, build_put_list(&c->arena, root, "spending")};
+    struct node *root = node_new_map(&c->arena);
+    struct tasks rows = {&c->arena, node_put_list(&c->arena, root, "spending")};
     if (store_each_spending(c->serve->store, c->run, 0, take_spending, &rows, &err))
         fail(c, &err);
     else

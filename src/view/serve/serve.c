@@ -39,8 +39,8 @@ void serve_answer_error(struct http_call *call, int status, const char *message)
 {
     struct arena a = {0};
     autobuf struct buf json = BUF_INIT;
-    struct node *map = build_map(&a);
-    build_put_string(&a, map, "error", message);
+    struct node *map = node_new_map(&a);
+    node_put_string(&a, map, "error", message);
     doc_write_line(&json, map);
     serve_answer_json(call, status, &json);
     arena_done(&a);
@@ -205,12 +205,13 @@ static int listen_on(struct serve *serve, struct err *err)
 static int open_all(struct serve *serve, struct err *err)
 {
     const char *dir = serve->opts.state_dir;
-    if (serve_open_store(serve, err) || serve_key_load(&serve->key, dir, err) ||
-        listen_on(serve, err) || serve_key_settle(&serve->key, http_server_port(serve->http), err))
+    if (serve_open_store(serve, err) || serve_token_load(&serve->key, dir, err) ||
+        listen_on(serve, err) ||
+        serve_token_settle(&serve->key, http_server_port(serve->http), err))
         return -1;
     serve->url = mem_printf("http://127.0.0.1:%u/#token=%s", serve->key.port, serve->key.token);
-    (void)serve_key_save(&serve->key, dir,
-                         NULL); /* where nothing can be written, this time alone */
+    (void)serve_token_save(&serve->key, dir,
+                           NULL); /* where nothing can be written, this time alone */
     return 0;
 }
 

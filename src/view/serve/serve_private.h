@@ -22,7 +22,7 @@ struct serve {
     struct http_server *http;
     struct store *store;
     uint64_t store_file; /* the inode of it: one that was damaged is replaced */
-    struct serve_key key;
+    struct serve_token key;
     char *url;
     struct watch *tick; /* as long as somebody listens */
     bool ticking;

@@ -31,7 +31,7 @@ typedef bool put_fn(struct serve_call *c, struct node *request);
 
 static void put_text(struct serve_call *c, struct node *request, const char *key)
 {
-    build_put_string(&c->arena, request, key, http_query(c->head, key));
+    node_put_string(&c->arena, request, key, http_query(c->head, key));
 }
 
 static bool put_task(struct serve_call *c, struct node *request)
@@ -43,7 +43,7 @@ static bool put_task(struct serve_call *c, struct node *request)
 static bool put_retry(struct serve_call *c, struct node *request)
 {
     const char *fresh = http_query(c->head, "fresh");
-    build_put_bool(&c->arena, request, "fresh", fresh != NULL);
+    node_put_bool(&c->arena, request, "fresh", fresh != NULL);
     return put_task(c, request) && (!fresh || strcmp(fresh, "1") == 0);
 }
 
@@ -60,7 +60,7 @@ static bool put_stop(struct serve_call *c, struct node *request)
     const char *all = http_query(c->head, "all");
     if (!all)
         return put_task(c, request);
-    build_put_bool(&c->arena, request, "all", true);
+    node_put_bool(&c->arena, request, "all", true);
     return strcmp(all, "1") == 0 && !http_query(c->head, "task");
 }
 
@@ -80,7 +80,7 @@ static bool put_workers(struct serve_call *c, struct node *request)
     const char *word = n ? n : by;
     bool fewer = by && *by == '-';
     int64_t count = text_parse_count(word + fewer, strlen(word + fewer));
-    build_put_int(&c->arena, request, n ? "n" : "by", fewer ? -count : count);
+    node_put_int(&c->arena, request, n ? "n" : "by", fewer ? -count : count);
     return count > 0 && count <= WORKERS_MAX;
 }
 
@@ -88,7 +88,7 @@ static bool put_usd(struct serve_call *c, struct node *request, const char *word
 {
     char *end;
     double usd = strtod(word, &end);
-    build_put_real(&c->arena, request, "usd", usd);
+    node_put_real(&c->arena, request, "usd", usd);
     return strspn(word, "0123456789.") == strlen(word) && end > word && !*end && usd > 0 &&
            usd <= 1e9;
 }
@@ -103,7 +103,7 @@ static bool put_budget(struct serve_call *c, struct node *request)
         return false;
     int64_t count = tokens ? text_parse_count(tokens, strlen(tokens)) : 0;
     if (tokens)
-        build_put_int(&c->arena, request, "tokens", count);
+        node_put_int(&c->arena, request, "tokens", count);
     return !tokens || count > 0;
 }
 
@@ -128,9 +128,9 @@ static put_fn *find_verb(const char *verb)
 static void answer(struct serve_call *c, bool done, const char *text)
 {
     autobuf struct buf json = BUF_INIT;
-    struct node *map = build_map(&c->arena);
-    build_put_bool(&c->arena, map, "ok", done);
-    build_put_string(&c->arena, map, "text", text);
+    struct node *map = node_new_map(&c->arena);
+    node_put_bool(&c->arena, map, "ok", done);
+    node_put_string(&c->arena, map, "text", text);
     doc_write_line(&json, map);
     serve_answer_json(c->http, done ? 200 : 409, &json);
 }
@@ -141,7 +141,7 @@ void serve_steer(struct serve_call *c)
     autobuf struct buf text = BUF_INIT;
     struct err err = {0};
     bool done = false;
-    struct node *request = build_map(&c->arena);
+    struct node *request = node_new_map(&c->arena);
     put_fn *put = find_verb(http_query(c->head, "verb"));
     put_text(c, request, "verb");
     if (!put || !put(c, request))

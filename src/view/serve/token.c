@@ -20,17 +20,17 @@ static char *file_of(const char *state_dir)
     return mem_printf("%s/serve.key", state_dir);
 }
 
-static void set_cookie(struct serve_key *key)
+static void set_cookie(struct serve_token *key)
 {
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "anabranch cookie %s", key->token);
     sha256_hex(text.s, text.len, key->cookie);
 }
 
-static int make(struct serve_key *key, struct err *err)
+static int make(struct serve_token *key, struct err *err)
 {
     unsigned char bytes[TOKEN_BYTES];
-    *key = (struct serve_key){0};
+    *key = (struct serve_token){0};
     if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
         return err_sys(err, "random bytes");
     for (size_t i = 0; i < sizeof(bytes); i++)
@@ -45,7 +45,7 @@ static bool is_token(const char *s, size_t len)
 }
 
 /* "TOKEN PORT\n" */
-static bool take(struct serve_key *key, const struct buf *text)
+static bool take(struct serve_token *key, const struct buf *text)
 {
     const char *blank = memchr(text->s, ' ', text->len);
     if (!blank || !is_token(text->s, (size_t)(blank - text->s)))
@@ -53,14 +53,14 @@ static bool take(struct serve_key *key, const struct buf *text)
     long port = strtol(blank + 1, NULL, 10);
     if (port <= 0 || port > UINT16_MAX)
         return false;
-    *key = (struct serve_key){.port = (uint16_t)port};
+    *key = (struct serve_token){.port = (uint16_t)port};
     memcpy(key->token, text->s, 2 * TOKEN_BYTES);
     set_cookie(key);
     return true;
 }
 
 /* One that others could read or write, or that is old, is not used again. */
-static bool read_last(struct serve_key *key, const char *path)
+static bool read_last(struct serve_token *key, const char *path)
 {
     autobuf struct buf text = BUF_INIT;
     struct stat st;
@@ -70,13 +70,13 @@ static bool read_last(struct serve_key *key, const char *path)
     return file_read(path, 1024, &text, NULL) == 0 && take(key, &text);
 }
 
-int serve_key_load(struct serve_key *key, const char *state_dir, struct err *err)
+int serve_token_load(struct serve_token *key, const char *state_dir, struct err *err)
 {
     autofree char *path = file_of(state_dir);
     return read_last(key, path) ? 0 : make(key, err);
 }
 
-int serve_key_settle(struct serve_key *key, uint16_t port, struct err *err)
+int serve_token_settle(struct serve_token *key, uint16_t port, struct err *err)
 {
     if (key->port && key->port != port && make(key, err))
         return -1;
@@ -84,7 +84,7 @@ int serve_key_settle(struct serve_key *key, uint16_t port, struct err *err)
     return 0;
 }
 
-int serve_key_save(const struct serve_key *key, const char *state_dir, struct err *err)
+int serve_token_save(const struct serve_token *key, const char *state_dir, struct err *err)
 {
     autofree char *path = file_of(state_dir);
     autobuf struct buf text = BUF_INIT;
@@ -92,7 +92,7 @@ int serve_key_save(const struct serve_key *key, const char *state_dir, struct er
     return file_replace_private(path, text.s, text.len, err);
 }
 
-bool serve_key_is(const char *known, const char *given)
+bool serve_token_is(const char *known, const char *given)
 {
     size_t len = strlen(known);
     unsigned char differs = 0;

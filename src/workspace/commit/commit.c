@@ -17,7 +17,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static struct git_place job_place(const struct commit_job *job)
+static struct git_place attempt_place(const struct commit_job *job)
 {
     struct git_place at = workspace_place(job->ws);
     at.index = job->index;
@@ -52,7 +52,7 @@ static int remove_index(const struct commit_job *job, struct err *err)
 
 int commit_index(const struct commit_job *job, bool anew, struct err *err)
 {
-    struct git_place at = job_place(job);
+    struct git_place at = attempt_place(job);
     autofree char *from = mem_printf("%s/index", job->ws->admin);
     struct stat st;
     if (remove_index(job, err))
@@ -69,17 +69,17 @@ int commit_index(const struct commit_job *job, bool anew, struct err *err)
 static int has_strays(const struct commit_job *job, const char *from, const char *to, bool *ret_yes,
                       struct err *err)
 {
-    autobrought struct brought brought = BROUGHT_INIT;
+    autobrought struct included brought = BROUGHT_INIT;
     autobuf struct buf paths = BUF_INIT;
     *ret_yes = false;
-    if (brought_open(&brought, job->brought, job->root, err))
+    if (included_open(&brought, job->brought, job->root, err))
         return -1;
     if (!brought.paths.n)
         return 0;
-    if (tree_paths(job->ws->batch, from, to, &paths, err))
+    if (tree_diff(job->ws->batch, from, to, &paths, err))
         return -1;
     for (const char *p = paths.s; !*ret_yes && p < paths.s + paths.len; p += strlen(p) + 1)
-        *ret_yes = brought_has(&brought, p);
+        *ret_yes = included_has(&brought, p);
     return 0;
 }
 
@@ -100,7 +100,7 @@ static bool scan_layers(const struct commit_job *job, const char *tree, struct w
 int commit_stage_plainly(const struct commit_job *job, struct buf *ret_tree,
                          struct strv *ret_ignored, bool *ret_done, struct err *err)
 {
-    struct git_place at = job_place(job);
+    struct git_place at = attempt_place(job);
     autobuf struct buf tree = BUF_INIT, made = BUF_INIT;
     autoworkscan struct work_scan above = {0};
     bool strays = false;
@@ -131,7 +131,7 @@ int commit_stage_plainly(const struct commit_job *job, struct buf *ret_tree,
 int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv *argv,
                  struct strv *env, struct err *err)
 {
-    struct git_place at = job_place(job);
+    struct git_place at = attempt_place(job);
     bool done;
     if (commit_stage_plainly(job, ret_tree, NULL, &done, err))
         return -1;
@@ -141,13 +141,13 @@ int commit_stage(const struct commit_job *job, struct buf *ret_tree, struct strv
         return -1;
     git_prepare(&at, argv, env);
     strv_pushl(argv, "add", "-A", "--", ".", NULL);
-    return links_stage(&at, strlen(job->start), argv, err);
+    return gitlinks_stage(&at, strlen(job->start), argv, err);
 }
 
 /* Takes what was brought along out of the index again: an ignore file of the project's can bring it
  * in whatever we exclude, and so can a hook. */
 static int unstage(const struct git_place *at, const struct commit_job *job,
-                   const struct brought *brought, struct err *err)
+                   const struct included *brought, struct err *err)
 {
     autobuf struct buf added = BUF_INIT, out = BUF_INIT, errout = BUF_INIT, strays = BUF_INIT;
     autostrv struct strv args = {0};
@@ -156,7 +156,7 @@ static int unstage(const struct git_place *at, const struct commit_job *job,
                  "--diff-filter=A", job->start, "--", NULL))
         return -1;
     for (const char *p = added.s; p < added.s + added.len; p += strlen(p) + 1) {
-        if (brought_has(brought, p))
+        if (included_has(brought, p))
             buf_add(&strays, p, strlen(p) + 1);
     }
     strv_pushl(&args, "update-index", "-z", "--force-remove", "--stdin", NULL);
@@ -166,7 +166,7 @@ static int unstage(const struct git_place *at, const struct commit_job *job,
 }
 
 int commit_has_brought(const struct git_place *at, const char *start, const char *head,
-                       const struct brought *brought, bool *ret_yes, struct err *err)
+                       const struct included *brought, bool *ret_yes, struct err *err)
 {
     *ret_yes = false;
     if (!brought->paths.n)
@@ -177,7 +177,7 @@ int commit_has_brought(const struct git_place *at, const char *start, const char
                  "--diff-filter=A", range, "--", NULL))
         return -1;
     for (const char *p = added.s; !*ret_yes && p < added.s + added.len; p += strlen(p) + 1)
-        *ret_yes = brought_has(brought, p);
+        *ret_yes = included_has(brought, p);
     return 0;
 }
 
@@ -198,7 +198,7 @@ static int is_whole(const struct git_place *at, const char *start, const char *h
 
 /* What the agent committed itself counts as long as it builds on where it began. */
 static int find_parent(const struct git_place *at, const struct commit_job *job,
-                       const struct brought *brought, struct buf *parent, struct err *err)
+                       const struct included *brought, struct buf *parent, struct err *err)
 {
     bool builds_on = false, strays = false;
     struct err none;
@@ -228,7 +228,7 @@ static int write_tree(const struct git_place *at, size_t id_len, struct buf *ret
 
 /* The tree of what is staged. */
 static int find_tree(const struct git_place *at, const struct commit_job *job,
-                     const struct brought *brought, struct buf *ret_tree, struct err *err)
+                     const struct included *brought, struct buf *ret_tree, struct err *err)
 {
     if (job->tree) {
         buf_addstr(ret_tree, job->tree);
@@ -244,8 +244,8 @@ static int make_commit(const struct git_place *at, const struct commit_job *job,
                        struct buf *ret_commit, struct err *err)
 {
     autobuf struct buf tree = BUF_INIT, parent = BUF_INIT, parent_tree = BUF_INIT;
-    autobrought struct brought brought = BROUGHT_INIT;
-    if (brought_open(&brought, job->brought, job->root, err) ||
+    autobrought struct included brought = BROUGHT_INIT;
+    if (included_open(&brought, job->brought, job->root, err) ||
         find_tree(at, job, &brought, &tree, err) || find_parent(at, job, &brought, &parent, err))
         return -1;
     if (git_tree_of(at, parent.s, &parent_tree, err))
@@ -268,11 +268,11 @@ void commit_draft_done(struct commit_draft *draft)
 int commit_draft_make(const struct commit_job *job, const char *tip, struct commit_draft *ret,
                       struct err *err)
 {
-    struct git_place at = job_place(job);
-    autobrought struct brought brought = BROUGHT_INIT;
+    struct git_place at = attempt_place(job);
+    autobrought struct included brought = BROUGHT_INIT;
     autobuf struct buf head = BUF_INIT;
     struct err none;
-    if (brought_open(&brought, job->brought, job->root, err) ||
+    if (included_open(&brought, job->brought, job->root, err) ||
         find_tree(&at, job, &brought, &ret->tree, err))
         return -1;
     if (workspace_head(job->ws, &head, &none)) { /* it is not to be believed */
@@ -310,11 +310,11 @@ static int commit_on_top(const struct git_place *at, const struct commit_job *jo
 int commit_finish(const struct commit_job *job, const struct commit_draft *draft,
                   struct commit_style style, struct buf *ret_commit, struct err *err)
 {
-    struct git_place at = job_place(job);
+    struct git_place at = attempt_place(job);
     autobuf struct buf was = BUF_INIT;
     bool moved = true;
     if (commit_on_top(&at, job, draft, style, ret_commit, err) ||
-        modules_save(job->ws, job->index, err) || git_resolve(&at, job->ws->branch, &was, err))
+        submodules_save(job->ws, job->index, err) || git_resolve(&at, job->ws->branch, &was, err))
         return -1;
     if (ret_commit->len && strcmp(was.s, ret_commit->s) != 0 &&
         git_move_ref(&at, job->ws->branch, was.s, ret_commit->s, "anabranch: commit", &moved, err))
@@ -324,7 +324,7 @@ int commit_finish(const struct commit_job *job, const struct commit_draft *draft
 
 int commit_make(const struct commit_job *job, bool always, struct buf *ret_commit, struct err *err)
 {
-    struct git_place at = job_place(job);
+    struct git_place at = attempt_place(job);
     autobuf struct buf made = BUF_INIT;
     if (make_commit(&at, job, false, &made, err))
         return -1;
@@ -338,7 +338,7 @@ int commit_paths(const struct git_place *at, const char *from, const char *to, s
                  struct err *err)
 {
     if (at->batch)
-        return tree_paths(at->batch, from, to, out, err);
+        return tree_diff(at->batch, from, to, out, err);
     return git_call(at, out, err, "diff-tree", "-r", "-z", "--no-renames", "--name-only",
                     "--no-ext-diff", from, to, NULL);
 }

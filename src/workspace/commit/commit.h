@@ -7,7 +7,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "git/tree/scan.h"
+#include "git/tree/work_scan.h"
 #include "workspace/commit/own_history.h"
 #include "workspace/fill/included.h"
 #include "workspace/overlay/upper_scan.h"
@@ -78,7 +78,7 @@ int commit_make(const struct commit_job *job, bool always, struct buf *ret_commi
 
 /* Whether some commit between the two has what was brought along. */
 int commit_has_brought(const struct git_place *at, const char *start, const char *head,
-                       const struct brought *brought, bool *ret_yes, struct err *err);
+                       const struct included *brought, bool *ret_yes, struct err *err);
 
 /* Appends the paths that differ between two commits, each with a NUL behind it; a rename is two. */
 int commit_paths(const struct git_place *at, const char *from, const char *to, struct buf *out,

@@ -198,8 +198,8 @@ static int reduce(const struct workspace *ws, const struct candidates *c, char *
     return 0;
 }
 
-int strays_find(const struct workspace *ws, const char *const *kept, bool replaced,
-                struct strv *ret, struct err *err)
+int lost_commits_find(const struct workspace *ws, const char *const *kept, bool replaced,
+                      struct strv *ret, struct err *err)
 {
     own_cleanup(candidates_done) struct candidates c = {0};
     autobuf struct buf list = BUF_INIT;
@@ -218,8 +218,8 @@ int strays_find(const struct workspace *ws, const char *const *kept, bool replac
     return list.len ? reduce(ws, &c, list.s, ret, err) : 0;
 }
 
-int strays_tie(const struct git_place *at, const struct strv *strays, const char *message,
-               struct buf *ret_commit, struct err *err)
+int lost_commits_tie(const struct git_place *at, const struct strv *strays, const char *message,
+                     struct buf *ret_commit, struct err *err)
 {
     autobuf struct buf tree = BUF_INIT;
     if (git_tree_of(at, strays->v[0], &tree, err))

@@ -12,11 +12,11 @@
 /* Appends those that neither the commits `kept` (NULL at the end) nor any ref other than the
  * workspace's branch lead to; of each line of them the last. What was amended or rebased counts
  * only where `replaced` is set: its author has put something else in its place. */
-int strays_find(const struct workspace *ws, const char *const *kept, bool replaced,
-                struct strv *ret, struct err *err);
+int lost_commits_find(const struct workspace *ws, const char *const *kept, bool replaced,
+                      struct strv *ret, struct err *err);
 
 /* One commit that leads to all of them. */
-int strays_tie(const struct git_place *at, const struct strv *strays, const char *message,
-               struct buf *ret_commit, struct err *err);
+int lost_commits_tie(const struct git_place *at, const struct strv *strays, const char *message,
+                     struct buf *ret_commit, struct err *err);
 
 #endif

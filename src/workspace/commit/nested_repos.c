@@ -11,8 +11,8 @@
 /* --- finding them ------------------------------------------------------------------------- */
 
 /* git lists untracked files; only a repository is listed with a slash at its end. */
-static int look_into(const struct git_place *at, const char *path, struct strv *ret,
-                     struct err *err)
+static int lookup_into(const struct git_place *at, const char *path, struct strv *ret,
+                       struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
     if (git_call(at, &out, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
@@ -25,18 +25,18 @@ static int look_into(const struct git_place *at, const char *path, struct strv *
     return 0;
 }
 
-int nested_find(const struct git_place *at, const struct workspace *ws, struct strv *ret,
-                struct err *err)
+int nested_repos_find(const struct git_place *at, const struct workspace *ws, struct strv *ret,
+                      struct err *err)
 {
     size_t first = ret->n;
-    if (look_into(at, "", ret, err))
+    if (lookup_into(at, "", ret, err))
         return -1;
     for (size_t i = first; i < ret->n; i++) { /* it grows meanwhile */
         autofree char *path = mem_str(ret->v[i]);
         autofree char *tree = mem_printf("%s/%s", ws->path, path);
         autofree char *none = mem_printf("%s.none", at->index);
         struct git_place inside = {.git_dir = ws->common, .work_tree = tree, .index = none};
-        if (look_into(&inside, path, ret, err))
+        if (lookup_into(&inside, path, ret, err))
             return err_wrap(err, "'%s'", path);
     }
     return 0;
@@ -70,8 +70,8 @@ static int has_untracked(const char *tree, bool *ret_yes, struct err *err)
     return 0;
 }
 
-int nested_find_modules(const struct git_place *at, const struct workspace *ws, struct strv *ret,
-                        struct err *err)
+int nested_repos_find_modules(const struct git_place *at, const struct workspace *ws,
+                              struct strv *ret, struct err *err)
 {
     static const char submodule[] = "160000 ";
     autobuf struct buf out = BUF_INIT;
@@ -100,7 +100,7 @@ static const char *below(const char *path, const char *above)
     return strncmp(path, above, len) == 0 && path[len] == '/' ? path + len + 1 : NULL;
 }
 
-void nested_exclude(const struct strv *paths, const char *above, struct strv *args)
+void nested_repos_exclude(const struct strv *paths, const char *above, struct strv *args)
 {
     for (size_t i = 0; i < paths->n; i++) {
         const char *inner = below(paths->v[i], above);
@@ -147,8 +147,8 @@ static int read_files(const struct git_place *at, struct inner *in, const struct
         (void)git_call(&ours, NULL, &none, "read-tree", in->head.s, NULL);
     buf_cut(&in->files, 0);
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
-    nested_exclude(paths, path, &args);
-    if (links_stage(&ours, strlen(in->head.s), &args, err) ||
+    nested_repos_exclude(paths, path, &args);
+    if (gitlinks_stage(&ours, strlen(in->head.s), &args, err) ||
         git_try(&ours, &args, NULL, &errout, &status, err))
         return -1;
     if (status)
@@ -238,8 +238,9 @@ static int commit_files(const struct git_place *at, const struct inner *in, cons
                : 0;
 }
 
-int nested_save(const struct git_place *at, const struct workspace *ws, const struct strv *paths,
-                size_t i, const char *ref, bool *ret_saved, struct err *err)
+int nested_repos_save(const struct git_place *at, const struct workspace *ws,
+                      const struct strv *paths, size_t i, const char *ref, bool *ret_saved,
+                      struct err *err)
 {
     own_cleanup(inner_done) struct inner in = {.files = BUF_INIT, .head = BUF_INIT, .ref = ref};
     const char *path = paths->v[i];

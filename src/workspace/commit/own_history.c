@@ -146,7 +146,7 @@ struct merge_changes {
     struct map seen; /* path: how often, by a pointer into `counts` */
     struct strv paths;
     size_t parents;
-    tree_paths_found *found;
+    tree_diff_found *found;
     void *ctx;
 };
 
@@ -180,7 +180,7 @@ static void merge_changes_done(struct merge_changes *m)
 }
 
 int own_history_changes(const struct git_place *at, const struct own_history *h, size_t commit,
-                        tree_paths_found *found, void *ctx, bool *ret_known, struct err *err)
+                        tree_diff_found *found, void *ctx, bool *ret_known, struct err *err)
 {
     own_cleanup(merge_changes_done) struct merge_changes m = {.found = found, .ctx = ctx};
     autostrv struct strv parents = {0};
@@ -190,9 +190,9 @@ int own_history_changes(const struct git_place *at, const struct own_history *h,
     *ret_known = parents.n > 0;
     m.parents = parents.n;
     for (size_t i = 0; i < parents.n; i++) {
-        if (tree_paths_each(at->batch, parents.v[i], h->commits.v[commit],
-                            parents.n == 1 ? found : count_path, parents.n == 1 ? ctx : (void *)&m,
-                            err))
+        if (tree_diff_each(at->batch, parents.v[i], h->commits.v[commit],
+                           parents.n == 1 ? found : count_path, parents.n == 1 ? ctx : (void *)&m,
+                           err))
             return -1;
     }
     return 0;

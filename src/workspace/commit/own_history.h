@@ -40,7 +40,7 @@ void own_history_done(struct own_history *h);
 /* Calls `found` for each file that a commit changed: of a merge, those that no parent has so. False
  * in *ret_known: the commit is a root, which has nothing to be compared with. */
 int own_history_changes(const struct git_place *at, const struct own_history *h, size_t commit,
-                        tree_paths_found *found, void *ctx, bool *ret_known, struct err *err);
+                        tree_diff_found *found, void *ctx, bool *ret_known, struct err *err);
 
 /* Makes the commits again: the same trees and messages, by the user and now; with the authors that
  * they name where `keep_authors` is set. Appends the last one's id. */

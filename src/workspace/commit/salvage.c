@@ -113,15 +113,15 @@ static int add_files(const struct salvage_job *job, const struct git_place *at, 
     int status;
     if (commit_index(&job->commit, anew, err) || unhide(job, at, err) ||
         (anew && find_special(job, at, &special, err)) ||
-        nested_find(at, job->commit.ws, nested, err) ||
+        nested_repos_find(at, job->commit.ws, nested, err) ||
         change_measure(at, &job->bounds, &size, err))
         return -1;
     if (size.over)
         return add_some(at, &size, ret, err);
     strv_pushl(&args, "add", "-A", "--", ".", NULL);
-    nested_exclude(nested, "", &args);
-    nested_exclude(&special, "", &args);
-    if (links_stage(at, strlen(job->commit.start), &args, err) ||
+    nested_repos_exclude(nested, "", &args);
+    nested_repos_exclude(&special, "", &args);
+    if (gitlinks_stage(at, strlen(job->commit.start), &args, err) ||
         git_try(at, &args, NULL, &errout, &status, err))
         return -1;
     return status ? err_set(err, ERR_ENV, "git add: %s", errout.s) : 0;
@@ -141,7 +141,7 @@ static int stage(const struct salvage_job *job, const struct git_place *at, stru
 
 /* Ignored files that are asked for; what was brought along is not the agent's. */
 static int add_ignored(const struct salvage_job *job, const struct git_place *at,
-                       const struct brought *brought, struct err *err)
+                       const struct included *brought, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT, wanted = BUF_INIT, errout = BUF_INIT;
@@ -156,14 +156,14 @@ static int add_ignored(const struct salvage_job *job, const struct git_place *at
     if (status)
         return err_set(err, ERR_ENV, "git ls-files: %s", errout.s);
     for (const char *p = out.s; p < out.s + out.len; p += strlen(p) + 1) {
-        if (p[strlen(p) - 1] != '/' && !brought_has(brought, p))
+        if (p[strlen(p) - 1] != '/' && !included_has(brought, p))
             buf_add(&wanted, p, strlen(p) + 1);
     }
     return feed(at, &wanted, err, "update-index", "--add", "-z", "--stdin", NULL);
 }
 
 /* Whether what was brought is in a folder: then the folder itself is nobody's work. */
-static bool holds_brought(const struct brought *brought, const char *folder, size_t len)
+static bool holds_brought(const struct included *brought, const char *folder, size_t len)
 {
     const struct buf *all = &brought->text;
     for (const char *p = all->s; p < all->s + all->len; p += strlen(p) + 1) {
@@ -174,19 +174,19 @@ static bool holds_brought(const struct brought *brought, const char *folder, siz
 }
 
 /* `path` has a slash behind it where it is a folder that is ignored as a whole. */
-static void add_dropped(const struct brought *brought, const char *path, struct salvaged *ret)
+static void add_dropped(const struct included *brought, const char *path, struct salvaged *ret)
 {
     size_t len = strlen(path);
     bool folder = path[len - 1] == '/';
     autofree char *plain = mem_dup(path, folder ? len - 1 : len);
-    if (brought_has(brought, plain) || (folder && holds_brought(brought, path, len)))
+    if (included_has(brought, plain) || (folder && holds_brought(brought, path, len)))
         return;
     if (ret->dropped_count++ < SALVAGE_NAMES)
         strv_push(&ret->dropped, path);
 }
 
 /* Names the files that will go with the workspace. */
-static int note_dropped(const struct git_place *at, const struct brought *brought,
+static int note_dropped(const struct git_place *at, const struct included *brought,
                         struct salvaged *ret, struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
@@ -207,8 +207,8 @@ static int note_dropped(const struct git_place *at, const struct brought *brough
 static int ignored(const struct salvage_job *job, const struct git_place *at, struct salvaged *ret,
                    struct err *err)
 {
-    autobrought struct brought brought = BROUGHT_INIT;
-    if (brought_open(&brought, job->commit.brought, job->commit.root, err))
+    autobrought struct included brought = BROUGHT_INIT;
+    if (included_open(&brought, job->commit.brought, job->commit.root, err))
         return -1;
     return add_ignored(job, at, &brought, err) || note_dropped(at, &brought, ret, err) ? -1 : 0;
 }
@@ -216,8 +216,8 @@ static int ignored(const struct salvage_job *job, const struct git_place *at, st
 int salvage_dropped(const struct salvage_job *job, struct salvaged *ret, struct err *err)
 {
     struct git_place at = place_of(job);
-    autobrought struct brought brought = BROUGHT_INIT;
-    if (brought_open(&brought, job->commit.brought, job->commit.root, err))
+    autobrought struct included brought = BROUGHT_INIT;
+    if (included_open(&brought, job->commit.brought, job->commit.root, err))
         return -1;
     return note_dropped(&at, &brought, ret, err);
 }
@@ -234,7 +234,7 @@ static int save_nested(const struct salvage_job *job, const struct strv *paths,
     for (size_t i = 0; rc == 0 && i < paths->n; i++) {
         autofree char *ref = mem_printf("%s.nested/%zu", job->ref, i + 1);
         bool saved = false;
-        rc = nested_save(&at, job->commit.ws, paths, i, ref, &saved, err);
+        rc = nested_repos_save(&at, job->commit.ws, paths, i, ref, &saved, err);
         if (rc == 0)
             strv_push(saved ? &ret->nested : &ret->clones, paths->v[i]);
     }
@@ -265,8 +265,8 @@ static int choose_strays(const struct salvage_job *job, const struct strv *found
                          struct strv *ret, struct err *err)
 {
     struct git_place at = {.git_dir = job->commit.ws->common};
-    autobrought struct brought brought = BROUGHT_INIT;
-    if (brought_open(&brought, job->commit.brought, job->commit.root, err))
+    autobrought struct included brought = BROUGHT_INIT;
+    if (included_open(&brought, job->commit.brought, job->commit.root, err))
         return -1;
     for (size_t i = 0; i < found->n; i++) {
         bool tainted = false, contained = false;
@@ -286,13 +286,13 @@ static int save_strays(const struct salvage_job *job, const char *const *kept, b
     autostrv struct strv found = {0}, strays = {0};
     autobuf struct buf commit = BUF_INIT;
     autofree char *ref = mem_printf("%s.commits", job->ref);
-    if (strays_find(job->commit.ws, kept, all, &found, err) ||
+    if (lost_commits_find(job->commit.ws, kept, all, &found, err) ||
         choose_strays(job, &found, all ? NULL : kept[0], &strays, err))
         return -1;
     ret->stray_count = strays.n;
     if (!strays.n)
         return 0;
-    return strays_tie(&at, &strays, job->commit.message, &commit, err) ||
+    return lost_commits_tie(&at, &strays, job->commit.message, &commit, err) ||
                    git_call(&at, NULL, err, "update-ref", "--no-deref", ref, commit.s, NULL)
                ? -1
                : 0;
@@ -327,12 +327,12 @@ static int commit_staged(const struct commit_job *cj, struct salvaged *ret, stru
 static int stage_plainly(const struct salvage_job *job, struct buf *ret_tree, bool *ret_done,
                          struct salvaged *ret, struct err *err)
 {
-    autobrought struct brought brought = BROUGHT_INIT;
+    autobrought struct included brought = BROUGHT_INIT;
     autostrv struct strv ignored = {0};
     *ret_done = false;
     if (job->no_files || job->pattern_count)
         return 0;
-    if (brought_open(&brought, job->commit.brought, job->commit.root, err) ||
+    if (included_open(&brought, job->commit.brought, job->commit.root, err) ||
         commit_stage_plainly(&job->commit, ret_tree, &ignored, ret_done, err))
         return -1;
     for (size_t i = 0; *ret_done && i < ignored.n; i++)
@@ -350,10 +350,10 @@ static int commit_files(const struct salvage_job *job, struct salvaged *ret, str
     if (cj->tree)
         return commit_make(cj, false, &ret->commit, err);
     return stage(job, &at, &nested, ret, err) || ignored(job, &at, ret, err) ||
-                   nested_find_modules(&at, cj->ws, &nested, err) ||
+                   nested_repos_find_modules(&at, cj->ws, &nested, err) ||
                    save_nested(job, &nested, ret, err) ||
                    commit_make(cj, ret->nested.n > 0, &ret->commit, err) ||
-                   modules_save(cj->ws, cj->index, err)
+                   submodules_save(cj->ws, cj->index, err)
                ? -1
                : 0;
 }
@@ -419,10 +419,10 @@ static int save_unseen(const struct salvage_job *job, const struct buf *hidden, 
 {
     const struct commit_job *cj = &job->commit;
     struct git_place at = place_of(job);
-    autobrought struct brought brought = BROUGHT_INIT;
+    autobrought struct included brought = BROUGHT_INIT;
     autobuf struct buf tree = BUF_INIT, was = BUF_INIT;
     const char *const parents[] = {cj->start, NULL};
-    if (brought_open(&brought, cj->brought, cj->root, err) || commit_index(cj, true, err) ||
+    if (included_open(&brought, cj->brought, cj->root, err) || commit_index(cj, true, err) ||
         add_ignored(job, &at, &brought, err) ||
         feed(&at, hidden, err, "update-index", "-z", "--stdin", NULL) ||
         git_call(&at, &tree, err, "write-tree", NULL) || git_tree_of(&at, cj->start, &was, err))
@@ -441,8 +441,9 @@ int salvage_rest(const struct salvage_job *job, const char *const *kept, bool ha
     if (!job->plain)
         read_index(job, &passed);
     if ((has_nested || passed.modules) &&
-        (commit_index(&job->commit, true, err) || nested_find(&at, job->commit.ws, &nested, err) ||
-         nested_find_modules(&at, job->commit.ws, &nested, err) ||
+        (commit_index(&job->commit, true, err) ||
+         nested_repos_find(&at, job->commit.ws, &nested, err) ||
+         nested_repos_find_modules(&at, job->commit.ws, &nested, err) ||
          save_nested(job, &nested, ret, err)))
         return -1;
     if (save_strays(job, kept, false, ret, err))

@@ -62,7 +62,7 @@ static int open_folder(const struct stage *s, const char *path, const char **ret
     return beneath_parent(s->root, path, ret_name);
 }
 
-static bool look_at(const struct stage *s, const char *path, struct stat *ret)
+static bool lookup_at(const struct stage *s, const char *path, struct stat *ret)
 {
     const char *name;
     autoclose int folder = open_folder(s, path, &name);
@@ -281,7 +281,7 @@ static bool add_untracked(struct stage *s, const char *path, int depth)
 {
     struct stat st;
     bool ignored;
-    if (is_odd(path) || !look_at(s, path, &st) ||
+    if (is_odd(path) || !lookup_at(s, path, &st) ||
         !is_ignored(s, path, S_ISDIR(st.st_mode), &ignored))
         return false;
     if (ignored && s->job->ignored)
@@ -311,7 +311,7 @@ static bool take_changed(struct stage *s, const char *path)
 {
     bool folder = path[strlen(path) - 1] == '/';
     struct stat st;
-    if (folder || !look_at(s, path, &st))
+    if (folder || !lookup_at(s, path, &st))
         return (folder || errno == ENOENT) && add_change(s, path, NULL, NULL);
     if (S_ISDIR(st.st_mode))
         return add_change(s, path, NULL, NULL) && add_untracked(s, path, 0);

@@ -11,7 +11,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "git/config/core_settings.h"
-#include "git/tree/scan.h"
+#include "git/tree/work_scan.h"
 #include "workspace/workspace.h"
 
 #include <stdbool.h>

@@ -39,7 +39,7 @@ struct item {
 };
 
 struct copying {
-    const struct tree_copy *job;
+    const struct copy_fill *job;
     struct git_index index; /* of the other tree */
     struct buf differing;   /* paths, with a NUL behind each: not the same in what is wanted */
     struct strv sorted;     /* the same, in their order */
@@ -380,7 +380,7 @@ static int write_index(struct copying *c, const char *path, bool *ret_whole, str
     return 0;
 }
 
-int tree_copy(const struct tree_copy *job, bool *ret_whole, struct err *err)
+int copy_fill(const struct copy_fill *job, bool *ret_whole, struct err *err)
 {
     struct git_place at = workspace_place(job->to);
     own_cleanup(copying_done) struct copying c = {.job = job,
@@ -394,7 +394,7 @@ int tree_copy(const struct tree_copy *job, bool *ret_whole, struct err *err)
     if (access(path, F_OK) == 0 || !verbatim_settings(&at, &c.ask) || !look(&c) ||
         !make_folders(&c))
         return 0;
-    many_by(THREADS_MAX, (c.items.n + CHUNK - 1) / CHUNK, copy_chunk, &c);
+    parallel_for_by(THREADS_MAX, (c.items.n + CHUNK - 1) / CHUNK, copy_chunk, &c);
     return write_index(&c, path, ret_whole, err);
 }
 
@@ -421,7 +421,7 @@ static void find_tree(const struct git_repo *repo, const char *commit, char **re
     *ret_index = there ? steal_ptr(index) : mem_printf("%s/index", repo->git_dir);
 }
 
-void tree_copy_command(const struct git_repo *repo, const struct workspace *ws, const char *commit,
+void copy_fill_command(const struct git_repo *repo, const struct workspace *ws, const char *commit,
                        struct strv *argv, struct strv *env)
 {
     autofree char *from = NULL, *index = NULL;

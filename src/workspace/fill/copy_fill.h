@@ -17,7 +17,7 @@
 
 #include <stdbool.h>
 
-struct tree_copy {
+struct copy_fill {
     const char *from;           /* top of the other work tree */
     const char *index;          /* its index */
     size_t id_len;              /* of an id, in digits */
@@ -27,11 +27,11 @@ struct tree_copy {
 /* Copies what can be copied, and writes the index. *ret_whole is false where there is more to do,
  * or all: the command that workspace_fill() gives does it. Fails only where files are there and the
  * index cannot be written: nothing becomes of that workspace. */
-int tree_copy(const struct tree_copy *job, bool *ret_whole, struct err *err);
+int copy_fill(const struct copy_fill *job, bool *ret_whole, struct err *err);
 
 /* argv and environment of the command that fills a workspace in that way, from the best tree that
  * there is, where that is worth it; else those of workspace_fill(). */
-void tree_copy_command(const struct git_repo *repo, const struct workspace *ws, const char *commit,
+void copy_fill_command(const struct git_repo *repo, const struct workspace *ws, const char *commit,
                        struct strv *argv, struct strv *env);
 
 #endif

@@ -45,14 +45,14 @@ static bool exists(const char *dir, const char *below, const char *name)
     return lstat(path, &st) == 0;
 }
 
-bool bring_is_needed(const char *root, const char *prefix, size_t pattern_count)
+bool include_is_needed(const char *root, const char *prefix, size_t pattern_count)
 {
     return pattern_count || exists(root, "", ".worktreeinclude") || exists(root, "", ".claude") ||
            (*prefix && exists(root, prefix, ".claude"));
 }
 
 /* Whether the path is in the folder of the workspaces, where that is below the root. */
-static bool is_work(const struct bring *b, const char *path)
+static bool is_work(const struct include *b, const char *path)
 {
     size_t root = strlen(b->root), len;
     if (strncmp(b->work, b->root, root) != 0 || b->work[root] != '/')
@@ -63,7 +63,7 @@ static bool is_work(const struct bring *b, const char *path)
 }
 
 /* Runs `git ls-files` in the project and takes what it lists. */
-static int list(const struct bring *b, struct strv *args, bool if_ignored, struct entries *es,
+static int list(const struct include *b, struct strv *args, bool if_ignored, struct entries *es,
                 struct err *err)
 {
     autofree char *git_dir = mem_printf("%s/.git", b->root);
@@ -81,14 +81,14 @@ static int list(const struct bring *b, struct strv *args, bool if_ignored, struc
     return 0;
 }
 
-static void begin_list(const struct bring *b, const char *dir, struct strv *args)
+static void begin_list(const struct include *b, const char *dir, struct strv *args)
 {
     strv_push(args, "-C");
     strv_pushf(args, "%s%s%s", b->root, *dir ? "/" : "", dir);
     strv_pushl(args, "ls-files", "-z", "--full-name", "--others", NULL);
 }
 
-static int list_included(const struct bring *b, struct entries *es, struct err *err)
+static int list_included(const struct include *b, struct entries *es, struct err *err)
 {
     autostrv struct strv args = {0};
     if (!exists(b->root, "", ".worktreeinclude"))
@@ -100,7 +100,7 @@ static int list_included(const struct bring *b, struct entries *es, struct err *
 }
 
 /* `rest`: of those that were to be shared. */
-static int list_patterns(const struct bring *b, const struct strv *rest, struct entries *es,
+static int list_patterns(const struct include *b, const struct strv *rest, struct entries *es,
                          struct err *err)
 {
     autostrv struct strv args = {0};
@@ -131,7 +131,7 @@ static bool is_for_tasks(const char *name)
 
 /* The agent's own home has no project's settings in it, but accounts and histories; it finds that
  * by itself. */
-static bool is_agent_home(const struct bring *b, const char *dir)
+static bool is_agent_home(const struct include *b, const char *dir)
 {
     const char *home = getenv("CLAUDE_CONFIG_DIR"), *user = getenv("HOME");
     autofree char *usual = mem_printf("%s/.claude", user ? user : "");
@@ -141,7 +141,7 @@ static bool is_agent_home(const struct bring *b, const char *dir)
            here.st_dev == there.st_dev && here.st_ino == there.st_ino;
 }
 
-static int list_claude(const struct bring *b, const char *prefix, struct entries *es,
+static int list_claude(const struct include *b, const char *prefix, struct entries *es,
                        struct err *err)
 {
     autofree char *dir = mem_printf("%s%s.claude", prefix, *prefix ? "/" : "");
@@ -167,7 +167,7 @@ static int list_claude(const struct bring *b, const char *prefix, struct entries
 }
 
 /* Paths of the index at or below `dir`, and with `others` those that git does not look at. */
-static int list_below(const struct bring *b, const char *dir, bool others, struct buf *out,
+static int list_below(const struct include *b, const char *dir, bool others, struct buf *out,
                       struct err *err)
 {
     autofree char *git_dir = mem_printf("%s/.git", b->root);
@@ -195,7 +195,7 @@ static const char *skip_text(const char *s, const struct buf *list)
 
 /* The project's `.claude`, for agents that look for it at the top: less its settings, which would
  * be those of another folder there, and what the top has of its own. */
-static int list_lifted(const struct bring *b, struct entries *es, struct err *err)
+static int list_lifted(const struct include *b, struct entries *es, struct err *err)
 {
     static const char top[] = ".claude/", settings[] = "settings.json";
     autofree char *dir = mem_printf("%s/.claude", b->prefix);
@@ -279,7 +279,7 @@ static void note_ignored(struct entries *es, const struct buf *answer)
     }
 }
 
-static int judge(const struct bring *b, struct entries *es, struct err *err)
+static int judge(const struct include *b, struct entries *es, struct err *err)
 {
     autofree char *git_dir = mem_printf("%s/.git", b->root);
     struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
@@ -323,7 +323,7 @@ static void add_pattern(struct buf *out, const char *path, size_t len)
     buf_addch(out, '\n');
 }
 
-static int write_lists(const struct bring *b, const struct entries *es, struct err *err)
+static int write_lists(const struct include *b, const struct entries *es, struct err *err)
 {
     autobuf struct buf patterns = BUF_INIT, paths = BUF_INIT;
     if (excludes_add_own(b->root, &patterns, err))
@@ -347,12 +347,12 @@ static int write_lists(const struct bring *b, const struct entries *es, struct e
 /* --- what is kept ------------------------------------------------------------------------- */
 
 struct keeping {
-    const struct bring *b;
-    struct bring_count *count;  /* of all so far ... */
-    struct bring_count earlier; /* ... and of that in other folders */
+    const struct include *b;
+    struct include_count *count;  /* of all so far ... */
+    struct include_count earlier; /* ... and of that in other folders */
 };
 
-static void count_kept(void *ctx, const struct mirror_count *so_far)
+static void count_kept(void *ctx, const struct dir_sync_count *so_far)
 {
     const struct keeping *k = ctx;
     *k->count = k->earlier;
@@ -369,14 +369,14 @@ static void add_kept(struct entries *es, const char *path)
     vec_push(&es->all, (struct entry){.path = mem_str(path), .kept = true});
 }
 
-static int keep_folders(struct keeping *k, struct kept *kept, const struct strv *folders,
+static int keep_folders(struct keeping *k, struct shared_folders *kept, const struct strv *folders,
                         struct entries *es, struct err *err)
 {
     for (size_t i = 0; i < folders->n; i++) {
         autofree char *path = mem_dup(folders->v[i], strlen(folders->v[i]) - 1);
-        struct mirror_count count;
+        struct dir_sync_count count;
         k->earlier = *k->count;
-        if (kept_bring(kept, k->b->root, path, count_kept, k, &count, err))
+        if (shared_folders_bring(kept, k->b->root, path, count_kept, k, &count, err))
             return -1;
         add_kept(es, folders->v[i]);
     }
@@ -384,64 +384,65 @@ static int keep_folders(struct keeping *k, struct kept *kept, const struct strv 
 }
 
 /* What is not deleted now is for `clean`. */
-static void trim(const struct bring *b, struct kept *kept)
+static void trim(const struct include *b, struct shared_folders *kept)
 {
     autobuf struct buf paths = BUF_INIT;
     autostrv struct strv left = {0};
     struct err none = {0};
-    (void)kept_trim(kept, &left, &none);
+    (void)shared_folders_trim(kept, &left, &none);
     for (size_t i = 0; i < left.n; i++)
         buf_add(&paths, left.v[i], strlen(left.v[i]) + 1);
     if (left.n)
         (void)file_create(b->keep->left, paths.s, paths.len, &none);
 }
 
-static int keep(const struct bring *b, const struct strv *folders, struct entries *es,
-                struct bring_count *count, struct err *err)
+static int keep(const struct include *b, const struct strv *folders, struct entries *es,
+                struct include_count *count, struct err *err)
 {
-    const struct bring_keep *how = b->keep;
+    const struct include_keep *how = b->keep;
     struct keeping k = {.b = b, .count = count};
-    autokept struct kept kept = {.lock = -1};
-    if (kept_open(&kept, how->state, how->run, err) || keep_folders(&k, &kept, folders, es, err) ||
-        kept_note(&kept, how->run, how->folder, how->list, err))
+    autokept struct shared_folders kept = {.lock = -1};
+    if (shared_folders_open(&kept, how->state, how->run, err) ||
+        keep_folders(&k, &kept, folders, es, err) ||
+        shared_folders_note(&kept, how->run, how->folder, how->list, err))
         return -1;
     trim(b, &kept);
     return 0;
 }
 
-static void add_shares(const struct bring *b, struct strv *rest)
+static void add_shares(const struct include *b, struct strv *rest)
 {
     for (size_t i = 0; i < b->share_count; i++)
         strv_push(rest, b->shares[i]);
 }
 
 /* The usual way may do, for all of them; and if not, it says why. */
-static int keep_none(const struct bring *b, struct entries *es, struct strv *rest,
-                     struct bring_count *count, struct err *err)
+static int keep_none(const struct include *b, struct entries *es, struct strv *rest,
+                     struct include_count *count, struct err *err)
 {
     entries_done(es);
     strv_done(rest);
-    *count = (struct bring_count){0};
+    *count = (struct include_count){0};
     add_shares(b, rest);
     return dirs_remove(b->keep->list, err);
 }
 
 /* What of the shared folders cannot be kept is left for the usual way, appended to rest. */
-static int share_folders(const struct bring *b, struct entries *es, struct strv *rest,
-                         struct bring_count *count, struct err *err)
+static int shared_patterns_folders(const struct include *b, struct entries *es, struct strv *rest,
+                                   struct include_count *count, struct err *err)
 {
-    struct share share = {.root = b->root,
-                          .prefix = b->prefix,
-                          .work = b->work,
-                          .patterns = b->shares,
-                          .pattern_count = b->share_count};
+    struct shared_patterns share = {.root = b->root,
+                                    .prefix = b->prefix,
+                                    .work = b->work,
+                                    .patterns = b->shares,
+                                    .pattern_count = b->share_count};
     autostrv struct strv folders = {0};
     struct err why = {0};
     if (!b->keep || !b->share_count) {
         add_shares(b, rest);
         return 0;
     }
-    if (share_find(&share, &folders, rest, err))
+    if (shared_patterns_find(&share, &folders, rest, err))
         return -1;
     return folders.n && keep(b, &folders, es, count, &why) ? keep_none(b, es, rest, count, err) : 0;
 }
@@ -478,9 +479,10 @@ static void drop_kept(struct entries *es)
 
 /* --- bringing them ------------------------------------------------------------------------ */
 
-static struct bring_count add_up(const struct bring_count *before, const struct copy_count *copied)
+static struct include_count add_up(const struct include_count *before,
+                                   const struct copy_count *copied)
 {
-    struct bring_count sum = *before;
+    struct include_count sum = *before;
     sum.all.files += copied->files;
     sum.all.bytes += copied->bytes;
     sum.all.cloned += copied->cloned;
@@ -488,10 +490,10 @@ static struct bring_count add_up(const struct bring_count *before, const struct 
 }
 
 /* Those that come from the project's folder, or from where they go. */
-static int copy_from(const struct bring *b, const char *from, bool lifted, const struct entries *es,
-                     struct bring_count *ret, struct err *err)
+static int copy_from(const struct include *b, const char *from, bool lifted,
+                     const struct entries *es, struct include_count *ret, struct err *err)
 {
-    const struct bring_count before = *ret;
+    const struct include_count before = *ret;
     struct copy *copy;
     int rc = 0;
     if (copy_open(&copy, from, b->to, err))
@@ -511,7 +513,7 @@ static int copy_from(const struct bring *b, const char *from, bool lifted, const
     return rc;
 }
 
-static int copy_all(const struct bring *b, const struct entries *es, struct bring_count *ret,
+static int copy_all(const struct include *b, const struct entries *es, struct include_count *ret,
                     struct err *err)
 {
     autofree char *project = mem_printf("%s/%s", b->root, b->prefix);
@@ -520,12 +522,12 @@ static int copy_all(const struct bring *b, const struct entries *es, struct brin
     return b->at_top && *b->prefix ? copy_from(b, project, true, es, ret, err) : 0;
 }
 
-int bring_run(const struct bring *b, struct bring_count *ret, struct err *err)
+int include_run(const struct include *b, struct include_count *ret, struct err *err)
 {
     own_cleanup(entries_done) struct entries es = {0};
     autostrv struct strv rest = {0};
-    *ret = (struct bring_count){0};
-    if (share_folders(b, &es, &rest, ret, err) || list_included(b, &es, err) ||
+    *ret = (struct include_count){0};
+    if (shared_patterns_folders(b, &es, &rest, ret, err) || list_included(b, &es, err) ||
         list_patterns(b, &rest, &es, err) || list_claude(b, "", &es, err) ||
         (*b->prefix && list_claude(b, b->prefix, &es, err)) ||
         (*b->prefix && b->at_top && list_lifted(b, &es, err)))

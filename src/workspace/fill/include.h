@@ -24,15 +24,15 @@
 #include <stddef.h>
 
 /* What is there, and how much of that was from an earlier run. */
-struct bring_count {
+struct include_count {
     struct copy_count all;
     int64_t kept; /* files */
 };
 
-typedef void bring_progress_fn(void *ctx, const struct bring_count *so_far);
+typedef void include_progress_fn(void *ctx, const struct include_count *so_far);
 
 /* Where folders are kept, and for whom (workspace/overlay/shared_folders.h). */
-struct bring_keep {
+struct include_keep {
     const char *state;  /* our folder in the repository */
     const char *run;    /* who uses them ... */
     const char *folder; /* ... as long as this is there */
@@ -40,7 +40,7 @@ struct bring_keep {
     const char *left;   /* file to make: what is to be deleted, each path with a NUL behind it */
 };
 
-struct bring {
+struct include {
     const char *root;   /* of the user's checkout */
     const char *prefix; /* the project below it; "" at the root */
     bool at_top;        /* agents begin at the top of the workspace, not in the project */
@@ -50,17 +50,17 @@ struct bring {
     size_t pattern_count;
     const char *const *shares; /* patterns too */
     size_t share_count;
-    const struct bring_keep *keep; /* what `shares` names is kept, where it can be; or NULL */
+    const struct include_keep *keep; /* what `shares` names is kept, where it can be; or NULL */
     const char *excludes; /* file to make: the user's own core.excludesFile, and what is brought */
     const char *brought;  /* file to make: paths, each with a NUL behind it */
-    bring_progress_fn *progress; /* called after each file */
+    include_progress_fn *progress; /* called after each file */
     void *ctx;
 };
 
 /* Whether there may be anything to bring: a few looks at the disk. */
-bool bring_is_needed(const char *root, const char *prefix, size_t pattern_count);
+bool include_is_needed(const char *root, const char *prefix, size_t pattern_count);
 
 /* Takes as long as the files are large. */
-int bring_run(const struct bring *b, struct bring_count *ret, struct err *err);
+int include_run(const struct include *b, struct include_count *ret, struct err *err);
 
 #endif

@@ -8,9 +8,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
-int brought_open(struct brought *b, const char *file, const char *root, struct err *err)
+int included_open(struct included *b, const char *file, const char *root, struct err *err)
 {
-    *b = (struct brought){.root = root, .text = BUF_INIT};
+    *b = (struct included){.root = root, .text = BUF_INIT};
     struct err why = {0};
     if (file && file_read(file, FILE_LARGE, &b->text, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
@@ -21,20 +21,20 @@ int brought_open(struct brought *b, const char *file, const char *root, struct e
     return 0;
 }
 
-void brought_close(struct brought *b)
+void included_close(struct included *b)
 {
     map_done(&b->paths);
     buf_done(&b->text);
 }
 
-static bool is_in_checkout(const struct brought *b, const char *path)
+static bool is_in_checkout(const struct included *b, const char *path)
 {
     autofree char *full = mem_printf("%s/%s", b->root, path);
     struct stat st;
     return lstat(full, &st) == 0;
 }
 
-bool brought_has(const struct brought *b, const char *path)
+bool included_has(const struct included *b, const char *path)
 {
     if (map_get(&b->paths, path, strlen(path)))
         return true;

@@ -1,5 +1,5 @@
 /*
- * Which paths were brought along into a workspace, as bring_run() noted them.
+ * Which paths were brought along into a workspace, as include_run() noted them.
  */
 #ifndef WORKSPACE_FILL_INCLUDED_H
 #define WORKSPACE_FILL_INCLUDED_H
@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-struct brought {
+struct included {
     const char *root; /* of the checkout that they are from */
     struct buf text;
     struct map paths; /* folders without their slash */
@@ -22,12 +22,12 @@ struct brought {
     }
 
 /* file may be NULL, or not exist: then nothing was brought. */
-int brought_open(struct brought *b, const char *file, const char *root, struct err *err);
-void brought_close(struct brought *b);
-#define autobrought own_cleanup(brought_close)
+int included_open(struct included *b, const char *file, const char *root, struct err *err);
+void included_close(struct included *b);
+#define autobrought own_cleanup(included_close)
 
 /* Whether a path was brought. Of a folder that git ignores only what the checkout has too is: the
  * rest an agent may have put there, and may commit. */
-bool brought_has(const struct brought *b, const char *path);
+bool included_has(const struct included *b, const char *path);
 
 #endif

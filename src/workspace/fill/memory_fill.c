@@ -14,7 +14,7 @@
 
 enum { FILES_MAX = 128, BYTES_MAX = 1 << 20, VERSION = 2 };
 
-void mould_done(struct mould *m)
+void memory_fill_done(struct memory_fill *m)
 {
     buf_done(&m->index);
     buf_done(&m->contents);
@@ -24,7 +24,7 @@ void mould_done(struct mould *m)
 
 /* --- taking ------------------------------------------------------------------------------- */
 
-static bool take_link(struct mould *m, int folder, const char *name, const struct stat *st)
+static bool take_link(struct memory_fill *m, int folder, const char *name, const struct stat *st)
 {
     size_t len = (size_t)st->st_size;
     buf_reserve(&m->contents, len + 1);
@@ -36,7 +36,7 @@ static bool take_link(struct mould *m, int folder, const char *name, const struc
     return true;
 }
 
-static bool take_content(struct mould *m, int folder, const char *name, const struct stat *st)
+static bool take_content(struct memory_fill *m, int folder, const char *name, const struct stat *st)
 {
     size_t room = BYTES_MAX - m->contents.len;
     if (st->st_size < 0 || (uintmax_t)st->st_size > room)
@@ -47,12 +47,14 @@ static bool take_content(struct mould *m, int folder, const char *name, const st
     return fd >= 0 && file_read_open(fd, name, room, &m->contents, NULL) == 0;
 }
 
-static bool take_file(struct mould *m, struct work_folder *root, const struct git_index_entry *e)
+static bool take_file(struct memory_fill *m, struct work_folder *root,
+                      const struct git_index_entry *e)
 {
     const char *name;
     int folder = work_folder_enter(root, e->path, false, &name);
-    struct mould_file file = {.start = m->contents.len,
-                              .entry = (size_t)((const char *)e->id - m->index.s) - GIT_INDEX_ID};
+    struct memory_fill_file file = {.start = m->contents.len,
+                                    .entry =
+                                        (size_t)((const char *)e->id - m->index.s) - GIT_INDEX_ID};
     struct stat st;
     if (e->unmerged || e->intended || e->unseen || m->files.n == FILES_MAX || folder < 0 ||
         fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !git_index_fits(e, &st) ||
@@ -78,7 +80,7 @@ static bool has_only_trees(const struct git_index *index)
 }
 
 /* The bytes of the index go over to the mould, so that entries point into it. */
-static bool take_files(struct mould *m, const char *path, struct git_index *index)
+static bool take_files(struct memory_fill *m, const char *path, struct git_index *index)
 {
     autoclose int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
@@ -91,19 +93,19 @@ static bool take_files(struct mould *m, const char *path, struct git_index *inde
     return good && index->good && m->files.n && has_only_trees(index);
 }
 
-static void name_files(struct mould *m)
+static void name_files(struct memory_fill *m)
 {
     const char *path = m->paths.s;
     for (size_t i = 0; i < m->files.n; i++, path += strlen(path) + 1)
         m->files.v[i].path = path;
 }
 
-bool mould_take(struct mould *m, const struct workspace *ws, size_t id_len)
+bool memory_fill_take(struct memory_fill *m, const struct workspace *ws, size_t id_len)
 {
     autofree char *path = mem_printf("%s/index", ws->admin);
     autogitindex struct git_index index;
     struct stat st;
-    *m = (struct mould)MOULD_INIT;
+    *m = (struct memory_fill)MOULD_INIT;
     m->id_len = id_len;
     index = (struct git_index){.bytes = BUF_INIT, .name = BUF_INIT};
     if (stat(path, &st) == 0 && st.st_size <= BYTES_MAX &&
@@ -112,21 +114,22 @@ bool mould_take(struct mould *m, const struct workspace *ws, size_t id_len)
         name_files(m);
         return true;
     }
-    mould_done(m);
+    memory_fill_done(m);
     return false;
 }
 
 /* --- filling ------------------------------------------------------------------------------ */
 
 /* The files, and in the index what their stat data are. */
-static int write_files(const struct mould *m, const char *path, struct buf *index, struct err *err)
+static int write_files(const struct memory_fill *m, const char *path, struct buf *index,
+                       struct err *err)
 {
     autoclose int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (root < 0)
         return err_sys(err, "open '%s'", path);
     autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
     for (size_t i = 0; i < m->files.n; i++) {
-        const struct mould_file *f = &m->files.v[i];
+        const struct memory_fill_file *f = &m->files.v[i];
         const char *content = m->contents.s + f->start, *name;
         struct stat st;
         int fd = work_folder_enter(&folder, f->path, true, &name);
@@ -139,7 +142,7 @@ static int write_files(const struct mould *m, const char *path, struct buf *inde
     return 0;
 }
 
-int mould_fill(const struct mould *m, const struct workspace *ws, struct err *err)
+int memory_fill_fill(const struct memory_fill *m, const struct workspace *ws, struct err *err)
 {
     autobuf struct buf index = BUF_INIT;
     autofree char *path = mem_printf("%s/index", ws->admin);

@@ -58,8 +58,8 @@ static int save(const struct workspace *ws, const char *name, struct err *err)
 }
 
 /* Adds the folders in `name`: a submodule's name may have slashes in it. */
-static int look_into(const struct workspace *ws, const char *name, struct strv *left,
-                     struct err *err)
+static int lookup_into(const struct workspace *ws, const char *name, struct strv *left,
+                       struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", ws->admin, name);
     DIR *dir = opendir(path);
@@ -79,7 +79,7 @@ static int check_committed(const struct workspace *ws, const char *index, struct
     struct git_place at = {
         .git_dir = ws->admin, .common = ws->common, .work_tree = ws->path, .index = index};
     autostrv struct strv changed = {0};
-    if (links_changed(&at, 0, false, &changed, err))
+    if (gitlinks_changed(&at, 0, false, &changed, err))
         return -1;
     return changed.n ? err_set(err, ERR_INPUT,
                                "the submodule '%s' has changes that are not committed in it",
@@ -87,7 +87,7 @@ static int check_committed(const struct workspace *ws, const char *index, struct
                      : 0;
 }
 
-int modules_save(const struct workspace *ws, const char *index, struct err *err)
+int submodules_save(const struct workspace *ws, const char *index, struct err *err)
 {
     autostrv struct strv names = {0};
     if (!has_file(ws->admin, "modules"))
@@ -101,7 +101,7 @@ int modules_save(const struct workspace *ws, const char *index, struct err *err)
         bool is_clone = has_file(path, "HEAD");
         if (is_clone && save(ws, name, err))
             return err_wrap(err, "save '%s'", name);
-        if (look_into(ws, is_clone ? below : name, &names, err))
+        if (lookup_into(ws, is_clone ? below : name, &names, err))
             return -1;
     }
     return 0;

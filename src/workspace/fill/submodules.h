@@ -13,6 +13,6 @@
  * refs/anabranch/modules/<workspace>/<commit>: attempts have the workspace after one another.
  * ERR_INPUT where a tracked file was changed in one and not committed there: that cannot be saved.
  * `index` is where the work tree was staged. */
-int modules_save(const struct workspace *ws, const char *index, struct err *err);
+int submodules_save(const struct workspace *ws, const char *index, struct err *err);
 
 #endif

@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text/clock.h"
-#include "git/tree/scan.h"
+#include "git/tree/work_scan.h"
 #include "sys/fs/btrfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -29,20 +29,20 @@ enum {
     COMMIT_MAX = 128
 };
 
-void pristine_done(struct pristine *p)
+void base_tree_done(struct base_tree *p)
 {
     free(p->dir);
     free(p->commit);
     own_close(&p->lock);
-    *p = (struct pristine)PRISTINE_INIT;
+    *p = (struct base_tree)PRISTINE_INIT;
 }
 
-char *pristine_tree(const struct pristine *p)
+char *base_tree_tree(const struct base_tree *p)
 {
     return mem_printf("%s/tree", p->dir);
 }
 
-char *pristine_index(const struct pristine *p)
+char *base_tree_index(const struct base_tree *p)
 {
     return mem_printf("%s/index", p->dir);
 }
@@ -57,9 +57,9 @@ static int copy_by_hand(const char *from, const char *to, struct err *err)
 }
 
 /* Its times are not those of the original, whose entries are all older than that says. */
-int pristine_copy_index(const struct pristine *p, const char *to, struct err *err)
+int base_tree_copy_index(const struct base_tree *p, const char *to, struct err *err)
 {
-    autofree char *from = pristine_index(p);
+    autofree char *from = base_tree_index(p);
     autoclose int in = -1;
     if (file_open(AT_FDCWD, from, O_RDONLY, &in, err))
         return -1;
@@ -84,11 +84,11 @@ static bool read_hash(const char *index, size_t len, unsigned char *ret)
 }
 
 /* git may be told to leave it out, and write zeros. */
-bool pristine_is_index(const struct pristine *p, const char *path)
+bool base_tree_is_index(const struct base_tree *p, const char *path)
 {
     static const unsigned char none[HASH_MAX];
     unsigned char own[HASH_MAX], other[HASH_MAX];
-    autofree char *index = pristine_index(p);
+    autofree char *index = base_tree_index(p);
     size_t len = strlen(p->commit) / 2;
     return len <= HASH_MAX && read_hash(index, len, own) && read_hash(path, len, other) &&
            memcmp(own, other, len) == 0 && memcmp(own, none, len) != 0;
@@ -110,13 +110,13 @@ static bool read_below(const char *dir, struct buf *ret)
     return access(path, F_OK) == 0 && file_read(path, COMMIT_MAX, ret, &none) == 0;
 }
 
-char *pristine_tree_below(const struct pristine *p)
+char *base_tree_tree_below(const struct base_tree *p)
 {
     autobuf struct buf commit = BUF_INIT;
     return read_below(p->dir, &commit) ? beside(p->dir, commit.s, "tree") : NULL;
 }
 
-char *pristine_index_below(const struct pristine_draft *d)
+char *base_tree_index_below(const struct base_tree_draft *d)
 {
     return beside(d->dir, d->from, "index");
 }
@@ -130,25 +130,25 @@ static bool is_untouched(const char *tree, const char *index, const char *id)
 }
 
 /* So is what a delta goes over. */
-static int is_delta_as_written(const struct pristine *p, const struct git_place *at, const char *id,
-                               const char *commit, bool *ret_yes, struct err *err)
+static int is_delta_as_written(const struct base_tree *p, const struct git_place *at,
+                               const char *id, const char *commit, bool *ret_yes, struct err *err)
 {
-    autofree char *tree = pristine_tree(p), *index = pristine_index(p);
-    autofree char *below = beside(p->dir, commit, "index"), *files = pristine_tree_below(p);
+    autofree char *tree = base_tree_tree(p), *index = base_tree_index(p);
+    autofree char *below = beside(p->dir, commit, "index"), *files = base_tree_tree_below(p);
     autobuf struct buf its_id = BUF_INIT;
     if (git_tree_of(at, commit, &its_id, err))
         return -1;
     *ret_yes = work_scan_is_plain(index, id) && is_untouched(files, below, its_id.s) &&
-               pristine_delta_fits(tree, index, below, strlen(p->commit));
+               base_tree_delta_fits(tree, index, below, strlen(p->commit));
     return 0;
 }
 
 /* All of them are looked at, once in a run: what somebody did to one file would be in every
  * workspace. */
-static int is_as_written(const struct pristine *p, const struct git_place *at, bool made_now,
+static int is_as_written(const struct base_tree *p, const struct git_place *at, bool made_now,
                          bool *ret_yes, struct err *err)
 {
-    autofree char *tree = pristine_tree(p), *index = pristine_index(p);
+    autofree char *tree = base_tree_tree(p), *index = base_tree_index(p);
     autobuf struct buf id = BUF_INIT, below = BUF_INIT;
     autotracked struct tracked tracked = TRACKED_INIT;
     if (git_tree_of(at, p->commit, &id, err))
@@ -174,29 +174,29 @@ static bool share(const char *lock, int *ret_fd)
     return *ret_fd >= 0;
 }
 
-int pristine_take(struct pristine *p, const struct git_place *at, const char *state_dir,
-                  const char *commit, bool made_now, bool *ret_there, struct err *err)
+int base_tree_take(struct base_tree *p, const struct git_place *at, const char *state_dir,
+                   const char *commit, bool made_now, bool *ret_there, struct err *err)
 {
-    struct pristine found = {.dir = mem_printf("%s/pristine/%s", state_dir, commit),
-                             .commit = mem_str(commit),
-                             .lock = -1};
+    struct base_tree found = {.dir = mem_printf("%s/pristine/%s", state_dir, commit),
+                              .commit = mem_str(commit),
+                              .lock = -1};
     autofree char *lock = mem_printf("%s/lock", found.dir);
     *ret_there = false;
     bool there = share(lock, &found.lock);
     if (there && is_as_written(&found, at, made_now, ret_there, err)) {
-        pristine_done(&found);
+        base_tree_done(&found);
         return -1;
     }
     if (*ret_there)
         *p = found;
     else
-        pristine_done(&found);
+        base_tree_done(&found);
     return 0;
 }
 
 /* --- making ------------------------------------------------------------------------------- */
 
-void pristine_draft_done(struct pristine_draft *d)
+void base_tree_draft_done(struct base_tree_draft *d)
 {
     struct err none = {0};
     if (d->dir)
@@ -205,7 +205,7 @@ void pristine_draft_done(struct pristine_draft *d)
     free(d->commit);
     free(d->from);
     own_close(&d->lock);
-    *d = (struct pristine_draft)PRISTINE_DRAFT_INIT;
+    *d = (struct base_tree_draft)PRISTINE_DRAFT_INIT;
 }
 
 /* One that nobody uses, or that nobody makes any more. */
@@ -238,7 +238,7 @@ static bool take_idle(struct idle *i, const char *dir, const char *name)
     return true;
 }
 
-bool pristine_is_finished(const char *name)
+bool base_tree_is_finished(const char *name)
 {
     size_t len = strlen(name), end = strlen(UNFINISHED);
     return len <= end || strcmp(name + len - end, UNFINISHED) != 0;
@@ -280,7 +280,7 @@ static void find_idle(const char *state_dir, const char *dir, struct idle *ret, 
         struct idle one;
         if (*e->d_name == '.' || !take_idle(&one, dir, e->d_name))
             continue;
-        bool better = pristine_is_finished(e->d_name) &&
+        bool better = base_tree_is_finished(e->d_name) &&
                       (!ret->name || clock_is_later(&one.used, &ret->used));
         struct idle worse = better ? *ret : one;
         if (better)
@@ -294,7 +294,7 @@ static void find_idle(const char *state_dir, const char *dir, struct idle *ret, 
 }
 
 /* Makes it the draft: nobody finds it by its old name any more. */
-static bool take_over(struct pristine_draft *d, const char *dir, struct idle *idle)
+static bool take_over(struct base_tree_draft *d, const char *dir, struct idle *idle)
 {
     autofree char *path = mem_printf("%s/%s", dir, idle->name);
     if (rename(path, d->dir) < 0)
@@ -305,31 +305,31 @@ static bool take_over(struct pristine_draft *d, const char *dir, struct idle *id
 }
 
 /* Where it can be a subvolume it is: workspaces can be snapshots of it, and it goes quickly. */
-static int make_empty(struct pristine_draft *d, struct err *err)
+static int make_empty(struct base_tree_draft *d, struct err *err)
 {
     autofree char *tree = mem_printf("%s/tree", d->dir), *lock = mem_printf("%s/lock", d->dir);
     struct err none = {0};
     if (dirs_make(d->dir, err) || dirs_lock(lock, &d->lock, err))
         return -1;
-    return subvolume_make(tree, &none) == 0 ? 0 : dirs_make_open(tree, err);
+    return btrfs_make(tree, &none) == 0 ? 0 : dirs_make_open(tree, err);
 }
 
 /* What was not made here may be a mere folder. */
 static bool is_fit(const char *dir, const char *name)
 {
     autofree char *tree = mem_printf("%s/%s/tree", dir, name);
-    return subvolume_is(tree) || !subvolume_fits(dir);
+    return btrfs_is(tree) || !btrfs_fits(dir);
 }
 
-int pristine_begin(struct pristine_draft *d, const char *state_dir, const char *commit, bool fresh,
-                   struct strv *ret_left, struct err *err)
+int base_tree_begin(struct base_tree_draft *d, const char *state_dir, const char *commit,
+                    bool fresh, struct strv *ret_left, struct err *err)
 {
     autofree char *dir = mem_printf("%s/pristine", state_dir);
     autofree char *tmp = mem_printf("%s/tmp", state_dir);
     autofree char *turn = mem_printf("%s/lock", state_dir);
     own_cleanup(idle_done) struct idle idle = {.lock = -1};
     autoclose int fd = -1; /* two that begin at once would take each other's for idle */
-    *d = (struct pristine_draft)PRISTINE_DRAFT_INIT;
+    *d = (struct base_tree_draft)PRISTINE_DRAFT_INIT;
     if (dirs_make(dir, err) || dirs_make(tmp, err) || dirs_lock(turn, &fd, err))
         return -1;
     find_idle(state_dir, dir, &idle, ret_left);
@@ -343,7 +343,7 @@ int pristine_begin(struct pristine_draft *d, const char *state_dir, const char *
         return 0;
     if (make_empty(d, err) == 0)
         return 0;
-    pristine_draft_done(d);
+    base_tree_draft_done(d);
     return -1;
 }
 
@@ -356,7 +356,7 @@ static bool take_shared(struct idle *i, const char *dir, const char *name)
     struct err none = {0};
     struct stat st;
     *i = (struct idle){.lock = -1};
-    if (!pristine_is_finished(name) || access(below, F_OK) == 0 || lstat(index, &st) < 0 ||
+    if (!base_tree_is_finished(name) || access(below, F_OK) == 0 || lstat(index, &st) < 0 ||
         access(lock, F_OK) < 0 || dirs_try_share_lock(lock, &i->lock, &none) || i->lock < 0)
         return false;
     i->name = mem_str(name);
@@ -384,7 +384,7 @@ static void find_shared(const char *dir, struct idle *ret)
 }
 
 /* As long as somebody uses the one, the other is in use too. */
-static int make_delta(const struct pristine_draft *d, struct err *err)
+static int make_delta(const struct base_tree_draft *d, struct err *err)
 {
     autofree char *tree = mem_printf("%s/tree", d->dir), *below = mem_printf("%s/below", d->dir);
     autofree char *lock = mem_printf("%s/lock", d->dir), *its = beside(d->dir, d->from, "lock");
@@ -394,20 +394,20 @@ static int make_delta(const struct pristine_draft *d, struct err *err)
     return link(its, lock) < 0 ? err_sys(err, "make '%s'", lock) : 0;
 }
 
-bool pristine_begin_delta(struct pristine_draft *d, const char *state_dir, const char *commit)
+bool base_tree_begin_delta(struct base_tree_draft *d, const char *state_dir, const char *commit)
 {
     autofree char *dir = mem_printf("%s/pristine", state_dir);
     autofree char *turn = mem_printf("%s/lock", state_dir);
     own_cleanup(idle_done) struct idle shared = {.lock = -1};
     autoclose int fd = -1;
     struct err none = {0};
-    *d = (struct pristine_draft)PRISTINE_DRAFT_INIT;
+    *d = (struct base_tree_draft)PRISTINE_DRAFT_INIT;
     if (dirs_lock(turn, &fd, &none))
         return false;
     find_shared(dir, &shared);
     if (!shared.name)
         return false;
-    *d = (struct pristine_draft){
+    *d = (struct base_tree_draft){
         .dir = mem_printf("%s/%s.%d.delta" UNFINISHED, dir, commit, (int)getpid()),
         .commit = mem_str(commit),
         .from = steal_ptr(shared.name),
@@ -415,14 +415,14 @@ bool pristine_begin_delta(struct pristine_draft *d, const char *state_dir, const
         .lock = steal_fd(&shared.lock)};
     if (dirs_remove(d->dir, &none) == 0 && make_delta(d, &none) == 0)
         return true;
-    pristine_draft_done(d);
+    base_tree_draft_done(d);
     return false;
 }
 
 /* Settings that are about one work tree of the user's, or would have the index be in several files
  * or in a form that is not read here, do not count. */
-void pristine_fill(const struct pristine_draft *d, const struct git_place *at, struct strv *argv,
-                   struct strv *env)
+void base_tree_fill(const struct base_tree_draft *d, const struct git_place *at, struct strv *argv,
+                    struct strv *env)
 {
     autofree char *tree = mem_printf("%s/tree", d->dir), *index = mem_printf("%s/index", d->dir);
     struct git_place here = *at;
@@ -438,7 +438,7 @@ void pristine_fill(const struct pristine_draft *d, const struct git_place *at, s
 
 /* What was written in the moment in which the index was might have changed since, for all that git
  * knows; here nothing has. */
-static int set_time(const struct pristine_draft *d, struct err *err)
+static int set_time(const struct base_tree_draft *d, struct err *err)
 {
     autofree char *index = mem_printf("%s/index", d->dir);
     struct timespec times[2];
@@ -450,8 +450,8 @@ static int set_time(const struct pristine_draft *d, struct err *err)
                                                     : 0;
 }
 
-int pristine_finish(struct pristine_draft *d, bool *ret_ours, struct strv *ret_left,
-                    struct err *err)
+int base_tree_finish(struct base_tree_draft *d, bool *ret_ours, struct strv *ret_left,
+                     struct err *err)
 {
     autofree char *slash = mem_str(d->dir);
     *strrchr(slash, '/') = '\0';
@@ -465,18 +465,18 @@ int pristine_finish(struct pristine_draft *d, bool *ret_ours, struct strv *ret_l
         strv_push(ret_left, d->dir);
     }
     free(steal_ptr(d->dir)); /* it is not ours any more */
-    pristine_draft_done(d);
+    base_tree_draft_done(d);
     return 0;
 }
 
 /* --- at once ------------------------------------------------------------------------------ */
 
-static int run_git(const struct pristine_draft *d, const struct git_place *at, struct err *err)
+static int run_git(const struct base_tree_draft *d, const struct git_place *at, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
     autobuf struct buf out = BUF_INIT, errors = BUF_INIT;
     int status;
-    pristine_fill(d, at, &argv, &env);
+    base_tree_fill(d, at, &argv, &env);
     if (proc_capture(argv.v, env.v, OUTPUT_MAX, &out, &errors, &status, err))
         return -1;
     return status ? err_set(err, ERR_ENV, "the files of %s could not be written: %s", d->commit,
@@ -487,24 +487,24 @@ static int run_git(const struct pristine_draft *d, const struct git_place *at, s
 static int make(const struct git_place *at, const char *state_dir, const char *commit, bool fresh,
                 bool *ret_ours, struct strv *left, struct err *err)
 {
-    autodraft struct pristine_draft d = PRISTINE_DRAFT_INIT;
-    return pristine_begin(&d, state_dir, commit, fresh, left, err) || run_git(&d, at, err) ||
-                   pristine_finish(&d, ret_ours, left, err)
+    autodraft struct base_tree_draft d = PRISTINE_DRAFT_INIT;
+    return base_tree_begin(&d, state_dir, commit, fresh, left, err) || run_git(&d, at, err) ||
+                   base_tree_finish(&d, ret_ours, left, err)
                ? -1
                : 0;
 }
 
 /* Where what there was could not be brought forward, one is made from nothing. */
-static int make_somehow(struct pristine *p, const struct git_place *at, const char *state_dir,
+static int make_somehow(struct base_tree *p, const struct git_place *at, const char *state_dir,
                         const char *commit, struct strv *left, struct err *err)
 {
     bool there = false, ours = false;
     struct err first = {0};
-    if (pristine_take(p, at, state_dir, commit, false, &there, err))
+    if (base_tree_take(p, at, state_dir, commit, false, &there, err))
         return -1;
     for (int fresh = 0; !there && fresh < 2; fresh++) {
         if (make(at, state_dir, commit, fresh, &ours, left, fresh ? err : &first) == 0 &&
-            pristine_take(p, at, state_dir, commit, fresh && ours, &there, err))
+            base_tree_take(p, at, state_dir, commit, fresh && ours, &there, err))
             return -1;
     }
     if (there)
@@ -514,8 +514,8 @@ static int make_somehow(struct pristine *p, const struct git_place *at, const ch
                                  first.msg[0] ? first.msg : "it has more than files");
 }
 
-int pristine_make(struct pristine *p, const struct git_place *at, const char *state_dir,
-                  const char *commit, struct err *err)
+int base_tree_make(struct base_tree *p, const struct git_place *at, const char *state_dir,
+                   const char *commit, struct err *err)
 {
     autostrv struct strv left = {0};
     struct err none = {0};

@@ -1,5 +1,5 @@
 /*
- * struct pristine: the files of one commit as git checks them out, which workspaces show without
+ * struct base_tree: the files of one commit as git checks them out, which workspaces show without
  * having them. In the repository's folder of ours:
  *
  *     pristine/<commit>/tree     the files; nothing in it changes while anyone uses it
@@ -21,7 +21,7 @@
 
 #include <stdbool.h>
 
-struct pristine {
+struct base_tree {
     char *dir, *commit; /* NULL: there is none */
     int lock;           /* as long as this is open nobody changes it */
 };
@@ -30,21 +30,21 @@ struct pristine {
     {                                                                                              \
         .lock = -1                                                                                 \
     }
-void pristine_done(struct pristine *p);
-#define autopristine own_cleanup(pristine_done)
+void base_tree_done(struct base_tree *p);
+#define autopristine own_cleanup(base_tree_done)
 
 /* Takes that of a commit. *ret_there is false where there is none, or where it is not as git wrote
  * it, or holds what is not just files (submodules). Where we have made it this moment, and from
  * nothing, its files are not looked at again. `at` is the repository, state_dir our folder in it.
  */
-int pristine_take(struct pristine *p, const struct git_place *at, const char *state_dir,
-                  const char *commit, bool made_now, bool *ret_there, struct err *err);
+int base_tree_take(struct base_tree *p, const struct git_place *at, const char *state_dir,
+                   const char *commit, bool made_now, bool *ret_there, struct err *err);
 
 /* One in the making. */
-struct pristine_draft {
+struct base_tree_draft {
     char *dir, *commit;
     char *from;    /* the commit that its files are of so far, or NULL: there are none */
-    bool is_delta; /* it goes over those, which are elsewhere: pristine_index_below() */
+    bool is_delta; /* it goes over those, which are elsewhere: base_tree_index_below() */
     int lock;
 };
 
@@ -54,48 +54,48 @@ struct pristine_draft {
     }
 
 /* Takes away what was made of it, where it was not finished. */
-void pristine_draft_done(struct pristine_draft *d);
-#define autodraft own_cleanup(pristine_draft_done)
+void base_tree_draft_done(struct base_tree_draft *d);
+#define autodraft own_cleanup(base_tree_draft_done)
 
 /* Begins one, with the files of another that nobody uses unless it is to be `fresh`. Folders that
  * nobody needs any more are appended to ret_left, for the caller to delete. */
-int pristine_begin(struct pristine_draft *d, const char *state_dir, const char *commit, bool fresh,
-                   struct strv *ret_left, struct err *err);
+int base_tree_begin(struct base_tree_draft *d, const char *state_dir, const char *commit,
+                    bool fresh, struct strv *ret_left, struct err *err);
 
-/* Begins a delta, over one that others may use; false where there is none. pristine_forward()
+/* Begins a delta, over one that others may use; false where there is none. base_tree_update()
  * writes it. */
-bool pristine_begin_delta(struct pristine_draft *d, const char *state_dir, const char *commit);
+bool base_tree_begin_delta(struct base_tree_draft *d, const char *state_dir, const char *commit);
 
 /* The index of the files that a draft goes over. */
-char *pristine_index_below(const struct pristine_draft *d);
+char *base_tree_index_below(const struct base_tree_draft *d);
 
 /* argv and environment of the git that writes its files, for the caller to run. */
-void pristine_fill(const struct pristine_draft *d, const struct git_place *at, struct strv *argv,
-                   struct strv *env);
+void base_tree_fill(const struct base_tree_draft *d, const struct git_place *at, struct strv *argv,
+                    struct strv *env);
 
 /* git has done so: it can be taken. Where another has made the same meanwhile, that is it, and
  * *ret_ours is false. */
-int pristine_finish(struct pristine_draft *d, bool *ret_ours, struct strv *ret_left,
-                    struct err *err);
+int base_tree_finish(struct base_tree_draft *d, bool *ret_ours, struct strv *ret_left,
+                     struct err *err);
 
 /* All of that at once, for who can wait; what nobody needs any more is deleted. */
-int pristine_make(struct pristine *p, const struct git_place *at, const char *state_dir,
-                  const char *commit, struct err *err);
+int base_tree_make(struct base_tree *p, const struct git_place *at, const char *state_dir,
+                   const char *commit, struct err *err);
 
 /* Whether a folder of that name is one that can be taken, and not one in the making. */
-bool pristine_is_finished(const char *name);
+bool base_tree_is_finished(const char *name);
 
-char *pristine_tree(const struct pristine *p);
+char *base_tree_tree(const struct base_tree *p);
 
 /* The tree that it goes over, where it is a delta; else NULL. */
-char *pristine_tree_below(const struct pristine *p);
+char *base_tree_tree_below(const struct base_tree *p);
 
-char *pristine_index(const struct pristine *p);
+char *base_tree_index(const struct base_tree *p);
 
 /* Copies the index to a path where there is nothing. */
-int pristine_copy_index(const struct pristine *p, const char *to, struct err *err);
+int base_tree_copy_index(const struct base_tree *p, const char *to, struct err *err);
 
 /* Whether a file ends as the index does: with a hash of what is in it. */
-bool pristine_is_index(const struct pristine *p, const char *path);
+bool base_tree_is_index(const struct base_tree *p, const char *path);
 
 #endif

@@ -11,12 +11,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-bool pristine_delta_hide(int root, const char *path)
+bool base_tree_delta_hide(int root, const char *path)
 {
     return mknodat(root, path, S_IFCHR, 0) == 0;
 }
 
-struct look {
+struct lookup {
     int root;
     struct git_index now, below;
     struct git_index_entry at, was;
@@ -24,14 +24,14 @@ struct look {
     size_t found; /* in the delta */
 };
 
-static void look_done(struct look *l)
+static void lookup_done(struct lookup *l)
 {
     git_index_done(&l->now);
     git_index_done(&l->below);
     own_close(&l->root);
 }
 
-static bool is_same(const struct look *l)
+static bool is_same(const struct lookup *l)
 {
     const struct git_index_entry *a = &l->at, *b = &l->was;
     return a->mode == b->mode && a->size == b->size && a->ino == b->ino && a->mtime == b->mtime &&
@@ -39,7 +39,7 @@ static bool is_same(const struct look *l)
            memcmp(a->id, b->id, l->now.id_len) == 0;
 }
 
-static bool is_written(struct look *l)
+static bool is_written(struct lookup *l)
 {
     const struct git_index_entry *e = &l->at;
     struct stat st;
@@ -48,7 +48,7 @@ static bool is_written(struct look *l)
            git_index_same_time(&st.st_ctim, e->ctime, e->ctime_ns);
 }
 
-static bool is_hidden(struct look *l)
+static bool is_hidden(struct lookup *l)
 {
     struct stat st;
     l->found++;
@@ -56,7 +56,7 @@ static bool is_hidden(struct look *l)
 }
 
 /* The next path, of one index or of both. */
-static bool step(struct look *l)
+static bool step(struct lookup *l)
 {
     int order = !l->had ? -1 : !l->is ? 1 : strcmp(l->at.path, l->was.path);
     bool good = order > 0 ? is_hidden(l) : (order == 0 && is_same(l)) || is_written(l);
@@ -82,9 +82,10 @@ static bool has_so_many(const char *tree, size_t n)
     return found == n;
 }
 
-bool pristine_delta_fits(const char *tree, const char *index, const char *below, size_t digits)
+bool base_tree_delta_fits(const char *tree, const char *index, const char *below, size_t digits)
 {
-    own_cleanup(look_done) struct look l = {.root = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
+    own_cleanup(lookup_done) struct lookup l = {.root =
+                                                    open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC)};
     bool good = l.root >= 0 && git_index_open(&l.now, index, digits, NULL) == 0 &&
                 git_index_open(&l.below, below, digits, NULL) == 0;
     l.is = good && git_index_next(&l.now, &l.at);

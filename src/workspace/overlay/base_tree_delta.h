@@ -9,10 +9,10 @@
 #include <stddef.h>
 
 /* A file is gone, whose folder is there, below the descriptor of the delta's top. */
-bool pristine_delta_hide(int root, const char *path);
+bool base_tree_delta_hide(int root, const char *path);
 
 /* Whether a delta is still what it was made: over the files that the index `below` has, it gives
  * those of `index`. The ids have so many digits. */
-bool pristine_delta_fits(const char *tree, const char *index, const char *below, size_t digits);
+bool base_tree_delta_fits(const char *tree, const char *index, const char *below, size_t digits);
 
 #endif

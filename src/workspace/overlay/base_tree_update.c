@@ -22,7 +22,7 @@
 enum { FILES_MAX = 2000, BYTES_MAX = 8 << 20 };
 
 struct forward {
-    const struct pristine_draft *draft;
+    const struct base_tree_draft *draft;
     struct git_batch *batch;
     size_t id_len; /* of a binary id */
     int root;
@@ -33,7 +33,7 @@ struct forward {
     VEC(size_t) ends;    /* ... behind which it ends */
 };
 
-static void forward_done(struct forward *f)
+static void checkout_move_done(struct forward *f)
 {
     vec_done(&f->changes);
     buf_done(&f->contents);
@@ -95,13 +95,13 @@ static int take_difference(void *ctx, const char *path, const struct tree_entry 
 /* A name may be a file's on one side and a folder's on the other: then folders come or go. */
 static bool find_differences(struct forward *f)
 {
-    const struct pristine_draft *d = f->draft;
+    const struct base_tree_draft *d = f->draft;
     autofree char *top = mem_printf("%s^{tree}", d->commit);
     autobuf struct buf id = BUF_INIT;
     bool found;
     struct err none = {0};
     if (git_batch_resolve(f->batch, top, &id, &found, &none) || !found ||
-        tree_paths_each(f->batch, d->from, d->commit, take_difference, f, &none))
+        tree_diff_each(f->batch, d->from, d->commit, take_difference, f, &none))
         return false;
     unsigned char *root = arena_alloc(&f->arena, f->id_len);
     for (size_t i = 0; i < f->id_len; i++) {
@@ -160,7 +160,7 @@ static bool take_away(const struct forward *f, struct work_folder *at, const str
     int folder = work_folder_enter(at, c->path, f->draft->is_delta, &name);
     if (!f->draft->is_delta)
         return folder >= 0 ? unlinkat(folder, name, 0) == 0 || errno == ENOENT : errno == ENOENT;
-    return folder >= 0 && (c->id || pristine_delta_hide(folder, name));
+    return folder >= 0 && (c->id || base_tree_delta_hide(folder, name));
 }
 
 static bool write_change(const struct forward *f, struct work_folder *at, struct index_change *c,
@@ -187,14 +187,14 @@ static bool write_changes(struct forward *f)
     return good;
 }
 
-bool pristine_forward(const struct pristine_draft *d, struct git_batch *batch)
+bool base_tree_update(const struct base_tree_draft *d, struct git_batch *batch)
 {
-    own_cleanup(forward_done) struct forward f = {.draft = d,
-                                                  .batch = batch,
-                                                  .id_len = strlen(d->commit) / 2,
-                                                  .root = -1,
-                                                  .contents = BUF_INIT};
-    autofree char *path = d->is_delta ? pristine_index_below(d) : mem_printf("%s/index", d->dir);
+    own_cleanup(checkout_move_done) struct forward f = {.draft = d,
+                                                        .batch = batch,
+                                                        .id_len = strlen(d->commit) / 2,
+                                                        .root = -1,
+                                                        .contents = BUF_INIT};
+    autofree char *path = d->is_delta ? base_tree_index_below(d) : mem_printf("%s/index", d->dir);
     struct err none = {0};
     if (!d->from || strlen(d->from) != strlen(d->commit) || !find_differences(&f))
         return false;

@@ -15,6 +15,6 @@ struct git_batch;
  * seen that git takes contents as they are, but for attributes in the commits. False where git must
  * do it: the difference is large, folders come or go, there are more than files. Where something
  * failed half-way git will refuse to go on with it, too. */
-bool pristine_forward(const struct pristine_draft *d, struct git_batch *batch);
+bool base_tree_update(const struct base_tree_draft *d, struct git_batch *batch);
 
 #endif

@@ -78,7 +78,7 @@ static int find_brought(const char *workspace, struct strv *ret, struct err *err
     autofree char *tree = mem_printf("%s/tree", brought), *list = mem_printf("%s/kept", brought);
     autostrv struct strv all = {0};
     strv_push(&all, tree);
-    if (kept_trees(list, &all, err))
+    if (shared_folders_trees(list, &all, err))
         return -1;
     for (size_t i = 0; i < all.n; i++) {
         if (access(all.v[i], F_OK) == 0)
@@ -116,7 +116,8 @@ bool layers_are_of(const char *workspace, const char *commit)
 static int say_who(const char *workspace, struct err *err)
 {
     autofree char *by = part(workspace, "by");
-    autofree char *text = mem_printf("%d %lld\n", (int)getpid(), (long long)procs_start(getpid()));
+    autofree char *text =
+        mem_printf("%d %lld\n", (int)getpid(), (long long)proc_table_start(getpid()));
     return dirs_remove(by, err) || file_create(by, text, strlen(text), err) ? -1 : 0;
 }
 
@@ -129,11 +130,11 @@ static int open_part(const char *workspace, const char *name, int *ret_fd, struc
 }
 
 /* The kernel wants its folder as it was: empty. */
-static int mount_layers(const char *workspace, const struct pristine *p, struct err *err)
+static int mount_layers(const char *workspace, const struct base_tree *p, struct err *err)
 {
-    autofree char *tree = pristine_tree(p), *upper = layers_upper(workspace);
+    autofree char *tree = base_tree_tree(p), *upper = layers_upper(workspace);
     autofree char *work = part(workspace, "work");
-    autofree char *other = pristine_tree_below(p);
+    autofree char *other = base_tree_tree_below(p);
     autostrv struct strv below = {0};
     if (other)
         strv_push(&below, other);
@@ -149,7 +150,7 @@ static int mount_layers(const char *workspace, const struct pristine *p, struct 
 
 /* --- making ------------------------------------------------------------------------------- */
 
-static int put_index(const struct workspace *ws, const struct pristine *p, const char *index,
+static int put_index(const struct workspace *ws, const struct base_tree *p, const char *index,
                      struct err *err)
 {
     autofree char *to = mem_printf("%s/index", ws->admin);
@@ -158,7 +159,7 @@ static int put_index(const struct workspace *ws, const struct pristine *p, const
         return -1;
     return index && renameat(AT_FDCWD, index, admin, "index") == 0
                ? 0
-               : pristine_copy_index(p, to, err);
+               : base_tree_copy_index(p, to, err);
 }
 
 /* From here on the workspace is of this kind. */
@@ -178,7 +179,7 @@ static int move_link(const struct workspace *ws, struct err *err)
                : 0;
 }
 
-static int make(const struct workspace *ws, const struct pristine *p, const char *index,
+static int make(const struct workspace *ws, const struct base_tree *p, const char *index,
                 struct err *err)
 {
     autofree char *layers = layers_path(ws->path), *upper = layers_upper(ws->path);
@@ -202,7 +203,7 @@ static void unmake(const struct workspace *ws)
 }
 
 /* What is mounted is another folder than the one below it, which is the one that is noted. */
-int layers_make(struct workspace *ws, const struct pristine *p, const char *index, struct err *err)
+int layers_make(struct workspace *ws, const struct base_tree *p, const char *index, struct err *err)
 {
     if (make(ws, p, index, err) == 0 && workspace_hold(ws, err) == 0)
         return 0;
@@ -222,7 +223,7 @@ static pid_t mounted_by(const char *workspace)
         return 0;
     pid_t pid = (pid_t)strtol(text.s, &end, 10);
     long long start = strtoll(end, NULL, 10);
-    return pid > 0 && pid != getpid() && start && procs_start(pid) == start ? pid : 0;
+    return pid > 0 && pid != getpid() && start && proc_table_start(pid) == start ? pid : 0;
 }
 
 bool layers_are_in_use(const char *workspace)
@@ -267,21 +268,21 @@ static int hold_kept(const char *workspace, const char *common, struct layers_ho
                      struct err *err)
 {
     autofree char *state = state_path(common), *folder = run_folder(workspace);
-    return kept_hold(state, strrchr(folder, '/') + 1, &h->kept, err);
+    return shared_folders_hold(state, strrchr(folder, '/') + 1, &h->kept, err);
 }
 
 /* One that is held is as it was when it was taken. */
-static int find_below(struct pristine *p, const char *common, const char *commit, struct err *err)
+static int find_below(struct base_tree *p, const char *common, const char *commit, struct err *err)
 {
     struct git_place at = {.git_dir = common};
     autofree char *state = state_path(common);
     if (p->commit && strcmp(p->commit, commit) == 0)
         return 0;
-    pristine_done(p);
-    return pristine_make(p, &at, state, commit, err);
+    base_tree_done(p);
+    return base_tree_make(p, &at, state, commit, err);
 }
 
-static int mount_again(const char *workspace, const char *common, struct pristine *below,
+static int mount_again(const char *workspace, const char *common, struct base_tree *below,
                        struct layers_hold *h, struct err *err)
 {
     autobuf struct buf commit = BUF_INIT;
@@ -342,11 +343,11 @@ static int drop(const char *workspace, struct err *err)
 }
 
 /* `below`: NULL for who joins others. */
-static int see(const char *workspace, const char *common, struct pristine *below,
+static int see(const char *workspace, const char *common, struct base_tree *below,
                struct layers_hold *h, struct err *err)
 {
     bool joins = !below;
-    autopristine struct pristine own = PRISTINE_INIT;
+    autopristine struct base_tree own = PRISTINE_INIT;
     autofree char *state = mem_printf("%s/anabranch", common);
     pid_t pid = layers_there(workspace) ? mounted_by(workspace) : 0;
     if (!layers_there(workspace) || (!pid && overlay_is_at(workspace)))
@@ -360,7 +361,7 @@ static int see(const char *workspace, const char *common, struct pristine *below
     return mount_again(workspace, common, below ? below : &own, h, err);
 }
 
-static int see_or_leave(const char *workspace, const char *common, struct pristine *below,
+static int see_or_leave(const char *workspace, const char *common, struct base_tree *below,
                         struct layers_hold *ret, struct err *err)
 {
     struct layers_hold h = LAYERS_HOLD_INIT;
@@ -378,7 +379,7 @@ int layers_see(const char *workspace, const char *common, struct layers_hold *re
     return see_or_leave(workspace, common, NULL, ret, err);
 }
 
-int layers_take(const char *workspace, const char *common, struct pristine *below,
+int layers_take(const char *workspace, const char *common, struct base_tree *below,
                 struct layers_hold *ret, struct err *err)
 {
     return see_or_leave(workspace, common, below, ret, err);

@@ -45,7 +45,8 @@ char *layers_brought(const char *run_folder);
 
 /* Gives a workspace that was made just now the files of a commit. Their index is a copy, or that at
  * the path `index`, which is a copy that nobody has any more; or NULL. */
-int layers_make(struct workspace *ws, const struct pristine *p, const char *index, struct err *err);
+int layers_make(struct workspace *ws, const struct base_tree *p, const char *index,
+                struct err *err);
 
 /* What is held as long as a workspace is seen: nobody changes what is below it, and nobody else
  * mounts it. */
@@ -67,7 +68,7 @@ int layers_see(const char *workspace, const char *common, struct layers_hold *re
  * processes have ended (sys/guard/leftover_processes.h): mounted here or not at all. ERR_ENV where
  * someone else sees it. `below` is kept from call to call, by who takes several: what is below them
  * is looked at once. */
-int layers_take(const char *workspace, const char *common, struct pristine *below,
+int layers_take(const char *workspace, const char *common, struct base_tree *below,
                 struct layers_hold *ret, struct err *err);
 
 /* The same for one command: appends the beginning of the argv that runs it so, in the folder that

@@ -186,7 +186,7 @@ bool overlay_is_at(const char *at)
 static bool is_seen_by(const struct proc_id *id, const char *real)
 {
     autofree char *theirs = mem_printf("/proc/%d/root%s", (int)id->pid, real);
-    return procs_lives(id) && overlay_is_at(theirs);
+    return proc_table_lives(id) && overlay_is_at(theirs);
 }
 
 /* Whether who enters its user namespace may enter its mounts. A guard is in the user namespace of
@@ -205,10 +205,10 @@ static bool can_be_joined(pid_t pid)
 pid_t overlay_seen_by(const char *at, const char *needs)
 {
     autofree char *real = realpath(at, NULL);
-    autoprocs struct procs all = {0};
+    autoprocs struct proc_table all = {0};
     pid_t found = 0;
     if (real)
-        procs_everyone(&all);
+        proc_table_everyone(&all);
     for (size_t i = 0; i < all.all.n; i++) {
         const struct proc_id *id = &all.all.v[i];
         if (!is_seen_by(id, real))

@@ -73,14 +73,14 @@ static void make_key(const char *root, const char *path, struct buf *ret)
     add_lock_files(ret, folder);
 }
 
-bool kept_is_name(const char *name)
+bool shared_folders_is_name(const char *name)
 {
     static const char hex[] = "0123456789abcdef";
     return strspn(name, hex) == DIGITS && name[DIGITS] == '-' &&
            strspn(name + DIGITS + 1, hex) == DIGITS;
 }
 
-static char *part(const struct kept *k, const char *name, const char *file)
+static char *part(const struct shared_folders *k, const char *name, const char *file)
 {
     return mem_printf("%s/%s/%s", k->dir, name, file);
 }
@@ -97,7 +97,7 @@ static bool lives(const char *path, const struct buf *text)
 /* What a run has noted: its folder, and then names, each with a NUL behind it. */
 static int note_use(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct kept *k = ctx;
+    struct shared_folders *k = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     autobuf struct buf text = BUF_INIT;
     if (file_read(path, LIST_MAX, &text, err))
@@ -112,7 +112,7 @@ static int note_use(void *ctx, const char *dir, const char *name, struct err *er
     return 0;
 }
 
-static int read_uses(struct kept *k, const char *run, struct err *err)
+static int read_uses(struct shared_folders *k, const char *run, struct err *err)
 {
     autofree char *uses = mem_printf("%s/uses", k->dir);
     autofree char *own = mem_printf("%s/%s", uses, run ? run : "");
@@ -120,7 +120,7 @@ static int read_uses(struct kept *k, const char *run, struct err *err)
 }
 
 /* Nobody waits who can do without: k->lock is -1 then. */
-static int lock_and_read(struct kept *k, const char *run, bool waits, struct err *err)
+static int lock_and_read(struct shared_folders *k, const char *run, bool waits, struct err *err)
 {
     autofree char *uses = mem_printf("%s/uses", k->dir), *lock = mem_printf("%s/lock", k->dir);
     if (dirs_make(uses, err) ||
@@ -129,22 +129,23 @@ static int lock_and_read(struct kept *k, const char *run, bool waits, struct err
     return k->lock < 0 ? 0 : read_uses(k, run, err);
 }
 
-static void init(struct kept *k, const char *state_dir)
+static void init(struct shared_folders *k, const char *state_dir)
 {
-    *k = (struct kept){
+    *k = (struct shared_folders){
         .state = mem_str(state_dir), .dir = mem_printf("%s/shared", state_dir), .lock = -1};
 }
 
-int kept_open(struct kept *k, const char *state_dir, const char *run, struct err *err)
+int shared_folders_open(struct shared_folders *k, const char *state_dir, const char *run,
+                        struct err *err)
 {
     init(k, state_dir);
     if (lock_and_read(k, run, true, err) == 0)
         return 0;
-    kept_close(k);
+    shared_folders_close(k);
     return -1;
 }
 
-void kept_close(struct kept *k)
+void shared_folders_close(struct shared_folders *k)
 {
     free(k->state);
     free(k->dir);
@@ -152,15 +153,15 @@ void kept_close(struct kept *k)
     map_done(&k->used);
     arena_done(&k->arena);
     strv_done(&k->taken);
-    *k = (struct kept){.lock = -1};
+    *k = (struct shared_folders){.lock = -1};
 }
 
-bool kept_is_used(const struct kept *k, const char *name)
+bool shared_folders_is_used(const struct shared_folders *k, const char *name)
 {
     return map_get(&k->used, name, strlen(name)) != NULL;
 }
 
-bool kept_is_orphan(const struct kept *k, const char *name)
+bool shared_folders_is_orphan(const struct shared_folders *k, const char *name)
 {
     autofree char *path = part(k, name, "path");
     autobuf struct buf text = BUF_INIT;
@@ -168,14 +169,14 @@ bool kept_is_orphan(const struct kept *k, const char *name)
     return file_read(path, LIST_MAX, &text, &none) || access(text.s, F_OK) < 0;
 }
 
-static void add_tree(const struct kept *k, const char *name, struct buf *out)
+static void add_tree(const struct shared_folders *k, const char *name, struct buf *out)
 {
     autofree char *tree = part(k, name, "tree");
     buf_add(out, tree, strlen(tree) + 1);
 }
 
-int kept_note(const struct kept *k, const char *run, const char *folder, const char *list,
-              struct err *err)
+int shared_folders_note(const struct shared_folders *k, const char *run, const char *folder,
+                        const char *list, struct err *err)
 {
     autofree char *path = mem_printf("%s/uses/%s", k->dir, run);
     autobuf struct buf names = BUF_INIT, trees = BUF_INIT;
@@ -189,7 +190,7 @@ int kept_note(const struct kept *k, const char *run, const char *folder, const c
                : 0;
 }
 
-int kept_trees(const char *list, struct strv *ret, struct err *err)
+int shared_folders_trees(const char *list, struct strv *ret, struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
     if (access(list, F_OK) < 0)
@@ -202,7 +203,7 @@ int kept_trees(const char *list, struct strv *ret, struct err *err)
 }
 
 /* Who looks whether it is in use has it for a moment. */
-int kept_hold(const char *state_dir, const char *run, int *ret_fd, struct err *err)
+int shared_folders_hold(const char *state_dir, const char *run, int *ret_fd, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     autofree char *path = mem_printf("%s/shared/uses/%s", state_dir, run);
@@ -216,9 +217,9 @@ int kept_hold(const char *state_dir, const char *run, int *ret_fd, struct err *e
     return 0;
 }
 
-void kept_tidy(const char *state_dir)
+void shared_folders_tidy(const char *state_dir)
 {
-    autokept struct kept k;
+    autokept struct shared_folders k;
     struct err none = {0};
     init(&k, state_dir);
     if (access(k.dir, F_OK) == 0)
@@ -248,7 +249,7 @@ static bool read_time(const char **at, struct timespec *ret)
 }
 
 /* Untouched where it is half made, of before the machine was started, or by another clock. */
-static bool read_done(const struct kept *k, const char *name, struct timespec *ret_looked,
+static bool read_done(const struct shared_folders *k, const char *name, struct timespec *ret_looked,
                       struct timespec *ret_changed)
 {
     autofree char *path = part(k, name, "done");
@@ -265,14 +266,15 @@ static bool read_done(const struct kept *k, const char *name, struct timespec *r
     return true;
 }
 
-static int remove_done(const struct kept *k, const char *name, struct err *err)
+static int remove_done(const struct shared_folders *k, const char *name, struct err *err)
 {
     autofree char *path = part(k, name, "done");
     return dirs_remove(path, err);
 }
 
-static int write_done(const struct kept *k, const char *name, const struct timespec *looked,
-                      const struct timespec *changed, struct err *err)
+static int write_done(const struct shared_folders *k, const char *name,
+                      const struct timespec *looked, const struct timespec *changed,
+                      struct err *err)
 {
     autofree char *path = part(k, name, "done");
     autobuf struct buf text = BUF_INIT;
@@ -282,9 +284,9 @@ static int write_done(const struct kept *k, const char *name, const struct times
 }
 
 struct bringing {
-    const struct kept *k;
+    const struct shared_folders *k;
     const char *name;
-    kept_progress_fn *progress;
+    shared_folders_progress_fn *progress;
     void *ctx;
 };
 
@@ -294,14 +296,15 @@ static int before_change(void *ctx, struct err *err)
     return remove_done(b->k, b->name, err);
 }
 
-static void hand_on(void *ctx, const struct mirror_count *so_far)
+static void hand_on(void *ctx, const struct dir_sync_count *so_far)
 {
     const struct bringing *b = ctx;
     if (b->progress)
         b->progress(b->ctx, so_far);
 }
 
-static int make_place(const struct kept *k, const char *name, const char *folder, struct err *err)
+static int make_place(const struct shared_folders *k, const char *name, const char *folder,
+                      struct err *err)
 {
     autofree char *tree = part(k, name, "tree"), *path = part(k, name, "path");
     if (dirs_make_open(tree, err))
@@ -310,7 +313,7 @@ static int make_place(const struct kept *k, const char *name, const char *folder
 }
 
 /* Whoever copies it in another way needs the room. */
-static void give_up(const struct kept *k, const char *name)
+static void give_up(const struct shared_folders *k, const char *name)
 {
     autofree char *path = mem_printf("%s/%s", k->dir, name);
     struct err none = {0};
@@ -332,17 +335,17 @@ static int finish(const struct bringing *b, struct timespec begun, const struct 
 }
 
 /* *ret_there is false where others use it and would see it change. */
-static int bring_one(struct bringing *b, const char *root, const char *path, bool *ret_there,
-                     struct mirror_count *ret, struct err *err)
+static int include_one(struct bringing *b, const char *root, const char *path, bool *ret_there,
+                       struct dir_sync_count *ret, struct err *err)
 {
     autofree char *tree = part(b->k, b->name, "tree"), *folder = mem_printf("%s/%s", root, path);
-    struct mirror m = {.from = root,
-                       .to = tree,
-                       .path = path,
-                       .look = kept_is_used(b->k, b->name),
-                       .before = before_change,
-                       .progress = hand_on,
-                       .ctx = b};
+    struct dir_sync m = {.from = root,
+                         .to = tree,
+                         .path = path,
+                         .look = shared_folders_is_used(b->k, b->name),
+                         .before = before_change,
+                         .progress = hand_on,
+                         .ctx = b};
     struct timespec begun;
     bool same = false, done = read_done(b->k, b->name, &m.looked, &m.changed);
     *ret_there = false;
@@ -350,7 +353,7 @@ static int bring_one(struct bringing *b, const char *root, const char *path, boo
         return 0;
     if (clock_gettime(CLOCK_REALTIME, &begun) < 0)
         return err_sys(err, "tell the time");
-    if ((!m.look && make_place(b->k, b->name, folder, err)) || mirror_run(&m, ret, &same, err)) {
+    if ((!m.look && make_place(b->k, b->name, folder, err)) || dir_sync_run(&m, ret, &same, err)) {
         if (!done)
             give_up(b->k, b->name);
         return -1;
@@ -359,8 +362,9 @@ static int bring_one(struct bringing *b, const char *root, const char *path, boo
     return *ret_there ? finish(b, begun, &m.changed, same, err) : 0;
 }
 
-int kept_bring(struct kept *k, const char *root, const char *path, kept_progress_fn *progress,
-               void *ctx, struct mirror_count *ret, struct err *err)
+int shared_folders_bring(struct shared_folders *k, const char *root, const char *path,
+                         shared_folders_progress_fn *progress, void *ctx,
+                         struct dir_sync_count *ret, struct err *err)
 {
     autobuf struct buf name = BUF_INIT;
     make_key(root, path, &name);
@@ -368,7 +372,7 @@ int kept_bring(struct kept *k, const char *root, const char *path, kept_progress
     bool there = false;
     for (int i = 1; !there; i++) {
         struct bringing b = {.k = k, .name = name.s, .progress = progress, .ctx = ctx};
-        if (bring_one(&b, root, path, &there, ret, err))
+        if (include_one(&b, root, path, &there, ret, err))
             return -1;
         if (there)
             strv_push(&k->taken, name.s);
@@ -402,7 +406,7 @@ static int add_old(void *ctx, const char *dir, const char *name, struct err *err
     autofree char *done = mem_printf("%s/%s/done", dir, name);
     struct stat st = {0};
     (void)err;
-    if (!kept_is_name(name))
+    if (!shared_folders_is_name(name))
         return 0;
     if (stat(done, &st) < 0)
         st = (struct stat){0};
@@ -422,7 +426,7 @@ static int by_folder(const void *a, const void *b)
     return (x->used.tv_nsec < y->used.tv_nsec) - (x->used.tv_nsec > y->used.tv_nsec);
 }
 
-static bool is_taken(const struct kept *k, const char *name)
+static bool is_taken(const struct shared_folders *k, const char *name)
 {
     for (size_t i = 0; i < k->taken.n; i++) {
         if (strcmp(k->taken.v[i], name) == 0)
@@ -432,7 +436,8 @@ static bool is_taken(const struct kept *k, const char *name)
 }
 
 /* Out of the way; deleting it takes long. */
-static int put_aside(const struct kept *k, const char *name, struct strv *ret_left, struct err *err)
+static int put_aside(const struct shared_folders *k, const char *name, struct strv *ret_left,
+                     struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", k->dir, name), *tmp = mem_printf("%s/tmp", k->state);
     autofree char *aside = mem_printf("%s/shared-%s.%d.gone", tmp, name, (int)getpid());
@@ -444,7 +449,7 @@ static int put_aside(const struct kept *k, const char *name, struct strv *ret_le
     return 0;
 }
 
-int kept_trim(struct kept *k, struct strv *ret_left, struct err *err)
+int shared_folders_trim(struct shared_folders *k, struct strv *ret_left, struct err *err)
 {
     own_cleanup(olds_done) struct olds o = {0};
     size_t n = 0;
@@ -456,8 +461,8 @@ int kept_trim(struct kept *k, struct strv *ret_left, struct err *err)
         const char *name = o.all.v[i].name;
         bool another = !i || strncmp(o.all.v[i - 1].name, name, DIGITS) != 0;
         n = another ? 1 : n + 1;
-        bool wanted = n <= KEEP && !kept_is_orphan(k, name);
-        if (!wanted && !kept_is_used(k, name) && !is_taken(k, name) &&
+        bool wanted = n <= KEEP && !shared_folders_is_orphan(k, name);
+        if (!wanted && !shared_folders_is_used(k, name) && !is_taken(k, name) &&
             put_aside(k, name, ret_left, err))
             return -1;
     }
@@ -468,11 +473,11 @@ static int find_any(void *ctx, const char *dir, const char *name, struct err *er
 {
     bool *any = ctx;
     (void)dir, (void)err;
-    *any = *any || kept_is_name(name);
+    *any = *any || shared_folders_is_name(name);
     return 0;
 }
 
-void kept_vacate(struct kept *k)
+void shared_folders_vacate(struct shared_folders *k)
 {
     autofree char *uses = mem_printf("%s/uses", k->dir), *lock = mem_printf("%s/lock", k->dir);
     struct err none = {0};

@@ -28,7 +28,7 @@
 
 #include <stdbool.h>
 
-struct kept {
+struct shared_folders {
     char *state, *dir;
     int lock;
     struct arena arena; /* holds the names in: */
@@ -37,42 +37,44 @@ struct kept {
 };
 
 /* Waits until nobody else is at it. What `run`, which may be NULL, used before does not count. */
-int kept_open(struct kept *k, const char *state_dir, const char *run, struct err *err);
-void kept_close(struct kept *k);
-#define autokept own_cleanup(kept_close)
+int shared_folders_open(struct shared_folders *k, const char *state_dir, const char *run,
+                        struct err *err);
+void shared_folders_close(struct shared_folders *k);
+#define autokept own_cleanup(shared_folders_close)
 
-typedef void kept_progress_fn(void *ctx, const struct mirror_count *so_far);
+typedef void shared_folders_progress_fn(void *ctx, const struct dir_sync_count *so_far);
 
 /* Brings the tree of a folder, by its path below root, to what that is now. */
-int kept_bring(struct kept *k, const char *root, const char *path, kept_progress_fn *progress,
-               void *ctx, struct mirror_count *ret, struct err *err);
+int shared_folders_bring(struct shared_folders *k, const char *root, const char *path,
+                         shared_folders_progress_fn *progress, void *ctx,
+                         struct dir_sync_count *ret, struct err *err);
 
 /* Notes that a run uses all that were taken, as long as `folder` is there. Where `list` is, their
- * trees are to be found: kept_trees() reads it. */
-int kept_note(const struct kept *k, const char *run, const char *folder, const char *list,
-              struct err *err);
+ * trees are to be found: shared_folders_trees() reads it. */
+int shared_folders_note(const struct shared_folders *k, const char *run, const char *folder,
+                        const char *list, struct err *err);
 
 /* Appends the trees that such a list names. Where there is none, there are none. */
-int kept_trees(const char *list, struct strv *ret, struct err *err);
+int shared_folders_trees(const char *list, struct strv *ret, struct err *err);
 
 /* Puts aside those that nobody uses, but for the last few of each folder that is there; they are
  * appended to ret_left, for the caller to delete. */
-int kept_trim(struct kept *k, struct strv *ret_left, struct err *err);
+int shared_folders_trim(struct shared_folders *k, struct strv *ret_left, struct err *err);
 
 /* Takes the folder of all of them away where none is left; the next one makes it again. */
-void kept_vacate(struct kept *k);
+void shared_folders_vacate(struct shared_folders *k);
 
 /* Keeps what a run uses from being changed as long as *ret_fd is open. -1: it uses nothing. */
-int kept_hold(const char *state_dir, const char *run, int *ret_fd, struct err *err);
+int shared_folders_hold(const char *state_dir, const char *run, int *ret_fd, struct err *err);
 
 /* Forgets what dead runs used, unless somebody else is at it. */
-void kept_tidy(const char *state_dir);
+void shared_folders_tidy(const char *state_dir);
 
 /* Whether an entry of the folder `shared` has that name because it is one of them. */
-bool kept_is_name(const char *name);
+bool shared_folders_is_name(const char *name);
 
 /* Whether somebody uses it, and whether there is no such folder any more. */
-bool kept_is_used(const struct kept *k, const char *name);
-bool kept_is_orphan(const struct kept *k, const char *name);
+bool shared_folders_is_used(const struct shared_folders *k, const char *name);
+bool shared_folders_is_orphan(const struct shared_folders *k, const char *name);
 
 #endif

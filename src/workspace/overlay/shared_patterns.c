@@ -22,7 +22,7 @@ struct folder {
 };
 
 struct finding {
-    const struct share *s;
+    const struct shared_patterns *s;
     struct folder folders[FOLDERS_MAX];
     size_t n;
     bool *rest; /* of each pattern: whether it names more */
@@ -44,7 +44,7 @@ static bool are_nested(const char *a, const char *b)
     return strncmp(a, b, n < k ? n : k) == 0;
 }
 
-static bool meets_work(const struct share *s, const char *path)
+static bool meets_work(const struct shared_patterns *s, const char *path)
 {
     autofree char *full = mem_printf("%s/%s", s->root, path);
     autofree char *work = mem_printf("%s/", s->work);
@@ -60,7 +60,7 @@ static bool has_git(const char *folder)
 
 /* Whether a path below the root, with a slash at its end, leads to a folder, and through nothing
  * else. */
-static bool is_reached(const struct share *s, const char *path)
+static bool is_reached(const struct shared_patterns *s, const char *path)
 {
     for (const char *slash = strchr(path, '/'); slash; slash = strchr(slash + 1, '/')) {
         autofree char *full = mem_printf("%s/%.*s", s->root, (int)(slash - path), path);
@@ -80,8 +80,8 @@ static void add(struct finding *f, size_t pattern, const char *path)
 }
 
 /* One that the walk has come to. */
-static void look_at(struct finding *f, size_t pattern, const struct glob *glob, size_t top,
-                    FTS *fts, FTSENT *e)
+static void lookup_at(struct finding *f, size_t pattern, const struct glob *glob, size_t top,
+                      FTS *fts, FTSENT *e)
 {
     const char *in_project = e->fts_path + top;
     if (e->fts_info != FTS_D || e->fts_level == 0)
@@ -100,7 +100,7 @@ static void look_at(struct finding *f, size_t pattern, const struct glob *glob, 
 /* All folders of the project that a glob has, and none that is in one of them. */
 static int walk(struct finding *f, size_t pattern, const struct glob *glob, struct err *err)
 {
-    const struct share *s = f->s;
+    const struct shared_patterns *s = f->s;
     const char *beginning = glob_prefix(glob), *slash = strrchr(beginning, '/');
     autofree char *project = mem_printf("%s%s%s", s->root, *s->prefix ? "/" : "", s->prefix);
     autofree char *from = mem_printf("%s%s%.*s", project, slash ? "/" : "",
@@ -110,7 +110,7 @@ static int walk(struct finding *f, size_t pattern, const struct glob *glob, stru
     if (!fts)
         return err_sys(err, "look into '%s'", from);
     for (FTSENT *e; (e = fts_read(fts));)
-        look_at(f, pattern, glob, strlen(project) + 1, fts, e);
+        lookup_at(f, pattern, glob, strlen(project) + 1, fts, e);
     (void)fts_close(fts);
     return 0;
 }
@@ -228,8 +228,8 @@ static void hand_over(struct finding *f, struct strv *ret_folders, struct strv *
     }
 }
 
-int share_find(const struct share *s, struct strv *ret_folders, struct strv *ret_rest,
-               struct err *err)
+int shared_patterns_find(const struct shared_patterns *s, struct strv *ret_folders,
+                         struct strv *ret_rest, struct err *err)
 {
     own_cleanup(finding_done) struct finding f = {.s = s};
     f.rest = mem_array(s->pattern_count + 1, sizeof(*f.rest));

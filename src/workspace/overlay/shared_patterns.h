@@ -15,7 +15,7 @@
 
 #include <stddef.h>
 
-struct share {
+struct shared_patterns {
     const char *root, *prefix, *work; /* as in workspace/fill/include.h */
     const char *const *patterns;
     size_t pattern_count;
@@ -24,7 +24,7 @@ struct share {
 /* Appends those folders, by their paths below root with a slash at the end, sorted and none inside
  * another; and the patterns that name something else as well, or that something else may be
  * wrong with. */
-int share_find(const struct share *s, struct strv *ret_folders, struct strv *ret_rest,
-               struct err *err);
+int shared_patterns_find(const struct shared_patterns *s, struct strv *ret_folders,
+                         struct strv *ret_rest, struct err *err);
 
 #endif

@@ -9,7 +9,7 @@
 #include "base/own.h"
 #include "base/vec.h"
 #include "git/format/index.h"
-#include "git/tree/scan.h"
+#include "git/tree/work_scan.h"
 
 /* struct tracked: the paths that an index has. Workspaces whose indexes are the same have one. */
 struct tracked {

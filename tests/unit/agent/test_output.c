@@ -1,4 +1,4 @@
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 #include "base/mem.h"
 #include "base/text/clock.h"
 #include "run/attempt/stall.h"
@@ -37,7 +37,7 @@ static void read_line(struct fixture *f, const char *line)
 
 static const char *last_tool(const struct fixture *f)
 {
-    const struct agent_tool *tool = agent_tools_last(&f->r.tools, false);
+    const struct tool_call *tool = tool_calls_last(&f->r.tools, false);
     return tool ? tool->action : "";
 }
 
@@ -60,12 +60,12 @@ static void tools_work_until_each_has_answered(void **state)
     read_line(&f, CLAUDE_ANSWER("t2"));
     assert_string_equal(last_tool(&f), "Bash make");
     read_line(&f, CLAUDE_ANSWER("t9")); /* of one that nobody began */
-    assert_true(agent_tools_work(&f.r.tools));
+    assert_true(tool_calls_work(&f.r.tools));
     read_line(&f, CLAUDE_ANSWER("t1"));
-    assert_false(agent_tools_work(&f.r.tools));
+    assert_false(tool_calls_work(&f.r.tools));
     read_line(&f, CLAUDE_CALL("m2", "t3", "Bash", "{\"command\":\"sleep 9\"}"));
     read_line(&f, "{\"type\":\"result\",\"is_error\":true}"); /* whatever has not answered */
-    assert_false(agent_tools_work(&f.r.tools));
+    assert_false(tool_calls_work(&f.r.tools));
     drop(&f);
 }
 
@@ -78,11 +78,11 @@ static void a_helper_works_only_while_one_of_its_tools_does(void **state)
     read_line(&f, "{\"type\":\"system\",\"subtype\":\"task_started\",\"tool_use_id\":\"t1\","
                   "\"subagent_type\":\"general-purpose\",\"task_type\":\"local_agent\"}");
     assert_string_equal(last_tool(&f), "Agent sub job");
-    assert_false(agent_tools_work(&f.r.tools));
+    assert_false(tool_calls_work(&f.r.tools));
     read_line(&f, CLAUDE_CALL("m2", "t2", "Bash", "{\"command\":\"make\"}"));
-    assert_true(agent_tools_work(&f.r.tools));
+    assert_true(tool_calls_work(&f.r.tools));
     read_line(&f, CLAUDE_ANSWER("t2"));
-    assert_false(agent_tools_work(&f.r.tools));
+    assert_false(tool_calls_work(&f.r.tools));
     assert_string_equal(f.r.helper_names.s, "general-purpose");
     drop(&f);
 }
@@ -108,10 +108,10 @@ static void a_question_works_for_nobody(void **state)
     begin(&f, &dialect_claude);
     read_line(&f, CLAUDE_CALL("m1", "t1", "AskUserQuestion",
                               "{\"questions\":[{\"question\":\"Which?\"}]}"));
-    assert_false(agent_tools_work(&f.r.tools));
-    assert_string_equal(agent_tools_last(&f.r.tools, true)->action, "AskUserQuestion Which?");
+    assert_false(tool_calls_work(&f.r.tools));
+    assert_string_equal(tool_calls_last(&f.r.tools, true)->action, "AskUserQuestion Which?");
     read_line(&f, CLAUDE_ANSWER("t1"));
-    assert_null(agent_tools_last(&f.r.tools, true));
+    assert_null(tool_calls_last(&f.r.tools, true));
     drop(&f);
     begin(&f, &dialect_sim);
     read_line(&f, "{\"type\":\"ask\",\"text\":\"May I?\"}");

@@ -196,19 +196,19 @@ static void test_lineage(void **state)
 {
     struct repo *r = *state;
     struct err err = {0};
-    struct lineage l;
+    struct first_parents l;
     const char *const both[] = {r->line[0], r->line[2]}, *const last[] = {r->line[COMMITS - 1]};
-    good(lineage_find(r->at.batch, r->line[4], both, 2, &l, &err));
+    good(first_parents_find(r->at.batch, r->line[4], both, 2, &l, &err));
     assert_int_equal(l.found, 1);
     assert_true(l.straight);
-    good(lineage_find(r->at.batch, r->merge, both, 1, &l, &err));
+    good(first_parents_find(r->at.batch, r->merge, both, 1, &l, &err));
     assert_int_equal(l.found, 0);
     assert_false(l.straight);
-    good(lineage_find(r->at.batch, r->line[4], last, 1, &l, &err));
+    good(first_parents_find(r->at.batch, r->line[4], last, 1, &l, &err));
     assert_int_equal(l.found, 0);
-    good(lineage_find(r->at.batch, r->line[3], last, 1, &l, &err));
+    good(first_parents_find(r->at.batch, r->line[3], last, 1, &l, &err));
     assert_int_equal(l.found, -1);
-    assert_int_equal(lineage_find(r->at.batch, "0000", last, 1, &l, &err), -1);
+    assert_int_equal(first_parents_find(r->at.batch, "0000", last, 1, &l, &err), -1);
 }
 
 int main(void)

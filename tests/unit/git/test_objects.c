@@ -4,7 +4,7 @@
 #include "git/batch.h"
 #include "git/git.h"
 #include "git/merge/merge.h"
-#include "git/merge/merge_trees.h"
+#include "git/merge/merge_plain_trees.h"
 #include "git/tree/index_tree.h"
 #include "git/tree/tree_diff.h"
 #include "sys/fs/dirs.h"
@@ -182,7 +182,7 @@ static void test_merge(void **state)
         change(r, 5 + pick(40), false);
         autofree char *base = commit_index(r, NULL);
         autofree char *ours = child(r, base, round % 2), *theirs = child(r, base, round % 3 == 0);
-        good(merge_plain(r->at.batch, base, ours, theirs, &tree, &plain, &err));
+        good(merge_plain_trees(r->at.batch, base, ours, theirs, &tree, &plain, &err));
         good(merge_trees(&r->at, ours, theirs, &by_git, &err));
         if (!plain)
             continue;
@@ -213,7 +213,7 @@ static void check_left_to_git(struct repo *r, const char *base, const char *ours
     autobuf struct buf tree = BUF_INIT;
     struct err err = {0};
     bool plain = true;
-    good(merge_plain(r->at.batch, base, ours, theirs, &tree, &plain, &err));
+    good(merge_plain_trees(r->at.batch, base, ours, theirs, &tree, &plain, &err));
     assert_false(plain);
     assert_int_equal(tree.len, 0);
 }
@@ -374,7 +374,7 @@ static void test_paths(void **state)
         free(run(r, &none, "read-tree", "--empty", NULL));
         change(r, 5 + pick(40), false);
         autofree char *base = commit_index(r, NULL), *after = child(r, base, true);
-        good(tree_paths(r->at.batch, base, after, &ours, &err));
+        good(tree_diff(r->at.batch, base, after, &ours, &err));
         good(git_call(&r->at, &by_git, &err, "diff-tree", "-r", "-z", "--no-renames", "--name-only",
                       base, after, NULL));
         assert_int_equal(ours.len, by_git.len);

@@ -1,4 +1,4 @@
-#include "git/tree/scan.h"
+#include "git/tree/work_scan.h"
 
 #include "base/mem.h"
 #include "git/format/index.h"

@@ -22,7 +22,7 @@
 /* A folder that looks enough like a repository: nothing here asks git. */
 struct fixture {
     char *dir;
-    struct git_state state;
+    struct shared_state state;
 };
 
 static void put(const struct fixture *f, const char *name, const char *text)
@@ -53,14 +53,14 @@ static int set_up(void **state)
     put(f, "packed-refs",
         "# pack-refs with: peeled fully-peeled sorted \n" ID_A " refs/heads/old\n" ID_A
         " refs/tags/v1\n^" ID_B "\n");
-    return git_state_open(&f->state, f->dir, NULL);
+    return shared_state_open(&f->state, f->dir, NULL);
 }
 
 static int tear_down(void **state)
 {
     struct fixture *f = *state;
     int rc = dirs_remove(f->dir, NULL);
-    git_state_close(&f->state);
+    shared_state_close(&f->state);
     free(f->dir);
     free(f);
     return rc;
@@ -71,7 +71,7 @@ static char *look(struct fixture *f)
 {
     autobuf struct buf out = BUF_INIT;
     autochanges struct git_changes changes = {0};
-    assert_int_equal(git_state_look(&f->state, &changes, NULL), 0);
+    assert_int_equal(shared_state_look(&f->state, &changes, NULL), 0);
     for (size_t i = 0; i < changes.list.n; i++) {
         const struct git_change *c = &changes.list.v[i];
         buf_addf(&out, "%s%s:%.4s:%.4s", i ? " " : "", c->name, c->from.s ? c->from.s : "-",
@@ -156,8 +156,8 @@ static void our_own_refs_are_left_out_but_saved_work_and_tips(void **state)
 static void a_ref_that_was_noted_is_missed(void **state)
 {
     struct fixture *f = *state;
-    git_state_note_ref(&f->state, "refs/anabranch/salvage/r/t/1", ID_A);
-    git_state_note_ref(&f->state, "refs/anabranch/salvage/r/a/1", ID_A);
+    shared_state_note_ref(&f->state, "refs/anabranch/salvage/r/t/1", ID_A);
+    shared_state_note_ref(&f->state, "refs/anabranch/salvage/r/a/1", ID_A);
     put(f, "refs/anabranch/salvage/r/a/1", ID_A "\n");
     assert_look(f, "refs/anabranch/salvage/r/t/1:1111:-");
     assert_look(f, "");
@@ -185,8 +185,8 @@ static void files_are_seen_by_content_and_hooks_by_mode(void **state)
     drop(f, "hooks/pre-commit");
     assert_int_equal(symlink("../x", hook), 0);
     assert_look(f, "hooks/pre-commit:#!/x:-> .");
-    assert_string_equal(git_state_get(&f->state, "hooks/pre-commit").s, "-> ../x");
-    assert_null(git_state_get(&f->state, "hooks/none").s);
+    assert_string_equal(shared_state_get(&f->state, "hooks/pre-commit").s, "-> ../x");
+    assert_null(shared_state_get(&f->state, "hooks/none").s);
 }
 
 static void make_fifo(const struct fixture *f, const char *name)
@@ -216,7 +216,7 @@ static void what_is_no_file_goes(void **state)
         make_fifo(f, names[i]);
     assert_int_equal(symlink("/dev/zero", link), 0);
     (void)alarm(10);
-    assert_int_equal(git_state_look(&f->state, &changes, NULL), 0);
+    assert_int_equal(shared_state_look(&f->state, &changes, NULL), 0);
     (void)alarm(0);
     assert_int_equal(changes.list.n, 0);
     assert_int_equal(changes.odd.n, ARRAY_LEN(names) + 1);

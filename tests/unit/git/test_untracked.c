@@ -30,7 +30,7 @@ static void open_it(struct untracked *u, const char *dir)
 }
 
 /* The order of paths is the index's, in which "a-b" comes before "a/b", and "a.c" between. */
-static void names_of_every_order_are_told_apart(void **state)
+static void dir_names_of_every_order_are_told_apart(void **state)
 {
     struct untracked u;
     autobuf struct buf found = BUF_INIT;
@@ -94,7 +94,7 @@ static void changes_are_found_with_what_was_there(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(names_of_every_order_are_told_apart, make_folder,
+        cmocka_unit_test_setup_teardown(dir_names_of_every_order_are_told_apart, make_folder,
                                         remove_folder),
         cmocka_unit_test_setup_teardown(changes_are_found_with_what_was_there, make_folder,
                                         remove_folder),

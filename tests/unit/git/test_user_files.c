@@ -88,12 +88,12 @@ static void a_damaged_index_does_no_harm(void **state)
     free(index_paths(*state, false));
 }
 
-static void assert_look(struct checkout *c, const char *expected)
+static void assert_look(struct user_files *c, const char *expected)
 {
     autostrv struct strv paths = {0};
     autobuf struct buf out = BUF_INIT;
     bool looked;
-    assert_int_equal(checkout_look(c, &paths, &looked, NULL), 0);
+    assert_int_equal(user_files_look(c, &paths, &looked, NULL), 0);
     assert_true(looked);
     for (size_t i = 0; i < paths.n; i++)
         buf_addf(&out, "%s ", paths.v[i]);
@@ -103,10 +103,10 @@ static void assert_look(struct checkout *c, const char *expected)
 static void changes_are_seen_once(void **state)
 {
     struct git_repo repo;
-    struct checkout c;
+    struct user_files c;
     git(*state, "echo mine >d/z");
     assert_int_equal(git_open(&repo, *state, NULL), 0);
-    assert_int_equal(checkout_open(&c, &repo, 40, NULL), 0);
+    assert_int_equal(user_files_open(&c, &repo, 40, NULL), 0);
     assert_look(&c, ""); /* what was changed before is the user's */
     git(*state, "echo other >a && rm d/e/b && touch d/e/bc && echo new >untracked");
     assert_look(&c, "a d/e/b ");
@@ -115,25 +115,25 @@ static void changes_are_seen_once(void **state)
     assert_look(&c, "a d/z ");
     git(*state, "echo committed >d/e/bc && git add -A");
     assert_look(&c, "");
-    checkout_close(&c);
+    user_files_close(&c);
     git_close(&repo);
 }
 
 static void git_at_work_is_waited_for(void **state)
 {
     struct git_repo repo;
-    struct checkout c;
+    struct user_files c;
     autostrv struct strv paths = {0};
     bool looked;
     assert_int_equal(git_open(&repo, *state, NULL), 0);
-    assert_int_equal(checkout_open(&c, &repo, 40, NULL), 0);
+    assert_int_equal(user_files_open(&c, &repo, 40, NULL), 0);
     git(*state, "touch .git/index.lock && echo other >a");
-    assert_int_equal(checkout_look(&c, &paths, &looked, NULL), 0);
+    assert_int_equal(user_files_look(&c, &paths, &looked, NULL), 0);
     assert_false(looked);
     assert_int_equal(paths.n, 0);
     git(*state, "rm .git/index.lock");
     assert_look(&c, "a ");
-    checkout_close(&c);
+    user_files_close(&c);
     git_close(&repo);
 }
 

@@ -12,16 +12,16 @@
 static void add_price(struct arena *a, struct node *prices, const char *model, double input,
                       double output)
 {
-    struct node *map = build_put_map(a, prices, model);
-    build_put_real(a, map, "input", input);
-    build_put_real(a, map, "output", output);
+    struct node *map = node_put_map(a, prices, model);
+    node_put_real(a, map, "input", input);
+    node_put_real(a, map, "output", output);
 }
 
 static struct node *tree(struct arena *a, const char *date, struct node **ret_prices)
 {
-    struct node *root = build_map(a);
-    *ret_prices = build_put_map(a, root, "prices");
-    build_put_string(a, *ret_prices, "date", date);
+    struct node *root = node_new_map(a);
+    *ret_prices = node_put_map(a, root, "prices");
+    node_put_string(a, *ret_prices, "date", date);
     return root;
 }
 
@@ -52,8 +52,8 @@ static void test_prices(void **state)
     root = tree(&a, "2026-11-01", &prices);
     add_price(&a, prices, "opus-*", 3, 3);
     add_price(&a, prices, "cached", 10, 20);
-    build_put_real(&a, node_get(prices, "cached"), "cache_read", 1);
-    build_put_real(&a, node_get(prices, "cached"), "cache_write", 12.5);
+    node_put_real(&a, node_get(prices, "cached"), "cache_read", 1);
+    node_put_real(&a, node_get(prices, "cached"), "cache_write", 12.5);
     assert_int_equal(config_decode(&c, root, &ps), 0);
 
     struct tokens million = {1000000, 1000000, 0, 0}, all = {1000000, 1000000, 1000000, 1000000};

@@ -392,7 +392,7 @@ static void random_lanes_end_and_keep_the_rules(void **state)
 }
 
 /* The first bytes of the paths here tell whether they meet. */
-static bool share_a_path(const struct task *a, const struct task *b)
+static bool shared_patterns_a_path(const struct task *a, const struct task *b)
 {
     for (size_t i = 0; i < a->owns.n; i++) {
         for (size_t k = 0; k < b->owns.n; k++) {
@@ -403,7 +403,7 @@ static bool share_a_path(const struct task *a, const struct task *b)
     return false;
 }
 
-static bool share_a_group(const struct task *a, const struct task *b)
+static bool shared_patterns_a_group(const struct task *a, const struct task *b)
 {
     return a->group && b->group && strcmp(a->group, b->group) == 0;
 }
@@ -419,8 +419,8 @@ static void assert_none_waits_for_nothing(const struct fixture *f, const uint32_
         size_t in_group = 0, room = task->group && strcmp(task->group, "two") == 0 ? 2 : 1;
         for (uint32_t i = 0; i < n; i++) {
             const struct task *other = &f->plan.tasks[running[i]];
-            in_group += share_a_group(task, other);
-            waits = waits && !share_a_path(task, other) && in_group < room;
+            in_group += shared_patterns_a_group(task, other);
+            waits = waits && !shared_patterns_a_path(task, other) && in_group < room;
         }
         assert_false(waits);
     }
@@ -455,7 +455,8 @@ static void random_plans_end_and_keep_the_rules(void **state)
         while (f.s.left) {
             while (sched_next(&f.s, &t)) {
                 for (uint32_t i = 0; i < n; i++)
-                    assert_false(share_a_path(&f.plan.tasks[t], &f.plan.tasks[running[i]]));
+                    assert_false(
+                        shared_patterns_a_path(&f.plan.tasks[t], &f.plan.tasks[running[i]]));
                 running[n++] = t;
             }
             assert_none_waits_for_nothing(&f, running, n);

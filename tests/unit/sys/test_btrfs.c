@@ -97,14 +97,14 @@ static void test_snapshot(void **state)
 {
     autofree char *one = below(state, "one"), *two = below(state, "two");
     autofree char *inner = below(state, "one/folder");
-    assert_int_equal(subvolume_make(one, NULL), 0);
-    assert_true(subvolume_is(one));
+    assert_int_equal(btrfs_make(one, NULL), 0);
+    assert_true(btrfs_is(one));
     assert_int_equal(look(one, ".").st_mode & 07777, 0700);
     assert_int_equal(dirs_make(inner, NULL), 0);
-    assert_false(subvolume_is(inner));
+    assert_false(btrfs_is(inner));
     write_file(inner, "file", "text");
-    assert_int_equal(subvolume_snapshot(one, two, NULL), 0);
-    assert_true(subvolume_is(two));
+    assert_int_equal(btrfs_snapshot(one, two, NULL), 0);
+    assert_true(btrfs_is(two));
     struct stat a = look(one, "folder/file"), b = look(two, "folder/file");
     assert_int_equal(a.st_ino, b.st_ino);
     assert_memory_equal(&a.st_ctim, &b.st_ctim, sizeof(a.st_ctim));
@@ -118,13 +118,13 @@ static void test_snapshot(void **state)
 static void test_drop(void **state)
 {
     autofree char *one = below(state, "one"), *folder = below(state, "folder");
-    assert_int_equal(subvolume_make(one, NULL), 0);
+    assert_int_equal(btrfs_make(one, NULL), 0);
     write_file(one, "file", "text");
-    assert_true(subvolume_drop(one));
-    assert_false(subvolume_is(one));
-    assert_false(subvolume_drop(one));
+    assert_true(btrfs_drop(one));
+    assert_false(btrfs_is(one));
+    assert_false(btrfs_drop(one));
     assert_int_equal(dirs_make(folder, NULL), 0);
-    assert_false(subvolume_drop(folder));
+    assert_false(btrfs_drop(folder));
 }
 
 /* One in a folder in one. */
@@ -134,14 +134,14 @@ static void test_remove_nested(void **state)
     autofree char *two = below(state, "one/folder/two");
     autofree char *link = below(state, "one/folder/two/link"), *other = below(state, "other");
     struct stat st;
-    assert_int_equal(subvolume_make(one, NULL) || subvolume_make(other, NULL), 0);
-    assert_int_equal(dirs_make(folder, NULL) || subvolume_make(two, NULL), 0);
+    assert_int_equal(btrfs_make(one, NULL) || btrfs_make(other, NULL), 0);
+    assert_int_equal(dirs_make(folder, NULL) || btrfs_make(two, NULL), 0);
     assert_int_equal(symlink(other, link), 0);
     write_file(two, "file", "text");
-    assert_false(subvolume_drop(one));
+    assert_false(btrfs_drop(one));
     assert_int_equal(dirs_remove(one, NULL), 0);
     assert_true(lstat(one, &st) < 0);
-    assert_true(subvolume_is(other));
+    assert_true(btrfs_is(other));
 }
 
 /* A subvolume has a device of its own, and is no mount. */
@@ -149,7 +149,7 @@ static void test_disk_use(void **state)
 {
     autodiskuse struct disk_use u = DISK_USE_INIT;
     autofree char *folder = below(state, "folder"), *one = below(state, "folder/one");
-    assert_int_equal(dirs_make(folder, NULL) || subvolume_make(one, NULL), 0);
+    assert_int_equal(dirs_make(folder, NULL) || btrfs_make(one, NULL), 0);
     write_file(one, "file", "text");
     disk_use_add(&u, folder);
     assert_int_equal(u.files, 3);
@@ -162,12 +162,12 @@ static int as_nobody(const char *dir)
     bool drop;
     if (setgroups(0, NULL) < 0 || setgid(NOBODY) < 0 || setuid(NOBODY) < 0)
         return 1;
-    if (subvolume_try(dir, dir, &drop, NULL) || drop || subvolume_make(one, NULL))
+    if (btrfs_try(dir, dir, &drop, NULL) || drop || btrfs_make(one, NULL))
         return 2;
     write_file(one, "file", "text");
-    if (subvolume_snapshot(one, two, NULL))
+    if (btrfs_snapshot(one, two, NULL))
         return 3;
-    if (subvolume_drop(two))
+    if (btrfs_drop(two))
         return 4; /* the file system was not mounted for that */
     return dirs_remove(two, NULL) || lstat(two, &st) == 0 ? 5 : 0;
 }
@@ -196,10 +196,10 @@ static void test_try(void **state)
     struct err err = {0};
     bool drop;
     assert_int_equal(dirs_make(folder, NULL), 0);
-    assert_int_equal(subvolume_try(d->top, folder, &drop, &err), 0);
+    assert_int_equal(btrfs_try(d->top, folder, &drop, &err), 0);
     assert_true(drop);
     assert_int_equal(rmdir(folder), 0);
-    assert_int_equal(subvolume_try(d->top, d->dir, &drop, &err), -1);
+    assert_int_equal(btrfs_try(d->top, d->dir, &drop, &err), -1);
     assert_int_equal(err.code, ERR_ENV);
     autodiskuse struct disk_use u = DISK_USE_INIT;
     disk_use_add(&u, d->top);
@@ -214,13 +214,13 @@ static void test_elsewhere(void **state)
     struct stat st;
     struct err err = {0};
     bool drop;
-    if (subvolume_try(d->dir, d->dir, &drop, &err) == 0)
+    if (btrfs_try(d->dir, d->dir, &drop, &err) == 0)
         skip(); /* the folder for temporary files is on btrfs */
     assert_int_equal(err.code, ERR_ENV);
-    assert_int_equal(subvolume_make(one, &err), -1);
+    assert_int_equal(btrfs_make(one, &err), -1);
     assert_true(lstat(one, &st) < 0);
-    assert_false(subvolume_is(d->dir));
-    assert_false(subvolume_drop(d->top));
+    assert_false(btrfs_is(d->dir));
+    assert_false(btrfs_drop(d->top));
 }
 
 int main(void)

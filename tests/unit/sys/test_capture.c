@@ -104,9 +104,10 @@ static void the_environment_is_the_given_one(void **state)
 
 static void await_end(pid_t pid)
 {
-    struct proc_id id = {pid, procs_start(pid)};
+    struct proc_id id = {pid, proc_table_start(pid)};
     struct timespec pause = {.tv_nsec = 5000000};
-    for (int64_t end = clock_mono() + 10000; procs_signal(&id, 0); (void)nanosleep(&pause, NULL))
+    for (int64_t end = clock_mono() + 10000; proc_table_signal(&id, 0);
+         (void)nanosleep(&pause, NULL))
         assert_true(clock_mono() < end);
 }
 
@@ -170,7 +171,7 @@ static void who_is_asked_twice_does_not_wait(void **state)
     int64_t begun = clock_mono();
     struct sigaction sa = {.sa_handler = ignore};
     assert_int_equal(sigaction(SIGUSR1, &sa, NULL), 0);
-    hurry_by(SIGUSR1);
+    interrupt_by(SIGUSR1);
     pid_t asker = ask_twice(SIGUSR1);
     assert_int_equal(capture("sleep 60", 100, &out, NULL, &status, NULL), 0);
     assert_int_equal(status, 143);

@@ -46,7 +46,7 @@ static void all_but_one_are_read(void **state)
     put(state, "a"), put(state, ".b"), put(state, "but"), put(state, "butter");
     autoclose int fd = open_folder(state);
     autobuf struct buf names = BUF_INIT;
-    assert_int_equal(names_read(fd, "but", &names), 0);
+    assert_int_equal(dir_names_read(fd, "but", &names), 0);
     assert_int_equal(names.len, sizeof("a") + sizeof(".b") + sizeof("butter"));
     assert_true(has(&names, "a") && has(&names, ".b") && has(&names, "butter"));
 }
@@ -61,7 +61,7 @@ static void very_many_are_read(void **state)
         put(state, name);
     }
     autoclose int fd = open_folder(state);
-    assert_int_equal(names_read(fd, "", &names), 0);
+    assert_int_equal(dir_names_read(fd, "", &names), 0);
     assert_int_equal(names.len, MANY * (LENGTH + 1));
 }
 
@@ -71,14 +71,14 @@ static void what_is_no_folder_has_none(void **state)
     autofree char *path = mem_printf("%s/file", (const char *)*state);
     autoclose int fd = open(path, O_RDONLY | O_CLOEXEC);
     autobuf struct buf names = BUF_INIT;
-    assert_int_equal(names_read(fd, "", &names), -1);
+    assert_int_equal(dir_names_read(fd, "", &names), -1);
 }
 
 static bool fits(int fd, size_t names, size_t length)
 {
     struct stat st;
     assert_int_equal(fstat(fd, &st), 0);
-    return names_size_fits(names_size_means(fd), st.st_size, names, length);
+    return dir_names_size_fits(dir_names_size_means(fd), st.st_size, names, length);
 }
 
 /* On every file system: the size of a folder fits what is in it or tells nothing, and never fits
@@ -87,7 +87,7 @@ static void a_size_does_not_lie(void **state)
 {
     put(state, "ab"), put(state, "c");
     autoclose int fd = open_folder(state);
-    bool tells = names_size_means(fd) != NAMES_SIZE_NOTHING;
+    bool tells = dir_names_size_means(fd) != NAMES_SIZE_NOTHING;
     assert_true(fits(fd, 2, 3) == tells);
     put(state, "d");
     assert_false(fits(fd, 2, 3));

@@ -148,13 +148,13 @@ static bool run(void **state, bool look, const struct timespec *since)
 {
     autofree char *from = mem_printf("%s/from", (char *)*state);
     autofree char *to = mem_printf("%s/to", (char *)*state);
-    struct mirror m = {.from = from, .to = to, .path = "top", .look = look};
-    struct mirror_count count;
+    struct dir_sync m = {.from = from, .to = to, .path = "top", .look = look};
+    struct dir_sync_count count;
     struct err err = {0};
     bool same = false;
     if (since)
         m.looked = m.changed = *since;
-    if (mirror_run(&m, &count, &same, &err))
+    if (dir_sync_run(&m, &count, &same, &err))
         fail_msg("%s", err.msg);
     return same;
 }

@@ -57,12 +57,12 @@ static void all_of_a_run_end(void **state)
     pid_t mine =
         start("trap '' TERM HUP INT; setsid sleep 4411 & echo >&3; exec 3>&-; wait", run_mark);
     pid_t other = start("echo >&3; exec sleep 4412", "ANABRANCH_RUN=other");
-    if (leftovers_end_run(run_id, 0, &names, &err))
+    if (leftover_processes_end_run(run_id, 0, &names, &err))
         fail_msg("%s", err.msg);
     reap(mine, SIGKILL);
-    autoprocs struct procs left = {0};
+    autoprocs struct proc_table left = {0};
     const char *const marks[] = {run_mark, NULL};
-    procs_marked(&left, marks);
+    proc_table_marked(&left, marks);
     assert_int_equal(left.all.n, 0);
     assert_int_equal(names.n, 2);
     assert_int_equal(kill(other, SIGKILL), 0);
@@ -76,9 +76,9 @@ static void every_mark_counts(void **state)
     pid_t mine = start("echo >&3; exec sleep 4413", run_mark);
     const char *const wrong[] = {run_mark, "ANABRANCH_TASK=other", NULL};
     const char *const right[] = {run_mark, "ANABRANCH_TASK=t", NULL};
-    assert_int_equal(leftovers_end(wrong, 0, NULL, &err), 0);
+    assert_int_equal(leftover_processes_end(wrong, 0, NULL, &err), 0);
     assert_int_equal(kill(mine, 0), 0);
-    assert_int_equal(leftovers_end(right, 0, NULL, &err), 0);
+    assert_int_equal(leftover_processes_end(right, 0, NULL, &err), 0);
     reap(mine, SIGKILL);
 }
 
@@ -88,7 +88,7 @@ static void what_ends_by_itself_is_not_killed(void **state)
     autostrv struct strv names = {0};
     struct err err = {0};
     pid_t mine = start("echo >&3; exec sleep 0.2", run_mark);
-    assert_int_equal(leftovers_end_run(run_id, 30000, &names, &err), 0);
+    assert_int_equal(leftover_processes_end_run(run_id, 30000, &names, &err), 0);
     reap(mine, 0);
     assert_int_equal(names.n, 0);
 }
@@ -101,7 +101,7 @@ static void a_bomb_is_beaten(void **state)
     pid_t mine = start("f() { test $1 -gt 4000 && exit; (f $(($1 + 1)) &) ; exit; };"
                        " (f 1 &); (f 2 &); echo >&3; exec 3>&-; sleep 4414",
                        run_mark);
-    assert_int_equal(leftovers_end_run(run_id, 0, NULL, &err), 0);
+    assert_int_equal(leftover_processes_end_run(run_id, 0, NULL, &err), 0);
     reap(mine, SIGKILL);
 }
 
@@ -109,12 +109,13 @@ static void a_signal_does_not_reach_a_later_one(void **state)
 {
     (void)state;
     pid_t mine = start("echo >&3; exec sleep 4415", run_mark);
-    struct proc_id wrong = {mine, procs_start(mine) - 1}, right = {mine, procs_start(mine)};
-    assert_false(procs_signal(&wrong, SIGKILL));
-    assert_true(procs_signal(&right, 0));
-    assert_true(procs_signal(&right, SIGKILL));
+    struct proc_id wrong = {mine, proc_table_start(mine) - 1},
+                   right = {mine, proc_table_start(mine)};
+    assert_false(proc_table_signal(&wrong, SIGKILL));
+    assert_true(proc_table_signal(&right, 0));
+    assert_true(proc_table_signal(&right, SIGKILL));
     reap(mine, SIGKILL);
-    assert_false(procs_signal(&right, 0));
+    assert_false(proc_table_signal(&right, 0));
 }
 
 int main(void)

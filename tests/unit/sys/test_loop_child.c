@@ -1,4 +1,4 @@
-#include "sys/proc/loop_child.h"
+#include "sys/proc/loop_capture.h"
 
 #include "base/strv.h"
 
@@ -33,7 +33,7 @@ static void run(struct came *c, const char *line, size_t max)
     char *const argv[] = {"/bin/sh", "-c", (char *)line, NULL};
     struct err err = {0};
     *c = (struct came){.loop = loop_new(), .status = -1, .out = BUF_INIT};
-    assert_int_equal(loop_proc_start(c->loop, argv, NULL, max, on_end, c, &c->proc, &err), 0);
+    assert_int_equal(loop_capture_start(c->loop, argv, NULL, max, on_end, c, &c->proc, &err), 0);
 }
 
 static void done(struct came *c)
@@ -80,9 +80,9 @@ static void test_cancel(void **state)
     struct came c;
     (void)state;
     run(&c, "sleep 1000", 1000);
-    loop_proc_cancel(c.proc); /* it would never return, were the child not ended */
+    loop_capture_cancel(c.proc); /* it would never return, were the child not ended */
     assert_int_equal(c.status, -1);
-    loop_proc_cancel(NULL);
+    loop_capture_cancel(NULL);
     done(&c);
 }
 
@@ -93,7 +93,7 @@ static void test_missing(void **state)
     struct loop_proc *proc = NULL;
     struct err err = {0};
     (void)state;
-    assert_int_equal(loop_proc_start(loop, argv, NULL, 10, on_end, NULL, &proc, &err), -1);
+    assert_int_equal(loop_capture_start(loop, argv, NULL, 10, on_end, NULL, &proc, &err), -1);
     assert_null(proc);
     loop_free(loop);
 }

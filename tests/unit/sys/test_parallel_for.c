@@ -32,7 +32,7 @@ static void each_is_done_once(void **state)
     (void)state;
     for (size_t n = 0; n <= THINGS; n = n < 4 ? n + 1 : n + THINGS / 4 - 1) {
         struct thing things[THINGS + 1] = {0};
-        many(n, do_thing, things);
+        parallel_for(n, do_thing, things);
         for (size_t i = 0; i <= THINGS; i++)
             assert_int_equal(things[i].done, i < n);
     }
@@ -44,7 +44,7 @@ static void signals_are_for_the_caller(void **state)
     static struct thing things[THINGS];
     sigset_t after;
     (void)state;
-    many(THINGS, do_thing, things);
+    parallel_for(THINGS, do_thing, things);
     for (size_t i = 0; i < THINGS; i++)
         assert_int_equal(things[i].blocked, !pthread_equal(things[i].by, pthread_self()));
     assert_int_equal(pthread_sigmask(SIG_SETMASK, NULL, &after), 0);

@@ -32,7 +32,7 @@ static int tear_down(void **state)
 static void assert_leads(const char *path, const char *to)
 {
     autofree char *from = mem_printf("%s/%s", folder, path), *want = mem_printf("%s%s", folder, to);
-    autofree char *got = target_of(from);
+    autofree char *got = path_target(from);
     assert_string_equal(got, want);
 }
 
@@ -44,7 +44,7 @@ static void test_plain(void **state)
     assert_leads("a/../b/x", "/b/x");
     assert_leads("none/deep/../x", "/none/x");
     assert_leads("", "");
-    autofree char *top = target_of("/../.");
+    autofree char *top = path_target("/../.");
     assert_string_equal(top, "/");
 }
 
@@ -66,7 +66,7 @@ static void test_circle(void **state)
     (void)state;
     assert_int_equal(symlink("loop", "a/loop"), 0);
     autofree char *path = mem_printf("%s/a/loop/x", folder);
-    assert_null(target_of(path));
+    assert_null(path_target(path));
 }
 
 int main(void)

@@ -42,7 +42,7 @@ static void test_parse(void **state)
 }
 
 /* A child that connects, below another that has the name, and what we see of it. */
-static enum peer_place look_at_child(const char *folder, const char *name, bool ends)
+static enum peer_place lookup_at_child(const char *folder, const char *name, bool ends)
 {
     int listener, status;
     assert_int_equal(socket_listen(folder, "s.sock", &listener, NULL), 0);
@@ -80,10 +80,10 @@ static enum peer_place look_at_child(const char *folder, const char *name, bool 
 
 static void test_look(void **state)
 {
-    assert_int_equal(look_at_child(*state, "bash", false), PEER_OUTSIDE);
-    assert_int_equal(look_at_child(*state, PEER_GUARD, false), PEER_GUARDED);
-    assert_int_equal(look_at_child(*state, PEER_GUARD, true), PEER_GONE);
-    assert_int_equal(look_at_child(*state, "bash", true), PEER_GONE);
+    assert_int_equal(lookup_at_child(*state, "bash", false), PEER_OUTSIDE);
+    assert_int_equal(lookup_at_child(*state, PEER_GUARD, false), PEER_GUARDED);
+    assert_int_equal(lookup_at_child(*state, PEER_GUARD, true), PEER_GONE);
+    assert_int_equal(lookup_at_child(*state, "bash", true), PEER_GONE);
 }
 
 enum { CHAIN = 20, CHAINS = 20, LOOKS = 50 };

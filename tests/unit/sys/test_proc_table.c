@@ -73,7 +73,7 @@ static int ask(const char *as, const char *about, const char *where, bool apart)
         gid_t gid = getegid();
         bool bad = prctl(PR_SET_NAME, as) < 0 ||
                    (apart && (unshare(CLONE_NEWUSER) < 0 || namespace_map_user(uid, gid, &err)));
-        _exit(bad ? NO_NAMESPACE : procs_program_in(about, where, "ANABRANCH_RUN"));
+        _exit(bad ? NO_NAMESPACE : proc_table_program_in(about, where, "ANABRANCH_RUN"));
     }
     assert_int_equal(waitpid(pid, &status, 0), pid);
     assert_true(WIFEXITED(status));
@@ -85,11 +85,11 @@ static int ask(const char *as, const char *about, const char *where, bool apart)
 static void a_program_is_seen_in_its_folder(void **state)
 {
     (void)state;
-    assert_int_equal(procs_in(folder), there);
+    assert_int_equal(proc_table_in(folder), there);
     assert_int_equal(ask("other", name, folder, false), true);
     assert_int_equal(ask("other", name, "/tmp/elsewhere", false), false);
     assert_int_equal(ask("other", "nobody", folder, false), false);
-    assert_false(procs_program_in(name, folder, "ANABRANCH_RUN")); /* we have started it */
+    assert_false(proc_table_program_in(name, folder, "ANABRANCH_RUN")); /* we have started it */
 }
 
 /* What is hidden from us may be there, unless it is of another of us. */
@@ -123,12 +123,12 @@ static void a_chain_of_short_processes_is_seen(void **state)
     assert_int_equal(spawn_start(&sp, &pid, &err), 0);
     assert_int_equal(waitpid(pid, &status, 0), pid);
     for (int i = 0; i < LOOKS; i++) {
-        autoprocs struct procs found = {0};
-        procs_marked(&found, marks);
+        autoprocs struct proc_table found = {0};
+        proc_table_marked(&found, marks);
         seen += found.all.n > 0;
     }
     assert_int_equal(file_create(stop, "", 0, &err), 0);
-    assert_int_equal(leftovers_end(marks, 0, NULL, &err), 0);
+    assert_int_equal(leftover_processes_end(marks, 0, NULL, &err), 0);
     assert_int_equal(unlink(stop), 0);
     assert_int_equal(seen, LOOKS);
 }
@@ -141,17 +141,17 @@ static void one_that_was_killed_does_not_live(void **state)
         for (;;)
             (void)pause();
     }
-    struct proc_id id = {pid, procs_start(pid)}, other = {pid, id.start + 1};
+    struct proc_id id = {pid, proc_table_start(pid)}, other = {pid, id.start + 1};
     int status;
-    assert_true(procs_lives(&id));
-    assert_false(procs_lives(&other));
+    assert_true(proc_table_lives(&id));
+    assert_false(proc_table_lives(&other));
     assert_int_equal(kill(pid, SIGKILL), 0);
     /* It may be on its way between the two signs. */
-    for (int ms = 0; ms < 60000 && procs_lives(&id); ms++)
+    for (int ms = 0; ms < 60000 && proc_table_lives(&id); ms++)
         (void)usleep(1000);
-    assert_false(procs_lives(&id)); /* it ends, though nobody has waited for it */
+    assert_false(proc_table_lives(&id)); /* it ends, though nobody has waited for it */
     assert_int_equal(waitpid(pid, &status, 0), pid);
-    assert_false(procs_lives(&id));
+    assert_false(proc_table_lives(&id));
 }
 
 int main(void)

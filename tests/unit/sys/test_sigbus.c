@@ -41,9 +41,9 @@ static void write_to(void *ctx)
 static void a_fault_is_told_as_often_as_it_comes(void **state)
 {
     char *bytes = map_nothing(*state), own = 0;
-    assert_false(fault_try(write_to, bytes));
-    assert_false(fault_try(write_to, bytes));
-    assert_true(fault_try(write_to, &own));
+    assert_false(sigbus_try(write_to, bytes));
+    assert_false(sigbus_try(write_to, bytes));
+    assert_true(sigbus_try(write_to, &own));
     assert_int_equal(own, 1);
     assert_int_equal(munmap(bytes, SIZE), 0);
 }
@@ -56,7 +56,7 @@ static void what_nobody_expects_is_as_deadly_as_before(void **state)
     assert_true(pid >= 0);
     if (pid == 0) {
         (void)signal(SIGBUS, SIG_DFL);
-        bool whole = fault_try(write_to, &own);
+        bool whole = sigbus_try(write_to, &own);
         write_to(whole ? bytes : &own);
         _exit(0);
     }

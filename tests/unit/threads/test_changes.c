@@ -4,7 +4,7 @@
 
 #include "base/mem.h"
 #include "git/batch.h"
-#include "git/tree/scan.h"
+#include "git/tree/work_scan.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/proc/capture.h"

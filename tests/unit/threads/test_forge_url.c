@@ -26,8 +26,8 @@ static void test_addresses(void **state)
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(known); i++) {
-        autoplace struct forge_place p = {0};
-        assert_true(forge_place_parse(&p, known[i].address));
+        autoplace struct forge_url p = {0};
+        assert_true(forge_url_parse(&p, known[i].address));
         assert_string_equal(p.repo, known[i].repo);
         assert_string_equal(p.owner, known[i].owner);
     }
@@ -42,8 +42,8 @@ static void test_no_forge(void **state)
     };
     (void)state;
     for (size_t i = 0; i < ARRAY_LEN(addresses); i++) {
-        autoplace struct forge_place p = {0};
-        assert_false(forge_place_parse(&p, addresses[i]));
+        autoplace struct forge_url p = {0};
+        assert_false(forge_url_parse(&p, addresses[i]));
         assert_null(p.repo);
     }
 }

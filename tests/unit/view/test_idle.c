@@ -12,8 +12,8 @@
 static void note(struct idle *idle, int64_t time, int64_t ms)
 {
     struct arena a = {0};
-    struct node *data = build_map(&a);
-    build_put_int(&a, data, "idle_ms", ms);
+    struct node *data = node_new_map(&a);
+    node_put_int(&a, data, "idle_ms", ms);
     idle_note(idle, time, data);
     arena_done(&a);
 }

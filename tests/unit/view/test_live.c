@@ -66,8 +66,8 @@ static struct node *tell_at(struct fixture *f, int64_t ms, enum event_kind kind,
 
 static struct node *data_of(struct fixture *f, const char *key, const char *value)
 {
-    struct node *data = build_map(&f->events);
-    build_put_string(&f->events, data, key, value);
+    struct node *data = node_new_map(&f->events);
+    node_put_string(&f->events, data, key, value);
     return data;
 }
 
@@ -84,9 +84,9 @@ static void act(struct fixture *f, int64_t ms, const char *task, const char *act
 
 static void exit_with(struct fixture *f, int64_t ms, const char *task, int64_t code)
 {
-    struct node *data = build_map(&f->events);
-    build_put_int(&f->events, data, "exit_code", code);
-    build_put_int(&f->events, data, "ms", ms);
+    struct node *data = node_new_map(&f->events);
+    node_put_int(&f->events, data, "exit_code", code);
+    node_put_int(&f->events, data, "ms", ms);
     (void)tell_at(f, ms, EV_TASK_EXITED, task, 1, data);
 }
 
@@ -111,10 +111,10 @@ static void expect_paint(struct fixture *f, int64_t ms, size_t columns, size_t r
 static struct node *limit_data(struct fixture *f, int64_t lane, int64_t delay)
 {
     struct node *data = data_of(f, "engine", lane ? "codex" : "claude");
-    build_put_string(&f->events, data, "class", "limit");
-    build_put_string(&f->events, data, "reason", "no more");
-    build_put_int(&f->events, data, "lane", lane);
-    build_put_int(&f->events, data, "delay_ms", delay);
+    node_put_string(&f->events, data, "class", "limit");
+    node_put_string(&f->events, data, "reason", "no more");
+    node_put_int(&f->events, data, "lane", lane);
+    node_put_int(&f->events, data, "delay_ms", delay);
     return data;
 }
 
@@ -128,11 +128,11 @@ static void what_takes_long_is_counted(void **state)
     start(&f, 0, "0");
     start(&f, 0, "1");
     struct node *data = data_of(&f, "action", "Bash make -C some/where/far/away test");
-    build_put_bool(&f.events, data, "tool", true);
-    build_put_int(&f.events, data, "ms", 5000);
+    node_put_bool(&f.events, data, "tool", true);
+    node_put_int(&f.events, data, "ms", 5000);
     (void)tell_at(&f, 6000, EV_TASK_ACTION, "0", 1, data);
     data = data_of(&f, "action", "waits for its model: try 2 of 10");
-    build_put_string(&f.events, data, "until", "1970-01-01T00:16:55.000Z");
+    node_put_string(&f.events, data, "until", "1970-01-01T00:16:55.000Z");
     (void)tell_at(&f, 6000, EV_TASK_ACTION, "1", 1, data);
     expect_block(&f, 10000, 80, 24,
                  "  0         running     10s     in Bash make -C some/where/far/away test for 9s\n"
@@ -143,8 +143,8 @@ static void what_takes_long_is_counted(void **state)
                  "  1         running     4m 1s   waits for its model: try...\n"
                  "4m 1s: 0 of 2 done, 2 under way\n");
     data = data_of(&f, "action", "Bash make");
-    build_put_bool(&f.events, data, "tool", false);
-    build_put_int(&f.events, data, "ms", 241000);
+    node_put_bool(&f.events, data, "tool", false);
+    node_put_int(&f.events, data, "ms", 241000);
     (void)tell_at(&f, 241000, EV_TASK_ACTION, "0", 1, data);
     (void)tell_at(&f, 241000, EV_TASK_WAITING, "1", 1, data_of(&f, "question", "May\x1b I?"));
     expect_block(&f, 241000, 80, 24,
@@ -252,8 +252,8 @@ static void a_retry_says_when_and_why(void **state)
     start(&f, 0, "0");
     exit_with(&f, 1000, "0", 1);
     struct node *data = data_of(&f, "class", "transient");
-    build_put_string(&f.events, data, "reason", "the agent ended with 1");
-    build_put_int(&f.events, data, "delay_ms", 5000);
+    node_put_string(&f.events, data, "reason", "the agent ended with 1");
+    node_put_int(&f.events, data, "delay_ms", 5000);
     (void)tell_at(&f, 1000, EV_TASK_RETRIED, "0", 1, data);
     expect_block(&f, 1500, 80, 24,
                  "  0         waiting     goes on in 5s  transient: the agent ended with 1\n"
@@ -284,10 +284,10 @@ static void usage_is_summed_over_attempts(void **state)
     struct fixture f;
     begin_wide(&f, 1);
     start(&f, 0, "0");
-    struct node *data = build_map(&f.events);
-    build_put_int(&f.events, data, "tokens_in", 12000);
-    build_put_int(&f.events, data, "tokens_out", 300);
-    build_put_real(&f.events, data, "usd", 0.25);
+    struct node *data = node_new_map(&f.events);
+    node_put_int(&f.events, data, "tokens_in", 12000);
+    node_put_int(&f.events, data, "tokens_out", 300);
+    node_put_real(&f.events, data, "usd", 0.25);
     (void)tell_at(&f, 0, EV_TASK_USAGE, "0", 1, data);
     act(&f, 0, "0", "thinking");
     expect_block(&f, 2000, 80, 24,

@@ -12,7 +12,7 @@
 /* A run of n tasks, of which every tenth failed, each waiting for the two before it. */
 struct fixture {
     struct report r;
-    struct report_more m;
+    struct report_details m;
 };
 
 static struct report_task make_task(struct fixture *f, size_t i)
@@ -45,7 +45,7 @@ static void begin(struct fixture *f, size_t n)
         f->r.ends[f->r.tasks[i].end]++;
     }
     struct report_source from = {0};
-    report_more_init(&f->m, &f->r, &from);
+    report_details_init(&f->m, &f->r, &from);
     for (size_t i = 0; i < n; i++) {
         struct report_life *l = &f->m.lives[i];
         vec_push(&l->spans, (struct report_span){1000, 3000, REPORT_RUNNING});
@@ -59,7 +59,7 @@ static void begin(struct fixture *f, size_t n)
 
 static void end(struct fixture *f)
 {
-    report_more_done(&f->m);
+    report_details_done(&f->m);
     report_done(&f->r);
 }
 

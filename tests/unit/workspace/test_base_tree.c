@@ -40,16 +40,16 @@ static char *state_dir(void **state)
     return mem_printf("%s/.git/anabranch", (const char *)*state);
 }
 
-static int make(void **state, const char *name, struct pristine *p, struct err *err)
+static int make(void **state, const char *name, struct base_tree *p, struct err *err)
 {
     autofree char *git = mem_printf("%s/.git", (const char *)*state), *own = state_dir(state);
     autofree char *commit = commit_of(state, name);
     struct git_place at = {.git_dir = git};
-    return pristine_make(p, &at, own, commit, err);
+    return base_tree_make(p, &at, own, commit, err);
 }
 
 /* The names in its tree, and how many of its kind there are. */
-static char *look(void **state, const struct pristine *p)
+static char *look(void **state, const struct base_tree *p)
 {
     autofree char *line =
         mem_printf("cd '%s/tree' && find . -type f -o -type l | sort | tr '\\n' ' ' && "
@@ -60,16 +60,16 @@ static char *look(void **state, const struct pristine *p)
 
 static void it_has_the_files(void **state)
 {
-    autopristine struct pristine p = PRISTINE_INIT;
+    autopristine struct base_tree p = PRISTINE_INIT;
     struct err err = {0};
     assert_int_equal(make(state, "HEAD", &p, &err), 0);
     autofree char *seen = look(state, &p);
     assert_string_equal(seen, "./c ./d/b ./l 3\n1\n");
 }
 
-static ino_t inode_of(const struct pristine *p)
+static ino_t inode_of(const struct base_tree *p)
 {
-    autofree char *tree = pristine_tree(p);
+    autofree char *tree = base_tree_tree(p);
     struct stat st;
     assert_int_equal(stat(tree, &st), 0);
     return st.st_ino;
@@ -77,24 +77,24 @@ static ino_t inode_of(const struct pristine *p)
 
 static void one_that_nobody_uses_is_brought_forward(void **state)
 {
-    struct pristine p = PRISTINE_INIT;
+    struct base_tree p = PRISTINE_INIT;
     struct err err = {0};
     assert_int_equal(make(state, "HEAD^", &p, &err), 0);
     ino_t first = inode_of(&p);
-    pristine_done(&p);
+    base_tree_done(&p);
     assert_int_equal(make(state, "HEAD", &p, &err), 0);
     assert_int_equal(inode_of(&p), first);
     autofree char *seen = look(state, &p);
     assert_string_equal(seen, "./c ./d/b ./l 3\n1\n");
-    pristine_done(&p);
+    base_tree_done(&p);
     assert_int_equal(make(state, "HEAD", &p, &err), 0);
     assert_int_equal(inode_of(&p), first);
-    pristine_done(&p);
+    base_tree_done(&p);
 }
 
 static void one_in_use_stays(void **state)
 {
-    autopristine struct pristine old = PRISTINE_INIT, new = PRISTINE_INIT;
+    autopristine struct base_tree old = PRISTINE_INIT, new = PRISTINE_INIT;
     struct err err = {0};
     assert_int_equal(make(state, "HEAD^", &old, &err), 0);
     assert_int_equal(make(state, "HEAD", &new, &err), 0);
@@ -109,16 +109,16 @@ static void one_that_was_changed_is_not_used(void **state)
     static const char *const damages[] = {"echo x >d/b", "rm c",    "echo new >new",
                                           "chmod +x c",  "rm -r d", "touch d/b"};
     for (size_t i = 0; i < ARRAY_LEN(damages); i++) {
-        struct pristine p = PRISTINE_INIT;
+        struct base_tree p = PRISTINE_INIT;
         struct err err = {0};
         assert_int_equal(make(state, "HEAD", &p, &err), 0);
         autofree char *line = mem_printf("cd '%s/tree' && %s", p.dir, damages[i]);
         free(shell(*state, line));
-        pristine_done(&p);
+        base_tree_done(&p);
         assert_int_equal(make(state, "HEAD", &p, &err), 0);
         autofree char *seen = look(state, &p);
         assert_string_equal(seen, "./c ./d/b ./l 3\n1\n");
-        pristine_done(&p);
+        base_tree_done(&p);
     }
 }
 
@@ -128,7 +128,7 @@ static void half_made_ones_go(void **state)
     autofree char *line = mem_printf("mkdir -p .git/anabranch/pristine/%s.1.new/tree "
                                      ".git/anabranch/pristine/empty.2.new",
                                      commit);
-    autopristine struct pristine p = PRISTINE_INIT;
+    autopristine struct base_tree p = PRISTINE_INIT;
     struct err err = {0};
     free(shell(*state, line));
     assert_int_equal(make(state, "HEAD", &p, &err), 0);
@@ -138,7 +138,7 @@ static void half_made_ones_go(void **state)
 
 static void submodules_are_not_shared(void **state)
 {
-    autopristine struct pristine p = PRISTINE_INIT;
+    autopristine struct base_tree p = PRISTINE_INIT;
     struct err err = {0};
     free(shell(*state, "git update-index --add --cacheinfo 160000,$(git rev-parse HEAD),sub && "
                        "git commit -qm sub"));
@@ -148,7 +148,7 @@ static void submodules_are_not_shared(void **state)
 
 static void settings_of_the_user_do_not_count(void **state)
 {
-    autopristine struct pristine p = PRISTINE_INIT;
+    autopristine struct base_tree p = PRISTINE_INIT;
     struct err err = {0};
     free(shell(*state, "git config core.splitIndex true && git config core.untrackedCache true && "
                        "git config index.version 4 && git sparse-checkout set --no-cone /c"));

@@ -39,9 +39,9 @@ static char *made_of_first(void **state)
     autofree char *git = mem_printf("%s/.git", (const char *)*state);
     autofree char *own = mem_printf("%s/anabranch", git), *first = commit_of(state, "HEAD^");
     struct git_place at = {.git_dir = git};
-    autopristine struct pristine p = PRISTINE_INIT;
+    autopristine struct base_tree p = PRISTINE_INIT;
     struct err err = {0};
-    assert_int_equal(pristine_make(&p, &at, own, first, &err), 0);
+    assert_int_equal(base_tree_make(&p, &at, own, first, &err), 0);
     return steal_ptr(own);
 }
 
@@ -66,12 +66,12 @@ static bool go_forward(void **state, const char *own)
     autofree char *git = mem_printf("%s/.git", (const char *)*state);
     autofree char *second = commit_of(state, "HEAD");
     autostrv struct strv left = {0};
-    autodraft struct pristine_draft d = PRISTINE_DRAFT_INIT;
+    autodraft struct base_tree_draft d = PRISTINE_DRAFT_INIT;
     struct err err = {0};
-    assert_int_equal(pristine_begin(&d, own, second, false, &left, &err), 0);
+    assert_int_equal(base_tree_begin(&d, own, second, false, &left, &err), 0);
     assert_non_null(d.from);
     struct git_batch *batch = git_batch_new(git);
-    bool done = pristine_forward(&d, batch);
+    bool done = base_tree_update(&d, batch);
     git_batch_free(batch);
     autofree char *line = mem_printf("GIT_DIR=.git GIT_INDEX_FILE='%s/index' "
                                      "GIT_WORK_TREE='%s/tree' git read-tree -m -u %s %s",
@@ -127,21 +127,21 @@ static void attributes_of_the_whole_are_for_git(void **state)
 }
 
 /* Makes the first commit's tree, and the second's as a delta over it. */
-static void make_delta(void **state, const char *git, const char *own, struct pristine *first)
+static void make_delta(void **state, const char *git, const char *own, struct base_tree *first)
 {
     autofree char *from = commit_of(state, "HEAD^"), *to = commit_of(state, "HEAD");
     struct git_place at = {.git_dir = git};
     autostrv struct strv left = {0};
-    autodraft struct pristine_draft d = PRISTINE_DRAFT_INIT;
+    autodraft struct base_tree_draft d = PRISTINE_DRAFT_INIT;
     struct err err = {0};
-    assert_int_equal(pristine_make(first, &at, own, from, &err), 0);
-    assert_true(pristine_begin_delta(&d, own, to));
+    assert_int_equal(base_tree_make(first, &at, own, from, &err), 0);
+    assert_true(base_tree_begin_delta(&d, own, to));
     assert_string_equal(d.from, from);
     struct git_batch *batch = git_batch_new(git);
-    assert_true(pristine_forward(&d, batch));
+    assert_true(base_tree_update(&d, batch));
     git_batch_free(batch);
     bool ours = false;
-    assert_int_equal(pristine_finish(&d, &ours, &left, &err), 0);
+    assert_int_equal(base_tree_finish(&d, &ours, &left, &err), 0);
     assert_true(ours);
     assert_int_equal(left.n, 0);
 }
@@ -149,12 +149,12 @@ static void make_delta(void **state, const char *git, const char *own, struct pr
 static bool can_be_taken(void **state, const char *git, const char *own)
 {
     autofree char *to = commit_of(state, "HEAD");
-    autopristine struct pristine p = PRISTINE_INIT;
+    autopristine struct base_tree p = PRISTINE_INIT;
     struct git_place at = {.git_dir = git};
     struct err err = {0};
     bool there = false;
-    assert_int_equal(pristine_take(&p, &at, own, to, false, &there, &err), 0);
-    autofree char *below = there ? pristine_tree_below(&p) : NULL;
+    assert_int_equal(base_tree_take(&p, &at, own, to, false, &there, &err), 0);
+    autofree char *below = there ? base_tree_tree_below(&p) : NULL;
     assert_int_equal(there, below != NULL);
     return there;
 }
@@ -179,7 +179,7 @@ static void a_delta_that_was_changed_is_not_used(void **state)
         make_repository(state, "rm a && echo 5 >d/b && echo new >d/e/new");
         autofree char *git = mem_printf("%s/.git", (const char *)*state);
         autofree char *own = mem_printf("%s/anabranch", git);
-        autopristine struct pristine first = PRISTINE_INIT;
+        autopristine struct base_tree first = PRISTINE_INIT;
         make_delta(state, git, own, &first);
         assert_true(can_be_taken(state, git, own));
         autofree char *line = mem_printf("from=%s/pristine/$(git rev-parse HEAD^) "
@@ -197,26 +197,26 @@ static void a_delta_holds_what_it_goes_over(void **state)
     make_repository(state, "echo 5 >d/b");
     autofree char *git = mem_printf("%s/.git", (const char *)*state);
     autofree char *own = mem_printf("%s/anabranch", git), *to = commit_of(state, "HEAD");
-    struct pristine first = PRISTINE_INIT;
-    autopristine struct pristine p = PRISTINE_INIT;
+    struct base_tree first = PRISTINE_INIT;
+    autopristine struct base_tree p = PRISTINE_INIT;
     struct git_place at = {.git_dir = git};
     struct err err = {0};
     bool there;
     make_delta(state, git, own, &first);
-    assert_int_equal(pristine_take(&p, &at, own, to, false, &there, &err), 0);
+    assert_int_equal(base_tree_take(&p, &at, own, to, false, &there, &err), 0);
     assert_true(there);
-    pristine_done(&first);
+    base_tree_done(&first);
     autostrv struct strv left = {0};
-    struct pristine_draft d = PRISTINE_DRAFT_INIT;
-    assert_int_equal(pristine_begin(&d, own, "0", false, &left, &err), 0);
+    struct base_tree_draft d = PRISTINE_DRAFT_INIT;
+    assert_int_equal(base_tree_begin(&d, own, "0", false, &left, &err), 0);
     assert_null(d.from);
     assert_int_equal(left.n, 0);
-    pristine_draft_done(&d);
-    pristine_done(&p);
-    assert_int_equal(pristine_begin(&d, own, "0", false, &left, &err), 0);
+    base_tree_draft_done(&d);
+    base_tree_done(&p);
+    assert_int_equal(base_tree_begin(&d, own, "0", false, &left, &err), 0);
     assert_non_null(d.from);
     assert_int_equal(left.n, 1);
-    pristine_draft_done(&d);
+    base_tree_draft_done(&d);
 }
 
 int main(void)

@@ -74,8 +74,8 @@ static int copy(void **state, bool *ret_whole, struct err *err)
     autofree char *index = mem_printf("%s/index", common), *path = mem_printf("%s/w", dir);
     autofree char *admin = mem_printf("%s/worktrees/w", common);
     struct workspace ws = {.path = path, .admin = admin, .common = common};
-    struct tree_copy job = {.from = from, .index = index, .to = &ws, .id_len = digits(state)};
-    return tree_copy(&job, ret_whole, err);
+    struct copy_fill job = {.from = from, .index = index, .to = &ws, .id_len = digits(state)};
+    return copy_fill(&job, ret_whole, err);
 }
 
 /* Without what git copies of the settings of this one work tree. */

@@ -29,7 +29,7 @@ static int make_workspaces(void **state)
     return 0;
 }
 
-static int take(void **state, const char *name, struct pristine *below, struct layers_hold *ret,
+static int take(void **state, const char *name, struct base_tree *below, struct layers_hold *ret,
                 struct err *err)
 {
     autofree char *path = mem_printf("%s/run/%s", (const char *)*state, name);
@@ -54,7 +54,7 @@ static void needs_overlays(void **state)
 static void what_is_below_several_is_looked_at_once(void **state)
 {
     needs_overlays(state);
-    autopristine struct pristine below = PRISTINE_INIT, other = PRISTINE_INIT;
+    autopristine struct base_tree below = PRISTINE_INIT, other = PRISTINE_INIT;
     struct layers_hold a, b, c;
     struct err err = {0};
     assert_int_equal(take(state, "a", &below, &a, &err), 0);
@@ -71,14 +71,14 @@ static void what_is_below_several_is_looked_at_once(void **state)
 static void each_holds_what_is_below(void **state)
 {
     needs_overlays(state);
-    struct pristine below = PRISTINE_INIT;
+    struct base_tree below = PRISTINE_INIT;
     struct layers_hold a, b;
     struct err err = {0};
     int fd = -1;
     assert_int_equal(take(state, "a", &below, &a, &err), 0);
     assert_int_equal(take(state, "b", &below, &b, &err), 0);
     autofree char *lock = mem_printf("%s/lock", below.dir);
-    pristine_done(&below);
+    base_tree_done(&below);
     leave(state, "a", &a);
     assert_int_equal(dirs_try_lock(lock, &fd, &err), 0);
     assert_int_equal(fd, -1);

@@ -62,12 +62,12 @@ static bool mend(void **state)
     autoworkscan struct work_scan scan;
     tree[strcspn(tree, "\n")] = '\0';
     assert_true(work_scan_open(&scan, *state, index, tree));
-    struct work_mend_job job = {.batch = git_batch_new(git),
-                                .work_tree = *state,
-                                .index = index,
-                                .id_len = strlen(tree),
-                                .to = to};
-    bool done = work_mend(&job, &scan);
+    struct workspace_reset_job job = {.batch = git_batch_new(git),
+                                      .work_tree = *state,
+                                      .index = index,
+                                      .id_len = strlen(tree),
+                                      .to = to};
+    bool done = workspace_reset(&job, &scan);
     git_batch_free(job.batch);
     assert_int_equal(access(to, F_OK) == 0, done);
     return done;

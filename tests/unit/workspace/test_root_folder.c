@@ -24,7 +24,7 @@ static void make(const char *work, const char *workspace)
     autofree char *path = mem_printf("%s/%s", work, workspace);
     struct err err = {0};
     assert_int_equal(dirs_make(path, &err), 0);
-    assert_int_equal(workdir_hide(work, &err), 0);
+    assert_int_equal(root_folder_hide(work, &err), 0);
 }
 
 static void the_last_one_takes_it_away(void **state)
@@ -33,11 +33,11 @@ static void the_last_one_takes_it_away(void **state)
     autofree char *work = mem_printf("%s/.anabranch/worktrees", (char *)*state);
     make(work, "first");
     make(work, "second");
-    workdir_tidy(lock, work, "first");
+    root_folder_tidy(lock, work, "first");
     assert_false(is_there(work, "first"));
     assert_true(is_there(work, "second"));
     assert_true(is_there(work, ".gitignore"));
-    workdir_tidy(lock, work, "second");
+    root_folder_tidy(lock, work, "second");
     assert_false(is_there(*state, ".anabranch"));
 }
 
@@ -46,7 +46,7 @@ static void what_holds_a_workspace_stays(void **state)
     autofree char *lock = mem_printf("%s/lock", (char *)*state);
     autofree char *work = mem_printf("%s/elsewhere", (char *)*state);
     make(work, "run/task");
-    workdir_tidy(lock, work, "run");
+    root_folder_tidy(lock, work, "run");
     assert_true(is_there(work, "run/task"));
     assert_true(is_there(work, ".gitignore"));
 }
@@ -58,7 +58,7 @@ static void what_hides_it_may_be_missing(void **state)
     autofree char *work = mem_printf("%s/.anabranch/worktrees", (char *)*state);
     struct err err = {0};
     assert_int_equal(dirs_make(work, &err), 0);
-    workdir_tidy(lock, work, "run");
+    root_folder_tidy(lock, work, "run");
     assert_false(is_there(*state, ".anabranch"));
 }
 

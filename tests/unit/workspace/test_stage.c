@@ -389,7 +389,7 @@ static void test_settings(void **state)
 static void test_mould(void **state)
 {
     struct place p = {0};
-    struct mould mould;
+    struct memory_fill mould;
     struct err err = {0};
     place_open(&p, state);
     run(state, "git worktree add -q --detach .git/w1 && git worktree add -q --no-checkout --detach "
@@ -398,8 +398,8 @@ static void test_mould(void **state)
                               .admin = mem_printf("%s/worktrees/w1", p.repo.git_dir)};
     struct workspace next = {.path = mem_printf("%s/w2", p.repo.git_dir),
                              .admin = mem_printf("%s/worktrees/w2", p.repo.git_dir)};
-    assert_true(mould_take(&mould, &first, strlen(p.tree)));
-    assert_int_equal(mould_fill(&mould, &next, &err), 0);
+    assert_true(memory_fill_take(&mould, &first, strlen(p.tree)));
+    assert_int_equal(memory_fill_fill(&mould, &next, &err), 0);
     autofree char *said =
         shell(*state, "cd .git/w2 && git diff-files && git diff-index --cached HEAD && "
                       "git status --porcelain && git fsck --cache 2>&1 && "
@@ -407,7 +407,7 @@ static void test_mould(void **state)
                       "find . -name .git -o -printf '%p %m\\n' | sort >../l2 && cd ../w1 && "
                       "find . -name .git -o -printf '%p %m\\n' | sort | diff - ../l2 && echo same");
     assert_string_equal(said, "same\n");
-    mould_done(&mould);
+    memory_fill_done(&mould);
     workspace_done(&first);
     workspace_done(&next);
     place_close(&p);
@@ -416,11 +416,11 @@ static void test_mould(void **state)
 static void test_no_mould(void **state)
 {
     struct place p = {0};
-    struct mould mould;
+    struct memory_fill mould;
     run(state, "i=0; while [ $i -lt 300 ]; do echo $i >f$i; i=$((i+1)); done; git add . && "
                "git commit -q -m 2");
     place_open(&p, state);
-    assert_false(mould_take(&mould, &p.ws, strlen(p.tree)));
+    assert_false(memory_fill_take(&mould, &p.ws, strlen(p.tree)));
     place_close(&p);
 }
 

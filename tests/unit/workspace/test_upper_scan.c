@@ -21,7 +21,7 @@
 /* In the folder: the repository, what is pristine of it, and an overlay at `at`. */
 struct world {
     char *dir;
-    struct pristine pristine;
+    struct base_tree pristine;
     bool works; /* overlays do here */
 };
 
@@ -41,9 +41,9 @@ static int mount_it(struct world *w, struct err *err)
     autofree char *commit = run(w, "git -C repo rev-parse HEAD");
     struct git_place at = {.git_dir = git};
     commit[strcspn(commit, "\n")] = '\0';
-    if (pristine_make(&w->pristine, &at, state, commit, err))
+    if (base_tree_make(&w->pristine, &at, state, commit, err))
         return -1;
-    autofree char *lower = pristine_tree(&w->pristine), *upper = in(w, "upper");
+    autofree char *lower = base_tree_tree(&w->pristine), *upper = in(w, "upper");
     autofree char *work = in(w, "work"), *show = in(w, "at");
     struct overlay o = {.lower = lower, .upper = upper, .work = work, .at = show};
     return overlay_mount(&o, err);
@@ -72,7 +72,7 @@ static int end_world(void **state)
     autofree char *at = in(w, "at");
     void *dir = w->dir;
     int rc = overlay_unmount(at, NULL);
-    pristine_done(&w->pristine);
+    base_tree_done(&w->pristine);
     rc |= remove_folder(&dir);
     free(w);
     return rc;
@@ -96,7 +96,7 @@ static void add_sorted(struct buf *out, const struct strv *list)
 static char *scan(const struct world *w)
 {
     autofree char *tree = run(w, "git -C repo rev-parse HEAD^{tree}");
-    autofree char *index = pristine_index(&w->pristine), *upper = in(w, "upper");
+    autofree char *index = base_tree_index(&w->pristine), *upper = in(w, "upper");
     autobuf struct buf out = BUF_INIT;
     autoworkscan struct work_scan found = {0};
     tree[strcspn(tree, "\n")] = '\0';

@@ -82,10 +82,11 @@ static void add_value(const struct screen *s, const struct board_task *t, size_t
 }
 
 /* A time behind what an agent does is shown whole. */
-static void add_doing(const struct doing *d, int64_t now, const struct canvas *c, struct buf *out)
+static void add_doing(const struct activity *d, int64_t now, const struct canvas *c,
+                      struct buf *out)
 {
     size_t used = canvas_width(c), room = c->columns > used ? c->columns - used : 0;
-    doing_text(d, now, d->since || d->until ? room : SIZE_MAX, out);
+    activity_text(d, now, d->since || d->until ? room : SIZE_MAX, out);
 }
 
 static void draw_task(const struct screen *s, uint32_t task, struct canvas *c)

@@ -1,4 +1,4 @@
-#include "run/land/checkout.h"
+#include "run/land/checkout_move.h"
 
 #include "base/mem.h"
 #include "base/text/clock.h"
@@ -26,7 +26,7 @@ enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, WORDS_MAX = 1 << 20, ID_MAX = 6
 enum { QUIET_PAUSE_MS = 5, EXIT_FAILED = 1 << 8 };
 
 /* By its own HEAD: no process is needed to see it. */
-bool forward_is_here(const struct git_repo *repo, const char *ref)
+bool checkout_move_is_here(const struct git_repo *repo, const char *ref)
 {
     autofree char *path = mem_printf("%s/HEAD", repo->git_dir);
     autofree char *expected = mem_printf("ref: %s\n", ref);
@@ -36,13 +36,13 @@ bool forward_is_here(const struct git_repo *repo, const char *ref)
 
 /* "worktree PATH", "branch REF" lines, each entry with an empty one behind it. The first is the
  * main one, of which git only guesses where it is. */
-int forward_place(const struct git_repo *repo, const char *ref, struct buf *ret_path,
-                  struct err *err)
+int checkout_move_place(const struct git_repo *repo, const char *ref, struct buf *ret_path,
+                        struct err *err)
 {
     struct git_place at = {.git_dir = repo->common, .live = true};
     bool in_main = strcmp(repo->git_dir, repo->common) == 0;
     autobuf struct buf out = BUF_INIT;
-    if (forward_is_here(repo, ref)) {
+    if (checkout_move_is_here(repo, ref)) {
         buf_addstr(ret_path, repo->root);
         return 0;
     }
@@ -58,9 +58,10 @@ int forward_place(const struct git_repo *repo, const char *ref, struct buf *ret_
     return 0;
 }
 
-int forward_find(const struct run *run, const char *ref, struct buf *ret_path, struct err *err)
+int checkout_move_find(const struct run *run, const char *ref, struct buf *ret_path,
+                       struct err *err)
 {
-    return forward_place(&run->pf->repo, ref, ret_path, err);
+    return checkout_move_place(&run->pf->repo, ref, ret_path, err);
 }
 
 /* --- what a git of ours has left ---------------------------------------------------------- */
@@ -82,7 +83,7 @@ static int mark(struct run *run, struct err *err)
     return p->marked || why.errnum == EEXIST ? 0 : err_set(err, why.code, "%s", why.msg);
 }
 
-bool forward_may_have_begun(const struct run *run)
+bool checkout_move_may_have_begun(const struct run *run)
 {
     static const char *const words[] = {"would be overwritten", "Not possible to fast-forward",
                                         "index.lock': File exists"};
@@ -97,47 +98,47 @@ bool forward_may_have_begun(const struct run *run)
 static void unmark(const struct run *run, bool moved)
 {
     autofree char *path = mark_path(run);
-    bool begun = forward_may_have_begun(run) && !forward_lock(run);
+    bool begun = checkout_move_may_have_begun(run) && !checkout_move_lock(run);
     if (moved || (run->publication.marked && !begun))
         (void)unlink(path);
     if (moved || (run->publication.noted && !begun))
-        half_forward_forget(&run->pf->repo);
+        checkout_note_forget(&run->pf->repo);
 }
 
-const char *forward_lock(const struct run *run)
+const char *checkout_move_lock(const struct run *run)
 {
     const char *words = run->refusal ? strstr(run->refusal, "Unable to create '") : NULL;
     return words && strstr(words, ".lock': File exists") ? words : NULL;
 }
 
-bool forward_mend(struct run *run)
+bool checkout_move_mend(struct run *run)
 {
     struct publication *p = &run->publication;
     struct err err = {0};
     bool some = false;
-    if (p->adopted || !run->refusal || forward_lock(run) ||
-        !forward_is_here(&run->pf->repo, run->base_ref))
+    if (p->adopted || !run->refusal || checkout_move_lock(run) ||
+        !checkout_move_is_here(&run->pf->repo, run->base_ref))
         return false;
     p->adopted = true;
     autofree char *begun = mark_path(run);
-    if (adopt(&run->pf->repo, NULL, run->dir, p->seen.s, p->target, access(begun, F_OK) == 0, &some,
-              &err))
+    if (checkout_repair(&run->pf->repo, NULL, run->dir, p->seen.s, p->target,
+                        access(begun, F_OK) == 0, &some, &err))
         record_error(run, -1, &err);
     return some;
 }
 
 /* Someone who commits once has the index locked for a moment. */
-void forward_keep(struct run *run, const char *now)
+void checkout_move_keep(struct run *run, const char *now)
 {
     enum { TRIES = 50 };
     const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
     struct err err = {0};
     bool some;
     int rc = 0;
-    for (int i = 0; run->refusal && forward_is_here(&run->pf->repo, run->base_ref) && i < TRIES;
-         i++) {
-        rc =
-            adopt(&run->pf->repo, NULL, run->dir, run->publication.seen.s, now, false, &some, &err);
+    for (int i = 0;
+         run->refusal && checkout_move_is_here(&run->pf->repo, run->base_ref) && i < TRIES; i++) {
+        rc = checkout_repair(&run->pf->repo, NULL, run->dir, run->publication.seen.s, now, false,
+                             &some, &err);
         if (rc == 0 || !strstr(err.msg, "index.lock"))
             break;
         (void)nanosleep(&pause, NULL);
@@ -155,8 +156,8 @@ static int keep_since_mark(const struct run *run, struct err *err)
     bool some;
     if (file_read(path, ID_MAX, &then, NULL) || !then.len || strcmp(then.s, now) == 0)
         return 0;
-    return forward_is_here(&run->pf->repo, run->base_ref)
-               ? adopt(&run->pf->repo, NULL, run->dir, then.s, now, false, &some, err)
+    return checkout_move_is_here(&run->pf->repo, run->base_ref)
+               ? checkout_repair(&run->pf->repo, NULL, run->dir, then.s, now, false, &some, err)
                : 0;
 }
 
@@ -168,7 +169,7 @@ static char *words_path(const struct run *run)
 }
 
 /* Asked to end, git takes its lock away; what it has written stays, and is marked. */
-void forward_end(struct run *run)
+void checkout_move_end(struct run *run)
 {
     struct publication *p = &run->publication;
     (void)kill(-p->git, p->given_up ? SIGKILL : SIGTERM);
@@ -178,18 +179,18 @@ void forward_end(struct run *run)
 static void on_overdue(void *ctx)
 {
     struct run *run = ctx;
-    forward_end(run);
+    checkout_move_end(run);
     watch_again(run->publication.limit, GRACE_MS);
 }
 
 static char *why_given_up(const struct run *run)
 {
-    return run->stopping
-               ? mem_str("git had not ended when the run was stopped\n")
-               : mem_printf("git did not end within %lld s\n", (long long)patience(GIT_MS) / 1000);
+    return run->stopping ? mem_str("git had not ended when the run was stopped\n")
+                         : mem_printf("git did not end within %lld s\n",
+                                      (long long)time_limit(GIT_MS) / 1000);
 }
 
-void forward_forget(struct publication *p)
+void checkout_move_forget(struct publication *p)
 {
     checkout_lock_release(&p->checkout);
     watch_free(p->child);
@@ -206,17 +207,17 @@ static void end_forward(struct run *run, int status)
     autobuf struct buf words = BUF_INIT;
     p->killed = WIFSIGNALED(status);
     if (p->killed &&
-        !p->given_up) /* half of it may be there: half_forward_mend() goes on with it */
+        !p->given_up) /* half of it may be there: checkout_note_mend() goes on with it */
         checkout_lock_leave(&p->checkout);
-    forward_forget(p);
+    checkout_move_forget(p);
     free(run->refusal);
     run->refusal = NULL;
     if (status != 0 && file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
         run->refusal = buf_steal(&words);
     if (p->killed)
-        base_turn_clear(&p->turn, &run->pf->repo, run->base_ref);
+        base_lock_clear(&p->turn, &run->pf->repo, run->base_ref);
     else
-        base_turn_unmark(&p->turn, status == 0);
+        base_lock_unmark(&p->turn, status == 0);
     unmark(run, status == 0);
     if (status != 0 && p->given_up) {
         free(run->refusal);
@@ -228,14 +229,14 @@ static void end_forward(struct run *run, int status)
 /* Others' gits are mostly gone after a few milliseconds. Those that wait for an editor, or answer
  * an editor's questions, are not: after the first time we wait for them no longer than for a
  * moment. */
-void forward_await_quiet(struct run *run)
+void checkout_move_await_quiet(struct run *run)
 {
     enum { FIRST_MS = 1000, LATER_MS = 50 };
     struct publication *p = &run->publication;
-    p->quiet_until = clock_mono() + patience(p->others_stay ? LATER_MS : FIRST_MS);
+    p->quiet_until = clock_mono() + time_limit(p->others_stay ? LATER_MS : FIRST_MS);
 }
 
-bool forward_is_quiet(struct run *run)
+bool checkout_move_is_quiet(struct run *run)
 {
     struct publication *p = &run->publication;
     if (!p->checkout.lock || checkout_lock_is_quiet(&p->checkout))
@@ -250,7 +251,7 @@ static void wait_quiet(void *ctx)
 {
     struct run *run = ctx;
     struct publication *p = &run->publication;
-    if (!p->given_up && !forward_is_quiet(run)) {
+    if (!p->given_up && !checkout_move_is_quiet(run)) {
         watch_free(p->limit);
         p->limit = loop_timer(run->loop, QUIET_PAUSE_MS, wait_quiet, run);
         return;
@@ -292,11 +293,12 @@ static void on_forwarded(void *ctx, int status)
         end_forward(run, EXIT_FAILED);
         return;
     }
-    forward_await_quiet(run);
+    checkout_move_await_quiet(run);
     wait_quiet(run);
 }
 
-void forward_command(const char *path, const char *git_dir, const char *target, struct strv *argv)
+void checkout_move_command(const char *path, const char *git_dir, const char *target,
+                           struct strv *argv)
 {
     autofree char *own = git_frozen_worktree(git_dir);
     strv_pushl(argv, "git", "-C", path, "-c", "core.fsmonitor=false", "-c",
@@ -308,7 +310,7 @@ void forward_command(const char *path, const char *git_dir, const char *target, 
                "--no-verify-signatures", "--no-autostash", target, NULL);
 }
 
-char *forward_git_dir(const struct git_repo *repo, const char *path, struct err *err)
+char *checkout_move_git_dir(const struct git_repo *repo, const char *path, struct err *err)
 {
     struct git_repo there = {0};
     if (strcmp(path, repo->root) == 0)
@@ -322,20 +324,20 @@ char *forward_git_dir(const struct git_repo *repo, const char *path, struct err 
     return git_dir;
 }
 
-/* As git says it, for forward_lock(). */
+/* As git says it, for checkout_move_lock(). */
 static void refuse_by_lock(struct run *run, const char *git_dir)
 {
     free(run->refusal);
     run->refusal = mem_printf("fatal: Unable to create '%s/index.lock': File exists.\n", git_dir);
 }
 
-void forward_unlock_checkout(struct run *run)
+void checkout_move_unlock_checkout(struct run *run)
 {
     checkout_lock_release(&run->publication.checkout);
-    base_turn_unmark(&run->publication.turn, false);
+    base_lock_unmark(&run->publication.turn, false);
 }
 
-char *forward_aside(const struct git_repo *repo)
+char *checkout_move_aside(const struct git_repo *repo)
 {
     return mem_printf("%s/anabranch/forward", repo->common);
 }
@@ -345,7 +347,7 @@ static char *aside_path(const struct run *run)
     return mem_printf("%s/forward", run->dir);
 }
 
-void forward_tidy(struct run *run)
+void checkout_move_tidy(struct run *run)
 {
     autofree char *aside = aside_path(run);
     struct err err = {0};
@@ -355,31 +357,32 @@ void forward_tidy(struct run *run)
 
 /* Where another git is at work, or the branch is not checked out there any more, *ret is that we
  * have to look again. */
-int forward_lock_checkout(struct run *run, const char *path, bool has_base, enum forward_try *ret,
-                          struct err *err)
+int checkout_move_lock_checkout(struct run *run, const char *path, bool has_base,
+                                enum checkout_move_try *ret, struct err *err)
 {
     struct publication *p = &run->publication;
-    autofree char *git_dir = forward_git_dir(&run->pf->repo, path, err);
+    autofree char *git_dir = checkout_move_git_dir(&run->pf->repo, path, err);
     autofree char *aside = aside_path(run);
     struct err why = {0};
     bool taken;
     if (keep_since_mark(run, &why))
         record_error(run, -1, &why);
-    if (!git_dir || base_turn_mark(&p->turn, err) ||
+    if (!git_dir || base_lock_mark(&p->turn, err) ||
         checkout_lock_take(&p->checkout, git_dir, path, aside, &taken, err))
         return -1;
     *ret = taken ? FORWARD_BUSY : FORWARD_LOCKED;
     if (!taken)
         refuse_by_lock(run, git_dir);
-    else if (branch_is_checked_out(git_dir, run->base_ref) == has_base && forward_is_quiet(run))
+    else if (branch_is_checked_out(git_dir, run->base_ref) == has_base &&
+             checkout_move_is_quiet(run))
         *ret = FORWARD_READY;
     if (*ret != FORWARD_READY)
-        forward_unlock_checkout(run);
+        checkout_move_unlock_checkout(run);
     return 0;
 }
 
-int forward_start(struct run *run, const char *path, void (*forwarded)(struct run *, bool),
-                  struct err *err)
+int checkout_move_start(struct run *run, const char *path, void (*forwarded)(struct run *, bool),
+                        struct err *err)
 {
     struct publication *p = &run->publication;
     autofree char *words = words_path(run);
@@ -391,21 +394,21 @@ int forward_start(struct run *run, const char *path, void (*forwarded)(struct ru
                        .new_session = true};
     pid_t pid;
     struct err none = {0};
-    forward_command(path, p->checkout.git_dir, p->target, &argv);
+    checkout_move_command(path, p->checkout.git_dir, p->target, &argv);
     git_environment(&env);
     if (checkout_lock_prepare(&p->checkout, run->pf->repo.common, p->seen.s, &env, err))
         return -1;
     sp.argv = argv.v;
     sp.env = env.v;
     /* On a full disk there is no note; the mark is there. */
-    (void)half_forward_note(&run->pf->repo, run->base_ref, p->seen.s, p->target, path, &p->noted,
-                            &none);
-    if (mark(run, err) || base_turn_mark(&p->turn, err) || spawn_start(&sp, &pid, err))
+    (void)checkout_note_note(&run->pf->repo, run->base_ref, p->seen.s, p->target, path, &p->noted,
+                             &none);
+    if (mark(run, err) || base_lock_mark(&p->turn, err) || spawn_start(&sp, &pid, err))
         return -1;
     p->forwarded = forwarded;
     p->git = pid;
     p->child = loop_child(run->loop, pid, on_forwarded, run);
     p->stuck = stuck_watch_new(run->loop, pid, words);
-    p->limit = loop_timer(run->loop, patience(GIT_MS), on_overdue, run);
+    p->limit = loop_timer(run->loop, time_limit(GIT_MS), on_overdue, run);
     return 0;
 }

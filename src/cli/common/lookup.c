@@ -1,4 +1,4 @@
-#include "cli/common/store_lookup.h"
+#include "cli/common/lookup.h"
 
 #include "base/mem.h"
 #include "base/strv.h"
@@ -23,22 +23,22 @@ static char *find_state_dir(void)
     return mem_str(".anabranch");
 }
 
-static int look_place(struct look *look, struct err *err)
+static int lookup_place(struct lookup *look, struct err *err)
 {
-    *look = (struct look){0};
+    *look = (struct lookup){0};
     if (git_open(&look->repo, ".", err))
         return -1;
     look->state_dir = look->repo.common ? state_path(look->repo.common) : find_state_dir();
     return 0;
 }
 
-static bool has_runs(const struct look *look)
+static bool has_runs(const struct lookup *look)
 {
     autofree char *runs = runs_path(look->state_dir);
     return access(runs, F_OK) == 0;
 }
 
-int look_with_its_git(struct git_repo *repo, struct err *err)
+int lookup_with_its_git(struct git_repo *repo, struct err *err)
 {
     autofree char *last = git_frozen_last(repo);
     autostrv struct strv news = {0};
@@ -58,16 +58,16 @@ int look_with_its_git(struct git_repo *repo, struct err *err)
     return 0;
 }
 
-bool look_is_there(void)
+bool lookup_is_there(void)
 {
-    autolook struct look look;
-    return look_place(&look, NULL) == 0 && has_runs(&look);
+    autolook struct lookup look;
+    return lookup_place(&look, NULL) == 0 && has_runs(&look);
 }
 
-int look_open_mended(struct look *look, bool mends)
+int lookup_open_mended(struct lookup *look, bool mends)
 {
     struct err err = {0};
-    if (look_place(look, &err) || look_with_its_git(&look->repo, &err) ||
+    if (lookup_place(look, &err) || lookup_with_its_git(&look->repo, &err) ||
         store_open(&look->store, look->state_dir, mends && has_runs(look), &err))
         return cli_fail_by(&err);
     if (store_notice(look->store))
@@ -75,22 +75,22 @@ int look_open_mended(struct look *look, bool mends)
     return EXIT_OK;
 }
 
-int look_open(struct look *look)
+int lookup_open(struct lookup *look)
 {
-    return look_open_mended(look, false);
+    return lookup_open_mended(look, false);
 }
 
-int look_find(struct look *look)
+int lookup_find(struct lookup *look)
 {
     struct err err = {0};
-    if (look_place(look, &err))
+    if (lookup_place(look, &err))
         return cli_fail_by(&err);
     if (store_open(&look->store, look->state_dir, false, &err) && err.code != ERR_INPUT)
         return cli_fail_by(&err);
     return EXIT_OK;
 }
 
-void look_close(struct look *look)
+void lookup_close(struct lookup *look)
 {
     store_close(look->store);
     git_close(&look->repo);
@@ -133,7 +133,7 @@ static int choose_run(const struct strv *ids, const char *word, const char **ret
     return *ret ? EXIT_OK : fail_no_run(ids, word);
 }
 
-int look_run(struct look *look, const char *word, struct report *ret)
+int lookup_run(struct lookup *look, const char *word, struct report *ret)
 {
     autostrv struct strv ids = {0};
     const char *id;
@@ -148,7 +148,7 @@ int look_run(struct look *look, const char *word, struct report *ret)
 
 /* --- tasks -------------------------------------------------------------------------------- */
 
-int look_task(const struct report *r, const char *id, const struct report_task **ret)
+int lookup_task(const struct report *r, const char *id, const struct report_task **ret)
 {
     *ret = map_get(&r->by_id, id, strlen(id));
     if (*ret)

@@ -1,4 +1,4 @@
-#include "git/merge/merge_trees.h"
+#include "git/merge/merge_plain_trees.h"
 
 #include "base/mem.h"
 #include "base/vec.h"
@@ -179,8 +179,8 @@ static int begin(struct merge *m, const char *const commits[SIDES], struct err *
     return 0;
 }
 
-int merge_plain(struct git_batch *batch, const char *base, const char *ours, const char *theirs,
-                struct buf *ret_tree, bool *ret_plain, struct err *err)
+int merge_plain_trees(struct git_batch *batch, const char *base, const char *ours,
+                      const char *theirs, struct buf *ret_tree, bool *ret_plain, struct err *err)
 {
     struct merge m = {.batch = batch, .id_len = strlen(base) / 2, .plain = true};
     const char *const commits[SIDES] = {base, ours, theirs};

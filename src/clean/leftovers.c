@@ -1,4 +1,4 @@
-#include "clean/find.h"
+#include "clean/leftovers.h"
 
 #include "base/mem.h"
 #include "base/text/clock.h"
@@ -39,14 +39,14 @@ static bool began_just_now(const char *dir)
 }
 
 /* Its lock tells; an older program's run has none, but a process. */
-static int find_alive(struct remains *r, struct remains_run *run, const struct store_run *row,
+static int find_alive(struct leftovers *r, struct leftover_run *run, const struct store_run *row,
                       struct err *err)
 {
     autofree char *dir = run_path(r->state_dir, run->id);
     autofree char *lock = mem_printf("%s/" RUN_LOCK, dir);
     bool running = row && strcmp(row->state, "running") == 0 && row->pid_start;
     struct proc_id engine = {row ? (pid_t)row->pid : 0, row ? row->pid_start : 0};
-    run->alive = running && procs_lives(&engine);
+    run->alive = running && proc_table_lives(&engine);
     if (!row && !file_exists(lock))
         run->alive = began_just_now(dir);
     if (run->alive || !file_exists(lock))
@@ -57,14 +57,14 @@ static int find_alive(struct remains *r, struct remains_run *run, const struct s
     return 0;
 }
 
-struct remains_run *remains_run(struct remains *r, const char *id, struct err *err)
+struct leftover_run *leftovers_run(struct leftovers *r, const char *id, struct err *err)
 {
-    struct remains_run *run = map_get(&r->runs_by_id, id, RUN_ID_LEN);
+    struct leftover_run *run = map_get(&r->runs_by_id, id, RUN_ID_LEN);
     const struct store_run *row = map_get(&r->rows, id, RUN_ID_LEN);
     if (run)
         return run;
     run = arena_alloc(&r->arena, sizeof(*run));
-    *run = (struct remains_run){
+    *run = (struct leftover_run){
         .id = arena_printf(&r->arena, "%.*s", RUN_ID_LEN, id),
         .base = row && row->base ? arena_printf(&r->arena, "refs/heads/%s", row->base) : NULL,
         .state = row ? row->state : NULL,
@@ -76,22 +76,22 @@ struct remains_run *remains_run(struct remains *r, const char *id, struct err *e
 
 /* --- workspaces --------------------------------------------------------------------------- */
 
-static struct remains_task *task_of(struct remains *r, struct remains_run *run, const char *task,
-                                    size_t len)
+static struct leftover_task *task_of(struct leftovers *r, struct leftover_run *run,
+                                     const char *task, size_t len)
 {
     const char *key = arena_printf(&r->arena, "%s/%.*s", run->id, (int)len, task);
-    struct remains_task *t = map_get(&r->tasks_by_key, key, strlen(key));
+    struct leftover_task *t = map_get(&r->tasks_by_key, key, strlen(key));
     if (t)
         return t;
     t = arena_alloc(&r->arena, sizeof(*t));
-    *t = (struct remains_task){.run = run, .task = key + RUN_ID_LEN + 1};
+    *t = (struct leftover_task){.run = run, .task = key + RUN_ID_LEN + 1};
     (void)map_put(&r->tasks_by_key, key, strlen(key), t);
     vec_push(&r->tasks, t);
     return t;
 }
 
 /* A folder of workspaces, given the path of one: two above it. */
-static void note_work(struct remains *r, const char *path, int above)
+static void note_work(struct leftovers *r, const char *path, int above)
 {
     autofree char *work = mem_str(path);
     for (; above > 0; above--) {
@@ -146,7 +146,7 @@ static bool has_files(const char *path)
 /* An administrative folder of git's: ours by its name and by where it says that its tree is. */
 static int take_admin(void *ctx, const char *worktrees, const char *name, struct err *err)
 {
-    struct remains *r = ctx;
+    struct leftovers *r = ctx;
     const char *admin = arena_printf(&r->arena, "%s/%s", worktrees, name);
     autofree char *file = mem_printf("%s/gitdir", admin);
     autobuf struct buf text = BUF_INIT;
@@ -163,10 +163,10 @@ static int take_admin(void *ctx, const char *worktrees, const char *name, struct
     bool inner = task[strcspn(task, "/")] == '/';
     if (!inner && strcmp(own, name) != 0)
         return 0;
-    struct remains_run *run = remains_run(r, id, err);
+    struct leftover_run *run = leftovers_run(r, id, err);
     if (!run)
         return -1;
-    struct remains_task *t = task_of(r, run, task, strlen(task));
+    struct leftover_task *t = task_of(r, run, task, strlen(task));
     t->admin = admin;
     t->path = arena_str(&r->arena, text.s);
     t->has_admin = true;
@@ -180,7 +180,7 @@ static int take_admin(void *ctx, const char *worktrees, const char *name, struct
 /* A folder "<work>/<run>/<task>", or what retiring one made of its name, or the pool. */
 static int take_tree(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct remains *r = ctx;
+    struct leftovers *r = ctx;
     autofree char *whose = layers_whose(name);
     if (whose)
         name = arena_str(&r->arena, whose);
@@ -188,14 +188,14 @@ static int take_tree(void *ctx, const char *dir, const char *name, struct err *e
     const char *dot = strrchr(name, '.');
     if (whose && !layers_there(path)) /* waste */
         return 0;
-    struct remains_run *run = remains_run(r, strrchr(dir, '/') + 1, err);
+    struct leftover_run *run = leftovers_run(r, strrchr(dir, '/') + 1, err);
     if (!run)
         return -1;
     if (dot && strcmp(dot, ".gone") == 0 && !run->alive)
         vec_push(&r->retired, path);
     if (dot)
         return 0;
-    struct remains_task *t = task_of(r, run, name, strlen(name));
+    struct leftover_task *t = task_of(r, run, name, strlen(name));
     t->path = path;
     t->has_tree = has_files(path);
     autofree char *admin = workspace_admin_name(path);
@@ -206,14 +206,14 @@ static int take_tree(void *ctx, const char *dir, const char *name, struct err *e
 
 static int take_run_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct remains *r = ctx;
+    struct leftovers *r = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     return is_run_id(name) && !name[RUN_ID_LEN] ? dirs_each(path, take_tree, r, err) : 0;
 }
 
 /* --- refs --------------------------------------------------------------------------------- */
 
-static int take_branches(struct remains *r, struct err *err)
+static int take_branches(struct leftovers *r, struct err *err)
 {
     struct git_place at = {.git_dir = r->repo->common};
     static const char prefix[] = "refs/heads/anabranch/";
@@ -224,7 +224,7 @@ static int take_branches(struct remains *r, struct err *err)
         const char *id = ref + strlen(prefix), *task = id + RUN_ID_LEN + 1;
         if (!is_run_id(id) || id[RUN_ID_LEN] != '/' || strchr(task, '/'))
             continue;
-        struct remains_run *run = remains_run(r, id, err);
+        struct leftover_run *run = leftovers_run(r, id, err);
         if (!run)
             return -1;
         task_of(r, run, task, strlen(task))->branch = arena_str(&r->arena, ref);
@@ -234,7 +234,7 @@ static int take_branches(struct remains *r, struct err *err)
 
 /* Branches that runs have given names of their own. */
 struct named {
-    struct remains *r;
+    struct leftovers *r;
     const char *pattern;
     struct strv args;  /* of git: their refs */
     struct map by_ref; /* to "RUN/TASK" */
@@ -243,7 +243,7 @@ struct named {
 static bool take_name(void *ctx, const struct store_task *row)
 {
     struct named *n = ctx;
-    autofree char *name = past_branch(n->pattern, row->run, row->id);
+    autofree char *name = evidence_branch(n->pattern, row->run, row->id);
     const char *ref = arena_str(&n->r->arena, name);
     strv_push(&n->args, ref);
     (void)map_put(&n->by_ref, ref, strlen(ref),
@@ -254,7 +254,7 @@ static bool take_name(void *ctx, const struct store_task *row)
 /* Names that have something random in them cannot be told again. */
 static int list_names(struct named *n, struct err *err)
 {
-    const struct remains *r = n->r;
+    const struct leftovers *r = n->r;
     for (size_t i = 0; i < r->ids.n; i++) {
         autofree char *path = run_file_path(r->state_dir, r->ids.v[i], RUN_BRANCHES);
         autobuf struct buf pattern = BUF_INIT;
@@ -279,7 +279,7 @@ static int take_named(struct named *n, struct err *err)
         return err_set(err, ERR_ENV, "git for-each-ref: %s", errout.s);
     for (char *next = out.s, *ref; (ref = strsep(&next, "\n")) && *ref;) {
         const char *key = map_get(&n->by_ref, ref, strlen(ref));
-        struct remains_run *run = key && is_run_id(key) ? remains_run(n->r, key, err) : NULL;
+        struct leftover_run *run = key && is_run_id(key) ? leftovers_run(n->r, key, err) : NULL;
         if (key && is_run_id(key) && !run)
             return -1;
         if (run)
@@ -289,7 +289,7 @@ static int take_named(struct named *n, struct err *err)
     return 0;
 }
 
-static int take_named_branches(struct remains *r, struct err *err)
+static int take_named_branches(struct leftovers *r, struct err *err)
 {
     struct named n = {.r = r};
     strv_pushl(&n.args, "for-each-ref", "--format=%(refname)", NULL);
@@ -303,7 +303,7 @@ static int take_named_branches(struct remains *r, struct err *err)
 }
 
 /* Where the user has worktrees there may be folders of ours, and branches that are in use. */
-static int take_worktrees(struct remains *r, struct err *err)
+static int take_worktrees(struct leftovers *r, struct err *err)
 {
     struct git_place at = {.git_dir = r->repo->common, .live = true};
     autobuf struct buf out = BUF_INIT;
@@ -323,7 +323,7 @@ static int take_worktrees(struct remains *r, struct err *err)
     return 0;
 }
 
-const char *remains_checkout(const struct remains *r, const char *branch)
+const char *leftovers_checkout(const struct leftovers *r, const char *branch)
 {
     return map_get(&r->checked_out, branch, strlen(branch));
 }
@@ -339,7 +339,7 @@ static bool take_work(void *ctx, const struct store_task *row)
 
 static bool take_row(void *ctx, const struct store_run *row)
 {
-    struct remains *r = ctx;
+    struct leftovers *r = ctx;
     struct store_run *kept = arena_alloc(&r->arena, sizeof(*kept));
     *kept = (struct store_run){.id = arena_str(&r->arena, row->id),
                                .base = row->base ? arena_str(&r->arena, row->base) : NULL,
@@ -351,7 +351,7 @@ static bool take_row(void *ctx, const struct store_run *row)
     return true;
 }
 
-static int take_rows(struct remains *r, struct err *err)
+static int take_rows(struct leftovers *r, struct err *err)
 {
     if (r->store && store_each_run(r->store, take_row, r, err))
         return -1;
@@ -364,9 +364,9 @@ static int take_rows(struct remains *r, struct err *err)
 
 static bool take_task(void *ctx, const struct store_task *row)
 {
-    struct remains *r = ctx;
+    struct leftovers *r = ctx;
     autofree char *key = mem_printf("%s/%s", row->run, row->id);
-    struct remains_task *t = map_get(&r->tasks_by_key, key, strlen(key));
+    struct leftover_task *t = map_get(&r->tasks_by_key, key, strlen(key));
     if (!t)
         return true;
     t->state = arena_str(&r->arena, row->state);
@@ -378,7 +378,7 @@ static bool take_task(void *ctx, const struct store_task *row)
 }
 
 /* The first entry of a branch's log is where it began. */
-static const char *first_commit(struct remains *r, const char *branch)
+static const char *first_commit(struct leftovers *r, const char *branch)
 {
     autofree char *path = mem_printf("%s/logs/%s", r->repo->common, branch);
     autobuf struct buf text = BUF_INIT;
@@ -388,7 +388,7 @@ static const char *first_commit(struct remains *r, const char *branch)
     return id ? arena_printf(&r->arena, "%.*s", (int)strcspn(id + 1, " "), id + 1) : NULL;
 }
 
-static int complete(struct remains *r, struct remains_task *t, struct err *err)
+static int complete(struct leftovers *r, struct leftover_task *t, struct err *err)
 {
     struct git_place at = {.git_dir = r->repo->common};
     autobuf struct buf commit = BUF_INIT;
@@ -404,18 +404,18 @@ static int complete(struct remains *r, struct remains_task *t, struct err *err)
 }
 
 /* Those that live are known, also where nothing of theirs is found. */
-static int take_running(struct remains *r, struct err *err)
+static int take_running(struct leftovers *r, struct err *err)
 {
     for (size_t i = 0; i < r->ids.n; i++) {
         const struct store_run *row = map_get(&r->rows, r->ids.v[i], strlen(r->ids.v[i]));
         if (strcmp(row->state, "running") == 0 && is_run_id(row->id) &&
-            !remains_run(r, row->id, err))
+            !leftovers_run(r, row->id, err))
             return -1;
     }
     return 0;
 }
 
-static int look_around(struct remains *r, struct err *err)
+static int lookup_around(struct leftovers *r, struct err *err)
 {
     autofree char *worktrees = mem_printf("%s/worktrees", r->repo->common);
     if (dirs_each(worktrees, take_admin, r, err) || take_worktrees(r, err))
@@ -433,16 +433,16 @@ static int look_around(struct remains *r, struct err *err)
     return 0;
 }
 
-int remains_find(struct remains *r, const struct git_repo *repo, const char *state_dir,
-                 struct store *store, struct err *err)
+int leftovers_find(struct leftovers *r, const struct git_repo *repo, const char *state_dir,
+                   struct store *store, struct err *err)
 {
-    *r = (struct remains){.repo = repo, .state_dir = state_dir, .store = store};
+    *r = (struct leftovers){.repo = repo, .state_dir = state_dir, .store = store};
     if (take_rows(r, err) || take_running(r, err))
         return -1;
-    return repo->root ? look_around(r, err) : 0;
+    return repo->root ? lookup_around(r, err) : 0;
 }
 
-bool remains_any_alive(const struct remains *r)
+bool leftovers_any_alive(const struct leftovers *r)
 {
     for (size_t i = 0; i < r->runs.n; i++) {
         if (r->runs.v[i]->alive)
@@ -451,7 +451,7 @@ bool remains_any_alive(const struct remains *r)
     return false;
 }
 
-void remains_done(struct remains *r)
+void leftovers_done(struct leftovers *r)
 {
     for (size_t i = 0; i < r->runs.n; i++)
         own_close(&r->runs.v[i]->lock);

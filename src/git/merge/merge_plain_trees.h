@@ -5,8 +5,8 @@
  * There git would come to the same tree, and it takes a few questions to a process that is there
  * already instead of a process of its own. Everything else is git's to merge.
  */
-#ifndef GIT_MERGE_MERGE_TREES_H
-#define GIT_MERGE_MERGE_TREES_H
+#ifndef GIT_MERGE_MERGE_PLAIN_TREES_H
+#define GIT_MERGE_MERGE_PLAIN_TREES_H
 
 #include "base/buf.h"
 #include "base/err.h"
@@ -17,7 +17,7 @@ struct git_batch;
 
 /* Merges the trees of two commits by that of a third. *ret_plain is false where git must do it;
  * else the merged tree's id is appended. */
-int merge_plain(struct git_batch *batch, const char *base, const char *ours, const char *theirs,
-                struct buf *ret_tree, bool *ret_plain, struct err *err);
+int merge_plain_trees(struct git_batch *batch, const char *base, const char *ours,
+                      const char *theirs, struct buf *ret_tree, bool *ret_plain, struct err *err);
 
 #endif

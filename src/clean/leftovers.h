@@ -1,9 +1,10 @@
 /*
- * struct remains: what runs have left in a repository, by looking at it: workspaces, whole or half,
- * branches and refs. The store only adds what it knows; what it does not know is found as well.
+ * struct leftovers: what runs have left in a repository, by looking at it: workspaces, whole or
+ * half, branches and refs. The store only adds what it knows; what it does not know is found as
+ * well.
  */
-#ifndef CLEAN_FIND_H
-#define CLEAN_FIND_H
+#ifndef CLEAN_LEFTOVERS_H
+#define CLEAN_LEFTOVERS_H
 
 #include "base/arena.h"
 #include "base/map.h"
@@ -29,7 +30,7 @@ enum { RUN_ID_LEN = 20 }; /* 20260301-120000-12ab */
 /* Whether s begins with what can be a run's id. */
 bool is_run_id(const char *s);
 
-struct remains_run {
+struct leftover_run {
     const char *id;
     const char *base;  /* full name of the branch that it landed on, or NULL */
     const char *state; /* as the store has it, or NULL */
@@ -41,8 +42,8 @@ struct remains_run {
 };
 
 /* A workspace, or what there is of it; or a branch that is without one. */
-struct remains_task {
-    struct remains_run *run;
+struct leftover_task {
+    struct leftover_run *run;
     const char *task;
     const char *path, *admin; /* where its folders are or were; path is NULL for a mere branch */
     bool has_tree;            /* there are files */
@@ -54,13 +55,13 @@ struct remains_task {
     pid_t used_by; /* who was at work in it when clean began, or 0 */
 };
 
-struct remains {
+struct leftovers {
     struct arena arena; /* holds all that is below */
     const struct git_repo *repo;
     const char *state_dir;
     struct store *store; /* or NULL */
-    VEC(struct remains_run *) runs;
-    VEC(struct remains_task *) tasks;
+    VEC(struct leftover_run *) runs;
+    VEC(struct leftover_task *) tasks;
     VEC(const char *) works;   /* folders in which workspaces are made */
     VEC(const char *) retired; /* folders that were on their way out */
     struct strv ids;           /* of the runs that the store knows */
@@ -68,18 +69,18 @@ struct remains {
 };
 
 /* Outside a repository (repo->root is NULL) only runs are looked for. Dead ones are locked until
- * remains_done(), so that nobody begins to go on with one. */
-int remains_find(struct remains *r, const struct git_repo *repo, const char *state_dir,
-                 struct store *store, struct err *err);
-void remains_done(struct remains *r);
-#define autoremains own_cleanup(remains_done)
+ * leftovers_done(), so that nobody begins to go on with one. */
+int leftovers_find(struct leftovers *r, const struct git_repo *repo, const char *state_dir,
+                   struct store *store, struct err *err);
+void leftovers_done(struct leftovers *r);
+#define autoremains own_cleanup(leftovers_done)
 
 /* The run with an id of RUN_ID_LEN characters. */
-struct remains_run *remains_run(struct remains *r, const char *id, struct err *err);
+struct leftover_run *leftovers_run(struct leftovers *r, const char *id, struct err *err);
 
-bool remains_any_alive(const struct remains *r);
+bool leftovers_any_alive(const struct leftovers *r);
 
 /* The worktree of the user's in which a branch is checked out, or NULL. */
-const char *remains_checkout(const struct remains *r, const char *branch);
+const char *leftovers_checkout(const struct leftovers *r, const char *branch);
 
 #endif

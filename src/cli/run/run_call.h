@@ -1,8 +1,8 @@
 /*
  * What `run` and `resume` have in common: how a run is shown, and carried out.
  */
-#ifndef CLI_RUN_RUN_OPTIONS_H
-#define CLI_RUN_RUN_OPTIONS_H
+#ifndef CLI_RUN_RUN_CALL_H
+#define CLI_RUN_RUN_CALL_H
 
 #include "cli/frame/cli.h"
 #include "plan/plan.h"

@@ -1,4 +1,4 @@
-#include "run/prepare/fill_pool.h"
+#include "run/prepare/pool.h"
 
 #include "base/mem.h"
 #include "base/text/clock.h"
@@ -26,7 +26,7 @@
 /* Bytes: about 150 files. Below that a mould is quicker (workspace/fill/memory_fill.h). */
 enum { INDEX_MIN = 16 << 10 };
 
-static bool is_wanted(const struct job *job, const char *index)
+static bool is_wanted(const struct attempt *job, const char *index)
 {
     enum provider provider = job->run->provider;
     struct stat st;
@@ -45,7 +45,7 @@ static bool is_plain(const char *path, size_t id_len)
 }
 
 /* git never writes into an index, it puts another one in its place: a second name will do. */
-void pool_note(struct job *job)
+void pool_note(struct attempt *job)
 {
     autofree char *index = mem_printf("%s/index", job->ws.admin);
     autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
@@ -59,7 +59,7 @@ static bool has_room(const struct run *run)
     return run->pool.trees.n < run->sched.workers && run->pool.trees.n < to_begin;
 }
 
-bool pool_wants(const struct job *job)
+bool pool_wants(const struct attempt *job)
 {
     autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
     return has_room(job->run) && access(filled, F_OK) == 0;
@@ -74,7 +74,7 @@ static void tree_done(struct pool_tree *t)
 }
 
 /* Hands over what is known of the tree. */
-static void take_found(struct job *job, struct pool_tree *ret)
+static void take_found(struct attempt *job, struct pool_tree *ret)
 {
     struct git_place at = run_place(job->run);
     autobuf struct buf tree = BUF_INIT;
@@ -99,7 +99,7 @@ static bool put_index_in(const char *admin, int tree)
 }
 
 /* By another name in the same folder, as long as it is the tree that the job had. */
-static bool rename_tree(const struct job *job, const char *from, const char *to)
+static bool rename_tree(const struct attempt *job, const char *from, const char *to)
 {
     autoclose int folder = -1;
     const char *name;
@@ -110,7 +110,7 @@ static bool rename_tree(const struct job *job, const char *from, const char *to)
            file_id_is_at(&job->ws.hold->id, folder, strrchr(to, '/') + 1);
 }
 
-bool pool_keep(struct job *job, const char *admin, const char *tree)
+bool pool_keep(struct attempt *job, const char *admin, const char *tree)
 {
     struct run *run = job->run;
     struct workspace_hold *hold = job->ws.hold;
@@ -119,7 +119,7 @@ bool pool_keep(struct job *job, const char *admin, const char *tree)
         !rename_tree(job, tree, kept))
         return false;
     struct pool_tree t = {.path = steal_ptr(kept), .fd = steal_fd(&hold->tree), .id = hold->id};
-    if (job_has_scan(job))
+    if (attempt_has_scan(job))
         take_found(job, &t);
     run->pool.count++;
     vec_push(&run->pool.trees, t);
@@ -150,13 +150,13 @@ static void delete_tree(struct run *run, const char *tree, uint32_t task)
     autostrv struct strv trees = {0};
     struct err err = {0};
     strv_push(&trees, tree);
-    if (sweep(run, task, &trees, &err))
+    if (delete_later(run, task, &trees, &err))
         record_error(run, task, &err);
 }
 
 /* The tree is not fit after all, as with folders that may not be written to: git fills a new one.
  */
-static int fill_anew(struct job *job, struct err *err)
+static int fill_anew(struct attempt *job, struct err *err)
 {
     autofree char *gone = mem_printf("%s.gone", job->ws.path);
     bool moved;
@@ -168,11 +168,11 @@ static int fill_anew(struct job *job, struct err *err)
 }
 
 /* What the user's settings would have git overlook counts. */
-static int start_git(struct job *job, const char *const *args,
-                     void (*next)(struct job *job, int exit_code), struct err *err)
+static int start_git(struct attempt *job, const char *const *args,
+                     void (*next)(struct attempt *job, int exit_code), struct err *err)
 {
     struct git_place at = workspace_place(&job->ws);
-    autofree char *log = job_file(job, "prepare.log");
+    autofree char *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     git_prepare(&at, &argv, &env);
     strv_pushl(&argv, "-c", "core.trustctime=true", "-c", "core.checkStat=default", NULL);
@@ -183,7 +183,7 @@ static int start_git(struct job *job, const char *const *args,
 
 /* There is what git does not look at: a repository that somebody made around tracked files, of
  * which it says nothing and lets it be. */
-static bool is_as_new(const struct job *job)
+static bool is_as_new(const struct attempt *job)
 {
     struct git_place at = run_place(job->run);
     autofree char *index = mem_printf("%s/index", job->ws.admin);
@@ -194,27 +194,27 @@ static bool is_as_new(const struct job *job)
            work_scan_open(&scan, workspace_at(&job->ws), index, tree.s) && !scan.untracked.n;
 }
 
-static void on_cleaned(struct job *job, int exit_code)
+static void on_cleaned(struct attempt *job, int exit_code)
 {
     struct err err = {0};
     if (job->stopped || (exit_code == 0 && is_as_new(job)))
         fill_by_git_done(job, exit_code);
     else if (fill_anew(job, &err))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
 
-static void on_reset(struct job *job, int exit_code)
+static void on_reset(struct attempt *job, int exit_code)
 {
     static const char *const clean[] = {"clean", "-ffdxq", NULL};
     struct err err = {0};
     if (exit_code != 0 || job->stopped)
         on_cleaned(job, exit_code);
     else if (start_git(job, clean, on_cleaned, &err))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
 
 /* What is known of the tree is all that it takes, where it begins at the same files. */
-static bool mend(struct job *job, const struct pool_tree *t)
+static bool mend(struct attempt *job, const struct pool_tree *t)
 {
     const struct workspace *ws = &job->ws;
     struct git_place at = run_place(job->run);
@@ -225,12 +225,12 @@ static bool mend(struct job *job, const struct pool_tree *t)
     if (!t->tree || git_tree_of(&at, task_run(job)->start, &tree, &none) ||
         strcmp(t->tree, tree.s) != 0)
         return false;
-    struct work_mend_job mj = {.batch = job->run->batch,
-                               .work_tree = workspace_at(ws),
-                               .index = filled,
-                               .id_len = tree.len,
-                               .to = index};
-    if (!work_mend(&mj, &t->found))
+    struct workspace_reset_job mj = {.batch = job->run->batch,
+                                     .work_tree = workspace_at(ws),
+                                     .index = filled,
+                                     .id_len = tree.len,
+                                     .to = index};
+    if (!workspace_reset(&mj, &t->found))
         return false;
     if (unlink(filled) == 0)
         (void)!link(index, filled); /* as in pool_note() */
@@ -238,7 +238,7 @@ static bool mend(struct job *job, const struct pool_tree *t)
 }
 
 /* git goes by the index that it has filled the tree with. */
-static int reset(struct job *job, struct err *err)
+static int reset(struct attempt *job, struct err *err)
 {
     static const char *const args[] = {"read-tree", "--reset", "-u", "HEAD", NULL};
     autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
@@ -248,7 +248,7 @@ static int reset(struct job *job, struct err *err)
     return start_git(job, args, on_reset, err);
 }
 
-int pool_fill(struct job *job, struct err *err)
+int pool_fill(struct attempt *job, struct err *err)
 {
     struct run *run = job->run;
     own_cleanup(tree_done) struct pool_tree t = run->pool.trees.v[--run->pool.trees.n];
@@ -271,7 +271,7 @@ void pool_empty(struct run *run)
     struct err err = {0};
     for (size_t k = 0; k < run->pool.trees.n; k++)
         strv_push(&paths, run->pool.trees.v[k].path);
-    if (paths.n && sweep(run, -1, &paths, &err))
+    if (paths.n && delete_later(run, -1, &paths, &err))
         record_error(run, -1, &err);
     pool_done(run);
 }

@@ -1,4 +1,4 @@
-#include "run/prepare/fill_overlay.h"
+#include "run/prepare/overlay_fill.h"
 
 #include "base/mem.h"
 #include "run/prepare/delete_later.h"
@@ -9,9 +9,9 @@
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "workspace/overlay/base_tree_update.h"
-#include "workspace/overlay/btrfs_fill.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/overlay/shared_folders.h"
+#include "workspace/overlay/snapshot_fill.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -20,11 +20,11 @@
 
 enum { LIST_MAX = 64 << 20 };
 
-void layered_done(struct layered *l)
+void overlay_fill_done(struct overlay_fill *l)
 {
-    pristine_done(&l->pristine);
+    base_tree_done(&l->pristine);
     tracked_close(&l->tracked);
-    pristine_draft_done(&l->draft);
+    base_tree_draft_done(&l->draft);
     for (size_t i = 0; i < l->holds.n; i++)
         layers_hold_done(&l->holds.v[i]);
     vec_done(&l->holds);
@@ -33,7 +33,7 @@ void layered_done(struct layered *l)
     strv_done(&l->indexes);
 }
 
-bool layered_is_used(const struct run *run)
+bool overlay_fill_is_used(const struct run *run)
 {
     return (run->provider == PROVIDER_OVERLAY || run->provider == PROVIDER_SNAPSHOT) &&
            run->layered.state != LAYERED_NEVER;
@@ -52,7 +52,7 @@ static void give_up(struct run *run, const struct err *why)
 
 /* A snapshot is used again when its task is over: all that is new to the kernel is costly to look
  * at. */
-static void on_filled(struct job *job, int exit_code)
+static void on_filled(struct attempt *job, int exit_code)
 {
     if (job->run->provider == PROVIDER_SNAPSHOT)
         fill_by_git_done(job, exit_code);
@@ -61,10 +61,10 @@ static void on_filled(struct job *job, int exit_code)
 }
 
 /* The files that are not as in the tree below. */
-static int start_difference(struct job *job, struct err *err)
+static int start_difference(struct attempt *job, struct err *err)
 {
     struct git_place at = workspace_place(&job->ws);
-    autofree char *log = job_file(job, "prepare.log");
+    autofree char *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     git_prepare(&at, &argv, &env);
     /* What was brought along makes room. */
@@ -73,7 +73,7 @@ static int start_difference(struct job *job, struct err *err)
 }
 
 /* It has the files of the tree below. */
-static int fill_rest(struct job *job, struct err *err)
+static int fill_rest(struct attempt *job, struct err *err)
 {
     if (strcmp(task_run(job)->start, job->run->layered.pristine.commit) != 0)
         return start_difference(job, err);
@@ -81,24 +81,24 @@ static int fill_rest(struct job *job, struct err *err)
     return 0;
 }
 
-static int fill_otherwise(struct job *job, const struct err *why, struct err *err)
+static int fill_otherwise(struct attempt *job, const struct err *why, struct err *err)
 {
     give_up(job->run, why);
     return fill_workspace(job, err);
 }
 
 /* What the other process said, less its name. */
-static void read_complaint(struct job *job, struct err *why)
+static void read_complaint(struct attempt *job, struct err *why)
 {
     static const char prefix[] = "anabranch: ";
     autobuf struct buf words = BUF_INIT;
-    job_read_tail(job, "prepare.log", &words);
+    attempt_read_tail(job, "prepare.log", &words);
     const char *said =
         strncmp(words.s, prefix, strlen(prefix)) == 0 ? words.s + strlen(prefix) : words.s;
     (void)err_set(why, ERR_ENV, "%.*s", (int)strcspn(said, "\n"), said);
 }
 
-static void on_snapshot(struct job *job, int exit_code)
+static void on_snapshot(struct attempt *job, int exit_code)
 {
     struct err why = {0}, err = {0};
     if (job->stopped) {
@@ -111,12 +111,12 @@ static void on_snapshot(struct job *job, int exit_code)
     if (!made)
         snapshot_undo(&job->ws);
     if (made ? fill_rest(job, &err) : fill_otherwise(job, &why, &err))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
 
-static int start_snapshot(struct job *job, struct err *err)
+static int start_snapshot(struct attempt *job, struct err *err)
 {
-    autofree char *log = job_file(job, "prepare.log");
+    autofree char *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0};
     strv_pushl(&argv, job->run->opts.self, "__snapshot", "--", NULL);
     if (snapshot_begin(&job->ws, &job->run->layered.pristine, &argv, err))
@@ -124,7 +124,7 @@ static int start_snapshot(struct job *job, struct err *err)
     return process_start(job, argv.v, NULL, job->run->pf->repo.root, log, on_snapshot, err);
 }
 
-static void note_index(const struct job *job, struct stat *ret)
+static void note_index(const struct attempt *job, struct stat *ret)
 {
     autofree char *index = mem_printf("%s/index", job->ws.admin);
     if (stat(index, ret) < 0)
@@ -133,18 +133,18 @@ static void note_index(const struct job *job, struct stat *ret)
 
 /* Whether it is still the copy that was made. What was written the moment after that has the same
  * times. */
-static bool is_unused(const struct job *job, const char *index)
+static bool is_unused(const struct attempt *job, const char *index)
 {
     struct stat st;
     return stat(index, &st) == 0 && st.st_nlink == 1 && git_index_is_same(&st, &job->index) &&
            st.st_ctim.tv_sec == job->index.st_ctim.tv_sec &&
            st.st_ctim.tv_nsec == job->index.st_ctim.tv_nsec &&
-           pristine_is_index(&job->run->layered.pristine, index);
+           base_tree_is_index(&job->run->layered.pristine, index);
 }
 
-void layered_keep_index(const struct job *job, const char *admin)
+void overlay_fill_keep_index(const struct attempt *job, const char *admin)
 {
-    struct layered *l = &job->run->layered;
+    struct overlay_fill *l = &job->run->layered;
     autofree char *index = mem_printf("%s/index", admin);
     if (!job->index.st_ino || !is_unused(job, index))
         return;
@@ -154,9 +154,9 @@ void layered_keep_index(const struct job *job, const char *admin)
         strv_push(&l->indexes, kept);
 }
 
-const struct tracked *layered_tracked(struct job *job)
+const struct tracked *overlay_fill_tracked(struct attempt *job)
 {
-    struct layered *l = &job->run->layered;
+    struct overlay_fill *l = &job->run->layered;
     struct git_place at = run_place(job->run);
     autobuf struct buf tree = BUF_INIT;
     struct err none = {0};
@@ -165,7 +165,7 @@ const struct tracked *layered_tracked(struct job *job)
     if (!layers_there(job->ws.path) || !l->pristine.dir || !st.st_ino ||
         !git_index_is_same(&st, &job->index))
         return NULL;
-    autofree char *index = pristine_index(&l->pristine);
+    autofree char *index = base_tree_index(&l->pristine);
     if (!l->tracked.paths.n) {
         tracked_close(&l->tracked);
         if (git_tree_of(&at, l->pristine.commit, &tree, &none) ||
@@ -175,10 +175,10 @@ const struct tracked *layered_tracked(struct job *job)
     return l->tracked.paths.n ? &l->tracked : NULL;
 }
 
-static int start_bringing(struct job *job, struct err *err);
+static int start_bringing(struct attempt *job, struct err *err);
 static void recall_brought(struct run *run);
 
-static int put(struct job *job, struct err *err)
+static int put(struct attempt *job, struct err *err)
 {
     struct run *run = job->run;
     struct err why = {0};
@@ -201,7 +201,7 @@ static int put(struct job *job, struct err *err)
 static void sweep_left(struct run *run, const struct strv *left)
 {
     struct err err = {0};
-    if (left->n && sweep(run, -1, left, &err))
+    if (left->n && delete_later(run, -1, left, &err))
         record_error(run, -1, &err);
 }
 
@@ -213,16 +213,16 @@ static char *brought(const struct run *run, const char *name)
 }
 
 /* As if it had been brought there by the job. Where nothing was found there is no list. */
-static bool copy_list(const struct job *job, const char *name, const char *as)
+static bool copy_list(const struct attempt *job, const char *name, const char *as)
 {
-    autofree char *from = brought(job->run, name), *to = job_file(job, as);
+    autofree char *from = brought(job->run, name), *to = attempt_file(job, as);
     autobuf struct buf text = BUF_INIT;
     struct err none = {0};
     return access(from, F_OK) < 0 || (file_read(from, LIST_MAX, &text, &none) == 0 &&
                                       file_replace(to, text.s, text.len, &none) == 0);
 }
 
-bool layered_has_brought(const struct job *job)
+bool overlay_fill_has_brought(const struct attempt *job)
 {
     return job->run->layered.brings && layers_there(job->ws.path) &&
            copy_list(job, "excludes", "excludes") && copy_list(job, "brought", "brought") &&
@@ -244,7 +244,7 @@ static void sweep_kept(struct run *run)
 }
 
 /* Where it could not be done, each workspace tries for itself, and says why not. */
-static void on_brought(struct job *job, int exit_code)
+static void on_brought(struct attempt *job, int exit_code)
 {
     struct run *run = job->run;
     autofree char *own = brought(run, ""), *done = brought(run, "done");
@@ -258,17 +258,17 @@ static void on_brought(struct job *job, int exit_code)
     if (job->stopped)
         prepare_filled(job, exit_code);
     else if (put(job, &err))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     fill_waiting(run);
 }
 
 /* Somebody may have taken away what is kept. */
-static bool kept_is_there(const struct run *run)
+static bool shared_folders_is_there(const struct run *run)
 {
     autofree char *list = brought(run, "kept");
     autostrv struct strv trees = {0};
     struct err none = {0};
-    bool all = kept_trees(list, &trees, &none) == 0;
+    bool all = shared_folders_trees(list, &trees, &none) == 0;
     for (size_t i = 0; all && i < trees.n; i++)
         all = access(trees.v[i], F_OK) == 0;
     return all;
@@ -279,11 +279,11 @@ static bool kept_is_there(const struct run *run)
 static void recall_brought(struct run *run)
 {
     autofree char *done = brought(run, "done"), *tree = brought(run, "tree");
-    run->layered.brings = access(done, F_OK) == 0 && kept_is_there(run);
+    run->layered.brings = access(done, F_OK) == 0 && shared_folders_is_there(run);
     run->layered.alone = !run->layered.brings && access(tree, F_OK) == 0;
 }
 
-static int start_bringing(struct job *job, struct err *err)
+static int start_bringing(struct attempt *job, struct err *err)
 {
     struct run *run = job->run;
     autofree char *folder = mem_printf("%s/%s", run->work, run->id);
@@ -303,13 +303,13 @@ static int start_bringing(struct job *job, struct err *err)
 
 /* --- the tree below ----------------------------------------------------------------------- */
 
-static int begin(struct job *job, bool fresh, struct err *err);
+static int begin(struct attempt *job, bool fresh, struct err *err);
 
 /* One that is no subvolume is none for who wants snapshots of it. */
 static bool is_fit(const struct run *run)
 {
-    autofree char *tree = pristine_tree(&run->layered.pristine);
-    return run->provider != PROVIDER_SNAPSHOT || subvolume_is(tree);
+    autofree char *tree = base_tree_tree(&run->layered.pristine);
+    return run->provider != PROVIDER_SNAPSHOT || btrfs_is(tree);
 }
 
 /* The one that the workspaces of an earlier life were taken with is held, and was looked at. */
@@ -322,15 +322,15 @@ static bool is_held(const struct run *run)
 static int take(struct run *run, bool made_now, bool *ret_there, struct err *err)
 {
     struct git_place at = run_place(run);
-    struct pristine *p = &run->layered.pristine;
+    struct base_tree *p = &run->layered.pristine;
     *ret_there = is_held(run);
     if (!*ret_there) {
-        pristine_done(p);
-        if (pristine_take(p, &at, run->state_dir, run->base_commit, made_now, ret_there, err))
+        base_tree_done(p);
+        if (base_tree_take(p, &at, run->state_dir, run->base_commit, made_now, ret_there, err))
             return -1;
     }
     if (*ret_there && !is_fit(run)) {
-        pristine_done(p);
+        base_tree_done(p);
         *ret_there = false;
     }
     return 0;
@@ -339,10 +339,10 @@ static int take(struct run *run, bool made_now, bool *ret_there, struct err *err
 /* What git has written is there for all. */
 static int finish(struct run *run, struct err *err)
 {
-    struct layered *l = &run->layered;
+    struct overlay_fill *l = &run->layered;
     autostrv struct strv left = {0};
     bool there = false, fresh = !l->draft.from, ours;
-    int rc = pristine_finish(&l->draft, &ours, &left, err) || take(run, fresh && ours, &there, err)
+    int rc = base_tree_finish(&l->draft, &ours, &left, err) || take(run, fresh && ours, &there, err)
                  ? -1
                  : 0;
     sweep_left(run, &left);
@@ -356,19 +356,19 @@ static int finish(struct run *run, struct err *err)
 }
 
 /* The job whose turn it was is filled in whatever way there is now. */
-static void on_written(struct job *job, int exit_code)
+static void on_written(struct attempt *job, int exit_code)
 {
     struct run *run = job->run;
-    struct layered *l = &run->layered;
+    struct overlay_fill *l = &run->layered;
     bool forward = l->draft.from, again = false;
     struct err why = {0}, err = {0};
     l->state = LAYERED_UNKNOWN;
     if (exit_code != 0)
         (void)err_set(&why, ERR_ENV, "git could not write the files of the base");
     if (job->stopped) {
-        pristine_draft_done(&l->draft);
+        base_tree_draft_done(&l->draft);
     } else if (exit_code != 0 || finish(run, &why)) {
-        pristine_draft_done(&l->draft);
+        base_tree_draft_done(&l->draft);
         again = forward && begin(job, true, &err) == 0;
         if (!again)
             give_up(run, &why);
@@ -378,71 +378,71 @@ static void on_written(struct job *job, int exit_code)
     if (job->stopped)
         prepare_filled(job, exit_code);
     else if (fill_workspace(job, &err))
-        job_fail(job, FAILURE_SETUP, "%s", err.msg);
+        attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     fill_waiting(run);
 }
 
 /* What git would do with all of its files is done here with those that differ. */
-static bool forward_here(const struct run *run)
+static bool checkout_move_here(const struct run *run)
 {
     autofree char *attributes = mem_printf("%s/info/attributes", run->pf->repo.common);
     return run->layered.draft.from && run->pf->repo.core.plain && access(attributes, F_OK) < 0 &&
-           pristine_forward(&run->layered.draft, run->batch);
+           base_tree_update(&run->layered.draft, run->batch);
 }
 
 /* Where others use the tree of another commit, what differs goes over that. */
 static bool delta_here(struct run *run)
 {
-    struct layered *l = &run->layered;
-    struct pristine_draft full = l->draft, delta;
+    struct overlay_fill *l = &run->layered;
+    struct base_tree_draft full = l->draft, delta;
     if (run->provider != PROVIDER_OVERLAY || full.from ||
-        !pristine_begin_delta(&delta, run->state_dir, run->base_commit))
+        !base_tree_begin_delta(&delta, run->state_dir, run->base_commit))
         return false;
     l->draft = delta;
-    bool done = forward_here(run);
-    pristine_draft_done(done ? &full : &l->draft);
+    bool done = checkout_move_here(run);
+    base_tree_draft_done(done ? &full : &l->draft);
     if (!done)
         l->draft = full;
     return done;
 }
 
-static int start_git(struct job *job, struct err *err)
+static int start_git(struct attempt *job, struct err *err)
 {
     struct run *run = job->run;
     struct git_place at = run_place(run);
-    autofree char *log = job_file(job, "prepare.log");
+    autofree char *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
-    pristine_fill(&run->layered.draft, &at, &argv, &env);
+    base_tree_fill(&run->layered.draft, &at, &argv, &env);
     if (process_start(job, argv.v, env.v, run->pf->repo.common, log, on_written, err)) {
-        pristine_draft_done(&run->layered.draft);
+        base_tree_draft_done(&run->layered.draft);
         return -1;
     }
     run->layered.state = LAYERED_MAKING;
     return 0;
 }
 
-static int begin(struct job *job, bool fresh, struct err *err)
+static int begin(struct attempt *job, bool fresh, struct err *err)
 {
     struct run *run = job->run;
-    struct layered *l = &run->layered;
+    struct overlay_fill *l = &run->layered;
     autostrv struct strv left = {0};
     struct err why = {0};
-    int rc = pristine_begin(&l->draft, run->state_dir, run->base_commit, fresh, &left, err);
+    int rc = base_tree_begin(&l->draft, run->state_dir, run->base_commit, fresh, &left, err);
     sweep_left(run, &left);
     if (rc)
         return -1;
-    if (fresh || (!forward_here(run) && !delta_here(run)))
+    if (fresh || (!checkout_move_here(run) && !delta_here(run)))
         return start_git(job, err);
     if (finish(run, &why) == 0)
         return fill_workspace(job, err);
-    pristine_draft_done(&l->draft);
+    base_tree_draft_done(&l->draft);
     return begin(job, true, err);
 }
 
-int layered_fill(struct job *job, struct err *err)
+int overlay_fill_fill(struct attempt *job, struct err *err)
 {
     struct run *run = job->run;
-    struct layered *l = &run->layered;
+    struct overlay_fill *l = &run->layered;
     struct err why = {0};
     bool there = false;
     if (l->state == LAYERED_MAKING) {
@@ -463,9 +463,9 @@ int layered_fill(struct job *job, struct err *err)
 
 /* --- the past ----------------------------------------------------------------------------- */
 
-int layered_see_past(struct run *run, struct err *err)
+int overlay_fill_see_past(struct run *run, struct err *err)
 {
-    const struct past *past = &run->resume->past;
+    const struct evidence *past = &run->resume->past;
     if (!run->base)
         return 0;
     for (size_t i = 0; i < past->n; i++) {
@@ -489,7 +489,7 @@ static bool is_over(enum task_state state)
            state == TASK_DONE || state == TASK_SKIPPED;
 }
 
-void layered_settle(struct run *run)
+void overlay_fill_settle(struct run *run)
 {
     autofree char *folder = mem_printf("%s/%s", run->work, run->id);
     struct err none = {0};
@@ -510,5 +510,5 @@ void layered_settle(struct run *run)
     (void)layers_tidy(folder, &none); /* what stays is for `clean` */
     for (size_t i = 0; i < run->layered.holds.n; i++)
         own_close(&run->layered.holds.v[i].kept); /* it would be in our own way */
-    kept_tidy(run->state_dir);
+    shared_folders_tidy(run->state_dir);
 }

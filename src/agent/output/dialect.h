@@ -3,8 +3,8 @@
  * One file each: the fields that it looks at, and what a line with them means. What else there is,
  * and lines that are not of the dialect, are passed over (agent/output/json_lines.h).
  */
-#ifndef AGENT_OUTPUT_OUTPUT_H
-#define AGENT_OUTPUT_OUTPUT_H
+#ifndef AGENT_OUTPUT_DIALECT_H
+#define AGENT_OUTPUT_DIALECT_H
 
 #include "agent/agent.h"
 #include "agent/output/json_lines.h"

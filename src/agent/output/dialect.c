@@ -1,4 +1,4 @@
-#include "agent/output/output.h"
+#include "agent/output/dialect.h"
 
 #include "base/mem.h"
 #include "base/text/clock.h"
@@ -114,7 +114,7 @@ void dialect_deny(struct agent_report *report, const char *tool)
 
 void dialect_end(struct agent_report *report, bool ok, const char *text)
 {
-    agent_tools_done(&report->tools);
+    tool_calls_done(&report->tools);
     dialect_set(report, &report->question, "");
     report->finished = true;
     report->ok = ok;
@@ -161,12 +161,12 @@ void dialect_begin_tool(struct agent_report *report, const char *id, const char 
                         const char *on)
 {
     dialect_act(report, tool, on);
-    agent_tools_begin(&report->tools, id, report->action.s, is_question(tool));
+    tool_calls_begin(&report->tools, id, report->action.s, is_question(tool));
 }
 
 void dialect_end_tool(struct agent_report *report, const char *id)
 {
-    agent_tools_end(&report->tools, id);
+    tool_calls_end(&report->tools, id);
     report->changed = true;
 }
 
@@ -219,7 +219,7 @@ void dialect_take_off(struct agent_report *report)
 
 bool dialect_counted(struct agent_report *report, const char *message)
 {
-    uint64_t id = agent_tools_hash(message);
+    uint64_t id = tool_calls_hash(message);
     for (size_t i = 0; i < AGENT_COUNTED && i < report->counts; i++) {
         if (report->counted[i] == id)
             return true;

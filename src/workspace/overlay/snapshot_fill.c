@@ -1,4 +1,4 @@
-#include "workspace/overlay/btrfs_fill.h"
+#include "workspace/overlay/snapshot_fill.h"
 
 #include "base/mem.h"
 #include "base/own.h"
@@ -36,17 +36,17 @@ static int put_in_place(struct workspace *ws, const char *tree, const struct fil
     return workspace_replace(ws, tree, id, err);
 }
 
-int snapshot_begin(const struct workspace *ws, const struct pristine *p, struct strv *ret_paths,
+int snapshot_begin(const struct workspace *ws, const struct base_tree *p, struct strv *ret_paths,
                    struct err *err)
 {
-    autofree char *from = pristine_tree(p), *tree = unplaced(ws);
+    autofree char *from = base_tree_tree(p), *tree = unplaced(ws);
     if (dirs_remove(tree, err))
         return -1;
     strv_pushl(ret_paths, from, tree, NULL);
     return 0;
 }
 
-int snapshot_finish(struct workspace *ws, const struct pristine *p, struct err *err)
+int snapshot_finish(struct workspace *ws, const struct base_tree *p, struct err *err)
 {
     autofree char *tree = unplaced(ws), *index = mem_printf("%s/index", ws->admin);
     autoclose int fd = -1, admin = -1;
@@ -55,7 +55,7 @@ int snapshot_finish(struct workspace *ws, const struct pristine *p, struct err *
         return -1;
     if (file_id_of(fd, &id) < 0)
         return err_sys(err, "look at '%s'", tree);
-    return write_link(ws, fd, err) || pristine_copy_index(p, index, err) ||
+    return write_link(ws, fd, err) || base_tree_copy_index(p, index, err) ||
                    put_in_place(ws, tree, &id, err)
                ? -1
                : 0;

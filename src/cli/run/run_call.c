@@ -1,4 +1,4 @@
-#include "cli/run/run_options.h"
+#include "cli/run/run_call.h"
 
 #include "base/text/text.h"
 #include "cli/common/plan_opts.h"

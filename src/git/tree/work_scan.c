@@ -1,4 +1,4 @@
-#include "git/tree/scan.h"
+#include "git/tree/work_scan.h"
 
 #include "base/text/str.h"
 #include "base/vec.h"
@@ -30,13 +30,13 @@ struct level {
 struct walk {
     struct work_scan *found;
     struct git_index index;
-    struct timespec written;  /* when the index was */
-    enum names_size means;    /* the size of a folder, */
-    dev_t device;             /* in this file system */
-    VEC(struct level) levels; /* the root first */
-    struct buf path;          /* of the last one, with the slash */
-    struct buf tracked;       /* names in each of them, with a NUL behind each */
-    struct buf there;         /* likewise */
+    struct timespec written;   /* when the index was */
+    enum dir_names_size means; /* the size of a folder, */
+    dev_t device;              /* in this file system */
+    VEC(struct level) levels;  /* the root first */
+    struct buf path;           /* of the last one, with the slash */
+    struct buf tracked;        /* names in each of them, with a NUL behind each */
+    struct buf there;          /* likewise */
 };
 
 void work_scan_close(struct work_scan *s)
@@ -78,8 +78,8 @@ static bool is_racy(const struct walk *w, const struct git_index_entry *e)
     return !e->size && !is_empty_blob(e->id, w->index.id_len);
 }
 
-static bool look_at_file(struct walk *w, int folder, const char *name,
-                         const struct git_index_entry *e)
+static bool lookup_at_file(struct walk *w, int folder, const char *name,
+                           const struct git_index_entry *e)
 {
     struct stat st;
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
@@ -156,7 +156,7 @@ static bool find_untracked(struct walk *w, const struct level *l)
 /* In most folders there is what is tracked, and nothing else: as many names, and they add up to the
  * same. Where all that is tracked was found, their number alone would tell, but for file systems
  * that do not tell upper case from lower. */
-static bool look_at_names(struct walk *w, const struct level *l)
+static bool lookup_at_names(struct walk *w, const struct level *l)
 {
     struct sum there = sum_up(&w->there, l->there), tracked = sum_up(&w->tracked, l->tracked);
     return (there.names == tracked.names && there.hashes == tracked.hashes) || find_untracked(w, l);
@@ -168,7 +168,7 @@ static bool look_at_names(struct walk *w, const struct level *l)
  * would say nothing. */
 static bool read_names(struct walk *w, const struct level *l)
 {
-    return names_read(l->fd, l->path ? "" : ".git", &w->there) == 0;
+    return dir_names_read(l->fd, l->path ? "" : ".git", &w->there) == 0;
 }
 
 /* Takes the descriptor over. Names are read before anything else of a folder, unless its size is
@@ -203,7 +203,7 @@ static bool is_full(const struct walk *w, const struct level *l)
 {
     size_t length = w->tracked.len - l->tracked - l->names;
     return w->found->changed.n == l->changed &&
-           names_size_fits(w->means, l->size, l->names, length);
+           dir_names_size_fits(w->means, l->size, l->names, length);
 }
 
 /* The last folder is complete. */
@@ -212,7 +212,7 @@ static bool close_level(struct walk *w)
     const struct level *l = &w->levels.v[w->levels.n - 1];
     bool good = true;
     if (l->fd >= 0 && (l->size < 0 || !is_full(w, l)))
-        good = (l->size < 0 || read_names(w, l)) && look_at_names(w, l);
+        good = (l->size < 0 || read_names(w, l)) && lookup_at_names(w, l);
     pop_level(w);
     return good;
 }
@@ -236,7 +236,7 @@ static bool open_level(struct walk *w, int above, const char *name)
 }
 
 /* Entries are sorted by path, so that a folder's are all together. */
-static bool look_at_entry(struct walk *w, const struct git_index_entry *e)
+static bool lookup_at_entry(struct walk *w, const struct git_index_entry *e)
 {
     while (strncmp(w->path.s, e->path, w->path.len) != 0) {
         if (!close_level(w))
@@ -252,7 +252,7 @@ static bool look_at_entry(struct walk *w, const struct git_index_entry *e)
         buf_add(&w->tracked, name, len + 1);
         w->tracked.s[w->tracked.len - 1] = '\0';
         if (!name[len])
-            return look_at_file(w, l->fd, name, e);
+            return lookup_at_file(w, l->fd, name, e);
         if (!open_level(w, l->fd, w->tracked.s + start))
             return false;
     }
@@ -264,13 +264,13 @@ static bool go_through(struct walk *w, const char *work_tree)
     struct stat st;
     bool good = root >= 0 && push_level(w, root) && fstat(root, &st) == 0;
     if (good) {
-        w->means = names_size_means(root);
+        w->means = dir_names_size_means(root);
         w->device = st.st_dev;
     }
     w->found->no_attributes = true;
     for (struct git_index_entry e; good && git_index_next(&w->index, &e);) {
         w->found->no_attributes = w->found->no_attributes && !git_index_is_attributes(&e);
-        good = git_index_is_plain(&e) && look_at_entry(w, &e);
+        good = git_index_is_plain(&e) && lookup_at_entry(w, &e);
     }
     good = good && git_index_root(&w->index); /* it ends where it did for is_of_tree() */
     while (good && w->levels.n)

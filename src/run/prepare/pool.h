@@ -13,26 +13,26 @@
  * remember when the run is killed. It holds no more trees than there are workers, and than there
  * are tasks that have not begun.
  */
-#ifndef RUN_PREPARE_FILL_POOL_H
-#define RUN_PREPARE_FILL_POOL_H
+#ifndef RUN_PREPARE_POOL_H
+#define RUN_PREPARE_POOL_H
 
 #include "run/run_private.h"
 
 /* git has filled the job's workspace just now: its tree may come into the pool later. */
-void pool_note(struct job *job);
+void pool_note(struct attempt *job);
 
 /* Whether the tree of a job whose workspace goes would be taken. */
-bool pool_wants(const struct job *job);
+bool pool_wants(const struct attempt *job);
 
 /* Takes the tree of a job that is out of use into the pool; false where it is not wanted, or not
  * fit. `admin` is its administrative folder. Both are where workspace_retire() has put them. */
-bool pool_keep(struct job *job, const char *admin, const char *tree);
+bool pool_keep(struct attempt *job, const char *admin, const char *tree);
 
 /* Whether there is one. */
 bool pool_has(const struct run *run);
 
 /* Fills the job's workspace with one, as fill_by_git() does with an empty one. */
-int pool_fill(struct job *job, struct err *err);
+int pool_fill(struct attempt *job, struct err *err);
 
 /* The run is over: begins to delete what is left. */
 void pool_empty(struct run *run);

@@ -11,8 +11,8 @@
  * Nothing is written and nothing shared, so that several may be made at once
  * (sys/proc/parallel_for.h).
  */
-#ifndef GIT_TREE_SCAN_H
-#define GIT_TREE_SCAN_H
+#ifndef GIT_TREE_WORK_SCAN_H
+#define GIT_TREE_WORK_SCAN_H
 
 #include "base/own.h"
 #include "base/strv.h"

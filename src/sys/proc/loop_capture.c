@@ -1,4 +1,4 @@
-#include "sys/proc/loop_child.h"
+#include "sys/proc/loop_capture.h"
 
 #include "base/mem.h"
 #include "base/own.h"
@@ -17,7 +17,7 @@ struct loop_proc {
     pid_t pid;
     int out; /* a scratch file: nothing is lost, and nobody has to read meanwhile */
     size_t max;
-    loop_proc_fn *fn;
+    loop_capture_fn *fn;
     void *ctx;
 };
 
@@ -52,8 +52,8 @@ static void on_end(void *ctx, int status)
     release(p);
 }
 
-int loop_proc_start(struct loop *loop, char *const *argv, char *const *env, size_t max,
-                    loop_proc_fn *fn, void *ctx, struct loop_proc **ret, struct err *err)
+int loop_capture_start(struct loop *loop, char *const *argv, char *const *env, size_t max,
+                       loop_capture_fn *fn, void *ctx, struct loop_proc **ret, struct err *err)
 {
     autoclose int out = -1;
     pid_t pid;
@@ -73,7 +73,7 @@ int loop_proc_start(struct loop *loop, char *const *argv, char *const *env, size
     return 0;
 }
 
-void loop_proc_cancel(struct loop_proc *p)
+void loop_capture_cancel(struct loop_proc *p)
 {
     if (!p)
         return;
