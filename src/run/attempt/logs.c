@@ -273,13 +273,6 @@ void logs_shown(const struct run *run, const char *s, size_t len, struct buf *ou
     add_tail(run, s, len, (struct secrets_cut){.end = len >= JSON_TEXT_MAX}, SIZE_MAX, out);
 }
 
-void logs_tail(const struct run *run, const char *path, size_t lines, struct buf *out)
-{
-    autobuf struct buf raw = BUF_INIT;
-    bool cut = read_end(path, &raw);
-    add_tail(run, raw.s, raw.len, (struct secrets_cut){.front = cut}, lines, out);
-}
-
 static const char *const *explaining(enum failure failure)
 {
     static const char *const none[] = {NULL}, *const agent[] = {"err", NULL};

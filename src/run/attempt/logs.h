@@ -21,9 +21,6 @@ void logs_mask(struct run *run, const char *dir);
 /* The same for all attempts of a run that is gone on with: its engine may have died before. */
 void logs_mask_all(struct run *run);
 
-/* Appends the last lines of a file, masked, each harmless and with a line end. */
-void logs_tail(const struct run *run, const char *path, size_t lines, struct buf *out);
-
 /* Appends a text, masked, each of its lines harmless and with a line end. */
 void logs_shown(const struct run *run, const char *s, size_t len, struct buf *out);
 

@@ -287,11 +287,6 @@ int file_move_at(int from, const char *name, int to, const char *as, struct err 
                           : err_sys(err, "move '%s' to '%s'", name, as);
 }
 
-int file_move(const char *from, const char *to, struct err *err)
-{
-    return file_move_at(AT_FDCWD, from, AT_FDCWD, to, err);
-}
-
 #ifdef __linux__
 /* In memory: on some disks even emptying a small file takes long. */
 static int open_scratch(struct err *err)

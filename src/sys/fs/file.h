@@ -58,10 +58,8 @@ int file_replace_private(const char *path, const char *s, size_t len, struct err
 /* All that was written to the file system of a file or folder is on disk when the call returns. */
 int file_sync_system(const char *path, struct err *err);
 
-/* Moves a file to where there is none, also to another file system; its times are kept. */
-int file_move(const char *from, const char *to, struct err *err);
-
-/* The same from one open folder to another; the file itself is moved, no symlink is followed. */
+/* Moves a file from one open folder to where there is none in another, also to another file system;
+ * its times are kept. The file itself is moved, no symlink is followed. */
 int file_move_at(int from, const char *name, int to, const char *as, struct err *err);
 
 /* Opens a new file without a name, for reading and writing: nothing is left of it when the last

@@ -40,7 +40,8 @@ struct guard_options {
     struct limits limits;
     struct hiding hiding; /* from the command, where there is a namespace */
     bool program;         /* git runs it, as a filter: see below */
-    const char *file;     /* that says who guards, see below; NULL: none */
+    const char *file; /* gets the guard's pid and start time, and is locked as long as the guard or
+                       * anything of its tree may live; NULL: none */
     char *const *argv;
 };
 
@@ -50,10 +51,5 @@ struct guard_options {
  * A program that git runs has no engine beside it: the guard has neither lifeline nor status line,
  * ends when git does, and does not return: its exit code is that of the program. */
 int guard_run(const struct guard_options *opts, struct err *err);
-
-/* A guard's file has its pid and start time, and is locked as long as the guard or anything of its
- * tree may live. Waits up to `patience` ms for that to end; fails where it does not. A file that is
- * not there has no guard. */
-int guard_await(const char *file, int64_t time_limit, struct err *err);
 
 #endif

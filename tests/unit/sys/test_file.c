@@ -64,14 +64,14 @@ static void check_move(const char *from, const char *to)
     struct stat st;
     assert_int_equal(file_create(from, "text", 4, &err), 0);
     assert_int_equal(utimensat(AT_FDCWD, from, times, 0), 0);
-    assert_int_equal(file_move(from, to, &err), 0);
+    assert_int_equal(file_move_at(AT_FDCWD, from, AT_FDCWD, to, &err), 0);
     assert_true(lstat(from, &st) < 0);
     assert_int_equal(stat(to, &st), 0);
     assert_int_equal(st.st_mtim.tv_sec, 2000);
     assert_int_equal(st.st_mtim.tv_nsec, 2);
     assert_int_equal(file_read(to, 100, &out, &err), 0);
     assert_string_equal(out.s, "text");
-    assert_int_equal(file_move(from, to, &err), -1);
+    assert_int_equal(file_move_at(AT_FDCWD, from, AT_FDCWD, to, &err), -1);
     assert_int_equal(err.errnum, ENOENT);
     assert_int_equal(unlink(to), 0);
 }
