@@ -108,6 +108,14 @@ add_task() { # ID [LINE...] [-- STEP...]
     } >>plan.yaml
 }
 
+# For teardown: ends the processes that a test has noted in a file NAME.pid.
+kill_noted() {
+    local file
+    for file in "$BATS_TEST_TMPDIR"/*.pid; do
+        [[ ! -e $file ]] || kill -KILL "$(<"$file")" 2>/dev/null || true
+    done
+}
+
 # The whole run. Descriptor 3 is that of bats, which waits for all who have it.
 run_plan() { # [OPTION...]
     run_apart anabranch run --engine sim "$@" plan.yaml 3>&-

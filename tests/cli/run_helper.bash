@@ -17,6 +17,50 @@ end_agents() {
     return 0
 }
 
+# The engine dies, and we wait for nothing of it: that is for `resume` to do.
+kill_engine() {
+    kill -KILL "$engine"
+    wait "$engine" 2>/dev/null || true
+    rm -f "$BATS_TEST_TMPDIR/engine.pid"
+}
+
+# Its agents have ended as well.
+kill_run() {
+    kill_engine
+    wait_for no_agents
+}
+
+# Starts the plan, and waits for an agent to be at a place that touches the file `here`.
+start_and_wait() {
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/here"
+}
+
+# A git of the run hangs: the user asks twice to stop.
+stop_twice() {
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/hangs"
+    kill -INT "$engine"
+    wait_for signal_seen
+    kill -INT "$engine"
+    wait_for is_gone "$engine"
+    end_plan
+    real_git
+    assert_status 130
+}
+
+# For setup_file: what works on this machine.
+note_doctor() {
+    local probe=$BATS_FILE_TMPDIR/probe
+    git init -q "$probe"
+    (cd "$probe" && "$ANABRANCH" doctor --json 3>&-) >"$BATS_FILE_TMPDIR/doctor" || true
+    rm -rf "$probe"
+}
+
+needs_overlay() {
+    grep -q '"workspace.overlay"[^}]*"ok"' "$BATS_FILE_TMPDIR/doctor" || skip "no overlays here"
+}
+
 # A line of shell for an agent: notes how many of its kind are at work, and goes on when N have been
 # seen at once.
 busy() { # N [KIND]

@@ -7,10 +7,7 @@
 load ../helper
 
 teardown() {
-    local file
-    for file in "$BATS_TEST_TMPDIR"/*.pid; do
-        [[ ! -e $file ]] || kill -KILL "$(<"$file")" 2>/dev/null || true
-    done
+    kill_noted
 }
 
 # The agent with the prompt on its standard input. Descriptor 3 is that of bats, which waits for all

@@ -8,10 +8,20 @@
 load ../helper
 
 teardown() {
-    local file
-    for file in "$BATS_TEST_TMPDIR"/*.pid; do
-        [[ ! -e $file ]] || kill -KILL "$(<"$file")" 2>/dev/null || true
-    done
+    kill_noted
+}
+
+# The engine of the manifest dies when the condition holds, and its agents end.
+kill_when() { # CONDITION...
+    local engine
+    echo --- >>plan.md
+    parallel-orchestra run plan.md >/dev/null 2>&1 3>&- &
+    engine=$!
+    echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
+    wait_for "$@"
+    kill -KILL "$engine"
+    wait "$engine" || true
+    wait_for no_agents
 }
 
 # The program by its other name, and an agent whose prompt is a shell script; with SAYS=json it ends
@@ -569,13 +579,7 @@ until [ -e '$BATS_TEST_TMPDIR/'\$i ]; do sleep 0.02; done; done" 'timeout: 20s'
     manifest
     task r "touch '$BATS_TEST_TMPDIR/r'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60; cat file" 'read_only: true'
     task f 'exit 1' 'read_only: true' 'max_retries: 1'
-    echo --- >>plan.md
-    parallel-orchestra run plan.md >/dev/null 2>&1 3>&- &
-    echo $! >"$BATS_TEST_TMPDIR/engine.pid"
-    wait_for test -e "$BATS_TEST_TMPDIR/r"
-    kill -KILL "$(<"$BATS_TEST_TMPDIR/engine.pid")"
-    wait "$(<"$BATS_TEST_TMPDIR/engine.pid")" || true
-    wait_for no_agents
+    kill_when test -e "$BATS_TEST_TMPDIR/r"
     touch "$BATS_TEST_TMPDIR/go"
     orchestra --resume
     assert_status 1
@@ -1023,13 +1027,7 @@ END
     manifest
     task a 'echo a >a'
     task b "touch '$BATS_TEST_TMPDIR/b'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60; echo b >b" 'depends_on: [a]'
-    echo --- >>plan.md
-    parallel-orchestra run plan.md >/dev/null 2>&1 3>&- &
-    echo $! >"$BATS_TEST_TMPDIR/engine.pid"
-    wait_for test -e "$BATS_TEST_TMPDIR/b"
-    kill -KILL "$(<"$BATS_TEST_TMPDIR/engine.pid")"
-    wait "$(<"$BATS_TEST_TMPDIR/engine.pid")" || true
-    wait_for no_agents
+    kill_when test -e "$BATS_TEST_TMPDIR/b"
     touch "$BATS_TEST_TMPDIR/go"
     orchestra --resume
     assert_status 0
@@ -1044,13 +1042,7 @@ END
     task a 'echo a >a'
     task b "echo half >b; touch '$BATS_TEST_TMPDIR/b'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60; echo b >b" 'depends_on: [a]'
     task r "touch '$BATS_TEST_TMPDIR/r'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60" 'read_only: true'
-    echo --- >>plan.md
-    parallel-orchestra run plan.md >/dev/null 2>&1 3>&- &
-    echo $! >"$BATS_TEST_TMPDIR/engine.pid"
-    wait_for test -e "$BATS_TEST_TMPDIR/b" -a -e "$BATS_TEST_TMPDIR/r"
-    kill -KILL "$(<"$BATS_TEST_TMPDIR/engine.pid")"
-    wait "$(<"$BATS_TEST_TMPDIR/engine.pid")" || true
-    wait_for no_agents
+    kill_when test -e "$BATS_TEST_TMPDIR/b" -a -e "$BATS_TEST_TMPDIR/r"
     touch "$BATS_TEST_TMPDIR/go"
     orchestra --dry-run
     [[ $(git worktree list | wc -l) -eq 2 ]] || fail 'there was nothing to go on with'
@@ -1099,13 +1091,7 @@ END
     make_place
     manifest
     task a "echo half >a; touch '$BATS_TEST_TMPDIR/a'; [ -e '$BATS_TEST_TMPDIR/go' ] || sleep 60"
-    echo --- >>plan.md
-    parallel-orchestra run plan.md >/dev/null 2>&1 3>&- &
-    echo $! >"$BATS_TEST_TMPDIR/engine.pid"
-    wait_for test -e "$BATS_TEST_TMPDIR/a"
-    kill -KILL "$(<"$BATS_TEST_TMPDIR/engine.pid")"
-    wait "$(<"$BATS_TEST_TMPDIR/engine.pid")" || true
-    wait_for no_agents
+    kill_when test -e "$BATS_TEST_TMPDIR/a"
     touch "$BATS_TEST_TMPDIR/go"
     local left
     left=$(git worktree list --porcelain | sed -n 's/^worktree //p' | tail -n 1)

@@ -219,19 +219,6 @@ is_stopped() {
     git fsck --connectivity-only
 }
 
-# The run in which a git has come to hang is told twice to stop.
-stop_twice() {
-    start_plan
-    wait_for test -e "$BATS_TEST_TMPDIR/hangs"
-    kill -INT "$engine"
-    wait_for signal_seen
-    kill -INT "$engine"
-    wait_for is_gone "$engine"
-    end_plan
-    real_git
-    assert_status 130
-}
-
 @test "a git that hangs while a worktree is filled is ended by a second signal" {
     make_repo
     begin_plan

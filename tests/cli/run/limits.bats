@@ -9,12 +9,6 @@
 load ../helper
 load ../run_helper
 
-kill_engine() {
-    kill -KILL "$engine"
-    wait "$engine" 2>/dev/null || true
-    rm -f "$BATS_TEST_TMPDIR/engine.pid"
-}
-
 # As start_plan, for a run that is gone on with.
 start_resume() {
     events=$BATS_TEST_TMPDIR/events

@@ -8,13 +8,6 @@
 load ../helper
 load ../run_helper
 
-# The engine dies, and nothing of it is waited for: that is for `resume` to do.
-kill_engine() {
-    kill -KILL "$engine"
-    wait "$engine" 2>/dev/null || true
-    rm -f "$BATS_TEST_TMPDIR/engine.pid"
-}
-
 resume() { # [OPTION...] [RUN]
     run_apart anabranch resume "$@" 3>&-
     assert_no_sanitizer

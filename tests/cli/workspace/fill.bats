@@ -154,15 +154,7 @@ assert_seen() { # ID...
     begin_plan 'workspace: {provider: checkout}'
     add_task a -- 'write a work'
     wrap_git '[[ $sub != diff-index ]] || { touch "$dir/hangs"; exec sleep 60; }'
-    start_plan
-    wait_for test -e "$BATS_TEST_TMPDIR/hangs"
-    kill -INT "$engine"
-    wait_for signal_seen
-    kill -INT "$engine"
-    wait_for is_gone "$engine"
-    end_plan
-    real_git
-    assert_status 130
+    stop_twice
     assert_clean
 }
 

@@ -8,14 +8,7 @@ load ../helper
 load ../run_helper
 
 setup_file() {
-    local probe=$BATS_FILE_TMPDIR/probe
-    git init -q "$probe"
-    (cd "$probe" && "$ANABRANCH" doctor --json 3>&-) >"$BATS_FILE_TMPDIR/doctor" || true
-    rm -rf "$probe"
-}
-
-needs_overlay() {
-    grep -q '"workspace.overlay"[^}]*"ok"' "$BATS_FILE_TMPDIR/doctor" || skip "no overlays here"
+    note_doctor
 }
 
 # Who is not root: ${user[@]} becomes him, $bin has the program for him, and own gives him all that is here. (In a user
@@ -65,20 +58,8 @@ pristine() {
     echo .git/anabranch/pristine/*
 }
 
-# Starts the plan, and waits for the agent of a task to be where `stay` is.
-start_and_wait() {
-    start_plan
-    wait_for test -e "$BATS_TEST_TMPDIR/here"
-}
-
 stay() {
     echo "sh touch '$BATS_TEST_TMPDIR/here'; while [ ! -e '$BATS_TEST_TMPDIR/go' ]; do sleep 0.05; done"
-}
-
-kill_engine() {
-    kill -KILL "$engine"
-    wait "$engine" 2>/dev/null || true
-    wait_for no_agents
 }
 
 @test "overlay: what agents do lands, nothing stays mounted, the pristine tree is used again" {
@@ -311,7 +292,7 @@ kill_engine() {
     begin_repo
     add_task t -- 'write new "1\n"' 'delete gone' "$(stay)"
     start_and_wait
-    kill_engine
+    kill_run
     [[ $(ls -A "$(workspace t)") == '' ]] || fail "it is still mounted"
     [[ -z $(find .anabranch -type d ! -perm -u=rwx) ]] || fail "its owner could not delete it: $(find .anabranch -type d ! -perm -u=rwx)"
     run_apart anabranch shell t -- sh -c 'cat new; ls gone || echo none'
@@ -336,7 +317,7 @@ kill_engine() {
     for how in resume 'clean --all'; do
         rm -f "$BATS_TEST_TMPDIR"/{here,go}
         start_and_wait
-        kill_engine
+        kill_run
         truncate -s 0 .anabranch/worktrees/*/.t.layers/commit
         touch "$BATS_TEST_TMPDIR/go"
         # shellcheck disable=SC2086 # the command and its option
@@ -351,7 +332,7 @@ kill_engine() {
     begin_repo
     add_task t -- 'write new "1\n"' "$(stay)"
     start_and_wait
-    kill_engine
+    kill_run
     rmdir "$(workspace t)"
     rm -rf .git/anabranch/pristine
     touch "$BATS_TEST_TMPDIR/go"
@@ -362,7 +343,7 @@ kill_engine() {
     begin_plan 'workspace: {provider: overlay}'
     add_task u -- 'write other "1\n"' "$(stay)"
     start_and_wait
-    kill_engine
+    kill_run
     git commit -q --allow-empty -m meanwhile
     run_apart anabranch clean --all
     assert_status 0
@@ -454,7 +435,7 @@ killed_plain() {
     engine=$!
     wait_for sh -c "[ -e '$BATS_TEST_TMPDIR/here' ] || grep -q 'does not work here' '$BATS_TEST_TMPDIR/out'"
     [[ -e $BATS_TEST_TMPDIR/here ]] || skip "$(<"$BATS_TEST_TMPDIR/out")"
-    kill_engine
+    kill_run
     HOME=$BATS_TEST_TMPDIR wait_for no_agents # the user's is another
 }
 
@@ -523,7 +504,7 @@ leave() {
     start_and_wait
     wait_for test -e "$BATS_TEST_TMPDIR/a"
     wait_for test -e "$BATS_TEST_TMPDIR/b"
-    kill_engine
+    kill_run
     stay_in b
     touch "$BATS_TEST_TMPDIR/go"
     run_apart anabranch resume
@@ -546,7 +527,7 @@ leave() {
     add_task a -- 'write new "1\n"' "$(stay)"
     start_and_wait
     stay_in a
-    kill_engine
+    kill_run
     touch "$BATS_TEST_TMPDIR/go"
     run_apart anabranch resume
     assert_status 3
@@ -561,7 +542,7 @@ leave() {
     begin_repo
     add_task a -- 'write new "1\n"' "$(stay)"
     start_and_wait
-    kill_engine
+    kill_run
     stay_in a
     "$ANABRANCH" shell a -- sh -c "touch '$BATS_TEST_TMPDIR/second'; while [ ! -e '$BATS_TEST_TMPDIR/look' ]; do sleep 0.05; done; cat same >'$BATS_TEST_TMPDIR/seen'" 3>&- &
     local second=$!
@@ -585,7 +566,7 @@ leave() {
     add_task a -- 'write new "1\n"' "$(stay)"
     add_task b 'depends_on: [a]' -- 'sh test "$(cat local.cfg)" = secret' 'write b 1'
     start_and_wait
-    kill_engine
+    kill_run
     rm local.cfg
     touch "$BATS_TEST_TMPDIR/go"
     run_apart anabranch resume

@@ -9,15 +9,12 @@ load ../helper
 load ../run_helper
 
 setup_file() {
-    local probe=$BATS_FILE_TMPDIR/probe
-    git init -q "$probe"
-    (cd "$probe" && "$ANABRANCH" doctor --json 3>&-) >"$BATS_FILE_TMPDIR/doctor" || true
-    rm -rf "$probe"
+    note_doctor
 }
 
 # A repository with a node_modules of a few files, and a lock file beside it.
 begin_repo() {
-    grep -q '"workspace.overlay"[^}]*"ok"' "$BATS_FILE_TMPDIR/doctor" || skip "no overlays here"
+    needs_overlay
     make_repo
     printf '%s\n' node_modules target >.gitignore
     echo 1 >package-lock.json
@@ -57,17 +54,6 @@ identities() {
 
 stay() {
     echo "sh touch '$BATS_TEST_TMPDIR/here'; while [ ! -e '$BATS_TEST_TMPDIR/go' ]; do sleep 0.05; done"
-}
-
-start_and_wait() {
-    start_plan
-    wait_for test -e "$BATS_TEST_TMPDIR/here"
-}
-
-kill_engine() {
-    kill -KILL "$engine"
-    wait "$engine" 2>/dev/null || true
-    wait_for no_agents
 }
 
 @test "share: what did not change is not copied again, and what was changed by hand is" {
@@ -268,7 +254,7 @@ kill_engine() {
     add_task b 'depends_on: [a]' -- 'sh test "$(cat node_modules/one)" = one && test -e node_modules/deep/two' 'write b 1'
     start_and_wait
     first=$(kept)
-    kill_engine
+    kill_run
     echo changed >node_modules/one
     rm -r node_modules/deep
     begin_shared
@@ -297,7 +283,7 @@ kill_engine() {
     add_task a -- 'write a 1' "$(stay)"
     add_task b 'depends_on: [a]' -- 'sh test "$(cat node_modules/one)" = one' 'write b 1'
     start_and_wait
-    kill_engine
+    kill_run
     rm -rf .git/anabranch/shared
     touch "$BATS_TEST_TMPDIR/go"
     run_apart anabranch resume
@@ -384,7 +370,7 @@ kill_engine() {
     begin_shared
     add_task t -- 'sh mv node_modules/deep moved' "$(stay)"
     start_and_wait
-    kill_engine
+    kill_run
     run anabranch clean --all
     assert_status 0
     [[ ! -e .git/anabranch/shared && ! -e .anabranch ]] || fail "left: $(find .git/anabranch/shared .anabranch)"

@@ -21,17 +21,9 @@
 
 #include <cmocka.h>
 
+#include "random.h"
+
 enum { GIT_PATHS = 600, GIT_PATTERNS = 500, FOLD_PATTERNS = 120, SETS = 160, SHORT = 6 };
-
-static uint64_t random_state;
-
-static unsigned pick(unsigned n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (unsigned)(random_state >> 33) % n;
-}
 
 #define pick_of(array) (array)[pick(ARRAY_LEN(array))]
 

@@ -22,6 +22,8 @@
 
 #include <cmocka.h>
 
+#include "random.h"
+
 enum { ROUNDS = 40, BLOBS = 4 };
 
 static char folder[] = "/tmp/test_git_objects.XXXXXX";
@@ -32,16 +34,6 @@ struct repo {
     char *blobs[BLOBS];
     size_t id_len;
 };
-
-static uint64_t random_state = 1;
-
-static unsigned pick(unsigned n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (unsigned)(random_state >> 33) % n;
-}
 
 #define good(call) assert_true((call) == 0 || (print_message("%s\n", err.msg), 0))
 

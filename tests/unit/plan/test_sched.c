@@ -29,6 +29,13 @@ static void build(struct fixture *f, size_t workers, const bool *wanted)
     sched_init(&f->s, &f->plan, &f->g, &f->claims, workers, wanted);
 }
 
+static void assert_next(struct fixture *f, uint32_t task)
+{
+    uint32_t next;
+    assert_true(sched_next(&f->s, &next));
+    assert_int_equal(next, task);
+}
+
 static void drop(struct fixture *f)
 {
     sched_done(&f->s);
@@ -72,12 +79,10 @@ static void the_longest_way_goes_first(void **state)
     built_depend(&f.b, built_task(&f.b), 1); /* 2 */
     built_depend(&f.b, built_task(&f.b), 2); /* 3 */
     build(&f, 1, NULL);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 1);
+    assert_next(&f, 1);
     assert_false(sched_next(&f.s, &t)); /* one worker */
     sched_finish(&f.s, 1);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 2);
+    assert_next(&f, 2);
     drop(&f);
 }
 
@@ -86,7 +91,6 @@ static void failure_skips_what_depends_on_it(void **state)
     (void)state;
     struct fixture f = {0};
     struct sched_list skipped = {0};
-    uint32_t t;
     built_init(&f.b);
     for (size_t i = 0; i < 4; i++) {
         struct node *task = built_task(&f.b);
@@ -95,14 +99,12 @@ static void failure_skips_what_depends_on_it(void **state)
     }
     built_task(&f.b);
     build(&f, 8, NULL);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 0);
+    assert_next(&f, 0);
     sched_fail(&f.s, 0, &skipped);
     assert_int_equal(skipped.tasks.n, 3);
     assert_int_equal(skipped.tasks.v[0], 1);
     assert_int_equal(skipped.tasks.v[2], 3);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 4);
+    assert_next(&f, 4);
     sched_finish(&f.s, 4);
     assert_int_equal(f.s.left, 0);
     sched_fail(&f.s, 2, &skipped); /* has failed already */
@@ -147,8 +149,7 @@ static void what_failed_is_taken_back_with_what_was_skipped_for_it(void **state)
     assert_false(sched_lacks(&f.s, 3, &need));
     assert_false(sched_next(&f.s, &t)); /* it is aside */
     sched_ready(&f.s, 0);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 0);
+    assert_next(&f, 0);
     sched_take_back(&f.s, 5, &freed); /* while 3 is on its way */
     assert_int_equal(freed.tasks.n, 4);
     assert_int_equal(freed.tasks.v[3], 4);
@@ -158,8 +159,7 @@ static void what_failed_is_taken_back_with_what_was_skipped_for_it(void **state)
         assert_true(sched_next(&f.s, &t));
         sched_finish(&f.s, t);
     }
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 3);
+    assert_next(&f, 3);
     sched_finish(&f.s, 5);
     sched_fail(&f.s, 3, &skipped); /* again, and what follows it with it */
     assert_int_equal(f.s.left, 0);
@@ -180,8 +180,7 @@ static void unwanted_tasks_count_as_done(void **state)
     built_depend(&f.b, built_task(&f.b), 0);
     build(&f, 2, wanted);
     assert_int_equal(f.s.left, 1);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 1);
+    assert_next(&f, 1);
     assert_false(sched_next(&f.s, &t));
     drop(&f);
 }
@@ -198,13 +197,10 @@ static void a_full_group_holds_no_worker(void **state)
         built_put(&f.b, built_task(&f.b), "group", built_text(&f.b, "api"));
     built_task(&f.b);
     build(&f, 2, NULL);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 0);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 3);
+    assert_next(&f, 0);
+    assert_next(&f, 3);
     sched_set_aside(&f.s, 0); /* a retry: the place in the group is free meanwhile */
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 1);
+    assert_next(&f, 1);
     sched_ready(&f.s, 0);
     sched_finish(&f.s, 3);
     assert_false(sched_next(&f.s, &t));
@@ -226,18 +222,15 @@ static void a_held_task_waits(void **state)
     build(&f, 3, NULL);
     sched_hold(&f.s, 0);
     sched_hold(&f.s, 1);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 2);
+    assert_next(&f, 2);
     assert_false(sched_next(&f.s, &t));
     sched_ready(&f.s, 1); /* it still needs the other one */
     assert_false(sched_next(&f.s, &t));
     sched_ready(&f.s, 0);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 0);
+    assert_next(&f, 0);
     assert_false(sched_next(&f.s, &t));
     sched_finish(&f.s, 0);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 1);
+    assert_next(&f, 1);
     assert_false(sched_next(&f.s, &t));
     drop(&f);
 }
@@ -259,14 +252,12 @@ static void a_closed_lane_waits(void **state)
     sched_set_lanes(&f.s, 3, 1, -1);
     sched_close(&f.s, 0);
     assert_false(sched_is_waited_for(&f.s, 0)); /* nobody asked yet */
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 3);
+    assert_next(&f, 3);
     sched_finish(&f.s, 3);
     assert_false(sched_next(&f.s, &t));
     assert_true(sched_is_waited_for(&f.s, 0));
     sched_open(&f.s, 0, true);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 0);
+    assert_next(&f, 0);
     sched_set_aside(&f.s, 0); /* it has met the limit again */
     sched_close(&f.s, 0);
     sched_ready(&f.s, 0);
@@ -300,19 +291,16 @@ static void a_spare_lane_is_taken(void **state)
     sched_set_lanes(&f.s, 1, 0, 1);
     sched_set_lanes(&f.s, 2, 0, -1);
     sched_close(&f.s, 0);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 0);
+    assert_next(&f, 0);
     assert_int_equal(f.s.via[0], 1);
     sched_close(&f.s, 1);
     assert_false(sched_next(&f.s, &t));
     sched_open(&f.s, 1, false);
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 1);
+    assert_next(&f, 1);
     assert_int_equal(f.s.via[1], 1);
     assert_false(sched_next(&f.s, &t));
     sched_open(&f.s, 0, false); /* where the second task waited as well */
-    assert_true(sched_next(&f.s, &t));
-    assert_int_equal(t, 2);
+    assert_next(&f, 2);
     assert_int_equal(f.s.via[2], 0);
     assert_false(sched_next(&f.s, &t));
     drop(&f);
@@ -510,8 +498,7 @@ static void one_path_for_all_is_not_quadratic(void **state)
         built_add(&f.b, built_task(&f.b), "owns", "src/");
     build(&f, 4, NULL);
     for (uint32_t i = 0, t; i < N; i++) {
-        assert_true(sched_next(&f.s, &t));
-        assert_int_equal(t, i);
+        assert_next(&f, i);
         assert_false(sched_next(&f.s, &t));
         sched_finish(&f.s, i);
     }

@@ -91,13 +91,16 @@ static void drop(struct fixture *f)
     arena_done(&f->b.arena);
 }
 
-static void assert_stream(const struct fixture *f, size_t stream, const char *batches)
+/* The batches of each stream. */
+static void assert_streams(const struct fixture *f, const char *streams)
 {
     autobuf struct buf out = BUF_INIT;
-    assert_true(stream < f->s.n);
-    for (size_t i = 0; i < f->s.list[stream].n; i++)
-        buf_addf(&out, "%s%u", i ? " " : "", f->s.list[stream].batches[i]);
-    assert_string_equal(out.s, batches);
+    for (size_t k = 0; k < f->s.n; k++) {
+        buf_addstr(&out, k ? " |" : "");
+        for (size_t i = 0; i < f->s.list[k].n; i++)
+            buf_addf(&out, "%s%u", i || k ? " " : "", f->s.list[k].batches[i]);
+    }
+    assert_string_equal(out.s, streams);
 }
 
 /* --- by hand ------------------------------------------------------------------------------ */
@@ -113,9 +116,7 @@ static void what_depends_stays_together(void **state)
     built_add(&f.b, add_batch(&f, 1, false), "depends_on", "0"); /* the midpoint is here */
     built_add(&f.b, add_batch(&f, 1, false), "depends_on", "1");
     assert_int_equal(divide(&f, &opts), 0);
-    assert_int_equal(f.s.n, 2);
-    assert_stream(&f, 0, "0 2");
-    assert_stream(&f, 1, "1 3");
+    assert_streams(&f, "0 2 | 1 3");
     assert_int_equal(f.s.verdict, STREAMS_GAIN);
     assert_true(streams_speed_up(&f.s) > 1.99);
     drop(&f);
@@ -132,7 +133,7 @@ static void a_batch_is_behind_what_it_needs(void **state)
     say_order(&f, add_batch(&f, 1, false));
     built_add(&f.b, add_batch(&f, 1, false), "depends_on", "2");
     assert_int_equal(divide(&f, &opts), 0);
-    assert_stream(&f, 0, "2 3 0 1");
+    assert_streams(&f, "2 3 0 1");
     drop(&f);
 }
 
@@ -149,10 +150,7 @@ static void a_sequence_reaches_over_parallel_batches(void **state)
     add_batch(&f, 1, true);
     add_batch(&f, 1, true);
     assert_int_equal(divide(&f, &opts), 0);
-    assert_int_equal(f.s.n, 3);
-    assert_stream(&f, 0, "0 1 2 3");
-    assert_stream(&f, 1, "4");
-    assert_stream(&f, 2, "5");
+    assert_streams(&f, "0 1 2 3 | 4 | 5");
     drop(&f);
 }
 
@@ -166,9 +164,7 @@ static void a_summary_is_for_the_next(void **state)
     add_batch(&f, 1, true);
     add_batch(&f, 1, true);
     assert_int_equal(divide(&f, &opts), 0);
-    assert_int_equal(f.s.n, 2);
-    assert_stream(&f, 0, "0 1");
-    assert_stream(&f, 1, "2");
+    assert_streams(&f, "0 1 | 2");
     assert_int_equal(f.s.ties.v[0].kind, TIE_SUMMARY);
     assert_int_equal(f.s.verdict, STREAMS_TOO_SMALL);
     drop(&f);
@@ -186,8 +182,7 @@ static void a_cut_is_marked(void **state)
     built_add(&f.b, add_batch(&f, 1, true), "owns_files", "src/b.c");
     built_add(&f.b, add_batch(&f, 1, true), "owns_files", "doc/");
     assert_int_equal(divide(&f, &opts), 0);
-    assert_int_equal(f.s.n, 3);
-    assert_stream(&f, 1, "1 2");
+    assert_streams(&f, "0 | 1 2 | 3");
     assert_int_equal(f.s.cuts, 2);
     autobuf struct buf out = BUF_INIT;
     streams_say_tie(&f.s, &f.s.ties.v[1], &out);

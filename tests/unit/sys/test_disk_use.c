@@ -18,20 +18,9 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
+
 enum { SIZE = 64 << 10 };
-
-static int set_up(void **state)
-{
-    *state = mem_str("/tmp/anabranch-disk-XXXXXX");
-    return mkdtemp(*state) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    int rc = dirs_remove(*state, NULL);
-    free(*state);
-    return rc;
-}
 
 static void write_file(const char *path)
 {
@@ -148,15 +137,15 @@ static void test_deep(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_tree, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_hole, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_links, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_absent, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_closed, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_tree, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_hole, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_links, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_absent, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_closed, make_folder, remove_folder),
 #ifdef __linux__
-        cmocka_unit_test_setup_teardown(test_mounted, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_mounted, make_folder, remove_folder),
 #endif
-        cmocka_unit_test_setup_teardown(test_deep, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_deep, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

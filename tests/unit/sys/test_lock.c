@@ -17,20 +17,9 @@
 
 #include <cmocka.h>
 
+#include "folder.h"
+
 enum { TRIES = 3000, /* of 10 ms */ DESCRIPTORS = 64 };
-
-static int set_up(void **state)
-{
-    *state = mem_str("/tmp/anabranch-lock-XXXXXX");
-    return mkdtemp(*state) ? 0 : -1;
-}
-
-static int tear_down(void **state)
-{
-    int rc = dirs_remove(*state, NULL);
-    free(*state);
-    return rc;
-}
 
 /* The waiter has opened the file, by another descriptor than the one that it got from us. */
 static bool has_opened(pid_t pid, const char *path, int held)
@@ -117,9 +106,9 @@ static void test_limit(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(test_removed, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_held, set_up, tear_down),
-        cmocka_unit_test_setup_teardown(test_limit, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_removed, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_held, make_folder, remove_folder),
+        cmocka_unit_test_setup_teardown(test_limit, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,6 +22,7 @@
 
 #include <cmocka.h>
 
+#include "random.h"
 #include "shell.h"
 
 enum { ROUNDS = 150 };
@@ -34,16 +35,6 @@ struct fixture {
     struct git_place at;
     unsigned clean, asked, left; /* rounds in which the scan found nothing, something, or gave up */
 };
-
-static uint64_t random_state = 1;
-
-static unsigned pick(unsigned n)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return (unsigned)(random_state >> 33) % n;
-}
 
 static void in_tree(const struct fixture *f, const char *line)
 {
