@@ -70,14 +70,21 @@ assert_usage_error() { # MESSAGE [COMMAND]
 
 # --- repositories, plans and runs
 
+# The repository that we are in gets an identity, and does not see the plan.
+set_up_repo() {
+    local dir=.git
+    [[ -d .git ]] || dir=$(git rev-parse --git-common-dir)
+    git config user.name Tester
+    git config user.email tester@example.com
+    echo plan.yaml >>"$dir/info/exclude"
+}
+
 # A repository with one commit, in the folder `repo`, which becomes the current one. The plan's file
 # is one that git does not look at.
 make_repo() { # [OPTION OF GIT INIT...]
     git init -q -b main "$@" repo
     cd repo || return
-    git config user.name Tester
-    git config user.email tester@example.com
-    echo plan.yaml >>.git/info/exclude
+    set_up_repo
     printf '%s\n' one two three four five six seven eight nine >file
     mkdir dir
     echo inner >dir/inner

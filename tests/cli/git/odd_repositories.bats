@@ -13,9 +13,7 @@ load ../run_helper
 
 # What is in every repository of this file, in the current folder, as a commit.
 first_commit() {
-    git config user.name Tester
-    git config user.email tester@example.com
-    echo plan.yaml >>"$(git rev-parse --git-common-dir)/info/exclude"
+    set_up_repo
     mkdir -p dir
     echo same >same
     echo old >change
@@ -273,9 +271,7 @@ assert_refused() { # CODE TEXT
     cd ..
     git clone -q --depth 1 "file://$PWD/repo" shallow
     cd shallow
-    git config user.name Tester
-    git config user.email tester@example.com
-    echo plan.yaml >>.git/info/exclude
+    set_up_repo
     odd_plan
     run_odd
     assert_done
@@ -288,9 +284,7 @@ assert_refused() { # CODE TEXT
     git clone -q --shared repo sharing
     find repo/.git/objects -type f | sort >"$BATS_TEST_TMPDIR/objects"
     cd sharing
-    git config user.name Tester
-    git config user.email tester@example.com
-    echo plan.yaml >>.git/info/exclude
+    set_up_repo
     odd_plan
     run_odd
     assert_done
@@ -305,10 +299,8 @@ assert_refused() { # CODE TEXT
     cd ..
     git clone -q --filter=blob:none --no-checkout "file://$PWD/repo" partial
     cd partial
-    git config user.name Tester
-    git config user.email tester@example.com
+    set_up_repo
     git reset -q --hard
-    echo plan.yaml >>.git/info/exclude
     odd_plan
     run_odd
     assert_done
@@ -412,9 +404,7 @@ readonly IN_MODULE=('sh git -c protocol.file.allow=always submodule --quiet upda
     cd ..
     git clone -q repo fresh
     cd fresh
-    git config user.name Tester
-    git config user.email tester@example.com
-    echo plan.yaml >>.git/info/exclude
+    set_up_repo
     begin_plan
     add_task d -- 'write new A' "${IN_MODULE[@]}" 'exit 2'
     run_odd
@@ -479,9 +469,7 @@ readonly IN_MODULE=('sh git -c protocol.file.allow=always submodule --quiet upda
     git -c protocol.file.allow=always submodule --quiet add ../repo sub
     git -c user.name=x -c user.email=x@x commit -q -m super
     cd sub
-    git config user.name Tester
-    git config user.email tester@example.com
-    echo plan.yaml >>"$(git rev-parse --git-dir)/info/exclude"
+    set_up_repo
     odd_plan
     run_odd
     assert_done
@@ -1045,9 +1033,7 @@ assert_no_hook() { # FOLDER
 @test "odd: a branch without a commit is refused" {
     git init -q -b main repo
     cd repo
-    git config user.name Tester
-    git config user.email tester@example.com
-    echo plan.yaml >>.git/info/exclude
+    set_up_repo
     odd_plan
     state_of_repository >"$BATS_TEST_TMPDIR/before"
     run_plan
@@ -1135,9 +1121,7 @@ assert_no_hook() { # FOLDER
     cd ..
     git clone -q --bare repo bare.git
     cd bare.git
-    git config user.name Tester
-    git config user.email tester@example.com
-    echo plan.yaml >>info/exclude
+    set_up_repo
     git worktree add -q ../tree main
     git worktree add -q -b other ../other main
     cd ../tree

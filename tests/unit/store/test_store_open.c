@@ -19,6 +19,7 @@
 #include <cmocka.h>
 
 #include "folder.h"
+#include "openers.h"
 
 #define RUN "20260301-120000-12ab"
 
@@ -326,26 +327,9 @@ static void an_empty_log_or_index_is_no_damage(void **state)
 
 static void many_may_find_the_damage_at_once(void **state)
 {
-    enum { CHILDREN = 8 };
-    pid_t pids[CHILDREN];
     fill(state, "finished");
     overwrite(state, 0, 4096);
-    for (int i = 0; i < CHILDREN; i++) {
-        pids[i] = fork();
-        assert_true(pids[i] >= 0);
-        if (pids[i] == 0) {
-            struct store *store = NULL;
-            struct store_event ev = {.name = "x", .run = "r"};
-            int rc = store_open(&store, *state, true, NULL) || store_add_event(store, &ev, NULL);
-            store_close(store);
-            _exit(rc ? 1 : 0);
-        }
-    }
-    for (int i = 0; i < CHILDREN; i++) {
-        int status;
-        assert_int_equal(waitpid(pids[i], &status, 0), pids[i]);
-        assert_int_equal(status, 0);
-    }
+    open_at_once(*state);
     assert_int_equal(number(state, "select count(*) from events"), CHILDREN);
     assert_true(count_files(state, "state.db.damaged-") <= 3); /* one, and its log and index */
 }
