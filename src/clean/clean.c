@@ -69,6 +69,7 @@ static int make_scratch(struct cleaner *c, int *ret_lock, struct err *err)
 /* What was inside of workspaces comes last: it goes with them. */
 static int clean_repository(struct cleaner *c, struct err *err)
 {
+    clean_shared(c);
     for (size_t i = 0; i < c->remains.tasks.n; i++)
         clean_look(c, c->remains.tasks.v[i]);
     for (size_t i = 0; i < c->remains.tasks.n; i++) {

@@ -66,6 +66,10 @@ int clean_pristine(struct cleaner *c, struct err *err);
 int clean_kept(struct cleaner *c, struct err *err);
 int clean_temporary(struct cleaner *c, struct err *err);
 int clean_locks(struct cleaner *c, struct err *err);
+
+/* First of all, what is in the way of every git: locks on what all share that a killed git left,
+ * git's gc lock where no run lives, and a checkout that is half moved. */
+void clean_shared(struct cleaner *c);
 void clean_delete(struct cleaner *c); /* what was put aside */
 
 #endif

@@ -6,7 +6,10 @@
 #include "base/mem.h"
 #include "base/text/clock.h"
 #include "clean/unbegun_runs.h"
+#include "git/dead_lock.h"
 #include "git/state_paths.h"
+#include "run/land/checkout_note.h"
+#include "run/land/gc_hold.h"
 #include "sys/fs/dirs.h"
 #include "sys/proc/spawn.h"
 #include "workspace/overlay/base_tree.h"
@@ -63,6 +66,52 @@ int clean_tips(struct cleaner *c, struct err *err)
             return -1;
     }
     return 0;
+}
+
+/* When the first run began that was killed and may be resumed; 0: there is none. Its folder says
+ * so: the file is written once. */
+static int64_t first_interrupted(const struct cleaner *c)
+{
+    int64_t first = 0;
+    for (size_t i = 0; i < c->remains.runs.n; i++) {
+        const struct leftover_run *run = c->remains.runs.v[i];
+        autofree char *path = mem_printf("%s/runs/%s/" RUN_LOCK, c->opts->state_dir, run->id);
+        struct stat st;
+        bool killed = !run->alive && run->state && strcmp(run->state, "running") == 0;
+        if (!killed || stat(path, &st) < 0)
+            continue;
+        int64_t begun = (int64_t)st.st_mtim.tv_sec * 1000;
+        first = first && first < begun ? first : begun;
+    }
+    return first;
+}
+
+static int finish_half(struct cleaner *c, struct err *err)
+{
+    autoturn struct base_lock turn = BASE_TURN_INIT;
+    autobuf struct buf from = BUF_INIT;
+    return base_lock_take(&turn, c->opts->state_dir, err) ||
+                   checkout_note_mend(&turn, c->opts->repo, &from, err)
+               ? -1
+               : 0;
+}
+
+void clean_shared(struct cleaner *c)
+{
+    const struct git_repo *repo = c->opts->repo;
+    autostrv struct strv gone = {0};
+    struct err err = {0};
+    int64_t since = first_interrupted(c);
+    if (c->opts->dry_run)
+        return;
+    if (since)
+        dead_lock_remove_shared(repo->common, since, &gone);
+    for (size_t i = 0; i < gone.n; i++)
+        clean_tell(c, CLEAN_REMOVED, "file", gone.v[i], NULL,
+                   "a lock that a git left when it was killed");
+    gc_hold_leave(repo->common, c->opts->state_dir);
+    if (finish_half(c, &err))
+        clean_tell(c, CLEAN_FAILED, "file", repo->root, NULL, "%s", err.msg);
 }
 
 /* Git's locks on refs of ours, left by one that was killed. No run may be there to have made it. */

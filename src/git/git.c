@@ -4,6 +4,7 @@
 #include "base/text/str.h"
 #include "git/batch.h"
 #include "git/config/frozen_config.h"
+#include "git/dead_lock.h"
 #include "git/fence.h"
 #include "git/sign.h"
 #include "sys/guard/proc_table.h"
@@ -427,18 +428,12 @@ static bool is_ours(const char *ref)
     return strncmp(ref, refs, strlen(refs)) == 0 || strncmp(ref, heads, strlen(heads)) == 0;
 }
 
-/* What a git of ours that was killed leaves when it deletes a ref. Others have it as well: it is
- * nobody's if it was there all the while that git waited, and nobody is there whose it could be. */
+/* What a git of ours that was killed leaves when it deletes a ref. */
 static bool break_packed_lock(const char *common, const struct buf *errout)
 {
     autofree char *lock = mem_printf("%s/packed-refs.lock", common);
-    size_t len = strlen(common), dot_git = strlen("/.git");
-    bool in_tree = len > dot_git && strcmp(common + len - dot_git, "/.git") == 0;
-    autofree char *folder = mem_dup(common, len - (in_tree ? dot_git : 0));
-    struct stat st;
-    return strstr(errout->s, "packed-refs.lock': File exists") && lstat(lock, &st) == 0 &&
-           (time(NULL) - st.st_mtime) * 1000 >= time_limit(LOCK_MS) / 2 &&
-           !proc_table_program_in("git", folder, "ANABRANCH_RUN") && unlink(lock) == 0;
+    return strstr(errout->s, "packed-refs.lock': File exists") &&
+           dead_lock_remove(common, lock, 0, time_limit(LOCK_MS) / 2);
 }
 
 static bool break_lock(const struct git_place *at, const char *ref, const struct buf *errout)

@@ -1,10 +1,10 @@
 #include "run/land/base_lock.h"
 
 #include "base/mem.h"
+#include "git/dead_lock.h"
 #include "run/land/checkout_lock.h"
 #include "run/land/checkout_move.h"
 #include "sys/fs/dirs.h"
-#include "sys/guard/proc_table.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -57,9 +57,8 @@ void base_lock_clear(const struct base_lock *turn, const struct git_repo *repo, 
     autofree char *last = here ? mem_printf("%s/ORIG_HEAD.lock", repo->git_dir) : NULL;
     const char *const locks[] = {base, index, head, last};
     for (size_t i = 0; i < ARRAY_LEN(locks); i++) {
-        if (locks[i] && !is_older(locks[i], &since) &&
-            !proc_table_program_in("git", repo->root, "ANABRANCH_RUN"))
-            (void)unlink(locks[i]); /* else it is told as another's */
+        if (locks[i] && !is_older(locks[i], &since))
+            (void)dead_lock_remove(repo->common, locks[i], 0, 0); /* else it is told as another's */
     }
 }
 

@@ -7,6 +7,7 @@
 #include "run/resume/resume_private.h"
 
 #include "base/mem.h"
+#include "git/dead_lock.h"
 #include "git/state_paths.h"
 #include "run/land/checkout_move.h"
 #include "run/land/clean_tree.h"
@@ -23,8 +24,7 @@
 /* --- what dead processes left ------------------------------------------------------------- */
 
 /* Locks in the run's own corners of the repository; nobody else takes them, and whoever did is
- * gone.
- */
+ * gone. Locks on what all share may be others', if they are not dead. */
 static int clear_locks(const struct run *run, struct err *err)
 {
     const char *common = run->pf->repo.common;
@@ -38,6 +38,7 @@ static int clear_locks(const struct run *run, struct err *err)
         if (dirs_remove(lock, err))
             return -1;
     }
+    dead_lock_remove_shared(common, run->started, NULL);
     return dirs_remove(tip, err) || dirs_remove_endings(heads, ".lock", err) ||
                    dirs_remove_endings(salvage, ".lock", err)
                ? -1

@@ -478,6 +478,80 @@ bool proc_table_program_in(const char *name, const char *folder, const char *var
     return found;
 }
 
+static bool is_below_any(const char *path, const struct strv *folders)
+{
+    for (size_t i = 0; i < folders->n; i++) {
+        size_t len = strlen(folders->v[i]);
+        if (strncmp(path, folders->v[i], len) == 0 && (!path[len] || path[len] == '/'))
+            return true;
+    }
+    return false;
+}
+
+/* Whether the name of a git folder may lead to one of these; a relative one may. */
+static bool may_lead_to(const char *path, const struct strv *folders)
+{
+    if (path[0] != '/')
+        return true;
+    autofree char *real = realpath(path, NULL);
+    return !real || is_below_any(real, folders);
+}
+
+/* Whether one of these strings, each with a NUL behind it, names a git folder like that: NAME=PATH,
+ * or NAME and PATH. */
+static bool dir_names_folder(const struct buf *strings, const char *name,
+                             const struct strv *folders)
+{
+    size_t len = strlen(name);
+    for (size_t at = 0; at < strings->len; at += strlen(strings->s + at) + 1) {
+        const char *s = strings->s + at, *value = s + len;
+        if (strncmp(s, name, len) != 0 || (*value && *value != '='))
+            continue;
+        value += at + len + 1 < strings->len;
+        if (may_lead_to(value, folders))
+            return true;
+    }
+    return false;
+}
+
+/* One that was started with the git folder named may be anywhere. */
+static bool dir_names_git_dir(pid_t pid, const struct strv *folders)
+{
+    autobuf struct buf line = BUF_INIT, environment = BUF_INIT;
+    read_proc_file(pid, "cmdline", ENVIRONMENT_MAX, &line);
+    read_proc_file(pid, "environ", ENVIRONMENT_MAX, &environment);
+    return dir_names_folder(&environment, "GIT_DIR", folders) ||
+           dir_names_folder(&line, "--git-dir", folders);
+}
+
+static bool may_be_in_any(const struct table *t, const struct entry *e, const struct strv *folders,
+                          const char *variable)
+{
+    if (has_variable(e->pid, variable) && is_below(t, e, is_our_program))
+        return false;
+    for (size_t i = 0; i < folders->n; i++) {
+        if (may_be_in(t, e, folders->v[i], variable))
+            return true;
+    }
+    return dir_names_git_dir(e->pid, folders);
+}
+
+bool proc_table_programs_in(struct proc_table *procs, const char *name, const struct strv *folders,
+                            const char *variable)
+{
+    struct table t = {0};
+    read_table(&t);
+    bool tells = t.all.n > 0;
+    for (size_t i = 0; i < t.all.n; i++) {
+        const struct entry *e = &t.all.v[i];
+        if (!has_ended(e) && is_called(e->pid, name) && !descends(&t, e, getpid()) &&
+            may_be_in_any(&t, e, folders, variable))
+            add(procs, e);
+    }
+    vec_done(&t.all);
+    return tells;
+}
+
 /* --- signals ------------------------------------------------------------------------------ */
 
 #ifdef SYS_pidfd_send_signal

@@ -7,6 +7,7 @@
 #define SYS_GUARD_PROC_TABLE_H
 
 #include "base/buf.h"
+#include "base/strv.h"
 #include "base/vec.h"
 
 #include <stdbool.h>
@@ -52,6 +53,13 @@ pid_t proc_table_in(const char *folder);
  * that we have started are left out, and those with a variable of that name in their environment
  * which another process of our program, that lives, has started. */
 bool proc_table_program_in(const char *name, const char *folder, const char *variable);
+
+/* Adds all of that program that may be at work in one of these folders or below, by the same rules,
+ * and those, wherever they are, whose environment or command line names a git folder there
+ * (GIT_DIR,
+ * --git-dir). False where the system does not tell. */
+bool proc_table_programs_in(struct proc_table *procs, const char *name, const struct strv *folders,
+                            const char *variable);
 
 /* Appends the command line of a process, arguments separated by blanks, at most 200 bytes. */
 void proc_table_command(pid_t pid, struct buf *out);

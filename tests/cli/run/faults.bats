@@ -197,6 +197,87 @@ is_stopped() {
     assert_in main a work
 }
 
+# Gits of a person's in the repository, each of which begins before the last one ends.
+gits_without_a_gap() {
+    local pid last=
+    trap 'kill $pid $last; exit' TERM
+    while :; do
+        git cat-file --batch <> "$BATS_TEST_TMPDIR/fifo" >/dev/null 3>&- &
+        pid=$!
+        sleep 0.05
+        [[ ! $last ]] || kill "$last"
+        last=$pid
+        touch "$BATS_TEST_TMPDIR/gits"
+    done
+}
+
+# A run that is killed together with a git of its own, which had locked what all share.
+killed_with_locks() {
+    make_repo
+    git pack-refs --all
+    begin_plan
+    add_task a -- 'write a work'
+    # shellcheck disable=SC2016
+    wrap_git 'if [[ $sub == merge ]]; then' '    cd "$GIT_WORK_TREE" && touch .git/packed-refs.lock .git/config.lock' \
+        '    echo "2147483646 $HOSTNAME anabranch" >.git/gc.pid.lock' '    kill -KILL $PPID $$' 'fi'
+    run_plan
+    real_git
+    assert_status 137
+    [[ -e .git/packed-refs.lock ]] || fail 'nothing was left'
+}
+
+@test "the locks of a git that died together with the engine go with a resume, however many gits come and go" {
+    killed_with_locks
+    mkfifo "$BATS_TEST_TMPDIR/fifo"
+    gits_without_a_gap 3>&- &
+    local gits=$!
+    wait_for test -e "$BATS_TEST_TMPDIR/gits"
+    ANABRANCH_PATIENCE=3s run_apart anabranch resume 3>&-
+    kill "$gits"
+    wait "$gits" || true
+    assert_status 0
+    assert_in main a work
+    [[ -z $(find .git -name '*.lock') ]] || fail "left: $(find .git -name '*.lock')"
+    assert_clean
+}
+
+@test "the locks of a git that died together with the engine go with clean, and the checkout is moved" {
+    killed_with_locks
+    echo work >a
+    ANABRANCH_PATIENCE=3s run_apart anabranch clean
+    assert_status 0
+    assert_contains "removed  file $PWD/.git/packed-refs.lock"
+    assert_contains "removed  file $PWD/.git/config.lock"
+    assert_in main a work
+    assert_unchanged_checkout
+    [[ -z $(find .git -name '*.lock') ]] || fail "left: $(find .git -name '*.lock')"
+}
+
+@test "packed-refs.lock is left alone as long as a git is in another worktree, or has the git folder named" {
+    local start
+    make_repo
+    git worktree add -q --detach "$BATS_TEST_TMPDIR/other"
+    for start in "cd $BATS_TEST_TMPDIR/other" "export GIT_DIR=$PWD/.git; cd /" "cd /; set -- --git-dir=$PWD/.git"; do
+        rm -f .git/packed-refs.lock "$BATS_TEST_TMPDIR/answer"
+        touch -d '1 minute ago' .git/packed-refs.lock
+        mkfifo "$BATS_TEST_TMPDIR/ask" 2>/dev/null || true
+        (
+            eval "$start"
+            unset GIT_CEILING_DIRECTORIES
+            exec git "$@" cat-file --batch-check <>"$BATS_TEST_TMPDIR/ask" >"$BATS_TEST_TMPDIR/answer" 3>&-
+        ) &
+        local other=$!
+        echo HEAD >"$BATS_TEST_TMPDIR/ask"
+        wait_for test -s "$BATS_TEST_TMPDIR/answer"
+        begin_plan
+        add_task a -- 'write a work'
+        ANABRANCH_PATIENCE=2s run_plan
+        kill "$other"
+        [[ -e .git/packed-refs.lock ]] || fail "it has gone: $start"
+        git reset -q --hard HEAD
+    done
+}
+
 @test "a git that hangs is given up, whatever it was asked" {
     make_repo
     export ANABRANCH_PATIENCE=1500ms

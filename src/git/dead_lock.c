@@ -1,0 +1,119 @@
+#include "git/dead_lock.h"
+
+#include "base/mem.h"
+#include "base/strv.h"
+#include "base/text/clock.h"
+#include "sys/fs/dirs.h"
+#include "sys/fs/file.h"
+#include "sys/guard/proc_table.h"
+#include "sys/time_limits.h"
+
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { AGE_MS = 1000, WAIT_MS = 5000, PAUSE_MS = 20 };
+
+/* --- where a git may be at work ----------------------------------------------------------- */
+
+static void add_without(const char *path, const char *ending, struct strv *folders)
+{
+    size_t len = strlen(path), n = strlen(ending);
+    autofree char *folder = NULL;
+    if (len > n && strcmp(path + len - n, ending) == 0)
+        folder = mem_dup(path, len - n);
+    autofree char *real = realpath(folder ? folder : path, NULL);
+    strv_push(folders, real ? real : path);
+}
+
+/* A worktree: the file has the path of its ".git". */
+static int add_worktree(void *ctx, const char *dir, const char *name, struct err *err)
+{
+    autofree char *path = mem_printf("%s/%s/gitdir", dir, name);
+    autobuf struct buf text = BUF_INIT;
+    (void)err;
+    if (file_read_own(path, PATH_MAX, &text, NULL) == 0 && text.len && text.s[0] == '/') {
+        text.s[strcspn(text.s, "\n")] = '\0';
+        add_without(text.s, "/.git", ctx);
+    }
+    return 0;
+}
+
+static void list_folders(const char *common, struct strv *folders)
+{
+    autofree char *worktrees = mem_printf("%s/worktrees", common);
+    strv_push(folders, common);
+    add_without(common, "/.git", folders);
+    (void)dirs_each(worktrees, add_worktree, folders, NULL);
+}
+
+/* --- the lock ----------------------------------------------------------------------------- */
+
+static bool is_same(const struct stat *a, const struct stat *b)
+{
+    return a->st_dev == b->st_dev && a->st_ino == b->st_ino &&
+           a->st_ctim.tv_sec == b->st_ctim.tv_sec && a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
+}
+
+static bool is_since(const struct stat *st, int64_t since)
+{
+    return (int64_t)st->st_mtim.tv_sec * 1000 + st->st_mtim.tv_nsec / 1000000 >= since;
+}
+
+static bool any_lives(const struct proc_table *gits)
+{
+    for (size_t i = 0; i < gits->all.n; i++) {
+        if (proc_table_lives(&gits->all.v[i]))
+            return true;
+    }
+    return false;
+}
+
+/* Waits until it is dead. False where it is not, or is another now. */
+static bool await_death(const char *path, const struct stat *lock, const struct proc_table *gits,
+                        int64_t wait)
+{
+    const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};
+    int64_t begin = clock_mono();
+    struct stat now;
+    while (lstat(path, &now) == 0 && is_same(&now, lock)) {
+        int64_t age = clock_mono() - begin;
+        bool dead = age >= AGE_MS && !any_lives(gits);
+        if (dead || (age >= AGE_MS && age >= wait))
+            return dead;
+        (void)nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+bool dead_lock_remove(const char *common, const char *path, int64_t since, int64_t wait)
+{
+    autostrv struct strv folders = {0};
+    autoprocs struct proc_table gits = {0};
+    struct stat lock, now;
+    if (lstat(path, &lock) < 0)
+        return true;
+    if (!S_ISREG(lock.st_mode) || !is_since(&lock, since))
+        return false;
+    list_folders(common, &folders);
+    if (!proc_table_programs_in(&gits, "git", &folders, "ANABRANCH_RUN"))
+        return false;
+    if (await_death(path, &lock, &gits, wait))
+        return unlink(path) == 0;
+    return lstat(path, &now) < 0 || !is_same(&now, &lock);
+}
+
+void dead_lock_remove_shared(const char *common, int64_t since, struct strv *ret_removed)
+{
+    static const char *const names[] = {"packed-refs", "config", "shallow"};
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        autofree char *path = mem_printf("%s/%s.lock", common, names[i]);
+        struct stat st;
+        bool there = lstat(path, &st) == 0;
+        if (there && dead_lock_remove(common, path, since, time_limit(WAIT_MS)) && ret_removed)
+            strv_push(ret_removed, path);
+    }
+}
