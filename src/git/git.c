@@ -237,7 +237,7 @@ static void name_common(const struct git_place *at, struct strv *argv, struct st
         strv_pushl(argv, "-c", NULL), strv_pushf(argv, "include.path=%s", own);
     if (common || at->common)
         strv_pushf(env, "GIT_COMMON_DIR=%s", common ? common : at->common);
-    if (git_frozen_is_foreign(at->git_dir))
+    if (at->foreign || git_frozen_is_foreign(at->git_dir))
         distrust(argv, env);
 }
 

@@ -47,6 +47,8 @@ struct git_place {
                             * then; or NULL */
     const char *index;     /* NULL: the usual one */
     const char *excludes;  /* a file of patterns that `add` leaves out, or NULL */
+    bool foreign; /* a repository inside of a work tree, such as a submodule: its configuration
+                   * names programs that we do not run, and git fetches nothing there */
     bool live; /* with the configuration as it is now (git/config/frozen_config.h), for what changes
                 * that, or asks where worktrees are */
 };

@@ -165,7 +165,7 @@ static int lookup_into(struct search *s, const char *tree, struct err *err)
     if (git_call(&any, &dir, err, "rev-parse", "--resolve-git-dir", dot_git, NULL))
         return -1;
     autofree char *index = mem_printf("%s/index", dir.s);
-    struct git_place there = {.git_dir = dir.s, .work_tree = tree};
+    struct git_place there = {.git_dir = dir.s, .work_tree = tree, .foreign = true};
     struct git_place ours = {.git_dir = s->common, .work_tree = tree, .index = index};
     bool has_index = lstat(index, &st) == 0;
     if (has_index && !S_ISREG(st.st_mode))

@@ -32,7 +32,7 @@ static void say(const struct search *s, const char *path, const char *what)
 /* Tags count as what came from elsewhere: builds fetch them without a branch. */
 static int has_commits(const char *git_dir, bool *ret_yes, struct err *err)
 {
-    struct git_place at = {.git_dir = git_dir};
+    struct git_place at = {.git_dir = git_dir, .foreign = true};
     autobuf struct buf head = BUF_INIT, out = BUF_INIT;
     const char *tip = git_resolve(&at, "HEAD", &head, NULL) ? "--branches" : head.s;
     if (git_call(&at, &out, err, "rev-list", "-n", "1", tip, "--exclude=refs/remotes/*",

@@ -4,6 +4,7 @@
 #include "base/text/shell_quote.h"
 #include "base/text/text.h"
 #include "git/batch.h"
+#include "git/format/gitlinks.h"
 #include "git/git.h"
 #include "git/merge/merge.h"
 #include "sys/interrupt.h"
@@ -12,7 +13,6 @@
 #include "threads/converge/pull_request.h"
 #include "threads/relocate.h"
 
-#include <stdarg.h>
 #include <string.h>
 
 enum { OUTSIDE_SHOWN = 5, UNCOMMITTED_SHOWN = 10 };
@@ -349,17 +349,19 @@ static char *message_of(const struct thread *t)
     return buf_steal(&title);
 }
 
-/* git at work for the user, with his hooks and in his name. */
-__attribute__((sentinel)) static int call_git(const struct thread *t, struct err *err, ...)
+/* git at work for the user, with his hooks and in his name. We name the repository: the file .git
+ * in the worktree may lead to another one by now, which has hooks of its own. */
+static int call_git(const struct converge *c, const struct thread *t, const struct strv *args,
+                    struct err *err)
 {
     struct proc_job job = PROC_JOB_INIT;
-    va_list ap;
     strv_pushl(&job.argv, "git", "-C", t->path, NULL);
-    va_start(ap, err);
-    for (const char *word; (word = va_arg(ap, const char *));)
-        strv_push(&job.argv, word);
-    va_end(ap);
+    for (size_t i = 0; i < args->n; i++)
+        strv_push(&job.argv, args->v[i]);
     git_environment(&job.env);
+    strv_pushf(&job.env, "GIT_DIR=%s", t->admin);
+    strv_pushf(&job.env, "GIT_COMMON_DIR=%s", c->repo->common);
+    strv_pushf(&job.env, "GIT_WORK_TREE=%s", t->path);
     strv_push(&job.env, "GIT_TERMINAL_PROMPT=0");
     int rc = capture_many(&job, 1, err);
     const char *words = job.errout.len ? job.errout.s : job.out.s;
@@ -372,15 +374,27 @@ __attribute__((sentinel)) static int call_git(const struct thread *t, struct err
     return rc;
 }
 
-static bool commit_one(struct converge_result *r)
+/* git add would look into submodules by their own configuration. */
+static int commit_thread(const struct converge *c, const struct thread *t, struct err *err)
+{
+    autofree char *message = message_of(t);
+    autostrv struct strv add = {0}, commit = {0};
+    struct git_place at = {.git_dir = t->admin, .common = c->repo->common, .work_tree = t->path};
+    strv_pushl(&add, "add", "-A", "--", ".", NULL);
+    strv_pushl(&commit, "commit", "-q", "-m", message, NULL);
+    return gitlinks_stage(&at, 0, &add, err) || call_git(c, t, &add, err) ||
+                   call_git(c, t, &commit, err)
+               ? -1
+               : 0;
+}
+
+static bool commit_one(const struct converge *c, struct converge_result *r)
 {
     const struct thread_look *l = r->look;
     struct err err = {0};
     if (l->problem || l->elsewhere || !l->uncommitted.n || unmerged(l))
         return false;
-    autofree char *message = message_of(l->thread);
-    if (call_git(l->thread, &err, "add", "-A", NULL) ||
-        call_git(l->thread, &err, "commit", "-q", "-m", message, NULL))
+    if (commit_thread(c, l->thread, &err))
         converge_end(r, interrupt_signal() ? CONVERGE_STOPPED : CONVERGE_FAILED, "%s",
                      interrupt_signal() ? "its work is not committed yet" : err.msg);
     else if (interrupt_signal())
@@ -398,7 +412,7 @@ static int commit_all(struct converge *c, struct err *err)
 {
     bool some = false;
     for (size_t i = 0; i < c->results.n; i++)
-        some = (!converge_stops(&c->results.v[i]) && commit_one(&c->results.v[i])) || some;
+        some = (!converge_stops(&c->results.v[i]) && commit_one(c, &c->results.v[i])) || some;
     if (!some || interrupt_signal())
         return 0;
     size_t *places = mem_array(c->results.n, sizeof(*places));
@@ -461,9 +475,11 @@ static void propose(struct converge *c, struct converge_result *r, const struct 
 
 static void push(struct converge *c, struct converge_result *r, const struct forge_pull *p)
 {
+    const struct thread *t = r->look->thread;
+    autostrv struct strv args = {0};
     struct err err = {0};
-    if (call_git(r->look->thread, &err, "push", "--quiet", "-u", remote_of(c),
-                 r->look->thread->branch, NULL)) {
+    strv_pushl(&args, "push", "--quiet", "-u", remote_of(c), t->branch, NULL);
+    if (call_git(c, t, &args, &err)) {
         if (interrupt_signal())
             converge_end(r, CONVERGE_STOPPED, "whether it is at '%s' is not known", remote_of(c));
         else
@@ -511,6 +527,8 @@ static void converge_one(struct converge *c, struct converge_result *r)
                            .draft = c->opts.draft,
                            .known = t->pull,
                            .dir = t->path,
+                           .git_dir = t->admin,
+                           .common = c->repo->common,
                            .body_file = file};
     if (c->opts.way == CONVERGE_PRINT)
         print(c, r, &p);

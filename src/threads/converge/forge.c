@@ -280,10 +280,17 @@ static int failed(const struct proc_job *job, struct err *err)
     return err_set(err, ERR_ENV, "%s: %.*s", job->argv.v[0], (int)strcspn(words, "\n"), words);
 }
 
-/* job->argv is set. Nobody is there to be asked. */
-static int call(struct proc_job *job, const char *dir, struct err *err)
+/* job->argv is set. Nobody is there to be asked. In the worktree, the program starts gits. */
+static int call(const struct forge *f, struct proc_job *job, const struct forge_pull *p,
+                struct err *err)
 {
+    const char *dir = f->away || !p ? f->away : p->dir;
     git_outside_environment(&job->env);
+    if (p && !f->away) {
+        strv_pushf(&job->env, "GIT_DIR=%s", p->git_dir);
+        strv_pushf(&job->env, "GIT_COMMON_DIR=%s", p->common);
+        strv_pushf(&job->env, "GIT_WORK_TREE=%s", p->dir);
+    }
     strv_pushl(&job->env, "GH_PROMPT_DISABLED=1", "GIT_TERMINAL_PROMPT=0", NULL);
     job->dir = dir;
     if (capture_many(job, 1, err))
@@ -337,7 +344,7 @@ static int find_login(struct forge *f, const char *place, struct err *err)
     strv_push(&job.argv, program_of(f));
     for (size_t i = 1; i < WORDS && f->shape->logins[i]; i++)
         strv_push(&job.argv, f->shape->logins[i]);
-    int rc = call(&job, f->away, err);
+    int rc = call(f, &job, NULL, err);
     if (rc == 0)
         f->login = choose_login(&job.out, place, host);
     proc_job_done(&job);
@@ -424,7 +431,7 @@ static int find(const struct forge *f, const struct forge_pull *p, struct buf *r
         return 0;
     }
     add_words(f, p, f->shape->list, "", &job.argv);
-    int rc = call(&job, f->away ? f->away : p->dir, err);
+    int rc = call(f, &job, p, err);
     if (rc == 0 && strspn(job.out.s, " \t\n") != job.out.len)
         rc = take_list(f->shape, p, &job.out, ret_number, ret_address, err);
     proc_job_done(&job);
@@ -469,7 +476,7 @@ int forge_propose(const struct forge *f, const struct forge_pull *p, struct buf 
         add_update(f, p, number.s, &job.argv);
     int rc = f->shape ? 0 : write_body(p, err);
     if (rc == 0 && *ret_deed != FORGE_LEFT)
-        rc = call(&job, f->away ? f->away : p->dir, err);
+        rc = call(f, &job, p, err);
     if (!f->shape)
         (void)unlink(p->body_file);
     if (rc == 0 && number.len)

@@ -36,8 +36,9 @@ struct forge_pull {
                                 * NULL: in the repository that has the branch */
     const char *title, *body;
     bool draft;
-    const char *known; /* address that was recorded, or NULL */
-    const char *dir;   /* the worktree: where the program is run */
+    const char *known;            /* address that was recorded, or NULL */
+    const char *dir;              /* the worktree: where the program is run */
+    const char *git_dir, *common; /* its repository, whatever the file .git in it says by now */
     const char
         *body_file; /* where a file with the body may be made, for a command that wants one */
 };

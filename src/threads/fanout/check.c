@@ -6,6 +6,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/text/glob.h"
+#include "git/format/gitlinks.h"
 #include "run/run_private.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -38,41 +39,50 @@ static bool is_plan(const struct fanout *f, const char *path)
 }
 
 /* Entries "XY path", each with a NUL behind it; behind a rename's stands where it came from. */
-static size_t list_changed(const struct fanout *f, const struct buf *status, struct buf *out)
+static void list_changed(const struct fanout *f, const struct buf *status, struct strv *out)
 {
-    size_t n = 0;
     for (const char *p = status->s; p < status->s + status->len; p += strlen(p) + 1) {
         const char *path = p + strlen("XY ");
-        if (!is_plan(f, path) && n++ < SHOWN)
-            buf_addf(out, "%s'%.60s'", n > 1 ? ", " : "", path);
+        if (!is_plan(f, path))
+            strv_push(out, path);
         if (*p == 'R' || *p == 'C')
             p += strlen(p) + 1;
     }
-    return n;
+}
+
+static void show_changed(const struct strv *paths, struct buf *out)
+{
+    for (size_t i = 0; i < paths->n && i < SHOWN; i++)
+        buf_addf(out, "%s'%.60s'", i ? ", " : "", paths->v[i]);
+    if (paths->n > SHOWN)
+        buf_addstr(out, " and more");
 }
 
 /* Files that nobody tracks are in nobody's way: our own are among them. */
 static int check_changes(const struct fanout *f, struct err *err)
 {
     struct git_place at = checkout_of(f);
-    autostrv struct strv args = {0};
+    autostrv struct strv args = {0}, paths = {0};
     autobuf struct buf status = BUF_INIT, errout = BUF_INIT, names = BUF_INIT;
     int code;
     if (f->opts.allow_dirty)
         return 0;
     strv_pushl(&args, "status", "--porcelain", "-z", "--untracked-files=no",
-               "--ignore-submodules=untracked", NULL);
+               "--ignore-submodules=dirty", NULL);
     if (git_try(&at, &args, &status, &errout, &code, err))
         return -1;
     if (code != 0)
         return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
-    size_t n = list_changed(f, &status, &names);
-    if (!n)
+    list_changed(f, &status, &paths);
+    if (!paths.n && gitlinks_changed(&at, 0, false, &paths, err))
+        return -1;
+    if (!paths.n)
         return 0;
+    show_changed(&paths, &names);
     return err_set(err, ERR_ENV,
-                   "changes that are not committed would not be in the threads: %s%s; commit or "
+                   "changes that are not committed would not be in the threads: %s; commit or "
                    "stash them, or go on without them by --allow-dirty",
-                   names.s, n > SHOWN ? " and more" : "");
+                   names.s);
 }
 
 /* --- places ------------------------------------------------------------------------------- */

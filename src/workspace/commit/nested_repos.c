@@ -59,7 +59,7 @@ static int has_untracked(const char *tree, bool *ret_yes, struct err *err)
 {
     autofree char *dot_git = mem_printf("%s/.git", tree);
     autobuf struct buf out = BUF_INIT;
-    struct git_place inside = {.git_dir = dot_git, .work_tree = tree};
+    struct git_place inside = {.git_dir = dot_git, .work_tree = tree, .foreign = true};
     if (access(dot_git, F_OK) < 0) {
         *ret_yes = !is_empty(tree);
         return 0;
@@ -129,7 +129,7 @@ static void inner_done(struct inner *in)
 
 static struct git_place place_of(const struct inner *in)
 {
-    return (struct git_place){.git_dir = in->git_dir, .work_tree = in->tree};
+    return (struct git_place){.git_dir = in->git_dir, .work_tree = in->tree, .foreign = true};
 }
 
 /* The files as they are, by our own rules: what its configuration says is not to be run. */

@@ -24,6 +24,7 @@ static struct git_place place_of(const char *git_dir)
 static int find_new(const char *git_dir, struct buf *ret, struct err *err)
 {
     struct git_place at = place_of(git_dir);
+    at.foreign = true;
     autobuf struct buf head = BUF_INIT, out = BUF_INIT;
     struct err none = {0};
     if (git_resolve(&at, "HEAD", &head, &none)) /* nothing was ever checked out */
