@@ -7,6 +7,7 @@
 #include "base/text/shell_quote.h"
 #include "base/text/text.h"
 #include "git/state_paths.h"
+#include "git/unsynced.h"
 #include "run/limits/output_limits.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage_list.h"
@@ -100,6 +101,7 @@ static int name_it(struct cleaner *c, const struct leftover_task *t, int attempt
     autobuf struct buf base = BUF_INIT;
     struct err none = {0};
     bool moved;
+    unsynced_note();
     if (git_move_ref(&c->at, ref, "", commit, "anabranch: salvage", &moved, err))
         return -1;
     buf_addstr(ret_id, ref + strlen(SALVAGE_REFS));

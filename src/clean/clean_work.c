@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "git/format/gitlinks.h"
+#include "git/unsynced.h"
 #include "sys/fs/file.h"
 #include "sys/guard/leftover_processes.h"
 #include "sys/guard/proc_table.h"
@@ -246,7 +247,7 @@ static int delete_ref(struct cleaner *c, const char *ref, struct err *err)
 {
     autobuf struct buf at = BUF_INIT;
     bool moved;
-    return git_resolve(&c->at, ref, &at, err) ||
+    return unsynced_settle(c->opts->repo->common, err) || git_resolve(&c->at, ref, &at, err) ||
                    git_move_ref(&c->at, ref, at.s, "", "anabranch: clean", &moved, err)
                ? -1
                : 0;

@@ -7,6 +7,7 @@
 #include "git/dead_lock.h"
 #include "git/fence.h"
 #include "git/sign.h"
+#include "git/unsynced.h"
 #include "sys/guard/proc_table.h"
 #include "sys/proc/capture.h"
 #include "sys/proc/capture_many.h"
@@ -184,6 +185,7 @@ int git_open(struct git_repo *repo, const char *dir, struct err *err)
     for (int i = 0; i < OPENING; i++)
         proc_job_done(&jobs[i]);
     git_fence_note(repo);
+    unsynced_allow(repo->core.unsynced);
     return rc;
 }
 

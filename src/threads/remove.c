@@ -4,6 +4,7 @@
 #include "base/text/clock.h"
 #include "git/config/worktree_config.h"
 #include "git/state_paths.h"
+#include "git/unsynced.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "workspace/root_folder.h"
@@ -93,7 +94,7 @@ int thread_remove(const struct thread *t, const struct git_repo *repo, const cha
     autofree char *aside = state_tmp_path(repo->common);
     struct workspace ws = {
         .path = t->path, .admin = t->admin, .common = repo->common, .branch = t->branch};
-    return dirs_make(aside, err) || remove_tree(t, err) ||
+    return unsynced_settle(repo->common, err) || dirs_make(aside, err) || remove_tree(t, err) ||
                    (tip && remove_branch(t, repo, tip, err)) || workspace_forget(&ws, err)
                ? -1
                : 0;

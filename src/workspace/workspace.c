@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "git/state_paths.h"
+#include "git/unsynced.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "workspace/overlay/layers.h"
@@ -339,7 +340,10 @@ static int move_tree(const struct workspace *ws, const char *gone, struct err *e
 int workspace_clear(const struct workspace *ws, struct err *err)
 {
     autofree char *gone = mem_printf("%s.gone", ws->path);
-    return dirs_remove(gone, err) || move_tree(ws, gone, err) || dirs_remove(gone, err) ? -1 : 0;
+    return unsynced_settle(ws->common, err) || dirs_remove(gone, err) || move_tree(ws, gone, err) ||
+                   dirs_remove(gone, err)
+               ? -1
+               : 0;
 }
 
 int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err)
@@ -347,7 +351,8 @@ int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *er
     autofree char *lock = state_lock_path(ws->common);
     autofree char *aside = admin_aside(ws), *tree = mem_printf("%s.gone", ws->path);
     autoclose int fd = -1;
-    if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err) || dirs_remove(tree, err))
+    if (unsynced_settle(ws->common, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
+        dirs_remove(tree, err))
         return -1;
     struct stat st;
     if (move_tree(ws, tree, err))
@@ -364,7 +369,7 @@ int workspace_forget(const struct workspace *ws, struct err *err)
 {
     autofree char *lock = state_lock_path(ws->common), *aside = admin_aside(ws);
     autoclose int fd = -1;
-    if (dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
+    if (unsynced_settle(ws->common, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
         workspace_move_admin(ws, aside, err))
         return -1;
     own_close(&fd);

@@ -74,6 +74,26 @@ assert_survives_at() { # N
     assert_survives_at 1
 }
 
+@test "power: work that clean has saved is on the disk before its workspace goes" {
+    make_disk
+    make_repo
+    begin_plan
+    add_task a -- 'write half H' "sh touch $BATS_TEST_TMPDIR/half; exec sleep 100"
+    start_plan
+    wait_for test -e "$BATS_TEST_TMPDIR/half"
+    kill -KILL "$engine"
+    wait "$engine" || true
+    wait_for no_agents
+    sync -f .
+    run anabranch clean --all
+    assert_status 0
+    assert_contains 'saved as'
+    fail_power
+    assert_in "$(git for-each-ref --format='%(refname)' 'refs/anabranch/salvage/*/a/1')" half H
+    git bundle verify -q .git/anabranch/vault/*/a/1.bundle || fail 'its copy is not whole'
+    git rev-list --objects --all >/dev/null || fail 'a ref leads to something that is not there'
+}
+
 # bats test_tags=slow
 @test "power: the same, later" {
     assert_survives_at 7

@@ -7,6 +7,7 @@
 #include "base/node/node_build.h"
 #include "base/text/clock.h"
 #include "base/text/text.h"
+#include "git/unsynced.h"
 #include "run/attempt/inputs.h"
 #include "run/attempt/logs.h"
 #include "run/limits/lane.h"
@@ -46,7 +47,8 @@ void attempt_drop_branches(struct run *run)
 {
     struct git_place at = run_place(run);
     struct err err = {0};
-    if (git_delete_refs(&at, &run->spent, "anabranch: done", &err))
+    if (run->spent.n && (unsynced_settle(run->pf->repo.common, &err) ||
+                         git_delete_refs(&at, &run->spent, "anabranch: done", &err)))
         record_error(run, -1, &err);
     strv_done(&run->spent);
 }

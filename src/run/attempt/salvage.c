@@ -200,6 +200,10 @@ bool attempt_salvage_commit(struct attempt *job, const char *commit)
     buf_addstr(&saved.commit, commit);
     const char *start = task_run(job)->start;
     vault_keep(&at, ref, commit, start ? start : job->run->base_commit, &saved.vault);
+    if (durable_sync(job->run, &err)) {
+        tell_failure(job, &err);
+        return false;
+    }
     tell(job, ref, &saved);
     return true;
 }

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "git/state_paths.h"
+#include "git/unsynced.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/proc/boot_id.h"
@@ -14,7 +15,7 @@
 
 int durable_sync(struct run *run, struct err *err)
 {
-    return run->pf->repo.core.unsynced ? 0 : file_sync_system(run->pf->repo.common, err);
+    return unsynced_sync(run->pf->repo.common, err);
 }
 
 /* --- objects ------------------------------------------------------------------------------ */

@@ -9,6 +9,7 @@
 #include "base/mem.h"
 #include "git/dead_lock.h"
 #include "git/state_paths.h"
+#include "git/unsynced.h"
 #include "run/land/checkout_move.h"
 #include "run/land/clean_tree.h"
 #include "run/limits/output_limits.h"
@@ -208,6 +209,7 @@ static int save_dropped(struct run *run, const struct evidence_task *p, const st
                                                     p->row.id, why, ws->path))
                    ? -1
                    : 0;
+    unsynced_note();
     return p->branch_commit && strcmp(p->branch_commit, start) != 0 &&
                    git_move_ref(&at, ref, "", p->branch_commit, "anabranch: salvage", &moved, err)
                ? -1
@@ -222,7 +224,8 @@ static int drop(struct run *run, const struct evidence_task *p, struct err *err)
     resume_workspace(run, p->row.id, p, &ws);
     int rc = !resume_has_leftovers(run, p) ? 0
              : (workspace_has_tree(&ws) && workspace_enter(&ws, err)) ||
-                     save_dropped(run, p, &ws, err) || workspace_remove(&ws, err)
+                     save_dropped(run, p, &ws, err) || unsynced_settle(run->pf->repo.common, err) ||
+                     workspace_remove(&ws, err)
                  ? -1
              : p->branch_commit ? git_move_ref(&at, ws.branch, p->branch_commit, "",
                                                "anabranch: dropped", &moved, err)

@@ -5,6 +5,7 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
+#include "run/land/durable.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage.h"
@@ -88,7 +89,7 @@ char *repo_watch_keep(struct run *run, const char *commit)
             git_move_ref(&at, ref, "", commit, "anabranch: keep", &moved, &err) == 0 && moved) {
             repo_watch_saved(run, ref, commit);
             vault_keep(&at, ref, commit, run->base_commit, &err);
-            if (err.code)
+            if (err.code || durable_sync(run, &err))
                 record_error(run, -1, &err);
             return ref;
         }

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "git/merge/merge.h"
 #include "git/state_paths.h"
+#include "git/unsynced.h"
 #include "run/land/base_lock.h"
 #include "run/land/base_use.h"
 #include "run/land/checkout_move.h"
@@ -216,7 +217,8 @@ static int move(struct landing *l, bool *ret_moved, struct err *err)
     bool ready, is_there;
     *ret_moved = l->again = false;
     buf_cut(&l->words, 0);
-    if (checkout_move_place(l->c->repo, l->ref, &path, err))
+    if (checkout_move_place(l->c->repo, l->ref, &path, err) ||
+        unsynced_sync(l->c->repo->common, err)) /* git syncs the ref, but not our merges */
         return -1;
     is_there = path.len > 0;
     if (!is_there)

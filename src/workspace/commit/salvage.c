@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "git/format/gitlinks.h"
 #include "git/format/index.h"
+#include "git/unsynced.h"
 #include "workspace/commit/lost_commits.h"
 #include "workspace/commit/nested_repos.h"
 #include "workspace/commit/vault.h"
@@ -302,6 +303,8 @@ static int set_ref(const struct salvage_job *job, struct salvaged *ret, struct e
 {
     struct git_place at = {.git_dir = job->commit.ws->common, .batch = job->commit.ws->batch};
     bool moved = true;
+    if (ret->commit.len)
+        unsynced_note();
     if (ret->commit.len && !job->unnamed &&
         git_move_ref(&at, job->ref, "", ret->commit.s, "anabranch: salvage", &moved, err))
         return -1;

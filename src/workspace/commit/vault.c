@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "git/state_paths.h"
+#include "git/unsynced.h"
 #include "sys/fs/dirs.h"
 #include "workspace/commit/salvage.h"
 
@@ -129,6 +130,7 @@ void vault_keep(const struct git_place *at, const char *ref, const char *commit,
     struct err why = {0};
     bool moved = false;
     *ret_note = (struct err){0};
+    unsynced_note();
     if (keep(&place, ref, commit, start, &moved, &why))
         (void)err_set(ret_note, ERR_ENV, "the vault has no copy of %s: %s", ref, why.msg);
     else if (moved)

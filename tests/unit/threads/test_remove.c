@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "git/config/worktree_config.h"
+#include "git/unsynced.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/proc/capture.h"
@@ -225,6 +226,25 @@ static void test_main_settings_move(void **state)
                 "");
 }
 
+/* A repository whose disk cannot be synced: the thread stays, with its worktree. */
+static void test_what_cannot_be_synced_stays(void **state)
+{
+    const struct fixture *f = *state;
+    autofree char *missing = mem_printf("%s/missing", f->dir);
+    autothreads struct threads ts;
+    const struct git_repo unknown = {.common = missing};
+    bool switched;
+    assert_int_equal(worktree_config_on(&f->repo, &switched, NULL), 0);
+    add_thread(f, "1");
+    assert_int_equal(threads_load(&ts, &f->repo, NULL), 0);
+    unsynced_note();
+    assert_int_equal(thread_remove(threads_find(&ts, "1"), &unknown, NULL, NULL), -1);
+    assert_says(f, "ls worktrees", "1\n");
+    end_thread(f, "1");
+    assert_false(unsynced_is_noted());
+    assert_says(f, "ls worktrees 2>/dev/null; true", "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -234,6 +254,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_what_was_switched_on_for_nobody, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_what_is_the_users_stays_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_a_branch_that_moved_stays, set_up, tear_down),
+        cmocka_unit_test_setup_teardown(test_what_cannot_be_synced_stays, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_others_settings_keep_it_on, set_up, tear_down),
         cmocka_unit_test_setup_teardown(test_main_settings_move, set_up, tear_down),
     };
