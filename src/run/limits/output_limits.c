@@ -23,9 +23,9 @@ struct change_limits change_limits_of(void)
     return (struct change_limits){.files = FILES_MAX, .bytes = bytes_max};
 }
 
-struct task_limits output_limits_of(const struct attempt *job)
+struct task_limits task_limits_of(const struct plan *plan, uint32_t task)
 {
-    const struct task_limits *own = &task_of(job)->limits, *all = &job->run->pf->plan.task_limits;
+    const struct task_limits *own = &plan->tasks[task].limits, *all = &plan->task_limits;
     return (struct task_limits){
         .memory = choose(own->memory, all->memory, 0),
         .processes = choose(own->processes, all->processes, 0),
@@ -34,6 +34,11 @@ struct task_limits output_limits_of(const struct attempt *job)
         .change = {choose(own->change.files, all->change.files, FILES_MAX),
                    choose(own->change.bytes, all->change.bytes, bytes_max)},
     };
+}
+
+struct task_limits output_limits_of(const struct attempt *job)
+{
+    return task_limits_of(&job->run->pf->plan, job->task);
 }
 
 /* --- output ------------------------------------------------------------------------------- */

@@ -12,7 +12,8 @@
 struct attempt;
 struct flood;
 
-/* The limits of a job's task, with those of the plan and the defaults: 0 where there is none. */
+/* The limits of a task, with those of the plan and the defaults: 0 where there is none. */
+struct task_limits task_limits_of(const struct plan *plan, uint32_t task);
 struct task_limits output_limits_of(const struct attempt *job);
 
 /* The default of a change, for who has no plan. */

@@ -6,10 +6,12 @@
 #include "git/merge/merge.h"
 #include "git/state_paths.h"
 #include "project/secrets.h"
+#include "run/limits/output_limits.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/proc/loop_capture.h"
+#include "workspace/commit/change_size.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/workspace.h"
 
@@ -18,6 +20,9 @@
 #include <unistd.h>
 
 enum { OUT_MAX = 8 << 20, INDEX_MAX = 1 << 30, TASKS_MAX = 60 };
+
+/* Of a change that is not committed, to be told whether it merges. */
+enum { FILES_MAX = 20000, BYTES_MAX = 256 << 20 };
 
 struct question {
     struct strv argv, env;
@@ -467,12 +472,30 @@ static int copy_index(const struct seat *seat, const char *index)
                : 0;
 }
 
+static int64_t least(int64_t limit, int64_t most)
+{
+    return limit > 0 && limit < most ? limit : most;
+}
+
+/* A change that its task may not make, or that would take long to read. */
+static bool is_too_large(const struct git_look *g, size_t i)
+{
+    struct change_limits may = task_limits_of(g->board->plan, g->m.tasks[i]).change;
+    struct change_bounds bounds = {least(may.files, FILES_MAX), least(may.bytes, BYTES_MAX)};
+    const struct buf *paths = &g->parties[i].paths;
+    autochangesize struct change_size size = CHANGE_SIZE_INIT;
+    struct err none = {0};
+    return change_is_over(&bounds, count_names(paths), 0) ||
+           change_add_up(task_of(g, g->m.tasks[i])->workspace, paths, &size, &none) ||
+           change_is_over(&bounds, size.files, size.bytes);
+}
+
 static void ask_commit(struct git_look *g, size_t i)
 {
     const struct board_task *t = task_of(g, g->m.tasks[i]);
     own_cleanup(seat_done) struct seat seat = {0};
     autostrv struct strv add = {0}, write = {0};
-    if (!has_tree(t) || make_scratch(g))
+    if (!has_tree(t) || is_too_large(g, i) || make_scratch(g))
         return;
     autofree char *index = mem_printf("%s/%s.%d.index", g->scratch, t->id, t->attempt);
     seat_take(&seat, g, t);

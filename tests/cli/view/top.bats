@@ -250,3 +250,21 @@ run_is_over() {
     wait_for meets '1 alpha +X'
     keys q
 }
+
+@test "top: of a change that is larger than its task may make nothing is read" {
+    make_repo
+    begin_plan 'limits: {workers: 4}'
+    add_task alpha 'limits: {change: {files: 3}}' -- 'write file alpha' 'write a1 1' 'write a2 1' 'write a3 1' 'action done' hang
+    add_task beta -- 'write file beta' 'write b1 1' 'write b2 1' 'write b3 1' 'action done' hang
+    add_task gamma 'limits: {change: {bytes: 100k}}' -- 'write file gamma' 'sh head -c 200000 /dev/zero >zeros' 'action done' hang
+    add_task delta -- 'write file delta' 'action done' hang
+    start_plan
+    for task in alpha beta gamma delta; do wait_for in_events task.action "$task"; done
+    on_terminal 90 14 "$ANABRANCH" top
+    sees '4 under way'
+    keys 4
+    wait_for meets '2 beta .*X'
+    meets '1 alpha +\. +\? +\? +\?' || fail "alpha was read: $(screen_now)"
+    meets '3 gamma +\. +\? +\? +\?' || fail "gamma: $(screen_now)"
+    keys q
+}
