@@ -10,6 +10,7 @@
 #include "sys/guard/leftover_processes.h"
 #include "sys/guard/proc_table.h"
 #include "workspace/commit/salvage.h"
+#include "workspace/commit/vault.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/workspace_hold.h"
 
@@ -247,7 +248,9 @@ static int delete_ref(struct cleaner *c, const char *ref, struct err *err)
 {
     autobuf struct buf at = BUF_INIT;
     bool moved;
+    bool branch = strncmp(ref, VAULT_BRANCHES, strlen(VAULT_BRANCHES)) == 0;
     return unsynced_settle(c->opts->repo->common, err) || git_resolve(&c->at, ref, &at, err) ||
+                   (branch && vault_drop(&c->at, ref, err)) ||
                    git_move_ref(&c->at, ref, at.s, "", "anabranch: clean", &moved, err)
                ? -1
                : 0;

@@ -101,6 +101,38 @@ cd "$REPO" && for ref in $(git for-each-ref --format="%(refname)" refs/anabranch
     assert_clean 'refs/anabranch/salvage/*/victim/1'
 }
 
+@test "the branch of a task in conflict that an agent deletes and prunes is restored" {
+    make_repo
+    echo one >file
+    git add file
+    git commit -q -m file
+    begin_plan 'limits: {workers: 3}'
+    add_task first -- 'write file first'
+    add_task victim 'retry: 0' -- "sh $(until_exists first-landed)" 'write file victim'
+    agent evil "until [[ -e $BATS_TEST_TMPDIR/conflicted ]]; do sleep 0.02; done
+ref=\$(git -C \"\$REPO\" for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/victim')
+git -C \"\$REPO\" update-ref --no-deref -d \$ref
+echo ref: refs/heads/main >\"\$(echo \$REPO/.git/worktrees/*-victim)/HEAD\"; rm -rf \$REPO/.git/worktrees/*-victim/logs
+git -C \"\$REPO\" reflog expire --expire=now --all && git -C \"\$REPO\" prune --expire=now; echo 1 >own"
+    start_plan
+    wait_for in_events task.landed first
+    touches first-landed
+    wait_for in_events task.conflicted victim
+    local ref commit
+    ref=$(git for-each-ref --format='%(refname)' 'refs/heads/anabranch/*/victim')
+    commit=$(git rev-parse "$ref")
+    touches conflicted
+    end_plan
+    assert_status 4
+    [[ $(git rev-parse "$ref") == "$commit" ]] || fail 'the branch is not where it was'
+    assert_in "$ref" file victim
+    assert_event git.state_changed evil "\"what\":\"ref\",\"name\":\"$ref\""
+    assert_event git.state_changed evil '"restored":true'
+    [[ -e $(echo .git/anabranch/vault/*/victim)/branch.bundle ]]
+    anabranch clean --all
+    [[ ! -e $(echo .git/anabranch/vault/*/victim)/branch.bundle ]] || fail 'its copy stays'
+}
+
 @test "saved work that goes after the run is restored by the next look at it, until a person drops it" {
     make_repo
     begin_plan

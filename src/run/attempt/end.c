@@ -18,6 +18,7 @@
 #include "run/prepare/prepare.h"
 #include "run/rework/repair.h"
 #include "run/rework/request.h"
+#include "run/watch/watch.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "workspace/workspace_hold.h"
@@ -365,6 +366,7 @@ static void leave_in_conflict(struct attempt *job, const char *files)
     task_set_state(run, task, TASK_CONFLICTED);
     record(run, EV_TASK_CONFLICTED, task, data);
     arena_done(&a);
+    shared_conflicted(run, task);
     task_end(run, task, TASK_CONFLICTED);
     attempt_free(job);
 }

@@ -25,6 +25,8 @@ static void lookup_at_state(struct run *run, struct attempt *job)
         if (again)
             break;
     } while (l.wrote);
+    if (run->shared->suspects.n)
+        shared_look_at_conflicts(&l);
     repo_watch_look_done(&l);
 }
 
@@ -155,6 +157,9 @@ void repo_watch_free(struct repo_watch *s)
     user_files_close(&s->checkout);
     staged_close(&s->staged);
     untracked_close(&s->untracked);
+    for (size_t i = 0; i < s->conflicts.n; i++)
+        free(s->conflicts.v[i].commit);
+    vec_done(&s->conflicts);
     map_done(&s->ours);
     map_done(&s->told);
     arena_done(&s->arena);

@@ -13,7 +13,8 @@
  * - settings that name programs which our own git calls would run (git_setting_is_program()). The
  *   task fails if no other can have done it.
  *
- * - saved work, under refs/anabranch/salvage, and the ref of the run's tip.
+ * - saved work, under refs/anabranch/salvage, branches of tasks in conflict, and the ref of the
+ *   run's tip.
  *
  * What is put back is saved in the run's folder first. A commit that no ref leads to any more, of a
  * branch that was deleted or rewritten or of a stash that was dropped, is kept under
@@ -36,6 +37,10 @@ void repo_watch_own(struct run *run, const char *ref);
 
 /* A ref that keeps saved work was made: whoever takes it away is noticed, however soon. */
 void repo_watch_saved(struct run *run, const char *ref, const char *commit);
+
+/* The branch of a task stays for a person, who resolves its conflict: where it is deleted before
+ * its work is in the base, we restore it. */
+void shared_conflicted(struct run *run, uint32_t task);
 
 /* Puts the ref of the run's tip back where somebody has moved or deleted it, and tells of it. */
 void repo_watch_restore_tip(struct run *run);

@@ -6,6 +6,7 @@
 #include "base/mem.h"
 #include "base/text/hash.h"
 #include "base/text/str.h"
+#include "git/format/loose_ref.h"
 #include "git/state_paths.h"
 #include "run/resume/evidence.h"
 #include "workspace/commit/salvage.h"
@@ -68,6 +69,91 @@ static void lookup_at_salvage(struct repo_watch_look *l, const struct git_change
                               .undo = restored ? NULL : undo.s,
                               .restored = restored});
 }
+
+/* --- branches of tasks in conflict -------------------------------------------------------- */
+
+void shared_conflicted(struct run *run, uint32_t task)
+{
+    const struct task_run *tr = &run->tasks[task];
+    struct git_place at = run_place(run);
+    autobuf struct buf commit = BUF_INIT;
+    struct err note = {0};
+    if (!run->shared || !str_begins(tr->branch, VAULT_BRANCHES))
+        return;
+    if (git_resolve(&at, tr->branch, &commit, &note) == 0) {
+        vec_push(&run->shared->conflicts, (struct shared_conflict){task, mem_str(commit.s)});
+        vault_keep(&at, tr->branch, commit.s, tr->start ? tr->start : run->base_commit, &note);
+    }
+    if (note.code)
+        record_error(run, task, &note);
+}
+
+static bool has_commit(const struct run *run, const char *commit)
+{
+    struct git_place at = run_place(run);
+    bool yes = false;
+    return git_is_ancestor(&at, commit, run->base_ref, &yes, NULL) == 0 && yes;
+}
+
+/* A person who has resolved the conflict may delete the branch. */
+static void restore_branch(struct repo_watch_look *l, const struct shared_conflict *c)
+{
+    struct git_place at = {.git_dir = l->run->pf->repo.common};
+    const char *ref = l->run->tasks[c->task].branch;
+    autostrv struct strv mended = {0};
+    struct err err = {0};
+    if (has_commit(l->run, c->commit))
+        return;
+    if (vault_mend(&at, ref, &mended, &err))
+        record_error(l->run, c->task, &err);
+    struct finding f = {
+        .what = "ref", .name = ref, .from = c->commit, .restored = is_at(&at, ref, c->commit)};
+    tell(l, &f);
+}
+
+/* It goes on from there: whoever resolves the conflict commits, or rebases. */
+static void follow_branch(struct repo_watch_look *l, struct shared_conflict *c, const char *now)
+{
+    struct git_place at = run_place(l->run);
+    struct git_change change = {.name = l->run->tasks[c->task].branch,
+                                .from = {.s = c->commit, .len = strlen(c->commit)},
+                                .to = {.s = now, .len = strlen(now)}};
+    bool above = false;
+    struct err none = {0};
+    if (git_is_ancestor(&at, c->commit, now, &above, NULL) || !above)
+        tell_ref(l, &change);
+    vault_keep(&at, change.name, now, l->run->base_commit, &none);
+    free(c->commit);
+    c->commit = mem_str(now);
+}
+
+void shared_look_at_conflicts(struct repo_watch_look *l)
+{
+    struct repo_watch *s = l->run->shared;
+    struct git_place at = run_place(l->run);
+    size_t kept = 0;
+    for (size_t i = 0; i < s->conflicts.n; i++) {
+        struct shared_conflict c = s->conflicts.v[i];
+        const struct task_run *tr = &l->run->tasks[c.task];
+        autobuf struct buf now = BUF_INIT;
+        struct err none = {0};
+        if (tr->status.state != TASK_CONFLICTED) { /* its agent continues */
+            (void)vault_drop(&at, tr->branch, &none);
+            free(c.commit);
+            continue;
+        }
+        bool there = loose_ref_read(l->run->pf->repo.common, tr->branch, &now) ||
+                     git_resolve(&at, tr->branch, &now, &none) == 0;
+        if (!there)
+            restore_branch(l, &c);
+        else if (strcmp(now.s, c.commit) != 0)
+            follow_branch(l, &c, now.s);
+        s->conflicts.v[kept++] = c;
+    }
+    s->conflicts.n = kept;
+}
+
+/* --- the tip ------------------------------------------------------------------------------ */
 
 void repo_watch_restore_tip(struct run *run)
 {

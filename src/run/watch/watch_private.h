@@ -14,6 +14,12 @@
 
 typedef VEC(uint32_t) shared_tasks;
 
+/* The branch of a task in conflict, which a person is to resolve. */
+struct shared_conflict {
+    uint32_t task;
+    char *commit;
+};
+
 struct repo_watch {
     struct shared_state state;
     struct throttle pace; /* of looking at it */
@@ -26,6 +32,7 @@ struct repo_watch {
     struct arena arena;                   /* holds the keys of the maps */
     struct map ours, told;                /* branches that the run made; files that were told of */
     shared_tasks suspects, file_suspects; /* who had a process since the last look at either */
+    VEC(struct shared_conflict) conflicts;
     char *base_told, *changed_hook;
     int saved; /* numbers what is saved in the run's folder, and what is kept in git */
 };
@@ -55,6 +62,7 @@ struct repo_watch_look {
 };
 
 void repo_watch_look_at(struct repo_watch_look *look, const struct git_change *change);
+void shared_look_at_conflicts(struct repo_watch_look *look);
 void repo_watch_tell_odd(struct repo_watch_look *look, const char *name); /* it was no file */
 void repo_watch_look_done(struct repo_watch_look *look); /* tells of those that were only counted */
 

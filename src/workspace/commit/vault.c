@@ -24,10 +24,17 @@ static char *vault_dir(const struct git_place *at)
     return state_file_path(at->git_dir, "vault");
 }
 
+static bool is_branch(const char *ref)
+{
+    return strncmp(ref, VAULT_BRANCHES, strlen(VAULT_BRANCHES)) == 0;
+}
+
 /* A salvage has several refs: "RUN/TASK/1", "RUN/TASK/1.commits", "RUN/TASK/1.nested/2". */
 static char *bundle_of(const struct git_place *at, const char *ref)
 {
     autofree char *dir = vault_dir(at);
+    if (is_branch(ref))
+        return mem_printf("%s/%s/branch" VAULT_ENDING, dir, ref + strlen(VAULT_BRANCHES));
     const char *id = ref + strlen(SALVAGE_REFS), *name = id;
     for (int i = 1; i < DEPTH && strchr(name, '/'); i++)
         name = strchr(name, '/') + 1;
@@ -166,8 +173,9 @@ int vault_drop(const struct git_place *at, const char *ref, struct err *err)
 
 struct mender {
     struct git_place at;
-    struct map refs; /* where they are */
-    char *text;      /* which holds them */
+    const char *below; /* only refs that begin so */
+    struct map refs;   /* where they are */
+    char *text;        /* which holds them */
     struct strv *mended;
 };
 
@@ -175,8 +183,8 @@ struct mender {
 static int read_refs(struct mender *m, struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
-    if (git_call(&m->at, &out, err, "for-each-ref", "--format=%(objectname) %(refname)",
-                 SALVAGE_REFS, NULL))
+    if (git_call(&m->at, &out, err, "for-each-ref", "--format=%(objectname) %(refname)", m->below,
+                 NULL))
         return -1;
     m->text = buf_steal(&out);
     for (char *next = m->text, *line; next && (line = strsep(&next, "\n"));) {
@@ -194,7 +202,7 @@ static char *ref_of(const struct mender *m, const char *path, char *line)
 {
     char *ref = strchr(line, ' ');
     if (*line == '-' || *line == '#' || *line == '@' || !ref ||
-        strncmp(ref + 1, SALVAGE_REFS, strlen(SALVAGE_REFS)) != 0)
+        strncmp(ref + 1, m->below, strlen(m->below)) != 0)
         return NULL;
     autofree char *own = bundle_of(&m->at, ref + 1);
     *ref++ = '\0';
@@ -268,7 +276,9 @@ static int mend_all(struct mender *m, const char *dir, struct err *err)
 int vault_mend(const struct git_place *at, const char *ref, struct strv *ret_refs, struct err *err)
 {
     autofree char *dir = vault_dir(at), *path = ref ? bundle_of(at, ref) : mem_str(dir);
-    struct mender m = {.at = {.git_dir = at->git_dir}, .mended = ret_refs};
+    struct mender m = {.at = {.git_dir = at->git_dir},
+                       .below = ref && is_branch(ref) ? ref : SALVAGE_REFS,
+                       .mended = ret_refs};
     if (access(path, F_OK) < 0)
         return 0;
     int rc = read_refs(&m, err);

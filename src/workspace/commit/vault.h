@@ -16,6 +16,10 @@
 
 #define VAULT_ENDING ".bundle"
 
+/* Branches of tasks in conflict have a bundle as well, RUN/TASK/branch.bundle. A person may delete
+ * them, so only vault_mend() of that very ref restores one. */
+#define VAULT_BRANCHES "refs/heads/anabranch/"
+
 /* Makes the bundle of a salvage: the full name of its first ref, which is at `commit`; where an
  * agent moves it meanwhile, it is moved back. What `start` has is left out. The place is that of
  * the repository. ret_note says what a person should know: that it was moved, or why there is no
