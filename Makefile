@@ -84,7 +84,7 @@ clean:
 	rm -rf build build-san build-fuzz
 
 help:
-	@echo 'make            build into build/'
+	@echo 'make            build the program into build/, without its tests'
 	@echo 'make demo       install what the build needs, build, show the program at work'
 	@echo 'make check      run all tests, plain and under the sanitizers'
 	@echo 'make check-agents   run the real agent programs, from npm, with stand-ins for their models; BUILD=$(BUILD)'
