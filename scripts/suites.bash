@@ -1,8 +1,8 @@
 # shellcheck shell=bash
 # For scripts that run suites and count, which source this:
 #
-#     . scripts/suites.bash        defines limited, tap_totals, tap_program, bats_file, random_runs, suite,
-#                                  second_tries, sum
+#     . scripts/suites.bash        defines open_slots, take_slots, start, limited, tap_totals, tap_program,
+#                                  bats_file, random_runs, suite, second_tries, sum
 #
 # A suite says how it went in one line, "name: N passed, N failed[, N skipped]"; its output is shown only
 # when something failed, and what was skipped, and why, where $show_skipped is set. A suite fails as well when
@@ -10,13 +10,47 @@
 # success.
 #
 # What failed may have failed because the machine was busy. tap_program, bats_file and random_runs note it, and
-# second_tries, when all else is over, tries it once more, alone: what passes then has passed, and is named.
+# second_tries, when all else is over, tries it once more, alone: what passes then is flaky. It counts neither as
+# passed nor as failed.
 
 export ASAN_OPTIONS=abort_on_error=1:detect_leaks=1:detect_stack_use_after_return=1:strict_string_checks=1
 export UBSAN_OPTIONS=print_stacktrace=1:halt_on_error=1
 export CMOCKA_MESSAGE_OUTPUT=TAP
 
 work=$(mktemp -d)
+
+# --- several at once
+
+# The machine has so many slots, as tests wait more than they work. A slot is a byte in a pipe.
+open_slots() { # NUMBER
+    mkfifo "$work/slots" && exec {slots}<>"$work/slots" && printf "%$1s" '' >&"$slots"
+}
+
+take_slots() { # NUMBER
+    read -r -N "$1" -u "$slots" _
+}
+
+# Runs a command in the background, in slots that it gives back; waits until it has them.
+start() { # NUMBER COMMAND...
+    local number=$1
+    shift
+    take_slots "$number"
+    {
+        "$@" {slots}>&-
+        printf "%${number}s" '' >&"$slots"
+    } &
+}
+
+# Notes how long a command takes.
+timed() { # WHAT COMMAND...
+    local what=$1 begin=$SECONDS status=0
+    shift
+    "$@" || status=$?
+    echo "$((SECONDS - begin)) $what" >>"$work/times"
+    return "$status"
+}
+
+# --- one program, one file
 
 # Where there is a timeout command, nothing here can hang for ever: no longer than $patience seconds. What is run is
 # started by $as, which may be a program that makes another user of us.
@@ -177,7 +211,7 @@ suite() {
     [ -z "$why" ] || failed=$((failed + 1))
     later=$(failures_noted "$again")
     [ "$later" -le "$failed" ] || { rm -r "$again" && later=0; }
-    echo "$passed $((failed - later)) $skipped" >>"$work/totals"
+    echo "$passed $((failed - later)) $skipped 0" >>"$work/totals"
     {
         if [ "$failed" != 0 ]; then
             sed "s/^/    /" "$log"
@@ -200,7 +234,7 @@ second_tries() {
     number=$(failures_noted "$work/again")
     if [ "$number" -gt "$second_tries_most" ]; then
         echo "$number failures: too many to be tried again"
-        echo "0 $number 0" >>"$work/totals"
+        echo "0 $number 0 0" >>"$work/totals"
         rm -r "$work/again"
         return
     fi
@@ -208,9 +242,9 @@ second_tries() {
         [ -d "$note" ] || continue
         number=$(<"$note/failures")
         if second_try "$note"; then
-            verdict='passed; first failure:' number="$number 0 0"
+            verdict='passed, so it is flaky; first failure:' number="0 0 0 $number"
         else
-            verdict='failed again:' number="0 $number 0"
+            verdict='failed again:' number="0 $number 0 0"
             cp "$note/second" "$note/first"
         fi
         echo "second try: $(<"$note/what") ($(basename "$(dirname "$note")")) $verdict"
@@ -229,6 +263,9 @@ second_try() { # NOTE
 
 # The line that is last, over all suites; fails where one has.
 sum() {
-    awk '{ p += $1; f += $2; s += $3 }
-        END { printf "%d passed, %d failed%s\n", p, f, s ? ", " s " skipped" : ""; exit f > 0 }' "$work/totals"
+    awk '{ p += $1; f += $2; s += $3; k += $4 }
+        END {
+            printf "%d passed, %d failed%s%s\n", p, f, s ? ", " s " skipped" : "", k ? ", " k " flaky" : ""
+            exit f > 0
+        }' "$work/totals"
 }
