@@ -119,15 +119,23 @@ static bool split_author(const char *author, char *ret[AUTHOR_PARTS])
     return true;
 }
 
+/* commit-tree reads no work tree. Without one git is in no fence (git/fence.h): the signing program
+ * writes temporary files. */
 static int run_git(struct sign *s, const struct git_place *at, const char *author,
                    const struct strv *args, struct buf *out, struct buf *words, int *ret_status,
                    struct err *err)
 {
+    struct git_place without_tree = *at;
     char *parts[AUTHOR_PARTS] = {0};
     bool other = split_author(author, parts);
+    without_tree.tree = NULL;
+    without_tree.work_tree = NULL;
     if (other)
         swap_author(parts);
-    int rc = set_variables(s->core, err) || git_try(at, args, out, words, ret_status, err) ? -1 : 0;
+    int rc =
+        set_variables(s->core, err) || git_try(&without_tree, args, out, words, ret_status, err)
+            ? -1
+            : 0;
     unset_variables();
     if (other)
         swap_author(parts);
