@@ -191,6 +191,7 @@ make_immutable() {
 @test "bounds: clean says of a workspace that it cannot delete that it failed, and resume goes on" {
     local line stays
     line=$(make_immutable)
+    [[ -n $line ]] || skip 'no file can be made immutable here' # the other skip ends a subshell
     make_repo
     begin_plan 'defaults: {retry: 0}'
     attack a "test -e '$BATS_TEST_TMPDIR/again' || { $line; echo \$PPID >'$BATS_TEST_TMPDIR/begun'; exec sleep 1000; }
