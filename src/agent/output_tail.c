@@ -2,6 +2,7 @@
 
 #include "base/own.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -5,7 +5,6 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/random.h>
-#include <time.h>
 
 struct map_entry {
     const char *key;
@@ -19,7 +18,7 @@ static uint64_t map_seed(void)
     static uint64_t seed;
     while (!seed) {
         if (getentropy(&seed, sizeof(seed)) != 0)
-            seed = (uint64_t)time(NULL) ^ (uintptr_t)&seed;
+            seed = (uintptr_t)&seed;
     }
     return seed;
 }

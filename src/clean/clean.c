@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "sys/fs/dirs.h"
+#include "sys/own_fd.h"
 #include "sys/proc/stuck.h"
 
 #include <stdarg.h>

@@ -5,6 +5,7 @@
 #include "base/strv.h"
 #include "doc/doc.h"
 #include "sys/guard/guard.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 
 #include <errno.h>

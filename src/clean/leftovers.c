@@ -1,12 +1,13 @@
 #include "clean/leftovers.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "git/state_paths.h"
 #include "run/resume/evidence.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
+#include "sys/own_fd.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/workspace.h"
 
@@ -18,17 +19,6 @@
 #include <unistd.h>
 
 enum { BEGINNING_MS = 60000 }; /* a run that is not in the store yet may be about to be */
-
-bool is_run_id(const char *s)
-{
-    static const char shape[] = "dddddddd-dddddd-xxxx";
-    for (size_t i = 0; i < RUN_ID_LEN; i++) {
-        unsigned char c = (unsigned char)s[i];
-        if (!c || (shape[i] == '-' ? c != '-' : shape[i] == 'd' ? !isdigit(c) : !isxdigit(c)))
-            return false;
-    }
-    return true;
-}
 
 /* --- runs --------------------------------------------------------------------------------- */
 

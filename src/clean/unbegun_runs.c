@@ -7,6 +7,7 @@
 #include "git/state_paths.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/dirs.h"
+#include "sys/own_fd.h"
 
 #include <dirent.h>
 #include <string.h>

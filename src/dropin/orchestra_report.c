@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 #include "doc/doc.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
@@ -79,7 +79,7 @@ static const char *agent_of(const struct orchestra *o, uint32_t task)
 static void put_time(struct arena *a, struct node *map, const char *key, int64_t time)
 {
     autobuf struct buf text = BUF_INIT;
-    clock_format(&text, time);
+    timestamp_format(&text, time);
     node_put_string(a, map, key, text.s);
 }
 
@@ -140,7 +140,7 @@ static void add_cell(struct buf *out, const char *s)
 static void add_time(struct buf *out, const char *what, int64_t time)
 {
     buf_addf(out, "**%s:** ", what);
-    clock_format(out, time);
+    timestamp_format(out, time);
     buf_addch(out, '\n');
 }
 

@@ -8,6 +8,7 @@
 #include "plan/cause.h"
 #include "project/secrets.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

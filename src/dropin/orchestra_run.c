@@ -2,7 +2,6 @@
 
 #include "agent/agent.h"
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "base/text/shell_quote.h"
 #include "cli/frame/cli.h"
 #include "cli/run/run_view.h"
@@ -11,6 +10,7 @@
 #include "dropin/orchestra_view.h"
 #include "git/state_paths.h"
 #include "run/resume/decide.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/guard/leftover_processes.h"

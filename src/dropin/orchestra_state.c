@@ -2,12 +2,13 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/hash.h"
 #include "base/text/str.h"
+#include "base/text/timestamp.h"
 #include "doc/doc.h"
 #include "run/resume/decide.h"
 #include "run/state/run_folder.h"
+#include "sys/clock.h"
 #include "sys/fs/file.h"
 
 #include <errno.h>
@@ -95,7 +96,7 @@ static int take(struct orchestra_state *s, const struct node *root, struct err *
             s->done[t->index] = true;
     }
     drop_incomplete(s);
-    (void)clock_parse(node_new_string(root, "created_at", ""), &s->created);
+    (void)timestamp_parse(node_new_string(root, "created_at", ""), &s->created);
     return 0;
 }
 
@@ -152,8 +153,8 @@ static int write_state(struct orchestra_state *s, struct err *err)
     struct node *root = node_new_map(&a);
     autobuf struct buf created = BUF_INIT, now = BUF_INIT, out = BUF_INIT;
     int64_t start = clock_mono();
-    clock_format(&created, s->created);
-    clock_format(&now, clock_wall());
+    timestamp_format(&created, s->created);
+    timestamp_format(&now, clock_wall());
     node_put_string(&a, root, "manifest_path", s->o->path);
     node_put_string(&a, root, "manifest_hash", s->hash);
     node_put_string(&a, root, "tasks_hash", s->tasks_hash);

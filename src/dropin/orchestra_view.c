@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "git/state_paths.h"
+#include "sys/clock.h"
 
 #include <string.h>
 #include <strings.h>

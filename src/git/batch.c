@@ -8,6 +8,7 @@
 #include "git/git.h"
 #include "git/sign.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "sys/proc/capture_many.h"
 #include "sys/proc/coproc.h"
 #include "sys/proc/spawn.h"

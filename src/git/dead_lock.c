@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/strv.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"

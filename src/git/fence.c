@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 
 #include <fcntl.h>

@@ -7,6 +7,7 @@
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,6 +2,8 @@
 
 #include "base/mem.h"
 
+#include <ctype.h>
+
 char *state_path(const char *common)
 {
     return mem_printf("%s/anabranch", common);
@@ -60,4 +62,15 @@ char *tip_ref_name(const char *run)
 char *salvage_ref_name(const char *run, const char *task, int attempt)
 {
     return mem_printf(SALVAGE_REFS "%s/%s/%d", run, task, attempt);
+}
+
+bool is_run_id(const char *s)
+{
+    static const char shape[] = "dddddddd-dddddd-xxxx";
+    for (size_t i = 0; i < RUN_ID_LEN; i++) {
+        unsigned char c = (unsigned char)s[i];
+        if (!c || (shape[i] == '-' ? c != '-' : shape[i] == 'd' ? !isdigit(c) : !isxdigit(c)))
+            return false;
+    }
+    return true;
 }

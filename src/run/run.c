@@ -1,8 +1,7 @@
 #include "run/run_private.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
-#include "clean/leftovers.h"
+#include "base/text/timestamp.h"
 #include "git/config/frozen_config.h"
 #include "git/sign.h"
 #include "git/state_paths.h"
@@ -23,8 +22,10 @@
 #include "run/resume/resume_private.h"
 #include "run/state/run_folder.h"
 #include "run/watch/watch.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "sys/self_exe.h"
 #include "workspace/root_folder.h"
 
@@ -48,7 +49,7 @@ static char *new_id(int64_t now)
     uint16_t random = 0;
     if (getentropy(&random, sizeof(random)) < 0)
         random = (uint16_t)getpid();
-    clock_format(&time, now); /* 2026-03-01T12:00:00.123Z */
+    timestamp_format(&time, now); /* 2026-03-01T12:00:00.123Z */
     for (const char *c = time.s; *c && *c != '.'; c++) {
         if (*c == 'T')
             buf_addch(&id, '-');

@@ -3,10 +3,10 @@
  */
 #include "run/run_private.h"
 
-#include "base/text/clock.h"
 #include "run/land/base_lock.h"
 #include "run/limits/park.h"
 #include "run/prepare/pool.h"
+#include "sys/clock.h"
 #include "sys/guard/guard.h"
 #include "sys/interrupt_child.h"
 

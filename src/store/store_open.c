@@ -5,10 +5,12 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text/clock.h"
+#include "base/text/timestamp.h"
+#include "sys/clock.h"
 #include "sys/contain/hide.h"
 #include "sys/fs/dirs.h"
 #include "sys/guard/proc_table.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -245,7 +247,7 @@ static int open_once(struct store **ret, const char *path, const char *dir, bool
 static char *name_aside(const char *path)
 {
     autobuf struct buf time = BUF_INIT, name = BUF_INIT;
-    clock_format(&time, clock_wall());
+    timestamp_format(&time, clock_wall());
     buf_addf(&name, "%s.damaged-", path);
     for (const char *c = time.s; *c && *c != '.'; c++) {
         if (*c == 'T')

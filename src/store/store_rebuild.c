@@ -9,7 +9,7 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
+#include "base/text/timestamp.h"
 #include "base/vec.h"
 #include "doc/doc.h"
 #include "git/git.h"
@@ -48,7 +48,7 @@ static int time_of(const char *id, int64_t *ret)
         return -1;
     (void)snprintf(iso, sizeof(iso), "%.4s-%.2s-%.2sT%.2s:%.2s:%.2sZ", day, day + 4, day + 6, time,
                    time + 2, time + 4);
-    return clock_parse(iso, ret);
+    return timestamp_parse(iso, ret);
 }
 
 static struct found_run *run_of(struct rebuild *rb, const char *id)

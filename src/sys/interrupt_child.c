@@ -1,6 +1,6 @@
 #include "sys/interrupt_child.h"
 
-#include "base/text/clock.h"
+#include "sys/clock.h"
 #include "sys/time_limits.h"
 
 #include <errno.h>

@@ -1,6 +1,7 @@
 #include "sys/term.h"
 
 #include "base/own.h"
+#include "sys/own_fd.h"
 
 #include <fcntl.h>
 #include <poll.h>

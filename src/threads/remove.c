@@ -1,12 +1,13 @@
 #include "threads/remove.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "git/config/worktree_config.h"
 #include "git/state_paths.h"
 #include "git/unsynced.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "workspace/root_folder.h"
 #include "workspace/workspace.h"
 

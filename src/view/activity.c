@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +27,7 @@ void activity_take_action(struct activity *d, const struct node *data, int64_t t
     activity_set(d, node_new_string(data, "action", NULL));
     if (tool && tool->kind == NODE_BOOL && tool->truth)
         d->since = time - node_new_int(data, "ms", 0);
-    if (until && clock_parse(until, &d->until))
+    if (until && timestamp_parse(until, &d->until))
         d->until = 0;
 }
 

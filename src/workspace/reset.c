@@ -9,6 +9,7 @@
 #include "git/format/tree.h"
 #include "git/tree/index_edit.h"
 #include "sys/fs/beneath.h"
+#include "sys/own_fd.h"
 #include "workspace/write_file.h"
 
 #include <dirent.h>

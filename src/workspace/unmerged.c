@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "git/format/index.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "workspace/workspace_hold.h"
 
 #include <fcntl.h>

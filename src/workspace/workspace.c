@@ -3,10 +3,11 @@
 #include "base/mem.h"
 #include "git/state_paths.h"
 #include "git/unsynced.h"
+#include "sys/contain/overlayfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "workspace/overlay/layers.h"
-#include "workspace/overlay/overlayfs.h"
 #include "workspace/workspace_hold.h"
 
 #include <dirent.h>

@@ -2,9 +2,10 @@
 
 #include "base/mem.h"
 #include "base/own.h"
+#include "sys/contain/overlayfs.h"
 #include "sys/fs/dirs.h"
+#include "sys/own_fd.h"
 #include "sys/proc/boot_id.h"
-#include "workspace/overlay/overlayfs.h"
 
 #include <dirent.h>
 #include <errno.h>

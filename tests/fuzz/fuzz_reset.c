@@ -2,8 +2,8 @@
  * is asked again, and our own time zone is what it was. */
 #include "fuzz.h"
 
+#include "agent/reset_time.h"
 #include "base/buf.h"
-#include "plan/schedule/reset_time.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #ifndef TESTS_UNIT_BESIDE_H
 #define TESTS_UNIT_BESIDE_H
 
-#include "base/text/clock.h"
+#include "sys/clock.h"
 
 #include <signal.h>
 #include <sys/types.h>

@@ -1,7 +1,7 @@
 #include "agent/output/dialect.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

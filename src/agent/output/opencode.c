@@ -7,10 +7,10 @@
  * code is 1 in the end, however well it ended.
  */
 #include "agent/output/dialect.h"
+#include "agent/reset_time.h"
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "plan/cause.h"
-#include "plan/schedule/reset_time.h"
+#include "sys/clock.h"
 
 #include <string.h>
 

@@ -1,6 +1,5 @@
 #include "agent/output/tool_calls.h"
-
-#include "base/text/clock.h"
+#include "sys/clock.h"
 
 #include <string.h>
 

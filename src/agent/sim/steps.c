@@ -1,8 +1,8 @@
 #include "agent/sim/sim_private.h"
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "plan/failure.h"
+#include "sys/clock.h"
 
 #include <math.h>
 #include <stdlib.h>

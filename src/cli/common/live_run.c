@@ -2,11 +2,12 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "git/state_paths.h"
 #include "run/control/client.h"
 #include "run/state/run_folder.h"
+#include "sys/clock.h"
+#include "sys/own_fd.h"
 
 #include <string.h>
 #include <time.h>

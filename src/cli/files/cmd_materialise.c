@@ -7,6 +7,7 @@
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "workspace/overlay/layers.h"
 
 #include <stdio.h>

@@ -1,7 +1,7 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 #include "cli/common/git_exec.h"
 #include "cli/common/lookup.h"
 #include "cli/frame/cli.h"
@@ -70,7 +70,7 @@ static struct node *encode(const struct salvage *s, struct arena *a)
     struct node *map = node_new_map(a);
     autobuf struct buf time = BUF_INIT;
     autofree char *ref = mem_printf(SALVAGE_REFS "%s", s->id);
-    clock_format(&time, s->time);
+    timestamp_format(&time, s->time);
     node_put_string(a, map, "id", s->id);
     node_put_string(a, map, "ref", ref);
     node_put_string(a, map, "commit", s->commit);
@@ -106,7 +106,7 @@ static void add_size(const struct salvage *s, struct buf *out)
 static void add_line(const struct salvage *s, size_t width, struct buf *out)
 {
     autobuf struct buf time = BUF_INIT, size = BUF_INIT;
-    clock_format(&time, s->time); /* 2026-03-01T12:00:00.123Z */
+    timestamp_format(&time, s->time); /* 2026-03-01T12:00:00.123Z */
     time.s[strlen("2026-03-01")] = ' ';
     add_size(s, &size);
     buf_addf(out, "%-*s  %.16s  %-18s", (int)width, s->id, time.s, size.s);
@@ -143,7 +143,7 @@ static int list(struct place *p, const struct salvage_opts *opts, char **words)
 static void add_head(const struct salvage *s, struct buf *out)
 {
     autobuf struct buf time = BUF_INIT;
-    clock_format(&time, s->time);
+    timestamp_format(&time, s->time);
     buf_addf(out, "Salvaged: %s\nCommit:   %s\nWhen:     %.10s %.5s UTC\n", s->id, s->commit,
              time.s, time.s + strlen("2026-03-01T"));
     if (*s->why) {

@@ -1,8 +1,8 @@
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
+#include "sys/clock.h"
 #include "workspace/fill/include.h"
 
 #include <stdint.h>

@@ -2,6 +2,7 @@
 #include "base/own.h"
 #include "clean/leftovers.h"
 #include "cli/frame/commands.h"
+#include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "workspace/root_folder.h"
 

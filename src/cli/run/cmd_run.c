@@ -9,6 +9,8 @@
 #include "sys/term.h"
 #include "view/dry_run_text.h"
 
+#include <unistd.h>
+
 struct run_opts {
     struct plan_opts plan;
     struct run_call call;

@@ -1,5 +1,4 @@
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "cli/common/plan_opts.h"
 #include "cli/frame/commands.h"
@@ -7,6 +6,7 @@
 #include "plan/words.h"
 #include "project/plan_file.h"
 #include "run/prepare/provider.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "workspace/overlay/base_tree.h"
 #include "workspace/overlay/shared_folders.h"

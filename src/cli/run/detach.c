@@ -9,6 +9,7 @@
 #include "doc/doc.h"
 #include "git/state_paths.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 #include "sys/self_exe.h"
 #include "view/report/summary.h"

@@ -11,6 +11,7 @@
 #include "run/resume/decide.h"
 #include "sys/fs/file.h"
 #include "sys/guard/leftover_processes.h"
+#include "sys/own_fd.h"
 #include "sys/self_exe.h"
 #include "view/resume_text.h"
 

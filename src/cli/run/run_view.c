@@ -1,9 +1,9 @@
 #include "cli/run/run_view.h"
 
-#include "base/text/clock.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/color.h"
 #include "doc/doc.h"
+#include "sys/clock.h"
 #include "sys/term.h"
 #include "view/event_lines.h"
 

@@ -4,12 +4,12 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "base/vec.h"
 #include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
+#include "sys/clock.h"
 
 #include <stdint.h>
 #include <string.h>

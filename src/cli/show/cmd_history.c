@@ -1,6 +1,6 @@
 #include "base/strv.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 #include "cli/common/lookup.h"
 #include "cli/frame/commands.h"
 #include "doc/doc.h"
@@ -31,7 +31,7 @@ static bool take_id(void *ctx, const struct store_run *run)
 static void add_line(const struct report *r, struct buf *out)
 {
     autobuf struct buf time = BUF_INIT, counts = BUF_INIT, took = BUF_INIT;
-    clock_format(&time, r->row.started); /* 2026-03-01T12:00:00.123Z */
+    timestamp_format(&time, r->row.started); /* 2026-03-01T12:00:00.123Z */
     time.s[strlen("2026-03-01")] = ' ';
     summary_counts(r, &counts);
     text_format_duration(&took, r->duration > 0 ? r->duration : 0);

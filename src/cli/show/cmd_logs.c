@@ -3,6 +3,7 @@
 #include "cli/frame/commands.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "view/transcript.h"
 
 #include <errno.h>

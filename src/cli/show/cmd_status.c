@@ -1,12 +1,13 @@
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 #include "cli/common/lookup.h"
 #include "cli/frame/cli.h"
 #include "cli/frame/commands.h"
 #include "cli/run/run_view.h"
 #include "doc/doc.h"
 #include "git/batch.h"
+#include "sys/clock.h"
 #include "sys/term.h"
 #include "view/plan/thread_text.h"
 #include "view/redraw.h"
@@ -14,6 +15,7 @@
 #include "view/report/summary.h"
 
 #include <string.h>
+#include <unistd.h>
 
 enum { WATCH_MS = 1000, DEFAULT_COLUMNS = 80, DEFAULT_ROWS = 24 };
 
@@ -69,7 +71,7 @@ static void put_limits(const struct report *r, struct arena *a, struct node *map
         if (limit->until <= now)
             continue;
         struct node *entry = node_add_map(a, list);
-        clock_format(&until, limit->until);
+        timestamp_format(&until, limit->until);
         node_put_string(a, entry, "engine", limit->engine);
         node_put_string(a, entry, "until", until.s);
         node_put_int(a, entry, "parked", (int64_t)parked_in(r, limit->lane));

@@ -1,10 +1,10 @@
 #include "cli/top/top.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "cli/frame/color.h"
 #include "cli/top/paint.h"
 #include "git/state_paths.h"
+#include "sys/clock.h"
 
 #include <signal.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 #include "git/checkout/shared_state.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "base/text/str.h"
+#include "sys/clock.h"
 #include "sys/fs/file.h"
 
 #include <errno.h>

@@ -7,6 +7,7 @@
 #include "git/batch.h"
 #include "git/format/index.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
 #include <fcntl.h>
 #include <string.h>

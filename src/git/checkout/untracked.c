@@ -3,9 +3,10 @@
 #include "base/buf.h"
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text/clock.h"
 #include "base/text/str.h"
 #include "git/format/index.h"
+#include "sys/clock.h"
+#include "sys/own_fd.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "git/format/index.h"
+#include "sys/own_fd.h"
 
 #include <fcntl.h>
 #include <string.h>

@@ -13,9 +13,9 @@
 
 #include "base/err.h"
 #include "base/strv.h"
-#include "base/text/throttle.h"
 #include "base/vec.h"
 #include "git/git.h"
+#include "sys/throttle.h"
 
 #include <stdbool.h>
 #include <sys/types.h>

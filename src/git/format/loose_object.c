@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/text/hash.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

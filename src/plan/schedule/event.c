@@ -1,7 +1,7 @@
 #include "plan/schedule/event.h"
 
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
+#include "base/text/timestamp.h"
 
 #include <string.h>
 
@@ -20,7 +20,7 @@ struct node *event_encode(const struct event *ev, struct arena *a)
 {
     struct node *map = node_new_map(a);
     autobuf struct buf time = BUF_INIT;
-    clock_format(&time, ev->time);
+    timestamp_format(&time, ev->time);
     node_put_int(a, map, "seq", ev->seq);
     node_put_string(a, map, "time", time.s);
     node_put_string(a, map, "event", event_name(ev->kind));

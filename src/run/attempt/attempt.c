@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "git/state_paths.h"
 #include "run/attempt/attempt_dir.h"
@@ -21,6 +20,7 @@
 #include "run/prepare/prepare.h"
 #include "run/rework/repair.h"
 #include "run/rework/request.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/guard/guard.h"

@@ -1,8 +1,9 @@
 #include "run/attempt/attempt_dir.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
+#include "sys/own_fd.h"
 #include "workspace/workspace_hold.h"
 
 #include <errno.h>

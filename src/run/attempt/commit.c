@@ -5,7 +5,6 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "git/config/frozen_config.h"
 #include "run/attempt/inputs.h"
 #include "run/attempt/own_work.h"
@@ -13,6 +12,7 @@
 #include "run/prepare/overlay_fill.h"
 #include "run/rework/repair.h"
 #include "run/watch/watch.h"
+#include "sys/clock.h"
 #include "sys/fs/file.h"
 #include "sys/guard/guard.h"
 #include "workspace/commit/change_size.h"

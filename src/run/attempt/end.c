@@ -5,8 +5,8 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 #include "git/unsynced.h"
 #include "run/attempt/inputs.h"
 #include "run/attempt/logs.h"
@@ -111,7 +111,7 @@ static struct node *failure_data(struct arena *a, struct attempt *job)
 static void put_parked(struct arena *a, struct attempt *job, struct node *data)
 {
     autobuf struct buf reset = BUF_INIT;
-    clock_format(&reset, job->reset);
+    timestamp_format(&reset, job->reset);
     node_put_string(a, data, "engine", run_engine_name(job->run, job->task));
     node_put_int(a, data, "lane", lane_index(job->run, job->task));
     node_put_int(a, data, "delay_ms", job->retry_delay);

@@ -5,6 +5,7 @@
 #include "doc/doc.h"
 #include "sys/fs/file.h"
 #include "sys/guard/guard_args.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 #include "sys/self_exe.h"
 

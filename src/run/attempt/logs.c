@@ -5,6 +5,7 @@
 #include "git/state_paths.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,9 +1,9 @@
 #include "run/attempt/plan_command.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "run/attempt/inputs.h"
 #include "run/land/clean_tree.h"
+#include "sys/clock.h"
 #include "sys/guard/guard.h"
 #include "sys/time_limits.h"
 

@@ -12,6 +12,7 @@
 #include "sys/guard/guard_args.h"
 #include "sys/guard/leftover_processes.h"
 #include "sys/guard/warden.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 #include "sys/time_limits.h"
 #include "workspace/workspace_hold.h"

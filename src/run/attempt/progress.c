@@ -2,11 +2,12 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 #include "run/attempt/logs.h"
 #include "run/limits/budget.h"
 #include "run/run_private.h"
+#include "sys/clock.h"
 
 #include <string.h>
 
@@ -43,7 +44,7 @@ static void put_until(struct arena *a, struct node *data, const struct agent_rep
     autobuf struct buf until = BUF_INIT;
     if (!r->again)
         return;
-    clock_format(&until, clock_wall() + r->again - clock_mono());
+    timestamp_format(&until, clock_wall() + r->again - clock_mono());
     node_put_string(a, data, "until", until.s);
 }
 

@@ -5,11 +5,11 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "git/state_paths.h"
 #include "run/land/durable.h"
 #include "run/prepare/overlay_fill.h"
 #include "run/watch/watch.h"
+#include "sys/clock.h"
 #include "sys/fs/file.h"
 #include "workspace/commit/salvage_list.h"
 #include "workspace/commit/vault.h"

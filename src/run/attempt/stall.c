@@ -2,10 +2,10 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "run/attempt/progress.h"
 #include "run/run_private.h"
+#include "sys/clock.h"
 #include "sys/guard/guard.h"
 
 #include <string.h>

@@ -2,10 +2,11 @@
 
 #include "base/node/node_build.h"
 #include "base/own.h"
-#include "base/text/clock.h"
 #include "doc/doc.h"
 #include "run/control/socket.h"
 #include "run/state/run_folder.h"
+#include "sys/clock.h"
+#include "sys/own_fd.h"
 #include "sys/proc/socket.h"
 
 #include <string.h>

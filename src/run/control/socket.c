@@ -2,12 +2,13 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/vec.h"
 #include "doc/doc.h"
 #include "run/control/requests.h"
 #include "run/run_private.h"
+#include "sys/clock.h"
 #include "sys/guard/peer.h"
+#include "sys/own_fd.h"
 #include "sys/proc/socket.h"
 
 #include <string.h>

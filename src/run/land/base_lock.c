@@ -5,6 +5,7 @@
 #include "run/land/checkout_lock.h"
 #include "run/land/checkout_move.h"
 #include "sys/fs/dirs.h"
+#include "sys/own_fd.h"
 
 #include <sys/stat.h>
 #include <unistd.h>

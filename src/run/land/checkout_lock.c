@@ -2,11 +2,12 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "git/config/frozen_config.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
+#include "sys/own_fd.h"
 #include "sys/time_limits.h"
 
 #include <errno.h>

@@ -1,14 +1,15 @@
 #include "run/land/checkout_move.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "git/checkout/branch_use.h"
 #include "git/config/frozen_config.h"
 #include "run/land/base_lock.h"
 #include "run/land/checkout_note.h"
 #include "run/land/checkout_repair.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 #include "sys/time_limits.h"
 

@@ -1,9 +1,9 @@
 #include "run/land/checkout_move_now.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "git/checkout/branch_use.h"
 #include "run/land/checkout_move.h"
+#include "sys/clock.h"
 #include "sys/interrupt.h"
 #include "sys/proc/capture.h"
 #include "sys/time_limits.h"

@@ -5,6 +5,7 @@
 #include "git/unsynced.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "sys/proc/boot_id.h"
 
 #include <errno.h>

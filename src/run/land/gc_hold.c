@@ -1,7 +1,7 @@
 #include "run/land/gc_hold.h"
 
-#include "base/text/clock.h"
 #include "git/gc_lock.h"
+#include "sys/clock.h"
 #include "sys/interrupt.h"
 #include "sys/time_limits.h"
 

@@ -6,7 +6,6 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "git/merge/merge.h"
 #include "git/tree/tree_diff.h"
 #include "run/attempt/inputs.h"
@@ -14,6 +13,7 @@
 #include "run/land/checkout_move.h"
 #include "run/land/clean_tree.h"
 #include "run/land/durable.h"
+#include "sys/clock.h"
 #include "workspace/commit/own_history.h"
 #include "workspace/workspace_hold.h"
 

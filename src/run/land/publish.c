@@ -5,7 +5,6 @@
 #include "run/run_private.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "base/text/shell_quote.h"
 #include "git/batch.h"
 #include "git/merge/first_parents.h"
@@ -15,6 +14,7 @@
 #include "run/land/checkout_move.h"
 #include "run/land/checkout_note.h"
 #include "run/watch/watch.h"
+#include "sys/clock.h"
 #include "sys/time_limits.h"
 
 #include <string.h>

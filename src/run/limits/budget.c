@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "sys/clock.h"
 #include "sys/guard/guard.h"
 
 /* Of a hundred. */

@@ -3,8 +3,9 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
+#include "base/text/timestamp.h"
 #include "plan/words.h"
+#include "sys/clock.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -128,7 +129,7 @@ static void tell_closed(struct lane *l, int64_t reset, const char *reason)
     struct arena a = {0};
     autobuf struct buf when = BUF_INIT;
     struct node *data = data_of(l, &a);
-    clock_format(&when, reset);
+    timestamp_format(&when, reset);
     node_put_string(&a, data, "reset", reset ? when.s : NULL);
     node_put_int(&a, data, "delay_ms", l->until - clock_wall());
     node_put_string(&a, data, "reason", reason);

@@ -4,6 +4,7 @@
 #include "run/run_private.h"
 #include "sys/fs/file.h"
 #include "sys/guard/guard.h"
+#include "sys/own_fd.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,11 +1,11 @@
 #include "run/limits/park.h"
 
+#include "agent/reset_time.h"
 #include "base/mem.h"
-#include "base/text/clock.h"
-#include "plan/schedule/reset_time.h"
 #include "run/limits/budget.h"
 #include "run/limits/lane.h"
 #include "run/prepare/prepare.h"
+#include "sys/clock.h"
 
 /* Where no event told it, words may. */
 int64_t park_reset(const struct attempt *job)

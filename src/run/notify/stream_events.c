@@ -8,6 +8,7 @@
 #include "run/resume/decide.h"
 #include "run/run_private.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 
 #include <signal.h>

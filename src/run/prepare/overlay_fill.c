@@ -8,6 +8,7 @@
 #include "sys/fs/btrfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "workspace/overlay/base_tree_update.h"
 #include "workspace/overlay/layers.h"
 #include "workspace/overlay/shared_folders.h"

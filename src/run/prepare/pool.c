@@ -1,7 +1,6 @@
 #include "run/prepare/pool.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "git/format/index.h"
 #include "run/prepare/delete_later.h"
 #include "run/prepare/fill.h"
@@ -10,6 +9,7 @@
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 #include "sys/fs/remove.h"
+#include "sys/own_fd.h"
 #include "workspace/commit/stage.h"
 #include "workspace/reset.h"
 #include "workspace/workspace_hold.h"

@@ -2,7 +2,6 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "doc/doc.h"
 #include "git/state_paths.h"

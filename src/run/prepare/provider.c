@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "plan/words.h"
+#include "sys/contain/overlayfs.h"
 #include "sys/fs/btrfs.h"
-#include "workspace/overlay/overlayfs.h"
 
 #include <errno.h>
 #include <stdlib.h>

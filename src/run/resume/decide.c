@@ -1,8 +1,6 @@
 #include "run/resume/decide.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
-#include "clean/leftovers.h"
 #include "git/config/frozen_config.h"
 #include "git/merge/merge.h"
 #include "git/state_paths.h"
@@ -11,7 +9,9 @@
 #include "run/prepare/overlay_fill.h"
 #include "run/resume/plan_compare.h"
 #include "run/resume/resume_private.h"
+#include "sys/clock.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "sys/proc/boot_id.h"
 
 #include <string.h>

@@ -6,10 +6,10 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "run/attempt/attempt_dir.h"
 #include "run/limits/lane.h"
 #include "run/prepare/prepare.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "workspace/workspace_hold.h"
 

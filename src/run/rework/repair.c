@@ -6,6 +6,7 @@
 #include "run/prepare/prepare.h"
 #include "run/resume/resume_private.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "workspace/fill/included.h"
 #include "workspace/workspace_hold.h"
 #include "workspace/write_file.h"

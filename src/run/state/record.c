@@ -2,11 +2,12 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "doc/doc.h"
 #include "plan/words.h"
+#include "sys/clock.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
+#include "sys/own_fd.h"
 
 #include <fcntl.h>
 #include <unistd.h>

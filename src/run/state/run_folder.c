@@ -2,19 +2,20 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/hash.h"
 #include "base/text/text.h"
-#include "clean/leftovers.h"
 #include "doc/doc.h"
+#include "git/state_paths.h"
 #include "plan/words.h"
 #include "run/run_private.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
 
 #include <limits.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { VERSION = 1, RUN_MAX = 16 << 20, PLAN_MAX = 1 << 30 };
 

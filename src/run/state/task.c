@@ -5,7 +5,7 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
 
 const char *task_state_name(enum task_state state)
 {

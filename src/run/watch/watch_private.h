@@ -5,12 +5,12 @@
 #define RUN_WATCH_WATCH_PRIVATE_H
 
 #include "base/map.h"
-#include "base/text/throttle.h"
 #include "git/checkout/shared_state.h"
 #include "git/checkout/staged.h"
 #include "git/checkout/untracked.h"
 #include "git/checkout/user_files.h"
 #include "run/watch/watch.h"
+#include "sys/throttle.h"
 
 typedef VEC(uint32_t) shared_tasks;
 

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
 #include <dirent.h>
 #include <errno.h>

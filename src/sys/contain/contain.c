@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/contain/clone_process.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 
 #include <errno.h>

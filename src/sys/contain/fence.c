@@ -1,6 +1,7 @@
 #include "sys/contain/fence.h"
 
 #include "base/own.h"
+#include "sys/own_fd.h"
 
 #if defined(__linux__) && __has_include(<linux/landlock.h>)
 #include <linux/landlock.h>

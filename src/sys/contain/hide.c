@@ -4,6 +4,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/fs/beneath.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

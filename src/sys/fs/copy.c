@@ -5,6 +5,7 @@
 #include "base/vec.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

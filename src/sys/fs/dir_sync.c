@@ -2,10 +2,11 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text/clock.h"
 #include "base/vec.h"
+#include "sys/clock.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

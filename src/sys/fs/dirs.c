@@ -3,12 +3,13 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/strv.h"
-#include "base/text/clock.h"
 #include "base/text/str.h"
+#include "sys/clock.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
 #include "sys/fs/remove.h"
 #include "sys/interrupt.h"
+#include "sys/own_fd.h"
 #include "sys/time_limits.h"
 
 #include <dirent.h>

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/text/text.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -7,6 +7,7 @@
 #include "base/text/shell_quote.h"
 #include "base/vec.h"
 #include "sys/fs/btrfs.h"
+#include "sys/own_fd.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -4,11 +4,12 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "base/strv.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "sys/clock.h"
 #include "sys/guard/guard_file.h"
 #include "sys/guard/peer.h"
 #include "sys/guard/proc_usage.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

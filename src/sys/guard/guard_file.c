@@ -3,6 +3,7 @@
 #include "base/own.h"
 #include "sys/fs/file.h"
 #include "sys/guard/proc_table.h"
+#include "sys/own_fd.h"
 
 #include <fcntl.h>
 #include <stdio.h>

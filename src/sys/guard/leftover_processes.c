@@ -1,7 +1,7 @@
 #include "sys/guard/leftover_processes.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
 #include "sys/contain/cgroup.h"
 #include "sys/contain/contain.h"
 #include "sys/guard/proc_table.h"

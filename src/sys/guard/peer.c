@@ -1,6 +1,7 @@
 #include "sys/guard/peer.h"
 
 #include "base/own.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,7 @@
 #include "sys/guard/proc_usage.h"
 
 #include "base/own.h"
+#include "sys/own_fd.h"
 
 #include <stdlib.h>
 #include <string.h>

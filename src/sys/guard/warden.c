@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/strv.h"
 #include "sys/guard/leftover_processes.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 
 #include <errno.h>

@@ -2,7 +2,7 @@
 
 #include "base/buf.h"
 #include "base/mem.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
 #include "sys/proc/loop_private.h"
 
 #include <arpa/inet.h>

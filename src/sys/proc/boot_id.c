@@ -3,6 +3,7 @@
 #include "base/buf.h"
 #include "base/own.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
 #include <fcntl.h>
 #include <string.h>

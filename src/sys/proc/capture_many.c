@@ -1,8 +1,9 @@
 #include "sys/proc/capture_many.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
 #include "sys/interrupt.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 #include "sys/proc/stuck.h"
 #include "sys/time_limits.h"

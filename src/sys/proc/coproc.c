@@ -1,9 +1,10 @@
 #include "sys/proc/coproc.h"
 
 #include "base/own.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
 #include "sys/fs/file.h"
 #include "sys/interrupt_child.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 #include "sys/proc/stuck.h"
 #include "sys/time_limits.h"

@@ -1,7 +1,8 @@
 #include "sys/proc/socket.h"
 
 #include "base/own.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,8 +2,9 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
 #include "sys/contain/fence.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

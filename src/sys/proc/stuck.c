@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "base/text/shell_quote.h"
 #include "sys/guard/proc_table.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

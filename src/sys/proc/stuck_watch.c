@@ -2,9 +2,10 @@
 
 #include "base/mem.h"
 #include "base/own.h"
-#include "base/text/clock.h"
+#include "sys/clock.h"
 #include "sys/fs/file.h"
 #include "sys/interrupt_child.h"
+#include "sys/own_fd.h"
 #include "sys/proc/stuck.h"
 
 #include <fcntl.h>

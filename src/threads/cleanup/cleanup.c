@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "sys/fs/dirs.h"
 #include "sys/interrupt.h"
+#include "sys/own_fd.h"
 #include "threads/cleanup/cleanup_private.h"
 #include "threads/relocate.h"
 #include "threads/remove.h"

@@ -9,6 +9,7 @@
 #include "git/config/worktree_config.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "threads/hooks.h"
 #include "threads/relocate.h"
 #include "threads/remove.h"

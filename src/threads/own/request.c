@@ -1,11 +1,12 @@
 #include "threads/own/request.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "base/text/glob.h"
 #include "git/state_paths.h"
 #include "plan/schedule/claims.h"
+#include "sys/clock.h"
 #include "sys/fs/dirs.h"
+#include "sys/own_fd.h"
 
 #include <string.h>
 #include <sys/stat.h>

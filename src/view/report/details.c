@@ -8,6 +8,7 @@
 #include "plan/words.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "view/transcript.h"
 
 #include <fcntl.h>

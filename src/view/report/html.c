@@ -1,7 +1,7 @@
 #include "view/report/html.h"
 
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 #include "view/report/html_escape.h"
 #include "view/state_change_text.h"
 
@@ -37,7 +37,7 @@ void report_html_link(struct buf *out, const struct report_task *t)
 void report_html_time(struct buf *out, int64_t time)
 {
     autobuf struct buf text = BUF_INIT;
-    clock_format(&text, time);
+    timestamp_format(&text, time);
     size_t date = strcspn(text.s, "T");
     buf_addf(out, "<time datetime=\"%s\">%.*s %.8s UTC</time>", text.s, (int)date, text.s,
              text.len > date ? text.s + date + 1 : "");

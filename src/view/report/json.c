@@ -2,7 +2,7 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
+#include "base/text/timestamp.h"
 #include "doc/doc.h"
 
 enum { SCHEMA_VERSION = 1 };
@@ -41,7 +41,7 @@ static void put_time(struct arena *a, struct node *map, const char *key, int64_t
 {
     autobuf struct buf text = BUF_INIT;
     if (time)
-        clock_format(&text, time);
+        timestamp_format(&text, time);
     put_string(a, map, key, time ? text.s : NULL);
 }
 

@@ -1,7 +1,7 @@
 #include "view/report/details.h"
 
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -158,7 +158,7 @@ void report_junit(struct report_details *m, struct buf *out)
     const struct report *r = m->r;
     const char *name = r->row.name ? r->row.name : r->row.plan ? r->row.plan : r->row.id;
     autobuf struct buf time = BUF_INIT;
-    clock_format(&time, r->row.started);
+    timestamp_format(&time, r->row.started);
     buf_addstr(out, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites");
     add_attribute(out, "name", name);
     add_counts(r, out);

@@ -1,8 +1,8 @@
 #include "view/report/details.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 #include "view/plan/graph.h"
 #include "view/state_change_text.h"
 
@@ -88,7 +88,7 @@ static void add_time(struct buf *out, const char *label, int64_t time)
 {
     autobuf struct buf text = BUF_INIT;
     if (time)
-        clock_format(&text, time);
+        timestamp_format(&text, time);
     add_item(out, label, time ? text.s : NULL);
 }
 

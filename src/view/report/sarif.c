@@ -2,8 +2,8 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
+#include "base/text/timestamp.h"
 #include "git/git.h"
 #include "plan/failure.h"
 
@@ -190,7 +190,7 @@ static void put_time(struct sarif *s, struct node *map, const char *key, int64_t
     autobuf struct buf text = BUF_INIT;
     if (!time)
         return;
-    clock_format(&text, time);
+    timestamp_format(&text, time);
     node_put_string(s->a, map, key, text.s);
 }
 

@@ -1,9 +1,9 @@
 #include "view/report/summary.h"
 
-#include "base/text/clock.h"
 #include "base/text/shell_quote.h"
 #include "base/text/text.h"
 #include "plan/failure.h"
+#include "sys/clock.h"
 #include "view/state_change_text.h"
 
 #include <string.h>

@@ -11,6 +11,7 @@
 #include "git/state_paths.h"
 #include "run/state/run_folder.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 
 #include <errno.h>

@@ -7,8 +7,8 @@
 
 #include "base/map.h"
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "doc/doc.h"
+#include "sys/clock.h"
 
 #include <stdlib.h>
 #include <string.h>

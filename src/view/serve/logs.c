@@ -6,9 +6,10 @@
 
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "base/text/text.h"
 #include "git/state_paths.h"
+#include "sys/clock.h"
+#include "sys/own_fd.h"
 #include "view/transcript.h"
 
 #include <errno.h>

@@ -6,9 +6,9 @@
 #include "base/map.h"
 #include "base/mem.h"
 #include "base/node/node_build.h"
-#include "base/text/clock.h"
 #include "doc/doc.h"
 #include "git/state_paths.h"
+#include "sys/clock.h"
 #include "view/idle.h"
 
 #include <string.h>

@@ -12,6 +12,7 @@
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 enum { TOKEN_BYTES = 32, KEEP_SECONDS = 24 * 60 * 60 };
 

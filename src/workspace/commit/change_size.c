@@ -3,6 +3,7 @@
 #include "base/own.h"
 #include "base/text/text.h"
 #include "base/vec.h"
+#include "sys/own_fd.h"
 
 #include <fcntl.h>
 #include <stdlib.h>

@@ -10,6 +10,7 @@
 #include "git/tree/tree_edit.h"
 #include "sys/fs/beneath.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "workspace/workspace_hold.h"
 
 #include <dirent.h>

@@ -6,6 +6,7 @@
 #include "git/state_paths.h"
 #include "git/unsynced.h"
 #include "sys/fs/dirs.h"
+#include "sys/own_fd.h"
 #include "workspace/commit/salvage.h"
 
 #include <errno.h>

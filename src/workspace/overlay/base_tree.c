@@ -1,11 +1,12 @@
 #include "workspace/overlay/base_tree.h"
 
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "git/tree/work_scan.h"
+#include "sys/clock.h"
 #include "sys/fs/btrfs.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "sys/proc/capture.h"
 #include "workspace/overlay/base_tree_delta.h"
 #include "workspace/overlay/upper_scan.h"

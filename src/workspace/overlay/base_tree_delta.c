@@ -3,7 +3,8 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "git/format/index.h"
-#include "workspace/overlay/overlayfs.h"
+#include "sys/contain/overlayfs.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,6 +8,7 @@
 #include "git/format/tree.h"
 #include "git/tree/index_edit.h"
 #include "git/tree/tree_diff.h"
+#include "sys/own_fd.h"
 #include "workspace/overlay/base_tree_delta.h"
 #include "workspace/write_file.h"
 

@@ -6,6 +6,7 @@
 #include "base/vec.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 #include "sys/proc/boot_id.h"
 
 #include <stdint.h>

@@ -3,6 +3,7 @@
 #include "base/mem.h"
 #include "base/own.h"
 #include "sys/fs/dirs.h"
+#include "sys/own_fd.h"
 #include "workspace/workspace_hold.h"
 
 #include <fcntl.h>

@@ -5,8 +5,9 @@
 #include "base/vec.h"
 #include "git/format/index.h"
 #include "git/format/tree.h"
+#include "sys/contain/overlayfs.h"
 #include "sys/fs/beneath.h"
-#include "workspace/overlay/overlayfs.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fts.h>

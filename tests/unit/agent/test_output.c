@@ -1,7 +1,7 @@
 #include "agent/output/dialect.h"
 #include "base/mem.h"
-#include "base/text/clock.h"
 #include "run/attempt/stall.h"
+#include "sys/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

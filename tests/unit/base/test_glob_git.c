@@ -22,6 +22,7 @@
 #include <cmocka.h>
 
 #include "random.h"
+#include "sys/own_fd.h"
 
 enum { GIT_PATHS = 600, GIT_PATTERNS = 500, FOLD_PATTERNS = 120, SETS = 160, SHORT = 6 };
 

@@ -20,6 +20,7 @@
 
 #include "folder.h"
 #include "shell.h"
+#include "sys/own_fd.h"
 
 /* All files are old, so that none of them is racy. */
 #define AGE                                                                                        \

@@ -20,6 +20,7 @@
 
 #include "folder.h"
 #include "openers.h"
+#include "sys/own_fd.h"
 
 #define RUN "20260301-120000-12ab"
 

@@ -18,6 +18,7 @@
 
 #include "folder.h"
 #include "shell.h"
+#include "sys/own_fd.h"
 
 static void run(void **state, const char *line)
 {

@@ -1,6 +1,6 @@
 #include "sys/proc/capture.h"
 
-#include "base/text/clock.h"
+#include "sys/clock.h"
 #include "sys/guard/proc_table.h"
 #include "sys/interrupt_child.h"
 #include "sys/proc/spawn.h"

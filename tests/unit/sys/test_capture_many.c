@@ -1,6 +1,5 @@
+#include "sys/clock.h"
 #include "sys/proc/capture_many.h"
-
-#include "base/text/clock.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -8,6 +7,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "sys/fs/dirs.h"
 #include "sys/fs/file.h"
+#include "sys/own_fd.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

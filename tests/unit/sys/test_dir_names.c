@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "folder.h"
+#include "sys/own_fd.h"
 
 static void put(void **state, const char *name)
 {

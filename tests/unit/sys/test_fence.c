@@ -17,6 +17,7 @@
 
 #include "folder.h"
 #include "shell.h"
+#include "sys/own_fd.h"
 
 #ifdef __linux__
 #include <sys/syscall.h>

@@ -2,6 +2,7 @@
 
 #include "base/own.h"
 #include "sys/guard/proc_table.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 
 #include <poll.h>

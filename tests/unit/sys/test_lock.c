@@ -18,6 +18,7 @@
 #include <cmocka.h>
 
 #include "folder.h"
+#include "sys/own_fd.h"
 
 enum { TRIES = 3000, /* of 10 ms */ DESCRIPTORS = 64 };
 

@@ -5,6 +5,7 @@
 #include "sys/contain/namespace.h"
 #include "sys/fs/file.h"
 #include "sys/guard/leftover_processes.h"
+#include "sys/own_fd.h"
 #include "sys/proc/spawn.h"
 
 #include <sched.h>

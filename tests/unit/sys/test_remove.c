@@ -5,6 +5,7 @@
 #include "sys/fs/remove.h"
 
 #include "folder.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -4,6 +4,7 @@
 #include "base/own.h"
 #include "folder.h"
 #include "sys/fs/dirs.h"
+#include "sys/own_fd.h"
 #include "sys/proc/loop.h"
 
 #include <setjmp.h>

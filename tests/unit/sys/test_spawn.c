@@ -1,6 +1,7 @@
 #include "sys/proc/spawn.h"
 
 #include "base/own.h"
+#include "sys/own_fd.h"
 
 #include <fcntl.h>
 #include <setjmp.h>

@@ -24,6 +24,7 @@
 
 #include "random.h"
 #include "shell.h"
+#include "sys/own_fd.h"
 
 enum { ROUNDS = 150 };
 

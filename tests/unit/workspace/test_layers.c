@@ -1,7 +1,7 @@
 #include "workspace/overlay/layers.h"
 
 #include "base/mem.h"
-#include "workspace/overlay/overlayfs.h"
+#include "sys/contain/overlayfs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

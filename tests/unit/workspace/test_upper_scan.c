@@ -1,8 +1,8 @@
 #include "workspace/overlay/upper_scan.h"
 
 #include "base/mem.h"
+#include "sys/contain/overlayfs.h"
 #include "workspace/overlay/base_tree.h"
-#include "workspace/overlay/overlayfs.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

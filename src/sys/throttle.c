@@ -1,4 +1,4 @@
-#include "base/text/throttle.h"
+#include "sys/throttle.h"
 
 #include <time.h>
 

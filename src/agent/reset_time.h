@@ -4,8 +4,8 @@
  * "until 2026-11-03T09:00:00Z". A time is one only behind a word that says what it is for: a log
  * has others.
  */
-#ifndef PLAN_SCHEDULE_RESET_TIME_H
-#define PLAN_SCHEDULE_RESET_TIME_H
+#ifndef AGENT_RESET_TIME_H
+#define AGENT_RESET_TIME_H
 
 #include <stdint.h>
 

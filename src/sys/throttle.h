@@ -4,8 +4,8 @@
  *
  *     if (throttle_is_due(&p)) { throttle_begin(&p); ...; throttle_end(&p); }
  */
-#ifndef BASE_TEXT_THROTTLE_H
-#define BASE_TEXT_THROTTLE_H
+#ifndef SYS_THROTTLE_H
+#define SYS_THROTTLE_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,6 +1,6 @@
+#include "agent/reset_time.h"
 #include "base/mem.h"
-#include "base/text/clock.h"
-#include "plan/schedule/reset_time.h"
+#include "base/text/timestamp.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -15,7 +15,7 @@
 static int64_t at(const char *iso)
 {
     int64_t ms;
-    if (clock_parse(iso, &ms))
+    if (timestamp_parse(iso, &ms))
         fail_msg("%s", iso);
     return ms;
 }
@@ -36,7 +36,7 @@ static void check(const char *now, const struct sample *cases, size_t n)
         int64_t got = reset_time(cases[i].text, at(now));
         int64_t want = cases[i].reset ? at(cases[i].reset) : 0;
         autobuf struct buf shown = BUF_INIT;
-        clock_format(&shown, got);
+        timestamp_format(&shown, got);
         if (got != want)
             fail_msg("'%s' is %s", cases[i].text, shown.s);
     }

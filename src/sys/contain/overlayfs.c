@@ -1,4 +1,4 @@
-#include "workspace/overlay/overlayfs.h"
+#include "sys/contain/overlayfs.h"
 
 #include "base/buf.h"
 #include "base/mem.h"
@@ -7,6 +7,7 @@
 #include "sys/fs/beneath.h"
 #include "sys/fs/dirs.h"
 #include "sys/guard/proc_table.h"
+#include "sys/own_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>

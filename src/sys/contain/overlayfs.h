@@ -9,8 +9,8 @@
  *
  * Linux only: elsewhere all of this fails with ERR_ENV.
  */
-#ifndef WORKSPACE_OVERLAY_OVERLAYFS_H
-#define WORKSPACE_OVERLAY_OVERLAYFS_H
+#ifndef SYS_CONTAIN_OVERLAYFS_H
+#define SYS_CONTAIN_OVERLAYFS_H
 
 #include "base/err.h"
 

@@ -1,4 +1,4 @@
-#include "plan/schedule/reset_time.h"
+#include "agent/reset_time.h"
 
 #include "base/mem.h"
 #include "base/own.h"

@@ -1,26 +1,9 @@
-#include "base/text/clock.h"
+#include "base/text/timestamp.h"
 
 #include <stdbool.h>
 #include <time.h>
 
-static int64_t clock_now(clockid_t id)
-{
-    struct timespec ts = {0};
-    (void)clock_gettime(id, &ts); /* fails for clocks that do not exist only */
-    return (int64_t)ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
-}
-
-int64_t clock_mono(void)
-{
-    return clock_now(CLOCK_MONOTONIC);
-}
-
-int64_t clock_wall(void)
-{
-    return clock_now(CLOCK_REALTIME);
-}
-
-void clock_format(struct buf *out, int64_t wall_ms)
+void timestamp_format(struct buf *out, int64_t wall_ms)
 {
     int ms = (int)(wall_ms % 1000);
     time_t seconds = (time_t)(wall_ms / 1000);
@@ -65,7 +48,7 @@ static bool take_fraction(const char **s, int *ret_ms)
     return digits >= 1 && digits <= 9;
 }
 
-int clock_parse(const char *s, int64_t *ret_wall_ms)
+int timestamp_parse(const char *s, int64_t *ret_wall_ms)
 {
     int year, month, day, hour, minute, second, ms = 0;
     if (!take_number(&s, 4, '-', &year) || !take_number(&s, 2, '-', &month) ||
@@ -82,14 +65,4 @@ int clock_parse(const char *s, int64_t *ret_wall_ms)
         return -1;
     *ret_wall_ms = ((int64_t)midnight + hour * 3600 + minute * 60 + second) * 1000 + ms;
     return 0;
-}
-
-bool clock_same(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec == b->tv_sec && a->tv_nsec == b->tv_nsec;
-}
-
-bool clock_is_later(const struct timespec *a, const struct timespec *b)
-{
-    return a->tv_sec != b->tv_sec ? a->tv_sec > b->tv_sec : a->tv_nsec > b->tv_nsec;
 }
