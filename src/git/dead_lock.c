@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { AGE_MS = 1000, WAIT_MS = 5000, PAUSE_MS = 20 };
+enum { AGE_MS = 1000, PAUSE_MS = 20 };
 
 /* --- where a git may be at work ----------------------------------------------------------- */
 
@@ -109,11 +109,12 @@ bool dead_lock_remove(const char *common, const char *path, int64_t since, int64
 void dead_lock_remove_shared(const char *common, int64_t since, struct strv *ret_removed)
 {
     static const char *const names[] = {"packed-refs", "config", "shallow"};
-    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+    for (size_t i = 0; i < ARRAY_LEN(names); i++) {
         autofree char *path = mem_printf("%s/%s.lock", common, names[i]);
         struct stat st;
         bool there = lstat(path, &st) == 0;
-        if (there && dead_lock_remove(common, path, since, time_limit(WAIT_MS)) && ret_removed)
+        if (there && dead_lock_remove(common, path, since, time_limit(DEAD_LOCK_WAIT_MS)) &&
+            ret_removed)
             strv_push(ret_removed, path);
     }
 }

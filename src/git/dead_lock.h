@@ -8,13 +8,15 @@
  * began later has not made it. Gits that a live run started hold a lock for milliseconds only. We
  * remove nothing where the system does not tell of processes.
  */
-#ifndef DATA_DEAD_LOCK_H
-#define DATA_DEAD_LOCK_H
+#ifndef GIT_DEAD_LOCK_H
+#define GIT_DEAD_LOCK_H
 
 #include "base/strv.h"
 
 #include <stdbool.h>
 #include <stdint.h>
+
+enum { DEAD_LOCK_WAIT_MS = 5000 }; /* gits on shared files need milliseconds */
 
 /* Removes a lock below `common`, the folder that all worktrees share, if it is dead; `since` is the
  * time (ms since 1970) before which none of ours can have made it, 0: any. Waits up to `wait` ms

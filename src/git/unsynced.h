@@ -4,8 +4,8 @@
  * that was noted until then, and none where nothing was. So no removal is on the disk before the
  * copy of what it removes.
  */
-#ifndef DATA_UNSYNCED_H
-#define DATA_UNSYNCED_H
+#ifndef GIT_UNSYNCED_H
+#define GIT_UNSYNCED_H
 
 #include "base/err.h"
 

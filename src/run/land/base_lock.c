@@ -6,6 +6,7 @@
 #include "run/land/checkout_move.h"
 #include "sys/fs/dirs.h"
 #include "sys/own_fd.h"
+#include "sys/time_limits.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -59,7 +60,8 @@ void base_lock_clear(const struct base_lock *turn, const struct git_repo *repo, 
     const char *const locks[] = {base, index, head, last};
     for (size_t i = 0; i < ARRAY_LEN(locks); i++) {
         if (locks[i] && !is_older(locks[i], &since))
-            (void)dead_lock_remove(repo->common, locks[i], 0, 0); /* else it is told as another's */
+            /* if it stays, git reports it as the lock of somebody else */
+            (void)dead_lock_remove(repo->common, locks[i], 0, time_limit(DEAD_LOCK_WAIT_MS));
     }
 }
 
