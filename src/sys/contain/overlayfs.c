@@ -31,8 +31,6 @@
 
 static bool entered;
 
-/* --- namespaces --------------------------------------------------------------------------- */
-
 int overlay_enter(struct err *err)
 {
     uid_t uid = geteuid();
@@ -43,9 +41,9 @@ int overlay_enter(struct err *err)
         return err_sys(err, "make a mount namespace");
     if (uid && namespace_map_user(uid, gid, err))
         return -1;
-    /* What is mounted outside later on is seen inside. */
+    /* Later mounts from outside also appear inside. */
     if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) < 0)
-        return err_sys(err, "make the mounts our own");
+        return err_sys(err, "make the mounts private");
     entered = true;
     return 0;
 }
@@ -58,7 +56,7 @@ static bool is_same_namespace(pid_t pid, const char *kind)
     return stat(theirs, &a) == 0 && stat(ours, &b) == 0 && a.st_ino == b.st_ino;
 }
 
-static int join(pid_t pid, const char *kind, int type, struct err *err)
+static int join_namespace(pid_t pid, const char *kind, int type, struct err *err)
 {
     autofree char *path = mem_printf("/proc/%d/ns/%s", (int)pid, kind);
     if (is_same_namespace(pid, kind))
@@ -81,17 +79,16 @@ int overlay_join(pid_t pid, const char *needs, struct err *err)
 {
     autofree char *cwd = getcwd(NULL, 0);
     if (!sees(pid, needs))
-        return err_set(err, ERR_ENV, "process %d has to end first: '%s' is hidden from it",
-                       (int)pid, needs);
-    if (join(pid, "user", CLONE_NEWUSER, err) || join(pid, "mnt", CLONE_NEWNS, err))
+        return err_set(err, ERR_ENV, "'%s' is hidden from process %d: end it first", needs,
+                       (int)pid);
+    if (join_namespace(pid, "user", CLONE_NEWUSER, err) ||
+        join_namespace(pid, "mnt", CLONE_NEWNS, err))
         return -1;
     entered = true;
-    if (cwd && chdir(cwd) < 0) /* the new one begins at its root */
-        return err_sys(err, "go back to '%s'", cwd);
+    if (cwd && chdir(cwd) < 0) /* setns() moves us to the root folder */
+        return err_sys(err, "return to '%s'", cwd);
     return 0;
 }
-
-/* --- mounts ------------------------------------------------------------------------------- */
 
 static int open_folder(const char *path, struct err *err)
 {
@@ -99,9 +96,9 @@ static int open_folder(const char *path, struct err *err)
     return beneath_folder(path, &fd, err) ? -1 : fd;
 }
 
-/* The kernel leaves folders in it that nobody may read, one in the other, so that `rm -r` would
- * fail for their owner some day. */
-static void open_up(int work)
+/* The kernel leaves nested folders in it that nobody may read. `rm -r` would fail for their owner
+ * later, so we make them accessible. */
+static void make_removable(int work)
 {
     static const char *const inner[] = {"work", "work/incompat", "work/incompat/volatile"};
     for (size_t i = 0; i < ARRAY_LEN(inner); i++)
@@ -119,7 +116,8 @@ static void folders_done(struct folders *f)
         own_close(&f->fds[i]);
 }
 
-static int open_below(const struct overlay *o, struct folders *f, struct buf *ret, struct err *err)
+static int add_lower_folders(const struct overlay *o, struct folders *f, struct buf *ret,
+                             struct err *err)
 {
     for (char *const *p = o->below; p && *p; p++) {
         if (f->n == OVERLAY_BELOW_MAX)
@@ -132,11 +130,12 @@ static int open_below(const struct overlay *o, struct folders *f, struct buf *re
     return 0;
 }
 
-/* What marks folders in the upper one depends on whose it is, whoever mounts it later.
+/* The kind of mark that the kernel puts on folders depends on the owner of the upper folder, not
+ * on who mounts it.
  *
- * Folders are named by descriptors: their paths may be of any length, and hold what would mean
- * something among options. "volatile": what is lost when the machine dies is not worth a sync of
- * the whole disk at each end; who finds it later can tell (sys/proc/boot_id.h). */
+ * We name folders by descriptors: paths may have any length and contain characters with a meaning
+ * in mount options. "volatile": the upper folder may lose data if the machine dies. That is better
+ * than a sync of the whole disk at each unmount, and later runs notice it (sys/proc/boot_id.h). */
 int overlay_mount(const struct overlay *o, struct err *err)
 {
     own_cleanup(folders_done) struct folders more = {0};
@@ -146,7 +145,7 @@ int overlay_mount(const struct overlay *o, struct err *err)
     autoclose int work = upper < 0 ? -1 : open_folder(o->work, err);
     autoclose int at = work < 0 ? -1 : open_folder(o->at, err);
     char place[32];
-    if (at < 0 || open_below(o, &more, &below, err))
+    if (at < 0 || add_lower_folders(o, &more, &below, err))
         return -1;
     (void)snprintf(place, sizeof(place), "/proc/self/fd/%d", at);
     struct stat st;
@@ -158,7 +157,7 @@ int overlay_mount(const struct overlay *o, struct err *err)
                    lower, below.s, upper, work, st.st_uid == 0 ? "redirect_dir=on" : "userxattr");
     if (mount("anabranch", place, "overlay", 0, options) < 0)
         return err_sys(err, "mount an overlay at '%s'", o->at);
-    open_up(work);
+    make_removable(work);
     return 0;
 }
 
@@ -190,8 +189,8 @@ static bool is_seen_by(const struct proc_id *id, const char *real)
     return proc_table_lives(id) && overlay_is_at(theirs);
 }
 
-/* Whether who enters its user namespace may enter its mounts. A guard is in the user namespace of
- * its command, but not among the mounts of that. */
+/* True if a process that enters this user namespace may also enter these mounts. A guard is in the
+ * user namespace of its command, but in another mount namespace. */
 static bool can_be_joined(pid_t pid)
 {
     autofree char *mounts = mem_printf("/proc/%d/ns/mnt", (int)pid);
@@ -202,7 +201,8 @@ static bool can_be_joined(pid_t pid)
     return owner >= 0 && fstat(owner, &a) == 0 && stat(users, &b) == 0 && a.st_ino == b.st_ino;
 }
 
-/* The way to it is followed in the other's namespace, but for links: there must be none in it. */
+/* /proc/<pid>/root resolves the path in the other process's namespace, except for symlinks. So we
+ * pass a path without symlinks. */
 pid_t overlay_seen_by(const char *at, const char *needs)
 {
     autofree char *real = realpath(at, NULL);
@@ -220,8 +220,6 @@ pid_t overlay_seen_by(const char *at, const char *needs)
     }
     return found;
 }
-
-/* --- what is above ------------------------------------------------------------------------ */
 
 bool overlay_is_whiteout(const struct stat *st)
 {
@@ -248,9 +246,8 @@ enum overlay_folder overlay_folder(const char *path)
     return moved || unknown ? OVERLAY_MOVED : opaque ? OVERLAY_OPAQUE : OVERLAY_MERGED;
 }
 
-#define PROBE ".overlay." /* and who tries, in the folder that is tried */
-
-/* --- trying ------------------------------------------------------------------------------- */
+#define PROBE                                                                                      \
+    ".overlay." /* followed by the pid of the process that tries, in the folder under test */
 
 static int make_file(const char *dir, const char *name, struct err *err)
 {
@@ -259,8 +256,9 @@ static int make_file(const char *dir, const char *name, struct err *err)
     return fd < 0 ? err_sys(err, "make '%s'", path) : 0;
 }
 
-/* Shows what is below, takes what is written and deleted, and leaves the lower one alone. */
-static int try_it(const struct overlay *o, struct err *err)
+/* Checks that the overlay shows the lower file, accepts new and deleted files, and leaves the
+ * lower folder unchanged. */
+static int try_overlay(const struct overlay *o, struct err *err)
 {
     autofree char *seen = mem_printf("%s/below", o->at), *kept = mem_printf("%s/below", o->lower);
     autofree char *made = mem_printf("%s/above", o->upper);
@@ -284,7 +282,7 @@ static int try_in_child(const struct overlay *o, struct err *err)
         return err_sys(err, "fork");
     if (pid == 0) {
         struct err why = {0};
-        bool bad = try_it(o, &why) != 0;
+        bool bad = try_overlay(o, &why) != 0;
         _exit(bad && write(writer, why.msg, strlen(why.msg)) >= 0 ? 1 : bad);
     }
     own_close(&writer);
@@ -295,13 +293,13 @@ static int try_in_child(const struct overlay *o, struct err *err)
     while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
         ;
     text[n > 0 ? n : 0] = '\0';
-    return status == 0 ? 0 : err_set(err, ERR_ENV, "%s", n > 0 ? text : "it could not be tried");
+    return status == 0 ? 0 : err_set(err, ERR_ENV, "%s", n > 0 ? text : "the test did not finish");
 }
 
-/* What is left of those who were killed while they tried. */
+/* Removes what killed probes have left. */
 static void sweep_dead(const char *dir)
 {
-    struct err none = {0};
+    struct err fail_unsupported = {0};
     DIR *d = opendir(dir);
     for (struct dirent *e; d && (e = readdir(d));) {
         long pid = strncmp(e->d_name, PROBE, strlen(PROBE)) == 0
@@ -309,7 +307,7 @@ static void sweep_dead(const char *dir)
                        : 0;
         autofree char *path = mem_printf("%s/%s", dir, e->d_name);
         if (pid > 0 && pid <= INT_MAX && kill((pid_t)pid, 0) < 0 && errno == ESRCH)
-            (void)dirs_remove(path, &none);
+            (void)dirs_remove(path, &fail_unsupported);
     }
     if (d)
         (void)closedir(d);
@@ -321,23 +319,23 @@ static int probe(const char *dir, struct err *err)
     autofree char *lower = mem_printf("%s/lower", own), *upper = mem_printf("%s/upper", own);
     autofree char *work = mem_printf("%s/work", own), *at = mem_printf("%s/at", own);
     struct overlay o = {.lower = lower, .upper = upper, .work = work, .at = at};
-    struct err none = {0};
+    struct err fail_unsupported = {0};
     int rc = dirs_make(lower, err) || dirs_make(upper, err) || dirs_make(work, err) ||
                      dirs_make(at, err) || try_in_child(&o, err)
                  ? -1
                  : 0;
-    (void)dirs_remove(own, &none);
+    (void)dirs_remove(own, &fail_unsupported);
     return rc;
 }
 
-/* A signal that would end us waits until nothing of it is left. */
+/* Blocks signals until we have removed the probe's folder. */
 int overlay_probe(const char *dir, struct err *err)
 {
     sigset_t all, before;
     (void)sigfillset(&all);
     sweep_dead(dir);
     if (sigprocmask(SIG_BLOCK, &all, &before) < 0)
-        return err_sys(err, "hold signals back");
+        return err_sys(err, "block signals");
     int rc = probe(dir, err);
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
     return rc;
@@ -345,26 +343,26 @@ int overlay_probe(const char *dir, struct err *err)
 
 #else
 
-static int none(struct err *err)
+static int fail_unsupported(struct err *err)
 {
-    return err_set(err, ERR_ENV, "this system has no overlays");
+    return err_set(err, ERR_ENV, "this system does not support overlays");
 }
 
 int overlay_enter(struct err *err)
 {
-    return none(err);
+    return fail_unsupported(err);
 }
 
 int overlay_join(pid_t pid, const char *needs, struct err *err)
 {
     (void)pid, (void)needs;
-    return none(err);
+    return fail_unsupported(err);
 }
 
 int overlay_mount(const struct overlay *o, struct err *err)
 {
     (void)o;
-    return none(err);
+    return fail_unsupported(err);
 }
 
 int overlay_unmount(const char *at, struct err *err)
@@ -400,7 +398,7 @@ enum overlay_folder overlay_folder(const char *path)
 int overlay_probe(const char *dir, struct err *err)
 {
     (void)dir;
-    return none(err);
+    return fail_unsupported(err);
 }
 
 #endif

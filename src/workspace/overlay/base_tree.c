@@ -20,7 +20,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#define UNFINISHED ".new" /* behind the name of one in the making */
+#define UNFINISHED ".new" /* name suffix of a draft */
 
 enum {
     OUTPUT_MAX = 1 << 20,
@@ -48,7 +48,7 @@ char *base_tree_index(const struct base_tree *p)
     return mem_printf("%s/index", p->dir);
 }
 
-static int copy_by_hand(const char *from, const char *to, struct err *err)
+static int copy_whole(const char *from, const char *to, struct err *err)
 {
     autobuf struct buf bytes = BUF_INIT;
     return dirs_remove(to, err) || file_read(from, INDEX_MAX, &bytes, err) ||
@@ -57,7 +57,7 @@ static int copy_by_hand(const char *from, const char *to, struct err *err)
                : 0;
 }
 
-/* Its times are not those of the original, whose entries are all older than that says. */
+/* The copy gets a new mtime. That is safe: all entries are older than the original's mtime says. */
 int base_tree_copy_index(const struct base_tree *p, const char *to, struct err *err)
 {
     autofree char *from = base_tree_index(p);
@@ -70,8 +70,8 @@ int base_tree_copy_index(const struct base_tree *p, const char *to, struct err *
         return err_sys(err, "copy '%s'", from);
     for (off_t left = st.st_size; left > 0;) {
         ssize_t n = copy_file_range(in, NULL, out, NULL, (size_t)left, 0);
-        if (n <= 0) /* not between these file systems */
-            return copy_by_hand(from, to, err);
+        if (n <= 0) /* not possible between these file systems */
+            return copy_whole(from, to, err);
         left -= n;
     }
     return 0;
@@ -84,7 +84,7 @@ static bool read_hash(const char *index, size_t len, unsigned char *ret)
     return end >= (off_t)len && pread(fd, ret, len, end - (off_t)len) == (ssize_t)len;
 }
 
-/* git may be told to leave it out, and write zeros. */
+/* git can be configured to write zeros in place of the checksum. */
 bool base_tree_is_index(const struct base_tree *p, const char *path)
 {
     static const unsigned char none[HASH_MAX];
@@ -95,15 +95,13 @@ bool base_tree_is_index(const struct base_tree *p, const char *path)
            memcmp(own, other, len) == 0 && memcmp(own, none, len) != 0;
 }
 
-/* --- deltas ------------------------------------------------------------------------------- */
-
-/* Another one, beside that in a folder. */
-static char *beside(const char *dir, const char *commit, const char *name)
+/* A file of another commit's base tree, beside the one in `dir`. */
+static char *sibling_path(const char *dir, const char *commit, const char *name)
 {
     return mem_printf("%.*s/%s/%s", (int)(strrchr(dir, '/') - dir), dir, commit, name);
 }
 
-/* The commit that one goes over; false where it is none of that kind. */
+/* Reads the commit below a delta; false if this is not a delta. */
 static bool read_below(const char *dir, struct buf *ret)
 {
     autofree char *path = mem_printf("%s/below", dir);
@@ -114,15 +112,13 @@ static bool read_below(const char *dir, struct buf *ret)
 char *base_tree_tree_below(const struct base_tree *p)
 {
     autobuf struct buf commit = BUF_INIT;
-    return read_below(p->dir, &commit) ? beside(p->dir, commit.s, "tree") : NULL;
+    return read_below(p->dir, &commit) ? sibling_path(p->dir, commit.s, "tree") : NULL;
 }
 
 char *base_tree_index_below(const struct base_tree_draft *d)
 {
-    return beside(d->dir, d->from, "index");
+    return sibling_path(d->dir, d->from, "index");
 }
-
-/* --- taking ------------------------------------------------------------------------------- */
 
 static bool is_untouched(const char *tree, const char *index, const char *id)
 {
@@ -130,12 +126,12 @@ static bool is_untouched(const char *tree, const char *index, const char *id)
     return work_scan_open(&scan, tree, index, id) && !scan.changed.n && !scan.untracked.n;
 }
 
-/* So is what a delta goes over. */
+/* Checks the delta and also the base tree below it. */
 static int is_delta_as_written(const struct base_tree *p, const struct git_place *at,
                                const char *id, const char *commit, bool *ret_yes, struct err *err)
 {
     autofree char *tree = base_tree_tree(p), *index = base_tree_index(p);
-    autofree char *below = beside(p->dir, commit, "index"), *files = base_tree_tree_below(p);
+    autofree char *below = sibling_path(p->dir, commit, "index"), *files = base_tree_tree_below(p);
     autobuf struct buf its_id = BUF_INIT;
     if (git_tree_of(at, commit, &its_id, err))
         return -1;
@@ -144,7 +140,7 @@ static int is_delta_as_written(const struct base_tree *p, const struct git_place
     return 0;
 }
 
-/* All of them are looked at, once in a run: what somebody did to one file would be in every
+/* We check every file, once in a run: a file that somebody has changed would appear in every
  * workspace. */
 static int is_as_written(const struct base_tree *p, const struct git_place *at, bool made_now,
                          bool *ret_yes, struct err *err)
@@ -160,8 +156,8 @@ static int is_as_written(const struct base_tree *p, const struct git_place *at, 
     return 0;
 }
 
-/* Who looks whether it is idle has it for a moment. */
-static bool share(const char *lock, int *ret_fd)
+/* Retries for a moment: another process that checks if the tree is idle holds the lock briefly. */
+static bool lock_shared(const char *lock, int *ret_fd)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
     struct err none = {0};
@@ -183,7 +179,7 @@ int base_tree_take(struct base_tree *p, const struct git_place *at, const char *
                               .lock = -1};
     autofree char *lock = mem_printf("%s/lock", found.dir);
     *ret_there = false;
-    bool there = share(lock, &found.lock);
+    bool there = lock_shared(lock, &found.lock);
     if (there && is_as_written(&found, at, made_now, ret_there, err)) {
         base_tree_done(&found);
         return -1;
@@ -194,8 +190,6 @@ int base_tree_take(struct base_tree *p, const struct git_place *at, const char *
         base_tree_done(&found);
     return 0;
 }
-
-/* --- making ------------------------------------------------------------------------------- */
 
 void base_tree_draft_done(struct base_tree_draft *d)
 {
@@ -209,7 +203,7 @@ void base_tree_draft_done(struct base_tree_draft *d)
     *d = (struct base_tree_draft)PRISTINE_DRAFT_INIT;
 }
 
-/* One that nobody uses, or that nobody makes any more. */
+/* A base tree that nobody uses, or an abandoned draft. */
 struct idle {
     char *name;
     int lock;
@@ -223,8 +217,8 @@ static void idle_done(struct idle *i)
     *i = (struct idle){.lock = -1};
 }
 
-/* Whether it is idle; it is ours alone then. */
-static bool take_idle(struct idle *i, const char *dir, const char *name)
+/* True if it is idle; then we hold its lock exclusively. */
+static bool lock_idle(struct idle *i, const char *dir, const char *name)
 {
     autofree char *lock = mem_printf("%s/%s/lock", dir, name);
     autofree char *index = mem_printf("%s/%s/index", dir, name);
@@ -245,8 +239,9 @@ bool base_tree_is_finished(const char *name)
     return len <= end || strcmp(name + len - end, UNFINISHED) != 0;
 }
 
-/* Out of the way of everyone who looks for one; deleting it takes long. */
-static void put_aside(const char *state_dir, const char *dir, const char *name, struct strv *left)
+/* Moves a base tree to tmp/, so that nobody finds it any more. The caller deletes it later,
+ * because that takes long. */
+static void move_aside(const char *state_dir, const char *dir, const char *name, struct strv *left)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autofree char *aside = mem_printf("%s/tmp/pristine-%s.%d.gone", state_dir, name, (int)getpid());
@@ -255,23 +250,23 @@ static void put_aside(const char *state_dir, const char *dir, const char *name, 
         strv_push(left, aside);
 }
 
-/* Deltas that nobody uses go: what is below them is about to change. */
+/* Removes deltas that nobody uses: the base tree below them is about to change. */
 static void drop_deltas(const char *state_dir, const char *dir, struct strv *left)
 {
     DIR *d = opendir(dir);
     for (struct dirent *e; d && (e = readdir(d));) {
         autofree char *below = mem_printf("%s/%s/below", dir, e->d_name);
         struct idle one;
-        if (*e->d_name == '.' || access(below, F_OK) < 0 || !take_idle(&one, dir, e->d_name))
+        if (*e->d_name == '.' || access(below, F_OK) < 0 || !lock_idle(&one, dir, e->d_name))
             continue;
-        put_aside(state_dir, dir, e->d_name, left);
+        move_aside(state_dir, dir, e->d_name, left);
         idle_done(&one);
     }
     if (d)
         (void)closedir(d);
 }
 
-/* The one of those in `dir` that was made last, of all that are idle; the others go. */
+/* Finds the newest idle base tree in `dir` and removes the other idle ones. */
 static void find_idle(const char *state_dir, const char *dir, struct idle *ret, struct strv *left)
 {
     drop_deltas(state_dir, dir, left);
@@ -279,7 +274,7 @@ static void find_idle(const char *state_dir, const char *dir, struct idle *ret, 
     *ret = (struct idle){.lock = -1};
     for (struct dirent *e; d && (e = readdir(d));) {
         struct idle one;
-        if (*e->d_name == '.' || !take_idle(&one, dir, e->d_name))
+        if (*e->d_name == '.' || !lock_idle(&one, dir, e->d_name))
             continue;
         bool better = base_tree_is_finished(e->d_name) &&
                       (!ret->name || clock_is_later(&one.used, &ret->used));
@@ -287,15 +282,15 @@ static void find_idle(const char *state_dir, const char *dir, struct idle *ret, 
         if (better)
             *ret = one;
         if (worse.name)
-            put_aside(state_dir, dir, worse.name, left);
+            move_aside(state_dir, dir, worse.name, left);
         idle_done(&worse);
     }
     if (d)
         (void)closedir(d);
 }
 
-/* Makes it the draft: nobody finds it by its old name any more. */
-static bool take_over(struct base_tree_draft *d, const char *dir, struct idle *idle)
+/* Turns an idle base tree into the draft. Nobody finds it under its old name any more. */
+static bool reuse_idle(struct base_tree_draft *d, const char *dir, struct idle *idle)
 {
     autofree char *path = mem_printf("%s/%s", dir, idle->name);
     if (rename(path, d->dir) < 0)
@@ -305,7 +300,8 @@ static bool take_over(struct base_tree_draft *d, const char *dir, struct idle *i
     return true;
 }
 
-/* Where it can be a subvolume it is: workspaces can be snapshots of it, and it goes quickly. */
+/* Makes a subvolume if the file system has them: workspaces can then be snapshots of it, and it is
+ * quick to delete. */
 static int make_empty(struct base_tree_draft *d, struct err *err)
 {
     autofree char *tree = mem_printf("%s/tree", d->dir), *lock = mem_printf("%s/lock", d->dir);
@@ -315,8 +311,9 @@ static int make_empty(struct base_tree_draft *d, struct err *err)
     return btrfs_make(tree, &none) == 0 ? 0 : dirs_make_open(tree, err);
 }
 
-/* What was not made here may be a mere folder. */
-static bool is_fit(const char *dir, const char *name)
+/* An older base tree may be a plain folder on a file system that has subvolumes; we do not reuse
+ * it. */
+static bool can_reuse(const char *dir, const char *name)
 {
     autofree char *tree = mem_printf("%s/%s/tree", dir, name);
     return btrfs_is(tree) || !btrfs_fits(dir);
@@ -329,18 +326,19 @@ int base_tree_begin(struct base_tree_draft *d, const char *state_dir, const char
     autofree char *tmp = mem_printf("%s/tmp", state_dir);
     autofree char *turn = mem_printf("%s/lock", state_dir);
     own_cleanup(idle_done) struct idle idle = {.lock = -1};
-    autoclose int fd = -1; /* two that begin at once would take each other's for idle */
+    autoclose int fd =
+        -1; /* otherwise two processes that begin at once would take each other's draft for idle */
     *d = (struct base_tree_draft)PRISTINE_DRAFT_INIT;
     if (dirs_make(dir, err) || dirs_make(tmp, err) || dirs_lock(turn, &fd, err))
         return -1;
     find_idle(state_dir, dir, &idle, ret_left);
-    if (idle.name && (fresh || !is_fit(dir, idle.name))) {
-        put_aside(state_dir, dir, idle.name, ret_left);
+    if (idle.name && (fresh || !can_reuse(dir, idle.name))) {
+        move_aside(state_dir, dir, idle.name, ret_left);
         idle_done(&idle);
     }
     d->dir = mem_printf("%s/%s.%d" UNFINISHED, dir, commit, (int)getpid());
     d->commit = mem_str(commit);
-    if (idle.name && take_over(d, dir, &idle))
+    if (idle.name && reuse_idle(d, dir, &idle))
         return 0;
     if (make_empty(d, err) == 0)
         return 0;
@@ -348,8 +346,8 @@ int base_tree_begin(struct base_tree_draft *d, const char *state_dir, const char
     return -1;
 }
 
-/* One that a delta can go over: others may use it. */
-static bool take_shared(struct idle *i, const char *dir, const char *name)
+/* Locks a base tree that a delta can use as its lower layer; others may use it too. */
+static bool lock_for_delta(struct idle *i, const char *dir, const char *name)
 {
     autofree char *lock = mem_printf("%s/%s/lock", dir, name);
     autofree char *below = mem_printf("%s/%s/below", dir, name);
@@ -365,14 +363,14 @@ static bool take_shared(struct idle *i, const char *dir, const char *name)
     return true;
 }
 
-/* The one that was made last. */
-static void find_shared(const char *dir, struct idle *ret)
+/* Finds the newest of them. */
+static void find_for_delta(const char *dir, struct idle *ret)
 {
     DIR *d = opendir(dir);
     *ret = (struct idle){.lock = -1};
     for (struct dirent *e; d && (e = readdir(d));) {
         struct idle one;
-        if (*e->d_name == '.' || !take_shared(&one, dir, e->d_name))
+        if (*e->d_name == '.' || !lock_for_delta(&one, dir, e->d_name))
             continue;
         bool better = !ret->name || clock_is_later(&one.used, &ret->used);
         struct idle worse = better ? *ret : one;
@@ -384,11 +382,13 @@ static void find_shared(const char *dir, struct idle *ret)
         (void)closedir(d);
 }
 
-/* As long as somebody uses the one, the other is in use too. */
+/* The delta's lock is a hard link to the lock of the base tree below it: whoever uses the delta
+ * also keeps the lower one. */
 static int make_delta(const struct base_tree_draft *d, struct err *err)
 {
     autofree char *tree = mem_printf("%s/tree", d->dir), *below = mem_printf("%s/below", d->dir);
-    autofree char *lock = mem_printf("%s/lock", d->dir), *its = beside(d->dir, d->from, "lock");
+    autofree char *lock = mem_printf("%s/lock", d->dir),
+                  *its = sibling_path(d->dir, d->from, "lock");
     if (dirs_make(d->dir, err) || dirs_make_open(tree, err) ||
         file_create(below, d->from, strlen(d->from), err))
         return -1;
@@ -405,7 +405,7 @@ bool base_tree_begin_delta(struct base_tree_draft *d, const char *state_dir, con
     *d = (struct base_tree_draft)PRISTINE_DRAFT_INIT;
     if (dirs_lock(turn, &fd, &none))
         return false;
-    find_shared(dir, &shared);
+    find_for_delta(dir, &shared);
     if (!shared.name)
         return false;
     *d = (struct base_tree_draft){
@@ -420,8 +420,8 @@ bool base_tree_begin_delta(struct base_tree_draft *d, const char *state_dir, con
     return false;
 }
 
-/* Settings that are about one work tree of the user's, or would have the index be in several files
- * or in a form that is not read here, do not count. */
+/* Overrides settings that are meant for the user's work tree only, and those that would split the
+ * index or write it in a form that we cannot read. */
 void base_tree_fill(const struct base_tree_draft *d, const struct git_place *at, struct strv *argv,
                     struct strv *env)
 {
@@ -437,9 +437,9 @@ void base_tree_fill(const struct base_tree_draft *d, const struct git_place *at,
     strv_push(argv, d->commit);
 }
 
-/* What was written in the moment in which the index was might have changed since, for all that git
- * knows; here nothing has. */
-static int set_time(const struct base_tree_draft *d, struct err *err)
+/* git distrusts entries as new as the index itself, because a file may have changed in the same
+ * moment. Nothing has changed here, so we set the index one second ahead. */
+static int date_index_ahead(const struct base_tree_draft *d, struct err *err)
 {
     autofree char *index = mem_printf("%s/index", d->dir);
     struct timespec times[2];
@@ -457,7 +457,7 @@ int base_tree_finish(struct base_tree_draft *d, bool *ret_ours, struct strv *ret
     autofree char *slash = mem_str(d->dir);
     *strrchr(slash, '/') = '\0';
     autofree char *to = mem_printf("%s/%s", slash, d->commit);
-    if (set_time(d, err))
+    if (date_index_ahead(d, err))
         return -1;
     *ret_ours = rename(d->dir, to) == 0;
     if (!*ret_ours) {
@@ -465,12 +465,10 @@ int base_tree_finish(struct base_tree_draft *d, bool *ret_ours, struct strv *ret
             return err_sys(err, "make '%s'", to);
         strv_push(ret_left, d->dir);
     }
-    free(steal_ptr(d->dir)); /* it is not ours any more */
+    free(steal_ptr(d->dir)); /* the folder is no longer ours to delete */
     base_tree_draft_done(d);
     return 0;
 }
-
-/* --- at once ------------------------------------------------------------------------------ */
 
 static int run_git(const struct base_tree_draft *d, const struct git_place *at, struct err *err)
 {
@@ -480,13 +478,12 @@ static int run_git(const struct base_tree_draft *d, const struct git_place *at, 
     base_tree_fill(d, at, &argv, &env);
     if (proc_capture(argv.v, env.v, OUTPUT_MAX, &out, &errors, &status, err))
         return -1;
-    return status ? err_set(err, ERR_ENV, "the files of %s could not be written: %s", d->commit,
-                            errors.s)
+    return status ? err_set(err, ERR_ENV, "cannot write the files of %s: %s", d->commit, errors.s)
                   : 0;
 }
 
-static int make(const struct git_place *at, const char *state_dir, const char *commit, bool fresh,
-                bool *ret_ours, struct strv *left, struct err *err)
+static int make_once(const struct git_place *at, const char *state_dir, const char *commit,
+                     bool fresh, bool *ret_ours, struct strv *left, struct err *err)
 {
     autodraft struct base_tree_draft d = PRISTINE_DRAFT_INIT;
     return base_tree_begin(&d, state_dir, commit, fresh, left, err) || run_git(&d, at, err) ||
@@ -495,16 +492,16 @@ static int make(const struct git_place *at, const char *state_dir, const char *c
                : 0;
 }
 
-/* Where what there was could not be brought forward, one is made from nothing. */
-static int make_somehow(struct base_tree *p, const struct git_place *at, const char *state_dir,
-                        const char *commit, struct strv *left, struct err *err)
+/* If an existing base tree could not be updated, we make one from nothing. */
+static int make_or_retry(struct base_tree *p, const struct git_place *at, const char *state_dir,
+                         const char *commit, struct strv *left, struct err *err)
 {
     bool there = false, ours = false;
     struct err first = {0};
     if (base_tree_take(p, at, state_dir, commit, false, &there, err))
         return -1;
     for (int fresh = 0; !there && fresh < 2; fresh++) {
-        if (make(at, state_dir, commit, fresh, &ours, left, fresh ? err : &first) == 0 &&
+        if (make_once(at, state_dir, commit, fresh, &ours, left, fresh ? err : &first) == 0 &&
             base_tree_take(p, at, state_dir, commit, fresh && ours, &there, err))
             return -1;
     }
@@ -512,7 +509,7 @@ static int make_somehow(struct base_tree *p, const struct git_place *at, const c
         return 0;
     return err->msg[0] ? -1
                        : err_set(err, ERR_ENV, "the files of %s cannot be shared: %s", commit,
-                                 first.msg[0] ? first.msg : "it has more than files");
+                                 first.msg[0] ? first.msg : "it contains more than files");
 }
 
 int base_tree_make(struct base_tree *p, const struct git_place *at, const char *state_dir,
@@ -520,8 +517,8 @@ int base_tree_make(struct base_tree *p, const struct git_place *at, const char *
 {
     autostrv struct strv left = {0};
     struct err none = {0};
-    int rc = make_somehow(p, at, state_dir, commit, &left, err);
+    int rc = make_or_retry(p, at, state_dir, commit, &left, err);
     for (size_t i = 0; i < left.n; i++)
-        (void)dirs_remove(left.v[i], &none); /* what stays is for `clean` */
+        (void)dirs_remove(left.v[i], &none); /* `clean` removes what we cannot delete */
     return rc;
 }

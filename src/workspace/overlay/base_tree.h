@@ -1,16 +1,16 @@
 /*
- * struct base_tree: the files of one commit as git checks them out, which workspaces show without
- * having them. In the repository's folder of ours:
+ * struct base_tree: the files of one commit as git checks them out. Overlay workspaces show these
+ * files without having copies of them. They are in our folder of the repository:
  *
- *     pristine/<commit>/tree     the files; nothing in it changes while anyone uses it
- *     pristine/<commit>/index    git's index of them, with their stat data
- *     pristine/<commit>/lock     shared by those who use it
- *     pristine/<commit>/below    where the tree is a delta (base_tree_delta.h): the commit of the
- *                                one that it goes over, whose lock is the same file
+ *     pristine/<commit>/tree     the files; nobody changes them while anyone uses the tree
+ *     pristine/<commit>/index    git's index of the files, with their stat data
+ *     pristine/<commit>/lock     everyone who uses the tree holds a shared lock on this file
+ *     pristine/<commit>/below    only in a delta (base_tree_delta.h): the commit of the base tree
+ *                                below it; the two share one lock file
  *
- * It stays when they have gone. For another commit, one that nobody uses is brought forward, in the
- * time that the difference takes, and others that nobody uses go. Over one that others use goes a
- * delta.
+ * A base tree stays when its users are gone. If we need one for another commit, we update one that
+ * nobody uses, which takes only as long as the difference is large, and remove the others that
+ * nobody uses. If all are in use, we write a delta over one of them.
  */
 #ifndef WORKSPACE_OVERLAY_BASE_TREE_H
 #define WORKSPACE_OVERLAY_BASE_TREE_H
@@ -22,8 +22,8 @@
 #include <stdbool.h>
 
 struct base_tree {
-    char *dir, *commit; /* NULL: there is none */
-    int lock;           /* as long as this is open nobody changes it */
+    char *dir, *commit; /* NULL: no base tree */
+    int lock;           /* nobody changes the files while we hold this open */
 };
 
 #define PRISTINE_INIT                                                                              \
@@ -33,18 +33,18 @@ struct base_tree {
 void base_tree_done(struct base_tree *p);
 #define autopristine own_cleanup(base_tree_done)
 
-/* Takes that of a commit. *ret_there is false where there is none, or where it is not as git wrote
- * it, or holds what is not just files (submodules). Where we have made it this moment, and from
- * nothing, its files are not looked at again. `at` is the repository, state_dir our folder in it.
- */
+/* Locks the base tree of a commit. *ret_there is false if there is none, if somebody has changed
+ * it since git wrote it, or if it contains more than files (submodules). With `made_now` (we have
+ * just made it from nothing) its files are not checked again. `at` is the repository, state_dir
+ * our folder in it. */
 int base_tree_take(struct base_tree *p, const struct git_place *at, const char *state_dir,
                    const char *commit, bool made_now, bool *ret_there, struct err *err);
 
-/* One in the making. */
+/* A base tree that we are writing. */
 struct base_tree_draft {
     char *dir, *commit;
-    char *from;    /* the commit that its files are of so far, or NULL: there are none */
-    bool is_delta; /* it goes over those, which are elsewhere: base_tree_index_below() */
+    char *from;    /* the commit whose files it has so far, or NULL: it is empty */
+    bool is_delta; /* it is a delta over that commit's base tree: base_tree_index_below() */
     int lock;
 };
 
@@ -53,49 +53,50 @@ struct base_tree_draft {
         .lock = -1                                                                                 \
     }
 
-/* Takes away what was made of it, where it was not finished. */
+/* Removes the draft if it was not finished. */
 void base_tree_draft_done(struct base_tree_draft *d);
 #define autodraft own_cleanup(base_tree_draft_done)
 
-/* Begins one, with the files of another that nobody uses unless it is to be `fresh`. Folders that
- * nobody needs any more are appended to ret_left, for the caller to delete. */
+/* Begins a draft. Unless it is to be `fresh`, the draft takes over the files of a base tree that
+ * nobody uses. Appends folders that nobody needs any more to ret_left, for the caller to delete. */
 int base_tree_begin(struct base_tree_draft *d, const char *state_dir, const char *commit,
                     bool fresh, struct strv *ret_left, struct err *err);
 
-/* Begins a delta, over one that others may use; false where there is none. base_tree_update()
- * writes it. */
+/* Begins a delta over a base tree that others may use; false if there is no such base tree.
+ * base_tree_update() writes the delta. */
 bool base_tree_begin_delta(struct base_tree_draft *d, const char *state_dir, const char *commit);
 
-/* The index of the files that a draft goes over. */
+/* The index of the base tree below a delta. */
 char *base_tree_index_below(const struct base_tree_draft *d);
 
-/* argv and environment of the git that writes its files, for the caller to run. */
+/* argv and environment of the git command that writes the files; the caller runs it. */
 void base_tree_fill(const struct base_tree_draft *d, const struct git_place *at, struct strv *argv,
                     struct strv *env);
 
-/* git has done so: it can be taken. Where another has made the same meanwhile, that is it, and
- * *ret_ours is false. */
+/* Call this after git has written the files: now base_tree_take() finds the base tree. If another
+ * process has finished the same base tree in the meantime, that one counts and *ret_ours is false.
+ */
 int base_tree_finish(struct base_tree_draft *d, bool *ret_ours, struct strv *ret_left,
                      struct err *err);
 
-/* All of that at once, for who can wait; what nobody needs any more is deleted. */
+/* All of these steps, waiting for git. Deletes what nobody needs any more. */
 int base_tree_make(struct base_tree *p, const struct git_place *at, const char *state_dir,
                    const char *commit, struct err *err);
 
-/* Whether a folder of that name is one that can be taken, and not one in the making. */
+/* True if the folder of that name is a finished base tree, not a draft. */
 bool base_tree_is_finished(const char *name);
 
 char *base_tree_tree(const struct base_tree *p);
 
-/* The tree that it goes over, where it is a delta; else NULL. */
+/* The files of the base tree below a delta; NULL if it is not a delta. */
 char *base_tree_tree_below(const struct base_tree *p);
 
 char *base_tree_index(const struct base_tree *p);
 
-/* Copies the index to a path where there is nothing. */
+/* Copies the index to a path that must not exist. */
 int base_tree_copy_index(const struct base_tree *p, const char *to, struct err *err);
 
-/* Whether a file ends as the index does: with a hash of what is in it. */
+/* True if a file ends with the same checksum as the index, so their contents are equal. */
 bool base_tree_is_index(const struct base_tree *p, const char *path);
 
 #endif

@@ -19,32 +19,30 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Written while everybody waits. */
+/* We write these while the whole run waits. */
 enum { FILES_MAX = 2000, BYTES_MAX = 8 << 20 };
 
-struct forward {
+struct update {
     const struct base_tree_draft *draft;
     struct git_batch *batch;
-    size_t id_len; /* of a binary id */
+    size_t id_len; /* bytes of an id */
     int root;
     struct arena arena;
-    struct map trees; /* of folders that differ, by their paths with the slash: binary ids */
+    struct map trees; /* binary ids of folders that differ, by path with a slash at the end */
     VEC(struct index_change) changes;
-    struct buf contents; /* of all of them, with a NUL behind each, ... */
-    VEC(size_t) ends;    /* ... behind which it ends */
+    struct buf contents; /* contents of all changed files, each followed by a NUL */
+    VEC(size_t) ends;    /* the offset in `contents` at which each file ends */
 };
 
-static void checkout_move_done(struct forward *f)
+static void update_done(struct update *u)
 {
-    vec_done(&f->changes);
-    buf_done(&f->contents);
-    vec_done(&f->ends);
-    map_done(&f->trees);
-    arena_done(&f->arena);
-    own_close(&f->root);
+    vec_done(&u->changes);
+    buf_done(&u->contents);
+    vec_done(&u->ends);
+    map_done(&u->trees);
+    arena_done(&u->arena);
+    own_close(&u->root);
 }
-
-/* --- what differs ------------------------------------------------------------------------- */
 
 static bool is_attributes(const char *path)
 {
@@ -52,22 +50,22 @@ static bool is_attributes(const char *path)
     return strcmp(slash ? slash + 1 : path, ".gitattributes") == 0;
 }
 
-static void add_tree(struct forward *f, const char *path, const unsigned char *id)
+static void add_tree(struct update *u, const char *path, const unsigned char *id)
 {
-    char *key = arena_str(&f->arena, path);
-    (void)map_put(&f->trees, key, strlen(key), arena_dup(&f->arena, id, f->id_len));
+    char *key = arena_str(&u->arena, path);
+    (void)map_put(&u->trees, key, strlen(key), arena_dup(&u->arena, id, u->id_len));
 }
 
-static void add_change(struct forward *f, const char *path, const struct tree_entry *to)
+static void add_change(struct update *u, const char *path, const struct tree_entry *to)
 {
     autobuf struct buf id = BUF_INIT;
-    struct index_change c = {.path = arena_str(&f->arena, path)};
+    struct index_change c = {.path = arena_str(&u->arena, path)};
     if (to) {
-        tree_id(&id, to->id, f->id_len);
-        c.id = arena_str(&f->arena, id.s);
+        tree_id(&id, to->id, u->id_len);
+        c.id = arena_str(&u->arena, id.s);
         c.mode = (uint32_t)strtoul(to->mode, NULL, 8);
     }
-    vec_push(&f->changes, c);
+    vec_push(&u->changes, c);
 }
 
 static bool is_file(const struct tree_entry *e)
@@ -76,44 +74,45 @@ static bool is_file(const struct tree_entry *e)
     return S_ISLNK(mode) || (S_ISREG(mode) && tree_is_usual(e));
 }
 
-/* A failure is no more than an answer here. */
-static int take_difference(void *ctx, const char *path, const struct tree_entry *from,
-                           const struct tree_entry *to, struct err *err)
+/* An error only means that git must do the update. */
+static int add_difference(void *ctx, const char *path, const struct tree_entry *from,
+                          const struct tree_entry *to, struct err *err)
 {
-    struct forward *f = ctx;
+    struct update *u = ctx;
     bool is_tree = (from ? from : to)->is_tree;
     if (is_tree ? !from || !to
-                : (to && !is_file(to)) || is_attributes(path) || f->changes.n == FILES_MAX)
-        return err_set(err, ERR_ENV, "'%s' is for git", path);
+                : (to && !is_file(to)) || is_attributes(path) || u->changes.n == FILES_MAX)
+        return err_set(err, ERR_ENV, "git must write '%s'", path);
     autofree char *folder = is_tree ? mem_printf("%s/", path) : NULL;
     if (is_tree)
-        add_tree(f, folder, to->id);
+        add_tree(u, folder, to->id);
     else
-        add_change(f, path, to);
+        add_change(u, path, to);
     return 0;
 }
 
-/* A name may be a file's on one side and a folder's on the other: then folders come or go. */
-static bool find_differences(struct forward *f)
+/* A name that is a file on one side and a folder on the other counts as a folder that appears or
+ * disappears. */
+static bool find_differences(struct update *u)
 {
-    const struct base_tree_draft *d = f->draft;
+    const struct base_tree_draft *d = u->draft;
     autofree char *top = mem_printf("%s^{tree}", d->commit);
     autobuf struct buf id = BUF_INIT;
     bool found;
     struct err none = {0};
-    if (git_batch_resolve(f->batch, top, &id, &found, &none) || !found ||
-        tree_diff_each(f->batch, d->from, d->commit, take_difference, f, &none))
+    if (git_batch_resolve(u->batch, top, &id, &found, &none) || !found ||
+        tree_diff_each(u->batch, d->from, d->commit, add_difference, u, &none))
         return false;
-    unsigned char *root = arena_alloc(&f->arena, f->id_len);
-    for (size_t i = 0; i < f->id_len; i++) {
+    unsigned char *root = arena_alloc(&u->arena, u->id_len);
+    for (size_t i = 0; i < u->id_len; i++) {
         char byte[] = {id.s[2 * i], id.s[2 * i + 1], '\0'};
         root[i] = (unsigned char)strtoul(byte, NULL, 16);
     }
-    add_tree(f, "", root);
+    add_tree(u, "", root);
     return true;
 }
 
-/* Attributes anywhere may be about any file. */
+/* A .gitattributes file anywhere may apply to any file. */
 static bool is_plain(const struct git_index *index)
 {
     struct git_index reader = *index;
@@ -125,50 +124,49 @@ static bool is_plain(const struct git_index *index)
     return plain && reader.good;
 }
 
-/* Before anything is written: what is too much is left to git as it is. */
-static bool read_contents(struct forward *f)
+/* Reads everything before we write anything: if it is too much, git still finds the draft
+ * untouched. */
+static bool read_contents(struct update *u)
 {
     struct err none = {0};
-    if (f->changes.n)
-        qsort(f->changes.v, f->changes.n, sizeof(*f->changes.v), index_change_compare);
-    for (size_t i = 0; i < f->changes.n; i++) {
-        const char *id = f->changes.v[i].id;
-        if (id && git_batch_read(f->batch, id, &f->contents, &none))
+    if (u->changes.n)
+        qsort(u->changes.v, u->changes.n, sizeof(*u->changes.v), index_change_compare);
+    for (size_t i = 0; i < u->changes.n; i++) {
+        const char *id = u->changes.v[i].id;
+        if (id && git_batch_read(u->batch, id, &u->contents, &none))
             return false;
-        vec_push(&f->ends, f->contents.len);
-        buf_addch(&f->contents, '\0');
-        if (f->contents.len > BYTES_MAX)
+        vec_push(&u->ends, u->contents.len);
+        buf_addch(&u->contents, '\0');
+        if (u->contents.len > BYTES_MAX)
             return false;
     }
     return true;
 }
 
-/* --- writing ------------------------------------------------------------------------------ */
-
-static bool write_index(const struct forward *f, const struct git_index *index)
+static bool write_index(const struct update *u, const struct git_index *index)
 {
-    autofree char *path = mem_printf("%s/index", f->draft->dir);
+    autofree char *path = mem_printf("%s/index", u->draft->dir);
     autofree char *aside = mem_printf("%s.new", path);
     struct err none = {0};
     bool done = false;
-    return index_edit(index, f->changes.v, f->changes.n, &f->trees, aside, &done, &none) == 0 &&
+    return index_edit(index, u->changes.v, u->changes.n, &u->trees, aside, &done, &none) == 0 &&
            done && rename(aside, path) == 0;
 }
 
-static bool take_away(const struct forward *f, struct work_folder *at, const struct index_change *c)
+static bool remove_old(const struct update *u, struct work_folder *at, const struct index_change *c)
 {
     const char *name;
-    int folder = work_folder_enter(at, c->path, f->draft->is_delta, &name);
-    if (!f->draft->is_delta)
+    int folder = work_folder_enter(at, c->path, u->draft->is_delta, &name);
+    if (!u->draft->is_delta)
         return folder >= 0 ? unlinkat(folder, name, 0) == 0 || errno == ENOENT : errno == ENOENT;
     return folder >= 0 && (c->id || base_tree_delta_hide(folder, name));
 }
 
-static bool write_change(const struct forward *f, struct work_folder *at, struct index_change *c,
+static bool write_change(const struct update *u, struct work_folder *at, struct index_change *c,
                          const char *content, size_t len)
 {
     const char *name;
-    if (!take_away(f, at, c))
+    if (!remove_old(u, at, c))
         return false;
     if (!c->id)
         return true;
@@ -177,29 +175,29 @@ static bool write_change(const struct forward *f, struct work_folder *at, struct
            work_file_write(folder, name, work_file_mode(c->mode), content, len, &c->st, NULL) == 0;
 }
 
-static bool write_changes(struct forward *f)
+static bool write_changes(struct update *u)
 {
-    autofree char *tree = mem_printf("%s/tree", f->draft->dir);
-    f->root = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(f->root);
-    bool good = f->root >= 0;
-    for (size_t i = 0, at = 0; good && i < f->changes.n; at = f->ends.v[i++] + 1)
-        good = write_change(f, &folder, &f->changes.v[i], f->contents.s + at, f->ends.v[i] - at);
+    autofree char *tree = mem_printf("%s/tree", u->draft->dir);
+    u->root = open(tree, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(u->root);
+    bool good = u->root >= 0;
+    for (size_t i = 0, at = 0; good && i < u->changes.n; at = u->ends.v[i++] + 1)
+        good = write_change(u, &folder, &u->changes.v[i], u->contents.s + at, u->ends.v[i] - at);
     return good;
 }
 
 bool base_tree_update(const struct base_tree_draft *d, struct git_batch *batch)
 {
-    own_cleanup(checkout_move_done) struct forward f = {.draft = d,
-                                                        .batch = batch,
-                                                        .id_len = strlen(d->commit) / 2,
-                                                        .root = -1,
-                                                        .contents = BUF_INIT};
+    own_cleanup(update_done) struct update u = {.draft = d,
+                                                .batch = batch,
+                                                .id_len = strlen(d->commit) / 2,
+                                                .root = -1,
+                                                .contents = BUF_INIT};
     autofree char *path = d->is_delta ? base_tree_index_below(d) : mem_printf("%s/index", d->dir);
     struct err none = {0};
-    if (!d->from || strlen(d->from) != strlen(d->commit) || !find_differences(&f))
+    if (!d->from || strlen(d->from) != strlen(d->commit) || !find_differences(&u))
         return false;
     autogitindex struct git_index index;
     return git_index_open(&index, path, strlen(d->commit), &none) == 0 && is_plain(&index) &&
-           read_contents(&f) && write_changes(&f) && write_index(&f, &index);
+           read_contents(&u) && write_changes(&u) && write_index(&u, &index);
 }

@@ -1,6 +1,5 @@
 /*
- * Bringing a pristine tree forward without git, where little is to be written: git would go through
- * all that the tree has.
+ * Updates a base tree without git if few files differ: git would go through all files of the tree.
  */
 #ifndef WORKSPACE_OVERLAY_BASE_TREE_UPDATE_H
 #define WORKSPACE_OVERLAY_BASE_TREE_UPDATE_H
@@ -11,10 +10,11 @@
 
 struct git_batch;
 
-/* Writes the files of a draft, which has those of another commit, and its index. Only for who has
- * seen that git takes contents as they are, but for attributes in the commits. False where git must
- * do it: the difference is large, folders come or go, there are more than files. Where something
- * failed half-way git will refuse to go on with it, too. */
+/* Writes the files and the index of a draft that has the files of another commit. Call it only
+ * after you have checked that git writes contents unchanged, except for attributes in the commits.
+ * Returns false if git must do it: the difference is large, folders appear or disappear, or there
+ * are entries other than files. If we failed half-way, git will also refuse to update this draft.
+ */
 bool base_tree_update(const struct base_tree_draft *d, struct git_batch *batch);
 
 #endif

@@ -29,10 +29,8 @@
 
 enum { COMMIT_MAX = 128, OUTPUT_MAX = 1 << 16, FEW = 512 };
 
-/* --- names -------------------------------------------------------------------------------- */
-
-/* Something of the workspace at a path, beside it. */
-static char *beside(const char *workspace, const char *ending)
+/* A path beside the workspace: its name with a dot before and `ending` after it. */
+static char *sibling_path(const char *workspace, const char *ending)
 {
     const char *name = strrchr(workspace, '/') + 1;
     return mem_printf("%.*s.%s%s", (int)(name - workspace), workspace, name, ending);
@@ -40,10 +38,10 @@ static char *beside(const char *workspace, const char *ending)
 
 char *layers_path(const char *workspace)
 {
-    return beside(workspace, ENDING);
+    return sibling_path(workspace, ENDING);
 }
 
-static char *part(const char *workspace, const char *name)
+static char *layer_path(const char *workspace, const char *name)
 {
     autofree char *layers = layers_path(workspace);
     return mem_printf("%s/%s", layers, name);
@@ -51,7 +49,7 @@ static char *part(const char *workspace, const char *name)
 
 char *layers_upper(const char *workspace)
 {
-    return part(workspace, "upper");
+    return layer_path(workspace, "upper");
 }
 
 char *layers_whose(const char *name)
@@ -71,12 +69,12 @@ static char *run_folder(const char *workspace)
     return mem_dup(workspace, (size_t)(strrchr(workspace, '/') - workspace));
 }
 
-/* What was brought along for the workspaces of its run, which is below the files of the commit.
- * What somebody has taken away does not keep anyone from the rest. */
-static int find_brought(const char *workspace, struct strv *ret, struct err *err)
+/* Lists the included trees of the run, which are layers below the commit's files. If somebody has
+ * deleted one, we use the rest. */
+static int find_included(const char *workspace, struct strv *ret, struct err *err)
 {
-    autofree char *folder = run_folder(workspace), *brought = layers_brought(folder);
-    autofree char *tree = mem_printf("%s/tree", brought), *list = mem_printf("%s/kept", brought);
+    autofree char *folder = run_folder(workspace), *included = layers_brought(folder);
+    autofree char *tree = mem_printf("%s/tree", included), *list = mem_printf("%s/kept", included);
     autostrv struct strv all = {0};
     strv_push(&all, tree);
     if (shared_folders_trees(list, &all, err))
@@ -88,8 +86,8 @@ static int find_brought(const char *workspace, struct strv *ret, struct err *err
     return 0;
 }
 
-/* Who was killed while he wrote it has left an empty one. Nothing is noted behind a symlink. */
-static bool is_noted(const char *commit)
+/* The file is empty if its writer was killed. We do not follow symlinks on the way to it. */
+static bool is_commit_recorded(const char *commit)
 {
     autoclose int folder = -1;
     const char *name;
@@ -101,55 +99,51 @@ static bool is_noted(const char *commit)
 
 bool layers_there(const char *workspace)
 {
-    autofree char *commit = part(workspace, "commit");
-    return is_noted(commit);
+    autofree char *commit = layer_path(workspace, "commit");
+    return is_commit_recorded(commit);
 }
 
 bool layers_are_of(const char *workspace, const char *commit)
 {
-    autofree char *path = part(workspace, "commit");
+    autofree char *path = layer_path(workspace, "commit");
     autobuf struct buf text = BUF_INIT;
     return file_read(path, COMMIT_MAX, &text, NULL) == 0 && strcmp(text.s, commit) == 0;
 }
 
-/* --- mounting ----------------------------------------------------------------------------- */
-
-static int say_who(const char *workspace, struct err *err)
+static int record_owner(const char *workspace, struct err *err)
 {
-    autofree char *by = part(workspace, "by");
+    autofree char *by = layer_path(workspace, "by");
     autofree char *text =
         mem_printf("%d %lld\n", (int)getpid(), (long long)proc_table_start(getpid()));
     return dirs_remove(by, err) || file_create(by, text, strlen(text), err) ? -1 : 0;
 }
 
-/* Opens a folder of ours beside the workspace, or in that: whatever somebody has put on the way to
- * it is not followed. */
+/* Opens the layers folder or a folder in it. Does not follow symlinks that somebody may have put
+ * in the path. */
 static int open_part(const char *workspace, const char *name, int *ret_fd, struct err *err)
 {
-    autofree char *path = *name ? part(workspace, name) : layers_path(workspace);
+    autofree char *path = *name ? layer_path(workspace, name) : layers_path(workspace);
     return beneath_folder(path, ret_fd, err);
 }
 
-/* The kernel wants its folder as it was: empty. */
+/* The kernel wants an empty work folder, so we make it anew. */
 static int mount_layers(const char *workspace, const struct base_tree *p, struct err *err)
 {
     autofree char *tree = base_tree_tree(p), *upper = layers_upper(workspace);
-    autofree char *work = part(workspace, "work");
+    autofree char *work = layer_path(workspace, "work");
     autofree char *other = base_tree_tree_below(p);
     autostrv struct strv below = {0};
     if (other)
         strv_push(&below, other);
-    if (find_brought(workspace, &below, err))
+    if (find_included(workspace, &below, err))
         return -1;
     struct overlay o = {
         .lower = tree, .below = below.v, .upper = upper, .work = work, .at = workspace};
     return overlay_enter(err) || dirs_remove(work, err) || dirs_make(work, err) ||
-                   overlay_mount(&o, err) || say_who(workspace, err)
+                   overlay_mount(&o, err) || record_owner(workspace, err)
                ? -1
                : 0;
 }
-
-/* --- making ------------------------------------------------------------------------------- */
 
 static int put_index(const struct workspace *ws, const struct base_tree *p, const char *index,
                      struct err *err)
@@ -163,10 +157,10 @@ static int put_index(const struct workspace *ws, const struct base_tree *p, cons
                : base_tree_copy_index(p, to, err);
 }
 
-/* From here on the workspace is of this kind. */
+/* Once this file exists the workspace counts as one with layers. */
 static int write_commit(const char *workspace, const char *commit, struct err *err)
 {
-    autofree char *path = part(workspace, "commit");
+    autofree char *path = layer_path(workspace, "commit");
     return file_create(path, commit, strlen(commit), err);
 }
 
@@ -180,8 +174,8 @@ static int move_link(const struct workspace *ws, struct err *err)
                : 0;
 }
 
-static int make(const struct workspace *ws, const struct base_tree *p, const char *index,
-                struct err *err)
+static int make_layers(const struct workspace *ws, const struct base_tree *p, const char *index,
+                       struct err *err)
 {
     autofree char *layers = layers_path(ws->path), *upper = layers_upper(ws->path);
     return dirs_remove(layers, err) || dirs_make_open(upper, err) || put_index(ws, p, index, err) ||
@@ -191,7 +185,7 @@ static int make(const struct workspace *ws, const struct base_tree *p, const cha
                : 0;
 }
 
-static void unmake(const struct workspace *ws)
+static void undo_layers(const struct workspace *ws)
 {
     autofree char *layers = layers_path(ws->path);
     autoclose int upper = -1;
@@ -203,21 +197,19 @@ static void unmake(const struct workspace *ws)
     (void)dirs_remove(layers, &none);
 }
 
-/* What is mounted is another folder than the one below it, which is the one that is noted. */
+/* The mounted folder is not the one below it, which ws has recorded: hold the new one. */
 int layers_make(struct workspace *ws, const struct base_tree *p, const char *index, struct err *err)
 {
-    if (make(ws, p, index, err) == 0 && workspace_hold(ws, err) == 0)
+    if (make_layers(ws, p, index, err) == 0 && workspace_hold(ws, err) == 0)
         return 0;
-    unmake(ws);
+    undo_layers(ws);
     return -1;
 }
 
-/* --- seeing ------------------------------------------------------------------------------- */
-
-/* The process that has it mounted, if that lives and is another; else 0. */
+/* The process that has mounted it, if it lives and is not ours; else 0. */
 static pid_t mounted_by(const char *workspace)
 {
-    autofree char *path = part(workspace, "by");
+    autofree char *path = layer_path(workspace, "by");
     autobuf struct buf text = BUF_INIT;
     char *end;
     if (file_read(path, COMMIT_MAX, &text, NULL))
@@ -239,40 +231,39 @@ void layers_hold_done(struct layers_hold *h)
     own_close(&h->kept);
 }
 
-static int complain(const char *workspace, pid_t pid, struct err *err)
+static int fail_in_use(const char *workspace, pid_t pid, struct err *err)
 {
-    return pid ? err_set(err, ERR_ENV, "process %d sees what is in '%s': it has to end first",
-                         (int)pid, workspace)
+    return pid ? err_set(err, ERR_ENV, "process %d still uses '%s': end it first", (int)pid,
+                         workspace)
                : err_set(err, ERR_ENV,
-                         "another process, such as a shell, sees what is in '%s': it has to end "
-                         "first",
+                         "another process, such as a shell, still uses '%s': end it first",
                          workspace);
 }
 
-/* While others see it in a namespace that nobody knows the way to, it must not be mounted. */
+/* While others see it in a namespace that we cannot enter, we must not mount it. */
 static int hold_alone(const char *workspace, struct layers_hold *h, struct err *err)
 {
-    autofree char *lock = part(workspace, "lock");
+    autofree char *lock = layer_path(workspace, "lock");
     if (dirs_try_lock(lock, &h->own, err))
         return -1;
-    return h->own < 0 ? complain(workspace, 0, err) : 0;
+    return h->own < 0 ? fail_in_use(workspace, 0, err) : 0;
 }
 
 static int read_commit(const char *workspace, struct buf *ret, struct err *err)
 {
-    autofree char *file = part(workspace, "commit");
+    autofree char *file = layer_path(workspace, "commit");
     return file_read(file, COMMIT_MAX, ret, err);
 }
 
-/* What is kept of what was brought along. */
-static int hold_kept(const char *workspace, const char *common, struct layers_hold *h,
-                     struct err *err)
+/* Locks the shared folders that the run uses. */
+static int hold_shared(const char *workspace, const char *common, struct layers_hold *h,
+                       struct err *err)
 {
     autofree char *state = state_path(common), *folder = run_folder(workspace);
     return shared_folders_hold(state, strrchr(folder, '/') + 1, &h->kept, err);
 }
 
-/* One that is held is as it was when it was taken. */
+/* Reuses `p` if it is the base tree of that commit: we hold it, so nobody has changed it. */
 static int find_below(struct base_tree *p, const char *common, const char *commit, struct err *err)
 {
     struct git_place at = {.git_dir = common};
@@ -289,35 +280,36 @@ static int mount_again(const char *workspace, const char *common, struct base_tr
     autobuf struct buf commit = BUF_INIT;
     if (hold_alone(workspace, h, err) || read_commit(workspace, &commit, err) ||
         find_below(below, common, commit.s, err) || dirs_make_open(workspace, err) ||
-        hold_kept(workspace, common, h, err) || mount_layers(workspace, below, err))
+        hold_shared(workspace, common, h, err) || mount_layers(workspace, below, err))
         return -1;
     h->below = fcntl(below->lock, F_DUPFD_CLOEXEC, 0);
     return h->below < 0 || flock(h->own, LOCK_SH) < 0 ? err_sys(err, "lock '%s'", workspace) : 0;
 }
 
-/* Whoever is inside has what is below it locked as well: the other one may end before. */
-static int join(const char *workspace, const char *common, pid_t pid, struct layers_hold *h,
-                struct err *err)
+/* The process inside holds the same locks, but it may end before us. So we hold them too. */
+static int join_process(const char *workspace, const char *common, pid_t pid, struct layers_hold *h,
+                        struct err *err)
 {
     autobuf struct buf commit = BUF_INIT;
-    autofree char *own = part(workspace, "lock");
+    autofree char *own = layer_path(workspace, "lock");
     if (read_commit(workspace, &commit, err))
         return -1;
     autofree char *state = mem_printf("%s/anabranch", common);
     autofree char *below = mem_printf("%s/pristine/%s/lock", state, commit.s);
     if (dirs_try_share_lock(own, &h->own, err) || dirs_try_share_lock(below, &h->below, err) ||
-        hold_kept(workspace, common, h, err))
+        hold_shared(workspace, common, h, err))
         return -1;
     if (h->own < 0 || h->below < 0)
-        return complain(workspace, pid, err);
+        return fail_in_use(workspace, pid, err);
     if (overlay_join(pid, state, err))
         return -1;
     return overlay_is_at(workspace)
                ? 0
-               : err_set(err, ERR_ENV, "process %d has just left it: try again", (int)pid);
+               : err_set(err, ERR_ENV, "process %d has just left the workspace: try again",
+                         (int)pid);
 }
 
-/* One that was made an ordinary worktree, by who did not come to the end of it. */
+/* True if layers_materialise() was killed after the workspace had become an ordinary worktree. */
 static bool is_ordinary(const char *workspace)
 {
     autofree char *git = mem_printf("%s/.git", workspace);
@@ -325,7 +317,7 @@ static bool is_ordinary(const char *workspace)
     return !overlay_is_at(workspace) && lstat(git, &st) == 0;
 }
 
-/* Without the note of its commit nobody takes the rest for work. */
+/* Once this file is gone, nobody takes the other layers for work. */
 static int drop_commit(const char *workspace, struct err *err)
 {
     autoclose int layers = -1;
@@ -337,37 +329,38 @@ static int drop_commit(const char *workspace, struct err *err)
                : 0;
 }
 
-static int drop(const char *workspace, struct err *err)
+static int drop_layers(const char *workspace, struct err *err)
 {
     autofree char *layers = layers_path(workspace);
     return drop_commit(workspace, err) || dirs_remove(layers, err) ? -1 : 0;
 }
 
-/* `below`: NULL for who joins others. */
-static int see(const char *workspace, const char *common, struct base_tree *below,
-               struct layers_hold *h, struct err *err)
+/* If `below` is NULL, we may join the namespace of another process. */
+static int enter_workspace(const char *workspace, const char *common, struct base_tree *below,
+                           struct layers_hold *h, struct err *err)
 {
-    bool joins = !below;
+    bool may_join = !below;
     autopristine struct base_tree own = PRISTINE_INIT;
     autofree char *state = mem_printf("%s/anabranch", common);
     pid_t pid = layers_there(workspace) ? mounted_by(workspace) : 0;
     if (!layers_there(workspace) || (!pid && overlay_is_at(workspace)))
         return 0;
-    if (!pid && joins)
+    if (!pid && may_join)
         pid = overlay_seen_by(workspace, state);
     if (pid)
-        return joins ? join(workspace, common, pid, h, err) : complain(workspace, pid, err);
+        return may_join ? join_process(workspace, common, pid, h, err)
+                        : fail_in_use(workspace, pid, err);
     if (is_ordinary(workspace))
-        return drop(workspace, err);
+        return drop_layers(workspace, err);
     return mount_again(workspace, common, below ? below : &own, h, err);
 }
 
-static int see_or_leave(const char *workspace, const char *common, struct base_tree *below,
-                        struct layers_hold *ret, struct err *err)
+static int enter_or_release(const char *workspace, const char *common, struct base_tree *below,
+                            struct layers_hold *ret, struct err *err)
 {
     struct layers_hold h = LAYERS_HOLD_INIT;
     *ret = h;
-    if (see(workspace, common, below, &h, err)) {
+    if (enter_workspace(workspace, common, below, &h, err)) {
         layers_hold_done(&h);
         return err_wrap(err, "workspace '%s'", workspace);
     }
@@ -377,13 +370,13 @@ static int see_or_leave(const char *workspace, const char *common, struct base_t
 
 int layers_see(const char *workspace, const char *common, struct layers_hold *ret, struct err *err)
 {
-    return see_or_leave(workspace, common, NULL, ret, err);
+    return enter_or_release(workspace, common, NULL, ret, err);
 }
 
 int layers_take(const char *workspace, const char *common, struct base_tree *below,
                 struct layers_hold *ret, struct err *err)
 {
-    return see_or_leave(workspace, common, below, ret, err);
+    return enter_or_release(workspace, common, below, ret, err);
 }
 
 void layers_reach(const char *workspace, const char *common, struct strv *argv)
@@ -392,8 +385,6 @@ void layers_reach(const char *workspace, const char *common, struct strv *argv)
     if (self)
         strv_pushl(argv, self, "__inside", common, workspace, "--", NULL);
 }
-
-/* --- the end ------------------------------------------------------------------------------ */
 
 bool layers_are_few(const char *workspace)
 {
@@ -408,13 +399,14 @@ bool layers_are_few(const char *workspace)
     return fts && n <= FEW;
 }
 
-/* The workspace's folder itself is empty, once it shows nothing any more. */
+/* Once it is unmounted, the workspace's own folder is empty. */
 static int remove_empty(int folder, const char *name, const char *workspace, struct err *err)
 {
     if (unlinkat(folder, name, AT_REMOVEDIR) == 0 || errno == ENOENT)
         return 0;
     return errno == ENOTEMPTY || errno == EEXIST || errno == ENOTDIR
-               ? err_set(err, ERR_ENV, "somebody has put something into '%s', which stays",
+               ? err_set(err, ERR_ENV,
+                         "'%s' is not empty: somebody has put files into it, so it stays",
                          workspace)
                : err_sys(err, "remove '%s'", workspace);
 }
@@ -442,8 +434,8 @@ int layers_copy(const char *from, const char *to, struct err *err)
     return status ? err_set(err, ERR_ENV, "copy '%s': %s", from, errors.s) : 0;
 }
 
-/* The index has the stat data of the files that were below. */
-static void refresh(const struct workspace *ws)
+/* The index still has the stat data of the files in the base tree. */
+static void refresh_index(const struct workspace *ws)
 {
     struct git_place at = workspace_place(ws);
     autostrv struct strv args = {0};
@@ -451,12 +443,13 @@ static void refresh(const struct workspace *ws)
     struct err none = {0};
     int status;
     strv_pushl(&args, "update-index", "-q", "--refresh", NULL);
-    (void)git_try(&at, &args, &out, &errors, &status, &none); /* git does it when it is asked */
+    (void)git_try(&at, &args, &out, &errors, &status,
+                  &none); /* if this fails, git refreshes the index later */
 }
 
 int layers_materialise(struct workspace *ws, struct err *err)
 {
-    autofree char *copy = beside(ws->path, ".new");
+    autofree char *copy = sibling_path(ws->path, ".new");
     autoclose int folder = -1;
     const char *name;
     if (!layers_there(ws->path))
@@ -466,7 +459,7 @@ int layers_materialise(struct workspace *ws, struct err *err)
     autofree char *link = mem_printf("%s/.git", copy);
     if (dirs_remove(copy, err) || layers_copy(ws->path, copy, err))
         return -1;
-    if (access(link, F_OK) < 0) /* somebody has taken away what was copied */
+    if (access(link, F_OK) < 0) /* somebody has deleted files while we copied */
         return err_sys(err, "copy '%s'", ws->path);
     if (overlay_unmount(ws->path, err))
         return -1;
@@ -475,28 +468,28 @@ int layers_materialise(struct workspace *ws, struct err *err)
         return err_sys(err, "make '%s'", ws->path);
     if (workspace_hold(ws, err) || workspace_note(ws, err))
         return -1;
-    refresh(ws);
-    return drop(ws->path, err);
+    refresh_index(ws);
+    return drop_layers(ws->path, err);
 }
 
 int layers_tidy(const char *run_folder, struct err *err)
 {
     DIR *dir = opendir(run_folder);
-    autofree char *brought = layers_brought(run_folder);
-    bool some = false;
+    autofree char *included = layers_brought(run_folder);
+    bool any_layers = false;
     int rc = 0;
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", run_folder);
     for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
         autofree char *path = mem_printf("%s/%s", run_folder, e->d_name);
         autofree char *commit = mem_printf("%s/commit", path);
-        autofree char *whose = layers_whose(e->d_name);
-        bool copy = *e->d_name == '.' && str_ends(e->d_name + 1, ".new");
-        if (copy || (whose && !is_noted(commit)))
+        autofree char *owner = layers_whose(e->d_name);
+        bool is_copy = *e->d_name == '.' && str_ends(e->d_name + 1, ".new");
+        if (is_copy || (owner && !is_commit_recorded(commit)))
             rc = dirs_remove(path, err);
         else
-            some = some || whose;
+            any_layers = any_layers || owner;
     }
     (void)closedir(dir);
-    return rc || some ? rc : dirs_remove(brought, err);
+    return rc || any_layers ? rc : dirs_remove(included, err);
 }

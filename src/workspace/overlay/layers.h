@@ -1,20 +1,20 @@
 /*
- * Layers: a workspace that has no files of its own but those that were changed in it. Beside the
- * workspace's folder "<task>", which is empty for all who are outside
- * (workspace/overlay/overlayfs.h), is the folder
- * ".<task>.layers":
+ * Layers: an overlay workspace. It owns only the files that were changed in it. The workspace's
+ * folder "<task>" is empty for every process outside its namespace
+ * (workspace/overlay/overlayfs.h). The folder ".<task>.layers" beside it contains:
  *
- *     upper/   what was changed, the workspace's `.git` among it
- *     work/    the kernel's
- *     commit   whose files are below (workspace/overlay/base_tree.h); without it the rest is
- * nothing but waste by       the process in whose namespace it is mounted, by its pid and start
- * time lock     shared by those who look into it
+ *     upper/   the changed files, and the workspace's `.git`
+ *     work/    the kernel's work folder
+ *     commit   the commit of the base tree below (workspace/overlay/base_tree.h); without this
+ *              file the rest is waste
+ *     by       pid and start time of the process in whose namespace the workspace is mounted
+ *     lock     everyone who enters the workspace holds a shared lock on this file
  *
- * Below all of a run's workspaces is what was brought along for them, once, in the folder
- * ".+brought" beside them: its `tree` shows where the commit has nothing, and then the trees that
- * its list `kept` names (workspace/overlay/shared_folders.h).
+ * The folder ".+brought" beside the workspaces contains the included files of the run, once for
+ * all its workspaces. Its `tree` is a layer below the commit's files; below that are the shared
+ * folders that its list `kept` names (workspace/overlay/shared_folders.h).
  *
- * All that is in a workspace outlives the processes that see it: who comes later mounts it again.
+ * The contents of a workspace outlive the processes that see it: a later process mounts it again.
  */
 #ifndef WORKSPACE_OVERLAY_LAYERS_H
 #define WORKSPACE_OVERLAY_LAYERS_H
@@ -25,30 +25,31 @@
 
 #include <stdbool.h>
 
-/* The folder of the workspace at a path, there or not. */
+/* The path of a workspace's layers; they need not exist. */
 char *layers_path(const char *workspace);
 
-/* The name of the workspace whose layers have that name, to be freed; NULL for any other name. */
+/* The name of the workspace to which a layers folder of that name belongs; the caller frees it.
+ * NULL for any other name. */
 char *layers_whose(const char *name);
 
-/* Whether the workspace at a path is of this kind. */
+/* True if the workspace at a path has layers. */
 bool layers_there(const char *workspace);
 
-/* Whether the files below those that were changed in it are the ones of that commit. */
+/* True if the base tree below the workspace is the one of that commit. */
 bool layers_are_of(const char *workspace, const char *commit);
 
-/* Its upper folder, where it is. */
+/* The path of its upper folder. */
 char *layers_upper(const char *workspace);
 
-/* The folder of what was brought along for all workspaces of a run, there or not. */
+/* The path of the included files of a run; they need not exist. */
 char *layers_brought(const char *run_folder);
 
-/* Gives a workspace that was made just now the files of a commit. Their index is a copy, or that at
- * the path `index`, which is a copy that nobody has any more; or NULL. */
+/* Gives a new workspace the files of a commit. If `index` is not NULL, it is the path of a copy of
+ * the base tree's index that nobody needs any more: we move it instead of copying the index. */
 int layers_make(struct workspace *ws, const struct base_tree *p, const char *index,
                 struct err *err);
 
-/* What is held as long as a workspace is seen: nobody changes what is below it, and nobody else
+/* Locks to hold while we see a workspace: nobody changes the trees below it, and nobody else
  * mounts it. */
 struct layers_hold {
     int below, own, kept; /* locks, or -1 */
@@ -59,40 +60,39 @@ struct layers_hold {
     }
 void layers_hold_done(struct layers_hold *h);
 
-/* Makes what is in a workspace of any kind visible to us and all that we start: enters the
- * namespace of the process that has it mounted, or of another one that still sees it, such as an
- * agent that outlives its engine for a moment; or mounts it here, where there is none. */
+/* Makes the contents of a workspace of any kind visible to us and our children. If another process
+ * has mounted it, or still sees it (such as an agent that briefly outlives its engine), we enter
+ * the namespace of that process. Otherwise we mount it here. */
 int layers_see(const char *workspace, const char *common, struct layers_hold *ret, struct err *err);
 
-/* The same for who goes on with the work of a run that is dead, of which he has the lock, and whose
- * processes have ended (sys/guard/leftover_processes.h): mounted here or not at all. ERR_ENV where
- * someone else sees it. `below` is kept from call to call, by who takes several: what is below them
- * is looked at once. */
+/* The same for a process that resumes a dead run: it holds the run's lock, and the processes of
+ * that run have ended (sys/guard/leftover_processes.h). So we mount the workspace here, and fail
+ * with ERR_ENV if another process sees it. A caller that takes several workspaces passes the same
+ * `below` each time, so that we check the base tree only once. */
 int layers_take(const char *workspace, const char *common, struct base_tree *below,
                 struct layers_hold *ret, struct err *err);
 
-/* The same for one command: appends the beginning of the argv that runs it so, in the folder that
- * it is run in; nothing where the workspace is an ordinary one. */
+/* The same for a single command: appends the words that must precede its argv; then the command
+ * runs in the workspace's folder. Appends nothing for an ordinary workspace. */
 void layers_reach(const char *workspace, const char *common, struct strv *argv);
 
-/* Whether what was changed is so little that it is deleted in no time. */
+/* True if so few files were changed that we can delete them at once. */
 bool layers_are_few(const char *workspace);
 
-/* Takes the layers away; `gone` is where they are put, for the caller to delete. The workspace's
- * folder goes as well. */
+/* Moves the layers to `gone`, for the caller to delete, and removes the workspace's folder. */
 int layers_retire(const char *workspace, const char *gone, struct err *err);
 
-/* Makes an ordinary worktree of the workspace, which we must see: each file is copied. */
+/* Turns the workspace, which we must see, into an ordinary worktree: copies each file. */
 int layers_materialise(struct workspace *ws, struct err *err);
 
-/* Copies all that is in a folder into another, which may be there. */
+/* Copies the contents of a folder into another one, which may exist. */
 int layers_copy(const char *from, const char *to, struct err *err);
 
-/* Whether a process lives, other than us, that has it mounted or sees it. */
+/* True if a living process other than ours has mounted the workspace or sees it. */
 bool layers_are_in_use(const char *workspace);
 
-/* Deletes, in the folder of a run that is dead or over, what is left of layers that were half made
- * or half taken away, and what was brought along where no other are left. */
+/* In the folder of a run that is dead or over: deletes layers that were only half made or half
+ * removed, and the included files if no layers remain. */
 int layers_tidy(const char *run_folder, struct err *err);
 
 #endif

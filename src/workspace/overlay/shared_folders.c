@@ -17,16 +17,16 @@
 #include <unistd.h>
 
 enum {
-    DIGITS = 16, /* of each half of a key */
-    KEEP = 2,    /* of each folder */
-    SLACK = 2,   /* seconds by which clocks of file systems may be behind */
+    DIGITS = 16, /* in each half of a key */
+    KEEP = 2,    /* unused copies that we keep of each folder */
+    SLACK = 2,   /* seconds by which a file system's clock may be behind */
     LOCK_FILE_MAX = 64 << 20,
     LIST_MAX = 1 << 20,
     DONE_MAX = 256,
     HOLD_TRIES = 20,
 };
 
-/* What package managers write down of all that they have installed. */
+/* Lock files of package managers: they list all installed packages. */
 static const char *const lock_files[] = {
     "Cargo.lock",        "Gemfile.lock",
     "Pipfile.lock",      "bun.lock",
@@ -40,8 +40,6 @@ static const char *const lock_files[] = {
     "yarn.lock",
 };
 
-/* --- names -------------------------------------------------------------------------------- */
-
 static void add_hash(struct buf *out, const void *bytes, size_t len)
 {
     char hex[HASH_SHA256_DIGITS + 1];
@@ -49,7 +47,7 @@ static void add_hash(struct buf *out, const void *bytes, size_t len)
     buf_add(out, hex, DIGITS);
 }
 
-/* Where one cannot be read it counts as missing: the key only saves work. */
+/* A lock file that we cannot read counts as missing: the key only saves work. */
 static void add_lock_files(struct buf *out, const char *folder)
 {
     int len = (int)(strrchr(folder, '/') - folder);
@@ -86,25 +84,23 @@ static char *part(const struct shared_folders *k, const char *name, const char *
     return mem_printf("%s/%s/%s", k->dir, name, file);
 }
 
-/* --- who uses them ------------------------------------------------------------------------ */
-
-static bool lives(const char *path, const struct buf *text)
+static bool is_use_alive(const char *path, const struct buf *text)
 {
     autoclose int lock = -1;
     struct err none = {0};
     return access(text->s, F_OK) == 0 || dirs_try_lock(path, &lock, &none) || lock < 0;
 }
 
-/* What a run has noted: its folder, and then names, each with a NUL behind it. */
-static int note_use(void *ctx, const char *dir, const char *name, struct err *err)
+/* Reads what a run has recorded: its folder, then names, each followed by a NUL. */
+static int read_use(void *ctx, const char *dir, const char *name, struct err *err)
 {
     struct shared_folders *k = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     autobuf struct buf text = BUF_INIT;
     if (file_read(path, LIST_MAX, &text, err))
         return -1;
-    if (!lives(path, &text)) {
-        (void)unlink(path); /* who comes next finds the same */
+    if (!is_use_alive(path, &text)) {
+        (void)unlink(path); /* if this fails, the next process tries again */
         return 0;
     }
     const char *end = text.s + text.len;
@@ -117,10 +113,10 @@ static int read_uses(struct shared_folders *k, const char *run, struct err *err)
 {
     autofree char *uses = mem_printf("%s/uses", k->dir);
     autofree char *own = mem_printf("%s/%s", uses, run ? run : "");
-    return (run && dirs_remove(own, err)) || dirs_each(uses, note_use, k, err) ? -1 : 0;
+    return (run && dirs_remove(own, err)) || dirs_each(uses, read_use, k, err) ? -1 : 0;
 }
 
-/* Nobody waits who can do without: k->lock is -1 then. */
+/* If `waits` is false and another process has the lock, k->lock is -1. */
 static int lock_and_read(struct shared_folders *k, const char *run, bool waits, struct err *err)
 {
     autofree char *uses = mem_printf("%s/uses", k->dir), *lock = mem_printf("%s/lock", k->dir);
@@ -203,7 +199,7 @@ int shared_folders_trees(const char *list, struct strv *ret, struct err *err)
     return 0;
 }
 
-/* Who looks whether it is in use has it for a moment. */
+/* Retries for a moment: another process that checks if it is in use holds the lock briefly. */
 int shared_folders_hold(const char *state_dir, const char *run, int *ret_fd, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = 10 * 1000 * 1000};
@@ -224,10 +220,8 @@ void shared_folders_tidy(const char *state_dir)
     struct err none = {0};
     init(&k, state_dir);
     if (access(k.dir, F_OK) == 0)
-        (void)lock_and_read(&k, NULL, false, &none); /* else the next one does the same */
+        (void)lock_and_read(&k, NULL, false, &none); /* if this fails, the next process does it */
 }
-
-/* --- one of them -------------------------------------------------------------------------- */
 
 static bool is_past(const struct timespec *t)
 {
@@ -236,7 +230,7 @@ static bool is_past(const struct timespec *t)
            (t->tv_sec != now.tv_sec ? t->tv_sec < now.tv_sec : t->tv_nsec <= now.tv_nsec);
 }
 
-/* Seconds, a dot, nanoseconds and a blank. */
+/* Reads seconds, a dot, nanoseconds and a blank. */
 static bool read_time(const char **at, struct timespec *ret)
 {
     char *dot, *end;
@@ -249,7 +243,8 @@ static bool read_time(const char **at, struct timespec *ret)
     return true;
 }
 
-/* Untouched where it is half made, of before the machine was started, or by another clock. */
+/* Reads the file `done`; false if the copy is incomplete. Leaves the times unset if they were
+ * written before the last reboot or by a clock that was ahead. */
 static bool read_done(const struct shared_folders *k, const char *name, struct timespec *ret_looked,
                       struct timespec *ret_changed)
 {
@@ -284,7 +279,7 @@ static int write_done(const struct shared_folders *k, const char *name,
     return remove_done(k, name, err) || file_create(path, text.s, text.len, err) ? -1 : 0;
 }
 
-struct bringing {
+struct inclusion {
     const struct shared_folders *k;
     const char *name;
     shared_folders_progress_fn *progress;
@@ -293,13 +288,13 @@ struct bringing {
 
 static int before_change(void *ctx, struct err *err)
 {
-    const struct bringing *b = ctx;
+    const struct inclusion *b = ctx;
     return remove_done(b->k, b->name, err);
 }
 
-static void hand_on(void *ctx, const struct dir_sync_count *so_far)
+static void report_progress(void *ctx, const struct dir_sync_count *so_far)
 {
-    const struct bringing *b = ctx;
+    const struct inclusion *b = ctx;
     if (b->progress)
         b->progress(b->ctx, so_far);
 }
@@ -313,18 +308,18 @@ static int make_place(const struct shared_folders *k, const char *name, const ch
     return access(path, F_OK) == 0 ? 0 : file_create(path, folder, strlen(folder), err);
 }
 
-/* Whoever copies it in another way needs the room. */
-static void give_up(const struct shared_folders *k, const char *name)
+/* Removes an incomplete copy: another way to include the folder needs the disk space. */
+static void remove_incomplete(const struct shared_folders *k, const char *name)
 {
     autofree char *path = mem_printf("%s/%s", k->dir, name);
     struct err none = {0};
     (void)dirs_remove(path, &none);
 }
 
-/* `begun`: when the two began to be held against each other. Where nothing differed, what somebody
- * had done to the copy before was seen as well. */
-static int finish(const struct bringing *b, struct timespec begun, const struct timespec *changed,
-                  bool same, struct err *err)
+/* `begun`: when we began to compare the copy with the original. If nothing differed, the
+ * comparison also covered earlier changes of the copy by others. */
+static int record_times(const struct inclusion *b, struct timespec begun,
+                        const struct timespec *changed, bool same, struct err *err)
 {
     struct timespec now;
     if (clock_gettime(CLOCK_REALTIME, &now) < 0)
@@ -335,8 +330,8 @@ static int finish(const struct bringing *b, struct timespec begun, const struct 
     return write_done(b->k, b->name, &begun, &now, err);
 }
 
-/* *ret_there is false where others use it and would see it change. */
-static int include_one(struct bringing *b, const char *root, const char *path, bool *ret_there,
+/* *ret_there is false if others use the copy and would see it change. */
+static int include_one(struct inclusion *b, const char *root, const char *path, bool *ret_there,
                        struct dir_sync_count *ret, struct err *err)
 {
     autofree char *tree = part(b->k, b->name, "tree"), *folder = mem_printf("%s/%s", root, path);
@@ -345,7 +340,7 @@ static int include_one(struct bringing *b, const char *root, const char *path, b
                          .path = path,
                          .look = shared_folders_is_used(b->k, b->name),
                          .before = before_change,
-                         .progress = hand_on,
+                         .progress = report_progress,
                          .ctx = b};
     struct timespec begun;
     bool same = false, done = read_done(b->k, b->name, &m.looked, &m.changed);
@@ -356,11 +351,11 @@ static int include_one(struct bringing *b, const char *root, const char *path, b
         return err_sys(err, "tell the time");
     if ((!m.look && make_place(b->k, b->name, folder, err)) || dir_sync_run(&m, ret, &same, err)) {
         if (!done)
-            give_up(b->k, b->name);
+            remove_incomplete(b->k, b->name);
         return -1;
     }
     *ret_there = !m.look || same;
-    return *ret_there ? finish(b, begun, &m.changed, same, err) : 0;
+    return *ret_there ? record_times(b, begun, &m.changed, same, err) : 0;
 }
 
 int shared_folders_bring(struct shared_folders *k, const char *root, const char *path,
@@ -372,7 +367,7 @@ int shared_folders_bring(struct shared_folders *k, const char *root, const char 
     size_t len = name.len;
     bool there = false;
     for (int i = 1; !there; i++) {
-        struct bringing b = {.k = k, .name = name.s, .progress = progress, .ctx = ctx};
+        struct inclusion b = {.k = k, .name = name.s, .progress = progress, .ctx = ctx};
         if (include_one(&b, root, path, &there, ret, err))
             return -1;
         if (there)
@@ -383,27 +378,25 @@ int shared_folders_bring(struct shared_folders *k, const char *root, const char 
     return 0;
 }
 
-/* --- those that nobody needs -------------------------------------------------------------- */
-
-struct old {
+struct copy_age {
     char *name;
     struct timespec used;
 };
 
-struct olds {
-    VEC(struct old) all;
+struct copy_ages {
+    VEC(struct copy_age) all;
 };
 
-static void olds_done(struct olds *o)
+static void copy_ages_done(struct copy_ages *o)
 {
     for (size_t i = 0; i < o->all.n; i++)
         free(o->all.v[i].name);
     vec_done(&o->all);
 }
 
-static int add_old(void *ctx, const char *dir, const char *name, struct err *err)
+static int add_copy_age(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct olds *o = ctx;
+    struct copy_ages *o = ctx;
     autofree char *done = mem_printf("%s/%s/done", dir, name);
     struct stat st = {0};
     (void)err;
@@ -411,14 +404,14 @@ static int add_old(void *ctx, const char *dir, const char *name, struct err *err
         return 0;
     if (stat(done, &st) < 0)
         st = (struct stat){0};
-    vec_push(&o->all, (struct old){.name = mem_str(name), .used = st.st_mtim});
+    vec_push(&o->all, (struct copy_age){.name = mem_str(name), .used = st.st_mtim});
     return 0;
 }
 
-/* By folder, and the last one first. */
-static int by_folder(const void *a, const void *b)
+/* Sorts by folder, newest first. */
+static int compare_ages(const void *a, const void *b)
 {
-    const struct old *x = a, *y = b;
+    const struct copy_age *x = a, *y = b;
     int order = strncmp(x->name, y->name, DIGITS);
     if (order)
         return order;
@@ -436,9 +429,9 @@ static bool is_taken(const struct shared_folders *k, const char *name)
     return false;
 }
 
-/* Out of the way; deleting it takes long. */
-static int put_aside(const struct shared_folders *k, const char *name, struct strv *ret_left,
-                     struct err *err)
+/* Moves a copy to tmp/. The caller deletes it later, because that takes long. */
+static int move_aside(const struct shared_folders *k, const char *name, struct strv *ret_left,
+                      struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", k->dir, name), *tmp = mem_printf("%s/tmp", k->state);
     autofree char *aside = mem_printf("%s/shared-%s.%d.gone", tmp, name, (int)getpid());
@@ -452,25 +445,25 @@ static int put_aside(const struct shared_folders *k, const char *name, struct st
 
 int shared_folders_trim(struct shared_folders *k, struct strv *ret_left, struct err *err)
 {
-    own_cleanup(olds_done) struct olds o = {0};
+    own_cleanup(copy_ages_done) struct copy_ages o = {0};
     size_t n = 0;
-    if (dirs_each(k->dir, add_old, &o, err))
+    if (dirs_each(k->dir, add_copy_age, &o, err))
         return -1;
     if (o.all.n)
-        qsort(o.all.v, o.all.n, sizeof(*o.all.v), by_folder);
+        qsort(o.all.v, o.all.n, sizeof(*o.all.v), compare_ages);
     for (size_t i = 0; i < o.all.n; i++) {
         const char *name = o.all.v[i].name;
-        bool another = !i || strncmp(o.all.v[i - 1].name, name, DIGITS) != 0;
-        n = another ? 1 : n + 1;
-        bool wanted = n <= KEEP && !shared_folders_is_orphan(k, name);
-        if (!wanted && !shared_folders_is_used(k, name) && !is_taken(k, name) &&
-            put_aside(k, name, ret_left, err))
+        bool new_folder = !i || strncmp(o.all.v[i - 1].name, name, DIGITS) != 0;
+        n = new_folder ? 1 : n + 1;
+        bool keep = n <= KEEP && !shared_folders_is_orphan(k, name);
+        if (!keep && !shared_folders_is_used(k, name) && !is_taken(k, name) &&
+            move_aside(k, name, ret_left, err))
             return -1;
     }
     return 0;
 }
 
-static int find_any(void *ctx, const char *dir, const char *name, struct err *err)
+static int note_copy(void *ctx, const char *dir, const char *name, struct err *err)
 {
     bool *any = ctx;
     (void)dir, (void)err;
@@ -483,7 +476,7 @@ void shared_folders_vacate(struct shared_folders *k)
     autofree char *uses = mem_printf("%s/uses", k->dir), *lock = mem_printf("%s/lock", k->dir);
     struct err none = {0};
     bool any = false;
-    if (dirs_each(k->dir, find_any, &any, &none) || any || rmdir(uses) < 0)
+    if (dirs_each(k->dir, note_copy, &any, &none) || any || rmdir(uses) < 0)
         return;
     (void)unlink(lock);
     (void)rmdir(k->dir);

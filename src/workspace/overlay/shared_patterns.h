@@ -1,11 +1,11 @@
 /*
- * Which folders workspace.share names, of those that can be kept for later runs
+ * Finds the folders that workspace.share names and that later runs can reuse
  * (workspace/overlay/shared_folders.h).
  *
- * A pattern names a folder where it has no wildcards, and folders where it has and ends with a
- * slash and two stars. Such a folder can be kept where git ignores it as a whole and has no file in
- * it, so that nothing in there is ever committed whatever becomes of it; where no symlink leads to
- * it; and where it is no repository or worktree, and no workspaces are made in it.
+ * A pattern without wildcards names one folder. A pattern with wildcards names folders if it ends
+ * with a slash and two stars. We can share a folder only if all of this is true: git ignores it as
+ * a whole and tracks no file in it, so that nothing in it is ever committed; no symlink leads to
+ * it; it is not a repository or worktree; and it contains no workspaces.
  */
 #ifndef WORKSPACE_OVERLAY_SHARED_PATTERNS_H
 #define WORKSPACE_OVERLAY_SHARED_PATTERNS_H
@@ -21,9 +21,9 @@ struct shared_patterns {
     size_t pattern_count;
 };
 
-/* Appends those folders, by their paths below root with a slash at the end, sorted and none inside
- * another; and the patterns that name something else as well, or that something else may be
- * wrong with. */
+/* Appends the folders to ret_folders: paths below root with a slash at the end, sorted, none
+ * inside another. Appends to ret_rest the patterns that also name something else, or that we
+ * cannot judge fully. */
 int shared_patterns_find(const struct shared_patterns *s, struct strv *ret_folders,
                          struct strv *ret_rest, struct err *err);
 

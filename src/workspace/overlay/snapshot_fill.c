@@ -11,13 +11,13 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* As long as it is on its way it is called what is to be deleted is. */
-static char *unplaced(const struct workspace *ws)
+/* Until the snapshot is in place it has the name of a folder that is to be deleted. */
+static char *pending_path(const struct workspace *ws)
 {
     return mem_printf("%s.gone", ws->path);
 }
 
-/* A file cannot be moved into a snapshot: the link to the other half is written again. */
+/* rename() cannot move a file into a snapshot, so we write the `.git` link again. */
 static int write_link(const struct workspace *ws, int tree, struct err *err)
 {
     autofree char *text = mem_printf("gitdir: %s\n", ws->admin);
@@ -28,7 +28,7 @@ static int write_link(const struct workspace *ws, int tree, struct err *err)
                : 0;
 }
 
-/* The folder is only ever without its `.git` where the snapshot is about to take its place. */
+/* The folder loses its `.git` only here, right before the snapshot takes its place. */
 static int put_in_place(struct workspace *ws, const char *tree, const struct file_id *id,
                         struct err *err)
 {
@@ -40,7 +40,7 @@ static int put_in_place(struct workspace *ws, const char *tree, const struct fil
 int snapshot_begin(const struct workspace *ws, const struct base_tree *p, struct strv *ret_paths,
                    struct err *err)
 {
-    autofree char *from = base_tree_tree(p), *tree = unplaced(ws);
+    autofree char *from = base_tree_tree(p), *tree = pending_path(ws);
     if (dirs_remove(tree, err))
         return -1;
     strv_pushl(ret_paths, from, tree, NULL);
@@ -49,7 +49,7 @@ int snapshot_begin(const struct workspace *ws, const struct base_tree *p, struct
 
 int snapshot_finish(struct workspace *ws, const struct base_tree *p, struct err *err)
 {
-    autofree char *tree = unplaced(ws), *index = mem_printf("%s/index", ws->admin);
+    autofree char *tree = pending_path(ws), *index = mem_printf("%s/index", ws->admin);
     autoclose int fd = -1, admin = -1;
     struct file_id id;
     if (beneath_folder(tree, &fd, err) || workspace_open_admin(ws, &admin, err))
@@ -64,7 +64,7 @@ int snapshot_finish(struct workspace *ws, const struct base_tree *p, struct err 
 
 void snapshot_undo(struct workspace *ws)
 {
-    autofree char *tree = unplaced(ws);
+    autofree char *tree = pending_path(ws);
     struct err none = {0};
     (void)workspace_drop(ws, "index", &none);
     (void)dirs_remove(tree, &none);

@@ -1,14 +1,14 @@
 /*
- * Workspaces that are snapshots of a pristine tree (workspace/overlay/base_tree.h): made in no
- * time, with files that git's index of the original holds for unchanged, as they are
- * (sys/fs/btrfs.h). To everyone they are ordinary folders.
+ * Workspaces that are snapshots of a base tree (workspace/overlay/base_tree.h). The file system
+ * makes one at once, and git's index of the original also says "unchanged" for the files of the
+ * copy (sys/fs/btrfs.h). To everyone else they are ordinary folders.
  *
- * A file in one is not the same to the kernel as in the original: the first look at all of them
- * takes as long as it does on a disk that was just mounted, which is why run/prepare/pool.h
- * uses large ones again.
+ * The kernel caches the files of a snapshot apart from those of the original. So the first look at
+ * all of them takes as long as on a disk that was just mounted. For this reason run/prepare/pool.h
+ * reuses large snapshots.
  *
- * The file system makes one after it has written what it had in memory: that may take as long as
- * the disk wants, and is for another process. Several at once cost what one does.
+ * The file system first writes its cached data to disk before it makes a snapshot. That may take
+ * long, so another process does it. Several snapshots at once cost as much as one.
  */
 #ifndef WORKSPACE_OVERLAY_SNAPSHOT_FILL_H
 #define WORKSPACE_OVERLAY_SNAPSHOT_FILL_H
@@ -18,15 +18,15 @@
 #include "workspace/overlay/base_tree.h"
 #include "workspace/workspace.h"
 
-/* For a workspace that was made just now, and has nothing in it but its `.git`: appends the paths
- * of the tree and of its copy, for the caller to have that made with btrfs_snapshot(). */
+/* Prepares a new workspace that contains nothing but its `.git`: appends the paths of the base
+ * tree and of its copy. The caller then makes the copy with btrfs_snapshot(). */
 int snapshot_begin(const struct workspace *ws, const struct base_tree *p, struct strv *ret_paths,
                    struct err *err);
 
-/* That was done: puts the copy in the workspace's place. */
+/* Call this after the copy was made: moves it into the workspace's place. */
 int snapshot_finish(struct workspace *ws, const struct base_tree *p, struct err *err);
 
-/* One of these failed: the workspace is what it was before. */
+/* Call this if one of these steps failed: restores the workspace as it was before. */
 void snapshot_undo(struct workspace *ws);
 
 #endif

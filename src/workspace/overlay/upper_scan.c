@@ -19,10 +19,8 @@ enum { VERSION = 2, FLAGS = 2 /* bytes between an entry's id and its path */ };
 struct scan {
     struct work_scan *found;
     const struct tracked *tracked;
-    size_t root; /* length of the upper folder's path, with the slash */
+    size_t root; /* length of the upper folder's path with the slash */
 };
-
-/* --- what is tracked ---------------------------------------------------------------------- */
 
 void tracked_close(struct tracked *t)
 {
@@ -53,8 +51,8 @@ bool tracked_open(struct tracked *t, const char *index, const char *tree)
     return git_index_open(&t->index, index, strlen(tree), NULL) == 0 && read_paths(t, tree);
 }
 
-/* The first that is not before a path. */
-static size_t find(const struct scan *s, const char *path)
+/* The index of the first tracked path that is not less than `path`. */
+static size_t lower_bound(const struct scan *s, const char *path)
 {
     size_t low = 0, high = s->tracked->paths.n;
     while (low < high) {
@@ -69,15 +67,16 @@ static size_t find(const struct scan *s, const char *path)
 
 static bool is_tracked(const struct scan *s, const char *path)
 {
-    size_t i = find(s, path);
+    size_t i = lower_bound(s, path);
     return i < s->tracked->paths.n && strcmp(s->tracked->paths.v[i], path) == 0;
 }
 
-/* Where what is tracked below a folder begins, and in *ret_end where it ends. */
+/* Returns the index of the first tracked path below a folder, and in *ret_end the index after the
+ * last. */
 static size_t find_below(const struct scan *s, const char *path, size_t *ret_end)
 {
     autofree char *inside = mem_printf("%s/", path);
-    size_t len = strlen(inside), first = find(s, inside);
+    size_t len = strlen(inside), first = lower_bound(s, inside);
     for (*ret_end = first; *ret_end < s->tracked->paths.n; ++*ret_end) {
         if (strncmp(s->tracked->paths.v[*ret_end], inside, len) != 0)
             break;
@@ -88,32 +87,30 @@ static size_t find_below(const struct scan *s, const char *path, size_t *ret_end
 static bool has_below(const struct scan *s, const char *path)
 {
     autofree char *inside = mem_printf("%s/", path);
-    size_t i = find(s, inside);
+    size_t i = lower_bound(s, inside);
     return i < s->tracked->paths.n && strncmp(s->tracked->paths.v[i], inside, strlen(inside)) == 0;
 }
 
-/* --- what is found ------------------------------------------------------------------------ */
-
-static bool add(struct scan *s, struct strv *list, const char *path, const char *end)
+static bool add_path(struct scan *s, struct strv *list, const char *path, const char *end)
 {
     strv_pushf(list, "%s%s", path, end);
     return s->found->changed.n + s->found->untracked.n <= WORK_SCAN_MAX;
 }
 
-static bool take_whiteout(struct scan *s, const char *path)
+static bool add_whiteout(struct scan *s, const char *path)
 {
     if (is_tracked(s, path))
-        return add(s, &s->found->changed, path, "");
-    return !has_below(s, path) || add(s, &s->found->changed, path, "/");
+        return add_path(s, &s->found->changed, path, "");
+    return !has_below(s, path) || add_path(s, &s->found->changed, path, "/");
 }
 
-static bool take_file(struct scan *s, const char *path)
+static bool add_file(struct scan *s, const char *path)
 {
     if (is_tracked(s, path))
-        return add(s, &s->found->changed, path, "");
-    if (has_below(s, path) && !add(s, &s->found->changed, path, "/"))
+        return add_path(s, &s->found->changed, path, "");
+    if (has_below(s, path) && !add_path(s, &s->found->changed, path, "/"))
         return false;
-    return add(s, &s->found->untracked, path, "");
+    return add_path(s, &s->found->untracked, path, "");
 }
 
 static bool exists(const struct scan *s, const FTSENT *folder, const char *path)
@@ -123,20 +120,21 @@ static bool exists(const struct scan *s, const FTSENT *folder, const char *path)
     return lstat(full, &st) == 0;
 }
 
-/* What is tracked in it and not there is gone; what is there comes in its turn. */
-static bool take_gone(struct scan *s, const FTSENT *folder, const char *path)
+/* Adds tracked paths that the folder hides and does not contain. The walk comes to its other files
+ * later. */
+static bool add_hidden(struct scan *s, const FTSENT *folder, const char *path)
 {
     size_t end, i = find_below(s, path, &end);
     for (; i < end; i++) {
         if (!exists(s, folder, s->tracked->paths.v[i]) &&
-            !add(s, &s->found->changed, s->tracked->paths.v[i], ""))
+            !add_path(s, &s->found->changed, s->tracked->paths.v[i], ""))
             return false;
     }
     return true;
 }
 
-/* A new one is one thing, whatever is in it. */
-static bool take_folder(struct scan *s, FTS *fts, FTSENT *e, const char *path)
+/* Adds a new folder as one path, whatever it contains. */
+static bool add_upper_folder(struct scan *s, FTS *fts, FTSENT *e, const char *path)
 {
     enum overlay_folder kind = overlay_folder(e->fts_accpath);
     bool was_file = is_tracked(s, path);
@@ -144,13 +142,13 @@ static bool take_folder(struct scan *s, FTS *fts, FTSENT *e, const char *path)
         return false;
     if (was_file || !has_below(s, path)) {
         (void)fts_set(fts, e, FTS_SKIP);
-        return add(s, was_file ? &s->found->changed : &s->found->untracked, path,
-                   was_file ? "" : "/");
+        return add_path(s, was_file ? &s->found->changed : &s->found->untracked, path,
+                        was_file ? "" : "/");
     }
-    return kind == OVERLAY_MERGED || take_gone(s, e, path);
+    return kind == OVERLAY_MERGED || add_hidden(s, e, path);
 }
 
-static bool take(struct scan *s, FTS *fts, FTSENT *e)
+static bool add_entry(struct scan *s, FTS *fts, FTSENT *e)
 {
     if (e->fts_level == 0)
         return e->fts_info == FTS_D || e->fts_info == FTS_DP;
@@ -161,20 +159,20 @@ static bool take(struct scan *s, FTS *fts, FTSENT *e)
     }
     switch (e->fts_info) {
     case FTS_D:
-        return take_folder(s, fts, e, path);
+        return add_upper_folder(s, fts, e, path);
     case FTS_DP:
         return true;
     case FTS_F:
     case FTS_SL:
     case FTS_SLNONE:
     case FTS_DEFAULT:
-        return overlay_is_whiteout(e->fts_statp) ? take_whiteout(s, path) : take_file(s, path);
+        return overlay_is_whiteout(e->fts_statp) ? add_whiteout(s, path) : add_file(s, path);
     default:
         return false;
     }
 }
 
-static bool look(struct scan *s, const char *upper)
+static bool scan_upper(struct scan *s, const char *upper)
 {
     char *const roots[] = {(char *)upper, NULL};
     FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR, NULL);
@@ -182,7 +180,7 @@ static bool look(struct scan *s, const char *upper)
     FTSENT *e = NULL;
     s->root = strlen(upper) + 1;
     while (good && (errno = 0, e = fts_read(fts)))
-        good = take(s, fts, e);
+        good = add_entry(s, fts, e);
     good = good && !errno;
     if (fts)
         (void)fts_close(fts);
@@ -198,6 +196,9 @@ bool upper_scan_open(struct work_scan *s, const char *upper, const struct tracke
         return false;
     char name[BENEATH_NAME];
     beneath_name(folder, name);
-    autofree char *path = mem_printf("%s/.", *name ? name : upper); /* whatever has the name */
-    return look(&scan, path);
+    autofree char *path = mem_printf(
+        "%s/.",
+        *name ? name
+              : upper); /* use the folder that we opened, even if another one takes its name */
+    return scan_upper(&scan, path);
 }

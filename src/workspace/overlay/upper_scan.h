@@ -1,7 +1,7 @@
 /*
- * What may be uncommitted in a workspace of layers (workspace/overlay/layers.h), by what is in its
- * upper folder: all that was written, changed or deleted is there, and nothing else need be looked
- * at. The result is a struct work_scan, as of one who looked at every file.
+ * Finds files of an overlay workspace (workspace/overlay/layers.h) that may be uncommitted. The
+ * upper folder contains everything that was written, changed or deleted, so we look at nothing
+ * else. The result is a struct work_scan, as if we had looked at every file.
  */
 #ifndef WORKSPACE_OVERLAY_UPPER_SCAN_H
 #define WORKSPACE_OVERLAY_UPPER_SCAN_H
@@ -11,7 +11,7 @@
 #include "git/format/index.h"
 #include "git/tree/work_scan.h"
 
-/* struct tracked: the paths that an index has. Workspaces whose indexes are the same have one. */
+/* struct tracked: the paths in an index. Workspaces with equal indexes share one. */
 struct tracked {
     struct git_index index;
     VEC(const char *) paths; /* sorted; they point into the index */
@@ -23,14 +23,14 @@ struct tracked {
         .index = {.bytes = BUF_INIT, .name = BUF_INIT }                                            \
     }
 
-/* False where it is not of that tree (an id, in hexadecimal digits), or has more than plain files.
- * To be released in every case. */
+/* Fails if the index does not match that tree (a hexadecimal id) or contains more than plain
+ * files. Call tracked_close() in every case. */
 bool tracked_open(struct tracked *t, const char *index, const char *tree);
 void tracked_close(struct tracked *t);
 #define autotracked own_cleanup(tracked_close)
 
-/* As work_scan_open(), of a work tree whose upper folder that is. False as well where folders were
- * moved, and the like: the work tree itself tells then. */
+/* Like work_scan_open(), for the work tree of an upper folder. Also false if folders were renamed
+ * and in similar cases: then scan the work tree itself. */
 bool upper_scan_open(struct work_scan *s, const char *upper, const struct tracked *t);
 
 #endif
