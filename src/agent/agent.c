@@ -13,8 +13,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* --- how they are called ------------------------------------------------------------------ */
-
 static const struct engine_def *const engines[] = {
     [ENGINE_SIM] = &engine_sim,           [ENGINE_COMMAND] = &engine_command,
     [ENGINE_CLAUDE] = &engine_claude,     [ENGINE_CODEX] = &engine_codex,
@@ -176,8 +174,6 @@ void agent_tidy(enum engine engine, const char *tmp)
         (void)dirs_remove_entries(tmp, "", def->litter, NULL); /* it only takes room */
 }
 
-/* --- what they say ------------------------------------------------------------------------ */
-
 void agent_report_done(struct agent_report *report)
 {
     struct buf *const texts[] = {&report->said,        &report->session, &report->model,
@@ -308,8 +304,6 @@ bool agent_add_use(enum engine engine, const char *path, const char *errors, con
     agent_report_done(&r);
     return same && !all;
 }
-
-/* --- why they failed ---------------------------------------------------------------------- */
 
 static bool mentions_any(const char *text, const char *const *phrases)
 {

@@ -6,8 +6,6 @@
 
 enum { LINKS_MAX = 40 }; /* as the kernel has it */
 
-/* --- the way to a path -------------------------------------------------------------------- */
-
 /* Adds the components of `path` to `out`, which is absolute and has no slash at its end. Neither
  * looks at the disk nor leaves "." and ".." in it. */
 static void add_lexically(struct buf *out, const char *path)
@@ -64,8 +62,6 @@ static int follow_links(const char *path, struct buf *out)
     }
     return 0;
 }
-
-/* --- patterns ----------------------------------------------------------------------------- */
 
 /* Where a place is in the repository. Elsewhere is a name that no tracked path can have. */
 static void add_place(const struct plan_file *pf, const char *place, struct buf *out)

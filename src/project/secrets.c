@@ -13,8 +13,6 @@ enum { SHORTEST = 4, UNCOMMON = 8 }; /* bytes */
 
 static const char masked[] = "[MASKED]";
 
-/* --- which they are ----------------------------------------------------------------------- */
-
 static unsigned pair_of(const char *s)
 {
     return (unsigned)(unsigned char)s[0] << 8 | (unsigned char)s[1];
@@ -192,8 +190,6 @@ void secrets_done(struct secrets *secrets)
     strv_done(&secrets->values);
 }
 
-/* --- finding them ------------------------------------------------------------------------- */
-
 static bool may_begin(const struct secrets *secrets, const char *s)
 {
     unsigned pair = pair_of(s);
@@ -249,8 +245,6 @@ static size_t ending_len(const struct secrets *secrets, const char *s, size_t le
     }
     return most;
 }
-
-/* --- masking ------------------------------------------------------------------------------ */
 
 /* Masks what begins before `end`; of the text, `covered` bytes are already masked. Returns how many
  * bytes behind `end` are. */
@@ -310,8 +304,6 @@ bool secrets_are_told_by(const struct secrets *secrets, const char *word)
     return false;
 }
 
-/* --- trees -------------------------------------------------------------------------------- */
-
 static bool tree_has(const struct secrets *secrets, const struct node *node)
 {
     if (node->kind == NODE_STRING)
@@ -356,8 +348,6 @@ const struct node *secrets_mask_tree(const struct secrets *secrets, const struct
     return root && secrets->values.n && tree_has(secrets, root) ? mask_node(secrets, root, a)
                                                                 : root;
 }
-
-/* --- in pieces ---------------------------------------------------------------------------- */
 
 static void pass_on(struct secrets_stream *stream, size_t end, struct buf *out)
 {

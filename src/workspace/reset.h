@@ -1,6 +1,6 @@
 /*
- * Making a work tree again what its index says, where a scan has told what differs: a few files are
- * written anew and a few deleted, and nothing else is looked at, however large the tree is.
+ * Resets a work tree to its index after a scan has found the differences: writes a few files anew
+ * and deletes a few, and looks at nothing else, however large the tree is.
  */
 #ifndef WORKSPACE_RESET_H
 #define WORKSPACE_RESET_H
@@ -15,14 +15,14 @@ struct git_batch;
 struct workspace_reset_job {
     struct git_batch *batch;
     const char *work_tree;
-    const char *index; /* what it is to be again; of version 2, and with the digits of an id ... */
-    size_t id_len;
-    const char *to; /* ... and where that is written with the new stat data: no file yet */
+    const char *index; /* the index to reset to, of version 2, ... */
+    size_t id_len;     /* ... with ids of that many digits */
+    const char *to;    /* ... and the file to make: the same index with the new stat data */
 };
 
-/* The scan was made of this tree and that index, nobody has worked in the tree since, and git takes
- * all files as they are. False where git must do it, from whatever has become of the tree by then:
- * a folder is gone, there is much to be written or deleted, something failed. */
+/* Call it only if the scan is of this tree and index, nobody has worked in the tree since, and git
+ * takes all files as they are. Returns false if git must do it, whatever we have already changed
+ * in the tree: a folder is gone, too much is to be written or deleted, or something failed. */
 bool workspace_reset(const struct workspace_reset_job *job, const struct work_scan *scan);
 
 #endif

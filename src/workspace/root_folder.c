@@ -15,16 +15,16 @@
 
 #define IGNORE ".gitignore"
 
-static const char all[] = "*\n";
+static const char ignore_all[] = "*\n";
 
-/* Only where it is a folder of ours: others have an ignore file of their own. */
-static int hide(int folder, const char *work, struct err *err)
+/* If there is an ignore file, the folder is not ours alone: leave it. */
+static int write_ignore_file(int folder, const char *work, struct err *err)
 {
     autoclose int fd =
         openat(folder, IGNORE, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0 && errno == EEXIST)
         return 0;
-    if (fd < 0 || write(fd, all, strlen(all)) != (ssize_t)strlen(all))
+    if (fd < 0 || write(fd, ignore_all, strlen(ignore_all)) != (ssize_t)strlen(ignore_all))
         return err_sys(err, "create '%s/" IGNORE "'", work);
     return 0;
 }
@@ -32,20 +32,20 @@ static int hide(int folder, const char *work, struct err *err)
 int root_folder_hide(const char *work, struct err *err)
 {
     autoclose int folder = -1;
-    return beneath_folder(work, &folder, err) ? -1 : hide(folder, work, err);
+    return beneath_folder(work, &folder, err) ? -1 : write_ignore_file(folder, work, err);
 }
 
 static bool is_ours(int folder)
 {
     autoclose int fd = openat(folder, IGNORE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-    char text[sizeof(all)];
+    char text[sizeof(ignore_all)];
     struct stat st;
     return fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode) &&
-           read(fd, text, sizeof(text)) == (ssize_t)strlen(all) &&
-           memcmp(text, all, strlen(all)) == 0;
+           read(fd, text, sizeof(text)) == (ssize_t)strlen(ignore_all) &&
+           memcmp(text, ignore_all, strlen(ignore_all)) == 0;
 }
 
-/* Also where it cannot be locked, as on a disk that may not be written to any more. */
+/* Continues without the lock, for example on a read-only file system. */
 void root_folder_tidy(const char *lock, const char *work, const char *run)
 {
     autoclose int fd = -1, above = -1;
@@ -59,7 +59,7 @@ void root_folder_tidy(const char *lock, const char *work, const char *run)
     (void)unlinkat(folder, run, AT_REMOVEDIR);
     bool hidden = is_ours(folder) && unlinkat(folder, IGNORE, 0) == 0;
     if (unlinkat(above, name, AT_REMOVEDIR) < 0 && hidden)
-        (void)hide(folder, work, NULL);
+        (void)write_ignore_file(folder, work, NULL);
     const char *slash = strrchr(work, '/');
     autofree char *parent = mem_dup(work, (size_t)(slash - work));
     if (strcmp(name, "worktrees") == 0)

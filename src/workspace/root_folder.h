@@ -1,18 +1,18 @@
 /*
- * The folder in which workspaces are made, one folder in it for each run: `.anabranch/worktrees`
- * where the plan does not say otherwise.
+ * The folder that contains the workspaces, in one folder for each run. By default it is
+ * `.anabranch/worktrees`.
  */
 #ifndef WORKSPACE_ROOT_FOLDER_H
 #define WORKSPACE_ROOT_FOLDER_H
 
 #include "base/err.h"
 
-/* It ignores itself, so that it needs no entry in anyone's ignore file. To be called when there is
- * something in it: empty, it may be taken away by a run that ends. */
+/* Writes an ignore file into it, so that users need no entry in their own ignore files. Call it
+ * when the folder is not empty: a run that ends may remove an empty one. */
 int root_folder_hide(const char *work, struct err *err);
 
-/* Takes away the folder of a run, and then itself, where they are empty. What holds a workspace
- * stays. `lock` is the file by which those who make workspaces wait for each other. */
+/* Removes the folder of a run, and then the root folder itself, if they are empty. A folder that
+ * contains a workspace stays. `lock` is the file that everyone who makes workspaces locks. */
 void root_folder_tidy(const char *lock, const char *work, const char *run);
 
 #endif

@@ -13,12 +13,12 @@
 
 enum { FILE_MAX = 64 << 20 };
 
-static bool has_line(const struct buf *text, const char *beginning)
+static bool has_line(const struct buf *text, const char *prefix)
 {
-    size_t len = strlen(beginning);
+    size_t len = strlen(prefix);
     for (const char *s = text->s; s; s = strchr(s, '\n')) {
         s += *s == '\n';
-        if (strncmp(s, beginning, len) == 0)
+        if (strncmp(s, prefix, len) == 0)
             return true;
     }
     return false;
@@ -41,8 +41,9 @@ void unmerged_find(const struct workspace *ws, size_t id_len, struct strv *ret)
     autogitindex struct git_index index;
     bool opened = git_index_open(&index, path, id_len, NULL) == 0;
     for (struct git_index_entry e; opened && git_index_next(&index, &e);) {
-        bool known = ret->n && strcmp(ret->v[ret->n - 1], e.path) == 0; /* it has up to three */
-        if (e.unmerged && !known && has_markers(ws, e.path))
+        bool listed =
+            ret->n && strcmp(ret->v[ret->n - 1], e.path) == 0; /* up to three entries per path */
+        if (e.unmerged && !listed && has_markers(ws, e.path))
             strv_push(ret, e.path);
     }
 }

@@ -30,7 +30,7 @@ void workspace_done(struct workspace *ws)
     *ws = (struct workspace){0};
 }
 
-/* git cannot begin in a folder that was deleted. */
+/* git cannot start in a deleted folder. */
 void workspace_set_tree(const struct workspace *ws, struct git_place *at)
 {
     bool open = ws->hold && ws->hold->tree >= 0 && workspace_is_there(ws);
@@ -77,7 +77,7 @@ static int write_file(const char *dir, const char *name, struct err *err, const 
     return file_create(path, text.s, text.len, err);
 }
 
-/* The administrative folder as git-worktree(1) describes it, in `dir`. */
+/* Writes the administrative folder into `dir`, in the form of git-worktree(1). */
 static int write_admin(const struct workspace *ws, const char *dir, const char *head,
                        struct err *err)
 {
@@ -94,21 +94,21 @@ static int write_admin(const struct workspace *ws, const char *dir, const char *
                : 0;
 }
 
-/* git reads a HEAD whole. */
-static bool is_clog(const char *name, const struct stat *st)
+/* git reads the whole HEAD file, so we limit its size more strictly. */
+static bool blocks_git(const char *name, const struct stat *st)
 {
     off_t max = strcmp(name, "HEAD") == 0 ? HEAD_MAX : FILE_LARGE;
     return !S_ISDIR(st->st_mode) && (!S_ISREG(st->st_mode) || st->st_size > max);
 }
 
-/* Without a HEAD git takes the folder for none of its own. */
-static void mend_head(const struct workspace *ws, int admin)
+/* Without a HEAD git does not accept the folder as a repository's. */
+static void restore_head(const struct workspace *ws, int admin)
 {
     if (!ws->branch || !*ws->branch)
         return;
     autofree char *head = mem_printf("ref: %s\n", ws->branch);
     autoclose int fd = openat(admin, "HEAD", O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
-    if (fd >= 0) /* else it stays as it is */
+    if (fd >= 0) /* if we cannot make it, it stays missing */
         (void)!write(fd, head, strlen(head));
 }
 
@@ -116,7 +116,7 @@ void workspace_unclog(const struct workspace *ws)
 {
     autoclose int admin = -1;
     struct err none = {0};
-    if (workspace_open_admin(ws, &admin, &none)) /* it is not ours */
+    if (workspace_open_admin(ws, &admin, &none)) /* it is not our folder */
         return;
     int fd = openat(admin, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
@@ -125,15 +125,16 @@ void workspace_unclog(const struct workspace *ws)
         (void)close(fd);
     for (const struct dirent *e; dir && (e = readdir(dir));) {
         if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
-            is_clog(e->d_name, &st))
-            (void)unlinkat(dirfd(dir), e->d_name, 0); /* else git says what is wrong */
+            blocks_git(e->d_name, &st))
+            (void)unlinkat(dirfd(dir), e->d_name,
+                           0); /* if this fails, git will report the problem */
     }
     if (dir)
         (void)closedir(dir);
-    mend_head(ws, admin);
+    restore_head(ws, admin);
 }
 
-/* A name for the administrative folder that nobody else uses: the last two parts of the path. */
+/* The last two parts of the path: no other worktree uses that name. */
 char *workspace_admin_name(const char *path)
 {
     const char *task = strrchr(path, '/'), *run = task;
@@ -142,8 +143,8 @@ char *workspace_admin_name(const char *path)
     return mem_printf("%.*s-%s", (int)(task - run), run, task + 1);
 }
 
-/* Both folders, the administrative one aside. */
-static int write_parts(struct workspace *ws, const char *aside, const char *head, struct err *err)
+/* Makes the tree's folder, and the administrative folder at `aside`. */
+static int write_folders(struct workspace *ws, const char *aside, const char *head, struct err *err)
 {
     return dirs_remove(aside, err) || workspace_make_tree(ws, err) ||
                    write_file(workspace_at(ws), ".git", err, "gitdir: %s\n", ws->admin) ||
@@ -152,8 +153,9 @@ static int write_parts(struct workspace *ws, const char *aside, const char *head
                : 0;
 }
 
-/* git takes the folder of all of them away whenever it finds nothing in it, as in each `git gc`. */
-static int put_admin(const struct workspace *ws, const char *aside, struct err *err)
+/* Retries: git removes the folder `worktrees` whenever it is empty, for example in each `git gc`.
+ */
+static int place_admin(const struct workspace *ws, const char *aside, struct err *err)
 {
     autofree char *worktrees = mem_printf("%s/worktrees", ws->common);
     for (int tries = 1;; tries++) {
@@ -174,17 +176,17 @@ static int write_metadata(struct workspace *ws, const char *commit, struct err *
     struct git_place at = {.batch = ws->batch, .git_dir = ws->common};
     bool moved;
     ws->admin = mem_printf("%s/worktrees/%s", ws->common, name);
-    if (write_parts(ws, aside, head, err))
+    if (write_folders(ws, aside, head, err))
         return -1;
     if (git_move_ref(&at, ws->branch, "", commit, "anabranch: begin", &moved, err))
         return -1;
     if (!moved)
-        return err_set(err, ERR_ENV, "the branch '%s' exists already", ws->branch);
-    return put_admin(ws, aside, err);
+        return err_set(err, ERR_ENV, "branch '%s' already exists", ws->branch);
+    return place_admin(ws, aside, err);
 }
 
-/* Takes away what there is of a workspace that could not be made. */
-static void unmake(const struct workspace *ws)
+/* Removes the parts of a workspace that could not be made. */
+static void remove_parts(const struct workspace *ws)
 {
     autofree char *name = workspace_admin_name(ws->path);
     autofree char *aside = state_tmp_file_path(ws->common, name);
@@ -205,12 +207,12 @@ int workspace_create(struct workspace *ws, const struct git_repo *repo, const ch
     autoclose int fd = -1;
     struct stat st;
     if (lstat(path, &st) == 0)
-        return err_set(err, ERR_ENV, "'%s' exists already", path);
+        return err_set(err, ERR_ENV, "'%s' already exists", path);
     if (dirs_lock(lock, &fd, err))
         return -1;
     if (write_metadata(ws, commit, err) == 0)
         return 0;
-    unmake(ws);
+    remove_parts(ws);
     return err_wrap(err, "workspace '%s'", path);
 }
 
@@ -226,7 +228,7 @@ int workspace_repair(struct workspace *ws, const char *commit, struct err *err)
     ws->admin = mem_printf("%s/worktrees/%s", ws->common, name);
     return dirs_make(tmp, err) || dirs_lock(lock, &fd, err) || dirs_remove(aside, err) ||
                    write_admin(ws, aside, head, err) || workspace_make_way(ws->admin, err) ||
-                   (ws->hold && workspace_hold_admin(ws, aside, err)) || put_admin(ws, aside, err)
+                   (ws->hold && workspace_hold_admin(ws, aside, err)) || place_admin(ws, aside, err)
                ? -1
                : 0;
 }
@@ -240,10 +242,7 @@ bool workspace_is_large(const struct workspace *ws)
     return stat(index, &st) == 0 && st.st_size > WORKSPACE_LARGE_INDEX;
 }
 
-/* --- taking over -------------------------------------------------------------------------- */
-
-/* The first line of a file, less a beginning and an ending that it must have; NULL where it has
- * not. */
+/* The first line of a file without a prefix and a suffix, which it must have; else NULL. */
 static char *read_line(const char *dir, const char *name, const char *before, const char *after)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
@@ -266,8 +265,8 @@ void workspace_adopt(struct workspace *ws, const struct git_repo *repo, const ch
                              .branch = mem_str(branch),
                              .admin = mem_printf("%s/worktrees/%s", repo->common, name),
                              .batch = batch};
-    autofree char *said = path ? NULL : read_line(ws->admin, "gitdir", "", "/.git");
-    ws->path = mem_str(path ? path : said ? said : otherwise);
+    autofree char *recorded = path ? NULL : read_line(ws->admin, "gitdir", "", "/.git");
+    ws->path = mem_str(path ? path : recorded ? recorded : otherwise);
 }
 
 bool workspace_has_tree(const struct workspace *ws)
@@ -275,7 +274,7 @@ bool workspace_has_tree(const struct workspace *ws)
     autobuf struct buf words = BUF_INIT;
     int fd = open(ws->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *dir = fd >= 0 ? fdopendir(fd) : NULL;
-    size_t n = fd < 0 && errno == EACCES; /* it cannot be told */
+    size_t n = fd < 0 && errno == EACCES; /* unreadable: assume that there are files */
     if (fd >= 0 && !dir)
         (void)close(fd);
     for (struct dirent *e; dir && n == 0 && (e = readdir(dir));)
@@ -307,14 +306,12 @@ int workspace_restore(struct workspace *ws, struct err *err)
     if (workspace_is_replaced(ws, &words))
         return err_set(err, ERR_ENV, "%s", words.s);
     if (layers_there(ws->path) && !overlay_is_at(ws->path))
-        return err_set(err, ERR_ENV, "what is in '%s' cannot be seen", ws->path);
+        return err_set(err, ERR_ENV, "cannot see the files of '%s'", ws->path);
     if (dirs_lock(lock, &fd, err) || dirs_remove(file, err) || dirs_remove(ws->admin, err) ||
-        write_parts(ws, aside, head, err) || put_admin(ws, aside, err))
+        write_folders(ws, aside, head, err) || place_admin(ws, aside, err))
         return err_wrap(err, "workspace '%s'", ws->path);
     return 0;
 }
-
-/* --- taking away -------------------------------------------------------------------------- */
 
 void workspace_release(const struct workspace *ws)
 {
@@ -329,7 +326,7 @@ static char *admin_aside(const struct workspace *ws)
     return mem_printf("%s/anabranch/tmp/%s.gone", ws->common, name);
 }
 
-/* Where it is out of the way. */
+/* Moves the tree to `gone`, beside the workspace. */
 static int move_tree(const struct workspace *ws, const char *gone, struct err *err)
 {
     bool done;
@@ -358,8 +355,8 @@ int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *er
     struct stat st;
     if (move_tree(ws, tree, err))
         return -1;
-    if (lstat(ws->path, &st) == 0) /* by the administrative folder we know that */
-        return err_set(err, ERR_ENV, "'%s' is not the folder that we made: it stays", ws->path);
+    if (lstat(ws->path, &st) == 0) /* the record in the admin folder says so */
+        return err_set(err, ERR_ENV, "'%s' is not the folder that we made, so it stays", ws->path);
     if (workspace_move_admin(ws, aside, err))
         return -1;
     strv_pushl(ret_left, aside, tree, NULL);

@@ -1,10 +1,11 @@
 /*
- * Workspaces: linked worktrees, one for each task, on a branch of its own.
+ * Workspaces: linked worktrees, one for each task, each on its own branch.
  *
- * Making one has two parts. The metadata (branch, administrative folder) is written here, under the
- * repository's lock: the administrative folder is built aside and renamed in, because git's own
- * readers die on a half-made one. Filling the tree takes long in a large repository and needs no
- * lock: the caller runs the command that workspace_fill() gives, beside others.
+ * We make one in two parts. First we write the metadata (branch, administrative folder) under the
+ * repository's lock: we build the administrative folder elsewhere and rename it into place,
+ * because git fails on an incomplete one. Then we fill the tree. That takes long in a large
+ * repository and needs no lock: the caller runs the command that workspace_fill() gives, and can
+ * do other work at the same time.
  */
 #ifndef WORKSPACE_WORKSPACE_H
 #define WORKSPACE_WORKSPACE_H
@@ -17,86 +18,86 @@
 
 struct workspace {
     char *path;                  /* the work tree */
-    char *admin;                 /* its folder in the repository */
-    char *common;                /* the repository's folder */
+    char *admin;                 /* its administrative folder in the repository */
+    char *common;                /* the repository's common git folder */
     char *branch;                /* full name of its ref */
-    struct git_batch *batch;     /* of the repository, or NULL; not owned */
-    struct workspace_hold *hold; /* which folders these are (workspace_hold.h); NULL: not known */
+    struct git_batch *batch;     /* a process of the repository, or NULL; not owned */
+    struct workspace_hold *hold; /* identifies these folders (workspace_hold.h); NULL: unknown */
 };
 
-/* The branch (full ref name) must not exist yet; it is made at `commit`, untracked. The workspace's
- * folders are held from then on. */
+/* Makes a workspace. The branch (full ref name) must not exist yet; we make it at `commit`,
+ * without an upstream. From then on the workspace's folders are held. */
 int workspace_create(struct workspace *ws, const struct git_repo *repo, const char *path,
                      const char *branch, const char *commit, struct git_batch *batch,
                      struct err *err);
 void workspace_done(struct workspace *ws);
 
-/* Takes over the workspace of a run that is gone, as far as it is there: with that path, or else
- * (NULL) where its administrative folder says, or else `otherwise`, whose last two parts name it.
- */
+/* Describes the workspace of an earlier run, as far as it still exists. Its path is `path`; or, if
+ * that is NULL, the path that its administrative folder records; or else `otherwise`. The last two
+ * parts of the path name the administrative folder. */
 void workspace_adopt(struct workspace *ws, const struct git_repo *repo, const char *path,
                      const char *otherwise, const char *branch, struct git_batch *batch);
 
-/* Whether there is a tree: of one that was just being removed an empty folder may be left. */
+/* True if there is a tree. An interrupted removal may leave an empty folder, which does not count.
+ */
 bool workspace_has_tree(const struct workspace *ws);
 
-/* Whether the tree, its administrative folder and its branch's name are there and go together, and
- * are those that we made. */
+/* True if the tree, its administrative folder and HEAD exist, point to each other, and are those
+ * that we made. */
 bool workspace_is_whole(const struct workspace *ws);
 
-/* Makes the administrative folder of an adopted workspace anew, and the tree's folder where that is
- * gone. Files in it stay; the branch must be there. */
+/* Makes the administrative folder of an adopted workspace anew, and also the tree's folder if it
+ * is gone. Files in the tree stay. The branch must exist. */
 int workspace_restore(struct workspace *ws, struct err *err);
 
 struct git_place workspace_place(const struct workspace *ws);
 
-/* Has git use its tree at a place of the repository. */
+/* Sets the workspace's tree as the work tree of `at`. */
 void workspace_set_tree(const struct workspace *ws, struct git_place *at);
 
-/* Removes from its administrative folder what is no file where git wants one (a FIFO, a socket, a
- * device, a link) and what is too large to be one: they hold nothing, and git would wait for them,
- * or read them without an end. A HEAD that is gone is made again, of the branch. To be called when
- * an agent has worked there. */
+/* Removes entries from its administrative folder that would block git: FIFOs, sockets, devices and
+ * links in the place of files, and files that are too large. git would wait for them or read
+ * without end. Restores a missing HEAD, pointing to the branch. Call this after an agent has
+ * worked there. */
 void workspace_unclog(const struct workspace *ws);
 
-/* The commit that is checked out in the workspace, by its own HEAD; ERR_INPUT where the agent left
- * none that can be read. */
+/* The commit at the workspace's own HEAD; ERR_INPUT if the agent left none that we can read. */
 int workspace_head(const struct workspace *ws, struct buf *out, struct err *err);
 
 /* argv and environment of the command that fills the tree. */
 void workspace_fill(const struct workspace *ws, struct strv *argv, struct strv *env);
 
-/* Makes the administrative folder again of a work tree that has lost it, with the branch or, where
- * that is gone too, with `commit` checked out. */
+/* Makes the administrative folder of a work tree that has lost it. HEAD is the branch or, if that
+ * is gone too, `commit`. */
 int workspace_repair(struct workspace *ws, const char *commit, struct err *err);
 
-/* Whether deleting it takes long enough for another process to do it. */
+/* True if deleting it takes so long that another process should do it. */
 bool workspace_is_large(const struct workspace *ws);
 
-/* An index of more bytes is that of a large work tree: about 2,500 files. */
+/* A larger index belongs to a large work tree: about 2,500 files. */
 enum { WORKSPACE_LARGE_INDEX = 256 << 10 };
 
-/* Takes away what there is of the tree, of any kind, for it to be filled again. */
+/* Removes the tree, of whatever kind, so that it can be filled again. */
 int workspace_clear(const struct workspace *ws, struct err *err);
 
-/* The worktree is for a person now: git's own commands may do with it what they do. Not while it is
- * one that only we see (workspace/overlay/layers.h). */
+/* Leaves the worktree to the user: removes the lock, so that git's own commands work on it. Does
+ * nothing if only we can see the tree (workspace/overlay/layers.h). */
 void workspace_release(const struct workspace *ws);
 
-/* Takes the worktree away; the branch stays. To be called only when all that it holds is reachable
- * from a ref. What is in the way of a quick end is renamed aside first, so that git never sees half
- * of it. */
+/* Removes the worktree; the branch stays. Call it only if everything in the worktree is reachable
+ * from a ref. Renames large parts away first, so that git never sees an incomplete worktree. */
 int workspace_remove(struct workspace *ws, struct err *err);
 
-/* Takes away the administrative folder alone, of a worktree whose tree is gone: git knows it no
- * more. */
+/* Removes only the administrative folder of a worktree whose tree is gone: git no longer knows the
+ * worktree. */
 int workspace_forget(const struct workspace *ws, struct err *err);
 
-/* The name of the administrative folder of a workspace at a path: its last two parts. */
+/* The name of the administrative folder of the workspace at a path: the last two parts of the
+ * path. */
 char *workspace_admin_name(const char *path);
 
-/* The quick part of that alone: git does not know it any more, and its place is free. What is left
- * to delete is appended. */
+/* Only the quick part of workspace_remove(): git no longer knows the worktree, and its path is
+ * free. Appends the folders that are left to delete. */
 int workspace_retire(struct workspace *ws, struct strv *ret_left, struct err *err);
 
 #endif

@@ -19,14 +19,12 @@
 
 enum { NOTE_MAX = 256 };
 
-/* --- opening ------------------------------------------------------------------------------ */
-
-static int refuse(const char *path, struct err *err)
+static int fail_replaced(const char *path, struct err *err)
 {
     return err_set(err, ERR_ENV, "'%s' is not the folder that we made", path);
 }
 
-static int open_there(const char *path, int *ret_fd, struct file_id *ret_id, struct err *err)
+static int open_folder(const char *path, int *ret_fd, struct file_id *ret_id, struct err *err)
 {
     autoclose int parent = -1;
     const char *name;
@@ -34,7 +32,7 @@ static int open_there(const char *path, int *ret_fd, struct file_id *ret_id, str
         return -1;
     autoclose int fd = beneath_at(parent, name);
     if (fd < 0 && (errno == ENOTDIR || errno == ELOOP))
-        return refuse(path, err);
+        return fail_replaced(path, err);
     if (fd < 0 || file_id_of(fd, ret_id) < 0)
         return err_sys(err, "open '%s'", path);
     *ret_fd = steal_fd(&fd);
@@ -54,8 +52,8 @@ void workspace_let_go(struct workspace *ws)
         own_close(&ws->hold->tree);
 }
 
-static void take(struct workspace *ws, int tree, const struct file_id *id,
-                 const struct file_id *admin)
+static void hold_folders(struct workspace *ws, int tree, const struct file_id *id,
+                         const struct file_id *admin)
 {
     struct workspace_hold *hold = mem_alloc(sizeof(*hold));
     *hold = (struct workspace_hold){.tree = tree, .id = *id, .admin = *admin};
@@ -68,13 +66,13 @@ int workspace_hold(struct workspace *ws, struct err *err)
 {
     autoclose int tree = -1, admin = -1;
     struct file_id id, admin_id;
-    if (open_there(ws->path, &tree, &id, err) || open_there(ws->admin, &admin, &admin_id, err))
+    if (open_folder(ws->path, &tree, &id, err) || open_folder(ws->admin, &admin, &admin_id, err))
         return -1;
-    take(ws, steal_fd(&tree), &id, &admin_id);
+    hold_folders(ws, steal_fd(&tree), &id, &admin_id);
     return 0;
 }
 
-/* Those above it may be missing; one that we make is not yet somebody's. */
+/* Makes missing parent folders; nobody else can own a folder that we have just made. */
 static int open_parent(const char *path, int *ret_fd, const char **ret_name, struct err *err)
 {
     const char *slash = strrchr(path, '/');
@@ -98,10 +96,10 @@ int workspace_make_tree(struct workspace *ws, struct err *err)
         return err_sys(err, "make folder '%s'", ws->path);
     autoclose int tree = beneath_at(parent, name);
     if (tree < 0 && (errno == ENOTDIR || errno == ELOOP))
-        return refuse(ws->path, err);
+        return fail_replaced(ws->path, err);
     if (tree < 0 || file_id_of(tree, &id) < 0)
         return err_sys(err, "open '%s'", ws->path);
-    take(ws, steal_fd(&tree), &id, &(struct file_id){0});
+    hold_folders(ws, steal_fd(&tree), &id, &(struct file_id){0});
     return 0;
 }
 
@@ -127,16 +125,14 @@ bool workspace_is_there(const struct workspace *ws)
     return lstat(ws->path, &st) == 0 && S_ISDIR(st.st_mode);
 }
 
-/* --- the administrative folder ------------------------------------------------------------ */
-
 int workspace_open_admin(const struct workspace *ws, int *ret_fd, struct err *err)
 {
     autoclose int fd = -1;
     struct file_id id = {0};
-    if (open_there(ws->admin, &fd, &id, err))
+    if (open_folder(ws->admin, &fd, &id, err))
         return -1;
     if (ws->hold && (id.dev != ws->hold->admin.dev || id.ino != ws->hold->admin.ino))
-        return refuse(ws->admin, err);
+        return fail_replaced(ws->admin, err);
     *ret_fd = steal_fd(&fd);
     return 0;
 }
@@ -160,8 +156,6 @@ int workspace_drop(const struct workspace *ws, const char *name, struct err *err
                ? err_sys(err, "remove '%s/%s'", ws->admin, name)
                : 0;
 }
-
-/* --- notes -------------------------------------------------------------------------------- */
 
 void workspace_format_note(const struct workspace *ws, struct buf *out)
 {
@@ -197,7 +191,8 @@ static bool read_text(int admin, char text[NOTE_MAX])
     return n > 0;
 }
 
-/* Devices have other numbers after the machine was started again: then the folder's own counts. */
+/* Device numbers change with a reboot: then the caller uses the device of the folder at the path.
+ */
 static bool read_note(const struct workspace *ws, struct file_id *ret, bool *ret_other_boot)
 {
     autoclose int admin = -1;
@@ -211,7 +206,7 @@ static bool read_note(const struct workspace *ws, struct file_id *ret, bool *ret
     return ret->ino;
 }
 
-/* Which one is ours, as far as that is known. */
+/* Finds the identity of our tree; false if it is not known. */
 static bool find_id(const struct workspace *ws, struct file_id *ret)
 {
     bool other_boot;
@@ -221,13 +216,11 @@ static bool find_id(const struct workspace *ws, struct file_id *ret)
         return true;
     }
     if (!read_note(ws, ret, &other_boot) || overlay_is_at(ws->path))
-        return false; /* of one that is mounted the folder below it was noted */
+        return false; /* the record is about the folder below the mount */
     if (other_boot && lstat(ws->path, &st) == 0)
         ret->dev = st.st_dev;
     return true;
 }
-
-/* --- looking ------------------------------------------------------------------------------ */
 
 static bool is_other(const char *path, const struct file_id *id)
 {
@@ -235,8 +228,8 @@ static bool is_other(const char *path, const struct file_id *id)
     return lstat(path, &st) == 0 && (st.st_dev != id->dev || st.st_ino != id->ino);
 }
 
-/* Where the tree is now, for a message; empty where that cannot be told. */
-static void tell_place(const struct workspace *ws, struct buf *out)
+/* Appends the tree's present path for a message, if we can find it. */
+static void add_new_place(const struct workspace *ws, struct buf *out)
 {
     char place[4096];
     if (!ws->hold || ws->hold->tree < 0 || !workspace_is_there(ws))
@@ -246,7 +239,7 @@ static void tell_place(const struct workspace *ws, struct buf *out)
         return;
     place[n] = '\0';
     if (strcmp(place, ws->path) != 0)
-        buf_addf(out, ", which is at '%s' now", place);
+        buf_addf(out, ", which is now at '%s'", place);
 }
 
 bool workspace_lost_admin(const struct workspace *ws)
@@ -262,7 +255,7 @@ bool workspace_is_replaced(const struct workspace *ws, struct buf *ret_words)
         return false;
     buf_addf(ret_words, "'%s' is not the folder that we made", tree ? ws->path : ws->admin);
     if (tree)
-        tell_place(ws, ret_words);
+        add_new_place(ws, ret_words);
     return true;
 }
 
@@ -275,17 +268,15 @@ int workspace_enter(struct workspace *ws, struct err *err)
         return err_set(err, ERR_ENV, "%s", words.s);
     if (ws->hold && ws->hold->tree >= 0)
         return 0;
-    if (open_there(ws->path, &tree, &id, err) || open_there(ws->admin, &admin, &admin_id, err))
+    if (open_folder(ws->path, &tree, &id, err) || open_folder(ws->admin, &admin, &admin_id, err))
         return -1;
     if (ws->hold && (id.dev != ws->hold->id.dev || id.ino != ws->hold->id.ino))
-        return refuse(ws->path, err);
-    take(ws, steal_fd(&tree), &id, &admin_id);
+        return fail_replaced(ws->path, err);
+    hold_folders(ws, steal_fd(&tree), &id, &admin_id);
     return 0;
 }
 
-/* --- moving ------------------------------------------------------------------------------- */
-
-/* The name in a folder of what is in it. */
+/* The name that an entry with this identity has in a folder. */
 static char *find_name(int folder, const struct file_id *id)
 {
     int fd = openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -303,8 +294,8 @@ static char *find_name(int folder, const struct file_id *id)
     return found;
 }
 
-/* What has the name and is another folder may be somebody's. */
-static int make_way(int folder, const char *name, struct err *err)
+/* Removes a symlink or file. A folder of that name may belong to somebody, so it stays. */
+static int remove_nonfolder(int folder, const char *name, struct err *err)
 {
     struct stat st;
     if (fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || S_ISDIR(st.st_mode))
@@ -319,10 +310,11 @@ int workspace_make_way(const char *path, struct err *err)
     struct err why = {0};
     if (beneath_folder_of(path, &folder, &name, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
-    return make_way(folder, name, err);
+    return remove_nonfolder(folder, name, err);
 }
 
-/* What was moved is looked at afterwards: it cannot be exchanged for something else meanwhile. */
+/* Checks the identity after the rename: nobody can exchange the entry between check and rename
+ * then. */
 static int move_entry(int folder, const char *name, const char *to, const struct file_id *id,
                       bool *ret_done, struct err *err)
 {
@@ -333,7 +325,7 @@ static int move_entry(int folder, const char *name, const char *to, const struct
                                                                 : 0;
 }
 
-static int move_ours(int folder, const char *name, const char *gone, const struct file_id *id,
+static int move_tree(int folder, const char *name, const char *gone, const struct file_id *id,
                      bool *ret_done, struct err *err)
 {
     if (file_id_is_at(id, folder, name) && move_entry(folder, name, gone, id, ret_done, err))
@@ -342,7 +334,7 @@ static int move_ours(int folder, const char *name, const char *gone, const struc
         return 0;
     autofree char *other = find_name(folder, id);
     return (other && move_entry(folder, other, gone, id, ret_done, err)) ||
-                   make_way(folder, name, err)
+                   remove_nonfolder(folder, name, err)
                ? -1
                : 0;
 }
@@ -358,12 +350,13 @@ int workspace_move_tree(const struct workspace *ws, const char *gone, bool *ret_
     if (beneath_folder_of(ws->path, &folder, &name, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
     if (find_id(ws, &id))
-        return move_ours(folder, name, to, &id, ret_done, err);
-    return make_way(folder, name, err) || move_entry(folder, name, to, NULL, ret_done, err) ? -1
-                                                                                            : 0;
+        return move_tree(folder, name, to, &id, ret_done, err);
+    return remove_nonfolder(folder, name, err) || move_entry(folder, name, to, NULL, ret_done, err)
+               ? -1
+               : 0;
 }
 
-/* What it is is looked at afterwards, as in move_entry(). */
+/* Checks the identity after the rename, as move_entry() does. */
 int workspace_move_admin(const struct workspace *ws, const char *aside, struct err *err)
 {
     autoclose int folder = -1, to = -1;
@@ -371,7 +364,7 @@ int workspace_move_admin(const struct workspace *ws, const char *aside, struct e
     struct err why = {0};
     if (beneath_folder_of(ws->admin, &folder, &name, &why))
         return why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
-    if (make_way(folder, name, err) || beneath_folder_of(aside, &to, &other, err))
+    if (remove_nonfolder(folder, name, err) || beneath_folder_of(aside, &to, &other, err))
         return -1;
     if (renameat(folder, name, to, other) < 0)
         return errno == ENOENT ? 0 : err_sys(err, "remove '%s'", ws->admin);
@@ -388,7 +381,7 @@ int workspace_replace(struct workspace *ws, const char *from, const struct file_
     if (beneath_folder_of(ws->path, &folder, &name, err))
         return -1;
     if (!file_id_is_at(id, folder, other))
-        return refuse(from, err);
+        return fail_replaced(from, err);
     if (unlinkat(folder, name, AT_REMOVEDIR) < 0 || renameat(folder, other, folder, name) < 0)
         return err_sys(err, "make '%s'", ws->path);
     struct file_id admin = ws->hold->admin;
@@ -396,6 +389,6 @@ int workspace_replace(struct workspace *ws, const char *from, const struct file_
         return -1;
     if (ws->hold->id.dev != id->dev || ws->hold->id.ino != id->ino ||
         ws->hold->admin.dev != admin.dev || ws->hold->admin.ino != admin.ino)
-        return refuse(ws->path, err);
+        return fail_replaced(ws->path, err);
     return workspace_note(ws, err);
 }

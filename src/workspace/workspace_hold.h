@@ -1,9 +1,10 @@
 /*
- * Which folders a workspace has: the work tree, held open, and the administrative folder. An agent
- * can put something else in their places, or in the place of a folder on the way. All that we do in
- * a workspace we do through these, and nothing where the name leads to something else by now.
+ * Identifies the folders of a workspace: the work tree, which we hold open, and the administrative
+ * folder. An agent can replace them, or a folder in their paths, by something else. So we reach
+ * everything in a workspace through this struct, and do nothing if the name now leads to another
+ * folder.
  *
- * Which ones they are is also noted in the administrative folder, for those who come after us.
+ * We also record the identities in the administrative folder, for later processes.
  */
 #ifndef WORKSPACE_WORKSPACE_HOLD_H
 #define WORKSPACE_WORKSPACE_HOLD_H
@@ -12,76 +13,77 @@
 #include "sys/fs/beneath.h"
 #include "workspace/workspace.h"
 
-/* In the administrative folder: the device, the number and the start of the machine
- * (sys/proc/boot_id.h) for which they hold. */
+/* A file in the administrative folder: the device and inode number of the tree, and the boot for
+ * which they are valid (sys/proc/boot_id.h). */
 #define WORKSPACE_NOTE "anabranch.tree"
 
 struct workspace_hold {
     int tree; /* open, or -1 */
     struct file_id id, admin;
-    char at[BENEATH_NAME]; /* a path by which this process reaches the tree, whatever its name is */
+    char at[BENEATH_NAME]; /* a path by which this process reaches the tree, even if it was renamed
+                            */
 };
 
-/* Takes the folders for the workspace's that have its names now: to be called when we have just
- * made them, or have put them there. */
+/* Holds the folders that now have the workspace's names. Call it only after we have just made them
+ * or put them there. */
 int workspace_hold(struct workspace *ws, struct err *err);
 void workspace_hold_free(struct workspace_hold *hold);
 
-/* Makes the tree's folder, where it is not there, and holds it; its administrative folder, which is
- * still to be made, is what has the path `admin` by then. */
+/* workspace_make_tree() makes the tree's folder, if it is missing, and holds it. The
+ * administrative folder does not exist yet then: workspace_hold_admin() holds the one at the path
+ * `admin`. */
 int workspace_make_tree(struct workspace *ws, struct err *err);
 int workspace_hold_admin(struct workspace *ws, const char *admin, struct err *err);
 
-/* Notes which they are. */
+/* Records the tree's identity in the administrative folder. */
 int workspace_note(const struct workspace *ws, struct err *err);
 void workspace_format_note(const struct workspace *ws, struct buf *out);
 
-/* Opens an adopted workspace, or one that was let go: ERR_ENV where a folder is not the one that
- * was held or noted. Where nothing was noted, any folder will do that is reached without a symlink.
- */
+/* Opens an adopted workspace, or one that was let go. ERR_ENV if a folder is not the one that we
+ * held or recorded. If nothing was recorded, accepts any folder whose path has no symlink. */
 int workspace_enter(struct workspace *ws, struct err *err);
 
-/* Keeps what is known, without an open descriptor. */
+/* Closes the descriptor but keeps the identities. */
 void workspace_let_go(struct workspace *ws);
 
-/* Whether something else has the name of a folder that was held or noted; *ret_words says so. Not
- * so where there is nothing. */
+/* True if something else now has the name of a folder that we held or recorded; ret_words then
+ * gets a message. False if nothing has the name. */
 bool workspace_is_replaced(const struct workspace *ws, struct buf *ret_words);
 
-/* Whether the tree is there: held, and not deleted; or else at its path. */
+/* True if the tree exists: it is held and not deleted, or else there is a folder at its path. */
 bool workspace_is_there(const struct workspace *ws);
 
-/* The path by which we look into the tree: of the folder that is held, or else its own. */
+/* The path by which we access the tree: through the held folder, or else its own path. */
 const char *workspace_at(const struct workspace *ws);
 
-/* Opens its administrative folder; ERR_ENV where that is another one. */
+/* Opens its administrative folder; ERR_ENV if another folder has that name. */
 int workspace_open_admin(const struct workspace *ws, int *ret_fd, struct err *err);
 
-/* Puts a file in the place of one in its administrative folder. ENOENT, where there is none to put,
- * is fine. */
+/* Moves a file into its administrative folder, replacing one there. Succeeds if there is no file
+ * to move. */
 int workspace_put(const struct workspace *ws, const char *from, const char *name, struct err *err);
 
-/* Deletes a file there; not being there is fine. */
+/* Deletes a file in it; succeeds if there is none. */
 int workspace_drop(const struct workspace *ws, const char *name, struct err *err);
 
-/* Renames the tree in the folder that it is in, wherever the agent has put it there. *ret_done is
- * false where nothing is left of it there. What has its name instead stays, unless it is a mere
- * symlink or file. */
+/* Renames the tree to `gone` in the same parent folder, even if the agent has renamed it there.
+ * *ret_done is false if the tree is no longer in that folder. Removes a symlink or file that has
+ * the tree's name; leaves a folder. */
 int workspace_move_tree(const struct workspace *ws, const char *gone, bool *ret_done,
                         struct err *err);
 
-/* Takes away a mere symlink or file that has the place of a folder. */
+/* Removes a symlink or file that has the name of a folder. */
 int workspace_make_way(const char *path, struct err *err);
 
-/* Whether its administrative folder is another one than was held. */
+/* True if its administrative folder is not the one that we held. */
 bool workspace_lost_admin(const struct workspace *ws);
 
-/* Renames its administrative folder; not being there is fine, and another folder of that name
- * stays. */
+/* Moves its administrative folder to `aside`. Succeeds if there is none. Leaves another folder of
+ * that name where it is. */
 int workspace_move_admin(const struct workspace *ws, const char *aside, struct err *err);
 
-/* Puts the tree of another workspace, which is `id` and has the path `from` in the same folder, in
- * the place of ours, which is empty. It is held from then on. */
+/* Replaces our tree, which is empty, by the tree `id` of another workspace, which has the path
+ * `from` in the same folder. Holds it from then on. */
 int workspace_replace(struct workspace *ws, const char *from, const struct file_id *id,
                       struct err *err);
 

@@ -16,26 +16,24 @@ mode_t work_file_mode(uint32_t mode)
     return (mode & S_IFMT) | (mode & 0100 ? 0777 : 0666);
 }
 
-/* --- folders ------------------------------------------------------------------------------ */
-
 void work_folder_done(struct work_folder *f)
 {
     own_close(&f->fd);
     buf_done(&f->path);
 }
 
-static int make_one(int above, const char *name)
+static int make_folder(int above, const char *name)
 {
     return mkdirat(above, name, 0777) < 0 && errno != EEXIST ? -1 : beneath_at(above, name);
 }
 
-/* Folder by folder, which are few: those on the way are mostly there. */
+/* Makes them one by one; few are missing. */
 static int make_folders(int root, const char *path)
 {
     autoclose int above = beneath_at(root, "");
     for (const char *name = path; above >= 0 && *name; name += strcspn(name, "/") + 1) {
         autofree char *one = mem_dup(name, strcspn(name, "/"));
-        int next = make_one(above, one), errnum = errno;
+        int next = make_folder(above, one), errnum = errno;
         own_close(&above);
         errno = errnum;
         above = next;
@@ -61,8 +59,6 @@ int work_folder_enter(struct work_folder *f, const char *path, bool make, const 
     return f->fd;
 }
 
-/* --- files -------------------------------------------------------------------------------- */
-
 /* Some file systems report a full disk only when a file is closed. */
 static int write_content(int folder, const char *path, mode_t mode, const char *content, size_t len,
                          struct stat *ret_st, struct err *err)
@@ -74,7 +70,8 @@ static int write_content(int folder, const char *path, mode_t mode, const char *
     if (file_write(fd, content, len) == 0 && fstat(fd, ret_st) == 0 && close(steal_fd(&fd)) == 0)
         return 0;
     (void)err_sys(err, "write '%s'", path);
-    (void)unlinkat(folder, path, 0); /* what stays is in the way of who tries again, who says so */
+    (void)unlinkat(folder, path,
+                   0); /* if this fails, the next attempt finds the file and reports it */
     return -1;
 }
 

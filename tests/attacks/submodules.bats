@@ -82,7 +82,7 @@ assert_evil_did_not_run() {
     run_attacks
     assert_evil_did_not_run
     for id in changed staged; do
-        assert_event task.failed "$id" "the submodule 'sub' has changes that are not committed in it"
+        assert_event task.failed "$id" "the submodule 'sub' has uncommitted changes"
         refute_event task.landed "$id"
     done
 }

@@ -56,8 +56,6 @@ static const struct json_field fields[] = {
     {"item.query", QUERY},
 };
 
-/* --- what it does ------------------------------------------------------------------------- */
-
 /* A command without the shell that runs it: of "/bin/bash -lc 'make test'" what is quoted, if it
  * can be read without its quotes. */
 static char *plain_command(const char *command)
@@ -118,8 +116,6 @@ static void end_item(struct agent_report *r, const struct dialect_line *l)
     if (dialect_is(l, ITEM, "command_execution") && dialect_int(l, EXIT_CODE, 0) != 0)
         dialect_say(r, AGENT_REFUSAL, dialect_text(l, OUTPUT));
 }
-
-/* --- why it failed ------------------------------------------------------------------------ */
 
 /* Of "unexpected status 401 ..." and "last status: 429 ..."; 0: none is named. */
 static long status_of(const char *reason)
@@ -188,8 +184,6 @@ static void fail(struct agent_report *r, const char *message)
     dialect_fail(r, failure_of(message), reason.s);
 }
 
-/* --- its lines ---------------------------------------------------------------------------- */
-
 /* What it tries again by itself, and what it gives up over. */
 static void take_error(struct agent_report *r, const struct dialect_line *l)
 {
@@ -243,8 +237,6 @@ static void take(struct agent_report *r, const struct dialect_line *l)
 }
 
 const struct dialect dialect_codex = {fields, ARRAY_LEN(fields), take, 0, NULL};
-
-/* --- its log ------------------------------------------------------------------------------ */
 
 /* "7199.9s", "211.5ms"; what is shorter is nothing. Below 0: it is none of these. */
 static double seconds_of(const char *text)

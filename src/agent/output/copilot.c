@@ -141,8 +141,6 @@ static void take(struct agent_report *r, const struct dialect_line *l)
 
 const struct dialect dialect_copilot = {fields, ARRAY_LEN(fields), take, 0, NULL};
 
-/* --- its spans ---------------------------------------------------------------------------- */
-
 static void hear_usage(struct agent_report *r, const char *line)
 {
 #define USAGE "\"gen_ai.usage."

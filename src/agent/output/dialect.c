@@ -228,8 +228,6 @@ bool dialect_counted(struct agent_report *report, const char *message)
     return false;
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 /* From that id on. */
 static void forget(struct dialect_line *line, int id)
 {

@@ -37,8 +37,6 @@ struct json_node {
     int any;         /* the child for all that no other is for, or -1 */
 };
 
-/* --- the tree of paths -------------------------------------------------------------------- */
-
 static int find_child(const struct json_lines *j, int node, const char *key, size_t len)
 {
     if (node == NOBODY)
@@ -114,8 +112,6 @@ void json_lines_done(struct json_lines *j)
     free(j->nodes);
     buf_done(&j->text);
 }
-
-/* --- values ------------------------------------------------------------------------------- */
 
 static void give(const struct json_lines *j, int node, enum json_kind kind)
 {
@@ -197,8 +193,6 @@ static int end_word(struct json_lines *j)
     give(j, j->node, JSON_NUMBER);
     return AFTER;
 }
-
-/* --- strings ------------------------------------------------------------------------------ */
 
 static void add(struct json_lines *j, const char *bytes, size_t n)
 {
@@ -345,8 +339,6 @@ static int pass(struct json_lines *j, const char **p, const char *end)
     }
     return PASSING;
 }
-
-/* --- lines -------------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {

@@ -7,8 +7,6 @@
 
 static const char mark[] = "sim>";
 
-/* --- lines -------------------------------------------------------------------------------- */
-
 bool sim_script_next(struct sim_script *script, const char **ret_s, size_t *ret_len)
 {
     const size_t skip = sizeof(mark) - 1;
@@ -26,8 +24,6 @@ bool sim_script_next(struct sim_script *script, const char **ret_s, size_t *ret_
     }
     return false;
 }
-
-/* --- arguments ---------------------------------------------------------------------------- */
 
 static bool is_blank(char c)
 {
@@ -114,8 +110,6 @@ static int take_args(struct sim_call *call, char *s, struct err *err)
         return err_set(err, ERR_INPUT, "wants %s", step->usage);
     return 0;
 }
-
-/* --- one step ----------------------------------------------------------------------------- */
 
 static size_t trimmed_length(const char *s, size_t len)
 {

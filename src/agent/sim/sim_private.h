@@ -19,8 +19,6 @@ struct sim {
     int code;         /* then: the exit code */
 };
 
-/* --- events, each written at once (events.c) ---------------------------------------- */
-
 int sim_tell_start(const struct sim *sim, struct err *err);
 int sim_tell(const struct sim *sim, const char *type, const char *text, struct err *err);
 /* A tool begins, with a text, or has ended: NULL. */
@@ -38,8 +36,6 @@ int sim_finish(struct sim *sim, int code, const char *text, struct err *err);
 
 /* All bytes, as they are. */
 int sim_write(int fd, const char *s, size_t len, struct err *err);
-
-/* --- steps (steps.c) ------------------------------------------------------------------ */
 
 /* args holds as many arguments as the table allows, NULL behind the last. A step that ends the
  * agent calls sim_finish(); -1 says that the step could not be done. */
@@ -65,8 +61,6 @@ sim_step_fn sim_do_commit, sim_do_sh, sim_do_tool, sim_do_spawn, sim_do_daemon, 
 sim_step_fn sim_do_sleep, sim_do_hang;
 int sim_sleep(int64_t ms, struct err *err);
 
-/* --- the script (script.c) ------------------------------------------------------------ */
-
 struct sim_script {
     const char *at, *end; /* what is still to be read */
     size_t line;          /* number of the line that was read last */
@@ -88,8 +82,6 @@ void sim_call_done(struct sim_call *call);
 
 /* Whether such a line is a step of one attempt alone. */
 bool sim_step_is_for_one(const char *s, size_t len);
-
-/* --- a prompt without steps (no_script.c) ---------------------------------------------- */
 
 int sim_rehearse(struct sim *sim, struct err *err);
 

@@ -13,8 +13,6 @@
 #include <time.h>
 #include <unistd.h>
 
-/* --- children ----------------------------------------------------------------------------- */
-
 static int start(char *const argv[], int out_fd, int errs_fd, pid_t *ret_pid, struct err *err)
 {
     struct spawn sp = {.argv = argv, .fds = {SPAWN_NULL, out_fd, errs_fd, SPAWN_NONE, SPAWN_NONE}};
@@ -76,8 +74,6 @@ int sim_do_spawn(struct sim *sim, char *const *args, struct err *err)
     return start(argv, sim->job->out_fd, sim->job->errs_fd, &pid, err);
 }
 
-/* --- daemons ------------------------------------------------------------------------------ */
-
 /* Descriptors that we were started with are the lifelines of others. */
 static int keep_standard_fds_only(struct err *err)
 {
@@ -122,8 +118,6 @@ int sim_do_daemon(struct sim *sim, char *const *args, struct err *err)
     errno = WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
     return err_sys(err, "start a daemon");
 }
-
-/* --- signals ------------------------------------------------------------------------------ */
 
 static const struct {
     const char *name;
@@ -183,8 +177,6 @@ int sim_do_signal(struct sim *sim, char *const *args, struct err *err)
         return err_sys(err, "setrlimit");
     return raise(number) ? err_sys(err, "raise") : 0;
 }
-
-/* --- time --------------------------------------------------------------------------------- */
 
 int sim_sleep(int64_t ms, struct err *err)
 {

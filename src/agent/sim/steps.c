@@ -17,8 +17,6 @@ static int parse_count(const char *s, int64_t max, int64_t *ret, struct err *err
     return 0;
 }
 
-/* --- telling ------------------------------------------------------------------------------ */
-
 static int do_say(struct sim *sim, char *const *args, struct err *err)
 {
     buf_cut(&sim->said, 0);
@@ -77,8 +75,6 @@ static int do_flood(struct sim *sim, char *const *args, struct err *err)
     return 0;
 }
 
-/* --- ending ------------------------------------------------------------------------------- */
-
 static int do_exit(struct sim *sim, char *const *args, struct err *err)
 {
     int64_t code = 0;
@@ -119,8 +115,6 @@ static int do_ask(struct sim *sim, char *const *args, struct err *err)
         return -1;
     return sim_do_hang(sim, args, err);
 }
-
-/* --- all of them -------------------------------------------------------------------------- */
 
 static const struct sim_step steps[] = {
     {"write", 2, 2, "PATH TEXT", sim_do_write},

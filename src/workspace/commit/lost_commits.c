@@ -41,8 +41,6 @@ static void add(struct candidates *c, const char *id, size_t len)
         strv_push(&c->ids, c->keys.v[c->keys.n - 1]);
 }
 
-/* --- where they are found ----------------------------------------------------------------- */
-
 /* Whether what git noted is the making of a commit; all else goes to one that was there before. */
 static bool is_making(const char *what)
 {
@@ -126,8 +124,6 @@ static void take_branch(struct candidates *c, const struct workspace *ws)
     if (ws->branch && git_resolve(&at, ws->branch, &id, &none) == 0)
         add(c, id.s, id.len);
 }
-
-/* --- which of them are kept by nothing ---------------------------------------------------- */
 
 /* Those that no ref leads to. Other workspaces' branches do not count: they go as this one does. */
 static int unreachable(const struct workspace *ws, const struct candidates *c,

@@ -8,8 +8,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- finding them ------------------------------------------------------------------------- */
-
 /* git lists untracked files; only a repository is listed with a slash at its end. */
 static int lookup_into(const struct git_place *at, const char *path, struct strv *ret,
                        struct err *err)
@@ -108,8 +106,6 @@ void nested_repos_exclude(const struct strv *paths, const char *above, struct st
             strv_pushf(args, ":(exclude,literal)%s", inner);
     }
 }
-
-/* --- saving one --------------------------------------------------------------------------- */
 
 /* A repository inside, while it is saved. */
 struct inner {

@@ -16,8 +16,6 @@ void own_history_done(struct own_history *h)
     buf_done(&h->fork);
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 /* "ID PARENT...", each behind its parents. */
 static void read_lines(struct own_history *h, char *text)
 {
@@ -140,8 +138,6 @@ int own_history_read(const struct git_place *at, const char *start, const char *
     return builds ? 0 : leave_out(at, start, head, ret, err);
 }
 
-/* --- what they changed -------------------------------------------------------------------- */
-
 struct merge_changes {
     struct map seen; /* path: how often, by a pointer into `counts` */
     struct strv paths;
@@ -197,8 +193,6 @@ int own_history_changes(const struct git_place *at, const struct own_history *h,
     }
     return 0;
 }
-
-/* --- making them again -------------------------------------------------------------------- */
 
 static bool is_number(const char *s, size_t len, size_t max)
 {

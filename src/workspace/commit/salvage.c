@@ -52,8 +52,6 @@ static int feed(const struct git_place *at, const struct buf *in, struct err *er
     return status ? err_set(err, ERR_ENV, "git %s: %s", args.n ? args.v[0] : "", errout.s) : 0;
 }
 
-/* --- the files ---------------------------------------------------------------------------- */
-
 /* Files that the index says not to look at are looked at: an agent can have set that on a file and
  * then changed it. Those that are not there (a sparse checkout) are left as they are. */
 static int unhide(const struct salvage_job *job, const struct git_place *at, struct err *err)
@@ -222,8 +220,6 @@ int salvage_dropped(const struct salvage_job *job, struct salvaged *ret, struct 
         return -1;
     return note_dropped(&at, &brought, ret, err);
 }
-
-/* --- what else there is ------------------------------------------------------------------- */
 
 static int save_nested(const struct salvage_job *job, const struct strv *paths,
                        struct salvaged *ret, struct err *err)

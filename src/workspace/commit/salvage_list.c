@@ -34,8 +34,6 @@ void salvages_done(struct salvages *s)
     vec_done(&s->list);
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 enum { REF, COMMIT, TIME, PARENTS, MESSAGE, FIELDS };
 
 /* The paragraph behind the subject of a message of ours. */
@@ -209,8 +207,6 @@ int salvage_is_merged(const struct salvage *s, const struct git_place *at, const
     return 0;
 }
 
-/* --- restoring ---------------------------------------------------------------------------- */
-
 /* A repository that was inside, made again where it was. */
 static int restore_nested(const struct git_place *at, const char *ref, const char *path,
                           struct err *err)
@@ -277,8 +273,6 @@ int salvage_restore(const struct salvage *s, const struct git_place *at, const c
                ? -1
                : 0;
 }
-
-/* --- dropping ----------------------------------------------------------------------------- */
 
 int salvage_drop(const struct salvage *s, const struct git_place *at, struct strv *ret_was,
                  struct err *err)

@@ -55,8 +55,6 @@ static void stage_done(struct stage *s)
     free(s->folder);
 }
 
-/* --- the work tree ------------------------------------------------------------------------ */
-
 /* Opens the folder that a path is in, in which nobody can put a symlink in our way. */
 static int open_folder(const struct stage *s, const char *path, const char **ret_name)
 {
@@ -69,8 +67,6 @@ static bool lookup_at(const struct stage *s, const char *path, struct stat *ret)
     autoclose int folder = open_folder(s, path, &name);
     return folder >= 0 && fstatat(folder, name, ret, AT_SYMLINK_NOFOLLOW) == 0;
 }
-
-/* --- patterns ----------------------------------------------------------------------------- */
 
 /* A file that is not there has none. */
 static bool add_patterns_at(struct stage *s, int folder, const char *name, size_t base, int flags)
@@ -145,8 +141,6 @@ static bool is_ignored(struct stage *s, const char *path, bool is_folder, bool *
     return true;
 }
 
-/* --- names -------------------------------------------------------------------------------- */
-
 /* Names that git may refuse, or that mean something to it. */
 static bool is_odd(const char *path)
 {
@@ -164,8 +158,6 @@ static bool is_odd(const char *path)
     }
     return false;
 }
-
-/* --- files -------------------------------------------------------------------------------- */
 
 static bool add_change(struct stage *s, const char *path, const char *id, const struct stat *st)
 {
@@ -249,8 +241,6 @@ static bool add_file(struct stage *s, const char *path, bool tracked)
            add_change(s, path, id.s, &st);
 }
 
-/* --- what is new -------------------------------------------------------------------------- */
-
 static bool add_untracked(struct stage *s, const char *path, int depth);
 
 static bool add_names(struct stage *s, DIR *dir, const char *path, int depth)
@@ -305,8 +295,6 @@ static bool add_new(struct stage *s, const struct strv *untracked)
     return true;
 }
 
-/* --- what was there ----------------------------------------------------------------------- */
-
 /* A folder that is gone has a slash behind it; what became one is new. */
 static bool take_changed(struct stage *s, const char *path)
 {
@@ -326,8 +314,6 @@ static bool add_changed(struct stage *s, const struct strv *changed)
         good = take_changed(s, changed->v[i]);
     return good;
 }
-
-/* --- the whole ---------------------------------------------------------------------------- */
 
 static bool is_same_file(const char *a, const char *b)
 {

@@ -67,8 +67,6 @@ static int read_header(const char *path, struct buf *out, struct err *err)
     return 0;
 }
 
-/* --- making ------------------------------------------------------------------------------- */
-
 /* An agent may have put a symlink in the place of a folder. */
 static int check_folders(const struct git_place *at, const char *dir, struct err *err)
 {
@@ -170,8 +168,6 @@ int vault_drop(const struct git_place *at, const char *ref, struct err *err)
     return 0;
 }
 
-/* --- looking ------------------------------------------------------------------------------ */
-
 struct mender {
     struct git_place at;
     const char *below; /* only refs that begin so */
@@ -245,8 +241,6 @@ static int mend_bundle(struct mender *m, const char *path, struct err *err)
     }
     return 0;
 }
-
-/* --- mending ------------------------------------------------------------------------------ */
 
 static bool is_bundle(const FTSENT *e)
 {

@@ -25,30 +25,32 @@
 #include <unistd.h>
 
 enum {
-    THREADS_MAX = 4,     /* more are in each other's way, in the folders */
-    CHUNK = 128,         /* files that a thread takes at once */
-    FILE_MAX = 16 << 20, /* bytes: a larger one is git's, which does not keep it in memory */
-    TICKS_MAX = 20,      /* milliseconds that the clock of files may take to go on */
+    THREADS_MAX = 4, /* more threads would block each other in the folders */
+    CHUNK = 128,     /* files that a thread takes at a time */
+    FILE_MAX =
+        16 << 20,   /* bytes: we leave larger files to git, which does not keep them in memory */
+    TICKS_MAX = 20, /* milliseconds that the clock of the file system may need to advance */
 };
 
 /* A file that may be copied. */
 struct item {
-    size_t entry; /* where it is in the entries of the new index */
+    size_t entry; /* offset of its entry in the entries of the new index */
     mode_t mode;
-    bool converted; /* git does not write it as it is */
-    bool taken;
+    bool converted; /* git changes its content at checkout */
+    bool copied;
 };
 
 struct copying {
     const struct copy_fill *job;
     struct git_index index; /* of the other tree */
-    struct buf differing;   /* paths, with a NUL behind each: not the same in what is wanted */
-    struct strv sorted;     /* the same, in their order */
-    struct buf entries;     /* of the new index */
+    struct buf
+        differing; /* paths whose entries differ from the wanted commit, each followed by a NUL */
+    struct strv sorted; /* the same paths, sorted */
+    struct buf entries; /* of the new index */
     VEC(struct item) items;
     int from, to;     /* the two folders */
-    bool all;         /* nothing is left out so far */
-    bool ask;         /* attributes may have git write something else */
+    bool all;         /* no entry was left out so far */
+    bool ask;         /* attributes may make git change contents */
     atomic_bool stop; /* something could not be written */
 };
 
@@ -63,28 +65,26 @@ static void copying_done(struct copying *c)
     own_close(&c->to);
 }
 
-static const char *path_of(const struct copying *c, const struct item *item)
+static const char *item_path(const struct copying *c, const struct item *item)
 {
     return c->entries.s + item->entry + GIT_INDEX_ID + c->index.id_len + 2;
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
-/* What a thread has in its hands. */
-struct hand {
-    struct buf folder; /* that is open on both sides, with the slash */
-    int from, to;      /* -1: it is not */
-    struct buf object; /* what was read, with the head that git hashes before it */
-    size_t content;    /* where that begins */
+/* The state of one thread. */
+struct copier {
+    struct buf folder; /* path of the folders `from` and `to`, with the slash */
+    int from, to;      /* the folder in both trees, or -1 */
+    struct buf object; /* the content, with the header that git hashes before it */
+    size_t content;    /* offset of the content */
     struct buf id;
 };
 
-#define HAND_INIT                                                                                  \
+#define COPIER_INIT                                                                                \
     {                                                                                              \
         .folder = BUF_INIT, .from = -1, .to = -1, .object = BUF_INIT, .id = BUF_INIT               \
     }
 
-static void hand_done(struct hand *h)
+static void copier_done(struct copier *h)
 {
     buf_done(&h->folder);
     buf_done(&h->object);
@@ -93,8 +93,8 @@ static void hand_done(struct hand *h)
     own_close(&h->to);
 }
 
-/* Makes room for so many bytes behind the head. */
-static char *begin_object(struct hand *h, size_t size)
+/* Writes the object's header and makes room for `size` bytes after it. */
+static char *begin_object(struct copier *h, size_t size)
 {
     buf_cut(&h->object, 0);
     buf_addf(&h->object, "blob %zu", size);
@@ -104,7 +104,7 @@ static char *begin_object(struct hand *h, size_t size)
     return h->object.s + h->content;
 }
 
-static void end_object(struct hand *h, size_t size)
+static void end_object(struct copier *h, size_t size)
 {
     h->object.len = h->content + size;
     h->object.s[h->object.len] = '\0';
@@ -121,8 +121,8 @@ static bool read_all(int fd, char *to, size_t size)
     return true;
 }
 
-/* Neither a link nor what a pipe would have to say. */
-static bool read_file(struct hand *h, int folder, const char *name)
+/* Follows no link and does not block on a pipe. */
+static bool read_file(struct copier *h, int folder, const char *name)
 {
     autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     struct stat st;
@@ -135,7 +135,7 @@ static bool read_file(struct hand *h, int folder, const char *name)
     return true;
 }
 
-static bool read_link(struct hand *h, int folder, const char *name)
+static bool read_link(struct copier *h, int folder, const char *name)
 {
     char target[PATH_MAX];
     ssize_t n = readlinkat(folder, name, target, sizeof(target));
@@ -146,8 +146,8 @@ static bool read_link(struct hand *h, int folder, const char *name)
     return true;
 }
 
-/* Whether what is there is the object. */
-static bool read_object(struct hand *h, int folder, const char *name, mode_t mode,
+/* Reads a file; true if its content is the object `id`. */
+static bool read_object(struct copier *h, int folder, const char *name, mode_t mode,
                         const unsigned char *id, size_t id_len)
 {
     if (!(S_ISLNK(mode) ? read_link(h, folder, name) : read_file(h, folder, name)))
@@ -157,9 +157,7 @@ static bool read_object(struct hand *h, int folder, const char *name, mode_t mod
     return memcmp(h->id.s, id, id_len) == 0;
 }
 
-/* --- what there is to copy ---------------------------------------------------------------- */
-
-/* What the other index has differently from what is wanted. */
+/* Lists paths whose entries in the other index differ from the wanted commit. */
 static bool find_differing(struct copying *c)
 {
     struct git_place at = workspace_place(c->job->to);
@@ -184,7 +182,7 @@ static bool is_differing(const struct copying *c, const char *path)
            bsearch(&path, c->sorted.v, c->sorted.n, sizeof(*c->sorted.v), str_compare);
 }
 
-/* A name that git would not write is git's to refuse. */
+/* Leaves names that git would refuse to write to git, which reports them. */
 static bool is_usual(const char *path)
 {
     for (const char *name = path;; name++) {
@@ -198,18 +196,19 @@ static bool is_usual(const char *path)
     }
 }
 
-/* What cannot be read, or is not what is wanted, may have anything in it. */
-static bool is_harmless(struct copying *c, struct hand *h, const struct git_index_entry *e)
+/* An attributes file that we cannot read, or that is not the wanted one, may contain anything. */
+static bool is_harmless_attributes(struct copying *c, struct copier *h,
+                                   const struct git_index_entry *e)
 {
     return S_ISREG(e->mode) && read_object(h, c->from, e->path, e->mode, e->id, c->index.id_len) &&
            verbatim_attributes(h->object.s + h->content, h->object.len - h->content);
 }
 
-static void take_entry(struct copying *c, struct hand *h, const struct git_index_entry *e)
+static void add_entry(struct copying *c, struct copier *h, const struct git_index_entry *e)
 {
     bool fit = git_index_is_plain(e) && is_usual(e->path) && !is_differing(c, e->path);
     if (git_index_is_attributes(e) && !c->ask)
-        c->ask = !fit || !is_harmless(c, h, e);
+        c->ask = !fit || !is_harmless_attributes(c, h, e);
     c->all = c->all && fit;
     if (!fit)
         return;
@@ -218,7 +217,7 @@ static void take_entry(struct copying *c, struct hand *h, const struct git_index
     vec_push(&c->items, item);
 }
 
-/* Those of the other index are not those that are wanted. */
+/* True if the attributes in the other index are not the wanted ones. */
 static bool has_other_attributes(const struct copying *c)
 {
     for (size_t i = 0; i < c->sorted.n; i++) {
@@ -229,23 +228,23 @@ static bool has_other_attributes(const struct copying *c)
     return false;
 }
 
-static bool take_entries(struct copying *c)
+static bool add_entries(struct copying *c)
 {
-    own_cleanup(hand_done) struct hand h = HAND_INIT;
+    own_cleanup(copier_done) struct copier h = COPIER_INIT;
     c->all = c->sorted.n == 0;
     for (struct git_index_entry e; git_index_next(&c->index, &e);)
-        take_entry(c, &h, &e);
+        add_entry(c, &h, &e);
     return c->index.good;
 }
 
-/* Finds out which of them git would not write as they are. */
-static bool ask(struct copying *c)
+/* Marks the files that git would not write as they are. */
+static bool mark_converted(struct copying *c)
 {
     struct git_place at = workspace_place(c->job->to);
     autobuf struct buf paths = BUF_INIT;
     autofree bool *verbatim = mem_array(c->items.n, sizeof(*verbatim));
     for (size_t i = 0; i < c->items.n; i++) {
-        const char *path = path_of(c, &c->items.v[i]);
+        const char *path = item_path(c, &c->items.v[i]);
         buf_add(&paths, path, strlen(path) + 1);
     }
     at.index = c->job->index;
@@ -264,33 +263,32 @@ static bool open_folders(struct copying *c)
     return c->from >= 0 && c->to >= 0;
 }
 
-/* Both read the same index, or what git says of it is not about what is known here. */
-static bool look(struct copying *c)
+/* Checks at the end that nobody has changed the index in the meantime: git and we must have read
+ * the same one. */
+static bool read_source(struct copying *c)
 {
     struct stat before, after;
     return open_folders(c) && stat(c->job->index, &before) == 0 &&
            git_index_open(&c->index, c->job->index, c->job->id_len, NULL) == 0 && c->index.good &&
-           find_differing(c) && !has_other_attributes(c) && take_entries(c) &&
-           (!c->ask || ask(c)) && stat(c->job->index, &after) == 0 &&
+           find_differing(c) && !has_other_attributes(c) && add_entries(c) &&
+           (!c->ask || mark_converted(c)) && stat(c->job->index, &after) == 0 &&
            git_index_is_same(&before, &after);
 }
 
-/* --- copying ------------------------------------------------------------------------------ */
-
-/* Entries are sorted, so that each folder is met once. */
+/* Entries are sorted, so we open each folder only once. */
 static bool make_folders(struct copying *c)
 {
     autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(c->to);
     const char *name;
     for (size_t i = 0; i < c->items.n; i++) {
-        if (work_folder_enter(&folder, path_of(c, &c->items.v[i]), true, &name) < 0)
+        if (work_folder_enter(&folder, item_path(c, &c->items.v[i]), true, &name) < 0)
             return false;
     }
     return true;
 }
 
-/* Opens the folder that a path is in. */
-static bool enter(const struct copying *c, struct hand *h, const char *path, size_t len)
+/* Opens the folder of a path in both trees. */
+static bool enter_folder(const struct copying *c, struct copier *h, const char *path, size_t len)
 {
     if (h->to >= 0 && h->folder.len == len && memcmp(h->folder.s, path, len) == 0)
         return h->from >= 0;
@@ -303,13 +301,13 @@ static bool enter(const struct copying *c, struct hand *h, const char *path, siz
     return h->from >= 0 && h->to >= 0;
 }
 
-static void copy_item(struct copying *c, struct hand *h, struct item *item)
+static void copy_item(struct copying *c, struct copier *h, struct item *item)
 {
-    const char *path = path_of(c, item), *slash = strrchr(path, '/');
+    const char *path = item_path(c, item), *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
     unsigned char *entry = (unsigned char *)c->entries.s + item->entry;
     struct stat st;
-    if (item->converted || !enter(c, h, path, (size_t)(name - path)) ||
+    if (item->converted || !enter_folder(c, h, path, (size_t)(name - path)) ||
         !read_object(h, h->from, name, item->mode, entry + GIT_INDEX_ID, c->index.id_len))
         return;
     if (work_file_write(h->to, name, item->mode, h->object.s + h->content,
@@ -318,28 +316,26 @@ static void copy_item(struct copying *c, struct hand *h, struct item *item)
         return;
     }
     git_index_set_stat(entry, &st);
-    item->taken = true;
+    item->copied = true;
 }
 
 static void copy_chunk(void *ctx, size_t k)
 {
     struct copying *c = ctx;
-    own_cleanup(hand_done) struct hand h = HAND_INIT;
+    own_cleanup(copier_done) struct copier h = COPIER_INIT;
     size_t end = (k + 1) * CHUNK < c->items.n ? (k + 1) * CHUNK : c->items.n;
     for (size_t i = k * CHUNK; i < end && !atomic_load(&c->stop); i++)
         copy_item(c, &h, &c->items.v[i]);
 }
 
-/* --- the index ---------------------------------------------------------------------------- */
-
-/* Those that were copied, and how many they are. */
-static size_t keep_taken(struct copying *c, struct buf *ret)
+/* Appends the entries of the copied files; returns their number. */
+static size_t add_copied(struct copying *c, struct buf *ret)
 {
     size_t n = 0;
     for (size_t i = 0; i < c->items.n; i++) {
         size_t start = c->items.v[i].entry;
         size_t end = i + 1 < c->items.n ? c->items.v[i + 1].entry : c->entries.len;
-        if (c->items.v[i].taken) {
+        if (c->items.v[i].copied) {
             buf_add(ret, c->entries.s + start, end - start);
             n++;
         }
@@ -347,8 +343,8 @@ static size_t keep_taken(struct copying *c, struct buf *ret)
     return n;
 }
 
-/* A file that is not older than the index may have been written to since, for all that git knows,
- * and would be read each time. The clock that files are dated by goes on every few milliseconds. */
+/* git distrusts a file that is not older than the index and would read it each time. So we date
+ * the index one tick later; the file system's clock advances every few milliseconds. */
 static void date_index(const char *path)
 {
     const struct timespec pause = {.tv_nsec = 1000 * 1000};
@@ -363,12 +359,12 @@ static void date_index(const char *path)
     }
 }
 
-/* The trees of the folders are those of the other index where all its entries are there. */
+/* If all entries of the other index were copied, we also keep its cached trees. */
 static int write_index(struct copying *c, const char *path, bool *ret_whole, struct err *err)
 {
     autobuf struct buf kept = BUF_INIT;
     const char *trees = NULL;
-    size_t len = 0, n = keep_taken(c, &kept);
+    size_t len = 0, n = add_copied(c, &kept);
     bool whole = c->all && n == c->items.n && git_index_root(&c->index) &&
                  git_index_extension(&c->index, "TREE", &trees, &len);
     if (n == 0)
@@ -392,16 +388,14 @@ int copy_fill(const struct copy_fill *job, bool *ret_whole, struct err *err)
                                                   .to = -1};
     autofree char *path = mem_printf("%s/index", job->to->admin);
     *ret_whole = false;
-    if (access(path, F_OK) == 0 || !verbatim_settings(&at, &c.ask) || !look(&c) ||
+    if (access(path, F_OK) == 0 || !verbatim_settings(&at, &c.ask) || !read_source(&c) ||
         !make_folders(&c))
         return 0;
     parallel_for_by(THREADS_MAX, (c.items.n + CHUNK - 1) / CHUNK, copy_chunk, &c);
     return write_index(&c, path, ret_whole, err);
 }
 
-/* --- the command -------------------------------------------------------------------------- */
-
-/* What is read is hashed, which for SHA-256 takes longer than git needs for all. */
+/* We hash each file, which with SHA-256 takes longer than git needs for everything. */
 static bool is_worth_it(const char *index, const char *commit)
 {
     enum { SHA1_DIGITS = 40 };
@@ -410,13 +404,14 @@ static bool is_worth_it(const char *index, const char *commit)
            st.st_size > WORKSPACE_LARGE_INDEX;
 }
 
-/* A pristine tree of the commit, or else the user's work tree, which is at it or near it. */
+/* Finds the base tree of the commit, or else the user's work tree, which is at that commit or near
+ * it. */
 static void find_tree(const struct git_repo *repo, const char *commit, char **ret_from,
                       char **ret_index)
 {
     autofree char *pristine = mem_printf("%s/anabranch/pristine/%s", repo->common, commit);
     autofree char *index = mem_printf("%s/index", pristine);
-    autofree char *below = mem_printf("%s/below", pristine); /* then it does not have all of it */
+    autofree char *below = mem_printf("%s/below", pristine); /* a delta does not have all files */
     bool there = access(index, R_OK) == 0 && access(below, F_OK) < 0;
     *ret_from = there ? mem_printf("%s/tree", pristine) : mem_str(repo->root);
     *ret_index = there ? steal_ptr(index) : mem_printf("%s/index", repo->git_dir);

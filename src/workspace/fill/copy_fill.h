@@ -1,12 +1,12 @@
 /*
- * Filling a work tree from another one of the same repository: reading a file that is there and
- * writing it costs less than to have git unpack its object, and is done by several threads.
+ * Fills a work tree from another one of the same repository. Reading a file and writing it is
+ * cheaper than having git unpack its object, and several threads can do it.
  *
- * Nothing is believed of the other tree, in which somebody may be at work: what was read is held
- * against the id of the object that is wanted before it is written, so that the copy is what git
- * would have written, or there is none. Whatever else there is (files that were changed, that only
- * one of the two commits has, submodules) is git's: it finds an index of what was copied and adds
- * the rest.
+ * We do not trust the other tree, because somebody may be working in it: before we write a file we
+ * compare the hash of its content with the wanted object id. So the copy is exactly what git would
+ * have written, or there is none. We leave everything else to git (changed files, files that only
+ * one of the two commits has, submodules): git finds an index of the copied files and adds the
+ * rest.
  */
 #ifndef WORKSPACE_FILL_COPY_FILL_H
 #define WORKSPACE_FILL_COPY_FILL_H
@@ -20,17 +20,17 @@
 struct copy_fill {
     const char *from;           /* top of the other work tree */
     const char *index;          /* its index */
-    size_t id_len;              /* of an id, in digits */
-    const struct workspace *to; /* with nothing in it yet */
+    size_t id_len;              /* digits of an id */
+    const struct workspace *to; /* an empty workspace */
 };
 
-/* Copies what can be copied, and writes the index. *ret_whole is false where there is more to do,
- * or all: the command that workspace_fill() gives does it. Fails only where files are there and the
- * index cannot be written: nothing becomes of that workspace. */
+/* Copies the files that we can copy and writes the index. *ret_whole is false if files are still
+ * missing: then run the command that workspace_fill() gives. Fails only if files were copied and
+ * we cannot write the index: the workspace is unusable then. */
 int copy_fill(const struct copy_fill *job, bool *ret_whole, struct err *err);
 
-/* argv and environment of the command that fills a workspace in that way, from the best tree that
- * there is, where that is worth it; else those of workspace_fill(). */
+/* argv and environment of the command that fills a workspace in this way from the best tree that
+ * exists, if it is worth it; else those of workspace_fill(). */
 void copy_fill_command(const struct git_repo *repo, const struct workspace *ws, const char *commit,
                        struct strv *argv, struct strv *env);
 

@@ -18,11 +18,11 @@
 
 struct entry {
     char *path;      /* relative to the root; a repository in the repository ends with a slash */
-    bool if_ignored; /* wanted only where git ignores it */
+    bool if_ignored; /* include it only if git ignores it */
     bool ignored;
     size_t cover; /* length of the part of the path that git ignores as a whole */
-    bool kept;    /* a folder that is elsewhere: it is in the lists, and is not copied */
-    bool lifted;  /* it comes from the same path below the project */
+    bool kept;    /* a shared folder: it is in the lists, and is not copied */
+    bool lifted;  /* it comes from the same path in the project */
 };
 
 struct entries {
@@ -35,8 +35,6 @@ static void entries_done(struct entries *es)
         free(es->all.v[i].path);
     vec_done(&es->all);
 }
-
-/* --- finding them ------------------------------------------------------------------------- */
 
 static bool exists(const char *dir, const char *below, const char *name)
 {
@@ -51,7 +49,7 @@ bool include_is_needed(const char *root, const char *prefix, size_t pattern_coun
            (*prefix && exists(root, prefix, ".claude"));
 }
 
-/* Whether the path is in the folder of the workspaces, where that is below the root. */
+/* True if the path is in the folder of the workspaces, and that is below the root. */
 static bool is_work(const struct include *b, const char *path)
 {
     size_t root = strlen(b->root), len;
@@ -62,9 +60,9 @@ static bool is_work(const struct include *b, const char *path)
     return strncmp(path, work, len) == 0 && (path[len] == '/' || !path[len]);
 }
 
-/* Runs `git ls-files` in the project and takes what it lists. */
-static int list(const struct include *b, struct strv *args, bool if_ignored, struct entries *es,
-                struct err *err)
+/* Runs `git ls-files` in the project and adds the paths that it prints. */
+static int add_listed(const struct include *b, struct strv *args, bool if_ignored,
+                      struct entries *es, struct err *err)
 {
     autofree char *git_dir = mem_printf("%s/.git", b->root);
     struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
@@ -96,10 +94,10 @@ static int list_included(const struct include *b, struct entries *es, struct err
     begin_list(b, "", &args);
     strv_push(&args, "--ignored");
     strv_pushf(&args, "--exclude-from=%s/.worktreeinclude", b->root);
-    return list(b, &args, true, es, err);
+    return add_listed(b, &args, true, es, err);
 }
 
-/* `rest`: of those that were to be shared. */
+/* `rest`: patterns of folders that cannot be shared. */
 static int list_patterns(const struct include *b, const struct strv *rest, struct entries *es,
                          struct err *err)
 {
@@ -112,11 +110,11 @@ static int list_patterns(const struct include *b, const struct strv *rest, struc
         strv_pushf(&args, ":(glob)%s", b->patterns[i]);
     for (size_t i = 0; i < rest->n; i++)
         strv_pushf(&args, ":(glob)%s", rest->v[i]);
-    return list(b, &args, false, es, err);
+    return add_listed(b, &args, false, es, err);
 }
 
-/* Of the folder `.claude`: what a run leaves there, and what tells the user's own session what to
- * do, is not for a task. */
+/* Leaves out the files in `.claude` that runs write there, and instructions for the user's own
+ * session. */
 static bool is_for_tasks(const char *name)
 {
     static const char *const own[] = {"logs", "worktrees", "memory", "CLAUDE.md"};
@@ -129,8 +127,8 @@ static bool is_for_tasks(const char *name)
            fnmatch("plan-report-*.md", name + 8, FNM_PATHNAME) == 0;
 }
 
-/* The agent's own home has no project's settings in it, but accounts and histories; it finds that
- * by itself. */
+/* True if the folder is the agent's own home folder. It contains accounts and histories, no
+ * project settings, and the agent finds it by itself. */
 static bool is_agent_home(const struct include *b, const char *dir)
 {
     const char *home = getenv("CLAUDE_CONFIG_DIR"), *user = getenv("HOME");
@@ -152,7 +150,7 @@ static int list_claude(const struct include *b, const char *prefix, struct entri
     strv_push(&args, "--");
     strv_pushf(&args, ":(top,literal)%s", dir);
     size_t kept = es->all.n, first = es->all.n;
-    if (list(b, &args, false, es, err))
+    if (add_listed(b, &args, false, es, err))
         return -1;
     for (size_t i = first; i < es->all.n; i++) {
         struct entry e = es->all.v[i];
@@ -166,7 +164,8 @@ static int list_claude(const struct include *b, const char *prefix, struct entri
     return 0;
 }
 
-/* Paths of the index at or below `dir`, and with `others` those that git does not look at. */
+/* Lists the paths of the index at or below `dir`, and with `others` also untracked and ignored
+ * ones. */
 static int list_below(const struct include *b, const char *dir, bool others, struct buf *out,
                       struct err *err)
 {
@@ -193,8 +192,8 @@ static const char *skip_text(const char *s, const struct buf *list)
     return s < list->s + list->len ? s : NULL;
 }
 
-/* The project's `.claude`, for agents that look for it at the top: less its settings, which would
- * be those of another folder there, and what the top has of its own. */
+/* Adds the project's `.claude` for agents that look for it at the top. Leaves out its settings,
+ * which would apply to another folder there, and files that the top has itself. */
 static int list_lifted(const struct include *b, struct entries *es, struct err *err)
 {
     static const char top[] = ".claude/", settings[] = "settings.json";
@@ -217,7 +216,7 @@ static int list_lifted(const struct include *b, struct entries *es, struct err *
     return 0;
 }
 
-static int by_path(const void *a, const void *b)
+static int compare_entries(const void *a, const void *b)
 {
     const struct entry *ea = a, *eb = b;
     int order = strcmp(ea->path, eb->path);
@@ -226,11 +225,11 @@ static int by_path(const void *a, const void *b)
     return order ? order : (int)ea->if_ignored - (int)eb->if_ignored;
 }
 
-/* Each once, as the one with fewer conditions. */
-static void unite(struct entries *es)
+/* Removes duplicates; keeps the entry with fewer conditions. */
+static void remove_duplicates(struct entries *es)
 {
     size_t kept = 0;
-    qsort(es->all.v, es->all.n, sizeof(*es->all.v), by_path);
+    qsort(es->all.v, es->all.n, sizeof(*es->all.v), compare_entries);
     for (size_t i = 0; i < es->all.n; i++) {
         if (kept && strcmp(es->all.v[kept - 1].path, es->all.v[i].path) == 0)
             free(es->all.v[i].path);
@@ -240,11 +239,9 @@ static void unite(struct entries *es)
     es->all.n = kept;
 }
 
-/* --- what of them is ignored -------------------------------------------------------------- */
-
-/* The entries and all folders above them, each with a NUL behind it: git judges them one by one,
- * while its lists of folders are not exact. */
-static void add_questions(const struct entries *es, struct buf *in)
+/* Writes the entries and all their parent folders, each followed by a NUL: git judges these one by
+ * one, while its lists of ignored folders are not exact. */
+static void add_paths(const struct entries *es, struct buf *in)
 {
     automap struct map asked = {0};
     for (size_t i = 0; i < es->all.n; i++) {
@@ -260,10 +257,10 @@ static void add_questions(const struct entries *es, struct buf *in)
     }
 }
 
-static void note_ignored(struct entries *es, const struct buf *answer)
+static void mark_ignored(struct entries *es, const struct buf *output)
 {
     automap struct map ignored = {0};
-    for (const char *p = answer->s; p < answer->s + answer->len; p += strlen(p) + 1)
+    for (const char *p = output->s; p < output->s + output->len; p += strlen(p) + 1)
         (void)map_put(&ignored, p, strlen(p), es->all.v);
     for (size_t i = 0; i < es->all.n; i++) {
         struct entry *e = &es->all.v[i];
@@ -279,20 +276,20 @@ static void note_ignored(struct entries *es, const struct buf *answer)
     }
 }
 
-static int judge(const struct include *b, struct entries *es, struct err *err)
+static int drop_unignored(const struct include *b, struct entries *es, struct err *err)
 {
     autofree char *git_dir = mem_printf("%s/.git", b->root);
     struct git_place at = {.git_dir = git_dir, .work_tree = b->root};
     autobuf struct buf in = BUF_INIT, out = BUF_INIT, errout = BUF_INIT;
     autostrv struct strv args = {0};
     int status;
-    add_questions(es, &in);
+    add_paths(es, &in);
     strv_pushl(&args, "-C", b->root, "check-ignore", "-z", "--stdin", NULL);
     if (git_feed(&at, &args, &in, &out, &errout, &status, err))
         return -1;
-    if (status > 1) /* 1: none of them is */
+    if (status > 1) /* 1: git ignores none of them */
         return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
-    note_ignored(es, &out);
+    mark_ignored(es, &out);
     size_t kept = 0;
     for (size_t i = 0; i < es->all.n; i++) {
         if (es->all.v[i].if_ignored && !es->all.v[i].ignored)
@@ -304,10 +301,8 @@ static int judge(const struct include *b, struct entries *es, struct err *err)
     return 0;
 }
 
-/* --- what git is told --------------------------------------------------------------------- */
-
-/* A path as a pattern that matches nothing else. A line end, which no pattern can have, is the one
- * exception: there it matches any character. */
+/* Writes a path as a pattern that matches only this path. One exception: a pattern cannot contain
+ * a line end, so we write `?` for it, which matches any character. */
 static void add_pattern(struct buf *out, const char *path, size_t len)
 {
     buf_addch(out, '/');
@@ -332,7 +327,7 @@ static int write_lists(const struct include *b, const struct entries *es, struct
     for (size_t i = 0; i < es->all.n; i++) {
         const struct entry *e = &es->all.v[i];
         if (last && last->cover == e->cover && memcmp(last->path, e->path, e->cover) == 0)
-            continue; /* neighbours, for they are sorted */
+            continue; /* they are sorted, so duplicates are neighbours */
         last = e;
         add_pattern(&patterns, e->path, e->cover);
         buf_add(&paths, e->path, e->cover);
@@ -344,17 +339,15 @@ static int write_lists(const struct include *b, const struct entries *es, struct
                : 0;
 }
 
-/* --- what is kept ------------------------------------------------------------------------- */
-
-struct keeping {
+struct sharing {
     const struct include *b;
-    struct include_count *count;  /* of all so far ... */
-    struct include_count earlier; /* ... and of that in other folders */
+    struct include_count *count;  /* everything so far ... */
+    struct include_count earlier; /* ... and the part of earlier folders */
 };
 
-static void count_kept(void *ctx, const struct dir_sync_count *so_far)
+static void count_shared(void *ctx, const struct dir_sync_count *so_far)
 {
-    const struct keeping *k = ctx;
+    const struct sharing *k = ctx;
     *k->count = k->earlier;
     k->count->all.files += so_far->files;
     k->count->all.bytes += so_far->bytes;
@@ -364,27 +357,27 @@ static void count_kept(void *ctx, const struct dir_sync_count *so_far)
         k->b->progress(k->b->ctx, k->count);
 }
 
-static void add_kept(struct entries *es, const char *path)
+static void add_shared(struct entries *es, const char *path)
 {
     vec_push(&es->all, (struct entry){.path = mem_str(path), .kept = true});
 }
 
-static int keep_folders(struct keeping *k, struct shared_folders *kept, const struct strv *folders,
-                        struct entries *es, struct err *err)
+static int share_folders(struct sharing *k, struct shared_folders *kept, const struct strv *folders,
+                         struct entries *es, struct err *err)
 {
     for (size_t i = 0; i < folders->n; i++) {
         autofree char *path = mem_dup(folders->v[i], strlen(folders->v[i]) - 1);
         struct dir_sync_count count;
         k->earlier = *k->count;
-        if (shared_folders_bring(kept, k->b->root, path, count_kept, k, &count, err))
+        if (shared_folders_bring(kept, k->b->root, path, count_shared, k, &count, err))
             return -1;
-        add_kept(es, folders->v[i]);
+        add_shared(es, folders->v[i]);
     }
     return 0;
 }
 
-/* What is not deleted now is for `clean`. */
-static void trim(const struct include *b, struct shared_folders *kept)
+/* Deletes shared folders that nobody needs; `clean` removes what we cannot delete. */
+static void trim_shared(const struct include *b, struct shared_folders *kept)
 {
     autobuf struct buf paths = BUF_INIT;
     autostrv struct strv left = {0};
@@ -396,17 +389,17 @@ static void trim(const struct include *b, struct shared_folders *kept)
         (void)file_create(b->keep->left, paths.s, paths.len, &none);
 }
 
-static int keep(const struct include *b, const struct strv *folders, struct entries *es,
-                struct include_count *count, struct err *err)
+static int keep_shared(const struct include *b, const struct strv *folders, struct entries *es,
+                       struct include_count *count, struct err *err)
 {
     const struct include_keep *how = b->keep;
-    struct keeping k = {.b = b, .count = count};
+    struct sharing k = {.b = b, .count = count};
     autokept struct shared_folders kept = {.lock = -1};
     if (shared_folders_open(&kept, how->state, how->run, err) ||
-        keep_folders(&k, &kept, folders, es, err) ||
+        share_folders(&k, &kept, folders, es, err) ||
         shared_folders_note(&kept, how->run, how->folder, how->list, err))
         return -1;
-    trim(b, &kept);
+    trim_shared(b, &kept);
     return 0;
 }
 
@@ -416,9 +409,9 @@ static void add_shares(const struct include *b, struct strv *rest)
         strv_push(rest, b->shares[i]);
 }
 
-/* The usual way may do, for all of them; and if not, it says why. */
-static int keep_none(const struct include *b, struct entries *es, struct strv *rest,
-                     struct include_count *count, struct err *err)
+/* Sharing failed: copies all of them instead. If that fails too, it reports why. */
+static int fall_back_to_copies(const struct include *b, struct entries *es, struct strv *rest,
+                               struct include_count *count, struct err *err)
 {
     entries_done(es);
     strv_done(rest);
@@ -427,9 +420,9 @@ static int keep_none(const struct include *b, struct entries *es, struct strv *r
     return dirs_remove(b->keep->list, err);
 }
 
-/* What of the shared folders cannot be kept is left for the usual way, appended to rest. */
-static int shared_patterns_folders(const struct include *b, struct entries *es, struct strv *rest,
-                                   struct include_count *count, struct err *err)
+/* Shares folders; appends the patterns of those that we cannot share to `rest`, to be copied. */
+static int share_or_copy(const struct include *b, struct entries *es, struct strv *rest,
+                         struct include_count *count, struct err *err)
 {
     struct shared_patterns share = {.root = b->root,
                                     .prefix = b->prefix,
@@ -444,11 +437,13 @@ static int shared_patterns_folders(const struct include *b, struct entries *es, 
     }
     if (shared_patterns_find(&share, &folders, rest, err))
         return -1;
-    return folders.n && keep(b, &folders, es, count, &why) ? keep_none(b, es, rest, count, err) : 0;
+    return folders.n && keep_shared(b, &folders, es, count, &why)
+               ? fall_back_to_copies(b, es, rest, count, err)
+               : 0;
 }
 
-/* Whether a path is in one of the folders that are kept, which are in the map. */
-static bool is_kept(const struct map *kept, const char *path)
+/* True if a path is in one of the shared folders, which are in the map. */
+static bool is_in_shared(const struct map *kept, const char *path)
 {
     for (const char *s = strchr(path, '/'); s; s = strchr(s + 1, '/')) {
         if (map_get(kept, path, (size_t)(s - path) + 1))
@@ -457,8 +452,8 @@ static bool is_kept(const struct map *kept, const char *path)
     return false;
 }
 
-/* Those in folders that are kept, the folders themselves aside. */
-static void drop_kept(struct entries *es)
+/* Removes entries inside shared folders, but not the folders themselves. */
+static void drop_shared(struct entries *es)
 {
     automap struct map kept = {0};
     size_t n = 0;
@@ -469,15 +464,13 @@ static void drop_kept(struct entries *es)
     }
     for (size_t i = 0; kept.n && i < es->all.n; i++) {
         struct entry e = es->all.v[i];
-        if (e.kept || !is_kept(&kept, e.path))
+        if (e.kept || !is_in_shared(&kept, e.path))
             es->all.v[n++] = e;
         else
             free(e.path);
     }
     es->all.n = kept.n ? n : es->all.n;
 }
-
-/* --- bringing them ------------------------------------------------------------------------ */
 
 static struct include_count add_up(const struct include_count *before,
                                    const struct copy_count *copied)
@@ -489,7 +482,7 @@ static struct include_count add_up(const struct include_count *before,
     return sum;
 }
 
-/* Those that come from the project's folder, or from where they go. */
+/* Copies the entries that come from the project's folder (`lifted`), or the others. */
 static int copy_from(const struct include *b, const char *from, bool lifted,
                      const struct entries *es, struct include_count *ret, struct err *err)
 {
@@ -527,14 +520,16 @@ int include_run(const struct include *b, struct include_count *ret, struct err *
     own_cleanup(entries_done) struct entries es = {0};
     autostrv struct strv rest = {0};
     *ret = (struct include_count){0};
-    if (shared_patterns_folders(b, &es, &rest, ret, err) || list_included(b, &es, err) ||
+    if (share_or_copy(b, &es, &rest, ret, err) || list_included(b, &es, err) ||
         list_patterns(b, &rest, &es, err) || list_claude(b, "", &es, err) ||
         (*b->prefix && list_claude(b, b->prefix, &es, err)) ||
         (*b->prefix && b->at_top && list_lifted(b, &es, err)))
         return -1;
     if (!es.all.n)
         return 0;
-    unite(&es);
-    drop_kept(&es);
-    return judge(b, &es, err) || write_lists(b, &es, err) || copy_all(b, &es, ret, err) ? -1 : 0;
+    remove_duplicates(&es);
+    drop_shared(&es);
+    return drop_unignored(b, &es, err) || write_lists(b, &es, err) || copy_all(b, &es, ret, err)
+               ? -1
+               : 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Which paths were brought along into a workspace, as include_run() noted them.
+ * The paths that were included in a workspace, as recorded by include_run().
  */
 #ifndef WORKSPACE_FILL_INCLUDED_H
 #define WORKSPACE_FILL_INCLUDED_H
@@ -11,7 +11,7 @@
 #include <stdbool.h>
 
 struct included {
-    const char *root; /* of the checkout that they are from */
+    const char *root; /* of the checkout that they come from */
     struct buf text;
     struct map paths; /* folders without their slash */
 };
@@ -21,13 +21,13 @@ struct included {
         .text = BUF_INIT                                                                           \
     }
 
-/* file may be NULL, or not exist: then nothing was brought. */
+/* `file` may be NULL or missing: then nothing was included. */
 int included_open(struct included *b, const char *file, const char *root, struct err *err);
 void included_close(struct included *b);
 #define autobrought own_cleanup(included_close)
 
-/* Whether a path was brought. Of a folder that git ignores only what the checkout has too is: the
- * rest an agent may have put there, and may commit. */
+/* True if a path was included. A file in an ignored folder counts only if the checkout has it too:
+ * an agent may have made the others, and may commit them. */
 bool included_has(const struct included *b, const char *path);
 
 #endif

@@ -23,9 +23,7 @@ void memory_fill_done(struct memory_fill *m)
     vec_done(&m->files);
 }
 
-/* --- taking ------------------------------------------------------------------------------- */
-
-static bool take_link(struct memory_fill *m, int folder, const char *name, const struct stat *st)
+static bool read_link(struct memory_fill *m, int folder, const char *name, const struct stat *st)
 {
     size_t len = (size_t)st->st_size;
     buf_reserve(&m->contents, len + 1);
@@ -37,19 +35,19 @@ static bool take_link(struct memory_fill *m, int folder, const char *name, const
     return true;
 }
 
-static bool take_content(struct memory_fill *m, int folder, const char *name, const struct stat *st)
+static bool read_content(struct memory_fill *m, int folder, const char *name, const struct stat *st)
 {
     size_t room = BYTES_MAX - m->contents.len;
     if (st->st_size < 0 || (uintmax_t)st->st_size > room)
         return false;
     if (S_ISLNK(st->st_mode))
-        return take_link(m, folder, name, st);
+        return read_link(m, folder, name, st);
     autoclose int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     return fd >= 0 && file_read_open(fd, name, room, &m->contents, NULL) == 0;
 }
 
-static bool take_file(struct memory_fill *m, struct work_folder *root,
-                      const struct git_index_entry *e)
+static bool add_file(struct memory_fill *m, struct work_folder *root,
+                     const struct git_index_entry *e)
 {
     const char *name;
     int folder = work_folder_enter(root, e->path, false, &name);
@@ -59,7 +57,7 @@ static bool take_file(struct memory_fill *m, struct work_folder *root,
     struct stat st;
     if (e->unmerged || e->intended || e->unseen || m->files.n == FILES_MAX || folder < 0 ||
         fstatat(folder, name, &st, AT_SYMLINK_NOFOLLOW) < 0 || !git_index_fits(e, &st) ||
-        !(S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) || !take_content(m, folder, name, &st))
+        !(S_ISREG(st.st_mode) || S_ISLNK(st.st_mode)) || !read_content(m, folder, name, &st))
         return false;
     file.mode = st.st_mode;
     file.len = m->contents.len - file.start;
@@ -68,8 +66,8 @@ static bool take_file(struct memory_fill *m, struct work_folder *root,
     return true;
 }
 
-/* Behind the entries is nothing but trees and the checksum: the rest would be about the one work
- * tree. */
+/* True if only the cached trees and the checksum follow the entries: other extensions would
+ * describe one particular work tree. */
 static bool has_only_trees(const struct git_index *index)
 {
     const char *start;
@@ -80,8 +78,8 @@ static bool has_only_trees(const struct git_index *index)
            start - 8 == (const char *)index->at; /* its name and size are before it */
 }
 
-/* The bytes of the index go over to the mould, so that entries point into it. */
-static bool take_files(struct memory_fill *m, const char *path, struct git_index *index)
+/* Moves the bytes of the index into `m`, so that the entries point into them. */
+static bool add_files(struct memory_fill *m, const char *path, struct git_index *index)
 {
     autoclose int root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     autoworkfolder struct work_folder folder = WORK_FOLDER_INIT(root);
@@ -90,11 +88,11 @@ static bool take_files(struct memory_fill *m, const char *path, struct git_index
     m->index = index->bytes;
     index->bytes = (struct buf)BUF_INIT;
     for (struct git_index_entry e; good && git_index_next(index, &e);)
-        good = take_file(m, &folder, &e);
+        good = add_file(m, &folder, &e);
     return good && index->good && m->files.n && has_only_trees(index);
 }
 
-static void name_files(struct memory_fill *m)
+static void set_paths(struct memory_fill *m)
 {
     const char *path = m->paths.s;
     for (size_t i = 0; i < m->files.n; i++, path += strlen(path) + 1)
@@ -110,18 +108,15 @@ bool memory_fill_take(struct memory_fill *m, const struct workspace *ws, size_t 
     m->id_len = id_len;
     index = (struct git_index){.bytes = BUF_INIT, .name = BUF_INIT};
     if (stat(path, &st) == 0 && st.st_size <= BYTES_MAX &&
-        git_index_open(&index, path, id_len, NULL) == 0 &&
-        take_files(m, workspace_at(ws), &index)) {
-        name_files(m);
+        git_index_open(&index, path, id_len, NULL) == 0 && add_files(m, workspace_at(ws), &index)) {
+        set_paths(m);
         return true;
     }
     memory_fill_done(m);
     return false;
 }
 
-/* --- filling ------------------------------------------------------------------------------ */
-
-/* The files, and in the index what their stat data are. */
+/* Writes the files, and their stat data into the index. */
 static int write_files(const struct memory_fill *m, const char *path, struct buf *index,
                        struct err *err)
 {

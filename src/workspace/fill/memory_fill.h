@@ -1,10 +1,10 @@
 /*
  * struct memory_fill: the files of a small work tree as git has just checked them out, kept in
- * memory: the next workspaces that begin at the same commit are filled from it, without a process
- * each. What git does to content on its way out (filters, line ends) is in it by that.
+ * memory. We fill the next workspaces at the same commit from it without starting git. The
+ * contents already include what git changes at checkout (filters, line ends).
  *
- * For large trees one process is quicker than so many files written in turn here, and memory is not
- * the place for them.
+ * We do not use it for large trees: they take too much memory, and one git process is faster than
+ * writing so many files one after the other.
  */
 #ifndef WORKSPACE_FILL_MEMORY_FILL_H
 #define WORKSPACE_FILL_MEMORY_FILL_H
@@ -19,9 +19,9 @@
 
 struct memory_fill_file {
     const char *path;  /* from the top of the work tree */
-    size_t entry;      /* where its entry is in the index */
-    mode_t mode;       /* a symlink's content is where it leads */
-    size_t start, len; /* of its content */
+    size_t entry;      /* offset of its entry in the index */
+    mode_t mode;       /* of a symlink: the content is its target */
+    size_t start, len; /* of its content in `contents` */
 };
 
 struct memory_fill {
@@ -37,11 +37,11 @@ struct memory_fill {
 
 void memory_fill_done(struct memory_fill *m);
 
-/* Takes what a workspace, in which nobody has worked yet, is filled with. False where it is too
- * much, or holds what is not just files (submodules). The ids have so many digits. */
+/* Reads the files of a workspace in which nobody has worked yet. False if they are too many or too
+ * large, or if there are entries other than files (submodules). Ids have that many digits. */
 bool memory_fill_take(struct memory_fill *m, const struct workspace *ws, size_t id_len);
 
-/* Fills a workspace that was made just now. */
+/* Fills a new workspace. */
 int memory_fill_fill(const struct memory_fill *m, const struct workspace *ws, struct err *err);
 
 #endif

@@ -14,13 +14,13 @@ static bool has_file(const char *dir, const char *name)
     return access(path, F_OK) == 0;
 }
 
-/* Its own setting of a work tree may name a folder that is no more: any will do. */
+/* The clone may be configured with a work tree that no longer exists; any folder will do. */
 static struct git_place place_of(const char *git_dir)
 {
     return (struct git_place){.git_dir = git_dir, .work_tree = git_dir};
 }
 
-/* The commit at HEAD, where it came from here; else empty. */
+/* The commit at HEAD if it is on no remote; else empty. */
 static int find_new(const char *git_dir, struct buf *ret, struct err *err)
 {
     struct git_place at = place_of(git_dir);
@@ -37,10 +37,10 @@ static int find_new(const char *git_dir, struct buf *ret, struct err *err)
     return 0;
 }
 
-/* `name` is the clone below the worktree's folder and, where the user has one, the repository's.
- * git goes to the work tree of a clone even to read its objects, and the agent may have deleted
- * that: it is told of another one, at which it does not look. */
-static int save(const struct workspace *ws, const char *name, struct err *err)
+/* `name` is the clone's path below the worktree's administrative folder and, if the user has that
+ * clone, below the repository's. git enters the work tree of a clone even to read its objects, and
+ * the agent may have deleted it. So we name another work tree, which git does not read. */
+static int save_clone(const struct workspace *ws, const char *name, struct err *err)
 {
     autofree char *from = mem_printf("%s/%s", ws->admin, name);
     autofree char *own = mem_printf("%s/%s", ws->common, name);
@@ -58,9 +58,9 @@ static int save(const struct workspace *ws, const char *name, struct err *err)
                : 0;
 }
 
-/* Adds the folders in `name`: a submodule's name may have slashes in it. */
-static int lookup_into(const struct workspace *ws, const char *name, struct strv *left,
-                       struct err *err)
+/* Adds the subfolders of `name`: a submodule's name may contain slashes. */
+static int add_subfolders(const struct workspace *ws, const char *name, struct strv *left,
+                          struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", ws->admin, name);
     DIR *dir = opendir(path);
@@ -74,7 +74,7 @@ static int lookup_into(const struct workspace *ws, const char *name, struct strv
     return 0;
 }
 
-/* After all was staged only what is in submodules can still differ. */
+/* Everything is staged, so only changes inside submodules can still differ. */
 static int check_committed(const struct workspace *ws, const char *index, struct err *err)
 {
     struct git_place at = {
@@ -82,10 +82,9 @@ static int check_committed(const struct workspace *ws, const char *index, struct
     autostrv struct strv changed = {0};
     if (gitlinks_changed(&at, 0, false, &changed, err))
         return -1;
-    return changed.n ? err_set(err, ERR_INPUT,
-                               "the submodule '%s' has changes that are not committed in it",
-                               changed.v[0])
-                     : 0;
+    return changed.n
+               ? err_set(err, ERR_INPUT, "the submodule '%s' has uncommitted changes", changed.v[0])
+               : 0;
 }
 
 int submodules_save(const struct workspace *ws, const char *index, struct err *err)
@@ -96,13 +95,13 @@ int submodules_save(const struct workspace *ws, const char *index, struct err *e
     if (check_committed(ws, index, err))
         return -1;
     strv_push(&names, "modules");
-    for (size_t i = 0; i < names.n; i++) { /* it grows meanwhile */
+    for (size_t i = 0; i < names.n; i++) { /* the list grows in the loop */
         autofree char *name = mem_str(names.v[i]), *path = mem_printf("%s/%s", ws->admin, name);
         autofree char *below = mem_printf("%s/modules", name);
         bool is_clone = has_file(path, "HEAD");
-        if (is_clone && save(ws, name, err))
+        if (is_clone && save_clone(ws, name, err))
             return err_wrap(err, "save '%s'", name);
-        if (lookup_into(ws, is_clone ? below : name, &names, err))
+        if (add_subfolders(ws, is_clone ? below : name, &names, err))
             return -1;
     }
     return 0;

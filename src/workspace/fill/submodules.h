@@ -1,6 +1,6 @@
 /*
- * Submodules of a workspace: git gives each linked worktree clones of its own, which go when it
- * goes. What was committed in them is brought to where it stays.
+ * Saves the commits in a workspace's submodules. git gives each linked worktree its own clones and
+ * deletes them with it, so we copy the commits to a repository that stays.
  */
 #ifndef WORKSPACE_FILL_SUBMODULES_H
 #define WORKSPACE_FILL_SUBMODULES_H
@@ -8,11 +8,11 @@
 #include "base/err.h"
 #include "workspace/workspace.h"
 
-/* Fetches what is checked out in the workspace's submodules, and that no remote has, to the
- * repository's clone of the same submodule (its own objects where there is none), under
- * refs/anabranch/modules/<workspace>/<commit>: attempts have the workspace after one another.
- * ERR_INPUT where a tracked file was changed in one and not committed there: that cannot be saved.
- * `index` is where the work tree was staged. */
+/* Fetches the commits that are checked out in the workspace's submodules and are on no remote.
+ * They go to the repository's clone of the same submodule (or to the repository itself if there is
+ * none), under refs/anabranch/modules/<workspace>/<commit>: several attempts use one workspace
+ * after another. ERR_INPUT if a tracked file in a submodule has uncommitted changes, which we
+ * cannot save. `index` is the index in which the work tree was staged. */
 int submodules_save(const struct workspace *ws, const char *index, struct err *err);
 
 #endif

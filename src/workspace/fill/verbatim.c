@@ -9,8 +9,8 @@
 
 enum { ATTRIBUTES_MAX = 1 << 20 };
 
-/* Without them `text` only matters where files are added: nothing but core.eol and core.autocrlf
- * makes other line ends of it, and of these verbatim_settings() knows. Macros are defined by the
+/* Without these words `text` matters only when files are added: only core.eol and core.autocrlf
+ * make it write other line ends, and verbatim_settings() checks those. Macros are defined with the
  * same words. */
 bool verbatim_attributes(const char *text, size_t len)
 {
@@ -22,9 +22,7 @@ bool verbatim_attributes(const char *text, size_t len)
     return true;
 }
 
-/* --- settings ----------------------------------------------------------------------------- */
-
-/* The repository's own, which are not in the project. */
+/* The repository's own attributes, which are not in the project. */
 static bool has_harmless_attributes(const char *common)
 {
     autofree char *path = mem_printf("%s/info/attributes", common);
@@ -35,7 +33,7 @@ static bool has_harmless_attributes(const char *common)
     return verbatim_attributes(text.s, text.len);
 }
 
-/* An object may stand for another one. */
+/* With refs/replace git may read one object in place of another. */
 static bool has_replacements(const char *common)
 {
     autofree char *path = mem_printf("%s/refs/replace", common);
@@ -60,10 +58,8 @@ bool verbatim_settings(const struct git_place *at, bool *ret_ask)
     return verbatim;
 }
 
-/* --- asking ------------------------------------------------------------------------------- */
-
-static const char *const asked[] = {"filter", "ident", "working-tree-encoding", "eol"};
-enum { ASKED = ARRAY_LEN(asked) };
+static const char *const attributes[] = {"filter", "ident", "working-tree-encoding", "eol"};
+enum { ATTRIBUTE_COUNT = ARRAY_LEN(attributes) };
 
 static bool is_harmless(const char *attribute, const char *value)
 {
@@ -72,8 +68,8 @@ static bool is_harmless(const char *attribute, const char *value)
                : strcmp(value, "unspecified") == 0 || strcmp(value, "unset") == 0;
 }
 
-/* The next text of an answer, NULL at its end. */
-static const char *next(const char **at, const char *end)
+/* The next text of git's output; NULL at the end. */
+static const char *next_text(const char **at, const char *end)
 {
     const char *text = *at;
     if (text >= end)
@@ -82,15 +78,16 @@ static const char *next(const char **at, const char *end)
     return text;
 }
 
-/* PATH ATTRIBUTE VALUE, for each attribute of each path, in the order of the question. */
+/* git prints PATH ATTRIBUTE VALUE for each attribute of each path, in the order in which we asked.
+ */
 static bool read_answer(const struct buf *out, const struct buf *paths, size_t n, bool *ret_yes)
 {
     const char *at = out->s, *end = at + out->len, *path = paths->s;
     for (size_t i = 0; i < n; i++, path += strlen(path) + 1) {
         ret_yes[i] = true;
-        for (int k = 0; k < ASKED; k++) {
-            const char *about = next(&at, end), *attribute = next(&at, end);
-            const char *value = next(&at, end);
+        for (int k = 0; k < ATTRIBUTE_COUNT; k++) {
+            const char *about = next_text(&at, end), *attribute = next_text(&at, end);
+            const char *value = next_text(&at, end);
             if (!value || strcmp(about, path) != 0)
                 return false;
             ret_yes[i] = ret_yes[i] && is_harmless(attribute, value);
@@ -105,8 +102,8 @@ bool verbatim_ask(const struct git_place *at, const struct buf *paths, size_t n,
     autobuf struct buf out = BUF_INIT;
     int status;
     strv_pushl(&args, "check-attr", "--cached", "--stdin", "-z", NULL);
-    for (int k = 0; k < ASKED; k++)
-        strv_push(&args, asked[k]);
+    for (int k = 0; k < ATTRIBUTE_COUNT; k++)
+        strv_push(&args, attributes[k]);
     return git_feed(at, &args, paths, &out, NULL, &status, NULL) == 0 && status == 0 &&
            read_answer(&out, paths, n, ret_yes);
 }

@@ -1,6 +1,6 @@
 /*
- * Which files git writes just as their objects are: settings and attributes may have it change line
- * ends, keywords and encodings on the way, or run filters.
+ * Finds out which files git checks out exactly as their objects are. Settings and attributes may
+ * make git change line ends, keywords and encodings, or run filters.
  */
 #ifndef WORKSPACE_FILL_VERBATIM_H
 #define WORKSPACE_FILL_VERBATIM_H
@@ -10,16 +10,16 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the settings at a place are such that it may. *ret_ask is true where attributes that are
- * not in the project may say otherwise of some. */
+/* True if the settings at a place leave contents unchanged. *ret_ask is true if attributes outside
+ * the project may still change some files. */
 bool verbatim_settings(const struct git_place *at, bool *ret_ask);
 
-/* Whether a file of attributes has nothing in it that changes content on its way out. What might
- * be a word of that kind counts as one. */
+/* True if a file of attributes does not change content at checkout. A word that only might do so
+ * counts as one that does. */
 bool verbatim_attributes(const char *text, size_t len);
 
-/* Asks git which of n paths (each with a NUL behind it) are written so, by the attributes of the
- * index that the place names. False where git cannot tell. */
+/* Asks git which of n paths (each followed by a NUL) it checks out unchanged, by the attributes in
+ * the index of `at`. False if git cannot tell. */
 bool verbatim_ask(const struct git_place *at, const struct buf *paths, size_t n, bool *ret_yes);
 
 #endif

@@ -432,7 +432,7 @@ readonly IN_MODULE=('sh git -c protocol.file.allow=always submodule --quiet upda
     add_task e -- 'write e E' "${IN_MODULE[0]}" 'write sub/junk untracked'
     run_odd
     assert_status 1
-    assert_summary d "the submodule 'sub' has changes that are not committed in it"
+    assert_summary d "the submodule 'sub' has uncommitted changes"
     assert_summary e landed
     [[ $(cat .anabranch/worktrees/*/d/sub/file) == two ]] || fail "it is gone"
     refute_in main new
