@@ -1,5 +1,5 @@
 /*
- * Everything that can be checked before the first side effect.
+ * Checks that need no side effect, before a run starts.
  */
 #include "run/run_private.h"
 
@@ -62,8 +62,8 @@ static int check_variables(const struct run *run, struct err *err)
     return 0;
 }
 
-/* The program that a command begins with; nothing where only a shell knows that, or where it is a
- * file of the project, which a task may be about to make. */
+/* Finds the program that a command starts. Returns nothing if only a shell can know it, or if it is
+ * a file of the project, which a task may create first. */
 static void find_program(const struct plan_command *cmd, struct buf *ret)
 {
     static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -78,7 +78,7 @@ static void find_program(const struct plan_command *cmd, struct buf *ret)
         buf_add(ret, line, len);
 }
 
-/* What a shell does itself, and `command -v` does not look for along PATH. */
+/* Shell builtins: these need no program on PATH. */
 static bool is_built_in(const char *word)
 {
     static const char *const words[] = {
@@ -101,12 +101,13 @@ static int check_command(const struct plan_command *cmd, struct err *err)
     if (!program.len || (cmd->shell && is_built_in(program.s)) || spawn_finds(program.s))
         return 0;
     return err_set(err, ERR_ENV,
-                   "the verification's program '%s' is not found: no agent is paid for "
+                   "cannot find the program '%s' of the verification: no agent starts "
                    "work that cannot be verified",
                    program.s);
 }
 
-/* A program that is not there is better found before an agent is paid. A setup may install it. */
+/* We report a missing program before an agent costs money. If the plan has a setup, that may
+ * install it. */
 static int check_verifications(const struct run *run, struct err *err)
 {
     const struct plan *plan = &run->pf->plan;
@@ -140,7 +141,7 @@ static int check_git(const struct git_place *at, struct err *err)
     return 0;
 }
 
-/* The branch that results land on, and where it is now. */
+/* Finds the branch to land on and its commit. */
 static int find_base(struct run *run, const struct git_place *at, struct err *err)
 {
     const char *named = run->opts.base ? run->opts.base : run->pf->plan.base;
@@ -171,7 +172,7 @@ static int find_base(struct run *run, const struct git_place *at, struct err *er
     return 0;
 }
 
-/* A branch with the first part of our branches' names leaves no room for them. */
+/* A branch named like the first part of our branches' names makes git refuse those. */
 static int check_branches(const struct run *run, const struct git_place *at, struct err *err)
 {
     const char *pattern = run->opts.branch ? run->opts.branch : "anabranch/";

@@ -42,8 +42,8 @@ struct git_place run_place(const struct run *run)
     return (struct git_place){.batch = run->batch, .git_dir = run->pf->repo.common};
 }
 
-/* Sorts by time, and two that begin in the same second are still two. */
-static char *new_id(int64_t now)
+/* Ids sort by time. Random digits distinguish runs that begin in the same second. */
+static char *make_id(int64_t now)
 {
     autobuf struct buf time = BUF_INIT, id = BUF_INIT;
     uint16_t random = 0;
@@ -60,7 +60,7 @@ static char *new_id(int64_t now)
     return buf_steal(&id);
 }
 
-/* What a task's dependants must follow, it precedes as well: so an order never waits for itself. */
+/* A task gets the lowest order of its dependants, so no task waits for one behind it. */
 static int compare_order(const void *a, const void *b, void *ctx)
 {
     const struct run *run = ctx;
@@ -69,7 +69,7 @@ static int compare_order(const void *a, const void *b, void *ctx)
     return oa != ob ? (oa < ob ? -1 : 1) : ta < tb ? -1 : ta > tb;
 }
 
-static void arrange_order(struct run *run)
+static void compute_order(struct run *run)
 {
     const struct graph *g = &run->pf->graph;
     for (size_t i = g->n; i-- > 0;) {
@@ -98,16 +98,16 @@ static int make_folders(struct run *run, struct err *err)
                : 0;
 }
 
-/* A git that goes through all worktrees, as `git gc` does, may have made the folder of one again
- * that had just gone. */
-static int remove_empty(void *ctx, const char *dir, const char *name, struct err *err)
+/* A git that visits all worktrees, such as `git gc`, may have created the folder of a worktree
+ * again after we removed it. */
+static int remove_empty_worktree(void *ctx, const char *dir, const char *name, struct err *err)
 {
     const struct run *run = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name), *link = mem_printf("%s/gitdir", path);
     autofree char *logs = mem_printf("%s/logs", path);
     (void)err;
     if (strncmp(name, run->id, strlen(run->id)) == 0 && access(link, F_OK) < 0) {
-        (void)rmdir(logs); /* whatever else is in it is not ours to judge */
+        (void)rmdir(logs); /* anything else in it is not ours */
         (void)rmdir(path);
     }
     return 0;
@@ -120,12 +120,12 @@ static void tidy_folders(struct run *run)
     struct err none = {0};
     root_folder_tidy(lock, run->work, run->id);
     if (run->base)
-        (void)dirs_each(worktrees, remove_empty, run, &none);
+        (void)dirs_each(worktrees, remove_empty_worktree, run, &none);
 }
 
-/* What others need to know of a run that has ended without a word: that it has, by the lock, what
- * its branches are called, and which ignored files are worth saving. */
-static int leave_word(struct run *run, struct err *err)
+/* Writes the files that others need if this run dies: the lock shows that it died, the others name
+ * its branches and the ignored files to salvage. */
+static int write_run_files(struct run *run, struct err *err)
 {
     autofree char *lock = mem_printf("%s/" RUN_LOCK, run->dir);
     autofree char *path = mem_printf("%s/" RUN_SALVAGE, run->dir);
@@ -141,8 +141,8 @@ static int leave_word(struct run *run, struct err *err)
     return text.len ? file_replace(path, text.s, text.len, err) : 0;
 }
 
-/* What other runs' agents may have configured is used from now on, but not without a word. A run
- * that is resumed has its own configuration already (run_reopen()). */
+/* Agents of other runs may have changed git's configuration: we use it as it is now, and report the
+ * differences. A resumed run already has its own configuration (run_reopen()). */
 static int freeze_git(struct run *run, struct err *err)
 {
     autofree char *dir = mem_printf("%s/" RUN_GIT, run->dir);
@@ -155,13 +155,13 @@ static int freeze_git(struct run *run, struct err *err)
     return git_freeze(repo, dir, run->guard ? run->guard : run->opts.self, err);
 }
 
-static void take_back_word(const struct run *run)
+static void remove_run_files(const struct run *run)
 {
     autofree char *git = mem_printf("%s/" RUN_GIT, run->dir);
     autofree char *lock = mem_printf("%s/" RUN_LOCK, run->dir);
     autofree char *salvage = mem_printf("%s/" RUN_SALVAGE, run->dir);
     autofree char *names = mem_printf("%s/" RUN_BRANCHES, run->dir);
-    if (run->resume) /* it is not ours alone */
+    if (run->resume) /* the files belong to the earlier process as well */
         return;
     (void)unlink(lock);
     (void)unlink(salvage);
@@ -171,19 +171,19 @@ static void take_back_word(const struct run *run)
     (void)rmdir(run->dir);
 }
 
-/* What was begun is said to be over, and its ref goes. */
-static void withdraw(struct run *run)
+/* Ends a run that has started only in the store, and deletes its ref. */
+static void withdraw_run(struct run *run)
 {
     struct git_place at = run_place(run);
     struct err none = {0};
     bool moved;
     run->finished = clock_wall();
-    (void)record_end(run, "broken", RUN_EXIT_BROKEN, NULL); /* why is told in any case */
+    (void)record_end(run, "broken", RUN_EXIT_BROKEN, NULL); /* the caller reports the first error */
     (void)git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: not begun", &moved, &none);
 }
 
-/* What one that was killed has left on the base is in the way of others as well: locks, and a
- * checkout that is half moved. If the base moves here, we follow it as if others had moved it. */
+/* A killed run may have left locks and a half-moved checkout on the base, which hinder others too.
+ * If the repair moves the base here, we merge it like a move by others. */
 static void clear_base(struct run *run)
 {
     autoturn struct base_lock turn = BASE_TURN_INIT;
@@ -196,8 +196,8 @@ static void clear_base(struct run *run)
         record_error(run, -1, &err);
 }
 
-/* The store first: a new one begins with the folders of those that were before us. */
-static int begin(struct run *run, struct err *err)
+/* The store comes first: a new one is filled from the folders of earlier runs. */
+static int start_run(struct run *run, struct err *err)
 {
     struct git_place at = run_place(run);
     bool moved;
@@ -205,7 +205,7 @@ static int begin(struct run *run, struct err *err)
         return -1;
     if (dirs_make(run->state_dir, err) ||
         (!run->store && store_open(&run->store, run->state_dir, true, err)) ||
-        make_folders(run, err) || leave_word(run, err) || freeze_git(run, err) ||
+        make_folders(run, err) || write_run_files(run, err) || freeze_git(run, err) ||
         durable_mend(run, err) || warden_start(&run->warden, run->opts.self, run->id, err))
         return -1;
     clear_base(run);
@@ -217,12 +217,12 @@ static int begin(struct run *run, struct err *err)
         (git_move_ref(&at, run->tip_ref, "", run->tip, "anabranch: begin", &moved, err) == 0 &&
          repo_watch_begin(run, err) == 0))
         return 0;
-    withdraw(run);
+    withdraw_run(run);
     return -1;
 }
 
-/* Once: later failures to sign are of no more use to anyone. */
-static void tell_unsigned(struct run *run)
+/* Reports the first failure to sign; later ones add nothing. */
+static void report_unsigned(struct run *run)
 {
     struct sign *sign = run->batch ? git_batch_sign(run->batch) : NULL;
     struct err err = {0};
@@ -236,7 +236,7 @@ static void tell_unsigned(struct run *run)
     sign->failure = (struct err){0};
 }
 
-static void try_to_sign(struct run *run)
+static void test_signing(struct run *run)
 {
     struct git_place at = run_place(run);
     autobuf struct buf tree = BUF_INIT;
@@ -248,11 +248,11 @@ static void try_to_sign(struct run *run)
         record_error(run, -1, &err);
     else
         sign_begin(git_batch_sign(run->batch), core, run->opts.self, &at, tree.s);
-    tell_unsigned(run);
+    report_unsigned(run);
 }
 
-/* What was wrong with the record of earlier runs is no reason not to run. */
-static void tell_git_news(struct run *run)
+/* Reports programs that are new in git's configuration. They do not stop the run. */
+static void report_git_news(struct run *run)
 {
     autobuf struct buf list = BUF_INIT;
     struct err err = {0};
@@ -268,7 +268,7 @@ static void tell_git_news(struct run *run)
         record_error(run, -1, &err);
 }
 
-static void tell_notice(struct run *run)
+static void report_store_notice(struct run *run)
 {
     struct err err = {0};
     const char *notice = store_notice(run->store);
@@ -276,8 +276,8 @@ static void tell_notice(struct run *run)
         record_error(run, -1, &err);
 }
 
-/* The end is written down, or it is an error, too. */
-static int end(struct run *run, int rc, struct err *err)
+/* Records the end of the run; fails if that cannot be written. */
+static int end_run(struct run *run, int rc, struct err *err)
 {
     const char *state = run->signal              ? "stopped"
                         : rc                     ? "broken"
@@ -298,8 +298,8 @@ static int end(struct run *run, int rc, struct err *err)
 
 int run_go(struct run *run, struct err *err)
 {
-    if (begin(run, err)) {
-        take_back_word(run);
+    if (start_run(run, err)) {
+        remove_run_files(run);
         tidy_folders(run);
         return -1;
     }
@@ -315,24 +315,24 @@ int run_go(struct run *run, struct err *err)
         record(run, EV_RUN_STARTED, -1, NULL);
         stream_events_begin(run->parallel);
     }
-    tell_notice(run);
-    tell_git_news(run);
+    report_store_notice(run);
+    report_git_news(run);
     durable_tell(run);
     checkout_warning(run);
     gc_hold_begin(run);
-    try_to_sign(run);
+    test_signing(run);
     run_wake(run);
     int rc = loop_run(run->loop, err);
     control_socket_close(steal_ptr(run->listener));
     run->finished = clock_wall();
     repo_watch_finish(run);
-    tell_unsigned(run);
+    report_unsigned(run);
     if (rc == 0 && run->base)
         rc = publish_finish(run, err);
     if (rc == 0 && run->failed)
         rc = err_set(err, run->err.code, "%s", run->err.msg);
     stream_events_end(run->parallel, rc);
-    rc = end(run, rc, err);
+    rc = end_run(run, rc, err);
     stream_events_finish(run->parallel);
     notifier_finish(run->notifier);
     logs_discard(run);
@@ -340,9 +340,8 @@ int run_go(struct run *run, struct err *err)
     return rc;
 }
 
-/* A reader of our output, a guard or a git that has gone, or a file that must not grow, is found
- * out by what the write says. */
-static void outlive_readers(void)
+/* Ignores signals for broken pipes and file size limits: write() reports these errors. */
+static void ignore_write_signals(void)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGPIPE, &ignore, NULL);
@@ -353,7 +352,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
                     char *id, int64_t started)
 {
     struct run *run = mem_alloc(sizeof(*run));
-    outlive_readers();
+    ignore_write_signals();
     run->pf = pf;
     run->lock = -1;
     run->plan_path = path;
@@ -365,7 +364,7 @@ struct run *run_new(struct plan_file *pf, const char *path, const struct run_opt
     run->started = started;
     run->id = id;
     run->guard = self_companion(ANABRANCH_LIBEXEC, "anabranch-guard");
-    (void)setenv("ANABRANCH_RUN", run->id, 1); /* all that we start is found by it */
+    (void)setenv("ANABRANCH_RUN", run->id, 1); /* we find every process that we start by this */
     run->batch = pf->repo.root ? git_batch_new(pf->repo.common) : NULL;
     if (run->batch && pf->repo.core.plain)
         git_batch_write_here(run->batch);
@@ -387,14 +386,14 @@ void run_schedule(struct run *run)
     sched_init(&run->sched, &pf->plan, &pf->graph, &pf->claims,
                run->opts.workers ? run->opts.workers : workers, run->opts.wanted);
     lanes_init(run);
-    arrange_order(run);
+    compute_order(run);
 }
 
 int run_open(struct run **ret, struct plan_file *pf, const char *path,
              const struct run_options *opts, struct err *err)
 {
     int64_t now = clock_wall();
-    struct run *run = run_new(pf, path, opts, new_id(now), now);
+    struct run *run = run_new(pf, path, opts, make_id(now), now);
     if (preflight(run, err)) {
         run_close(run);
         return -1;

@@ -1,5 +1,5 @@
 /*
- * What the files of the engine share.
+ * Types and functions shared by the files of src/run.
  */
 #ifndef RUN_RUN_PRIVATE_H
 #define RUN_RUN_PRIVATE_H
@@ -32,70 +32,69 @@
 
 #include <sys/stat.h>
 
-/* Tokens, and money. */
+/* Tokens and money that agents used. */
 struct spent {
     int64_t in, out, cache_read, cache_made;
     double usd;
 };
 
-/* What an agent finds that goes on in its session in order to mend its work; see
+/* What a repair puts into the workspace before it resumes the agent's session; see
  * run/rework/repair.h. */
 enum repair { REPAIR_NONE, REPAIR_OWN, REPAIR_MERGED, REPAIR_CONFLICT, REPAIR_COUNT_ };
 
 /* One task, over all its attempts. */
 struct task_run {
     struct run *run;
-    struct task_status status;
-    int tried[FAILURE_COUNT_]; /* retries used, by class */
-    bool reverts;              /* its last attempt would have undone what others have landed */
-    char *reason, *commit, *landed, *branch, *start, *action,
-        *workspace;        /* `status` points to these */
-    char *origin;          /* where the task began, where `start` has moved on since; or NULL */
-    struct strv own_heads; /* the last of the agent's own commits, of each attempt whose commits we
-                            * made again: they stay in the log of a workspace that is repaired */
-    char *feedback;        /* what the next attempt is told about the last one */
-    struct attempt *job;   /* while an attempt is under way */
-    struct watch *retry;   /* while it waits for the next one */
-    struct budget budget;  /* the plan's, or what it was raised to */
-    int64_t order;         /* landing order, with that of its dependants considered */
+    struct task_status status; /* its strings are those below */
+    int tried[FAILURE_COUNT_]; /* retries used, by failure class */
+    bool reverts;              /* the last attempt would have undone landed work of others */
+    char *reason, *commit, *landed, *branch, *start, *action, *workspace;
+    char *origin;          /* the first start commit, if `start` has moved since; or NULL */
+    struct strv own_heads; /* the agent's last own commit, of each attempt that we committed anew;
+                              the log of a repaired workspace still has them */
+    char *feedback;        /* tells the next attempt's agent why the last attempt failed */
+    struct attempt *job;   /* the running attempt, or NULL */
+    struct watch *retry;   /* timer until the next attempt, or NULL */
+    struct budget budget;  /* from the plan, or raised by a user */
+    int64_t order;         /* position in the landing order; never behind a dependant's */
     bool budget_warned;
-    bool logged;         /* the copies of its logs were begun */
-    bool steered;        /* its agent tried to steer the run, which was recorded */
-    int32_t lane, spare; /* in run->lanes; spare: while the other is closed, or -1 */
-    bool falls_back;     /* it goes by that one */
-    bool parked;         /* it waits for its lane to open again */
-    enum repair repair;  /* its next attempt is one, and its workspace is to be made so */
-    bool in_conflict;    /* its agent resolves a conflict: that of `commit` with `start` */
-    bool said;           /* a person has told its agent something: `feedback` */
-    char *words;         /* likewise, and the agent is at work: it hears it when it is done */
-    char *was_in;        /* the session of its last attempt, as far as that is known, or NULL */
+    bool logged;  /* copies of its logs exist: append to them */
+    bool steered; /* its agent tried to steer the run: recorded once */
+    int32_t lane,
+        spare; /* indexes in run->lanes; the spare one serves while the other is closed, or is -1 */
+    bool falls_back;    /* the task uses its fallback engine */
+    bool parked;        /* it waits until its lane opens again */
+    enum repair repair; /* the kind of repair that the next attempt is */
+    bool in_conflict;   /* its agent resolves the conflict between `commit` and `start` */
+    bool said;          /* `feedback` has a message from a person */
+    char *words;  /* a message for a working agent: we deliver it when the agent is done; or NULL */
+    char *was_in; /* session of the last attempt, if known; or NULL */
 
-    /* Of a run that is gone on with: */
-    bool lands;  /* it has its commit, and its workspace is to be made again */
-    bool on_top; /* it has landed before, or was in conflict: it begins with all that has landed */
-    char *landed_before, *committed_before; /* that landing and its commit; NULL: there is none */
+    /* In a resumed run: */
+    bool lands;  /* it has a commit: make the workspace again and land it */
+    bool on_top; /* it landed before, or conflicted: start at the run's tip */
+    char *landed_before, *committed_before; /* the earlier landing and the task's commit; or NULL */
 
-    /* Likewise, parked, or to be mended: its agent goes on in this one, in the workspace that is
-     * there; or NULL.
-     */
+    /* In a resumed, parked or repaired task: the next attempt resumes this session in the existing
+     * workspace; or NULL. */
     char *session;
-    bool remade; /* that workspace is gone, and is made again, of `start` ... */
-    char *from;  /* ... or of this commit, as its uncommitted files; or NULL */
+    bool remade; /* the workspace is gone: make it again, from `start` ... */
+    char *from;  /* ... with the content of this commit as uncommitted files; or NULL */
 };
 
 struct lane;
 
-/* A process that the engine waits for, with the guard's pipes where it has a guard. */
+/* A process that the engine waits for. A guarded one has pipes to its guard. */
 struct process {
     struct watch *watch;
     struct watch
-        *last_resort; /* when a guard that was ordered to end is killed; NULL: it was not */
-    struct stuck_watch *stuck; /* of one without a guard */
-    struct flood *flood;       /* of one with a guard */
+        *last_resort; /* kills a guard that does not end when ordered to; NULL: no order was sent */
+    struct stuck_watch *stuck; /* if unguarded */
+    struct flood *flood;       /* if guarded */
     pid_t pid;
     bool guarded;
-    int lifeline, status; /* our ends of the guard's pipes, or -1 */
-    char mark[32];        /* of the guard, and of all that it starts */
+    int lifeline, status;
+    char mark[32]; /* in the environment of the guard and of everything it starts */
 };
 
 enum stop_reason {
@@ -114,69 +113,70 @@ struct attempt {
     uint32_t task;
     int attempt;
     struct workspace ws;
-    char *dir; /* its files: prompt, logs, index, tmp */
-    char *cwd; /* where the agent works */
+    char *dir; /* its files: prompt, logs, index, tmp/ */
+    char *cwd; /* the agent's working directory */
     struct process process;
-    void (*next)(struct attempt *job, int exit_code); /* when the process has ended */
+    void (*next)(struct attempt *job, int exit_code); /* called when the process has ended */
     struct agent_report report;
-    struct spent told; /* of what the report says was used */
+    struct spent told; /* usage already counted, of that in `report` */
     struct output_tail tail;
     struct agent_errors errors;
     struct progress progress;
     struct stall stall;
     struct watch *tick;
-    struct logs_copies *copies;         /* of its logs, for the user; or NULL */
+    struct logs_copies *copies;         /* copies of its logs for the user; or NULL */
     int64_t agent_started, last_output; /* monotonic ms */
     off_t output_size;
-    int64_t printed; /* bytes, by the commands that have ended */
-    char *oversize;  /* why its change is not taken in, or NULL */
+    int64_t printed; /* bytes, by commands that have ended */
+    char *oversize;  /* why the change is too large to commit, or NULL */
     enum stop_reason stopped;
     int exit_code, exit_signal;
-    bool guard_lost;           /* the guard of the last command was killed */
-    bool staged_here;          /* what it left was staged without git */
-    struct buf tree;           /* what that came to, where there is no index of it */
-    struct stat index;         /* of its workspace, as it was copied (run/prepare/overlay_fill.h) */
-    struct work_scan found;    /* and what it had changed in its work tree ... */
-    bool is_found;             /* ... in which nothing that we know of has run since ... */
-    int64_t found_at;          /* ... this moment; monotonic ms */
-    char *stuck;               /* a process of it that could not be ended, or NULL */
-    char limit[16];            /* that the last command went over: "memory"; "": none */
-    struct buf candidate;      /* the commit that is being verified */
-    struct buf candidate_base; /* the tip that it was made on */
-    struct buf was;            /* where its branch was before its commit */
-    size_t hook;               /* the commit hook that runs */
-    enum repair mending;       /* it is a repair, with such a workspace */
-    char *clean;               /* folder of a tree that holds its candidate alone, or NULL */
-    const struct plan_command *verification; /* the command that runs */
-    int verify_step;                         /* how many commands of the verification were begun */
-    int races;                               /* so often a checkout met a worktree that was going */
-    int port;                                /* the first of its block, or 0 */
-    bool prepared, tearing_down;             /* how far its workspace is */
-    bool overdue;                       /* the command that prepares or ends it took too long */
-    int64_t deadline;                   /* monotonic ms, of that command */
-    char *excludes, *brought;           /* files about what was brought along; NULL: nothing was */
-    char *session;                      /* that its agent takes up again, or NULL */
-    char *brief;                        /* what it is told in place of `feedback`, or NULL */
-    void (*ready)(struct attempt *job); /* when its workspace is; NULL: the agent starts */
-    void (*then)(struct attempt *job);  /* behind the teardown */
-    bool removes;                       /* at its failure: the workspace goes */
-    bool parks, keeps;                  /* likewise: it waits for a limit; with its workspace */
-    bool falls_back;                    /* likewise: it begins again by its fallback */
-    bool mends;                         /* likewise: it goes on, in order to mend what it made */
-    bool told_why;                      /* what was wrong with it is in the task's `feedback` */
-    bool spoke;                         /* its agent had said something when last looked at */
+    bool guard_lost;
+    bool staged_here;  /* we staged its files without starting git */
+    struct buf tree;   /* the staged tree, if there is no index of it */
+    struct stat index; /* the workspace's index when we copied it (run/prepare/overlay_fill.h) */
+    struct work_scan found;    /* how the work tree differs from its index ... */
+    bool is_found;             /* ... still true: we started nothing in it since ... */
+    int64_t found_at;          /* ... this time; monotonic ms */
+    char *stuck;               /* a process that nobody could kill, or NULL */
+    char limit[16];            /* limit that the last command exceeded: "memory"; "": none */
+    struct buf candidate;      /* the commit that we verify */
+    struct buf candidate_base; /* the tip on which we made it */
+    struct buf was;            /* commit of its branch before we committed */
+    size_t hook;               /* index of the running commit hook */
+    enum repair mending;       /* the kind of repair that this attempt is */
+    char *clean;               /* folder of a clean tree with the candidate alone, or NULL */
+    const struct plan_command *verification; /* the running verification command */
+    int verify_step;                         /* verification commands started so far */
+    int races;                   /* checkouts that failed because another worktree vanished */
+    int port;                    /* first port of its block, or 0 */
+    bool prepared, tearing_down; /* the state of its workspace */
+    bool overdue;                /* a command of the plan took too long */
+    int64_t deadline;            /* of that command; monotonic ms */
+    char *excludes, *brought;    /* files that list the included files; NULL: none were */
+    char *session;               /* session to resume, or NULL */
+    char *brief;                 /* tells the agent this instead of `feedback`; or NULL */
+    void (*ready)(
+        struct attempt *job); /* called when the workspace is ready; NULL: start the agent */
+    void (*then)(struct attempt *job); /* called after the teardown */
+    bool removes;                      /* after the failure: remove the workspace */
+    bool parks, keeps;                 /* after the failure: wait for a limit; keep the workspace */
+    bool falls_back;                   /* after the failure: start again with the fallback */
+    bool mends;                        /* after the failure: resume the agent for a repair */
+    bool told_why;                     /* the task's `feedback` says why this attempt failed */
+    bool spoke;                        /* the agent had spoken at the last tick */
     bool has_workspace;
-    bool flooded;          /* its commands have printed more than they may */
-    bool is_whole;         /* its change was taken in as a whole: to save it costs little */
-    bool unverified;       /* its verification could not start: no other attempt helps */
-    bool at_tip;           /* its commit is in the run's tip */
-    bool ended_early;      /* its agent has; what it has committed counts */
-    int64_t reset;         /* of the limit that it met; 0: it is not known */
-    int64_t retry_delay;   /* at its failure: ms until the next attempt, or -1 */
-    char *overrun;         /* how far it had gone beyond a budget by its end, or NULL */
-    struct file_id dir_id; /* which folder `dir` is (run/attempt/attempt_dir.h) */
-    char *lost_dir;        /* what an agent did with that, or NULL */
-    char *tampered;        /* what it did outside its workspace that it fails for, or NULL */
+    bool flooded;    /* its commands exceeded the output limit */
+    bool is_whole;   /* git has stored its whole change: salvaging it needs no size limit */
+    bool unverified; /* its verification could not start: another attempt would not help */
+    bool at_tip;
+    bool ended_early;      /* the agent stopped without a result: only its own commits count */
+    int64_t reset;         /* when the limit resets; ms since 1970; 0: unknown */
+    int64_t retry_delay;   /* after the failure: ms until the next attempt, or -1 */
+    char *overrun;         /* by how much it exceeded a budget, or NULL */
+    struct file_id dir_id; /* identifies the folder `dir` (run/attempt/attempt_dir.h) */
+    char *lost_dir;        /* error text if an agent replaced that folder, or NULL */
+    char *tampered;        /* error text if it changed something outside its workspace, or NULL */
 };
 
 struct observer {
@@ -184,7 +184,7 @@ struct observer {
     void *ctx;
 };
 
-/* Someone who wants to be called again and again. */
+/* Calls fn every ms milliseconds. */
 struct ticker {
     struct watch *watch;
     int64_t ms;
@@ -192,74 +192,75 @@ struct ticker {
     void *ctx;
 };
 
-/* The base branch on its way to the tip. */
+/* Moves the base branch to the run's tip. */
 struct publication {
     bool busy;
     int tries;
     struct base_lock turn;
-    struct watch *child, *wait; /* git, which moves it; another run, whose turn it is */
-    struct stuck_watch *stuck;  /* ends that git where it would wait for ever */
-    pid_t git;                  /* leads its own group, as long as there is a child */
-    struct watch *limit;        /* until when that is waited for */
-    bool given_up;              /* that git, or a turn, did not come to its end: no more of it */
-    struct buf seen;            /* where the base was when we last looked */
-    int64_t follow_ms;          /* that the tip then took to have all of it */
-    bool moved;                 /* the base has all that was to be published */
-    bool killed;                /* that git was, and neither moved it nor refused to */
-    int64_t deadline;           /* until when another git's lock is waited for */
-    bool told;                  /* that it is */
-    bool marked, noted;         /* the marks of a fast-forward under way are of this one */
-    bool adopted;               /* what an earlier git had left half-way, or there was nothing */
+    struct watch *child,
+        *wait; /* the git that moves the base; a timer while another run has the base lock */
+    struct stuck_watch *stuck; /* ends that git if it would wait forever */
+    pid_t git;                 /* leader of its own process group while `child` is set */
+    struct watch *limit;       /* ends the wait for that git */
+    bool given_up;      /* that git, or the wait for the lock, did not end: do not publish again */
+    struct buf seen;    /* the base commit that we saw last */
+    int64_t follow_ms;  /* time that merging the base into the tip took then */
+    bool moved;         /* the base has everything that we wanted to publish */
+    bool killed;        /* that git was killed before it moved the base or refused to */
+    int64_t deadline;   /* end of the wait for another git's lock */
+    bool told;          /* that wait was reported */
+    bool marked, noted; /* we wrote the marks of the current fast-forward */
+    bool adopted;       /* we repaired a half-moved checkout, or there was none */
     struct checkout_lock checkout;
-    int64_t quiet_until; /* so long we wait for another git in the checkout ... */
-    bool others_stay;    /* ... which was in vain before */
+    int64_t quiet_until; /* we wait until then for another git in the checkout ... */
+    bool others_stay;    /* ... an earlier wait was in vain */
     char *target;
-    void (*forwarded)(struct run *run, bool moved); /* that git has ended */
+    void (*forwarded)(struct run *run, bool moved); /* called when that git has ended */
     void (*then)(struct run *run);
 };
 
-/* How workspaces at the base's commit are filled (run/prepare/fill.h). */
+/* How we fill workspaces that start at the base commit (run/prepare/fill.h). */
 struct fill {
     enum {
-        FILL_UNKNOWN, /* none was filled yet */
-        FILL_FIRST,   /* git fills the first; others wait */
-        FILL_MOULD,   /* from the mould */
-        FILL_GIT,     /* by git, each of them */
+        FILL_UNKNOWN, /* we have filled none yet */
+        FILL_FIRST,   /* git fills the first one; the others wait */
+        FILL_MOULD,   /* from the copy in memory */
+        FILL_GIT,     /* git fills each of them */
     } state;
     struct memory_fill mould;
     VEC(struct attempt *) waiting;
 };
 
-/* Work trees that are used again (run/prepare/pool.h). */
+/* Work trees to reuse (run/prepare/pool.h). */
 struct pool_tree {
     char *path;
-    int fd; /* its folder, open */
+    int fd; /* its open folder */
     struct file_id id;
-    char *tree; /* the id of what it was filled with; NULL: what is in it, nobody knows */
-    struct work_scan found; /* else: what differs from that */
+    char *tree; /* id of the tree that we filled it with; NULL: its content is unknown */
+    struct work_scan found; /* otherwise: the files that differ from that tree */
 };
 
 struct pool {
     VEC(struct pool_tree) trees;
-    size_t count; /* that have been in it, for their names */
+    size_t count; /* trees ever in the pool; numbers their names */
 };
 
-/* Workspaces that are overlays (run/prepare/overlay_fill.h). */
+/* Workspaces on an overlay file system (run/prepare/overlay_fill.h). */
 struct overlay_fill {
     enum {
-        LAYERED_UNKNOWN, /* whether there is a pristine tree was not looked at yet */
-        LAYERED_MAKING,  /* git writes one; jobs wait */
+        LAYERED_UNKNOWN, /* we have not looked for a base tree yet */
+        LAYERED_MAKING,  /* git writes a base tree; attempts wait */
         LAYERED_READY,
-        LAYERED_NEVER, /* it cannot be done */
+        LAYERED_NEVER, /* overlays are not possible here */
     } state;
     struct base_tree pristine;
-    struct tracked tracked; /* what its index has, once somebody wanted to know */
+    struct tracked tracked; /* the entries of its index; read on demand */
     struct base_tree_draft draft;
-    struct strv indexes;           /* copies of its index that are not used any more */
-    size_t indexes_kept;           /* so many were, in all */
-    bool brings;                   /* what is brought along is below them all */
-    bool alone;                    /* it could not be brought so: each has its own */
-    VEC(struct layers_hold) holds; /* of workspaces of an earlier life of the run */
+    struct strv indexes;           /* unused copies of its index */
+    size_t indexes_kept;           /* copies ever put there */
+    bool brings;                   /* the included files are in a layer below all overlays */
+    bool alone;                    /* that failed: each workspace has its own included files */
+    VEC(struct layers_hold) holds; /* workspaces from before the run was resumed */
 };
 
 enum { RUN_SIGNALS = 4 };
@@ -275,61 +276,61 @@ struct run {
     struct store *store;
     struct git_batch *batch;
     struct fill fill;
-    enum provider provider; /* of workspaces */
+    enum provider provider; /* of the workspaces */
     struct pool pool;
     struct overlay_fill layered;
-    bool only_reads;      /* all tasks do */
-    int64_t tokens;       /* that all tasks have used ... */
-    double usd;           /* ... and money, as far as that is known */
-    struct budget budget; /* the plan's, or what it was raised to */
+    bool only_reads;      /* every task is read-only */
+    int64_t tokens;       /* tokens that all tasks used ... */
+    double usd;           /* ... and their cost, as far as known */
+    struct budget budget; /* from the plan, or raised by a user */
     bool budget_warned, budget_spent;
     struct repo_watch *shared; /* NULL outside a repository */
     struct task_run *tasks;
-    char *id, *dir, *state_dir, *work; /* work: where workspaces are made */
-    char *guard;                       /* the program; NULL: this one has to do it */
-    size_t guards;                     /* how many were started */
-    char *base, *base_ref;             /* branch and full name; NULL outside a repository */
-    char *base_commit;                 /* where the base was when the run began */
-    char *tip;                         /* all that has landed */
-    char *tip_ref;                     /* keeps it */
-    char *published;                   /* what the base branch was last seen or made to be at */
-    char *refusal;                     /* git's words, where the checkout could not follow */
+    char *id, *dir, *state_dir, *work; /* work: folder of the workspaces */
+    char *guard;           /* path of the guard program; NULL: this program serves as the guard */
+    size_t guards;         /* guards started so far */
+    char *base, *base_ref; /* branch and full name; NULL outside a repository */
+    char *base_commit;     /* the base commit when the run began */
+    char *tip;             /* the commit that has all landed work */
+    char *tip_ref;         /* ref that keeps the tip alive */
+    char *published;       /* the last commit of the base branch that we saw or made */
+    char *refusal;         /* git's message, if the checkout could not follow the base */
     char *result, *advice;
-    size_t lost_objects, lost_refs; /* that a power failure left (run/land/durable.h) */
+    size_t lost_objects, lost_refs; /* found broken after a power failure (run/land/durable.h) */
     const char *plan_path;
-    const char *plan_file; /* where it was found when the run began; NULL: by plan_path */
-    struct resume *resume; /* where an earlier one is gone on with; else NULL */
+    const char *plan_file; /* path of the plan when the run began; NULL: use plan_path */
+    struct resume *resume; /* NULL in a new run */
     int64_t started, finished;
     VEC(struct observer) observers;
     VEC(struct ticker *) tickers;
-    VEC(struct lane *) lanes;         /* of engines and accounts */
-    VEC(struct attempt *) landing;    /* committed, waiting for their turn */
-    VEC(struct attempt *) landed_now; /* at the tip, to be told once that is published */
-    VEC(struct attempt *) publishing; /* those that the base will have when it has moved */
-    struct strv git_news;             /* settings to be told of: git_frozen_news() */
-    struct strv spent;                /* branches of what has landed, and where each is */
+    VEC(struct lane *) lanes;         /* one per engine and account */
+    VEC(struct attempt *) landing;    /* committed, waiting to land */
+    VEC(struct attempt *) landed_now; /* in the tip: report them once it is published */
+    VEC(struct attempt *) publishing; /* in the base once the running publication succeeds */
+    struct strv git_news;             /* git settings to report: git_frozen_news() */
+    struct strv spent;                /* branches of landed tasks to delete, each with its commit */
     struct publication publication;
-    struct watch *time_limit; /* while those that landed wait for more */
-    int64_t publishing_since; /* when the last publication began */
-    int64_t next_publication; /* not before that, unless someone waits for it */
-    uint32_t *by_order;       /* tasks with an order, lowest first */
+    struct watch *time_limit; /* ends the wait for more landings before we publish */
+    int64_t publishing_since; /* start of the last publication */
+    int64_t next_publication; /* earliest start of the next one, unless somebody waits for it */
+    uint32_t *by_order;       /* tasks with a landing order, lowest first */
     size_t ordered, order_done;
     size_t jobs;
     struct watch *signals[RUN_SIGNALS];
     struct notifier *notifier; /* or NULL */
-    struct parallel *parallel; /* or NULL */
-    struct listener *listener; /* or NULL */
-    bool steered_from_afar;    /* another run's agent tried to steer this one, which was recorded */
+    struct parallel *parallel;               /* or NULL */
+    struct listener *listener;               /* or NULL */
+    bool steered_from_afar; /* an agent of another run tried to steer this one: recorded once */
     struct warden warden;
-    int lock;             /* held as long as the run lives, or -1 */
-    bool gc_waits;        /* for a gc at work, which has git's gc lock */
-    struct watch *later;  /* wakes run_turn() */
-    enum contain contain; /* how agents are kept together */
+    int lock;             /* lock that marks the run as alive, or -1 */
+    bool gc_waits;        /* a running `git gc` holds git's gc lock */
+    struct watch *later;  /* timer of on_turn() */
+    enum contain contain; /* how we contain agents */
     int signal;
     bool draining, stopping, failed;
-    bool paused;    /* nothing is begun until someone says so */
-    bool home;      /* nothing is left to do: the loop was told to stop */
-    struct err err; /* why the program itself could not go on */
+    bool paused;    /* start no task until a person continues the run */
+    bool home;      /* nothing is left to do: we have stopped the loop */
+    struct err err; /* why the program itself could not continue */
 };
 
 /* run.c */
@@ -340,68 +341,71 @@ struct git_place run_place(const struct run *run);
 
 /* turn.c */
 void run_wake(struct run *run);
-void run_fail(struct run *run, const struct err *err); /* the program cannot go on: stop */
-void run_drain(struct run *run); /* nothing new is started; what runs goes on to its end */
-bool run_is_draining(const struct run *run); /* also for want of money */
-void run_stop(struct run *run, int signal);  /* politely, the second time not */
+void run_fail(struct run *run,
+              const struct err *err);        /* the program cannot continue: stop the run */
+void run_drain(struct run *run);             /* start nothing new; let running attempts finish */
+bool run_is_draining(const struct run *run); /* also if the budget is used up */
+void run_stop(struct run *run,
+              int signal); /* the first call asks agents to stop, the second kills them */
 void run_watch_signals(struct run *run);
 
 /* run/state/task.c */
 void task_set_state(struct run *run, uint32_t task, enum task_state state);
 void task_end(struct run *run, uint32_t task, enum task_state state);
-void task_ended(struct run *run, uint32_t task); /* as its state says: what follows from it */
+void task_ended(struct run *run,
+                uint32_t task); /* tell the scheduler, and skip dependants if it failed */
 void task_retry_later(struct run *run, uint32_t task, int64_t delay);
-/* One that has no job, and will have none. */
+/* Skips a task that has no attempt and will have none. */
 void task_skip(struct run *run, uint32_t task, const char *reason);
-/* One that has failed is aside, and will be tried again; what was skipped for its sake waits again,
- * which is told. Returns how many these are. */
+/* Prepares a failed task for another attempt. Tasks that were skipped because of it wait again; an
+ * event says so. Returns their number. */
 size_t task_take_back(struct run *run, uint32_t task);
 
 /* run/state/status.c */
 enum engine run_engine(const struct run *run, uint32_t task);
 const char *run_engine_name(const struct run *run, uint32_t task);
 
-/* run/state/status.c: the program to use in place of an engine's usual one, or NULL. */
+/* run/state/status.c: the program to start instead of the engine's usual one, or NULL. */
 const char *run_program(const struct run *run, enum engine engine);
 
 /* preflight.c */
 int preflight(struct run *run, struct err *err);
-int preflight_git_version(const char *text, struct err *err); /* as `git version` has it */
+int preflight_git_version(const char *text, struct err *err); /* text: output of `git version` */
 int preflight_disk(const char *path, struct err *err);
 
-/* run/state/status.c: whether tasks are left that nobody is to begin any more. */
+/* run/state/status.c: true if tasks are left that this run will not start. */
 bool run_is_unfinished(const struct run *run);
-/* As run_result(), but of all tasks, also those that this process was not to run. */
+/* Like run_result(), but counts all tasks, even those that this process was not asked to run. */
 struct run_result run_whole_result(const struct run *run);
 
-/* run/state/retry.c: ms until the next attempt, which is then counted; -1 where there is none. */
+/* run/state/retry.c: ms until the next attempt, which this call counts; -1 if none is left. */
 int64_t retry_delay(struct run *run, uint32_t task, enum failure failure);
 bool retry_is_left(const struct run *run, uint32_t task, enum failure failure);
 int retry_times(const struct run *run, uint32_t task, enum failure failure);
-bool retry_parks(const struct run *run, uint32_t task); /* at a limit, until that is over */
-int64_t retry_pause(enum failure failure, int times);   /* ms, the more the more times it was */
-int64_t retry_jitter(int64_t ms);                       /* a quarter more or less */
+bool retry_parks(const struct run *run, uint32_t task); /* waits for the reset of a limit */
+int64_t retry_pause(enum failure failure, int times);   /* ms; grows with `times` */
+int64_t retry_jitter(int64_t ms);                       /* at random up to a quarter more or less */
 
-/* run/state/record.c: events and rows, written before anyone is told. What cannot be written ends
- * the run. */
+/* run/state/record.c: we write events and rows to the store before we tell observers. If a write
+ * fails, the run ends. */
 void record(struct run *run, enum event_kind kind, int64_t task, const struct node *data);
 void record_task(struct run *run, uint32_t task);
-/* What resuming depends on: row and event together, and on disk when the call returns. */
+/* For steps that a resume depends on: writes row and event together. Both are on disk on return. */
 void record_step(struct run *run, enum event_kind kind, uint32_t task, const struct node *data);
-/* Steps between these two are written as one. */
+/* The steps between these two calls become one transaction. */
 void record_together(struct run *run);
 void record_end_of_group(struct run *run);
-/* The row alone, before what it says is done; not to be done where this fails. */
+/* Writes the row alone, before we do what it says. If this fails, do not do it. */
 int record_intent(struct run *run, uint32_t task, struct err *err);
-void record_error(struct run *run, int64_t task, const struct err *err); /* told, not fatal */
-/* Tasks of which the base, or the tip, has what they landed as: a second copy of what the store
- * says, for when that is lost. Lines of STORE_LANDED. */
+void record_error(struct run *run, int64_t task, const struct err *err); /* reported, not fatal */
+/* Appends lines of STORE_LANDED: tasks whose landing is in the base or the tip. This copy helps if
+ * the store is lost. */
 void record_landed(struct run *run, const struct buf *lines);
-int record_begin(struct run *run, struct err *err); /* the run and its tasks */
+int record_begin(struct run *run, struct err *err); /* writes the run and its tasks */
 int record_end(struct run *run, const char *state, int exit_code, struct err *err);
 
-/* run/attempt/process.c: starting what the job waits for; `next` is called when it has ended. `dir`
- * is NULL for its workspace. */
+/* run/attempt/process.c: starts a process that the attempt waits for; calls `next` when it has
+ * ended. If `dir` is NULL, it starts in the workspace. */
 int process_start(struct attempt *job, char *const *argv, char *const *env, const char *dir,
                   const char *log, void (*next)(struct attempt *, int), struct err *err);
 int process_start_guarded(struct attempt *job, const struct agent_call *call, const char *in_path,
@@ -409,9 +413,11 @@ int process_start_guarded(struct attempt *job, const struct agent_call *call, co
                           void (*next)(struct attempt *, int), struct err *err);
 void process_order(struct attempt *job, char order);
 void process_done(struct process *p);
-/* Whether a git that wrote to prepare.log is to be tried again (git_is_race()); not without end. */
+/* True if a git that wrote to prepare.log lost a race (git_is_race()) and should be retried; false
+ * after too many retries. */
 bool process_lost_race(struct attempt *job, int exit_code);
-/* Whether the job's last command was ended by neither itself nor us; with what to say of it. */
+/* True if the attempt's last command did not end by itself or by our order; returns the class and
+ * the reason. */
 bool process_was_broken(const struct attempt *job, enum failure *ret_failure,
                         struct buf *ret_reason);
 
@@ -429,78 +435,82 @@ static inline const struct task *task_of(const struct attempt *job)
 void attempt_start(struct run *run, uint32_t task);
 struct attempt *attempt_new(struct run *run, uint32_t task, int attempt);
 void attempt_free(struct attempt *job);
-void attempt_run_agent(struct attempt *job);                     /* the workspace is ready */
-char *attempt_file(const struct attempt *job, const char *name); /* the path of one of its files */
-/* Appends the end of one of its files, masked, for reasons and feedback. */
+void attempt_run_agent(struct attempt *job);                     /* when the workspace is ready */
+char *attempt_file(const struct attempt *job, const char *name); /* path of a file of the attempt */
+/* Appends the end of a file of the attempt, without secrets, for reasons and feedback. */
 void attempt_read_tail(const struct attempt *job, const char *name, struct buf *out);
 void attempt_stop(struct attempt *job, enum stop_reason why, char order);
-void attempt_pause(struct attempt *job);                  /* all its processes stand still */
-void attempt_continue(struct attempt *job, int64_t lost); /* they go on; these ms did not count */
+void attempt_pause(struct attempt *job); /* stops all its processes (SIGSTOP) */
+void attempt_continue(struct attempt *job,
+                      int64_t lost); /* continues them; its timeouts ignore the `lost` ms */
 
 /* run/attempt/commit.c */
 struct commit_job attempt_commit(const struct attempt *job, const char *index, const char *message);
-void attempt_stage(struct attempt *job); /* the agent has done its part: on to its commit */
-/* Whether the task may change these paths, each with a NUL behind it; else the task has failed, or
- * only a warning was given. */
+void attempt_stage(struct attempt *job); /* the agent is done: commit its work */
+/* True if the task may change these paths (each followed by a NUL), or if the plan only warns.
+ * Otherwise fails the attempt. */
 bool attempt_check_paths(struct attempt *job, const struct buf *paths);
 
-/* run/attempt/salvage.c: whether `found` still tells how the work tree differs from its index. */
+/* run/attempt/salvage.c: true if the last scan of the work tree is still valid. */
 bool attempt_has_scan(const struct attempt *job);
 
-/* run/attempt/salvage.c: false where that failed, was told, and the workspace must stay. */
-bool attempt_salvage(struct attempt *job);      /* all that is in the workspace */
-bool attempt_salvage_rest(struct attempt *job); /* what did not land with it */
+/* run/attempt/salvage.c: these return false after an error, which they report: the workspace must
+ * stay. */
+bool attempt_salvage(struct attempt *job);      /* everything in the workspace */
+bool attempt_salvage_rest(struct attempt *job); /* everything that did not land */
 bool attempt_salvage_commit(struct attempt *job,
-                            const char *commit); /* that, where there is no tree */
-/* What was made since `start`; why is for those who find it. */
+                            const char *commit); /* this commit, if the work tree is gone */
+/* Saves the changes since `start`. `why` goes into the commit message. */
 bool attempt_salvage_since(struct attempt *job, const char *start, const char *why);
-/* The ref under which an attempt is saved: one that is free, as it may have been saved before, by
- * an engine that is gone. */
+/* An unused ref for the salvaged work of an attempt. An engine that died may have salvaged the
+ * attempt before. */
 char *salvage_ref(const struct run *run, const char *id, int attempt);
 
 /* run/attempt/end.c */
 void attempt_fail(struct attempt *job, enum failure failure, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
-/* Likewise, by whoever stopped it: a person, the end of the run, or its own limits. */
+/* Fails an attempt that was stopped: by a person, the end of the run, or a budget. */
 void attempt_fail_stopped(struct attempt *job);
-/* What the next attempt is told of this one. */
+/* Tells the agent of the next attempt what failed. */
 void attempt_feedback(struct attempt *job, const char *what, int exit_code, const char *output);
-void attempt_tell(struct attempt *job, const char *text);       /* likewise, in any words */
-void attempt_error(struct attempt *job, const struct err *err); /* class internal */
-/* Its commit is in the tip, which a ref leads to: what else is in its workspace is saved, and that
- * goes, while the job waits for the base to have it. Its branch goes with attempt_drop_branches().
- */
+void attempt_tell(struct attempt *job, const char *text);       /* the same, with free text */
+void attempt_error(struct attempt *job, const struct err *err); /* fails it with class internal */
+/* The commit is in the tip: salvages the rest of the workspace and removes the workspace, while the
+ * attempt waits for the base to have the commit. attempt_drop_branches() deletes the branch. */
 void attempt_leave(struct attempt *job);
-void attempt_landed(struct attempt *job); /* the base has it */
+void attempt_landed(struct attempt *job); /* the base has the commit */
 void attempt_drop_branches(struct run *run);
 void attempt_unlanded(
-    struct attempt *job); /* there is nothing to land; what landed before stays landed */
-/* The attempt is over without a result: its work is saved, with the words why, its workspace goes,
- * and the task may begin again. */
+    struct attempt *job); /* ends a task with nothing to land; an earlier landing stays */
+/* Ends the attempt without a result: salvages its work with the reason `why` and removes its
+ * workspace. Then the task may start again. */
 void attempt_discard(struct attempt *job, const char *why);
-void attempt_tidy(struct attempt *job); /* the task has ended well, and its workspace goes */
-/* It does not merge, or its agent has not resolved that: another attempt, or it is left as it is.
- */
+void attempt_tidy(struct attempt *job); /* removes the workspace of a task that ended well */
+/* The commit conflicts, or the agent did not resolve its conflict: starts another attempt, or
+ * leaves everything for a person. */
 void attempt_conflicted(struct attempt *job, const char *files);
 
 /* run/land/land.c */
 void land_queue(struct attempt *job);
-/* Whether a job waits for its landing, which it then does no longer. */
+/* If the attempt waits to land, takes it out of the queue and returns true. */
 bool land_leave(struct attempt *job);
 void land_turn(struct run *run);
-/* Behind that, when it is known who has begun: brings the base to the tip, where it is time. */
+/* Called after land_turn() and after new attempts have started: moves the base to the tip, if it is
+ * time. */
 void land_publish(struct run *run);
-/* The task has landed: `on_base`, or so far in the run's own ref. */
+/* Records that the task has landed: `on_base`, or so far only in the run's tip. */
 void land_tell(struct run *run, uint32_t task, bool on_base);
 
 /* run/land/publish.c: the base branch. */
-/* Moves the ref of the run's tip, which is ours alone: an agent that moves it does not stop us. */
+/* Moves the ref of the run's tip. Only we own it, so we override an agent that moved it. */
 int run_move_tip(struct run *run, const char *to, const char *why, struct err *err);
-int publish_follow(struct run *run, struct err *err); /* takes in what others put on the base */
-/* Brings the base to the tip, if it may, and calls `then`; not to be called while it is busy. */
+int publish_follow(struct run *run, struct err *err); /* merges others' new commits on the base */
+/* Moves the base to the tip, if possible, then calls `then`. Do not call it while a publication
+ * runs. */
 void publish(struct run *run, void (*then)(struct run *));
-int publish_finish(struct run *run, struct err *err); /* what is not there: a branch and advice */
-/* Whoever is waited for is not waited for any longer: what landed stays on a branch. */
+int publish_finish(struct run *run,
+                   struct err *err); /* keeps unpublished work on a branch, with advice */
+/* Ends every wait for others: landed work stays on a branch. */
 void publish_give_up(struct run *run);
 void publication_done(struct publication *p);
 

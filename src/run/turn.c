@@ -1,5 +1,6 @@
 /*
- * Turns: what landed meanwhile, what may begin, whether all is over; and what interrupts them.
+ * Each turn of the run lands finished work, starts tasks and ends the run when nothing is left.
+ * Signals stop or suspend it.
  */
 #include "run/run_private.h"
 
@@ -19,18 +20,18 @@ static bool is_over(const struct run *run)
     return run_is_draining(run) || run->stopping || run->failed || run->sched.left == 0;
 }
 
-/* A budget may be raised as long as something is under way. */
+/* A user may raise the budget while attempts are running. */
 bool run_is_draining(const struct run *run)
 {
     return run->draining || run->budget_spent;
 }
 
-static bool may_begin(const struct run *run)
+static bool may_start_tasks(const struct run *run)
 {
     return !run->paused && !run_is_draining(run) && !run->stopping && !run->failed;
 }
 
-/* A person may have taken up a task again while the base was being moved. */
+/* A person may have retried a task while we moved the base. */
 static void stop_loop(struct run *run)
 {
     if (!is_over(run)) {
@@ -41,8 +42,8 @@ static void stop_loop(struct run *run)
     loop_stop(run->loop);
 }
 
-/* All that is left to do is to bring the base to the tip. */
-static void include_home(struct run *run)
+/* Moves the base to the tip one last time, then stops the loop. */
+static void publish_and_stop(struct run *run)
 {
     if (run->publication.busy || run->home)
         return;
@@ -59,15 +60,15 @@ static void on_turn(void *ctx)
     watch_free(run->later);
     run->later = NULL;
     land_turn(run);
-    while (may_begin(run) && sched_next(&run->sched, &task)) {
+    while (may_start_tasks(run) && sched_next(&run->sched, &task)) {
         record(run, EV_TASK_READY, task, NULL);
         attempt_start(run, task);
     }
     land_publish(run);
     if (is_over(run))
-        pool_empty(run); /* after which it may not be, yet */
+        pool_empty(run); /* emptying the pool may add work */
     if (is_over(run))
-        include_home(run);
+        publish_and_stop(run);
 }
 
 void run_wake(struct run *run)
@@ -76,7 +77,7 @@ void run_wake(struct run *run)
         run->later = loop_timer(run->loop, 0, on_turn, run);
 }
 
-static void stop_jobs(struct run *run, char order)
+static void stop_attempts(struct run *run, char order)
 {
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].job)
@@ -92,7 +93,7 @@ void run_fail(struct run *run, const struct err *err)
         return;
     run->err = *err;
     run->failed = true;
-    stop_jobs(run, GUARD_STOP);
+    stop_attempts(run, GUARD_STOP);
     run_wake(run);
 }
 
@@ -104,7 +105,7 @@ void run_drain(struct run *run)
 
 /* --- signals ------------------------------------------------------------------------------ */
 
-/* The first one asks politely, the second one does not. */
+/* The first signal asks agents to stop, the second kills them. */
 void run_stop(struct run *run, int signal)
 {
     bool again = run->stopping;
@@ -113,7 +114,7 @@ void run_stop(struct run *run, int signal)
     run->stopping = true;
     if (!again)
         park_save_all(run);
-    stop_jobs(run, again ? GUARD_KILL : GUARD_STOP);
+    stop_attempts(run, again ? GUARD_KILL : GUARD_STOP);
     if (again)
         publish_give_up(run);
     run_wake(run);
@@ -134,8 +135,8 @@ static void on_sighup(void *ctx)
     run_stop(ctx, SIGHUP);
 }
 
-/* ^Z stops all that we started as well, as that of a shell or of make does, and the time does not
- * count. Behind the raise() everything goes on. */
+/* ^Z also stops every process that we started, as a shell or make does. After raise() returns
+ * everything continues, and timeouts ignore the time in between. */
 static void on_sigtstp(void *ctx)
 {
     struct run *run = ctx;
@@ -144,7 +145,7 @@ static void on_sigtstp(void *ctx)
         if (run->tasks[i].job)
             attempt_pause(run->tasks[i].job);
     }
-    base_lock_leave(&run->publication.turn); /* others need not wait for that */
+    base_lock_leave(&run->publication.turn); /* others need not wait for us */
     (void)raise(SIGSTOP);
     for (size_t i = 0; i < run->pf->plan.task_count; i++) {
         if (run->tasks[i].job)
@@ -155,8 +156,8 @@ static void on_sigtstp(void *ctx)
 static const struct {
     watch_fn *fn;
     int signal;
-    bool may_be_ignored; /* by whoever started us: nohup, or a shell without jobs */
-    bool hurries;        /* the second time, also a git that is waited for here and now */
+    bool may_be_ignored; /* ignored by our parent: nohup, or a shell without job control */
+    bool hurries;        /* a second signal also ends a git that we wait for synchronously */
 } signals[RUN_SIGNALS] = {
     {on_sigint, SIGINT, false, true},
     {on_sigterm, SIGTERM, false, true},
