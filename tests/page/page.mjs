@@ -311,7 +311,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     await talk.click();
     await dialog.getByRole('textbox').fill('<b>Go on</b> & on');
     await dialog.getByRole('button', {name: 'Say it'}).click();
-    await hears(/'long' goes on in its session/);
+    await hears(/'long' resumes its session/);
     await until('it waits', async () => /waiting/.test(await tab.textContent('.task-head')) && !await retry.isVisible());
     await stop.click();
     await dialog.getByRole('button', {name: 'Stop it'}).click();

@@ -64,7 +64,6 @@ bool resume_is_whole(const struct run *run, const struct evidence_task *past)
     return whole;
 }
 
-/* A person has begun to do something in it that git keeps notes of. */
 bool resume_is_worked_in(const struct run *run, const struct evidence_task *past)
 {
     static const char *const notes[] = {"MERGE_HEAD", "CHERRY_PICK_HEAD", "rebase-merge",
@@ -90,8 +89,8 @@ bool resume_was_restarted(const struct run *run, const struct evidence_task *pas
 
 /* --- deciding ----------------------------------------------------------------------------- */
 
-/* What was about to land, or what the task committed, being in the history is proof. What a commit
- * says of itself is none: an agent can write that as well. */
+/* Only the history proves a landing: it has the commit that was about to land, or the task's own.
+ * The text of a commit proves nothing, as an agent can write it. */
 bool resume_has_landed(const struct evidence *past, const struct evidence_task *p)
 {
     return p->state == TASK_LANDED || evidence_has_commit(past, p->row.landed) ||
@@ -104,7 +103,7 @@ const char *resume_commit(const struct evidence_task *p)
     return p->state == TASK_CONFLICTED && p->branch_commit ? p->branch_commit : p->row.commit;
 }
 
-static bool is_there(const struct run *run, const char *commit)
+static bool commit_exists(const struct run *run, const char *commit)
 {
     struct git_place at = run_place(run);
     autobuf struct buf found = BUF_INIT;
@@ -128,17 +127,17 @@ static void set_step(struct resume_task *rt, enum resume_step step, const char *
 static void decide_conflicted(const struct run *run, struct resume_task *rt)
 {
     const char *commit = resume_commit(rt->past);
-    if (!is_there(run, commit))
+    if (!commit_exists(run, commit))
         set_step(rt, RESUME_RUN, "it was in conflict, and its commit is gone");
     else if (resume_is_worked_in(run, rt->past))
         set_step(rt, RESUME_LEAVE, "it is being resolved in its workspace");
     else if (merges_now(run, commit))
-        set_step(rt, RESUME_LAND, "it was in conflict, and is no more");
+        set_step(rt, RESUME_LAND, "it was in conflict, and merges now");
     else
         set_step(rt, RESUME_LEAVE, "it is still in conflict");
 }
 
-/* Who has given it one wants it to be used. */
+/* A user who configured a fallback wants it to be used. */
 static bool goes_by_fallback(const struct run *run, uint32_t task, const struct evidence_task *past)
 {
     const struct fallback *f = &run->pf->plan.tasks[task].fallback;
@@ -151,20 +150,20 @@ static void set_restarted(struct resume_task *rt, const char *why)
     rt->restarted = true;
 }
 
-/* An agent that can take up its session again does so where it left its files. */
+/* If the agent can resume its session and its workspace is complete, it continues there. */
 static void decide_running(const struct run *run, uint32_t task, struct resume_task *rt)
 {
     const struct store_task *row = &rt->past->row;
     const char *parked = rt->past->session, *given = rt->past->given;
-    const char *why = rt->past->said     ? "its agent was told something"
-                      : rt->past->repair ? "it was about to mend its work"
+    const char *why = rt->past->said     ? "its agent has a new message"
+                      : rt->past->repair ? "its agent was about to repair its work"
                       : parked           ? "it was parked"
-                                         : "its agent was at work";
+                                         : "its agent was running";
     autofree char *out = attempt_file_path(run->dir, row->id, row->attempts, "out");
     autobuf struct buf session = BUF_INIT;
     if (!rt->past->remade && resume_was_restarted(run, rt->past)) {
         set_restarted(rt, parked ? "the machine was restarted while it was parked"
-                                 : "the machine was restarted while its agent was at work");
+                                 : "the machine was restarted while its agent was running");
         return;
     }
     set_step(rt, RESUME_RUN, why);
@@ -176,7 +175,7 @@ static void decide_running(const struct run *run, uint32_t task, struct resume_t
         return;
     rt->session = parked        ? parked
                   : session.len ? arena_str(&run->resume->past.arena, session.s)
-                                : given; /* it has not said a word yet */
+                                : given; /* the last attempt has no output yet */
     set_step(rt, RESUME_CONTINUE, why);
 }
 
@@ -189,12 +188,12 @@ static void decide_committing(const struct run *run, struct resume_task *rt)
         set_step(rt, whole ? RESUME_COMMIT : RESUME_RUN, "its agent was done");
 }
 
-/* Its work is done. */
+/* True if the agent's work is done and only its verification could not start. */
 static bool is_unverified(const struct run *run, const struct evidence_task *past)
 {
     const char *commit = past->unverified;
     return commit && past->row.commit && strcmp(past->row.commit, commit) == 0 &&
-           is_there(run, commit);
+           commit_exists(run, commit);
 }
 
 static void decide_by_state(const struct run *run, uint32_t task, struct resume_task *rt,
@@ -212,7 +211,7 @@ static void decide_by_state(const struct run *run, uint32_t task, struct resume_
         break;
     case TASK_VERIFYING:
     case TASK_LANDING:
-        set_step(rt, is_there(run, rt->past->row.commit) ? RESUME_LAND : RESUME_RUN,
+        set_step(rt, commit_exists(run, rt->past->row.commit) ? RESUME_LAND : RESUME_RUN,
                  "it was about to land");
         break;
     case TASK_FAILED:
@@ -234,13 +233,13 @@ static void decide_by_state(const struct run *run, uint32_t task, struct resume_
     case TASK_DONE:
     case TASK_STATE_COUNT_:
         set_step(rt, RESUME_RUN,
-                 rt->past->row.attempts ? "it waited for another attempt" : "it was not begun");
+                 rt->past->row.attempts ? "it waited for another attempt" : "it had not started");
         break;
     }
 }
 
-/* The dependency that runs again because of an edit, or NULL. */
-static const char *edited_need(const struct run *run, uint32_t task, const bool *redo)
+/* Finds a dependency that runs again because of an edit, or returns NULL. */
+static const char *find_edited_dependency(const struct run *run, uint32_t task, const bool *redo)
 {
     const struct task *t = &run->pf->plan.tasks[task];
     for (size_t i = 0; i < t->dep_count; i++) {
@@ -253,7 +252,7 @@ static const char *edited_need(const struct run *run, uint32_t task, const bool 
 static void decide(struct run *run, uint32_t task, bool *redo, bool keep_failed)
 {
     struct resume_task *rt = &run->resume->tasks[task];
-    const char *need = edited_need(run, task, redo);
+    const char *need = find_edited_dependency(run, task, redo);
     bool landed = rt->past && resume_has_landed(&run->resume->past, rt->past);
     redo[task] = rt->past && (rt->changed || (need && !landed));
     if (run->opts.wanted && !run->opts.wanted[task])
@@ -275,7 +274,7 @@ static void decide(struct run *run, uint32_t task, bool *redo, bool keep_failed)
         decide_by_state(run, task, rt, keep_failed);
 }
 
-/* What the plan has no more; what landed of it has landed. */
+/* Finds unlanded tasks that are no longer in the plan. */
 static void find_dropped(struct run *run)
 {
     struct resume *r = run->resume;
@@ -303,14 +302,14 @@ static bool is_all_done(const struct run *run)
     return true;
 }
 
-static int compare(struct run *run, const struct resume_options *opts, struct err *err)
+static int compare_plans(struct run *run, const struct resume_options *opts, struct err *err)
 {
     size_t n = run->pf->plan.task_count;
     struct resume *r = run->resume;
     autofree bool *changed = mem_array(n, sizeof(bool)), *new = mem_array(n, sizeof(bool));
     if (opts->was && !resume_compare(opts->was, run->pf, changed, new))
         return err_set(err, ERR_INPUT,
-                       "'%s' is another plan now, without a task of run %s; --saved goes on with "
+                       "'%s' is a different plan now, without any task of run %s; --saved resumes "
                        "the plan as it was",
                        run->plan_path, run->id);
     for (uint32_t t = 0; t < n; t++) {
@@ -331,7 +330,7 @@ static int resume_decide(struct run *run, const struct resume_options *opts, str
     const struct graph *g = &run->pf->graph;
     autofree bool *redo = mem_array(g->n, sizeof(bool));
     r->tasks = arena_array(&r->past.arena, g->n + 1, sizeof(*r->tasks));
-    if (compare(run, opts, err))
+    if (compare_plans(run, opts, err))
         return -1;
     for (size_t i = 0; i < g->n; i++)
         decide(run, g->order[i], redo, opts->keep_failed);
@@ -345,8 +344,8 @@ static int resume_decide(struct run *run, const struct resume_options *opts, str
 
 /* --- opening ------------------------------------------------------------------------------ */
 
-/* All that has landed is where the run left it; or on a branch for the user, where the base could
- * not follow; or on the base. */
+/* Finds the commit with everything landed: the run's tip, else the result branch for the user if
+ * the base could not follow, else the base. */
 static void find_tip(struct run *run, const struct run_folder *saved)
 {
     const struct evidence *past = &run->resume->past;
@@ -356,12 +355,13 @@ static void find_tip(struct run *run, const struct run_folder *saved)
     free(run->tip);
     run->tip = mem_str(tip);
     free(run->base_commit);
-    run->base_commit = mem_str(is_there(run, saved->base_commit) ? saved->base_commit : past->base);
-    free(run->published); /* what is there now is looked at as if others had put it there */
+    run->base_commit =
+        mem_str(commit_exists(run, saved->base_commit) ? saved->base_commit : past->base);
+    free(run->published); /* treat commits on the base as others' work, which we merge */
     run->published = mem_str(run->base_commit);
 }
 
-/* The branch that kept what landed for the user becomes the tip again, and goes. */
+/* The result branch becomes the tip again and is deleted, so it must not be checked out. */
 static int check_result(const struct run *run, struct err *err)
 {
     autofree char *ref = mem_printf(PAST_BRANCH "%s/" STORE_RESULT, run->id);
@@ -370,15 +370,16 @@ static int check_result(const struct run *run, struct err *err)
         return 0;
     if (checkout_move_find(run, ref, &path, err))
         return -1;
-    return path.len ? err_set(err, ERR_INPUT,
-                              "'%s' is checked out in '%s', and would be taken away: switch to "
-                              "another branch there first",
-                              ref + strlen("refs/heads/"), path.s)
-                    : 0;
+    return path.len
+               ? err_set(err, ERR_INPUT,
+                         "'%s' is checked out in '%s', and resuming would delete it: switch to "
+                         "another branch there first",
+                         ref + strlen("refs/heads/"), path.s)
+               : 0;
 }
 
-static int lookup_back(struct run *run, const struct run_folder *saved, bool writes,
-                       struct err *err)
+static int load_evidence(struct run *run, const struct run_folder *saved, bool writes,
+                         struct err *err)
 {
     struct git_place at = run_place(run);
     struct evidence_query query = {.run = run->id,
@@ -394,9 +395,9 @@ static int lookup_back(struct run *run, const struct run_folder *saved, bool wri
     return 0;
 }
 
-/* What was configured since is not run, nor is anything that an agent did to it. A run of an
- * earlier version has no such copy. */
-static int use_its_git(struct run *run, struct err *err)
+/* Uses git's configuration as it was when the run began: later changes, perhaps by an agent, have
+ * no effect. Runs of earlier versions have no such copy. */
+static int use_frozen_git(struct run *run, struct err *err)
 {
     autofree char *state = state_path(run->pf->repo.common);
     autofree char *dir = run_file_path(state, run->id, RUN_GIT);
@@ -417,9 +418,9 @@ int run_reopen(struct run **ret, struct plan_file *pf, const struct run_folder *
     run->plan_file = resume->plan ? NULL : saved->plan_file;
     run->resume = mem_alloc(sizeof(*run->resume));
     run->lock = steal_fd(lock);
-    if ((pf->repo.common && use_its_git(run, err)) || preflight(run, err) ||
+    if ((pf->repo.common && use_frozen_git(run, err)) || preflight(run, err) ||
         (!resume->look_only && durable_mend(run, err)) ||
-        lookup_back(run, saved, !resume->look_only, err) || resume_decide(run, resume, err)) {
+        load_evidence(run, saved, !resume->look_only, err) || resume_decide(run, resume, err)) {
         run_close(run);
         return -1;
     }

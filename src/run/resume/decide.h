@@ -1,10 +1,10 @@
 /*
- * struct resume: going on with a run whose engine is gone. First it is decided, for each task, what
- * its earlier life asks for; nothing is changed by that, and it can be shown. Then run_go() does
- * it.
+ * struct resume: resumes a run whose engine is gone. First it decides for each task how to
+ * continue, from the evidence; that changes nothing, and commands can show it. Then run_go()
+ * carries it out.
  *
- * What has landed is never run or landed again, unless the plan now asks for something else under
- * the task's name: then it runs once more, on top.
+ * We never run or land a landed task again, unless the edited plan asks for something else under
+ * its name: then it runs once more, on top.
  */
 #ifndef RUN_RESUME_DECIDE_H
 #define RUN_RESUME_DECIDE_H
@@ -15,64 +15,63 @@
 #include "run/state/run_folder.h"
 
 enum resume_step {
-    RESUME_NOT_WANTED, /* it is not of this run */
-    RESUME_KEEP,       /* it landed or is done */
-    RESUME_FOUND,      /* it landed, and nobody had written that down yet */
-    RESUME_LAND,       /* it has its commit: on to its landing */
-    RESUME_COMMIT,     /* its agent was done: on to its commit */
-    RESUME_CONTINUE,   /* its agent goes on in its session and its workspace */
-    RESUME_RUN,        /* from its beginning */
-    RESUME_LEAVE,      /* it failed or conflicts, and stays so */
+    RESUME_NOT_WANTED, /* not part of this run */
+    RESUME_KEEP,       /* landed or done */
+    RESUME_FOUND,      /* landed, but the engine died before it recorded that */
+    RESUME_LAND,       /* has a commit: land it */
+    RESUME_COMMIT,     /* agent done: commit its work */
+    RESUME_CONTINUE,   /* resume the agent's session in its workspace */
+    RESUME_RUN,        /* start again */
+    RESUME_LEAVE,      /* stays failed or in conflict */
     RESUME_STEP_COUNT_,
 };
 
-/* "keep", "found", "land", ...: as they are shown. */
+/* "keep", "found", "land", ...: as shown to users. */
 extern const char *const resume_step_names[RESUME_STEP_COUNT_];
 
 struct resume_task {
     enum resume_step step;
     const char *why;            /* one line */
-    const char *session;        /* of RESUME_CONTINUE */
-    struct evidence_task *past; /* NULL: it is new */
-    bool changed;               /* the plan says something else of it now */
-    bool restarted;             /* the machine was, before what is in its workspace was safe */
+    const char *session;        /* for RESUME_CONTINUE */
+    struct evidence_task *past; /* NULL: a new task */
+    bool changed;               /* the plan has changed this task */
+    bool restarted; /* the machine rebooted before the files in its workspace were on disk */
 };
 
 struct resume {
     struct evidence past;
-    bool edited;                    /* the plan is not the one that was run */
-    struct resume_task *tasks;      /* by their place in the plan */
-    struct evidence_task **dropped; /* tasks that the plan has no more, and that have not landed */
+    bool edited;                    /* the plan differs from the one that ran */
+    struct resume_task *tasks;      /* in plan order */
+    struct evidence_task **dropped; /* unlanded tasks that are no longer in the plan */
     size_t dropped_count;
     size_t count[RESUME_STEP_COUNT_];
-    bool nothing; /* there is nothing left to do, not even tidying up */
+    bool nothing; /* nothing is left to do, not even cleaning up */
 
-    /* Of a resume that is for one task: */
-    const char *one; /* its id, or NULL */
-    const char *say; /* what its agent is told; NULL: that it is to try again */
-    const bool
-        *wanted; /* that one, and what was skipped for its sake; all others stay as they are */
+    /* If only one task is resumed: */
+    const char *one;
+    const char *say;    /* the message to its agent; NULL: tell it to try again */
+    const bool *wanted; /* this task and those skipped because of it; all others stay as they are */
 };
 
 struct resume_options {
-    const struct plan_file *was; /* the plan as it was run; NULL: the same */
-    const char *plan;            /* another file that it is in now, or NULL */
-    bool keep_failed;            /* what failed stays so */
-    bool look_only;              /* run_go() will not follow: nothing is written */
+    const struct plan_file *was; /* the plan as it ran; NULL: unchanged */
+    const char *plan;            /* another file that has the plan now, or NULL */
+    bool keep_failed;            /* failed tasks stay failed */
+    bool look_only;              /* do not write anything: run_go() will not follow */
 
-    /* For one task alone, which may have ended in any way; NULL: for all. Its agent goes on in its
-     * session, told something or that it is to try again; where it is not told anything and cannot
-     * go on, or is to be fresh, the task begins again. ERR_INPUT where none of that can be. */
+    /* The only task to resume, in any final state; NULL: all tasks. Its agent resumes its session
+     * with the message `say`, or is told to try again. Without a message, a task that cannot resume
+     * its session, or is to be `fresh`, starts again. ERR_INPUT if none of this is possible. */
     const char *task, *say;
     bool fresh;
 };
 
-/* Makes the run again from what was saved of it, with a plan that may have been edited, and
- * decides. `saved` must outlive it as the plan must; the lock becomes the run's. */
+/* Creates the run again from its saved files and a plan that may be edited, and decides how to
+ * continue. `saved` and the plan must outlive it; it takes over the lock. */
 int run_reopen(struct run **ret, struct plan_file *pf, const struct run_folder *saved,
                const struct run_options *opts, const struct resume_options *resume, int *lock,
                struct err *err);
 
-const struct resume *run_resumed(const struct run *run); /* NULL where it is a new one */
+const struct resume *run_resumed(const struct run *run); /* NULL for a new run */
 
 #endif

@@ -23,7 +23,7 @@ static const char *keep(struct evidence *past, const char *s)
     return s ? arena_str(&past->arena, s) : NULL;
 }
 
-static enum task_state state_of(const char *name)
+static enum task_state parse_state(const char *name)
 {
     for (int i = 0; i < TASK_STATE_COUNT_; i++) {
         if (strcmp(task_state_name((enum task_state)i), name) == 0)
@@ -32,11 +32,11 @@ static enum task_state state_of(const char *name)
     return TASK_WAITING;
 }
 
-static bool take_task(void *ctx, const struct store_task *task)
+static bool load_task(void *ctx, const struct store_task *task)
 {
     struct loader *l = ctx;
     struct evidence_task t = {.row = store_keep_task(task, &l->past->arena),
-                              .state = state_of(task->state)};
+                              .state = parse_state(task->state)};
     vec_push(&l->tasks, t);
     return true;
 }
@@ -47,7 +47,7 @@ static void count_retry(struct evidence_task *t, const char *class)
         t->tried[f] += strcmp(failure_names[f], class) == 0;
 }
 
-static int repair_of(const struct node *data)
+static int parse_repair(const struct node *data)
 {
     const char *word = node_new_string(data, "tree", "");
     for (int i = REPAIR_OWN; i < REPAIR_COUNT_; i++) {
@@ -57,13 +57,13 @@ static int repair_of(const struct node *data)
     return REPAIR_NONE;
 }
 
-/* Its agent was to go on, with the next attempt: which may have begun. */
-static void take_session(struct evidence *past, struct evidence_task *t,
+/* An event says that the next attempt resumes the agent. That attempt may have started. */
+static void load_session(struct evidence *past, struct evidence_task *t,
                          const struct store_event *ev, const struct node *data, bool parked)
 {
     const char *session = data ? keep(past, node_new_string(data, "session", NULL)) : NULL;
     const char *class = data ? node_new_string(data, "class", "") : "";
-    int repair = session && !parked ? repair_of(data) : REPAIR_NONE;
+    int repair = session && !parked ? parse_repair(data) : REPAIR_NONE;
     bool conflict =
         strcmp(class, failure_names[FAILURE_CONFLICT]) == 0 || repair == REPAIR_CONFLICT;
     t->in_conflict = t->in_conflict || (conflict && session);
@@ -79,11 +79,11 @@ static void take_session(struct evidence *past, struct evidence_task *t,
     t->said = strcmp(ev->name, "task.continued") == 0;
     t->remade = data && node_get(data, "remade");
     t->from = data ? keep(past, node_new_string(data, "from", NULL)) : NULL;
-    /* For the next attempt, though the row may not say so yet; its agent is still there. */
+    /* The row may still show the last attempt, but the session waits for the next one. */
     t->state = t->session ? TASK_RUNNING : TASK_WAITING;
 }
 
-/* The task has ended, whatever its agent was to do before that. */
+/* The task has ended: forget an earlier intent to resume its agent. */
 static void forget_session(struct evidence_task *t, const struct store_event *ev)
 {
     memset(t->tried, 0, sizeof(t->tried));
@@ -93,28 +93,28 @@ static void forget_session(struct evidence_task *t, const struct store_event *ev
     t->parked_until = 0;
     t->repair = REPAIR_NONE;
     t->said = t->remade = t->again = false;
-    t->state = state_of(t->row.state);
+    t->state = parse_state(t->row.state);
 }
 
-/* A task that waits for a limit spends a retry only where its reset is not known; one that begins
- * again by its fallback spends none. */
-static void take_retry(struct evidence *past, struct evidence_task *t, const struct store_event *ev,
+/* A task that waits for a limit uses a retry only if the reset is unknown. A switch to the fallback
+ * uses none. */
+static void load_retry(struct evidence *past, struct evidence_task *t, const struct store_event *ev,
                        bool parked)
 {
     struct arena a = {0};
     const struct node *data = ev->data ? doc_read_line(&a, ev->data, strlen(ev->data)) : NULL;
-    if (data && node_get(data, "fresh")) { /* something of its workspace may be left */
+    if (data && node_get(data, "fresh")) { /* parts of its workspace may be left */
         t->again = ev->attempt == t->row.attempts;
         arena_done(&a);
         return;
     }
     if (data && !node_get(data, parked ? "reset" : "fallback"))
         count_retry(t, node_new_string(data, "class", NULL));
-    take_session(past, t, ev, data, parked);
+    load_session(past, t, ev, data, parked);
     arena_done(&a);
 }
 
-/* Whether a conflict that an agent was to resolve is none of its business from then on. */
+/* True if the event ends the conflict that an agent had to resolve. */
 static bool ends_conflict(const char *name)
 {
     static const char *const names[] = {"task.committed",  "task.preparing", "task.landed",
@@ -126,7 +126,7 @@ static bool ends_conflict(const char *name)
     return false;
 }
 
-/* Once it has landed, a task keeps that, whatever its later attempts come to. */
+/* Later attempts do not undo a landing. */
 static void note_commit(struct evidence *past, struct evidence_task *t,
                         const struct store_event *ev, bool landed)
 {
@@ -144,8 +144,8 @@ static void note_commit(struct evidence *past, struct evidence_task *t,
     arena_done(&a);
 }
 
-/* Only a failed verification, which is rare, has to be looked into. */
-static void take_failure(struct evidence *past, struct evidence_task *t,
+/* Parses only the data of failed verifications, which are rare. */
+static void load_failure(struct evidence *past, struct evidence_task *t,
                          const struct store_event *ev)
 {
     struct arena a = {0};
@@ -156,7 +156,7 @@ static void take_failure(struct evidence *past, struct evidence_task *t,
     arena_done(&a);
 }
 
-static bool take_event(void *ctx, const struct store_event *ev)
+static bool load_event(void *ctx, const struct store_event *ev)
 {
     struct evidence *past = ctx;
     struct evidence_task *t = ev->task ? evidence_find(past, ev->task) : NULL;
@@ -165,12 +165,12 @@ static bool take_event(void *ctx, const struct store_event *ev)
         return true;
     bool parked = strcmp(ev->name, "task.parked") == 0;
     if (parked || strcmp(ev->name, "task.retried") == 0 || strcmp(ev->name, "task.continued") == 0)
-        take_retry(past, t, ev, parked);
+        load_retry(past, t, ev, parked);
     bool landed = strcmp(ev->name, "task.landed") == 0;
     if (landed || strcmp(ev->name, "task.failed") == 0 || strcmp(ev->name, "task.conflicted") == 0)
         forget_session(t, ev);
     if (strcmp(ev->name, "task.failed") == 0)
-        take_failure(past, t, ev);
+        load_failure(past, t, ev);
     if (strcmp(ev->name, "task.said") == 0)
         t->said = ev->attempt == t->row.attempts;
     if (landed || strcmp(ev->name, "task.committed") == 0)
@@ -183,7 +183,7 @@ static int read_rows(struct loader *l, struct store *store, struct err *err)
 {
     struct evidence *past = l->past;
     if (store_find_run(store, l->run, &past->arena, &past->row, err) ||
-        store_each_task(store, l->run, take_task, l, err))
+        store_each_task(store, l->run, load_task, l, err))
         return -1;
     past->n = l->tasks.n;
     past->tasks = arena_array(&past->arena, past->n + 1, sizeof(*past->tasks));
@@ -192,7 +192,7 @@ static int read_rows(struct loader *l, struct store *store, struct err *err)
         (void)map_put(&past->by_id, past->tasks[i].row.id, strlen(past->tasks[i].row.id),
                       &past->tasks[i]);
     }
-    return store_each_event(store, l->run, 0, take_event, past, err);
+    return store_each_event(store, l->run, 0, load_event, past, err);
 }
 
 /* --- git ---------------------------------------------------------------------------------- */
@@ -207,9 +207,9 @@ char *evidence_branch(const char *pattern, const char *run, const char *task)
                       at + strlen(place));
 }
 
-/* Of a run with names of its own for its branches. */
-static void take_own_ref(struct evidence *past, const struct evidence_query *q, const char *ref,
-                         const char *commit)
+/* For a run with a template for its branches. */
+static void load_templated_ref(struct evidence *past, const struct evidence_query *q,
+                               const char *ref, const char *commit)
 {
     for (size_t i = 0; q->branch && i < past->n; i++) {
         autofree char *own = evidence_branch(q->branch, q->run, past->tasks[i].row.id);
@@ -218,7 +218,7 @@ static void take_own_ref(struct evidence *past, const struct evidence_query *q, 
     }
 }
 
-static void take_ref(struct evidence *past, const struct evidence_query *q, const char *ref,
+static void load_ref(struct evidence *past, const struct evidence_query *q, const char *ref,
                      const char *commit)
 {
     autofree char *tip = tip_ref_name(q->run);
@@ -227,7 +227,7 @@ static void take_ref(struct evidence *past, const struct evidence_query *q, cons
         past->base = commit;
     else if (strcmp(ref, tip) == 0)
         past->tip = commit;
-    take_own_ref(past, q, ref, commit);
+    load_templated_ref(past, q, ref, commit);
     if (strncmp(ref, own, strlen(own)) != 0)
         return;
     struct evidence_task *t = evidence_find(past, ref + strlen(own));
@@ -259,7 +259,7 @@ static int read_refs(struct evidence *past, const struct evidence_query *q, stru
         if (!blank)
             continue;
         *blank = '\0';
-        take_ref(past, q, blank + 1, line);
+        load_ref(past, q, blank + 1, line);
     }
     return 0;
 }
@@ -275,7 +275,7 @@ static int read_history(struct evidence *past, const struct evidence_query *q, s
         if (ends[i])
             strv_push(&args, ends[i]);
     }
-    /* Where history was rewritten, the commit that it began at may be gone. */
+    /* If a user rewrote history, the commit that the run began at may be gone. */
     if (git_resolve(q->at, q->base_commit, &found, NULL) == 0)
         strv_pushf(&args, "^%s", q->base_commit);
     strv_push(&args, "--");

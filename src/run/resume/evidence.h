@@ -1,6 +1,6 @@
 /*
- * struct evidence: what is known of the earlier life of a run: what its store says, and what git
- * says, who has the last word. A handful of questions, however many tasks there are.
+ * struct evidence: what the store and git know of a run that ended or died. If they disagree, git
+ * wins. Loading it takes a fixed number of queries for any number of tasks.
  */
 #ifndef RUN_RESUME_EVIDENCE_H
 #define RUN_RESUME_EVIDENCE_H
@@ -14,52 +14,52 @@
 struct evidence_task {
     struct store_task row;
     enum task_state state;
-    bool has_landed;           /* at some time it was said to have ... */
-    const char *landed;        /* ... as this commit, ... */
-    const char *committed;     /* ... made of this one; NULL: it is not known */
-    const char *last_commit;   /* the last one that was told of it */
-    int tried[FAILURE_COUNT_]; /* retries since it last failed for good */
-    int64_t parked_until;      /* ms since 1970: it waits for a limit; 0: it does not */
-    const char *session;       /* in which its agent goes on then; or NULL */
-    int repair;                /* enum repair: it does so in order to mend its work */
-    bool in_conflict;          /* its agent was to resolve a conflict, and has not yet */
-    bool on_tip;               /* it was in conflict, and begins with all that has landed */
-    const char *unverified;    /* it failed because that commit could not be verified; or NULL */
-    const char *origin;        /* where it began, before it was given what has landed; or NULL */
-    bool said;                 /* a person has told its agent something, which it has not heard */
-    bool remade;               /* its workspace is to be made again, for that ... */
-    const char *from;          /* ... with the files of this commit; or NULL */
-    bool again;                /* it failed, and a person wants it to begin again */
-    const char *given;         /* the session that its last attempt went on in; or NULL */
-    const char *branch_commit; /* where its branch is; NULL: there is none */
+    bool has_landed; /* an event says that it landed ... */
+    const char *landed;
+    const char *committed;     /* ... from this commit of the task; NULL: unknown */
+    const char *last_commit;   /* its last commit in an event */
+    int tried[FAILURE_COUNT_]; /* retries since its last final failure */
+    int64_t parked_until;      /* ms since 1970: end of its wait for a limit; 0: no wait */
+    const char *session;       /* the session to resume after that; or NULL */
+    int repair;                /* enum repair: the session resumes for a repair */
+    bool in_conflict;          /* its agent has yet to resolve a conflict */
+    bool on_tip;               /* it conflicted: start it at the tip */
+    const char *unverified;    /* it failed because we could not verify this commit; or NULL */
+    const char *origin; /* its first start commit, before a repair moved the start; or NULL */
+    bool said;          /* a person's message waits for its agent */
+    bool remade;        /* make its workspace again for the message ... */
+    const char *from;
+    bool again;                /* it failed, and a person restarted it */
+    const char *given;         /* the session that its last attempt resumed; or NULL */
+    const char *branch_commit; /* the commit of its branch; NULL: no branch */
 };
 
 struct evidence {
-    struct arena arena;   /* holds all that is below */
-    struct store_run row; /* id is NULL where the store has no such run */
+    struct arena arena;   /* owns everything below */
+    struct store_run row; /* id is NULL if the store does not have the run */
     struct evidence_task *tasks;
     size_t n;
     struct map by_id;
-    int64_t last_event;       /* when it last wrote one; ms since 1970 */
-    const char *tip, *result; /* where those refs of the run are; NULL: there is none */
-    const char *base;         /* where the base branch is */
-    struct map history;       /* commits that the run's tip or the base has, since the run began */
+    int64_t last_event;       /* time of the last event; ms since 1970 */
+    const char *tip, *result; /* commits of these refs of the run; NULL: no such ref */
+    const char *base;         /* commit of the base branch */
+    struct map history;       /* commits that tip or base gained since the run began */
 };
 
-/* The refs of a run: all that has landed, that for the user where the base could not follow, and,
- * with the id of a task behind it, a task's. */
+/* Prefix of a run's branches: one for each task, and the result for the user if the base could not
+ * follow. */
 #define PAST_BRANCH "refs/heads/anabranch/"
 
-/* The ref of a task's branch. `pattern` is what the run was begun with for that, with {id} in it;
- * NULL: ours. To be freed. */
+/* Returns the ref of a task's branch, to be freed. `pattern` is the run's template with {id}; NULL:
+ * ours. */
 char *evidence_branch(const char *pattern, const char *run, const char *task);
 
-/* Which run, and where it began; `at` and the two behind it are NULL outside a repository. */
+/* Identifies a run. `at`, base_ref and base_commit are NULL outside a repository. */
 struct evidence_query {
     const char *run;
     const struct git_place *at;
     const char *base_ref, *base_commit;
-    const char *branch; /* pattern of its branches, or NULL */
+    const char *branch; /* template of its branches, or NULL */
 };
 
 int evidence_load(struct evidence *past, struct store *store, const struct evidence_query *query,
@@ -67,9 +67,9 @@ int evidence_load(struct evidence *past, struct store *store, const struct evide
 void evidence_done(struct evidence *past);
 
 struct evidence_task *evidence_find(const struct evidence *past,
-                                    const char *id); /* NULL: not there */
+                                    const char *id); /* NULL: not found */
 
-/* Whether a commit (NULL: no) came to the tip or the base since the run began. */
+/* True if the tip or the base gained the commit since the run began; false for NULL. */
 bool evidence_has_commit(const struct evidence *past, const char *commit);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Going on: each task is put where its earlier life left it, by the same steps that a run that was
- * never interrupted takes.
+ * Continues each task of a resumed run where it stopped, by the same steps as in a run that was
+ * never interrupted.
  */
 #include "run/resume/resume_private.h"
 
@@ -40,13 +40,13 @@ struct attempt *resume_reopen_as(struct run *run, uint32_t task, const struct ev
         record_error(run, task, &err);
     bool tree = workspace_has_tree(&job->ws);
     bool worked = past->state > TASK_PREPARING && past->state != TASK_LANDED;
-    /* What an agent left in a tree without its other half is still its work. */
+    /* If the tree is left without its git folder, the agent's files in it are still its work. */
     if (tree && worked && !workspace_is_whole(&job->ws) && workspace_restore(&job->ws, &err))
         record_error(run, task, &err);
     if (tree && workspace_enter(&job->ws, &err))
         record_error(run, task, &err);
     job->prepared = tree && past->state > TASK_PREPARING;
-    job->agent_started = tree && worked; /* else there is nothing to save */
+    job->agent_started = tree && worked; /* otherwise there is nothing to salvage */
     return job;
 }
 
@@ -55,7 +55,7 @@ struct attempt *resume_reopen(struct run *run, uint32_t task)
     return resume_reopen_as(run, task, run->resume->tasks[task].past);
 }
 
-/* Commits of a workspace whose tree is gone. */
+/* Salvages the branch if the work tree is gone. */
 static bool save_branch(struct attempt *job, const struct evidence_task *past)
 {
     bool saved = job->agent_started || !past->branch_commit ||
@@ -64,16 +64,16 @@ static bool save_branch(struct attempt *job, const struct evidence_task *past)
     return saved || attempt_salvage_commit(job, past->branch_commit);
 }
 
-static void tell_restarted(struct run *run, uint32_t task)
+static void report_reboot(struct run *run, uint32_t task)
 {
     struct err err = {0};
-    (void)err_set(&err, ERR_ENV, "%s: what there is of that is saved, and it begins again",
+    (void)err_set(&err, ERR_ENV, "%s: we saved its work, and it starts again",
                   run->resume->tasks[task].why);
     record_error(run, task, &err);
 }
 
-/* Its turn comes when what is left of its last attempt is out of the way. */
-static void run_again(struct run *run, uint32_t task)
+/* Salvages and removes the rest of the last attempt. The task starts after that. */
+static void restart_task(struct run *run, uint32_t task)
 {
     const struct evidence_task *past = run->resume->tasks[task].past;
     bool restarted = run->resume->tasks[task].restarted;
@@ -82,18 +82,17 @@ static void run_again(struct run *run, uint32_t task)
     sched_hold(&run->sched, task);
     struct attempt *job = resume_reopen(run, task);
     if (restarted)
-        tell_restarted(run, task);
+        report_reboot(run, task);
     if (save_branch(job, past)) {
-        attempt_discard(job, restarted
-                                 ? "the machine was restarted: what was written last may be gone"
-                                 : "the run was interrupted, and begins it again");
+        attempt_discard(job, restarted ? "the machine was restarted: its last writes may be lost"
+                                       : "the run was interrupted and starts the task again");
     } else {
-        job->has_workspace = false; /* what there is of it stays */
-        attempt_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");
+        job->has_workspace = false; /* keep what is left of it */
+        attempt_fail(job, FAILURE_INTERNAL, "could not save the commits of its branch");
     }
 }
 
-static void land(struct run *run, uint32_t task)
+static void land_again(struct run *run, uint32_t task)
 {
     const struct evidence_task *past = run->resume->tasks[task].past;
     struct task_run *tr = &run->tasks[task];
@@ -105,15 +104,15 @@ static void land(struct run *run, uint32_t task)
     tr->status.finished = 0;
     tr->status.state = TASK_LANDING;
     const char *was = past->branch_commit ? past->branch_commit : "";
-    if (strcmp(was, tr->commit) != 0 && /* it may have been about to be mended */
+    if (strcmp(was, tr->commit) != 0 && /* a repair may have moved the branch */
         git_move_ref(&at, tr->branch, was, tr->commit, "anabranch: resume", &moved, &err))
         record_error(run, task, &err);
     sched_hold(&run->sched, task);
     struct attempt *job = resume_reopen(run, task);
     bool whole = workspace_is_whole(&job->ws);
-    if (!whole && !job->agent_started) { /* made anew, by a worker */
+    if (!whole && !job->agent_started) { /* a worker makes it again */
         tr->lands = true;
-        sched_set_lanes(&run->sched, task, -1, -1); /* no agent is needed for that */
+        sched_set_lanes(&run->sched, task, -1, -1); /* this needs no agent */
         job->has_workspace = false;
         attempt_free(job);
         sched_ready(&run->sched, task);
@@ -121,20 +120,20 @@ static void land(struct run *run, uint32_t task)
                          attempt_salvage_since(job, tr->commit, "was in conflict"))) {
         land_queue(job);
     } else {
-        attempt_fail(job, FAILURE_INTERNAL, "what is in its workspace could not be saved");
+        attempt_fail(job, FAILURE_INTERNAL, "could not save the files of its workspace");
     }
 }
 
-static void continue_session_session(struct run *run, uint32_t task)
+static void resume_session(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     const struct evidence_task *past = run->resume->tasks[task].past;
     struct attempt *job = resume_reopen(run, task);
-    if (!past->repair) /* else it was saved when it failed */
-        (void)attempt_salvage_since(job, tr->start,
-                                    "the run was interrupted"); /* a failure is told;
-                                                             nothing is removed */
-    job->has_workspace = false;                                 /* it is the next attempt's */
+    if (!past->repair) /* a repair salvaged it when it failed */
+        (void)attempt_salvage_since(
+            job, tr->start,
+            "the run was interrupted"); /* the function reports an error; we remove nothing */
+    job->has_workspace = false;         /* the next attempt owns it */
     attempt_free(job);
     tr->session = mem_str(run->resume->tasks[task].session);
     tr->repair = (enum repair)past->repair;
@@ -142,14 +141,14 @@ static void continue_session_session(struct run *run, uint32_t task)
     tr->remade = past->remade;
     resume_set(&tr->from, NULL, past->from);
     resume_set(&tr->origin, NULL, past->origin);
-    sched_set_lanes(&run->sched, task, tr->lane, -1); /* no other engine knows the session */
+    sched_set_lanes(&run->sched, task, tr->lane, -1); /* only this engine knows the session */
     if (past->session) {
         tr->parked = !past->repair;
         task_set_state(run, task, TASK_WAITING);
     }
 }
 
-/* What waited for a limit still does, and all others that it holds for. */
+/* Closes the lanes again that wait for a limit, with all their tasks. */
 static void close_lanes(struct run *run)
 {
     for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
@@ -160,8 +159,8 @@ static void close_lanes(struct run *run)
     }
 }
 
-/* It has landed: what is left of it goes, as it would have. */
-static void found(struct run *run, uint32_t task)
+/* Records a landing that the dead engine did not record. */
+static void record_found_landing(struct run *run, uint32_t task)
 {
     const struct evidence *all = &run->resume->past;
     const struct evidence_task *past = run->resume->tasks[task].past;
@@ -177,30 +176,30 @@ static void found(struct run *run, uint32_t task)
     land_tell(run, task, strcmp(run->tip, all->base) == 0);
 }
 
-static void keep(struct run *run, uint32_t task)
+static void keep_task(struct run *run, uint32_t task)
 {
     const struct resume_task *rt = &run->resume->tasks[task];
     if (rt->step == RESUME_FOUND)
-        found(run, task);
+        record_found_landing(run, task);
     if (resume_has_leftovers(run, rt->past)) {
         struct attempt *job = resume_reopen(run, task);
         if (run->opts.keep)
-            attempt_free(job); /* by which it becomes the user's */
+            attempt_free(job); /* this leaves the workspace to the user */
         else
             attempt_tidy(job);
     }
     task_ended(run, task);
 }
 
-static void go(struct run *run, uint32_t task)
+static void continue_task(struct run *run, uint32_t task)
 {
     switch (run->resume->tasks[task].step) {
     case RESUME_KEEP:
     case RESUME_FOUND:
-        keep(run, task);
+        keep_task(run, task);
         break;
     case RESUME_LAND:
-        land(run, task);
+        land_again(run, task);
         break;
     case RESUME_COMMIT:
         sched_hold(&run->sched, task);
@@ -210,10 +209,10 @@ static void go(struct run *run, uint32_t task)
         if (run->resume->one)
             resume_one_go(run, task);
         else
-            continue_session_session(run, task);
+            resume_session(run, task);
         break;
     case RESUME_RUN:
-        run_again(run, task);
+        restart_task(run, task);
         break;
     case RESUME_LEAVE:
         task_ended(run, task);
@@ -224,7 +223,7 @@ static void go(struct run *run, uint32_t task)
     }
 }
 
-static void tell_resumed(struct run *run)
+static void record_resumed(struct run *run)
 {
     const struct resume *r = run->resume;
     struct arena a = {0};
@@ -244,19 +243,19 @@ static bool is_settled(const struct run *run, uint32_t task)
     return step == RESUME_KEEP || step == RESUME_FOUND || step == RESUME_LEAVE;
 }
 
-/* What stays as it is comes first, from the last task on: what landed when a task that it needs had
- * not failed yet is not skipped for that. */
+/* Tasks that stay as they are come first, dependants before dependencies: so a landed task is not
+ * skipped because a dependency failed after it landed. */
 void resume_go(struct run *run)
 {
     const struct graph *g = &run->pf->graph;
-    tell_resumed(run);
+    record_resumed(run);
     close_lanes(run);
     for (size_t i = g->n; i-- > 0 && !run->failed;) {
         if (is_settled(run, g->order[i]))
-            go(run, g->order[i]);
+            continue_task(run, g->order[i]);
     }
     for (size_t i = 0; i < g->n && !run->failed; i++) {
         if (!is_settled(run, g->order[i]))
-            go(run, g->order[i]);
+            continue_task(run, g->order[i]);
     }
 }

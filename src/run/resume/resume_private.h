@@ -1,5 +1,5 @@
 /*
- * What the engine and the files of resuming share.
+ * Functions of src/run/resume that the rest of src/run uses.
  */
 #ifndef RUN_RESUME_RESUME_PRIVATE_H
 #define RUN_RESUME_RESUME_PRIVATE_H
@@ -10,48 +10,49 @@
 /* decide.c */
 void resume_free(struct resume *resume);
 
-/* The workspace that a task had, as far as it is there; to be released. */
+/* Describes what is left of a task's workspace; to be released. */
 void resume_workspace(const struct run *run, const char *id, const struct evidence_task *past,
                       struct workspace *ws);
 
-/* Whether there is something of its workspace, or its branch. */
+/* True if the branch or a part of the workspace is left. */
 bool resume_has_leftovers(const struct run *run, const struct evidence_task *past);
 
-/* Whether it is all there. */
+/* True if the workspace is complete. */
 bool resume_is_whole(const struct run *run, const struct evidence_task *past);
 
-/* Whether a person has begun something in it that git keeps notes of. */
+/* True if somebody has an unfinished merge, rebase or cherry-pick in the workspace. */
 bool resume_is_worked_in(const struct run *run, const struct evidence_task *past);
 
-/* Whether the machine was started anew since it was at work there: what was written last may not
- * have come to the disk. What rests since its run was stopped has. */
+/* True if the machine rebooted since the task was running: its last writes may not be on disk. If
+ * the run stopped cleanly while the task was parked, they are. */
 bool resume_was_restarted(const struct run *run, const struct evidence_task *past);
 
 bool resume_has_landed(const struct evidence *past, const struct evidence_task *p);
 
-const char *resume_commit(const struct evidence_task *past); /* what is to land */
+const char *resume_commit(const struct evidence_task *past); /* the commit to land */
 
-/* run/rework/one_task.c: one task, because a person wants it to go on. Decides what becomes of it,
- * when all has been decided as if it were not for it; then writes that down, and puts it on its
- * way. */
+/* run/rework/one_task.c: resumes one task for a person. Decides how, after all tasks have been
+ * decided as usual; then records that and makes the task wait for its turn. */
 int resume_one_decide(struct run *run, const struct resume_options *opts, struct err *err);
 void resume_one_go(struct run *run, uint32_t task);
 
-/* write_down.c: in place of what a new run begins with, what is true is written down. */
+/* write_down.c: records the state of the resumed run, where a new run would record its beginning.
+ */
 int resume_begin(struct run *run, struct err *err);
 
-/* Makes a text of a task another one, or NULL, also where it is shown. */
+/* Replaces a string of a task, and its public pointer `shown` if there is one; value may be NULL.
+ */
 void resume_set(char **slot, const char **shown, const char *value);
 
-/* Nothing of what a task had counts any more; its attempts and what they cost do. */
+/* Resets a task to its start; keeps the number and the cost of its attempts. */
 void resume_forget(struct task_run *tr);
 
-/* restart.c: the last attempt of a task as a job, with what is there of its workspace. */
+/* restart.c: creates the last attempt of a task again, with what is left of its workspace. */
 struct attempt *resume_reopen(struct run *run, uint32_t task);
-/* The same, where the past is not that of a resume. */
+/* The same for other evidence than that of the resume. */
 struct attempt *resume_reopen_as(struct run *run, uint32_t task, const struct evidence_task *past);
 
-/* When the loop and the observers are there, each task is put on its way. */
+/* Continues each task as decided, once loop and observers exist. */
 void resume_go(struct run *run);
 
 #endif

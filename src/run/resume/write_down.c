@@ -1,8 +1,8 @@
 /*
- * Beginning to go on: what dead processes left is cleared away, and what is true is written down.
+ * Starts a resume: removes what dead processes left, and records the true state of the run.
  *
- * A row of the store is changed only when what it says has been dealt with: whoever goes on after
- * our own death finds it as we did.
+ * We change a row of the store only after we have dealt with what it says. If we die, the next
+ * resume finds it as we did.
  */
 #include "run/resume/resume_private.h"
 
@@ -24,9 +24,9 @@
 
 /* --- what dead processes left ------------------------------------------------------------- */
 
-/* Locks in the run's own corners of the repository; nobody else takes them, and whoever did is
- * gone. Locks on what all share may be others', if they are not dead. */
-static int clear_locks(const struct run *run, struct err *err)
+/* Removes locks. Those of the run's own refs belong to dead processes, as nobody else takes them.
+ * Shared locks may belong to others: we remove only dead ones. */
+static int remove_locks(const struct run *run, struct err *err)
 {
     const char *common = run->pf->repo.common;
     autofree char *tip = mem_printf("%s/" TIP_REFS "%s.lock", common, run->id);
@@ -46,8 +46,8 @@ static int clear_locks(const struct run *run, struct err *err)
                : 0;
 }
 
-/* Workspaces that were half made, or half removed. */
-static int clear_halves(const struct run *run, struct err *err)
+/* Removes workspaces that were half made or half removed. */
+static int remove_half_workspaces(const struct run *run, struct err *err)
 {
     autofree char *tmp = state_tmp_path(run->pf->repo.common);
     autofree char *own = mem_printf("%s-", run->id);
@@ -60,8 +60,8 @@ static int clear_halves(const struct run *run, struct err *err)
 
 /* --- the tip ------------------------------------------------------------------------------ */
 
-/* The tip's ref is made before the branch that kept it for the user goes. Where that has more by
- * now, it stays. */
+/* Creates the ref of the tip, then deletes the result branch for the user, unless that has more
+ * commits by now. */
 static int restore_tip(struct run *run, struct err *err)
 {
     const struct evidence *past = &run->resume->past;
@@ -88,7 +88,7 @@ void resume_set(char **slot, const char **shown, const char *value)
         *shown = *slot;
 }
 
-static enum failure failure_of(const char *name)
+static enum failure parse_failure(const char *name)
 {
     for (int f = 0; name && f < FAILURE_COUNT_; f++) {
         if (strcmp(failure_names[f], name) == 0)
@@ -97,9 +97,9 @@ static enum failure failure_of(const char *name)
     return FAILURE_INTERNAL;
 }
 
-/* What was wrong with its last attempt; where that was under way, what it was told itself, which
- * may be about its workspace; or what a person has said meanwhile. */
-static void recall_feedback(struct run *run, uint32_t task, const struct evidence_task *past)
+/* Loads the feedback for the next attempt: why the last one failed. If the last one was running,
+ * takes its own feedback, which may describe its workspace, or a later message of a person. */
+static void load_feedback(struct run *run, uint32_t task, const struct evidence_task *past)
 {
     enum { FEEDBACK_MAX = 1 << 20 };
     struct task_run *tr = &run->tasks[task];
@@ -117,7 +117,7 @@ static void recall_feedback(struct run *run, uint32_t task, const struct evidenc
     }
 }
 
-static void recall(struct run *run, uint32_t task, const struct evidence_task *past)
+static void load_status(struct run *run, uint32_t task, const struct evidence_task *past)
 {
     struct task_run *tr = &run->tasks[task];
     struct task_status *s = &tr->status;
@@ -125,7 +125,7 @@ static void recall(struct run *run, uint32_t task, const struct evidence_task *p
     *s = (struct task_status){
         .state = past->state,
         .attempts = row->attempts,
-        .failure = failure_of(row->failure),
+        .failure = parse_failure(row->failure),
         .started = row->started,
         .finished = row->finished,
         .exit_code = row->exit_code,
@@ -148,7 +148,6 @@ static void recall(struct run *run, uint32_t task, const struct evidence_task *p
     resume_set(&tr->committed_before, NULL, past->committed);
 }
 
-/* Nothing of what it had counts any more; its attempts and what they cost do. */
 void resume_forget(struct task_run *tr)
 {
     struct task_status *s = &tr->status;
@@ -160,17 +159,17 @@ void resume_forget(struct task_run *tr)
     resume_set(&tr->landed, &s->landed, NULL);
 }
 
-/* A task that begins anew is written down as such at once, unless something of it is left. */
-static void recall_task(struct run *run, uint32_t task)
+/* Records a task that starts again as new at once, unless a part of it is left. */
+static void load_task(struct run *run, uint32_t task)
 {
     const struct resume_task *rt = &run->resume->tasks[task];
     struct task_run *tr = &run->tasks[task];
     if (rt->past && (rt->step != RESUME_NOT_WANTED || run->resume->one))
-        recall(run, task, rt->past);
-    if (run->resume->one) /* it is not the first time, and others may have landed since */
+        load_status(run, task, rt->past);
+    if (run->resume->one) /* others may have landed since its first attempt */
         tr->on_top = true;
     if (rt->past && !rt->changed && (rt->step == RESUME_RUN || rt->step == RESUME_CONTINUE))
-        recall_feedback(run, task, rt->past);
+        load_feedback(run, task, rt->past);
     if (rt->step != RESUME_RUN || resume_has_leftovers(run, rt->past))
         return;
     resume_forget(tr);
@@ -183,7 +182,7 @@ static void recall_task(struct run *run, uint32_t task)
 static int save_dropped(struct run *run, const struct evidence_task *p, const struct workspace *ws,
                         struct err *err)
 {
-    static const char why[] = "the plan has it no more";
+    static const char why[] = "is no longer in the plan";
     struct change_limits usual = change_limits_of();
     struct git_place at = run_place(run);
     const char *start = p->row.start_commit ? p->row.start_commit : run->base_commit;
@@ -204,8 +203,8 @@ static int save_dropped(struct run *run, const struct evidence_task *p, const st
     if (p->state > TASK_PREPARING && workspace_is_whole(ws))
         return salvage_workspace(&sj, &saved, err) ||
                        (saved.left_count && err_set(err, ERR_ENV,
-                                                    "task '%s', which %s, has more than can be "
-                                                    "saved in '%s'",
+                                                    "task '%s', which %s, has more in '%s' than "
+                                                    "we can save",
                                                     p->row.id, why, ws->path))
                    ? -1
                    : 0;
@@ -216,7 +215,7 @@ static int save_dropped(struct run *run, const struct evidence_task *p, const st
                : 0;
 }
 
-static int drop(struct run *run, const struct evidence_task *p, struct err *err)
+static int drop_task(struct run *run, const struct evidence_task *p, struct err *err)
 {
     struct git_place at = run_place(run);
     struct workspace ws;
@@ -236,10 +235,10 @@ static int drop(struct run *run, const struct evidence_task *p, struct err *err)
 
 /* --- beginning ---------------------------------------------------------------------------- */
 
-static int record_all(struct run *run, struct err *err)
+static int record_tasks(struct run *run, struct err *err)
 {
     for (uint32_t t = 0; t < run->pf->plan.task_count; t++)
-        recall_task(run, t);
+        load_task(run, t);
     if (record_begin(run, err))
         return -1;
     for (uint32_t t = 0; t < run->pf->plan.task_count; t++) {
@@ -249,7 +248,7 @@ static int record_all(struct run *run, struct err *err)
     return 0;
 }
 
-/* What somebody took away while nobody watched. */
+/* Restores salvage refs that another program deleted or moved while no run watched. */
 static void restore_saved(struct run *run)
 {
     struct git_place at = {.git_dir = run->pf->repo.common};
@@ -271,18 +270,19 @@ int resume_begin(struct run *run, struct err *err)
     const struct resume *r = run->resume;
     clean_tree_tidy(run);
     checkout_move_tidy(run);
-    if (run->base && (clear_locks(run, err) || clear_halves(run, err) || restore_tip(run, err)))
+    if (run->base &&
+        (remove_locks(run, err) || remove_half_workspaces(run, err) || restore_tip(run, err)))
         return -1;
-    if (record_all(run, err))
+    if (record_tasks(run, err))
         return -1;
     if (run->base)
         restore_saved(run);
     for (size_t i = 0; i < r->dropped_count; i++) {
-        if (run->base ? drop(run, r->dropped[i], err)
+        if (run->base ? drop_task(run, r->dropped[i], err)
                       : store_drop_task(run->store, run->id, r->dropped[i]->row.id, err))
             return -1;
     }
-    return r->one ? 0
-                  : run_folder_write(run,
-                                     err); /* when all that follows from an edit is written down */
+    return r->one
+               ? 0
+               : run_folder_write(run, err); /* last: after everything that follows from an edit */
 }

@@ -28,7 +28,7 @@ bool continue_session_is_half(const struct run *run, const struct evidence_task 
 
 /* --- what it begins with ------------------------------------------------------------------ */
 
-/* The newest thing that was saved of its last attempt. */
+/* Finds the newest salvaged commit of the last attempt. */
 static int find_salvage(const struct run *run, const struct evidence_task *past, struct buf *ret,
                         struct err *err)
 {
@@ -41,14 +41,14 @@ static int find_salvage(const struct run *run, const struct evidence_task *past,
     for (char *next = out.s, *line; !ret->len && (line = strsep(&next, "\n"));) {
         char *end;
         long attempt = strtol(line, &end, 10);
-        end += strspn(end, "-0123456789"); /* what else there is has a point */
+        end += strspn(end, "-0123456789"); /* other names have a dot here */
         if (attempt == past->row.attempts && *end == ' ')
             buf_addstr(ret, end + 1);
     }
     return 0;
 }
 
-/* With what the agent had committed itself, and the files that it left. */
+/* Starts with the agent's own commits and the files that it left. */
 static int begin_with_saved(const struct run *run, const char *saved, struct continue_session *t,
                             struct err *err)
 {
@@ -73,7 +73,7 @@ static int find_beginning(struct run *run, uint32_t task, struct continue_sessio
     if (t->repair == REPAIR_CONFLICT)
         return begin_on_tip(run, t);
     if (!t->remade) {
-        if (t->landed && tr->commit) /* the rest of it is done */
+        if (t->landed && tr->commit) /* everything else of it has landed */
             buf_addstr(&t->start, tr->commit);
         return 0;
     }
@@ -82,13 +82,13 @@ static int find_beginning(struct run *run, uint32_t task, struct continue_sessio
     return saved.len ? begin_with_saved(run, saved.s, t, err) : begin_on_tip(run, t);
 }
 
-/* What there is that the beginning does not have is saved first. */
-static bool save(struct attempt *job, const struct continue_session *t)
+/* Salvages work that the new start lacks. */
+static bool save_leftovers(struct attempt *job, const struct continue_session *t)
 {
     const struct task_run *tr = task_run(job);
     const char *since = t->repair == REPAIR_CONFLICT ? tr->commit : tr->start;
     const char *branch_commit = t->past->branch_commit;
-    if (!t->remade && !attempt_salvage_since(job, since, "its agent was told to go on"))
+    if (!t->remade && !attempt_salvage_since(job, since, "a person resumed its agent"))
         return false;
     bool moves = t->remade || t->repair == REPAIR_CONFLICT;
     return !moves || !branch_commit || t->safe || attempt_salvage_commit(job, branch_commit);
@@ -96,7 +96,7 @@ static bool save(struct attempt *job, const struct continue_session *t)
 
 /* --- what is said ------------------------------------------------------------------------- */
 
-static void add_failure(const struct task_run *tr, struct buf *out)
+static void add_retry_message(const struct task_run *tr, struct buf *out)
 {
     const struct task_status *s = &tr->status;
     if (s->state == TASK_FAILED && s->reason)
@@ -108,13 +108,13 @@ static void add_failure(const struct task_run *tr, struct buf *out)
     buf_addstr(out, "Try again: finish the task that you were given.\n");
 }
 
-static char *words_for(const struct task_run *tr, const char *say)
+static char *make_message(const struct task_run *tr, const char *say)
 {
     autobuf struct buf text = BUF_INIT;
     if (say)
         buf_addf(&text, "%s\n", say);
     else
-        add_failure(tr, &text);
+        add_retry_message(tr, &text);
     return buf_steal(&text);
 }
 
@@ -137,12 +137,11 @@ int continue_session_find(struct run *run, uint32_t task, struct continue_sessio
     if (t->past->state == TASK_CONFLICTED)
         resume_set(&tr->commit, &tr->status.commit, resume_commit(t->past));
     int rc = find_beginning(run, task, t, err);
-    if (rc == 0 && !save(job, t))
-        rc =
-            err_set(err, ERR_ENV, "what there is of task '%s' could not be saved", t->past->row.id);
-    job->has_workspace = false; /* it is the next attempt's */
+    if (rc == 0 && !save_leftovers(job, t))
+        rc = err_set(err, ERR_ENV, "could not save the work of task '%s'", t->past->row.id);
+    job->has_workspace = false; /* the next attempt owns it */
     attempt_free(job);
-    autofree char *words = rc ? NULL : words_for(tr, t->say);
+    autofree char *words = rc ? NULL : make_message(tr, t->say);
     if (rc || continue_session_keep_words(run, task, tr->status.attempts, words, err)) {
         tr->status.branch = had_branch ? tr->status.branch : NULL;
         tr->status.workspace = had_workspace ? tr->status.workspace : NULL;
@@ -195,7 +194,6 @@ void continue_session_go(struct run *run, uint32_t task, const struct continue_s
     tr->said = true;
     tr->remade = t->remade;
     resume_set(&tr->from, NULL, t->from.len ? t->from.s : NULL);
-    /* No other engine knows the session. */
     sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
     continue_session_record(run, task, t->say);
 }

@@ -1,12 +1,10 @@
 /*
- * A task that has ended is taken up again in its agent's session, because a person has something to
- * say to it or wants it to be tried again: of a run that is over (one_task.c), or of one that
- * goes on (request.h).
+ * Resumes the agent's session of an ended task, because a person sends it a message or retries it.
+ * The run may be over (one_task.c) or running (request.h).
  *
- * Where the workspace is gone it is made again: of what has landed, where the task had; else of
- * what was saved of its last attempt. What is about to be done is in the event task.continued, and
- * what is said is in a file, before anything is changed: whoever goes on after our own death does
- * the same.
+ * If the workspace is gone, we make it again: from the tip if the task has landed, otherwise from
+ * the salvaged work of its last attempt. Before we change anything, we write the message to a file
+ * and the intended steps to the event task.continued. If we die, a resume repeats them.
  */
 #ifndef RUN_REWORK_CONTINUE_SESSION_H
 #define RUN_REWORK_CONTINUE_SESSION_H
@@ -15,17 +13,17 @@
 #include "run/run_private.h"
 
 struct continue_session {
-    const struct evidence_task *past; /* what is known of the task; these are borrowed */
+    const struct evidence_task *past; /* what is known of the task; borrowed, like the two below */
     const char *session;
-    const char *say; /* NULL: that it is to try again */
-    bool landed;     /* what it made has */
-    bool safe;       /* where its branch is, is in the history */
+    const char *say; /* NULL: tell it to try again */
+    bool landed;     /* its work has landed */
+    bool safe;       /* the commit of its branch is in the history of tip or base */
 
-    /* What it begins with, by continue_session_find(): */
+    /* The start of the next attempt, set by continue_session_find(): */
     enum repair repair;
     bool remade;
-    struct buf start; /* "": as it is */
-    struct buf from;  /* what was saved, "": nothing */
+    struct buf start; /* "": unchanged */
+    struct buf from;  /* salvaged commit; "": none */
 };
 #define TAKE_UP_INIT(...)                                                                          \
     {                                                                                              \
@@ -33,25 +31,27 @@ struct continue_session {
     }
 void continue_session_done(struct continue_session *t);
 
-/* What is half there is for a resume to put right: no session is gone on with in it. */
+/* True if only half of the workspace is there: a resume must repair it before any session continues
+ * in it. */
 bool continue_session_is_half(const struct run *run, const struct evidence_task *past);
 
-/* Finds what the task begins with, saves what that does not have, and keeps what its agent is told.
- * Nothing of the task is changed where this fails. */
+/* Finds where the next attempt starts, salvages work that this start lacks, and writes the message
+ * for the agent to a file. If it fails, the task is unchanged. */
 int continue_session_find(struct run *run, uint32_t task, struct continue_session *t,
                           struct err *err);
 
-/* It waits for its turn from then on, which is written down. */
+/* Makes the task wait for its turn, and records that. */
 void continue_session_go(struct run *run, uint32_t task, const struct continue_session *t);
 
-/* Writes down that the agent goes on in the session, told something or NULL, as the task says. */
+/* Records that the agent resumes the task's session, with a message or NULL. */
 void continue_session_record(struct run *run, uint32_t task, const char *say);
 
-/* What a person has said, for an event: without secrets, and harmless. */
+/* Adds a person's message to an event, without secrets and control characters. */
 void continue_session_put_words(const struct run *run, struct arena *a, struct node *data,
                                 const char *words);
 
-/* What the attempt behind that one is told, for who goes on with the run before it has begun. */
+/* Writes the message for the next attempt to a file. A resume reads it if we die before that
+ * attempt starts. */
 int continue_session_keep_words(const struct run *run, uint32_t task, int attempt,
                                 const char *words, struct err *err);
 

@@ -1,7 +1,7 @@
 /*
- * Going on with one task of a run that is over, because a person has something to say to its agent,
- * or wants it to be tried again. All other tasks stay as they are, but for those that were skipped
- * because of this one. How it is taken up again is in continue_session.h.
+ * Resumes one task of a run that is over, because a person sends its agent a message or retries it.
+ * Other tasks stay as they are, except those that were skipped because of this one. See
+ * continue_session.h.
  */
 #include "run/resume/resume_private.h"
 
@@ -13,7 +13,7 @@
 
 /* --- deciding ----------------------------------------------------------------------------- */
 
-/* The session that its last attempt was; NULL where its engine cannot go on with it. */
+/* Finds the session of the last attempt; NULL if its engine cannot resume it. */
 static const char *find_session(const struct run *run, uint32_t task,
                                 const struct evidence_task *past)
 {
@@ -35,50 +35,51 @@ static bool is_about_to_land(const struct resume_task *rt)
     return rt->step == RESUME_LAND || rt->step == RESUME_COMMIT;
 }
 
-static int check(const struct run *run, uint32_t task, const struct resume_options *opts,
-                 struct err *err)
+static int check_resume(const struct run *run, uint32_t task, const struct resume_options *opts,
+                        struct err *err)
 {
     const struct resume_task *rt = &run->resume->tasks[task];
     const char *id = run->pf->plan.tasks[task].id;
     if (rt->step == RESUME_NOT_WANTED || !rt->past || !rt->past->row.attempts)
         return err_set(err, ERR_INPUT,
-                       "task '%s' was not begun in run %s; 'anabranch resume' goes on with the run",
+                       "task '%s' has not started in run %s; 'anabranch resume' resumes the run",
                        id, run->id);
     if (opts->say && is_about_to_land(rt))
-        return err_set(err, ERR_INPUT,
-                       "task '%s' was about to land when run %s ended: 'anabranch resume' first",
-                       id, run->id);
+        return err_set(
+            err, ERR_INPUT,
+            "task '%s' was about to land when run %s ended: run 'anabranch resume' first", id,
+            run->id);
     if (!opts->say && resume_has_landed(&run->resume->past, rt->past))
-        return err_set(err, ERR_INPUT,
-                       "task '%s' has landed; 'anabranch say' goes on with its agent", id);
+        return err_set(err, ERR_INPUT, "task '%s' has landed; 'anabranch say' resumes its agent",
+                       id);
     if (rt->past->state == TASK_CONFLICTED && resume_is_worked_in(run, rt->past))
         return err_set(err, ERR_INPUT, "task '%s' is being resolved in its workspace", id);
     return 0;
 }
 
-static int decide(struct run *run, uint32_t task, const struct resume_options *opts,
-                  struct err *err)
+static int decide_task(struct run *run, uint32_t task, const struct resume_options *opts,
+                       struct err *err)
 {
     struct resume_task *rt = &run->resume->tasks[task];
     bool fresh = opts->fresh || rt->restarted || continue_session_is_half(run, rt->past);
     const char *session = fresh ? NULL : find_session(run, task, rt->past);
-    if (check(run, task, opts, err))
+    if (check_resume(run, task, opts, err))
         return -1;
     if (opts->say && !session)
         return err_set(err, ERR_INPUT,
-                       "nothing can be said to task '%s': its agent's session cannot be resumed; "
-                       "'anabranch retry' begins it again",
+                       "cannot send a message to task '%s': its agent has no session to resume; "
+                       "'anabranch retry' starts it again",
                        rt->past->row.id);
     if (is_about_to_land(rt))
         return 0;
     rt->session = session;
     rt->step = session ? RESUME_CONTINUE : RESUME_RUN;
     if (!rt->restarted)
-        rt->why = opts->say ? "you have something to say" : "it is to be tried again";
+        rt->why = opts->say ? "you sent its agent a message" : "you retried it";
     return 0;
 }
 
-/* Whether all that a skipped task needs is there, or is on its way again. */
+/* True if every dependency of a skipped task has succeeded or runs again. */
 static bool may_follow(const struct run *run, uint32_t task, const bool *wanted)
 {
     const struct task *t = &run->pf->plan.tasks[task];
@@ -100,7 +101,7 @@ int resume_one_decide(struct run *run, const struct resume_options *opts, struct
     const struct task *one = plan_find(&run->pf->plan, opts->task);
     if (!one)
         return err_set(err, ERR_INPUT, "run %s has no task '%s'", run->id, opts->task);
-    if (decide(run, one->index, opts, err))
+    if (decide_task(run, one->index, opts, err))
         return -1;
     bool *wanted = arena_array(&r->past.arena, g->n + 1, sizeof(bool));
     wanted[one->index] = true;

@@ -15,7 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { HUNKS_MAX = 16 << 10 }; /* bytes of conflicting lines that an agent is shown */
+enum { HUNKS_MAX = 16 << 10 }; /* bytes of conflicting lines that we show to an agent */
 
 const char *const repair_words[REPAIR_COUNT_] = {
     [REPAIR_OWN] = "own",
@@ -25,7 +25,7 @@ const char *const repair_words[REPAIR_COUNT_] = {
 
 /* --- deciding ----------------------------------------------------------------------------- */
 
-/* Of an attempt that an engine that is gone had made only its output is known. */
+/* If an engine that died ran the attempt, we find the session only in its output. */
 static bool find_session(struct attempt *job)
 {
     const struct run *run = job->run;
@@ -45,9 +45,9 @@ static bool find_session(struct attempt *job)
     return true;
 }
 
-/* Without something to be told there is nothing to mend; and one that touched what is not its own
- * is not gone on with. */
-static bool can_go_on(struct attempt *job, enum failure failure)
+/* A repair needs feedback for the agent. We never resume an agent that tampered with something
+ * outside its workspace. */
+static bool can_repair(struct attempt *job, enum failure failure)
 {
     return (failure == FAILURE_VERIFY || failure == FAILURE_SCOPE || failure == FAILURE_CONFLICT) &&
            job->told_why && job->run->base && job->has_workspace && job->prepared &&
@@ -55,7 +55,7 @@ static bool can_go_on(struct attempt *job, enum failure failure)
            workspace_is_whole(&job->ws) && find_session(job);
 }
 
-/* It may not be there. */
+/* Moves the task's branch, or creates it. */
 static int move_branch(struct attempt *job, const char *to, struct err *err)
 {
     struct git_place at = run_place(job->run);
@@ -67,7 +67,7 @@ static int move_branch(struct attempt *job, const char *to, struct err *err)
     if (strcmp(was.s, to) != 0 &&
         git_move_ref(&at, branch, was.s, to, "anabranch: repair", &moved, err))
         return -1;
-    return moved ? 0 : err_set(err, ERR_ENV, "'%s' was moved by someone else", branch);
+    return moved ? 0 : err_set(err, ERR_ENV, "someone else moved '%s'", branch);
 }
 
 static void set_start(struct attempt *job, const char *start)
@@ -79,9 +79,9 @@ static void set_start(struct attempt *job, const char *start)
     tr->start = mem_str(start);
 }
 
-/* What was verified, to go on from: where it would have landed as a merge, that merge the other way
- * round. */
-static int merged_commit(struct attempt *job, struct buf *ret, struct err *err)
+/* Finds the commit that failed the verification, for the agent to continue from. If the task lands
+ * by a merge commit, returns that merge with its parents swapped. */
+static int find_merged_commit(struct attempt *job, struct buf *ret, struct err *err)
 {
     struct git_place at = run_place(job->run);
     autofree char *message = mem_printf("Merge what has landed into task %s", task_of(job)->id);
@@ -98,18 +98,18 @@ static int merged_commit(struct attempt *job, struct buf *ret, struct err *err)
                : 0;
 }
 
-static int set_up(struct attempt *job, enum failure failure, struct err *err)
+static int set_up_repair(struct attempt *job, enum failure failure, struct err *err)
 {
     struct task_run *tr = task_run(job);
     autobuf struct buf merged = BUF_INIT;
     tr->repair = REPAIR_OWN;
     if (failure == FAILURE_CONFLICT && !tr->in_conflict) {
-        tr->repair = REPAIR_CONFLICT; /* which moves the branch when all is written down */
+        tr->repair = REPAIR_CONFLICT; /* repair_prepare() moves the branch after this is recorded */
         tr->in_conflict = true;
         set_start(job, job->run->tip);
-    } else if (failure == FAILURE_VERIFY && job->candidate.len) { /* else it was a hook */
+    } else if (failure == FAILURE_VERIFY && job->candidate.len) { /* otherwise a hook refused it */
         tr->repair = REPAIR_MERGED;
-        if (merged_commit(job, &merged, err) || move_branch(job, merged.s, err))
+        if (find_merged_commit(job, &merged, err) || move_branch(job, merged.s, err))
             return -1;
         set_start(job, job->candidate_base.s);
     } else if (failure == FAILURE_SCOPE && job->was.len) {
@@ -122,18 +122,17 @@ void repair_decide(struct attempt *job, enum failure failure)
 {
     struct task_run *tr = task_run(job);
     struct err err = {0};
-    bool goes_on = can_go_on(job, failure);
-    if (goes_on && set_up(job, failure, &err)) {
+    bool goes_on = can_repair(job, failure);
+    if (goes_on && set_up_repair(job, failure, &err)) {
         record_error(job->run, job->task, &err);
         goes_on = false;
     }
-    tr->on_top = tr->on_top || failure == FAILURE_CONFLICT; /* or it would be in conflict again */
+    tr->on_top = tr->on_top || failure == FAILURE_CONFLICT; /* otherwise it would conflict again */
     if (!goes_on)
         tr->repair = REPAIR_NONE;
     job->mends = job->keeps = goes_on;
 }
 
-/* No other engine knows the session. */
 void repair_wait(struct attempt *job)
 {
     struct run *run = job->run;
@@ -141,7 +140,7 @@ void repair_wait(struct attempt *job)
     struct task_run *tr = task_run(job);
     free(tr->session);
     tr->session = mem_str(park_session(job));
-    job->has_workspace = false; /* it is the next attempt's */
+    job->has_workspace = false; /* the next attempt owns it */
     sched_set_lanes(&run->sched, task, tr->falls_back ? tr->spare : tr->lane, -1);
     attempt_free(job);
     task_retry_later(run, task, 0);
@@ -149,8 +148,9 @@ void repair_wait(struct attempt *job)
 
 /* --- the workspace ------------------------------------------------------------------------ */
 
-/* All that was the agent's is committed: what else there is came from the verification. */
-static int remove_dirt(const struct attempt *job, struct err *err)
+/* Removes untracked files. Everything from the agent is committed, so these came from the
+ * verification. */
+static int remove_untracked(const struct attempt *job, struct err *err)
 {
     struct git_place at = workspace_place(&job->ws);
     autobrought struct included brought = BROUGHT_INIT;
@@ -164,7 +164,7 @@ static int remove_dirt(const struct attempt *job, struct err *err)
         git_call(&at, &others, err, "ls-files", "-z", "--others", "--exclude-standard", NULL))
         return -1;
     for (const char *p = others.s; p < others.s + others.len; p += strlen(p) + 1) {
-        bool nested = *p && p[strlen(p) - 1] == '/'; /* a repository, and saved as such */
+        bool nested = *p && p[strlen(p) - 1] == '/'; /* a repository: salvaged as one */
         const char *name;
         if (nested || included_has(&brought, p))
             continue;
@@ -175,8 +175,7 @@ static int remove_dirt(const struct attempt *job, struct err *err)
     return 0;
 }
 
-/* Where git writes its names for the two sides, so that a text that merely looks like a marker is
- * none. */
+/* Only markers with git's names for the two sides count: other text may look like a marker. */
 static bool is_marker(const char *line, const char *sign, const char *side)
 {
     size_t len = strlen(sign);
@@ -215,7 +214,7 @@ static int read_blob(const struct git_place *at, const char *tree, const char *p
     return 0;
 }
 
-/* Of the workspace as it is: the next attempt may have another. */
+/* Sets text for this attempt alone, as it describes this workspace. */
 static void set_brief(struct attempt *job, const struct buf *text)
 {
     autobuf struct buf masked = BUF_INIT;
@@ -245,10 +244,10 @@ static int tell_conflict(struct attempt *job, const struct merge_result *m, stru
     }
     buf_addf(&text,
              "\n\nBetween <<<<<<< and ======= is what has landed, between ======= and >>>>>>> is "
-             "yours. Make of each what serves both, and take the markers out. A file without "
-             "markers was removed, renamed or replaced on one side, or is none of text: change it, "
-             "remove it, or say that it stays as it is by 'git add'. Do not merge or rebase; what "
-             "is in your folder in the end is what counts.\n%s",
+             "yours. Combine both, and remove the markers. A file without "
+             "markers was removed, renamed or replaced on one side, or is not text: change it, "
+             "remove it, or keep it as it is with 'git add'. Do not merge or rebase: we take "
+             "the files in your folder when you are done.\n%s",
              hunks.s);
     set_brief(job, &text);
     task_run(job)->said = false;
@@ -267,8 +266,8 @@ static int enter_stages(const struct attempt *job, const struct buf *stages, str
     return status ? err_set(err, ERR_ENV, "git update-index: %s", errout.s) : 0;
 }
 
-/* What landing met, laid out in the work tree, of the same merge. */
-static int lay_out_conflict(struct attempt *job, struct err *err)
+/* Repeats the merge that conflicted, in the work tree. */
+static int repeat_merge(struct attempt *job, struct err *err)
 {
     const struct task_run *tr = task_run(job);
     struct git_place at = run_place(job->run), here = workspace_place(&job->ws);
@@ -283,7 +282,7 @@ static int lay_out_conflict(struct attempt *job, struct err *err)
                : 0;
 }
 
-/* For who goes on with the run while this attempt is under way. */
+/* Writes the text for the agent to a file. A resume reads it if we die during this attempt. */
 static int keep_brief(const struct attempt *job, struct err *err)
 {
     autofree char *path = attempt_file(job, "feedback");
@@ -302,9 +301,10 @@ static void on_checked_out(struct attempt *job, int exit_code)
         attempt_fail_stopped(job);
     } else if (exit_code != 0) {
         attempt_read_tail(job, "prepare.log", &log);
-        attempt_fail(job, FAILURE_SETUP, "the merged tree could not be checked out: %s", log.s);
-    } else if (remove_dirt(job, &err) || (job->mending == REPAIR_CONFLICT &&
-                                          (lay_out_conflict(job, &err) || keep_brief(job, &err)))) {
+        attempt_fail(job, FAILURE_SETUP, "cannot check out the merged tree: %s", log.s);
+    } else if (remove_untracked(job, &err) ||
+               (job->mending == REPAIR_CONFLICT &&
+                (repeat_merge(job, &err) || keep_brief(job, &err)))) {
         attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     } else {
         attempt_run_agent(job);
@@ -330,13 +330,13 @@ void repair_prepare(struct attempt *job)
     struct err err = {0};
     job->mending = tr->repair;
     tr->repair = REPAIR_NONE;
-    if (job->mending != REPAIR_CONFLICT) /* which has more to tell with it */
+    if (job->mending != REPAIR_CONFLICT) /* tell_conflict() still needs the message */
         tr->said = false;
     if (job->mending < REPAIR_MERGED) {
         attempt_run_agent(job);
         return;
     }
-    /* The lock is of a git that the verification's end has ended. */
+    /* A git that died with the verification may have left this lock. */
     if (workspace_drop(&job->ws, "index.lock", &err)) {
         attempt_fail(job, FAILURE_SCOPE, "%s", err.msg);
         return;
@@ -348,23 +348,23 @@ void repair_prepare(struct attempt *job)
     check_out(job);
 }
 
-/* What was said was said of another folder. */
+/* The message may describe the folder before it was gone, so we add what is in the new one. */
 static void tell_made_again(struct attempt *job, const char *from)
 {
     const char *said = task_run(job)->feedback;
     autobuf struct buf text = BUF_INIT;
-    buf_addf(&text, "%s\n\nYour folder was made anew: it has %s.\n", said ? said : "",
+    buf_addf(&text, "%s\n\nWe made your folder again: it has %s.\n", said ? said : "",
              from ? "the files that you left" : "all that has landed");
     set_brief(job, &text);
 }
 
-static void made_again(struct attempt *job)
+static void on_made_again(struct attempt *job)
 {
     struct task_run *tr = task_run(job);
     struct git_place here = workspace_place(&job->ws);
     autofree char *from = steal_ptr(tr->from);
     struct err err = {0};
-    job->ready = NULL; /* from here on it is like any other */
+    job->ready = NULL; /* from here on it is a normal attempt */
     tr->remade = false;
     if (from && git_call(&here, NULL, &err, "read-tree", "--reset", "-u", from, NULL))
         attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
@@ -374,7 +374,7 @@ static void made_again(struct attempt *job)
     }
 }
 
-/* On what its agent had committed, where there is more of it than that. */
+/* A salvage commit has the agent's last own commit as its first parent: start there. */
 void repair_make_again(struct attempt *job)
 {
     const struct task_run *tr = task_run(job);
@@ -385,7 +385,7 @@ void repair_make_again(struct attempt *job)
     if (git_resolve(&at, parent, &commit, &err) || move_branch(job, commit.s, &err))
         attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     else
-        prepare_again(job, made_again);
+        prepare_again(job, on_made_again);
 }
 
 /* --- what became of a conflict ------------------------------------------------------------ */
@@ -404,7 +404,7 @@ static int find_markers(const struct git_place *at, const struct task_run *tr, s
                     NULL);
 }
 
-/* Whether a path that is unmerged is just what the merge left there. */
+/* True if an unmerged path is still as the merge left it. */
 static int is_untouched(const struct git_place *at, const char *tree, const char *path, bool *ret,
                         struct err *err)
 {
@@ -416,7 +416,7 @@ static int is_untouched(const struct git_place *at, const char *tree, const char
     return 0;
 }
 
-/* "MODE ID STAGE\tPATH", each path up to three times. */
+/* unmerged: lines "MODE ID STAGE\tPATH", up to three for each path. */
 static int check_unmerged(const struct git_place *at, const struct buf *unmerged, const char *tree,
                           struct buf *ret_paths, struct err *err)
 {

@@ -1,58 +1,58 @@
 /*
- * Repair: work that did not pass its verification, left its paths or is in conflict goes back to
- * the agent that made it. It goes on in its session, in its workspace, and is told what was wrong;
- * what it makes then takes the way of all work. Where its engine cannot take up a session, or
- * nothing is known of it, the task begins again, with the same told behind its prompt.
+ * Repair: work that failed its verification, changed paths of others or conflicts is sent back to
+ * the agent that made it. The agent resumes its session in its workspace, and we tell it what is
+ * wrong. Its new work then takes the usual way. If the engine cannot resume a session, or the
+ * session is unknown, the task starts again, with the same text after its prompt.
  *
- * What the agent finds (enum repair) is one of three.
+ * The agent finds one of three things in its workspace (enum repair):
  *
- * Own: what it left. Our commit of it is taken back: what strayed is in no history.
+ * Own: the files that it left. We take back our commit of them, so stray changes are in no history.
  *
- * Merged: what failed the verification, which is its work merged with all that had landed. The
- * fault may be in their meeting, and would not be seen without it.
+ * Merged: its work merged with everything landed, which failed the verification. The fault may only
+ * show in the merged tree.
  *
- * Conflict: all that has landed, with its work merged into it and not committed. What git could not
- * merge has git's markers, and is unmerged in the index, as behind a `git stash pop`. There is no
- * MERGE_HEAD: nothing that the agent does can end the merge half made, and one commit on top of
- * what has landed is made of it, in every style of landing.
+ * Conflict: everything landed, with its work merged into it and uncommitted. Files that git could
+ * not merge have git's markers and are unmerged in the index, as after `git stash pop`. There is no
+ * MERGE_HEAD, so the agent cannot commit an unfinished merge. We make one commit from its files, on
+ * top of what has landed, in every landing style.
  *
- * In the last two the task begins from then on (`start`) where all that had landed was. What it had
- * made is saved before anything is changed, and what is about to be done is in the event
- * task.retried, with the task's row, so that whoever goes on with the run does it again.
+ * For Merged and Conflict, `start` of the task becomes the tip that had landed then. Before we
+ * change anything, we salvage the attempt's work, and record the intended repair in the event
+ * task.retried together with the task's row. If we die, a resume repeats the repair.
  *
- * What is in conflict is resolved when no marker of ours is left in any file that the task changes,
- * and each path that git could not merge was either changed since or taken into the index. All else
- * is still in conflict. When that was tried often enough, the branch and the workspace become what
- * they were before, for a person.
+ * A conflict is resolved when no file that the task changes has a marker of ours, and the agent has
+ * changed or added each path that git could not merge. Otherwise it is still a conflict. After the
+ * last retry, branch and workspace return to their state before the repair, for a person.
  */
 #ifndef RUN_REWORK_REPAIR_H
 #define RUN_REWORK_REPAIR_H
 
 #include "run/run_private.h"
 
-/* "own", "merged", "conflict", as task.retried has them; NULL where there is none. */
+/* "own", "merged", "conflict", as in task.retried; NULL for REPAIR_NONE. */
 extern const char *const repair_words[REPAIR_COUNT_];
 
-/* Decides for an attempt that failed, whose work is saved, and that is tried again: whether its
- * agent goes on. Then `start` and, but for a conflict, its branch are what the next attempt needs,
- * and job->mends is set. */
+/* Decides whether a failed attempt, whose work is salvaged, ends in a repair. If so, sets `start`,
+ * and the branch unless there is a conflict, as the next attempt needs them, and marks the attempt.
+ */
 void repair_decide(struct attempt *job, enum failure failure);
 
-/* The attempt is over, and the next one takes up its session. */
+/* Ends the attempt; the next one resumes its session. */
 void repair_wait(struct attempt *job);
 
-/* Makes the workspace of an attempt what its agent is to find, if it is one of these;
- * attempt_run_agent() follows in every case, or attempt_fail(). */
+/* If the attempt is a repair, prepares its workspace. Always calls attempt_run_agent() or
+ * attempt_fail() afterwards. */
 void repair_prepare(struct attempt *job);
 
-/* The same for a workspace that is gone: it is made again first, of `start` or of `from`. */
+/* The same for a workspace that is gone: first makes it again, from the task's start or its
+ * salvaged work. */
 void repair_make_again(struct attempt *job);
 
-/* Appends the paths that are still in conflict, of what is staged. */
+/* Appends the staged paths that are still in conflict. */
 int repair_unresolved(struct attempt *job, struct buf *ret_paths, struct err *err);
 
-/* Gives the branch of a task that is in conflict, and its start, what they were before its agent
- * was to resolve that; appends what is in conflict. */
+/* Gives up a conflict: restores branch and start of the task to their state before the repair, and
+ * appends the conflicting paths. */
 int repair_give_up(struct attempt *job, struct buf *ret_files, struct err *err);
 
 #endif

@@ -21,50 +21,52 @@ static const char *id_of(const struct run *run, uint32_t task)
 
 /* --- whether it can be -------------------------------------------------------------------- */
 
-static int refuse_unended(const struct run *run, uint32_t task, struct err *err)
+static int refuse_unfinished(const struct run *run, uint32_t task, struct err *err)
 {
     const struct task_run *tr = &run->tasks[task];
     const char *id = id_of(run, task);
     if (tr->job)
-        return err_set(err, ERR_INPUT, "'%s' is under way; 'anabranch stop %s' stops it first", id,
+        return err_set(err, ERR_INPUT, "'%s' is running; 'anabranch stop %s' stops it first", id,
                        id);
     if (tr->parked)
-        return err_set(err, ERR_INPUT, "'%s' waits for a limit, and goes on by itself", id);
+        return err_set(err, ERR_INPUT, "'%s' waits for a limit, and continues by itself", id);
     if (tr->status.attempts)
-        return err_set(err, ERR_INPUT, "'%s' is about to be tried again by itself", id);
-    return err_set(err, ERR_INPUT, "'%s' has not begun: it waits for its turn", id);
+        return err_set(err, ERR_INPUT, "'%s' will be retried by itself", id);
+    return err_set(err, ERR_INPUT, "'%s' has not started: it waits for its turn", id);
 }
 
-/* What it lacks may have been skipped itself: who is to be tried again is behind that. */
-static int refuse_lacking(const struct run *run, uint32_t task, uint32_t need, struct err *err)
+/* The missing dependency may itself be skipped. Follow the chain to the task that failed: that is
+ * the one to retry. */
+static int refuse_missing_dependency(const struct run *run, uint32_t task, uint32_t need,
+                                     struct err *err)
 {
     while (run->sched.state[need] == SCHED_SKIPPED && sched_lacks(&run->sched, need, &need))
         ;
     const char *id = id_of(run, task), *of = id_of(run, need);
     return err_set(err, ERR_INPUT,
-                   "'%s' needs '%s', which did not succeed; 'anabranch retry %s' takes up both", id,
-                   of, of);
+                   "'%s' needs '%s', which did not succeed; 'anabranch retry %s' runs both", id, of,
+                   of);
 }
 
-static int check(const struct run *run, uint32_t task, struct err *err)
+static int check_retry(const struct run *run, uint32_t task, struct err *err)
 {
     const char *id = id_of(run, task);
     enum task_state state = run->tasks[task].status.state;
     uint32_t need;
     if (run->opts.judge)
-        return err_set(err, ERR_INPUT, "tasks of this run are taken up again by its own --resume");
+        return err_set(err, ERR_INPUT,
+                       "only --resume of the tool that started this run retries its tasks");
     if (state < TASK_LANDED)
-        return refuse_unended(run, task, err);
+        return refuse_unfinished(run, task, err);
     if (state == TASK_LANDED)
         return err_set(err, ERR_INPUT,
-                       "'%s' has landed; when the run has ended, 'anabranch say' goes on with its "
-                       "agent",
+                       "'%s' has landed; when the run has ended, 'anabranch say' resumes its agent",
                        id);
     if (state == TASK_DONE)
-        return err_set(err, ERR_INPUT, "'%s' is done; it can be tried again when the run has ended",
+        return err_set(err, ERR_INPUT, "'%s' is done; it can be retried when the run has ended",
                        id);
     if (sched_lacks(&run->sched, task, &need))
-        return refuse_lacking(run, task, need, err);
+        return refuse_missing_dependency(run, task, need, err);
     if (run->budget_spent)
         return err_set(err, ERR_INPUT, "the run's budget is used up; 'anabranch budget' raises it");
     if (budget_is_spent(run, task))
@@ -73,19 +75,19 @@ static int check(const struct run *run, uint32_t task, struct err *err)
                        id);
     if (run->draining)
         return err_set(err, ERR_INPUT,
-                       "run %s begins nothing more: '%s' can be tried again when it has ended",
-                       run->id, id);
+                       "run %s starts nothing more: '%s' can be retried when it has ended", run->id,
+                       id);
     return 0;
 }
 
 /* --- what is known of it ------------------------------------------------------------------ */
 
-/* What resuming would find in the store and in git. */
+/* The evidence that a resume would find in the store and in git. */
 struct known {
     struct evidence_task past;
-    struct buf branch; /* where that is */
-    char *workspace;   /* the row's own goes when its last attempt is opened again */
-    char *session;     /* NULL: none can be gone on with */
+    struct buf branch; /* the commit of its branch */
+    char *workspace;   /* a copy: reopening the last attempt frees the original */
+    char *session;     /* NULL: no session can be resumed */
     bool safe;
 };
 
@@ -109,7 +111,7 @@ static char *find_session(const struct run *run, uint32_t task)
     return agent_read_session(engine, out, &session) ? buf_steal(&session) : NULL;
 }
 
-static int know(const struct run *run, uint32_t task, struct known *k, struct err *err)
+static int load_known(const struct run *run, uint32_t task, struct known *k, struct err *err)
 {
     const struct task_run *tr = &run->tasks[task];
     struct git_place at = run_place(run);
@@ -123,7 +125,7 @@ static int know(const struct run *run, uint32_t task, struct known *k, struct er
     return git_is_ancestor(&at, k->branch.s, run->tip, &k->safe, err);
 }
 
-/* A person may have begun to resolve its conflict, or have done so. */
+/* A person may be resolving the conflict, or may have resolved it. */
 static int check_conflict(const struct run *run, const struct known *k, struct err *err)
 {
     if (k->past.state != TASK_CONFLICTED)
@@ -135,7 +137,7 @@ static int check_conflict(const struct run *run, const struct known *k, struct e
                : 0;
 }
 
-/* What was wrong with its last attempt, and not with an earlier one. */
+/* Loads why the last attempt failed; forgets the feedback of earlier ones. */
 static void recall_feedback(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
@@ -149,35 +151,35 @@ static void recall_feedback(struct run *run, uint32_t task)
 
 /* --- taking it up ------------------------------------------------------------------------- */
 
-/* It counts as if it had not been tried yet, and begins with what others have landed since. */
-static void begin_count(struct run *run, uint32_t task)
+/* Resets the retry counts. The next attempt starts at the run's tip. */
+static void reset_counts(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
     memset(tr->tried, 0, sizeof(tr->tried));
     tr->on_top = true;
-    run->order_done = 0; /* those behind it wait for it again */
+    run->order_done = 0; /* tasks behind it in the landing order wait for it again */
 }
 
-static void add_freed(struct buf *text, size_t freed)
+static void add_unskipped(struct buf *text, size_t freed)
 {
     if (freed)
-        buf_addf(text, "; %zu task%s skipped for its sake follow%s", freed,
+        buf_addf(text, "; %zu task%s skipped because of it follow%s", freed,
                  freed == 1 ? " that was" : "s that were", freed == 1 ? "s" : "");
 }
 
-static int in_session(struct run *run, uint32_t task, const struct known *k, const char *say,
-                      struct buf *text, struct err *err)
+static int resume_session(struct run *run, uint32_t task, const struct known *k, const char *say,
+                          struct buf *text, struct err *err)
 {
     struct continue_session t =
         TAKE_UP_INIT(.past = &k->past, .session = k->session, .say = say, .safe = k->safe);
     recall_feedback(run, task);
     int rc = continue_session_find(run, task, &t, err);
     if (rc == 0) {
-        begin_count(run, task);
+        reset_counts(run, task);
         record_together(run);
         continue_session_go(run, task, &t);
-        buf_addf(text, "'%s' goes on in its session", id_of(run, task));
-        add_freed(text, task_take_back(run, task));
+        buf_addf(text, "'%s' resumes its session", id_of(run, task));
+        add_unskipped(text, task_take_back(run, task));
         record_end_of_group(run);
         sched_ready(&run->sched, task);
         run_wake(run);
@@ -186,23 +188,23 @@ static int in_session(struct run *run, uint32_t task, const struct known *k, con
     return rc;
 }
 
-/* What is left of its last attempt is saved, and goes; its turn comes behind that. */
-static void discard(struct run *run, uint32_t task, const struct known *k)
+/* Salvages and removes the rest of the last attempt. The task starts after that. */
+static void discard_last_attempt(struct run *run, uint32_t task, const struct known *k)
 {
     struct attempt *job = resume_reopen_as(run, task, &k->past);
     const char *commit = k->past.branch_commit;
     bool saved = job->agent_started || !commit || k->safe ||
                  strcmp(commit, run->tasks[task].start) == 0 || attempt_salvage_commit(job, commit);
     if (saved) {
-        attempt_discard(job, "the run was interrupted, and begins it again");
+        attempt_discard(job, "the run was interrupted and starts the task again");
     } else {
-        job->has_workspace = false; /* what there is of it stays */
-        attempt_fail(job, FAILURE_INTERNAL, "what is on its branch could not be saved");
+        job->has_workspace = false; /* keep what is left of it */
+        attempt_fail(job, FAILURE_INTERNAL, "could not save the commits of its branch");
     }
 }
 
-/* The row says what was until what is left of that is saved. */
-static void record_anew(struct run *run, uint32_t task, bool left)
+/* If something is left of the last attempt, the row keeps its old state until that is salvaged. */
+static void record_restart(struct run *run, uint32_t task, bool left)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -217,11 +219,11 @@ static void record_anew(struct run *run, uint32_t task, bool left)
     arena_done(&a);
 }
 
-static void anew(struct run *run, uint32_t task, const struct known *k, struct buf *text)
+static void restart_task(struct run *run, uint32_t task, const struct known *k, struct buf *text)
 {
     struct task_run *tr = &run->tasks[task];
     bool left = resume_has_leftovers(run, &k->past);
-    begin_count(run, task);
+    reset_counts(run, task);
     tr->on_top = tr->status.attempts > 0;
     tr->in_conflict = false;
     resume_forget(tr);
@@ -229,13 +231,13 @@ static void anew(struct run *run, uint32_t task, const struct known *k, struct b
         tr->status.workspace = tr->status.branch = NULL;
     sched_set_lanes(&run->sched, task, tr->lane, tr->spare);
     record_together(run);
-    record_anew(run, task, left);
+    record_restart(run, task, left);
     buf_addf(text, "'%s' %s", id_of(run, task),
-             tr->status.attempts ? "begins again" : "runs after all");
-    add_freed(text, task_take_back(run, task));
+             tr->status.attempts ? "starts again" : "runs after all");
+    add_unskipped(text, task_take_back(run, task));
     record_end_of_group(run);
     if (left)
-        discard(run, task, k);
+        discard_last_attempt(run, task, k);
     else
         sched_ready(&run->sched, task);
     run_wake(run);
@@ -244,12 +246,13 @@ static void anew(struct run *run, uint32_t task, const struct known *k, struct b
 int request_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, struct err *err)
 {
     own_cleanup(known_done) struct known k = {.branch = BUF_INIT};
-    if (check(run, task, err) || know(run, task, &k, err) || check_conflict(run, &k, err))
+    if (check_retry(run, task, err) || load_known(run, task, &k, err) ||
+        check_conflict(run, &k, err))
         return -1;
     k.session = fresh || continue_session_is_half(run, &k.past) ? NULL : find_session(run, task);
     if (k.session)
-        return in_session(run, task, &k, NULL, text, err);
-    anew(run, task, &k, text);
+        return resume_session(run, task, &k, NULL, text, err);
+    restart_task(run, task, &k, text);
     return 0;
 }
 
@@ -260,24 +263,25 @@ static void record_said(struct run *run, uint32_t task, const char *words)
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     continue_session_put_words(run, &a, data, words);
-    record(run, EV_TASK_SAID, task, data); /* the row is that of the attempt that it knows of */
+    record(run, EV_TASK_SAID, task,
+           data); /* leave the row as it is: it describes the last recorded attempt */
     arena_done(&a);
 }
 
-static char *joined(const char *first, const char *words)
+static char *join_messages(const char *first, const char *words)
 {
     return first ? mem_printf("%s\n\n%s", first, words) : mem_str(words);
 }
 
-/* Its next attempt has not been told anything yet. What was wrong is told of a conflict in other
- * words. */
+/* Adds the message to the feedback for the next attempt. In a conflict, other text tells the agent
+ * what is wrong. */
 static int say_next(struct run *run, uint32_t task, const char *words, struct err *err)
 {
     struct task_run *tr = &run->tasks[task];
     bool other = tr->repair == REPAIR_CONFLICT && !tr->said;
-    /* One that goes on in its session is not written down before its agent has begun. */
+    /* We record an attempt that resumes a session only when its agent starts. */
     int attempt = tr->status.attempts - (tr->job && tr->job->session);
-    autofree char *all = joined(other ? NULL : tr->feedback, words);
+    autofree char *all = join_messages(other ? NULL : tr->feedback, words);
     if (continue_session_keep_words(run, task, attempt, all, err))
         return -1;
     free(tr->feedback);
@@ -287,20 +291,18 @@ static int say_next(struct run *run, uint32_t task, const char *words, struct er
     return 0;
 }
 
-/* Its agent is at work: only where it can go on with its session it hears that at all. */
+/* Keeps the message for a working agent. This needs a session that we can resume. */
 static int say_later(struct run *run, uint32_t task, const char *words, struct err *err)
 {
     struct task_run *tr = &run->tasks[task];
     const char *id = id_of(run, task), *session = park_session(tr->job);
     if (!run->base || !agent_continues_ended(run_engine(run, task)))
-        return err_set(err, ERR_INPUT,
-                       "'%s' is at work, and its engine cannot be told something more", id);
+        return err_set(err, ERR_INPUT, "'%s' is running, and its engine accepts no messages", id);
     if (!session || !*session)
-        return err_set(err, ERR_INPUT,
-                       "'%s' has only just begun, and its session is not known yet: say it again "
-                       "in a moment",
-                       id);
-    autofree char *all = joined(tr->words, words);
+        return err_set(
+            err, ERR_INPUT,
+            "'%s' has just started, and its session is not known yet: try again in a moment", id);
+    autofree char *all = join_messages(tr->words, words);
     if (continue_session_keep_words(run, task, tr->status.attempts, all, err))
         return -1;
     free(tr->words);
@@ -309,24 +311,24 @@ static int say_later(struct run *run, uint32_t task, const char *words, struct e
     return 0;
 }
 
-static int say_unended(struct run *run, uint32_t task, const char *words, struct buf *text,
-                       struct err *err)
+static int say_before_end(struct run *run, uint32_t task, const char *words, struct buf *text,
+                          struct err *err)
 {
     const struct task_run *tr = &run->tasks[task];
     const char *id = id_of(run, task);
     enum task_state state = tr->status.state;
     bool works = tr->job && state == TASK_RUNNING && tr->job->tick && !tr->job->stopped;
     if (!tr->status.attempts)
-        return err_set(err, ERR_INPUT, "'%s' has not begun: its prompt is what it is told", id);
+        return err_set(err, ERR_INPUT, "'%s' has not started: edit its prompt instead", id);
     if (works) {
-        buf_addf(text, "'%s' is told when its agent is done, before what it made lands", id);
+        buf_addf(text, "the agent of '%s' gets the message when it is done, before its work lands",
+                 id);
         return say_later(run, task, words, err);
     }
     if (tr->job && (state >= TASK_RUNNING || tr->job->stopped))
         return err_set(err, ERR_INPUT,
-                       "'%s' is about to end: its agent is done; say it again when that is over",
-                       id);
-    buf_addf(text, "'%s' is told when it goes on", id);
+                       "'%s' is about to end: its agent is done; try again when it has ended", id);
+    buf_addf(text, "the agent of '%s' gets the message when it continues", id);
     return say_next(run, task, words, err);
 }
 
@@ -335,15 +337,16 @@ int request_say(struct run *run, uint32_t task, const char *words, struct buf *t
 {
     own_cleanup(known_done) struct known k = {.branch = BUF_INIT};
     if (run->tasks[task].status.state < TASK_LANDED)
-        return say_unended(run, task, words, text, err);
-    if (check(run, task, err) || know(run, task, &k, err) || check_conflict(run, &k, err))
+        return say_before_end(run, task, words, text, err);
+    if (check_retry(run, task, err) || load_known(run, task, &k, err) ||
+        check_conflict(run, &k, err))
         return -1;
     k.session = continue_session_is_half(run, &k.past) ? NULL : find_session(run, task);
     if (k.session)
-        return in_session(run, task, &k, words, text, err);
+        return resume_session(run, task, &k, words, text, err);
     return err_set(err, ERR_INPUT,
-                   "nothing can be said to '%s': there is no session of its agent to go on with; "
-                   "'anabranch retry' begins it again",
+                   "cannot send a message to '%s': its agent has no session to resume; "
+                   "'anabranch retry' starts it again",
                    id_of(run, task));
 }
 
@@ -355,7 +358,7 @@ void request_pass_on(struct attempt *job)
     autofree char *words = steal_ptr(tr->words);
     if (!words)
         return;
-    autofree char *all = joined(job->told_why ? tr->feedback : NULL, words);
+    autofree char *all = join_messages(job->told_why ? tr->feedback : NULL, words);
     attempt_tell(job, all);
 }
 
@@ -368,7 +371,7 @@ bool request_follow_up(struct attempt *job)
     if (!words)
         return false;
     if (run->stopping || run->failed || run_is_draining(run)) {
-        (void)err_set(&err, ERR_ENV, "its agent was not told what was said: the run ends");
+        (void)err_set(&err, ERR_ENV, "its agent did not get the message: the run ends");
         record_error(run, job->task, &err);
         return false;
     }

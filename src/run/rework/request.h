@@ -1,28 +1,29 @@
 /*
- * Tasks of a run that goes on, taken up again because a person wants that, and what a person says
- * to their agents. All of it is in the journal, and the words in a file, when these return.
+ * A person retries a task of a running run, or sends a message to its agent. When these functions
+ * return, the event is in the store and the message in a file.
  *
- * One that failed, is in conflict, was stopped, or was skipped by a person goes on in its session
- * (continue_session.h) or begins again; what was skipped for its sake waits again. One that waits,
- * for a limit or a retry, hears with its next attempt what was said. One whose agent is at work
- * cannot be interrupted: when the agent is done, before what it made is committed, it goes on in
- * its session with what was said meanwhile, as another attempt; so the gates come behind that.
+ * A task that failed, conflicted, was stopped, or was skipped by a person resumes its session
+ * (continue_session.h) or starts again. Tasks that were skipped because of it wait again. A task
+ * that waits, for a limit or a retry, delivers the message with its next attempt. We cannot
+ * interrupt a working agent: when it is done, before we commit its work, another attempt resumes
+ * the session with the message. So verification follows that attempt.
  */
 #ifndef RUN_REWORK_REQUEST_H
 #define RUN_REWORK_REQUEST_H
 
 #include "run/run_private.h"
 
-/* What was done is appended to `text`. -1, with the reason and ERR_INPUT: it cannot be. */
+/* Both append to `text` what they did. If the task's state does not allow it, they return -1 with
+ * ERR_INPUT and the reason. */
 int request_retry(struct run *run, uint32_t task, bool fresh, struct buf *text, struct err *err);
 int request_say(struct run *run, uint32_t task, const char *words, struct buf *text,
                 struct err *err);
 
-/* The agent of an attempt is done: whether it goes on with what was said meanwhile. The job is gone
- * then. */
+/* Called when the agent of an attempt is done. If a message waits for it, starts the next attempt
+ * with that message, frees this attempt and returns true. */
 bool request_follow_up(struct attempt *job);
 
-/* An attempt has failed: what was said meanwhile is for the next one. */
+/* Called when an attempt fails: passes a waiting message to the next attempt. */
 void request_pass_on(struct attempt *job);
 
 #endif

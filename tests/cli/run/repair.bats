@@ -296,7 +296,7 @@ start_claude() {
     wait_for test -e "$BATS_TEST_TMPDIR/once"
     kill_engine
     run_apart anabranch resume --dry-run
-    assert_contains 'about to mend its work'
+    assert_contains 'about to repair its work'
     run_apart anabranch resume --json 3>&-
     assert_no_sanitizer
     assert_status 0

@@ -651,7 +651,7 @@ END
     add_task other -- 'append other x'
     resume
     assert_status 2
-    [[ $stderr == *"'plan.yaml' is another plan now"*--saved* ]] || fail "$stderr"
+    [[ $stderr == *"'plan.yaml' is a different plan now"*--saved* ]] || fail "$stderr"
     echo '  - id: [' >>plan.yaml
     resume
     assert_status 2
@@ -704,10 +704,10 @@ END
     run_apart anabranch say t 'Go on.' 3>&-
     assert_status 2
     resume --dry-run
-    assert_contains 'run       the machine was restarted while its agent was at work'
+    assert_contains 'run       the machine was restarted while its agent was running'
     resume
     assert_status 0
-    assert_contains 'the machine was restarted while its agent was at work: what there is of that is saved'
+    assert_contains 'the machine was restarted while its agent was running: we saved its work'
     ! grep -q -- --resume "$BATS_TEST_TMPDIR/calls" || fail "$(<"$BATS_TEST_TMPDIR/calls")"
     assert_in main whole 'done'
     refute_in main half

@@ -121,7 +121,7 @@ run_row() { # COLUMNS
     [[ $(run_row "state, exit_code") == 'finished|0' ]] || fail "$(run_row "state, exit_code")"
     retry a
     assert_status 2
-    [[ $stderr == *"task 'a' has landed; 'anabranch say' goes on"* ]] || fail
+    [[ $stderr == *"task 'a' has landed; 'anabranch say' resumes"* ]] || fail
     assert_clean 'refs/anabranch/salvage/*/a/1'
 }
 
@@ -182,7 +182,7 @@ run_row() { # COLUMNS
     sqlite3 .git/anabranch/state.db "update events set data = json_remove(data, '\$.reset') where name = 'task.parked'" \
         "update events set time = 0 where name = 'task.parked'"
     run_apart anabranch resume --dry-run
-    assert_contains 'its agent was told something'
+    assert_contains 'its agent has a new message'
     run_apart anabranch resume 3>&-
     assert_no_sanitizer
     assert_status 0
@@ -205,7 +205,7 @@ run_row() { # COLUMNS
     # A run that lives is asked: it is heard with the rest.
     say a 'sim> append a 3'
     assert_status 0
-    [[ $output == "'a' is told when it goes on" ]] || fail
+    [[ $output == "the agent of 'a' gets the message when it continues" ]] || fail
     kill -KILL "$engine"
     wait "$engine" 2>/dev/null || true
     touch "$BATS_TEST_TMPDIR/go"
@@ -231,13 +231,13 @@ run_row() { # COLUMNS
     before=$(sqlite3 .git/anabranch/state.db 'select count(*) from events')
     say a 'More.'
     assert_status 2
-    [[ $stderr == *"nothing can be said to task 'a': its agent's session cannot be resumed"* ]] || fail
+    [[ $stderr == *"cannot send a message to task 'a': its agent has no session to resume"* ]] || fail
     say nobody x
     assert_status 2
     [[ $stderr == *"has no task 'nobody'"* ]] || fail
     say s x
     assert_status 2
-    [[ $stderr == *"task 's' was not begun in run "* ]] || fail
+    [[ $stderr == *"task 's' has not started in run "* ]] || fail
     say r '  '
     assert_usage_error 'there is nothing to say' say
     retry a --run nope

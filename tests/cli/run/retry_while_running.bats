@@ -37,21 +37,21 @@ sessions() { # TASK
     wait_for in_events task.landed n
     wait_for in_events 'task.done' r
     refuses "has no task 'nobody'" retry nobody
-    refuses "'c' needs 'a', which did not succeed; 'anabranch retry a' takes up both" retry c
-    refuses "'hold' is under way; 'anabranch stop hold' stops it first" retry hold
-    refuses "'x' has not begun: it waits for its turn" retry x
-    refuses "'n' has landed; when the run has ended, 'anabranch say' goes on with its agent" retry n
+    refuses "'c' needs 'a', which did not succeed; 'anabranch retry a' runs both" retry c
+    refuses "'hold' is running; 'anabranch stop hold' stops it first" retry hold
+    refuses "'x' has not started: it waits for its turn" retry x
+    refuses "'n' has landed; when the run has ended, 'anabranch say' resumes its agent" retry n
     refuses "'n' has landed" say n 'More.'
-    refuses "'r' is done; it can be tried again when the run has ended" retry r
-    says "'a' goes on in its session; 2 tasks that were skipped for its sake follow" retry a
+    refuses "'r' is done; it can be retried when the run has ended" retry r
+    says "'a' resumes its session; 2 tasks that were skipped because of it follow" retry a
     says "'x' is skipped" skip x
-    says "'x' runs after all; 1 task that was skipped for its sake follows" retry x
+    says "'x' runs after all; 1 task that was skipped because of it follows" retry x
     wait_for in_events task.conflicted l
-    says "'l' goes on in its session" retry l
+    says "'l' resumes its session" retry l
     wait_for test -e "$BATS_TEST_TMPDIR/s-runs"
     says 'is asked to stop' stop s
     wait_for in_events task.failed s
-    says "'s' begins again" retry s --fresh
+    says "'s' starts again" retry s --fresh
     wait_for in_events task.landed s
     wait_for in_events task.landed c
     wait_for in_events task.landed l
@@ -92,22 +92,22 @@ sessions() { # TASK
     engine=$!
     echo "$engine" >"$BATS_TEST_TMPDIR/engine.pid"
     wait_for in_events task.parked p
-    says "'p' is told when it goes on" say p 'sim> append p said'
-    refuses "'p' waits for a limit, and goes on by itself" retry p
+    says "the agent of 'p' gets the message when it continues" say p 'sim> append p said'
+    refuses "'p' waits for a limit, and continues by itself" retry p
     wait_for in_events task.failed f
-    says "'f' goes on in its session" say f 'sim> append f said'
+    says "'f' resumes its session" say f 'sim> append f said'
     wait_for test -e "$BATS_TEST_TMPDIR/busy-runs"
-    says "'busy' is told when its agent is done, before what it made lands" say busy 'sim> append busy said'
+    says "the agent of 'busy' gets the message when it is done, before its work lands" say busy 'sim> append busy said'
     says "'busy' is told" say busy - <<<'sim> append busy more'
     wait_for test -e "$BATS_TEST_TMPDIR/fails-runs"
     says "'fails' is told" say fails 'sim> append fails said'
-    refuses "'later' has not begun: its prompt is what it is told" say later x
+    refuses "'later' has not started: edit its prompt instead" say later x
     wait_for test -e "$BATS_TEST_TMPDIR/cmd-runs"
-    refuses "'cmd' is at work, and its engine cannot be told something more" say cmd x
+    refuses "'cmd' is running, and its engine accepts no messages" say cmd x
     wait_for in_events task.failed money
     refuses "'money' has used up its budget; 'anabranch budget --task money' raises it" retry money
     says 'the budget of money is raised' budget --task money 5
-    says "'money' goes on in its session" retry money
+    says "'money' resumes its session" retry money
     refuses 'too long' say busy "$(printf '%070000d' 0)"
     touches busy-on fails-on
     for t in busy f fails money p; do wait_for in_events task.landed $t; done
@@ -140,19 +140,19 @@ sessions() { # TASK
     for t in f g i; do wait_for in_events task.failed $t; done
     wait_for in_events task.parked p
     says 'is paused' pause
-    says "'f' goes on in its session" say f 'sim> append f said'
-    says "'f' is told when it goes on" say f 'sim> append f more'
-    says "'g' begins again; 1 task" retry g --fresh
-    says "'i' goes on in its session" retry i
-    says "'p' is told when it goes on" say p 'sim> append p said'
-    says "'busy' is told when its agent is done" say busy 'sim> append busy said'
+    says "'f' resumes its session" say f 'sim> append f said'
+    says "the agent of 'f' gets the message when it continues" say f 'sim> append f more'
+    says "'g' starts again; 1 task" retry g --fresh
+    says "'i' resumes its session" retry i
+    says "the agent of 'p' gets the message when it continues" say p 'sim> append p said'
+    says "the agent of 'busy' gets the message when it is done" say busy 'sim> append busy said'
     says "'i' is asked to stop" stop i
     wait_for eval '[[ $(grep -c "\"event\":\"task.failed\".*\"task\":\"i\"" "$events") == 2 ]]'
     kill -KILL "$engine"
     wait "$engine" 2>/dev/null || true
     touches on
     run_apart anabranch resume --dry-run
-    [[ $output == *'its agent was told something'* ]] || fail
+    [[ $output == *'its agent has a new message'* ]] || fail
     run_apart anabranch resume --keep-failed 3>&-
     assert_no_sanitizer
     assert_status 1
@@ -177,7 +177,7 @@ sessions() { # TASK
     rm "$BATS_TEST_TMPDIR/smudge-on" "$BATS_TEST_TMPDIR/smudging"
     touches b-on
     wait_for test -e "$BATS_TEST_TMPDIR/smudging"
-    says "'a' goes on in its session" retry a
+    says "'a' resumes its session" retry a
     touches smudge-on
     wait_for eval '[[ $(grep -c "\"event\":\"task.failed\".*\"task\":\"a\"" "$events") == 2 ]]'
     # Nobody listens any more, and someone is still to be told of the failure.

@@ -420,7 +420,7 @@ steer() { # QUERY STATUS TEXT
     steer 'verb=say&task=other&text=+' 409 'there is nothing to say'
     steer 'verb=retry&task=fourth' 200 'runs after all'
     steer 'verb=skip&task=fourth' 200 'is skipped'
-    steer 'verb=say&task=long&text=Go%20on%2C%20%C3%BC' 200 'goes on in its session; 1 task that was skipped'
+    steer 'verb=say&task=long&text=Go%20on%2C%20%C3%BC' 200 'resumes its session; 1 task that was skipped'
     grep -F task.continued "$events" | grep -qF '"text":"Go on, ü"' || fail "what was said"
     steer 'verb=stop&task=long' 200 'is asked to stop'
     # shellcheck disable=SC2016 # it is expanded each time

@@ -103,11 +103,11 @@ make_long_plan() {
     keys m
     sees 'Say to alpha: _'
     keys 'höre 請求' Enter
-    sees "'alpha' goes on in its session; 1 task that was skipped for its sake follows"
+    sees "'alpha' resumes its session; 1 task that was skipped because of it follows"
     grep -F task.continued "$events" | grep -qF '"text":"höre 請求"' || fail "what was said: $(grep continued "$events")"
     sees_no 'a person stopped it'
     keys r
-    sees "'alpha' is about to be tried again by itself"
+    sees "'alpha' will be retried by itself"
     keys s y
     sees 'a person stopped it'
     keys +
