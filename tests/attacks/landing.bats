@@ -59,7 +59,7 @@ assert_sibling_is_there() {
     assert_status 1
     assert_summary sibling landed
     for trick in merge_ours merge_strategy remove remove_only resurrect mode checkout_old rebased index moved older; do
-        assert_summary "$trick" 'scope: it would undo what others have landed'
+        assert_summary "$trick" 'scope: would undo what others have landed'
     done
     assert_sibling_is_there
     assert_in main earlier later

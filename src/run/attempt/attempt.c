@@ -1,6 +1,6 @@
 /*
- * One attempt at a task: its workspace, its agent. Each step starts a process and names the
- * step that follows when that has ended; the loop does the rest.
+ * One attempt at a task: prepares its workspace and runs its agent. Each step starts a process and
+ * sets `next`, the step that the loop calls when the process has ended.
  */
 #include "run/run_private.h"
 
@@ -41,20 +41,21 @@ char *attempt_file(const struct attempt *job, const char *name)
     return mem_printf("%s/%s", job->dir, name);
 }
 
-/* An index is as large as the repository has files, and nobody reads it again. */
-static void drop_scratch(const struct attempt *job)
+/* Removes index files: each is as large as the repository has files, and nobody reads them again.
+ */
+static void remove_indexes(const struct attempt *job)
 {
     autofree char *index = attempt_file(job, "index"),
                   *salvage = attempt_file(job, "salvage.index");
     autofree char *tmp = attempt_file(job, "tmp");
-    (void)unlink(index); /* most jobs have but one of them */
+    (void)unlink(index); /* most attempts have only one of these */
     (void)unlink(salvage);
     agent_tidy(run_engine(job->run, job->task), tmp);
-    (void)rmdir(tmp); /* what an agent left in it stays */
+    (void)rmdir(tmp); /* fails, and keeps the folder, if the agent left files in it */
 }
 
-/* A person may want to go on with it. */
-static void note_session(struct attempt *job)
+/* Keeps the session: a person may want to resume it. */
+static void keep_session(struct attempt *job)
 {
     const char *session = park_session(job);
     autofree char *kept = session && *session ? mem_str(session) : NULL;
@@ -66,9 +67,9 @@ static void note_session(struct attempt *job)
 
 void attempt_free(struct attempt *job)
 {
-    note_session(job);
+    keep_session(job);
     logs_end(job);
-    drop_scratch(job);
+    remove_indexes(job);
     logs_mask(job->run, job->dir);
     lane_leave(job->run, job->task);
     task_run(job)->job = NULL;
@@ -80,7 +81,7 @@ void attempt_free(struct attempt *job)
     agent_report_done(&job->report);
     progress_done(&job->progress);
     stall_done(&job->stall);
-    if (job->has_workspace) /* it stays */
+    if (job->has_workspace) /* the workspace stays on disk */
         workspace_release(&job->ws);
     workspace_done(&job->ws);
     buf_done(&job->tree);
@@ -140,7 +141,7 @@ void attempt_feedback(struct attempt *job, const char *what, int exit_code, cons
 void attempt_stop(struct attempt *job, enum stop_reason why, char order)
 {
     if (job->tearing_down && order == GUARD_STOP)
-        return; /* it has been asked to end already, and this is how it does */
+        return; /* the teardown is part of an earlier stop */
     if (!job->stopped)
         job->stopped = why;
     process_order(job, order);
@@ -163,7 +164,7 @@ void attempt_continue(struct attempt *job, int64_t lost)
     process_order(job, GUARD_CONTINUE);
 }
 
-/* Output, also on standard error, is a sign of life. */
+/* Output is a sign of life, on standard error too. */
 static void note_output(struct attempt *job)
 {
     autofree char *out = attempt_file(job, "out"), *err = attempt_file(job, "err");
@@ -178,9 +179,9 @@ static void note_output(struct attempt *job)
     }
 }
 
-/* What it has said meanwhile; true where there may be more: an agent can write faster than we read.
- */
-static bool read_more(struct attempt *job)
+/* Reads the agent's new output. Returns true if there may be more, as an agent can write faster
+ * than we read. */
+static bool read_output(struct attempt *job)
 {
     enum { STEPS = 256 };
     int steps = 0;
@@ -195,10 +196,12 @@ static void on_tick(void *ctx)
     const struct task *t = task_of(job);
     int64_t now = clock_mono();
     int64_t timeout = t->timeout > 0 ? t->timeout : job->run->opts.timeout;
-    bool more = read_more(job);
+    bool more = read_output(job);
     note_output(job);
     progress_tell(job, true);
-    if (job->spoke && !job->report.failed) /* words of a failure would have had that behind them */
+    if (job->spoke &&
+        !job->report
+             .failed) /* a failure message would have been followed by the report of the failure */
         lane_prove(job->run, job->task);
     job->spoke = job->report.speaks;
     if (timeout > 0 && now - job->agent_started >= timeout)
@@ -215,8 +218,9 @@ static bool is_judged_failed(struct attempt *job, struct buf *reason)
     return opts->judge && opts->judge(opts->judge_ctx, job->task, job->dir, reason);
 }
 
-/* Exit code 0: it has failed by its own words. What its words are about is for the other to say. */
-static enum failure blame(const struct attempt *job, int exit_code, enum failure failure)
+/* Lets a drop-in classify the failure. With exit code 0, only the agent's own report says that it
+ * failed. */
+static enum failure classify_failure(const struct attempt *job, int exit_code, enum failure failure)
 {
     const struct run_options *opts = &job->run->opts;
     if (!opts->blame || job->exit_signal)
@@ -230,7 +234,8 @@ static bool is_other_failure(const struct attempt *job)
     return job->report.failed && job->report.failure != FAILURE_LIMIT;
 }
 
-/* A task that only reads has no result without its agent's words. */
+/* True if the agent stopped early but its own commits may count. A read-only task has no result
+ * without the agent's last message. */
 static bool counts_by_commits(const struct attempt *job, int exit_code)
 {
     const struct task *t = task_of(job);
@@ -269,9 +274,10 @@ static void on_agent_end(struct attempt *job, int exit_code)
     else if (job->stopped == STOP_TIMEOUT)
         attempt_fail(job, FAILURE_TIMEOUT, "took longer than its timeout");
     else if (job->stopped == STOP_IDLE)
-        attempt_fail(job, FAILURE_IDLE, "said nothing for longer than its idle timeout");
+        attempt_fail(job, FAILURE_IDLE, "printed nothing for longer than its idle timeout");
     else if (job->stopped == STOP_QUESTION)
-        attempt_fail(job, FAILURE_IDLE, "waited for a person, and nobody is there to answer: %s",
+        attempt_fail(job, FAILURE_IDLE,
+                     "waited for an answer, and no person is there to give one: %s",
                      job->stall.question);
     else if (limited)
         attempt_fail(job, FAILURE_LIMIT, "%s", job->stall.limit);
@@ -283,11 +289,11 @@ static void on_agent_end(struct attempt *job, int exit_code)
     else if (!(job->ended_early = counts_by_commits(job, exit_code)) &&
              agent_failed(engine, &job->report, exit_code, job->exit_signal, err_text.s, &failure,
                           &reason))
-        attempt_fail(job, blame(job, exit_code, failure), "%s", reason.s);
+        attempt_fail(job, classify_failure(job, exit_code, failure), "%s", reason.s);
     else if (job->tampered)
         attempt_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (is_judged_failed(job, &reason))
-        attempt_fail(job, blame(job, exit_code, FAILURE_TRANSIENT), "%s", reason.s);
+        attempt_fail(job, classify_failure(job, exit_code, FAILURE_TRANSIENT), "%s", reason.s);
     else if (job->overrun && job->run->pf->plan.land_budget != LAND_BUDGET_WARN)
         attempt_fail(job, FAILURE_BUDGET, "used %s", job->overrun);
     else if (request_follow_up(job))
@@ -300,8 +306,8 @@ static void on_agent_end(struct attempt *job, int exit_code)
         attempt_stage(job);
 }
 
-/* A session may be that of several attempts. */
-static void recall_use(struct attempt *job)
+/* Adds up the usage of earlier attempts in the same session. */
+static void add_earlier_usage(struct attempt *job)
 {
     struct run *run = job->run;
     for (int i = job->attempt - 1; job->session && i > 0; i--) {
@@ -337,7 +343,7 @@ static int start_agent(struct attempt *job, struct err *err)
         return -1;
     output_tail_open(&job->tail, out, agent_dialect(run_engine(job->run, job->task)), &job->report);
     agent_errors_open(&job->errors, errlog, run_engine(job->run, job->task), &job->report);
-    recall_use(job);
+    add_earlier_usage(job);
     logs_begin(job);
     job->agent_started = job->last_output = clock_mono();
     job->tick = loop_timer(job->run->loop, TICK_MS, on_tick, job);
@@ -382,8 +388,8 @@ struct attempt *attempt_new(struct run *run, uint32_t task, int attempt)
     return job;
 }
 
-/* It needs no worker any more. */
-static void prepared_to_land(struct attempt *job)
+/* Landing needs no worker. */
+static void land_prepared(struct attempt *job)
 {
     sched_set_aside(&job->run->sched, job->task);
     land_queue(job);
@@ -417,7 +423,7 @@ void attempt_start(struct run *run, uint32_t task)
     else if (job->session)
         prepare_adopted(job);
     else if (lands)
-        prepare_again(job, prepared_to_land);
+        prepare_again(job, land_prepared);
     else
         prepare(job);
 }

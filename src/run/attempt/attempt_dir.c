@@ -20,7 +20,7 @@ int attempt_dir_make(struct attempt *job, struct err *err)
     return file_id_of(fd, &job->dir_id) < 0 ? err_sys(err, "look at '%s'", job->dir) : 0;
 }
 
-static bool is_ours(const struct attempt *job)
+static bool is_our_folder(const struct attempt *job)
 {
     autoclose int fd = -1;
     struct file_id id;
@@ -28,8 +28,8 @@ static bool is_ours(const struct attempt *job)
            id.dev == job->dir_id.dev && id.ino == job->dir_id.ino;
 }
 
-/* Takes away what is a mere symlink or file of the folders on the way. */
-static int clear_way(const struct attempt *job, struct err *err)
+/* Removes symlinks and files in place of the parent folders. */
+static int clear_path(const struct attempt *job, struct err *err)
 {
     size_t start = strlen(job->run->state_dir);
     for (const char *end = job->dir + start; end; end = strchr(end + 1, '/')) {
@@ -40,8 +40,8 @@ static int clear_way(const struct attempt *job, struct err *err)
     return workspace_make_way(job->dir, err);
 }
 
-/* Another folder keeps what is in it, by another name. */
-static int put_aside(const struct attempt *job, struct err *err)
+/* Renames another folder in our place; its content stays. */
+static int move_aside(const struct attempt *job, struct err *err)
 {
     autofree char *other = mem_printf("%s.other-%lld", job->dir, (long long)clock_wall());
     autoclose int folder = -1;
@@ -57,10 +57,10 @@ static int put_aside(const struct attempt *job, struct err *err)
 void attempt_dir_check(struct attempt *job)
 {
     struct err err = {0};
-    if (!job->dir_id.ino || is_ours(job))
+    if (!job->dir_id.ino || is_our_folder(job))
         return;
     free(job->lost_dir);
     job->lost_dir = mem_printf("'%s' is not the folder that we made", job->dir);
-    if (clear_way(job, &err) || put_aside(job, &err) || attempt_dir_make(job, &err))
+    if (clear_path(job, &err) || move_aside(job, &err) || attempt_dir_make(job, &err))
         record_error(job->run, job->task, &err);
 }

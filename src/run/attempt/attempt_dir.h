@@ -1,17 +1,17 @@
 /*
- * The folder of an attempt, with its logs, its indexes and what the agent is told: it is below the
- * repository's, where an agent can put something else in its place.
+ * The folder of an attempt: its logs, indexes and prompts. It is inside the repository's git
+ * folder, where an agent can replace it.
  */
 #ifndef RUN_ATTEMPT_ATTEMPT_DIR_H
 #define RUN_ATTEMPT_ATTEMPT_DIR_H
 
 #include "run/run_private.h"
 
-/* Makes it, with the folder for what the agent makes for a while. */
+/* Creates the folder and its tmp/ for the agent. */
 int attempt_dir_make(struct attempt *job, struct err *err);
 
-/* To be called when an agent has ended: where something else has its place, or that of a folder on
- * the way, that is put aside, the folder is made again, and job->lost_dir says so. */
+/* Called when an agent has ended. If something replaced the folder or one of its parents, moves
+ * that aside, creates the folder again and sets the error text `lost_dir`. */
 void attempt_dir_check(struct attempt *job);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * From what an agent left in its workspace to a commit that may land.
+ * Makes a commit that may land from the files in an agent's workspace.
  */
 #include "run/run_private.h"
 
@@ -41,7 +41,7 @@ struct commit_job attempt_commit(const struct attempt *job, const char *index, c
     };
 }
 
-static void scope_violated(struct attempt *job, const struct buf *paths, size_t n)
+static void record_scope_violation(struct attempt *job, const struct buf *paths, size_t n)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -53,13 +53,12 @@ static void scope_violated(struct attempt *job, const struct buf *paths, size_t 
     arena_done(&a);
 }
 
-static void tell_strays(struct attempt *job, const struct buf *paths)
+static void add_stray_feedback(struct attempt *job, const struct buf *paths)
 {
     enum { SHOWN = 200 };
     autobuf struct buf text = BUF_INIT;
     size_t n = 0;
-    buf_addstr(&text,
-               "Your last attempt at this changed paths that are not this task's to change:\n");
+    buf_addstr(&text, "Your last attempt at this changed paths that this task may not change:\n");
     for (const char *p = paths->s; p < paths->s + paths->len; p += strlen(p) + 1, n++) {
         if (n < SHOWN)
             buf_addf(&text, "\n    %s", p);
@@ -68,8 +67,8 @@ static void tell_strays(struct attempt *job, const struct buf *paths)
         buf_addf(&text, "\n    ... and %zu more", n - SHOWN);
     buf_addf(
         &text,
-        "\n\nThey have to be as they were in the commit %s; those that it does not have are to "
-        "go. Do the task without them.",
+        "\n\nRestore them as they are in the commit %s, and remove those that it does not have. "
+        "Do the task without them.",
         task_run(job)->start);
     attempt_tell(job, text.s);
 }
@@ -88,11 +87,11 @@ bool attempt_check_paths(struct attempt *job, const struct buf *paths)
     }
     if (!n)
         return true;
-    scope_violated(job, &strays, n);
+    record_scope_violation(job, &strays, n);
     enum enforce enforce = task_of(job)->enforce ? task_of(job)->enforce : run->pf->plan.enforce;
     if (enforce == ENFORCE_WARN)
         return true;
-    tell_strays(job, &strays);
+    add_stray_feedback(job, &strays);
     attempt_fail(job, FAILURE_SCOPE, "changed %zu path%s that it does not own: %s%s", n,
                  n == 1 ? "" : "s", shown.s, n > 10 ? ", ..." : "");
     return false;
@@ -100,9 +99,9 @@ bool attempt_check_paths(struct attempt *job, const struct buf *paths)
 
 /* --- how much it is ----------------------------------------------------------------------- */
 
-/* git has worked for a while on taking it all in: that may go on without an end. It goes on while
- * we look. */
-static void on_slow_add(void *ctx)
+/* `git add` has been running for a while, and may never end. We measure the change while it runs.
+ */
+static void on_add_timer(void *ctx)
 {
     struct attempt *job = ctx;
     struct change_limits limits = output_limits_of(job).change;
@@ -115,7 +114,7 @@ static void on_slow_add(void *ctx)
     at.index = index;
     at.excludes = job->excludes;
     if (change_measure(&at, &bounds, &size, &err))
-        buf_addf(&text, "its change could not be measured: %s", err.msg);
+        buf_addf(&text, "more than we could measure: %s", err.msg);
     else if (size.over)
         change_say(&bounds, size.files, size.bytes, &text);
     if (!text.len)
@@ -124,7 +123,7 @@ static void on_slow_add(void *ctx)
     process_order(job, GUARD_KILL);
 }
 
-static void too_large(struct attempt *job, const char *why)
+static void fail_too_large(struct attempt *job, const char *why)
 {
     autofree char *told =
         mem_printf("Your last attempt at this changed %s. Do the task with a smaller change.", why);
@@ -132,7 +131,8 @@ static void too_large(struct attempt *job, const char *why)
     attempt_fail(job, FAILURE_SCOPE, "changed %s", why);
 }
 
-/* What was staged here is small; of all else the commit tells. */
+/* True if the change is within its limits. A change that we staged ourselves is small enough;
+ * otherwise we measure the commit. */
 static bool check_size(struct attempt *job, const struct commit_draft *draft, const char *commit)
 {
     struct change_limits limits = output_limits_of(job).change;
@@ -152,11 +152,12 @@ static bool check_size(struct attempt *job, const struct commit_draft *draft, co
     if (!change_is_over(&bounds, size.files, size.bytes))
         return true;
     change_say(&bounds, size.files, size.bytes, &text);
-    too_large(job, text.s);
+    fail_too_large(job, text.s);
     return false;
 }
 
-/* Whether the task kept to its paths; else the task has failed, or only a warning was given. */
+/* True if the task changed only its own paths, or if the plan only warns. Otherwise fails the
+ * attempt. */
 static bool check_scope(struct attempt *job, const struct commit_draft *draft, const char *commit)
 {
     autobuf struct buf paths = BUF_INIT;
@@ -170,7 +171,7 @@ static bool check_scope(struct attempt *job, const struct commit_draft *draft, c
     return attempt_check_paths(job, &paths);
 }
 
-static void tell_reverts(struct attempt *job, const struct strv *paths, const char *landed)
+static void add_revert_feedback(struct attempt *job, const struct strv *paths, const char *landed)
 {
     enum { SHOWN = 200 };
     autobuf struct buf text = BUF_INIT;
@@ -181,14 +182,14 @@ static void tell_reverts(struct attempt *job, const struct strv *paths, const ch
     if (paths->n > SHOWN)
         buf_addf(&text, "\n    ... and %zu more", paths->n - SHOWN);
     buf_addf(&text,
-             "\n\nThese changes are in the commit %s. Put them back, and keep yours beside them. "
+             "\n\nThese changes are in the commit %s. Restore them, and keep yours as well. "
              "Do not merge with -s ours or -X ours, and do not check out older versions.",
              landed);
     attempt_tell(job, text.s);
 }
 
-/* Whether others' work would survive the landing; else the task has failed. No option allows it:
- * a task that is to take others' work back depends on them, and begins with it. */
+/* True if the landing would keep others' work. Otherwise fails the attempt. No option allows this:
+ * a task that has to undo others' work must depend on them, and starts with it. */
 static bool check_reverts(struct attempt *job, const struct commit_draft *draft)
 {
     autostrv struct strv paths = {0};
@@ -206,14 +207,14 @@ static bool check_reverts(struct attempt *job, const struct commit_draft *draft)
         if (i < 10)
             buf_addf(&shown, "%s%s", i ? ", " : "", paths.v[i]);
     }
-    scope_violated(job, &list, paths.n);
-    tell_reverts(job, &paths, draft->own.bases.v[0]);
-    attempt_fail(job, FAILURE_SCOPE, "it would undo what others have landed: %s%s", shown.s,
+    record_scope_violation(job, &list, paths.n);
+    add_revert_feedback(job, &paths, draft->own.bases.v[0]);
+    attempt_fail(job, FAILURE_SCOPE, "would undo what others have landed: %s%s", shown.s,
                  paths.n > 10 ? ", ..." : "");
     return false;
 }
 
-/* The message as the hooks left it, where they ran. */
+/* Returns the commit message; hooks may have edited it. */
 static char *final_message(struct attempt *job)
 {
     autofree char *path = attempt_file(job, "message");
@@ -236,7 +237,7 @@ static void fail_unchanged(struct attempt *job)
         attempt_fail(job, FAILURE_NO_CHANGE, "the agent changed nothing");
 }
 
-/* Its commit is made of all that the agent left. */
+/* Commits all files of the agent. */
 static int make_commit(struct attempt *job, const struct commit_job *cj,
                        const struct commit_draft *draft, struct buf *ret_commit, bool *ret_as_one,
                        struct err *err)
@@ -255,7 +256,8 @@ static int make_commit(struct attempt *job, const struct commit_job *cj,
     return 0;
 }
 
-/* From now on it builds on what its commits build on: others' work is none of its own. */
+/* The agent may have merged or rebased: move `start` to the base of its commits, so that others'
+ * work does not count as its own. */
 static void set_start(struct task_run *tr, const char *base)
 {
     if (strcmp(tr->start, base) == 0)
@@ -266,7 +268,7 @@ static void set_start(struct task_run *tr, const char *base)
     tr->start = mem_str(base);
 }
 
-static void tell_committed(struct attempt *job, const struct commit_draft *draft, bool as_one)
+static void record_committed(struct attempt *job, const struct commit_draft *draft, bool as_one)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -275,13 +277,13 @@ static void tell_committed(struct attempt *job, const struct commit_draft *draft
         node_put_int(&a, data, "squashed", (int64_t)draft->own.commits.n);
     if (job->ended_early)
         node_put_string(&a, data, "note",
-                        "it ended without a result, and had committed all of its work");
+                        "the agent ended without a result, but had committed all its work");
     record_step(job->run, EV_TASK_COMMITTED, job->task, data);
     arena_done(&a);
 }
 
-static void commit_draft_made(struct attempt *job, const struct commit_job *cj,
-                              const struct commit_draft *draft)
+static void finish_draft(struct attempt *job, const struct commit_job *cj,
+                         const struct commit_draft *draft)
 {
     struct task_run *tr = task_run(job);
     autobuf struct buf commit = BUF_INIT;
@@ -291,7 +293,7 @@ static void commit_draft_made(struct attempt *job, const struct commit_job *cj,
         attempt_error(job, &err);
         return;
     }
-    bool answered = job->session && tr->landed_before; /* which need not be by a change */
+    bool answered = job->session && tr->landed_before; /* an answer needs no change */
     if (!commit.len && (job->run->opts.unchanged_ok || task_of(job)->hand_on || answered)) {
         attempt_unlanded(job);
         return;
@@ -304,15 +306,16 @@ static void commit_draft_made(struct attempt *job, const struct commit_job *cj,
     tr->commit = mem_str(commit.s);
     tr->status.commit = tr->commit;
     tr->in_conflict = false;
-    tell_committed(job, draft, as_one);
+    record_committed(job, draft, as_one);
     if (!check_size(job, draft, commit.s) || !check_scope(job, draft, commit.s))
         return;
     set_start(tr, draft->own.bases.v[0]);
     land_queue(job);
 }
 
-/* An agent that ended early was in the middle of something, unless all is in commits of its own. */
-static bool check_early(struct attempt *job, const struct commit_draft *draft)
+/* True if an agent that stopped early had committed all its files itself. Otherwise fails the
+ * attempt: the work is unfinished. */
+static bool check_early_end(struct attempt *job, const struct commit_draft *draft)
 {
     struct git_place at = run_place(job->run);
     const struct strv *own = &draft->own.commits;
@@ -340,11 +343,11 @@ static void finish_commit(struct attempt *job)
     cj.tree = job->tree.len ? job->tree.s : NULL;
     if (commit_draft_make(&cj, job->run->tip, &draft, &err))
         attempt_error(job, &err);
-    else if (check_early(job, &draft) && check_reverts(job, &draft))
-        commit_draft_made(job, &cj, &draft);
+    else if (check_early_end(job, &draft) && check_reverts(job, &draft))
+        finish_draft(job, &cj, &draft);
 }
 
-/* The hooks of a commit that the user may have, in the order in which git runs them. */
+/* The user's commit hooks that we run, in git's order. */
 static const char *const hooks[] = {"pre-commit", "commit-msg"};
 
 static int run_hook(struct attempt *job, struct err *err);
@@ -370,8 +373,7 @@ static void on_hook(struct attempt *job, int exit_code)
     }
 }
 
-/* The user's own hook, on what is staged and what is to be said; it may stage more, or say it in
- * another way. */
+/* Runs a hook of the user on the staged files and the message. The hook may change both. */
 static int run_hook(struct attempt *job, struct err *err)
 {
     struct workspace *ws = &job->ws;
@@ -391,15 +393,16 @@ static int run_hook(struct attempt *job, struct err *err)
     return process_start_guarded(job, &call, NULL, out, errlog, on_hook, err);
 }
 
-static int begin_hooks(struct attempt *job, struct err *err)
+static int start_hooks(struct attempt *job, struct err *err)
 {
     autofree char *path = attempt_file(job, "message"), *message = attempt_message(job);
     job->hook = 0;
     return file_replace(path, message, strlen(message), err) || run_hook(job, err) ? -1 : 0;
 }
 
-/* Whether the agent left a merge half-way; the task has failed then, and is told. */
-static bool left_unmerged(struct attempt *job)
+/* True if the agent left a merge unresolved; then also fails the attempt and tells the agent why.
+ */
+static bool fail_unmerged(struct attempt *job)
 {
     autostrv struct strv paths = {0};
     autobuf struct buf list = BUF_INIT;
@@ -410,12 +413,11 @@ static bool left_unmerged(struct attempt *job)
         buf_addf(&list, "%s%s", i ? ", " : "", paths.v[i]);
     if (!paths.n)
         return false;
-    autofree char *told =
-        mem_printf("You began a merge, or a rebase or the like, and left it unresolved: "
-                   "these files have the markers of its conflicts: %s\n\nResolve them.",
-                   list.s);
+    autofree char *told = mem_printf("You started a merge or a rebase and left it unresolved: "
+                                     "these files have conflict markers: %s\n\nResolve them.",
+                                     list.s);
     attempt_tell(job, told);
-    attempt_fail(job, FAILURE_VERIFY, "it left a merge of its own unresolved: %s", list.s);
+    attempt_fail(job, FAILURE_VERIFY, "left its own merge unresolved: %s", list.s);
     return true;
 }
 
@@ -426,7 +428,7 @@ static void on_staged(struct attempt *job, int exit_code)
     watch_free(job->tick);
     job->tick = NULL;
     if (job->oversize) {
-        too_large(job, job->oversize);
+        fail_too_large(job, job->oversize);
     } else if (process_lost_race(job, exit_code)) {
         attempt_stage(job);
     } else if (exit_code != 0) {
@@ -436,21 +438,20 @@ static void on_staged(struct attempt *job, int exit_code)
         attempt_error(job, &err);
     } else if (tail.len) {
         attempt_conflicted(job, tail.s);
-    } else if (left_unmerged(job)) {
+    } else if (fail_unmerged(job)) {
         return;
     } else if (job->run->pf->plan.commit_hooks && repo_watch_changed_hook(job->run)) {
-        attempt_fail(job, FAILURE_SCOPE,
-                     "'%s' is not what it was when the run began: it is not run",
+        attempt_fail(job, FAILURE_SCOPE, "'%s' has changed since the run began: we do not run it",
                      repo_watch_changed_hook(job->run));
     } else if (!job->run->pf->plan.commit_hooks) {
         finish_commit(job);
-    } else if (begin_hooks(job, &err)) {
+    } else if (start_hooks(job, &err)) {
         attempt_error(job, &err);
     }
 }
 
-/* Whether someone looks at what is staged: hooks, whoever seeks the markers of conflicts, and the
- * git that makes the workspace what is verified, which leaves the files alone that it knows. */
+/* True if somebody reads the index: hooks, the search for conflict markers, or the git that checks
+ * out the tree to verify, which skips files that match the index. */
 static bool wants_index(struct attempt *job)
 {
     const struct plan *plan = &job->run->pf->plan;
@@ -467,8 +468,8 @@ void attempt_stage(struct attempt *job)
     struct err err = {0};
     task_set_state(job->run, job->task, TASK_COMMITTING);
     if (access(job->ws.path, F_OK) < 0 && errno == ENOENT) {
-        attempt_fail(job, FAILURE_INTERNAL,
-                     "its workspace is gone: '%s' was removed, or moved away", job->ws.path);
+        attempt_fail(job, FAILURE_INTERNAL, "its workspace is gone: somebody removed or moved '%s'",
+                     job->ws.path);
         return;
     }
     cj.wants_index = wants_index(job);
@@ -482,12 +483,13 @@ void attempt_stage(struct attempt *job)
         return;
     }
     job->staged_here = !argv.n;
-    job->is_found = job->staged_here && job->found.no_attributes; /* else nothing was handed out */
+    job->is_found =
+        job->staged_here && job->found.no_attributes; /* otherwise staging returned no scan */
     job->found_at = clock_mono();
     if (job->staged_here)
         on_staged(job, 0);
     else if (process_start(job, argv.v, env.v, NULL, log, on_staged, &err))
         attempt_error(job, &err);
     else
-        job->tick = loop_timer(job->run->loop, SLOW_ADD_MS, on_slow_add, job);
+        job->tick = loop_timer(job->run->loop, SLOW_ADD_MS, on_add_timer, job);
 }

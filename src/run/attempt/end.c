@@ -1,5 +1,6 @@
 /*
- * How an attempt ends: well, badly, or in a conflict. Whatever ends badly is saved first.
+ * Ends an attempt: in success, in failure or in a conflict. After a failure, we salvage the work
+ * first.
  */
 #include "run/run_private.h"
 
@@ -28,11 +29,12 @@
 #include <string.h>
 #include <unistd.h>
 
-static int take_away(struct attempt *job, struct err *err)
+static int remove_tree(struct attempt *job, struct err *err)
 {
     autostrv struct strv left = {0};
     struct err none = {0};
-    (void)workspace_enter(&job->ws, &none); /* what is not ours is not taken away either */
+    (void)workspace_enter(&job->ws,
+                          &none); /* fails if the folder is not ours; then we do not remove it */
     bool later = delete_later_is_worth_it(job) || pool_wants(job);
     if (workspace_retire(&job->ws, &left, err))
         return -1;
@@ -54,8 +56,8 @@ void attempt_drop_branches(struct run *run)
     strv_done(&run->spent);
 }
 
-/* Takes the workspace away; its branch, on which all is elsewhere, is for attempt_drop_branches().
- */
+/* Removes the workspace. attempt_drop_branches() deletes its branch, whose commits are safe
+ * elsewhere. */
 static void retire_workspace(struct attempt *job)
 {
     struct git_place at = run_place(job->run);
@@ -64,7 +66,7 @@ static void retire_workspace(struct attempt *job)
     if (!job->has_workspace)
         return;
     job->has_workspace = false;
-    if (take_away(job, &err))
+    if (remove_tree(job, &err))
         record_error(job->run, job->task, &err);
     else
         record(job->run, EV_WORKSPACE_REMOVED, job->task, NULL);
@@ -108,7 +110,7 @@ static struct node *failure_data(struct arena *a, struct attempt *job)
     return data;
 }
 
-static void put_parked(struct arena *a, struct attempt *job, struct node *data)
+static void add_limit(struct arena *a, struct attempt *job, struct node *data)
 {
     autobuf struct buf reset = BUF_INIT;
     timestamp_format(&reset, job->reset);
@@ -119,8 +121,8 @@ static void put_parked(struct arena *a, struct attempt *job, struct node *data)
     node_put_string(a, data, "session", job->keeps ? park_session(job) : NULL);
 }
 
-/* What the next attempt is told, for who goes on with the run before that has begun. */
-static void keep_feedback(struct attempt *job)
+/* Writes the feedback to a file. A resume reads it if we die before the next attempt starts. */
+static void write_feedback(struct attempt *job)
 {
     const char *text = task_run(job)->feedback;
     autofree char *path = attempt_file(job, "feedback");
@@ -129,7 +131,7 @@ static void keep_feedback(struct attempt *job)
         record_error(job->run, job->task, &err);
 }
 
-/* It goes on in its session, at once. */
+/* Retries at once, in the same session. */
 static void retry_in_session(struct attempt *job, struct arena *a, struct node *data)
 {
     const struct task_run *tr = task_run(job);
@@ -154,7 +156,7 @@ static void finish_failure(struct attempt *job)
     if (job->removes)
         remove_workspace(job);
     if (delay >= 0 && job->parks) {
-        put_parked(&a, job, data);
+        add_limit(&a, job, data);
         task_run(job)->status.state = TASK_WAITING;
         record_step(run, EV_TASK_PARKED, task, data);
         park_wait(job);
@@ -178,21 +180,23 @@ static void finish_failure(struct attempt *job)
     arena_done(&a);
 }
 
-/* ms until the task goes on, without a retry being spent; -1: it does not wait for the limit. */
-static int64_t meet_limit(struct attempt *job)
+/* Returns the ms until the task continues without using a retry; -1: it does not wait for the
+ * limit. */
+static int64_t wait_or_fall_back(struct attempt *job)
 {
     struct run *run = job->run;
     job->falls_back = lane_fall_back(run, job->task);
     if (!job->falls_back)
         return park(job);
-    if (retry_parks(run, job->task)) /* the others need not find it out for themselves */
+    if (retry_parks(run, job->task)) /* spare other tasks the same limit */
         (void)lane_close(run, job->task, park_reset(job), task_run(job)->reason);
     return 0;
 }
 
 static void leave_in_conflict(struct attempt *job, const char *files);
 
-/* Whose conflict with others was not resolved is still what it was, for a person. */
+/* The agent did not resolve the conflict: restore the state before its repair, and leave branch and
+ * workspace for a person. */
 static void give_up_repair(struct attempt *job)
 {
     const struct task_run *tr = task_run(job);
@@ -221,16 +225,17 @@ void attempt_fail(struct attempt *job, enum failure failure, const char *fmt, ..
 
     struct run *run = job->run;
     bool ends = run->stopping || run->failed || job->stopped == STOP_USER;
-    int64_t wait = failure == FAILURE_LIMIT && !ends ? meet_limit(job) : -1;
-    bool untouched = !job->prepared && !job->ready; /* what is in it is only ours */
+    int64_t wait = failure == FAILURE_LIMIT && !ends ? wait_or_fall_back(job) : -1;
+    bool untouched = !job->prepared && !job->ready; /* only we have written to the workspace */
     bool saved = job->keeps || !job->has_workspace || untouched || attempt_salvage(job);
-    /* A retry wants its place: where that cannot be saved, it is for a resume. */
+    /* A retry needs the place of the workspace. If we cannot salvage that, a resume has to retry.
+     */
     job->retry_delay = ends || !saved || job->unverified ? -1
                        : wait >= 0                       ? wait
                                                          : retry_delay(run, job->task, failure);
     if (job->retry_delay >= 0 && wait < 0)
         repair_decide(job, failure);
-    keep_feedback(job);
+    write_feedback(job);
     job->removes = !job->keeps && saved && !(run->opts.keep && job->retry_delay < 0);
     if (job->retry_delay < 0 && !ends && task_run(job)->in_conflict && job->has_workspace)
         give_up_repair(job);
@@ -272,8 +277,7 @@ static void finish_discard(struct attempt *job)
     uint32_t task = job->task;
     remove_workspace(job);
     attempt_free(job);
-    if (run->tasks[task].status.state ==
-        TASK_SKIPPED) { /* for another's sake, which stays failed */
+    if (run->tasks[task].status.state == TASK_SKIPPED) { /* because of a task that stays failed */
         record_task(run, task);
         return;
     }
@@ -286,11 +290,11 @@ void attempt_discard(struct attempt *job, const char *why)
     if (attempt_salvage_since(job, task_run(job)->start, why))
         prepare_teardown(job, finish_discard);
     else
-        attempt_fail(job, FAILURE_INTERNAL, "what is in its workspace could not be saved");
+        attempt_fail(job, FAILURE_INTERNAL, "could not save the files of its workspace");
 }
 
-/* The task has ended well; its dependants need not wait until its workspace is taken down. */
-static void finish(struct attempt *job, enum task_state state, bool removes)
+/* Ends a successful task. Its dependants do not wait for the teardown. */
+static void finish_task(struct attempt *job, enum task_state state, bool removes)
 {
     bool later = removes && prepare_has_teardown(job);
     if (removes && !later)
@@ -302,27 +306,27 @@ static void finish(struct attempt *job, enum task_state state, bool removes)
         attempt_free(job);
 }
 
-/* What has landed is safe; of a task that only read nothing is, if it could not be saved before. */
-static bool is_safe(struct attempt *job)
+/* Salvages what is not safe yet: if the task landed, only the rest; otherwise everything. */
+static bool salvage_remaining(struct attempt *job)
 {
     return task_run(job)->landed ? attempt_salvage_rest(job) : attempt_salvage(job);
 }
 
 void attempt_tidy(struct attempt *job)
 {
-    if (!job->prepared || !workspace_is_whole(&job->ws) || is_safe(job))
+    if (!job->prepared || !workspace_is_whole(&job->ws) || salvage_remaining(job))
         prepare_teardown(job, finish_removal);
     else
         attempt_free(job);
 }
 
-/* Makes the workspace one that a person can go on in: on its branch, with an index to match. */
+/* Makes the workspace usable for a person: on its branch, with a matching index. */
 static void settle_workspace(struct attempt *job)
 {
     autofree char *index = attempt_file(job, "index");
     struct err err = {0};
-    /* The index is gone already where it was verified; the lock is of a git that the agent's end
-     * has ended. */
+    /* The verification may have moved the index already. A git that died with the agent may have
+     * left the lock. */
     if (workspace_enter(&job->ws, &err) || workspace_put(&job->ws, index, "index", &err) ||
         workspace_drop(&job->ws, "index.lock", &err)) {
         record_error(job->run, job->task, &err);
@@ -335,7 +339,8 @@ static void settle_workspace(struct attempt *job)
     workspace_release(&job->ws);
 }
 
-/* One that is kept, or has to be taken down first, goes when the task is told to have landed. */
+/* If the user keeps workspaces, or there is a teardown, attempt_landed() deals with the workspace.
+ */
 void attempt_leave(struct attempt *job)
 {
     if (!job->run->opts.keep && !prepare_has_teardown(job) && attempt_salvage_rest(job))
@@ -347,10 +352,10 @@ void attempt_landed(struct attempt *job)
     bool kept = job->run->opts.keep || !attempt_salvage_rest(job);
     if (kept)
         settle_workspace(job);
-    finish(job, TASK_LANDED, !kept);
+    finish_task(job, TASK_LANDED, !kept);
 }
 
-/* The branch and the workspace stay, for the person who resolves it. */
+/* Leaves branch and workspace for a person, who resolves the conflict. */
 static void leave_in_conflict(struct attempt *job, const char *files)
 {
     struct run *run = job->run;
@@ -377,10 +382,10 @@ void attempt_conflicted(struct attempt *job, const char *files)
     bool again = !run->stopping && !run->failed && retry_is_left(run, job->task, FAILURE_CONFLICT);
     autofree char *told = mem_printf(
         task_run(job)->in_conflict
-            ? "These files are still in conflict: %s\n\nThey have the markers that git left, or "
-              "are unmerged and just as they were."
-            : "Your last attempt at this was in conflict with what had landed meanwhile: %s\n\nDo "
-              "it on top of that.",
+            ? "These files are still in conflict: %s\n\nThey have git's conflict markers, or "
+              "are unmerged and unchanged."
+            : "Your last attempt at this conflicted with what had landed meanwhile: %s\n\nDo "
+              "the task on top of that.",
         files);
     if (again)
         attempt_tell(job, told);
@@ -390,8 +395,8 @@ void attempt_conflicted(struct attempt *job, const char *files)
         leave_in_conflict(job, files);
 }
 
-/* The agent of a task that has landed answered, and changed nothing more. */
-static void stay_landed(struct attempt *job)
+/* The agent of a landed task answered a message and changed nothing more. */
+static void restore_landing(struct attempt *job)
 {
     struct task_run *tr = task_run(job);
     struct arena a = {0};
@@ -407,7 +412,7 @@ static void stay_landed(struct attempt *job)
     arena_done(&a);
 }
 
-static void end_without_change(struct attempt *job)
+static void finish_unchanged(struct attempt *job)
 {
     task_set_state(job->run, job->task, TASK_DONE);
     record(job->run, EV_TASK_DONE, job->task, NULL);
@@ -418,9 +423,9 @@ void attempt_unlanded(struct attempt *job)
     struct run *run = job->run;
     bool saved = attempt_salvage(job), kept = run->opts.keep && !task_of(job)->read_only;
     if (task_run(job)->landed_before)
-        stay_landed(job);
+        restore_landing(job);
     else
-        end_without_change(job);
-    finish(job, task_run(job)->status.state, saved && !kept);
+        finish_unchanged(job);
+    finish_task(job, task_run(job)->status.state, saved && !kept);
     attempt_drop_branches(run);
 }

@@ -6,31 +6,31 @@
 
 #include <errno.h>
 
-enum { SAID_MAX = 1 << 20 };
-static const char said[] = "said";
+enum { FINDINGS_MAX = 1 << 20 };
+static const char findings_file[] = "said";
 
 int findings_keep(const struct attempt *job, struct err *err)
 {
-    autofree char *path = attempt_file(job, said);
+    autofree char *path = attempt_file(job, findings_file);
     autobuf struct buf raw = BUF_INIT, text = BUF_INIT;
     if (job->report.text.len)
         buf_add(&raw, job->report.text.s, job->report.text.len);
-    else if (run_engine(job->run, job->task) == ENGINE_COMMAND) /* it speaks plainly */
+    else if (run_engine(job->run, job->task) == ENGINE_COMMAND) /* its output is plain text */
         attempt_read_tail(job, "out", &raw);
     struct secrets_cut cut = {.end = raw.len >= JSON_TEXT_MAX};
     secrets_mask_cut(&job->run->secrets, raw.s, raw.len, cut, &text);
     return file_replace_private(path, text.s, text.len, err);
 }
 
-static int tell(const struct run *run, const struct task *from, struct buf *prompt, size_t *told,
-                struct err *err)
+static int add_findings(const struct run *run, const struct task *from, struct buf *prompt,
+                        size_t *told, struct err *err)
 {
     int attempt = run->tasks[from->index].status.attempts;
-    autofree char *path = attempt_file_path(run->dir, from->id, attempt, said);
+    autofree char *path = attempt_file_path(run->dir, from->id, attempt, findings_file);
     autobuf struct buf text = BUF_INIT;
     struct err why = {0};
-    if (file_read(path, SAID_MAX, &text, &why)) {
-        if (why.errnum == ENOENT) /* it was left out of the run, or comes from an older one */
+    if (file_read(path, FINDINGS_MAX, &text, &why)) {
+        if (why.errnum == ENOENT) /* not part of this run, or from an older one */
             return 0;
         *err = why;
         return -1;
@@ -52,7 +52,7 @@ int findings_tell(const struct run *run, uint32_t task, struct buf *prompt, stru
     for (size_t i = 0; rc == 0 && i < t->dep_count; i++) {
         const struct task *from = &run->pf->plan.tasks[t->deps[i]];
         if (from->hand_on)
-            rc = tell(run, from, prompt, &told, err);
+            rc = add_findings(run, from, prompt, &told, err);
     }
     return rc;
 }

@@ -28,11 +28,11 @@ void guarded_stop(struct guarded *e)
     if (!guarded_is_running(e))
         return;
     if (e->guarded)
-        (void)kill(e->pid, SIGCONT); /* its command may have stopped it */
+        (void)kill(e->pid, SIGCONT); /* its command may have stopped the guard */
     if (!e->guarded)
-        (void)kill(-e->pid, SIGKILL); /* a git: its group is its own as long as it is not reaped */
+        (void)kill(-e->pid, SIGKILL); /* a git: its group is its own until we reap it */
     else if (e->lifeline >= 0 && write(e->lifeline, &stop, 1) < 0)
-        own_close(&e->lifeline); /* its end is on its way to us */
+        own_close(&e->lifeline); /* it is dead; we will be notified of its end */
 }
 
 void guarded_last_words(const struct guarded *e, struct buf *out)
@@ -46,7 +46,7 @@ void guarded_last_words(const struct guarded *e, struct buf *out)
     buf_addstr(out, lf ? lf + 1 : all.s);
 }
 
-/* What the guard says of the command; without its line the guard itself was killed. */
+/* Reads the guard's line about the command. Without that line, something killed the guard. */
 static void read_status(struct guarded *e)
 {
     autobuf struct buf line = BUF_INIT;
@@ -94,7 +94,8 @@ static void add_guard(const struct strv *argv, enum contain contain, struct strv
     guard_args_format(&opts, ret);
 }
 
-/* By this mark a guard finds what has left its tree, where nothing better holds that together. */
+/* Adds a mark to the environment. Without better containment, a guard finds processes that left its
+ * tree by this mark. */
 static void add_mark(const struct strv *env, struct strv *ret)
 {
     static const char name[] = GUARD_MARK "=";
@@ -117,7 +118,8 @@ static int start_guarded(struct guarded *e, const struct strv *argv, const struc
     add_mark(env, &marked);
     int life[2] = {-1, -1}, status[2] = {-1, -1};
     int rc = spawn_pipe(life, err) || spawn_pipe(status, err) ? -1 : 0;
-    if (rc == 0 && fcntl(status[0], F_SETFL, O_NONBLOCK) < 0) /* read when its writer has gone */
+    if (rc == 0 &&
+        fcntl(status[0], F_SETFL, O_NONBLOCK) < 0) /* we read after the writer has ended */
         rc = err_sys(err, "fcntl");
     struct spawn sp = {.argv = guard.v,
                        .env = marked.v,

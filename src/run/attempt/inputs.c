@@ -12,8 +12,8 @@
 #include <string.h>
 #include <unistd.h>
 
-/* An owned path as the agent sees it, from its folder. What the plan's file writes relative to
- * itself has to be turned round; a path beside the project stays relative to the root. */
+/* Returns an owned path relative to the agent's folder. If the plan's file writes paths relative to
+ * itself, we convert them; a path outside the project stays relative to the root. */
 static const char *owned_path(const struct run *run, const struct task *t, size_t i)
 {
     struct claimed **owns = run->pf->claims.owns ? run->pf->claims.owns[t->index] : NULL;
@@ -34,7 +34,7 @@ static void add_owns(struct strv *env, const struct run *run, const struct task 
     env_set(env, "ANABRANCH_OWNS", "%s", owns.s);
 }
 
-/* One more setting, behind those that the user's own environment has. */
+/* Adds a git setting after those in the user's own environment. */
 static void add_git_setting(struct strv *env, const char *key, const char *value)
 {
     static const char name[] = "GIT_CONFIG_COUNT=";
@@ -66,7 +66,7 @@ int attempt_environment(struct attempt *job, struct strv *env, struct err *err)
     env_set(env, "ANABRANCH_ATTEMPT", "%d", job->attempt);
     env_set(env, "ANABRANCH_WORKSPACE", "%s", job->cwd);
     env_set(env, "TMPDIR", "%s/tmp", job->dir);
-    /* A workspace that has lost its .git is not taken for a part of the user's checkout. */
+    /* If a workspace loses its .git, git must not take it for a part of the user's checkout. */
     if (run->base)
         env_set(env, "GIT_CEILING_DIRECTORIES", "%s/%s:%s", run->work, run->id,
                 getenv("GIT_CEILING_DIRECTORIES") ? getenv("GIT_CEILING_DIRECTORIES") : "");
@@ -75,8 +75,8 @@ int attempt_environment(struct attempt *job, struct strv *env, struct err *err)
     if (t->estimate > 0)
         env_set(env, "ANABRANCH_ESTIMATE_MS", "%lld", (long long)t->estimate);
     add_owns(env, run, t);
-    /* Nothing that an agent's git does in passing may pack or prune the shared objects, and its
-     * `git add -A` leaves out what was brought along, as ours does. */
+    /* An agent's git must not pack or prune the shared objects on its own. Its `git add -A` leaves
+     * out the included files, as ours does. */
     add_git_setting(env, "gc.auto", "0");
     add_git_setting(env, "maintenance.auto", "false");
     if (job->excludes)
@@ -84,15 +84,15 @@ int attempt_environment(struct attempt *job, struct strv *env, struct err *err)
     return 0;
 }
 
-/* For an agent that has its task in its memory. */
-static const char go_on[] =
-    "The program that runs you was interrupted while you were at work. Your folder is as you left "
+/* For an agent whose session already has the task. */
+static const char resumed_text[] =
+    "The program that runs you was interrupted while you were working. Your folder is as you left "
     "it. Look at what is there, and finish the task that you were given.\n";
 
-/* For one whose work was tried together with that of others. */
-static const char merged[] =
-    "\nYour folder now has your work merged with all that has landed meanwhile: that is what was "
-    "tried. Put it right there.\n";
+/* For an agent whose work failed when merged with that of others. */
+static const char merged_text[] =
+    "\nYour folder now has your work merged with everything that has landed meanwhile: we verified "
+    "that. Fix it there.\n";
 
 int attempt_write_prompt(struct attempt *job, const char *path, struct err *err)
 {
@@ -100,7 +100,7 @@ int attempt_write_prompt(struct attempt *job, const char *path, struct err *err)
     const struct task *t = &run->pf->plan.tasks[job->task];
     autobuf struct buf text = BUF_INIT;
     if (job->session && !job->mending)
-        buf_addstr(&text, go_on);
+        buf_addstr(&text, resumed_text);
     else if (!job->session && (plan_file_prompt(run->pf, t, &text, err) ||
                                findings_tell(run, job->task, &text, err)))
         return -1;
@@ -108,7 +108,7 @@ int attempt_write_prompt(struct attempt *job, const char *path, struct err *err)
     if (told)
         buf_addf(&text, "%s%s\n", text.len ? "\n\n" : "", told);
     if (job->mending == REPAIR_MERGED)
-        buf_addstr(&text, merged);
+        buf_addstr(&text, merged_text);
     if (unlink(path) < 0 && errno != ENOENT)
         return err_sys(err, "remove '%s'", path);
     return file_create(path, text.s, text.len, err);

@@ -1,23 +1,24 @@
 /*
- * What an attempt is given: its environment, its prompt, its commit message.
+ * The inputs of an attempt: environment, prompt and commit message.
  */
 #ifndef RUN_ATTEMPT_INPUTS_H
 #define RUN_ATTEMPT_INPUTS_H
 
 #include "run/run_private.h"
 
-/* Our own environment without what points git elsewhere, the task's variables, and ours. */
+/* Builds the environment: ours without variables that redirect git, the task's variables, and the
+ * ANABRANCH_ ones. */
 int attempt_environment(struct attempt *job, struct strv *env, struct err *err);
 
-/* The prompt, with what the last attempt's failure adds to it, as a file. */
+/* Writes the prompt to a file, with the feedback about the last attempt. */
 int attempt_write_prompt(struct attempt *job, const char *path, struct err *err);
 
-/* Appends a text with its {id}, {title}, {run} and {engine} replaced. */
+/* Appends a text and replaces {id}, {title}, {run} and {engine} in it. */
 void attempt_expand(const struct attempt *job, const char *s, struct buf *out);
 
 char *attempt_message(struct attempt *job);
 
-/* The call of a command of the plan's; always 0. */
+/* Builds the call for a command of the plan; always returns 0. */
 int attempt_command(const struct plan_command *cmd, const char *dir, struct agent_call *call);
 
 #endif

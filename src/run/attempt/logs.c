@@ -17,8 +17,8 @@
 
 enum { STEP = 64 << 10, TAIL_MAX = 16 << 10, TAIL_LINES = 5 };
 
-/* Copies in bounded memory, until nothing more is there or *left bytes were read; a secret may lie
- * across two steps. */
+/* Copies in bounded memory, until the end or until *left bytes are read. A secret may span two
+ * reads. */
 static int copy_some(struct secrets_stream *stream, int from, int to, int64_t *left)
 {
     autobuf struct buf safe = BUF_INIT;
@@ -38,7 +38,7 @@ static int copy_some(struct secrets_stream *stream, int from, int to, int64_t *l
     return 0;
 }
 
-/* What was held back as the beginning of a secret was none. */
+/* Also writes text that we held back as a possible beginning of a secret. */
 static int copy_rest(struct secrets_stream *stream, int from, int to)
 {
     autobuf struct buf safe = BUF_INIT;
@@ -49,7 +49,7 @@ static int copy_rest(struct secrets_stream *stream, int from, int to)
     return file_write(to, safe.s, safe.len);
 }
 
-static int copy(const struct secrets *secrets, int from, int to)
+static int copy_all(const struct secrets *secrets, int from, int to)
 {
     own_cleanup(secrets_stream_done) struct secrets_stream stream = SECRETS_STREAM_INIT(secrets);
     return copy_rest(&stream, from, to);
@@ -64,7 +64,7 @@ struct log_copy {
     struct secrets_stream stream;
 };
 
-/* Of what an agent prints, while it is at work. */
+/* Copies of the output of a running agent. */
 struct logs_copies {
     struct log_copy v[COPIES];
 };
@@ -89,19 +89,19 @@ static char *copy_path(const struct attempt *job, size_t i)
     return mem_printf("%s/%s-%s.log", job->run->opts.log_dir, task_of(job)->id, endings[i]);
 }
 
-/* It is told, and nothing more is copied. */
-static void give_up(struct attempt *job, const struct err *err)
+/* Reports an error and stops copying. */
+static void stop_copying(struct attempt *job, const struct err *err)
 {
     free_copies(job);
     record_error(job->run, job->task, err);
 }
 
-static void give_up_writing(struct attempt *job, size_t i)
+static void report_write_error(struct attempt *job, size_t i)
 {
     autofree char *to = copy_path(job, i);
     struct err err = {0};
     (void)err_sys(&err, "write '%s'", to);
-    give_up(job, &err);
+    stop_copying(job, &err);
 }
 
 static int open_copy(struct attempt *job, size_t i, struct err *err)
@@ -136,7 +136,7 @@ void logs_begin(struct attempt *job)
         job->copies->v[i] = (struct log_copy){-1, -1, SECRETS_STREAM_INIT(&run->secrets)};
     for (size_t i = 0; job->copies && i < COPIES; i++) {
         if (open_copy(job, i, &err))
-            give_up(job, &err);
+            stop_copying(job, &err);
     }
     run->tasks[job->task].logged = true;
 }
@@ -147,7 +147,7 @@ void logs_more(struct attempt *job)
         struct log_copy *c = &job->copies->v[i];
         int64_t left = MORE_MAX;
         if (copy_some(&c->stream, c->from, c->to, &left))
-            give_up_writing(job, i);
+            report_write_error(job, i);
     }
 }
 
@@ -156,7 +156,7 @@ void logs_end(struct attempt *job)
     for (size_t i = 0; job->copies && i < COPIES; i++) {
         struct log_copy *c = &job->copies->v[i];
         if (copy_rest(&c->stream, c->from, c->to))
-            give_up_writing(job, i);
+            report_write_error(job, i);
     }
     if (job->copies)
         free_copies(job);
@@ -164,7 +164,7 @@ void logs_end(struct attempt *job)
 
 /* --- secrets ------------------------------------------------------------------------------ */
 
-/* Whether a file has a secret in it, in bounded memory. */
+/* True if the file contains a secret. Uses bounded memory. */
 static bool has_secret(const struct secrets *secrets, int fd)
 {
     autobuf struct buf raw = BUF_INIT;
@@ -185,7 +185,7 @@ static bool has_secret(const struct secrets *secrets, int fd)
     return false;
 }
 
-/* Beside it, then in its place: whoever reads meanwhile sees one or the other. */
+/* Writes a new file and renames it: readers see either the old or the new one. */
 static int mask_file(const struct secrets *secrets, const char *path, struct err *err)
 {
     autofree char *other = mem_printf("%s.masked", path);
@@ -197,8 +197,8 @@ static int mask_file(const struct secrets *secrets, const char *path, struct err
         return 0;
     if (file_open(AT_FDCWD, other, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, &to, err))
         return -1;
-    if (lseek(from, 0, SEEK_SET) < 0 || copy(secrets, from, to) || rename(other, path) < 0)
-        return err_sys(err, "take secrets out of '%s'", path);
+    if (lseek(from, 0, SEEK_SET) < 0 || copy_all(secrets, from, to) || rename(other, path) < 0)
+        return err_sys(err, "remove secrets from '%s'", path);
     return 0;
 }
 
@@ -226,7 +226,7 @@ void logs_mask_all(struct run *run)
     }
 }
 
-/* True where there is more in front of it. */
+/* Returns true if the file has more before this end. */
 static bool read_end(const char *path, struct buf *out)
 {
     autoclose int fd = -1;
@@ -248,7 +248,7 @@ static void add_tail(const struct run *run, const char *s, size_t len, struct se
     autobuf struct buf text = BUF_INIT;
     secrets_mask_cut(&run->secrets, s, len, cut, &text);
     size_t end = text.len, first = 0;
-    if (cut.front) { /* a line that is not whole is not shown */
+    if (cut.front) { /* drop an incomplete first line */
         const char *lf = memchr(text.s, '\n', text.len);
         first = lf ? (size_t)(lf - text.s) + 1 : end;
     }
@@ -274,7 +274,7 @@ void logs_shown(const struct run *run, const char *s, size_t len, struct buf *ou
     add_tail(run, s, len, (struct secrets_cut){.end = len >= JSON_TEXT_MAX}, SIZE_MAX, out);
 }
 
-static const char *const *explaining(enum failure failure)
+static const char *const *explaining_logs(enum failure failure)
 {
     static const char *const none[] = {NULL}, *const agent[] = {"err", NULL};
     static const char *const verify[] = {"verify.err", "verify.out", "hook.err", NULL};
@@ -305,9 +305,8 @@ static const char *const *explaining(enum failure failure)
     return agent;
 }
 
-/* Where the agent wrote it. */
-static void tail_without_chatter(const struct attempt *job, const char *path, bool agent,
-                                 struct buf *out)
+/* Appends the end of a log, without the engine's chatter if the agent wrote it. */
+static void add_log_tail(const struct attempt *job, const char *path, bool agent, struct buf *out)
 {
     autobuf struct buf raw = BUF_INIT;
     bool cut = read_end(path, &raw);
@@ -318,12 +317,12 @@ static void tail_without_chatter(const struct attempt *job, const char *path, bo
 
 void logs_explain(const struct attempt *job, enum failure failure, struct buf *out)
 {
-    const char *const *names = explaining(failure);
+    const char *const *names = explaining_logs(failure);
     size_t before = out->len;
     bool agent = *names && strcmp(*names, "err") == 0;
     for (; *names && out->len == before; names++) {
         autofree char *path = mem_printf("%s/%s", job->dir, *names);
-        tail_without_chatter(job, path, agent, out);
+        add_log_tail(job, path, agent, out);
     }
     if (agent && out->len == before)
         add_tail(job->run, job->report.text.s, job->report.text.len,

@@ -14,7 +14,7 @@
 
 enum { COMMITS_MAX = 500 };
 
-static const struct path_entry *keep_entry(struct arena *a, const struct tree_entry *e,
+static const struct path_entry *copy_entry(struct arena *a, const struct tree_entry *e,
                                            size_t id_len)
 {
     autobuf struct buf id = BUF_INIT;
@@ -29,7 +29,7 @@ static const struct path_entry *keep_entry(struct arena *a, const struct tree_en
 
 /* --- reverts ------------------------------------------------------------------------------ */
 
-/* What others did to a path. */
+/* A change by others to a path. */
 struct change {
     const struct path_entry *start, *landed;
 };
@@ -37,11 +37,11 @@ struct change {
 struct search {
     struct arena arena;
     size_t id_len;
-    struct map others;        /* path: struct change */
-    struct map added;         /* id: an entry that only the task has */
-    struct strv lines;        /* paths that both changed */
+    struct map others;        /* path -> struct change */
+    struct map added;         /* blob id -> an entry that only the task has */
+    struct strv lines;        /* paths that both sides changed */
     VEC(const char *) moved;  /* paths that the task removed and others changed ... */
-    VEC(struct change *) was; /* ... and how */
+    VEC(struct change *) was; /* ... and the changes by others */
     struct strv *found;
 };
 
@@ -55,8 +55,8 @@ static void search_done(struct search *s)
     arena_done(&s->arena);
 }
 
-static int note_others(void *ctx, const char *path, const struct tree_entry *from,
-                       const struct tree_entry *to, struct err *err)
+static int collect_others_change(void *ctx, const char *path, const struct tree_entry *from,
+                                 const struct tree_entry *to, struct err *err)
 {
     struct search *s = ctx;
     (void)err;
@@ -64,18 +64,18 @@ static int note_others(void *ctx, const char *path, const struct tree_entry *fro
         return 0;
     struct change *c = arena_alloc(&s->arena, sizeof(*c));
     const char *key = arena_str(&s->arena, path);
-    *c = (struct change){keep_entry(&s->arena, from, s->id_len),
-                         keep_entry(&s->arena, to, s->id_len)};
+    *c = (struct change){copy_entry(&s->arena, from, s->id_len),
+                         copy_entry(&s->arena, to, s->id_len)};
     (void)map_put(&s->others, key, strlen(key), c);
     return 0;
 }
 
-static void note_added(struct search *s, const struct path_entry *made)
+static void collect_added(struct search *s, const struct path_entry *made)
 {
     (void)map_put(&s->added, made->id, strlen(made->id), (void *)made);
 }
 
-static int judge_path(void *ctx, const char *path, const struct tree_entry *from,
+static int check_path(void *ctx, const char *path, const struct tree_entry *from,
                       const struct tree_entry *to, struct err *err)
 {
     struct search *s = ctx;
@@ -83,10 +83,10 @@ static int judge_path(void *ctx, const char *path, const struct tree_entry *from
     if ((from ? from : to)->is_tree)
         return 0;
     struct change *c = map_get(&s->others, path, strlen(path));
-    const struct path_entry *made = keep_entry(&s->arena, to, s->id_len);
+    const struct path_entry *made = copy_entry(&s->arena, to, s->id_len);
     if (!c) {
         if (!from)
-            note_added(s, made);
+            collect_added(s, made);
         return 0;
     }
     enum revert revert = revert_judge(c->start, c->landed, made);
@@ -101,7 +101,7 @@ static int judge_path(void *ctx, const char *path, const struct tree_entry *from
     return 0;
 }
 
-static void judge_moves(struct search *s)
+static void check_moves(struct search *s)
 {
     for (size_t i = 0; i < s->moved.n; i++) {
         const struct change *c = s->was.v[i];
@@ -112,8 +112,8 @@ static void judge_moves(struct search *s)
     }
 }
 
-static int note_path(void *ctx, const char *path, const struct tree_entry *from,
-                     const struct tree_entry *to, struct err *err)
+static int collect_path(void *ctx, const char *path, const struct tree_entry *from,
+                        const struct tree_entry *to, struct err *err)
 {
     struct strv *paths = ctx;
     (void)err;
@@ -122,9 +122,9 @@ static int note_path(void *ctx, const char *path, const struct tree_entry *from,
     return 0;
 }
 
-/* Others' change is taken back once more, on top of what the task made. */
-static int take_back(const struct attempt *job, const char *start, const char *landed,
-                     const char *made, struct merge_result *ret, struct err *err)
+/* Reverts others' changes on top of the task's tree. */
+static int revert_others(const struct attempt *job, const char *start, const char *landed,
+                         const char *made, struct merge_result *ret, struct err *err)
 {
     struct git_place at = run_place(job->run);
     autobuf struct buf was = BUF_INIT, ours = BUF_INIT, theirs = BUF_INIT;
@@ -138,8 +138,8 @@ static int take_back(const struct attempt *job, const char *start, const char *l
                : 0;
 }
 
-/* Where that changes nothing, there is nothing left of others' change. */
-static int judge_lines(const struct attempt *job, struct search *s, const char *start,
+/* If that revert changes nothing in a path, the task has already undone others' change there. */
+static int check_lines(const struct attempt *job, struct search *s, const char *start,
                        const char *landed, const char *made, struct err *err)
 {
     automerge struct merge_result m = MERGE_RESULT_INIT;
@@ -147,8 +147,8 @@ static int judge_lines(const struct attempt *job, struct search *s, const char *
     automap struct map there = {0};
     if (!s->lines.n)
         return 0;
-    if (take_back(job, start, landed, made, &m, err) ||
-        tree_diff_each(job->run->batch, made, m.tree.s, note_path, &differs, err))
+    if (revert_others(job, start, landed, made, &m, err) ||
+        tree_diff_each(job->run->batch, made, m.tree.s, collect_path, &differs, err))
         return -1;
     for (size_t i = 0; i < differs.n; i++)
         (void)map_put(&there, differs.v[i], strlen(differs.v[i]), differs.v[i]);
@@ -169,14 +169,15 @@ static int find_reverts(const struct attempt *job, const char *start, const char
     struct git_batch *batch = job->run->batch;
     if (strcmp(start, landed) == 0)
         return 0;
-    if (tree_diff_each(batch, start, landed, note_others, &s, err) ||
-        tree_diff_each(batch, landed, made, judge_path, &s, err))
+    if (tree_diff_each(batch, start, landed, collect_others_change, &s, err) ||
+        tree_diff_each(batch, landed, made, check_path, &s, err))
         return -1;
-    judge_moves(&s);
-    return judge_lines(job, &s, start, landed, made, err);
+    check_moves(&s);
+    return check_lines(job, &s, start, landed, made, err);
 }
 
-/* One of several bases may be older than where the task began. */
+/* Finds where the task and a base diverged: one of several bases may be older than the task's
+ * start. */
 static int find_common(const struct attempt *job, const char *origin, const char *base, bool alone,
                        struct buf *ret, struct err *err)
 {
@@ -210,7 +211,7 @@ struct inspection {
     struct arena arena;
     size_t id_len;
     const char *base;
-    struct map result; /* path: what the result has there, where it changed that */
+    struct map result; /* path -> its entry in the result, if that changed it */
     struct included brought;
     bool dirty;
 };
@@ -222,8 +223,8 @@ static void inspection_done(struct inspection *in)
     arena_done(&in->arena);
 }
 
-static int note_result(void *ctx, const char *path, const struct tree_entry *from,
-                       const struct tree_entry *to, struct err *err)
+static int collect_result(void *ctx, const char *path, const struct tree_entry *from,
+                          const struct tree_entry *to, struct err *err)
 {
     static const struct path_entry nothing = {"", ""};
     struct inspection *in = ctx;
@@ -231,12 +232,12 @@ static int note_result(void *ctx, const char *path, const struct tree_entry *fro
     if ((from ? from : to)->is_tree)
         return 0;
     const char *key = arena_str(&in->arena, path);
-    const struct path_entry *e = keep_entry(&in->arena, to, in->id_len);
+    const struct path_entry *e = copy_entry(&in->arena, to, in->id_len);
     (void)map_put(&in->result, key, strlen(key), (void *)(e ? e : &nothing));
     return 0;
 }
 
-/* git makes no tree with such a name in it, and checks none out. */
+/* git neither writes nor checks out a tree with such a name. */
 static bool is_odd_name(const char *name, size_t len)
 {
     return len == 0 || (len <= 2 && strncmp("..", name, len) == 0) ||
@@ -255,7 +256,7 @@ static bool is_odd(const char *path, const struct tree_entry *to)
     return to && !tree_is_usual(to);
 }
 
-static int lookup_for_secrets(struct inspection *in, const char *id, struct err *err)
+static int check_secrets(struct inspection *in, const char *id, struct err *err)
 {
     enum { BLOB_MAX = 16 << 20 };
     const struct secrets *secrets = &in->job->run->secrets;
@@ -269,8 +270,8 @@ static int lookup_for_secrets(struct inspection *in, const char *id, struct err 
     return 0;
 }
 
-/* A path that the result does not change: a file that the user knows may have been changed and put
- * back, where the task may do that. */
+/* Checks a path that the result does not change. The agent may have changed a file of the base and
+ * restored it, if the task owns the path. */
 static int check_passing(struct inspection *in, const char *path, struct err *err)
 {
     const struct attempt *job = in->job;
@@ -302,15 +303,15 @@ static int inspect_path(void *ctx, const char *path, const struct tree_entry *fr
     if (in->dirty || !to || strncmp(to->mode, "16", 2) == 0 || !in->job->run->secrets.values.n)
         return 0;
     tree_id(&id, to->id, in->id_len);
-    return result && strcmp(id.s, result->id) == 0 ? 0 : lookup_for_secrets(in, id.s, err);
+    return result && strcmp(id.s, result->id) == 0 ? 0 : check_secrets(in, id.s, err);
 }
 
-static int inspect(struct inspection *in, const struct commit_draft *draft, struct err *err)
+static int inspect_commits(struct inspection *in, const struct commit_draft *draft, struct err *err)
 {
     struct git_place at = run_place(in->job->run);
     const struct own_history *own = &draft->own;
     if (included_open(&in->brought, in->job->brought, in->job->run->pf->repo.root, err) ||
-        tree_diff_each(at.batch, own->bases.v[0], draft->tree.s, note_result, in, err))
+        tree_diff_each(at.batch, own->bases.v[0], draft->tree.s, collect_result, in, err))
         return -1;
     for (size_t i = 0; i < own->commits.n && !in->dirty; i++) {
         bool known;
@@ -332,7 +333,7 @@ int own_work_is_dirty(const struct attempt *job, const struct commit_draft *draf
     *ret_dirty = own->commits.n > COMMITS_MAX || own->bases.n > 1;
     if (*ret_dirty || !own->commits.n)
         return 0;
-    if (inspect(&in, draft, err))
+    if (inspect_commits(&in, draft, err))
         return -1;
     *ret_dirty = in.dirty;
     return 0;
@@ -354,7 +355,7 @@ static void drop_others(struct buf *paths, const struct strv *differs)
     buf_add(paths, kept.s, kept.len);
 }
 
-/* What one of its bases has just so is not the task's. */
+/* A path that equals one of the bases is not the task's change. */
 int own_work_paths(const struct attempt *job, const struct commit_draft *draft, const char *commit,
                    struct buf *out, struct err *err)
 {
@@ -363,7 +364,7 @@ int own_work_paths(const struct attempt *job, const struct commit_draft *draft, 
         return -1;
     for (size_t i = 1; i < bases->n; i++) {
         autostrv struct strv differs = {0};
-        if (tree_diff_each(job->run->batch, bases->v[i], commit, note_path, &differs, err))
+        if (tree_diff_each(job->run->batch, bases->v[i], commit, collect_path, &differs, err))
             return -1;
         drop_others(out, &differs);
     }

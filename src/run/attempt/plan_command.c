@@ -7,7 +7,7 @@
 #include "sys/guard/guard.h"
 #include "sys/time_limits.h"
 
-/* The deadline moves while everything stands still. */
+/* While the run is suspended, the deadline moves. */
 static void on_deadline(void *ctx)
 {
     struct attempt *job = ctx;

@@ -38,8 +38,8 @@ void process_done(struct process *p)
     *p = (struct process){.lifeline = -1, .status = -1};
 }
 
-/* git does what it was asked to in no time, or hangs in a filter: it is not asked to stop, only
- * made to. Its group is its own as long as we have not reaped it. */
+/* A git is either done in no time or hangs in a filter, so we kill it instead of asking it to stop.
+ * Its group is its own until we reap it. */
 static void signal_group(pid_t group, char order)
 {
     static const struct {
@@ -52,14 +52,14 @@ static void signal_group(pid_t group, char order)
     }
 }
 
-/* Somebody has frozen the guard. Its tree is found by the marks (sweep_tree()). */
+/* Somebody has frozen the guard. sweep_tree() finds its processes by their marks. */
 static void kill_guard(void *ctx)
 {
     struct attempt *job = ctx;
     (void)kill(job->process.pid, SIGKILL);
 }
 
-/* Outside a namespace the agent sees its guard, and may have stopped it. */
+/* Outside a namespace the agent can see its guard, and may have stopped it. */
 static void wake_guard(struct attempt *job, char order)
 {
     struct process *p = &job->process;
@@ -74,14 +74,14 @@ void process_order(struct attempt *job, char order)
     struct process *p = &job->process;
     if (p->watch && !p->guarded)
         signal_group(p->pid, order);
-    /* A guard that has gone reads no more orders; its end is on its way to us. */
+    /* A dead guard reads no orders; we will be notified of its end. */
     if (p->lifeline >= 0 && write(p->lifeline, &order, 1) < 0)
         (void)close(steal_fd(&p->lifeline));
     if (p->watch && p->guarded)
         wake_guard(job, order);
 }
 
-static void take_end(struct attempt *job, int status)
+static void set_exit_code(struct attempt *job, int status)
 {
     job->exit_signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
     job->exit_code = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
@@ -90,12 +90,13 @@ static void take_end(struct attempt *job, int status)
 static void on_end(void *ctx, int status)
 {
     struct attempt *job = ctx;
-    take_end(job, status);
+    set_exit_code(job, status);
     process_done(&job->process);
     job->next(job, job->exit_code);
 }
 
-static void begin(struct attempt *job, pid_t pid, child_fn *fn, void (*next)(struct attempt *, int))
+static void watch_process(struct attempt *job, pid_t pid, child_fn *fn,
+                          void (*next)(struct attempt *, int))
 {
     job->next = next;
     job->is_found = false;
@@ -114,9 +115,9 @@ static int open_log(const char *path, struct err *err)
     return fd;
 }
 
-/* Where a process of the job's is to begin: in the folder that is its workspace, or below it,
- * whatever the path leads to by now. */
-static int find_folder(const struct attempt *job, const char *dir, int *ret_fd, struct err *err)
+/* Opens the folder for a process of the attempt: the workspace or a folder below it. We use its
+ * descriptor, because the path may lead elsewhere by now. */
+static int open_folder(const struct attempt *job, const char *dir, int *ret_fd, struct err *err)
 {
     const struct workspace_hold *hold = job->ws.hold;
     if (!hold || hold->tree < 0 || !job->ws.path)
@@ -129,7 +130,7 @@ static int find_folder(const struct attempt *job, const char *dir, int *ret_fd, 
     return *ret_fd < 0 ? err_sys(err, "open '%s'", dir ? dir : job->ws.path) : 0;
 }
 
-/* Nothing of ours begins in a workspace whose place something else has taken. */
+/* Fails if something else has replaced the workspace. */
 static int check_workspace(const struct attempt *job, struct err *err)
 {
     autobuf struct buf words = BUF_INIT;
@@ -140,8 +141,9 @@ static int check_workspace(const struct attempt *job, struct err *err)
 
 extern char **environ;
 
-/* What fills or clears a workspace is nobody's any more when we die: the warden ends it at once. */
-static void mark_futile(char *const *env, struct strv *ret)
+/* If we die, nobody needs a process that fills or clears a workspace: the warden ends it at once.
+ */
+static void add_warden_mark(char *const *env, struct strv *ret)
 {
     for (char *const *entry = env ? env : environ; *entry; entry++)
         strv_push(ret, *entry);
@@ -152,11 +154,11 @@ int process_start(struct attempt *job, char *const *argv, char *const *env, cons
                   const char *log, void (*next)(struct attempt *, int), struct err *err)
 {
     autoclose int folder = -1;
-    if (!dir && (check_workspace(job, err) || find_folder(job, NULL, &folder, err)))
+    if (!dir && (check_workspace(job, err) || open_folder(job, NULL, &folder, err)))
         return -1;
     autoclose int fd = open_log(log, err);
     autostrv struct strv marked = {0};
-    mark_futile(env, &marked);
+    add_warden_mark(env, &marked);
     struct fence fence;
     struct spawn sp = {.argv = argv,
                        .env = marked.v,
@@ -164,11 +166,11 @@ int process_start(struct attempt *job, char *const *argv, char *const *env, cons
                        .folder = folder >= 0 ? &folder : NULL,
                        .fence = folder >= 0 ? git_fence(job->ws.common, &folder, &fence) : NULL,
                        .fds = {SPAWN_NULL, fd, fd, SPAWN_NONE, SPAWN_NONE},
-                       .new_session = true}; /* a ^C at the terminal is not for it */
+                       .new_session = true}; /* a ^C at the terminal must not reach it */
     pid_t pid;
     if (fd < 0 || spawn_start(&sp, &pid, err))
         return -1;
-    begin(job, pid, on_end, next);
+    watch_process(job, pid, on_end, next);
     job->process.stuck = stuck_watch_new(job->run->loop, pid, log);
     return 0;
 }
@@ -186,7 +188,7 @@ bool process_lost_race(struct attempt *job, int exit_code)
 
 /* --- under guard -------------------------------------------------------------------------- */
 
-static void tell_swept(struct attempt *job, const struct node *names, int64_t count)
+static void record_swept(struct attempt *job, const struct node *names, int64_t count)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -198,7 +200,7 @@ static void tell_swept(struct attempt *job, const struct node *names, int64_t co
     arena_done(&a);
 }
 
-static void take_status(struct attempt *job, const struct node *status)
+static void load_status(struct attempt *job, const struct node *status)
 {
     const struct node *swept = node_get(status, "swept");
     job->exit_signal = (int)node_new_int(status, "signal", 0);
@@ -207,10 +209,11 @@ static void take_status(struct attempt *job, const struct node *status)
     const char *stuck = node_new_string(status, "stuck", NULL);
     job->stuck = stuck ? mem_str(stuck) : NULL;
     if (swept)
-        tell_swept(job, swept, node_new_int(status, "left", (int64_t)swept->n));
+        record_swept(job, swept, node_new_int(status, "left", (int64_t)swept->n));
 }
 
-/* What the guard wrote before it ended. Without that line the guard itself was killed. */
+/* Reads the line that the guard writes before it ends. Without that line, something killed the
+ * guard. */
 static bool read_status(struct attempt *job)
 {
     autobuf struct buf line = BUF_INIT;
@@ -220,13 +223,12 @@ static bool read_status(struct attempt *job)
     struct arena a = {0};
     const struct node *said = doc_read_line(&a, line.s, line.len);
     if (said)
-        take_status(job, said);
+        load_status(job, said);
     arena_done(&a);
     return said;
 }
 
-/* Nobody holds its tree any more: in a namespace it dies with the guard, else it is for us to find.
- */
+/* The guard is dead. In a namespace its processes die with it; otherwise we find and end them. */
 static void sweep_tree(struct attempt *job)
 {
     autostrv struct strv names = {0};
@@ -239,7 +241,7 @@ static void sweep_tree(struct attempt *job)
     for (size_t i = 0; i < names.n; i++)
         node_add_string(&a, list, names.v[i]);
     if (names.n)
-        tell_swept(job, list, (int64_t)names.n);
+        record_swept(job, list, (int64_t)names.n);
     arena_done(&a);
 }
 
@@ -247,7 +249,7 @@ static void on_guard_end(void *ctx, int status)
 {
     struct attempt *job = ctx;
     if (!read_status(job)) {
-        take_end(job, status);
+        set_exit_code(job, status);
         job->guard_lost = WIFSIGNALED(status) || job->exit_code == 0;
     }
     if (job->guard_lost)
@@ -280,12 +282,12 @@ bool process_was_broken(const struct attempt *job, enum failure *ret_failure,
     } else if (job->guard_lost) {
         *ret_failure = FAILURE_TRANSIENT;
         if (job->exit_signal)
-            buf_addf(ret_reason, "its guard was ended by signal %d", job->exit_signal);
+            buf_addf(ret_reason, "signal %d killed its guard", job->exit_signal);
         else
             buf_addstr(ret_reason, "its guard ended without a result");
     } else if (job->stuck) {
         *ret_failure = FAILURE_INTERNAL;
-        buf_addf(ret_reason, "left a process that cannot be ended: %s", job->stuck);
+        buf_addf(ret_reason, "left a process that cannot be killed: %s", job->stuck);
     } else if (*job->limit) {
         *ret_failure = FAILURE_INTERNAL;
         buf_addf(ret_reason, "used more than limits.%s (", job->limit);
@@ -298,22 +300,22 @@ bool process_was_broken(const struct attempt *job, enum failure *ret_failure,
     return job->flooded || job->guard_lost || job->stuck || *job->limit;
 }
 
-/* The environment with a mark that no other guard of this run has. */
-static void mark(struct attempt *job, const struct strv *env, struct strv *ret)
+/* Adds a mark to the environment that no other guard of this run has. */
+static void add_guard_mark(struct attempt *job, const struct strv *env, struct strv *ret)
 {
     static const char name[] = GUARD_MARK "=";
     (void)snprintf(job->process.mark, sizeof(job->process.mark), "%d.%zu", (int)getpid(),
                    ++job->run->guards);
     for (size_t i = 0; i < env->n; i++) {
-        if (strncmp(env->v[i], name, strlen(name)) != 0) /* of a run that we are in ourselves */
+        if (strncmp(env->v[i], name, strlen(name)) != 0) /* from an outer run that started us */
             strv_push(ret, env->v[i]);
     }
     strv_pushf(ret, "%s%s", name, job->process.mark);
 }
 
-/* A task's command sees the folder of its task, with those of all attempts: an agent whose session
- * continues remembers what it put into its TMPDIR. It sees nothing else of our folder: neither
- * other tasks nor the keys by which a run is steered. */
+/* A task's command sees the folder of its task with all attempts: an agent that resumes a session
+ * remembers files in its old TMPDIR. It sees nothing else of our folder: neither other tasks nor
+ * the keys that steer a run. */
 static struct hiding hide_others(const struct attempt *job, const struct agent_call *call,
                                  char **ret_own)
 {
@@ -327,7 +329,7 @@ static int start_guard(struct attempt *job, const struct agent_call *call, int f
                        pid_t *ret_pid, struct err *err)
 {
     autoclose int folder = -1;
-    if (find_folder(job, call->dir, &folder, err))
+    if (open_folder(job, call->dir, &folder, err))
         return -1;
     autostrv struct strv argv = {0}, env = {0};
     autofree char *file = attempt_file(job, "guard"), *own = NULL;
@@ -345,8 +347,8 @@ static int start_guard(struct attempt *job, const struct agent_call *call, int f
     if (!job->run->guard)
         strv_push(&argv, "__guard");
     guard_args_format(&opts, &argv);
-    mark(job, &call->env, &env);
-    env_set(&env, "PWD", "%s", call->dir); /* some believe it more than where they are */
+    add_guard_mark(job, &call->env, &env);
+    env_set(&env, "PWD", "%s", call->dir); /* some programs trust it more than getcwd() */
     struct spawn sp = {.argv = argv.v,
                        .env = env.v,
                        .dir = call->dir,
@@ -370,7 +372,8 @@ int process_start_guarded(struct attempt *job, const struct agent_call *call, co
     if (spawn_pipe(life, err))
         return -1;
     int rc = spawn_pipe(status, err);
-    if (rc == 0 && fcntl(status[0], F_SETFL, O_NONBLOCK) < 0) /* read when its writer has gone */
+    if (rc == 0 &&
+        fcntl(status[0], F_SETFL, O_NONBLOCK) < 0) /* we read after the writer has ended */
         rc = err_sys(err, "fcntl");
     int fds[SPAWN_FDS] = {in, out, errfd, life[0], status[1]};
     pid_t pid;
@@ -387,9 +390,10 @@ int process_start_guarded(struct attempt *job, const struct agent_call *call, co
     job->process.guarded = true;
     job->process.lifeline = life[1];
     job->process.status = status[0];
-    begin(job, pid, on_guard_end, next);
+    watch_process(job, pid, on_guard_end, next);
     job->process.flood = output_watch_watch(job, out_path, err_path);
-    if (job->stopped && !job->tearing_down) /* its very start could not be written down */
+    if (job->stopped &&
+        !job->tearing_down) /* we stopped it because the store failed when it started */
         process_order(job, GUARD_STOP);
     return 0;
 }

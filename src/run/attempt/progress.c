@@ -11,8 +11,8 @@
 
 #include <string.h>
 
-/* ms of a tool's work: from when on it is a long one, and when that is told again for the first
- * time; then each time that it has taken twice as long. */
+/* A tool call is long after LONG_MS. We report it again after AGAIN_MS, then each time its duration
+ * has doubled. */
 enum { LONG_MS = 5000, AGAIN_MS = 60000 };
 
 void progress_done(struct progress *p)
@@ -48,8 +48,8 @@ static void put_until(struct arena *a, struct node *data, const struct agent_rep
     node_put_string(a, data, "until", until.s);
 }
 
-/* ms: that the tool has worked so far, or in all; below 0: it is not to be told. */
-static void tell_action(struct attempt *job, bool works, int64_t ms)
+/* ms: duration of the tool call, so far or in total; below 0: do not report it. */
+static void record_action(struct attempt *job, bool works, int64_t ms)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -65,16 +65,16 @@ static void tell_action(struct attempt *job, bool works, int64_t ms)
     arena_done(&a);
 }
 
-static void tell_new_action(struct attempt *job, const char *action, int64_t since)
+static void record_new_action(struct attempt *job, const char *action, int64_t since)
 {
     progress_done(&job->progress);
     job->progress = (struct progress){.action = mem_str(action), .since = since, .next = LONG_MS};
-    tell_action(job, true, -1);
+    record_action(job, true, -1);
 }
 
-/* A tool that works is what the agent does, whatever it said since; unless it waits for its model,
- * as one whose helper has to. */
-static void lookup_at_action(struct attempt *job)
+/* A running tool call is the current action, even if the agent has printed something since. If the
+ * agent waits for its model, that counts instead: a helper may be waiting too. */
+static void update_action(struct attempt *job)
 {
     struct progress *p = &job->progress;
     const struct agent_report *r = &job->report;
@@ -82,20 +82,20 @@ static void lookup_at_action(struct attempt *job)
     const struct tool_call *tool = r->again > now ? NULL : tool_calls_last(&r->tools, false);
     const char *action = tool ? tool->action : r->action.s;
     int64_t since = tool ? tool->since : 0, ms = now - since;
-    if (r->question.len || !*action) /* a question is told by itself */
+    if (r->question.len || !*action) /* stall.c reports questions */
         return;
     bool same = p->action && strcmp(action, p->action) == 0;
     if (!same || (p->long_told && since && since != p->since)) {
-        tell_new_action(job, action, since);
-    } else if (since && since != p->since) { /* the same once more, and none was long */
+        record_new_action(job, action, since);
+    } else if (since && since != p->since) { /* the same action again, and neither was long */
         p->since = since;
         p->next = LONG_MS;
     } else if (since && ms >= p->next) {
         p->next = ms < AGAIN_MS ? AGAIN_MS : 2 * ms;
         p->long_told = true;
-        tell_action(job, true, ms);
+        record_action(job, true, ms);
     } else if (!since && p->long_told) {
-        tell_action(job, false, now - p->since);
+        record_action(job, false, now - p->since);
         p->since = 0;
         p->long_told = false;
     }
@@ -106,7 +106,7 @@ void progress_tell(struct attempt *job, bool works)
     if (job->report.changed)
         budget_take(job, works);
     job->report.changed = false;
-    lookup_at_action(job);
+    update_action(job);
 }
 
 /* --- the end ------------------------------------------------------------------------------ */

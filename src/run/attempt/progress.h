@@ -1,7 +1,7 @@
 /*
- * What an agent is doing, as far as its output says, told as it changes: words of its tools, what
- * it uses, and in the end what came of it. A tool that works for long is told of again, so that
- * whoever looks can tell it from an agent that has stopped.
+ * Records what an agent does, as its output shows: its tool calls, its usage and finally its
+ * result. A long tool call is reported repeatedly, so that a user can tell it from an agent that
+ * hangs.
  */
 #ifndef RUN_ATTEMPT_PROGRESS_H
 #define RUN_ATTEMPT_PROGRESS_H
@@ -11,22 +11,22 @@
 
 struct attempt;
 
-/* Part of a job: what was told last. */
+/* Part of an attempt: the last recorded action. */
 struct progress {
-    char *action;  /* as the agent had it; NULL: none, or it is to be told again */
-    int64_t since; /* when that tool began; 0: it is none, or has answered */
-    int64_t next;  /* ms of its work, at which that is told again */
+    char *action;  /* in the agent's words; NULL: none, or record it again */
+    int64_t since; /* start of that tool call; 0: no tool, or it has ended */
+    int64_t next;  /* report the tool call again after this many ms */
     bool long_told;
 };
 void progress_done(struct progress *p);
 
-/* What is new; works: the agent is still there. */
+/* Records what is new. works: the agent is still running. */
 void progress_tell(struct attempt *job, bool works);
 
-/* What it is doing is told again, although it may be the same: something else was told since. */
+/* Forgets the last action, so that the same one is recorded again after another event. */
 void progress_forget(struct attempt *job);
 
-/* The agent has ended. */
+/* Records the end of the agent. */
 void progress_tell_exit(struct attempt *job);
 
 #endif

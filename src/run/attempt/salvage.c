@@ -1,5 +1,5 @@
 /*
- * Saving what an attempt leaves behind, before its workspace goes.
+ * Salvages the work of an attempt before its workspace is removed.
  */
 #include "run/run_private.h"
 
@@ -19,8 +19,8 @@
 
 enum { LOG_MAX = 16 << 20 };
 
-/* What the attempt's files are to be compared with: where it began, or what it was merged with. */
-static const char *origin(struct attempt *job)
+/* The commit to compare the attempt's files with: its start, or the tip that it was merged with. */
+static const char *comparison_base(struct attempt *job)
 {
     autobuf struct buf head = BUF_INIT;
     struct err none = {0};
@@ -36,10 +36,10 @@ static void put_list(struct arena *a, struct node *data, const char *key, const 
         node_add_string(a, out, list->v[i]);
 }
 
-static void tell(struct attempt *job, const char *ref, const struct salvaged *s)
+static void record_salvaged(struct attempt *job, const char *ref, const struct salvaged *s)
 {
     struct arena a = {0};
-    if (s->vault.code) /* what is saved has its ref all the same */
+    if (s->vault.code) /* the salvaged work has its ref all the same */
         record_error(job->run, job->task, &s->vault);
     if (!s->commit.len && !s->dropped_count && !s->left_count)
         return;
@@ -65,7 +65,7 @@ static void tell(struct attempt *job, const char *ref, const struct salvaged *s)
     arena_done(&a);
 }
 
-static void tell_failure(struct attempt *job, const struct err *err)
+static void record_salvage_failure(struct attempt *job, const struct err *err)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -75,8 +75,8 @@ static void tell_failure(struct attempt *job, const struct err *err)
     arena_done(&a);
 }
 
-/* `git add` says so when it takes note of a repository, and of nothing in it. Where it was not
- * needed there is none. */
+/* True if `git add` warned about an embedded repository, whose files it does not add. Without `git
+ * add` there is none. */
 static bool has_nested(const struct attempt *job)
 {
     if (job->staged_here)
@@ -86,8 +86,8 @@ static bool has_nested(const struct attempt *job)
     return file_read(path, LOG_MAX, &log, NULL) || strstr(log.s, "embedded git repository");
 }
 
-static int save(struct attempt *job, struct salvage_job *sj, bool all, struct salvaged *ret,
-                struct err *err)
+static int write_salvage(struct attempt *job, struct salvage_job *sj, bool all,
+                         struct salvaged *ret, struct err *err)
 {
     static const char *const none[] = {NULL};
     const struct task_run *tr = task_run(job);
@@ -116,15 +116,15 @@ char *salvage_ref(const struct run *run, const char *id, int attempt)
     }
 }
 
-enum { FRESH_MS = 1000 }; /* somebody may have been there since */
+enum { FRESH_MS = 1000 }; /* a process may have written there since */
 
 bool attempt_has_scan(const struct attempt *job)
 {
     return job->is_found && clock_mono() - job->found_at < FRESH_MS;
 }
 
-/* Where nothing has run in the work tree since it was scanned, it need not be scanned again. Else
- * the scan is kept for the pool. */
+/* Reuses the last scan if we have started nothing in the work tree since. Otherwise keeps the new
+ * scan for the pool. */
 static void use_scan(struct attempt *job, struct commit_job *commit)
 {
     commit->tracked = overlay_fill_tracked(job);
@@ -138,23 +138,24 @@ static void use_scan(struct attempt *job, struct commit_job *commit)
     commit->found = &job->found;
 }
 
-/* The pool takes what was found for what differs from where the task began, which is not so where
- * the workspace was made the merged tree. */
-static void note_scan(struct attempt *job)
+/* Keeps the scan for the pool, which expects differences from the task's start. In a merged tree
+ * the scan shows something else. */
+static void keep_scan(struct attempt *job)
 {
-    if (origin(job) != task_run(job)->start || job->is_found || !job->found.no_attributes)
+    if (comparison_base(job) != task_run(job)->start || job->is_found || !job->found.no_attributes)
         return;
     job->is_found = true;
     job->found_at = clock_mono();
 }
 
-static bool salvage(struct attempt *job, bool all, const char *start, const char *why)
+static bool salvage_work(struct attempt *job, bool all, const char *start, const char *why)
 {
     const struct plan *plan = &job->run->pf->plan;
     const char *task = task_of(job)->id;
     autofree char *index = attempt_file(job, "salvage.index");
     autofree char *ref = salvage_ref(job->run, task, job->attempt);
-    autofree char *message = salvage_message(job->run->id, task, job->attempt, origin(job), why);
+    autofree char *message =
+        salvage_message(job->run->id, task, job->attempt, comparison_base(job), why);
     struct salvage_job sj = {.commit = attempt_commit(job, index, message),
                              .ref = ref,
                              .patterns = plan->salvage.v,
@@ -170,19 +171,19 @@ static bool salvage(struct attempt *job, bool all, const char *start, const char
         sj.bounds = (struct change_bounds){change.files, change.bytes};
     if (all)
         use_scan(job, &sj.commit);
-    /* Without its own administrative folder git would work with somebody else's. */
+    /* Without the workspace's own git folder, git would use another repository. */
     if ((workspace_lost_admin(&job->ws) && workspace_repair(&job->ws, start, &err)) ||
-        save(job, &sj, all, &saved, &err)) {
-        tell_failure(job, &err);
+        write_salvage(job, &sj, all, &saved, &err)) {
+        record_salvage_failure(job, &err);
         return false;
     }
-    note_scan(job);
+    keep_scan(job);
     if (saved.commit.len && durable_sync(job->run, &err)) {
-        tell_failure(job, &err);
+        record_salvage_failure(job, &err);
         return false;
     }
-    tell(job, ref, &saved);
-    return !saved.left_count; /* else the rest is in the workspace alone */
+    record_salvaged(job, ref, &saved);
+    return !saved.left_count; /* otherwise only the workspace has the rest */
 }
 
 bool attempt_salvage_commit(struct attempt *job, const char *commit)
@@ -194,17 +195,17 @@ bool attempt_salvage_commit(struct attempt *job, const char *commit)
     bool moved = false;
     if (git_move_ref(&at, ref, "", commit, "anabranch: salvage", &moved, &err) ||
         (!moved && err_set(&err, ERR_ENV, "'%s' exists already", ref))) {
-        tell_failure(job, &err);
+        record_salvage_failure(job, &err);
         return false;
     }
     buf_addstr(&saved.commit, commit);
     const char *start = task_run(job)->start;
     vault_keep(&at, ref, commit, start ? start : job->run->base_commit, &saved.vault);
     if (durable_sync(job->run, &err)) {
-        tell_failure(job, &err);
+        record_salvage_failure(job, &err);
         return false;
     }
-    tell(job, ref, &saved);
+    record_salvaged(job, ref, &saved);
     return true;
 }
 
@@ -212,23 +213,23 @@ bool attempt_salvage(struct attempt *job)
 {
     const struct task_status *s = &task_run(job)->status;
     if (job->has_workspace &&
-        job->ready) /* which was made again, for its commit to land or of what is saved */
+        job->ready) /* made again from a commit, to land it or from salvaged work */
         return job->session || attempt_salvage_commit(job, task_run(job)->commit);
-    if (!job->has_workspace || !job->agent_started) /* nobody has worked in it */
+    if (!job->has_workspace || !job->agent_started) /* no agent has worked in it */
         return true;
     autofree char *why = s->reason ? mem_printf("%s: %s", failure_names[s->failure], s->reason)
-                                   : mem_str("done, and nothing of it was to land");
-    return salvage(job, true, task_run(job)->start, why);
+                                   : mem_str("done, with nothing to land");
+    return salvage_work(job, true, task_run(job)->start, why);
 }
 
 bool attempt_salvage_rest(struct attempt *job)
 {
     if (!job->has_workspace)
         return true;
-    return salvage(job, false, task_run(job)->start, "landed, and this was left over");
+    return salvage_work(job, false, task_run(job)->start, "left over after the landing");
 }
 
 bool attempt_salvage_since(struct attempt *job, const char *start, const char *why)
 {
-    return !job->has_workspace || !job->agent_started || salvage(job, true, start, why);
+    return !job->has_workspace || !job->agent_started || salvage_work(job, true, start, why);
 }

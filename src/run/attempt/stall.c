@@ -10,12 +10,13 @@
 
 #include <string.h>
 
-/* ms: that a question stands before it is told, as most programs answer it themselves at once where
- * nobody else can; and then, until the agent is ended, where the plan does not say. */
+/* STANDS_MS: we report a question only after this time, as most programs answer it at once if
+ * nobody else can. ANSWER_MS: then we stop the agent after this time, unless the plan sets an idle
+ * timeout. */
 enum { STANDS_MS = 1000, ANSWER_MS = 60000 };
 
-/* ms that an agent may wait for its model. Longer ones are limits: who waits for these holds no
- * worker. */
+/* An agent may wait this long for its model. A longer wait is a limit, and a task that waits for a
+ * limit holds no worker. */
 enum { WAIT_MS = 2 * 60 * 1000 };
 
 void stall_done(struct stall *s)
@@ -31,14 +32,14 @@ int64_t stall_limit(const struct run *run, uint32_t task)
     return own > 0 ? own : agent_idle(run_engine(run, task));
 }
 
-/* NULL: none. */
-static const char *question_of(const struct agent_report *r)
+/* Finds the open question, or returns NULL. */
+static const char *find_question(const struct agent_report *r)
 {
     const struct tool_call *tool = tool_calls_last(&r->tools, true);
     return r->question.len ? r->question.s : tool ? tool->action : NULL;
 }
 
-static void tell_question(struct attempt *job, const char *question)
+static void record_question(struct attempt *job, const char *question)
 {
     struct arena a = {0};
     struct node *data = node_new_map(&a);
@@ -51,10 +52,10 @@ static void tell_question(struct attempt *job, const char *question)
     arena_done(&a);
 }
 
-static void lookup_for_question(struct attempt *job, int64_t now)
+static void update_question(struct attempt *job, int64_t now)
 {
     struct stall *s = &job->stall;
-    const char *question = question_of(&job->report);
+    const char *question = find_question(&job->report);
     if (!question) {
         if (s->question)
             progress_forget(job);
@@ -64,7 +65,7 @@ static void lookup_for_question(struct attempt *job, int64_t now)
     } else if (!s->asked) {
         s->asked = now;
     } else if (!s->question && now - s->asked >= STANDS_MS) {
-        tell_question(job, question);
+        record_question(job, question);
     }
 }
 
@@ -75,7 +76,7 @@ bool stall_is_limit(int64_t waits, int64_t again, bool waits_on, int64_t now)
     return again ? again - waits >= WAIT_MS : waits_on && now - waits >= WAIT_MS;
 }
 
-/* The reset is where park_reset() looks for it. */
+/* Sets the reset in the report, for park_reset(). */
 static void stop_for_limit(struct attempt *job, int64_t now)
 {
     struct agent_report *r = &job->report;
@@ -90,7 +91,7 @@ void stall_look(struct attempt *job)
 {
     int64_t now = clock_mono(), own = task_of(job)->idle_timeout;
     int64_t idle = stall_limit(job->run, job->task);
-    lookup_for_question(job, now);
+    update_question(job, now);
     const struct agent_report *r = &job->report;
     if (stall_is_limit(r->waits, r->again, r->waits_on, now)) {
         stop_for_limit(job, now);

@@ -1,7 +1,7 @@
 /*
- * Agents that say nothing. One whose tool works may be silent as long as its time lasts; one that
- * waits for a person is told of within seconds, and ended soon, since nobody is there to answer;
- * any other is ended when it was silent for too long.
+ * Silent agents. If a tool works, its agent may be silent until its timeout. If an agent asks a
+ * person, we report that within seconds and stop it soon, since nobody is there to answer. We stop
+ * any other agent that is silent for too long.
  */
 #ifndef RUN_ATTEMPT_STALL_H
 #define RUN_ATTEMPT_STALL_H
@@ -12,23 +12,22 @@
 struct attempt;
 struct run;
 
-/* ms that the agent of a task may be silent: as the plan says, or else as suits its engine; 0: any
- * time. */
+/* Returns the idle timeout of a task in ms: from the plan or the engine; 0: none. */
 int64_t stall_limit(const struct run *run, uint32_t task);
 
-/* Whether an agent waits for its model for so long that it is a limit: `waits` since when, `again`
- * until when, monotonic ms; waits_on: it tells when it has tried again, and not before. */
+/* True if an agent waits so long for its model that this counts as a limit. It waits since `waits`
+ * until `again`, in monotonic ms. waits_on: the engine reports a retry only when it has made it. */
 bool stall_is_limit(int64_t waits, int64_t again, bool waits_on, int64_t now);
 
-/* Part of a job: the question that its agent waits with. */
+/* Part of an attempt: the question that its agent asked. */
 struct stall {
-    int64_t asked;  /* when it was first seen, monotonic ms; 0: there is none */
-    char *question; /* once it was told */
-    char *limit;    /* that it was stopped for */
+    int64_t asked;  /* when we first saw it; monotonic ms; 0: no question */
+    char *question; /* set when we have reported it */
+    char *limit;    /* message of the limit that we stopped it for */
 };
 void stall_done(struct stall *s);
 
-/* To be called again and again: tells, and stops what has to be. */
+/* Called at each tick: reports questions, and stops agents that are silent for too long. */
 void stall_look(struct attempt *job);
 
 #endif

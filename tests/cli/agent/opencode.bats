@@ -95,7 +95,7 @@ esac'
     run_agents --json
     assert_status 1
     assert_in main 'done' 1
-    assert_event task.committed 'done' 'it ended without a result, and had committed all of its work'
+    assert_event task.committed 'done' 'the agent ended without a result, but had committed all its work'
     for task in more begun none look; do
         assert_failed $task transient 'ended without a result'
         refute_in main $task

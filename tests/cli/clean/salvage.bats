@@ -100,7 +100,7 @@ make_salvage() { # STEP...
     add_task moved 'retry: 0' -- 'write new 1' "sh mv \"\$PWD\" '$BATS_TEST_TMPDIR/moved'"
     run_plan
     assert_status 1
-    assert_contains "/gone' was removed, or moved away"
+    assert_contains "its workspace is gone: somebody removed or moved '"
     assert_in "$(saved gone)" new 1
     assert_in "$(saved moved)" new 1
     [[ $(<"$BATS_TEST_TMPDIR/moved/new") == 1 ]] || fail "it is gone"

@@ -186,7 +186,7 @@ nothing_marked() {
     end_engines 0
     for means in $MEANS; do
         of_means "$means"
-        assert_event task.retried t '"class":"transient","reason":"its guard was ended by signal 9"'
+        assert_event task.retried t '"class":"transient","reason":"signal 9 killed its guard"'
         assert_event task.landed t
     done
     no_agents || fail "alive:" "$(agents_alive)"
@@ -493,7 +493,7 @@ END
     ANABRANCH_CONTAIN=subreaper run_apart "${user[@]}" "$BATS_TEST_TMPDIR/anabranch" run --engine sim --json plan.yaml 3>&-
     assert_no_sanitizer
     assert_status 1
-    assert_event task.failed t '"class":"internal","reason":"left a process that cannot be ended: sleep 30"'
+    assert_event task.failed t '"class":"internal","reason":"left a process that cannot be killed: sleep 30"'
     ((SECONDS - began < 25)) || fail "it waited"
 }
 

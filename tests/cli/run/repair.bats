@@ -334,9 +334,9 @@ start_claude() {
         'on 2 sh echo both >file && git branch -D side'
     run_plan
     assert_status 0
-    assert_contains 'verify: it left a merge of its own unresolved: file'
+    assert_contains 'verify: left its own merge unresolved: file'
     assert_in main file both
-    grep -qF 'these files have the markers of its conflicts: file' .git/anabranch/runs/*/t/2/prompt || fail "not told"
+    grep -qF 'these files have conflict markers: file' .git/anabranch/runs/*/t/2/prompt || fail "not told"
     assert_clean 'refs/anabranch/salvage/*'
 }
 

@@ -61,7 +61,7 @@ assert_once() { # TASK...
     resume --dry-run
     assert_status 0
     assert_contains "Run $id"
-    [[ $output =~ b\ +run\ +its\ agent\ was\ at\ work ]] || fail "b is not said to run again"
+    [[ $output =~ b\ +run\ +its\ agent\ was\ running ]] || fail "b is not said to run again"
     assert_contains '1 task was not begun'
     assert_contains '1 has landed'
     resume --json

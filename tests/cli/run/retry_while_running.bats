@@ -98,9 +98,9 @@ sessions() { # TASK
     says "'f' resumes its session" say f 'sim> append f said'
     wait_for test -e "$BATS_TEST_TMPDIR/busy-runs"
     says "the agent of 'busy' gets the message when it is done, before its work lands" say busy 'sim> append busy said'
-    says "'busy' is told" say busy - <<<'sim> append busy more'
+    says "the agent of 'busy' gets the message" say busy - <<<'sim> append busy more'
     wait_for test -e "$BATS_TEST_TMPDIR/fails-runs"
-    says "'fails' is told" say fails 'sim> append fails said'
+    says "the agent of 'fails' gets the message" say fails 'sim> append fails said'
     refuses "'later' has not started: edit its prompt instead" say later x
     wait_for test -e "$BATS_TEST_TMPDIR/cmd-runs"
     refuses "'cmd' is running, and its engine accepts no messages" say cmd x

@@ -89,7 +89,7 @@ status_says() { # TEXT
     exec 8>&- 9>&-
     assert_status 1
     for task in silent helper shell; do
-        assert_failed "$task" idle 'said nothing for longer than its idle timeout'
+        assert_failed "$task" idle 'printed nothing for longer than its idle timeout'
     done
     told long task.action '.tool == false and .ms >= 5000' || fail
     told shell task.action '.tool == false' || fail
@@ -122,7 +122,7 @@ status_says() { # TEXT
     assert_status 1
     assert_in main by-asks 1
     assert_in main reads 1
-    assert_failed begs idle 'waited for a person, and nobody is there to answer: May I?'
+    assert_failed begs idle 'waited for an answer, and no person is there to give one: May I?'
     told begs task.waiting '.question == "May I?"' || fail
     (($(place_of begs task.waiting) < $(place_of begs task.exited))) || fail "told too late"
 }
