@@ -221,7 +221,7 @@ END
     run_engines -j 1
     assert_status 1
     assert_summary good landed
-    assert_summary bad 'verify: verification ended with 1'
+    assert_summary bad 'verify: verification failed (exit code 1)'
     [[ $(wc -l <"$BATS_TEST_TMPDIR/out") == 3 ]] || fail "$(<"$BATS_TEST_TMPDIR/out")"
     while read -r dir; do [[ ! -e $dir ]] || fail "left: $dir"; done <"$BATS_TEST_TMPDIR/out"
     assert_clean 'refs/anabranch/salvage/*'

@@ -49,7 +49,7 @@ run_in_the_middle() { # OPERATION LINE
     [[ $(git rev-parse main) == "$before" ]] || fail "main was moved in the middle of $1"
     [[ ! -e a ]] || fail "the checkout was moved in the middle of $1"
     assert_status 4
-    assert_contains "$1 of 'main' is under way in '$PWD'"
+    assert_contains "$1 of 'main' is in progress in '$PWD'"
     assert_contains 'not yet on main'
     assert_in "$(result_of_run)" a work
 }
@@ -151,7 +151,7 @@ assert_noted_first() { # TEXT
         add_task a 'owns: [file]' -- 'append file ten'
         run_plan
         assert_status 4
-        assert_noted_first 'main is checked out here with changes that are not committed: file.'
+        assert_noted_first 'main is checked out here with uncommitted changes: file.'
         assert_contains ' on refs/anabranch/runs/'
         assert_contains ', not yet on main'
         run_apart anabranch status --json
@@ -175,7 +175,7 @@ assert_noted_first() { # TEXT
     add_task a -- 'write a work'
     ANABRANCH_PATIENCE=200ms run_plan
     assert_status 4
-    assert_noted_first "nothing can land on main yet: a rebase of 'main' is under way"
+    assert_noted_first "nothing can land on main yet: a rebase of 'main' is in progress"
 }
 
 # Runs a command of the user's again and again while a run is at work.
@@ -224,7 +224,7 @@ assert_run_survives() { # STEP COMMAND...: the last task does the step
     gc=$!
     echo "$gc $(hostname)" >.git/gc.pid
     start_plan
-    wait_for grep -q "waiting for git gc, which is at work here as process $gc" "$events"
+    wait_for grep -q "waiting for git gc, which runs here as process $gc" "$events"
     ! in_events task.ready a || fail 'it did not wait'
     kill "$gc"
     end_plan

@@ -73,8 +73,6 @@ static bool is_true(const struct node *request, const char *key)
     return n && n->kind == NODE_BOOL && n->truth;
 }
 
-/* --- tasks -------------------------------------------------------------------------------- */
-
 /* It waits for a retry or a limit: its last attempt is taken up only to be ended. */
 static void stop_waiting(struct run *run, uint32_t task)
 {
@@ -175,8 +173,6 @@ static int say(struct wish *w)
     return request_say(w->run, task, words, &w->text, &err) ? refuse(w, "%s", err.msg) : 0;
 }
 
-/* --- the run ------------------------------------------------------------------------------ */
-
 static int pause_run(struct wish *w)
 {
     if (w->run->paused)
@@ -259,8 +255,6 @@ static int set_budget(struct wish *w)
     buf_addf(&w->text, "the budget of %s is raised", of_task ? id_of(w, task) : "the run");
     return 0;
 }
-
-/* --- verbs -------------------------------------------------------------------------------- */
 
 static const struct {
     const char *verb;

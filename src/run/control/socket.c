@@ -99,8 +99,6 @@ static void on_words(void *ctx)
         leave(g);
 }
 
-/* --- who comes ---------------------------------------------------------------------------- */
-
 static void make_room(struct listener *l)
 {
     struct guest *oldest = l->guests.v[0];

@@ -5,8 +5,8 @@
 
 #include <string.h>
 
-/* The work tree of an administrative folder, as far as its name tells. */
-static char *place_of(const struct git_repo *repo, const char *git_dir)
+/* The work tree of a git folder, as far as the folder's name tells. */
+static char *describe_work_tree(const struct git_repo *repo, const char *git_dir)
 {
     static const char end[] = "/.git";
     size_t len = strlen(git_dir);
@@ -27,8 +27,8 @@ int base_use_words(const struct git_repo *repo, const char *ref, const char *our
     *ret_words = NULL;
     if (!operation)
         return 0;
-    autofree char *place = place_of(repo, git_dir);
-    *ret_words = mem_printf("%s of '%s' is under way in '%s': finish it or abort it first\n",
+    autofree char *place = describe_work_tree(repo, git_dir);
+    *ret_words = mem_printf("%s of '%s' is in progress in '%s': finish or abort it first\n",
                             operation, ref + strlen("refs/heads/"), place);
     return 0;
 }

@@ -1,16 +1,17 @@
 /*
- * Whether the user is in the middle of something with the base (git/checkout/branch_use.h). We do
- * not move the base then.
+ * Finds an operation of the user, such as a rebase, that uses the base (git/checkout/branch_use.h).
+ * We do not move the base meanwhile.
  */
 #ifndef RUN_LAND_BASE_USE_H
 #define RUN_LAND_BASE_USE_H
 
 #include "run/run_private.h"
 
-/* Where the user is, run->refusal says what has to end first. */
+/* If an operation uses the base, run->refusal says what the user has to finish first. */
 int base_use_look(struct run *run, bool *ret_used, struct err *err);
 
-/* The same in words for who has no run; NULL where the branch is free. To be freed. */
+/* The same for callers without a run. *ret_words is NULL if the branch is free; the caller frees
+ * it. */
 int base_use_words(const struct git_repo *repo, const char *ref, const char *ours, char **ret_words,
                    struct err *err);
 

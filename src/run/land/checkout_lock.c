@@ -23,50 +23,51 @@
 enum { INDEX_MAX = 1 << 30, LINE_MAX_ = 100, QUIET_MS = 1000, QUIET_PAUSE_MS = 5 };
 
 static const char shared_index[] = "sharedindex.";
-static const char word[] = "anabranch ";
+static const char signature[] = "anabranch ";
 
-/* --- the lock ----------------------------------------------------------------------------- */
-
-/* git's own begins with the bytes of an index, or is empty. */
-static void sign(int fd)
+/* A lock of git begins with the bytes of an index, or is empty. */
+static void write_signature(int fd)
 {
     char line[LINE_MAX_];
-    int n = snprintf(line, sizeof(line), "%s%d %" PRId64 "\n", word, (int)getpid(),
+    int n = snprintf(line, sizeof(line), "%s%d %" PRId64 "\n", signature, (int)getpid(),
                      proc_table_start(getpid()));
     if ((pwrite(fd, line, (size_t)n, 0) != n || ftruncate(fd, n) < 0) && ftruncate(fd, 0) < 0)
-        return; /* on a full disk it looks like that of another git */
+        return; /* on a full disk the lock looks like another git's */
 }
 
-/* Opens a lock that one of us has signed who is dead, or we ourselves; -1 for all others. */
-static int open_left(const char *path)
+/* Opens a lock that this process or a dead process of ours has signed. Returns -1 for all
+ * others. */
+static int open_abandoned(const char *path)
 {
     autoclose int fd = open(path, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
     char line[LINE_MAX_] = "", *end;
     struct stat st;
     if (fd < 0 || fstat(fd, &st) < 0 || !S_ISREG(st.st_mode) ||
-        pread(fd, line, sizeof(line) - 1, 0) <= 0 || strncmp(line, word, strlen(word)) != 0)
+        pread(fd, line, sizeof(line) - 1, 0) <= 0 ||
+        strncmp(line, signature, strlen(signature)) != 0)
         return -1;
-    pid_t pid = (pid_t)strtol(line + strlen(word), &end, 10);
-    bool left = *end == ' ' && (pid == getpid() || proc_table_start(pid) != strtoll(end, NULL, 10));
-    return left ? steal_fd(&fd) : -1;
+    pid_t pid = (pid_t)strtol(line + strlen(signature), &end, 10);
+    bool abandoned =
+        *end == ' ' && (pid == getpid() || proc_table_start(pid) != strtoll(end, NULL, 10));
+    return abandoned ? steal_fd(&fd) : -1;
 }
 
-static bool is_at(int fd, const char *path)
+static bool is_same_file(int fd, const char *path)
 {
     struct stat open_file, named;
     return fstat(fd, &open_file) == 0 && lstat(path, &named) == 0 &&
            open_file.st_dev == named.st_dev && open_file.st_ino == named.st_ino;
 }
 
-/* We write into the file, and put no other in its place: another git may have made a new one since
- * we looked. */
-static bool take_over(const char *path)
+/* We write into the file and do not replace it: another git may have made a new one since we
+ * looked. */
+static bool take_over_lock(const char *path)
 {
-    autoclose int fd = open_left(path);
+    autoclose int fd = open_abandoned(path);
     if (fd < 0)
         return false;
-    sign(fd);
-    return is_at(fd, path);
+    write_signature(fd);
+    return is_same_file(fd, path);
 }
 
 int checkout_lock_take(struct checkout_lock *l, const char *git_dir, const char *root,
@@ -76,17 +77,17 @@ int checkout_lock_take(struct checkout_lock *l, const char *git_dir, const char 
     autoclose int fd = open(lock, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
     if (fd < 0 && errno != EEXIST)
         return err_sys(err, "lock '%s'", lock);
-    bool left = fd < 0 && take_over(lock);
-    *ret_taken = fd >= 0 || left;
+    bool abandoned = fd < 0 && take_over_lock(lock);
+    *ret_taken = fd >= 0 || abandoned;
     if (!*ret_taken)
         return 0;
     if (fd >= 0)
-        sign(fd);
+        write_signature(fd);
     *l = (struct checkout_lock){.lock = steal_ptr(lock),
                                 .git_dir = mem_str(git_dir),
                                 .aside = mem_str(aside),
                                 .root = mem_str(root),
-                                .was_left = left};
+                                .was_left = abandoned};
     return 0;
 }
 
@@ -128,20 +129,18 @@ void checkout_lock_release(struct checkout_lock *l)
 bool checkout_lock_is_left(const char *git_dir)
 {
     autofree char *path = mem_printf("%s/index.lock", git_dir);
-    autoclose int fd = open_left(path);
+    autoclose int fd = open_abandoned(path);
     return fd >= 0;
 }
 
 void checkout_lock_clear(const char *git_dir)
 {
     autofree char *path = mem_printf("%s/index.lock", git_dir);
-    if (take_over(path))
+    if (take_over_lock(path))
         (void)unlink(path);
 }
 
-/* --- working aside ------------------------------------------------------------------------ */
-
-/* git writes a new file in the place of one of these, and never into it: a link is enough. */
+/* git replaces these files and never writes into them: a hard link is enough. */
 static int link_file(const char *from, const char *to, struct err *err)
 {
     autobuf struct buf bytes = BUF_INIT;
@@ -158,7 +157,7 @@ static int link_name(const struct checkout_lock *l, const char *name, struct err
     return link_file(from, to, err);
 }
 
-/* An index may have its entries in a second file. */
+/* A split index keeps most entries in a shared index file. */
 static int link_shared(void *ctx, const char *dir, const char *name, struct err *err)
 {
     (void)dir;

@@ -21,12 +21,12 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, WORDS_MAX = 1 << 20, ID_MAX = 64 };
+enum { GIT_MS = 10 * 60 * 1000, GRACE_MS = 5000, LOG_MAX = 1 << 20, ID_MAX = 64 };
 
-/* Others' gits are mostly gone after a few milliseconds; those that wait for an editor are not. */
+/* Gits of others mostly end after a few milliseconds, unless they wait for an editor. */
 enum { QUIET_PAUSE_MS = 5, EXIT_FAILED = 1 << 8 };
 
-/* By its own HEAD: no process is needed to see it. */
+/* Reads HEAD itself, which needs no process. */
 bool checkout_move_is_here(const struct git_repo *repo, const char *ref)
 {
     autofree char *path = mem_printf("%s/HEAD", repo->git_dir);
@@ -35,8 +35,8 @@ bool checkout_move_is_here(const struct git_repo *repo, const char *ref)
     return file_read(path, 4096, &head, NULL) == 0 && strcmp(head.s, expected) == 0;
 }
 
-/* "worktree PATH", "branch REF" lines, each entry with an empty one behind it. The first is the
- * main one, of which git only guesses where it is. */
+/* git prints "worktree PATH" and "branch REF" lines, with an empty line after each entry. The
+ * first entry is the main work tree: git only guesses its path. */
 int checkout_move_place(const struct git_repo *repo, const char *ref, struct buf *ret_path,
                         struct err *err)
 {
@@ -65,16 +65,15 @@ int checkout_move_find(const struct run *run, const char *ref, struct buf *ret_p
     return checkout_move_place(&run->pf->repo, ref, ret_path, err);
 }
 
-/* --- what a git of ours has left ---------------------------------------------------------- */
-
-/* There from the start of a fast-forward to its good end: who finds it knows that files may have
- * been written by half. It says where the branch was then. */
+/* The mark file exists from the start of a fast-forward to its successful end. If a process
+ * finds it, some files may be half written. The file holds the commit where the branch was at
+ * the start. */
 static char *mark_path(const struct run *run)
 {
     return mem_printf("%s/forwarding", run->dir);
 }
 
-static int mark(struct run *run, struct err *err)
+static int write_mark(struct run *run, struct err *err)
 {
     autofree char *path = mark_path(run);
     struct publication *p = &run->publication;
@@ -95,8 +94,8 @@ bool checkout_move_may_have_begun(const struct run *run)
     return true;
 }
 
-/* What git refuses it has not begun. */
-static void unmark(const struct run *run, bool moved)
+/* If git refuses a move, it has not started it. */
+static void remove_mark(const struct run *run, bool moved)
 {
     autofree char *path = mark_path(run);
     bool begun = checkout_move_may_have_begun(run) && !checkout_move_lock(run);
@@ -116,30 +115,30 @@ bool checkout_move_mend(struct run *run)
 {
     struct publication *p = &run->publication;
     struct err err = {0};
-    bool some = false;
+    bool repaired = false;
     if (p->adopted || !run->refusal || checkout_move_lock(run) ||
         !checkout_move_is_here(&run->pf->repo, run->base_ref))
         return false;
     p->adopted = true;
     autofree char *begun = mark_path(run);
     if (checkout_repair(&run->pf->repo, NULL, run->dir, p->seen.s, p->target,
-                        access(begun, F_OK) == 0, &some, &err))
+                        access(begun, F_OK) == 0, &repaired, &err))
         record_error(run, -1, &err);
-    return some;
+    return repaired;
 }
 
-/* Someone who commits once has the index locked for a moment. */
+/* A user who commits has the index locked for a moment, so we retry. */
 void checkout_move_keep(struct run *run, const char *now)
 {
     enum { TRIES = 50 };
     const struct timespec pause = {.tv_nsec = 20 * 1000 * 1000};
     struct err err = {0};
-    bool some;
+    bool repaired;
     int rc = 0;
     for (int i = 0;
          run->refusal && checkout_move_is_here(&run->pf->repo, run->base_ref) && i < TRIES; i++) {
         rc = checkout_repair(&run->pf->repo, NULL, run->dir, run->publication.seen.s, now, false,
-                             &some, &err);
+                             &repaired, &err);
         if (rc == 0 || !strstr(err.msg, "index.lock"))
             break;
         (void)nanosleep(&pause, NULL);
@@ -148,28 +147,27 @@ void checkout_move_keep(struct run *run, const char *now)
         record_error(run, -1, &err);
 }
 
-/* The same for a git of ours that was killed, or that could not be followed by that. */
-static int keep_since_mark(const struct run *run, struct err *err)
+/* Does the same for a git of ours that was killed before checkout_move_keep() could run. */
+static int keep_commits_since_mark(const struct run *run, struct err *err)
 {
     autofree char *path = mark_path(run);
     autobuf struct buf then = BUF_INIT;
     const char *now = run->publication.seen.s;
-    bool some;
+    bool repaired;
     if (file_read(path, ID_MAX, &then, NULL) || !then.len || strcmp(then.s, now) == 0)
         return 0;
     return checkout_move_is_here(&run->pf->repo, run->base_ref)
-               ? checkout_repair(&run->pf->repo, NULL, run->dir, then.s, now, false, &some, err)
+               ? checkout_repair(&run->pf->repo, NULL, run->dir, then.s, now, false, &repaired, err)
                : 0;
 }
 
-/* --- git itself --------------------------------------------------------------------------- */
-
-static char *words_path(const struct run *run)
+static char *log_path(const struct run *run)
 {
     return mem_printf("%s/publish.log", run->dir);
 }
 
-/* Asked to end, git takes its lock away; what it has written stays, and is marked. */
+/* If we ask git to end, it removes its lock. The files that it has written stay, and the mark
+ * stays too. */
 void checkout_move_end(struct run *run)
 {
     struct publication *p = &run->publication;
@@ -184,7 +182,7 @@ static void on_overdue(void *ctx)
     watch_again(run->publication.limit, GRACE_MS);
 }
 
-static char *why_given_up(const struct run *run)
+static char *describe_give_up(const struct run *run)
 {
     return run->stopping ? mem_str("git had not ended when the run was stopped\n")
                          : mem_printf("git did not end within %lld s\n",
@@ -201,35 +199,33 @@ void checkout_move_forget(struct publication *p)
     p->stuck = NULL;
 }
 
-static void end_forward(struct run *run, int status)
+static void finish_move(struct run *run, int status)
 {
     struct publication *p = &run->publication;
-    autofree char *path = words_path(run);
+    autofree char *path = log_path(run);
     autobuf struct buf words = BUF_INIT;
     p->killed = WIFSIGNALED(status);
-    if (p->killed &&
-        !p->given_up) /* half of it may be there: checkout_note_mend() goes on with it */
+    if (p->killed && !p->given_up) /* the move may be half done: checkout_note_mend() finishes it */
         checkout_lock_leave(&p->checkout);
     checkout_move_forget(p);
     free(run->refusal);
     run->refusal = NULL;
-    if (status != 0 && file_read(path, WORDS_MAX, &words, NULL) == 0 && words.len)
+    if (status != 0 && file_read(path, LOG_MAX, &words, NULL) == 0 && words.len)
         run->refusal = buf_steal(&words);
     if (p->killed)
         base_lock_clear(&p->turn, &run->pf->repo, run->base_ref);
     else
         base_lock_unmark(&p->turn, status == 0);
-    unmark(run, status == 0);
+    remove_mark(run, status == 0);
     if (status != 0 && p->given_up) {
         free(run->refusal);
-        run->refusal = why_given_up(run);
+        run->refusal = describe_give_up(run);
     }
     p->forwarded(run, status == 0);
 }
 
-/* Others' gits are mostly gone after a few milliseconds. Those that wait for an editor, or answer
- * an editor's questions, are not: after the first time we wait for them no longer than for a
- * moment. */
+/* Gits of others mostly end after a few milliseconds. Those that wait for an editor, or serve
+ * one, do not: after the first timeout we wait for them only a moment. */
 void checkout_move_await_quiet(struct run *run)
 {
     enum { FIRST_MS = 1000, LATER_MS = 50 };
@@ -246,22 +242,22 @@ bool checkout_move_is_quiet(struct run *run)
     return clock_mono() >= p->quiet_until;
 }
 
-/* Branch and index are where they are to be. Who has read them before may have to be refused by the
- * lock. */
-static void wait_quiet(void *ctx)
+/* Branch and index have moved. We keep the lock until gits that read the old state have ended,
+ * so that the lock refuses their writes. */
+static void finish_when_quiet(void *ctx)
 {
     struct run *run = ctx;
     struct publication *p = &run->publication;
     if (!p->given_up && !checkout_move_is_quiet(run)) {
         watch_free(p->limit);
-        p->limit = loop_timer(run->loop, QUIET_PAUSE_MS, wait_quiet, run);
+        p->limit = loop_timer(run->loop, QUIET_PAUSE_MS, finish_when_quiet, run);
         return;
     }
-    end_forward(run, 0);
+    finish_move(run, 0);
 }
 
-/* The files are there. */
-static int finish_forward(struct run *run, bool *ret_moved, struct err *err)
+/* git has written the files: installs its index and moves the branch. */
+static int install_move(struct run *run, bool *ret_moved, struct err *err)
 {
     const struct checkout_lock *l = &run->publication.checkout;
     struct git_place at = {.git_dir = l->git_dir, .common = run->pf->repo.common};
@@ -272,30 +268,30 @@ static int finish_forward(struct run *run, bool *ret_moved, struct err *err)
                : 0;
 }
 
-static void on_forwarded(void *ctx, int status)
+static void on_git_exit(void *ctx, int status)
 {
     struct run *run = ctx;
     struct publication *p = &run->publication;
     struct err err = {0};
     bool moved;
     if (status != 0) {
-        end_forward(run, status);
+        finish_move(run, status);
         return;
     }
     watch_free(p->child);
     stuck_watch_free(p->stuck);
     p->child = NULL;
     p->stuck = NULL;
-    if (finish_forward(run, &moved, &err)) {
+    if (install_move(run, &moved, &err)) {
         record_error(run, -1, &err);
         moved = false;
     }
     if (!moved) {
-        end_forward(run, EXIT_FAILED);
+        finish_move(run, EXIT_FAILED);
         return;
     }
     checkout_move_await_quiet(run);
-    wait_quiet(run);
+    finish_when_quiet(run);
 }
 
 void checkout_move_command(const char *path, const char *git_dir, const char *target,
@@ -320,12 +316,12 @@ char *checkout_move_git_dir(const struct git_repo *repo, const char *path, struc
         return NULL;
     char *git_dir = there.git_dir ? mem_str(there.git_dir) : NULL;
     if (!git_dir)
-        (void)err_set(err, ERR_ENV, "'%s' is no work tree", path);
+        (void)err_set(err, ERR_ENV, "'%s' is not a work tree", path);
     git_close(&there);
     return git_dir;
 }
 
-/* As git says it, for checkout_move_lock(). */
+/* Uses git's wording, which checkout_move_lock() parses. */
 static void refuse_by_lock(struct run *run, const char *git_dir)
 {
     free(run->refusal);
@@ -356,8 +352,8 @@ void checkout_move_tidy(struct run *run)
         record_error(run, -1, &err);
 }
 
-/* Where another git is at work, or the branch is not checked out there any more, *ret is that we
- * have to look again. */
+/* *ret is FORWARD_BUSY if another git is at work there, or if the checkout has switched
+ * branches: the caller looks again. */
 int checkout_move_lock_checkout(struct run *run, const char *path, bool has_base,
                                 enum checkout_move_try *ret, struct err *err)
 {
@@ -366,7 +362,7 @@ int checkout_move_lock_checkout(struct run *run, const char *path, bool has_base
     autofree char *aside = aside_path(run);
     struct err why = {0};
     bool taken;
-    if (keep_since_mark(run, &why))
+    if (keep_commits_since_mark(run, &why))
         record_error(run, -1, &why);
     if (!git_dir || base_lock_mark(&p->turn, err) ||
         checkout_lock_take(&p->checkout, git_dir, path, aside, &taken, err))
@@ -386,7 +382,7 @@ int checkout_move_start(struct run *run, const char *path, void (*forwarded)(str
                         struct err *err)
 {
     struct publication *p = &run->publication;
-    autofree char *words = words_path(run);
+    autofree char *words = log_path(run);
     autoclose int fd = -1;
     if (file_open(AT_FDCWD, words, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, &fd, err))
         return -1;
@@ -401,14 +397,14 @@ int checkout_move_start(struct run *run, const char *path, void (*forwarded)(str
         return -1;
     sp.argv = argv.v;
     sp.env = env.v;
-    /* On a full disk there is no note; the mark is there. */
+    /* On a full disk we cannot write the note; the mark is enough. */
     (void)checkout_note_note(&run->pf->repo, run->base_ref, p->seen.s, p->target, path, &p->noted,
                              &none);
-    if (mark(run, err) || base_lock_mark(&p->turn, err) || spawn_start(&sp, &pid, err))
+    if (write_mark(run, err) || base_lock_mark(&p->turn, err) || spawn_start(&sp, &pid, err))
         return -1;
     p->forwarded = forwarded;
     p->git = pid;
-    p->child = loop_child(run->loop, pid, on_forwarded, run);
+    p->child = loop_child(run->loop, pid, on_git_exit, run);
     p->stuck = stuck_watch_new(run->loop, pid, words);
     p->limit = loop_timer(run->loop, time_limit(GIT_MS), on_overdue, run);
     return 0;

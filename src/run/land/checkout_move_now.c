@@ -13,8 +13,8 @@
 
 enum { LOCK_MS = 10000, PAUSE_MS = 20, OUTPUT_MAX = 1 << 20 };
 
-static int await_lock(struct checkout_lock *l, const char *git_dir, const char *path,
-                      const char *aside, struct err *err)
+static int take_lock_or_time_out(struct checkout_lock *l, const char *git_dir, const char *path,
+                                 const char *aside, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};
     int64_t deadline = clock_mono() + time_limit(LOCK_MS);
@@ -34,7 +34,7 @@ int checkout_move_now_lock(struct checkout_lock *l, const struct git_repo *repo,
     autofree char *git_dir = checkout_move_git_dir(repo, path, err);
     autofree char *aside = checkout_move_aside(repo);
     *ret_ready = false;
-    if (!git_dir || await_lock(l, git_dir, path, aside, err))
+    if (!git_dir || take_lock_or_time_out(l, git_dir, path, aside, err))
         return -1;
     if (!l->lock) {
         buf_addf(words, "fatal: Unable to create '%s/index.lock': File exists.\n", git_dir);
@@ -61,7 +61,8 @@ int checkout_move_now(const struct checkout_lock *l, const struct git_place *at,
         return 0;
     if (git_resolve(&place, move->ref, &now, err))
         return -1;
-    if (strcmp(now.s, move->from) != 0) /* the user's index may have what they committed */
+    if (strcmp(now.s, move->from) !=
+        0) /* the user may have committed, and their index may have that */
         return 0;
     if (checkout_lock_install(l, err) ||
         git_move_ref(&place, move->ref, move->from, move->to, move->why, ret_moved, err))

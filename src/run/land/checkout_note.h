@@ -1,26 +1,26 @@
 /*
- * A move of someone's checkout that was killed half-way. Before git is
- * started a note says where the branch was, where it is to be, and in which checkout; whoever has
- * the turn to move a base next (base_lock.h) finds it, and finishes what git has begun.
+ * Finishes a move of a checkout that was killed halfway. Before we start git, we write a note: the
+ * branch, where it was, where it goes, and the checkout. If we die, the next holder of the base
+ * lock (base_lock.h) finds the note and finishes the move.
  */
 #ifndef RUN_LAND_CHECKOUT_NOTE_H
 #define RUN_LAND_CHECKOUT_NOTE_H
 
 #include "run/land/base_lock.h"
 
-/* Both are for who has the turn. `path`: the checkout. *ret_made is false where there is a note
- * still of a move that was not finished, which stays. */
+/* Both need the base lock. `path`: the checkout. *ret_made is false if the note of an earlier
+ * unfinished move exists: that note stays. */
 int checkout_note_note(const struct git_repo *repo, const char *ref, const char *from,
                        const char *to, const char *path, bool *ret_made, struct err *err);
 void checkout_note_forget(const struct git_repo *repo);
 
-/* Takes over the lock on the checkout that was left, so that no git of the user's sees half of the
- * move; or removes it, where there is no half. Takes away other locks, lets the index follow the
- * files that were written (checkout_repair.h), and brings branch and checkout to where they were to
- * be; where others have put something on the branch meanwhile, to a merge of the two. Nothing is
- * done where these do not merge, or where the checkout shows nothing of the move: the user has
- * thrown it away. *ret_from is then the commit that the branch was at; empty where it did not move.
- * Does nothing where it is not our turn. */
+/* Finishes the move that the note describes. Takes over the abandoned lock on the checkout, so
+ * that no git of the user sees half of the move; removes that lock if no move is half done.
+ * Removes other locks, updates the index for files that git has written (checkout_repair.h), and
+ * moves branch and checkout to the target. If others have put commits on the branch meanwhile,
+ * the target is a merge of the two. Does nothing if the two do not merge, or if the checkout
+ * shows nothing of the move: the user has discarded it. *ret_from is the commit from which the
+ * branch moved; empty if it did not move. Does nothing without the base lock. */
 int checkout_note_mend(const struct base_lock *turn, const struct git_repo *repo,
                        struct buf *ret_from, struct err *err);
 

@@ -1,7 +1,7 @@
 /*
- * A checkout that was brought half-way: git writes the files first, the index behind them and the
- * branch last, and where it is killed or the disk is full it leaves what it has done. From then on
- * it takes its own work for changes of the user's, and refuses to go on.
+ * Repairs a checkout after a fast-forward that stopped halfway. git writes the files first, then
+ * the index, then the branch; if git is killed or the disk is full, its partial work stays. The
+ * next git takes this work for changes of the user and refuses to continue.
  */
 #ifndef RUN_LAND_CHECKOUT_REPAIR_H
 #define RUN_LAND_CHECKOUT_REPAIR_H
@@ -10,12 +10,13 @@
 
 #include <stdbool.h>
 
-/* Of the paths that differ between two commits, those whose file already is as in `to`, and whose
- * index entry still is as in `from`, get the entry of `to`: a fast-forward has nothing to do there
- * any more. No file is touched, and no entry where something else is in its way. With `half`, which
- * is for after a git of ours that did not end well, files that are only the beginning of what `to`
- * has there are removed. *ret_some: there is reason to try again. `index` is the
- * index to change, NULL: that of the checkout. `dir`: where a file may be made meanwhile. */
+/* Looks at the paths that differ between two commits. If a path's file is already as in `to` and
+ * its index entry still as in `from`, the entry becomes that of `to`: a fast-forward then has
+ * nothing to do there. We touch no file, and change no entry if something else is in its way.
+ * `half`: a git of ours did not end well in the checkout; then we also remove files that are
+ * only the beginning of their content in `to`. *ret_some: something was repaired, so that a
+ * retry makes sense. `index` is the index to change, NULL: that of the checkout. We may make a
+ * temporary file in `dir`. */
 int checkout_repair(const struct git_repo *repo, const char *index, const char *dir,
                     const char *from, const char *to, bool half, bool *ret_some, struct err *err);
 

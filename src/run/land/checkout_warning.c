@@ -18,8 +18,8 @@ static bool may_change(const struct run *run, const char *path)
     return false;
 }
 
-/* The files whose content is not that of HEAD, each with a NUL behind it. Where the stat data of
- * all is as in the index, git need not look at the files. */
+/* Lists the files whose content differs from HEAD, each ending with a NUL. If all stat data is
+ * as in the index, git need not read the files. */
 static int list_dirty(const struct run *run, struct buf *out, struct err *err)
 {
     struct git_place at = {.git_dir = run->pf->repo.git_dir, .work_tree = run->pf->repo.root};
@@ -37,7 +37,7 @@ static int list_dirty(const struct run *run, struct buf *out, struct err *err)
     return 0;
 }
 
-static void tell_dirty(struct run *run, const struct buf *paths)
+static void warn_dirty(struct run *run, const struct buf *paths)
 {
     autobuf struct buf names = BUF_INIT;
     struct err why = {0};
@@ -52,9 +52,9 @@ static void tell_dirty(struct run *run, const struct buf *paths)
     if (n > SHOWN)
         buf_addf(&names, " and %zu more", n - SHOWN);
     if (n && err_set(&why, ERR_ENV,
-                     "%s is checked out here with changes that are not committed: %s. Work on one "
-                     "of these files cannot land there, and stays on a branch: commit or stash "
-                     "them first",
+                     "%s is checked out here with uncommitted changes: %s. Work on these files "
+                     "cannot land there and stays on a branch: commit or stash the changes "
+                     "first",
                      run->base, names.s))
         record_error(run, -1, &why);
 }
@@ -76,6 +76,6 @@ void checkout_warning(struct run *run)
         if (list_dirty(run, &paths, &err))
             record_error(run, -1, &err);
         else
-            tell_dirty(run, &paths);
+            warn_dirty(run, &paths);
     }
 }

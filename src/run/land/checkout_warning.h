@@ -1,14 +1,15 @@
 /*
- * Before the first agent starts: what will keep the base from moving. The user may be in the middle
- * of something with it (base_use.h), or have changes in its checkout that git will not overwrite.
+ * Warnings, before the first agent starts, about what will keep the base from moving. The user may
+ * be in the middle of an operation on the base (base_use.h), or its checkout may have changes that
+ * git will not overwrite.
  */
 #ifndef RUN_LAND_CHECKOUT_WARNING_H
 #define RUN_LAND_CHECKOUT_WARNING_H
 
 #include "run/run_private.h"
 
-/* Tells of it, by one git process where the base is checked out here. Only paths count that a task
- * of the run may change. */
+/* Prints the warnings. Needs one git process if the base is checked out here. Only paths that a
+ * task of the run may change count. */
 void checkout_warning(struct run *run);
 
 #endif

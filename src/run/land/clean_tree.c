@@ -11,17 +11,17 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Not below the project. */
-static const char *find_place(void)
+/* The folder for clean trees, outside the project. */
+static const char *temp_folder(void)
 {
     const char *tmp = getenv("TMPDIR");
     return tmp && *tmp == '/' ? tmp : "/tmp";
 }
 
-static char *make_top(struct attempt *job, struct err *err)
+static char *make_tree_folder(struct attempt *job, struct err *err)
 {
     autofree char *path =
-        mem_printf("%s/anabranch-%s-%s.XXXXXX", find_place(), job->run->id, task_of(job)->id);
+        mem_printf("%s/anabranch-%s-%s.XXXXXX", temp_folder(), job->run->id, task_of(job)->id);
     if (!mkdtemp(path)) {
         (void)err_sys(err, "make '%s'", path);
         return NULL;
@@ -41,7 +41,7 @@ static int write_text(const char *top, const char *name, const char *text, struc
     return file_create(path, text, strlen(text), err);
 }
 
-/* As little as makes a repository: git in it finds the commit and its history. */
+/* Makes a minimal repository: git finds the commit and its history in it. */
 static int make_repository(const struct attempt *job, struct err *err)
 {
     static const char *const folders[] = {"home",
@@ -69,8 +69,8 @@ static int make_repository(const struct attempt *job, struct err *err)
                : 0;
 }
 
-/* By the project's settings and filters, but all of it. */
-static int fill(struct attempt *job, void (*next)(struct attempt *, int), struct err *err)
+/* Uses the project's settings and filters, but fills the whole tree. */
+static int start_fill(struct attempt *job, void (*next)(struct attempt *, int), struct err *err)
 {
     autofree char *tree = mem_printf("%s/tree", job->clean);
     autofree char *index = mem_printf("%s/.git/index", tree);
@@ -85,8 +85,8 @@ static int fill(struct attempt *job, void (*next)(struct attempt *, int), struct
 
 int clean_tree_make(struct attempt *job, void (*next)(struct attempt *, int), struct err *err)
 {
-    job->clean = make_top(job, err);
-    return !job->clean || make_repository(job, err) || fill(job, next, err) ? -1 : 0;
+    job->clean = make_tree_folder(job, err);
+    return !job->clean || make_repository(job, err) || start_fill(job, next, err) ? -1 : 0;
 }
 
 char *clean_tree_cwd(const struct attempt *job)
@@ -97,15 +97,15 @@ char *clean_tree_cwd(const struct attempt *job)
 
 void clean_tree_environment(const struct attempt *job, struct strv *env)
 {
-    static const char *const own[] = {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
-                                      "XDG_STATE_HOME"};
+    static const char *const variables[] = {"XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME",
+                                            "XDG_STATE_HOME"};
     static const char *const below[] = {".config", ".cache", ".local/share", ".local/state"};
     autofree char *cwd = clean_tree_cwd(job);
     env_set(env, "HOME", "%s/home", job->clean);
     env_set(env, "TMPDIR", "%s/tmp", job->clean);
     env_set(env, "ANABRANCH_WORKSPACE", "%s", cwd);
-    for (size_t i = 0; i < ARRAY_LEN(own); i++)
-        env_set(env, own[i], "%s/home/%s", job->clean, below[i]);
+    for (size_t i = 0; i < ARRAY_LEN(variables); i++)
+        env_set(env, variables[i], "%s/home/%s", job->clean, below[i]);
 }
 
 void clean_tree_remove(struct attempt *job)
@@ -123,7 +123,7 @@ void clean_tree_remove(struct attempt *job)
 
 void clean_tree_tidy(const struct run *run)
 {
-    autofree char *own = mem_printf("anabranch-%s-", run->id);
+    autofree char *name_prefix = mem_printf("anabranch-%s-", run->id);
     struct err none = {0};
-    (void)dirs_remove_entries(find_place(), own, "", &none);
+    (void)dirs_remove_entries(temp_folder(), name_prefix, "", &none);
 }

@@ -1,29 +1,29 @@
 /*
- * A tree that holds the commit that is about to land and nothing else, for a verification with
- * `clean`: no ignored file and no file that was brought along, in no folder of the user's, where
- * tools would find others on their way up. It has a repository of its own, with that commit checked
- * out, which reads the objects of the project's. Beside it are an empty home and an empty folder
- * for temporary files.
+ * A tree that holds only the commit that is about to land, for a verification with `clean`. It has
+ * no ignored files and no included files. It lies outside the user's folders, because tools would
+ * find other files in its parent folders. It has its own repository, which has that commit checked
+ * out and reads the project's objects. Beside it are an empty home and an empty temporary folder.
  */
 #ifndef RUN_LAND_CLEAN_TREE_H
 #define RUN_LAND_CLEAN_TREE_H
 
 #include "run/run_private.h"
 
-/* Makes the tree of job->candidate in job->clean, and starts the git that fills it; `next` is
- * called when that has ended. */
+/* Makes the tree of job->candidate in job->clean and starts git, which fills it. Calls `next`
+ * when git has ended. */
 int clean_tree_make(struct attempt *job, void (*next)(struct attempt *, int), struct err *err);
 
-/* Where a command works in it. On the heap. */
+/* The working directory of a command in the tree; the caller frees it. */
 char *clean_tree_cwd(const struct attempt *job);
 
-/* What a command in it sees in place of the user's home. */
+/* Sets HOME, TMPDIR and similar variables for a command in the tree. */
 void clean_tree_environment(const struct attempt *job, struct strv *env);
 
-/* Takes it away, if there is one. */
+/* Removes the tree, if there is one. */
 void clean_tree_remove(struct attempt *job);
 
-/* Takes away what a run that was killed has left. What cannot be removed is someone else's. */
+/* Removes the trees that a killed run left. If a tree cannot be removed, it belongs to someone
+ * else. */
 void clean_tree_tidy(const struct run *run);
 
 #endif

@@ -19,15 +19,13 @@ int durable_sync(struct run *run, struct err *err)
     return unsynced_sync(run->pf->repo.common, err);
 }
 
-/* --- objects ------------------------------------------------------------------------------ */
-
 static bool is_hex(const char *s)
 {
     return *s && strspn(s, "0123456789abcdef") == strlen(s);
 }
 
-/* Nothing of it has come to the disk. An object begins with the header of its compression, which is
- * never zero. */
+/* True if nothing of an object has reached the disk. The first byte is the header of its
+ * compression, which is never zero. */
 static bool is_lost(const char *path)
 {
     autoclose int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
@@ -39,7 +37,7 @@ static bool is_lost(const char *path)
     return n == 0 || (n == 1 && !first);
 }
 
-static int mend_object(void *ctx, const char *dir, const char *name, struct err *err)
+static int remove_lost_object(void *ctx, const char *dir, const char *name, struct err *err)
 {
     size_t *count = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
@@ -51,17 +49,15 @@ static int mend_object(void *ctx, const char *dir, const char *name, struct err 
     return 0;
 }
 
-static int mend_folder(void *ctx, const char *dir, const char *name, struct err *err)
+static int remove_lost_objects(void *ctx, const char *dir, const char *name, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
-    return strlen(name) == 2 && is_hex(name) ? dirs_each(path, mend_object, ctx, err) : 0;
+    return strlen(name) == 2 && is_hex(name) ? dirs_each(path, remove_lost_object, ctx, err) : 0;
 }
 
-/* --- refs --------------------------------------------------------------------------------- */
-
-/* Refs of the run, as files, that are empty; there are folders in folders to the depth of
+/* Removes empty ref files of the run. The folders are nested as deep as
  * refs/anabranch/salvage/RUN/TASK/ATTEMPT. */
-static int mend_ref_file(void *ctx, const char *dir, const char *name, struct err *err)
+static int remove_empty_ref(void *ctx, const char *dir, const char *name, struct err *err)
 {
     size_t *count = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
@@ -69,7 +65,7 @@ static int mend_ref_file(void *ctx, const char *dir, const char *name, struct er
     if (lstat(path, &st) < 0)
         return 0;
     if (S_ISDIR(st.st_mode))
-        return dirs_each(path, mend_ref_file, ctx, err);
+        return dirs_each(path, remove_empty_ref, ctx, err);
     if (!S_ISREG(st.st_mode) || st.st_size)
         return 0;
     if (unlink(path) < 0 && errno != ENOENT)
@@ -78,7 +74,7 @@ static int mend_ref_file(void *ctx, const char *dir, const char *name, struct er
     return 0;
 }
 
-/* Whether all is there that refs lead to and others' refs do not. */
+/* *ret_yes: every object exists that only these refs lead to. */
 static int is_complete(const struct git_place *at, const struct strv *refs, bool *ret_yes,
                        struct err *err)
 {
@@ -96,7 +92,8 @@ static int is_complete(const struct git_place *at, const struct strv *refs, bool
     return 0;
 }
 
-static int mend_ref(const struct git_place *at, const char *ref, size_t *count, struct err *err)
+static int remove_broken_ref(const struct git_place *at, const char *ref, size_t *count,
+                             struct err *err)
 {
     autostrv struct strv one = {0};
     autobuf struct buf out = BUF_INIT;
@@ -124,7 +121,7 @@ static int list_refs(const struct git_place *at, const char *const *below, struc
     return 0;
 }
 
-static int mend_refs(const struct run *run, size_t *count, struct err *err)
+static int remove_broken_refs(const struct run *run, size_t *count, struct err *err)
 {
     struct git_place at = {.git_dir = run->pf->repo.common};
     autofree char *tip = tip_ref_name(run->id);
@@ -135,20 +132,20 @@ static int mend_refs(const struct run *run, size_t *count, struct err *err)
     const char *const below[] = {tip, heads, saved};
     autostrv struct strv refs = {0};
     bool complete = true;
-    if (dirs_each(heads_dir, mend_ref_file, count, err) ||
-        dirs_each(saved_dir, mend_ref_file, count, err) || list_refs(&at, below, &refs, err) ||
+    if (dirs_each(heads_dir, remove_empty_ref, count, err) ||
+        dirs_each(saved_dir, remove_empty_ref, count, err) || list_refs(&at, below, &refs, err) ||
         (refs.n && is_complete(&at, &refs, &complete, err)))
         return -1;
     for (size_t i = 0; !complete && i < refs.n; i++) {
-        if (mend_ref(&at, refs.v[i], count, err))
+        if (remove_broken_ref(&at, refs.v[i], count, err))
             return -1;
     }
     return 0;
 }
 
-/* git writes it before it moves the checkout, and does not sync it; empty, it stops the next move.
- */
-static int mend_orig_head(const struct run *run, struct err *err)
+/* git writes ORIG_HEAD before it moves the checkout, and does not sync it. An empty file stops
+ * the next move. */
+static int remove_empty_orig_head(const struct run *run, struct err *err)
 {
     autofree char *path = mem_printf("%s/ORIG_HEAD", run->pf->repo.git_dir);
     struct stat st;
@@ -157,16 +154,16 @@ static int mend_orig_head(const struct run *run, struct err *err)
     return unlink(path) < 0 ? err_sys(err, "remove '%s'", path) : 0;
 }
 
-/* --- both --------------------------------------------------------------------------------- */
-
 int durable_mend(struct run *run, struct err *err)
 {
     autofree char *note = mem_printf("%s/boot", run->state_dir);
     autofree char *objects = mem_printf("%s/objects", run->pf->repo.common);
     if (!run->base || boot_is_noted(note))
         return 0;
-    return dirs_each(objects, mend_folder, &run->lost_objects, err) || mend_orig_head(run, err) ||
-                   (run->resume && mend_refs(run, &run->lost_refs, err)) || boot_note(note, err)
+    return dirs_each(objects, remove_lost_objects, &run->lost_objects, err) ||
+                   remove_empty_orig_head(run, err) ||
+                   (run->resume && remove_broken_refs(run, &run->lost_refs, err)) ||
+                   boot_note(note, err)
                ? -1
                : 0;
 }
@@ -176,8 +173,8 @@ void durable_tell(struct run *run)
     struct err why = {0};
     if ((run->lost_objects || run->lost_refs) &&
         err_set(&why, ERR_ENV,
-                "the machine went down without writing all to the disk: removed %zu git objects "
-                "without content, and %zu refs of this run that led nowhere",
+                "the machine stopped before all data reached the disk: removed %zu empty git "
+                "objects and %zu broken refs of this run",
                 run->lost_objects, run->lost_refs))
         record_error(run, -1, &why);
 }

@@ -9,15 +9,15 @@
 
 enum { WAIT_MS = 10000, PAUSE_MS = 20, RETRY_MS = 1000, REFRESH_MS = 10 * 60 * 1000 };
 
-static void tell_waiting(struct run *run, pid_t other)
+static void report_gc(struct run *run, pid_t other)
 {
     struct err why = {0};
-    (void)err_set(&why, ERR_ENV, "waiting for git gc, which is at work here as process %lld",
+    (void)err_set(&why, ERR_ENV, "waiting for git gc, which runs here as process %lld",
                   (long long)other);
     record_error(run, -1, &why);
 }
 
-/* Waits for the gc of another process, which is 0 when it has ended. */
+/* Waits for another process's gc; *other is 0 when it has ended. */
 static int await_gc(const char *common, const char *state_dir, pid_t *other, struct err *err)
 {
     const struct timespec pause = {.tv_nsec = PAUSE_MS * 1000 * 1000};
@@ -30,7 +30,7 @@ static int await_gc(const char *common, const char *state_dir, pid_t *other, str
     return rc;
 }
 
-static void refresh(void *ctx)
+static void refresh_lock(void *ctx)
 {
     struct run *run = ctx;
     struct err err = {0};
@@ -38,7 +38,7 @@ static void refresh(void *ctx)
         record_error(run, -1, &err);
 }
 
-static void try_again(void *ctx)
+static void retry_lock(void *ctx)
 {
     struct run *run = ctx;
     struct err err = {0};
@@ -59,13 +59,13 @@ void gc_hold_begin(struct run *run)
         return;
     int rc = gc_lock_join(common, run->state_dir, &other, &err);
     if (rc == 0 && other)
-        tell_waiting(run, other);
+        report_gc(run, other);
     if (rc || await_gc(common, run->state_dir, &other, &err))
         record_error(run, -1, &err);
     run->gc_waits = other != 0;
     if (run->gc_waits)
-        run_every(run, RETRY_MS, try_again, run);
-    run_every(run, REFRESH_MS, refresh, run);
+        run_every(run, RETRY_MS, retry_lock, run);
+    run_every(run, REFRESH_MS, refresh_lock, run);
 }
 
 void gc_hold_end(struct run *run)
@@ -81,7 +81,7 @@ void gc_hold_take(const char *common, const char *state_dir, void (*waiting)(con
     pid_t other = 0;
     int rc = gc_lock_join(common, state_dir, &other, &none);
     if (rc == 0 && other && waiting)
-        waiting("git gc, which is at work here");
+        waiting("git gc, which runs here");
     if (rc == 0)
         (void)await_gc(common, state_dir, &other, &none);
 }
@@ -89,5 +89,6 @@ void gc_hold_take(const char *common, const char *state_dir, void (*waiting)(con
 void gc_hold_leave(const char *common, const char *state_dir)
 {
     struct err none = {0};
-    (void)gc_lock_leave(common, state_dir, &none); /* what stays is a dead process's: no lock */
+    (void)gc_lock_leave(common, state_dir,
+                        &none); /* a lock that stays belongs to a dead process and has no effect */
 }

@@ -1,6 +1,6 @@
 /*
- * Landing: what tasks committed is merged off to the side, verified as merged, and becomes the new
- * tip.
+ * Landing: we merge a task's commit with the tip outside every checkout, verify the result, and
+ * make it the new tip.
  */
 #include "run/run_private.h"
 
@@ -24,17 +24,15 @@
 
 enum { VERIFY_MS = 60 * 60 * 1000 };
 
-/* Of so many jobs each keeps its workspace open while it waits. */
+/* With more attempts than this, a waiting attempt does not keep its workspace open. */
 enum { HELD_MAX = 256 };
 
-/* Where the base is checked out, moving it takes longer the more files there are: where nobody
- * waits for it, it is to take a tenth of the time at most. */
+/* If the base is checked out, moving it takes longer the more files there are. If nobody waits
+ * for it, we spend at most a tenth of the time on it. */
 enum { PAUSE_TIMES = 10, PAUSE_MIN_MS = 200, PAUSE_MAX_MS = 10000 };
 
-/* How much of an index git goes through in that time, with the files that are in it. */
+/* The rate at which git goes through an index and its files. */
 enum { INDEX_BYTES_PER_MS = 32 << 10 };
-
-/* --- making the candidate ----------------------------------------------------------------- */
 
 static char *merge_message(const struct attempt *job)
 {
@@ -49,7 +47,7 @@ static char *merge_message(const struct attempt *job)
     return buf_steal(&out);
 }
 
-static int conflict(struct attempt *job, const struct merge_result *m, struct err *err)
+static int report_conflict(struct attempt *job, const struct merge_result *m, struct err *err)
 {
     struct git_place at = run_place(job->run);
     autobuf struct buf files = BUF_INIT;
@@ -59,26 +57,26 @@ static int conflict(struct attempt *job, const struct merge_result *m, struct er
     return 1;
 }
 
-/* One commit, with the tip as its only parent or with the task's as the second. */
-static int candidate_of_merge(struct attempt *job, bool squash, struct err *err)
+/* Makes one commit. Its parents are the tip and, unless we squash, the task's commit. */
+static int make_merge_candidate(struct attempt *job, bool squash, struct err *err)
 {
     struct git_place at = run_place(job->run);
     const struct task_run *tr = &job->run->tasks[job->task];
     automerge struct merge_result m = MERGE_RESULT_INIT;
     workspace_set_tree(&job->ws, &at);
-    /* A tip that we made ourselves has all that its tasks build on. */
+    /* If we made the tip ourselves, it contains all that its tasks build on. */
     if (job->run->resume ? merge_trees(&at, job->run->tip, tr->commit, &m, err)
                          : merge_since(&at, tr->start, job->run->tip, tr->commit, &m, err))
         return -1;
     if (!m.clean)
-        return conflict(job, &m, err);
+        return report_conflict(job, &m, err);
     autofree char *message = squash ? attempt_message(job) : merge_message(job);
     const char *const parents[] = {job->run->tip, squash ? NULL : tr->commit, NULL};
     return git_commit_tree(&at, m.tree.s, parents, message, &job->candidate, err);
 }
 
-/* Each commit of the task again, on top of the tip; merges in between are left out. */
-static int candidate_of_rebase(struct attempt *job, struct err *err)
+/* Replays each commit of the task on top of the tip, and leaves out merges. */
+static int make_rebase_candidate(struct attempt *job, struct err *err)
 {
     struct git_place at = run_place(job->run);
     const struct task_run *tr = &job->run->tasks[job->task];
@@ -95,7 +93,7 @@ static int candidate_of_rebase(struct attempt *job, struct err *err)
         if (merge_pick(&at, job->candidate.s, id, &m, err))
             return -1;
         if (!m.clean)
-            return conflict(job, &m, err);
+            return report_conflict(job, &m, err);
         if (git_call(&at, &message, err, "log", "-1", "--format=%B", id, NULL))
             return -1;
         autofree char *onto = mem_str(job->candidate.s);
@@ -109,7 +107,8 @@ static int candidate_of_rebase(struct attempt *job, struct err *err)
     return 0;
 }
 
-/* 0: job->candidate is what would land. 1: it conflicts, and the job is gone. -1: failure. */
+/* Returns 0 if job->candidate is ready to land, 1 if it conflicts and the attempt is over, -1 on
+ * failure. */
 static int make_candidate(struct attempt *job, struct err *err)
 {
     enum land_style style = job->run->pf->plan.land_style;
@@ -117,12 +116,12 @@ static int make_candidate(struct attempt *job, struct err *err)
     buf_cut(&job->candidate_base, 0);
     buf_addstr(&job->candidate_base, job->run->tip);
     if (style == LAND_STYLE_REBASE)
-        return candidate_of_rebase(job, err);
-    return candidate_of_merge(job, style == LAND_STYLE_SQUASH, err);
+        return make_rebase_candidate(job, err);
+    return make_merge_candidate(job, style == LAND_STYLE_SQUASH, err);
 }
 
-/* A merge of git's can move what the task made to a path that is not the task's: where others have
- * renamed a folder. */
+/* Checks the paths of the merged result. If others have renamed a folder, git's merge can move a
+ * file of the task to a path that the task may not change. */
 static bool check_candidate(struct attempt *job)
 {
     const struct run *run = job->run;
@@ -130,7 +129,7 @@ static bool check_candidate(struct attempt *job)
     autobuf struct buf paths = BUF_INIT;
     struct err err = {0};
     if (!run->pf->claims.list.n || !job->agent_started || enforce == ENFORCE_WARN)
-        return true; /* what a person has resolved is not held against them */
+        return true; /* a person resolved this: we do not check their paths */
     if (tree_diff(run->batch, run->tip, job->candidate.s, &paths, &err)) {
         attempt_error(job, &err);
         return false;
@@ -138,50 +137,50 @@ static bool check_candidate(struct attempt *job)
     return attempt_check_paths(job, &paths);
 }
 
-/* --- verifying ---------------------------------------------------------------------------- */
+/* Cuts white space from the end and returns the last line. */
+static const char *last_line(struct buf *output)
+{
+    while (output->len && strchr(" \n\r\t", output->s[output->len - 1]))
+        buf_cut(output, output->len - 1);
+    const char *newline = strrchr(output->s, '\n');
+    return newline ? newline + 1 : output->s;
+}
 
-/* The next attempt is told what the command said. */
-static void verification_failed(struct attempt *job, int exit_code)
+/* Fails the attempt and gives the command's output to the next one. */
+static void fail_verification(struct attempt *job, int exit_code)
 {
     autobuf struct buf output = BUF_INIT;
     attempt_read_tail(job, "verify.out", &output);
     attempt_read_tail(job, "verify.err", &output);
-    attempt_feedback(job, "Your last attempt at this did not pass its verification", exit_code,
+    attempt_feedback(job, "Your last attempt at this task failed its verification", exit_code,
                      output.s);
-    while (output.len && strchr(" \n\r\t", output.s[output.len - 1]))
-        buf_cut(&output, output.len - 1);
-    const char *last = strrchr(output.s, '\n');
-    attempt_fail(job, FAILURE_VERIFY, "verification ended with %d: %s", exit_code,
-                 last ? last + 1 : output.s);
+    attempt_fail(job, FAILURE_VERIFY, "verification failed (exit code %d): %s", exit_code,
+                 last_line(&output));
 }
 
-/* A shell's words for a program that is not there, or is none. */
+/* Exit codes of a shell for a program that is missing or cannot be executed. */
 enum { CANNOT_EXECUTE = 126, NOT_FOUND = 127 };
 
-/* No agent can put that right: the work is kept, and lands when the run is resumed. */
-static void verification_cannot_start(struct attempt *job, int exit_code)
+/* No agent can repair this. We keep the work, and it lands when the user resumes the run. */
+static void fail_unstartable_verification(struct attempt *job, int exit_code)
 {
     autobuf struct buf output = BUF_INIT;
     attempt_read_tail(job, "verify.err", &output);
-    while (output.len && strchr(" \n\r\t", output.s[output.len - 1]))
-        buf_cut(&output, output.len - 1);
-    const char *last = strrchr(output.s, '\n');
     job->unverified = true;
-    attempt_fail(job, FAILURE_SETUP, "its verification cannot start (exit code %d): %s", exit_code,
-                 last ? last + 1 : output.s);
+    attempt_fail(job, FAILURE_SETUP, "verification cannot start (exit code %d): %s", exit_code,
+                 last_line(&output));
 }
 
-static void verification_hung(struct attempt *job)
+static void fail_timed_out_verification(struct attempt *job)
 {
-    attempt_tell(job,
-                 "The verification of your last attempt at this did not come to an end in time.");
-    attempt_fail(job, FAILURE_VERIFY, "verification took longer than it may");
+    attempt_tell(job, "The verification of your last attempt at this task timed out.");
+    attempt_fail(job, FAILURE_VERIFY, "verification timed out");
 }
 
 static void on_verified(struct attempt *job, int exit_code);
 
-/* The task's own command first, then the plan's. */
-static const struct plan_command *next_command(struct attempt *job)
+/* The task's own command runs first, then the plan's. */
+static const struct plan_command *next_verification(struct attempt *job)
 {
     const struct plan_command *own = &task_of(job)->verify, *all = &job->run->pf->plan.land_verify;
     int step = job->verify_step++;
@@ -215,7 +214,7 @@ static void on_clean_tree(struct attempt *job, int exit_code)
         start_verification(job, job->verification);
     } else {
         attempt_read_tail(job, "prepare.log", &log);
-        attempt_fail(job, FAILURE_INTERNAL, "a clean tree could not be made: %s", log.s);
+        attempt_fail(job, FAILURE_INTERNAL, "cannot make a clean tree: %s", log.s);
     }
 }
 
@@ -228,10 +227,10 @@ static void make_clean_tree(struct attempt *job)
 
 static void verify_next(struct attempt *job)
 {
-    job->verification = next_command(job);
+    job->verification = next_verification(job);
     if (!job->verification) {
         record(job->run, EV_TASK_VERIFIED, job->task, NULL);
-        land_queue(job); /* where it lands at once, unless the tip has moved meanwhile */
+        land_queue(job); /* it lands at once, unless the tip has moved meanwhile */
     } else if (job->verification->clean) {
         make_clean_tree(job);
     } else {
@@ -248,26 +247,26 @@ static void on_verified(struct attempt *job, int exit_code)
     if (job->stopped)
         attempt_fail_stopped(job);
     else if (!in_time)
-        verification_hung(job);
+        fail_timed_out_verification(job);
     else if (process_was_broken(job, &failure, &reason))
         attempt_fail(job, failure, "verification: %s", reason.s);
     else if (job->tampered)
         attempt_fail(job, FAILURE_SCOPE, "%s", job->tampered);
     else if (!job->exit_signal && (exit_code == CANNOT_EXECUTE || exit_code == NOT_FOUND))
-        verification_cannot_start(job, exit_code);
+        fail_unstartable_verification(job, exit_code);
     else if (exit_code != 0)
-        verification_failed(job, exit_code);
+        fail_verification(job, exit_code);
     else
         verify_next(job);
 }
 
-static void verify(struct attempt *job);
+static void check_out_candidate(struct attempt *job);
 
 static void on_checked_out(struct attempt *job, int exit_code)
 {
     autobuf struct buf log = BUF_INIT;
     if (process_lost_race(job, exit_code)) {
-        verify(job);
+        check_out_candidate(job);
         return;
     }
     if (job->stopped) {
@@ -280,17 +279,18 @@ static void on_checked_out(struct attempt *job, int exit_code)
         return;
     }
     attempt_read_tail(job, "prepare.log", &log);
-    attempt_fail(job, FAILURE_INTERNAL, "the merged tree could not be checked out: %s", log.s);
+    attempt_fail(job, FAILURE_INTERNAL, "cannot check out the merged tree: %s", log.s);
 }
 
-/* The workspace itself becomes the merged tree: what was built in it is still there. */
-static void verify(struct attempt *job)
+/* Checks the merged tree out in the workspace itself, which keeps what was built there. */
+static void check_out_candidate(struct attempt *job)
 {
     autofree char *index = attempt_file(job, "index"), *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     struct err err = {0};
     task_set_state(job->run, job->task, TASK_VERIFYING);
-    /* It knows the files that the agent added; it is gone when the task is verified again. */
+    /* This index knows the files that the agent added. It is gone when the task is verified
+     * again. */
     if (workspace_enter(&job->ws, &err) || workspace_put(&job->ws, index, "index", &err)) {
         attempt_fail(job, FAILURE_SCOPE, "%s", err.msg);
         return;
@@ -302,8 +302,6 @@ static void verify(struct attempt *job)
         attempt_error(job, &err);
 }
 
-/* --- landing ------------------------------------------------------------------------------ */
-
 static void set_landed(struct task_run *tr, const char *commit)
 {
     free(tr->landed);
@@ -311,9 +309,9 @@ static void set_landed(struct task_run *tr, const char *commit)
     tr->status.landed = tr->landed;
 }
 
-/* Who finds the intent without its outcome asks the tip whether it has that commit. The ref of the
- * tip follows at the end of the turn. */
-static void land_now(struct attempt *job)
+/* Records the intent first. If we die, the next engine finds the intent without its outcome and
+ * checks whether the tip has the commit. The ref of the tip moves when the turn ends. */
+static void land_candidate(struct attempt *job)
 {
     struct run *run = job->run;
     struct err err = {0};
@@ -329,22 +327,22 @@ static void land_now(struct attempt *job)
     vec_push(&run->landed_now, job);
 }
 
-/* No ref may be on the disk before the objects that it leads to, or a power failure leaves it
- * broken: git syncs refs, and objects not. */
+/* Syncs the objects before the ref moves: git syncs refs but not objects, so a power failure
+ * could leave a broken ref. */
 static int move_tip(struct run *run, const char *from, struct err *err)
 {
     autofree char *was = mem_str(from);
     char *to = run->tip;
     if (durable_sync(run, err))
         return -1;
-    run->tip = was; /* the ref is there until it has moved */
+    run->tip = was; /* the ref is still at this commit */
     int rc = run_move_tip(run, to, "anabranch: land", err);
     run->tip = to;
     return rc;
 }
 
-/* What has landed in a turn is in the tip, all at once, or none of it is. */
-static void settle_tip(struct run *run, const char *from, size_t first)
+/* Moves the tip to all that landed in this turn, or takes all of it back. */
+static void move_tip_or_undo(struct run *run, const char *from, size_t first)
 {
     struct err err = {0};
     if (strcmp(run->tip, from) == 0)
@@ -364,12 +362,12 @@ static void settle_tip(struct run *run, const char *from, size_t first)
     }
 }
 
-static void land(struct attempt *job)
+static void land_or_verify(struct attempt *job)
 {
     struct err err = {0};
     bool verified = job->candidate.len && strcmp(job->candidate_base.s, job->run->tip) == 0;
     if (verified) {
-        land_now(job);
+        land_candidate(job);
         return;
     }
     int rc = make_candidate(job, &err);
@@ -379,9 +377,9 @@ static void land(struct attempt *job)
         return;
     else if (rc == 0 && (plan_command_is_set(&task_of(job)->verify) ||
                          plan_command_is_set(&job->run->pf->plan.land_verify)))
-        verify(job);
+        check_out_candidate(job);
     else if (rc == 0)
-        land_now(job);
+        land_candidate(job);
 }
 
 void land_queue(struct attempt *job)
@@ -405,26 +403,27 @@ bool land_leave(struct attempt *job)
     return kept < waiting;
 }
 
-/* The order is that of the history. A commit at the tip has its place there: we do not wait until
- * the base has it. */
-static bool has_its_place(const struct run *run, uint32_t task)
+/* True if the task's place in the history is settled. A commit at the tip has its place: we do
+ * not wait until the base has it. */
+static bool has_settled_place(const struct run *run, uint32_t task)
 {
     const struct task_run *tr = &run->tasks[task];
     return tr->status.state >= TASK_LANDED || (tr->job && tr->job->at_tip);
 }
 
-/* Tasks with an order land in it; the others do not wait, and nobody waits for them. */
+/* Tasks with an order land in that order. Tasks without one do not wait, and no task waits for
+ * them. */
 static bool may_land(struct run *run, uint32_t task)
 {
-    if (run->stopping || run_is_draining(run)) /* those before it may never be begun */
+    if (run->stopping || run_is_draining(run)) /* earlier tasks may never start */
         return true;
-    while (run->order_done < run->ordered && has_its_place(run, run->by_order[run->order_done]))
+    while (run->order_done < run->ordered && has_settled_place(run, run->by_order[run->order_done]))
         run->order_done++;
     return run->tasks[task].order == INT64_MAX || run->order_done == run->ordered ||
            run->tasks[task].order <= run->tasks[run->by_order[run->order_done]].order;
 }
 
-/* A base that could not follow yet is not said to have it: the run's own ref has. */
+/* If the base could not follow yet, the event names the run's own ref, which has the commit. */
 void land_tell(struct run *run, uint32_t task, bool on_base)
 {
     struct arena a = {0};
@@ -438,8 +437,8 @@ void land_tell(struct run *run, uint32_t task, bool on_base)
     arena_done(&a);
 }
 
-/* A publication has taken so long, or will. */
-static void rest(struct run *run, int64_t took)
+/* Sets the earliest time of the next publication, given how long one takes. */
+static void delay_publication(struct run *run, int64_t took)
 {
     int64_t pause = PAUSE_TIMES * took;
     if (pause < PAUSE_MIN_MS)
@@ -447,18 +446,19 @@ static void rest(struct run *run, int64_t took)
     run->next_publication = clock_mono() + (pause < PAUSE_MAX_MS ? pause : PAUSE_MAX_MS);
 }
 
-/* The first one, of a checkout that is large, waits as long as if there had been one before. */
-static void rest_first(struct run *run)
+/* Before the first publication into a large checkout, waits as long as if there had been one
+ * before. */
+static void delay_first_publication(struct run *run)
 {
     autofree char *index = mem_printf("%s/index", run->pf->repo.git_dir);
     struct stat st;
     if (!run->publishing_since && !run->next_publication && stat(index, &st) == 0 &&
         st.st_size * PAUSE_TIMES > PAUSE_MIN_MS * INDEX_BYTES_PER_MS &&
         checkout_move_is_here(&run->pf->repo, run->base_ref))
-        rest(run, st.st_size / INDEX_BYTES_PER_MS);
+        delay_publication(run, st.st_size / INDEX_BYTES_PER_MS);
 }
 
-static void note_landed(struct run *run)
+static void record_published(struct run *run)
 {
     autobuf struct buf lines = BUF_INIT;
     for (size_t i = 0; i < run->publishing.n; i++) {
@@ -470,8 +470,8 @@ static void note_landed(struct run *run)
 
 static void on_published(struct run *run)
 {
-    note_landed(run);
-    rest(run, clock_mono() - run->publishing_since);
+    record_published(run);
+    delay_publication(run, clock_mono() - run->publishing_since);
     record_together(run);
     for (size_t i = 0; i < run->publishing.n; i++)
         land_tell(run, run->publishing.v[i]->task, run->publication.moved);
@@ -484,7 +484,7 @@ static void on_published(struct run *run)
     run_wake(run);
 }
 
-/* Whether someone waits for one of them: a task behind it, or the end of the run. */
+/* True if a dependent task, or the end of the run, waits for one of them. */
 static bool is_awaited(const struct run *run)
 {
     const struct graph *g = &run->pf->graph;
@@ -498,7 +498,7 @@ static bool is_awaited(const struct run *run)
     return run->landed_now.n + run->publishing.n == run->jobs;
 }
 
-static void on_patience_end(void *ctx)
+static void on_pause_end(void *ctx)
 {
     struct run *run = ctx;
     watch_free(run->time_limit);
@@ -506,16 +506,17 @@ static void on_patience_end(void *ctx)
     land_publish(run);
 }
 
-/* The tip is published once for all that landed meanwhile, and only then they are told to have. */
+/* Publishes the tip once for all attempts that landed meanwhile. Only then do we record them as
+ * landed. */
 void land_publish(struct run *run)
 {
     if (!run->landed_now.n || run->publication.busy)
         return;
-    rest_first(run);
+    delay_first_publication(run);
     int64_t wait = run->next_publication - clock_mono();
     if (wait > 0 && !is_awaited(run)) {
         if (!run->time_limit)
-            run->time_limit = loop_timer(run->loop, wait, on_patience_end, run);
+            run->time_limit = loop_timer(run->loop, wait, on_pause_end, run);
         return;
     }
     run->publishing_since = clock_mono();
@@ -530,8 +531,8 @@ void land_publish(struct run *run)
     }
 }
 
-/* Nothing lands any more; what waited for it is saved. */
-static void give_up(struct run *run)
+/* Landing is over: fails the waiting attempts, which saves their work. */
+static void fail_waiting(struct run *run)
 {
     while (run->landing.n)
         attempt_fail_stopped(run->landing.v[--run->landing.n]);
@@ -551,8 +552,9 @@ static int compare_places(const void *a, const void *b)
                                      : -1;
 }
 
-/* By their order, so that one turn lands all that may land; those without one by their arrival. */
-static struct attempt **take_waiting(struct run *run, size_t n)
+/* Returns the waiting attempts sorted by landing order, then arrival, so that one turn lands
+ * every attempt that may land. */
+static struct attempt **take_waiting_in_order(struct run *run, size_t n)
 {
     struct attempt **jobs = mem_array(n, sizeof(struct attempt *));
     autofree struct place *places = mem_array(n, sizeof(struct place));
@@ -575,20 +577,20 @@ void land_turn(struct run *run)
     if (!run->failed && !run->publication.busy && publish_follow(run, &err))
         run_fail(run, &err);
     if (run->failed) {
-        give_up(run);
+        fail_waiting(run);
         return;
     }
     size_t waiting = run->landing.n, kept = 0, first = run->landed_now.n;
     autofree char *tip = mem_str(run->tip);
-    struct attempt **jobs = take_waiting(run, waiting);
+    struct attempt **jobs = take_waiting_in_order(run, waiting);
     for (size_t i = 0; i < waiting; i++) {
         if (may_land(run, jobs[i]->task))
-            land(jobs[i]);
+            land_or_verify(jobs[i]);
         else
             jobs[kept++] = jobs[i];
     }
     for (size_t i = 0; i < kept; i++)
         vec_push(&run->landing, jobs[i]);
     free(jobs);
-    settle_tip(run, tip, first);
+    move_tip_or_undo(run, tip, first);
 }

@@ -1,6 +1,6 @@
 /*
- * The base branch: it follows the tip, and the tip takes in what others put on it. Where the branch
- * is checked out, it moves with the checkout.
+ * The base branch follows the tip, and the tip includes commits that others put on the base. If the
+ * branch is checked out, the checkout moves with it.
  */
 #include "run/run_private.h"
 
@@ -29,9 +29,9 @@ enum {
     USE_PAUSE_MS = 50
 };
 
-/* Someone who commits all the while moves the base while we bring the tip there. After so many lost
- * races the base is locked meanwhile, where that will be over long before another git gives up
- * waiting for it (100 ms). */
+/* Another process that commits all the time moves the base while we publish. After HOLD_AFTER
+ * lost races we lock the base meanwhile, if that takes much less time than another git waits for
+ * the lock (100 ms). */
 enum { TRIES = 25, TRIES_IN_HASTE = 5, HOLD_AFTER = 2, HOLD_MS = 40 };
 
 static void set_published(struct run *run, const char *commit)
@@ -40,7 +40,7 @@ static void set_published(struct run *run, const char *commit)
     run->published = mem_str(commit);
 }
 
-/* The base has all that landed. */
+/* Notes that the base has all that landed. */
 static void set_moved(struct run *run, const char *commit)
 {
     set_published(run, commit);
@@ -58,10 +58,11 @@ int run_move_tip(struct run *run, const char *to, const char *why, struct err *e
         if (git_move_ref(&at, run->tip_ref, run->tip, to, why, &moved, err))
             return -1;
     }
-    return moved ? 0 : err_set(err, ERR_ENV, "'%s' is moved again and again", run->tip_ref);
+    return moved ? 0 : err_set(err, ERR_ENV, "another process keeps moving '%s'", run->tip_ref);
 }
 
-/* The tip has all that the base is then said to have; where it cannot be moved, neither is. */
+/* Moves the tip and notes where the base is. The tip then has all of the base. If the tip cannot
+ * move, nothing changes. */
 static int set_tip(struct run *run, const char *commit, const char *published, struct err *err)
 {
     if (run_move_tip(run, commit, "anabranch: follow the base", err))
@@ -72,29 +73,28 @@ static int set_tip(struct run *run, const char *commit, const char *published, s
     return 0;
 }
 
-/* --- following it ------------------------------------------------------------------------- */
-
-/* What the base is to the tip. */
-enum stand {
-    STAND_BEHIND, /* the tip has all of it */
-    STAND_AHEAD,  /* it has all of the tip */
-    STAND_BESIDE, /* a few commits were put on what the tip has of it: run->published */
-    STAND_APART,
+/* The position of the base relative to the tip. */
+enum base_position {
+    BASE_BEHIND,   /* the tip has all of the base */
+    BASE_AHEAD,    /* the base has all of the tip */
+    BASE_EXTENDED, /* the base has run->published and a few commits more */
+    BASE_DIVERGED,
 };
 
-static int ask_stand(struct run *run, const char *now, enum stand *ret, struct err *err)
+static int ask_git_for_position(struct run *run, const char *now, enum base_position *ret,
+                                struct err *err)
 {
     struct git_place at = run_place(run);
     bool ours = false, theirs;
     if (git_is_ancestor(&at, now, run->tip, &theirs, err) ||
         (!theirs && git_is_ancestor(&at, run->tip, now, &ours, err)))
         return -1;
-    *ret = theirs ? STAND_BEHIND : ours ? STAND_AHEAD : STAND_APART;
+    *ret = theirs ? BASE_BEHIND : ours ? BASE_AHEAD : BASE_DIVERGED;
     return 0;
 }
 
-/* Someone who commits all the while may do so several times while git is asked once. */
-static int find_stand(struct run *run, const char *now, enum stand *ret, struct err *err)
+/* Reads the history directly: another process may commit several times while git answers once. */
+static int find_position(struct run *run, const char *now, enum base_position *ret, struct err *err)
 {
     enum { PUBLISHED, OTHER, WANTED };
     const char *const on_base[WANTED] = {run->published, run->tip};
@@ -103,22 +103,22 @@ static int find_stand(struct run *run, const char *now, enum stand *ret, struct 
     if (first_parents_find(run->batch, now, on_base, WANTED, &base, err))
         return -1;
     if (base.found == OTHER || (base.found >= 0 && strcmp(run->tip, run->published) == 0)) {
-        *ret = STAND_AHEAD;
+        *ret = BASE_AHEAD;
         return 0;
     }
     if (base.found < 0 || !base.straight)
-        return ask_stand(run, now, ret, err);
+        return ask_git_for_position(run, now, ret, err);
     if (first_parents_find(run->batch, run->tip, on_tip, WANTED, &tip, err))
         return -1;
     if (tip.found < 0)
-        return ask_stand(run, now, ret, err);
-    *ret = tip.found == OTHER ? STAND_BEHIND : STAND_BESIDE;
+        return ask_git_for_position(run, now, ret, err);
+    *ret = tip.found == OTHER ? BASE_BEHIND : BASE_EXTENDED;
     return 0;
 }
 
-/* The user has rewritten what we knew of the base, by a rebase, an amend or a reset: they decide
- * what becomes of that, and we bring what landed since on top. git finds the base of a merge by
- * history, so a commit stands in for theirs that has one. */
+/* The user has rewritten the base that we knew, by a rebase, an amend or a reset. We accept
+ * their version and put what landed since on top. git finds the merge base by history, so we
+ * make a stand-in commit of their tree that has that history. */
 static int merge_rewritten(struct run *run, const struct git_place *at, const char *theirs,
                            struct merge_result *m, struct err *err)
 {
@@ -130,8 +130,8 @@ static int merge_rewritten(struct run *run, const struct git_place *at, const ch
     return merge_since(at, run->published, stand_in.s, run->tip, m, err);
 }
 
-static int merge_apart(struct run *run, const struct git_place *at, const char *theirs,
-                       struct merge_result *m, struct err *err)
+static int merge_diverged(struct run *run, const struct git_place *at, const char *theirs,
+                          struct merge_result *m, struct err *err)
 {
     bool has;
     if (git_is_ancestor(at, run->published, theirs, &has, err))
@@ -140,15 +140,16 @@ static int merge_apart(struct run *run, const struct git_place *at, const char *
                : merge_rewritten(run, at, theirs, m, err);
 }
 
-/* Both sides went on: their merge is the new tip. A conflict stays for the person at the end. */
-static int join(struct run *run, const char *theirs, bool beside, struct buf *ret_commit,
-                struct err *err)
+/* Both sides have new commits: their merge is the new tip. If they conflict, *ret_commit stays
+ * empty and a person resolves the conflict after the run. */
+static int merge_base_and_tip(struct run *run, const char *theirs, bool extended,
+                              struct buf *ret_commit, struct err *err)
 {
     struct git_place at = run_place(run);
     automerge struct merge_result m = MERGE_RESULT_INIT;
     at.work_tree = run->pf->repo.root;
-    if (beside ? merge_since(&at, run->published, theirs, run->tip, &m, err)
-               : merge_apart(run, &at, theirs, &m, err))
+    if (extended ? merge_since(&at, run->published, theirs, run->tip, &m, err)
+                 : merge_diverged(run, &at, theirs, &m, err))
         return -1;
     if (!m.clean)
         return 0;
@@ -158,26 +159,28 @@ static int join(struct run *run, const char *theirs, bool beside, struct buf *re
     return git_commit_tree(&at, m.tree.s, parents, message, ret_commit, err);
 }
 
-/* What the tip has to become to have all of the base, which is at publication.seen: empty where it
- * stays. *ret_has is false where the two cannot be brought together. No ref is moved. */
+/* Finds the commit that the tip must become to contain all of the base, which is at
+ * publication.seen; *ret_tip is empty if the tip stays. *ret_has is false if the two cannot be
+ * merged. Moves no ref. */
 static int find_tip(struct run *run, struct buf *ret_tip, bool *ret_has, struct err *err)
 {
     struct git_place at = run_place(run);
     struct buf *now = &run->publication.seen;
-    enum stand stand;
+    enum base_position base_position;
     *ret_has = false;
     buf_cut(now, 0);
     if (git_resolve(&at, run->base_ref, now, err))
-        return err->code == ERR_INPUT ? 0 : -1; /* someone removed it: nothing to follow */
+        return err->code == ERR_INPUT ? 0 : -1; /* someone removed the base: nothing to follow */
     *ret_has = strcmp(now->s, run->published) == 0;
     if (*ret_has)
         return 0;
-    if (find_stand(run, now->s, &stand, err) ||
-        (stand >= STAND_BESIDE && join(run, now->s, stand == STAND_BESIDE, ret_tip, err)))
+    if (find_position(run, now->s, &base_position, err) ||
+        (base_position >= BASE_EXTENDED &&
+         merge_base_and_tip(run, now->s, base_position == BASE_EXTENDED, ret_tip, err)))
         return -1;
-    if (stand == STAND_AHEAD)
+    if (base_position == BASE_AHEAD)
         buf_addstr(ret_tip, now->s);
-    *ret_has = stand == STAND_BEHIND || ret_tip->len;
+    *ret_has = base_position == BASE_BEHIND || ret_tip->len;
     return 0;
 }
 
@@ -197,18 +200,16 @@ int publish_follow(struct run *run, struct err *err)
     return 0;
 }
 
-/* --- moving it ---------------------------------------------------------------------------- */
-
 static void move_base(void *ctx);
-static void take_turn(void *ctx);
+static void take_base_lock(void *ctx);
 
-static void finish(void *ctx)
+static void finish_when_quiet(void *ctx)
 {
     struct run *run = ctx;
     struct publication *p = &run->publication;
     if (!p->given_up && !checkout_move_is_quiet(run)) {
         watch_free(p->wait);
-        p->wait = loop_timer(run->loop, BUSY_PAUSE_MS, finish, run);
+        p->wait = loop_timer(run->loop, BUSY_PAUSE_MS, finish_when_quiet, run);
         return;
     }
     checkout_lock_release(&p->checkout);
@@ -217,14 +218,14 @@ static void finish(void *ctx)
     p->then(run);
 }
 
-static void fail(struct run *run, const struct err *err)
+static void fail_publication(struct run *run, const struct err *err)
 {
     run_fail(run, err);
     checkout_lock_release(&run->publication.checkout);
-    finish(run);
+    finish_when_quiet(run);
 }
 
-static void tell_waiting(struct run *run, const char *whom, const char *words)
+static void report_waiting(struct run *run, const char *whom, const char *words)
 {
     struct publication *p = &run->publication;
     struct err why = {0};
@@ -241,31 +242,33 @@ static void move_later(struct run *run, int64_t ms)
     p->wait = loop_timer(run->loop, ms, move_base, run);
 }
 
-/* The last time is worth waiting for; before that, what lands next brings another try. */
-static bool waits_for_lock(struct run *run)
+/* Waits for another git's lock if this is the last publication. Before that, the next landing
+ * retries. */
+static bool wait_for_lock(struct run *run)
 {
     struct publication *p = &run->publication;
     const char *words = checkout_move_lock(run);
     if (!words || run->jobs || run->stopping || clock_mono() >= p->deadline)
         return false;
-    tell_waiting(run, "another git: ", words);
+    report_waiting(run, "another git: ", words);
     move_later(run, LOCK_PAUSE_MS);
     return true;
 }
 
-/* The user is in the middle of something with the base. We leave it alone; the next landing tries
- * again, and the last one waits for the user a while. Other runs may have the turn meanwhile. */
-static void leave_to_user(struct run *run)
+/* The user is in the middle of an operation on the base, so we leave it alone. The next landing
+ * retries, and the last one waits for the user a while. Other runs may take the base lock
+ * meanwhile. */
+static void wait_for_user(struct run *run)
 {
     struct publication *p = &run->publication;
     if (run->jobs || run->stopping || clock_mono() >= p->deadline) {
-        finish(run);
+        finish_when_quiet(run);
         return;
     }
-    tell_waiting(run, "the user: ", run->refusal);
+    report_waiting(run, "the user: ", run->refusal);
     base_lock_leave(&p->turn);
     watch_free(p->wait);
-    p->wait = loop_timer(run->loop, USE_PAUSE_MS, take_turn, run);
+    p->wait = loop_timer(run->loop, USE_PAUSE_MS, take_base_lock, run);
 }
 
 static bool may_try_again(struct run *run)
@@ -275,9 +278,8 @@ static bool may_try_again(struct run *run)
     return ++p->tries < (hurries ? TRIES_IN_HASTE : TRIES);
 }
 
-/* It stays where it is, unless someone else moved it meanwhile: then we try again on top of that.
- */
-static void not_moved(struct run *run)
+/* The base did not move. If someone else moved it meanwhile, we retry on top of that. */
+static void retry_or_finish(struct run *run)
 {
     struct publication *p = &run->publication;
     struct git_place at = run_place(run);
@@ -288,28 +290,28 @@ static void not_moved(struct run *run)
     if (now.len && strcmp(now.s, p->seen.s) != 0 && checkout_move_may_have_begun(run))
         checkout_move_keep(run, now.s);
     if (p->given_up)
-        finish(run);
+        finish_when_quiet(run);
     else if ((p->killed || strcmp(now.s, p->seen.s) != 0) && may_try_again(run))
         move_later(run, 0);
     else if (checkout_move_mend(run))
         move_base(run);
-    else if (!waits_for_lock(run))
-        finish(run);
+    else if (!wait_for_lock(run))
+        finish_when_quiet(run);
 }
 
-static void on_forwarded(struct run *run, bool moved)
+static void on_checkout_moved(struct run *run, bool moved)
 {
     struct publication *p = &run->publication;
     if (!moved) {
-        not_moved(run);
+        retry_or_finish(run);
         return;
     }
     set_moved(run, p->target);
-    finish(run);
+    finish_when_quiet(run);
 }
 
-/* The lock that a git leaves which was killed meanwhile is not to be waited for, by nobody. */
-static int try_ref(struct run *run, bool *ret_moved, struct err *err)
+/* Nobody should wait for the lock of a git that was killed meanwhile: removes it. */
+static int try_move_ref(struct run *run, bool *ret_moved, struct err *err)
 {
     struct git_place at = run_place(run);
     const char *to = run->publication.target;
@@ -322,8 +324,8 @@ static int try_ref(struct run *run, bool *ret_moved, struct err *err)
     return git_move_ref(&at, run->base_ref, run->published, to, "anabranch: land", ret_moved, err);
 }
 
-/* Whether the base, where it is now, is all in what it is to become, as git itself would insist. */
-static int is_ahead(struct run *run, const char *target, struct err *err)
+/* Fails unless the target contains all of the base, as git itself would insist. */
+static int check_fast_forward(struct run *run, const char *target, struct err *err)
 {
     struct git_place at = run_place(run);
     const char *const wanted[] = {run->published};
@@ -332,30 +334,29 @@ static int is_ahead(struct run *run, const char *target, struct err *err)
     if (first_parents_find(run->batch, target, wanted, 1, &l, err) ||
         (l.found < 0 && git_is_ancestor(&at, run->published, target, &ahead, err)))
         return -1;
-    return ahead ? 0
-                 : err_set(err, ERR_ENV, "'%s' has something that would be lost", run->base_ref);
+    return ahead ? 0 : err_set(err, ERR_ENV, "moving '%s' would lose commits", run->base_ref);
 }
 
-/* Where it is checked out nowhere, a ref moves. */
+/* Moves the ref of a base that is checked out nowhere. */
 static int move_ref(struct run *run, struct err *err)
 {
     bool moved;
-    if (is_ahead(run, run->publication.target, err) ||
-        base_lock_mark(&run->publication.turn, err) || try_ref(run, &moved, err))
+    if (check_fast_forward(run, run->publication.target, err) ||
+        base_lock_mark(&run->publication.turn, err) || try_move_ref(run, &moved, err))
         return -1;
     base_lock_unmark(&run->publication.turn, moved);
     if (moved) {
         set_moved(run, run->publication.target);
-        finish(run);
+        finish_when_quiet(run);
     } else {
-        not_moved(run);
+        retry_or_finish(run);
     }
     return 0;
 }
 
-/* The tip takes in what is on the base, which nobody else can move meanwhile, and both move at
- * once. *ret_moved is false where there is more to it. */
-static int move_held(struct run *run, bool *ret_moved, struct err *err)
+/* Merges the base into the tip while nobody else can move the base, and moves both refs at once.
+ * *ret_moved is false if that is not enough. */
+static int move_held_base(struct run *run, bool *ret_moved, struct err *err)
 {
     struct publication *p = &run->publication;
     autobuf struct buf tip = BUF_INIT;
@@ -364,7 +365,7 @@ static int move_held(struct run *run, bool *ret_moved, struct err *err)
     if (find_tip(run, &tip, &has, err))
         return -1;
     const char *to = tip.len ? tip.s : run->tip;
-    if (!has || strcmp(to, p->seen.s) == 0 || (!tip.len && is_ahead(run, to, err)))
+    if (!has || strcmp(to, p->seen.s) == 0 || (!tip.len && check_fast_forward(run, to, err)))
         return 0;
     const struct git_batch_move moves[] = {{run->base_ref, p->seen.s, to},
                                            {run->tip_ref, run->tip, to}};
@@ -379,8 +380,9 @@ static int move_held(struct run *run, bool *ret_moved, struct err *err)
     return 0;
 }
 
-/* Whether that was done. A lock that another has is waited for in other ways. */
-static int hold_and_move(struct run *run, bool *ret_moved, struct err *err)
+/* Holds git's lock on the base and moves it; *ret_moved tells whether it moved. If another
+ * process has the lock, the caller waits for it in other ways. */
+static int hold_and_move_base(struct run *run, bool *ret_moved, struct err *err)
 {
     struct publication *p = &run->publication;
     bool held = false;
@@ -388,17 +390,18 @@ static int hold_and_move(struct run *run, bool *ret_moved, struct err *err)
     if (base_lock_mark(&p->turn, err) ||
         git_batch_hold(run->batch, run->base_ref, run->published, &held, err))
         return -1;
-    int rc = held ? move_held(run, ret_moved, err) : 0;
+    int rc = held ? move_held_base(run, ret_moved, err) : 0;
     git_batch_release(run->batch);
-    if (git_batch_was_killed(run->batch)) /* and may have left its lock, which the mark tells of */
+    if (git_batch_was_killed(run->batch)) /* it may have left its lock, as the mark says */
         base_lock_clear(&p->turn, &run->pf->repo, run->base_ref);
     else
         base_lock_unmark(&p->turn, *ret_moved);
     return rc;
 }
 
-/* What a converge has left that was killed is followed as anything else. */
-static void finish_others(struct run *run)
+/* Finishes the move of a process that was killed, such as a converge. We follow its result like
+ * any other change of the base. */
+static void finish_killed_move(struct run *run)
 {
     autobuf struct buf from = BUF_INIT;
     struct err err = {0};
@@ -406,9 +409,9 @@ static void finish_others(struct run *run)
         record_error(run, -1, &err);
 }
 
-/* HEAD, the user's operations and the branch are looked at again once nobody else can change the
- * checkout. Where the base conflicts with the tip, git refuses to move it, and tells why. */
-static int forward(struct run *run, const char *path, struct err *err)
+/* Moves the checkout. Once nobody else can change it, we check HEAD, the user's operations and
+ * the branch again. If the base conflicts with the tip, git refuses to move it and says why. */
+static int move_checkout(struct run *run, const char *path, struct err *err)
 {
     enum checkout_move_try outcome;
     struct git_place at = run_place(run);
@@ -420,20 +423,21 @@ static int forward(struct run *run, const char *path, struct err *err)
         if (base_use_look(run, &used, err) || git_resolve(&at, run->base_ref, &now, err))
             return -1;
         if (!used && strcmp(now.s, run->publication.seen.s) == 0)
-            return checkout_move_start(run, path, on_forwarded, err);
+            return checkout_move_start(run, path, on_checkout_moved, err);
         checkout_move_unlock_checkout(run);
         outcome = FORWARD_BUSY;
     }
     if (outcome == FORWARD_LOCKED)
-        not_moved(run);
+        retry_or_finish(run);
     else
         move_later(run, BUSY_PAUSE_MS);
     return 0;
 }
 
-/* A git that switches to the base while its ref moves would show what lands as deleted. A lock that
- * stays is no reason not to move a branch that is not checked out. */
-static int lock_for_ref(struct run *run, bool *ret_ready, struct err *err)
+/* Locks the user's checkout while the ref moves: a git that switches to the base meanwhile would
+ * show what lands as deleted. If the lock of another git stays, we move the branch anyway,
+ * because it is not checked out. */
+static int lock_checkout_for_ref(struct run *run, bool *ret_ready, struct err *err)
 {
     enum checkout_move_try outcome;
     if (checkout_move_lock_checkout(run, run->pf->repo.root, false, &outcome, err))
@@ -445,8 +449,7 @@ static int lock_for_ref(struct run *run, bool *ret_ready, struct err *err)
     return 0;
 }
 
-/* The work tree that is to follow is known before the base is looked at: from then on every
- * millisecond counts. */
+/* Finds the checkout before it looks at the base: after that every millisecond counts. */
 static int try_to_move(struct run *run, struct err *err)
 {
     struct publication *p = &run->publication;
@@ -455,19 +458,20 @@ static int try_to_move(struct run *run, struct err *err)
     if (base_use_look(run, &used, err))
         return -1;
     if (used) {
-        leave_to_user(run);
+        wait_for_user(run);
         return 0;
     }
     if (checkout_move_find(run, run->base_ref, &path, err))
         return -1;
-    if (!path.len && strcmp(run->tip, run->published) != 0 && lock_for_ref(run, &ready, err))
+    if (!path.len && strcmp(run->tip, run->published) != 0 &&
+        lock_checkout_for_ref(run, &ready, err))
         return -1;
     if (!ready) {
         move_later(run, BUSY_PAUSE_MS);
         return 0;
     }
     if (!path.len && p->tries >= HOLD_AFTER && p->follow_ms < HOLD_MS &&
-        hold_and_move(run, &moved, err))
+        hold_and_move_base(run, &moved, err))
         return -1;
     int64_t begin = clock_mono();
     if (!moved && publish_follow(run, err))
@@ -475,17 +479,17 @@ static int try_to_move(struct run *run, struct err *err)
     p->follow_ms = clock_mono() - begin;
     if (moved || strcmp(run->tip, run->published) == 0) {
         p->moved = true;
-        finish(run);
+        finish_when_quiet(run);
         return 0;
     }
     free(p->target);
     p->target = mem_str(run->tip);
-    return path.len ? forward(run, path.s, err) : move_ref(run, err);
+    return path.len ? move_checkout(run, path.s, err) : move_ref(run, err);
 }
 
-/* Who commits in the checkout has its index locked, mostly until the branch has moved: the best
- * moment to begin is when they have just ended. */
-static bool waits_for_index(struct run *run)
+/* A user who commits has the index locked, mostly until the branch has moved. The best moment to
+ * start is right after that. */
+static bool wait_for_index(struct run *run)
 {
     struct publication *p = &run->publication;
     autofree char *lock = mem_printf("%s/index.lock", run->pf->repo.git_dir);
@@ -501,27 +505,27 @@ static void move_base(void *ctx)
 {
     struct run *run = ctx;
     struct err err = {0};
-    if (waits_for_index(run))
+    if (wait_for_index(run))
         return;
     base_lock_clear(&run->publication.turn, &run->pf->repo, run->base_ref);
-    finish_others(run);
+    finish_killed_move(run);
     if (try_to_move(run, &err))
-        fail(run, &err);
+        fail_publication(run, &err);
 }
 
-/* Runs that land on one base take turns; who else moves it is followed. */
-static void take_turn(void *ctx)
+/* Runs that land on one base take the base lock in turn. If others move the base, we follow. */
+static void take_base_lock(void *ctx)
 {
     struct run *run = ctx;
     struct publication *p = &run->publication;
     struct err err = {0};
     if (base_lock_take(&p->turn, run->state_dir, &err)) {
-        fail(run, &err);
+        fail_publication(run, &err);
     } else if (p->turn.fd < 0) {
         if (clock_mono() >= p->deadline)
-            tell_waiting(run, "another run of anabranch, whose turn it is to land", "");
+            report_waiting(run, "another anabranch run that is landing", "");
         watch_free(p->wait);
-        p->wait = loop_timer(run->loop, TURN_PAUSE_MS, take_turn, run);
+        p->wait = loop_timer(run->loop, TURN_PAUSE_MS, take_base_lock, run);
     } else {
         move_base(run);
     }
@@ -540,7 +544,7 @@ void publish(struct run *run, void (*then)(struct run *))
     p->killed = p->adopted = p->moved = false;
     p->deadline = clock_mono() + time_limit(LOCK_MS);
     p->then = then;
-    take_turn(run);
+    take_base_lock(run);
 }
 
 void publish_give_up(struct run *run)
@@ -548,13 +552,13 @@ void publish_give_up(struct run *run)
     struct publication *p = &run->publication;
     if (p->child) {
         checkout_move_end(run);
-    } else if (p->checkout.lock) { /* all has moved, and we wait for others' gits */
+    } else if (p->checkout.lock) { /* the move is done, and we wait for gits of others */
         p->given_up = true;
     } else if (p->busy) {
         p->given_up = true;
         watch_free(p->wait);
         p->wait = NULL;
-        finish(run);
+        finish_when_quiet(run);
     }
 }
 
@@ -567,8 +571,8 @@ void publication_done(struct publication *p)
     free(p->target);
 }
 
-/* Where someone removed the base, it is made again. */
-static char *advice(const struct run *run)
+/* If someone removed the base, the advice is to make it again. */
+static char *make_advice(const struct run *run)
 {
     struct git_place at = run_place(run);
     autobuf struct buf base = BUF_INIT, out = BUF_INIT;
@@ -593,11 +597,11 @@ int publish_finish(struct run *run, struct err *err)
         return -1;
     if (!moved)
         return err_set(err, ERR_ENV,
-                       "the branch '%s' exists already; all that landed is kept as %s", name,
+                       "branch '%s' already exists; everything that landed is kept as %s", name,
                        run->tip_ref);
     if (git_move_ref(&at, run->tip_ref, run->tip, "", "anabranch: done", &moved, err))
         return -1;
     run->result = steal_ptr(name);
-    run->advice = advice(run);
+    run->advice = make_advice(run);
     return 0;
 }

@@ -9,8 +9,6 @@
 /* Of a hundred. */
 enum { WARNS_AT = 80 };
 
-/* --- what was used ------------------------------------------------------------------------ */
-
 /* As its agent says, or else as the plan does; or NULL. */
 static const char *model_of(const struct attempt *job)
 {
@@ -102,8 +100,6 @@ static void tell_usage(struct attempt *job)
     record(job->run, EV_TASK_USAGE, job->task, data);
     arena_done(&a);
 }
-
-/* --- what is allowed ---------------------------------------------------------------------- */
 
 /* What was used of a budget, and by whom. */
 struct use {

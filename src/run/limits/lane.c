@@ -16,8 +16,6 @@ enum {
     LOOK_MS = 30 * 1000 /* a machine that sleeps stops our timers, not the time */
 };
 
-/* --- whose limit it is -------------------------------------------------------------------- */
-
 static const char *value_of(const struct task *t, const char *name)
 {
     for (size_t i = t->env.n; i-- > 0;) {
@@ -113,8 +111,6 @@ int32_t lane_index(struct run *run, uint32_t task)
 {
     return lane_of(run, task)->index;
 }
-
-/* --- closed and open ---------------------------------------------------------------------- */
 
 static struct node *data_of(const struct lane *l, struct arena *a)
 {
@@ -213,8 +209,6 @@ void lane_recall(struct run *run, uint32_t task, int64_t until, const char *reas
     close_until(l, until);
     tell_closed(l, until, reason);
 }
-
-/* --- tasks in it -------------------------------------------------------------------------- */
 
 void lane_enter(struct run *run, uint32_t task)
 {

@@ -42,8 +42,6 @@ struct task_limits output_limits_of(const struct attempt *job)
     return task_limits_of(&job->run->pf->plan, job->task);
 }
 
-/* --- output ------------------------------------------------------------------------------- */
-
 enum { STREAMS = 2 };
 
 struct flood {

@@ -38,8 +38,6 @@ bool notify_message_all_well(const struct run *run)
     return r.published && !run->failed && r.landed + r.done == notify_message_total(run);
 }
 
-/* --- for programs ------------------------------------------------------------------------- */
-
 /* What that tool sent at the end of a run, and what its users' servers read. */
 static struct node *orchestra_body(const struct run *run, const char *plan, enum notify_on on,
                                    struct arena *a)
@@ -65,8 +63,6 @@ static struct node *event_body(const char *plan, const struct event *ev, struct 
     node_put_string(a, map, "plan", plan);
     return map;
 }
-
-/* --- for people --------------------------------------------------------------------------- */
 
 static char *sentence(const struct run *run, const struct event *ev, enum notify_on on)
 {

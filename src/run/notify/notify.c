@@ -50,8 +50,6 @@ struct notifier {
     bool finishing, given_up;
 };
 
-/* --- failure ------------------------------------------------------------------------------ */
-
 /* An address without its path, which is often a secret. */
 static char *describe(const struct notify *to)
 {
@@ -96,8 +94,6 @@ static void add_last_words(const struct delivery *d, struct buf *out)
     if (n > 0)
         buf_addf(out, ": %.*s", (int)(bytes + n - line), line);
 }
-
-/* --- one delivery ------------------------------------------------------------------------- */
 
 /* The program that calls webhooks: the user's own, the one beside this program, or the installed
  * one. */
@@ -223,8 +219,6 @@ static int spawn(struct delivery *d, struct err *err)
     return spawn_start(&sp, &d->pid, err);
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
-
 static void start_next(struct notifier *n);
 
 static void on_end(void *ctx, int status)
@@ -347,8 +341,6 @@ struct notifier *notifier_new(struct run *run)
     run_observe(run, on_event, n);
     return n;
 }
-
-/* --- the end ------------------------------------------------------------------------------ */
 
 static void on_enough(void *ctx)
 {

@@ -36,8 +36,6 @@ struct parallel {
     bool finishing;
 };
 
-/* --- the program that keeps a log --------------------------------------------------------- */
-
 static void start_next(struct parallel *p);
 
 static void on_logger_end(void *ctx, int status)
@@ -111,8 +109,6 @@ static void find_logger(struct parallel *p)
     for (size_t i = 0; i < log->argv.n; i++)
         strv_push(&p->logger, log->argv.v[i]);
 }
-
-/* --- events ------------------------------------------------------------------------------- */
 
 static void tell(struct parallel *p, enum event_kind kind, int64_t task, const char *what)
 {
@@ -202,8 +198,6 @@ static void on_event(void *ctx, const struct event *ev)
     else if (ev->kind == EV_TASK_CONFLICTED)
         tell_conflict(p, t);
 }
-
-/* --- beginning and end -------------------------------------------------------------------- */
 
 /* Of a run that is gone on with: whose agents were done before. */
 static void count_past(struct parallel *p)

@@ -40,8 +40,6 @@ bool overlay_fill_is_used(const struct run *run)
            run->layered.state != LAYERED_NEVER;
 }
 
-/* --- one workspace ------------------------------------------------------------------------ */
-
 /* From now on git fills them; the run goes on. */
 static void give_up(struct run *run, const struct err *why)
 {
@@ -197,8 +195,6 @@ static int put(struct attempt *job, struct err *err)
     return fill_rest(job, err);
 }
 
-/* --- what is brought along ---------------------------------------------------------------- */
-
 static void sweep_left(struct run *run, const struct strv *left)
 {
     struct err err = {0};
@@ -301,8 +297,6 @@ static int start_bringing(struct attempt *job, struct err *err)
     run->layered.state = LAYERED_MAKING;
     return 0;
 }
-
-/* --- the tree below ----------------------------------------------------------------------- */
 
 static int begin(struct attempt *job, bool fresh, struct err *err);
 
@@ -462,8 +456,6 @@ int overlay_fill_fill(struct attempt *job, struct err *err)
     return fill_workspace(job, err);
 }
 
-/* --- the past ----------------------------------------------------------------------------- */
-
 int overlay_fill_see_past(struct run *run, struct err *err)
 {
     const struct evidence *past = &run->resume->past;
@@ -481,8 +473,6 @@ int overlay_fill_see_past(struct run *run, struct err *err)
     }
     return 0;
 }
-
-/* --- the end ------------------------------------------------------------------------------ */
 
 static bool is_over(enum task_state state)
 {

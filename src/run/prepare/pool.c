@@ -19,8 +19,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- taking in ---------------------------------------------------------------------------- */
-
 #define FILLED STAGE_FILLED /* in the administrative folder: the index as git filled it */
 
 /* Bytes: about 150 files. Below that a mould is quicker (workspace/fill/memory_fill.h). */
@@ -125,8 +123,6 @@ bool pool_keep(struct attempt *job, const char *admin, const char *tree)
     vec_push(&run->pool.trees, t);
     return true;
 }
-
-/* --- giving out --------------------------------------------------------------------------- */
 
 bool pool_has(const struct run *run)
 {
@@ -262,8 +258,6 @@ int pool_fill(struct attempt *job, struct err *err)
     prepare_filled(job, 0);
     return 0;
 }
-
-/* --- the end ------------------------------------------------------------------------------ */
 
 void pool_empty(struct run *run)
 {

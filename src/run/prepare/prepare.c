@@ -29,8 +29,6 @@ enum {
     PORTS = 10,
 };
 
-/* --- commands of the plan ----------------------------------------------------------------- */
-
 static void stop_ticking(struct attempt *job)
 {
     watch_free(job->tick);
@@ -49,8 +47,6 @@ static bool command_failed(struct attempt *job, const char *name, int exit_code,
         attempt_read_tail(job, log, reason);
     return reason->len > 0;
 }
-
-/* --- setup and teardown ------------------------------------------------------------------- */
 
 static void go_on(struct attempt *job)
 {
@@ -120,8 +116,6 @@ void prepare_teardown(struct attempt *job, void (*then)(struct attempt *job))
         then(job);
     }
 }
-
-/* --- bringing along ----------------------------------------------------------------------- */
 
 /* The last whole line that was written, as a mapping; NULL where there is none. */
 static const struct node *read_progress(const struct attempt *job, struct doc *doc)
@@ -282,8 +276,6 @@ static void bring(struct attempt *job)
     }
 }
 
-/* --- the worktree ------------------------------------------------------------------------- */
-
 void prepare_filled(struct attempt *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
@@ -373,8 +365,6 @@ void prepare(struct attempt *job)
         attempt_run_agent(job);
     }
 }
-
-/* --- again -------------------------------------------------------------------------------- */
 
 /* The file of an attempt, or of the one that its workspace was made for, where it is there. */
 static char *file_of(const struct attempt *job, int attempt, const char *name)

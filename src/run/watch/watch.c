@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-/* --- looking ------------------------------------------------------------------------------ */
-
 /* Where something was put back, what that looks like is seen at once, and not told. */
 static void lookup_at_state(struct run *run, struct attempt *job)
 {
@@ -117,8 +115,6 @@ const char *repo_watch_changed_hook(const struct run *run)
 {
     return run->shared ? run->shared->changed_hook : NULL;
 }
-
-/* --- beginning and end -------------------------------------------------------------------- */
 
 void repo_watch_own(struct run *run, const char *ref)
 {

@@ -70,8 +70,6 @@ static void lookup_at_salvage(struct repo_watch_look *l, const struct git_change
                               .restored = restored});
 }
 
-/* --- branches of tasks in conflict -------------------------------------------------------- */
-
 void shared_conflicted(struct run *run, uint32_t task)
 {
     const struct task_run *tr = &run->tasks[task];
@@ -152,8 +150,6 @@ void shared_look_at_conflicts(struct repo_watch_look *l)
     }
     s->conflicts.n = kept;
 }
-
-/* --- the tip ------------------------------------------------------------------------------ */
 
 void repo_watch_restore_tip(struct run *run)
 {

@@ -55,8 +55,6 @@ void repo_watch_files_begin(struct run *run)
     throttle_end(&s->checkout.pace);
 }
 
-/* --- the index ---------------------------------------------------------------------------- */
-
 static void tell_index(struct run *run, const struct strv *paths, const char *undo,
                        const char *saved)
 {
@@ -100,8 +98,6 @@ static void lookup_at_index(struct run *run)
     tell_unstaged(run, &c.unstaged);
     tell_index(run, &c.unseen, unseen.s, NULL);
 }
-
-/* --- other files -------------------------------------------------------------------------- */
 
 static const char *describe(const struct untracked_file *f, struct buf *out)
 {

@@ -27,7 +27,7 @@ static struct report_task make_task(struct fixture *f, size_t i)
         .engine = "sim",
         .state = bad ? "failed" : "landed",
         .failure = bad ? "verify" : NULL,
-        .reason = bad ? "verification ended with 1" : NULL,
+        .reason = bad ? "verification failed (exit code 1)" : NULL,
         .attempts = 1,
         .usd = -1,
     };
