@@ -5,7 +5,7 @@
 #include "sys/proc/spawn.h"
 #include "workspace/overlay/layers.h"
 
-struct sweeper {
+struct deletion {
     struct strv paths;
     struct run *run;
     int64_t task;
@@ -18,18 +18,19 @@ bool delete_later_is_worth_it(const struct attempt *job)
            workspace_is_large(&job->ws);
 }
 
-static void on_end(void *ctx, int status)
+static void on_deleted(void *ctx, int status)
 {
-    struct sweeper *s = ctx;
-    struct run *run = s->run;
+    struct deletion *d = ctx;
+    struct run *run = d->run;
     struct err err = {0};
-    for (size_t i = 0; status != 0 && i < s->paths.n; i++) { /* which says what stays, and why */
-        if (dirs_remove(s->paths.v[i], &err))
-            record_error(run, s->task, &err);
+    for (size_t i = 0; status != 0 && i < d->paths.n;
+         i++) { /* retry here, to say what stays and why */
+        if (dirs_remove(d->paths.v[i], &err))
+            record_error(run, d->task, &err);
     }
-    strv_done(&s->paths);
-    watch_free(s->watch);
-    free(s);
+    strv_done(&d->paths);
+    watch_free(d->watch);
+    free(d);
     run->jobs--;
     run_wake(run);
 }
@@ -41,17 +42,18 @@ int delete_later(struct run *run, int64_t task, const struct strv *paths, struct
     strv_pushl(&argv, run->opts.self, "__remove", "--", NULL);
     for (size_t i = 0; i < paths->n; i++)
         strv_push(&argv, paths->v[i]);
-    /* A session of its own: what the terminal's user stops is the run, not the tidying. */
+    /* The child has its own session: if the user stops the run in the terminal, the deletion
+     * continues. */
     struct spawn sp = {.argv = argv.v,
                        .fds = {SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
     if (spawn_start(&sp, &pid, err))
         return -1;
-    struct sweeper *s = mem_alloc(sizeof(*s));
-    *s = (struct sweeper){.run = run, .task = task};
+    struct deletion *d = mem_alloc(sizeof(*d));
+    *d = (struct deletion){.run = run, .task = task};
     for (size_t i = 0; i < paths->n; i++)
-        strv_push(&s->paths, paths->v[i]);
-    s->watch = loop_child(run->loop, pid, on_end, s);
+        strv_push(&d->paths, paths->v[i]);
+    d->watch = loop_child(run->loop, pid, on_deleted, d);
     run->jobs++;
     return 0;
 }

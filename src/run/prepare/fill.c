@@ -9,8 +9,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
-static int start_git(struct attempt *job, void (*next)(struct attempt *job, int exit_code),
-                     struct err *err)
+static int start_filling(struct attempt *job, void (*next)(struct attempt *job, int exit_code),
+                         struct err *err)
 {
     autofree char *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
@@ -27,7 +27,7 @@ void fill_by_git_done(struct attempt *job, int exit_code)
 
 int fill_by_git(struct attempt *job, struct err *err)
 {
-    return start_git(job, fill_by_git_done, err);
+    return start_filling(job, fill_by_git_done, err);
 }
 
 void fill_waiting(struct run *run)
@@ -46,8 +46,8 @@ void fill_waiting(struct run *run)
     free(waiting);
 }
 
-/* What the first one looks like is taken before its agent works in it. */
-static void on_first(struct attempt *job, int exit_code)
+/* Copies the first workspace into memory before its agent works in it. */
+static void on_first_filled(struct attempt *job, int exit_code)
 {
     struct run *run = job->run;
     struct fill *fill = &run->fill;
@@ -62,8 +62,8 @@ static void on_first(struct attempt *job, int exit_code)
     fill_waiting(run);
 }
 
-/* Whether others will begin where this one does. */
-static bool has_company(struct attempt *job)
+/* True if other tasks start at the same commit. */
+static bool others_start_here(struct attempt *job)
 {
     const struct plan *plan = &job->run->pf->plan;
     size_t n = 0;
@@ -74,7 +74,8 @@ static bool has_company(struct attempt *job)
     return n == 2;
 }
 
-/* No mould can be taken of the first, so that nobody need wait for it. */
+/* True if the repository is too large for a copy in memory: then nobody needs to wait for the
+ * first workspace. */
 static bool is_large(const struct run *run)
 {
     autofree char *index = mem_printf("%s/index", run->pf->repo.git_dir);
@@ -89,7 +90,7 @@ int fill_workspace(struct attempt *job, struct err *err)
         return pool_fill(job, err);
     if (overlay_fill_is_used(job->run))
         return overlay_fill_fill(job, err);
-    if (fill->state == FILL_GIT || !has_company(job) || is_large(job->run))
+    if (fill->state == FILL_GIT || !others_start_here(job) || is_large(job->run))
         return fill_by_git(job, err);
     switch (fill->state) {
     case FILL_FIRST:
@@ -104,7 +105,7 @@ int fill_workspace(struct attempt *job, struct err *err)
     case FILL_GIT:
         break;
     }
-    if (start_git(job, on_first, err))
+    if (start_filling(job, on_first_filled, err))
         return -1;
     fill->state = FILL_FIRST;
     return 0;

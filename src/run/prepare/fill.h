@@ -1,26 +1,29 @@
 /*
- * Filling workspaces: a process for each does it, where no tree of a task that is over can be used
- * again (run/prepare/pool.h): git, or in large repositories one of ours that copies the files
- * of the user's checkout and leaves to git what these are not good for
- * (workspace/fill/copy_fill.h). Of those that begin at the base's commit, as all tasks do that
- * depend on no other, git fills the first; in small repositories the others wait for that, and are
- * then filled from what git made of it (workspace/fill/memory_fill.h).
+ * Fills workspaces. If the pool has a tree of an earlier task, we use that (run/prepare/pool.h).
+ * Otherwise a process fills each workspace: git, or in large repositories a process of ours. It
+ * copies the files of the user's checkout and leaves the rest to git (workspace/fill/copy_fill.h).
+ *
+ * Many tasks start at the base's commit: all that depend on no other task. git fills the first of
+ * their workspaces. In small repositories the others wait for that and are filled from a copy of it
+ * in memory (workspace/fill/memory_fill.h).
  */
 #ifndef RUN_PREPARE_FILL_H
 #define RUN_PREPARE_FILL_H
 
 #include "run/run_private.h"
 
-/* prepare_filled() is called when it is done, or has failed; that may be before this returns. */
+/* Calls prepare_filled() when the workspace is filled, or when filling has failed. That may be
+ * before this function returns. */
 int fill_workspace(struct attempt *job, struct err *err);
 
-/* The same by such a process in any case: the branch may be elsewhere by now. */
+/* The same, but always by such a process: the branch may have moved. */
 int fill_by_git(struct attempt *job, struct err *err);
 
-/* It has done so, or failed. */
+/* Handles the end of that process. */
 void fill_by_git_done(struct attempt *job, int exit_code);
 
-/* Jobs that waited for another's filling (`waiting`) are filled now, in whatever way there is. */
+/* Fills the workspaces of the attempts that waited for another one (`waiting`), in whatever way
+ * is possible. */
 void fill_waiting(struct run *run);
 
 void fill_done(struct run *run);

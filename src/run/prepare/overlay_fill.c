@@ -30,7 +30,7 @@ void overlay_fill_done(struct overlay_fill *l)
         layers_hold_done(&l->holds.v[i]);
     vec_done(&l->holds);
     for (size_t i = 0; i < l->indexes.n; i++)
-        (void)unlink(l->indexes.v[i]); /* what stays is for `clean` */
+        (void)unlink(l->indexes.v[i]); /* `clean` removes leftovers */
     strv_done(&l->indexes);
 }
 
@@ -40,8 +40,8 @@ bool overlay_fill_is_used(const struct run *run)
            run->layered.state != LAYERED_NEVER;
 }
 
-/* From now on git fills them; the run goes on. */
-static void give_up(struct run *run, const struct err *why)
+/* From now on git fills the workspaces, and the run continues. */
+static void fall_back_to_git(struct run *run, const struct err *why)
 {
     struct err err = {0};
     run->layered.state = LAYERED_NEVER;
@@ -49,8 +49,8 @@ static void give_up(struct run *run, const struct err *why)
     record_error(run, -1, &err);
 }
 
-/* A snapshot is used again when its task is over: all that is new to the kernel is costly to look
- * at. */
+/* A snapshot is used again when its task is over: files that are new to the kernel are expensive
+ * to look at. */
 static void on_filled(struct attempt *job, int exit_code)
 {
     if (job->run->provider == PROVIDER_SNAPSHOT)
@@ -59,20 +59,20 @@ static void on_filled(struct attempt *job, int exit_code)
         prepare_filled(job, exit_code);
 }
 
-/* The files that are not as in the tree below. */
+/* Starts git, which writes the files that differ from the tree below. */
 static int start_difference(struct attempt *job, struct err *err)
 {
     struct git_place at = workspace_place(&job->ws);
     autofree char *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     git_prepare(&at, &argv, &env);
-    /* What was brought along makes room. */
+    /* git replaces included files that are in the way. */
     strv_pushl(&argv, "read-tree", "--reset", "-u", "HEAD", NULL);
     return process_start(job, argv.v, env.v, NULL, log, on_filled, err);
 }
 
-/* It has the files of the tree below. */
-static int fill_rest(struct attempt *job, struct err *err)
+/* The workspace shows the files of the tree below: fills in the difference, if any. */
+static int fill_difference(struct attempt *job, struct err *err)
 {
     if (strcmp(task_run(job)->start, job->run->layered.pristine.commit) != 0)
         return start_difference(job, err);
@@ -80,21 +80,21 @@ static int fill_rest(struct attempt *job, struct err *err)
     return 0;
 }
 
-static int fill_otherwise(struct attempt *job, const struct err *why, struct err *err)
+static int fill_without_overlay(struct attempt *job, const struct err *why, struct err *err)
 {
-    give_up(job->run, why);
+    fall_back_to_git(job->run, why);
     return fill_workspace(job, err);
 }
 
-/* What the other process said, less its name. */
-static void read_complaint(struct attempt *job, struct err *why)
+/* Reads the error of the other process, without its program name. */
+static void read_error(struct attempt *job, struct err *why)
 {
     static const char prefix[] = "anabranch: ";
-    autobuf struct buf words = BUF_INIT;
-    attempt_read_tail(job, "prepare.log", &words);
-    const char *said =
-        strncmp(words.s, prefix, strlen(prefix)) == 0 ? words.s + strlen(prefix) : words.s;
-    (void)err_set(why, ERR_ENV, "%.*s", (int)strcspn(said, "\n"), said);
+    autobuf struct buf output = BUF_INIT;
+    attempt_read_tail(job, "prepare.log", &output);
+    const char *message =
+        strncmp(output.s, prefix, strlen(prefix)) == 0 ? output.s + strlen(prefix) : output.s;
+    (void)err_set(why, ERR_ENV, "%.*s", (int)strcspn(message, "\n"), message);
 }
 
 static void on_snapshot(struct attempt *job, int exit_code)
@@ -105,11 +105,11 @@ static void on_snapshot(struct attempt *job, int exit_code)
         return;
     }
     if (exit_code != 0)
-        read_complaint(job, &why);
+        read_error(job, &why);
     bool made = exit_code == 0 && snapshot_finish(&job->ws, &job->run->layered.pristine, &why) == 0;
     if (!made)
         snapshot_undo(&job->ws);
-    if (made ? fill_rest(job, &err) : fill_otherwise(job, &why, &err))
+    if (made ? fill_difference(job, &err) : fill_without_overlay(job, &why, &err))
         attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
 
@@ -123,16 +123,16 @@ static int start_snapshot(struct attempt *job, struct err *err)
     return process_start(job, argv.v, NULL, job->run->pf->repo.root, log, on_snapshot, err);
 }
 
-static void note_index(const struct attempt *job, struct stat *ret)
+static void stat_index(const struct attempt *job, struct stat *ret)
 {
     autofree char *index = mem_printf("%s/index", job->ws.admin);
     if (stat(index, ret) < 0)
         *ret = (struct stat){0};
 }
 
-/* Whether it is still the copy that was made. What was written the moment after that has the same
- * times. */
-static bool is_unused(const struct attempt *job, const char *index)
+/* True if the index is still the copy that we made. A write right after the copy would leave the
+ * same times. */
+static bool is_index_untouched(const struct attempt *job, const char *index)
 {
     struct stat st;
     return stat(index, &st) == 0 && st.st_nlink == 1 && git_index_is_same(&st, &job->index) &&
@@ -145,7 +145,7 @@ void overlay_fill_keep_index(const struct attempt *job, const char *admin)
 {
     struct overlay_fill *l = &job->run->layered;
     autofree char *index = mem_printf("%s/index", admin);
-    if (!job->index.st_ino || !is_unused(job, index))
+    if (!job->index.st_ino || !is_index_untouched(job, index))
         return;
     autofree char *kept =
         mem_printf("%s/tmp/%s-.index%zu", job->run->state_dir, job->run->id, l->indexes_kept++);
@@ -160,7 +160,7 @@ const struct tracked *overlay_fill_tracked(struct attempt *job)
     autobuf struct buf tree = BUF_INIT;
     struct err none = {0};
     struct stat st;
-    note_index(job, &st);
+    stat_index(job, &st);
     if (!layers_there(job->ws.path) || !l->pristine.dir || !st.st_ino ||
         !git_index_is_same(&st, &job->index))
         return NULL;
@@ -174,45 +174,46 @@ const struct tracked *overlay_fill_tracked(struct attempt *job)
     return l->tracked.paths.n ? &l->tracked : NULL;
 }
 
-static int start_bringing(struct attempt *job, struct err *err);
-static void recall_brought(struct run *run);
+static int start_include(struct attempt *job, struct err *err);
+static void find_earlier_include(struct run *run);
 
-static int put(struct attempt *job, struct err *err)
+static int make_overlay(struct attempt *job, struct err *err)
 {
     struct run *run = job->run;
     struct err why = {0};
     if (run->provider == PROVIDER_SNAPSHOT)
-        return start_snapshot(job, &why) ? fill_otherwise(job, &why, err) : 0;
+        return start_snapshot(job, &why) ? fill_without_overlay(job, &why, err) : 0;
     if (!run->layered.brings && !run->layered.alone && prepare_brings(run)) {
-        recall_brought(run);
+        find_earlier_include(run);
         if (!run->layered.brings && !run->layered.alone)
-            return start_bringing(job, err);
+            return start_include(job, err);
     }
     autofree char *index = strv_pop(&run->layered.indexes);
     if (layers_make(&job->ws, &run->layered.pristine, index, &why))
-        return fill_otherwise(job, &why, err);
-    note_index(job, &job->index);
-    return fill_rest(job, err);
+        return fill_without_overlay(job, &why, err);
+    stat_index(job, &job->index);
+    return fill_difference(job, err);
 }
 
-static void sweep_left(struct run *run, const struct strv *left)
+static void delete_left(struct run *run, const struct strv *left)
 {
     struct err err = {0};
     if (left->n && delete_later(run, -1, left, &err))
         record_error(run, -1, &err);
 }
 
-static char *brought(const struct run *run, const char *name)
+static char *included_path(const struct run *run, const char *name)
 {
     autofree char *folder = mem_printf("%s/%s", run->work, run->id);
     autofree char *own = layers_brought(folder);
     return mem_printf("%s/%s", own, name);
 }
 
-/* As if it had been brought there by the job. Where nothing was found there is no list. */
+/* Copies a list as if the attempt had included the files itself. If no files were found, there
+ * is no list. */
 static bool copy_list(const struct attempt *job, const char *name, const char *as)
 {
-    autofree char *from = brought(job->run, name), *to = attempt_file(job, as);
+    autofree char *from = included_path(job->run, name), *to = attempt_file(job, as);
     autobuf struct buf text = BUF_INIT;
     struct err none = {0};
     return access(from, F_OK) < 0 || (file_read(from, LIST_MAX, &text, &none) == 0 &&
@@ -226,10 +227,10 @@ bool overlay_fill_has_brought(const struct attempt *job)
            copy_list(job, "out", "bring.out");
 }
 
-/* What was kept of earlier runs, and nobody needs any more. */
-static void sweep_kept(struct run *run)
+/* Deletes shared folders that earlier runs kept and that nobody needs any more. */
+static void delete_unused_shared(struct run *run)
 {
-    autofree char *path = brought(run, "left");
+    autofree char *path = included_path(run, "left");
     autobuf struct buf text = BUF_INIT;
     autostrv struct strv left = {0};
     struct err none = {0};
@@ -237,32 +238,33 @@ static void sweep_kept(struct run *run)
         return;
     for (const char *p = text.s; p < text.s + text.len; p += strlen(p) + 1)
         strv_push(&left, p);
-    sweep_left(run, &left);
+    delete_left(run, &left);
 }
 
-/* Where it could not be done, each workspace tries for itself, and says why not. */
-static void on_brought(struct attempt *job, int exit_code)
+/* If the shared include failed, each workspace includes the files itself and reports its own
+ * error. */
+static void on_included(struct attempt *job, int exit_code)
 {
     struct run *run = job->run;
-    autofree char *own = brought(run, ""), *done = brought(run, "done");
+    autofree char *own = included_path(run, ""), *done = included_path(run, "done");
     struct err err = {0};
     run->layered.state = LAYERED_READY;
     run->layered.brings = exit_code == 0 && file_create(done, "", 0, &err) == 0;
     run->layered.alone = !run->layered.brings && !job->stopped;
-    sweep_kept(run);
+    delete_unused_shared(run);
     if (!run->layered.brings)
-        (void)dirs_remove(own, &err); /* it is below nothing yet */
+        (void)dirs_remove(own, &err); /* no workspace uses it yet */
     if (job->stopped)
         prepare_filled(job, exit_code);
-    else if (put(job, &err))
+    else if (make_overlay(job, &err))
         attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     fill_waiting(run);
 }
 
-/* Somebody may have taken away what is kept. */
-static bool shared_folders_is_there(const struct run *run)
+/* Somebody may have deleted kept shared folders. */
+static bool shared_folders_exist(const struct run *run)
 {
-    autofree char *list = brought(run, "kept");
+    autofree char *list = included_path(run, "kept");
     autostrv struct strv trees = {0};
     struct err none = {0};
     bool all = shared_folders_trees(list, &trees, &none) == 0;
@@ -271,87 +273,89 @@ static bool shared_folders_is_there(const struct run *run)
     return all;
 }
 
-/* What an earlier life of the run has brought is as it was, for all its workspaces; where it did
- * not come to the end of it, some of them may show what there is. */
-static void recall_brought(struct run *run)
+/* An earlier session of the run may have included the files for all its workspaces: then we use
+ * them. If it did not finish, some workspaces may show part of them, so each workspace includes
+ * its own. */
+static void find_earlier_include(struct run *run)
 {
-    autofree char *done = brought(run, "done"), *tree = brought(run, "tree");
-    run->layered.brings = access(done, F_OK) == 0 && shared_folders_is_there(run);
+    autofree char *done = included_path(run, "done"), *tree = included_path(run, "tree");
+    run->layered.brings = access(done, F_OK) == 0 && shared_folders_exist(run);
     run->layered.alone = !run->layered.brings && access(tree, F_OK) == 0;
 }
 
-static int start_bringing(struct attempt *job, struct err *err)
+static int start_include(struct attempt *job, struct err *err)
 {
     struct run *run = job->run;
     autofree char *folder = mem_printf("%s/%s", run->work, run->id);
     autofree char *own = layers_brought(folder);
-    autofree char *tree = brought(run, "tree"), *out = brought(run, "out");
-    autofree char *excludes = brought(run, "excludes"), *list = brought(run, "brought");
+    autofree char *tree = included_path(run, "tree"), *out = included_path(run, "out");
+    autofree char *excludes = included_path(run, "excludes"), *list = included_path(run, "brought");
     autostrv struct strv argv = {0}, env = {0};
     if (dirs_make_open(tree, err))
         return -1;
     prepare_bring_argv(run, tree, excludes, list, own, &argv);
     git_environment(&env);
-    if (process_start(job, argv.v, env.v, run->pf->repo.root, out, on_brought, err))
+    if (process_start(job, argv.v, env.v, run->pf->repo.root, out, on_included, err))
         return -1;
     run->layered.state = LAYERED_MAKING;
     return 0;
 }
 
-static int begin(struct attempt *job, bool fresh, struct err *err);
+static int start_base_tree(struct attempt *job, bool fresh, struct err *err);
 
-/* One that is no subvolume is none for who wants snapshots of it. */
-static bool is_fit(const struct run *run)
+/* Snapshots need a base tree that is a subvolume. */
+static bool is_suitable(const struct run *run)
 {
     autofree char *tree = base_tree_tree(&run->layered.pristine);
     return run->provider != PROVIDER_SNAPSHOT || btrfs_is(tree);
 }
 
-/* The one that the workspaces of an earlier life were taken with is held, and was looked at. */
-static bool is_held(const struct run *run)
+/* The base tree of an earlier session's workspaces is already held and was checked. */
+static bool holds_base_tree(const struct run *run)
 {
     const char *commit = run->layered.pristine.commit;
     return commit && strcmp(commit, run->base_commit) == 0;
 }
 
-static int take(struct run *run, bool made_now, bool *ret_there, struct err *err)
+static int take_base_tree(struct run *run, bool made_now, bool *ret_there, struct err *err)
 {
     struct git_place at = run_place(run);
     struct base_tree *p = &run->layered.pristine;
-    *ret_there = is_held(run);
+    *ret_there = holds_base_tree(run);
     if (!*ret_there) {
         base_tree_done(p);
         if (base_tree_take(p, &at, run->state_dir, run->base_commit, made_now, ret_there, err))
             return -1;
     }
-    if (*ret_there && !is_fit(run)) {
+    if (*ret_there && !is_suitable(run)) {
         base_tree_done(p);
         *ret_there = false;
     }
     return 0;
 }
 
-/* What git has written is there for all. */
-static int finish(struct run *run, struct err *err)
+/* Publishes the tree that git has written. */
+static int finish_base_tree(struct run *run, struct err *err)
 {
     struct overlay_fill *l = &run->layered;
     autostrv struct strv left = {0};
     bool there = false, fresh = !l->draft.from, ours;
-    int rc = base_tree_finish(&l->draft, &ours, &left, err) || take(run, fresh && ours, &there, err)
+    int rc = base_tree_finish(&l->draft, &ours, &left, err) ||
+                     take_base_tree(run, fresh && ours, &there, err)
                  ? -1
                  : 0;
-    sweep_left(run, &left);
+    delete_left(run, &left);
     if (rc)
         return -1;
     if (!there)
         return err_set(err, ERR_ENV,
-                       "another run has taken the tree, or it has more than files in it");
+                       "another run uses the base tree, or it contains more than files");
     l->state = LAYERED_READY;
     return 0;
 }
 
-/* The job whose turn it was is filled in whatever way there is now. */
-static void on_written(struct attempt *job, int exit_code)
+/* Fills the workspace of the attempt that waited for git, in whatever way is possible now. */
+static void on_base_tree_written(struct attempt *job, int exit_code)
 {
     struct run *run = job->run;
     struct overlay_fill *l = &run->layered;
@@ -359,14 +363,14 @@ static void on_written(struct attempt *job, int exit_code)
     struct err why = {0}, err = {0};
     l->state = LAYERED_UNKNOWN;
     if (exit_code != 0)
-        (void)err_set(&why, ERR_ENV, "git could not write the files of the base");
+        (void)err_set(&why, ERR_ENV, "git could not write the base tree");
     if (job->stopped) {
         base_tree_draft_done(&l->draft);
-    } else if (exit_code != 0 || finish(run, &why)) {
+    } else if (exit_code != 0 || finish_base_tree(run, &why)) {
         base_tree_draft_done(&l->draft);
-        again = forward && begin(job, true, &err) == 0;
+        again = forward && start_base_tree(job, true, &err) == 0;
         if (!again)
-            give_up(run, &why);
+            fall_back_to_git(run, &why);
     }
     if (again)
         return;
@@ -377,16 +381,17 @@ static void on_written(struct attempt *job, int exit_code)
     fill_waiting(run);
 }
 
-/* What git would do with all of its files is done here with those that differ. */
-static bool checkout_move_here(const struct run *run)
+/* Updates the base tree here: git would go through all files, and we touch only those that
+ * differ. */
+static bool update_base_tree(const struct run *run)
 {
     autofree char *attributes = mem_printf("%s/info/attributes", run->pf->repo.common);
     return run->layered.draft.from && run->pf->repo.core.plain && access(attributes, F_OK) < 0 &&
            base_tree_update(&run->layered.draft, run->batch);
 }
 
-/* Where others use the tree of another commit, what differs goes over that. */
-static bool delta_here(struct run *run)
+/* If others use the base tree of another commit, writes the difference into a layer over it. */
+static bool make_delta(struct run *run)
 {
     struct overlay_fill *l = &run->layered;
     struct base_tree_draft full = l->draft, delta;
@@ -394,21 +399,21 @@ static bool delta_here(struct run *run)
         !base_tree_begin_delta(&delta, run->state_dir, run->base_commit))
         return false;
     l->draft = delta;
-    bool done = checkout_move_here(run);
+    bool done = update_base_tree(run);
     base_tree_draft_done(done ? &full : &l->draft);
     if (!done)
         l->draft = full;
     return done;
 }
 
-static int start_git(struct attempt *job, struct err *err)
+static int start_git_for_base_tree(struct attempt *job, struct err *err)
 {
     struct run *run = job->run;
     struct git_place at = run_place(run);
     autofree char *log = attempt_file(job, "prepare.log");
     autostrv struct strv argv = {0}, env = {0};
     base_tree_fill(&run->layered.draft, &at, &argv, &env);
-    if (process_start(job, argv.v, env.v, run->pf->repo.common, log, on_written, err)) {
+    if (process_start(job, argv.v, env.v, run->pf->repo.common, log, on_base_tree_written, err)) {
         base_tree_draft_done(&run->layered.draft);
         return -1;
     }
@@ -416,22 +421,22 @@ static int start_git(struct attempt *job, struct err *err)
     return 0;
 }
 
-static int begin(struct attempt *job, bool fresh, struct err *err)
+static int start_base_tree(struct attempt *job, bool fresh, struct err *err)
 {
     struct run *run = job->run;
     struct overlay_fill *l = &run->layered;
     autostrv struct strv left = {0};
     struct err why = {0};
     int rc = base_tree_begin(&l->draft, run->state_dir, run->base_commit, fresh, &left, err);
-    sweep_left(run, &left);
+    delete_left(run, &left);
     if (rc)
         return -1;
-    if (fresh || (!checkout_move_here(run) && !delta_here(run)))
-        return start_git(job, err);
-    if (finish(run, &why) == 0)
+    if (fresh || (!update_base_tree(run) && !make_delta(run)))
+        return start_git_for_base_tree(job, err);
+    if (finish_base_tree(run, &why) == 0)
         return fill_workspace(job, err);
     base_tree_draft_done(&l->draft);
-    return begin(job, true, err);
+    return start_base_tree(job, true, err);
 }
 
 int overlay_fill_fill(struct attempt *job, struct err *err)
@@ -445,14 +450,14 @@ int overlay_fill_fill(struct attempt *job, struct err *err)
         return 0;
     }
     if (l->state == LAYERED_READY)
-        return put(job, err);
-    if (take(run, false, &there, &why) == 0 && there) {
+        return make_overlay(job, err);
+    if (take_base_tree(run, false, &there, &why) == 0 && there) {
         l->state = LAYERED_READY;
-        return put(job, err);
+        return make_overlay(job, err);
     }
-    if (!why.msg[0] && begin(job, false, &why) == 0)
+    if (!why.msg[0] && start_base_tree(job, false, &why) == 0)
         return 0;
-    give_up(run, &why);
+    fall_back_to_git(run, &why);
     return fill_workspace(job, err);
 }
 
@@ -474,7 +479,7 @@ int overlay_fill_see_past(struct run *run, struct err *err)
     return 0;
 }
 
-static bool is_over(enum task_state state)
+static bool has_ended(enum task_state state)
 {
     return state == TASK_CONFLICTED || state == TASK_FAILED || state == TASK_LANDED ||
            state == TASK_DONE || state == TASK_SKIPPED;
@@ -488,7 +493,7 @@ void overlay_fill_settle(struct run *run)
         const struct task_run *tr = &run->tasks[i];
         const char *path = tr->status.workspace;
         struct err err = {0};
-        if (!path || !is_over(tr->status.state) || !layers_there(path))
+        if (!path || !has_ended(tr->status.state) || !layers_there(path))
             continue;
         struct workspace ws;
         workspace_adopt(&ws, &run->pf->repo, path, path, tr->branch, NULL);
@@ -498,8 +503,8 @@ void overlay_fill_settle(struct run *run)
             workspace_release(&ws);
         workspace_done(&ws);
     }
-    (void)layers_tidy(folder, &none); /* what stays is for `clean` */
+    (void)layers_tidy(folder, &none); /* `clean` removes leftovers */
     for (size_t i = 0; i < run->layered.holds.n; i++)
-        own_close(&run->layered.holds.v[i].kept); /* it would be in our own way */
+        own_close(&run->layered.holds.v[i].kept); /* our own hold would block the deletion */
     shared_folders_tidy(run->state_dir);
 }

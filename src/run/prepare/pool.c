@@ -19,12 +19,13 @@
 #include <string.h>
 #include <unistd.h>
 
-#define FILLED STAGE_FILLED /* in the administrative folder: the index as git filled it */
+#define FILLED STAGE_FILLED /* in the administrative folder: the index as git filled the tree */
 
-/* Bytes: about 150 files. Below that a mould is quicker (workspace/fill/memory_fill.h). */
+/* In bytes: about 150 files. With less, a copy in memory is quicker
+ * (workspace/fill/memory_fill.h). */
 enum { INDEX_MIN = 16 << 10 };
 
-static bool is_wanted(const struct attempt *job, const char *index)
+static bool is_worth_keeping(const struct attempt *job, const char *index)
 {
     enum provider provider = job->run->provider;
     struct stat st;
@@ -32,8 +33,9 @@ static bool is_wanted(const struct attempt *job, const char *index)
            (provider == PROVIDER_POOL || (stat(index, &st) == 0 && st.st_size > INDEX_MIN));
 }
 
-/* Submodules have files that nobody would clean, and what git does not look at it does not mend. */
-static bool is_plain(const char *path, size_t id_len)
+/* False if the tree has submodules, whose files nobody would clean, or entries that git ignores
+ * and so would not repair. */
+static bool has_only_plain_files(const char *path, size_t id_len)
 {
     autogitindex struct git_index index;
     bool plain = git_index_open(&index, path, id_len, NULL) == 0;
@@ -42,19 +44,19 @@ static bool is_plain(const char *path, size_t id_len)
     return plain && index.good;
 }
 
-/* git never writes into an index, it puts another one in its place: a second name will do. */
+/* git never writes into an index but replaces it, so a hard link is enough. */
 void pool_note(struct attempt *job)
 {
     autofree char *index = mem_printf("%s/index", job->ws.admin);
     autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
-    if (is_wanted(job, index) && is_plain(index, strlen(job->run->base_commit)))
-        (void)!link(index, filled); /* without it the tree is just deleted */
+    if (is_worth_keeping(job, index) && has_only_plain_files(index, strlen(job->run->base_commit)))
+        (void)!link(index, filled); /* if this fails, the tree is deleted later */
 }
 
 static bool has_room(const struct run *run)
 {
-    size_t to_begin = run->sched.left > run->jobs ? run->sched.left - run->jobs : 0;
-    return run->pool.trees.n < run->sched.workers && run->pool.trees.n < to_begin;
+    size_t unstarted = run->sched.left > run->jobs ? run->sched.left - run->jobs : 0;
+    return run->pool.trees.n < run->sched.workers && run->pool.trees.n < unstarted;
 }
 
 bool pool_wants(const struct attempt *job)
@@ -71,8 +73,8 @@ static void tree_done(struct pool_tree *t)
     work_scan_close(&t->found);
 }
 
-/* Hands over what is known of the tree. */
-static void take_found(struct attempt *job, struct pool_tree *ret)
+/* Moves what we know about the tree's changes into the pool's entry. */
+static void take_scan(struct attempt *job, struct pool_tree *ret)
 {
     struct git_place at = run_place(job->run);
     autobuf struct buf tree = BUF_INIT;
@@ -85,8 +87,8 @@ static void take_found(struct attempt *job, struct pool_tree *ret)
     job->is_found = false;
 }
 
-/* In the place of the tree's `.git` is the index from now on. */
-static bool put_index_in(const char *admin, int tree)
+/* Replaces the tree's `.git` by the index. */
+static bool move_index_into(const char *admin, int tree)
 {
     autoclose int from = -1;
     struct err none = {0};
@@ -96,7 +98,7 @@ static bool put_index_in(const char *admin, int tree)
            file_move_at(from, FILLED, tree, ".git", &none) == 0;
 }
 
-/* By another name in the same folder, as long as it is the tree that the job had. */
+/* Renames the tree within its folder, if it is still the tree of the attempt. */
 static bool rename_tree(const struct attempt *job, const char *from, const char *to)
 {
     autoclose int folder = -1;
@@ -113,12 +115,12 @@ bool pool_keep(struct attempt *job, const char *admin, const char *tree)
     struct run *run = job->run;
     struct workspace_hold *hold = job->ws.hold;
     autofree char *kept = mem_printf("%s/%s/.%zu.gone", run->work, run->id, run->pool.count);
-    if (!has_room(run) || !hold || hold->tree < 0 || !put_index_in(admin, hold->tree) ||
+    if (!has_room(run) || !hold || hold->tree < 0 || !move_index_into(admin, hold->tree) ||
         !rename_tree(job, tree, kept))
         return false;
     struct pool_tree t = {.path = steal_ptr(kept), .fd = steal_fd(&hold->tree), .id = hold->id};
     if (attempt_has_scan(job))
-        take_found(job, &t);
+        take_scan(job, &t);
     run->pool.count++;
     vec_push(&run->pool.trees, t);
     return true;
@@ -129,8 +131,8 @@ bool pool_has(const struct run *run)
     return run->pool.trees.n > 0;
 }
 
-/* Puts the tree in the place of the workspace's, which has nothing in it but its `.git`. */
-static int put_in_place(struct workspace *ws, const struct pool_tree *t, struct err *err)
+/* Replaces the workspace's tree, which has only its `.git`, by the pool's tree. */
+static int install_tree(struct workspace *ws, const struct pool_tree *t, struct err *err)
 {
     autoclose int admin = -1;
     return workspace_enter(ws, err) || workspace_open_admin(ws, &admin, err) ||
@@ -150,9 +152,8 @@ static void delete_tree(struct run *run, const char *tree, uint32_t task)
         record_error(run, task, &err);
 }
 
-/* The tree is not fit after all, as with folders that may not be written to: git fills a new one.
- */
-static int fill_anew(struct attempt *job, struct err *err)
+/* The pool's tree cannot be used, for example because of read-only folders: git fills a new one. */
+static int fill_new_tree(struct attempt *job, struct err *err)
 {
     autofree char *gone = mem_printf("%s.gone", job->ws.path);
     bool moved;
@@ -163,7 +164,7 @@ static int fill_anew(struct attempt *job, struct err *err)
     return workspace_restore(&job->ws, err) || fill_by_git(job, err) ? -1 : 0;
 }
 
-/* What the user's settings would have git overlook counts. */
+/* Overrides settings of the user that would make git overlook changes. */
 static int start_git(struct attempt *job, const char *const *args,
                      void (*next)(struct attempt *job, int exit_code), struct err *err)
 {
@@ -177,9 +178,9 @@ static int start_git(struct attempt *job, const char *const *args,
     return process_start(job, argv.v, env.v, NULL, log, next, err);
 }
 
-/* There is what git does not look at: a repository that somebody made around tracked files, of
- * which it says nothing and lets it be. */
-static bool is_as_new(const struct attempt *job)
+/* git reports nothing about a repository that somebody made around tracked files, and leaves it
+ * there. So we check the tree ourselves. */
+static bool is_clean(const struct attempt *job)
 {
     struct git_place at = run_place(job->run);
     autofree char *index = mem_printf("%s/index", job->ws.admin);
@@ -193,9 +194,9 @@ static bool is_as_new(const struct attempt *job)
 static void on_cleaned(struct attempt *job, int exit_code)
 {
     struct err err = {0};
-    if (job->stopped || (exit_code == 0 && is_as_new(job)))
+    if (job->stopped || (exit_code == 0 && is_clean(job)))
         fill_by_git_done(job, exit_code);
-    else if (fill_anew(job, &err))
+    else if (fill_new_tree(job, &err))
         attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
 
@@ -209,8 +210,9 @@ static void on_reset(struct attempt *job, int exit_code)
         attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
 
-/* What is known of the tree is all that it takes, where it begins at the same files. */
-static bool mend(struct attempt *job, const struct pool_tree *t)
+/* Resets the tree without a process, if the task starts at the same tree and we know all
+ * changes. */
+static bool reset_without_git(struct attempt *job, const struct pool_tree *t)
 {
     const struct workspace *ws = &job->ws;
     struct git_place at = run_place(job->run);
@@ -221,26 +223,26 @@ static bool mend(struct attempt *job, const struct pool_tree *t)
     if (!t->tree || git_tree_of(&at, task_run(job)->start, &tree, &none) ||
         strcmp(t->tree, tree.s) != 0)
         return false;
-    struct workspace_reset_job mj = {.batch = job->run->batch,
-                                     .work_tree = workspace_at(ws),
-                                     .index = filled,
-                                     .id_len = tree.len,
-                                     .to = index};
-    if (!workspace_reset(&mj, &t->found))
+    struct workspace_reset_job reset_job = {.batch = job->run->batch,
+                                            .work_tree = workspace_at(ws),
+                                            .index = filled,
+                                            .id_len = tree.len,
+                                            .to = index};
+    if (!workspace_reset(&reset_job, &t->found))
         return false;
     if (unlink(filled) == 0)
         (void)!link(index, filled); /* as in pool_note() */
     return true;
 }
 
-/* git goes by the index that it has filled the tree with. */
-static int reset(struct attempt *job, struct err *err)
+/* git resets the tree by the index with which it filled it. */
+static int reset_by_git(struct attempt *job, struct err *err)
 {
     static const char *const args[] = {"read-tree", "--reset", "-u", "HEAD", NULL};
     autofree char *filled = mem_printf("%s/" FILLED, job->ws.admin);
     autofree char *index = mem_printf("%s/index", job->ws.admin);
     if (rename(filled, index) < 0)
-        return err_sys(err, "use '%s' again", job->ws.path);
+        return err_sys(err, "reuse '%s'", job->ws.path);
     return start_git(job, args, on_reset, err);
 }
 
@@ -249,12 +251,12 @@ int pool_fill(struct attempt *job, struct err *err)
     struct run *run = job->run;
     own_cleanup(tree_done) struct pool_tree t = run->pool.trees.v[--run->pool.trees.n];
     struct err why = {0};
-    if (put_in_place(&job->ws, &t, &why)) {
+    if (install_tree(&job->ws, &t, &why)) {
         delete_tree(run, t.path, job->task);
-        return fill_anew(job, err);
+        return fill_new_tree(job, err);
     }
-    if (!mend(job, &t))
-        return reset(job, err);
+    if (!reset_without_git(job, &t))
+        return reset_by_git(job, err);
     prepare_filled(job, 0);
     return 0;
 }

@@ -29,18 +29,18 @@ enum {
     PORTS = 10,
 };
 
-static void stop_ticking(struct attempt *job)
+static void stop_progress(struct attempt *job)
 {
     watch_free(job->tick);
     job->tick = NULL;
 }
 
-/* How a command failed; false where it did not. */
+/* Describes how a command failed; returns false if it did not. */
 static bool command_failed(struct attempt *job, const char *name, int exit_code, struct buf *reason)
 {
     autofree char *log = mem_printf("%s.err", name);
     if (job->overdue)
-        buf_addf(reason, "workspace.%s took longer than its timeout", name);
+        buf_addf(reason, "workspace.%s timed out", name);
     else if (exit_code != 0)
         buf_addf(reason, "workspace.%s ended with %d: ", name, exit_code);
     if (reason->len && !job->overdue)
@@ -48,7 +48,7 @@ static bool command_failed(struct attempt *job, const char *name, int exit_code,
     return reason->len > 0;
 }
 
-static void go_on(struct attempt *job)
+static void start_work(struct attempt *job)
 {
     if (job->ready)
         job->ready(job);
@@ -60,7 +60,7 @@ static void on_setup(struct attempt *job, int exit_code)
 {
     autobuf struct buf reason = BUF_INIT;
     enum failure failure;
-    (void)plan_command_ended(job); /* command_failed() looks at that */
+    (void)plan_command_ended(job); /* command_failed() checks the timeout */
     if (job->stopped)
         attempt_fail_stopped(job);
     else if (process_was_broken(job, &failure, &reason))
@@ -70,16 +70,16 @@ static void on_setup(struct attempt *job, int exit_code)
     else if (command_failed(job, "setup", exit_code, &reason))
         attempt_fail(job, FAILURE_SETUP, "%s", reason.s);
     else
-        go_on(job);
+        start_work(job);
 }
 
-static void set_up(struct attempt *job)
+static void run_setup(struct attempt *job)
 {
     const struct plan_command *setup = &job->run->pf->plan.setup;
     struct err err = {0};
     job->prepared = true;
     if (!plan_command_is_set(setup))
-        go_on(job);
+        start_work(job);
     else if (plan_command_start(job, setup, "setup", COMMAND_MS, on_setup, &err))
         attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
 }
@@ -117,7 +117,7 @@ void prepare_teardown(struct attempt *job, void (*then)(struct attempt *job))
     }
 }
 
-/* The last whole line that was written, as a mapping; NULL where there is none. */
+/* Parses the last complete line of the progress output; NULL if there is none. */
 static const struct node *read_progress(const struct attempt *job, struct doc *doc)
 {
     autofree char *path = mem_printf("%s/bring.out", job->dir);
@@ -137,11 +137,11 @@ static const struct node *read_progress(const struct attempt *job, struct doc *d
     return doc_parse(doc, NULL, line, strlen(line), &opts, &ps) ? NULL : doc->root;
 }
 
-static void tell_progress(struct attempt *job, const struct node *count)
+static void report_progress(struct attempt *job, const struct node *count)
 {
     struct arena a = {0};
     autobuf struct buf action = BUF_INIT;
-    buf_addstr(&action, "bringing files along: ");
+    buf_addstr(&action, "copying included files: ");
     text_format_count(&action, node_new_int(count, "files", 0));
     buf_addstr(&action, ", ");
     text_format_bytes(&action, node_new_int(count, "bytes", 0));
@@ -157,12 +157,12 @@ static void on_progress(void *ctx)
     struct doc doc;
     const struct node *count = read_progress(job, &doc);
     if (count)
-        tell_progress(job, count);
+        report_progress(job, count);
     doc_done(&doc);
     watch_again(job->tick, PROGRESS_MS);
 }
 
-static void tell_created(struct attempt *job, const struct node *count)
+static void record_created(struct attempt *job, const struct node *count)
 {
     static const char *const keys[] = {"files", "bytes", "shared", "kept"};
     struct arena a = {0};
@@ -175,8 +175,8 @@ static void tell_created(struct attempt *job, const struct node *count)
     arena_done(&a);
 }
 
-/* Where nothing was found there are no lists of it. */
-static void note_brought(struct attempt *job)
+/* If no files were included, there are no lists: forget their names. */
+static void drop_missing_lists(struct attempt *job)
 {
     if (access(job->brought, F_OK) == 0)
         return;
@@ -185,21 +185,21 @@ static void note_brought(struct attempt *job)
     job->excludes = job->brought = NULL;
 }
 
-static void on_brought(struct attempt *job, int exit_code)
+static void on_included(struct attempt *job, int exit_code)
 {
     autobuf struct buf tail = BUF_INIT;
     struct doc doc;
-    stop_ticking(job);
-    note_brought(job);
+    stop_progress(job);
+    drop_missing_lists(job);
     if (job->stopped) {
         attempt_fail_stopped(job);
     } else if (exit_code != 0) {
         attempt_read_tail(job, "bring.err", &tail);
-        attempt_fail(job, FAILURE_SETUP, "files could not be brought along: %s", tail.s);
+        attempt_fail(job, FAILURE_SETUP, "cannot copy included files: %s", tail.s);
     } else {
-        tell_created(job, read_progress(job, &doc));
+        record_created(job, read_progress(job, &doc));
         doc_done(&doc);
-        set_up(job);
+        run_setup(job);
     }
 }
 
@@ -225,8 +225,8 @@ void prepare_bring_argv(const struct run *run, const char *to, const char *exclu
     add_patterns(argv, "", &plan->include);
 }
 
-/* Copying takes as long as it takes, so another process does it. */
-static int start_bringing(struct attempt *job, struct err *err)
+/* Copying may take long, so another process does it. */
+static int start_include(struct attempt *job, struct err *err)
 {
     const struct run *run = job->run;
     autofree char *out = mem_printf("%s/bring.out", job->dir);
@@ -238,7 +238,7 @@ static int start_bringing(struct attempt *job, struct err *err)
     prepare_bring_argv(run, job->ws.path, job->excludes, job->brought, NULL, &call.argv);
     git_environment(&call.env);
     call.dir = mem_str(run->pf->repo.root);
-    if (process_start_guarded(job, &call, NULL, out, errlog, on_brought, err))
+    if (process_start_guarded(job, &call, NULL, out, errlog, on_included, err))
         return -1;
     job->tick = loop_timer(run->loop, PROGRESS_MS, on_progress, job);
     return 0;
@@ -251,27 +251,27 @@ bool prepare_brings(const struct run *run)
     return include_is_needed(repo->root, repo->prefix, plan->include.n + plan->share.n);
 }
 
-/* It is below the workspace already; the lists of it are all that is missing. */
-static void take_brought(struct attempt *job)
+/* The overlay already shows the included files: only their lists are missing. */
+static void use_shared_include(struct attempt *job)
 {
     struct doc doc;
     job->excludes = attempt_file(job, "excludes");
     job->brought = attempt_file(job, "brought");
-    note_brought(job);
-    tell_created(job, read_progress(job, &doc));
+    drop_missing_lists(job);
+    record_created(job, read_progress(job, &doc));
     doc_done(&doc);
-    set_up(job);
+    run_setup(job);
 }
 
-static void bring(struct attempt *job)
+static void include_files(struct attempt *job)
 {
     struct err err = {0};
     if (overlay_fill_has_brought(job)) {
-        take_brought(job);
+        use_shared_include(job);
     } else if (!prepare_brings(job->run)) {
-        tell_created(job, NULL);
-        set_up(job);
-    } else if (start_bringing(job, &err)) {
+        record_created(job, NULL);
+        run_setup(job);
+    } else if (start_include(job, &err)) {
         attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
     }
 }
@@ -282,22 +282,23 @@ void prepare_filled(struct attempt *job, int exit_code)
     if (job->stopped) {
         attempt_fail_stopped(job);
     } else if (exit_code == 0) {
-        bring(job);
+        include_files(job);
     } else {
         attempt_read_tail(job, "prepare.log", &tail);
-        attempt_fail(job, FAILURE_SETUP, "the workspace could not be filled: %s", tail.s);
+        attempt_fail(job, FAILURE_SETUP, "cannot fill the workspace: %s", tail.s);
     }
 }
 
 static char *workspace_cwd(const struct attempt *job)
 {
     const struct run *run = job->run;
-    bool below = *run->pf->repo.prefix && (task_of(job)->read_only || !run->opts.write_at_root);
-    return below ? mem_printf("%s/%s", job->ws.path, run->pf->repo.prefix) : mem_str(job->ws.path);
+    bool in_prefix = *run->pf->repo.prefix && (task_of(job)->read_only || !run->opts.write_at_root);
+    return in_prefix ? mem_printf("%s/%s", job->ws.path, run->pf->repo.prefix)
+                     : mem_str(job->ws.path);
 }
 
-/* The job has a workspace now. */
-static void note_workspace(struct attempt *job)
+/* Records the attempt's workspace. */
+static void record_workspace(struct attempt *job)
 {
     struct task_run *tr = task_run(job);
     job->has_workspace = true;
@@ -327,11 +328,11 @@ static int make_workspace(struct attempt *job, struct err *err)
     tr->branch = buf_steal(&branch);
     tr->start = mem_str(start);
     tr->in_conflict = false;
-    note_workspace(job);
+    record_workspace(job);
     return root_folder_hide(run->work, err) || fill_workspace(job, err) ? -1 : 0;
 }
 
-/* Where the plan does not ask for ports, having none is no failure. */
+/* Takes a block of ports. If the plan does not ask for ports, it is no failure if none are free. */
 static int take_ports(struct attempt *job, struct err *err)
 {
     int64_t wanted = job->run->pf->plan.ports;
@@ -342,7 +343,8 @@ static int take_ports(struct attempt *job, struct err *err)
     return 0;
 }
 
-/* A task that follows others needs their work: a checkout that could not follow lacks it. */
+/* True if the task works in the project's own folder. A task with dependencies needs their work
+ * there, and a checkout that could not follow the base lacks it. */
 static bool works_in_place(const struct attempt *job)
 {
     const struct run *run = job->run;
@@ -366,8 +368,9 @@ void prepare(struct attempt *job)
     }
 }
 
-/* The file of an attempt, or of the one that its workspace was made for, where it is there. */
-static char *file_of(const struct attempt *job, int attempt, const char *name)
+/* Finds a file of this attempt, or else of an earlier one that made the workspace; NULL if there
+ * is none. */
+static char *find_attempt_file(const struct attempt *job, int attempt, const char *name)
 {
     for (; attempt > 0; attempt--) {
         autofree char *path = attempt_file_path(job->run->dir, task_of(job)->id, attempt, name);
@@ -383,9 +386,9 @@ void prepare_adopt(struct attempt *job, int attempt)
     const struct task_run *tr = task_run(job);
     autofree char *usual = mem_printf("%s/%s/%s", run->work, run->id, task_of(job)->id);
     workspace_adopt(&job->ws, &run->pf->repo, tr->status.workspace, usual, tr->branch, run->batch);
-    job->excludes = file_of(job, attempt, "excludes");
-    job->brought = file_of(job, attempt, "brought");
-    note_workspace(job);
+    job->excludes = find_attempt_file(job, attempt, "excludes");
+    job->brought = find_attempt_file(job, attempt, "brought");
+    record_workspace(job);
 }
 
 void prepare_adopted(struct attempt *job)
@@ -401,8 +404,8 @@ void prepare_adopted(struct attempt *job)
         repair_prepare(job);
 }
 
-/* What was brought into the workspace that is gone is brought again. */
-static int forget_brought(struct attempt *job, struct err *err)
+/* Removes the lists of the lost workspace: the files will be included again. */
+static int remove_include_lists(struct attempt *job, struct err *err)
 {
     char **const lists[] = {&job->excludes, &job->brought};
     for (size_t i = 0; i < ARRAY_LEN(lists); i++) {
@@ -419,8 +422,8 @@ void prepare_again(struct attempt *job, void (*ready)(struct attempt *job))
     struct err err = {0};
     job->ready = ready;
     prepare_adopt(job, job->attempt);
-    if (take_ports(job, &err) || forget_brought(job, &err) || workspace_clear(&job->ws, &err) ||
-        workspace_restore(&job->ws, &err) || root_folder_hide(job->run->work, &err) ||
-        fill_by_git(job, &err))
+    if (take_ports(job, &err) || remove_include_lists(job, &err) ||
+        workspace_clear(&job->ws, &err) || workspace_restore(&job->ws, &err) ||
+        root_folder_hide(job->run->work, &err) || fill_by_git(job, &err))
         attempt_fail(job, FAILURE_SETUP, "%s", err.msg);
 }

@@ -17,8 +17,8 @@ int provider_try_overlay(const struct git_repo *repo, struct err *err)
                       : err_set(err, ERR_ENV, "this is not in a git repository");
 }
 
-/* The lowest folder of a path that is there. */
-static char *existing(const char *path)
+/* Returns the lowest folder of a path that exists. */
+static char *lowest_existing(const char *path)
 {
     char *at = mem_str(path);
     struct stat st;
@@ -32,7 +32,7 @@ int provider_try_snapshot(const struct git_repo *repo, const char *work, bool *r
 {
     if (!repo->root)
         return err_set(err, ERR_ENV, "this is not in a git repository");
-    autofree char *at = existing(work ? work : repo->root);
+    autofree char *at = lowest_existing(work ? work : repo->root);
     return btrfs_try(repo->common, at, ret_quick, err);
 }
 
@@ -43,7 +43,8 @@ static bool is_large(const struct git_repo *repo)
     return index && stat(index, &st) == 0 && st.st_size > WORKSPACE_LARGE_INDEX;
 }
 
-/* In a user namespace sudo and the like have no effect: who is not root must ask for it. */
+/* Only root gets overlays by default: in a user namespace sudo and similar programs have no
+ * effect, so other users must request them. */
 enum provider provider_best(const struct git_repo *repo, const char *work)
 {
     struct err none = {0};
@@ -58,33 +59,33 @@ enum provider provider_best(const struct git_repo *repo, const char *work)
 
 const char *provider_of_environment(void)
 {
-    const char *word = getenv("ANABRANCH_PROVIDER");
-    return word && *word ? word : NULL;
+    const char *value = getenv("ANABRANCH_PROVIDER");
+    return value && *value ? value : NULL;
 }
 
-/* Where the word is from, and in *ret the word. */
-static const char *asked_by(const struct run *run, const char **ret)
+/* Returns the name of the setting that requests a provider; *ret is its value. */
+static const char *requested_by(const struct run *run, const char **ret)
 {
-    const char *word = provider_of_environment();
-    *ret = word ? word : provider_words[run->pf->plan.provider];
-    return word ? "ANABRANCH_PROVIDER" : "workspace.provider";
+    const char *value = provider_of_environment();
+    *ret = value ? value : provider_words[run->pf->plan.provider];
+    return value ? "ANABRANCH_PROVIDER" : "workspace.provider";
 }
 
 int provider_choose(struct run *run, struct err *err)
 {
-    const char *word, *from = asked_by(run, &word);
+    const char *value, *source = requested_by(run, &value);
     enum provider provider = PROVIDER_UNSET;
-    while (provider_words[provider] && strcmp(provider_words[provider], word) != 0)
+    while (provider_words[provider] && strcmp(provider_words[provider], value) != 0)
         provider++;
     if (!provider_words[provider])
         return err_set(err, ERR_INPUT,
-                       "%s is '%.40s': there are auto, overlay, snapshot, pool and checkout", from,
-                       word);
+                       "%s is '%.40s': use auto, overlay, snapshot, pool or checkout", source,
+                       value);
     run->provider = provider == PROVIDER_UNSET ? PROVIDER_AUTO : provider;
     return 0;
 }
 
-static int try_asked(const struct run *run, struct err *err)
+static int try_requested(const struct run *run, struct err *err)
 {
     bool quick;
     if (run->provider == PROVIDER_OVERLAY)
@@ -94,8 +95,8 @@ static int try_asked(const struct run *run, struct err *err)
     return 0;
 }
 
-/* A disk on which nothing can be made says nothing about what was asked for. */
-static bool is_of_disk(const struct err *why)
+/* A disk that cannot be written says nothing about the provider. */
+static bool is_disk_error(const struct err *why)
 {
     return why->errnum == EROFS || why->errnum == ENOSPC || why->errnum == EDQUOT ||
            why->errnum == EIO;
@@ -103,15 +104,15 @@ static bool is_of_disk(const struct err *why)
 
 int provider_try(struct run *run, struct err *err)
 {
-    const char *word, *from = asked_by(run, &word);
+    const char *value, *source = requested_by(run, &value);
     struct err why = {0}, none = {0};
     if (run->provider == PROVIDER_AUTO && run->base)
         run->provider = provider_best(&run->pf->repo, run->work);
-    else if (run->base && try_asked(run, &why))
-        return err_set(err, is_of_disk(&why) ? ERR_ENV : ERR_INPUT,
-                       "%s is '%s', which does not work here: %s", from, word, why.msg);
-    /* Before a workspace is opened: to the kernel a folder that was opened outside is another one.
-     * Where it fails, so does the first mount, which says so. */
+    else if (run->base && try_requested(run, &why))
+        return err_set(err, is_disk_error(&why) ? ERR_ENV : ERR_INPUT,
+                       "%s is '%s', which does not work here: %s", source, value, why.msg);
+    /* Enter the namespace before we open a workspace: for the kernel a folder opened outside is
+     * a different one. If this fails, so does the first mount, which reports it. */
     if (run->base && run->provider == PROVIDER_OVERLAY)
         (void)overlay_enter(&none);
     return 0;

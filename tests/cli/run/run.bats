@@ -469,7 +469,7 @@ load ../run_helper
     touch "$BATS_TEST_TMPDIR/smudge-on"
     end_plan
     assert_status 130
-    refute_contains 'could not be filled'
+    refute_contains 'cannot fill'
     assert_clean
 }
 
