@@ -258,7 +258,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
 
     await head.getByRole('button', {name: 'Pause'}).focus();
     await key('Enter');
-    await hears(/is paused: nothing more is begun/);
+    await hears(/is paused: no new task starts/);
     await until('it can go on', async () => await focused() === 'Continue');
     assert.match(await tab.textContent('header .facts'), /paused/);
     await tab.reload(); // what was told before is known, and the tab may still steer
@@ -292,7 +292,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     await key('Tab');
     assert.equal(await focused(), 'Stop it');
     await key('Enter');
-    await hears(/'long' is asked to stop; what it made is saved/);
+    await hears(/'long' is asked to stop; its work is saved/);
     await until('it has failed', async () => /failed/.test(await tab.textContent('.task-head')));
     assert.ok(!await stop.isVisible());
     assert.equal(await tab.evaluate(() => document.activeElement.id), 'view');
@@ -317,7 +317,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     await dialog.getByRole('button', {name: 'Stop it'}).click();
     await retry.waitFor();
     await head.getByRole('button', {name: 'Continue'}).click();
-    await hears(/goes on: tasks/);
+    await hears(/continues: tasks/);
     const said = posts.splice(3);
     assert.deepEqual([said[0], said[1], said[2]], ['?verb=stop&task=long', '?verb=pause', `?${new URLSearchParams({verb: 'say', task: 'long', text: '<b>Go on</b> & on'})}`]);
 

@@ -13,17 +13,17 @@
 
 enum { PATIENCE_MS = 10000, STEP = 4096, ANSWER_MAX = 1 << 20 };
 
-/* A run that does not listen may all the same be there: only its lock tells. */
+/* A run that does not listen may still be running: its lock tells. */
 static int fail_connect(const char *dir, struct err *err)
 {
     autoclose int lock = -1;
     struct err none = {0};
     if (run_folder_lock(dir, &lock, &none) == 0 && lock < 0)
-        return err_wrap(err, "the run goes on, and nobody can talk to it");
-    return err_set(err, ERR_INPUT, "the run does not go on");
+        return err_wrap(err, "the run is running, but cannot be reached");
+    return err_set(err, ERR_INPUT, "the run is not running");
 }
 
-static int hear(int fd, int64_t patience_ms, struct buf *line, struct err *err)
+static int read_line(int fd, int64_t patience_ms, struct buf *line, struct err *err)
 {
     int64_t end = clock_mono() + patience_ms;
     while (!memchr(line->s, '\n', line->len)) {
@@ -31,7 +31,7 @@ static int hear(int fd, int64_t patience_ms, struct buf *line, struct err *err)
         if (!socket_wait(fd, left > 0 ? left : 0))
             return err_set(err, ERR_ENV, "the run does not answer; was it stopped by ^Z?");
         if (!socket_take(fd, STEP, line) || line->len > ANSWER_MAX)
-            return err_set(err, ERR_ENV, "the run has gone before it answered");
+            return err_set(err, ERR_ENV, "the run ended before it answered");
     }
     return 0;
 }
@@ -39,23 +39,23 @@ static int hear(int fd, int64_t patience_ms, struct buf *line, struct err *err)
 int control_ask(const char *dir, const struct node *request, int64_t patience_ms, struct arena *a,
                 const struct node **ret_answer, struct err *err)
 {
-    autobuf struct buf line = BUF_INIT, said = BUF_INIT;
+    autobuf struct buf line = BUF_INIT, answer_line = BUF_INIT;
     struct err gone = {0};
     autoclose int fd = -1;
     doc_write_line(&line, request);
     buf_addch(&line, '\n');
     if (line.len > LISTENER_LINE_MAX)
-        return err_set(err, ERR_INPUT, "that is too long: %zu bytes", line.len);
+        return err_set(err, ERR_INPUT, "the request is too long: %zu bytes", line.len);
     if (socket_connect(dir, LISTENER_SOCKET, &fd, err))
         return fail_connect(dir, err);
     if (!socket_send(fd, line.s, line.len)) {
         (void)err_sys(&gone, "talk to the run");
-        patience_ms = 0; /* a run that refuses us has said so already */
+        patience_ms = 0; /* if the run refused us, its answer has already arrived */
     }
-    if (hear(fd, patience_ms, &said, err))
+    if (read_line(fd, patience_ms, &answer_line, err))
         return gone.code ? err_set(err, gone.code, "%s", gone.msg) : -1;
-    buf_cut(&said, strcspn(said.s, "\n"));
-    *ret_answer = doc_read_line(a, said.s, said.len);
+    buf_cut(&answer_line, strcspn(answer_line.s, "\n"));
+    *ret_answer = doc_read_line(a, answer_line.s, answer_line.len);
     return 0;
 }
 

@@ -15,56 +15,56 @@
 
 enum { WORKERS_MAX = 10000 };
 
-/* One request while it is carried out; what is appended to `text` is the answer. */
-struct wish {
+/* A request that is carried out; the answer is appended to `text`. */
+struct request {
     struct run *run;
     const struct node *request;
     struct buf text;
 };
 
-static int refuse(struct wish *w, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-static int refuse(struct wish *w, const char *fmt, ...)
+static int refuse(struct request *r, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+static int refuse(struct request *r, const char *fmt, ...)
 {
     va_list ap;
     va_start(ap, fmt);
-    buf_cut(&w->text, 0);
-    buf_addv(&w->text, fmt, ap);
+    buf_cut(&r->text, 0);
+    buf_addv(&r->text, fmt, ap);
     va_end(ap);
     return -1;
 }
 
-static bool is_over(enum task_state state)
+static bool has_ended(enum task_state state)
 {
     return state >= TASK_LANDED;
 }
 
-static int find_any(struct wish *w, uint32_t *ret)
+static int find_any_task(struct request *r, uint32_t *ret)
 {
-    const struct run *run = w->run;
-    const char *id = node_new_string(w->request, "task", NULL);
+    const struct run *run = r->run;
+    const char *id = node_new_string(r->request, "task", NULL);
     const struct task *t = id ? plan_find(&run->pf->plan, id) : NULL;
     if (!id)
-        return refuse(w, "the request names no task");
+        return refuse(r, "the request names no task");
     if (!t || (run->opts.wanted && !run->opts.wanted[t->index]))
-        return refuse(w, "run %s has no task '%s'", run->id, id);
+        return refuse(r, "run %s has no task '%s'", run->id, id);
     *ret = t->index;
     return 0;
 }
 
-/* One that has not ended. */
-static int find_task(struct wish *w, uint32_t *ret)
+/* Finds a task that has not ended. */
+static int find_task(struct request *r, uint32_t *ret)
 {
-    if (find_any(w, ret))
+    if (find_any_task(r, ret))
         return -1;
-    enum task_state state = w->run->tasks[*ret].status.state;
-    return is_over(state) ? refuse(w, "'%s' has ended already: it is %s",
-                                   w->run->pf->plan.tasks[*ret].id, task_state_name(state))
-                          : 0;
+    enum task_state state = r->run->tasks[*ret].status.state;
+    return has_ended(state) ? refuse(r, "'%s' has already ended: it is %s",
+                                     r->run->pf->plan.tasks[*ret].id, task_state_name(state))
+                            : 0;
 }
 
-static const char *id_of(const struct wish *w, uint32_t task)
+static const char *id_of(const struct request *r, uint32_t task)
 {
-    return w->run->pf->plan.tasks[task].id;
+    return r->run->pf->plan.tasks[task].id;
 }
 
 static bool is_true(const struct node *request, const char *key)
@@ -73,17 +73,17 @@ static bool is_true(const struct node *request, const char *key)
     return n && n->kind == NODE_BOOL && n->truth;
 }
 
-/* It waits for a retry or a limit: its last attempt is taken up only to be ended. */
-static void stop_waiting(struct run *run, uint32_t task)
+/* Stops a task that waits for a retry or a limit. We adopt its last attempt only to end it. */
+static void stop_waiting_task(struct run *run, uint32_t task)
 {
     struct task_run *tr = &run->tasks[task];
-    bool keeps = tr->session && run->base && !tr->remade; /* else nothing is there yet */
+    bool keeps = tr->session && run->base && !tr->remade; /* otherwise there is no workspace yet */
     watch_free(tr->retry);
     tr->retry = NULL;
     tr->parked = false;
     struct attempt *job = attempt_new(run, task, tr->status.attempts);
     job->stopped = STOP_USER;
-    job->agent_started = 1; /* someone has worked in it */
+    job->agent_started = 1; /* an agent has worked in it */
     if (keeps) {
         prepare_adopt(job, job->attempt);
         job->prepared = true;
@@ -94,13 +94,13 @@ static void stop_waiting(struct run *run, uint32_t task)
     attempt_fail_stopped(job);
 }
 
-static int stop_job(struct wish *w, uint32_t task)
+static int stop_job(struct request *r, uint32_t task)
 {
-    struct attempt *job = w->run->tasks[task].job;
+    struct attempt *job = r->run->tasks[task].job;
     bool waits = land_leave(job);
     if (!waits && (!job->process.watch || job->tearing_down))
-        return refuse(w, "'%s' is about to end: it cannot be stopped any more", id_of(w, task));
-    record(w->run, EV_TASK_STOPPING, task, NULL);
+        return refuse(r, "'%s' is about to end and can no longer be stopped", id_of(r, task));
+    record(r->run, EV_TASK_STOPPING, task, NULL);
     if (waits) {
         job->stopped = STOP_USER;
         attempt_fail_stopped(job);
@@ -110,113 +110,113 @@ static int stop_job(struct wish *w, uint32_t task)
     return 0;
 }
 
-static int stop_all(struct wish *w)
+static int stop_all(struct request *r)
 {
-    buf_addf(&w->text, "run %s is asked to stop", w->run->id);
-    run_stop(w->run, SIGTERM);
+    buf_addf(&r->text, "run %s is asked to stop", r->run->id);
+    run_stop(r->run, SIGTERM);
     return 0;
 }
 
-static int stop(struct wish *w)
+static int stop(struct request *r)
 {
     uint32_t task = 0;
-    if (is_true(w->request, "all"))
-        return stop_all(w);
-    if (find_task(w, &task))
+    if (is_true(r->request, "all"))
+        return stop_all(r);
+    if (find_task(r, &task))
         return -1;
-    const struct task_run *tr = &w->run->tasks[task];
-    buf_addf(&w->text, "'%s' is asked to stop; what it made is saved", id_of(w, task));
+    const struct task_run *tr = &r->run->tasks[task];
+    buf_addf(&r->text, "'%s' is asked to stop; its work is saved", id_of(r, task));
     if (tr->job)
-        return stop_job(w, task);
+        return stop_job(r, task);
     if (!tr->status.attempts)
-        return refuse(w, "'%s' has not begun; 'anabranch skip %s' keeps it from that",
-                      id_of(w, task), id_of(w, task));
-    record(w->run, EV_TASK_STOPPING, task, NULL);
-    stop_waiting(w->run, task);
+        return refuse(r, "'%s' has not started; 'anabranch skip %s' keeps it from starting",
+                      id_of(r, task), id_of(r, task));
+    record(r->run, EV_TASK_STOPPING, task, NULL);
+    stop_waiting_task(r->run, task);
     return 0;
 }
 
-static int skip(struct wish *w)
+static int skip(struct request *r)
 {
     uint32_t task = 0;
-    if (find_task(w, &task))
+    if (find_task(r, &task))
         return -1;
-    const struct task_run *tr = &w->run->tasks[task];
+    const struct task_run *tr = &r->run->tasks[task];
     if (tr->job || tr->session)
-        return refuse(w, "'%s' is under way; 'anabranch stop %s' stops it", id_of(w, task),
-                      id_of(w, task));
-    buf_addf(&w->text, "'%s' is skipped, with all that depends on it", id_of(w, task));
-    task_skip(w->run, task, "skipped by a person");
+        return refuse(r, "'%s' is running; 'anabranch stop %s' stops it", id_of(r, task),
+                      id_of(r, task));
+    buf_addf(&r->text, "'%s' is skipped, and so is every task that depends on it", id_of(r, task));
+    task_skip(r->run, task, "skipped by a person");
     return 0;
 }
 
-static int retry(struct wish *w)
+static int retry(struct request *r)
 {
     uint32_t task = 0;
     struct err err = {0};
-    if (find_any(w, &task))
+    if (find_any_task(r, &task))
         return -1;
-    return request_retry(w->run, task, is_true(w->request, "fresh"), &w->text, &err)
-               ? refuse(w, "%s", err.msg)
+    return request_retry(r->run, task, is_true(r->request, "fresh"), &r->text, &err)
+               ? refuse(r, "%s", err.msg)
                : 0;
 }
 
-static int say(struct wish *w)
+static int say(struct request *r)
 {
-    const char *words = node_new_string(w->request, "text", "");
+    const char *message = node_new_string(r->request, "text", "");
     uint32_t task = 0;
     struct err err = {0};
-    if (strspn(words, " \t\r\n") == strlen(words))
-        return refuse(w, "there is nothing to say");
-    if (find_any(w, &task))
+    if (strspn(message, " \t\r\n") == strlen(message))
+        return refuse(r, "the message is empty");
+    if (find_any_task(r, &task))
         return -1;
-    return request_say(w->run, task, words, &w->text, &err) ? refuse(w, "%s", err.msg) : 0;
+    return request_say(r->run, task, message, &r->text, &err) ? refuse(r, "%s", err.msg) : 0;
 }
 
-static int pause_run(struct wish *w)
+static int pause_run(struct request *r)
 {
-    if (w->run->paused)
-        return refuse(w, "run %s is paused already", w->run->id);
-    w->run->paused = true;
-    record(w->run, EV_RUN_PAUSED, -1, NULL);
-    buf_addf(&w->text, "run %s is paused: nothing more is begun, what runs goes on", w->run->id);
+    if (r->run->paused)
+        return refuse(r, "run %s is already paused", r->run->id);
+    r->run->paused = true;
+    record(r->run, EV_RUN_PAUSED, -1, NULL);
+    buf_addf(&r->text, "run %s is paused: no new task starts, running tasks continue", r->run->id);
     return 0;
 }
 
-static int continue_run(struct wish *w)
+static int continue_run(struct request *r)
 {
-    if (!w->run->paused)
-        return refuse(w, "run %s is not paused", w->run->id);
-    w->run->paused = false;
-    record(w->run, EV_RUN_RESUMED, -1, NULL);
-    buf_addf(&w->text, "run %s goes on: tasks are begun again", w->run->id);
-    run_wake(w->run);
+    if (!r->run->paused)
+        return refuse(r, "run %s is not paused", r->run->id);
+    r->run->paused = false;
+    record(r->run, EV_RUN_RESUMED, -1, NULL);
+    buf_addf(&r->text, "run %s continues: tasks start again", r->run->id);
+    run_wake(r->run);
     return 0;
 }
 
-static int set_workers(struct wish *w)
+static int set_workers(struct request *r)
 {
-    struct run *run = w->run;
-    int64_t was = (int64_t)run->sched.workers, by = node_new_int(w->request, "by", 0);
-    int64_t n = node_new_int(w->request, "n", 0);
+    struct run *run = r->run;
+    int64_t before = (int64_t)run->sched.workers, by = node_new_int(r->request, "by", 0);
+    int64_t n = node_new_int(r->request, "n", 0);
     if (by < -WORKERS_MAX || by > WORKERS_MAX)
-        return refuse(w, "that is too many");
-    n = by ? was + by : n;
+        return refuse(r, "that is too many agents");
+    n = by ? before + by : n;
     if (n < 1)
-        return refuse(w, "there is to be at least one agent at work; 'anabranch pause' begins "
-                         "no more of them");
+        return refuse(r, "a run needs at least one agent; 'anabranch pause' starts no more "
+                         "tasks");
     if (n > WORKERS_MAX)
-        return refuse(w, "%d agents at the same time are the most", WORKERS_MAX);
+        return refuse(r, "the maximum is %d agents at the same time", WORKERS_MAX);
     struct arena a = {0};
     struct node *data = node_new_map(&a);
     node_put_int(&a, data, "workers", n);
-    node_put_int(&a, data, "from", was);
+    node_put_int(&a, data, "from", before);
     record(run, EV_RUN_WORKERS, -1, data);
     arena_done(&a);
     run->sched.workers = (size_t)n;
     run_wake(run);
-    buf_addf(&w->text, "up to %" PRId64 " agents at work at the same time, where it was %" PRId64,
-             n, was);
+    buf_addf(&r->text, "up to %" PRId64 " agents run at the same time (before: %" PRId64 ")", n,
+             before);
     return 0;
 }
 
@@ -226,39 +226,41 @@ static double real_of(const struct node *map, const char *key)
     return n && n->kind == NODE_REAL ? n->real : n && n->kind == NODE_INT ? (double)n->integer : -1;
 }
 
-/* One that may still use something: also one that has failed may be tried again. */
-static int find_unlanded(struct wish *w, uint32_t *ret)
+/* Finds a task that may still use its budget: a failed one may be retried. */
+static int find_unlanded(struct request *r, uint32_t *ret)
 {
-    if (find_any(w, ret))
+    if (find_any_task(r, ret))
         return -1;
-    enum task_state state = w->run->tasks[*ret].status.state;
-    return state == TASK_LANDED || state == TASK_DONE ? find_task(w, ret) : 0;
+    enum task_state state = r->run->tasks[*ret].status.state;
+    return state == TASK_LANDED || state == TASK_DONE ? find_task(r, ret) : 0;
 }
 
-static int set_budget(struct wish *w)
+static int set_budget(struct request *r)
 {
-    struct run *run = w->run;
-    struct budget to = {.usd = real_of(w->request, "usd"),
-                        .tokens = node_new_int(w->request, "tokens", -1)};
+    struct run *run = r->run;
+    struct budget wanted = {.usd = real_of(r->request, "usd"),
+                            .tokens = node_new_int(r->request, "tokens", -1)};
     uint32_t task = 0;
-    bool of_task = node_get(w->request, "task");
-    if (of_task && find_unlanded(w, &task))
+    bool of_task = node_get(r->request, "task");
+    if (of_task && find_unlanded(r, &task))
         return -1;
     const struct budget *now = of_task ? &run->tasks[task].budget : &run->budget;
-    if (to.usd < 0 && to.tokens < 0)
-        return refuse(w, "the request names no amount");
-    if ((to.usd >= 0 && now->usd < 0) || (to.tokens >= 0 && now->tokens < 0))
-        return refuse(w, "there is no such budget: nothing is limited");
-    if ((to.usd >= 0 && to.usd <= now->usd) || (to.tokens >= 0 && to.tokens <= now->tokens))
-        return refuse(w, "the budget is that much already, or more");
-    budget_raise(run, of_task ? (int64_t)task : -1, &to);
-    buf_addf(&w->text, "the budget of %s is raised", of_task ? id_of(w, task) : "the run");
+    if (wanted.usd < 0 && wanted.tokens < 0)
+        return refuse(r, "the request has no amount");
+    if ((wanted.usd >= 0 && now->usd < 0) || (wanted.tokens >= 0 && now->tokens < 0))
+        return refuse(r, "there is no such budget: nothing is limited");
+    if ((wanted.usd >= 0 && wanted.usd <= now->usd) ||
+        (wanted.tokens >= 0 && wanted.tokens <= now->tokens))
+        return refuse(r, "the budget is already that much, or more");
+    budget_raise(run, of_task ? (int64_t)task : -1, &wanted);
+    buf_addf(&r->text, "the budget of %s is raised", of_task ? id_of(r, task) : "the run");
     return 0;
 }
 
 static const struct {
     const char *verb;
-    int (*act)(struct wish *w); /* -1: it was refused; the text says what was done, or why not */
+    int (*carry_out)(
+        struct request *r); /* -1: refused; the text says what we did, or why we refused */
 } verbs[] = {
     {"stop", stop},           {"skip", skip},
     {"pause", pause_run},     {"continue", continue_run},
@@ -266,29 +268,28 @@ static const struct {
     {"retry", retry},         {"say", say},
 };
 
-static int act(struct wish *w)
+static int carry_out(struct request *r)
 {
-    const char *verb = node_new_string(w->request, "verb", "");
-    if (w->run->stopping || w->run->failed || w->run->home) {
-        if (w->run->home || strcmp(verb, "stop") != 0 || !node_get(w->request, "all"))
-            return refuse(w, "run %s is about to end", w->run->id);
+    const char *verb = node_new_string(r->request, "verb", "");
+    if (r->run->stopping || r->run->failed || r->run->home) {
+        if (r->run->home || strcmp(verb, "stop") != 0 || !node_get(r->request, "all"))
+            return refuse(r, "run %s is about to end", r->run->id);
     }
     for (size_t i = 0; i < ARRAY_LEN(verbs); i++) {
         if (strcmp(verbs[i].verb, verb) == 0)
-            return verbs[i].act(w);
+            return verbs[i].carry_out(r);
     }
-    return refuse(w, "the run does not know what to do: a newer program asks for something that "
-                     "this one has not learnt");
+    return refuse(r, "the run does not know this request: it comes from a newer program");
 }
 
 struct node *control_act(struct run *run, const struct node *request, struct arena *a)
 {
-    struct wish w = {.run = run, .request = request, .text = BUF_INIT};
+    struct request r = {.run = run, .request = request, .text = BUF_INIT};
     struct node *answer = node_new_map(a);
-    node_put_bool(a, answer, "ok", act(&w) == 0);
-    node_put_string(a, answer, "text", w.text.s);
+    node_put_bool(a, answer, "ok", carry_out(&r) == 0);
+    node_put_string(a, answer, "text", r.text.s);
     if (run->home)
         node_put_bool(a, answer, "ends", true);
-    buf_done(&w.text);
+    buf_done(&r.text);
     return answer;
 }

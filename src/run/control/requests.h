@@ -1,20 +1,20 @@
 /*
- * What a person may ask of a run that goes on. A request is a mapping with the word `verb` and what
- * that needs; the answer one with `ok` and a sentence, `text`:
+ * The requests of a person to a running run. A request is a mapping with `verb` and its arguments.
+ * The answer is a mapping with `ok` and a sentence, `text`:
  *
  *     {"verb": "stop", "task": "auth"}  ->  {"ok": true, "text": "auth is asked to stop"}
  *
- *     stop     task, or all: true   it is asked to end, its work is saved, and it has failed
- *     skip     task                 it is not begun, nor is what depends on it
- *     retry    task, fresh: true    one that has failed is tried again; fresh: from its beginning
- *     say      task, text           its agent is told something more, as run/rework/request.h says
- *     pause                         nothing more is begun
- *     continue                      it is again
- *     workers  n, or by             so many agents at work at the same time; more, or fewer
- *     budget   usd, tokens, task    the run, or one task, may use that much in all
+ *     stop     task, or all: true   ask its agent to end, save its work, and fail the task
+ *     skip     task                 start neither the task nor those that depend on it
+ *     retry    task, fresh: true    retry a failed task; fresh: restart from scratch
+ *     say      task, text           give its agent a message (run/rework/request.h)
+ *     pause                         start no more tasks
+ *     continue                      start tasks again
+ *     workers  n, or by             run up to n agents at the same time; or `by` more, or fewer
+ *     budget   usd, tokens, task    raise the total budget of the run, or of one task
  *
- * What is asked for is in the journal before the answer is given. With `ends` the run has come to
- * its end, and what is refused can be asked of it as of one that is over.
+ * A request is in the journal before we answer it. If the answer has `ends`, the run has ended: the
+ * caller can repeat a refused request as for a run that is over.
  */
 #ifndef RUN_CONTROL_REQUESTS_H
 #define RUN_CONTROL_REQUESTS_H
@@ -23,7 +23,7 @@
 
 struct run;
 
-/* Does what is asked for, and makes the answer. */
+/* Carries out a request and returns the answer. */
 struct node *control_act(struct run *run, const struct node *request, struct arena *a);
 
 #endif

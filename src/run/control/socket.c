@@ -14,115 +14,116 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { GUESTS_MAX = 16, PATIENCE_MS = 5000, STEP = 4096, ACCEPT_MAX = 32 };
+enum { CLIENTS_MAX = 16, PATIENCE_MS = 5000, STEP = 4096, ACCEPT_MAX = 32 };
 
-/* Someone who talks with us. */
-struct guest {
+/* A process that is connected to us. */
+struct client {
     struct listener *listener;
     int fd;
     struct watch *read, *timer;
-    struct buf line; /* as far as it has come */
-    int64_t since;   /* it came, or had its last answer */
+    struct buf line; /* received so far */
+    int64_t since;   /* when it connected or got its last answer */
 };
 
 struct listener {
     struct run *run;
     int fd;
     struct watch *watch;
-    VEC(struct guest *) guests;
+    VEC(struct client *) clients;
 };
 
-static void guest_free(struct guest *g)
+static void client_free(struct client *c)
 {
-    watch_free(g->read);
-    watch_free(g->timer);
-    own_close(&g->fd);
-    buf_done(&g->line);
-    free(g);
+    watch_free(c->read);
+    watch_free(c->timer);
+    own_close(&c->fd);
+    buf_done(&c->line);
+    free(c);
 }
 
-static void leave(struct guest *g)
+static void drop_client(struct client *c)
 {
-    struct listener *l = g->listener;
+    struct listener *l = c->listener;
     size_t kept = 0;
-    for (size_t i = 0; i < l->guests.n; i++) {
-        if (l->guests.v[i] != g)
-            l->guests.v[kept++] = l->guests.v[i];
+    for (size_t i = 0; i < l->clients.n; i++) {
+        if (l->clients.v[i] != c)
+            l->clients.v[kept++] = l->clients.v[i];
     }
-    l->guests.n = kept;
-    guest_free(g);
+    l->clients.n = kept;
+    client_free(c);
 }
 
-static void on_silence(void *ctx)
+static void on_timeout(void *ctx)
 {
-    leave(ctx);
+    drop_client(ctx);
 }
 
-/* False where nobody takes the answer. */
-static bool answer(struct guest *g, const char *line, size_t len)
+/* Returns false if the client does not read the answer. */
+static bool answer_line(struct client *c, const char *line, size_t len)
 {
-    struct arena asked = {0}, said = {0};
+    struct arena request_arena = {0}, answer_arena = {0};
     autobuf struct buf out = BUF_INIT;
-    const struct node *request = doc_read_line(&asked, line, len);
+    const struct node *request = doc_read_line(&request_arena, line, len);
     if (request)
-        doc_write_line(&out, control_act(g->listener->run, request, &said));
+        doc_write_line(&out, control_act(c->listener->run, request, &answer_arena));
     else
         buf_addstr(&out, "{\"ok\":false,\"text\":\"this is not a request\"}");
     buf_addch(&out, '\n');
-    arena_done(&asked);
-    arena_done(&said);
-    return socket_send(g->fd, out.s, out.len);
+    arena_done(&request_arena);
+    arena_done(&answer_arena);
+    return socket_send(c->fd, out.s, out.len);
 }
 
-/* The requests that are there as a whole. Only such a one gives the guest more time. */
-static bool saidall(struct guest *g)
+/* Answers all complete requests. Only a complete one gives the client more time. */
+static bool answer_all(struct client *c)
 {
-    for (char *lf; (lf = memchr(g->line.s, '\n', g->line.len));) {
-        size_t len = (size_t)(lf - g->line.s);
-        autofree char *line = mem_dup(g->line.s, len);
-        size_t rest = g->line.len - len - 1;
-        memmove(g->line.s, lf + 1, rest);
-        buf_cut(&g->line, rest);
-        if (!answer(g, line, len))
+    for (char *lf; (lf = memchr(c->line.s, '\n', c->line.len));) {
+        size_t len = (size_t)(lf - c->line.s);
+        autofree char *line = mem_dup(c->line.s, len);
+        size_t rest = c->line.len - len - 1;
+        memmove(c->line.s, lf + 1, rest);
+        buf_cut(&c->line, rest);
+        if (!answer_line(c, line, len))
             return false;
-        g->since = clock_mono();
-        watch_again(g->timer, PATIENCE_MS);
+        c->since = clock_mono();
+        watch_again(c->timer, PATIENCE_MS);
     }
-    return g->line.len <= LISTENER_LINE_MAX;
+    return c->line.len <= LISTENER_LINE_MAX;
 }
 
-static void on_words(void *ctx)
+static void on_readable(void *ctx)
 {
-    struct guest *g = ctx;
-    bool here = socket_take(g->fd, STEP, &g->line);
-    if (!saidall(g) || !here)
-        leave(g);
+    struct client *c = ctx;
+    bool here = socket_take(c->fd, STEP, &c->line);
+    if (!answer_all(c) || !here)
+        drop_client(c);
 }
 
-static void make_room(struct listener *l)
+static void drop_oldest(struct listener *l)
 {
-    struct guest *oldest = l->guests.v[0];
-    for (size_t i = 1; i < l->guests.n; i++) {
-        if (l->guests.v[i]->since < oldest->since)
-            oldest = l->guests.v[i];
+    struct client *oldest = l->clients.v[0];
+    for (size_t i = 1; i < l->clients.n; i++) {
+        if (l->clients.v[i]->since < oldest->since)
+            oldest = l->clients.v[i];
     }
-    leave(oldest);
+    drop_client(oldest);
 }
 
-/* What it has sent already is answered at once: nobody can push it out before that. */
-static void welcome(struct listener *l, int fd)
+/* Answers at once what the client has already sent: no later client can displace it before that. */
+static void accept_client(struct listener *l, int fd)
 {
-    if (l->guests.n == GUESTS_MAX)
-        make_room(l);
-    struct guest *g = mem_alloc(sizeof(*g));
-    *g = (struct guest){.listener = l, .fd = fd, .line = BUF_INIT, .since = clock_mono()};
-    g->read = loop_readable(l->run->loop, fd, on_words, g);
-    g->timer = loop_timer(l->run->loop, PATIENCE_MS, on_silence, g);
-    vec_push(&l->guests, g);
-    on_words(g);
+    if (l->clients.n == CLIENTS_MAX)
+        drop_oldest(l);
+    struct client *c = mem_alloc(sizeof(*c));
+    *c = (struct client){.listener = l, .fd = fd, .line = BUF_INIT, .since = clock_mono()};
+    c->read = loop_readable(l->run->loop, fd, on_readable, c);
+    c->timer = loop_timer(l->run->loop, PATIENCE_MS, on_timeout, c);
+    vec_push(&l->clients, c);
+    on_readable(c);
 }
 
-/* The task whose guard the process runs below, or -1: of another run, or it has ended. */
+/* Finds the task whose guard the process runs below. Returns -1 if it belongs to another run, or
+ * if the task has ended. */
 static int64_t find_task(const struct run *run, const struct peer *peer)
 {
     for (size_t t = 0; t < run->pf->plan.task_count; t++) {
@@ -135,7 +136,7 @@ static int64_t find_task(const struct run *run, const struct peer *peer)
     return -1;
 }
 
-static void tell_once(struct run *run, int64_t task)
+static void record_once(struct run *run, int64_t task)
 {
     struct err err = {0};
     bool *told = task < 0 ? &run->steered_from_afar : &run->tasks[task].steered;
@@ -143,9 +144,9 @@ static void tell_once(struct run *run, int64_t task)
         return;
     *told = true;
     (void)err_set(&err, ERR_INPUT,
-                  task < 0 ? "an agent of another run tried to steer the run, and was refused"
-                           : "its agent, or a command of its, tried to steer the run, and was "
-                             "refused");
+                  task < 0 ? "an agent of another run tried to steer the run and was refused"
+                           : "its agent, or a command of the agent, tried to steer the run and "
+                             "was refused");
     record_error(run, task, &err);
 }
 
@@ -154,26 +155,26 @@ static void refuse(struct run *run, const struct peer *peer, int fd)
     struct arena a = {0};
     autobuf struct buf out = BUF_INIT, why = BUF_INIT;
     int64_t task = peer->place == PEER_GUARDED ? find_task(run, peer) : -1;
-    struct node *said = node_new_map(&a);
+    struct node *reply = node_new_map(&a);
     if (peer->place == PEER_GONE)
-        buf_addstr(&why, "the process that asks has ended");
+        buf_addstr(&why, "the requesting process has ended");
     else if (task < 0)
         buf_addstr(&why,
                    "this program runs inside a task of another run: agents do not steer runs");
     else
         buf_addf(&why, "this program runs inside the task '%s': agents do not steer runs",
                  run->pf->plan.tasks[task].id);
-    node_put_bool(&a, said, "ok", false);
-    node_put_string(&a, said, "text", why.s);
-    doc_write_line(&out, said);
+    node_put_bool(&a, reply, "ok", false);
+    node_put_string(&a, reply, "text", why.s);
+    doc_write_line(&out, reply);
     buf_addch(&out, '\n');
-    (void)socket_send(fd, out.s, out.len); /* one that does not listen is refused as well */
+    (void)socket_send(fd, out.s, out.len); /* refused even if it does not read this */
     arena_done(&a);
     if (peer->place == PEER_GUARDED)
-        tell_once(run, task);
+        record_once(run, task);
 }
 
-static void on_guest(void *ctx)
+static void on_connection(void *ctx)
 {
     struct listener *l = ctx;
     for (int i = 0; i < ACCEPT_MAX; i++) {
@@ -183,7 +184,7 @@ static void on_guest(void *ctx)
         autopeer struct peer peer = PEER_INIT;
         peer_look(fd, &peer);
         if (peer.place == PEER_OUTSIDE)
-            welcome(l, steal_fd(&fd));
+            accept_client(l, steal_fd(&fd));
         else
             refuse(l->run, &peer, fd);
     }
@@ -199,7 +200,7 @@ struct listener *control_socket_open(struct run *run)
     }
     struct listener *l = mem_alloc(sizeof(*l));
     *l = (struct listener){.run = run, .fd = fd};
-    l->watch = loop_readable(run->loop, fd, on_guest, l);
+    l->watch = loop_readable(run->loop, fd, on_connection, l);
     return l;
 }
 
@@ -208,11 +209,11 @@ void control_socket_close(struct listener *l)
     if (!l)
         return;
     autofree char *path = mem_printf("%s/" LISTENER_SOCKET, l->run->dir);
-    for (size_t i = 0; i < l->guests.n; i++)
-        guest_free(l->guests.v[i]);
-    vec_done(&l->guests);
+    for (size_t i = 0; i < l->clients.n; i++)
+        client_free(l->clients.v[i]);
+    vec_done(&l->clients);
     watch_free(l->watch);
     own_close(&l->fd);
-    (void)unlink(path); /* one that is left says nothing: nobody listens */
+    (void)unlink(path); /* a socket file that stays does no harm: nobody listens */
     free(l);
 }

@@ -1,17 +1,16 @@
 /*
- * struct listener: the socket `run.sock` in the folder of a run that goes on, by which others ask
- * it for something (run/control/requests.h). One line of JSON is a request, and one the answer;
- * several may follow each other. We drop a connection that sends no whole line within a few
- * seconds, sends too long a line, or does not take the answer; and the oldest of them where there
- * are too many.
+ * struct listener: the socket `run.sock` in the folder of a running run, which accepts requests
+ * (run/control/requests.h). A request is one line of JSON, and so is the answer; a connection may
+ * carry several. We drop a connection if it sends no complete line within a few seconds, sends too
+ * long a line, or does not read the answer. If there are too many connections, we drop the oldest.
  *
- * We refuse a process that runs below a guard (sys/guard/peer.h): an agent does not steer runs. The
- * first request of each task is recorded.
+ * We refuse a process that runs below a guard (sys/guard/peer.h): an agent does not steer runs. We
+ * record the first such request of each task.
  */
 #ifndef RUN_CONTROL_SOCKET_H
 #define RUN_CONTROL_SOCKET_H
 
-/* No id of a task has a point in it. */
+/* Task ids contain no dot, so this is no task's file. */
 #define LISTENER_SOCKET "run.sock"
 
 enum { LISTENER_LINE_MAX = 64 << 10 };
@@ -19,7 +18,7 @@ enum { LISTENER_LINE_MAX = 64 << 10 };
 struct listener;
 struct run;
 
-/* Where nobody can be listened to, that is told, and the run does without: NULL. */
+/* Opens the socket. NULL: an error, which is recorded; the run continues without the socket. */
 struct listener *control_socket_open(struct run *run);
 void control_socket_close(struct listener *l);
 

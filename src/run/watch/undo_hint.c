@@ -1,5 +1,5 @@
 /*
- * The commands that undo a change of the repository's shared state, for a person to type.
+ * The commands with which a person undoes a change of the repository's shared state.
  */
 #include "run/watch/watch_private.h"
 
@@ -10,7 +10,7 @@
 
 static const char heads[] = "refs/heads/";
 
-/* `branch -f` refuses where the branch is checked out, which is as it should be. */
+/* `branch -f` refuses if the branch is checked out, as it should. */
 static void undo_branch(const struct git_change *c, struct buf *out)
 {
     const char *name = c->name + strlen(heads);
@@ -72,7 +72,7 @@ void undo_staged(const char *root, const struct strv *paths, struct buf *out)
     add_paths(paths, out);
 }
 
-/* git takes one of the two at a time. */
+/* git takes only one of the two flags at a time. */
 void undo_unseen(const char *root, const struct strv *paths, struct buf *out)
 {
     static const char *const flags[] = {"--no-assume-unchanged", "--no-skip-worktree"};

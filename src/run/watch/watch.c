@@ -4,8 +4,9 @@
 
 #include <string.h>
 
-/* Where something was put back, what that looks like is seen at once, and not told. */
-static void lookup_at_state(struct run *run, struct attempt *job)
+/* Looks at the shared state. If we restored something, we look again at once, so that our own
+ * change is not reported. */
+static void check_state(struct run *run, struct attempt *job)
 {
     struct repo_watch_look l = {.run = run, .job = job};
     struct err err = {0};
@@ -28,8 +29,8 @@ static void lookup_at_state(struct run *run, struct attempt *job)
     repo_watch_look_done(&l);
 }
 
-/* Those stay under suspicion whose processes go on. */
-static void narrow(const struct run *run, shared_tasks *suspects)
+/* Keeps only suspects whose processes still run. */
+static void keep_running_suspects(const struct run *run, shared_tasks *suspects)
 {
     size_t kept = 0;
     for (size_t i = 0; i < suspects->n; i++) {
@@ -40,7 +41,7 @@ static void narrow(const struct run *run, shared_tasks *suspects)
     suspects->n = kept;
 }
 
-static void lookup_at_checkout(struct run *run)
+static void check_checkout(struct run *run)
 {
     struct repo_watch *s = run->shared;
     autostrv struct strv paths = {0}, news = {0};
@@ -62,22 +63,22 @@ static void lookup_at_checkout(struct run *run)
     if (news.n)
         repo_watch_tell(run, &s->file_suspects, &f);
     repo_watch_files_look(run);
-    throttle_end(&s->checkout.pace); /* that took its time as well */
-    narrow(run, &s->file_suspects);
+    throttle_end(&s->checkout.pace); /* include the time for this look */
+    keep_running_suspects(run, &s->file_suspects);
 }
 
-static void lookup_at_all(struct run *run, struct attempt *job, bool files)
+static void check_all(struct run *run, struct attempt *job, bool files)
 {
     struct repo_watch *s = run->shared;
     throttle_begin(&s->pace);
-    lookup_at_state(run, job);
+    check_state(run, job);
     throttle_end(&s->pace);
-    narrow(run, &s->suspects);
-    if (s->has_checkout && files && !run->publication.child) /* we are at work there ourselves */
-        lookup_at_checkout(run);
+    keep_running_suspects(run, &s->suspects);
+    if (s->has_checkout && files && !run->publication.child) /* not while our own git works there */
+        check_checkout(run);
 }
 
-static void suspect(shared_tasks *suspects, uint32_t task)
+static void add_suspect(shared_tasks *suspects, uint32_t task)
 {
     for (size_t i = 0; i < suspects->n; i++) {
         if (suspects->v[i] == task)
@@ -86,29 +87,29 @@ static void suspect(shared_tasks *suspects, uint32_t task)
     vec_push(suspects, task);
 }
 
-/* What was there before it began is not its doing. */
+/* Looks before the process starts: earlier changes are not its doing. */
 void repo_watch_enter(struct attempt *job)
 {
     struct repo_watch *s = job->run->shared;
     if (!s)
         return;
     if (throttle_is_due(&s->pace))
-        lookup_at_all(job->run, NULL, throttle_is_due(&s->checkout.pace));
-    suspect(&s->suspects, job->task);
-    suspect(&s->file_suspects, job->task);
+        check_all(job->run, NULL, throttle_is_due(&s->checkout.pace));
+    add_suspect(&s->suspects, job->task);
+    add_suspect(&s->file_suspects, job->task);
 }
 
 void repo_watch_leave(struct attempt *job)
 {
     struct repo_watch *s = job->run->shared;
     if (s)
-        lookup_at_all(job->run, job, throttle_is_due(&s->checkout.pace));
+        check_all(job->run, job, throttle_is_due(&s->checkout.pace));
 }
 
 void repo_watch_finish(struct run *run)
 {
     if (run->shared)
-        lookup_at_all(run, NULL, run->shared->file_suspects.n > 0);
+        check_all(run, NULL, run->shared->file_suspects.n > 0);
 }
 
 const char *repo_watch_changed_hook(const struct run *run)

@@ -1,62 +1,64 @@
 /*
- * The shared state of the repository, watched while others work in it: refs, HEADs, the stash,
- * configuration, hooks (git/checkout/shared_state.h), and of the user's checkout the tracked files
- * (git/checkout/user_files.h), all others (git/checkout/untracked.h) and the index
- * (git/checkout/staged.h). It is looked at when the run begins and when a process of a task's has
- * ended: its agent, its setup, its verification, its teardown. What is seen then is told as
- * `git.state_changed`, under the task's name where it was the only one that had a process since the
- * last look, else with the names of all that had. Nobody can say whether it was not the user
- * himself; so nothing is put back but
+ * Watches the shared state of the repository while agents work in it: refs, HEADs, the stash,
+ * configuration, hooks (git/checkout/shared_state.h). In the user's checkout it watches tracked
+ * files (git/checkout/user_files.h), other files (git/checkout/untracked.h) and the index
+ * (git/checkout/staged.h).
  *
- * - core.bare switched on, or core.worktree set, in the repository's configuration, and a
- *   configuration that git cannot read any more: no git works there with those;
- * - settings that name programs which our own git calls would run (git_setting_is_program()). The
- *   task fails if no other can have done it.
+ * We look when the run starts, and when a process of a task has ended: its agent, setup,
+ * verification or teardown. We record each change as `git.state_changed`. The event names the task
+ * if no other task had a process since the last look; otherwise it names every task that had one.
+ * The user may have made the change, and nobody can tell. So we restore only:
  *
- * - saved work, under refs/anabranch/salvage, branches of tasks in conflict, and the ref of the
- *   run's tip.
+ * - the repository's configuration if core.bare was switched on, if core.worktree was set, or if
+ * git can no longer read it: then no git works there;
  *
- * What is put back is saved in the run's folder first. A commit that no ref leads to any more, of a
- * branch that was deleted or rewritten or of a stash that was dropped, is kept under
- * refs/anabranch/salvage. All else is told with the command that undoes it.
+ * - settings that name programs which our own git calls would run (git_setting_is_program()); the
+ * task fails if no other task can have changed them;
  *
- * In the usual case this starts no process, and takes as long as the stat data of the loose refs.
- * The files of the checkout are looked at as often as a fiftieth of the time allows, and when the
- * run ends.
+ * - saved work under refs/anabranch/salvage, branches of tasks in conflict, and the ref of the
+ * run's tip.
+ *
+ * Before we restore something, we save its current state in the run's folder. If a branch was
+ * deleted or rewritten, or a stash was dropped, and no ref leads to a commit of it any more, we
+ * keep that commit under refs/anabranch/salvage. For all other changes the event has the command
+ * that undoes them.
+ *
+ * Usually a look starts no process: it costs only the stat data of the loose refs. The files of the
+ * checkout are looked at in at most a fiftieth of the time, and when the run ends.
  */
 #ifndef RUN_WATCH_WATCH_H
 #define RUN_WATCH_WATCH_H
 
 #include "run/run_private.h"
 
-int repo_watch_begin(struct run *run, struct err *err); /* outside a repository: nothing to do */
+int repo_watch_begin(struct run *run, struct err *err); /* does nothing outside a repository */
 void repo_watch_free(struct repo_watch *shared);
 
-/* A branch that the run makes itself; below anabranch/ they are known. */
+/* Registers a branch that the run makes itself. Branches below anabranch/ need no registration. */
 void repo_watch_own(struct run *run, const char *ref);
 
-/* A ref that keeps saved work was made: whoever takes it away is noticed, however soon. */
+/* Registers a new ref that keeps saved work: we notice its removal, however soon. */
 void repo_watch_saved(struct run *run, const char *ref, const char *commit);
 
-/* The branch of a task stays for a person, who resolves its conflict: where it is deleted before
+/* Registers the branch of a task in conflict, which stays for a person. If it is deleted before
  * its work is in the base, we restore it. */
 void shared_conflicted(struct run *run, uint32_t task);
 
-/* Puts the ref of the run's tip back where somebody has moved or deleted it, and tells of it. */
+/* Restores the ref of the run's tip if somebody has moved or deleted it, and records that. */
 void repo_watch_restore_tip(struct run *run);
 
-void repo_watch_enter(struct attempt *job); /* a process of the task's is about to begin */
+void repo_watch_enter(struct attempt *job); /* before a process of the task starts */
 
-/* It has ended. job->tampered says why the task is to fail, or is NULL. */
+/* Comes after that process has ended. job->tampered says why the task must fail, or is NULL. */
 void repo_watch_leave(struct attempt *job);
 
-/* The base was found to be elsewhere than the run put it. */
+/* The base is not where the run put it. */
 void repo_watch_followed(struct run *run, const char *from, const char *to);
 
-/* All tasks have ended. */
+/* The last look, when all tasks have ended. */
 void repo_watch_finish(struct run *run);
 
-/* The hook that is not what it was when the run began, so that we do not run any; or NULL. */
+/* The hook that has changed since the run started, so that we run no hook; or NULL. */
 const char *repo_watch_changed_hook(const struct run *run);
 
 #endif

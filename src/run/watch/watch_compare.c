@@ -1,5 +1,5 @@
 /*
- * What has changed in the state that worktrees share, part by part.
+ * Compares the shared state with that of the last look, part by part.
  */
 #include "run/watch/watch_private.h"
 
@@ -15,7 +15,7 @@
 #include <ctype.h>
 #include <string.h>
 
-static void tell(struct repo_watch_look *l, const struct finding *f)
+static void report(struct repo_watch_look *l, const struct finding *f)
 {
     if (l->told++ < SHARED_MAX)
         repo_watch_tell(l->run, &l->run->shared->suspects, f);
@@ -25,49 +25,49 @@ static void tell(struct repo_watch_look *l, const struct finding *f)
 
 void repo_watch_tell_odd(struct repo_watch_look *l, const char *name)
 {
-    tell(l, &(struct finding){.what = "special", .name = name, .restored = true});
+    report(l, &(struct finding){.what = "special", .name = name, .restored = true});
 }
 
-static void tell_ref(struct repo_watch_look *l, const struct git_change *c)
+static void report_ref(struct repo_watch_look *l, const struct git_change *c)
 {
     autobuf struct buf undo = BUF_INIT;
     autofree char *kept = c->from.s ? repo_watch_keep(l->run, c->from.s) : NULL;
     undo_ref(c, &undo);
-    tell(l, &(struct finding){.what = "ref",
-                              .name = c->name,
-                              .from = c->from.s,
-                              .to = c->to.s,
-                              .undo = undo.s,
-                              .kept = kept});
+    report(l, &(struct finding){.what = "ref",
+                                .name = c->name,
+                                .from = c->from.s,
+                                .to = c->to.s,
+                                .undo = undo.s,
+                                .kept = kept});
 }
 
-static bool is_at(const struct git_place *at, const char *ref, const char *commit)
+static bool ref_is_at(const struct git_place *at, const char *ref, const char *commit)
 {
     autobuf struct buf now = BUF_INIT;
     return git_resolve(at, ref, &now, NULL) == 0 && strcmp(now.s, commit) == 0;
 }
 
-/* What was saved is brought back from the vault. Where that has it no more, it was dropped by our
- * program, and so by a person; or somebody has been there as well. */
-static void lookup_at_salvage(struct repo_watch_look *l, const struct git_change *c)
+/* Restores saved work from the vault. If the vault no longer has it, a person dropped it with
+ * our program, or somebody has changed the vault, too. */
+static void check_salvage(struct repo_watch_look *l, const struct git_change *c)
 {
     struct git_place at = {.git_dir = l->run->pf->repo.common};
-    autostrv struct strv mended = {0};
+    autostrv struct strv restored_refs = {0};
     autobuf struct buf undo = BUF_INIT;
     struct err err = {0};
-    if (!c->from.s) /* new ones are made by all runs */
+    if (!c->from.s) /* every run makes new refs */
         return;
-    if (vault_mend(&at, c->name, &mended, &err))
+    if (vault_mend(&at, c->name, &restored_refs, &err))
         record_error(l->run, -1, &err);
-    bool restored = is_at(&at, c->name, c->from.s);
+    bool restored = ref_is_at(&at, c->name, c->from.s);
     if (!restored)
         undo_ref(c, &undo);
-    tell(l, &(struct finding){.what = "ref",
-                              .name = c->name,
-                              .from = c->from.s,
-                              .to = c->to.s,
-                              .undo = restored ? NULL : undo.s,
-                              .restored = restored});
+    report(l, &(struct finding){.what = "ref",
+                                .name = c->name,
+                                .from = c->from.s,
+                                .to = c->to.s,
+                                .undo = restored ? NULL : undo.s,
+                                .restored = restored});
 }
 
 void shared_conflicted(struct run *run, uint32_t task)
@@ -93,23 +93,24 @@ static bool has_commit(const struct run *run, const char *commit)
     return git_is_ancestor(&at, commit, run->base_ref, &yes, NULL) == 0 && yes;
 }
 
-/* A person who has resolved the conflict may delete the branch. */
+/* Restores the branch of a task in conflict, unless a person has resolved the conflict: then
+ * they may delete it. */
 static void restore_branch(struct repo_watch_look *l, const struct shared_conflict *c)
 {
     struct git_place at = {.git_dir = l->run->pf->repo.common};
     const char *ref = l->run->tasks[c->task].branch;
-    autostrv struct strv mended = {0};
+    autostrv struct strv restored_refs = {0};
     struct err err = {0};
     if (has_commit(l->run, c->commit))
         return;
-    if (vault_mend(&at, ref, &mended, &err))
+    if (vault_mend(&at, ref, &restored_refs, &err))
         record_error(l->run, c->task, &err);
     struct finding f = {
-        .what = "ref", .name = ref, .from = c->commit, .restored = is_at(&at, ref, c->commit)};
-    tell(l, &f);
+        .what = "ref", .name = ref, .from = c->commit, .restored = ref_is_at(&at, ref, c->commit)};
+    report(l, &f);
 }
 
-/* It goes on from there: whoever resolves the conflict commits, or rebases. */
+/* Follows the branch: a person who resolves the conflict commits or rebases. */
 static void follow_branch(struct repo_watch_look *l, struct shared_conflict *c, const char *now)
 {
     struct git_place at = run_place(l->run);
@@ -119,7 +120,7 @@ static void follow_branch(struct repo_watch_look *l, struct shared_conflict *c, 
     bool above = false;
     struct err none = {0};
     if (git_is_ancestor(&at, c->commit, now, &above, NULL) || !above)
-        tell_ref(l, &change);
+        report_ref(l, &change);
     vault_keep(&at, change.name, now, l->run->base_commit, &none);
     free(c->commit);
     c->commit = mem_str(now);
@@ -135,7 +136,7 @@ void shared_look_at_conflicts(struct repo_watch_look *l)
         const struct task_run *tr = &l->run->tasks[c.task];
         autobuf struct buf now = BUF_INIT;
         struct err none = {0};
-        if (tr->status.state != TASK_CONFLICTED) { /* its agent continues */
+        if (tr->status.state != TASK_CONFLICTED) { /* the agent works on it again */
             (void)vault_drop(&at, tr->branch, &none);
             free(c.commit);
             continue;
@@ -170,23 +171,23 @@ void repo_watch_restore_tip(struct run *run)
         repo_watch_tell(run, &run->shared->suspects, &f);
 }
 
-struct others {
+struct tip_search {
     const struct run *run;
     const char *tips; /* " REF REF ... " */
     bool found;
 };
 
-static bool find_holder(void *ctx, const struct store_run *row)
+static bool find_run_of_tip(void *ctx, const struct store_run *row)
 {
-    struct others *o = ctx;
+    struct tip_search *o = ctx;
     autofree char *ref = mem_printf("\n" TIP_REFS "%s\n", row->id);
     o->found = strcmp(row->id, o->run->id) != 0 && strcmp(row->state, "running") == 0 &&
                strstr(o->tips, ref);
     return !o->found;
 }
 
-/* Another run may be under way that has merged what others put on the base: its tip has that. */
-static bool is_others_tip(struct run *run, const char *commit)
+/* True if another running run has merged the commit: its tip contains it. */
+static bool is_in_other_tip(struct run *run, const char *commit)
 {
     struct git_place at = run_place(run);
     autobuf struct buf out = BUF_INIT;
@@ -196,21 +197,21 @@ static bool is_others_tip(struct run *run, const char *commit)
                  TIP_REFS, NULL))
         return false;
     buf_addch(&out, '\n');
-    struct others o = {.run = run, .tips = out.s};
-    return store_each_run(run->store, find_holder, &o, &none) == 0 && o.found;
+    struct tip_search o = {.run = run, .tips = out.s};
+    return store_each_run(run->store, find_run_of_tip, &o, &none) == 0 && o.found;
 }
 
-/* Whether the commit is what another run has landed: the store and the refs of runs say so. What
- * the commit says of itself anyone may have written. */
-static bool is_landing(struct run *run, const char *commit)
+/* True if another run has landed the commit, according to the store and the refs of runs. Anyone
+ * could fake the commit message, so we do not read it. */
+static bool was_landed_by_other_run(struct run *run, const char *commit)
 {
     struct err none = {0};
     bool yes = false;
     return (store_has_landed(run->store, commit, &yes, &none) == 0 && yes) ||
-           is_others_tip(run, commit);
+           is_in_other_tip(run, commit);
 }
 
-static void tell_base(struct repo_watch_look *l, const char *from, const char *to)
+static void report_base(struct repo_watch_look *l, const char *from, const char *to)
 {
     struct repo_watch *s = l->run->shared;
     struct git_change c = {.name = l->run->base_ref,
@@ -220,12 +221,12 @@ static void tell_base(struct repo_watch_look *l, const char *from, const char *t
         return;
     free(s->base_told);
     s->base_told = to ? mem_str(to) : NULL;
-    if (!to || !is_landing(l->run, to))
-        tell_ref(l, &c);
+    if (!to || !was_landed_by_other_run(l->run, to))
+        report_ref(l, &c);
 }
 
-/* Whether the run put the base there, is about to, or took note that someone else did. */
-static bool is_known(const struct run *run, const char *commit)
+/* True if the run put the base there, is about to, or has seen that someone else did. */
+static bool is_known_to_run(const struct run *run, const char *commit)
 {
     const struct publication *p = &run->publication;
     return strcmp(commit, run->published) == 0 ||
@@ -235,30 +236,30 @@ static bool is_known(const struct run *run, const char *commit)
 void repo_watch_followed(struct run *run, const char *from, const char *to)
 {
     struct repo_watch_look l = {.run = run};
-    if (run->shared && run->shared->suspects.n && !is_known(run, to))
-        tell_base(&l, from, to);
+    if (run->shared && run->shared->suspects.n && !is_known_to_run(run, to))
+        report_base(&l, from, to);
 }
 
-static void lookup_at_ref(struct repo_watch_look *l, const struct git_change *c)
+static void check_ref(struct repo_watch_look *l, const struct git_change *c)
 {
     const struct run *run = l->run;
     if (str_begins(c->name, SALVAGE_REFS)) {
-        lookup_at_salvage(l, c);
+        check_salvage(l, c);
     } else if (str_begins(c->name, "refs/anabranch/")) {
         if (strcmp(c->name, run->tip_ref) == 0 && (!c->to.s || strcmp(c->to.s, run->tip) != 0))
             repo_watch_restore_tip(l->run);
     } else if (strcmp(c->name, run->base_ref) == 0) {
-        if (!c->to.s || !is_known(run, c->to.s))
-            tell_base(l, run->published, c->to.s);
+        if (!c->to.s || !is_known_to_run(run, c->to.s))
+            report_base(l, run->published, c->to.s);
     } else if (str_begins(c->name, "refs/remotes/")) {
         l->remotes++;
     } else if (!map_get(&run->shared->ours, c->name, strlen(c->name)) &&
                (run->shared->state.tables || strcmp(c->name, "refs/stash") != 0)) {
-        tell_ref(l, c); /* else its reflog says more about the stash */
+        report_ref(l, c); /* otherwise the reflog of the stash says more */
     }
 }
 
-/* Of a workspace: "worktrees/20260301-120000-abcd-TASK/HEAD", also of other runs. */
+/* True for "worktrees/20260301-120000-abcd-TASK/HEAD", the files of a workspace of any run. */
 bool repo_watch_is_workspace(const char *name)
 {
     static const char form[] = "00000000-000000-xxxx-";
@@ -273,7 +274,7 @@ bool repo_watch_is_workspace(const char *name)
     return true;
 }
 
-static void lookup_at_head(struct repo_watch_look *l, const struct git_change *c)
+static void check_head(struct repo_watch_look *l, const struct git_change *c)
 {
     const struct git_repo *repo = &l->run->pf->repo;
     autofree char *own = mem_printf("%s/HEAD", repo->git_dir);
@@ -283,14 +284,15 @@ static void lookup_at_head(struct repo_watch_look *l, const struct git_change *c
         return;
     if (c->from.s && strcmp(path, own) == 0)
         undo_head(c, repo->root, &undo);
-    tell(l, &(struct finding){.what = "head",
-                              .name = c->name,
-                              .from = c->from.s,
-                              .to = c->to.s,
-                              .undo = undo.len ? undo.s : NULL});
+    report(l, &(struct finding){.what = "head",
+                                .name = c->name,
+                                .from = c->from.s,
+                                .to = c->to.s,
+                                .undo = undo.len ? undo.s : NULL});
 }
 
-/* Tells of the lines that are in `a` and not in `b`, by the id of their stash: the second word. */
+/* Reports the lines that are in `a` but not in `b`. The second word of a line is the id of its
+ * stash. */
 static void compare_stashes(struct repo_watch_look *l, const char *a, const char *b, bool lost)
 {
     autofree char *lines = mem_str(a ? a : "");
@@ -305,16 +307,16 @@ static void compare_stashes(struct repo_watch_look *l, const char *a, const char
         autofree char *kept = lost ? repo_watch_keep(l->run, commit) : NULL;
         autobuf struct buf undo = BUF_INIT;
         undo_stash(message + 1, commit, &undo);
-        tell(l, &(struct finding){.what = "stash",
-                                  .name = message + 1,
-                                  .from = lost ? commit : NULL,
-                                  .to = lost ? NULL : commit,
-                                  .undo = lost ? undo.s : NULL,
-                                  .kept = kept});
+        report(l, &(struct finding){.what = "stash",
+                                    .name = message + 1,
+                                    .from = lost ? commit : NULL,
+                                    .to = lost ? NULL : commit,
+                                    .undo = lost ? undo.s : NULL,
+                                    .kept = kept});
     }
 }
 
-static const char *digest(struct git_content content, char hex[HASH_SHA256_DIGITS + 1])
+static const char *hash_content(struct git_content content, char hex[HASH_SHA256_DIGITS + 1])
 {
     if (!content.s)
         return NULL;
@@ -322,7 +324,7 @@ static const char *digest(struct git_content content, char hex[HASH_SHA256_DIGIT
     return hex;
 }
 
-static void lookup_at_file(struct repo_watch_look *l, const struct git_change *c)
+static void check_file(struct repo_watch_look *l, const struct git_change *c)
 {
     struct repo_watch *s = l->run->shared;
     autofree char *path = mem_printf("%s/%s", l->run->pf->repo.common, c->name);
@@ -333,22 +335,22 @@ static void lookup_at_file(struct repo_watch_look *l, const struct git_change *c
     if (hook && !s->changed_hook)
         s->changed_hook = mem_str(c->name);
     undo_file(path, saved, &undo);
-    tell(l, &(struct finding){.what = hook ? "hook" : "file",
-                              .name = c->name,
-                              .from = digest(c->from, from),
-                              .to = digest(c->to, to),
-                              .undo = undo.s,
-                              .saved = saved});
+    report(l, &(struct finding){.what = hook ? "hook" : "file",
+                                .name = c->name,
+                                .from = hash_content(c->from, from),
+                                .to = hash_content(c->to, to),
+                                .undo = undo.s,
+                                .saved = saved});
 }
 
 void repo_watch_look_at(struct repo_watch_look *l, const struct git_change *c)
 {
     switch (c->part) {
     case GIT_PART_REF:
-        lookup_at_ref(l, c);
+        check_ref(l, c);
         break;
     case GIT_PART_HEAD:
-        lookup_at_head(l, c);
+        check_head(l, c);
         break;
     case GIT_PART_STASH:
         compare_stashes(l, c->from.s, c->to.s, true);
@@ -360,7 +362,7 @@ void repo_watch_look_at(struct repo_watch_look *l, const struct git_change *c)
         break;
     case GIT_PART_HOOK:
     case GIT_PART_FILE:
-        lookup_at_file(l, c);
+        check_file(l, c);
         break;
     }
 }

@@ -1,5 +1,5 @@
 /*
- * Changes of the configuration that all worktrees share, setting by setting.
+ * Compares the configuration that all worktrees share, setting by setting.
  */
 #include "run/watch/watch_private.h"
 
@@ -9,13 +9,13 @@
 #include <string.h>
 #include <strings.h>
 
-struct lookup {
+struct config_check {
     struct run *run;
     struct attempt *job;
     const struct git_change *change;
-    char *path, *saved; /* the file, and the copy of it as it was found */
-    size_t others;      /* settings that stay as they are now */
-    bool wrote, whole;  /* to the file; all of it is as it was */
+    char *path, *saved; /* the file, and our copy of its changed state */
+    size_t others;      /* settings that we do not restore */
+    bool wrote, whole;  /* we wrote to the file; we restored the whole file */
 };
 
 static bool is_true(const char *value)
@@ -24,8 +24,8 @@ static bool is_true(const char *value)
            strcasecmp(value, "on") == 0 || strcmp(value, "1") == 0;
 }
 
-/* With these, no git command works in the user's work tree. */
-static bool breaks_checkout(const struct lookup *l, const char *key, struct git_values to)
+/* With these settings, no git command works in the user's work tree. */
+static bool breaks_checkout(const struct config_check *l, const char *key, struct git_values to)
 {
     if (strcmp(l->change->name, "config") != 0 || !to.n)
         return false;
@@ -33,19 +33,19 @@ static bool breaks_checkout(const struct lookup *l, const char *key, struct git_
            (strcmp(key, "core.bare") == 0 && is_true(to.v[to.n - 1].value));
 }
 
-static bool dir_names_program(const struct lookup *l, const char *key, struct git_values to)
+static bool names_program(const struct config_check *l, const char *key, struct git_values to)
 {
     bool hooks = l->run->pf->plan.commit_hooks && strcmp(key, "core.hookspath") == 0;
     return to.n && (hooks || git_setting_is_program(key));
 }
 
-static bool is_put_back(const struct lookup *l, const char *key, struct git_values to)
+static bool must_restore(const struct config_check *l, const char *key, struct git_values to)
 {
-    return dir_names_program(l, key, to) || breaks_checkout(l, key, to);
+    return names_program(l, key, to) || breaks_checkout(l, key, to);
 }
 
-/* The whole file as it was, unless it has changed again. */
-static bool put_file_back(struct lookup *l)
+/* Restores the whole file, unless it has changed again. */
+static bool restore_file(struct config_check *l)
 {
     autobuf struct buf was = BUF_INIT, text = BUF_INIT;
     const struct git_change *c = l->change;
@@ -61,20 +61,21 @@ static bool put_file_back(struct lookup *l)
     return done;
 }
 
-static bool save(struct lookup *l)
+static bool save_changed_file(struct config_check *l)
 {
     if (!l->saved)
         l->saved = repo_watch_save(l->run, l->change->name, l->change->to);
     return l->saved != NULL;
 }
 
-/* With the rest of the file, where that is the same; else alone, and what others wrote stays. */
-static bool put_back(struct lookup *l, const char *key, struct git_values from)
+/* Restores a setting: the whole file if nothing else changed, otherwise only the setting, so
+ * that other changes stay. */
+static bool restore_setting(struct config_check *l, const char *key, struct git_values from)
 {
     struct err err = {0};
-    if (l->whole || !save(l))
+    if (l->whole || !save_changed_file(l))
         return l->whole;
-    if (!l->others && l->change->from.s && put_file_back(l)) {
+    if (!l->others && l->change->from.s && restore_file(l)) {
         l->whole = true;
         return true;
     }
@@ -85,19 +86,20 @@ static bool put_back(struct lookup *l, const char *key, struct git_values from)
     return false;
 }
 
-static void blame_job(struct lookup *l, struct attempt *job, const char *key, bool restored)
+static void blame_job(struct config_check *l, struct attempt *job, const char *key, bool restored)
 {
     if (!job || job->tampered)
         return;
     job->tampered = mem_printf(
-        "'%s', which names a program that git would run, was set in the repository's %s%s%s", key,
-        l->change->name, restored ? " while it ran, and was put back; what was set is in " : "",
+        "'%s' names a program that git would run and was set in the repository's %s%s%s", key,
+        l->change->name,
+        restored ? " while the task ran; we restored the file and saved the changed one as " : "",
         restored ? l->saved : "");
 }
 
-/* Who is the only one that can have done it; and where it is still there, who is about to have git
- * run it. */
-static void blame(struct lookup *l, const char *key, bool restored)
+/* Blames the task if it is the only suspect. If the setting is still there, also blames the
+ * attempt that is about to have git run its program. */
+static void blame_suspects(struct config_check *l, const char *key, bool restored)
 {
     const shared_tasks *suspects = &l->run->shared->suspects;
     if (suspects->n == 1)
@@ -106,8 +108,8 @@ static void blame(struct lookup *l, const char *key, bool restored)
         blame_job(l, l->job, key, restored);
 }
 
-static const char *shown(const struct lookup *l, const char *key, struct git_values values,
-                         struct buf *out)
+static const char *format_value(const struct config_check *l, const char *key,
+                                struct git_values values, struct buf *out)
 {
     if (!values.n)
         return NULL;
@@ -119,20 +121,20 @@ static const char *shown(const struct lookup *l, const char *key, struct git_val
     return out->s;
 }
 
-static void take_setting(void *ctx, const char *key, struct git_values from, struct git_values to)
+static void handle_setting(void *ctx, const char *key, struct git_values from, struct git_values to)
 {
-    struct lookup *l = ctx;
+    struct config_check *l = ctx;
     autobuf struct buf was = BUF_INIT, is = BUF_INIT, undo = BUF_INIT;
-    bool program = dir_names_program(l, key, to);
+    bool program = names_program(l, key, to);
     if (repo_watch_is_workspace(l->change->name) && !program)
-        return; /* its own affair */
+        return; /* a workspace may have its own settings */
     struct finding f = {.what = "config", .name = key};
-    f.restored = is_put_back(l, key, to) && put_back(l, key, from);
+    f.restored = must_restore(l, key, to) && restore_setting(l, key, from);
     f.saved = f.restored ? l->saved : NULL;
     if (program)
-        blame(l, key, f.restored);
-    f.from = shown(l, key, from, &was);
-    f.to = shown(l, key, to, &is);
+        blame_suspects(l, key, f.restored);
+    f.from = format_value(l, key, from, &was);
+    f.to = format_value(l, key, to, &is);
     if (!f.restored && from.n < 2 && !git_setting_is_secret(key)) {
         undo_setting(l->path, key, from.n ? from.v->value : NULL, &undo);
         f.undo = undo.s;
@@ -142,18 +144,18 @@ static void take_setting(void *ctx, const char *key, struct git_values from, str
 
 static void count_others(void *ctx, const char *key, struct git_values from, struct git_values to)
 {
-    struct lookup *l = ctx;
+    struct config_check *l = ctx;
     (void)from;
-    l->others += !is_put_back(l, key, to);
+    l->others += !must_restore(l, key, to);
 }
 
-/* Without a configuration that can be read there is no git at all. */
-static void put_all_back(struct lookup *l)
+/* Restores an unreadable configuration: without one, git does not work at all. */
+static void restore_all(struct config_check *l)
 {
     const struct git_change *c = l->change;
     struct finding f = {.what = "config", .name = c->name, .from = "readable"};
     f.to = c->to.s ? "unreadable" : NULL;
-    f.restored = (!c->to.s || save(l)) && put_file_back(l);
+    f.restored = (!c->to.s || save_changed_file(l)) && restore_file(l);
     f.saved = l->saved;
     repo_watch_tell(l->run, &l->run->shared->suspects, &f);
 }
@@ -165,7 +167,7 @@ static int read_settings(struct git_settings *s, struct git_content content, str
 
 bool repo_watch_config(struct run *run, struct attempt *job, const struct git_change *change)
 {
-    struct lookup l = {.run = run, .job = job, .change = change};
+    struct config_check l = {.run = run, .job = job, .change = change};
     autosettings struct git_settings before = GIT_SETTINGS_INIT, now = GIT_SETTINGS_INIT;
     bool main_file = strcmp(change->name, "config") == 0;
     struct err err = {0}, none = {0};
@@ -174,9 +176,9 @@ bool repo_watch_config(struct run *run, struct attempt *job, const struct git_ch
     bool is_good = read_settings(&now, change->to, &err) == 0;
     if (was_good && is_good && (change->to.s || !main_file)) {
         git_settings_compare(&before, &now, count_others, &l);
-        git_settings_compare(&before, &now, take_setting, &l);
+        git_settings_compare(&before, &now, handle_setting, &l);
     } else if (was_good && main_file) {
-        put_all_back(&l);
+        restore_all(&l);
     } else if (!is_good) {
         record_error(run, -1, &err);
     }

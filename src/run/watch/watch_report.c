@@ -1,5 +1,5 @@
 /*
- * Telling of changes, and keeping what would be lost by them.
+ * Records changes, and keeps data that would be lost by them.
  */
 #include "run/watch/watch_private.h"
 
@@ -64,7 +64,7 @@ char *repo_watch_save(struct run *run, const char *name, struct git_content cont
     return NULL;
 }
 
-/* Whether a ref leads to it; what is no commit is kept in any case. */
+/* True if a ref leads to the commit. Objects that are not commits are always kept. */
 static bool is_reachable(const struct git_place *at, const char *commit)
 {
     autostrv struct strv args = {0};

@@ -40,17 +40,17 @@ sys.stdout.write(data.decode() or "nothing\n")
     wait_for test -e "$BATS_TEST_TMPDIR/a-runs"
     [[ $(stat -c '%a %F' "$(run_folder)run.sock") == '600 socket' ]] || fail "the socket: $(ls -la "$(run_folder)")"
     refuses "has no task 'nobody'" stop nobody
-    refuses "'after' has not begun; 'anabranch skip after' keeps it from that" stop after
-    refuses "'a' is under way; 'anabranch stop a' stops it" skip a
+    refuses "'after' has not started; 'anabranch skip after' keeps it from starting" stop after
+    refuses "'a' is running; 'anabranch stop a' stops it" skip a
     refuses 'name a task, or say --all' stop
     # Who talks nonsense, or too long a line, is told or left alone, and the run goes on.
     [[ $(talk $'no json\n') == '{"ok":false,"text":"this is not a request"}' ]] || fail "nonsense"
     [[ $(talk $'{"verb":"dance"}\n') == '{"ok":false,'* ]] || fail "an unknown verb"
     [[ $(talk "$(printf '%070000d' 0)") == nothing ]] || fail "too long a line"
-    says "'a' is asked to stop; what it made is saved" stop a
+    says "'a' is asked to stop; its work is saved" stop a
     wait_for in_events task.failed a
     wait_for in_events task.landed other
-    refuses "'a' has ended already: it is failed" stop a
+    refuses "'a' has already ended: it is failed" stop a
     touches b-on
     end_plan
     assert_status 1
@@ -80,16 +80,16 @@ sys.stdout.write(data.decode() or "nothing\n")
     says ': paused' status
     [[ $(anabranch status --json | jq -c '[.state, .paused]') == '["running",true]' ]] || fail "not paused in JSON"
     says ' paused ' history
-    refuses 'is paused already' pause
+    refuses 'is already paused' pause
     touches a-on
     wait_for in_events task.landed a
-    says 'up to 3 agents at work at the same time, where it was 1' workers +2
+    says 'up to 3 agents run at the same time (before: 1)' workers +2
     says 'up to 2 agents' workers -1
     refuses 'at least one' workers -7
     refuses 'not a number of workers' workers many
     says "'d' is skipped" skip d
     ! in_events task.started b || fail "b began although the run is paused"
-    says 'goes on: tasks are begun again' resume
+    says 'continues: tasks start again' resume
     wait_for in_events task.started c
     refuses 'is not paused' continue
     end_plan
@@ -139,7 +139,7 @@ sys.stdout.write(data.decode() or "nothing\n")
     start_plan
     wait_for grep -q budget.warned "$events"
     refuses "is not an amount" budget lots
-    refuses 'that much already' budget 0.5
+    refuses 'already that much' budget 0.5
     refuses 'there is no such budget' budget '200k tokens'
     refuses 'there is no such budget' budget --task b 2
     says 'the budget of the run is raised' budget '$2.50'

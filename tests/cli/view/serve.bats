@@ -407,7 +407,7 @@ steer() { # QUERY STATUS TEXT
     steer 'verb=budget&usd=2.5' 409 'nothing is limited'
     steer 'verb=pause' 200 'is paused'
     assert_json '.ok'
-    steer 'verb=workers&by=-1' 200 'up to 1 agents at work at the same time, where it was 2'
+    steer 'verb=workers&by=-1' 200 'up to 1 agents run at the same time (before: 2)'
     steer 'verb=workers&n=3' 200 'where it was 1'
     get "/api/runs/$run_id"
     assert_json '[.recent[] | select(.event == "run.workers").data.workers] == [3]'
@@ -417,7 +417,7 @@ steer() { # QUERY STATUS TEXT
     wait_for in_events task.failed long
     steer 'verb=stop&task=long' 409 'has ended already'
     steer 'verb=retry&task=third' 409 'has not begun'
-    steer 'verb=say&task=other&text=+' 409 'there is nothing to say'
+    steer 'verb=say&task=other&text=+' 409 'the message is empty'
     steer 'verb=retry&task=fourth' 200 'runs after all'
     steer 'verb=skip&task=fourth' 200 'is skipped'
     steer 'verb=say&task=long&text=Go%20on%2C%20%C3%BC' 200 'resumes its session; 1 task that was skipped'
