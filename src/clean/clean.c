@@ -10,25 +10,27 @@
 
 void clean_measure(struct cleaner *c, const char *path)
 {
-    disk_use_add(&c->use, path);
+    disk_use_add(&c->measured, path);
 }
 
-/* Whether it is to be told when its paths are deleted. */
-static bool doom(struct cleaner *c, const struct clean_item *item)
+/* Postpones the report of a thing until its paths are deleted. Returns false if it has none. */
+static bool postpone_report(struct cleaner *c, const struct clean_item *item)
 {
-    struct arena *a = &c->remains.arena;
-    const struct doomed *last = c->doomed.n ? &c->doomed.v[c->doomed.n - 1] : NULL;
-    struct doomed d = {.item = *item,
-                       .left = last ? last->left_end : 0,
-                       .left_end = c->left.n,
-                       .large = last ? last->large_end : 0,
-                       .large_end = c->large.n};
-    if (d.left == d.left_end && d.large == d.large_end)
+    struct arena *a = &c->leftovers.arena;
+    const struct pending_report *previous =
+        c->pending_reports.n ? &c->pending_reports.v[c->pending_reports.n - 1] : NULL;
+    struct pending_report report = {.item = *item,
+                                    .delete_now = previous ? previous->delete_now_end : 0,
+                                    .delete_now_end = c->delete_now.n,
+                                    .delete_later = previous ? previous->delete_later_end : 0,
+                                    .delete_later_end = c->delete_later.n};
+    if (report.delete_now == report.delete_now_end &&
+        report.delete_later == report.delete_later_end)
         return false;
-    d.item.name = arena_str(a, item->name);
-    d.item.why = item->why ? arena_str(a, item->why) : NULL;
-    d.item.salvage = item->salvage ? arena_str(a, item->salvage) : NULL;
-    vec_push(&c->doomed, d);
+    report.item.name = arena_str(a, item->name);
+    report.item.why = item->why ? arena_str(a, item->why) : NULL;
+    report.item.salvage = item->salvage ? arena_str(a, item->salvage) : NULL;
+    vec_push(&c->pending_reports, report);
     return true;
 }
 
@@ -40,21 +42,22 @@ void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, c
     va_start(ap, fmt);
     buf_addv(&why, fmt, ap);
     va_end(ap);
-    bool measured = action == CLEAN_REMOVED && (c->use.files || c->use.partial);
+    bool is_measured = action == CLEAN_REMOVED && (c->measured.files || c->measured.partial);
     struct clean_item item = {.action = action,
                               .kind = kind,
                               .name = name,
                               .why = why.s,
                               .salvage = salvage,
-                              .bytes = measured ? c->use.bytes : -1,
-                              .partial = measured && c->use.partial};
-    disk_use_done(&c->use);
-    c->use = DISK_USE_INIT;
-    if (action != CLEAN_REMOVED || !doom(c, &item))
+                              .bytes = is_measured ? c->measured.bytes : -1,
+                              .partial = is_measured && c->measured.partial};
+    disk_use_done(&c->measured);
+    c->measured = DISK_USE_INIT;
+    if (action != CLEAN_REMOVED || !postpone_report(c, &item))
         c->opts->tell(c->opts->ctx, &item);
 }
 
-/* A folder of our own: two of us take turns, and what one that was killed has left goes first. */
+/* Makes a folder for our own files. A lock admits one clean at a time. First we remove what a
+ * killed clean left. */
 static int make_scratch(struct cleaner *c, int *ret_lock, struct err *err)
 {
     autofree char *lock = mem_printf("%s/cleaning", c->opts->state_dir);
@@ -67,19 +70,19 @@ static int make_scratch(struct cleaner *c, int *ret_lock, struct err *err)
                : 0;
 }
 
-/* What was inside of workspaces comes last: it goes with them. */
+/* Worktrees inside of workspaces come last: they usually go with their workspace. */
 static int clean_repository(struct cleaner *c, struct err *err)
 {
     clean_shared(c);
-    for (size_t i = 0; i < c->remains.tasks.n; i++)
-        clean_look(c, c->remains.tasks.v[i]);
-    for (size_t i = 0; i < c->remains.tasks.n; i++) {
-        if (!c->remains.tasks.v[i]->inner)
-            clean_task(c, c->remains.tasks.v[i]);
+    for (size_t i = 0; i < c->leftovers.tasks.n; i++)
+        clean_look(c, c->leftovers.tasks.v[i]);
+    for (size_t i = 0; i < c->leftovers.tasks.n; i++) {
+        if (!c->leftovers.tasks.v[i]->inner)
+            clean_task(c, c->leftovers.tasks.v[i]);
     }
-    for (size_t i = 0; i < c->remains.tasks.n; i++) {
-        if (c->remains.tasks.v[i]->inner)
-            clean_inner(c, c->remains.tasks.v[i]);
+    for (size_t i = 0; i < c->leftovers.tasks.n; i++) {
+        if (c->leftovers.tasks.v[i]->inner)
+            clean_inner(c, c->leftovers.tasks.v[i]);
     }
     return clean_tips(c, err) || clean_locks(c, err) ? -1 : 0;
 }
@@ -87,10 +90,10 @@ static int clean_repository(struct cleaner *c, struct err *err)
 static int clean_all(struct cleaner *c, struct err *err)
 {
     const struct clean_options *o = c->opts;
-    if (leftovers_find(&c->remains, o->repo, o->state_dir, o->store, err))
+    if (leftovers_find(&c->leftovers, o->repo, o->state_dir, o->store, err))
         return -1;
-    for (size_t i = 0; !o->dry_run && i < c->remains.works.n; i++)
-        stuck_remove_below(c->remains.works.v[i]);
+    for (size_t i = 0; !o->dry_run && i < c->leftovers.workspace_roots.n; i++)
+        stuck_remove_below(c->leftovers.workspace_roots.v[i]);
     if (clean_temporary(c, err) || (o->repo->root && clean_repository(c, err)))
         return -1;
     return clean_pristine(c, err) || clean_kept(c, err) || clean_logs(c, err) ? -1 : 0;
@@ -99,25 +102,25 @@ static int clean_all(struct cleaner *c, struct err *err)
 int clean(const struct clean_options *opts, struct err *err)
 {
     struct cleaner c = {
-        .opts = opts, .at = {.git_dir = opts->repo->common}, .below = PRISTINE_INIT};
+        .opts = opts, .at = {.git_dir = opts->repo->common}, .base_tree = PRISTINE_INIT};
     autoclose int lock = -1;
     struct err none = {0};
-    if (access(opts->state_dir, F_OK) < 0) /* nothing was ever run here */
+    if (access(opts->state_dir, F_OK) < 0) /* nothing ever ran here */
         return 0;
     if (!opts->dry_run && opts->repo->common)
         stuck_remove_below(opts->repo->common);
     int rc = make_scratch(&c, &lock, err) || clean_all(&c, err) ? -1 : 0;
     clean_delete(&c);
-    (void)dirs_remove(c.scratch, &none); /* else the next one does */
-    vec_done(&c.doomed);
-    leftovers_done(&c.remains);
-    disk_use_done(&c.use);
-    strv_done(&c.left);
-    strv_done(&c.large);
+    (void)dirs_remove(c.scratch, &none); /* if this fails, the next clean removes it */
+    vec_done(&c.pending_reports);
+    leftovers_done(&c.leftovers);
+    disk_use_done(&c.measured);
+    strv_done(&c.delete_now);
+    strv_done(&c.delete_later);
     for (size_t i = 0; i < c.holds.n; i++)
         layers_hold_done(&c.holds.v[i]);
     vec_done(&c.holds);
-    base_tree_done(&c.below);
+    base_tree_done(&c.base_tree);
     free(c.scratch);
     return rc;
 }

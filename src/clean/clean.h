@@ -1,9 +1,9 @@
 /*
- * Tidying up what runs have left in a repository: workspaces, branches, refs, logs, folders, locks.
- * Nothing goes that is not in the base branch or saved (workspace/commit/salvage.h) first; nothing
- * of a run that lives; nothing that a person may be at work in, that can still go on, or is not
- * ours. Each thing is told, with what was done and why. To be stopped at any point is harmless: the
- * next one goes on from what there is.
+ * Removes what runs have left in a repository: workspaces, branches, refs, logs, folders, locks.
+ * Before we remove work, we save it (workspace/commit/salvage.h), unless the base branch has it. We
+ * keep everything that belongs to a live run or can still be resumed, that a person may be working
+ * in, or that anabranch did not make. We report each thing with the action and the reason. It is
+ * safe to kill a clean at any time: the next one continues with what it finds.
  */
 #ifndef CLEAN_CLEAN_H
 #define CLEAN_CLEAN_H
@@ -17,8 +17,8 @@
 enum clean_action {
     CLEAN_REMOVED,
     CLEAN_KEPT,
-    CLEAN_FAILED,   /* to be removed, and could not be, or not completely */
-    CLEAN_DELETING, /* it is out of the way, and another process deletes it: that takes long */
+    CLEAN_FAILED,   /* we could not remove it, or not all of it */
+    CLEAN_DELETING, /* it is out of the way; another process deletes it, which takes long */
 };
 
 struct clean_item {
@@ -26,9 +26,9 @@ struct clean_item {
     const char *kind;    /* "workspace", "branch", "ref", "logs", "folder", "tree", "file" */
     const char *name;    /* its path, or the name of the ref */
     const char *why;     /* one line, or NULL */
-    const char *salvage; /* the id under which its content was saved, or NULL */
-    int64_t bytes;       /* that it takes on the disk and that go with it, or -1 */
-    bool partial;        /* that is not all of it */
+    const char *salvage; /* the id under which we saved its content, or NULL */
+    int64_t bytes;       /* disk space that its removal frees, or -1 */
+    bool partial;        /* `bytes` is only a lower bound */
 };
 
 typedef void clean_fn(void *ctx, const struct clean_item *item);
@@ -36,19 +36,19 @@ typedef void clean_fn(void *ctx, const struct clean_item *item);
 enum { CLEAN_LOG_DAYS = 30 };
 
 struct clean_options {
-    const struct git_repo *repo; /* root is NULL outside of one: then there are only logs */
+    const struct git_repo *repo; /* without a root (outside a repository) there are only logs */
     const char *state_dir;
-    struct store *store; /* or NULL: nothing was written down */
+    struct store *store; /* NULL if nothing was recorded */
     const char *self;    /* path of this program */
-    bool dry_run;        /* only tell */
-    const char *run;     /* also what this one has left, though it could be resumed; or NULL */
+    bool dry_run;        /* report, but change nothing */
+    const char *run;     /* NULL, or a run whose leftovers we remove even if it could be resumed */
     bool all; /* also what a person or a resumed run may want, saved first, and all logs */
-    void (*waiting)(const char *whom); /* called when another clean keeps us waiting; or NULL */
+    void (*waiting)(const char *whom); /* another clean keeps us waiting; may be NULL */
     clean_fn *tell;
     void *ctx;
 };
 
-/* -1 where it could not be found out what there is; what could not be removed is told. */
+/* Returns -1 if we cannot find out what there is. We report things that we cannot remove. */
 int clean(const struct clean_options *opts, struct err *err);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What the files of tidying up share.
+ * Shared by the files of `clean`.
  */
 #ifndef CLEAN_CLEAN_PRIVATE_H
 #define CLEAN_CLEAN_PRIVATE_H
@@ -9,52 +9,54 @@
 #include "sys/fs/disk_use.h"
 #include "workspace/overlay/layers.h"
 
-/* A thing that goes when paths are deleted, some of `left` and some of `large`. */
-struct doomed {
+/* A report that waits until its paths are deleted: ranges of cleaner.delete_now and
+ * delete_later. */
+struct pending_report {
     struct clean_item item;
-    size_t left, left_end, large, large_end;
+    size_t delete_now, delete_now_end, delete_later, delete_later_end;
 };
 
 struct cleaner {
     const struct clean_options *opts;
-    struct leftovers remains;
+    struct leftovers leftovers;
     struct git_place at;
-    struct strv left, large;       /* paths to delete at the end: here, or by another process */
-    VEC(struct doomed) doomed;     /* what they belong to, to be told then */
-    char *scratch;                 /* folder for our own files, ours alone */
-    VEC(struct layers_hold) holds; /* of workspaces that only we see ... */
-    struct base_tree below;        /* ... and what is below the last of them */
-    struct disk_use use;           /* what the thing takes that is told next */
+    struct strv delete_now;                     /* paths to delete at the end */
+    struct strv delete_later;                   /* the same, in another process */
+    VEC(struct pending_report) pending_reports; /* reports on these paths */
+    char *scratch;                              /* a folder for our own files */
+    VEC(struct layers_hold) holds; /* mounts that show layered workspaces to us alone */
+    struct base_tree base_tree;    /* the base tree below the last of them */
+    struct disk_use measured;      /* disk space of the thing that we report next */
 };
 
-/* clean.c: what is told is what was measured since the last time, if it goes. A thing whose paths
- * were put into `left` or `large` since then is told when these are deleted. */
+/* clean.c: a report of a removal carries the space measured since the last report. If paths were
+ * added to delete_now or delete_later since then, the report waits until they are deleted. */
 void clean_measure(struct cleaner *c, const char *path);
 void clean_tell(struct cleaner *c, enum clean_action action, const char *kind, const char *name,
                 const char *salvage, const char *fmt, ...) __attribute__((format(printf, 6, 7)));
 
-/* clean_save.c: the commit of the branch that the work of a run was meant for. */
+/* clean_save.c: finds the tip of the branch that the run landed on, or HEAD. */
 int clean_base(const struct cleaner *c, const struct leftover_run *run, struct buf *ret,
                struct err *err);
 
-/* Whether what a run that was interrupted has left goes, too. */
+/* Does the user let us remove what an interrupted run has left? */
 bool clean_takes(const struct cleaner *c, const struct leftover_run *run);
 
-/* Whether merging a commit into that would change nothing. */
+/* Would merging the commit into the base change nothing? */
 int clean_is_merged(const struct cleaner *c, const struct leftover_run *run, const char *commit,
                     bool *ret_yes, struct err *err);
 
-/* Saves what is in a workspace, or left of it. *ret_id is its id, empty where all of it is in the
- * base branch. */
+/* Saves what is in a workspace, or left of it. *ret_id is the id of the salvage; it is empty if the
+ * base branch has everything. */
 int clean_save(struct cleaner *c, struct leftover_task *t, struct buf *ret_id, struct err *err);
 
-/* The same for a branch alone. */
+/* The same for a branch without a workspace. */
 int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *ret_id,
                       struct err *err);
 
-/* clean_work.c: workspaces, and branches that are without one. All are looked at first, for who is
- * at work in them: with the first overlay a plain user is in a user namespace, where the system
- * does not tell him what processes outside of it are at. */
+/* clean_work.c: workspaces, and branches without a workspace. clean_look() finds the processes in
+ * all workspaces before we mount the first overlay: a plain user is then in a user namespace, where
+ * the kernel does not show him what processes outside of it do. */
 void clean_look(struct cleaner *c, struct leftover_task *t);
 void clean_task(struct cleaner *c, struct leftover_task *t);
 void clean_inner(struct cleaner *c, struct leftover_task *t);
@@ -67,9 +69,10 @@ int clean_kept(struct cleaner *c, struct err *err);
 int clean_temporary(struct cleaner *c, struct err *err);
 int clean_locks(struct cleaner *c, struct err *err);
 
-/* First of all, what is in the way of every git: locks on what all share that a killed git left,
- * git's gc lock where no run lives, and a checkout that is half moved. */
+/* Runs first and removes what blocks every git: locks that a killed git left in the common folder,
+ * and git's gc lock if no run is alive. It also completes a checkout that was interrupted
+ * halfway. */
 void clean_shared(struct cleaner *c);
-void clean_delete(struct cleaner *c); /* what was put aside */
+void clean_delete(struct cleaner *c); /* deletes what was set aside */
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What is left besides workspaces: refs of runs, logs, temporary folders, locks.
+ * Removes leftovers other than workspaces: refs of runs, logs, temporary folders, locks.
  */
 #include "clean/clean_private.h"
 
@@ -27,30 +27,28 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LARGE_MS = 5000 }; /* that we wait for what another process deletes */
+enum { DELETE_WAIT_MS = 5000 }; /* how long we wait for the process that deletes large trees */
 
 static const int64_t day = 24 * 60 * 60 * 1000;
 
-/* --- refs --------------------------------------------------------------------------------- */
-
 static int clean_tip(struct cleaner *c, const char *ref, const char *commit, struct err *err)
 {
-    struct leftover_run *run = leftovers_run(&c->remains, strrchr(ref, '/') + 1, err);
+    struct leftover_run *run = leftovers_run(&c->leftovers, strrchr(ref, '/') + 1, err);
     bool merged = false, moved;
     if (!run || clean_is_merged(c, run, commit, &merged, err))
         return -1;
-    bool goes_on = run->state && strcmp(run->state, "running") == 0 && !clean_takes(c, run);
-    if (run->alive || goes_on)
+    bool resumable = run->state && strcmp(run->state, "running") == 0 && !clean_takes(c, run);
+    if (run->alive || resumable)
         clean_tell(c, CLEAN_KEPT, "ref", ref, NULL,
-                   run->alive ? "its run goes on" : "its run can be resumed");
+                   run->alive ? "its run is still running" : "its run can be resumed");
     else if (!merged)
         clean_tell(c, CLEAN_KEPT, "ref", ref, NULL,
-                   "it has what landed and is on no branch: git branch NAME %s", ref);
+                   "it has landed work that no branch has; to keep it: git branch NAME %s", ref);
     else if (!c->opts->dry_run &&
              git_move_ref(&c->at, ref, commit, "", "anabranch: clean", &moved, err))
         return -1;
     else
-        clean_tell(c, CLEAN_REMOVED, "ref", ref, NULL, "the base branch has all of it");
+        clean_tell(c, CLEAN_REMOVED, "ref", ref, NULL, "the base branch has everything in it");
     return 0;
 }
 
@@ -69,13 +67,13 @@ int clean_tips(struct cleaner *c, struct err *err)
     return 0;
 }
 
-/* When the first run began that was killed and may be resumed; 0: there is none. Its folder says
- * so: the file is written once. */
+/* The time at which the first interrupted run that can be resumed began; 0: there is none. We read
+ * it from its lock file, which is written only once. */
 static int64_t first_interrupted(const struct cleaner *c)
 {
     int64_t first = 0;
-    for (size_t i = 0; i < c->remains.runs.n; i++) {
-        const struct leftover_run *run = c->remains.runs.v[i];
+    for (size_t i = 0; i < c->leftovers.runs.n; i++) {
+        const struct leftover_run *run = c->leftovers.runs.v[i];
         autofree char *path = mem_printf("%s/runs/%s/" RUN_LOCK, c->opts->state_dir, run->id);
         struct stat st;
         bool killed = !run->alive && run->state && strcmp(run->state, "running") == 0;
@@ -87,7 +85,7 @@ static int64_t first_interrupted(const struct cleaner *c)
     return first;
 }
 
-static int finish_half(struct cleaner *c, struct err *err)
+static int finish_checkout(struct cleaner *c, struct err *err)
 {
     autoturn struct base_lock turn = BASE_TURN_INIT;
     autobuf struct buf from = BUF_INIT;
@@ -100,28 +98,27 @@ static int finish_half(struct cleaner *c, struct err *err)
 void clean_shared(struct cleaner *c)
 {
     const struct git_repo *repo = c->opts->repo;
-    autostrv struct strv gone = {0};
+    autostrv struct strv removed = {0};
     struct err err = {0};
     int64_t since = first_interrupted(c);
     if (c->opts->dry_run)
         return;
     if (since)
-        dead_lock_remove_shared(repo->common, since, &gone);
-    for (size_t i = 0; i < gone.n; i++)
-        clean_tell(c, CLEAN_REMOVED, "file", gone.v[i], NULL,
-                   "a lock that a git left when it was killed");
+        dead_lock_remove_shared(repo->common, since, &removed);
+    for (size_t i = 0; i < removed.n; i++)
+        clean_tell(c, CLEAN_REMOVED, "file", removed.v[i], NULL, "a lock that a killed git left");
     gc_hold_leave(repo->common, c->opts->state_dir);
-    if (finish_half(c, &err))
+    if (finish_checkout(c, &err))
         clean_tell(c, CLEAN_FAILED, "file", repo->root, NULL, "%s", err.msg);
 }
 
-/* Git's locks on refs of ours, left by one that was killed. No run may be there to have made it. */
+/* Removes locks on our refs that a killed git left. If a run is alive, a lock may be its own. */
 int clean_locks(struct cleaner *c, struct err *err)
 {
     autofree char *heads = mem_printf("%s/refs/heads/anabranch", c->opts->repo->common);
     autofree char *own = mem_printf("%s/refs/anabranch", c->opts->repo->common);
     char *const roots[] = {heads, own, NULL};
-    if (leftovers_any_alive(&c->remains))
+    if (leftovers_any_alive(&c->leftovers))
         return 0;
     FTS *fts = fts_open(roots, FTS_PHYSICAL | FTS_NOCHDIR | FTS_NOSTAT, NULL);
     if (!fts)
@@ -130,18 +127,16 @@ int clean_locks(struct cleaner *c, struct err *err)
         size_t len = e->fts_namelen;
         if (e->fts_info == FTS_DP || len < 5 || strcmp(e->fts_name + len - 5, ".lock") != 0)
             continue;
-        bool gone = c->opts->dry_run || unlink(e->fts_path) == 0;
-        clean_tell(c, gone ? CLEAN_REMOVED : CLEAN_FAILED, "file", e->fts_path, NULL,
-                   "a lock that a git left when it was killed");
+        bool removed = c->opts->dry_run || unlink(e->fts_path) == 0;
+        clean_tell(c, removed ? CLEAN_REMOVED : CLEAN_FAILED, "file", e->fts_path, NULL,
+                   "a lock that a killed git left");
     }
     (void)fts_close(fts);
     return 0;
 }
 
-/* --- folders ------------------------------------------------------------------------------ */
-
-/* Renamed first, so that half of it never looks like all of it. */
-static int put_aside(struct cleaner *c, const char *path, struct err *err)
+/* Renames a folder before it is deleted: nobody may take half of it for all of it. */
+static int set_aside(struct cleaner *c, const char *path, struct err *err)
 {
     autofree char *aside = mem_printf("%s/tmp/%s.gone", c->opts->state_dir, strrchr(path, '/') + 1);
     if (c->opts->dry_run)
@@ -150,13 +145,13 @@ static int put_aside(struct cleaner *c, const char *path, struct err *err)
         return -1;
     if (rename(path, aside) < 0)
         return err_sys(err, "remove '%s'", path);
-    strv_push(&c->large, aside);
+    strv_push(&c->delete_later, aside);
     return 0;
 }
 
-/* Whether a pristine tree is ours alone, so that nobody begins to use it. To look makes nothing. */
-static int take_alone(const struct cleaner *c, const char *path, int *ret_lock, bool *ret_used,
-                      struct err *err)
+/* Locks a base tree so that nobody begins to use it. A dry run makes no lock file. */
+static int lock_base_tree(const struct cleaner *c, const char *path, int *ret_lock, bool *ret_used,
+                          struct err *err)
 {
     autofree char *lock = mem_printf("%s/lock", path);
     *ret_used = false;
@@ -168,36 +163,35 @@ static int take_alone(const struct cleaner *c, const char *path, int *ret_lock, 
     return 0;
 }
 
-/* One that is finished saves the next run the time that it took to make it. */
-static int clean_pristine_tree(struct cleaner *c, const char *dir, const char *name,
-                               struct err *err)
+/* A finished base tree saves the next run the time to make it, so we keep it. */
+static int clean_base_tree(struct cleaner *c, const char *dir, const char *name, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     autoclose int lock = -1;
     bool used, finished = base_tree_is_finished(name);
-    if (take_alone(c, path, &lock, &used, err))
+    if (lock_base_tree(c, path, &lock, &used, err))
         return -1;
     if (used || (finished && !c->opts->all)) {
         clean_tell(c, CLEAN_KEPT, "tree", path, NULL,
                    used ? "it is in use"
-                        : "workspaces of the next run are made of it; --all removes it");
+                        : "the next run makes workspaces from it; --all removes it");
         return 0;
     }
     clean_measure(c, path);
-    if (put_aside(c, path, err))
+    if (set_aside(c, path, err))
         return -1;
     clean_tell(c, CLEAN_REMOVED, "tree", path, NULL,
                finished ? "the next run that needs it makes it again" : "it was never finished");
     return 0;
 }
 
-/* Those that are below workspaces which are gone. */
-static void release(struct cleaner *c)
+/* Releases the base trees below workspaces that are gone. */
+static void release_base_trees(struct cleaner *c)
 {
     for (size_t i = 0; i < c->holds.n; i++)
         layers_hold_done(&c->holds.v[i]);
     vec_done(&c->holds);
-    base_tree_done(&c->below);
+    base_tree_done(&c->base_tree);
 }
 
 int clean_pristine(struct cleaner *c, struct err *err)
@@ -205,40 +199,40 @@ int clean_pristine(struct cleaner *c, struct err *err)
     autofree char *path = mem_printf("%s/pristine", c->opts->state_dir);
     DIR *dir = opendir(path);
     int rc = 0;
-    release(c);
+    release_base_trees(c);
     if (!dir)
         return errno == ENOENT ? 0 : err_sys(err, "read '%s'", path);
     for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
         if (*e->d_name != '.')
-            rc = clean_pristine_tree(c, path, e->d_name, err);
+            rc = clean_base_tree(c, path, e->d_name, err);
     }
     (void)closedir(dir);
     if (!c->opts->dry_run)
-        (void)rmdir(path); /* the next one makes it again */
+        (void)rmdir(path); /* the next run makes it again */
     return rc;
 }
 
-/* What is left of layers in the folders of dead runs. */
-static void tidy_layers(const struct cleaner *c, size_t work)
+/* Removes what is left of layers in the folders of dead runs. */
+static void remove_dead_layers(const struct cleaner *c, size_t work)
 {
-    for (size_t i = 0; i < c->remains.runs.n; i++) {
+    for (size_t i = 0; i < c->leftovers.runs.n; i++) {
         autofree char *own =
-            mem_printf("%s/%s", c->remains.works.v[work], c->remains.runs.v[i]->id);
+            mem_printf("%s/%s", c->leftovers.workspace_roots.v[work], c->leftovers.runs.v[i]->id);
         struct err none = {0};
-        if (!c->remains.runs.v[i]->alive && layers_tidy(own, &none) == 0)
+        if (!c->leftovers.runs.v[i]->alive && layers_tidy(own, &none) == 0)
             (void)rmdir(own);
     }
 }
 
-struct cleaning_kept {
+struct shared_cleaner {
     struct cleaner *c;
     struct shared_folders kept;
 };
 
-/* One that is up to date, or nearly, saves the next run the time that it took to copy it. */
-static int clean_kept_tree(void *ctx, const char *dir, const char *name, struct err *err)
+/* A shared folder that is finished saves the next run the time to copy it, so we keep it. */
+static int clean_shared_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct cleaning_kept *k = ctx;
+    struct shared_cleaner *k = ctx;
     struct cleaner *c = k->c;
     autofree char *path = mem_printf("%s/%s", dir, name), *done = mem_printf("%s/done", path);
     if (!shared_folders_is_name(name))
@@ -252,7 +246,7 @@ static int clean_kept_tree(void *ctx, const char *dir, const char *name, struct 
         return 0;
     }
     clean_measure(c, path);
-    if (put_aside(c, path, err))
+    if (set_aside(c, path, err))
         return -1;
     clean_tell(c, CLEAN_REMOVED, "tree", path, NULL,
                !finished ? "it was never finished"
@@ -261,25 +255,25 @@ static int clean_kept_tree(void *ctx, const char *dir, const char *name, struct 
     return 0;
 }
 
-/* What was brought for workspaces that are gone now uses nothing any more. */
+/* Layers of workspaces that are gone may still hold shared folders: remove them first. */
 int clean_kept(struct cleaner *c, struct err *err)
 {
     autofree char *path = mem_printf("%s/shared", c->opts->state_dir);
-    struct cleaning_kept k = {.c = c};
+    struct shared_cleaner k = {.c = c};
     if (access(path, F_OK) < 0)
         return 0;
-    for (size_t i = 0; !c->opts->dry_run && i < c->remains.works.n; i++)
-        tidy_layers(c, i);
+    for (size_t i = 0; !c->opts->dry_run && i < c->leftovers.workspace_roots.n; i++)
+        remove_dead_layers(c, i);
     if (shared_folders_open(&k.kept, c->opts->state_dir, NULL, err))
         return -1;
-    int rc = dirs_each(path, clean_kept_tree, &k, err);
+    int rc = dirs_each(path, clean_shared_folder, &k, err);
     if (!c->opts->dry_run)
         shared_folders_vacate(&k.kept);
     shared_folders_close(&k.kept);
     return rc;
 }
 
-/* The day of a run's last log. */
+/* Is the last change of the log older than the limit? */
 static bool is_old(const char *path)
 {
     struct stat st;
@@ -287,8 +281,8 @@ static bool is_old(const char *path)
            clock_wall() - (int64_t)st.st_mtime * 1000 > CLEAN_LOG_DAYS * day;
 }
 
-/* The lock may be ours already. */
-static bool is_unbegun(struct leftover_run *run, const char *path, int *ret_lock)
+/* Releases our own lock first. */
+static bool lock_unbegun(struct leftover_run *run, const char *path, int *ret_lock)
 {
     own_close(&run->lock);
     return unbegun_is(path, ret_lock);
@@ -297,7 +291,7 @@ static bool is_unbegun(struct leftover_run *run, const char *path, int *ret_lock
 static int remove_unbegun(struct cleaner *c, const char *path, struct err *err)
 {
     clean_measure(c, path);
-    if (put_aside(c, path, err))
+    if (set_aside(c, path, err))
         return -1;
     clean_tell(c, CLEAN_REMOVED, "logs", path, NULL, "its run was killed before it began");
     return 0;
@@ -308,12 +302,12 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t 
 {
     autofree char *path = mem_printf("%s/%s", dir, id);
     bool old = is_old(path);
-    struct leftover_run *run = leftovers_run(&c->remains, id, err);
+    struct leftover_run *run = leftovers_run(&c->leftovers, id, err);
     if (!run)
         return -1;
     autoclose int lock = -1;
     bool resumable = run->state && strcmp(run->state, "running") == 0;
-    if (!run->state && !run->alive && c->opts->store && is_unbegun(run, path, &lock))
+    if (!run->state && !run->alive && c->opts->store && lock_unbegun(run, path, &lock))
         return remove_unbegun(c, path, err);
     own_close(&run->lock); /* there may be more runs than descriptors */
     if (run->alive || !(resumable ? old && c->opts->all : old || c->opts->all)) {
@@ -321,10 +315,10 @@ static int clean_log(struct cleaner *c, const char *dir, const char *id, size_t 
         return 0;
     }
     clean_measure(c, path);
-    if (put_aside(c, path, err))
+    if (set_aside(c, path, err))
         return -1;
-    clean_tell(c, CLEAN_REMOVED, "logs", path, NULL, old ? "older than %d days" : "all were to go",
-               CLEAN_LOG_DAYS);
+    clean_tell(c, CLEAN_REMOVED, "logs", path, NULL,
+               old ? "older than %d days" : "--all removes all logs", CLEAN_LOG_DAYS);
     return 0;
 }
 
@@ -343,22 +337,22 @@ int clean_logs(struct cleaner *c, struct err *err)
     (void)closedir(dir);
     if (rc == 0 && kept)
         clean_tell(c, CLEAN_KEPT, "logs", path, NULL,
-                   c->opts->all ? "of %zu run%s that go on or can be resumed"
+                   c->opts->all ? "of %zu run%s still running or resumable"
                                 : "of %zu run%s of the last %d days; --all removes them",
                    kept, kept == 1 ? "" : "s", CLEAN_LOG_DAYS);
     return rc;
 }
 
-/* Whether a name in our temporary folder belongs to a run that lives, or may. */
+/* May an entry of our temporary folder belong to a live run? */
 static int is_in_use(struct cleaner *c, const char *name, bool *ret_yes, struct err *err)
 {
     *ret_yes = false;
     if (is_run_id(name)) {
-        struct leftover_run *run = leftovers_run(&c->remains, name, err);
+        struct leftover_run *run = leftovers_run(&c->leftovers, name, err);
         *ret_yes = run && run->alive;
         return run ? 0 : -1;
     }
-    *ret_yes = leftovers_any_alive(&c->remains);
+    *ret_yes = leftovers_any_alive(&c->leftovers);
     return 0;
 }
 
@@ -373,9 +367,9 @@ static int clean_temporary_entry(struct cleaner *c, const char *dir, const char 
         return -1;
     if (used)
         return 0;
-    strv_push(&c->large, path);
+    strv_push(&c->delete_later, path);
     clean_measure(c, path);
-    clean_tell(c, CLEAN_REMOVED, "folder", path, NULL, "left by one that was killed");
+    clean_tell(c, CLEAN_REMOVED, "folder", path, NULL, "a killed process left it");
     return 0;
 }
 
@@ -390,35 +384,33 @@ int clean_temporary(struct cleaner *c, struct err *err)
         rc = clean_temporary_entry(c, path, e->d_name, err);
     if (dir)
         (void)closedir(dir);
-    for (size_t i = 0; rc == 0 && i < c->remains.retired.n; i++) {
-        strv_push(&c->large, c->remains.retired.v[i]);
-        clean_measure(c, c->remains.retired.v[i]);
-        clean_tell(c, CLEAN_REMOVED, "folder", c->remains.retired.v[i], NULL,
+    for (size_t i = 0; rc == 0 && i < c->leftovers.retired.n; i++) {
+        strv_push(&c->delete_later, c->leftovers.retired.v[i]);
+        clean_measure(c, c->leftovers.retired.v[i]);
+        clean_tell(c, CLEAN_REMOVED, "folder", c->leftovers.retired.v[i], NULL,
                    "a workspace that was being removed");
     }
     return rc;
 }
 
-/* --- deleting ----------------------------------------------------------------------------- */
-
-/* Large trees take seconds, for which nobody is to wait. */
+/* Large trees take seconds to delete: another process does it in the background. */
 static int delete_large_later(struct cleaner *c, pid_t *ret_pid, struct err *err)
 {
     autostrv struct strv argv = {0};
     strv_pushl(&argv, c->opts->self, "__remove", "--idle", NULL);
-    if (!leftovers_any_alive(&c->remains))
+    if (!leftovers_any_alive(&c->leftovers))
         strv_pushf(&argv, "--tidy=%s/lock", c->opts->state_dir);
     strv_push(&argv, "--");
-    for (size_t i = 0; i < c->large.n; i++)
-        strv_push(&argv, c->large.v[i]);
+    for (size_t i = 0; i < c->delete_later.n; i++)
+        strv_push(&argv, c->delete_later.v[i]);
     struct spawn sp = {.argv = argv.v,
                        .fds = {SPAWN_NULL, SPAWN_NULL, SPAWN_NULL, SPAWN_NONE, SPAWN_NONE},
                        .new_session = true};
     return spawn_start(&sp, ret_pid, err);
 }
 
-/* A folder of a run, if it is empty. */
-static int drop_empty(void *ctx, const char *dir, const char *name, struct err *err)
+/* Removes the folder of a run if it is empty. */
+static int remove_if_empty(void *ctx, const char *dir, const char *name, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     (void)ctx;
@@ -428,31 +420,31 @@ static int drop_empty(void *ctx, const char *dir, const char *name, struct err *
     return 0;
 }
 
-/* A run that is about to make a workspace wants to find its folder. */
-static void tidy(const struct cleaner *c)
+/* Removes empty folders, but not while a run is alive: it may be about to make a workspace
+ * there. */
+static void remove_empty_folders(const struct cleaner *c)
 {
-    bool alive = leftovers_any_alive(&c->remains);
+    bool alive = leftovers_any_alive(&c->leftovers);
     autofree char *lock = mem_printf("%s/lock", c->opts->state_dir);
-    for (size_t i = 0; i < c->remains.works.n; i++) {
-        tidy_layers(c, i);
+    for (size_t i = 0; i < c->leftovers.workspace_roots.n; i++) {
+        remove_dead_layers(c, i);
         if (alive)
             continue;
-        (void)dirs_each(c->remains.works.v[i], drop_empty, NULL, NULL); /* what stays is no harm */
-        root_folder_tidy(lock, c->remains.works.v[i], "");
+        (void)dirs_each(c->leftovers.workspace_roots.v[i], remove_if_empty, NULL, NULL);
+        root_folder_tidy(lock, c->leftovers.workspace_roots.v[i], "");
     }
 }
 
-/* What is still there of some paths: nobody deletes it any more, so we try once more, which says
- * why. */
-static bool are_gone(const struct strv *paths, size_t from, size_t end, struct err *err)
+/* Tries once more to delete what is left of some paths: the error says why it failed. */
+static bool remove_remaining(const struct strv *paths, size_t from, size_t end, struct err *err)
 {
-    bool gone = true;
+    bool removed = true;
     for (size_t i = from; i < end; i++)
-        gone = dirs_remove(paths->v[i], gone ? err : NULL) == 0 && gone;
-    return gone;
+        removed = dirs_remove(paths->v[i], removed ? err : NULL) == 0 && removed;
+    return removed;
 }
 
-static bool is_there(const struct strv *paths, size_t from, size_t end)
+static bool any_exists(const struct strv *paths, size_t from, size_t end)
 {
     struct stat st;
     bool there = false;
@@ -461,17 +453,18 @@ static bool is_there(const struct strv *paths, size_t from, size_t end)
     return there;
 }
 
-/* Says of each thing what has become of it. */
-static void tell_doomed(struct cleaner *c, bool deleting)
+/* Reports for each thing if it is gone, being deleted or left. */
+static void report_deleted(struct cleaner *c, bool deleting)
 {
-    for (size_t i = 0; i < c->doomed.n; i++) {
-        const struct doomed *d = &c->doomed.v[i];
+    for (size_t i = 0; i < c->pending_reports.n; i++) {
+        const struct pending_report *d = &c->pending_reports.v[i];
         struct clean_item item = d->item;
         struct err err = {0};
-        if (deleting && is_there(&c->large, d->large, d->large_end))
+        if (deleting && any_exists(&c->delete_later, d->delete_later, d->delete_later_end))
             item.action = CLEAN_DELETING;
-        else if (!c->opts->dry_run && (!are_gone(&c->left, d->left, d->left_end, &err) ||
-                                       !are_gone(&c->large, d->large, d->large_end, &err)))
+        else if (!c->opts->dry_run &&
+                 (!remove_remaining(&c->delete_now, d->delete_now, d->delete_now_end, &err) ||
+                  !remove_remaining(&c->delete_later, d->delete_later, d->delete_later_end, &err)))
             item = (struct clean_item){.action = CLEAN_FAILED,
                                        .kind = item.kind,
                                        .name = item.name,
@@ -486,14 +479,14 @@ void clean_delete(struct cleaner *c)
 {
     struct err err = {0};
     pid_t pid = 0;
-    for (size_t i = 0; !c->opts->dry_run && i < c->left.n; i++)
-        (void)dirs_remove(c->left.v[i], NULL); /* tell_doomed() looks */
+    for (size_t i = 0; !c->opts->dry_run && i < c->delete_now.n; i++)
+        (void)dirs_remove(c->delete_now.v[i], NULL); /* report_deleted() checks */
     if (!c->opts->dry_run)
-        tidy(c);
-    if (!c->opts->dry_run && c->large.n && delete_large_later(c, &pid, &err))
+        remove_empty_folders(c);
+    if (!c->opts->dry_run && c->delete_later.n && delete_large_later(c, &pid, &err))
         pid = 0;
-    bool deleting = pid > 0 && !spawn_ended(pid, LARGE_MS);
-    tell_doomed(c, deleting);
+    bool deleting = pid > 0 && !spawn_ended(pid, DELETE_WAIT_MS);
+    report_deleted(c, deleting);
     if (pid > 0 && !deleting)
         (void)waitpid(pid, NULL, 0);
 }

@@ -1,5 +1,5 @@
 /*
- * Saving what is left of a task before it goes.
+ * Saves what is left of a task before we remove it.
  */
 #include "clean/clean_private.h"
 
@@ -39,8 +39,8 @@ int clean_is_merged(const struct cleaner *c, const struct leftover_run *run, con
                : 0;
 }
 
-/* The first number from the last attempt on that is free. */
-static int free_attempt(const struct cleaner *c, const struct leftover_task *t)
+/* The first unused attempt number, starting with the last attempt. */
+static int find_unused_attempt(const struct cleaner *c, const struct leftover_task *t)
 {
     for (int k = t->attempts > 0 ? t->attempts : 1; k < INT_MAX; k++) {
         autofree char *ref = salvage_ref_name(t->run->id, t->task, k);
@@ -52,17 +52,17 @@ static int free_attempt(const struct cleaner *c, const struct leftover_task *t)
     return INT_MAX;
 }
 
-static const char *why(const struct leftover_task *t)
+static const char *salvage_reason(const struct leftover_task *t)
 {
     if (t->state && strcmp(t->state, "conflicted") == 0)
-        return "it conflicted with what had landed";
+        return "it conflicted with landed work";
     if (!t->has_tree && t->path)
-        return "its workspace was gone, but for what git knew of it";
-    return t->run->state ? "its run ended without it" : "nothing was known of its run";
+        return "its workspace was gone; only git's record of it was left";
+    return t->run->state ? "its run ended without landing it" : "its run is unknown";
 }
 
-/* The id of something that was saved of the task before and fits `option` of for-each-ref; empty
- * where there is none. */
+/* Finds an earlier salvage of the task that matches `option` of for-each-ref, and `tree` unless
+ * NULL. The id is empty if there is none. */
 static int find_saved(struct cleaner *c, const struct leftover_task *t, const char *option,
                       const char *tree, struct buf *ret_id, struct err *err)
 {
@@ -80,10 +80,9 @@ static int find_saved(struct cleaner *c, const struct leftover_task *t, const ch
     return 0;
 }
 
-/* Where all of it is in the base branch, or was saved before, nothing is gained by having it once
- * more. */
-static int is_known(struct cleaner *c, const struct leftover_task *t, const char *commit,
-                    bool *ret_yes, struct buf *ret_id, struct err *err)
+/* If the base branch or an earlier salvage has all of it, we need not save it again. */
+static int find_known(struct cleaner *c, const struct leftover_task *t, const char *commit,
+                      bool *ret_yes, struct buf *ret_id, struct err *err)
 {
     autobuf struct buf tree = BUF_INIT;
     if (clean_is_merged(c, t->run, commit, ret_yes, err) || git_tree_of(&c->at, commit, &tree, err))
@@ -94,8 +93,8 @@ static int is_known(struct cleaner *c, const struct leftover_task *t, const char
     return 0;
 }
 
-static int name_it(struct cleaner *c, const struct leftover_task *t, int attempt,
-                   const char *commit, struct buf *ret_id, struct err *err)
+static int create_ref(struct cleaner *c, const struct leftover_task *t, int attempt,
+                      const char *commit, struct buf *ret_id, struct err *err)
 {
     autofree char *ref = salvage_ref_name(t->run->id, t->task, attempt);
     autobuf struct buf base = BUF_INIT;
@@ -112,14 +111,14 @@ static int name_it(struct cleaner *c, const struct leftover_task *t, int attempt
     return 0;
 }
 
-/* What the engine noted about the attempt, where it is still there. */
-struct notes {
+/* Notes of the engine on the attempt, if they still exist. */
+struct attempt_notes {
     char *excludes, *brought;
     struct buf patterns;
     VEC(const char *) list;
 };
 
-static void notes_done(struct notes *n)
+static void notes_done(struct attempt_notes *n)
 {
     free(n->excludes);
     free(n->brought);
@@ -127,7 +126,8 @@ static void notes_done(struct notes *n)
     vec_done(&n->list);
 }
 
-static void notes_read(struct notes *n, const struct cleaner *c, const struct leftover_task *t)
+static void notes_read(struct attempt_notes *n, const struct cleaner *c,
+                       const struct leftover_task *t)
 {
     autofree char *dir = run_path(c->opts->state_dir, t->run->id);
     autofree char *list = mem_printf("%s/" RUN_SALVAGE, dir);
@@ -137,12 +137,12 @@ static void notes_read(struct notes *n, const struct cleaner *c, const struct le
         free(n->excludes);
         n->excludes = NULL;
     }
-    (void)file_read(list, 1 << 20, &n->patterns, NULL); /* none are asked for */
+    (void)file_read(list, 1 << 20, &n->patterns, NULL); /* then the run saves no ignored files */
     for (const char *p = n->patterns.s; p < n->patterns.s + n->patterns.len; p += strlen(p) + 1)
         vec_push(&n->list, p);
 }
 
-/* The commit that it is compared with: where it began, or where it is. */
+/* The commit to compare with: where the task began, or the current HEAD. */
 static int find_start(struct cleaner *c, const struct leftover_task *t, const struct workspace *ws,
                       struct buf *ret, struct err *err)
 {
@@ -154,8 +154,9 @@ static int find_start(struct cleaner *c, const struct leftover_task *t, const st
     return clean_base(c, t->run, ret, err);
 }
 
-/* A tree that lost its administrative folder gets it again, and is then like any other. */
-static int repair(struct cleaner *c, struct leftover_task *t, struct workspace *ws, struct err *err)
+/* Gives a tree that lost its administrative folder a new one. */
+static int repair_admin(struct cleaner *c, struct leftover_task *t, struct workspace *ws,
+                        struct err *err)
 {
     autobuf struct buf start = BUF_INIT;
     if (t->has_admin)
@@ -168,18 +169,20 @@ static int repair(struct cleaner *c, struct leftover_task *t, struct workspace *
     return 0;
 }
 
-static int save(struct cleaner *c, const struct leftover_task *t, const struct workspace *ws,
-                int attempt, struct salvaged *ret, struct err *err)
+static int save_workspace(struct cleaner *c, const struct leftover_task *t,
+                          const struct workspace *ws, int attempt, struct salvaged *ret,
+                          struct err *err)
 {
-    own_cleanup(notes_done) struct notes notes = {.patterns = BUF_INIT};
+    own_cleanup(notes_done) struct attempt_notes notes = {.patterns = BUF_INIT};
     autofree char *index = mem_printf("%s/index", c->scratch);
     autofree char *ref = salvage_ref_name(t->run->id, t->task, attempt);
     autobuf struct buf start = BUF_INIT;
     struct workspace there = *ws;
-    there.path = t->has_tree ? ws->path : c->scratch; /* git wants one that exists */
+    there.path = t->has_tree ? ws->path : c->scratch; /* git needs a folder that exists */
     if (find_start(c, t, &there, &start, err))
         return -1;
-    autofree char *message = salvage_message(t->run->id, t->task, attempt, start.s, why(t));
+    autofree char *message =
+        salvage_message(t->run->id, t->task, attempt, start.s, salvage_reason(t));
     struct change_limits usual = change_limits_of();
     notes_read(&notes, c, t);
     struct salvage_job job = {.commit = {.ws = &there,
@@ -198,14 +201,14 @@ static int save(struct cleaner *c, const struct leftover_task *t, const struct w
     return salvage_workspace(&job, ret, err);
 }
 
-/* What is too much to be saved is for a person. */
-static int say_left(const struct workspace *ws, const struct salvaged *saved, struct err *err)
+/* A person decides on files that exceed the limits. */
+static int refuse_large(const struct workspace *ws, const struct salvaged *saved, struct err *err)
 {
     autobuf struct buf size = BUF_INIT, command = BUF_INIT;
     text_format_bytes(&size, saved->left_bytes);
     shell_quote(&command, "git worktree remove -f -f", ws->path, NULL);
     return err_set(err, ERR_ENV,
-                   "%zu file%s in it (%s), such as '%s', are too much to be saved; to remove it "
+                   "%zu file%s in it (%s), such as '%s', are too large to be saved; to remove it "
                    "with them: %s",
                    saved->left_count, saved->left_count == 1 ? "" : "s", size.s, saved->left.v[0],
                    command.s);
@@ -218,18 +221,18 @@ int clean_save(struct cleaner *c, struct leftover_task *t, struct buf *ret_id, s
                            .common = mem_str(c->opts->repo->common),
                            .branch = t->branch ? mem_str(t->branch) : NULL};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
-    int attempt = free_attempt(c, t);
+    int attempt = find_unused_attempt(c, t);
     bool known = false;
-    int rc = repair(c, t, &ws, err) || (t->has_tree && workspace_enter(&ws, err)) ||
-                     save(c, t, &ws, attempt, &saved, err)
+    int rc = repair_admin(c, t, &ws, err) || (t->has_tree && workspace_enter(&ws, err)) ||
+                     save_workspace(c, t, &ws, attempt, &saved, err)
                  ? -1
                  : 0;
     if (rc == 0 && saved.commit.len && !saved.nested.n && !saved.stray_count)
-        rc = is_known(c, t, saved.commit.s, &known, ret_id, err);
+        rc = find_known(c, t, saved.commit.s, &known, ret_id, err);
     if (rc == 0 && saved.commit.len && !known)
-        rc = name_it(c, t, attempt, saved.commit.s, ret_id, err);
+        rc = create_ref(c, t, attempt, saved.commit.s, ret_id, err);
     if (rc == 0 && saved.left_count)
-        rc = say_left(&ws, &saved, err);
+        rc = refuse_large(&ws, &saved, err);
     workspace_done(&ws);
     return rc;
 }
@@ -239,7 +242,7 @@ int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *re
 {
     autobuf struct buf head = BUF_INIT, tree = BUF_INIT, base = BUF_INIT, start = BUF_INIT,
                        commit = BUF_INIT;
-    int attempt = free_attempt(c, t);
+    int attempt = find_unused_attempt(c, t);
     struct err none = {0};
     bool merged = false;
     if (git_resolve(&c->at, t->branch, &head, err) ||
@@ -252,10 +255,11 @@ int clean_save_branch(struct cleaner *c, struct leftover_task *t, struct buf *re
         return -1;
     if (git_call(&c->at, &start, &none, "merge-base", base.s, head.s, NULL))
         buf_addstr(&start, base.s);
-    autofree char *message = salvage_message(t->run->id, t->task, attempt, start.s, why(t));
+    autofree char *message =
+        salvage_message(t->run->id, t->task, attempt, start.s, salvage_reason(t));
     const char *const parents[] = {head.s, NULL};
     return git_commit_tree(&c->at, tree.s, parents, message, &commit, err) ||
-                   name_it(c, t, attempt, commit.s, ret_id, err)
+                   create_ref(c, t, attempt, commit.s, ret_id, err)
                ? -1
                : 0;
 }

@@ -1,5 +1,5 @@
 /*
- * Which workspaces and branches go, and how.
+ * Decides which workspaces and branches to remove, and removes them.
  */
 #include "clean/clean_private.h"
 
@@ -19,17 +19,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { PATIENCE_MS = 5000 };
+enum { STOP_TIMEOUT_MS = 5000 };
 
-static const char own_lock[] = "in use by anabranch";
+static const char engine_lock_reason[] = "in use by anabranch";
 
 static bool is_state(const char *state, const char *word)
 {
     return state && strcmp(state, word) == 0;
 }
 
-/* The run ended without having been able to say so: it can go on. */
-static bool can_go_on(const struct leftover_run *run)
+/* The run was killed before it could record its end. */
+static bool is_resumable(const struct leftover_run *run)
 {
     return is_state(run->state, "running");
 }
@@ -49,12 +49,10 @@ static const char *name_of(const struct leftover_task *t)
     return t->path ? t->path : t->branch + strlen("refs/heads/");
 }
 
-/* --- reasons to keep one ------------------------------------------------------------------ */
-
 enum owner { OWNER_ENGINE, OWNER_PERSON, OWNER_LOCKED };
 
-/* The engine's own is locked by it; without its lock it was given to a person; with another lock a
- * person has said that it is to stay. */
+/* The engine locks its own workspaces. It unlocks one that it hands to a person. A lock with
+ * another reason means that a person wants to keep the workspace. */
 static enum owner owner_of(const struct leftover_task *t, struct buf *reason)
 {
     autofree char *path = mem_printf("%s/locked", t->admin);
@@ -65,9 +63,10 @@ static enum owner owner_of(const struct leftover_task *t, struct buf *reason)
     if (file_read(path, 4096, reason, NULL))
         return OWNER_LOCKED;
     reason->s[strcspn(reason->s, "\n")] = '\0';
-    if (strcmp(reason->s, own_lock) != 0)
+    if (strcmp(reason->s, engine_lock_reason) != 0)
         return OWNER_LOCKED;
-    /* One that could not be made an ordinary one at the end of its run is locked all the same. */
+    /* A layered workspace in conflict stays locked if the engine could not convert it at the end of
+     * its run. */
     return is_state(t->state, "conflicted") && layers_there(t->path) ? OWNER_PERSON : OWNER_ENGINE;
 }
 
@@ -78,7 +77,7 @@ static struct workspace workspace_of(const struct cleaner *c, const struct lefto
                               .common = mem_str(c->opts->repo->common)};
 }
 
-/* Nothing in it is changed, and what is checked out is in the base branch. */
+/* True if nothing in it is changed and the base branch has its HEAD. */
 static int is_contained(struct cleaner *c, const struct leftover_task *t, bool *ret_yes,
                         struct err *err)
 {
@@ -107,8 +106,8 @@ static int is_contained(struct cleaner *c, const struct leftover_task *t, bool *
     return clean_is_merged(c, t->run, head.s, ret_yes, err);
 }
 
-/* A folder that is missing because its disk is. */
-static bool may_come_back(const struct cleaner *c, const struct leftover_task *t)
+/* The folder may be missing because its disk is not mounted. */
+static bool may_be_unmounted(const struct cleaner *c, const struct leftover_task *t)
 {
     autofree char *work = mem_str(t->path);
     struct stat st;
@@ -120,8 +119,8 @@ static bool may_come_back(const struct cleaner *c, const struct leftover_task *t
     return *work && lstat(work, &st) < 0;
 }
 
-/* Of a person's workspace; true where it stays, and that was told. */
-static bool keep_person(struct cleaner *c, const struct leftover_task *t)
+/* Keeps a person's workspace, and reports it, if it has something that the base branch does not. */
+static bool keep_for_person(struct cleaner *c, const struct leftover_task *t)
 {
     struct err err = {0};
     bool contained = false;
@@ -135,12 +134,13 @@ static bool keep_person(struct cleaner *c, const struct leftover_task *t)
         clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL,
                    is_state(t->state, "conflicted")
                        ? "its conflict is for you to resolve; --all saves and removes it"
-                       : "it was kept for you, and has what %s has not; --all saves and removes it",
+                       : "it was kept for you, and has something that %s lacks; --all saves and "
+                         "removes it",
                    t->run->base ? t->run->base + strlen("refs/heads/") : "the branch");
     return !contained;
 }
 
-/* Who was there at the first look may be one that we do not see any more. */
+/* Once we are in a user namespace we may no longer see a process that clean_look() has found. */
 static bool keep_in_use(struct cleaner *c, const struct leftover_task *t)
 {
     autobuf struct buf command = BUF_INIT;
@@ -155,12 +155,12 @@ static bool keep_in_use(struct cleaner *c, const struct leftover_task *t)
     return true;
 }
 
-/* True where the workspace or branch stays, and that was told. */
-static bool keep_run(struct cleaner *c, const struct leftover_task *t)
+/* Keeps, and reports, what belongs to a live or resumable run. */
+static bool keep_for_run(struct cleaner *c, const struct leftover_task *t)
 {
     if (t->run->alive)
-        clean_tell(c, CLEAN_KEPT, kind_of(t), name_of(t), NULL, "its run goes on");
-    else if (can_go_on(t->run) && !clean_takes(c, t->run))
+        clean_tell(c, CLEAN_KEPT, kind_of(t), name_of(t), NULL, "its run is still running");
+    else if (is_resumable(t->run) && !clean_takes(c, t->run))
         clean_tell(c, CLEAN_KEPT, kind_of(t), name_of(t), NULL,
                    "run %s was interrupted and can be resumed; --all saves and removes it",
                    t->run->id);
@@ -169,25 +169,26 @@ static bool keep_run(struct cleaner *c, const struct leftover_task *t)
     return true;
 }
 
-static bool stays_with_run(const struct cleaner *c, const struct leftover_run *run)
+static bool belongs_to_run(const struct cleaner *c, const struct leftover_run *run)
 {
-    return run->alive || (can_go_on(run) && !clean_takes(c, run));
+    return run->alive || (is_resumable(run) && !clean_takes(c, run));
 }
 
-/* What a dead run's guards have not ended yet is ended, so that nothing changes any more. */
+/* Ends the processes that the guards of a dead run have not ended yet: nothing may change any
+ * more. */
 static void end_processes(struct cleaner *c, struct leftover_run *run)
 {
     autostrv struct strv names = {0};
     struct err err = {0};
-    if (!run->ended && !c->opts->dry_run &&
-        leftover_processes_end_run(run->id, PATIENCE_MS, &names, &err))
-        run->stuck = arena_str(&c->remains.arena, err.msg);
-    run->ended = true;
+    if (!run->processes_ended && !c->opts->dry_run &&
+        leftover_processes_end_run(run->id, STOP_TIMEOUT_MS, &names, &err))
+        run->end_error = arena_str(&c->leftovers.arena, err.msg);
+    run->processes_ended = true;
 }
 
 void clean_look(struct cleaner *c, struct leftover_task *t)
 {
-    if (!t->path || stays_with_run(c, t->run))
+    if (!t->path || belongs_to_run(c, t->run))
         return;
     end_processes(c, t->run);
     t->used_by = t->has_tree ? proc_table_in(t->path) : 0;
@@ -195,19 +196,19 @@ void clean_look(struct cleaner *c, struct leftover_task *t)
 
 static bool keep_stuck(struct cleaner *c, const struct leftover_task *t)
 {
-    if (t->run->stuck)
-        clean_tell(c, CLEAN_FAILED, "workspace", t->path, NULL, "%s", t->run->stuck);
-    return t->run->stuck;
+    if (t->run->end_error)
+        clean_tell(c, CLEAN_FAILED, "workspace", t->path, NULL, "%s", t->run->end_error);
+    return t->run->end_error;
 }
 
-/* What only its run could see; it stays until we are done. */
-static bool see(struct cleaner *c, const struct leftover_task *t)
+/* Mounts a layered workspace that only its run could see, until we are done. */
+static bool mount_layers(struct cleaner *c, const struct leftover_task *t)
 {
     struct layers_hold hold;
     struct err err = {0};
     if (c->opts->dry_run)
         return true;
-    if (layers_take(t->path, c->opts->repo->common, &c->below, &hold, &err)) {
+    if (layers_take(t->path, c->opts->repo->common, &c->base_tree, &hold, &err)) {
         clean_tell(c, CLEAN_FAILED, "workspace", t->path, NULL, "%s", err.msg);
         return false;
     }
@@ -216,13 +217,13 @@ static bool see(struct cleaner *c, const struct leftover_task *t)
 }
 
 /* Somebody has put another folder in its place. */
-static bool keep_other(struct cleaner *c, const struct leftover_task *t)
+static bool keep_replaced(struct cleaner *c, const struct leftover_task *t)
 {
     own_cleanup(workspace_done) struct workspace ws = workspace_of(c, t);
-    autobuf struct buf words = BUF_INIT;
-    bool other = t->has_tree && t->has_admin && workspace_is_replaced(&ws, &words);
+    autobuf struct buf replaced_by = BUF_INIT;
+    bool other = t->has_tree && t->has_admin && workspace_is_replaced(&ws, &replaced_by);
     if (other)
-        clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL, "%s", words.s);
+        clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL, "%s", replaced_by.s);
     return other;
 }
 
@@ -230,19 +231,17 @@ static bool keep_workspace(struct cleaner *c, const struct leftover_task *t)
 {
     autobuf struct buf reason = BUF_INIT;
     enum owner owner = owner_of(t, &reason);
-    if (keep_run(c, t) || keep_stuck(c, t) || keep_other(c, t) || !see(c, t))
+    if (keep_for_run(c, t) || keep_stuck(c, t) || keep_replaced(c, t) || !mount_layers(c, t))
         return true;
     if (owner == OWNER_LOCKED)
         clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL, "it is locked: %s", reason.s);
-    else if (may_come_back(c, t) && !c->opts->all)
+    else if (may_be_unmounted(c, t) && !c->opts->all)
         clean_tell(c, CLEAN_KEPT, "workspace", t->path, NULL,
-                   "its disk does not seem to be there; --all removes what git knows of it");
+                   "its disk does not seem to be mounted; --all removes git's record of it");
     else
-        return (owner == OWNER_PERSON && keep_person(c, t)) || keep_in_use(c, t);
+        return (owner == OWNER_PERSON && keep_for_person(c, t)) || keep_in_use(c, t);
     return true;
 }
-
-/* --- removing ----------------------------------------------------------------------------- */
 
 static int delete_ref(struct cleaner *c, const char *ref, struct err *err)
 {
@@ -256,36 +255,37 @@ static int delete_ref(struct cleaner *c, const char *ref, struct err *err)
                : 0;
 }
 
-/* Where the user has a branch checked out, it is in use. */
-static const char *used_elsewhere(const struct cleaner *c, const struct leftover_task *t)
+/* The user's worktree that has the branch checked out, or NULL. */
+static const char *find_checkout(const struct cleaner *c, const struct leftover_task *t)
 {
-    return t->branch ? leftovers_checkout(&c->remains, t->branch) : NULL;
+    return t->branch ? leftovers_checkout(&c->leftovers, t->branch) : NULL;
 }
 
-static int retire(struct cleaner *c, const struct leftover_task *t, struct err *err)
+static int retire_workspace(struct cleaner *c, const struct leftover_task *t, struct err *err)
 {
     struct workspace ws = workspace_of(c, t);
-    struct strv *to = workspace_is_large(&ws) ? &c->large : &c->left;
+    struct strv *to = workspace_is_large(&ws) ? &c->delete_later : &c->delete_now;
     int rc = workspace_retire(&ws, to, err);
     workspace_done(&ws);
     return rc;
 }
 
-/* A run whose work goes is one that begins anew where it is resumed. */
-static void tell_removed(struct cleaner *c, const struct leftover_task *t, const char *salvage)
+/* If a resumable run loses its work, it restarts the task from scratch when resumed. */
+static void report_removed(struct cleaner *c, const struct leftover_task *t, const char *salvage)
 {
-    const char *end = can_go_on(t->run) ? "; its run cannot go on with it any more" : "";
+    const char *resume_note =
+        is_resumable(t->run) ? "; if its run is resumed, the task restarts" : "";
     if (*salvage)
         clean_tell(c, CLEAN_REMOVED, kind_of(t), name_of(t), salvage, "saved as %s%s", salvage,
-                   end);
+                   resume_note);
     else
         clean_tell(c, CLEAN_REMOVED, kind_of(t), name_of(t), NULL, "%s%s",
-                   c->opts->dry_run ? "saved first, if it has what the base branch has not"
-                                    : "there is nothing in it that the base branch has not",
-                   end);
+                   c->opts->dry_run ? "saved first if it has something that the base branch lacks"
+                                    : "the base branch has everything in it",
+                   resume_note);
 }
 
-/* The engine was still making it, and has begun nothing else with it before. */
+/* The engine was still making the workspace; no attempt has begun in it. */
 static bool is_untouched(const struct leftover_task *t)
 {
     return is_state(t->state, "preparing") || is_state(t->state, "ready");
@@ -297,10 +297,10 @@ static int remove_workspace(struct cleaner *c, struct leftover_task *t, struct e
     autofree char *layers = layers_path(t->path);
     clean_measure(c, layers_there(t->path) ? layers : t->path);
     if (!c->opts->dry_run &&
-        ((!is_untouched(t) && clean_save(c, t, &id, err)) || retire(c, t, err)))
+        ((!is_untouched(t) && clean_save(c, t, &id, err)) || retire_workspace(c, t, err)))
         return -1;
-    tell_removed(c, t, id.s);
-    const char *elsewhere = used_elsewhere(c, t);
+    report_removed(c, t, id.s);
+    const char *elsewhere = find_checkout(c, t);
     if (elsewhere)
         clean_tell(c, CLEAN_KEPT, "branch", t->branch + strlen("refs/heads/"), NULL,
                    "it is checked out in %s", elsewhere);
@@ -312,18 +312,19 @@ static int remove_branch(struct cleaner *c, struct leftover_task *t, struct err 
     autobuf struct buf id = BUF_INIT;
     if (!c->opts->dry_run && (clean_save_branch(c, t, &id, err) || delete_ref(c, t->branch, err)))
         return -1;
-    tell_removed(c, t, id.s);
+    report_removed(c, t, id.s);
     return 0;
 }
 
-/* What a checkout could not follow, and branches in conflict, are there for a person. */
+/* Keeps, and reports, branches that a person needs: results that the checkout could not follow, and
+ * conflicts. */
 static bool keep_branch(struct cleaner *c, const struct leftover_task *t)
 {
-    const char *name = name_of(t), *elsewhere = used_elsewhere(c, t);
+    const char *name = name_of(t), *elsewhere = find_checkout(c, t);
     bool result = strcmp(t->task, STORE_RESULT) == 0, merged = false;
     autobuf struct buf head = BUF_INIT;
     struct err err = {0};
-    if (keep_run(c, t))
+    if (keep_for_run(c, t))
         return true;
     if (git_resolve(&c->at, t->branch, &head, &err) ||
         clean_is_merged(c, t->run, head.s, &merged, &err))
@@ -331,7 +332,7 @@ static bool keep_branch(struct cleaner *c, const struct leftover_task *t)
     else if (elsewhere)
         clean_tell(c, CLEAN_KEPT, "branch", name, NULL, "it is checked out in %s", elsewhere);
     else if (result && !merged)
-        clean_tell(c, CLEAN_KEPT, "branch", name, NULL, "it has what landed, and %s has not",
+        clean_tell(c, CLEAN_KEPT, "branch", name, NULL, "it has landed work that %s lacks",
                    t->run->base ? t->run->base + strlen("refs/heads/") : "no other branch");
     else if (is_state(t->state, "conflicted") && !merged && !c->opts->all)
         clean_tell(c, CLEAN_KEPT, "branch", name, NULL,
@@ -352,7 +353,7 @@ void clean_task(struct cleaner *c, struct leftover_task *t)
         clean_tell(c, CLEAN_FAILED, kind_of(t), name_of(t), NULL, "%s", err.msg);
 }
 
-/* A worktree that an agent made inside of a workspace, of which that has gone. */
+/* A worktree that an agent made inside a workspace that is gone now. */
 void clean_inner(struct cleaner *c, struct leftover_task *t)
 {
     struct stat st;

@@ -16,12 +16,12 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* What is being counted, and where. */
-struct counting {
-    struct arena arena;      /* holds the paths of: */
-    VEC(const char *) works; /* folders in which workspaces are made */
-    struct map works_by_id;
-    struct strv runs; /* that the store knows */
+/* The part that we measure, and the folders to look in. */
+struct measurement {
+    struct arena arena;                /* holds the paths of `works` */
+    VEC(const char *) workspace_roots; /* folders that hold workspaces */
+    struct map roots_by_inode;
+    struct strv runs; /* ids of the runs in the store */
     struct store *store;
     enum disk_part part;
     struct disk_use use;
@@ -30,7 +30,7 @@ struct counting {
 
 static int count_entry(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct counting *c = ctx;
+    struct measurement *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     (void)err;
     if (!c->share->count++)
@@ -51,23 +51,23 @@ static int count_folder(void *ctx, const char *dir, const char *name, struct err
     return is_folder(path) ? count_entry(ctx, dir, name, err) : 0;
 }
 
-static int count_kept(void *ctx, const char *dir, const char *name, struct err *err)
+static int count_shared_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct counting *c = ctx;
+    struct measurement *c = ctx;
     return shared_folders_is_name(name) ? count_entry(c, dir, name, err) : 0;
 }
 
 static int count_log(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct counting *c = ctx;
+    struct measurement *c = ctx;
     return is_run_id(name) && !name[RUN_ID_LEN] ? count_entry(c, dir, name, err) : 0;
 }
 
-/* The folder of a run: one bundle for each salvage, by task. */
+/* The vault has a folder for each run, in it one for each task, in it a bundle for each salvage. */
 static int count_bundle(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    size_t len = strlen(name), end = strlen(VAULT_ENDING);
-    return len > end && strcmp(name + len - end, VAULT_ENDING) == 0
+    size_t len = strlen(name), ending = strlen(VAULT_ENDING);
+    return len > ending && strcmp(name + len - ending, VAULT_ENDING) == 0
                ? count_entry(ctx, dir, name, err)
                : 0;
 }
@@ -78,10 +78,10 @@ static int count_bundles(void *ctx, const char *dir, const char *name, struct er
     return is_folder(path) ? dirs_each(path, count_bundle, ctx, err) : 0;
 }
 
-/* Its place is the vault itself, which has the folders of runs. */
+/* Reports the vault itself as the place, not the folder of a run. */
 static int count_vault(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct counting *c = ctx;
+    struct measurement *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     size_t before = c->share->count;
     if (!is_run_id(name) || name[RUN_ID_LEN] || !is_folder(path))
@@ -94,28 +94,26 @@ static int count_vault(void *ctx, const char *dir, const char *name, struct err 
     return rc;
 }
 
-static int count_store(void *ctx, const char *dir, const char *name, struct err *err)
+static int count_store_file(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct counting *c = ctx;
+    struct measurement *c = ctx;
     return strncmp(name, "state.db", strlen("state.db")) == 0 ? count_entry(c, dir, name, err) : 0;
 }
 
-/* --- where workspaces are ----------------------------------------------------------------- */
-
-/* It may be named in more than one way. */
-static void note_work(struct counting *c, const char *path)
+/* The same folder may be known by several paths. */
+static void add_workspace_root(struct measurement *c, const char *path)
 {
     struct stat st;
     if (*path != '/' || stat(path, &st) < 0)
         return;
     const uint64_t id[] = {(uint64_t)st.st_dev, (uint64_t)st.st_ino};
     const char *key = arena_dup(&c->arena, id, sizeof(id));
-    if (!map_put(&c->works_by_id, key, sizeof(id), c))
-        vec_push(&c->works, arena_str(&c->arena, path));
+    if (!map_put(&c->roots_by_inode, key, sizeof(id), c))
+        vec_push(&c->workspace_roots, arena_str(&c->arena, path));
 }
 
-/* Given the path of a workspace: two above it. */
-static void note_above(struct counting *c, const char *workspace)
+/* The folder of workspaces is two levels above a workspace. */
+static void add_root_of_workspace(struct measurement *c, const char *workspace)
 {
     autofree char *work = mem_str(workspace);
     for (int i = 0; i < 2; i++) {
@@ -124,20 +122,19 @@ static void note_above(struct counting *c, const char *workspace)
             return;
         *slash = '\0';
     }
-    note_work(c, work);
+    add_workspace_root(c, work);
 }
 
-static void note_root(struct counting *c, const char *root)
+static void add_root_of_worktree(struct measurement *c, const char *root)
 {
     autofree char *work = mem_printf("%s/.anabranch/worktrees", root);
-    note_work(c, work);
+    add_workspace_root(c, work);
 }
 
-/* An administrative folder of git's: of a workspace, or of a worktree in which there may be some.
- */
-static int note_admin(void *ctx, const char *dir, const char *name, struct err *err)
+/* An administrative folder of git: of a workspace, or of a worktree that may hold workspaces. */
+static int add_root_of_admin(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct counting *c = ctx;
+    struct measurement *c = ctx;
     autofree char *file = mem_printf("%s/%s/gitdir", dir, name);
     autobuf struct buf text = BUF_INIT;
     (void)err;
@@ -150,61 +147,59 @@ static int note_admin(void *ctx, const char *dir, const char *name, struct err *
     *slash = '\0';
     autofree char *own = workspace_admin_name(text.s);
     if (is_run_id(name) && strcmp(own, name) == 0)
-        note_above(c, text.s);
+        add_root_of_workspace(c, text.s);
     else
-        note_root(c, text.s);
+        add_root_of_worktree(c, text.s);
     return 0;
 }
 
-static bool note_run(void *ctx, const struct store_run *row)
+static bool add_run_id(void *ctx, const struct store_run *row)
 {
-    struct counting *c = ctx;
+    struct measurement *c = ctx;
     strv_push(&c->runs, row->id);
     return true;
 }
 
-static bool take_task(void *ctx, const struct store_task *row)
+static bool add_root_of_task(void *ctx, const struct store_task *row)
 {
     if (row->workspace)
-        note_above(ctx, row->workspace);
+        add_root_of_workspace(ctx, row->workspace);
     return true;
 }
 
-/* A store that cannot be read does not hide what is in the usual places. */
-static void note_stored(struct counting *c, const char *state_dir)
+/* If we cannot read the store, we still look in the usual places. */
+static void add_stored_roots(struct measurement *c, const char *state_dir)
 {
     struct err none = {0};
     if (store_open(&c->store, state_dir, false, &none) ||
-        store_each_run(c->store, note_run, c, &none))
+        store_each_run(c->store, add_run_id, c, &none))
         return;
     for (size_t i = 0; i < c->runs.n; i++)
-        (void)store_each_task(c->store, c->runs.v[i], take_task, c, &none);
+        (void)store_each_task(c->store, c->runs.v[i], add_root_of_task, c, &none);
 }
 
-/* The first work tree is the one that the repository's folder is in. */
-static int find_works(struct counting *c, const struct git_repo *repo, const char *state_dir,
-                      struct err *err)
+/* The main worktree is the parent of the repository's folder. */
+static int find_workspace_roots(struct measurement *c, const struct git_repo *repo,
+                                const char *state_dir, struct err *err)
 {
     autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
     autofree char *first = mem_str(repo->common);
     char *slash = strrchr(first, '/');
     if (slash)
         *slash = '\0';
-    note_root(c, repo->root);
-    note_root(c, first);
-    note_stored(c, state_dir);
-    return dirs_each(worktrees, note_admin, c, err);
+    add_root_of_worktree(c, repo->root);
+    add_root_of_worktree(c, first);
+    add_stored_roots(c, state_dir);
+    return dirs_each(worktrees, add_root_of_admin, c, err);
 }
 
-/* --- what is in them ---------------------------------------------------------------------- */
-
-/* "<run>/<task>", or what retiring one made of its name. Of those that are made of layers that is
- * but the place where they are seen. */
-static int count_tree(void *ctx, const char *dir, const char *name, struct err *err)
+/* "<run>/<task>", or its name once it is retired. A layered workspace keeps its files in a folder
+ * of its own beside the mount point. */
+static int count_workspace(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct counting *c = ctx;
-    autofree char *whose = layers_whose(name), *path = mem_printf("%s/%s", dir, name);
-    if (whose && c->part == DISK_WORKSPACES)
+    struct measurement *c = ctx;
+    autofree char *layers_owner = layers_whose(name), *path = mem_printf("%s/%s", dir, name);
+    if (layers_owner && c->part == DISK_WORKSPACES)
         disk_use_add(&c->use, path);
     const char *dot = strchr(name, '.');
     bool leaves = dot && strcmp(strrchr(name, '.'), ".gone") == 0;
@@ -214,12 +209,12 @@ static int count_tree(void *ctx, const char *dir, const char *name, struct err *
 
 static int count_run(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct counting *c = ctx;
+    struct measurement *c = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
     size_t before = c->share->count;
     if (!is_run_id(name) || name[RUN_ID_LEN])
         return 0;
-    int rc = dirs_each(path, count_tree, c, err);
+    int rc = dirs_each(path, count_workspace, c, err);
     if (!before && c->share->count) {
         buf_cut(&c->share->place, 0);
         buf_addstr(&c->share->place, dir);
@@ -227,54 +222,51 @@ static int count_run(void *ctx, const char *dir, const char *name, struct err *e
     return rc;
 }
 
-static int count_works(struct counting *c, const struct git_repo *repo, const char *state_dir,
-                       struct err *err)
+static int count_workspaces(struct measurement *c, const struct git_repo *repo,
+                            const char *state_dir, struct err *err)
 {
     if (!repo->root)
         return 0;
-    if (find_works(c, repo, state_dir, err))
+    if (find_workspace_roots(c, repo, state_dir, err))
         return -1;
-    for (size_t i = 0; i < c->works.n; i++) {
-        if (dirs_each(c->works.v[i], count_run, c, err))
+    for (size_t i = 0; i < c->workspace_roots.n; i++) {
+        if (dirs_each(c->workspace_roots.v[i], count_run, c, err))
             return -1;
     }
     return 0;
 }
 
-/* --- the parts ---------------------------------------------------------------------------- */
-
 static const struct {
-    const char *folder; /* below that of the state */
-    dirs_each_fn *fn;   /* of its entries */
-    bool works;         /* also below the folders of workspaces */
-    const char *end;
+    const char *folder;   /* below the state folder */
+    dirs_each_fn *fn;     /* called for each entry */
+    bool workspace_roots; /* also look in the folders of workspaces */
+    const char *removal_hint;
 } parts[DISK_PART_COUNT_] = {
     [DISK_WORKSPACES] = {"", NULL, true,
-                         "each goes when its task is over; what stays, 'anabranch clean' removes"},
+                         "each is removed when its task ends; 'anabranch clean' removes the rest"},
     [DISK_LEAVING] = {"/tmp", count_entry, true,
-                      "deleted in the background; 'anabranch clean' deletes what was left"},
+                      "deleted in the background; 'anabranch clean' deletes the rest"},
     [DISK_PRISTINE] = {"/pristine", count_folder, false,
-                       "the next run brings it forward; 'anabranch clean --all' removes it"},
-    [DISK_SHARED] = {"/shared", count_kept, false,
-                     "the next run that shares it brings it up to date; 'anabranch clean --all' "
-                     "removes it"},
+                       "the next run updates it; 'anabranch clean --all' removes it"},
+    [DISK_SHARED] = {"/shared", count_shared_folder, false,
+                     "the next run that shares it updates it; 'anabranch clean --all' removes it"},
     [DISK_LOGS] = {"/runs", count_log, false,
                    "'anabranch clean' removes them after 30 days, with --all at once"},
     [DISK_VAULT] = {"/vault", count_vault, false,
-                    "'anabranch salvage drop' removes one with the saved work that it is of"},
-    [DISK_STORE] = {"", count_store, false, "it stays: it has the history of all runs"},
+                    "'anabranch salvage drop' removes one together with its saved work"},
+    [DISK_STORE] = {"", count_store_file, false, "kept: it has the history of all runs"},
 };
 
 const char *disk_end(enum disk_part part)
 {
-    return parts[part].end;
+    return parts[part].removal_hint;
 }
 
-static int count(struct counting *c, const struct git_repo *repo, struct err *err)
+static int measure_part(struct measurement *c, const struct git_repo *repo, struct err *err)
 {
     autofree char *state_dir = repo->common ? state_path(repo->common) : mem_str(".anabranch");
     autofree char *path = mem_printf("%s%s", state_dir, parts[c->part].folder);
-    if (parts[c->part].works && count_works(c, repo, state_dir, err))
+    if (parts[c->part].workspace_roots && count_workspaces(c, repo, state_dir, err))
         return -1;
     return parts[c->part].fn ? dirs_each(path, parts[c->part].fn, c, err) : 0;
 }
@@ -283,14 +275,14 @@ int disk_look(const struct git_repo *repo, enum disk_part part, struct disk_shar
               struct err *err)
 {
     struct disk_share share = {.place = BUF_INIT};
-    struct counting c = {.part = part, .use = DISK_USE_INIT, .share = &share};
-    int rc = count(&c, repo, err);
+    struct measurement c = {.part = part, .use = DISK_USE_INIT, .share = &share};
+    int rc = measure_part(&c, repo, err);
     share.bytes = c.use.bytes;
     share.partial = c.use.partial;
     store_close(c.store);
     strv_done(&c.runs);
-    vec_done(&c.works);
-    map_done(&c.works_by_id);
+    vec_done(&c.workspace_roots);
+    map_done(&c.roots_by_inode);
     arena_done(&c.arena);
     disk_use_done(&c.use);
     if (rc == 0)

@@ -22,36 +22,34 @@ enum { ANSWER_MAX = 64 << 10 };
 
 const char *const verdict_words[VERDICT_COUNT_] = {"ok", "no", "bad"};
 
-static enum verdict complain(struct finding *f, enum verdict verdict, const struct err *err)
+static enum verdict report_failure(struct finding *f, enum verdict verdict, const struct err *err)
 {
     buf_addstr(&f->why, err->msg);
     return verdict;
 }
 
-/* --- git ---------------------------------------------------------------------------------- */
-
-/* Asks git outside of any particular repository; -1 also where it says no. */
-static int ask_git(const char *word, const char *argument, struct buf *out, struct err *err)
+/* Runs git outside of any particular repository. A failure of git is an error, too. */
+static int run_git(const char *command, const char *argument, struct buf *out, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
     autobuf struct buf errors = BUF_INIT;
     int status;
-    strv_pushl(&argv, "git", word, argument, NULL);
+    strv_pushl(&argv, "git", command, argument, NULL);
     git_environment(&env);
     if (proc_capture(argv.v, env.v, ANSWER_MAX, out, &errors, &status, err))
         return -1;
     while (out->len && out->s[out->len - 1] == '\n')
         buf_cut(out, out->len - 1);
-    return status ? err_set(err, ERR_ENV, "git %s ended with %d", word, status) : 0;
+    return status ? err_set(err, ERR_ENV, "git %s ended with %d", command, status) : 0;
 }
 
 static enum verdict examine_git(const struct probe *p, struct finding *f)
 {
     struct err err = {0};
     (void)p;
-    if (ask_git("version", NULL, &f->why, &err) || preflight_git_version(f->why.s, &err)) {
+    if (run_git("version", NULL, &f->why, &err) || preflight_git_version(f->why.s, &err)) {
         buf_cut(&f->why, 0);
-        return complain(f, VERDICT_BAD, &err);
+        return report_failure(f, VERDICT_BAD, &err);
     }
     return VERDICT_OK;
 }
@@ -61,7 +59,7 @@ static enum verdict examine_identity(const struct probe *p, struct finding *f)
     autobuf struct buf out = BUF_INIT;
     struct err err = {0};
     (void)p;
-    bool known = ask_git("var", "GIT_COMMITTER_IDENT", &out, &err) == 0;
+    bool known = run_git("var", "GIT_COMMITTER_IDENT", &out, &err) == 0;
     const char *end = known ? strchr(out.s, '>') : NULL;
     if (end)
         buf_add(&f->why, out.s, (size_t)(end - out.s) + 1);
@@ -76,15 +74,13 @@ static enum verdict examine_repository(const struct probe *p, struct finding *f)
     struct err err = {0};
     (void)p;
     if (git_open(&repo, ".", &err))
-        return complain(f, VERDICT_BAD, &err);
+        return report_failure(f, VERDICT_BAD, &err);
     buf_addstr(&f->why,
-               repo.root ? repo.root : "not in a repository: only tasks that read can run");
+               repo.root ? repo.root : "not in a repository: only read-only tasks can run");
     enum verdict verdict = repo.root ? VERDICT_OK : VERDICT_NO;
     git_close(&repo);
     return verdict;
 }
-
-/* --- the disk ----------------------------------------------------------------------------- */
 
 static enum verdict examine_disk(const struct probe *p, struct finding *f)
 {
@@ -92,7 +88,7 @@ static enum verdict examine_disk(const struct probe *p, struct finding *f)
     struct statvfs fs;
     (void)p;
     if (preflight_disk(".", &err))
-        return complain(f, VERDICT_BAD, &err);
+        return report_failure(f, VERDICT_BAD, &err);
     if (statvfs(".", &fs) == 0)
         text_format_bytes(&f->why, (int64_t)(fs.f_bavail * fs.f_frsize));
     buf_addstr(&f->why, " free");
@@ -104,13 +100,13 @@ static enum verdict examine_reflink(const struct probe *p, struct finding *f)
     struct err err = {0};
     (void)p;
     if (copy_can_share(".", &err))
-        return complain(f, VERDICT_NO, &err);
-    buf_addstr(&f->why, "files that are brought along share their blocks with the originals");
+        return report_failure(f, VERDICT_NO, &err);
+    buf_addstr(&f->why, "included files share their blocks with the originals");
     return VERDICT_OK;
 }
 
-/* What we have in the repository ourselves. */
-static enum verdict examine_use(const struct probe *p, struct finding *f)
+/* Our own files in the repository. */
+static enum verdict examine_disk_use(const struct probe *p, struct finding *f)
 {
     enum disk_part part = (enum disk_part)p->number;
     struct git_repo repo = {0};
@@ -119,7 +115,7 @@ static enum verdict examine_use(const struct probe *p, struct finding *f)
     int rc = git_open(&repo, ".", &err) || disk_look(&repo, part, &share, &err) ? -1 : 0;
     git_close(&repo);
     if (rc)
-        return complain(f, VERDICT_NO, &err);
+        return report_failure(f, VERDICT_NO, &err);
     f->count = (int64_t)share.count;
     f->bytes = share.bytes;
     f->partial = share.partial;
@@ -134,8 +130,6 @@ static enum verdict examine_use(const struct probe *p, struct finding *f)
     return VERDICT_OK;
 }
 
-/* --- workspaces --------------------------------------------------------------------------- */
-
 static enum verdict examine_overlay(const struct probe *p, struct finding *f)
 {
     struct git_repo repo = {0};
@@ -144,11 +138,10 @@ static enum verdict examine_overlay(const struct probe *p, struct finding *f)
     int rc = git_open(&repo, ".", &err) || provider_try_overlay(&repo, &err) ? -1 : 0;
     git_close(&repo);
     if (rc)
-        return complain(f, VERDICT_NO, &err);
-    buf_addstr(&f->why, geteuid() == 0
-                            ? "works"
-                            : "works, in a user namespace: sudo and the like have no effect in it; "
-                              "only where it is asked for");
+        return report_failure(f, VERDICT_NO, &err);
+    buf_addstr(&f->why, geteuid() == 0 ? "works"
+                                       : "works, in a user namespace without sudo and the like; "
+                                         "used only on request");
     return VERDICT_OK;
 }
 
@@ -162,7 +155,7 @@ static enum verdict examine_snapshot(const struct probe *p, struct finding *f)
         git_open(&repo, ".", &err) || provider_try_snapshot(&repo, NULL, &quick, &err) ? -1 : 0;
     git_close(&repo);
     if (rc)
-        return complain(f, VERDICT_NO, &err);
+        return report_failure(f, VERDICT_NO, &err);
     buf_addstr(&f->why, quick
                             ? "works"
                             : "works, but deleting one takes as long as its files do: the disk is "
@@ -170,58 +163,56 @@ static enum verdict examine_snapshot(const struct probe *p, struct finding *f)
     return VERDICT_OK;
 }
 
-/* By what a run would say, without one. */
+/* The kind of workspace that a run would choose here. */
 static enum verdict examine_provider(const struct probe *p, struct finding *f)
 {
-    static const char *const what[] = {
-        [PROVIDER_OVERLAY] = "overlays over one pristine tree",
-        [PROVIDER_SNAPSHOT] = "snapshots of one pristine tree",
-        [PROVIDER_AUTO] = "checkouts, used again in repositories of more than about 150 files",
+    static const char *const kind_names[] = {
+        [PROVIDER_OVERLAY] = "overlays over one base tree",
+        [PROVIDER_SNAPSHOT] = "snapshots of one base tree",
+        [PROVIDER_AUTO] = "checkouts, reused in repositories of more than about 150 files",
     };
-    const char *word = provider_of_environment();
+    const char *command = provider_of_environment();
     struct git_repo repo = {0};
     struct err err = {0};
     (void)p;
-    if (word) {
-        buf_addf(&f->why, "%s, as ANABRANCH_PROVIDER says", word);
+    if (command) {
+        buf_addf(&f->why, "%s, set by ANABRANCH_PROVIDER", command);
         return VERDICT_OK;
     }
     if (git_open(&repo, ".", &err))
-        return complain(f, VERDICT_NO, &err);
-    buf_addstr(&f->why, repo.root ? what[provider_best(&repo, NULL)]
-                                  : "there are none outside a repository");
+        return report_failure(f, VERDICT_NO, &err);
+    buf_addstr(&f->why,
+               repo.root ? kind_names[provider_best(&repo, NULL)] : "none outside a repository");
     git_close(&repo);
     return VERDICT_OK;
 }
 
-/* --- containment -------------------------------------------------------------------------- */
-
-/* By a guard that guards next to nothing. */
-static enum verdict examine_means(const struct probe *p, struct finding *f)
+/* Starts a guard over a trivial command. */
+static enum verdict examine_containment(const struct probe *p, struct finding *f)
 {
     struct err err = {0};
     if (probe_guard(p->self, contain_words[p->number], &f->why, &err)) {
         buf_cut(&f->why, 0);
-        return complain(f, p->number == CONTAIN_ANY ? VERDICT_BAD : VERDICT_NO, &err);
+        return report_failure(f, p->number == CONTAIN_ANY ? VERDICT_BAD : VERDICT_NO, &err);
     }
     buf_cut(&f->why, 0);
     buf_addstr(&f->why, p->number == CONTAIN_NAMESPACE && geteuid() != 0
-                            ? "works, in a user namespace: sudo and the like have no effect in it"
+                            ? "works, in a user namespace without sudo and the like"
                             : "works");
     return VERDICT_OK;
 }
 
-static enum verdict examine_used(const struct probe *p, struct finding *f)
+static enum verdict examine_containment_used(const struct probe *p, struct finding *f)
 {
     struct err err = {0};
     enum contain wanted;
     if (contain_wanted(&wanted, &err) ||
         probe_guard(p->self, contain_words[wanted], &f->why, &err)) {
         buf_cut(&f->why, 0);
-        return complain(f, VERDICT_BAD, &err);
+        return report_failure(f, VERDICT_BAD, &err);
     }
     if (wanted != CONTAIN_ANY)
-        buf_addstr(&f->why, ", as ANABRANCH_CONTAIN says");
+        buf_addstr(&f->why, ", set by ANABRANCH_CONTAIN");
     return VERDICT_OK;
 }
 
@@ -231,35 +222,33 @@ static enum verdict examine_controllers(const struct probe *p, struct finding *f
     autobuf struct buf place = BUF_INIT;
     struct cgroup cg = CGROUP_INIT;
     struct err err = {0};
-    size_t there = 0, count = ARRAY_LEN(files);
+    size_t writable = 0, count = ARRAY_LEN(files);
     (void)p;
     if (cgroup_place(&place, &err) || cgroup_make(&cg, place.s, "doctor", getpid(), &err))
-        return complain(f, VERDICT_NO, &err);
+        return report_failure(f, VERDICT_NO, &err);
     for (size_t i = 0; i < count; i++) {
         if (faccessat(cg.fd, files[i], W_OK, 0) == 0)
-            buf_addf(&f->why, "%s%.*s", there++ ? ", " : "", (int)strcspn(files[i], "."), files[i]);
+            buf_addf(&f->why, "%s%.*s", writable++ ? ", " : "", (int)strcspn(files[i], "."),
+                     files[i]);
     }
     cgroup_remove(&cg);
-    if (there < count)
-        buf_addf(&f->why, "%s: guards see to the limits", there ? " only" : "none are handed down");
-    return there == count ? VERDICT_OK : VERDICT_NO;
+    if (writable < count)
+        buf_addf(&f->why, "%s: guards enforce the limits",
+                 writable ? " only" : "none are delegated");
+    return writable == count ? VERDICT_OK : VERDICT_NO;
 }
-
-/* --- engines ------------------------------------------------------------------------------ */
 
 static enum verdict examine_engine(const struct probe *p, struct finding *f)
 {
     struct err err = {0};
     struct task none = {0};
     if (agent_check((enum engine)p->number, &none, NULL, &err))
-        return complain(f, VERDICT_NO, &err);
-    buf_addstr(&f->why, "is there");
+        return report_failure(f, VERDICT_NO, &err);
+    buf_addstr(&f->why, "installed");
     if (agent_is_untested((enum engine)p->number))
-        buf_addstr(&f->why, "; untested: it is called as its documentation says");
+        buf_addstr(&f->why, "; untested: we follow its documentation");
     return VERDICT_OK;
 }
-
-/* --- all of them -------------------------------------------------------------------------- */
 
 static const struct {
     const char *name, *what;
@@ -267,26 +256,26 @@ static const struct {
     int number;
 } rows[] = {
     {"git.version", "git", examine_git, 0},
-    {"git.identity", "who commits", examine_identity, 0},
+    {"git.identity", "committer", examine_identity, 0},
     {"git.repository", "repository", examine_repository, 0},
     {"disk.space", "disk", examine_disk, 0},
     {"disk.reflink", "cheap copies", examine_reflink, 0},
-    {"disk.workspaces", "workspaces", examine_use, DISK_WORKSPACES},
-    {"disk.leaving", "being deleted", examine_use, DISK_LEAVING},
-    {"disk.pristine", "pristine trees", examine_use, DISK_PRISTINE},
-    {"disk.shared", "shared folders", examine_use, DISK_SHARED},
-    {"disk.logs", "logs of runs", examine_use, DISK_LOGS},
-    {"disk.vault", "copies of saved work", examine_use, DISK_VAULT},
-    {"disk.store", "files of the store", examine_use, DISK_STORE},
+    {"disk.workspaces", "workspaces", examine_disk_use, DISK_WORKSPACES},
+    {"disk.leaving", "being deleted", examine_disk_use, DISK_LEAVING},
+    {"disk.pristine", "base trees", examine_disk_use, DISK_PRISTINE},
+    {"disk.shared", "shared folders", examine_disk_use, DISK_SHARED},
+    {"disk.logs", "logs of runs", examine_disk_use, DISK_LOGS},
+    {"disk.vault", "copies of saved work", examine_disk_use, DISK_VAULT},
+    {"disk.store", "files of the store", examine_disk_use, DISK_STORE},
     {"workspace.overlay", "overlays", examine_overlay, 0},
     {"workspace.snapshot", "snapshots", examine_snapshot, 0},
-    {"workspace.used", "workspaces are", examine_provider, 0},
-    {"contain.namespace", "pid namespace", examine_means, CONTAIN_NAMESPACE},
-    {"contain.cgroup", "cgroup", examine_means, CONTAIN_CGROUP},
-    {"contain.subreaper", "subreaper", examine_means, CONTAIN_SUBREAPER},
-    {"contain.group", "process groups", examine_means, CONTAIN_GROUP},
-    {"contain.used", "agents are kept by", examine_used, 0},
-    {"cgroup.controllers", "limits by the kernel", examine_controllers, 0},
+    {"workspace.used", "workspaces used", examine_provider, 0},
+    {"contain.namespace", "pid namespace", examine_containment, CONTAIN_NAMESPACE},
+    {"contain.cgroup", "cgroup", examine_containment, CONTAIN_CGROUP},
+    {"contain.subreaper", "subreaper", examine_containment, CONTAIN_SUBREAPER},
+    {"contain.group", "process groups", examine_containment, CONTAIN_GROUP},
+    {"contain.used", "agents contained by", examine_containment_used, 0},
+    {"cgroup.controllers", "kernel limits", examine_controllers, 0},
     {"engine.claude", "claude", examine_engine, ENGINE_CLAUDE},
     {"engine.codex", "codex", examine_engine, ENGINE_CODEX},
     {"engine.gemini", "gemini", examine_engine, ENGINE_GEMINI},

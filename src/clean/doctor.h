@@ -1,6 +1,6 @@
 /*
- * What of this machine runs can use, found out by trying it. One row of a table each; whoever adds
- * an ability that not every machine has adds a row.
+ * Finds out what runs can use on this machine, by trying it. Each ability is a row of a table; to
+ * add an ability, add a row.
  */
 #ifndef CLEAN_DOCTOR_H
 #define CLEAN_DOCTOR_H
@@ -13,24 +13,24 @@
 
 enum verdict {
     VERDICT_OK,
-    VERDICT_NO,  /* not here; something else is used, or it is not needed by all */
-    VERDICT_BAD, /* nothing can be run without it */
+    VERDICT_NO,  /* not available; runs use something else, or few need it */
+    VERDICT_BAD, /* no run works without it */
     VERDICT_COUNT_,
 };
 
 extern const char *const verdict_words[VERDICT_COUNT_]; /* "ok", "no", "bad" */
 
 struct finding {
-    const char *name; /* "contain.namespace" */
-    const char *what; /* it is, for people */
+    const char *name; /* such as "contain.namespace" */
+    const char *what; /* the same, for people */
     enum verdict verdict;
-    struct buf why;       /* what was found, one line */
-    int64_t count, bytes; /* of what is on the disk; -1: it is not about that */
-    bool partial;         /* it takes more */
+    struct buf why;       /* the result, one line */
+    int64_t count, bytes; /* disk space and number of files; -1: not about the disk */
+    bool partial;         /* it takes more space than `bytes` */
 };
 
-/* Tries row i of the table in the current folder; false behind the last one. `self` is the path of
- * this program. */
+/* Tries row i of the table in the current folder. Returns false behind the last row. `self` is the
+ * path of this program. */
 bool doctor_examine(size_t i, const char *self, struct finding *ret);
 void finding_done(struct finding *f);
 

@@ -1,5 +1,5 @@
 /*
- * What the doctor tries out that takes more than a question.
+ * Checks of the doctor that start a process.
  */
 #ifndef CLEAN_DOCTOR_PROBE_H
 #define CLEAN_DOCTOR_PROBE_H
@@ -7,13 +7,14 @@
 #include "base/buf.h"
 #include "base/err.h"
 
-/* What a row of the doctor's table is asked with. */
+/* Arguments of one check. */
 struct probe {
     const char *self; /* path of this program */
-    int number;       /* the row's own */
+    int number;       /* the number in the row of the table */
 };
 
-/* Has a command guarded by the means of that name, or by any; appends the one that was used. */
+/* Runs a command in a guard with the named means of containment (or any). Appends the means that
+ * the guard used. */
 int probe_guard(const char *self, const char *means, struct buf *ret_means, struct err *err);
 
 #endif

@@ -18,17 +18,15 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { BEGINNING_MS = 60000 }; /* a run that is not in the store yet may be about to be */
+enum { STARTING_MS = 60000 }; /* a run that is not in the store yet may be about to begin */
 
-/* --- runs --------------------------------------------------------------------------------- */
-
-static bool began_just_now(const char *dir)
+static bool is_starting(const char *dir)
 {
     struct stat st;
-    return stat(dir, &st) == 0 && clock_wall() - (int64_t)st.st_mtime * 1000 < BEGINNING_MS;
+    return stat(dir, &st) == 0 && clock_wall() - (int64_t)st.st_mtime * 1000 < STARTING_MS;
 }
 
-/* Its lock tells; an older program's run has none, but a process. */
+/* A live run holds its lock. Runs of older programs have no lock, but a process. */
 static int find_alive(struct leftovers *r, struct leftover_run *run, const struct store_run *row,
                       struct err *err)
 {
@@ -38,7 +36,7 @@ static int find_alive(struct leftovers *r, struct leftover_run *run, const struc
     struct proc_id engine = {row ? (pid_t)row->pid : 0, row ? row->pid_start : 0};
     run->alive = running && proc_table_lives(&engine);
     if (!row && !file_exists(lock))
-        run->alive = began_just_now(dir);
+        run->alive = is_starting(dir);
     if (run->alive || !file_exists(lock))
         return 0;
     if (dirs_try_lock(lock, &run->lock, err))
@@ -50,7 +48,7 @@ static int find_alive(struct leftovers *r, struct leftover_run *run, const struc
 struct leftover_run *leftovers_run(struct leftovers *r, const char *id, struct err *err)
 {
     struct leftover_run *run = map_get(&r->runs_by_id, id, RUN_ID_LEN);
-    const struct store_run *row = map_get(&r->rows, id, RUN_ID_LEN);
+    const struct store_run *row = map_get(&r->stored_runs, id, RUN_ID_LEN);
     if (run)
         return run;
     run = arena_alloc(&r->arena, sizeof(*run));
@@ -64,10 +62,8 @@ struct leftover_run *leftovers_run(struct leftovers *r, const char *id, struct e
     return find_alive(r, run, row, err) ? NULL : run;
 }
 
-/* --- workspaces --------------------------------------------------------------------------- */
-
-static struct leftover_task *task_of(struct leftovers *r, struct leftover_run *run,
-                                     const char *task, size_t len)
+static struct leftover_task *find_or_add_task(struct leftovers *r, struct leftover_run *run,
+                                              const char *task, size_t len)
 {
     const char *key = arena_printf(&r->arena, "%s/%.*s", run->id, (int)len, task);
     struct leftover_task *t = map_get(&r->tasks_by_key, key, strlen(key));
@@ -80,8 +76,8 @@ static struct leftover_task *task_of(struct leftovers *r, struct leftover_run *r
     return t;
 }
 
-/* A folder of workspaces, given the path of one: two above it. */
-static void note_work(struct leftovers *r, const char *path, int above)
+/* Adds a folder of workspaces, `above` levels above `path`. */
+static void add_workspace_root(struct leftovers *r, const char *path, int above)
 {
     autofree char *work = mem_str(path);
     for (; above > 0; above--) {
@@ -91,12 +87,12 @@ static void note_work(struct leftovers *r, const char *path, int above)
         *slash = '\0';
     }
     const char *kept = arena_str(&r->arena, work);
-    if (*kept && !map_put(&r->works_by_path, kept, strlen(kept), r))
-        vec_push(&r->works, kept);
+    if (*kept && !map_put(&r->roots_by_path, kept, strlen(kept), r))
+        vec_push(&r->workspace_roots, kept);
 }
 
-/* "<work>/<run>/<task>" and what may follow: the place of <run> in it, or NULL. */
-static const char *run_in(const char *path)
+/* Finds <run> in "<root>/<run>/<task>" and longer paths, or returns NULL. */
+static const char *find_run_id(const char *path)
 {
     for (const char *s = strchr(path, '/'); s; s = strchr(s + 1, '/')) {
         if (is_run_id(s + 1) && s[1 + RUN_ID_LEN] == '/' && s[2 + RUN_ID_LEN])
@@ -105,7 +101,7 @@ static const char *run_in(const char *path)
     return NULL;
 }
 
-/* All that there is of one that was only begun to be made is the link to its other half. */
+/* A workspace whose making was interrupted has only the .git file. */
 static bool is_empty(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -121,7 +117,7 @@ static bool is_empty(const char *path)
     return dir && n == 0;
 }
 
-/* A symlink has none, wherever it leads to. */
+/* A symlink does not count, even if it leads to a folder. */
 static bool is_folder(const char *path)
 {
     struct stat st;
@@ -133,8 +129,8 @@ static bool has_files(const char *path)
     return layers_there(path) || (is_folder(path) && !is_empty(path));
 }
 
-/* An administrative folder of git's: ours by its name and by where it says that its tree is. */
-static int take_admin(void *ctx, const char *worktrees, const char *name, struct err *err)
+/* An administrative folder of git. It is ours if its name and the path of its tree fit. */
+static int add_admin(void *ctx, const char *worktrees, const char *name, struct err *err)
 {
     struct leftovers *r = ctx;
     const char *admin = arena_printf(&r->arena, "%s/%s", worktrees, name);
@@ -144,7 +140,7 @@ static int take_admin(void *ctx, const char *worktrees, const char *name, struct
         return 0;
     text.s[strcspn(text.s, "\n")] = '\0';
     char *dot_git = strrchr(text.s, '/');
-    const char *id = run_in(text.s);
+    const char *id = find_run_id(text.s);
     if (!dot_git || !id || dot_git <= id + RUN_ID_LEN + 1)
         return 0;
     *dot_git = '\0';
@@ -156,27 +152,27 @@ static int take_admin(void *ctx, const char *worktrees, const char *name, struct
     struct leftover_run *run = leftovers_run(r, id, err);
     if (!run)
         return -1;
-    struct leftover_task *t = task_of(r, run, task, strlen(task));
+    struct leftover_task *t = find_or_add_task(r, run, task, strlen(task));
     t->admin = admin;
     t->path = arena_str(&r->arena, text.s);
     t->has_admin = true;
     t->has_tree = has_files(t->path);
     t->inner = inner;
     if (!inner)
-        note_work(r, t->path, 2);
+        add_workspace_root(r, t->path, 2);
     return 0;
 }
 
-/* A folder "<work>/<run>/<task>", or what retiring one made of its name, or the pool. */
-static int take_tree(void *ctx, const char *dir, const char *name, struct err *err)
+/* A folder "<root>/<run>/<task>", or its name once it is retired, or the pool. */
+static int add_tree(void *ctx, const char *dir, const char *name, struct err *err)
 {
     struct leftovers *r = ctx;
-    autofree char *whose = layers_whose(name);
-    if (whose)
-        name = arena_str(&r->arena, whose);
+    autofree char *layers_owner = layers_whose(name);
+    if (layers_owner)
+        name = arena_str(&r->arena, layers_owner);
     const char *path = arena_printf(&r->arena, "%s/%s", dir, name);
     const char *dot = strrchr(name, '.');
-    if (whose && !layers_there(path)) /* waste */
+    if (layers_owner && !layers_there(path)) /* layers without a workspace */
         return 0;
     struct leftover_run *run = leftovers_run(r, strrchr(dir, '/') + 1, err);
     if (!run)
@@ -185,7 +181,7 @@ static int take_tree(void *ctx, const char *dir, const char *name, struct err *e
         vec_push(&r->retired, path);
     if (dot)
         return 0;
-    struct leftover_task *t = task_of(r, run, name, strlen(name));
+    struct leftover_task *t = find_or_add_task(r, run, name, strlen(name));
     t->path = path;
     t->has_tree = has_files(path);
     autofree char *admin = workspace_admin_name(path);
@@ -194,16 +190,14 @@ static int take_tree(void *ctx, const char *dir, const char *name, struct err *e
     return 0;
 }
 
-static int take_run_folder(void *ctx, const char *dir, const char *name, struct err *err)
+static int add_run_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
     struct leftovers *r = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name);
-    return is_run_id(name) && !name[RUN_ID_LEN] ? dirs_each(path, take_tree, r, err) : 0;
+    return is_run_id(name) && !name[RUN_ID_LEN] ? dirs_each(path, add_tree, r, err) : 0;
 }
 
-/* --- refs --------------------------------------------------------------------------------- */
-
-static int take_branches(struct leftovers *r, struct err *err)
+static int add_branches(struct leftovers *r, struct err *err)
 {
     struct git_place at = {.git_dir = r->repo->common};
     static const char prefix[] = "refs/heads/anabranch/";
@@ -217,22 +211,22 @@ static int take_branches(struct leftovers *r, struct err *err)
         struct leftover_run *run = leftovers_run(r, id, err);
         if (!run)
             return -1;
-        task_of(r, run, task, strlen(task))->branch = arena_str(&r->arena, ref);
+        find_or_add_task(r, run, task, strlen(task))->branch = arena_str(&r->arena, ref);
     }
     return 0;
 }
 
-/* Branches that runs have given names of their own. */
-struct named {
+/* Branches that runs have named by patterns of their own. */
+struct branch_search {
     struct leftovers *r;
     const char *pattern;
-    struct strv args;  /* of git: their refs */
-    struct map by_ref; /* to "RUN/TASK" */
+    struct strv args;  /* arguments for git: their refs */
+    struct map by_ref; /* value: "RUN/TASK" */
 };
 
-static bool take_name(void *ctx, const struct store_task *row)
+static bool add_expected_name(void *ctx, const struct store_task *row)
 {
-    struct named *n = ctx;
+    struct branch_search *n = ctx;
     autofree char *name = evidence_branch(n->pattern, row->run, row->id);
     const char *ref = arena_str(&n->r->arena, name);
     strv_push(&n->args, ref);
@@ -241,24 +235,24 @@ static bool take_name(void *ctx, const struct store_task *row)
     return true;
 }
 
-/* Names that have something random in them cannot be told again. */
-static int list_names(struct named *n, struct err *err)
+/* We cannot rebuild names with a random part: skip patterns with two placeholders. */
+static int list_expected_names(struct branch_search *n, struct err *err)
 {
     const struct leftovers *r = n->r;
-    for (size_t i = 0; i < r->ids.n; i++) {
-        autofree char *path = run_file_path(r->state_dir, r->ids.v[i], RUN_BRANCHES);
+    for (size_t i = 0; i < r->stored_ids.n; i++) {
+        autofree char *path = run_file_path(r->state_dir, r->stored_ids.v[i], RUN_BRANCHES);
         autobuf struct buf pattern = BUF_INIT;
         if (file_read(path, 4096, &pattern, NULL) ||
             strchr(pattern.s, '{') != strrchr(pattern.s, '{'))
             continue;
         n->pattern = pattern.s;
-        if (store_each_task(r->store, r->ids.v[i], take_name, n, err))
+        if (store_each_task(r->store, r->stored_ids.v[i], add_expected_name, n, err))
             return -1;
     }
     return 0;
 }
 
-static int take_named(struct named *n, struct err *err)
+static int find_named(struct branch_search *n, struct err *err)
 {
     struct git_place at = {.git_dir = n->r->repo->common};
     autobuf struct buf out = BUF_INIT, errout = BUF_INIT;
@@ -273,27 +267,27 @@ static int take_named(struct named *n, struct err *err)
         if (key && is_run_id(key) && !run)
             return -1;
         if (run)
-            task_of(n->r, run, key + RUN_ID_LEN + 1, strlen(key) - RUN_ID_LEN - 1)->branch =
-                arena_str(&n->r->arena, ref);
+            find_or_add_task(n->r, run, key + RUN_ID_LEN + 1, strlen(key) - RUN_ID_LEN - 1)
+                ->branch = arena_str(&n->r->arena, ref);
     }
     return 0;
 }
 
-static int take_named_branches(struct leftovers *r, struct err *err)
+static int add_named_branches(struct leftovers *r, struct err *err)
 {
-    struct named n = {.r = r};
+    struct branch_search n = {.r = r};
     strv_pushl(&n.args, "for-each-ref", "--format=%(refname)", NULL);
     size_t before = n.args.n;
-    int rc = r->store ? list_names(&n, err) : 0;
+    int rc = r->store ? list_expected_names(&n, err) : 0;
     if (rc == 0 && n.args.n > before)
-        rc = take_named(&n, err);
+        rc = find_named(&n, err);
     strv_done(&n.args);
     map_done(&n.by_ref);
     return rc;
 }
 
-/* Where the user has worktrees there may be folders of ours, and branches that are in use. */
-static int take_worktrees(struct leftovers *r, struct err *err)
+/* The user's worktrees may hold workspaces, and keep branches checked out. */
+static int add_worktrees(struct leftovers *r, struct err *err)
 {
     struct git_place at = {.git_dir = r->repo->common, .live = true};
     autobuf struct buf out = BUF_INIT;
@@ -304,8 +298,8 @@ static int take_worktrees(struct leftovers *r, struct err *err)
         if (strncmp(s, "worktree ", 9) == 0) {
             path = arena_str(&r->arena, s + 9);
             const char *work = arena_printf(&r->arena, "%s/.anabranch/worktrees", path);
-            note_work(r, work, 0);
-        } else if (path && strncmp(s, "branch ", 7) == 0 && !run_in(path)) {
+            add_workspace_root(r, work, 0);
+        } else if (path && strncmp(s, "branch ", 7) == 0 && !find_run_id(path)) {
             const char *branch = arena_str(&r->arena, s + 7);
             (void)map_put(&r->checked_out, branch, strlen(branch), (void *)path);
         }
@@ -318,16 +312,14 @@ const char *leftovers_checkout(const struct leftovers *r, const char *branch)
     return map_get(&r->checked_out, branch, strlen(branch));
 }
 
-/* --- what the store knows ----------------------------------------------------------------- */
-
-static bool take_work(void *ctx, const struct store_task *row)
+static bool add_stored_root(void *ctx, const struct store_task *row)
 {
     if (row->workspace)
-        note_work(ctx, row->workspace, 2);
+        add_workspace_root(ctx, row->workspace, 2);
     return true;
 }
 
-static bool take_row(void *ctx, const struct store_run *row)
+static bool add_stored_run(void *ctx, const struct store_run *row)
 {
     struct leftovers *r = ctx;
     struct store_run *kept = arena_alloc(&r->arena, sizeof(*kept));
@@ -336,23 +328,23 @@ static bool take_row(void *ctx, const struct store_run *row)
                                .state = arena_str(&r->arena, row->state),
                                .pid = row->pid,
                                .pid_start = row->pid_start};
-    (void)map_put(&r->rows, kept->id, strlen(kept->id), kept);
-    strv_push(&r->ids, kept->id);
+    (void)map_put(&r->stored_runs, kept->id, strlen(kept->id), kept);
+    strv_push(&r->stored_ids, kept->id);
     return true;
 }
 
-static int take_rows(struct leftovers *r, struct err *err)
+static int add_stored_runs(struct leftovers *r, struct err *err)
 {
-    if (r->store && store_each_run(r->store, take_row, r, err))
+    if (r->store && store_each_run(r->store, add_stored_run, r, err))
         return -1;
-    for (size_t i = 0; i < r->ids.n; i++) {
-        if (store_each_task(r->store, r->ids.v[i], take_work, r, err))
+    for (size_t i = 0; i < r->stored_ids.n; i++) {
+        if (store_each_task(r->store, r->stored_ids.v[i], add_stored_root, r, err))
             return -1;
     }
     return 0;
 }
 
-static bool take_task(void *ctx, const struct store_task *row)
+static bool add_stored_details(void *ctx, const struct store_task *row)
 {
     struct leftovers *r = ctx;
     autofree char *key = mem_printf("%s/%s", row->run, row->id);
@@ -367,8 +359,8 @@ static bool take_task(void *ctx, const struct store_task *row)
     return true;
 }
 
-/* The first entry of a branch's log is where it began. */
-static const char *first_commit(struct leftovers *r, const char *branch)
+/* The first entry of a branch's reflog is its start. */
+static const char *find_branch_start(struct leftovers *r, const char *branch)
 {
     autofree char *path = mem_printf("%s/logs/%s", r->repo->common, branch);
     autobuf struct buf text = BUF_INIT;
@@ -378,26 +370,28 @@ static const char *first_commit(struct leftovers *r, const char *branch)
     return id ? arena_printf(&r->arena, "%.*s", (int)strcspn(id + 1, " "), id + 1) : NULL;
 }
 
-static int complete(struct leftovers *r, struct leftover_task *t, struct err *err)
+static int complete_task(struct leftovers *r, struct leftover_task *t, struct err *err)
 {
     struct git_place at = {.git_dir = r->repo->common};
     autobuf struct buf commit = BUF_INIT;
     struct err none = {0};
-    if (r->store && !t->run->loaded && store_each_task(r->store, t->run->id, take_task, r, err))
+    if (r->store && !t->run->tasks_loaded &&
+        store_each_task(r->store, t->run->id, add_stored_details, r, err))
         return -1;
-    t->run->loaded = true;
+    t->run->tasks_loaded = true;
     if (t->branch && git_resolve(&at, t->branch, &commit, &none))
         t->branch = NULL;
     if (!t->start && t->branch)
-        t->start = first_commit(r, t->branch);
+        t->start = find_branch_start(r, t->branch);
     return 0;
 }
 
-/* Those that live are known, also where nothing of theirs is found. */
-static int take_running(struct leftovers *r, struct err *err)
+/* Adds live runs even if we find nothing else of them. */
+static int add_live_runs(struct leftovers *r, struct err *err)
 {
-    for (size_t i = 0; i < r->ids.n; i++) {
-        const struct store_run *row = map_get(&r->rows, r->ids.v[i], strlen(r->ids.v[i]));
+    for (size_t i = 0; i < r->stored_ids.n; i++) {
+        const struct store_run *row =
+            map_get(&r->stored_runs, r->stored_ids.v[i], strlen(r->stored_ids.v[i]));
         if (strcmp(row->state, "running") == 0 && is_run_id(row->id) &&
             !leftovers_run(r, row->id, err))
             return -1;
@@ -405,19 +399,19 @@ static int take_running(struct leftovers *r, struct err *err)
     return 0;
 }
 
-static int lookup_around(struct leftovers *r, struct err *err)
+static int find_in_repository(struct leftovers *r, struct err *err)
 {
     autofree char *worktrees = mem_printf("%s/worktrees", r->repo->common);
-    if (dirs_each(worktrees, take_admin, r, err) || take_worktrees(r, err))
+    if (dirs_each(worktrees, add_admin, r, err) || add_worktrees(r, err))
         return -1;
-    for (size_t i = 0; i < r->works.n; i++) {
-        if (dirs_each(r->works.v[i], take_run_folder, r, err))
+    for (size_t i = 0; i < r->workspace_roots.n; i++) {
+        if (dirs_each(r->workspace_roots.v[i], add_run_folder, r, err))
             return -1;
     }
-    if (take_branches(r, err) || take_named_branches(r, err))
+    if (add_branches(r, err) || add_named_branches(r, err))
         return -1;
     for (size_t i = 0; i < r->tasks.n; i++) {
-        if (complete(r, r->tasks.v[i], err))
+        if (complete_task(r, r->tasks.v[i], err))
             return -1;
     }
     return 0;
@@ -427,9 +421,9 @@ int leftovers_find(struct leftovers *r, const struct git_repo *repo, const char 
                    struct store *store, struct err *err)
 {
     *r = (struct leftovers){.repo = repo, .state_dir = state_dir, .store = store};
-    if (take_rows(r, err) || take_running(r, err))
+    if (add_stored_runs(r, err) || add_live_runs(r, err))
         return -1;
-    return repo->root ? lookup_around(r, err) : 0;
+    return repo->root ? find_in_repository(r, err) : 0;
 }
 
 bool leftovers_any_alive(const struct leftovers *r)
@@ -447,13 +441,13 @@ void leftovers_done(struct leftovers *r)
         own_close(&r->runs.v[i]->lock);
     vec_done(&r->runs);
     vec_done(&r->tasks);
-    vec_done(&r->works);
+    vec_done(&r->workspace_roots);
     vec_done(&r->retired);
-    strv_done(&r->ids);
-    map_done(&r->rows);
+    strv_done(&r->stored_ids);
+    map_done(&r->stored_runs);
     map_done(&r->runs_by_id);
     map_done(&r->tasks_by_key);
-    map_done(&r->works_by_path);
+    map_done(&r->roots_by_path);
     map_done(&r->checked_out);
     arena_done(&r->arena);
 }

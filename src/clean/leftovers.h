@@ -1,7 +1,7 @@
 /*
- * struct leftovers: what runs have left in a repository, by looking at it: workspaces, whole or
- * half, branches and refs. The store only adds what it knows; what it does not know is found as
- * well.
+ * struct leftovers: what runs have left in a repository: workspaces (complete or not), branches and
+ * refs. We look at the disk and at git. The store only adds details; we also find what it does not
+ * know.
  */
 #ifndef CLEAN_LEFTOVERS_H
 #define CLEAN_LEFTOVERS_H
@@ -18,55 +18,56 @@
 
 struct leftover_run {
     const char *id;
-    const char *base;  /* full name of the branch that it landed on, or NULL */
-    const char *state; /* as the store has it, or NULL */
-    bool alive;        /* or about to begin */
-    int lock;          /* ours as long as we look at a dead one, or -1 */
-    bool loaded;       /* its tasks were asked for */
-    bool ended;        /* clean has ended what it left, */
-    const char *stuck; /* or could not, and why */
+    const char *base;      /* full name of the branch that it lands on, or NULL */
+    const char *state;     /* from the store, or NULL */
+    bool alive;            /* true if it may be about to begin, too */
+    int lock;              /* while we look at a dead run we hold its lock; else -1 */
+    bool tasks_loaded;     /* its tasks were read from the store */
+    bool processes_ended;  /* clean has ended its processes, */
+    const char *end_error; /* or why it could not */
 };
 
-/* A workspace, or what there is of it; or a branch that is without one. */
+/* A workspace, or what is left of it; or a branch without a workspace. */
 struct leftover_task {
     struct leftover_run *run;
     const char *task;
-    const char *path, *admin; /* where its folders are or were; path is NULL for a mere branch */
-    bool has_tree;            /* there are files */
+    const char *path,
+        *admin;    /* its folders, even if they are gone; path is NULL if it is only a branch */
+    bool has_tree; /* it has files */
     bool has_admin;
-    bool inner;         /* a worktree that an agent made inside of a workspace */
-    const char *branch; /* full name; NULL where it does not exist */
+    bool inner;         /* a worktree that an agent made inside a workspace */
+    const char *branch; /* full name; NULL if it does not exist */
     const char *start, *state;
     int attempts;
-    pid_t used_by; /* who was at work in it when clean began, or 0 */
+    pid_t used_by; /* the process that worked in it when clean began, or 0 */
 };
 
 struct leftovers {
-    struct arena arena; /* holds all that is below */
+    struct arena arena; /* holds everything below */
     const struct git_repo *repo;
     const char *state_dir;
-    struct store *store; /* or NULL */
+    struct store *store; /* may be NULL */
     VEC(struct leftover_run *) runs;
     VEC(struct leftover_task *) tasks;
-    VEC(const char *) works;   /* folders in which workspaces are made */
-    VEC(const char *) retired; /* folders that were on their way out */
-    struct strv ids;           /* of the runs that the store knows */
-    struct map rows, runs_by_id, tasks_by_key, works_by_path, checked_out;
+    VEC(const char *) workspace_roots; /* folders that hold workspaces */
+    VEC(const char *) retired;         /* folders whose removal was interrupted */
+    struct strv stored_ids;            /* of the runs in the store */
+    struct map stored_runs, runs_by_id, tasks_by_key, roots_by_path, checked_out;
 };
 
-/* Outside a repository (repo->root is NULL) only runs are looked for. Dead ones are locked until
- * leftovers_done(), so that nobody begins to go on with one. */
+/* Outside a repository (repo->root is NULL) we look for runs only. Dead runs stay locked until
+ * leftovers_done(), so that nobody resumes one. */
 int leftovers_find(struct leftovers *r, const struct git_repo *repo, const char *state_dir,
                    struct store *store, struct err *err);
 void leftovers_done(struct leftovers *r);
 #define autoremains own_cleanup(leftovers_done)
 
-/* The run with an id of RUN_ID_LEN characters. */
+/* Finds or adds the run whose id is the first RUN_ID_LEN characters of `id`. */
 struct leftover_run *leftovers_run(struct leftovers *r, const char *id, struct err *err);
 
 bool leftovers_any_alive(const struct leftovers *r);
 
-/* The worktree of the user's in which a branch is checked out, or NULL. */
+/* The user's worktree that has the branch checked out, or NULL. */
 const char *leftovers_checkout(const struct leftovers *r, const char *branch);
 
 #endif

@@ -14,10 +14,10 @@
 #include <sys/stat.h>
 #include <time.h>
 
-enum { YOUNG_S = 60 }; /* without a lock file one may be just about to begin */
+enum { STARTING_S = 60 }; /* a younger run without a lock file may be about to begin */
 
-/* Only the folders of tasks are folders. */
-static int refuse_folder(void *ctx, const char *dir, const char *name, struct err *err)
+/* Folders in the run's folder belong to tasks: the run has begun. */
+static int find_task_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", dir, name);
     struct stat st;
@@ -26,10 +26,10 @@ static int refuse_folder(void *ctx, const char *dir, const char *name, struct er
     return 0;
 }
 
-static bool has_lock_file(const char *dir, const struct stat *st)
+static bool has_started(const char *dir, const struct stat *st)
 {
     autofree char *path = mem_printf("%s/" RUN_LOCK, dir);
-    return access(path, F_OK) == 0 || time(NULL) - st->st_mtime > YOUNG_S;
+    return access(path, F_OK) == 0 || time(NULL) - st->st_mtime > STARTING_S;
 }
 
 bool unbegun_is(const char *dir, int *ret_lock)
@@ -38,33 +38,31 @@ bool unbegun_is(const char *dir, int *ret_lock)
     struct err none = {0};
     struct stat st;
     *ret_lock = -1;
-    if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || !has_lock_file(dir, &st) ||
-        dirs_each(dir, refuse_folder, &has_tasks, &none) || has_tasks)
+    if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode) || !has_started(dir, &st) ||
+        dirs_each(dir, find_task_folder, &has_tasks, &none) || has_tasks)
         return false;
     return run_folder_lock(dir, ret_lock, &none) == 0 && *ret_lock >= 0;
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
-
-struct finder {
+struct search {
     struct map rows;
     struct arena arena;
     struct strv *ids;
     bool look_only;
 };
 
-static bool take_row(void *ctx, const struct store_run *run)
+static bool add_run_id(void *ctx, const struct store_run *run)
 {
-    struct finder *f = ctx;
+    struct search *f = ctx;
     char *id = arena_str(&f->arena, run->id);
     (void)map_put(&f->rows, id, strlen(id), id);
     return true;
 }
 
-/* One whose plan was saved can be resumed. */
-static int take_folder(void *ctx, const char *dir, const char *name, struct err *err)
+/* A run with a saved plan can be resumed. */
+static int check_folder(void *ctx, const char *dir, const char *name, struct err *err)
 {
-    struct finder *f = ctx;
+    struct search *f = ctx;
     autofree char *path = mem_printf("%s/%s", dir, name), *saved = mem_printf("%s/run.json", path);
     autoclose int lock = -1;
     if (!is_run_id(name) || map_get(&f->rows, name, strlen(name)) || access(saved, F_OK) == 0 ||
@@ -80,10 +78,10 @@ int unbegun_remove_all(struct store *store, const char *state_dir, bool look_onl
                        struct strv *ret_ids, struct err *err)
 {
     autofree char *runs = runs_path(state_dir);
-    struct finder f = {.ids = ret_ids, .look_only = look_only};
-    int rc = store_each_run(store, take_row, &f, err);
+    struct search f = {.ids = ret_ids, .look_only = look_only};
+    int rc = store_each_run(store, add_run_id, &f, err);
     if (rc == 0)
-        rc = dirs_each(runs, take_folder, &f, err);
+        rc = dirs_each(runs, check_folder, &f, err);
     map_done(&f.rows);
     arena_done(&f.arena);
     return rc;

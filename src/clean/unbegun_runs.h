@@ -1,6 +1,6 @@
 /*
- * A run that was killed before it was written down: it has a folder, and no row in the store. No
- * task of it ever began, so there is nothing in the folder that anybody could want.
+ * A run that was killed before it was recorded has a folder, but no row in the store. None of its
+ * tasks began, so nobody wants anything in the folder.
  */
 #ifndef CLEAN_UNBEGUN_RUNS_H
 #define CLEAN_UNBEGUN_RUNS_H
@@ -9,7 +9,7 @@
 #include "base/strv.h"
 #include "store/store.h"
 
-/* Whether that is such a folder. It is then locked by *ret_lock, so that no run has it. */
+/* Checks for such a folder, and locks it with *ret_lock so that no run takes it. */
 bool unbegun_is(const char *dir, int *ret_lock);
 
 /* Removes the folders of all such runs below state_dir that cannot be resumed, and appends their

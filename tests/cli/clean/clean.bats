@@ -71,13 +71,13 @@ deleted() {
     for option in --json --all; do
         run anabranch clean "$option"
         assert_status 0
-        assert_contains 'its run goes on'
+        assert_contains 'its run is still running'
         refute_contains removed
     done
     mkdir "$BATS_TEST_TMPDIR/store"
     mv .git/anabranch/state.db* "$BATS_TEST_TMPDIR/store"
     run anabranch clean --all
-    assert_contains 'its run goes on'
+    assert_contains 'its run is still running'
     refute_contains removed
     mv "$BATS_TEST_TMPDIR"/store/* .git/anabranch
     touch "$BATS_TEST_TMPDIR/on"
@@ -102,7 +102,7 @@ deleted() {
     workspace_has t more && [[ -z $(saved t) ]] || fail "that was no dry run"
     run anabranch clean --all
     assert_status 0
-    assert_contains "saved as $(basename "$(dirname "$(dirname "$(saved t)")")")/t/1; its run cannot go on with it any more"
+    assert_contains "saved as $(basename "$(dirname "$(dirname "$(saved t)")")")/t/1; if its run is resumed, the task restarts"
     assert_in "$(saved t)" more 1
     assert_in "$(saved t)" made 1
     git log --format=%s "$(saved t)" | grep -qx mine || fail "no commit of the agent's"
@@ -279,7 +279,7 @@ END
     local c
     c=$(workspace c)
     run anabranch clean
-    assert_contains "removed  workspace $c: there is nothing in it that the base branch has not"
+    assert_contains "removed  workspace $c: the base branch has everything in it"
     [[ ! -e $c && -e $(workspace b) ]] || fail "the wrong one"
     run anabranch clean --all
     assert_status 0
@@ -298,7 +298,7 @@ END
     run anabranch clean
     assert_status 0
     [[ ! -e $(workspace clean) && -e $(workspace dirty)/mine ]] || fail "$(ls .anabranch/worktrees/*)"
-    assert_contains 'it was kept for you, and has what main has not'
+    assert_contains 'it was kept for you, and has something that main lacks'
     rm "$(workspace dirty)/mine"
     anabranch clean
     assert_cleaned
@@ -347,7 +347,7 @@ END
     run_plan
     assert_status 4
     run anabranch clean --all
-    assert_contains 'it has what landed, and main has not'
+    assert_contains 'it has landed work that main lacks'
     git checkout -q file
     git merge -q "$(git for-each-ref --format='%(refname)' refs/heads/anabranch)"
     anabranch clean
@@ -391,7 +391,7 @@ END
     assert_contains "logs $PWD/.git/anabranch/runs: of 2 runs of the last 30 days; --all removes them"
     wait_for test ! -e "$old"
     run anabranch clean --all
-    assert_contains 'of 1 run that go on or can be resumed'
+    assert_contains 'of 1 run still running or resumable'
     [[ $(find .git/anabranch/runs -mindepth 1 -maxdepth 1 | wc -l) -eq 1 ]] || fail "$(ls .git/anabranch/runs)"
     run anabranch history
     [[ ${#lines[@]} -eq 2 ]] || fail "the history is gone"
@@ -422,7 +422,7 @@ END
     flock -s 9
     run anabranch clean
     assert_status 0
-    assert_contains "kept     tree $pristine/0123: workspaces of the next run are made of it; --all removes it"
+    assert_contains "kept     tree $pristine/0123: the next run makes workspaces from it; --all removes it"
     assert_contains "kept     tree $pristine/4567: it is in use"
     assert_contains "removed  tree $pristine/89ab.17.new: it was never finished"
     run anabranch clean --all --dry-run
@@ -483,7 +483,7 @@ END
     run anabranch doctor
     assert_contains " MiB in $PWD/.anabranch/worktrees; each goes when"
     assert_contains " in $PWD/.anabranch/worktrees; deleted in"
-    assert_contains 'ok  pristine trees        none'
+    assert_contains 'ok  base trees            none'
     run anabranch doctor --json
     local counts
     counts=$(jq -r '.findings[] | select(.bytes) | "\(.name) \(.count) \(.bytes > 0)"' <<<"$output")

@@ -520,7 +520,7 @@ END
     assert_contains '{"name":"contain.group","verdict":"ok","why":"works"}'
     [[ $output == *'"ok":true}' ]] || fail "not well"
     ANABRANCH_CONTAIN=group run anabranch doctor
-    assert_contains "group, as ANABRANCH_CONTAIN says"
+    assert_contains "group, set by ANABRANCH_CONTAIN"
 }
 
 @test "doctor: what makes runs impossible is told by exit code 3" {
