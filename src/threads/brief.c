@@ -3,8 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-/* A path as Markdown shows it as it is, whatever is in it. */
-static void add_code(struct buf *out, const char *s)
+void brief_add_code(struct buf *out, const char *s)
 {
     size_t longest = 0;
     for (const char *p = strchr(s, '`'); p; p = strchr(p, '`')) {
@@ -23,7 +22,7 @@ static void add_paths(struct buf *out, const char *title, const struct strv *pat
     buf_addf(out, "\n## %s\n\n", title);
     for (size_t i = 0; i < paths->n; i++) {
         buf_addstr(out, "- ");
-        add_code(out, *paths->v[i] ? paths->v[i] : ".");
+        brief_add_code(out, *paths->v[i] ? paths->v[i] : ".");
         buf_addch(out, '\n');
     }
     if (!paths->n)

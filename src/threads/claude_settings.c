@@ -18,7 +18,7 @@ enum { SETTINGS_MAX = 16 << 20 };
 
 struct settings {
     char *folder, *file;
-    char *before; /* what the user had, byte by byte; not there where he had none */
+    char *before; /* the user's settings, byte by byte; no such file if he had none */
 };
 
 static void settings_init(struct settings *s, const struct thread *t)
@@ -35,8 +35,6 @@ static void settings_done(struct settings *s)
     free(s->before);
 }
 
-/* --- the tree ----------------------------------------------------------------------------- */
-
 static int parse(struct doc *doc, const char *path, const struct buf *text, struct err *err)
 {
     struct doc_options opts = {.syntax = DOC_JSON, .max_bytes = SETTINGS_MAX};
@@ -44,7 +42,7 @@ static int parse(struct doc *doc, const char *path, const struct buf *text, stru
     problems_init(&ps, path);
     if (doc_parse(doc, NULL, text->s, text->len, &opts, &ps) == 0 && doc->root->kind == NODE_MAP)
         return 0;
-    return err_set(err, ERR_INPUT, "'%s' is not a JSON object: mend or remove it", path);
+    return err_set(err, ERR_INPUT, "'%s' is not a JSON object: fix or remove it", path);
 }
 
 static bool is_ours(const struct node *hook)
@@ -52,17 +50,17 @@ static bool is_ours(const struct node *hook)
     return hook->kind == NODE_MAP && strstr(node_new_string(hook, "command", ""), CLAUDE_HOOK);
 }
 
-/* A member of that kind, or NULL. */
-static struct node *member(const struct node *map, const char *key, enum node_kind kind)
+/* The member if it has that kind, or NULL. */
+static struct node *find_member(const struct node *map, const char *key, enum node_kind kind)
 {
     struct node *n = map && map->kind == NODE_MAP ? node_get(map, key) : NULL;
     return n && n->kind == kind ? n : NULL;
 }
 
-/* Takes our hooks out of an entry; whether it had nothing else. */
-static bool strip_entry(struct node *entry)
+/* Removes our hooks from an entry. Returns true if nothing else was in it. */
+static bool remove_our_hooks(struct node *entry)
 {
-    struct node *hooks = member(entry, "hooks", NODE_LIST);
+    struct node *hooks = find_member(entry, "hooks", NODE_LIST);
     bool had = false;
     for (struct node *h = hooks ? hooks->first : NULL, *next; h; h = next) {
         next = h->next;
@@ -74,25 +72,25 @@ static bool strip_entry(struct node *entry)
     return had && !hooks->n;
 }
 
-static void drop_empty(struct node *map, struct node *child)
+static void remove_if_empty(struct node *map, struct node *child)
 {
     if (child && !child->n)
         node_unlink(map, child);
 }
 
-/* Takes out all that is ours, and what is empty then. */
-static void strip(struct node *root)
+/* Removes everything of ours, and containers that are empty then. */
+static void remove_ours(struct node *root)
 {
-    struct node *hooks = member(root, "hooks", NODE_MAP);
-    struct node *list = member(hooks, "PreToolUse", NODE_LIST);
+    struct node *hooks = find_member(root, "hooks", NODE_MAP);
+    struct node *list = find_member(hooks, "PreToolUse", NODE_LIST);
     for (struct node *e = list ? list->first : NULL, *next; e; e = next) {
         next = e->next;
-        if (strip_entry(e))
+        if (remove_our_hooks(e))
             node_unlink(list, e);
     }
     if (hooks)
-        drop_empty(hooks, list);
-    drop_empty(root, hooks);
+        remove_if_empty(hooks, list);
+    remove_if_empty(root, hooks);
 }
 
 static int add_hook(struct arena *a, struct node *root, const char *path, const char *command,
@@ -103,7 +101,7 @@ static int add_hook(struct arena *a, struct node *root, const char *path, const 
     struct node *list = hooks->kind == NODE_MAP ? node_get(hooks, "PreToolUse") : NULL;
     list = list || hooks->kind != NODE_MAP ? list : node_put_list(a, hooks, "PreToolUse");
     if (!list || list->kind != NODE_LIST)
-        return err_set(err, ERR_INPUT, "'%s': 'hooks' is not as Claude Code reads it", path);
+        return err_set(err, ERR_INPUT, "'%s': Claude Code cannot read 'hooks'", path);
     struct node *entry = node_add_map(a, list);
     node_put_string(a, entry, "matcher", TOOLS);
     struct node *hook = node_add_map(a, node_put_list(a, entry, "hooks"));
@@ -118,12 +116,10 @@ static int write_tree(const char *path, const struct node *root, struct err *err
     autobuf struct buf text = BUF_INIT;
     problems_init(&ps, path);
     if (doc_write(&text, root, DOC_JSON, &ps))
-        return err_set(err, ERR_INPUT, "'%s' cannot be written as JSON again", path);
+        return err_set(err, ERR_INPUT, "cannot write '%s' back as JSON", path);
     return access(path, F_OK) < 0 ? file_create(path, text.s, text.len, err)
                                   : file_replace(path, text.s, text.len, err);
 }
-
-/* --- adding ------------------------------------------------------------------------------- */
 
 static int is_tracked(const struct thread *t, bool *ret, struct err *err)
 {
@@ -135,7 +131,7 @@ static int is_tracked(const struct thread *t, bool *ret, struct err *err)
     return 0;
 }
 
-/* What there is now, and whether there is anything. */
+/* Reads the settings; *ret_there is false if there is no file. */
 static int read_settings(const char *path, struct buf *text, bool *ret_there, struct err *err)
 {
     struct err why = {0};
@@ -143,13 +139,13 @@ static int read_settings(const char *path, struct buf *text, bool *ret_there, st
     return *ret_there || why.errnum == ENOENT ? 0 : err_set(err, why.code, "%s", why.msg);
 }
 
-static int add_to(const struct settings *s, const struct buf *text, const char *command,
-                  struct err *err)
+static int add_to_settings(const struct settings *s, const struct buf *text, const char *command,
+                           struct err *err)
 {
     struct doc doc;
     int rc = parse(&doc, s->file, text, err);
     if (rc == 0) {
-        strip(doc.root);
+        remove_ours(doc.root);
         rc = add_hook(&doc.arena, doc.root, s->file, command, err);
     }
     if (rc == 0)
@@ -158,8 +154,8 @@ static int add_to(const struct settings *s, const struct buf *text, const char *
     return rc;
 }
 
-/* The first time only: later it would be ours as well. */
-static int keep(const struct settings *s, const struct buf *text, struct err *err)
+/* Saves the user's settings the first time only: later they contain our hook. */
+static int save_original(const struct settings *s, const struct buf *text, struct err *err)
 {
     if (access(s->before, F_OK) == 0 || strstr(text->s, CLAUDE_HOOK))
         return 0;
@@ -180,17 +176,15 @@ int claude_settings_add(const struct thread *t, const char *command, bool *ret_d
         return -1;
     if (tracked)
         return 0;
-    if (there ? keep(&s, &text, err) : dirs_make_open(s.folder, err))
+    if (there ? save_original(&s, &text, err) : dirs_make_open(s.folder, err))
         return -1;
     if (!there)
         buf_addstr(&text, "{}");
-    *ret_done = add_to(&s, &text, command, err) == 0;
+    *ret_done = add_to_settings(&s, &text, command, err) == 0;
     return *ret_done ? 0 : -1;
 }
 
-/* --- removing ----------------------------------------------------------------------------- */
-
-/* Whether two trees are the same but for what is ours. */
+/* Compares two trees from which our hooks were removed. */
 static bool is_same(const struct node *a, const struct node *b)
 {
     autobuf struct buf left = BUF_INIT, right = BUF_INIT;
@@ -199,8 +193,8 @@ static bool is_same(const struct node *a, const struct node *b)
     return strcmp(left.s, right.s) == 0;
 }
 
-/* Whether the user has changed nothing since we came, so that his own bytes can come back. */
-static bool is_as_before(const struct settings *s, const struct node *now, struct buf *before)
+/* If the user has changed nothing since we added our hook, we can restore his own bytes. */
+static bool is_unchanged(const struct settings *s, const struct node *now, struct buf *before)
 {
     struct doc doc;
     struct err ignored;
@@ -208,23 +202,23 @@ static bool is_as_before(const struct settings *s, const struct node *now, struc
         return false;
     bool same = false;
     if (parse(&doc, s->before, before, &ignored) == 0) {
-        strip(doc.root);
+        remove_ours(doc.root);
         same = is_same(now, doc.root);
     }
     doc_done(&doc);
     return same;
 }
 
-static int put_back(const struct settings *s, const struct node *now, struct err *err)
+static int restore_settings(const struct settings *s, const struct node *now, struct err *err)
 {
     autobuf struct buf before = BUF_INIT;
-    if (is_as_before(s, now, &before))
+    if (is_unchanged(s, now, &before))
         return file_replace(s->file, before.s, before.len, err);
     if (now->n || access(s->before, F_OK) == 0)
         return write_tree(s->file, now, err);
     if (unlink(s->file) < 0)
         return err_sys(err, "remove '%s'", s->file);
-    (void)rmdir(s->folder); /* the user's own has something in it */
+    (void)rmdir(s->folder); /* fails if the user has files of his own in it */
     return 0;
 }
 
@@ -243,8 +237,8 @@ int claude_settings_remove(const struct thread *t, struct err *err)
     struct doc doc;
     int rc = parse(&doc, s.file, &text, err);
     if (rc == 0) {
-        strip(doc.root);
-        rc = put_back(&s, doc.root, err);
+        remove_ours(doc.root);
+        rc = restore_settings(&s, doc.root, err);
     }
     doc_done(&doc);
     if (rc == 0)
@@ -252,19 +246,17 @@ int claude_settings_remove(const struct thread *t, struct err *err)
     return rc;
 }
 
-/* --- its own files ------------------------------------------------------------------------ */
-
 bool claude_keeps(const char *path)
 {
     static const char *const folders[] = {"plans", "projects"};
     const char *config = getenv("CLAUDE_CONFIG_DIR"), *home = getenv("HOME");
-    autofree char *usual = mem_printf("%s/.claude", home ? home : "");
+    autofree char *default_folder = mem_printf("%s/.claude", home ? home : "");
     autofree char *target = *path == '/' ? path_target(path) : NULL;
-    autofree char *top = path_target(config && *config ? config : usual);
-    bool keeps = false;
+    autofree char *top = path_target(config && *config ? config : default_folder);
+    bool is_kept = false;
     for (size_t i = 0; target && top && i < ARRAY_LEN(folders); i++) {
         autofree char *folder = mem_printf("%s/%s/", top, folders[i]);
-        keeps = keeps || strncmp(target, folder, strlen(folder)) == 0;
+        is_kept = is_kept || strncmp(target, folder, strlen(folder)) == 0;
     }
-    return keeps;
+    return is_kept;
 }

@@ -1,6 +1,6 @@
 /*
- * The settings of Claude Code in a worktree that are for one user alone, and never committed: a
- * hook of ours is added to what the user has there, and taken out again.
+ * Adds a hook to the local settings of Claude Code in a worktree, and removes it again. These
+ * settings belong to one user and are never committed.
  */
 #ifndef THREADS_CLAUDE_SETTINGS_H
 #define THREADS_CLAUDE_SETTINGS_H
@@ -8,20 +8,20 @@
 #include "threads/thread.h"
 
 #define CLAUDE_SETTINGS ".claude/settings.local.json"
-#define CLAUDE_HOOK     "__own-hook" /* in its command: by this word it is known again */
+#define CLAUDE_HOOK     "__own-hook" /* in its command: identifies our hook */
 
-/* Makes Claude Code call the command before it writes a file, and no other of ours.
- * *ret_done is false, and nothing is changed, where the settings are not this worktree's alone:
- * git tracks the file, or it or its folder is a symlink. ERR_INPUT where they are not JSON. */
+/* Makes Claude Code call `command` before it writes a file. Replaces a hook that we added before.
+ * *ret_done is false, and nothing changes, if the settings may not belong to this worktree alone:
+ * git tracks the file, or the file or its folder is a symlink. ERR_INPUT if they are not JSON. */
 int claude_settings_add(const struct thread *t, const char *command, bool *ret_done,
                         struct err *err);
 
-/* The other way round. What the user had before is there again byte by byte, unless something else
- * was changed meanwhile. */
+/* Removes our hook. Restores the user's settings byte by byte, unless somebody changed them
+ * meanwhile. */
 int claude_settings_remove(const struct thread *t, struct err *err);
 
-/* Whether an absolute path is one where Claude Code keeps plans and memories of its own, outside of
- * all projects, but by the tools that it writes files with. */
+/* Is it a path (absolute) where Claude Code keeps its own plans and memories? It writes them
+ * outside all projects, but with the same tools as other files. */
 bool claude_keeps(const char *path);
 
 #endif

@@ -25,9 +25,7 @@ static char *hooks_folder(const struct thread *t)
     return mem_printf("%s/anabranch.hooks", t->admin);
 }
 
-/* --- scripts ------------------------------------------------------------------------------ */
-
-/* The end of every hook; which one it is, its name tells. */
+/* The end of every hook script. The script knows by its own name which hook it is. */
 static const char chain_text[] =
     "name=${0##*/}\n"
     "while IFS='\t' read -r scope value; do\n"
@@ -51,17 +49,17 @@ static const char gate_text[] =
     "    esac\n"
     "fi\n"
     "[ -x \"$program\" ] ||\n"
-    "    echo 'anabranch is gone: whether this thread owns what it commits was not checked' >&2\n";
+    "    echo 'anabranch is missing: not checked if this thread owns what it commits' >&2\n";
 
 static const char head_text[] =
     "#!/bin/sh\n"
-    "# Written by anabranch for this worktree alone; it goes on to your own hook of this name.\n";
+    "# Written by anabranch for this worktree alone; it then runs your own hook of this name.\n";
 
 static void add_variable(struct buf *out, const char *name, const char *value)
 {
-    autobuf struct buf word = BUF_INIT;
-    shell_quote(&word, "", value, NULL);
-    buf_addf(out, "%s=%s\n", name, word.s + 1);
+    autobuf struct buf quoted = BUF_INIT;
+    shell_quote(&quoted, "", value, NULL);
+    buf_addf(out, "%s=%s\n", name, quoted.s + 1);
 }
 
 static int write_script(const char *folder, const char *name, const struct buf *text,
@@ -76,11 +74,12 @@ static int write_script(const char *folder, const char *name, const struct buf *
 }
 
 /* own: the folder that the worktree's own setting named before, or "". */
-static int write_chain(const char *usual, const char *folder, const char *own, struct err *err)
+static int write_chain(const char *default_hooks, const char *folder, const char *own,
+                       struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
     buf_addstr(&text, head_text);
-    add_variable(&text, "hooks", usual);
+    add_variable(&text, "hooks", default_hooks);
     add_variable(&text, "own", own);
     buf_addstr(&text, chain_text);
     return write_script(folder, "chain", &text, err);
@@ -99,10 +98,9 @@ static int write_gate(const char *folder, struct err *err)
     return write_script(folder, "pre-commit", &text, err);
 }
 
-/* --- the user's hooks --------------------------------------------------------------------- */
-
-/* May be there without anyone noticing, so that the user's own can come later. */
-static const char *const standing[] = {
+/* Having these hooks changes nothing in git, so we always install them: the user may add his own
+ * later. */
+static const char *const harmless_hooks[] = {
     "applypatch-msg",     "pre-applypatch",     "post-applypatch", "pre-merge-commit",
     "prepare-commit-msg", "commit-msg",         "post-commit",     "pre-rebase",
     "post-checkout",      "post-merge",         "pre-push",        "pre-auto-gc",
@@ -115,15 +113,15 @@ static int link_hook(const char *folder, const char *name, struct err *err)
     return symlink("chain", path) < 0 && errno != EEXIST ? err_sys(err, "make '%s'", path) : 0;
 }
 
-/* All that there is in the user's folder now. */
-static int link_others(const char *folder, const char *users, struct err *err)
+/* Links all other hooks that the user's folder has now. */
+static int link_others(const char *folder, const char *user_hooks, struct err *err)
 {
-    DIR *dir = opendir(users);
+    DIR *dir = opendir(user_hooks);
     if (!dir)
-        return 0; /* as git sees it: there are none */
+        return 0; /* git, too, takes this for no hooks */
     int rc = 0;
     for (struct dirent *e; rc == 0 && (e = readdir(dir));) {
-        autofree char *path = mem_printf("%s/%s", users, e->d_name);
+        autofree char *path = mem_printf("%s/%s", user_hooks, e->d_name);
         struct stat st;
         if (stat(path, &st) == 0 && S_ISREG(st.st_mode) && access(path, X_OK) == 0 &&
             !strstr(e->d_name, ".sample"))
@@ -147,27 +145,28 @@ int thread_hooks_find(const struct git_repo *repo, char **ret, struct err *err)
         const char *scope = p;
         p += strlen(p) + 1;
         if (strcmp(scope, "command") != 0 && strcmp(scope, "worktree") != 0)
-            value = p; /* the last one counts; ours by the command line does not */
+            value = p; /* the last one counts, except for our own on the command line */
     }
     *ret = value ? mem_str(value) : NULL;
     return 0;
 }
 
-static int link_all(const struct thread *t, const char *folder, const char *users, struct err *err)
+static int link_all(const struct thread *t, const char *folder, const char *user_hooks,
+                    struct err *err)
 {
-    autofree char *path = *users == '/' ? mem_str(users) : mem_printf("%s/%s", t->path, users);
-    for (size_t i = 0; i < ARRAY_LEN(standing); i++) {
-        if (link_hook(folder, standing[i], err))
+    autofree char *path =
+        *user_hooks == '/' ? mem_str(user_hooks) : mem_printf("%s/%s", t->path, user_hooks);
+    for (size_t i = 0; i < ARRAY_LEN(harmless_hooks); i++) {
+        if (link_hook(folder, harmless_hooks[i], err))
             return -1;
     }
     return link_others(folder, path, err);
 }
 
-/* --- the setting -------------------------------------------------------------------------- */
-
-/* What the worktree's own setting named before ours, also where ours is there already. A worktree
- * that fanout has made had none. */
-static int find_own(const struct thread *t, const char *folder, struct buf *ret, struct err *err)
+/* Finds the folder that the worktree's own setting named before ours, even if ours is installed
+ * already. A worktree that fanout made had none. */
+static int find_worktree_hooks(const struct thread *t, const char *folder, struct buf *ret,
+                               struct err *err)
 {
     autofree char *kept = mem_printf("%s/own", folder);
     autofree char *file = mem_printf("%s/config.worktree", t->admin);
@@ -186,7 +185,7 @@ static int find_own(const struct thread *t, const char *folder, struct buf *ret,
     return ret->len ? file_replace(kept, ret->s, ret->len, err) : 0;
 }
 
-static int reset(const struct thread *t, const char *folder, struct err *err)
+static int restore_hooks_path(const struct thread *t, const char *folder, struct err *err)
 {
     autofree char *kept = mem_printf("%s/own", folder);
     autofree char *file = mem_printf("%s/config.worktree", t->admin);
@@ -200,25 +199,24 @@ static int reset(const struct thread *t, const char *folder, struct err *err)
     return git_call(&at, NULL, err, "config", "--file", file, "--unset-all", KEY, NULL);
 }
 
-static int install_git(const struct git_repo *repo, const struct thread *t, const char *shared,
-                       struct err *err)
+static int install_git_hooks(const struct git_repo *repo, const struct thread *t,
+                             const char *shared, struct err *err)
 {
-    autofree char *folder = hooks_folder(t), *usual = mem_printf("%s/hooks", repo->common);
+    autofree char *folder = hooks_folder(t), *default_hooks = mem_printf("%s/hooks", repo->common);
     autobuf struct buf own = BUF_INIT;
-    if (dirs_make_open(folder, err) || find_own(t, folder, &own, err))
+    if (dirs_make_open(folder, err) || find_worktree_hooks(t, folder, &own, err))
         return -1;
-    const char *users = own.len ? own.s : shared && *shared ? shared : usual;
-    return write_chain(usual, folder, own.s, err) || write_gate(folder, err) ||
-                   link_all(t, folder, users, err) ||
+    const char *user_hooks = own.len ? own.s : shared && *shared ? shared : default_hooks;
+    return write_chain(default_hooks, folder, own.s, err) || write_gate(folder, err) ||
+                   link_all(t, folder, user_hooks, err) ||
                    worktree_config_set(t->admin, KEY, folder, err)
                ? -1
                : 0;
 }
 
-/* --- Claude Code -------------------------------------------------------------------------- */
-
-/* The settings are never committed. fanout has a file of patterns for the worktree. */
-static int exclude(const struct thread *t, struct err *err)
+/* Keeps the settings from being committed. fanout has written a file of patterns for its
+ * worktrees. */
+static int exclude_settings(const struct thread *t, struct err *err)
 {
     autofree char *path = mem_printf("%s/anabranch.excludes", t->admin);
     autobuf struct buf text = BUF_INIT;
@@ -233,27 +231,25 @@ static int exclude(const struct thread *t, struct err *err)
     return there ? 0 : worktree_config_set(t->admin, "core.excludesFile", path, err);
 }
 
-static int install_claude(const struct thread *t, struct err *err)
+static int install_claude_hook(const struct thread *t, struct err *err)
 {
     autobuf struct buf command = BUF_INIT;
     const char *self = self_path();
     bool done;
     if (!self)
-        return err_set(err, ERR_ENV, "the system does not tell where this program is");
+        return err_set(err, ERR_ENV, "cannot find the path of this program");
     shell_quote(&command, "", self, CLAUDE_HOOK, t->path, NULL);
     if (claude_settings_add(t, command.s + 1, &done, err))
         return -1;
-    return done ? exclude(t, err) : 0;
+    return done ? exclude_settings(t, err) : 0;
 }
-
-/* --- both --------------------------------------------------------------------------------- */
 
 int thread_hooks_install(const struct git_repo *repo, const struct thread *t, const char *shared,
                          struct err *err)
 {
-    if (install_git(repo, t, shared, err))
+    if (install_git_hooks(repo, t, shared, err))
         return -1;
-    return strcmp(t->engine, "claude") == 0 ? install_claude(t, err) : 0;
+    return strcmp(t->engine, "claude") == 0 ? install_claude_hook(t, err) : 0;
 }
 
 int thread_hooks_remove(const struct thread *t, struct err *err)
@@ -263,5 +259,5 @@ int thread_hooks_remove(const struct thread *t, struct err *err)
         return -1;
     if (access(folder, F_OK) < 0)
         return errno == ENOENT ? 0 : err_sys(err, "look at '%s'", folder);
-    return reset(t, folder, err) || dirs_remove(folder, err) ? -1 : 0;
+    return restore_hooks_path(t, folder, err) || dirs_remove(folder, err) ? -1 : 0;
 }

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Whether an entry of the folder of Claude Code's settings is their file. */
+/* Is it the settings file in Claude Code's folder? */
 static bool is_settings(DIR *dir, const char *name)
 {
     struct stat st;
@@ -16,8 +16,8 @@ static bool is_settings(DIR *dir, const char *name)
            fstatat(dirfd(dir), name, &st, AT_SYMLINK_NOFOLLOW) == 0 && !S_ISDIR(st.st_mode);
 }
 
-/* Whether that file is all that is in the folder. */
-static bool is_alone(const struct thread *t, const char *folder)
+/* Is the settings file the only entry of the folder? */
+static bool has_only_settings(const struct thread *t, const char *folder)
 {
     autofree char *path = mem_printf("%s/%s", t->path, folder);
     DIR *dir = opendir(path);
@@ -33,5 +33,5 @@ static bool is_alone(const struct thread *t, const char *folder)
 bool fanout_made(const struct thread *t, const char *path)
 {
     return strcmp(path, THREAD_BRIEF) == 0 || strcmp(path, CLAUDE_SETTINGS) == 0 ||
-           (strcmp(path, ".claude/") == 0 && is_alone(t, path));
+           (strcmp(path, ".claude/") == 0 && has_only_settings(t, path));
 }

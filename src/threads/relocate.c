@@ -17,17 +17,17 @@ static const char *name_of(const struct thread *t)
     return strrchr(t->admin, '/') + 1;
 }
 
-/* Where our hooks were when they were installed: a setting that is not ours has no such end. */
-static bool find_setting(const struct thread *t, struct buf *ret)
+/* Reads the path that our hooks were installed at. The user's own setting does not end like
+ * ours. */
+static bool find_old_hooks(const struct thread *t, struct buf *ret)
 {
     autofree char *end = mem_printf("/worktrees/%s/anabranch.hooks", name_of(t));
     return worktree_config_get(t->admin, HOOKS, ret) && str_ends(ret->s, end);
 }
 
-/* --- the links ---------------------------------------------------------------------------- */
-
-/* Whether a folder is the worktree of a thread, though one of them does not know the other. */
-static bool is_tree_of(const struct thread *t, const char *path, bool *ret_right)
+/* Is the folder the worktree of this thread, even if the link between them is broken in one
+ * direction? */
+static bool is_worktree_of(const struct thread *t, const char *path, bool *ret_intact)
 {
     autofree char *file = mem_printf("%s/.git", path),
                   *end = mem_printf("/worktrees/%s", name_of(t));
@@ -36,18 +36,18 @@ static bool is_tree_of(const struct thread *t, const char *path, bool *ret_right
         return false;
     buf_cut(&link, strcspn(link.s, "\n"));
     const char *admin = link.s + strlen("gitdir: ");
-    *ret_right = strcmp(admin, t->admin) == 0;
-    return *ret_right || (str_ends(admin, end) && access(admin, F_OK) < 0);
+    *ret_intact = strcmp(admin, t->admin) == 0;
+    return *ret_intact || (str_ends(admin, end) && access(admin, F_OK) < 0);
 }
 
-/* Where it would be if it has moved with the folder that the repository is in. */
-static char *follow(const struct thread *t)
+/* Guesses where the worktree is now if it has moved together with the repository. */
+static char *guess_new_path(const struct thread *t)
 {
     autobuf struct buf setting = BUF_INIT;
     size_t tail = strlen(name_of(t)) + strlen("/worktrees/") + strlen("/anabranch.hooks");
-    if (!find_setting(t, &setting))
+    if (!find_old_hooks(t, &setting))
         return NULL;
-    buf_cut(&setting, setting.len - tail); /* the common folder of then */
+    buf_cut(&setting, setting.len - tail); /* the common folder before the move */
     const char *slash = strrchr(setting.s, '/');
     size_t before = slash ? (size_t)(slash - setting.s) : 0;
     if (!before || strncmp(t->path, setting.s, before) != 0 || t->path[before] != '/')
@@ -60,15 +60,13 @@ static char *follow(const struct thread *t)
 
 bool thread_is_moved(const struct thread *t, struct buf *ret_path)
 {
-    bool there = access(t->path, F_OK) == 0, right = false;
-    autofree char *path = there ? mem_str(t->path) : follow(t);
-    if (!path || !is_tree_of(t, path, &right) || (there && right))
+    bool exists = access(t->path, F_OK) == 0, intact = false;
+    autofree char *path = exists ? mem_str(t->path) : guess_new_path(t);
+    if (!path || !is_worktree_of(t, path, &intact) || (exists && intact))
         return false;
     buf_addstr(ret_path, path);
     return true;
 }
-
-/* --- the hooks ---------------------------------------------------------------------------- */
 
 static bool has_extension(const struct thread *t)
 {
@@ -85,9 +83,9 @@ const char *thread_hooks_off(const struct thread *t)
     if (!has_extension(t))
         return "extensions.worktreeConfig was switched off";
     if (!worktree_config_get(t->admin, HOOKS, &setting))
-        return "its worktree has no " HOOKS " any more";
+        return "its worktree no longer has " HOOKS;
     if (strcmp(setting.s, folder) != 0)
-        return HOOKS " of its worktree leads elsewhere";
+        return HOOKS " of its worktree names another folder";
     return access(gate, X_OK) < 0 ? "the hook is gone" : NULL;
 }
 
@@ -95,12 +93,10 @@ bool thread_hooks_are_stale(const struct thread *t)
 {
     autofree char *folder = mem_printf("%s/anabranch.hooks", t->admin);
     autobuf struct buf setting = BUF_INIT;
-    return find_setting(t, &setting) && strcmp(setting.s, folder) != 0;
+    return find_old_hooks(t, &setting) && strcmp(setting.s, folder) != 0;
 }
 
-/* --- mending ------------------------------------------------------------------------------ */
-
-static int mend_links(struct threads *ts, const struct git_repo *repo, struct err *err)
+static int repair_links(struct threads *ts, const struct git_repo *repo, struct err *err)
 {
     struct git_place at = {.git_dir = repo->common};
     autostrv struct strv args = {0};
@@ -125,8 +121,8 @@ static int mend_links(struct threads *ts, const struct git_repo *repo, struct er
                                  (int)strcspn(errout.s, "\n"), errout.s);
 }
 
-static int mend_settings(const struct thread *t, const struct git_repo *repo, const char *shared,
-                         struct err *err)
+static int repair_settings(const struct thread *t, const struct git_repo *repo, const char *shared,
+                           struct err *err)
 {
     autofree char *excludes = mem_printf("%s/anabranch.excludes", t->admin);
     if (access(excludes, F_OK) == 0 &&
@@ -139,14 +135,14 @@ int threads_relocate(struct threads *ts, const struct git_repo *repo, struct err
 {
     autofree char *shared = NULL;
     bool asked = false;
-    if (mend_links(ts, repo, err))
+    if (repair_links(ts, repo, err))
         return -1;
     for (size_t i = 0; i < ts->n; i++) {
         const struct thread *t = &ts->v[i];
         if (access(t->path, F_OK) < 0 || !thread_hooks_are_stale(t))
             continue;
         if ((!asked && thread_hooks_find(repo, &shared, err)) ||
-            mend_settings(t, repo, shared, err))
+            repair_settings(t, repo, shared, err))
             return err_wrap(err, "thread %s", t->id);
         asked = true;
     }

@@ -1,6 +1,6 @@
 /*
- * A repository that was moved with its threads: the links between both, and the settings by which a
- * worktree finds its hooks, are absolute paths, and lead nowhere then.
+ * If a repository is moved together with its threads, the links between it and the worktrees and
+ * the settings for our hooks break: all of them are absolute paths.
  */
 #ifndef THREADS_RELOCATE_H
 #define THREADS_RELOCATE_H
@@ -8,18 +8,18 @@
 #include "git/git.h"
 #include "threads/thread.h"
 
-/* Where a thread's worktree is now; false where it is not known to have moved, or is in order. */
+/* Finds the new place of a thread's worktree. Returns false if it is intact, or if we do not know
+ * where it is. */
 bool thread_is_moved(const struct thread *t, struct buf *ret_path);
 
-/* Why commits of a thread are not held against its paths, in words; NULL: they are. */
+/* Explains why git does not check the paths of a thread's commits. NULL: it does. */
 const char *thread_hooks_off(const struct thread *t);
 
-/* Whether its hooks are off because the settings, which are ours, lead to where it was before. */
+/* Are its hooks off because our own settings name the old place? */
 bool thread_hooks_are_stale(const struct thread *t);
 
-/* Puts right the links of worktrees that have moved, as `git worktree repair` does, and our own
- * settings of those that lead elsewhere; the threads say where they are then. A setting that is the
- * user's stays. */
+/* Repairs the links of moved worktrees, like `git worktree repair`, and our own settings that name
+ * an old place. Updates the paths of the threads. Does not touch the user's settings. */
 int threads_relocate(struct threads *ts, const struct git_repo *repo, struct err *err);
 
 #endif

@@ -18,7 +18,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define GONE_FILE "anabranch.gone" /* in the administrative folder: what the tree is called now */
+#define REMOVED_NAME_FILE                                                                          \
+    "anabranch.gone" /* in the administrative folder: the new name of the tree */
 
 static int remove_branch(const struct thread *t, const struct git_repo *repo, const char *tip,
                          struct err *err)
@@ -28,57 +29,55 @@ static int remove_branch(const struct thread *t, const struct git_repo *repo, co
     bool moved;
     if (git_resolve(&at, t->branch, &now, NULL))
         return 0; /* gone already */
-    if (git_move_ref(&at, t->branch, tip, "", "anabranch: thread taken away", &moved, err))
+    if (git_move_ref(&at, t->branch, tip, "", "anabranch: thread removed", &moved, err))
         return -1;
-    return moved ? 0 : err_set(err, ERR_ENV, "the branch '%s' has moved: it stays", t->branch);
+    return moved ? 0 : err_set(err, ERR_ENV, "the branch '%s' has moved: kept", t->branch);
 }
 
-/* --- the tree ----------------------------------------------------------------------------- */
-
-/* Beside it, because only there can it be renamed to; what is there is the user's, so the name is
- * one that nothing has, and is noted before there is anything of that name. */
-static int choose_name(const struct thread *t, struct buf *ret_name, struct err *err)
+/* The new name must be beside the tree, because we can rename it only there. The user may have
+ * files there: choose an unused name, and note it before we use it. */
+static int choose_removed_name(const struct thread *t, struct buf *ret_name, struct err *err)
 {
-    autofree char *note = mem_printf("%s/" GONE_FILE, t->admin);
+    autofree char *note = mem_printf("%s/" REMOVED_NAME_FILE, t->admin);
     struct stat st;
     for (int64_t n = clock_wall();; n++) {
         autofree char *path = mem_printf("%s.gone-%d-%llx", t->path, (int)getpid(), (long long)n);
         if (lstat(path, &st) == 0)
             continue;
         buf_addstr(ret_name, strrchr(path, '/') + 1);
-        if (access(t->admin, F_OK) < 0) /* nothing leads to it, however far we come */
+        if (access(t->admin, F_OK) < 0) /* no thread is left that could find the note */
             return 0;
         return file_replace(note, ret_name->s, ret_name->len, err);
     }
 }
 
-/* The name that one chose who was stopped on the way; empty where there was none. */
-static void read_name(const struct thread *t, struct buf *ret_name)
+/* Reads the name that an interrupted removal chose; empty if there is none. */
+static void read_removed_name(const struct thread *t, struct buf *ret_name)
 {
-    autofree char *note = mem_printf("%s/" GONE_FILE, t->admin);
+    autofree char *note = mem_printf("%s/" REMOVED_NAME_FILE, t->admin);
     autofree char *beginning = mem_printf("%s.gone-", strrchr(t->path, '/') + 1);
     bool ours = file_read(note, PATH_MAX, ret_name, NULL) == 0 && !strchr(ret_name->s, '/') &&
                 strncmp(ret_name->s, beginning, strlen(beginning)) == 0;
     buf_cut(ret_name, ours ? ret_name->len : 0);
 }
 
-static int remove_noted(const struct thread *t, const char *name, struct err *err)
+static int remove_renamed(const struct thread *t, const char *name, struct err *err)
 {
     int len = (int)(strrchr(t->path, '/') - t->path);
     autofree char *aside = mem_printf("%.*s/%s", len, t->path, name);
     return dirs_remove(aside, err);
 }
 
-/* Out of the way at once, so that nobody ever sees half of it. */
+/* Renames the tree first, so that nobody ever sees half of it. */
 static int remove_tree(const struct thread *t, struct err *err)
 {
     autobuf struct buf before = BUF_INIT, name = BUF_INIT;
-    read_name(t, &before);
-    if (before.len && remove_noted(t, before.s, err))
+    read_removed_name(t, &before);
+    if (before.len && remove_renamed(t, before.s, err))
         return -1;
     if (access(t->path, F_OK) < 0 && errno == ENOENT)
         return 0;
-    if (choose_name(t, &name, err))
+    if (choose_removed_name(t, &name, err))
         return -1;
     int len = (int)(strrchr(t->path, '/') - t->path);
     autofree char *aside = mem_printf("%.*s/%s", len, t->path, name.s);
@@ -87,8 +86,8 @@ static int remove_tree(const struct thread *t, struct err *err)
     return dirs_remove(aside, err);
 }
 
-/* The administrative folder goes last: as long as it is there, so is the thread, for who has to go
- * on where this one was stopped. */
+/* Removes the administrative folder last: as long as it exists, the thread does, and a later
+ * removal can continue. */
 int thread_remove(const struct thread *t, const struct git_repo *repo, const char *tip,
                   struct err *err)
 {
@@ -101,28 +100,29 @@ int thread_remove(const struct thread *t, const struct git_repo *repo, const cha
                : 0;
 }
 
-/* The folder with nothing but the file that hides it; that of someone else stays. */
-static void remove_folder(const char *lock, const char *work)
+/* Removes a folder that has only our .gitignore in it. Other folders stay. */
+static void remove_work_folder(const char *lock, const char *work)
 {
     autoclose int fd = -1;
     autofree char *ignore = mem_printf("%s/.gitignore", work);
     autobuf struct buf text = BUF_INIT;
     if (file_read(ignore, 16, &text, NULL) || strcmp(text.s, "*\n") != 0)
         return;
-    (void)dirs_lock(lock, &fd, NULL); /* as in root_folder_tidy(): also where it cannot be */
+    (void)dirs_lock(lock, &fd, NULL); /* as in root_folder_tidy(): continue even without the lock */
     if (unlink(ignore) == 0 && rmdir(work) < 0)
         (void)root_folder_hide(work, NULL);
 }
 
-int threads_leave(const struct git_repo *repo, const struct thread *gone, struct err *err)
+int threads_leave(const struct git_repo *repo, const struct thread *removed, struct err *err)
 {
     autofree char *worktrees = mem_printf("%s/worktrees", repo->common);
-    autofree char *work = mem_dup(gone->path, (size_t)(strrchr(gone->path, '/') - gone->path));
+    autofree char *work =
+        mem_dup(removed->path, (size_t)(strrchr(removed->path, '/') - removed->path));
     autofree char *lock = state_lock_path(repo->common);
     autothreads struct threads left = {0};
-    remove_folder(lock, work);
-    (void)rmdir(worktrees); /* as git does, where it is empty */
-    if (!gone->configured && !worktree_config_is_ours(repo))
+    remove_work_folder(lock, work);
+    (void)rmdir(worktrees); /* git removes it, too, if it is empty */
+    if (!removed->configured && !worktree_config_is_ours(repo))
         return 0;
     if (threads_load(&left, repo, err))
         return -1;
@@ -156,7 +156,7 @@ int threads_lock(const struct git_repo *repo, void (*waiting)(const char *whom),
                : 0;
 }
 
-/* Whoever waits for a lock finds out that its file is gone. */
+/* Anybody who waits for one of these locks notices that its file is gone. */
 static void remove_state(const struct git_repo *repo)
 {
     autofree char *state = state_path(repo->common);
@@ -169,7 +169,7 @@ static void remove_state(const struct git_repo *repo)
         return;
     (void)unlink(lock);
     (void)unlink(ours);
-    (void)rmdir(state); /* it stays where a run has begun meanwhile */
+    (void)rmdir(state); /* fails if a run has begun meanwhile */
 }
 
 void threads_unlock_last(const struct git_repo *repo, int *fd)

@@ -47,8 +47,6 @@ void threads_done(struct threads *ts)
     vec_done(ts);
 }
 
-/* --- writing ------------------------------------------------------------------------------ */
-
 static void put_requests(struct arena *a, struct node *map, const struct thread *t)
 {
     struct node *list = node_put_list(a, map, "requests");
@@ -88,7 +86,8 @@ static struct node *encode(const struct thread *t, struct arena *a)
     return map;
 }
 
-/* JSON has no other text. As deep as encode() builds: a map, its lists, their maps. */
+/* JSON must be UTF-8. The recursion goes as deep as encode() builds: a map, its lists, their
+ * maps. */
 static bool is_utf8(const struct node *node)
 {
     if (node->kind == NODE_STRING)
@@ -108,46 +107,44 @@ int thread_save(const struct thread *t, struct err *err)
     autobuf struct buf text = BUF_INIT;
     struct arena a = {0};
     const struct node *map = encode(t, &a);
-    bool good = is_utf8(map);
+    bool valid = is_utf8(map);
     doc_write_line(&text, map);
     buf_addch(&text, '\n');
     arena_done(&a);
-    if (!good)
-        return err_set(err, ERR_INPUT, "thread %s: not all of its texts are UTF-8", t->id);
+    if (!valid)
+        return err_set(err, ERR_INPUT, "thread %s: some of its text is not UTF-8", t->id);
     return file_replace(path, text.s, text.len, err);
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
-static char *take_string(const struct node *map, const char *key)
+static char *copy_string(const struct node *map, const char *key)
 {
     const char *s = node_new_string(map, key, NULL);
     return s ? mem_str(s) : NULL;
 }
 
-static const struct node *list_of(const struct node *map, const char *key)
+static const struct node *find_list(const struct node *map, const char *key)
 {
     static const struct node none = {.kind = NODE_LIST};
     const struct node *n = node_get(map, key);
     return n && n->kind == NODE_LIST ? n : &none;
 }
 
-static void take_list(const struct node *map, const char *key, struct strv *list)
+static void copy_list(const struct node *map, const char *key, struct strv *list)
 {
-    node_each (entry, list_of(map, key)) {
+    node_each (entry, find_list(map, key)) {
         if (entry->kind == NODE_STRING)
             strv_push(list, entry->text);
     }
 }
 
-static void take_requests(const struct node *map, struct thread *t)
+static void copy_requests(const struct node *map, struct thread *t)
 {
-    node_each (entry, list_of(map, "requests")) {
+    node_each (entry, find_list(map, "requests")) {
         if (entry->kind != NODE_MAP || !node_new_string(entry, "path", NULL))
             continue;
         vec_push(&t->requests, (struct thread_request){
-                                   .path = take_string(entry, "path"),
-                                   .claimed_by = take_string(entry, "claimed_by"),
+                                   .path = copy_string(entry, "path"),
+                                   .claimed_by = copy_string(entry, "claimed_by"),
                                    .at = node_new_int(entry, "at", 0),
                                });
     }
@@ -157,27 +154,27 @@ static void decode(struct thread *t, const struct node *map)
 {
     const struct node *order = node_get(map, "order");
     *t = (struct thread){
-        .id = take_string(map, "id"),
-        .branch = take_string(map, "branch"),
-        .goal = take_string(map, "goal"),
-        .prompt = take_string(map, "prompt"),
-        .engine = take_string(map, "engine"),
+        .id = copy_string(map, "id"),
+        .branch = copy_string(map, "branch"),
+        .goal = copy_string(map, "goal"),
+        .prompt = copy_string(map, "prompt"),
+        .engine = copy_string(map, "engine"),
         .ordered = order && order->kind == NODE_INT,
         .order = node_new_int(map, "order", 0),
-        .enforce = take_string(map, "enforce"),
-        .base = take_string(map, "base"),
-        .base_commit = take_string(map, "base_commit"),
+        .enforce = copy_string(map, "enforce"),
+        .base = copy_string(map, "base"),
+        .base_commit = copy_string(map, "base_commit"),
         .port = node_new_int(map, "port", 0),
         .ports = node_new_int(map, "ports", 0),
         .made = build_is_true(map, "made"),
         .configured = build_is_true(map, "configured"),
-        .pull = take_string(map, "pull"),
-        .pull_state = take_string(map, "pull_state"),
+        .pull = copy_string(map, "pull"),
+        .pull_state = copy_string(map, "pull_state"),
     };
-    take_list(map, "owns", &t->owns);
-    take_list(map, "forbids", &t->forbids);
-    take_list(map, "after", &t->after);
-    take_requests(map, t);
+    copy_list(map, "owns", &t->owns);
+    copy_list(map, "forbids", &t->forbids);
+    copy_list(map, "after", &t->after);
+    copy_requests(map, t);
 }
 
 static int parse(struct thread *t, const char *path, const struct buf *text, struct err *err)
@@ -186,10 +183,10 @@ static int parse(struct thread *t, const char *path, const struct buf *text, str
     autoproblems struct problems ps;
     struct doc doc;
     problems_init(&ps, path);
-    bool good =
+    bool valid =
         doc_parse(&doc, NULL, text->s, text->len, &opts, &ps) == 0 && doc.root->kind == NODE_MAP;
-    int64_t version = good ? node_new_int(doc.root, "version", 0) : 0;
-    if (good && version == VERSION)
+    int64_t version = valid ? node_new_int(doc.root, "version", 0) : 0;
+    if (valid && version == VERSION)
         decode(t, doc.root);
     doc_done(&doc);
     if (version && version != VERSION)
@@ -199,9 +196,9 @@ static int parse(struct thread *t, const char *path, const struct buf *text, str
     return 0;
 }
 
-/* Where the worktree is: git writes the path of its .git file, which newer ones may leave relative
- * to the administrative folder. */
-static int find_tree(const char *admin, char **ret_path, struct err *err)
+/* Finds the worktree. git writes the path of its .git file; newer versions may write it relative to
+ * the administrative folder. */
+static int find_worktree(const char *admin, char **ret_path, struct err *err)
 {
     autofree char *file = mem_printf("%s/gitdir", admin);
     autobuf struct buf text = BUF_INIT;
@@ -222,7 +219,7 @@ static int find_tree(const char *admin, char **ret_path, struct err *err)
     return 0;
 }
 
-/* Its folder is called "thread-ID", and the administrative one after that. */
+/* The worktree is called "thread-ID", and git names the administrative folder after it. */
 static char *guess_id(const char *path, const char *admin)
 {
     const char *name = strrchr(path ? path : admin, '/') + 1;
@@ -235,11 +232,11 @@ static char *hint_for(const char *admin, bool unreadable)
     autofree char *file = mem_printf("%s/" THREAD_FILE, admin);
     autobuf struct buf out = BUF_INIT;
     if (unreadable) {
-        buf_addstr(&out, "make it readable; nothing else of the thread was touched");
+        buf_addstr(&out, "make it readable; nothing else of the thread has changed");
         return buf_steal(&out);
     }
-    buf_addstr(&out, "put the file back from a copy; or give the thread up, whose worktree and "
-                     "branch then are git's alone:");
+    buf_addstr(&out, "restore the file from a copy, or give up the thread (git keeps its "
+                     "worktree and branch):");
     shell_quote(&out, " rm", file, NULL);
     return buf_steal(&out);
 }
@@ -249,7 +246,7 @@ static void add_damaged(struct threads *ts, const char *admin, bool unreadable,
 {
     struct thread_damaged d = {
         .admin = mem_str(admin), .problem = mem_str(why->msg), .hint = hint_for(admin, unreadable)};
-    (void)find_tree(admin, &d.path, NULL);
+    (void)find_worktree(admin, &d.path, NULL);
     d.id = guess_id(d.path, admin);
     vec_push(&ts->damaged, d);
 }
@@ -266,7 +263,7 @@ static void load_one(struct threads *ts, const char *worktrees, const char *name
             add_damaged(ts, admin, why.errnum == EACCES, &why);
         return;
     }
-    if (parse(&t, path, &text, &why) || find_tree(admin, &t.path, &why)) {
+    if (parse(&t, path, &text, &why) || find_worktree(admin, &t.path, &why)) {
         add_damaged(ts, admin, false, &why);
         thread_done(&t);
         return;
@@ -293,9 +290,7 @@ int threads_load(struct threads *ts, const struct git_repo *repo, struct err *er
     return rc;
 }
 
-/* --- looking ------------------------------------------------------------------------------ */
-
-static int compare(const void *left, const void *right)
+static int compare_threads(const void *left, const void *right)
 {
     const struct thread *a = left, *b = right;
     if (a->ordered != b->ordered)
@@ -314,7 +309,7 @@ static int compare_damaged(const void *left, const void *right)
 void threads_sort(struct threads *ts)
 {
     if (ts->n)
-        qsort(ts->v, ts->n, sizeof(*ts->v), compare);
+        qsort(ts->v, ts->n, sizeof(*ts->v), compare_threads);
     if (ts->damaged.n)
         qsort(ts->damaged.v, ts->damaged.n, sizeof(*ts->damaged.v), compare_damaged);
 }
@@ -342,12 +337,12 @@ int threads_check(const struct threads *ts, struct err *err)
     if (!ts->damaged.n)
         return 0;
     const struct thread_damaged *d = &ts->damaged.v[0];
-    /* The hint has a command in it, which must not be cut. */
+    /* d->hint has a command in it, which err_set() might truncate. */
     return err_set(err, ERR_ENV, "thread %s: %s; 'anabranch status' says what to do", d->id,
                    d->problem);
 }
 
-static bool holds(const char *tree, const char *dir)
+static bool contains(const char *tree, const char *dir)
 {
     autofree char *real = realpath(tree, NULL);
     size_t len = real ? strlen(real) : 0;
@@ -358,7 +353,7 @@ struct thread *thread_here(const struct threads *ts, const char *dir)
 {
     autofree char *real = realpath(dir, NULL);
     for (size_t i = 0; real && i < ts->n; i++) {
-        if (holds(ts->v[i].path, real))
+        if (contains(ts->v[i].path, real))
             return &ts->v[i];
     }
     return NULL;

@@ -1,10 +1,10 @@
 /*
- * struct thread: a branch with a worktree of its own that a person and an agent work in, as
- * `fanout` made it.
+ * struct thread: a branch with a worktree of its own, made by `fanout`, that a person and an agent
+ * work in.
  *
- * What is known of it has one home, the file `anabranch.json` in the worktree's administrative
- * folder (<common>/worktrees/<name>), and so lives exactly as long as the worktree. A thread is
- * there when that file is: it is written last. Strings are on the heap; the thread owns them.
+ * We keep its data in one file, `anabranch.json` in the worktree's administrative folder
+ * (<common>/worktrees/<name>), so it lives exactly as long as the worktree. A thread exists if this
+ * file does: we write it last. Strings are on the heap; the thread owns them.
  */
 #ifndef THREADS_THREAD_H
 #define THREADS_THREAD_H
@@ -22,63 +22,61 @@
 
 /* A path that the thread asked for later, by `own request`. */
 struct thread_request {
-    char *path;       /* normalised, as those of `owns` */
-    char *claimed_by; /* id of the thread whose it is, its own where its plan forbids it; NULL: it
-                       * was granted, and counts as owned */
+    char *path;       /* normalised, like those of `owns` */
+    char *claimed_by; /* id of the thread that claims it; the thread's own id if its plan forbids
+                         the path; NULL: it was granted, and counts as owned */
     int64_t at;       /* ms since 1970 */
 };
 
 struct thread {
     char *id;
     char *branch; /* full name of its ref */
-    char *goal;   /* as the plan says it; may have several lines */
-    char *prompt; /* what there is to say beyond the goal, or NULL */
-    char *engine; /* its word in a plan, "claude" */
+    char *goal;   /* from the plan; may have several lines */
+    char *prompt; /* instructions beyond the goal, or NULL */
+    char *engine; /* its name in a plan, such as "claude" */
     struct strv owns,
         forbids; /* normalised (plan/schedule/claims.h), relative to the root; "": everything */
-    struct strv after;   /* ids of threads that it depends on */
-    bool ordered;        /* the plan says its place in the order */
-    int64_t order;       /* merge_order; 0 where it does not */
-    char *enforce;       /* "warn", "ask" or "block" */
-    char *base;          /* full name of the ref that it is to land on; NULL: a commit was
-                          * checked out, not a branch */
-    char *base_commit;   /* what it was made from, in full */
-    int64_t port, ports; /* its block of ports; ports is 0 where it has none */
-    bool made;           /* the worktree and the branch are ours: cleanup may take them away */
-    bool configured;     /* we switched extensions.worktreeConfig on: off with the last one */
+    struct strv after; /* ids of threads that it depends on */
+    bool ordered;      /* the plan sets its place in the merge order */
+    int64_t order;     /* merge_order; 0 if the plan does not set it */
+    char *enforce;     /* "warn", "ask" or "block" */
+    char *base; /* full name of the ref that it lands on; NULL: it was made from a detached HEAD */
+    char *base_commit;   /* the commit that it was made from, full id */
+    int64_t port, ports; /* its block of ports; ports is 0 if it has none */
+    bool made;           /* we made the worktree and the branch: cleanup may remove them */
+    bool configured;     /* we enabled extensions.worktreeConfig: disable it with the last thread */
     VEC(struct thread_request) requests;
-    char *pull;       /* address of its pull request, as converge made or found it; or NULL */
-    char *pull_state; /* "open" or "draft", as of then */
+    char *pull;       /* address of the pull request that converge made or found, or NULL */
+    char *pull_state; /* "open" or "draft" at that time */
 
-    /* Where it is; not in the file. */
-    char *path;  /* the worktree, absolute; it need not be there any more */
+    /* Not in the file: */
+    char *path;  /* the worktree, absolute; it may be gone */
     char *admin; /* its administrative folder, absolute */
 };
 
-/* A worktree whose file is there and cannot be understood: what the thread claims, and which branch
- * is its own, is not known. */
+/* A worktree with a file that we cannot understand: we do not know its branch or its claims. */
 struct thread_damaged {
-    char *id;      /* as its folder is called */
-    char *path;    /* the worktree, or NULL where that is not known either */
+    char *id;      /* from the name of its folder */
+    char *path;    /* the worktree, or NULL if we do not know it */
     char *admin;   /* its administrative folder, absolute */
     char *problem; /* one line */
-    char *hint;    /* what to do */
+    char *hint;    /* what the user can do */
 };
 
 struct threads {
-    struct thread *v; /* by order, those without one last; then by id, 2 before 10 */
+    struct thread *v; /* by order, threads without one last; then by id, 2 before 10 */
     size_t n, cap;
     VEC(struct thread_damaged) damaged; /* by id */
 };
 
 void thread_done(struct thread *t);
 
-/* Writes the file in t->admin, whole or not at all. ERR_INPUT where a text is not UTF-8. */
+/* Replaces the file in t->admin atomically. Returns ERR_INPUT if a text is not UTF-8. */
 int thread_save(const struct thread *t, struct err *err);
 
-/* All threads of a repository; asks no git. Those whose file cannot be read, is damaged or was not
- * written by this program are in `damaged`, and no failure. Released with threads_done() in every
- * case. */
+/* Loads all threads of a repository, without calling git. `damaged` has those with a file that
+ * cannot be read, is damaged or was not written by this program; this is no failure. Always call
+ * threads_done(). */
 int threads_load(struct threads *ts, const struct git_repo *repo, struct err *err);
 void threads_done(struct threads *ts);
 #define autothreads own_cleanup(threads_done)
@@ -87,14 +85,14 @@ struct thread *threads_find(const struct threads *ts, const char *id); /* or NUL
 
 struct thread_damaged *threads_find_damaged(const struct threads *ts, const char *id); /* or NULL */
 
-/* For who cannot go on where something is not known of a thread: ERR_ENV, naming the first that is
- * damaged. */
+/* For callers that need to know all threads: returns ERR_ENV, and names the first damaged one, if
+ * there is any. */
 int threads_check(const struct threads *ts, struct err *err);
 
-/* The thread whose worktree a folder is in or at, or NULL. */
+/* The thread whose worktree contains the folder, or NULL. */
 struct thread *thread_here(const struct threads *ts, const char *dir);
 
-/* For who gathers threads by himself: puts them into the order above. */
+/* Sorts threads that the caller has collected himself in the order above. */
 void threads_sort(struct threads *ts);
 
 #endif

@@ -17,7 +17,8 @@ void upstream_done(struct upstream *u)
     *u = (struct upstream){0};
 }
 
-/* As git is configured; a branch that follows another one of this repository has no upstream. */
+/* From git's configuration. A branch that follows another branch of this repository has no
+ * upstream. */
 static int find_configured(struct upstream *u, const struct git_place *at, const char *branch,
                            struct err *err)
 {
@@ -70,51 +71,50 @@ int upstream_find(struct upstream *u, const struct git_place *at, const char *br
     return u->remote ? 0 : find_by_name(u, at, branch, err);
 }
 
-/* --- fetching ----------------------------------------------------------------------------- */
-
-/* git talks to someone outside, who may not answer: a signal ends it. */
-__attribute__((sentinel)) static int ask(const struct git_place *at, struct buf *out,
-                                         struct err *err, ...)
+/* Runs git with a remote that may never answer: a signal stops it. */
+__attribute__((sentinel)) static int run_remote_git(const struct git_place *at, struct buf *out,
+                                                    struct err *err, ...)
 {
     struct proc_job job = PROC_JOB_INIT;
     va_list ap;
     git_prepare(at, &job.argv, &job.env);
     size_t first = job.argv.n;
     va_start(ap, err);
-    for (const char *word; (word = va_arg(ap, const char *));)
-        strv_push(&job.argv, word);
+    for (const char *argument; (argument = va_arg(ap, const char *));)
+        strv_push(&job.argv, argument);
     va_end(ap);
     int rc = capture_many(&job, 1, err);
-    const char *words = job.errout.s + (strncmp(job.errout.s, "fatal: ", 7) == 0 ? 7 : 0);
+    const char *message = job.errout.s + (strncmp(job.errout.s, "fatal: ", 7) == 0 ? 7 : 0);
     if (rc == 0 && job.status != 0)
-        rc = err_set(err, ERR_ENV, "git %s: %.*s", job.argv.v[first], (int)strcspn(words, "\n"),
-                     words);
+        rc = err_set(err, ERR_ENV, "git %s: %.*s", job.argv.v[first], (int)strcspn(message, "\n"),
+                     message);
     if (rc == 0 && out)
         buf_add(out, job.out.s, job.out.len);
     proc_job_done(&job);
     return rc;
 }
 
-/* Nothing but the objects comes here, so the commit is asked for by itself. */
-static int fetch_apart(const struct upstream *u, const struct git_place *at, struct buf *ret_commit,
-                       struct err *err)
+/* Fetches nothing but objects, so we ask for the commit first. */
+static int fetch_objects(const struct upstream *u, const struct git_place *at,
+                         struct buf *ret_commit, struct err *err)
 {
     autobuf struct buf line = BUF_INIT;
-    if (ask(at, &line, err, "ls-remote", u->remote, u->ref, NULL))
+    if (run_remote_git(at, &line, err, "ls-remote", u->remote, u->ref, NULL))
         return -1;
     if (!line.len)
-        return err_set(err, ERR_ENV, "there is no branch '%s' any more", u->ref + strlen(HEADS));
+        return err_set(err, ERR_ENV, "the branch '%s' no longer exists", u->ref + strlen(HEADS));
     buf_add(ret_commit, line.s, strcspn(line.s, "\t"));
-    return ask(at, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-               "--no-auto-maintenance", "--refmap=", u->remote, u->ref, NULL);
+    return run_remote_git(at, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
+                          "--no-auto-maintenance", "--refmap=", u->remote, u->ref, NULL);
 }
 
 int upstream_fetch(const struct upstream *u, const struct git_place *at, bool dry_run,
                    struct buf *ret_commit, struct err *err)
 {
-    int rc = dry_run ? fetch_apart(u, at, ret_commit, err)
-                     : ask(at, NULL, err, "fetch", "--quiet", "--no-tags", "--no-write-fetch-head",
-                           "--no-auto-maintenance", u->remote, u->ref, NULL);
+    int rc = dry_run ? fetch_objects(u, at, ret_commit, err)
+                     : run_remote_git(at, NULL, err, "fetch", "--quiet", "--no-tags",
+                                      "--no-write-fetch-head", "--no-auto-maintenance", u->remote,
+                                      u->ref, NULL);
     if (rc)
         return err_wrap(err, "%s", u->remote);
     return dry_run ? 0 : git_resolve(at, u->tracking, ret_commit, err);

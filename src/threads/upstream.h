@@ -1,6 +1,7 @@
 /*
- * struct upstream: the branch of a remote that a branch follows: as git is configured, or else that
- * of the same name at `origin` (or at the only remote), where something is known of it.
+ * struct upstream: the remote branch that a branch follows: from git's configuration, or else the
+ * branch of the same name at `origin` (or at the only remote) if we have a remote-tracking branch
+ * of it.
  */
 #ifndef THREADS_UPSTREAM_H
 #define THREADS_UPSTREAM_H
@@ -9,17 +10,17 @@
 #include "git/git.h"
 
 struct upstream {
-    char *remote;   /* NULL: there is none */
+    char *remote;   /* NULL: no upstream */
     char *ref;      /* its full name there */
-    char *tracking; /* and here: refs/remotes/origin/main */
+    char *tracking; /* its remote-tracking branch here, such as refs/remotes/origin/main */
 };
 
 int upstream_find(struct upstream *u, const struct git_place *at, const char *branch,
                   struct err *err);
 void upstream_done(struct upstream *u);
 
-/* The commit that it is at now, by asking the remote. Its remote-tracking branch follows; with
- * `dry_run` no ref is changed. ERR_ENV, with git's words, where the remote does not answer. */
+/* Fetches the current commit from the remote and updates its remote-tracking branch. With `dry_run`
+ * no ref changes. Returns ERR_ENV with git's message if the remote does not answer. */
 int upstream_fetch(const struct upstream *u, const struct git_place *at, bool dry_run,
                    struct buf *ret_commit, struct err *err);
 

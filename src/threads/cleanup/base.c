@@ -12,8 +12,8 @@ static const char *short_name(const char *ref)
     return name + 1;
 }
 
-/* What was fetched last is still true where the remote does not answer. */
-static void ask_remote(struct cleaning *c, struct cleanup_base *b)
+/* If the remote does not answer, we use the last fetched commit. */
+static void fetch_remote(struct cleaning *c, struct cleanup_base *b)
 {
     autobuf struct buf commit = BUF_INIT;
     struct err err = {0};
@@ -29,8 +29,8 @@ static void ask_remote(struct cleaning *c, struct cleanup_base *b)
     b->remote_name = mem_str(short_name(b->upstream.tracking));
 }
 
-/* A thread that came from a mere commit, or whose branch is gone, is for the branch that is checked
- * out in the main worktree. */
+/* If a thread came from a commit instead of a branch, or its branch is gone, we take the branch
+ * that is checked out in the main worktree. */
 static int find_ref(const struct cleaning *c, const char *ref, struct buf *ret, struct err *err)
 {
     struct git_place main_at = {.git_dir = c->opts->repo->common};
@@ -48,7 +48,7 @@ static int find_ref(const struct cleaning *c, const char *ref, struct buf *ret, 
     return 0;
 }
 
-static int lookup_up(struct cleaning *c, struct cleanup_base *b, struct err *err)
+static int find_base(struct cleaning *c, struct cleanup_base *b, struct err *err)
 {
     autobuf struct buf ref = BUF_INIT, commit = BUF_INIT;
     if (find_ref(c, b->ref, &ref, err))
@@ -60,7 +60,7 @@ static int lookup_up(struct cleaning *c, struct cleanup_base *b, struct err *err
     if (git_resolve(&c->at, ref.s, &commit, NULL) == 0)
         b->local = mem_str(commit.s);
     b->local_name = mem_str(short_name(ref.s));
-    ask_remote(c, b);
+    fetch_remote(c, b);
     return 0;
 }
 
@@ -89,7 +89,7 @@ int cleanup_base(struct cleaning *c, const struct thread *t, const struct cleanu
         if (str_same((*ret)->ref, t->base))
             return 0;
     }
-    if (lookup_up(c, &b, err)) {
+    if (find_base(c, &b, err)) {
         base_done(&b);
         return -1;
     }

@@ -21,8 +21,6 @@ const char *const cleanup_words[] = {
     [CLEANUP_STOPPED] = "stopped",     [CLEANUP_ERROR] = "error",
 };
 
-/* --- which threads ------------------------------------------------------------------------ */
-
 static bool is_wanted(const char *only, const char *id)
 {
     size_t len = strlen(id);
@@ -44,46 +42,42 @@ static int check_only(const struct threads *ts, const char *only, struct err *er
     return 0;
 }
 
-/* --- those that nothing can be said of ---------------------------------------------------- */
-
-static void tell_damaged(const struct cleaning *c, const struct thread_damaged *d)
+static void report_damaged(const struct cleaning *c, const struct thread_damaged *d)
 {
-    autofree char *why = mem_printf("%s: it stays; %s", d->problem, d->hint);
+    autofree char *why = mem_printf("%s: kept; %s", d->problem, d->hint);
     struct thread t = {.id = d->id, .path = d->path};
     struct cleanup_item item = {
         .action = CLEAN_FAILED, .reason = CLEANUP_DAMAGED, .thread = &t, .why = why};
     c->opts->tell(c->opts->ctx, &item);
 }
 
-static void tell_all_damaged(const struct cleaning *c)
+static void report_all_damaged(const struct cleaning *c)
 {
     for (size_t i = 0; i < c->threads.damaged.n; i++) {
         const struct thread_damaged *d = &c->threads.damaged.v[i];
         if (is_wanted(c->opts->only, d->id))
-            tell_damaged(c, d);
+            report_damaged(c, d);
     }
 }
 
-/* --- one of them -------------------------------------------------------------------------- */
-
-static void tell_failure(const struct cleaning *c, const struct thread *t, const struct err *err)
+static void report_failure(const struct cleaning *c, const struct thread *t, const struct err *err)
 {
     struct cleanup_item item = {
         .action = CLEAN_FAILED, .reason = CLEANUP_ERROR, .thread = t, .why = err->msg};
     c->opts->tell(c->opts->ctx, &item);
 }
 
-static void tell_stopped(const struct cleaning *c, const struct thread *t)
+static void report_stopped(const struct cleaning *c, const struct thread *t)
 {
     struct cleanup_item item = {.action = CLEAN_KEPT,
                                 .reason = CLEANUP_STOPPED,
                                 .thread = t,
-                                .why = "stopped by a signal before anything was done with it"};
+                                .why = "stopped by a signal before we could do anything"};
     c->opts->tell(c->opts->ctx, &item);
 }
 
-static int take_away(const struct cleaning *c, const struct thread *t, const struct verdict *v,
-                     struct err *err)
+static int remove_thread(const struct cleaning *c, const struct thread *t, const struct verdict *v,
+                         struct err *err)
 {
     autostrv struct strv dropped = {0};
     autobuf struct buf salvage = BUF_INIT;
@@ -106,34 +100,32 @@ static void verdict_done(struct verdict *v)
     buf_done(&v->tip);
 }
 
-/* True where it is gone. */
+/* Returns true if the thread is gone. */
 static bool clean_thread(struct cleaning *c, const struct thread *t)
 {
     own_cleanup(verdict_done) struct verdict v = {.why = BUF_INIT, .tip = BUF_INIT};
     struct err err = {0};
     int rc = interrupt_signal() ? 0 : cleanup_look(c, t, &v, &err);
-    if (interrupt_signal()) { /* who was not heard to the end has said nothing */
-        tell_stopped(c, t);
+    if (interrupt_signal()) { /* an interrupted check has no result */
+        report_stopped(c, t);
         return false;
     }
-    if (rc == 0 && !v.goes) {
+    if (rc == 0 && !v.remove) {
         struct cleanup_item item = {
             .action = CLEAN_KEPT, .reason = v.reason, .thread = t, .why = v.why.s};
         c->opts->tell(c->opts->ctx, &item);
-    } else if (rc || take_away(c, t, &v, &err)) {
-        tell_failure(c, t, &err);
+    } else if (rc || remove_thread(c, t, &v, &err)) {
+        report_failure(c, t, &err);
     }
-    return rc == 0 && v.goes && err.code == ERR_NONE && !c->opts->dry_run;
+    return rc == 0 && v.remove && err.code == ERR_NONE && !c->opts->dry_run;
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
-
-/* All threads know whether the configuration was changed for them; it is put back once. */
-static int leave(const struct cleaning *c, const struct threads *gone, struct err *err)
+/* Each thread notes that the configuration was changed for threads: reset it only once. */
+static int finish_removals(const struct cleaning *c, const struct threads *removed, struct err *err)
 {
-    for (size_t i = 0; i < gone->n; i++) {
-        struct thread t = gone->v[i];
-        t.configured = t.configured && i + 1 == gone->n;
+    for (size_t i = 0; i < removed->n; i++) {
+        struct thread t = removed->v[i];
+        t.configured = t.configured && i + 1 == removed->n;
         if (threads_leave(c->opts->repo, &t, err))
             return -1;
     }
@@ -142,20 +134,20 @@ static int leave(const struct cleaning *c, const struct threads *gone, struct er
 
 static int clean_all(struct cleaning *c, bool *ret_last, struct err *err)
 {
-    struct threads gone = {0}; /* what they own is owned by others */
+    struct threads removed = {0}; /* borrows its threads from c->threads */
     for (size_t i = 0; i < c->threads.n; i++) {
         const struct thread *t = &c->threads.v[i];
         if (is_wanted(c->opts->only, t->id) && clean_thread(c, t))
-            vec_push(&gone, *t);
+            vec_push(&removed, *t);
     }
-    tell_all_damaged(c);
-    int rc = leave(c, &gone, err);
-    *ret_last = rc == 0 && gone.n == c->threads.n && !c->threads.damaged.n;
-    free(gone.v);
+    report_all_damaged(c);
+    int rc = finish_removals(c, &removed, err);
+    *ret_last = rc == 0 && removed.n == c->threads.n && !c->threads.damaged.n;
+    free(removed.v);
     return rc;
 }
 
-static int load(struct cleaning *c, struct err *err)
+static int load_threads(struct cleaning *c, struct err *err)
 {
     threads_done(&c->threads);
     return threads_load(&c->threads, c->opts->repo, err) ||
@@ -164,16 +156,16 @@ static int load(struct cleaning *c, struct err *err)
                : 0;
 }
 
-static int carry_out(struct cleaning *c, struct err *err)
+static int run_cleanup(struct cleaning *c, struct err *err)
 {
     const struct cleanup_options *o = c->opts;
     autoclose int lock = -1;
     bool last = false;
-    if (load(c, err))
+    if (load_threads(c, err))
         return -1;
     if (!c->threads.n && !c->threads.damaged.n)
         return o->dry_run ? 0 : threads_leave_none(o->repo, err);
-    if (!o->dry_run && (threads_lock(o->repo, o->waiting, &lock, err) || load(c, err) ||
+    if (!o->dry_run && (threads_lock(o->repo, o->waiting, &lock, err) || load_threads(c, err) ||
                         threads_relocate(&c->threads, o->repo, err)))
         return -1;
     if (clean_all(c, &last, err))
@@ -189,7 +181,7 @@ int cleanup(const struct cleanup_options *opts, struct err *err)
         .opts = opts,
         .at = {.git_dir = opts->repo->common, .work_tree = opts->repo->root},
     };
-    int rc = carry_out(&c, err);
+    int rc = run_cleanup(&c, err);
     cleanup_bases_done(&c);
     threads_done(&c.threads);
     return rc;

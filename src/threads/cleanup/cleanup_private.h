@@ -1,5 +1,5 @@
 /*
- * What the parts of taking threads away share.
+ * Shared by the files of `cleanup`.
  */
 #ifndef THREADS_CLEANUP_CLEANUP_PRIVATE_H
 #define THREADS_CLEANUP_CLEANUP_PRIVATE_H
@@ -8,9 +8,9 @@
 #include "threads/cleanup/cleanup.h"
 #include "threads/upstream.h"
 
-/* A branch that threads are for, and the commits that their work may be in. */
+/* The base branch of threads, and the commits that may have their work. */
 struct cleanup_base {
-    const char *ref; /* its thread's, or NULL */
+    const char *ref; /* the thread's base, or NULL */
     struct upstream upstream;
     char *local, *remote; /* commits, or NULL */
     char *local_name, *remote_name;
@@ -22,47 +22,47 @@ struct cleaning {
     struct threads threads;
     VEC(struct cleanup_base) bases;
     bool looked_for_forge;
-    bool no_forge; /* it was asked, and is not there; or it is not gh */
+    bool no_forge; /* gh is not installed or does not work, or the forge has another program */
 };
 
-/* What is to be done with a thread. */
+/* The decision on a thread. */
 struct verdict {
-    bool goes;
+    bool remove;
     enum cleanup_reason reason;
     struct buf why;
-    struct buf tip; /* of its branch; empty where that is gone */
+    struct buf tip; /* of its branch; empty if the branch is gone */
 };
 
-/* base.c: asks each remote once; one that does not answer is told. */
+/* base.c: fetches from each remote once. It reports a remote that does not answer. */
 int cleanup_base(struct cleaning *c, const struct thread *t, const struct cleanup_base **ret,
                  struct err *err);
 void cleanup_bases_done(struct cleaning *c);
 
-/* decide.c: changes nothing. */
+/* decide.c: decides, but changes nothing. */
 int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret, struct err *err);
 
-/* Whether anything in it, or staged for it, is not committed; the names of the first few. */
+/* Lists the first few files with uncommitted or staged changes. */
 int cleanup_changes(const struct cleaning *c, const struct thread *t, struct buf *ret_names,
                     struct err *err);
 
-/* What git is in the middle of in it, in words; NULL: nothing. */
+/* Names an operation that git has not finished in its worktree; NULL: none. */
 const char *cleanup_unfinished(const struct thread *t);
 
-/* Whether some commit was ever made in it. */
+/* Was any commit ever made in its worktree? */
 bool cleanup_has_begun(const struct thread *t);
 
-/* inside.c: appends what a repository holds that would go with it and that is nowhere else;
- * nothing where there is none. */
+/* inside.c: finds repositories in the worktree that have something that exists nowhere else.
+ * Appends nothing if there is none. */
 int cleanup_inside(const struct cleaning *c, const struct thread *t, struct buf *ret_why,
                    struct err *err);
 
-/* forge.c: whether the forge has merged its branch as it is; else what there is to say of
- * its pull request is appended to `ret_note`. */
+/* forge.c: *ret_merged is true if the forge has merged the branch as it is now. Otherwise it
+ * appends the state of its pull request to `ret_note`. */
 int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *tip, bool *ret_merged,
                       struct buf *ret_note, struct err *err);
 
-/* remove.c: saves what the base has not, then takes it all away. `dropped` are ignored files
- * that go with it. */
+/* remove.c: saves what the base branch does not have, then removes the thread. `dropped` are
+ * ignored files that are lost. */
 int cleanup_take(const struct cleaning *c, const struct thread *t, const char *tip,
                  struct buf *ret_salvage, struct err *err);
 int cleanup_dropped(const struct cleaning *c, const struct thread *t, struct strv *ret,

@@ -1,5 +1,5 @@
 /*
- * What is to be done with a thread, and why.
+ * Decides if a thread can be removed, and why.
  */
 #include "threads/cleanup/cleanup_private.h"
 
@@ -13,13 +13,13 @@
 #include <string.h>
 #include <unistd.h>
 
-static int decide(struct verdict *v, bool goes, enum cleanup_reason reason, const char *fmt, ...)
+static int decide(struct verdict *v, bool remove, enum cleanup_reason reason, const char *fmt, ...)
     __attribute__((format(printf, 4, 5)));
 
-static int decide(struct verdict *v, bool goes, enum cleanup_reason reason, const char *fmt, ...)
+static int decide(struct verdict *v, bool remove, enum cleanup_reason reason, const char *fmt, ...)
 {
     va_list ap;
-    v->goes = goes;
+    v->remove = remove;
     v->reason = reason;
     va_start(ap, fmt);
     buf_addv(&v->why, fmt, ap);
@@ -27,7 +27,7 @@ static int decide(struct verdict *v, bool goes, enum cleanup_reason reason, cons
     return 0;
 }
 
-static bool is_there(const char *path)
+static bool exists(const char *path)
 {
     return access(path, F_OK) == 0;
 }
@@ -37,7 +37,7 @@ static const char *name_of(const struct thread *t)
     return t->branch + strlen("refs/heads/");
 }
 
-/* The first line of a file in a folder; false where there is none. */
+/* Reads the first line of a file. Returns false if there is no file. */
 static bool read_line(const char *folder, const char *name, struct buf *ret)
 {
     autofree char *path = mem_printf("%s/%s", folder, name);
@@ -47,17 +47,17 @@ static bool read_line(const char *folder, const char *name, struct buf *ret)
     return true;
 }
 
-/* A folder that is missing with the one that it was in: its disk may be. */
-static bool may_come_back(const struct cleaning *c, const struct thread *t)
+/* The folder is missing together with its parent: its disk may not be mounted. */
+static bool may_be_unmounted(const struct cleaning *c, const struct thread *t)
 {
     const char *root = c->opts->repo->common;
     size_t len = (size_t)(strrchr(root, '/') - root);
     autofree char *above = mem_dup(t->path, (size_t)(strrchr(t->path, '/') - t->path));
     bool inside = strncmp(t->path, root, len) == 0 && t->path[len] == '/';
-    return !inside && *above && !is_there(above);
+    return !inside && *above && !exists(above);
 }
 
-/* Of a worktree, by its administrative folder. */
+/* admin: the administrative folder of a worktree. */
 static bool is_on_branch(const char *admin, const char *branch)
 {
     autobuf struct buf head = BUF_INIT;
@@ -65,7 +65,7 @@ static bool is_on_branch(const char *admin, const char *branch)
            strcmp(head.s + 5, branch) == 0;
 }
 
-/* git lets a branch be checked out more than once where it is told to. */
+/* git can be told to check out a branch more than once. */
 static bool is_elsewhere(const struct cleaning *c, const struct thread *t)
 {
     const char *common = c->opts->repo->common;
@@ -81,42 +81,40 @@ static bool is_elsewhere(const struct cleaning *c, const struct thread *t)
     return found;
 }
 
-/* Our own lock on what is a thread by now is that of a fanout that was killed. */
+/* A lock of our own comes from a fanout that was killed. */
 static bool is_locked(const struct thread *t, struct buf *ret_why)
 {
     return read_line(t->admin, "locked", ret_why) && strcmp(ret_why->s, "in use by anabranch") != 0;
 }
 
-/* --- reasons that have nothing to do with its work ------------------------------------------ */
-
-/* True where one was found. */
-static bool lookup_at_place(const struct cleaning *c, const struct thread *t, struct verdict *v)
+/* Checks reasons that have nothing to do with the thread's work. Returns true if it found one. */
+static bool check_place(const struct cleaning *c, const struct thread *t, struct verdict *v)
 {
     autobuf struct buf lock = BUF_INIT;
     if (!t->made)
         (void)decide(v, false, CLEANUP_FOREIGN, "it was not made by fanout");
     else if (is_locked(t, &lock))
         (void)decide(v, false, CLEANUP_LOCKED, "it is locked%s%s", lock.len ? ": " : "", lock.s);
-    else if (may_come_back(c, t))
-        (void)decide(v, false, CLEANUP_ELSEWHERE, "the disk of %s does not seem to be there",
+    else if (may_be_unmounted(c, t))
+        (void)decide(v, false, CLEANUP_ELSEWHERE, "the disk of %s does not seem to be mounted",
                      t->path);
-    else if (!v->tip.len && is_there(t->path))
+    else if (!v->tip.len && exists(t->path))
         (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is gone");
     else if (!v->tip.len)
-        (void)decide(v, true, CLEANUP_GONE, "neither its branch nor its worktree is there");
-    else if (is_there(t->path) && cleanup_unfinished(t))
+        (void)decide(v, true, CLEANUP_GONE, "neither its branch nor its worktree exists");
+    else if (exists(t->path) && cleanup_unfinished(t))
         (void)decide(v, false, CLEANUP_DIRTY, "%s in it is not finished", cleanup_unfinished(t));
     else if (!is_on_branch(t->admin, t->branch))
         (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is not checked out in it");
     else if (is_elsewhere(c, t))
-        (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is checked out elsewhere as well");
+        (void)decide(v, false, CLEANUP_ELSEWHERE, "its branch is also checked out elsewhere");
     else
         return false;
     return true;
 }
 
-static int lookup_inside(const struct cleaning *c, const struct thread *t, struct verdict *v,
-                         struct err *err)
+static int check_inside(const struct cleaning *c, const struct thread *t, struct verdict *v,
+                        struct err *err)
 {
     autobuf struct buf why = BUF_INIT;
     if (cleanup_inside(c, t, &why, err))
@@ -127,8 +125,8 @@ static int lookup_inside(const struct cleaning *c, const struct thread *t, struc
     return decide(v, false, CLEANUP_DIRTY, "%s", why.s);
 }
 
-/* A person or an agent who is there would have no ground to stand on. */
-static int lookup_for_processes(const struct thread *t, struct verdict *v)
+/* A person or an agent who works in the folder would lose it. */
+static int check_processes(const struct thread *t, struct verdict *v)
 {
     autobuf struct buf command = BUF_INIT;
     pid_t pid = proc_table_in(t->path);
@@ -139,11 +137,9 @@ static int lookup_for_processes(const struct thread *t, struct verdict *v)
     return decide(v, false, CLEANUP_BUSY, "process %d works in it: %s", (int)pid, command.s);
 }
 
-/* --- its work ----------------------------------------------------------------------------- */
-
-/* Whether it is in a commit; how, and where, is decided then. */
-static int lookup_into(const struct cleaning *c, struct verdict *v, const char *commit,
-                       const char *name, bool *ret_decided, struct err *err)
+/* If the commit contains the work, decides how. */
+static int check_merged_into(const struct cleaning *c, struct verdict *v, const char *commit,
+                             const char *name, bool *ret_decided, struct err *err)
 {
     static const struct {
         enum cleanup_reason reason;
@@ -153,7 +149,7 @@ static int lookup_into(const struct cleaning *c, struct verdict *v, const char *
         [MERGED_WHOLE] = {CLEANUP_MERGED, "merged into ", ""},
         [MERGED_REBASED] = {CLEANUP_REBASED, "rebased onto ", ""},
         [MERGED_SQUASHED] = {CLEANUP_SQUASHED, "squashed into ", ""},
-        [MERGED_CONTAINED] = {CLEANUP_CONTAINED, "", " has all that it changed"},
+        [MERGED_CONTAINED] = {CLEANUP_CONTAINED, "", " has all its changes"},
     };
     enum merged how;
     if (merged_look(&c->at, v->tip.s, commit, &how, err))
@@ -164,19 +160,19 @@ static int lookup_into(const struct cleaning *c, struct verdict *v, const char *
     return 0;
 }
 
-static int lookup_for_merge(const struct cleaning *c, const struct cleanup_base *b,
-                            struct verdict *v, bool *ret_decided, struct err *err)
+static int check_merged(const struct cleaning *c, const struct cleanup_base *b, struct verdict *v,
+                        bool *ret_decided, struct err *err)
 {
-    if (b->local && lookup_into(c, v, b->local, b->local_name, ret_decided, err))
+    if (b->local && check_merged_into(c, v, b->local, b->local_name, ret_decided, err))
         return -1;
-    bool again = b->local && b->remote && strcmp(b->local, b->remote) == 0;
-    if (!*ret_decided && b->remote && !again)
-        return lookup_into(c, v, b->remote, b->remote_name, ret_decided, err);
+    bool same = b->local && b->remote && strcmp(b->local, b->remote) == 0;
+    if (!*ret_decided && b->remote && !same)
+        return check_merged_into(c, v, b->remote, b->remote_name, ret_decided, err);
     return 0;
 }
 
-static int lookup_at_forge(struct cleaning *c, const struct thread *t, const struct cleanup_base *b,
-                           struct verdict *v, struct err *err)
+static int check_forge(struct cleaning *c, const struct thread *t, const struct cleanup_base *b,
+                       struct verdict *v, struct err *err)
 {
     autobuf struct buf note = BUF_INIT;
     bool merged = false;
@@ -185,16 +181,16 @@ static int lookup_at_forge(struct cleaning *c, const struct thread *t, const str
     if (merged)
         return decide(v, true, CLEANUP_FORGE, "its pull request was merged");
     return decide(v, false, CLEANUP_UNMERGED, "its commits are not in %s%s%s%s",
-                  b->local_name ? b->local_name : "any branch that it is for",
-                  b->remote_name ? " or " : "", b->remote_name ? b->remote_name : "", note.s);
+                  b->local_name ? b->local_name : "any base branch", b->remote_name ? " or " : "",
+                  b->remote_name ? b->remote_name : "", note.s);
 }
 
-/* A branch that only followed the base has no commit of its own: where the base's history has all
- * of it, what git noted in its worktree tells the two apart. */
-static int lookup_for_commits(const struct cleaning *c, const struct thread *t, struct verdict *v,
-                              bool *ret_decided, struct err *err)
+/* A branch that only followed its base has no commit of its own. If the base's history has all of
+ * it, the reflog of the worktree shows if a commit was made in it. */
+static int check_started(const struct cleaning *c, const struct thread *t, struct verdict *v,
+                         bool *ret_decided, struct err *err)
 {
-    bool old = false, followed = v->goes && v->reason == CLEANUP_MERGED && !cleanup_has_begun(t);
+    bool old = false, followed = v->remove && v->reason == CLEANUP_MERGED && !cleanup_has_begun(t);
     if (git_is_ancestor(&c->at, v->tip.s, t->base_commit, &old, err))
         return -1;
     *ret_decided = old || followed;
@@ -204,15 +200,15 @@ static int lookup_for_commits(const struct cleaning *c, const struct thread *t, 
     return decide(v, c->opts->unstarted, CLEANUP_UNSTARTED, "it has no commit of its own yet");
 }
 
-static int lookup_at_work(struct cleaning *c, const struct thread *t, struct verdict *v,
-                          struct err *err)
+static int check_work(struct cleaning *c, const struct thread *t, struct verdict *v,
+                      struct err *err)
 {
     const struct cleanup_base *b;
     bool merged = false, unstarted = false;
-    if (cleanup_base(c, t, &b, err) || lookup_for_merge(c, b, v, &merged, err) ||
-        lookup_for_commits(c, t, v, &unstarted, err))
+    if (cleanup_base(c, t, &b, err) || check_merged(c, b, v, &merged, err) ||
+        check_started(c, t, v, &unstarted, err))
         return -1;
-    return merged || unstarted ? 0 : lookup_at_forge(c, t, b, v, err);
+    return merged || unstarted ? 0 : check_forge(c, t, b, v, err);
 }
 
 int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret, struct err *err)
@@ -220,13 +216,13 @@ int cleanup_look(struct cleaning *c, const struct thread *t, struct verdict *ret
     autobuf struct buf names = BUF_INIT;
     if (git_resolve(&c->at, t->branch, &ret->tip, err) && err->code != ERR_INPUT)
         return -1;
-    if (lookup_at_place(c, t, ret))
+    if (check_place(c, t, ret))
         return 0;
     if (cleanup_changes(c, t, &names, err))
         return err_wrap(err, "%s", name_of(t));
     if (names.len)
         return decide(ret, false, CLEANUP_DIRTY, "not committed: %s", names.s);
-    if (lookup_at_work(c, t, ret, err) || (ret->goes && lookup_inside(c, t, ret, err)))
+    if (check_work(c, t, ret, err) || (ret->remove && check_inside(c, t, ret, err)))
         return -1;
-    return ret->goes ? lookup_for_processes(t, ret) : 0;
+    return ret->remove ? check_processes(t, ret) : 0;
 }

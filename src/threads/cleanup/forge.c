@@ -1,5 +1,5 @@
 /*
- * What the forge knows of a thread's branch, by gh.
+ * Asks gh what the forge knows of a thread's branch.
  */
 #include "threads/cleanup/cleanup_private.h"
 
@@ -13,7 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
-/* As converge, git's configuration or its remote-tracking branches have it. */
+/* converge has pushed it, or git's configuration or remote-tracking branches say so. */
 static int was_pushed(const struct cleaning *c, const struct thread *t, bool *ret_yes,
                       struct err *err)
 {
@@ -44,13 +44,13 @@ static void read_answer(const struct buf *answer, const char *tip, bool *ret_mer
         else if (strcmp(state, "CLOSED") == 0)
             buf_addstr(note, "; its pull request was closed");
         else if (strcmp(state, "MERGED") == 0)
-            buf_addstr(note, "; its pull request was merged with other commits than it has now");
+            buf_addstr(note, "; its pull request was merged with other commits");
     }
     doc_done(&doc);
 }
 
-/* That there is no pull request is an answer; anything else is told once. */
-static void take_failure(struct cleaning *c, int status, const struct buf *errout)
+/* That there is no pull request is an answer. We report any other failure once. */
+static void handle_failure(struct cleaning *c, int status, const struct buf *errout)
 {
     autofree char *line = mem_dup(errout->s, strcspn(errout->s, "\n"));
     autofree char *message = mem_printf("gh: %s", *line ? line : "it failed");
@@ -60,9 +60,10 @@ static void take_failure(struct cleaning *c, int status, const struct buf *errou
     c->opts->warn(c->opts->ctx, message);
 }
 
-/* `what`: a branch, or the address of a pull request. *ret_answered: there is one. */
-static int ask(struct cleaning *c, const char *what, const char *tip, bool *ret_answered,
-               bool *ret_merged, struct buf *note, struct err *err)
+/* `what`: a branch, or the address of a pull request. *ret_answered is true if there is a pull
+ * request. */
+static int ask_gh(struct cleaning *c, const char *what, const char *tip, bool *ret_answered,
+                  bool *ret_merged, struct buf *note, struct err *err)
 {
     struct proc_job job = PROC_JOB_INIT;
     struct err why = {0};
@@ -70,9 +71,9 @@ static int ask(struct cleaning *c, const char *what, const char *tip, bool *ret_
     git_outside_environment(&job.env);
     strv_push(&job.env, "GH_PROMPT_DISABLED=1");
     if (capture_many(&job, 1, &why))
-        c->no_forge = true; /* there is no gh */
+        c->no_forge = true; /* gh is not installed */
     else if (job.status != 0)
-        take_failure(c, job.status, &job.errout);
+        handle_failure(c, job.status, &job.errout);
     else
         read_answer(&job.out, tip, ret_merged, note);
     *ret_answered = !c->no_forge && job.status == 0;
@@ -80,8 +81,8 @@ static int ask(struct cleaning *c, const char *what, const char *tip, bool *ret_
     return interrupt_signal() ? err_set(err, ERR_ENV, "%s", why.msg) : 0;
 }
 
-/* Which one it is git's configuration says. */
-static int lookup_for_forge(struct cleaning *c, struct err *err)
+/* git's configuration says which forge it is. */
+static int find_forge(struct cleaning *c, struct err *err)
 {
     autoforge struct forge forge = {0};
     if (c->looked_for_forge)
@@ -93,7 +94,8 @@ static int lookup_for_forge(struct cleaning *c, struct err *err)
     return 0;
 }
 
-/* By its branch gh does not find the pull request of a fork; converge knows its address. */
+/* gh does not find a pull request from a fork by its branch, but by the address that converge has
+ * noted. */
 int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *tip, bool *ret_merged,
                       struct buf *ret_note, struct err *err)
 {
@@ -104,14 +106,14 @@ int cleanup_ask_forge(struct cleaning *c, const struct thread *t, const char *ti
         return -1;
     if (!pushed)
         return 0;
-    if (lookup_for_forge(c, err))
+    if (find_forge(c, err))
         return -1;
     if (c->no_forge)
         return 0;
-    if (ask(c, t->branch + strlen("refs/heads/"), tip, &answered, ret_merged, ret_note, err))
+    if (ask_gh(c, t->branch + strlen("refs/heads/"), tip, &answered, ret_merged, ret_note, err))
         return -1;
     bool known = t->pull && strncmp(t->pull, "http", 4) == 0;
     if (answered || c->no_forge || !known)
         return 0;
-    return ask(c, t->pull, tip, &answered, ret_merged, ret_note, err);
+    return ask_gh(c, t->pull, tip, &answered, ret_merged, ret_note, err);
 }

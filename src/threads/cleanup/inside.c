@@ -1,6 +1,6 @@
 /*
- * Repositories that go with a thread's worktree. git status does not look into those that are
- * ignored, and says of a submodule no more than which commit is checked out.
+ * Finds repositories that would be removed with a thread's worktree. git status does not look into
+ * ignored repositories, and of a submodule it reports only the commit that is checked out.
  */
 #include "threads/cleanup/cleanup_private.h"
 
@@ -17,19 +17,17 @@
 struct search {
     const struct cleaning *c;
     const struct thread *t;
-    struct buf *why; /* what the first one holds; nothing is looked at after that */
+    struct buf *why; /* problem of the first one; then we stop */
 };
 
-static void say(const struct search *s, const char *path, const char *what)
+static void report_problem(const struct search *s, const char *path, const char *what)
 {
     buf_addch(s->why, '\'');
     text_add_harmless(s->why, path);
     buf_addf(s->why, "' %s", what);
 }
 
-/* --- one of them -------------------------------------------------------------------------- */
-
-/* Tags count as what came from elsewhere: builds fetch them without a branch. */
+/* Tags count as commits from elsewhere: builds fetch tags without a branch. */
 static int has_commits(const char *git_dir, bool *ret_yes, struct err *err)
 {
     struct git_place at = {.git_dir = git_dir, .foreign = true};
@@ -48,16 +46,16 @@ static bool is_below(const char *path, const char *folder)
     return strncmp(path, folder, len) == 0 && path[len] == '/';
 }
 
-/* Those of submodules are in the thread's own administrative folder. */
+/* Worktrees of submodules are in the thread's own administrative folder. */
 static bool is_our_worktree(const struct search *s, const char *git_dir)
 {
     autofree char *worktrees = mem_printf("%s/worktrees", s->c->opts->repo->common);
     return is_below(git_dir, worktrees) && !is_below(git_dir, s->t->admin);
 }
 
-/* The repository of a work tree, which may be elsewhere, and then its commits stay. What is none,
- * for all its name, is an ignored file like any other. */
-static int lookup_at_tree(const struct search *s, const char *tree, struct err *err)
+/* Checks a work tree with a .git. Its repository may be elsewhere; then its commits stay. If git
+ * finds no repository, we treat the folder as an ordinary ignored one. */
+static int check_tree(const struct search *s, const char *tree, struct err *err)
 {
     struct git_place any = {.git_dir = s->c->opts->repo->common};
     const char *name = tree + strlen(s->t->path) + 1;
@@ -71,27 +69,25 @@ static int lookup_at_tree(const struct search *s, const char *tree, struct err *
         (lstat(dot_git, &st) == 0 && S_ISDIR(st.st_mode) && has_commits(dir.s, &ahead, err)))
         return err_wrap(err, "'%s'", name);
     if (is_our_worktree(s, dir.s))
-        say(s, name, "in it is a worktree as well");
+        report_problem(s, name, "contains another worktree");
     else if (dirty || ahead)
-        say(s, name,
-            dirty ? "in it is a repository with changes that are not committed"
-                  : "in it is a repository with commits that are on no remote");
+        report_problem(s, name,
+                       dirty ? "contains a repository with uncommitted changes"
+                             : "contains a repository with commits that are on no remote");
     return 0;
 }
 
-/* That of a submodule, checked out or not. */
-static int lookup_at_module(const struct search *s, const char *git_dir, struct err *err)
+/* Checks the repository of a submodule, checked out or not. */
+static int check_module(const struct search *s, const char *git_dir, struct err *err)
 {
     const char *name = git_dir + strlen(s->t->admin) + strlen("/modules/");
     bool ahead = false;
     if (has_commits(git_dir, &ahead, err))
         return err_wrap(err, "the submodule '%s'", name);
     if (ahead)
-        say(s, name, "is a submodule with commits that are on no remote");
+        report_problem(s, name, "is a submodule with commits that are on no remote");
     return 0;
 }
-
-/* --- finding them ------------------------------------------------------------------------- */
 
 typedef int visit_fn(const struct search *s, FTS *fts, FTSENT *e, struct err *err);
 
@@ -105,18 +101,18 @@ static int visit_ignored(const struct search *s, FTS *fts, FTSENT *e, struct err
 {
     if (strcmp(e->fts_name, ".git") == 0)
         (void)fts_set(fts, e, FTS_SKIP);
-    return has_entry(e->fts_path, ".git") ? lookup_at_tree(s, e->fts_path, err) : 0;
+    return has_entry(e->fts_path, ".git") ? check_tree(s, e->fts_path, err) : 0;
 }
 
 static int visit_module(const struct search *s, FTS *fts, FTSENT *e, struct err *err)
 {
     if (strcmp(e->fts_name, "objects") == 0)
         (void)fts_set(fts, e, FTS_SKIP);
-    bool is_one = has_entry(e->fts_path, "HEAD") && has_entry(e->fts_path, "objects");
-    return is_one ? lookup_at_module(s, e->fts_path, err) : 0;
+    bool is_repository = has_entry(e->fts_path, "HEAD") && has_entry(e->fts_path, "objects");
+    return is_repository ? check_module(s, e->fts_path, err) : 0;
 }
 
-/* Calls `visit` for each folder, until there is something to say. */
+/* Calls `visit` for each folder until it finds a problem. */
 static int walk(const struct search *s, char *top, visit_fn *visit, struct err *err)
 {
     char *const roots[] = {top, NULL};
@@ -146,8 +142,8 @@ static int walk_ignored(const struct search *s, const struct git_place *at, stru
     return rc;
 }
 
-/* A submodule may have its repository in its own folder, as they once all had. */
-static int lookup_at_links(const struct search *s, const struct git_place *at, struct err *err)
+/* A submodule may have its repository in its own folder, as in old versions of git. */
+static int check_submodules(const struct search *s, const struct git_place *at, struct err *err)
 {
     static const char mode[] = "160000 ";
     autobuf struct buf out = BUF_INIT;
@@ -156,7 +152,7 @@ static int lookup_at_links(const struct search *s, const struct git_place *at, s
          p += strlen(p) + 1) {
         autofree char *path = mem_printf("%s/%s", s->t->path, strchr(p, '\t') + 1);
         if (strncmp(p, mode, strlen(mode)) == 0 && has_entry(path, ".git"))
-            rc = lookup_at_tree(s, path, err);
+            rc = check_tree(s, path, err);
     }
     return rc;
 }
@@ -172,5 +168,5 @@ int cleanup_inside(const struct cleaning *c, const struct thread *t, struct buf 
         return -1;
     if (access(t->path, F_OK) < 0)
         return 0;
-    return lookup_at_links(&s, &at, err) || walk_ignored(&s, &at, err) ? -1 : 0;
+    return check_submodules(&s, &at, err) || walk_ignored(&s, &at, err) ? -1 : 0;
 }

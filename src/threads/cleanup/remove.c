@@ -1,5 +1,5 @@
 /*
- * Taking a thread away.
+ * Removes a thread.
  */
 #include "threads/cleanup/cleanup_private.h"
 
@@ -12,18 +12,18 @@
 #include <string.h>
 #include <unistd.h>
 
-/* What fanout noted in a thread's administrative folder. */
-struct notes {
+/* Notes that fanout left in the thread's administrative folder. */
+struct thread_notes {
     char *excludes, *brought;
 };
 
-static void notes_done(struct notes *n)
+static void notes_done(struct thread_notes *n)
 {
     free(n->excludes);
     free(n->brought);
 }
 
-static void notes_find(struct notes *n, const struct thread *t)
+static void notes_find(struct thread_notes *n, const struct thread *t)
 {
     n->excludes = mem_printf("%s/anabranch.excludes", t->admin);
     n->brought = mem_printf("%s/anabranch.brought", t->admin);
@@ -33,8 +33,8 @@ static void notes_find(struct notes *n, const struct thread *t)
     }
 }
 
-/* A name for what is saved of it that is free. */
-static char *salvage_name(const struct cleaning *c, const struct thread *t, int *ret_n)
+/* Finds an unused ref for the salvage. */
+static char *find_unused_ref(const struct cleaning *c, const struct thread *t, int *ret_n)
 {
     for (*ret_n = 1;; ++*ret_n) {
         autofree char *ref = mem_printf(SALVAGE_REFS "threads/%s/%d", t->id, *ret_n);
@@ -44,8 +44,8 @@ static char *salvage_name(const struct cleaning *c, const struct thread *t, int 
     }
 }
 
-static struct salvage_job attempt_of(const struct cleaning *c, const struct workspace *ws,
-                                     const struct notes *notes, const char *tip)
+static struct salvage_job salvage_job_of(const struct cleaning *c, const struct workspace *ws,
+                                         const struct thread_notes *notes, const char *tip)
 {
     return (struct salvage_job){.commit = {.ws = ws,
                                            .start = tip,
@@ -60,32 +60,32 @@ static struct workspace workspace_of(const struct cleaning *c, const struct thre
         .path = t->path, .admin = t->admin, .common = c->opts->repo->common, .branch = t->branch};
 }
 
-/* Its files are in commits. What is left are those that nothing leads to any more. */
-static int save(const struct cleaning *c, const struct thread *t, const char *tip,
-                struct buf *ret_salvage, struct err *err)
+/* Its files are in commits. Saves commits that would become unreachable. */
+static int save_unreachable(const struct cleaning *c, const struct thread *t, const char *tip,
+                            struct buf *ret_salvage, struct err *err)
 {
-    own_cleanup(notes_done) struct notes notes = {0};
+    own_cleanup(notes_done) struct thread_notes notes = {0};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct workspace ws = workspace_of(c, t);
     const char *const kept[] = {tip, NULL};
     int n;
-    autofree char *ref = salvage_name(c, t, &n);
-    autofree char *message = salvage_message("threads", t->id, n, tip, "its thread was taken away");
+    autofree char *ref = find_unused_ref(c, t, &n);
+    autofree char *message = salvage_message("threads", t->id, n, tip, "its thread was removed");
     autofree char *index = mem_printf("%s/anabranch/tmp/cleanup.%d", ws.common, (int)getpid());
     notes_find(&notes, t);
-    struct salvage_job job = attempt_of(c, &ws, &notes, tip);
+    struct salvage_job job = salvage_job_of(c, &ws, &notes, tip);
     job.ref = ref;
     job.commit.message = message;
     job.commit.index = index;
     int rc = salvage_rest(&job, kept, false, &saved, err);
-    (void)unlink(index); /* where it was made at all */
+    (void)unlink(index); /* exists only if needed */
     if (rc == 0 && saved.commit.len)
         buf_addstr(ret_salvage, ref + strlen(SALVAGE_REFS));
     return rc;
 }
 
-/* As `git branch -d` does. */
-static int forget_branch(const struct cleaning *c, const struct thread *t, struct err *err)
+/* Removes the branch's configuration, like `git branch -d`. */
+static int remove_branch_config(const struct cleaning *c, const struct thread *t, struct err *err)
 {
     autofree char *section = mem_printf("branch.%s", t->branch + strlen("refs/heads/"));
     autostrv struct strv args = {0};
@@ -102,23 +102,25 @@ static int forget_branch(const struct cleaning *c, const struct thread *t, struc
 int cleanup_take(const struct cleaning *c, const struct thread *t, const char *tip,
                  struct buf *ret_salvage, struct err *err)
 {
-    if (save(c, t, *tip ? tip : t->base_commit, ret_salvage, err))
+    if (save_unreachable(c, t, *tip ? tip : t->base_commit, ret_salvage, err))
         return -1;
-    return thread_remove(t, c->opts->repo, *tip ? tip : NULL, err) || forget_branch(c, t, err) ? -1
-                                                                                               : 0;
+    return thread_remove(t, c->opts->repo, *tip ? tip : NULL, err) ||
+                   remove_branch_config(c, t, err)
+               ? -1
+               : 0;
 }
 
-/* All that is ignored, but for what was brought along or made by us. */
+/* All ignored files except included ones and our own. */
 int cleanup_dropped(const struct cleaning *c, const struct thread *t, struct strv *ret,
                     struct err *err)
 {
-    own_cleanup(notes_done) struct notes notes = {0};
+    own_cleanup(notes_done) struct thread_notes notes = {0};
     autosalvaged struct salvaged saved = SALVAGED_INIT;
     struct workspace ws = workspace_of(c, t);
     if (access(t->path, F_OK) < 0)
         return 0;
     notes_find(&notes, t);
-    struct salvage_job job = attempt_of(c, &ws, &notes, t->base_commit);
+    struct salvage_job job = salvage_job_of(c, &ws, &notes, t->base_commit);
     if (salvage_dropped(&job, &saved, err))
         return -1;
     for (size_t i = 0; i < saved.dropped.n; i++) {

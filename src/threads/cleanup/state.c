@@ -1,5 +1,5 @@
 /*
- * What is in a thread's worktree that no commit has, and whether work has begun in it.
+ * Finds uncommitted changes in a thread's worktree, and checks if work has begun in it.
  */
 #include "threads/cleanup/cleanup_private.h"
 
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-enum { SHOWN = 3 };
+enum { MAX_NAMES = 3 };
 
 struct names {
     struct buf text;
@@ -21,7 +21,7 @@ struct names {
 
 static void add_name(struct names *names, const char *path)
 {
-    if (names->n++ < SHOWN)
+    if (names->n++ < MAX_NAMES)
         buf_addf(&names->text, "%s'%.80s'", names->n > 1 ? ", " : "", path);
 }
 
@@ -31,9 +31,7 @@ static bool is_in_tree(const struct thread *t, const char *path)
     return access(full, F_OK) == 0;
 }
 
-/* --- what is not committed ---------------------------------------------------------------- */
-
-/* The user may have told git to show less by default. */
+/* Sets the options explicitly: the user may have configured git to show less. */
 static int list_changed(const struct git_place *at, struct names *names, struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
@@ -50,13 +48,13 @@ static int list_changed(const struct git_place *at, struct names *names, struct 
     }
     for (size_t i = 0; i < modules.n; i++) {
         autofree char *shown = mem_printf("'%.80s'", modules.v[i]);
-        if (!strstr(names->text.s, shown)) /* its commit may have changed as well */
+        if (!strstr(names->text.s, shown)) /* its commit may have changed, too */
             add_name(names, modules.v[i]);
     }
     return 0;
 }
 
-/* Files that git was told not to look at: what is in them it does not say. */
+/* Adds files that git ignores changes of (assume-unchanged, skip-worktree). */
 static int list_hidden(const struct git_place *at, const struct thread *t, struct names *names,
                        struct err *err)
 {
@@ -70,7 +68,7 @@ static int list_hidden(const struct git_place *at, const struct thread *t, struc
     return 0;
 }
 
-/* Of a tree that is gone the index is left. */
+/* If the tree is gone, its index still has what was staged. */
 static int list_staged(const struct git_place *at, const struct thread *t, struct names *names,
                        struct err *err)
 {
@@ -88,15 +86,16 @@ static int list_staged(const struct git_place *at, const struct thread *t, struc
 int cleanup_changes(const struct cleaning *c, const struct thread *t, struct buf *ret_names,
                     struct err *err)
 {
-    bool there = access(t->path, F_OK) == 0;
-    struct git_place at = {
-        .git_dir = t->admin, .common = c->opts->repo->common, .work_tree = there ? t->path : NULL};
+    bool has_tree = access(t->path, F_OK) == 0;
+    struct git_place at = {.git_dir = t->admin,
+                           .common = c->opts->repo->common,
+                           .work_tree = has_tree ? t->path : NULL};
     struct names names = {.text = BUF_INIT};
-    int rc = there ? list_changed(&at, &names, err) || list_hidden(&at, t, &names, err)
-                   : list_staged(&at, t, &names, err);
+    int rc = has_tree ? list_changed(&at, &names, err) || list_hidden(&at, t, &names, err)
+                      : list_staged(&at, t, &names, err);
     buf_addstr(ret_names, names.text.s);
-    if (names.n > SHOWN)
-        buf_addf(ret_names, " and %zu more", names.n - SHOWN);
+    if (names.n > MAX_NAMES)
+        buf_addf(ret_names, " and %zu more", names.n - MAX_NAMES);
     buf_done(&names.text);
     return rc ? -1 : 0;
 }
@@ -119,10 +118,8 @@ const char *cleanup_unfinished(const struct thread *t)
     return NULL;
 }
 
-/* --- whether work has begun --------------------------------------------------------------- */
-
-/* Whether what git noted is the making of a commit that was not there before. */
-static bool is_making(const char *line)
+/* Does a line of the reflog record the making of a new commit? */
+static bool is_new_commit(const char *line)
 {
     static const char *const words[] = {"commit", "cherry-pick", "revert", "am", "rebase (pick)"};
     const char *tab = strchr(line, '\t');
@@ -133,7 +130,7 @@ static bool is_making(const char *line)
     return false;
 }
 
-/* Where git keeps no notes, a commit that is there counts as the thread's. */
+/* Without a reflog, we take commits for the thread's own. */
 bool cleanup_has_begun(const struct thread *t)
 {
     autofree char *path = mem_printf("%s/logs/HEAD", t->admin);
@@ -141,7 +138,7 @@ bool cleanup_has_begun(const struct thread *t)
     if (file_read(path, FILE_LARGE, &log, NULL))
         return true;
     for (char *rest = log.s, *line; (line = strsep(&rest, "\n"));) {
-        if (is_making(line))
+        if (is_new_commit(line))
             return true;
     }
     return false;

@@ -15,7 +15,7 @@
 
 #include <string.h>
 
-enum { OUTSIDE_SHOWN = 5, UNCOMMITTED_SHOWN = 10 };
+enum { MAX_OUTSIDE = 5, MAX_UNCOMMITTED = 10 };
 
 const char *converge_end_name(enum converge_end end)
 {
@@ -26,13 +26,13 @@ const char *converge_end_name(enum converge_end end)
 
 void converge_end(struct converge_result *r, enum converge_end end, const char *fmt, ...)
 {
-    autobuf struct buf words = BUF_INIT;
+    autobuf struct buf message = BUF_INIT;
     va_list ap;
     va_start(ap, fmt);
-    buf_addv(&words, fmt, ap);
+    buf_addv(&message, fmt, ap);
     va_end(ap);
     free(r->detail);
-    r->detail = words.len ? buf_steal(&words) : NULL;
+    r->detail = message.len ? buf_steal(&message) : NULL;
     r->end = end;
 }
 
@@ -67,8 +67,6 @@ static const char *remote_of(const struct converge *c)
     return c->opts.remote ? c->opts.remote : "origin";
 }
 
-/* --- who, and in which order -------------------------------------------------------------- */
-
 static bool is_wanted(const struct converge *c, const char *id)
 {
     const struct strv *only = c->opts.only;
@@ -97,13 +95,13 @@ static int check_only(const struct converge *c, struct err *err)
     return 0;
 }
 
-/* A thread that the one at the top depends on and that was not seen yet, or NULL. */
-static const struct thread *next_before(const struct converge *c, const struct thread *t,
-                                        const bool *seen)
+/* A thread that `t` depends on and that we have not visited yet, or NULL. */
+static const struct thread *find_unvisited_dependency(const struct converge *c,
+                                                      const struct thread *t, const bool *visited)
 {
     for (size_t i = 0; i < t->after.n; i++) {
         const struct thread *before = threads_find(&c->threads, t->after.v[i]);
-        if (before && !seen[before - c->threads.v])
+        if (before && !visited[before - c->threads.v])
             return before;
     }
     return NULL;
@@ -116,18 +114,18 @@ static void add_result(struct converge *c, size_t index)
                  (struct converge_result){.look = &c->looks.v[index], .commands = BUF_INIT});
 }
 
-/* The order of the threads, but that none comes before what it depends on. */
-static void put_in_order(struct converge *c)
+/* Keeps the order of the threads, but puts each one after those that it depends on. */
+static void sort_results(struct converge *c)
 {
-    bool *seen = mem_array(c->threads.n, sizeof(*seen));
+    bool *visited = mem_array(c->threads.n, sizeof(*visited));
     VEC(const struct thread *) stack = {0};
     for (size_t i = 0; i < c->threads.n; i++) {
-        if (!seen[i])
+        if (!visited[i])
             vec_push(&stack, &c->threads.v[i]);
         while (stack.n) {
             const struct thread *top = stack.v[stack.n - 1];
-            seen[top - c->threads.v] = true;
-            const struct thread *before = next_before(c, top, seen);
+            visited[top - c->threads.v] = true;
+            const struct thread *before = find_unvisited_dependency(c, top, visited);
             if (before) {
                 vec_push(&stack, before);
                 continue;
@@ -137,50 +135,48 @@ static void put_in_order(struct converge *c)
         }
     }
     vec_done(&stack);
-    free(seen);
+    free(visited);
 }
-
-/* --- whether it may ----------------------------------------------------------------------- */
 
 static void refuse_uncommitted(const struct converge *c, struct converge_result *r)
 {
     const struct strv *list = &r->look->uncommitted;
     autobuf struct buf out = BUF_INIT;
-    for (size_t i = 0; i < list->n && i < UNCOMMITTED_SHOWN; i++)
+    for (size_t i = 0; i < list->n && i < MAX_UNCOMMITTED; i++)
         buf_addf(&out, "%s%s", i ? ", " : "", list->v[i] + 3);
-    if (list->n > UNCOMMITTED_SHOWN)
-        buf_addf(&out, " and %zu more", list->n - UNCOMMITTED_SHOWN);
-    converge_end(r, CONVERGE_REFUSED, "not all of its work is committed: %s%s", out.s,
-                 c->opts.no_options ? "" : " (--commit does it)");
+    if (list->n > MAX_UNCOMMITTED)
+        buf_addf(&out, " and %zu more", list->n - MAX_UNCOMMITTED);
+    converge_end(r, CONVERGE_REFUSED, "it has uncommitted changes: %s%s", out.s,
+                 c->opts.no_options ? "" : " (--commit commits them)");
 }
 
-/* Commits of another branch are nobody's that can be found here. */
+/* A thread on another branch: its commits may be missing on its own branch. */
 static void refuse_elsewhere(const struct converge *c, struct converge_result *r)
 {
     const struct thread_look *l = r->look;
     const char *base = c->base_ref ? c->base_ref : l->thread->base ? l->thread->base : "its base";
     autobuf struct buf more = BUF_INIT;
     if (l->there_ahead)
-        buf_addf(&more, ", with %zu commit%s that %s has not,", l->there_ahead,
+        buf_addf(&more, ", with %zu commit%s that %s lacks,", l->there_ahead,
                  l->there_ahead == 1 ? "" : "s", git_short_name(base));
     converge_end(r, CONVERGE_REFUSED, "its worktree is on %s%s instead of its branch %s",
                  l->elsewhere, more.s, git_short_name(l->thread->branch));
 }
 
-static void lookup_at_paths(struct converge_result *r)
+static void check_paths(struct converge_result *r)
 {
     autobuf struct buf outside = BUF_INIT;
     if (!r->look->own.outside)
         return;
-    own_verdict_describe(&r->look->own, OUTSIDE_SHOWN, &outside);
+    own_verdict_describe(&r->look->own, MAX_OUTSIDE, &outside);
     if (strcmp(r->look->thread->enforce, "block") == 0)
-        converge_end(r, CONVERGE_REFUSED, "it changes what it does not own: %s", outside.s);
+        converge_end(r, CONVERGE_REFUSED, "it changes paths that it does not own: %s", outside.s);
     else
-        r->warning = mem_printf("it changes what it does not own: %s", outside.s);
+        r->warning = mem_printf("it changes paths that it does not own: %s", outside.s);
 }
 
-/* A path that git could not merge by itself, and that nobody has dealt with; or NULL. */
-static const char *unmerged(const struct thread_look *l)
+/* A path with an unresolved conflict, or NULL. */
+static const char *find_conflict(const struct thread_look *l)
 {
     for (size_t i = 0; i < l->uncommitted.n; i++) {
         const char *entry = l->uncommitted.v[i];
@@ -190,7 +186,7 @@ static const char *unmerged(const struct thread_look *l)
     return NULL;
 }
 
-/* Whether a merge would change nothing: squashed or rebased, the work is there already. */
+/* Would a merge change nothing? That is so if the work was squashed or rebased into the base. */
 static int adds_nothing(const struct converge *c, const char *base, const char *head, bool *ret_yes,
                         struct err *err)
 {
@@ -207,8 +203,8 @@ static int adds_nothing(const struct converge *c, const char *base, const char *
     return 0;
 }
 
-/* The base here, and for a pull request what is known of it there. */
-static void lookup_into_bases(const struct converge *c, struct converge_result *r)
+/* Compares with the local base, and for a pull request also with the remote-tracking branch. */
+static void check_merged(const struct converge *c, struct converge_result *r)
 {
     const struct thread_look *l = r->look;
     bool there = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, yes = false;
@@ -222,9 +218,7 @@ static void lookup_into_bases(const struct converge *c, struct converge_result *
         converge_end(r, CONVERGE_NOTHING, "%s", "");
 }
 
-/* --- what comes before it ----------------------------------------------------------------- */
-
-/* Where it cannot be found out, it is said to. */
+/* Returns true if we cannot find out. */
 static bool has_waiting_work(const struct converge *c, const struct thread_look *l)
 {
     bool there = c->opts.way != CONVERGE_INTO_BASE && !c->opts.base, yes = false;
@@ -240,7 +234,7 @@ static bool has_waiting_work(const struct converge *c, const struct thread_look 
     return !yes;
 }
 
-static bool is_before_some(const struct converge *c, const struct thread *t)
+static bool precedes_result(const struct converge *c, const struct thread *t)
 {
     for (size_t i = 0; i < c->results.n; i++) {
         if (pull_request_follows(c->results.v[i].look->thread, t))
@@ -249,18 +243,18 @@ static bool is_before_some(const struct converge *c, const struct thread *t)
     return false;
 }
 
-/* Of those that were asked for it is known by how they end. */
-static void find_waiting(struct converge *c)
+/* For requested threads we learn it from their results (record_waiting()). */
+static void find_unmerged_others(struct converge *c)
 {
     c->waits = mem_array(c->threads.n + 1, sizeof(*c->waits));
     for (size_t i = 0; i < c->threads.n; i++) {
         const struct thread *t = &c->threads.v[i];
         c->waits[i] =
-            !is_wanted(c, t->id) && is_before_some(c, t) && has_waiting_work(c, &c->looks.v[i]);
+            !is_wanted(c, t->id) && precedes_result(c, t) && has_waiting_work(c, &c->looks.v[i]);
     }
 }
 
-static void note_waiting(struct converge *c, const struct converge_result *r)
+static void record_waiting(struct converge *c, const struct converge_result *r)
 {
     c->waits[r->look - c->looks.v] = r->end >= CONVERGE_REFUSED;
 }
@@ -271,10 +265,10 @@ static void add_id(struct buf *out, const char *id)
     buf_addstr(out, id);
 }
 
-/* Those that were not asked for and that it is to be merged after; *ret_needed: the first that it
- * depends on, or NULL. */
-static void list_left_out(const struct converge *c, const struct thread *t, struct buf *out,
-                          const char **ret_needed)
+/* Lists threads that were not requested and must be merged before this one. *ret_needed: the first
+ * one that it depends on, or NULL. */
+static void list_missing(const struct converge *c, const struct thread *t, struct buf *out,
+                         const char **ret_needed)
 {
     for (size_t i = 0; i < c->threads.n; i++) {
         const struct thread *other = &c->threads.v[i];
@@ -293,28 +287,30 @@ static void list_left_out(const struct converge *c, const struct thread *t, stru
     }
 }
 
-/* Who lands here lands on what it depends on, or breaks the base; a pull request can wait. */
-static void lookup_before(const struct converge *c, struct converge_result *r)
+/* Without what it depends on, a thread that lands here could break the base. A pull request can
+ * wait. */
+static void check_order(const struct converge *c, struct converge_result *r)
 {
     autobuf struct buf others = BUF_INIT;
     const char *needed = NULL;
     if (r->end != CONVERGE_PENDING)
         return;
-    list_left_out(c, r->look->thread, &others, &needed);
+    list_missing(c, r->look->thread, &others, &needed);
     if (!others.len)
         return;
     if (needed && c->opts.way == CONVERGE_INTO_BASE) {
         converge_end(r, CONVERGE_REFUSED,
-                     "it follows thread %s, which is left out here and not known to be merged",
+                     "it depends on thread %s, which was left out and may not be merged yet",
                      needed);
         return;
     }
     autofree char *before = r->warning;
-    r->warning = mem_printf("%s%sit is to be merged after thread %s, left out and not merged yet",
-                            before ? before : "", before ? "; " : "", others.s);
+    r->warning =
+        mem_printf("%s%sit must be merged after thread %s, which was left out and is not merged",
+                   before ? before : "", before ? "; " : "", others.s);
 }
 
-static void examine(const struct converge *c, struct converge_result *r)
+static void check_thread(const struct converge *c, struct converge_result *r)
 {
     const struct thread_look *l = r->look;
     bool commits = c->opts.commit && c->opts.way == CONVERGE_PRINT;
@@ -324,23 +320,21 @@ static void examine(const struct converge *c, struct converge_result *r)
         converge_end(r, CONVERGE_REFUSED, "%s", l->problem);
     else if (l->elsewhere)
         refuse_elsewhere(c, r);
-    else if (unmerged(l))
-        converge_end(r, CONVERGE_REFUSED, "a conflict in its worktree is not resolved: %s",
-                     unmerged(l));
+    else if (find_conflict(l))
+        converge_end(r, CONVERGE_REFUSED, "its worktree has an unresolved conflict: %s",
+                     find_conflict(l));
     else if (l->uncommitted.n && !commits)
         refuse_uncommitted(c, r);
     else if (!l->uncommitted.n && (!l->ahead || strcmp(l->head, l->thread->base_commit) == 0))
         converge_end(r, CONVERGE_NOTHING, "%s", "");
     else if (!c->opts.base && !l->thread->base)
         converge_end(r, CONVERGE_REFUSED, "it was made from a commit, not from a branch%s",
-                     c->opts.no_options ? "" : "; --base says where it is to go");
+                     c->opts.no_options ? "" : "; choose its base with --base");
     else if (!l->uncommitted.n)
-        lookup_into_bases(c, r);
+        check_merged(c, r);
     if (r->end == CONVERGE_PENDING)
-        lookup_at_paths(r);
+        check_paths(r);
 }
-
-/* --- committing --------------------------------------------------------------------------- */
 
 static char *message_of(const struct thread *t)
 {
@@ -349,8 +343,8 @@ static char *message_of(const struct thread *t)
     return buf_steal(&title);
 }
 
-/* git at work for the user, with his hooks and in his name. We name the repository: the file .git
- * in the worktree may lead to another one by now, which has hooks of its own. */
+/* Runs git for the user, with his hooks and in his name. We name the repository: the file .git in
+ * the worktree may name another one by now, which has hooks of its own. */
 static int call_git(const struct converge *c, const struct thread *t, const struct strv *args,
                     struct err *err)
 {
@@ -364,17 +358,18 @@ static int call_git(const struct converge *c, const struct thread *t, const stru
     strv_pushf(&job.env, "GIT_WORK_TREE=%s", t->path);
     strv_push(&job.env, "GIT_TERMINAL_PROMPT=0");
     int rc = capture_many(&job, 1, err);
-    const char *words = job.errout.len ? job.errout.s : job.out.s;
+    const char *message = job.errout.len ? job.errout.s : job.out.s;
     if (rc == 0 && job.status != 0) {
-        const char *better = strstr(words, "! [");
-        words = better ? better : strncmp(words, "fatal: ", 7) == 0 ? words + 7 : words;
-        rc = err_set(err, ERR_ENV, "git %s: %.*s", job.argv.v[3], (int)strcspn(words, "\n"), words);
+        const char *better = strstr(message, "! [");
+        message = better ? better : strncmp(message, "fatal: ", 7) == 0 ? message + 7 : message;
+        rc = err_set(err, ERR_ENV, "git %s: %.*s", job.argv.v[3], (int)strcspn(message, "\n"),
+                     message);
     }
     proc_job_done(&job);
     return rc;
 }
 
-/* git add would look into submodules by their own configuration. */
+/* git add would obey the configuration of submodules, so we stage them ourselves. */
 static int commit_thread(const struct converge *c, const struct thread *t, struct err *err)
 {
     autofree char *message = message_of(t);
@@ -392,22 +387,22 @@ static bool commit_one(const struct converge *c, struct converge_result *r)
 {
     const struct thread_look *l = r->look;
     struct err err = {0};
-    if (l->problem || l->elsewhere || !l->uncommitted.n || unmerged(l))
+    if (l->problem || l->elsewhere || !l->uncommitted.n || find_conflict(l))
         return false;
     if (commit_thread(c, l->thread, &err))
         converge_end(r, interrupt_signal() ? CONVERGE_STOPPED : CONVERGE_FAILED, "%s",
                      interrupt_signal() ? "its work is not committed yet" : err.msg);
     else if (interrupt_signal())
-        converge_end(r, CONVERGE_STOPPED, "its work was committed, and nothing else done");
+        converge_end(r, CONVERGE_STOPPED, "its work was committed, but nothing else was done");
     return true;
 }
 
-static int look(struct converge *c, struct err *err)
+static int load_looks(struct converge *c, struct err *err)
 {
     return thread_looks_open(&c->looks, c->repo, c->batch, &c->threads, c->base_ref, false, err);
 }
 
-/* What was committed is looked at again. */
+/* After commits we look at all threads again. */
 static int commit_all(struct converge *c, struct err *err)
 {
     bool some = false;
@@ -419,21 +414,20 @@ static int commit_all(struct converge *c, struct err *err)
     for (size_t i = 0; i < c->results.n; i++)
         places[i] = (size_t)(c->results.v[i].look - c->looks.v);
     thread_looks_close(&c->looks);
-    int rc = look(c, err);
+    int rc = load_looks(c, err);
     for (size_t i = 0; i < c->results.n; i++)
         c->results.v[i].look = rc ? NULL : &c->looks.v[places[i]];
     free(places);
     return rc;
 }
 
-/* --- one thread --------------------------------------------------------------------------- */
-
 static const char *base_of(const struct converge *c, const struct thread *t)
 {
     return c->opts.base ? c->opts.base : git_short_name(t->base);
 }
 
-/* As it was said, for the next time; someone may have changed the rest of the file meanwhile. */
+/* Saves the pull request for the next time. Reloads the file first, because someone may have
+ * changed it. */
 static int save_pull(const struct converge *c, const char *id, const char *address,
                      const char *state, struct err *err)
 {
@@ -450,7 +444,8 @@ static int save_pull(const struct converge *c, const char *id, const char *addre
     return ours[1] ? thread_save(ours[1], err) : 0;
 }
 
-static void propose(struct converge *c, struct converge_result *r, const struct forge_pull *p)
+static void make_pull_request(struct converge *c, struct converge_result *r,
+                              const struct forge_pull *p)
 {
     const struct thread *t = r->look->thread;
     autobuf struct buf address = BUF_INIT;
@@ -458,9 +453,7 @@ static void propose(struct converge *c, struct converge_result *r, const struct 
     struct err err = {0};
     if (forge_propose(&c->forge, p, &address, &deed, &err)) {
         if (interrupt_signal())
-            converge_end(r, CONVERGE_STOPPED,
-                         "it is pushed, but whether its pull request was made "
-                         "is not known");
+            converge_end(r, CONVERGE_STOPPED, "it was pushed, but its pull request may be missing");
         else
             converge_end(r, CONVERGE_FAILED, "%s", err.msg);
         return;
@@ -473,7 +466,7 @@ static void propose(struct converge *c, struct converge_result *r, const struct 
         converge_end(r, deed == FORGE_MADE ? CONVERGE_MADE : CONVERGE_UPDATED, "%s", address.s);
 }
 
-static void push(struct converge *c, struct converge_result *r, const struct forge_pull *p)
+static void push_thread(struct converge *c, struct converge_result *r, const struct forge_pull *p)
 {
     const struct thread *t = r->look->thread;
     autostrv struct strv args = {0};
@@ -481,15 +474,16 @@ static void push(struct converge *c, struct converge_result *r, const struct for
     strv_pushl(&args, "push", "--quiet", "-u", remote_of(c), t->branch, NULL);
     if (call_git(c, t, &args, &err)) {
         if (interrupt_signal())
-            converge_end(r, CONVERGE_STOPPED, "whether it is at '%s' is not known", remote_of(c));
+            converge_end(r, CONVERGE_STOPPED, "it may or may not have reached '%s'", remote_of(c));
         else
             converge_end(r, CONVERGE_FAILED, "%s", err.msg);
         return;
     }
-    propose(c, r, p);
+    make_pull_request(c, r, p);
 }
 
-static void print(struct converge *c, struct converge_result *r, const struct forge_pull *p)
+static void print_commands(struct converge *c, struct converge_result *r,
+                           const struct forge_pull *p)
 {
     const struct thread *t = r->look->thread;
     autobuf struct buf title = BUF_INIT, body = BUF_INIT;
@@ -531,14 +525,12 @@ static void converge_one(struct converge *c, struct converge_result *r)
                            .common = c->repo->common,
                            .body_file = file};
     if (c->opts.way == CONVERGE_PRINT)
-        print(c, r, &p);
+        print_commands(c, r, &p);
     else
-        push(c, r, &p);
+        push_thread(c, r, &p);
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
-
-/* Where the base is only known from the remote, that is what threads are held against. */
+/* If only the remote has the base, we compare with the remote-tracking branch. */
 static int find_base(struct converge *c, struct err *err)
 {
     struct git_place at = {.batch = c->batch, .git_dir = c->repo->common};
@@ -567,24 +559,24 @@ static int find_remote(const struct converge *c, struct err *err)
         return 0;
     return err_set(err, ERR_INPUT, "there is no remote '%s' to push to%s", remote_of(c),
                    c->opts.no_options ? ""
-                                      : "; --remote names another, --into-base lands here, without "
-                                        "one");
+                                      : "; choose another with --remote, or land here with "
+                                        "--into-base");
 }
 
-/* Both may be one: then there is no fork. */
+/* If both remotes are the same repository, there is no fork. */
 static int find_fork(struct converge *c, struct err *err)
 {
     if (!c->opts.upstream)
         return 0;
     if (!forge_knows_forks(&c->forge))
-        return err_set(err, ERR_INPUT, "--upstream: that is only known to work with gh");
+        return err_set(err, ERR_INPUT, "--upstream works only with gh");
     if (forge_url_find(&c->upstream, c->repo, c->opts.upstream, err) ||
         forge_url_find(&c->fork, c->repo, remote_of(c), err))
         return err_wrap(err, "--upstream");
     return 0;
 }
 
-/* Where the forge's program has to be told. */
+/* Tells the forge's program the repository if it needs that. */
 static int find_place(struct converge *c, struct err *err)
 {
     autoplace struct forge_url place = {0};
@@ -612,24 +604,24 @@ int converge(struct converge *c, const struct git_repo *repo, const struct conve
 {
     *c = (struct converge){.repo = repo, .opts = *opts, .batch = git_batch_new(repo->common)};
     if (threads_load(&c->threads, repo, err) || threads_relocate(&c->threads, repo, err) ||
-        check_only(c, err) || check_way(c, err) || find_base(c, err) || look(c, err))
+        check_only(c, err) || check_way(c, err) || find_base(c, err) || load_looks(c, err))
         return -1;
-    put_in_order(c);
+    sort_results(c);
     if (opts->commit && opts->way != CONVERGE_PRINT && commit_all(c, err))
         return -1;
     for (size_t i = 0; i < c->results.n; i++)
-        examine(c, &c->results.v[i]);
-    find_waiting(c);
+        check_thread(c, &c->results.v[i]);
+    find_unmerged_others(c);
     for (size_t i = 0; i < c->results.n; i++)
-        lookup_before(c, &c->results.v[i]);
+        check_order(c, &c->results.v[i]);
     for (size_t i = 0; i < c->results.n; i++)
-        note_waiting(c, &c->results.v[i]);
+        record_waiting(c, &c->results.v[i]);
     if (opts->way == CONVERGE_INTO_BASE)
         return converge_land(c, err);
     for (size_t i = 0; i < c->results.n; i++) {
         if (c->results.v[i].end == CONVERGE_PENDING)
             converge_one(c, &c->results.v[i]);
-        note_waiting(c, &c->results.v[i]);
+        record_waiting(c, &c->results.v[i]);
     }
     return 0;
 }

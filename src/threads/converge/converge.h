@@ -1,7 +1,7 @@
 /*
- * Converging: the work of threads (threads/thread.h) becomes pull requests, or commands that make
- * them, or part of the base branch; one thread after the other, in the order in which they are to
- * be merged. What goes wrong with one does not stop the others.
+ * Converging turns the work of threads (threads/thread.h) into pull requests, or into commands that
+ * make them, or lands it on the base branch. It takes the threads one after the other, in merge
+ * order. If one fails, the others continue.
  */
 #ifndef THREADS_CONVERGE_CONVERGE_H
 #define THREADS_CONVERGE_CONVERGE_H
@@ -17,26 +17,28 @@ enum converge_way { CONVERGE_PUSH, CONVERGE_PRINT, CONVERGE_INTO_BASE };
 struct converge_options {
     enum converge_way way;
     bool draft;
-    bool no_options;         /* hints name none: the command line is another tool's */
-    bool commit;             /* what is not committed is committed first */
-    const char *remote;      /* NULL: "origin" */
-    const char *upstream;    /* remote in whose repository pull requests are made; NULL: where it is
-                              * pushed to */
-    const char *base;        /* short name of a branch in place of each thread's own, or NULL */
+    bool no_options;    /* our options do not exist on this command line (another tool's), so hints
+                           must not mention them */
+    bool commit;        /* first commit uncommitted changes */
+    const char *remote; /* NULL: "origin" */
+    const char *upstream; /* the remote of the repository that gets the pull requests; NULL: the one
+                             that we push to */
+    const char *base;     /* overrides the base of each thread (short name), or NULL */
     const struct strv *only; /* ids; NULL: all */
-    void (*waiting)(const char *whom); /* told where another lands and takes longer; or NULL */
+    void (*waiting)(
+        const char *whom); /* called while another landing keeps us waiting; may be NULL */
 };
 
 enum converge_end {
-    CONVERGE_PENDING,  /* not yet */
+    CONVERGE_PENDING,  /* not decided yet */
     CONVERGE_NOTHING,  /* it has no commits of its own */
     CONVERGE_MADE,     /* pushed, with a new pull request */
-    CONVERGE_UPDATED,  /* pushed; the pull request that was there says what is true now */
-    CONVERGE_PRINTED,  /* commands has what to type */
-    CONVERGE_LANDED,   /* it is part of the base now */
-    CONVERGE_REFUSED,  /* from here on: not done. By us */
-    CONVERGE_FAILED,   /* by git or the forge */
-    CONVERGE_CONFLICT, /* it does not merge */
+    CONVERGE_UPDATED,  /* pushed; we updated the existing pull request */
+    CONVERGE_PRINTED,  /* `commands` has the commands to type */
+    CONVERGE_LANDED,   /* the base has it now */
+    CONVERGE_REFUSED,  /* this and all below: not done. We refused */
+    CONVERGE_FAILED,   /* git or the forge failed */
+    CONVERGE_CONFLICT, /* it does not merge cleanly */
     CONVERGE_STOPPED,  /* a signal came (sys/interrupt.h) */
 };
 
@@ -45,9 +47,9 @@ const char *converge_end_name(enum converge_end end); /* "nothing", "made" ... *
 struct converge_result {
     struct thread_look *look;
     enum converge_end end;
-    char *detail; /* why it was not done; or the address of the pull request, or the commit; or NULL
+    char *detail; /* why it was not done, or the address of the pull request, or the commit, or NULL
                    */
-    char *warning; /* that it strayed from its paths or comes before its turn, or NULL */
+    char *warning; /* it changes paths of others, or comes too early in the merge order; or NULL */
     struct buf commands;
 };
 
@@ -58,30 +60,32 @@ struct converge {
     struct threads threads;
     struct thread_looks looks;
     struct forge forge;
-    struct forge_url upstream, fork; /* of opts.upstream, and of what is pushed to */
-    char *base_ref;                  /* of opts.base, or NULL */
-    bool *waits; /* per thread: it has work that is not merged, and comes before another */
+    struct forge_url upstream,
+        fork;       /* repositories of opts.upstream, and of the remote that we push to */
+    char *base_ref; /* full ref of opts.base, or NULL */
+    bool *waits;    /* per thread: it has unmerged work, and must come before another */
     struct {
-        struct converge_result *v; /* of those that were asked for, in their order */
+        struct converge_result *v; /* of requested threads, in merge order */
         size_t n, cap;
     } results;
 };
 
-/* Does it. ERR_INPUT where options are wrong or there is no thread, ERR_ENV where the repository or
- * the forge's program is not as it must be: nothing was changed then. To be closed in every case.
- */
+/* Converges. Returns ERR_INPUT if the options are wrong or there is no thread, ERR_ENV if the
+ * repository or the forge's program is unusable; nothing has changed then. Always call
+ * converge_close(). */
 int converge(struct converge *c, const struct git_repo *repo, const struct converge_options *opts,
              struct err *err);
 void converge_close(struct converge *c);
 #define autoconverge own_cleanup(converge_close)
 
-/* Whether one of threads.damaged was asked for: it has no result, and nothing was done with it. */
+/* Was this damaged thread requested? It gets no result, and we leave it alone. */
 bool converge_leaves(const struct converge *c, const struct thread_damaged *d);
 
-/* True, and its end, where a signal wants us to stop before anything was done with it. */
+/* If a signal wants us to stop before we have done anything with the thread, ends it so and returns
+ * true. */
 bool converge_stops(struct converge_result *r);
 
-/* The end of one, with words for it. */
+/* Sets the end of a result, with a message. */
 void converge_end(struct converge_result *r, enum converge_end end, const char *fmt, ...)
     __attribute__((format(printf, 3, 4)));
 

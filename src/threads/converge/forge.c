@@ -14,18 +14,21 @@
 #include <strings.h>
 #include <unistd.h>
 
-enum { WORDS = 16 };
+enum { MAX_WORDS = 16 };
 
-/* How the known programs are called. A word in braces is replaced. */
+/* Command lines of the known programs. We replace words in braces. */
 struct forge_shape {
-    const char *list[WORDS], *create[WORDS], *update[WORDS];
-    const char *number, *address, *head; /* members of what `list` prints; head may be NULL */
-    const char *foreign; /* a member that is true where the branch is that of a fork; or NULL */
-    const char *fork;    /* the option that names a repository, where it knows forks; or NULL */
-    const char *owner;   /* a member whose `login` is whose the branch is */
-    const char *draft;   /* word that makes a draft of it; NULL: a title that says so */
-    const char *also;    /* another name of the program, which comes first where it is; or NULL */
-    const char *logins[WORDS]; /* lists its logins, of which it is told one, and the repository */
+    const char *list[MAX_WORDS], *create[MAX_WORDS], *update[MAX_WORDS];
+    const char *number, *address, *head; /* members in the output of `list`; head may be NULL */
+    const char *foreign; /* a member that is true if the branch is in a fork; or NULL */
+    const char
+        *fork; /* the option that names the repository, if the program supports forks; or NULL */
+    const char *owner;          /* a member; its `login` is the owner of the branch */
+    const char *draft;          /* the option for a draft; NULL: the title says so */
+    const char *preferred_name; /* another name of the program, which we prefer if it is installed;
+                                   or NULL */
+    const char
+        *logins[MAX_WORDS]; /* lists its logins; then we pass it a login and the repository */
 };
 
 static const struct forge_shape shapes[] = {
@@ -51,16 +54,14 @@ static const struct forge_shape shapes[] = {
               "json"},
      .create = {"tea", "pulls", "create", "--head", "{branch}", "--base", "{base}", "--title",
                 "{title}", "--description", "{body}"},
-     /* There is no other way; a pull request is an issue, too. */
+     /* tea has no other way; a pull request is an issue, too. */
      .update = {"tea", "issues", "edit", "{pull}", "--title", "{title}", "--description", "{body}"},
      .number = "index",
      .address = "url",
      .head = "head",
-     .also = "tea-cli", /* Debian's, where tea is an editor */
+     .preferred_name = "tea-cli", /* in Debian, tea is an editor */
      .logins = {"tea", "login", "list", "--output", "json"}},
 };
-
-/* --- configuration ------------------------------------------------------------------------ */
 
 static int read_setting(const struct git_repo *repo, const char *key, struct buf *out,
                         struct err *err)
@@ -79,7 +80,7 @@ static int read_setting(const struct git_repo *repo, const char *key, struct buf
     return 0;
 }
 
-static void split(const char *words, struct strv *out)
+static void split_words(const char *words, struct strv *out)
 {
     for (words += strspn(words, " \t"); *words; words += strspn(words, " \t")) {
         size_t len = strcspn(words, " \t");
@@ -110,11 +111,11 @@ int forge_open(struct forge *f, const struct git_repo *repo, struct err *err)
     f->shape = find_shape(name.len ? name.s : "gh");
     if (!f->shape && !strstr(name.s, "{branch}"))
         return err_set(err, ERR_INPUT,
-                       "anabranch.forge is '%s'; it is to be gh, glab, tea, or a command with "
+                       "anabranch.forge is '%s', but must be gh, glab, tea, or a command with "
                        "{branch} among its words",
                        name.s);
-    split(name.s, &f->create);
-    split(update.s, &f->update);
+    split_words(name.s, &f->create);
+    split_words(update.s, &f->update);
     return 0;
 }
 
@@ -132,7 +133,9 @@ static const char *program_of(const struct forge *f)
 {
     if (!f->shape)
         return f->create.v[0];
-    return f->shape->also && spawn_finds(f->shape->also) ? f->shape->also : f->shape->create[0];
+    return f->shape->preferred_name && spawn_finds(f->shape->preferred_name)
+               ? f->shape->preferred_name
+               : f->shape->create[0];
 }
 
 int forge_check(const struct forge *f, struct err *err)
@@ -140,7 +143,7 @@ int forge_check(const struct forge *f, struct err *err)
     const char *program = program_of(f);
     return spawn_finds(program) ? 0
                                 : err_set(err, ERR_ENV,
-                                          "there is no '%s' here, by which pull requests are made; "
+                                          "'%s', which makes pull requests, is not installed; "
                                           "--no-push prints the commands instead",
                                           program);
 }
@@ -150,21 +153,19 @@ void forge_close(struct forge *f)
     strv_done(&f->create);
     strv_done(&f->update);
     if (f->away)
-        (void)rmdir(f->away); /* if the program left something there, so be it */
+        (void)rmdir(f->away); /* fails if the program left something there */
     free(f->login);
     free(f->repo);
     free(f->away);
     *f = (struct forge){0};
 }
 
-/* --- commands ----------------------------------------------------------------------------- */
-
-struct words {
+struct values {
     const struct forge_pull *pull;
     const char *title, *number, *head;
 };
 
-static const char *value_of(const struct words *w, const char *name, size_t len)
+static const char *find_value(const struct values *w, const char *name, size_t len)
 {
     const struct {
         const char *name, *value;
@@ -182,13 +183,13 @@ static const char *value_of(const struct words *w, const char *name, size_t len)
     return NULL;
 }
 
-/* What is replaced is not looked at again. */
-static void expand(const struct words *w, const char *word, struct strv *argv)
+/* Does not expand the inserted values again. */
+static void expand(const struct values *w, const char *word, struct strv *argv)
 {
     autobuf struct buf out = BUF_INIT;
     while (*word) {
         size_t len = *word == '{' ? strcspn(word, "}") + 1 : 1;
-        const char *value = *word == '{' ? value_of(w, word, len) : NULL;
+        const char *value = *word == '{' ? find_value(w, word, len) : NULL;
         if (value)
             buf_addstr(&out, value);
         else
@@ -198,7 +199,7 @@ static void expand(const struct words *w, const char *word, struct strv *argv)
     strv_push(argv, out.s);
 }
 
-/* A forge without drafts takes a title that begins so for one. */
+/* Forges without drafts take a pull request for a draft if its title begins so. */
 static char *title_of(const struct forge *f, const struct forge_pull *p)
 {
     bool says_so = p->draft && f->shape && !f->shape->draft;
@@ -210,7 +211,7 @@ static void add_words(const struct forge *f, const struct forge_pull *p, const c
 {
     autofree char *title = title_of(f, p);
     autofree char *head = p->owner ? mem_printf("%s:%s", p->owner, p->branch) : mem_str(p->branch);
-    struct words w = {p, title, number, head};
+    struct values w = {p, title, number, head};
     if (f->shape) {
         strv_push(argv, program_of(f));
         words++;
@@ -240,7 +241,7 @@ static void add_update(const struct forge *f, const struct forge_pull *p, const 
     add_words(f, p, f->shape ? f->shape->update : own, number, argv);
 }
 
-/* Of an address the number. */
+/* The number at the end of an address. */
 static const char *last_part(const char *address)
 {
     const char *slash = strrchr(address, '/');
@@ -258,7 +259,7 @@ void forge_print(const struct forge *f, const struct forge_pull *p, struct buf *
         return;
     shell_quote(out, " &&\n(cd", f->repo ? "/" : p->dir, NULL);
     buf_addstr(out, " &&");
-    if (!f->shape) { /* a command may want the file */
+    if (!f->shape) { /* a command may use the file */
         shell_quote(out, " printf %s", p->body, NULL);
         shell_quote(out, " >", p->body_file, NULL);
         buf_addstr(out, " &&");
@@ -268,21 +269,20 @@ void forge_print(const struct forge *f, const struct forge_pull *p, struct buf *
     buf_addstr(out, ")");
 }
 
-/* --- calling ------------------------------------------------------------------------------ */
-
-/* The first line that says something; programs begin with their own name, or do not. */
-static int failed(const struct proc_job *job, struct err *err)
+/* Reports the first line that is not empty. */
+static int report_failure(const struct proc_job *job, struct err *err)
 {
-    const char *words = job->errout.len ? job->errout.s : job->out.s;
-    words += strspn(words, "\n\t ");
-    if (!*words)
+    const char *message = job->errout.len ? job->errout.s : job->out.s;
+    message += strspn(message, "\n\t ");
+    if (!*message)
         return err_set(err, ERR_ENV, "%s ended with %d", job->argv.v[0], job->status);
-    return err_set(err, ERR_ENV, "%s: %.*s", job->argv.v[0], (int)strcspn(words, "\n"), words);
+    return err_set(err, ERR_ENV, "%s: %.*s", job->argv.v[0], (int)strcspn(message, "\n"), message);
 }
 
-/* job->argv is set. Nobody is there to be asked. In the worktree, the program starts gits. */
-static int call(const struct forge *f, struct proc_job *job, const struct forge_pull *p,
-                struct err *err)
+/* Runs job->argv without any prompt. In the worktree we name the repository for the gits that the
+ * program starts. */
+static int run_program(const struct forge *f, struct proc_job *job, const struct forge_pull *p,
+                       struct err *err)
 {
     const char *dir = f->away || !p ? f->away : p->dir;
     git_outside_environment(&job->env);
@@ -295,10 +295,8 @@ static int call(const struct forge *f, struct proc_job *job, const struct forge_
     job->dir = dir;
     if (capture_many(job, 1, err))
         return -1;
-    return job->status == 0 ? 0 : failed(job, err);
+    return job->status == 0 ? 0 : report_failure(job, err);
 }
-
-/* --- where it is -------------------------------------------------------------------------- */
 
 bool forge_wants_place(const struct forge *f)
 {
@@ -313,7 +311,7 @@ static bool is_host(const char *address, const char *host, size_t len)
     return strcspn(address, ":/") == len && strncasecmp(address, host, len) == 0;
 }
 
-/* The default among those of the host, or else the first. */
+/* The default login of the host, or else the first. */
 static char *choose_login(const struct buf *list, const char *host, size_t len)
 {
     struct doc_options opts = {.syntax = DOC_JSON};
@@ -321,8 +319,8 @@ static char *choose_login(const struct buf *list, const char *host, size_t len)
     struct doc doc;
     char *login = NULL;
     problems_init(&ps, "tea");
-    bool good = doc_parse(&doc, NULL, list->s, list->len, &opts, &ps) == 0;
-    if (good && doc.root->kind == NODE_LIST) {
+    bool valid = doc_parse(&doc, NULL, list->s, list->len, &opts, &ps) == 0;
+    if (valid && doc.root->kind == NODE_LIST) {
         node_each (entry, doc.root) {
             bool there = entry->kind == NODE_MAP &&
                          (is_host(node_new_string(entry, "url", ""), host, len) ||
@@ -342,29 +340,30 @@ static int find_login(struct forge *f, const char *place, struct err *err)
     struct proc_job job = PROC_JOB_INIT;
     size_t host = strcspn(place, "/");
     strv_push(&job.argv, program_of(f));
-    for (size_t i = 1; i < WORDS && f->shape->logins[i]; i++)
+    for (size_t i = 1; i < MAX_WORDS && f->shape->logins[i]; i++)
         strv_push(&job.argv, f->shape->logins[i]);
-    int rc = call(f, &job, NULL, err);
+    int rc = run_program(f, &job, NULL, err);
     if (rc == 0)
         f->login = choose_login(&job.out, place, host);
     proc_job_done(&job);
     if (rc == 0 && !f->login)
-        return err_set(err, ERR_ENV,
-                       "%s has no login for '%.*s': '%s login add' makes one, or the git setting "
-                       "anabranch.forgeLogin names another",
-                       f->shape->create[0], (int)host, place, program_of(f));
+        return err_set(
+            err, ERR_ENV,
+            "%s has no login for '%.*s': make one with '%s login add', or choose another "
+            "with the git setting anabranch.forgeLogin",
+            f->shape->create[0], (int)host, place, program_of(f));
     return rc;
 }
 
 int forge_locate(struct forge *f, const char *place, bool prints, struct err *err)
 {
     const char *tmp = getenv("TMPDIR");
-    autofree char *away = mem_printf("%s/anabranch-XXXXXX", tmp && *tmp ? tmp : "/tmp");
+    autofree char *empty_dir = mem_printf("%s/anabranch-XXXXXX", tmp && *tmp ? tmp : "/tmp");
     struct err none = {0};
     f->repo = mem_str(place + strcspn(place, "/") + 1);
-    if (!mkdtemp(away))
+    if (!mkdtemp(empty_dir))
         return err_sys(err, "make a folder in '%s'", tmp && *tmp ? tmp : "/tmp");
-    f->away = steal_ptr(away);
+    f->away = steal_ptr(empty_dir);
     if (f->login)
         return 0;
     return find_login(f, place, prints ? &none : err) && !prints ? -1 : 0;
@@ -379,8 +378,8 @@ static void add_member(struct buf *out, const struct node *map, const char *key)
         buf_addstr(out, node_new_string(map, key, ""));
 }
 
-/* Another fork may have a branch of that name. */
-static bool is_owners(const struct forge_shape *s, const char *owner, const struct node *entry)
+/* Another fork may have a branch of the same name. */
+static bool is_from_owner(const struct forge_shape *s, const char *owner, const struct node *entry)
 {
     const struct node *by = s->owner ? node_get(entry, s->owner) : NULL;
     return by && by->kind == NODE_MAP && strcasecmp(node_new_string(by, "login", ""), owner) == 0;
@@ -391,24 +390,24 @@ static bool is_ours(const struct forge_shape *s, const struct forge_pull *p,
 {
     const struct node *foreign = s->foreign ? node_get(entry, s->foreign) : NULL;
     if (p->owner)
-        return is_owners(s, p->owner, entry);
+        return is_from_owner(s, p->owner, entry);
     return (!s->head || strcmp(node_new_string(entry, s->head, ""), p->branch) == 0) &&
            !(foreign && foreign->kind == NODE_BOOL && foreign->truth);
 }
 
-/* The first of the list that is for the branch. */
-static int take_list(const struct forge_shape *s, const struct forge_pull *p,
-                     const struct buf *text, struct buf *ret_number, struct buf *ret_address,
-                     struct err *err)
+/* Takes the first entry for the branch. */
+static int parse_list(const struct forge_shape *s, const struct forge_pull *p,
+                      const struct buf *text, struct buf *ret_number, struct buf *ret_address,
+                      struct err *err)
 {
     struct doc_options opts = {.syntax = DOC_JSON};
     autoproblems struct problems ps;
     struct doc doc;
     problems_init(&ps, s->list[0]);
-    bool good = doc_parse(&doc, NULL, text->s, text->len, &opts, &ps) == 0;
-    bool empty = good && doc.root->kind == NODE_NULL;
-    good = good && doc.root->kind == NODE_LIST;
-    if (good) {
+    bool valid = doc_parse(&doc, NULL, text->s, text->len, &opts, &ps) == 0;
+    bool empty = valid && doc.root->kind == NODE_NULL;
+    valid = valid && doc.root->kind == NODE_LIST;
+    if (valid) {
         node_each (entry, doc.root) {
             if (entry->kind != NODE_MAP || !is_ours(s, p, entry) || ret_number->len)
                 continue;
@@ -417,12 +416,11 @@ static int take_list(const struct forge_shape *s, const struct forge_pull *p,
         }
     }
     doc_done(&doc);
-    return good || empty ? 0
-                         : err_set(err, ERR_ENV, "%s: an answer that was not expected", s->list[0]);
+    return valid || empty ? 0 : err_set(err, ERR_ENV, "%s: unexpected answer", s->list[0]);
 }
 
-static int find(const struct forge *f, const struct forge_pull *p, struct buf *ret_number,
-                struct buf *ret_address, struct err *err)
+static int find_pull_request(const struct forge *f, const struct forge_pull *p,
+                             struct buf *ret_number, struct buf *ret_address, struct err *err)
 {
     struct proc_job job = PROC_JOB_INIT;
     if (!f->shape) {
@@ -431,15 +429,15 @@ static int find(const struct forge *f, const struct forge_pull *p, struct buf *r
         return 0;
     }
     add_words(f, p, f->shape->list, "", &job.argv);
-    int rc = call(f, &job, p, err);
+    int rc = run_program(f, &job, p, err);
     if (rc == 0 && strspn(job.out.s, " \t\n") != job.out.len)
-        rc = take_list(f->shape, p, &job.out, ret_number, ret_address, err);
+        rc = parse_list(f->shape, p, &job.out, ret_number, ret_address, err);
     proc_job_done(&job);
     return rc;
 }
 
 /* The last word that looks like an address, or else the last line. */
-static void take_address(const struct buf *text, const char *branch, struct buf *out)
+static void find_address(const struct buf *text, const char *branch, struct buf *out)
 {
     const char *found = NULL, *line = branch;
     for (const char *s = text->s; *s; s += strspn(s, " \t\n")) {
@@ -467,7 +465,7 @@ int forge_propose(const struct forge *f, const struct forge_pull *p, struct buf 
 {
     autobuf struct buf number = BUF_INIT, address = BUF_INIT;
     struct proc_job job = PROC_JOB_INIT;
-    if (find(f, p, &number, &address, err))
+    if (find_pull_request(f, p, &number, &address, err))
         return -1;
     *ret_deed = !number.len ? FORGE_MADE : f->shape || f->update.n ? FORGE_UPDATED : FORGE_LEFT;
     if (*ret_deed == FORGE_MADE)
@@ -476,13 +474,13 @@ int forge_propose(const struct forge *f, const struct forge_pull *p, struct buf 
         add_update(f, p, number.s, &job.argv);
     int rc = f->shape ? 0 : write_body(p, err);
     if (rc == 0 && *ret_deed != FORGE_LEFT)
-        rc = call(f, &job, p, err);
+        rc = run_program(f, &job, p, err);
     if (!f->shape)
         (void)unlink(p->body_file);
     if (rc == 0 && number.len)
         buf_add(ret_address, address.s, address.len);
     else if (rc == 0)
-        take_address(&job.out, p->branch, ret_address);
+        find_address(&job.out, p->branch, ret_address);
     proc_job_done(&job);
     return rc;
 }

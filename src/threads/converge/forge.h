@@ -1,14 +1,14 @@
 /*
- * struct forge: the program by which pull requests are made and changed: gh, glab, tea, or a
- * command of the user's. git's configuration says which:
+ * struct forge: the program that makes and changes pull requests: gh, glab, tea, or the user's own
+ * command. git's configuration chooses it:
  *
- *     anabranch.forge         "gh", which it is without this; "glab"; "tea"; or a command, in whose
- *                             words {branch}, {base}, {title}, {body} and {body-file} are replaced
- *     anabranch.forgeLogin    the login of tea to use; without this, that of the remote's host
- *     anabranch.forgeUpdate   the command for a pull request that is there; {pull} is its address
+ *   anabranch.forge: "gh" (the default), "glab", "tea", or a command; we replace {branch}, {base},
+ *   {title}, {body} and {body-file} in its words
+ *   anabranch.forgeLogin: the login for tea; by default that of the remote's host
+ *   anabranch.forgeUpdate: the command for an existing pull request; {pull} is its address
  *
- * Words of a command are separated by blanks; no shell sees them. What it prints last is taken for
- * the address of the pull request.
+ * Blanks separate the words of a command; no shell reads them. We take the last address that
+ * it prints, or else its last line, for that of the pull request.
  */
 #ifndef THREADS_CONVERGE_FORGE_H
 #define THREADS_CONVERGE_FORGE_H
@@ -23,55 +23,60 @@
 struct forge_shape;
 
 struct forge {
-    const struct forge_shape *shape; /* NULL: commands of the user's */
+    const struct forge_shape *shape; /* NULL: the user's own commands */
     struct strv create, update;      /* their words; update may be empty */
-    char *login, *repo;              /* forge_locate(): of a program that is told both, or NULL */
-    char *away;                      /* an empty folder outside of any repository, or NULL */
+    char *login, *repo;              /* set by forge_locate() if the program needs both, or NULL */
+    char *away;                      /* an empty folder outside any repository, or NULL */
 };
 
-/* What a pull request is to be. */
+/* The pull request that we want. */
 struct forge_pull {
     const char *branch, *base; /* short names */
-    const char *repo, *owner;  /* where it is made, and whose the fork is that has the branch; both
-                                * NULL: in the repository that has the branch */
+    const char *repo, *owner;  /* the repository that gets it, and the owner of the fork with the
+                                  branch; both NULL: the branch is in the same repository */
     const char *title, *body;
     bool draft;
-    const char *known;            /* address that was recorded, or NULL */
-    const char *dir;              /* the worktree: where the program is run */
-    const char *git_dir, *common; /* its repository, whatever the file .git in it says by now */
-    const char
-        *body_file; /* where a file with the body may be made, for a command that wants one */
+    const char *known; /* the recorded address, or NULL */
+    const char *dir;   /* the worktree, where the program runs */
+    /* its repository, even if its file .git names another one by now: */
+    const char *git_dir, *common;
+    const char *body_file; /* a path for a file with the body, if a command wants one */
 };
 
-enum forge_deed { FORGE_MADE, FORGE_UPDATED, FORGE_LEFT /* there, and no way to change it */ };
+enum forge_deed {
+    FORGE_MADE,
+    FORGE_UPDATED,
+    FORGE_LEFT /* it exists, but there is no command to change it */
+};
 
-/* Reads the configuration; ERR_INPUT where that is wrong. To be closed in every case. */
+/* Reads the configuration. Returns ERR_INPUT if it is wrong. Always call forge_close(). */
 int forge_open(struct forge *f, const struct git_repo *repo, struct err *err);
 void forge_close(struct forge *f);
 #define autoforge own_cleanup(forge_close)
 
-/* Whether it can be told that the branch is in a fork. */
+/* Can we tell the program that the branch is in a fork? */
 bool forge_knows_forks(const struct forge *f);
 
-/* Whether it is not gh, which alone can be asked what became of a pull request. */
+/* Is it another program than gh? Only gh can tell us the state of a pull request. */
 bool forge_is_other(const struct forge *f);
 
-/* Whether forge_locate() is to be called. */
+/* Must we call forge_locate()? */
 bool forge_wants_place(const struct forge *f);
 
-/* Says which repository it is, as "HOST/OWNER/NAME", to a program that does not find that out in a
- * worktree: it is called outside of the repository then. ERR_ENV where it has no login there;
- * where nothing is to be called (`prints`), the login is left out then. */
+/* Sets the repository "HOST/OWNER/NAME" for a program that does not find it in a worktree. We then
+ * run it outside of the repository. Returns ERR_ENV if it has no login there. With `prints` it runs
+ * nothing that needs a login, so it omits a missing one. */
 int forge_locate(struct forge *f, const char *place, bool prints, struct err *err);
 
-/* Whether its program is there; ERR_ENV where it is not. */
+/* Returns ERR_ENV if the program is not installed. */
 int forge_check(const struct forge *f, struct err *err);
 
 /* Makes the pull request, or changes the one that is open for the branch. */
 int forge_propose(const struct forge *f, const struct forge_pull *p, struct buf *ret_address,
                   enum forge_deed *ret_deed, struct err *err);
 
-/* Appends the command that does so, for a POSIX shell; whether one is there is not asked. */
+/* Appends the command that does the same, for a POSIX shell. It does not check for an open pull
+ * request. */
 void forge_print(const struct forge *f, const struct forge_pull *p, struct buf *out);
 
 #endif

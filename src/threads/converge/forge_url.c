@@ -11,8 +11,8 @@ void forge_url_done(struct forge_url *p)
     *p = (struct forge_url){0};
 }
 
-/* "OWNER/NAME.git", in which OWNER may have several parts. */
-static bool take(struct forge_url *p, const char *host, size_t host_len, const char *path)
+/* Parses "OWNER/NAME.git"; OWNER may have several parts. */
+static bool parse_path(struct forge_url *p, const char *host, size_t host_len, const char *path)
 {
     path += strspn(path, "/");
     size_t len = strlen(path);
@@ -38,13 +38,13 @@ bool forge_url_parse(struct forge_url *p, const char *address)
     if (strncmp(address, "file:", 5) == 0)
         return false;
     for (const char *at = memchr(host, '@', len); at; at = memchr(host, '@', len)) {
-        len -= (size_t)(at + 1 - host); /* who logs in */
+        len -= (size_t)(at + 1 - host); /* skip the user */
         host = at + 1;
     }
     size_t name = strcspn(host, ":/");
-    if (scheme) /* a port is none of the forge's name */
-        return take(p, host, name < len ? name : len, host + len);
-    return host[name] == ':' && take(p, host, name, host + name + 1);
+    if (scheme) /* the port is no part of the forge's name */
+        return parse_path(p, host, name < len ? name : len, host + len);
+    return host[name] == ':' && parse_path(p, host, name, host + name + 1);
 }
 
 int forge_url_find(struct forge_url *p, const struct git_repo *repo, const char *remote,
@@ -58,10 +58,10 @@ int forge_url_find(struct forge_url *p, const struct git_repo *repo, const char 
         return err_set(err, ERR_INPUT, "there is no remote '%s'", remote);
     if (forge_url_parse(p, address.s))
         return 0;
-    /* Where url.*.insteadOf leads to a mirror, what was written says whose it is. */
+    /* If url.*.insteadOf maps it to a mirror, the original address has the owner. */
     if (git_call(&at, &raw, &none, "config", "--get", key, NULL) == 0 && forge_url_parse(p, raw.s))
         return 0;
     return err_set(err, ERR_INPUT,
-                   "the address of the remote '%s' does not say whose repository it is: %s", remote,
+                   "the address of the remote '%s' names no owner and repository: %s", remote,
                    address.s);
 }

@@ -1,5 +1,5 @@
 /*
- * Which repository of a forge a remote is.
+ * Finds the repository on a forge that a remote names.
  */
 #ifndef THREADS_CONVERGE_FORGE_URL_H
 #define THREADS_CONVERGE_FORGE_URL_H
@@ -7,21 +7,21 @@
 #include "base/err.h"
 #include "git/git.h"
 
-/* On the heap. */
+/* Strings are on the heap. */
 struct forge_url {
     char *repo;  /* "HOST/OWNER/NAME" */
-    char *owner; /* all between the host and the name */
+    char *owner; /* everything between host and name */
 };
 
 void forge_url_done(struct forge_url *p);
 #define autoplace own_cleanup(forge_url_done)
 
-/* By the address of the remote: https, ssh, or as scp writes it. ERR_INPUT where there is no such
- * remote, or its address is none of a forge. */
+/* Reads the address of the remote: https, ssh, or the scp form. Returns ERR_INPUT if there is no
+ * such remote, or if its address names no repository on a forge. */
 int forge_url_find(struct forge_url *p, const struct git_repo *repo, const char *remote,
                    struct err *err);
 
-/* Of an address; false where it is none of a forge. */
+/* Parses an address. Returns false if it names no repository on a forge. */
 bool forge_url_parse(struct forge_url *p, const char *address);
 
 #endif

@@ -16,22 +16,20 @@
 
 #include <string.h>
 
-enum { TRIES = 5, KILLED = 128 };
+enum { MAX_TRIES = 5, SIGNAL_STATUS = 128 };
 
-/* The threads that land on one branch, as of what that is at. */
+/* The threads that land on one branch, starting from its current tip. */
 struct landing {
     struct converge *c;
     struct base_lock *turn;
     const char *ref;
     struct git_place at;
-    struct buf seen, tip; /* where the branch is, and where it is to be */
-    struct buf mended; /* where it was before a move was finished that had been killed; or empty */
+    struct buf seen, tip;     /* current and new tip of the branch */
+    struct buf before_repair; /* the tip before we repaired an interrupted move, or empty */
     VEC(struct converge_result *) tried, landed;
-    struct buf words; /* git's, where the checkout did not follow */
-    bool again;       /* it was killed, or the user has switched meanwhile */
+    struct buf git_message; /* git's message if the checkout could not follow */
+    bool retry;             /* git was killed, or the user has switched branches meanwhile */
 };
-
-/* --- merging ------------------------------------------------------------------------------ */
 
 static const struct converge_result *result_of(const struct converge *c, const char *id)
 {
@@ -42,8 +40,8 @@ static const struct converge_result *result_of(const struct converge *c, const c
     return NULL;
 }
 
-/* What a thread depends on and is not in the base yet; or NULL. */
-static const char *missing(const struct converge *c, const struct thread *t)
+/* The first thread that it depends on and that is not in the base, or NULL. */
+static const char *find_missing_dependency(const struct converge *c, const struct thread *t)
 {
     for (size_t i = 0; i < t->after.n; i++) {
         const struct converge_result *r = result_of(c, t->after.v[i]);
@@ -60,8 +58,8 @@ static char *message_of(const struct thread *t)
     return mem_printf("Merge %s\n\nAnabranch-Thread: %s\n", title.s, t->id);
 }
 
-static int conflict(struct landing *l, struct converge_result *r, const struct merge_result *m,
-                    struct err *err)
+static int report_conflict(struct landing *l, struct converge_result *r,
+                           const struct merge_result *m, struct err *err)
 {
     autobuf struct buf files = BUF_INIT;
     if (merge_describe(&l->at, m, &files, err))
@@ -78,7 +76,7 @@ static int merge_one(struct landing *l, struct converge_result *r, struct err *e
     if (merge_trees(&l->at, l->tip.s, look->head, &m, err))
         return -1;
     if (!m.clean)
-        return conflict(l, r, &m, err);
+        return report_conflict(l, r, &m, err);
     autofree char *message = message_of(look->thread);
     const char *const parents[] = {l->tip.s, look->head, NULL};
     if (git_commit_tree(&l->at, m.tree.s, parents, message, &commit, err))
@@ -90,11 +88,12 @@ static int merge_one(struct landing *l, struct converge_result *r, struct err *e
     return 0;
 }
 
-/* What was merged by the move that had been killed has landed now. */
-static int is_there(struct landing *l, struct converge_result *r, struct err *err)
+/* If the interrupted move has landed this thread, it counts as landed now. */
+static int report_merged(struct landing *l, struct converge_result *r, struct err *err)
 {
     bool before = true;
-    if (l->mended.len && git_is_ancestor(&l->at, r->look->head, l->mended.s, &before, err))
+    if (l->before_repair.len &&
+        git_is_ancestor(&l->at, r->look->head, l->before_repair.s, &before, err))
         return -1;
     converge_end(r, before ? CONVERGE_NOTHING : CONVERGE_LANDED, "%s", before ? "" : l->tip.s);
     return 0;
@@ -102,16 +101,16 @@ static int is_there(struct landing *l, struct converge_result *r, struct err *er
 
 static int merge_next(struct landing *l, struct converge_result *r, struct err *err)
 {
-    const char *before = missing(l->c, r->look->thread);
-    bool there;
+    const char *before = find_missing_dependency(l->c, r->look->thread);
+    bool merged;
     if (before) {
-        converge_end(r, CONVERGE_REFUSED, "it follows thread %s, which did not land", before);
+        converge_end(r, CONVERGE_REFUSED, "it depends on thread %s, which did not land", before);
         return 0;
     }
-    if (git_is_ancestor(&l->at, r->look->head, l->tip.s, &there, err))
+    if (git_is_ancestor(&l->at, r->look->head, l->tip.s, &merged, err))
         return -1;
-    if (there)
-        return is_there(l, r, err);
+    if (merged)
+        return report_merged(l, r, err);
     return merge_one(l, r, err);
 }
 
@@ -142,34 +141,33 @@ static int merge_all(struct landing *l, struct err *err)
     return 0;
 }
 
-/* --- the branch --------------------------------------------------------------------------- */
-
-/* What git refuses it has not begun. */
-static bool has_refused(const struct landing *l)
+/* Has git refused the move before it changed anything? */
+static bool was_refused(const struct landing *l)
 {
-    return strstr(l->words.s, "would be overwritten") || strstr(l->words.s, ".lock': File exists");
+    return strstr(l->git_message.s, "would be overwritten") ||
+           strstr(l->git_message.s, ".lock': File exists");
 }
 
-/* What git refuses it has not begun. A killed one may have written half of it: then the lock stays
- * for checkout_note_mend(). */
-static void end_move(struct landing *l, struct checkout_lock *lock, bool noted, int status,
-                     bool moved)
+/* If git has refused the move, it changed nothing. If it was killed, it may have written half of
+ * it: then the lock stays for checkout_note_mend(). */
+static void finish_move(struct landing *l, struct checkout_lock *lock, bool noted, int status,
+                        bool moved)
 {
-    l->again = status > KILLED;
-    if (moved || (noted && has_refused(l)))
+    l->retry = status > SIGNAL_STATUS;
+    if (moved || (noted && was_refused(l)))
         checkout_note_forget(l->c->repo);
-    if (l->again)
+    if (l->retry)
         checkout_lock_leave(lock);
     else
         base_lock_unmark(l->turn, moved);
 }
 
-static int forward(struct landing *l, struct checkout_lock *lock, const char *path, bool *ret_moved,
-                   struct err *err)
+static int move_checkout(struct landing *l, struct checkout_lock *lock, const char *path,
+                         bool *ret_moved, struct err *err)
 {
     const struct git_repo *repo = l->c->repo;
     struct git_place at = {.common = repo->common};
-    struct forward_move move = {
+    struct forward_move move_branch = {
         .ref = l->ref, .from = l->seen.s, .to = l->tip.s, .why = "anabranch: converge"};
     autostrv struct strv env = {0};
     int status;
@@ -178,9 +176,9 @@ static int forward(struct landing *l, struct checkout_lock *lock, const char *pa
     if (checkout_lock_prepare(lock, repo->common, l->seen.s, &env, err) ||
         checkout_note_note(repo, l->ref, l->seen.s, l->tip.s, path, &made, err) ||
         base_lock_mark(l->turn, err) ||
-        checkout_move_now(lock, &at, &move, &env, &l->words, &status, ret_moved, err))
+        checkout_move_now(lock, &at, &move_branch, &env, &l->git_message, &status, ret_moved, err))
         return -1;
-    end_move(l, lock, made, status, *ret_moved);
+    finish_move(l, lock, made, status, *ret_moved);
     return 0;
 }
 
@@ -193,8 +191,8 @@ static int move_ref(struct landing *l, bool *ret_moved, struct err *err)
     return 0;
 }
 
-/* Whether the user is in the middle of something, or the branch has moved since we merged. */
-static int is_free(struct landing *l, bool *ret_yes, struct err *err)
+/* Is the branch still where we merged, and the user not in the middle of an operation? */
+static int is_unchanged(struct landing *l, bool *ret_yes, struct err *err)
 {
     autobuf struct buf now = BUF_INIT;
     autofree char *used = NULL;
@@ -202,71 +200,71 @@ static int is_free(struct landing *l, bool *ret_yes, struct err *err)
         git_resolve(&l->at, l->ref, &now, err))
         return -1;
     if (used)
-        buf_addstr(&l->words, used);
+        buf_addstr(&l->git_message, used);
     *ret_yes = !used && strcmp(now.s, l->seen.s) == 0;
     return 0;
 }
 
-/* Where the branch is checked out nowhere, a git that switches to it meanwhile would show what
- * lands as deleted: so that checkout is locked as well. A lock that stays is no reason not to move
- * the branch then. */
-static int move(struct landing *l, bool *ret_moved, struct err *err)
+/* If the branch is not checked out anywhere, a git that switches to it meanwhile would show the
+ * landed changes as deleted, so we lock that checkout, too. If we cannot get this lock, we move the
+ * branch anyway. */
+static int move_branch(struct landing *l, bool *ret_moved, struct err *err)
 {
     autobuf struct buf path = BUF_INIT;
     autolock struct checkout_lock lock = {0};
-    bool ready, is_there;
-    *ret_moved = l->again = false;
-    buf_cut(&l->words, 0);
+    bool ready, checked_out;
+    *ret_moved = l->retry = false;
+    buf_cut(&l->git_message, 0);
     if (checkout_move_place(l->c->repo, l->ref, &path, err) ||
         unsynced_sync(l->c->repo->common, err)) /* git syncs the ref, but not our merges */
         return -1;
-    is_there = path.len > 0;
-    if (!is_there)
+    checked_out = path.len > 0;
+    if (!checked_out)
         buf_addstr(&path, l->c->repo->root);
-    if (checkout_move_now_lock(&lock, l->c->repo, path.s, l->ref, is_there, &ready, &l->words, err))
+    if (checkout_move_now_lock(&lock, l->c->repo, path.s, l->ref, checked_out, &ready,
+                               &l->git_message, err))
         return -1;
-    if (!is_there && !lock.lock) {
+    if (!checked_out && !lock.lock) {
         ready = true;
-        buf_cut(&l->words, 0);
+        buf_cut(&l->git_message, 0);
     }
-    l->again = !ready && lock.lock;
-    if (ready && is_free(l, &ready, err))
+    l->retry = !ready && lock.lock;
+    if (ready && is_unchanged(l, &ready, err))
         return -1;
     if (!ready)
         return 0;
-    return is_there ? forward(l, &lock, path.s, ret_moved, err) : move_ref(l, ret_moved, err);
+    return checked_out ? move_checkout(l, &lock, path.s, ret_moved, err)
+                       : move_ref(l, ret_moved, err);
 }
 
-/* The words of git, several lines, as one. It has none where it was killed, or a ref did not move.
- */
-static void not_landed(struct landing *l)
+/* Makes one line of git's message. There is none if git was killed, or a ref did not move. */
+static void report_not_landed(struct landing *l)
 {
     const char *name = l->ref + strlen("refs/heads/");
-    for (char *s = l->words.s; *s; s++)
+    for (char *s = l->git_message.s; *s; s++)
         *s = *s == '\n' || *s == '\t' ? ' ' : *s;
     for (size_t i = 0; i < l->landed.n; i++) {
-        if (l->words.len)
+        if (l->git_message.len)
             converge_end(l->landed.v[i], CONVERGE_FAILED, "the checkout of %s could not follow: %s",
-                         name, l->words.s);
+                         name, l->git_message.s);
         else
             converge_end(l->landed.v[i], CONVERGE_FAILED,
-                         "%s did not move: others move it, or git was killed; try again", name);
+                         "%s did not move: others moved it, or git was killed; try again", name);
     }
 }
 
-/* Whether to try again: someone moved the branch meanwhile, and all is merged anew, on top of that.
- */
-static int is_worthwhile(struct landing *l, bool *ret_yes, struct err *err)
+/* Someone may have moved the branch meanwhile: then we merge everything again on top of it. */
+static int should_retry(struct landing *l, bool *ret_yes, struct err *err)
 {
     autobuf struct buf now = BUF_INIT;
     if (git_resolve(&l->at, l->ref, &now, err))
         return -1;
-    *ret_yes = l->again || strcmp(now.s, l->seen.s) != 0;
+    *ret_yes = l->retry || strcmp(now.s, l->seen.s) != 0;
     return 0;
 }
 
-/* What was merged is nowhere yet. */
-static int stopped(struct landing *l)
+/* After a signal, before the merges have gone anywhere. */
+static int report_stopped(struct landing *l)
 {
     for (size_t i = 0; i < l->landed.n; i++)
         (void)converge_stops(l->landed.v[i]);
@@ -275,30 +273,28 @@ static int stopped(struct landing *l)
 
 static int land_on(struct landing *l, struct err *err)
 {
-    bool moved = false, again = true;
-    for (int tries = 0; again && tries < TRIES; tries++) {
+    bool moved = false, retry = true;
+    for (int tries = 0; retry && tries < MAX_TRIES; tries++) {
         base_lock_clear(l->turn, l->c->repo, l->ref);
-        if (checkout_note_mend(l->turn, l->c->repo, &l->mended, err) || merge_all(l, err))
+        if (checkout_note_mend(l->turn, l->c->repo, &l->before_repair, err) || merge_all(l, err))
             return -1;
         if (!l->landed.n)
             return 0;
         if (interrupt_signal())
-            return stopped(l);
-        if (move(l, &moved, err))
+            return report_stopped(l);
+        if (move_branch(l, &moved, err))
             return -1;
         if (moved)
             return 0;
-        if (is_worthwhile(l, &again, err))
+        if (should_retry(l, &retry, err))
             return -1;
     }
-    not_landed(l);
+    report_not_landed(l);
     return 0;
 }
 
-/* --- all of them -------------------------------------------------------------------------- */
-
-/* Other branches have nothing to do with it. */
-static void all_failed(struct landing *l, const struct err *err)
+/* Threads for other branches are not affected. */
+static void report_all_failed(struct landing *l, const struct err *err)
 {
     for (size_t i = 0; i < l->c->results.n; i++) {
         struct converge_result *r = &l->c->results.v[i];
@@ -317,15 +313,15 @@ static void land_branch(struct converge *c, struct base_lock *turn, const char *
         .at = {.batch = c->batch, .git_dir = c->repo->common, .work_tree = c->repo->root},
         .seen = BUF_INIT,
         .tip = BUF_INIT,
-        .mended = BUF_INIT,
-        .words = BUF_INIT};
+        .before_repair = BUF_INIT,
+        .git_message = BUF_INIT};
     struct err err = {0};
     if (land_on(&l, &err))
-        all_failed(&l, &err);
+        report_all_failed(&l, &err);
     buf_done(&l.seen);
     buf_done(&l.tip);
-    buf_done(&l.mended);
-    buf_done(&l.words);
+    buf_done(&l.before_repair);
+    buf_done(&l.git_message);
     vec_done(&l.tried);
     vec_done(&l.landed);
 }

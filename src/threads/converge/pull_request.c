@@ -2,6 +2,7 @@
 
 #include "base/mem.h"
 #include "base/text/text.h"
+#include "threads/brief.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -19,23 +20,12 @@ void pull_request_title(const struct thread *t, struct buf *out)
     buf_cut(out, text_fit(out->s, out->len, TITLE_MAX));
 }
 
-/* --- paths -------------------------------------------------------------------------------- */
-
-/* A path as Markdown shows it as it is, whatever is in it. */
+/* Adds a path as Markdown code, without control characters. */
 static void add_code(struct buf *out, const char *s)
 {
     autobuf struct buf safe = BUF_INIT;
-    size_t longest = 0;
     text_add_harmless(&safe, s);
-    for (const char *p = strchr(safe.s, '`'); p; p = strchr(p, '`')) {
-        size_t n = strspn(p, "`");
-        longest = n > longest ? n : longest;
-        p += n;
-    }
-    const char *blank = longest ? " " : "";
-    buf_addrep(out, '`', longest + 1);
-    buf_addf(out, "%s%s%s", blank, safe.s, blank);
-    buf_addrep(out, '`', longest + 1);
+    brief_add_code(out, safe.s);
 }
 
 static void add_paths(struct buf *out, const char *words, const struct strv *paths)
@@ -65,7 +55,7 @@ static void add_all_paths(struct buf *out, const struct thread *t)
     add_requests(out, t);
     add_paths(out, "forbids", &t->forbids);
     if (!t->owns.n && !t->forbids.n && !t->requests.n)
-        buf_addstr(out, "whatever no other thread claims\n");
+        buf_addstr(out, "everything that no other thread claims\n");
 }
 
 static void add_verdict(struct buf *out, const struct own_verdict *v)
@@ -93,8 +83,6 @@ static void add_verdict(struct buf *out, const struct own_verdict *v)
         buf_addf(out, "- and %zu more\n", v->outside - shown);
 }
 
-/* --- order -------------------------------------------------------------------------------- */
-
 bool pull_request_depends(const struct thread *t, const char *id)
 {
     for (size_t i = 0; i < t->after.n; i++) {
@@ -121,7 +109,7 @@ static void add_order(struct buf *out, const struct thread *t, const struct thre
         const struct thread *other = &all->v[i];
         if (!pull_request_follows(t, other))
             continue;
-        buf_addf(out, "%s- thread %s", n++ ? "" : "\nTo be merged after:\n\n", other->id);
+        buf_addf(out, "%s- thread %s", n++ ? "" : "\nMerge after:\n\n", other->id);
         if (other->pull) {
             buf_addstr(out, ", ");
             text_add_harmless(out, other->pull);
@@ -131,11 +119,11 @@ static void add_order(struct buf *out, const struct thread *t, const struct thre
         buf_addch(out, '\n');
     }
     if (!n)
-        buf_addstr(out, "It follows no other thread.\n");
+        buf_addstr(out, "No other thread must be merged first.\n");
 }
 
-/* Whole characters of at most so many bytes. */
-static size_t cut(const char *s, size_t len, size_t most)
+/* The length of all whole characters within `most` bytes. */
+static size_t fit(const char *s, size_t len, size_t most)
 {
     return len <= most ? len : text_valid(s, most);
 }
@@ -144,14 +132,14 @@ void pull_request_body(const struct thread_look *l, const struct threads *all, c
                        struct buf *out)
 {
     const struct thread *t = l->thread;
-    size_t len = strlen(t->goal), shown = cut(t->goal, len, GOAL_MAX), start = out->len;
+    size_t len = strlen(t->goal), shown = fit(t->goal, len, GOAL_MAX), start = out->len;
     buf_addstr(out, "## Goal\n\n");
     buf_add(out, t->goal, shown);
     buf_addstr(out, shown < len ? "\n[...]\n" : "\n");
     add_all_paths(out, t);
     add_order(out, t, all, waits);
     add_verdict(out, &l->own);
-    buf_cut(out, start + cut(out->s + start, out->len - start, BODY_MAX));
+    buf_cut(out, start + fit(out->s + start, out->len - start, BODY_MAX));
 }
 
 void pull_request_harmless(const char *text, struct buf *out)

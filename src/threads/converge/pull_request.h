@@ -1,5 +1,5 @@
 /*
- * What a pull request says of a thread.
+ * Title and body of a thread's pull request.
  */
 #ifndef THREADS_CONVERGE_PULL_REQUEST_H
 #define THREADS_CONVERGE_PULL_REQUEST_H
@@ -9,18 +9,18 @@
 /* "[thread-2] First line of the goal" */
 void pull_request_title(const struct thread *t, struct buf *out);
 
-/* Whether a thread depends on another, by that one's id; and whether it is to be merged after it
- * for that reason or by merge_order. */
+/* Does a thread depend on another (by id)? Must it be merged after it, because it depends on it or
+ * by merge_order? */
 bool pull_request_depends(const struct thread *t, const char *id);
 bool pull_request_follows(const struct thread *t, const struct thread *other);
 
-/* Goal, paths, order, whether the thread kept to its paths, and which of the others it follows.
- * `waits`, per thread: it has work that is not merged; those without a pull request are then named
- * as such. Markdown, of at most 60,000 bytes, which every forge takes. */
+/* Goal, paths, order, if the thread kept to its paths, and the threads that it comes after.
+ * `waits`, per thread: it has unmerged work; we mention those without a pull request. Markdown of
+ * at most 60,000 bytes, which every forge accepts. */
 void pull_request_body(const struct thread_look *l, const struct threads *all, const bool *waits,
                        struct buf *out);
 
-/* The same text as it can be pasted into a terminal: without characters that it would act on. */
+/* The same text without control characters, so that the user can paste it into a terminal. */
 void pull_request_harmless(const char *text, struct buf *out);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * What may be in the way of threads, looked at before anything is changed.
+ * Checks for obstacles before anything changes.
  */
 #include "threads/fanout/fanout_private.h"
 
@@ -19,7 +19,7 @@
 
 #define PARALLEL "refs/heads/parallel"
 
-enum { SHOWN = 5 }; /* changed files */
+enum { MAX_LISTED = 5 }; /* how many changed files we list */
 
 static struct git_place checkout_of(const struct fanout *f)
 {
@@ -27,8 +27,6 @@ static struct git_place checkout_of(const struct fanout *f)
     return (struct git_place){
         .git_dir = repo->git_dir, .common = repo->common, .work_tree = repo->root};
 }
-
-/* --- changed files ------------------------------------------------------------------------ */
 
 static bool is_plan(const struct fanout *f, const char *path)
 {
@@ -38,7 +36,7 @@ static bool is_plan(const struct fanout *f, const char *path)
            here.st_dev == plan.st_dev && here.st_ino == plan.st_ino;
 }
 
-/* Entries "XY path", each with a NUL behind it; behind a rename's stands where it came from. */
+/* Entries "XY path", each followed by a NUL. After a rename comes the old name. */
 static void list_changed(const struct fanout *f, const struct buf *status, struct strv *out)
 {
     for (const char *p = status->s; p < status->s + status->len; p += strlen(p) + 1) {
@@ -52,26 +50,26 @@ static void list_changed(const struct fanout *f, const struct buf *status, struc
 
 static void show_changed(const struct strv *paths, struct buf *out)
 {
-    for (size_t i = 0; i < paths->n && i < SHOWN; i++)
+    for (size_t i = 0; i < paths->n && i < MAX_LISTED; i++)
         buf_addf(out, "%s'%.60s'", i ? ", " : "", paths->v[i]);
-    if (paths->n > SHOWN)
+    if (paths->n > MAX_LISTED)
         buf_addstr(out, " and more");
 }
 
-/* Files that nobody tracks are in nobody's way: our own are among them. */
+/* We ignore untracked files, because ours are among them. */
 static int check_changes(const struct fanout *f, struct err *err)
 {
     struct git_place at = checkout_of(f);
     autostrv struct strv args = {0}, paths = {0};
     autobuf struct buf status = BUF_INIT, errout = BUF_INIT, names = BUF_INIT;
-    int code;
+    int status_code;
     if (f->opts.allow_dirty)
         return 0;
     strv_pushl(&args, "status", "--porcelain", "-z", "--untracked-files=no",
                "--ignore-submodules=dirty", NULL);
-    if (git_try(&at, &args, &status, &errout, &code, err))
+    if (git_try(&at, &args, &status, &errout, &status_code, err))
         return -1;
-    if (code != 0)
+    if (status_code != 0)
         return err_set(err, ERR_ENV, "git: %.*s", (int)strcspn(errout.s, "\n"), errout.s);
     list_changed(f, &status, &paths);
     if (!paths.n && gitlinks_changed(&at, 0, false, &paths, err))
@@ -80,21 +78,19 @@ static int check_changes(const struct fanout *f, struct err *err)
         return 0;
     show_changed(&paths, &names);
     return err_set(err, ERR_ENV,
-                   "changes that are not committed would not be in the threads: %s; commit or "
-                   "stash them, or go on without them by --allow-dirty",
+                   "uncommitted changes would be missing in the threads: %s; commit or "
+                   "stash them, or continue without them: --allow-dirty",
                    names.s);
 }
 
-/* --- places ------------------------------------------------------------------------------- */
-
-static bool has_file_of(const char *admin)
+static bool has_thread_file(const char *admin)
 {
     autofree char *file = mem_printf("%s/" THREAD_FILE, admin);
     return file_exists(file);
 }
 
-/* Whether a file consists of that one line. */
-static bool says(const char *folder, const char *name, const char *line)
+/* Does the file consist of this one line? */
+static bool is_line(const char *folder, const char *name, const char *line)
 {
     autofree char *path = mem_printf("%s/%s", folder, name);
     autobuf struct buf text = BUF_INIT;
@@ -104,27 +100,28 @@ static bool says(const char *folder, const char *name, const char *line)
     return strcmp(text.s, line) == 0;
 }
 
-/* Nothing in it but the link to its administrative folder; a repository of its own is none. */
-static bool is_hollow(const struct thread *t)
+/* Has the folder nothing but the link to its administrative folder? A repository of its own does
+ * not count. */
+static bool has_only_link(const struct thread *t)
 {
     autofree char *link = mem_printf("gitdir: %s", t->admin);
     DIR *dir = opendir(t->path);
-    bool hollow = dir != NULL;
-    for (struct dirent *e; hollow && (e = readdir(dir));)
-        hollow = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
-                 (strcmp(e->d_name, ".git") == 0 && says(t->path, ".git", link));
+    bool only_link = dir != NULL;
+    for (struct dirent *e; only_link && (e = readdir(dir));)
+        only_link = strcmp(e->d_name, ".") == 0 || strcmp(e->d_name, "..") == 0 ||
+                    (strcmp(e->d_name, ".git") == 0 && is_line(t->path, ".git", link));
     if (dir)
         (void)closedir(dir);
-    return hollow;
+    return only_link;
 }
 
 bool fanout_is_half_made(const struct thread *t)
 {
     autofree char *tree = mem_printf("%s/.git", t->path);
     if (!file_exists(t->admin))
-        return is_hollow(t);
-    return !has_file_of(t->admin) && says(t->admin, "locked", "in use by anabranch") &&
-           says(t->admin, "gitdir", tree);
+        return has_only_link(t);
+    return !has_thread_file(t->admin) && is_line(t->admin, "locked", "in use by anabranch") &&
+           is_line(t->admin, "gitdir", tree);
 }
 
 static int check_place(const struct thread *t, struct err *err)
@@ -142,7 +139,7 @@ static int check_branch(const struct thread *t, const struct map *refs, struct e
         return 0;
     const char *name = t->branch + strlen("refs/heads/");
     return err_set(err, ERR_ENV,
-                   "the branch '%s' is there already, and no thread: rename it with 'git branch -m "
+                   "the branch '%s' exists, but is no thread: rename it with 'git branch -m "
                    "%s NAME', or delete it",
                    name, name);
 }
@@ -157,9 +154,10 @@ static int check_places(const struct fanout *f, struct err *err)
     for (char *rest = refs.s, *ref; (ref = strsep(&rest, "\n"));)
         (void)map_put(&known, ref, strlen(ref), refs.s);
     if (map_get(&known, PARALLEL, strlen(PARALLEL)))
-        return err_set(err, ERR_ENV,
-                       "the branch 'parallel' is in the way of the threads' own, 'parallel/...': "
-                       "rename it with 'git branch -m parallel NAME'");
+        return err_set(
+            err, ERR_ENV,
+            "the branch 'parallel' conflicts with the threads' branches, 'parallel/...': "
+            "rename it with 'git branch -m parallel NAME'");
     for (size_t i = 0; i < f->fresh.n; i++) {
         if (check_place(&f->fresh.v[i], err) || check_branch(&f->fresh.v[i], &known, err))
             return -1;
@@ -167,9 +165,7 @@ static int check_places(const struct fanout *f, struct err *err)
     return 0;
 }
 
-/* --- their folder ------------------------------------------------------------------------- */
-
-/* Ours ignores itself with all that is in it, which is not for a folder of the project. */
+/* Our folder ignores itself and everything in it, so no folder of the project can be used. */
 static int check_tracked(const struct fanout *f, struct err *err)
 {
     struct git_place at = checkout_of(f);
@@ -184,12 +180,12 @@ static int check_tracked(const struct fanout *f, struct err *err)
     if (!files.len)
         return 0;
     return err_set(err, ERR_INPUT,
-                   "the project has files of its own in '%s': name another folder for the threads "
-                   "with workspace.dir",
+                   "the project has files of its own in '%s': choose another folder for the "
+                   "threads with workspace.dir",
                    f->work + len + 1);
 }
 
-/* A file of ours that is tracked would be committed. */
+/* If the project tracks our file, it would be committed. */
 static int check_brief(const struct fanout *f, struct err *err)
 {
     struct git_place at = {.git_dir = f->pf->repo.common};
@@ -204,8 +200,7 @@ static int check_brief(const struct fanout *f, struct err *err)
         return 0;
     return err_set(err, ERR_INPUT,
                    "the project has a file '" THREAD_BRIEF
-                   "' of its own, where each thread's brief "
-                   "is to be: rename it");
+                   "' of its own, but each thread's brief needs this name: rename it");
 }
 
 static int check_hidden(const struct fanout *f, struct err *err)
@@ -222,8 +217,6 @@ static int check_hidden(const struct fanout *f, struct err *err)
     }
     return err_set(err, ERR_ENV, "'%s' does not hide the threads: it needs a line '*'", ignore);
 }
-
-/* --- paths -------------------------------------------------------------------------------- */
 
 struct owned {
     const struct thread *thread;
@@ -249,7 +242,7 @@ static void add_owned(struct owned_list *list, const struct thread *t, const cha
         vec_push(&list->all, owned);
 }
 
-/* What a thread was granted later is its own as well. */
+/* Paths granted later belong to a thread, too. */
 static void list_owned(struct owned_list *list, const struct threads *ts, bool fold)
 {
     for (size_t i = 0; i < ts->n; i++) {
@@ -270,7 +263,7 @@ static bool do_overlap(const struct owned *a, const struct owned *b)
     return strncmp(left, right, n) == 0 && glob_overlap(a->glob, b->glob, NULL);
 }
 
-/* Those of one plan have been compared when it was read. */
+/* Compares new threads with existing ones. Those of one plan were compared when it was read. */
 static int check_paths(const struct fanout *f, struct err *err)
 {
     own_cleanup(owned_done) struct owned_list fresh = {0}, there = {0};
@@ -281,10 +274,10 @@ static int check_paths(const struct fanout *f, struct err *err)
     for (size_t i = 0; i < fresh.all.n * there.all.n; i++) {
         const struct owned *a = &fresh.all.v[i / there.all.n], *b = &there.all.v[i % there.all.n];
         if (do_overlap(a, b))
-            return err_set(err, ERR_INPUT,
-                           "thread %s owns '%s', which overlaps with '%s' of thread %s, which is "
-                           "there already",
-                           a->thread->id, a->path, b->path, b->thread->id);
+            return err_set(
+                err, ERR_INPUT,
+                "thread %s owns '%s', which overlaps with '%s' of the existing thread %s",
+                a->thread->id, a->path, b->path, b->thread->id);
     }
     return 0;
 }

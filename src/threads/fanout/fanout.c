@@ -23,10 +23,8 @@ void fanout_close(struct fanout *f)
     *f = (struct fanout){0};
 }
 
-/* --- where from, where to ----------------------------------------------------------------- */
-
 /* The branch that is checked out, or none. */
-static int read_head(struct fanout *f, struct err *err)
+static int use_head(struct fanout *f, struct err *err)
 {
     struct git_place here = {.git_dir = f->pf->repo.git_dir};
     autostrv struct strv args = {0};
@@ -38,8 +36,8 @@ static int read_head(struct fanout *f, struct err *err)
     if (git_resolve(&here, "HEAD", &commit, err))
         return err->code != ERR_INPUT ? -1
                                       : err_set(err, ERR_INPUT,
-                                                "the repository has no commit yet: threads begin "
-                                                "with one");
+                                                "the repository has no commit yet: threads need "
+                                                "one to start from");
     buf_cut(&ref, strcspn(ref.s, "\n"));
     f->base = status == 0 ? mem_str(ref.s) : NULL;
     f->base_commit = mem_str(commit.s);
@@ -52,7 +50,7 @@ static int find_base(struct fanout *f, struct err *err)
     struct git_place at = {.git_dir = f->pf->repo.common};
     autobuf struct buf commit = BUF_INIT;
     if (!named)
-        return read_head(f, err);
+        return use_head(f, err);
     f->base = mem_printf(HEADS "%s", named);
     if (git_resolve(&at, f->base, &commit, err))
         return err->code != ERR_INPUT
@@ -62,8 +60,8 @@ static int find_base(struct fanout *f, struct err *err)
     return 0;
 }
 
-/* The work tree that the others are linked to; one of those, where there is no other. */
-static char *main_root(const struct git_repo *repo)
+/* The main worktree, or the current one if there is none. */
+static char *find_main_root(const struct git_repo *repo)
 {
     const char *slash = strrchr(repo->common, '/');
     bool linked = strcmp(repo->git_dir, repo->common) != 0;
@@ -72,16 +70,14 @@ static char *main_root(const struct git_repo *repo)
                : mem_str(repo->root);
 }
 
-static void name_folder(struct fanout *f)
+static void set_folder(struct fanout *f)
 {
     const char *dir = f->pf->plan.workspace_dir ? f->pf->plan.workspace_dir : "worktrees";
-    autofree char *root = main_root(&f->pf->repo);
+    autofree char *root = find_main_root(&f->pf->repo);
     f->work = *dir == '/' ? mem_str(dir) : mem_printf("%s/%s", root, dir);
     for (size_t len = strlen(f->work); len > 1 && f->work[len - 1] == '/'; len--)
         f->work[len - 1] = '\0';
 }
-
-/* --- from tasks to threads ---------------------------------------------------------------- */
 
 static char *branch_of(const struct task *t)
 {
@@ -89,29 +85,29 @@ static char *branch_of(const struct task *t)
                      : mem_printf(HEADS "parallel/thread-%s", t->id);
 }
 
-static bool is_beginning(const char *text, const char *line)
+static bool is_first_line(const char *text, const char *line)
 {
     text += strspn(text, " \t\r\n");
     size_t len = strcspn(text, "\r\n");
     return strlen(line) == len && strncmp(text, line, len) == 0;
 }
 
-/* The goal is the whole prompt, unless the task has a title that says something else. */
-static int take_goal(struct thread *thread, const struct plan_file *pf, const struct task *t,
-                     struct err *err)
+/* The goal is the whole prompt, unless the task has a title that differs from its first line. */
+static int set_goal(struct thread *thread, const struct plan_file *pf, const struct task *t,
+                    struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
     if (plan_file_prompt(pf, t, &text, err))
         return err_wrap(err, "task '%s'", t->id);
     while (text.len && strchr(" \t\r\n", text.s[text.len - 1]))
         buf_cut(&text, text.len - 1);
-    bool titled = t->title && !is_beginning(text.s, t->title);
+    bool titled = t->title && !is_first_line(text.s, t->title);
     thread->goal = titled ? mem_str(t->title) : mem_str(text.s + strspn(text.s, "\r\n"));
     thread->prompt = titled ? mem_str(text.s) : NULL;
     return 0;
 }
 
-static void take_claims(struct strv *paths, struct claimed **claims, size_t n)
+static void add_claims(struct strv *paths, struct claimed **claims, size_t n)
 {
     for (size_t i = 0; claims && i < n; i++) {
         if (claims[i])
@@ -149,41 +145,40 @@ static int add_thread(struct fanout *f, const struct task *t, struct err *err)
                             .admin = mem_printf("%s/worktrees/%s", pf->repo.common, admin),
                         });
     struct thread *thread = &f->fresh.v[f->fresh.n - 1];
-    take_claims(&thread->owns, c->owns ? c->owns[t->index] : NULL, t->owns.n);
-    take_claims(&thread->forbids, c->forbids ? c->forbids[t->index] : NULL, t->forbids.n);
+    add_claims(&thread->owns, c->owns ? c->owns[t->index] : NULL, t->owns.n);
+    add_claims(&thread->forbids, c->forbids ? c->forbids[t->index] : NULL, t->forbids.n);
     for (size_t i = 0; i < t->dep_count; i++)
         strv_push(&thread->after, pf->plan.tasks[t->deps[i]].id);
-    return take_goal(thread, pf, t, err);
+    return set_goal(thread, pf, t, err);
 }
 
-/* One that is there must be the one that the plan means. */
-static int note_known(struct fanout *f, const struct thread *there, const struct task *t,
-                      struct err *err)
+/* An existing thread must be the same as in the plan. */
+static int add_known(struct fanout *f, const struct thread *there, const struct task *t,
+                     struct err *err)
 {
     autofree char *branch = branch_of(t);
     if (strcmp(there->branch, branch) != 0)
         return err_set(err, ERR_INPUT,
-                       "there is a thread '%s' already, on the branch '%s': give this one another "
+                       "thread '%s' already exists, on the branch '%s': give this one another "
                        "id, or clean up first",
                        t->id, there->branch + strlen(HEADS));
     autobuf struct buf moved = BUF_INIT, repair = BUF_INIT;
     if (thread_is_moved(there, &moved)) {
         shell_quote(&repair, "git worktree repair", moved.s, NULL);
         return err_set(err, ERR_ENV,
-                       "the worktree of thread %s was moved, and git has not been told: %s", t->id,
-                       repair.s);
+                       "the worktree of thread %s was moved, but git does not know it: run %s",
+                       t->id, repair.s);
     }
     if (access(there->path, F_OK) < 0)
-        return err_set(
-            err, ERR_ENV,
-            "the worktree '%s' of thread %s is gone: bring it back, or let git forget it "
-            "with 'git worktree prune'",
-            there->path, t->id);
+        return err_set(err, ERR_ENV,
+                       "the worktree '%s' of thread %s is gone: restore it, or let git forget it "
+                       "with 'git worktree prune'",
+                       there->path, t->id);
     strv_push(&f->known, t->id);
     return 0;
 }
 
-static int take_tasks(struct fanout *f, struct err *err)
+static int add_tasks(struct fanout *f, struct err *err)
 {
     const struct plan *plan = &f->pf->plan;
     for (size_t i = 0; i < plan->task_count; i++) {
@@ -191,7 +186,7 @@ static int take_tasks(struct fanout *f, struct err *err)
         const struct thread *there = threads_find(&f->there, t->id);
         if (f->opts.wanted && !f->opts.wanted[i])
             continue;
-        if (there ? note_known(f, there, t, err) : add_thread(f, t, err))
+        if (there ? add_known(f, there, t, err) : add_thread(f, t, err))
             return -1;
     }
     threads_sort(&f->fresh);
@@ -205,15 +200,13 @@ int fanout_open(struct fanout *f, const struct plan_file *pf, const struct fanou
     if (!pf->repo.root)
         return err_set(err, ERR_ENV, "'%s' is not in a git repository", pf->project);
     if (find_base(f, err) || threads_load(&f->there, &pf->repo, err) ||
-        threads_check(&f->there, err)) /* what it owns may overlap */
+        threads_check(&f->there, err)) /* an unknown claim may overlap */
         return -1;
-    name_folder(f);
-    return take_tasks(f, err) || fanout_check(f, err) ? -1 : 0;
+    set_folder(f);
+    return add_tasks(f, err) || fanout_check(f, err) ? -1 : 0;
 }
 
-/* --- how work begins ---------------------------------------------------------------------- */
-
-/* A command of the plan's own, with the brief as its prompt. */
+/* A command from the plan, with the brief as its prompt. */
 static void add_command(const struct plan_command *cmd, struct buf *out)
 {
     buf_addf(out, " &&%s%s", cmd->shell ? " " : "", cmd->shell ? cmd->shell : "");
@@ -230,5 +223,5 @@ void fanout_add_call(const struct fanout *f, const struct thread *t, struct buf 
     if (strcmp(t->engine, engine_words[ENGINE_COMMAND]) == 0 && task)
         add_command(&task->command, out);
     else if (strcmp(t->engine, engine_words[ENGINE_SIM]) != 0)
-        buf_addf(out, " && %s", t->engine); /* its word is its program's name */
+        buf_addf(out, " && %s", t->engine); /* the engine's name is also its program's */
 }

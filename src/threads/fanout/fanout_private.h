@@ -1,5 +1,5 @@
 /*
- * What the parts of fanning out share.
+ * Shared by the files of `fanout`.
  */
 #ifndef THREADS_FANOUT_FANOUT_PRIVATE_H
 #define THREADS_FANOUT_FANOUT_PRIVATE_H
@@ -10,49 +10,49 @@
 #include "threads/fanout/fanout.h"
 #include "workspace/workspace.h"
 
-struct making;
+struct fanout_job;
 
-/* One thread that is being made. */
-struct maker {
-    struct making *all;
+/* One thread that we are making. */
+struct thread_maker {
+    struct fanout_job *all;
     struct thread *thread;
     struct workspace ws;
     bool has_ws;
-    struct guarded errand;
+    struct guarded child;
     char *cwd, *log, *excludes, *brought;
 };
 
 /* All of them. */
-struct making {
+struct fanout_job {
     struct fanout *f;
     struct err *err;
     struct loop *loop;
     struct watch *signals[3];
     struct git_batch *batch;
     struct ports ports;
-    struct buf excludes; /* the user's own */
-    char *hooks;         /* the folder of the user's, as his settings name it, or NULL */
-    struct maker *makers;
+    struct buf excludes; /* the user's own patterns */
+    char *user_hooks;    /* the folder of hooks in the user's settings, or NULL */
+    struct thread_maker *makers;
     size_t next, running, limit;
-    bool failed;   /* *err says why */
-    bool switched; /* the extension was off */
-    char *folder;  /* the highest folder above the worktrees that was not there, or NULL */
+    bool failed;            /* *err has the reason */
+    bool enabled_extension; /* we have enabled extensions.worktreeConfig */
+    char *made_folder;      /* the topmost folder that we had to make for the worktrees, or NULL */
 };
 
 /* Gives a thread its block of ports. */
-int maker_take_ports(struct maker *w, struct err *err);
+int maker_reserve_ports(struct thread_maker *w, struct err *err);
 
-/* Starts as many as may be at work; ends the loop when none is any more. */
-void makers_start(struct making *m);
+/* Starts as many as may run at once. Stops the loop if none is running. */
+void makers_start(struct fanout_job *m);
 
-/* Ends those that are at work, early. */
-void makers_stop(struct making *m);
+/* Stops those that are running. */
+void makers_stop(struct fanout_job *m);
 
-/* Whether nothing is in the way of the fresh threads; changes nothing. */
+/* Checks for obstacles to the new threads; changes nothing. */
 int fanout_check(const struct fanout *f, struct err *err);
 
-/* Whether what is at a thread's place is what a fanout left that was killed: its worktree has not
- * become a thread, so nobody was told of it. */
+/* Is the thing at a thread's place left by a fanout that was killed? Its worktree has not become a
+ * thread, so nobody knows of it. */
 bool fanout_is_half_made(const struct thread *t);
 
 #endif

@@ -1,6 +1,6 @@
 /*
- * Making threads, all or none: what is made is noted as it is made, and taken away again where the
- * rest cannot be. Each becomes a thread by the file that is written when all are ready.
+ * Makes all threads or none. If one fails, we remove those that were made. Each becomes a thread
+ * when we write its file, after all are ready.
  */
 #include "threads/fanout/fanout_private.h"
 
@@ -23,12 +23,10 @@
 
 enum { MAX_AT_ONCE = 16 };
 
-/* --- signals ------------------------------------------------------------------------------ */
-
-static void on_signal(struct making *m, int signal)
+static void on_signal(struct fanout_job *m, int signal)
 {
     if (!m->failed)
-        (void)err_set(m->err, ERR_ENV, "stopped by a signal: nothing is left of what was begun");
+        (void)err_set(m->err, ERR_ENV, "stopped by a signal: removed everything that was made");
     m->f->signal = m->f->signal ? m->f->signal : signal;
     m->failed = true;
     makers_stop(m);
@@ -44,9 +42,9 @@ static void on_term(void *ctx)
     on_signal(ctx, SIGTERM);
 }
 
-/* From here on a signal waits until the loop runs; a guard that has gone is found out by what
- * writing to it says. */
-static void watch_signals(struct making *m)
+/* From here on signals wait until the loop runs. Writing to a guard that has exited must fail with
+ * an error, not SIGPIPE. */
+static void watch_signals(struct fanout_job *m)
 {
     struct sigaction ignore = {.sa_handler = SIG_IGN};
     (void)sigaction(SIGPIPE, &ignore, NULL);
@@ -56,12 +54,10 @@ static void watch_signals(struct making *m)
     m->signals[2] = loop_signal(m->loop, SIGHUP, on_term, m);
 }
 
-/* --- beginning ---------------------------------------------------------------------------- */
-
-static void making_init(struct making *m, struct fanout *f, struct err *err)
+static void fanout_job_init(struct fanout_job *m, struct fanout *f, struct err *err)
 {
     long processors = sysconf(_SC_NPROCESSORS_ONLN);
-    *m = (struct making){
+    *m = (struct fanout_job){
         .f = f,
         .err = err,
         .batch = git_batch_new(f->pf->repo.common),
@@ -73,10 +69,10 @@ static void making_init(struct making *m, struct fanout *f, struct err *err)
     };
     watch_signals(m);
     for (size_t i = 0; i < f->fresh.n; i++) {
-        struct maker *w = &m->makers[i];
+        struct thread_maker *w = &m->makers[i];
         const struct thread *t = &f->fresh.v[i];
         const char *prefix = f->pf->repo.prefix;
-        *w = (struct maker){
+        *w = (struct thread_maker){
             .all = m,
             .thread = &f->fresh.v[i],
             .cwd = mem_printf("%s%s%s", t->path, *prefix ? "/" : "", prefix),
@@ -87,7 +83,7 @@ static void making_init(struct making *m, struct fanout *f, struct err *err)
     }
 }
 
-static void maker_done(struct maker *w)
+static void maker_done(struct thread_maker *w)
 {
     workspace_done(&w->ws);
     free(w->cwd);
@@ -96,7 +92,7 @@ static void maker_done(struct maker *w)
     free(w->brought);
 }
 
-static void making_done(struct making *m)
+static void fanout_job_done(struct fanout_job *m)
 {
     for (size_t i = 0; i < m->f->fresh.n; i++)
         maker_done(&m->makers[i]);
@@ -104,14 +100,14 @@ static void making_done(struct making *m)
         watch_free(m->signals[i]);
     free(m->makers);
     buf_done(&m->excludes);
-    free(m->hooks);
+    free(m->user_hooks);
     ports_done(&m->ports);
     git_batch_free(m->batch);
     loop_free(m->loop);
-    free(m->folder);
+    free(m->made_folder);
 }
 
-/* The branch goes with it if nothing but the base is on it. */
+/* Also removes the branch if it has nothing but the base. */
 static int remove_half_made(const struct fanout *f, const struct thread *t, struct err *err)
 {
     const struct git_repo *repo = &f->pf->repo;
@@ -124,8 +120,8 @@ static int remove_half_made(const struct fanout *f, const struct thread *t, stru
     return thread_remove(t, repo, in_base ? tip.s : NULL, err);
 }
 
-/* Takes away what a fanout left that was killed. */
-static int tidy(const struct fanout *f, struct err *err)
+/* Removes what a killed fanout left. */
+static int remove_all_half_made(const struct fanout *f, struct err *err)
 {
     for (size_t i = 0; i < f->fresh.n; i++) {
         const struct thread *t = &f->fresh.v[i];
@@ -135,27 +131,27 @@ static int tidy(const struct fanout *f, struct err *err)
     return 0;
 }
 
-/* Another fanout may have come first, between our checks and the lock. */
-static int lookup_again(const struct fanout *f, struct err *err)
+/* Another fanout may have run between our checks and the lock. */
+static int check_again(const struct fanout *f, struct err *err)
 {
     autothreads struct threads now;
     if (threads_load(&now, &f->pf->repo, err) || threads_check(&now, err))
         return -1;
     if (now.n != f->there.n)
-        return err_set(err, ERR_ENV, "another fanout was at work: call this one again");
-    return tidy(f, err);
+        return err_set(err, ERR_ENV, "another fanout was running: try again");
+    return remove_all_half_made(f, err);
 }
 
-/* People look into it with programs and users other than ours: it is as mkdir makes it. */
-static int open_up(const char *path, struct err *err)
+/* Gives the folder the same mode as mkdir: other programs and users look into it. */
+static int reset_mode(const char *path, struct err *err)
 {
     mode_t mask = umask(0);
     (void)umask(mask);
     return chmod(path, 0777 & ~mask) < 0 ? err_sys(err, "chmod '%s'", path) : 0;
 }
 
-/* The highest folder of a path that is not there; NULL where all are. */
-static char *first_missing(const char *path)
+/* The topmost folder of a path that does not exist; NULL if all exist. */
+static char *find_first_missing(const char *path)
 {
     for (const char *end = path; *end;) {
         end += 1 + strcspn(end + 1, "/");
@@ -166,80 +162,79 @@ static char *first_missing(const char *path)
     return NULL;
 }
 
-static int make_folder(struct making *m, struct err *err)
+static int make_folder(struct fanout_job *m, struct err *err)
 {
     const char *work = m->f->work;
-    m->folder = first_missing(work);
+    m->made_folder = find_first_missing(work);
     if (dirs_make(work, err) || root_folder_hide(work, err))
         return -1;
-    return m->folder ? open_up(work, err) : 0;
+    return m->made_folder ? reset_mode(work, err) : 0;
 }
 
-/* Those that were made and hold nothing. */
-static void remove_folders(const struct making *m)
+/* Removes the folders that we made, if they are empty. */
+static void remove_folders(const struct fanout_job *m)
 {
     autofree char *path = mem_str(m->f->work);
-    size_t least = m->folder ? strlen(m->folder) : strlen(path) + 1;
+    size_t least = m->made_folder ? strlen(m->made_folder) : strlen(path) + 1;
     while (strlen(path) >= least && (rmdir(path) == 0 || errno == ENOENT))
         *strrchr(path, '/') = '\0';
 }
 
-/* Only the first of the fanouts finds the extension off, and all threads have to know that. */
-static int configure(struct making *m, struct err *err)
+/* Only the first fanout finds the extension off, but every thread must note that we enabled it. */
+static int enable_extension(struct fanout_job *m, struct err *err)
 {
-    if (worktree_config_on(&m->f->pf->repo, &m->switched, err))
+    if (worktree_config_on(&m->f->pf->repo, &m->enabled_extension, err))
         return -1;
-    bool ours = m->switched || worktree_config_is_ours(&m->f->pf->repo) ||
+    bool ours = m->enabled_extension || worktree_config_is_ours(&m->f->pf->repo) ||
                 (m->f->there.n && m->f->there.v[0].configured);
     for (size_t i = 0; i < m->f->fresh.n; i++)
         m->f->fresh.v[i].configured = ours;
     return 0;
 }
 
-static int make_worktrees(struct making *m, struct err *err)
+static int make_worktrees(struct fanout_job *m, struct err *err)
 {
     const struct fanout *f = m->f;
     for (size_t i = 0; i < f->fresh.n; i++) {
-        struct maker *w = &m->makers[i];
+        struct thread_maker *w = &m->makers[i];
         const struct thread *t = w->thread;
-        if (maker_take_ports(w, err) || workspace_create(&w->ws, &f->pf->repo, t->path, t->branch,
-                                                         t->base_commit, m->batch, err))
+        if (maker_reserve_ports(w, err) ||
+            workspace_create(&w->ws, &f->pf->repo, t->path, t->branch, t->base_commit, m->batch,
+                             err))
             return err_wrap(err, "thread %s", t->id);
         w->has_ws = true;
-        if (open_up(t->path, err))
+        if (reset_mode(t->path, err))
             return -1;
     }
     return 0;
 }
 
-static int begin(struct making *m, struct err *err)
+static int prepare(struct fanout_job *m, struct err *err)
 {
     return excludes_add_own(m->f->pf->repo.root, &m->excludes, err) || make_folder(m, err) ||
-                   thread_hooks_find(&m->f->pf->repo, &m->hooks, err) || configure(m, err) ||
-                   make_worktrees(m, err)
+                   thread_hooks_find(&m->f->pf->repo, &m->user_hooks, err) ||
+                   enable_extension(m, err) || make_worktrees(m, err)
                ? -1
                : 0;
 }
 
-/* --- ending ------------------------------------------------------------------------------- */
-
-/* What cannot be taken away is named beside why it had to be. */
-static void undo(struct making *m)
+/* If we cannot remove something, its path goes into the error, too. */
+static void remove_made(struct fanout_job *m)
 {
     const struct fanout *f = m->f;
     struct err why = {0};
     for (size_t i = f->fresh.n; i-- > 0;) {
-        const struct maker *w = &m->makers[i];
+        const struct thread_maker *w = &m->makers[i];
         if (w->has_ws && thread_remove(w->thread, &f->pf->repo, w->thread->base_commit, &why))
-            (void)err_wrap(m->err, "%s is left", w->thread->path);
+            (void)err_wrap(m->err, "could not remove %s", w->thread->path);
     }
     if (threads_leave(&f->pf->repo, &f->fresh.v[0], &why))
         (void)err_wrap(m->err, "%s", why.msg);
     remove_folders(m);
 }
 
-/* The worktrees are for people from now on. */
-static int save(struct making *m, struct err *err)
+/* From now on the worktrees are for people. */
+static int save_threads(struct fanout_job *m, struct err *err)
 {
     for (size_t i = 0; i < m->f->fresh.n; i++) {
         if (thread_save(m->makers[i].thread, err))
@@ -250,23 +245,23 @@ static int save(struct making *m, struct err *err)
     return 0;
 }
 
-static int carry_out(struct making *m, struct err *err)
+static int run_job(struct fanout_job *m, struct err *err)
 {
-    if (begin(m, err))
+    if (prepare(m, err))
         return -1;
     makers_start(m);
     if (loop_run(m->loop, err) || m->failed)
         return -1;
-    return save(m, err);
+    return save_threads(m, err);
 }
 
 static int make_all(struct fanout *f, struct err *err)
 {
-    own_cleanup(making_done) struct making m;
-    making_init(&m, f, err);
-    int rc = carry_out(&m, err);
+    own_cleanup(fanout_job_done) struct fanout_job m;
+    fanout_job_init(&m, f, err);
+    int rc = run_job(&m, err);
     if (rc)
-        undo(&m);
+        remove_made(&m);
     return rc;
 }
 
@@ -277,7 +272,7 @@ int fanout_make(struct fanout *f, struct err *err)
         return -1;
     if (!f->fresh.n)
         return 0;
-    if (threads_lock(&f->pf->repo, f->opts.waiting, &lock, err) || lookup_again(f, err))
+    if (threads_lock(&f->pf->repo, f->opts.waiting, &lock, err) || check_again(f, err))
         return -1;
     return make_all(f, err);
 }

@@ -1,6 +1,6 @@
 /*
- * Making one thread, beside others: its worktree is filled, files are brought along, git is told
- * what to ignore, the brief is written, workspace.setup is run.
+ * Makes one thread, in parallel with others: fills its worktree, adds included files, writes git's
+ * ignore patterns and the brief, and runs workspace.setup.
  */
 #include "threads/fanout/fanout_private.h"
 
@@ -20,29 +20,27 @@
 #include <unistd.h>
 
 enum {
-    PORTS = 10,                /* as a run gives */
-    SETUP_MS = 10 * 60 * 1000, /* likewise */
+    DEFAULT_PORTS = 10,                /* as in a run */
+    SETUP_TIMEOUT_MS = 10 * 60 * 1000, /* likewise */
     EXCLUDES_MAX = 64 << 20,
 };
 
-/* --- stopping ----------------------------------------------------------------------------- */
-
-void makers_stop(struct making *m)
+void makers_stop(struct fanout_job *m)
 {
     for (size_t i = 0; i < m->f->fresh.n; i++)
-        guarded_stop(&m->makers[i].errand);
+        guarded_stop(&m->makers[i].child);
 }
 
-static void finish_one(struct making *m)
+static void finish_one(struct fanout_job *m)
 {
     m->running--;
     makers_start(m);
 }
 
-/* The first failure counts; the others are its consequence, and their errors are dropped. */
-static void fail(struct maker *w, const struct err *why)
+/* Reports only the first failure: the others are its consequences. */
+static void report_failure(struct thread_maker *w, const struct err *why)
 {
-    struct making *m = w->all;
+    struct fanout_job *m = w->all;
     if (!m->failed)
         (void)err_set(m->err, why->code, "thread %s: %s", w->thread->id, why->msg);
     m->failed = true;
@@ -50,9 +48,7 @@ static void fail(struct maker *w, const struct err *why)
     finish_one(m);
 }
 
-/* --- what they are given ------------------------------------------------------------------ */
-
-static bool is_taken(const struct threads *ts, int64_t port, int64_t size)
+static bool is_reserved(const struct threads *ts, int64_t port, int64_t size)
 {
     for (size_t i = 0; i < ts->n; i++) {
         const struct thread *t = &ts->v[i];
@@ -62,25 +58,25 @@ static bool is_taken(const struct threads *ts, int64_t port, int64_t size)
     return false;
 }
 
-/* Where the plan does not ask for ports, having none is no failure. */
-int maker_take_ports(struct maker *w, struct err *err)
+/* It is an error only if the plan asks for ports and there are none. */
+int maker_reserve_ports(struct thread_maker *w, struct err *err)
 {
-    int64_t wanted = w->all->f->pf->plan.ports, size = wanted > 0 ? wanted : PORTS;
+    int64_t wanted = w->all->f->pf->plan.ports, size = wanted > 0 ? wanted : DEFAULT_PORTS;
     int port = 0;
     if (wanted != 0) {
         do
             port = ports_take(&w->all->ports, (int)size);
-        while (port && is_taken(&w->all->f->there, port, size));
+        while (port && is_reserved(&w->all->f->there, port, size));
     }
     if (wanted > 0 && !port)
-        return err_set(err, ERR_ENV, "no %lld ports in a row are free", (long long)wanted);
+        return err_set(err, ERR_ENV, "no %lld consecutive ports are free", (long long)wanted);
     w->thread->port = port;
     w->thread->ports = port ? size : 0;
     return 0;
 }
 
-/* The user's patterns, those of what was brought along, and what is ours. */
-static int write_excludes(struct maker *w, struct err *err)
+/* The user's patterns, those of included files, and our own files. */
+static int write_excludes(struct thread_maker *w, struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
     if (access(w->excludes, F_OK) < 0)
@@ -94,7 +90,7 @@ static int write_excludes(struct maker *w, struct err *err)
                : 0;
 }
 
-static int write_brief(struct maker *w, struct err *err)
+static int write_brief(struct thread_maker *w, struct err *err)
 {
     autofree char *path = mem_printf("%s/" THREAD_BRIEF, w->thread->path);
     autobuf struct buf text = BUF_INIT;
@@ -106,14 +102,12 @@ static int write_brief(struct maker *w, struct err *err)
     return file_create(path, text.s, text.len, err);
 }
 
-/* --- setup -------------------------------------------------------------------------------- */
-
-static const struct task *task_of(const struct maker *w)
+static const struct task *task_of(const struct thread_maker *w)
 {
     return plan_find(&w->all->f->pf->plan, w->thread->id);
 }
 
-static int setup_environment(const struct maker *w, struct strv *env, struct err *err)
+static int setup_environment(const struct thread_maker *w, struct strv *env, struct err *err)
 {
     const struct thread *t = w->thread;
     const struct env_vars *vars = &task_of(w)->env;
@@ -133,25 +127,25 @@ static int setup_environment(const struct maker *w, struct strv *env, struct err
     return 0;
 }
 
-static void on_set_up(void *ctx, struct guarded *e)
+static void on_setup_end(void *ctx, struct guarded *e)
 {
-    struct maker *w = ctx;
-    autobuf struct buf words = BUF_INIT;
+    struct thread_maker *w = ctx;
+    autobuf struct buf output = BUF_INIT;
     struct err err = {0};
     if (e->exit_code == 0 && !e->overdue) {
         finish_one(w->all);
         return;
     }
-    guarded_last_words(e, &words);
+    guarded_last_words(e, &output);
     if (e->overdue)
-        (void)err_set(&err, ERR_ENV, "workspace.setup took too long");
+        (void)err_set(&err, ERR_ENV, "workspace.setup timed out");
     else
         (void)err_set(&err, ERR_ENV, "workspace.setup ended with %d: %.300s", e->exit_code,
-                      words.s);
-    fail(w, &err);
+                      output.s);
+    report_failure(w, &err);
 }
 
-static int start_setup(struct maker *w, struct err *err)
+static int start_setup(struct thread_maker *w, struct err *err)
 {
     const struct plan_command *setup = &w->all->f->pf->plan.setup;
     autostrv struct strv argv = {0}, env = {0};
@@ -159,20 +153,20 @@ static int start_setup(struct maker *w, struct err *err)
         strv_pushl(&argv, "/bin/sh", "-c", setup->shell, NULL);
     for (size_t i = 0; i < setup->argv.n; i++)
         strv_push(&argv, setup->argv.v[i]);
-    w->errand = (struct guarded){.dir = w->cwd,
-                                 .log = w->log,
-                                 .guarded = true,
-                                 .time = time_limit_with_commands(SETUP_MS),
-                                 .next = on_set_up,
-                                 .ctx = w};
+    w->child = (struct guarded){.dir = w->cwd,
+                                .log = w->log,
+                                .guarded = true,
+                                .time = time_limit_with_commands(SETUP_TIMEOUT_MS),
+                                .next = on_setup_end,
+                                .ctx = w};
     return setup_environment(w, &env, err) ||
-                   guarded_start(&w->errand, w->all->loop, &argv, &env, err)
+                   guarded_start(&w->child, w->all->loop, &argv, &env, err)
                ? -1
                : 0;
 }
 
-/* Everything that is there before the setup sees the worktree. */
-static void furnish(struct maker *w)
+/* Adds our files before the setup command sees the worktree. */
+static void add_our_files(struct thread_maker *w)
 {
     const struct plan_command *setup = &w->all->f->pf->plan.setup;
     bool has_setup = setup->shell || setup->argv.n;
@@ -180,31 +174,29 @@ static void furnish(struct maker *w)
     if (w->all->failed)
         finish_one(w->all);
     else if (write_excludes(w, &err) || write_brief(w, &err) ||
-             thread_hooks_install(&w->all->f->pf->repo, w->thread, w->all->hooks, &err) ||
+             thread_hooks_install(&w->all->f->pf->repo, w->thread, w->all->user_hooks, &err) ||
              (has_setup && start_setup(w, &err)))
-        fail(w, &err);
+        report_failure(w, &err);
     else if (!has_setup)
         finish_one(w->all);
 }
 
-/* --- files -------------------------------------------------------------------------------- */
-
-static void on_brought(void *ctx, struct guarded *e)
+static void on_included(void *ctx, struct guarded *e)
 {
-    struct maker *w = ctx;
-    autobuf struct buf words = BUF_INIT;
+    struct thread_maker *w = ctx;
+    autobuf struct buf output = BUF_INIT;
     struct err err = {0};
     if (e->exit_code == 0) {
-        furnish(w);
+        add_our_files(w);
         return;
     }
-    guarded_last_words(e, &words);
-    (void)err_set(&err, ERR_ENV, "files could not be brought along: %.300s", words.s);
-    fail(w, &err);
+    guarded_last_words(e, &output);
+    (void)err_set(&err, ERR_ENV, "could not include files: %.300s", output.s);
+    report_failure(w, &err);
 }
 
-/* Copying takes as long as it takes, so another process does it. */
-static int start_bringing(struct maker *w, struct err *err)
+/* Copying may take long, so another process does it. */
+static int start_including(struct thread_maker *w, struct err *err)
 {
     const struct fanout *f = w->all->f;
     const struct strings *const lists[] = {&f->pf->plan.include, &f->pf->plan.share};
@@ -217,12 +209,12 @@ static int start_bringing(struct maker *w, struct err *err)
             strv_push(&argv, lists[i]->v[k]);
     }
     git_environment(&env);
-    w->errand =
-        (struct guarded){.dir = f->pf->repo.root, .log = w->log, .next = on_brought, .ctx = w};
-    return guarded_start(&w->errand, w->all->loop, &argv, &env, err);
+    w->child =
+        (struct guarded){.dir = f->pf->repo.root, .log = w->log, .next = on_included, .ctx = w};
+    return guarded_start(&w->child, w->all->loop, &argv, &env, err);
 }
 
-static void bring(struct maker *w)
+static void include_files(struct thread_maker *w)
 {
     const struct plan_file *pf = w->all->f->pf;
     size_t patterns = pf->plan.include.n + pf->plan.share.n;
@@ -230,42 +222,41 @@ static void bring(struct maker *w)
     if (w->all->failed)
         finish_one(w->all);
     else if (!include_is_needed(pf->repo.root, pf->repo.prefix, patterns))
-        furnish(w);
-    else if (start_bringing(w, &err))
-        fail(w, &err);
+        add_our_files(w);
+    else if (start_including(w, &err))
+        report_failure(w, &err);
 }
 
 static void on_filled(void *ctx, struct guarded *e)
 {
-    struct maker *w = ctx;
-    autobuf struct buf words = BUF_INIT;
+    struct thread_maker *w = ctx;
+    autobuf struct buf output = BUF_INIT;
     struct err err = {0};
     if (e->exit_code == 0) {
-        bring(w);
+        include_files(w);
         return;
     }
-    guarded_last_words(e, &words);
-    (void)err_set(&err, ERR_ENV, "the worktree could not be filled: %.300s", words.s);
-    fail(w, &err);
+    guarded_last_words(e, &output);
+    (void)err_set(&err, ERR_ENV, "could not fill the worktree: %.300s", output.s);
+    report_failure(w, &err);
 }
 
-static int start_filling(struct maker *w, struct err *err)
+static int start_filling(struct thread_maker *w, struct err *err)
 {
     autostrv struct strv argv = {0}, env = {0};
     copy_fill_command(&w->all->f->pf->repo, &w->ws, w->thread->base_commit, &argv, &env);
-    w->errand =
-        (struct guarded){.dir = w->thread->path, .log = w->log, .next = on_filled, .ctx = w};
-    return guarded_start(&w->errand, w->all->loop, &argv, &env, err);
+    w->child = (struct guarded){.dir = w->thread->path, .log = w->log, .next = on_filled, .ctx = w};
+    return guarded_start(&w->child, w->all->loop, &argv, &env, err);
 }
 
-void makers_start(struct making *m)
+void makers_start(struct fanout_job *m)
 {
     while (!m->failed && m->running < m->limit && m->next < m->f->fresh.n) {
-        struct maker *w = &m->makers[m->next++];
+        struct thread_maker *w = &m->makers[m->next++];
         struct err err = {0};
         m->running++;
         if (start_filling(w, &err))
-            fail(w, &err);
+            report_failure(w, &err);
     }
     if (!m->running)
         loop_stop(m->loop);

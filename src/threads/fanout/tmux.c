@@ -9,7 +9,8 @@
 
 enum { OUTPUT_MAX = 1 << 20 };
 
-/* After the folder that the repository is in, without what has a meaning in a target. */
+/* Names the session after the repository's folder, without characters that mean something in a
+ * target. */
 static char *session_name(const struct fanout *f)
 {
     static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
@@ -22,8 +23,8 @@ static char *session_name(const struct fanout *f)
     return name;
 }
 
-/* tmux takes a folder for a format, in which two of them stand for one. */
-static char *format_quoted(const char *path)
+/* tmux reads a folder as a format, in which ## stands for #. */
+static char *quote_format(const char *path)
 {
     autobuf struct buf out = BUF_INIT;
     for (; *path; path++)
@@ -31,10 +32,10 @@ static char *format_quoted(const char *path)
     return buf_steal(&out);
 }
 
-/* The arguments that make the window of a thread, and with the first one the session. */
+/* The arguments that make the window of a thread. The first one also makes the session. */
 static void add_window(const struct thread *t, const char *session, bool first, struct strv *argv)
 {
-    autofree char *dir = format_quoted(t->path);
+    autofree char *dir = quote_format(t->path);
     if (first)
         strv_pushl(argv, "tmux", "new-session", "-d", "-s", session, "-n", NULL);
     else
@@ -63,15 +64,15 @@ void tmux_add_commands(const struct fanout *f, struct buf *out)
     buf_addf(out, "tmux attach -t %s\n", session);
 }
 
-/* *ret_status is tmux' own. */
-static int call(const struct strv *argv, int *ret_status, struct buf *errout, struct err *err)
+/* *ret_status is the exit status of tmux. */
+static int run_tmux(const struct strv *argv, int *ret_status, struct buf *errout, struct err *err)
 {
     autobuf struct buf out = BUF_INIT;
     struct err why = {0};
     if (proc_capture(argv->v, NULL, OUTPUT_MAX, &out, errout, ret_status, &why) == 0)
         return 0;
     if (why.errnum == ENOENT)
-        return err_set(err, ERR_ENV, "'tmux' was not found: install it, or do without --tmux");
+        return err_set(err, ERR_ENV, "'tmux' was not found: install it, or omit --tmux");
     return err_set(err, why.code, "%s", why.msg);
 }
 
@@ -80,7 +81,7 @@ int tmux_check(struct err *err)
     autostrv struct strv argv = {0};
     int status;
     strv_pushl(&argv, "tmux", "-V", NULL);
-    return call(&argv, &status, NULL, err);
+    return run_tmux(&argv, &status, NULL, err);
 }
 
 static int has_session(const char *session, bool *ret_yes, struct err *err)
@@ -89,7 +90,7 @@ static int has_session(const char *session, bool *ret_yes, struct err *err)
     int status;
     strv_pushl(&argv, "tmux", "has-session", "-t", NULL);
     strv_pushf(&argv, "=%s", session);
-    if (call(&argv, &status, NULL, err))
+    if (run_tmux(&argv, &status, NULL, err))
         return -1;
     *ret_yes = status == 0;
     return 0;
@@ -106,7 +107,7 @@ int tmux_start(const struct fanout *f, char **ret_show, struct err *err)
         autobuf struct buf errout = BUF_INIT;
         int status;
         add_window(&f->fresh.v[i], session, i == 0 && !there, &argv);
-        if (call(&argv, &status, &errout, err))
+        if (run_tmux(&argv, &status, &errout, err))
             return -1;
         if (status != 0)
             return err_set(err, ERR_ENV, "tmux: %.*s", (int)strcspn(errout.s, "\n"), errout.s);

@@ -1,6 +1,6 @@
 /*
- * Finding out what a thread has changed. A path counts where it differs from all that the thread
- * has taken over: the base that it left, and, in the middle of a merge, what is being merged.
+ * Finds out what a thread has changed. A path counts if it differs from everything that the thread
+ * has taken over: its base, and in the middle of a merge also the merged commits.
  */
 #include "base/mem.h"
 #include "base/text/str.h"
@@ -23,9 +23,7 @@ static struct git_place place_of(const struct own_question *q)
     };
 }
 
-/* --- sets of paths ------------------------------------------------------------------------ */
-
-/* Sorted, each once; the strings are in the text. */
+/* Sorted, without duplicates; the strings point into the text. */
 struct set {
     struct buf text;
     VEC(const char *) v;
@@ -43,8 +41,8 @@ static void set_done(struct set *s)
 }
 #define autoset own_cleanup(set_done)
 
-/* To be called when the text is complete. A repository inside, which git does not look into, comes
- * as a folder with a slash. */
+/* Call this when the text is complete. git does not look into an inner repository: it lists it as a
+ * folder with a slash, which we remove. */
 static void set_index(struct set *s)
 {
     for (char *p = s->text.s, *end = p + s->text.len; p < end;) {
@@ -82,9 +80,7 @@ static void set_write(const struct set *s, struct buf *out)
         buf_add(out, s->v.v[i], strlen(s->v.v[i]) + 1);
 }
 
-/* --- since when --------------------------------------------------------------------------- */
-
-/* The commits of the base branch and of its upstream, as far as there are any. */
+/* Adds the commits of the base branch and of its upstream, if they exist. */
 static int add_bases(const struct git_place *at, const char *base, struct strv *args,
                      struct err *err)
 {
@@ -99,7 +95,7 @@ static int add_bases(const struct git_place *at, const char *base, struct strv *
     struct err why = {0};
     if (git_resolve(at, name, &upstream, &why) == 0)
         strv_push(args, upstream.s);
-    else if (why.code != ERR_INPUT) /* it may be gone */
+    else if (why.code != ERR_INPUT) /* the upstream may be gone */
         return err_set(err, why.code, "%s", why.msg);
     return 0;
 }
@@ -117,8 +113,7 @@ int own_base(const struct git_repo *repo, const struct thread *t, const char *ti
     if (git_try(&at, &args, &found, NULL, &status, err))
         return -1;
     buf_cut(&found, strcspn(found.s, "\n"));
-    buf_addstr(out,
-               status == 0 ? found.s : t->base_commit); /* else: histories without a relation */
+    buf_addstr(out, status == 0 ? found.s : t->base_commit); /* else the histories are unrelated */
     return 0;
 }
 
@@ -131,7 +126,7 @@ static int add_base(const struct own_question *q, struct strv *commits, struct e
     return 0;
 }
 
-/* What is being merged, in the middle of a merge. */
+/* Adds the commits that are being merged. */
 static int add_merged(const struct own_question *q, struct strv *commits, struct err *err)
 {
     autofree char *path = mem_printf("%s/MERGE_HEAD", q->thread->admin);
@@ -146,10 +141,8 @@ static int add_merged(const struct own_question *q, struct strv *commits, struct
     return 0;
 }
 
-/* --- what differs ------------------------------------------------------------------------- */
-
-/* The options that make git's answer independent of the user's configuration. */
-static void begin_diff(struct strv *args)
+/* These options make git's answer independent of the user's configuration. */
+static void add_diff_options(struct strv *args)
 {
     strv_pushl(args, "diff", "--name-only", "-z", "--no-renames", "--no-relative", "--no-ext-diff",
                "--ignore-submodules=dirty", NULL);
@@ -161,7 +154,7 @@ static int diff(const struct own_question *q, const char *commit, struct set *s,
     autostrv struct strv args = {0};
     autobuf struct buf errout = BUF_INIT;
     int status;
-    begin_diff(&args);
+    add_diff_options(&args);
     if (q->scope == OWN_STAGED)
         strv_push(&args, "--cached");
     strv_pushl(&args, commit, "--", NULL);
@@ -189,7 +182,7 @@ static int diff_all(const struct own_question *q, const struct strv *commits, st
     return 0;
 }
 
-static int lookup_at_tree(const struct own_question *q, struct buf *out, struct err *err)
+static int check_worktree(const struct own_question *q, struct buf *out, struct err *err)
 {
     struct git_place at = place_of(q);
     autostrv struct strv commits = {0};
@@ -205,7 +198,7 @@ static int lookup_at_tree(const struct own_question *q, struct buf *out, struct 
     return 0;
 }
 
-static int lookup_at_index(const struct own_question *q, struct buf *out, struct err *err)
+static int check_index(const struct own_question *q, struct buf *out, struct err *err)
 {
     autostrv struct strv commits = {0};
     autoset struct set changed = SET_INIT;
@@ -217,7 +210,7 @@ static int lookup_at_index(const struct own_question *q, struct buf *out, struct
     return 0;
 }
 
-static int lookup_at_branch(const struct own_question *q, struct buf *out, struct err *err)
+static int check_branch(const struct own_question *q, struct buf *out, struct err *err)
 {
     struct git_place at = {.git_dir = q->repo->common};
     autobuf struct buf base = BUF_INIT;
@@ -227,7 +220,7 @@ static int lookup_at_branch(const struct own_question *q, struct buf *out, struc
                : 0;
 }
 
-static int lookup_at_range(const struct own_question *q, struct buf *out, struct err *err)
+static int check_range(const struct own_question *q, struct buf *out, struct err *err)
 {
     autoset struct set changed = SET_INIT;
     if (*q->range == '-' || !strstr(q->range, ".."))
@@ -240,15 +233,15 @@ static int lookup_at_range(const struct own_question *q, struct buf *out, struct
 
 int own_check(const struct own_question *q, struct own_verdict *v, struct err *err)
 {
-    static int (*const looks[])(const struct own_question *, struct buf *, struct err *) = {
-        [OWN_WORK_TREE] = lookup_at_tree,
-        [OWN_STAGED] = lookup_at_index,
-        [OWN_COMMITTED] = lookup_at_branch,
-        [OWN_RANGE] = lookup_at_range,
+    static int (*const checks[])(const struct own_question *, struct buf *, struct err *) = {
+        [OWN_WORK_TREE] = check_worktree,
+        [OWN_STAGED] = check_index,
+        [OWN_COMMITTED] = check_branch,
+        [OWN_RANGE] = check_range,
     };
     autobuf struct buf paths = BUF_INIT;
     *v = (struct own_verdict){0};
-    if (looks[q->scope](q, &paths, err))
+    if (checks[q->scope](q, &paths, err))
         return err_wrap(err, "thread %s", q->thread->id);
     struct own_rules *rules = own_rules_new(q->all, q->repo->core.ignore_case);
     own_verdict_add(v, rules, q->thread, paths.s, paths.len);

@@ -7,8 +7,6 @@
 #include <string.h>
 #include <unistd.h>
 
-/* --- claims ------------------------------------------------------------------------------- */
-
 struct globs {
     struct glob **v;
     size_t n, cap;
@@ -16,15 +14,15 @@ struct globs {
 
 struct rule {
     struct globs owns, granted, forbids;
-    bool live; /* its worktree is there */
+    bool live; /* its worktree exists */
 };
 
 struct own_rules {
     const struct threads *all;
-    struct rule *of; /* per thread */
+    struct rule *per_thread; /* per thread */
 };
 
-/* A claim that fanout has let pass is a pattern; one that is none matches nothing. */
+/* fanout has checked the claims; a wrong pattern matches nothing. */
 static void add_glob(struct globs *globs, const char *pattern, bool fold)
 {
     struct glob *glob = glob_new(pattern, fold);
@@ -46,10 +44,11 @@ static bool is_live(const struct thread *t)
 struct own_rules *own_rules_new(const struct threads *all, bool fold)
 {
     struct own_rules *rules = mem_alloc(sizeof(*rules));
-    *rules = (struct own_rules){.all = all, .of = mem_array(all->n, sizeof(*rules->of))};
+    *rules =
+        (struct own_rules){.all = all, .per_thread = mem_array(all->n, sizeof(*rules->per_thread))};
     for (size_t i = 0; i < all->n; i++) {
         const struct thread *t = &all->v[i];
-        struct rule *rule = &rules->of[i];
+        struct rule *rule = &rules->per_thread[i];
         rule->live = is_live(t);
         add_globs(&rule->owns, &t->owns, fold);
         add_globs(&rule->forbids, &t->forbids, fold);
@@ -73,15 +72,13 @@ void own_rules_free(struct own_rules *rules)
     if (!rules)
         return;
     for (size_t i = 0; i < rules->all->n; i++) {
-        globs_done(&rules->of[i].owns);
-        globs_done(&rules->of[i].granted);
-        globs_done(&rules->of[i].forbids);
+        globs_done(&rules->per_thread[i].owns);
+        globs_done(&rules->per_thread[i].granted);
+        globs_done(&rules->per_thread[i].forbids);
     }
-    free(rules->of);
+    free(rules->per_thread);
     free(rules);
 }
-
-/* --- one path ----------------------------------------------------------------------------- */
 
 bool own_is_inside(enum own_standing standing)
 {
@@ -97,7 +94,7 @@ const char *own_standing_name(enum own_standing standing)
     return names[standing];
 }
 
-static bool match(const struct globs *globs, const char *path)
+static bool match_any(const struct globs *globs, const char *path)
 {
     for (size_t i = 0; i < globs->n; i++) {
         if (glob_match(globs->v[i], path))
@@ -106,13 +103,13 @@ static bool match(const struct globs *globs, const char *path)
     return false;
 }
 
-static const struct thread *taker(const struct own_rules *rules, const struct thread *t,
-                                  const char *path)
+static const struct thread *find_owner(const struct own_rules *rules, const struct thread *t,
+                                       const char *path)
 {
     for (size_t i = 0; i < rules->all->n; i++) {
-        const struct rule *rule = &rules->of[i];
+        const struct rule *rule = &rules->per_thread[i];
         if (&rules->all->v[i] != t && rule->live &&
-            (match(&rule->owns, path) || match(&rule->granted, path)))
+            (match_any(&rule->owns, path) || match_any(&rule->granted, path)))
             return &rules->all->v[i];
     }
     return NULL;
@@ -121,21 +118,19 @@ static const struct thread *taker(const struct own_rules *rules, const struct th
 enum own_standing own_judge(const struct own_rules *rules, const struct thread *t, const char *path,
                             const struct thread **ret_whose)
 {
-    const struct rule *rule = &rules->of[t - rules->all->v];
+    const struct rule *rule = &rules->per_thread[t - rules->all->v];
     *ret_whose = NULL;
-    if (match(&rule->forbids, path))
+    if (match_any(&rule->forbids, path))
         return OWN_FORBIDDEN;
-    if (match(&rule->owns, path))
+    if (match_any(&rule->owns, path))
         return OWN_OWNED;
-    if (match(&rule->granted, path))
+    if (match_any(&rule->granted, path))
         return OWN_GRANTED;
-    *ret_whose = taker(rules, t, path);
+    *ret_whose = find_owner(rules, t, path);
     if (*ret_whose)
         return OWN_TAKEN;
     return t->owns.n ? OWN_NOT_OWNED : OWN_FREE;
 }
-
-/* --- many of them ------------------------------------------------------------------------- */
 
 void own_verdict_done(struct own_verdict *v)
 {
@@ -164,7 +159,7 @@ void own_path_describe(const struct own_path *p, struct buf *out)
     static const char *const words[] = {
         [OWN_OWNED] = "owned",
         [OWN_GRANTED] = "granted",
-        [OWN_FREE] = "nobody else's",
+        [OWN_FREE] = "not claimed",
         [OWN_FORBIDDEN] = "forbidden",
         [OWN_TAKEN] = "belongs to thread ",
         [OWN_NOT_OWNED] = "not owned",

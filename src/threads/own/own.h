@@ -1,9 +1,9 @@
 /*
- * Ownership, held against what a thread (threads/thread.h) has changed.
+ * Compares what a thread (threads/thread.h) has changed with what it owns.
  *
- * A thread may change what its plan lets it own and what it was granted later; one that owns
- * nothing may change whatever no other thread claims. What its plan forbids it may never change.
- * The claims of a thread count as long as its worktree is there. THREAD_BRIEF.md never counts.
+ * A thread may change what its plan lets it own, and what it was granted later. If it owns nothing,
+ * it may change everything that no other thread claims. It may never change what its plan forbids.
+ * The claims of a thread count as long as its worktree exists. THREAD_BRIEF.md never counts.
  */
 #ifndef THREADS_OWN_OWN_H
 #define THREADS_OWN_OWN_H
@@ -18,11 +18,11 @@
 
 enum own_standing {
     OWN_OWNED,     /* by the plan */
-    OWN_GRANTED,   /* asked for later */
-    OWN_FREE,      /* the thread owns nothing in particular, and nobody else claims it */
-    OWN_FORBIDDEN, /* from here on: outside */
+    OWN_GRANTED,   /* requested later */
+    OWN_FREE,      /* the thread has no claims of its own, and nobody else claims it */
+    OWN_FORBIDDEN, /* this and all below are outside */
     OWN_TAKEN,     /* another thread owns it, or was granted it */
-    OWN_NOT_OWNED, /* nobody's */
+    OWN_NOT_OWNED, /* no thread owns it */
 };
 
 bool own_is_inside(enum own_standing standing);
@@ -30,51 +30,46 @@ bool own_is_inside(enum own_standing standing);
 /* Its word for programs: "owned", "granted", "free", "forbidden", "taken", "not-owned". */
 const char *own_standing_name(enum own_standing standing);
 
-/* --- paths -------------------------------------------------------------------------------- */
-
-/* The claims of all threads, ready to be asked. Refers to the threads, which must outlive it. */
+/* The compiled claims of all threads. The threads must outlive it. */
 struct own_rules;
 struct own_rules *own_rules_new(const struct threads *all, bool fold);
 void own_rules_free(struct own_rules *rules);
 
-/* How a thread, one of those, stands to a path (relative to the root, as git writes it). *ret_whose
- * is the thread that has it where that is OWN_TAKEN, else NULL. */
+/* The relation of a thread (one of those) to a path (relative to the root, as git writes it). If it
+ * is OWN_TAKEN, *ret_whose is the owner, else NULL. */
 enum own_standing own_judge(const struct own_rules *rules, const struct thread *t, const char *path,
                             const struct thread **ret_whose);
-
-/* --- changes ------------------------------------------------------------------------------ */
 
 struct own_path {
     char *path;
     enum own_standing standing;
-    const struct thread *whose; /* where it is taken; one of those that were handed in */
+    const struct thread *whose; /* the owner, if taken; one of the given threads */
 };
 
 struct own_verdict {
-    VEC(struct own_path) paths; /* all that was changed, by bytes, each once */
-    size_t outside;             /* how many of them are */
+    VEC(struct own_path) paths; /* all changed paths, sorted by bytes, without duplicates */
+    size_t outside;             /* number of paths that are outside */
 };
 
 void own_verdict_done(struct own_verdict *v);
 #define autoverdict own_cleanup(own_verdict_done)
 
-/* Judges paths that the caller has found out himself, each with a NUL behind it, and adds them; by
- * bytes only where they come so. */
+/* Judges the given paths, each followed by a NUL, and adds them in the given order. */
 void own_verdict_add(struct own_verdict *v, const struct own_rules *rules, const struct thread *t,
                      const char *paths, size_t len);
 
-/* Appends how the thread stands to a path, in words: "belongs to thread 2". */
+/* Describes the relation in words: "belongs to thread 2". */
 void own_path_describe(const struct own_path *p, struct buf *out);
 
-/* Appends the paths outside, as a sentence goes on: "a/b (belongs to thread 2), c (not owned)";
- * after `most` of them how many more there are. Harmless to print. */
+/* Appends the paths outside for use in a sentence: "a/b (belongs to thread 2), c (not owned)".
+ * After `most` of them it appends the number of the others. Escapes control characters. */
 void own_verdict_describe(const struct own_verdict *v, size_t most, struct buf *out);
 
 enum own_scope {
-    OWN_WORK_TREE, /* all that the thread has changed, also what is not committed or tracked yet */
-    OWN_STAGED,    /* what a commit of the index would change */
-    OWN_COMMITTED, /* what is on its branch; needs no work tree */
-    OWN_RANGE,     /* between two commits */
+    OWN_WORK_TREE, /* all changes of the thread, even if uncommitted or untracked */
+    OWN_STAGED,    /* changes that a commit of the index would make */
+    OWN_COMMITTED, /* changes on its branch; needs no work tree */
+    OWN_RANGE,     /* changes between two commits */
 };
 
 struct own_question {
@@ -82,20 +77,20 @@ struct own_question {
     const struct threads *all;
     const struct thread *thread; /* one of them */
     enum own_scope scope;
-    const char *range; /* of OWN_RANGE: FROM..TO or FROM...TO, as git reads them */
-    const char *index; /* of OWN_STAGED: not the usual one; or NULL */
+    const char *range; /* for OWN_RANGE: FROM..TO or FROM...TO, as in git */
+    const char *index; /* for OWN_STAGED: another index, or NULL */
 };
 
 /*
- * Looks at the changes and judges them: renames by both names, deletions, modes, symlinks, where
- * submodules point to. What the thread has only taken over from its base branch (or that one's
- * upstream) by a merge or rebase is no change of its own, nor is what is again as it was there.
- * ERR_INPUT where the range is none. Released in every case.
+ * Finds changes and judges them: both names of a rename, deletions, modes, symlinks, commits of
+ * submodules. We do not count what the thread only took over from its base branch (or its upstream)
+ * by a merge or rebase, nor what it has reverted. Returns ERR_INPUT if the range is invalid. Always
+ * call own_verdict_done().
  */
 int own_check(const struct own_question *q, struct own_verdict *v, struct err *err);
 
-/* The commit that a thread's changes count from: where `tip` (of its branch, or HEAD) left the base
- * branch last, or the commit that it was made from. */
+/* Finds the commit from which a thread's changes count: the last one that `tip` (of its branch, or
+ * HEAD) has in common with the base branch, or the commit that it was made from. */
 int own_base(const struct git_repo *repo, const struct thread *t, const char *tip, struct buf *out,
              struct err *err);
 

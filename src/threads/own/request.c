@@ -14,7 +14,7 @@
 
 #define WILDCARDS "*?[\\"
 
-struct asking {
+struct request {
     const struct threads *all;
     struct thread *thread;
     bool fold;
@@ -31,29 +31,27 @@ void own_decisions_done(struct own_decisions *ds)
     vec_done(ds);
 }
 
-/* --- deciding ----------------------------------------------------------------------------- */
-
-/* Whether all that is asked for is in the claim. What has no wildcards may be a file, and then what
- * would be below it does not count. */
+/* Does the claim contain everything that is requested? A path without wildcards may be a file; then
+ * we ignore what would be below it. */
 static bool covers(const char *claim, const struct glob *wanted, const char *path, bool fold)
 {
     struct glob *glob = glob_new(claim, fold);
     bool plain = *path && !strpbrk(path, WILDCARDS);
-    bool yes = glob && ((plain && glob_match(glob, path)) || glob_covers(glob, wanted));
+    bool result = glob && ((plain && glob_match(glob, path)) || glob_covers(glob, wanted));
     glob_free(glob);
-    return yes;
+    return result;
 }
 
 static bool overlaps(const char *claim, const struct glob *wanted, bool fold)
 {
     struct glob *glob = glob_new(claim, fold);
-    bool yes = glob && glob_overlap(glob, wanted, NULL);
+    bool result = glob && glob_overlap(glob, wanted, NULL);
     glob_free(glob);
-    return yes;
+    return result;
 }
 
-static const char *covered_by(const struct strv *claims, const struct glob *wanted,
-                              const char *path, bool fold)
+static const char *find_covering_claim(const struct strv *claims, const struct glob *wanted,
+                                       const char *path, bool fold)
 {
     for (size_t i = 0; i < claims->n; i++) {
         if (covers(claims->v[i], wanted, path, fold))
@@ -62,19 +60,20 @@ static const char *covered_by(const struct strv *claims, const struct glob *want
     return NULL;
 }
 
-static bool has(const struct asking *a, const struct glob *wanted, const char *path)
+static bool already_has(const struct request *a, const struct glob *wanted, const char *path)
 {
     const struct thread *t = a->thread;
-    bool yes = covered_by(&t->owns, wanted, path, a->fold);
-    for (size_t i = 0; i < t->requests.n && !yes; i++) {
+    bool result = find_covering_claim(&t->owns, wanted, path, a->fold);
+    for (size_t i = 0; i < t->requests.n && !result; i++) {
         const struct thread_request *r = &t->requests.v[i];
-        yes = !r->claimed_by && covers(r->path, wanted, path, a->fold);
+        result = !r->claimed_by && covers(r->path, wanted, path, a->fold);
     }
-    return yes;
+    return result;
 }
 
-/* The claim of another thread that is in the way, or NULL. */
-static const char *claim_of(const struct thread *t, const struct glob *wanted, bool fold)
+/* The claim of another thread that overlaps, or NULL. */
+static const char *find_overlapping_claim(const struct thread *t, const struct glob *wanted,
+                                          bool fold)
 {
     for (size_t i = 0; i < t->owns.n; i++) {
         if (overlaps(t->owns.v[i], wanted, fold))
@@ -87,13 +86,13 @@ static const char *claim_of(const struct thread *t, const struct glob *wanted, b
     return NULL;
 }
 
-static bool is_taken(const struct asking *a, const struct glob *wanted, struct own_decision *d)
+static bool find_owner(const struct request *a, const struct glob *wanted, struct own_decision *d)
 {
     for (size_t i = 0; i < a->all->n; i++) {
         const struct thread *other = &a->all->v[i];
         if (other == a->thread || access(other->path, F_OK) < 0)
             continue;
-        const char *claim = claim_of(other, wanted, a->fold);
+        const char *claim = find_overlapping_claim(other, wanted, a->fold);
         if (!claim)
             continue;
         d->claim = mem_str(claim);
@@ -104,19 +103,17 @@ static bool is_taken(const struct asking *a, const struct glob *wanted, struct o
     return false;
 }
 
-static void decide(const struct asking *a, const struct glob *wanted, struct own_decision *d)
+static void decide(const struct request *a, const struct glob *wanted, struct own_decision *d)
 {
-    const char *forbid = covered_by(&a->thread->forbids, wanted, d->path, a->fold);
+    const char *forbid = find_covering_claim(&a->thread->forbids, wanted, d->path, a->fold);
     d->claim = forbid ? mem_str(forbid) : NULL;
-    d->answer = forbid                    ? OWN_ANSWER_FORBIDDEN
-                : has(a, wanted, d->path) ? OWN_ANSWER_HAS
-                : is_taken(a, wanted, d)  ? OWN_ANSWER_TAKEN
-                                          : OWN_ANSWER_GRANTED;
+    d->answer = forbid                            ? OWN_ANSWER_FORBIDDEN
+                : already_has(a, wanted, d->path) ? OWN_ANSWER_HAS
+                : find_owner(a, wanted, d)        ? OWN_ANSWER_TAKEN
+                                                  : OWN_ANSWER_GRANTED;
 }
 
-/* --- recording ---------------------------------------------------------------------------- */
-
-static struct thread_request *request_for(struct thread *t, const char *path)
+static struct thread_request *find_or_add_request(struct thread *t, const char *path)
 {
     for (size_t i = 0; i < t->requests.n; i++) {
         if (strcmp(t->requests.v[i].path, path) == 0)
@@ -126,19 +123,17 @@ static struct thread_request *request_for(struct thread *t, const char *path)
     return &t->requests.v[t->requests.n - 1];
 }
 
-static void record(struct thread *t, const struct own_decision *d)
+static void record_decision(struct thread *t, const struct own_decision *d)
 {
     if (d->answer == OWN_ANSWER_HAS)
         return;
-    struct thread_request *r = request_for(t, d->path);
+    struct thread_request *r = find_or_add_request(t, d->path);
     free(r->claimed_by);
     r->claimed_by = d->whose                            ? mem_str(d->whose)
                     : d->answer == OWN_ANSWER_FORBIDDEN ? mem_str(t->id)
                                                         : NULL;
     r->at = clock_wall();
 }
-
-/* --- asking ------------------------------------------------------------------------------- */
 
 void own_request_literal(struct buf *out, const char *path)
 {
@@ -149,29 +144,30 @@ void own_request_literal(struct buf *out, const char *path)
     }
 }
 
-/* What was typed, as a claim: names like app/[id] are common, and so are not taken for globs where
- * there is something of that name. */
-static void spell(const struct asking *a, const char *prefix, const char *text,
-                  struct buf *ret_prefix, struct buf *ret_text)
+/* Turns typed text into a claim. Names like app/[id] are common: if there is a file or folder of
+ * that name, we do not read it as a glob. */
+static void text_to_claim(const struct request *a, const char *prefix, const char *text,
+                          struct buf *ret_prefix, struct buf *ret_text)
 {
     autofree char *path = mem_printf("%s/%s/%s", a->thread->path, prefix, text);
     struct stat st;
-    bool there = lstat(path, &st) == 0;
-    bool odd = strpbrk(prefix, WILDCARDS) || (there && strpbrk(text, WILDCARDS));
+    bool exists = lstat(path, &st) == 0;
+    bool has_wildcards = strpbrk(prefix, WILDCARDS) || (exists && strpbrk(text, WILDCARDS));
     own_request_literal(ret_prefix, prefix);
-    if (odd && there)
+    if (has_wildcards && exists)
         own_request_literal(ret_text, text);
     else
         buf_addstr(ret_text, text);
-    if (odd && there && S_ISDIR(st.st_mode)) /* a claim with a backslash has nothing below it */
+    if (has_wildcards && exists &&
+        S_ISDIR(st.st_mode)) /* a claim with a backslash contains nothing below itself */
         buf_addstr(ret_text, "/**");
 }
 
-static int ask_for(const struct asking *a, const char *prefix, const char *text,
-                   struct own_decisions *ret, struct err *err)
+static int decide_path(const struct request *a, const char *prefix, const char *text,
+                       struct own_decisions *ret, struct err *err)
 {
     autobuf struct buf path = BUF_INIT, folder = BUF_INIT, claim = BUF_INIT;
-    spell(a, prefix, text, &folder, &claim);
+    text_to_claim(a, prefix, text, &folder, &claim);
     const char *wrong = claim_normalise(claim.s, folder.s, &path);
     if (wrong)
         return err_set(err, ERR_INPUT, "'%s' %s", text, wrong);
@@ -183,14 +179,14 @@ static int ask_for(const struct asking *a, const char *prefix, const char *text,
     glob_free(wanted);
     if (d.answer == OWN_ANSWER_GRANTED && threads_check(a->all, err)) {
         vec_push(ret, d);
-        return err_wrap(err, "whether '%s' is free is not known", text);
+        return err_wrap(err, "cannot tell if '%s' is free", text);
     }
-    record(a->thread, &d);
+    record_decision(a->thread, &d);
     vec_push(ret, d);
     return 0;
 }
 
-static int take_lock(const struct git_repo *repo, int *ret_fd, struct err *err)
+static int lock_requests(const struct git_repo *repo, int *ret_fd, struct err *err)
 {
     autofree char *folder = state_path(repo->common);
     autofree char *path = mem_printf("%s/own", folder);
@@ -203,14 +199,14 @@ int own_request(const struct git_repo *repo, const char *id, const char *prefix,
     autothreads struct threads all = {0};
     autoclose int lock = -1;
     *ret = (struct own_decisions){0};
-    if (take_lock(repo, &lock, err) || threads_load(&all, repo, err))
+    if (lock_requests(repo, &lock, err) || threads_load(&all, repo, err))
         return -1;
-    struct asking a = {
+    struct request a = {
         .all = &all, .thread = threads_find(&all, id), .fold = repo->core.ignore_case};
     if (!a.thread)
-        return err_set(err, ERR_ENV, "thread %s is not there any more", id);
+        return err_set(err, ERR_ENV, "thread %s no longer exists", id);
     for (; *paths; paths++) {
-        if (ask_for(&a, prefix, *paths, ret, err))
+        if (decide_path(&a, prefix, *paths, ret, err))
             return -1;
     }
     return thread_save(a.thread, err);

@@ -1,7 +1,7 @@
 /*
- * Asking for a path that a thread does not own. It is granted at once where no thread whose
- * worktree is there claims it, nor the thread's own plan forbids it. The thread's file says what
- * was asked for and what came of it, and a later request for the same path is decided anew.
+ * Requests for paths that a thread does not own. We grant a path at once unless a thread with a
+ * worktree claims it or the thread's own plan forbids it. The thread's file records the requests
+ * and the decisions. We decide a repeated request again.
  */
 #ifndef THREADS_OWN_REQUEST_H
 #define THREADS_OWN_REQUEST_H
@@ -9,17 +9,17 @@
 #include "threads/thread.h"
 
 enum own_answer {
-    OWN_ANSWER_HAS,       /* it was the thread's already; nothing is recorded */
-    OWN_ANSWER_GRANTED,   /* from now on it is */
-    OWN_ANSWER_FORBIDDEN, /* by its plan; claim is the one that says so */
-    OWN_ANSWER_TAKEN,     /* another thread has it; claim is its */
+    OWN_ANSWER_HAS,       /* the thread has it already; nothing is recorded */
+    OWN_ANSWER_GRANTED,   /* the thread has it from now on */
+    OWN_ANSWER_FORBIDDEN, /* by its plan; `claim` is the one that forbids it */
+    OWN_ANSWER_TAKEN,     /* another thread has it by `claim` */
 };
 
 struct own_decision {
     char *path; /* normalised; "" is everything */
     enum own_answer answer;
     char *claim;
-    char *whose, *whose_tree; /* of the other thread: its id, its worktree */
+    char *whose, *whose_tree; /* id and worktree of the other thread */
 };
 
 struct own_decisions {
@@ -30,13 +30,13 @@ struct own_decisions {
 void own_decisions_done(struct own_decisions *ds);
 #define autodecisions own_cleanup(own_decisions_done)
 
-/* Appends the claim that is just this path, whatever characters are in it. */
+/* Appends a claim for exactly this path: escapes wildcards. */
 void own_request_literal(struct buf *out, const char *path);
 
-/* Decides on paths (files, folders or globs; a name that is there is taken as it is) that are
- * relative to `prefix` in the worktree of the thread of that id, under a lock, so that of two who
- * ask at once one gets it. ERR_INPUT, and nothing is changed, where one of them is no path in the
- * repository. Released in every case. */
+/* Decides on paths (files, folders or globs; an existing name is taken literally) relative to
+ * `prefix` in the worktree of the thread. A lock makes sure that only one of two concurrent
+ * requests gets a path. If a path is not in the repository, it returns ERR_INPUT and changes
+ * nothing. Always call own_decisions_done(). */
 int own_request(const struct git_repo *repo, const char *id, const char *prefix,
                 const char *const *paths, struct own_decisions *ret, struct err *err);
 

@@ -15,28 +15,28 @@ struct write {
     const char *root;
 };
 
-static void say(struct buf *why, const char *path, const char *what)
+static void add_reason(struct buf *why, const char *path, const char *what)
 {
     buf_addstr(why, why->len ? "; " : "");
     text_add_harmless(why, path);
     buf_addf(why, " %s", what);
 }
 
-/* The path in the worktree, or NULL where it is not in there. */
-static const char *inside(const char *root, const char *path)
+/* The path relative to the worktree, or NULL if it is outside. */
+static const char *relative_path(const char *root, const char *path)
 {
     size_t len = strlen(root);
-    bool in = strncmp(path, root, len) == 0 && path[len] == '/' && path[len + 1];
-    return in ? path + len + 1 : NULL;
+    bool is_inside = strncmp(path, root, len) == 0 && path[len] == '/' && path[len + 1];
+    return is_inside ? path + len + 1 : NULL;
 }
 
-static bool is_guarded(const char *rel)
+static bool is_protected(const char *rel)
 {
     bool git = strncasecmp(rel, ".git", 4) == 0 && (rel[4] == '/' || !rel[4]);
     return git || strcasecmp(rel, CLAUDE_SETTINGS) == 0;
 }
 
-/* What git ignores is no change. */
+/* Ignored files are no changes. */
 static int is_ignored(const struct write *w, const char *rel, bool *ret, struct err *err)
 {
     struct git_place at = {
@@ -52,8 +52,8 @@ static int is_ignored(const struct write *w, const char *rel, bool *ret, struct 
     return 0;
 }
 
-static int judge(const struct write *w, const char *rel, bool *ret_may, struct buf *why,
-                 struct err *err)
+static int judge_path(const struct write *w, const char *rel, bool *ret_may, struct buf *why,
+                      struct err *err)
 {
     struct own_path p = {.path = NULL};
     struct own_rules *rules = own_rules_new(w->all, w->repo->core.ignore_case);
@@ -68,32 +68,32 @@ static int judge(const struct write *w, const char *rel, bool *ret_may, struct b
     if (p.standing != OWN_TAKEN)
         buf_addstr(&words, "is ");
     own_path_describe(&p, &words);
-    say(why, rel, words.s);
+    add_reason(why, rel, words.s);
     return 0;
 }
 
-static int look(const struct write *w, const char *path, bool *ret_may, struct buf *why,
-                char **ret_request, struct err *err)
+static int check_path(const struct write *w, const char *path, bool *ret_may, struct buf *why,
+                      char **ret_request, struct err *err)
 {
-    const char *rel = path ? inside(w->root, path) : NULL;
+    const char *rel = path ? relative_path(w->root, path) : NULL;
     *ret_may = false;
     if (!rel) {
-        say(why, path ? path : "a symlink", "is not in this thread's worktree");
+        add_reason(why, path ? path : "a symlink", "is not in this thread's worktree");
         return 0;
     }
-    if (is_guarded(rel)) {
-        say(why, rel, "is not for agents to write");
+    if (is_protected(rel)) {
+        add_reason(why, rel, "must not be written by agents");
         return 0;
     }
-    if (judge(w, rel, ret_may, why, err))
+    if (judge_path(w, rel, ret_may, why, err))
         return -1;
     if (!*ret_may && !*ret_request)
         *ret_request = mem_str(rel);
     return 0;
 }
 
-/* Where the file itself is, whatever it leads to: only the folders are followed. */
-static char *place_of(const char *path)
+/* Resolves symlinks in the folders, but not the file itself. */
+static char *resolve_folder(const char *path)
 {
     const char *slash = strrchr(path, '/');
     autofree char *folder = mem_dup(path, (size_t)(slash - path));
@@ -113,13 +113,13 @@ int own_write(const struct git_repo *repo, const struct threads *all, const stru
 {
     autofree char *path = *file == '/' ? mem_str(file) : mem_printf("%s/%s", dir, file);
     autofree char *root = path_target(t->path), *target = path_target(path);
-    autofree char *place = has_name(path) ? place_of(path) : NULL;
+    autofree char *place = has_name(path) ? resolve_folder(path) : NULL;
     struct write w = {.repo = repo, .all = all, .thread = t, .root = root ? root : t->path};
     *ret_request = NULL;
-    if (look(&w, target, ret_may, why, ret_request, err))
+    if (check_path(&w, target, ret_may, why, ret_request, err))
         return -1;
     bool elsewhere = place && target && strcmp(place, target) != 0, may = true;
-    if (elsewhere && look(&w, place, &may, why, ret_request, err))
+    if (elsewhere && check_path(&w, place, &may, why, ret_request, err))
         return -1;
     *ret_may = *ret_may && may;
     return 0;

@@ -18,10 +18,11 @@ enum { HEAD_MAX = 4096 };
 
 struct worktree {
     struct thread_look *look;
-    struct buf head, tree; /* the commit that is checked out, and its tree; "": git is to say it */
-    struct work_scan found;
-    bool scanned; /* that is all that git is to be asked about */
-    bool settled; /* it is not to be asked any more */
+    struct buf head,
+        tree; /* the commit that is checked out, and its tree; if "", git must find it */
+    struct work_scan scan;
+    bool usable_scan; /* the scan has found all paths that we need to ask git about */
+    bool settled;     /* we need not ask git any more */
 };
 
 struct worktrees {
@@ -31,9 +32,7 @@ struct worktrees {
     size_t n;
 };
 
-/* --- what is checked out ------------------------------------------------------------------ */
-
-/* Whether HEAD says that it is the thread's own branch. */
+/* Has the worktree its own branch checked out? */
 static bool is_on_branch(const struct thread *t)
 {
     autofree char *path = mem_printf("%s/HEAD", t->admin);
@@ -42,22 +41,22 @@ static bool is_on_branch(const struct thread *t)
     return file_read(path, HEAD_MAX, &text, NULL) == 0 && strcmp(text.s, expected) == 0;
 }
 
-/* A ref that has no file is packed. One whose file is no plain id may stand for another branch. */
+/* A ref without a file is packed. If its file has no plain id, it may be a symbolic ref. */
 static int read_branch(const struct worktrees *ts, const char *branch, struct buf *ret_id,
                        struct err *err)
 {
     autofree char *path = mem_printf("%s/%s", ts->repo->common, branch);
-    bool found;
+    bool scan;
     if (loose_ref_read(ts->repo->common, branch, ret_id))
         return 0;
     if (access(path, F_OK) == 0 || errno != ENOENT)
         return 0;
-    return git_batch_resolve(ts->batch, branch, ret_id, &found, err);
+    return git_batch_resolve(ts->batch, branch, ret_id, &scan, err);
 }
 
 static int find_head(const struct worktrees *ts, struct worktree *t, struct err *err)
 {
-    bool found;
+    bool scan;
     if (!is_on_branch(t->look->thread))
         return 0;
     if (read_branch(ts, t->look->thread->branch, &t->head, err))
@@ -65,32 +64,28 @@ static int find_head(const struct worktrees *ts, struct worktree *t, struct err 
     if (!t->head.len)
         return 0;
     autofree char *tree = mem_printf("%s^{tree}", t->head.s);
-    return git_batch_resolve(ts->batch, tree, &t->tree, &found, err);
+    return git_batch_resolve(ts->batch, tree, &t->tree, &scan, err);
 }
 
-/* --- scanning ----------------------------------------------------------------------------- */
-
-static void scan(void *ctx, size_t i)
+static void scan_worktree(void *ctx, size_t i)
 {
     struct worktree *t = &((struct worktree *)ctx)[i];
     const struct thread *thread = t->look->thread;
     autofree char *index = mem_printf("%s/index", thread->admin);
-    t->scanned =
-        !t->settled && t->tree.len && work_scan_open(&t->found, thread->path, index, t->tree.s);
+    t->usable_scan =
+        !t->settled && t->tree.len && work_scan_open(&t->scan, thread->path, index, t->tree.s);
 }
 
 static bool is_clean(const struct worktree *t)
 {
-    const struct work_scan *found = &t->found;
-    bool clean = t->scanned && !found->changed.n;
-    for (size_t i = 0; clean && i < found->untracked.n; i++)
-        clean = fanout_made(t->look->thread, found->untracked.v[i]);
+    const struct work_scan *scan = &t->scan;
+    bool clean = t->usable_scan && !scan->changed.n;
+    for (size_t i = 0; clean && i < scan->untracked.n; i++)
+        clean = fanout_made(t->look->thread, scan->untracked.v[i]);
     return clean;
 }
 
-/* --- what git says ------------------------------------------------------------------------ */
-
-/* Behind so many blanks the path begins; entry[0] says the kind. */
+/* entry[0] gives the kind, and so the number of fields before the path. */
 static const char *path_of(const char *entry)
 {
     int fields = entry[0] == '1' ? 8 : entry[0] == '2' ? 9 : entry[0] == 'u' ? 10 : 1;
@@ -99,8 +94,8 @@ static const char *path_of(const char *entry)
     return entry;
 }
 
-/* A rename has its old name behind it. */
-static const char *take_entry(struct thread_look *l, const char *entry)
+/* A rename is followed by its old name. */
+static const char *add_entry(struct thread_look *l, const char *entry)
 {
     const char *path = path_of(entry), *next = path + strlen(path) + 1;
     if (entry[0] == '?') {
@@ -117,7 +112,7 @@ static const char *take_entry(struct thread_look *l, const char *entry)
     return next;
 }
 
-static void take_header(struct thread_look *l, const char *line)
+static void read_header(struct thread_look *l, const char *line)
 {
     static const char oid[] = "# branch.oid ", head[] = "# branch.head ";
     const char *branch = l->thread->branch + strlen("refs/heads/");
@@ -127,20 +122,20 @@ static void take_header(struct thread_look *l, const char *line)
         l->elsewhere = mem_str(line + strlen(head));
 }
 
-/* Where git fails that was given paths, that may be why: it is asked again without. */
-static void take_status(struct worktree *t, const struct proc_job *job)
+/* If git fails, our list of paths may be the cause: then we ask again without it. */
+static void read_status(struct worktree *t, const struct proc_job *job)
 {
     const char *s = job->out.s, *end = s + job->out.len;
-    t->settled = job->status == 0 || !t->scanned;
-    t->scanned = false;
+    t->settled = job->status == 0 || !t->usable_scan;
+    t->usable_scan = false;
     if (job->status != 0 && t->settled)
         thread_look_fail(t->look, job->errout.len ? job->errout.s : "git status failed");
     while (job->status == 0 && s < end) {
         if (*s == '#') {
-            take_header(t->look, s);
+            read_header(t->look, s);
             s += strlen(s) + 1;
         } else {
-            s = take_entry(t->look, s);
+            s = add_entry(t->look, s);
         }
     }
 }
@@ -154,7 +149,8 @@ static bool is_named(const struct thread_look *l, const char *path)
     return false;
 }
 
-/* git is not to look into submodules: it would run what the agent configured there. */
+/* git must not look into submodules: it would run commands that the agent configured there. So we
+ * check them ourselves. */
 static void add_modules(const struct worktrees *ts, const struct worktree *t)
 {
     struct thread_look *l = t->look;
@@ -175,17 +171,17 @@ static void add_modules(const struct worktrees *ts, const struct worktree *t)
 
 static void add_paths(const struct worktree *t, struct strv *argv)
 {
-    const struct work_scan *found = &t->found;
+    const struct work_scan *scan = &t->scan;
     strv_push(argv, "--");
-    for (size_t i = 0; i < found->changed.n; i++)
-        strv_push(argv, found->changed.v[i]);
-    for (size_t i = 0; i < found->untracked.n; i++) {
-        if (!fanout_made(t->look->thread, found->untracked.v[i]))
-            strv_push(argv, found->untracked.v[i]);
+    for (size_t i = 0; i < scan->changed.n; i++)
+        strv_push(argv, scan->changed.v[i]);
+    for (size_t i = 0; i < scan->untracked.n; i++) {
+        if (!fanout_made(t->look->thread, scan->untracked.v[i]))
+            strv_push(argv, scan->untracked.v[i]);
     }
 }
 
-/* By the three folders, so that nothing in the worktree is believed. */
+/* Names all three folders, so that git trusts nothing in the worktree. */
 static void prepare_status(const struct worktrees *ts, const struct worktree *t,
                            struct proc_job *job)
 {
@@ -194,41 +190,39 @@ static void prepare_status(const struct worktrees *ts, const struct worktree *t,
         .git_dir = thread->admin, .common = ts->repo->common, .work_tree = thread->path};
     *job = (struct proc_job)PROC_JOB_INIT;
     git_prepare(&at, &job->argv, &job->env);
-    if (ts->n > 2) /* threads of its own are of use only to one that is alone */
+    if (ts->n > 2) /* git's own threads only help if it is alone */
         strv_pushl(&job->argv, "-c", "core.preloadIndex=false", NULL);
     strv_pushl(&job->argv, "-C", thread->path, "--literal-pathspecs", "status", "--porcelain=v2",
                "-z", "--branch", "--no-ahead-behind", "--untracked-files=all", "--renames",
                "--ignore-submodules=dirty", NULL);
-    if (t->scanned)
+    if (t->usable_scan)
         add_paths(t, &job->argv);
 }
 
-/* Asks about all that are not settled. */
-static int ask(struct worktrees *ts, struct err *err)
+/* Asks git about all worktrees that are not settled. */
+static int ask_git(struct worktrees *ts, struct err *err)
 {
     size_t asked = 0;
     struct proc_job *jobs = mem_array(ts->n, sizeof(*jobs));
-    struct worktree **whose = mem_array(ts->n, sizeof(struct worktree *));
+    struct worktree **asked_worktrees = mem_array(ts->n, sizeof(struct worktree *));
     for (size_t i = 0; i < ts->n; i++) {
         if (ts->v[i].settled)
             continue;
         prepare_status(ts, &ts->v[i], &jobs[asked]);
-        whose[asked++] = &ts->v[i];
+        asked_worktrees[asked++] = &ts->v[i];
     }
     int rc = capture_many(jobs, asked, err);
     for (size_t i = 0; i < asked; i++) {
         if (rc == 0)
-            take_status(whose[i], &jobs[i]);
+            read_status(asked_worktrees[i], &jobs[i]);
         if (rc == 0 && jobs[i].status == 0)
-            add_modules(ts, whose[i]);
+            add_modules(ts, asked_worktrees[i]);
         proc_job_done(&jobs[i]);
     }
     free(jobs);
-    free(whose);
+    free(asked_worktrees);
     return rc;
 }
-
-/* --- all of it ---------------------------------------------------------------------------- */
 
 static int find_heads(struct worktrees *ts, struct err *err)
 {
@@ -255,12 +249,12 @@ static int find_changes(struct worktrees *ts, struct err *err)
 {
     if (find_heads(ts, err))
         return -1;
-    parallel_for(ts->n, scan, ts->v);
+    parallel_for(ts->n, scan_worktree, ts->v);
     for (size_t i = 0; i < ts->n; i++)
         settle_clean(&ts->v[i]);
-    if (ask(ts, err))
+    if (ask_git(ts, err))
         return -1;
-    return ask(ts, err); /* where it did not like the paths */
+    return ask_git(ts, err); /* again without paths, if git failed */
 }
 
 int thread_changes(struct thread_looks *ls, const struct git_repo *repo, struct git_batch *batch,
@@ -274,7 +268,7 @@ int thread_changes(struct thread_looks *ls, const struct git_repo *repo, struct 
     for (size_t i = 0; i < ls->n; i++) {
         buf_done(&ts.v[i].head);
         buf_done(&ts.v[i].tree);
-        work_scan_close(&ts.v[i].found);
+        work_scan_close(&ts.v[i].scan);
     }
     free(ts.v);
     return rc;

@@ -7,31 +7,29 @@
 
 #include <string.h>
 
-enum { QUESTIONS_MIN = 16 };
+enum { MIN_MERGES = 16 };
 
-/* A path that a thread changes, or a folder that it is in. */
+/* A path that a thread changes, or a folder that contains it. */
 struct touch {
-    const char *path; /* not ended by a NUL */
+    const char *path; /* not terminated by a NUL */
     size_t len;
     size_t look;
     bool folder;
 };
 
-/* A merge that git is to judge: of a look with its base, or with another. */
-struct question {
+/* A merge that git must try: of a thread with its base, or with another thread. */
+struct merge_test {
     size_t look, other; /* other == look: with its base */
 };
 
-struct meeting {
+struct merge_search {
     struct thread_looks *looks;
     const struct git_place *at;
     VEC(struct touch) touches;
-    VEC(struct question) questions;
+    VEC(struct merge_test) tests;
 };
 
-/* --- with the base ------------------------------------------------------------------------ */
-
-static int meet_base(struct meeting *m, size_t i, struct err *err)
+static int test_base_merge(struct merge_search *m, size_t i, struct err *err)
 {
     struct thread_look *l = &m->looks->v[i];
     autobuf struct buf tree = BUF_INIT;
@@ -46,13 +44,11 @@ static int meet_base(struct meeting *m, size_t i, struct err *err)
     if (plain)
         return 0;
     l->merge = THREAD_MERGE_UNTESTED;
-    vec_push(&m->questions, (struct question){i, i});
+    vec_push(&m->tests, (struct merge_test){i, i});
     return 0;
 }
 
-/* --- with each other ---------------------------------------------------------------------- */
-
-static void add_touches(struct meeting *m, size_t i)
+static void add_touches(struct merge_search *m, size_t i)
 {
     const struct thread_look *l = &m->looks->v[i];
     const char *end = l->paths.s + l->paths.len;
@@ -70,8 +66,8 @@ static int compare_paths(const struct touch *a, const struct touch *b)
     return order ? order : (a->len > b->len) - (a->len < b->len);
 }
 
-/* Files of a path before folders of that name; each thread's together. */
-static int compare(const void *left, const void *right)
+/* Sorts files before folders of the same path, and by thread. */
+static int compare_touches(const void *left, const void *right)
 {
     const struct touch *a = left, *b = right;
     int order = compare_paths(a, b);
@@ -82,7 +78,7 @@ static int compare(const void *left, const void *right)
     return (a->look > b->look) - (a->look < b->look);
 }
 
-static void note(struct meeting *m, bool *seen, size_t a, size_t b)
+static void add_meeting(struct merge_search *m, bool *seen, size_t a, size_t b)
 {
     size_t n = m->looks->n, low = a < b ? a : b, high = a < b ? b : a;
     if (low == high || seen[low * n + high])
@@ -90,37 +86,35 @@ static void note(struct meeting *m, bool *seen, size_t a, size_t b)
     seen[low * n + high] = true;
     vec_push(&m->looks->v[low].meetings, (struct thread_meeting){high, THREAD_MERGE_UNTESTED});
     vec_push(&m->looks->v[high].meetings, (struct thread_meeting){low, THREAD_MERGE_UNTESTED});
-    vec_push(&m->questions, (struct question){low, high});
+    vec_push(&m->tests, (struct merge_test){low, high});
 }
 
-/* Those that touch one path: files meet with all, folders with files only. */
-static void note_group(struct meeting *m, bool *seen, size_t first, size_t end)
+/* Compares all entries of one path: a file meets all others, folders meet only files. */
+static void add_meetings(struct merge_search *m, bool *seen, size_t first, size_t end)
 {
     for (size_t i = first; i < end && !m->touches.v[i].folder; i++) {
         for (size_t k = i + 1; k < end; k++)
-            note(m, seen, m->touches.v[i].look, m->touches.v[k].look);
+            add_meeting(m, seen, m->touches.v[i].look, m->touches.v[k].look);
     }
 }
 
-static void find_meetings(struct meeting *m)
+static void find_meetings(struct merge_search *m)
 {
     size_t n = m->looks->n;
     bool *seen = mem_array(n * n + 1, sizeof(*seen));
     for (size_t i = 0; i < n; i++)
         add_touches(m, i);
     if (m->touches.n)
-        qsort(m->touches.v, m->touches.n, sizeof(*m->touches.v), compare);
+        qsort(m->touches.v, m->touches.n, sizeof(*m->touches.v), compare_touches);
     for (size_t i = 0, end; i < m->touches.n; i = end) {
         for (end = i + 1; end < m->touches.n; end++) {
             if (compare_paths(&m->touches.v[i], &m->touches.v[end]) != 0)
                 break;
         }
-        note_group(m, seen, i, end);
+        add_meetings(m, seen, i, end);
     }
     free(seen);
 }
-
-/* --- git's judgement ---------------------------------------------------------------------- */
 
 static void set_meeting(struct thread_look *l, size_t other, enum thread_merge merge)
 {
@@ -130,7 +124,8 @@ static void set_meeting(struct thread_look *l, size_t other, enum thread_merge m
     }
 }
 
-static void take(struct meeting *m, const struct question *q, const struct merge_result *result)
+static void record_result(struct merge_search *m, const struct merge_test *q,
+                          const struct merge_result *result)
 {
     enum thread_merge merge = result->clean ? THREAD_MERGE_CLEAN : THREAD_MERGE_CONFLICT;
     struct thread_look *l = &m->looks->v[q->look];
@@ -145,7 +140,8 @@ static void take(struct meeting *m, const struct question *q, const struct merge
         strv_push(&l->conflicts, path);
 }
 
-static void prepare(const struct meeting *m, const struct question *q, struct proc_job *job)
+static void prepare_merge(const struct merge_search *m, const struct merge_test *q,
+                          struct proc_job *job)
 {
     const struct thread_look *l = &m->looks->v[q->look], *other = &m->looks->v[q->other];
     *job = (struct proc_job)PROC_JOB_INIT;
@@ -153,20 +149,20 @@ static void prepare(const struct meeting *m, const struct question *q, struct pr
     merge_ask(m->at, q->look == q->other ? l->base : l->head, other->head, &job->argv);
 }
 
-static int ask(struct meeting *m, struct err *err)
+static int run_merges(struct merge_search *m, struct err *err)
 {
-    size_t most = m->looks->n > QUESTIONS_MIN ? m->looks->n : QUESTIONS_MIN;
-    size_t n = m->questions.n < most ? m->questions.n : most;
+    size_t most = m->looks->n > MIN_MERGES ? m->looks->n : MIN_MERGES;
+    size_t n = m->tests.n < most ? m->tests.n : most;
     struct proc_job *jobs = mem_array(n + 1, sizeof(*jobs));
     for (size_t i = 0; i < n; i++)
-        prepare(m, &m->questions.v[i], &jobs[i]);
+        prepare_merge(m, &m->tests.v[i], &jobs[i]);
     int rc = capture_many(jobs, n, err);
     for (size_t i = 0; i < n; i++) {
         automerge struct merge_result result = MERGE_RESULT_INIT;
         if (rc == 0)
             rc = merge_answer(&jobs[i].out, &jobs[i].errout, jobs[i].status, &result, err);
         if (rc == 0)
-            take(m, &m->questions.v[i], &result);
+            record_result(m, &m->tests.v[i], &result);
         proc_job_done(&jobs[i]);
     }
     free(jobs);
@@ -175,15 +171,15 @@ static int ask(struct meeting *m, struct err *err)
 
 int thread_conflicts(struct thread_looks *ls, const struct git_place *at, struct err *err)
 {
-    struct meeting m = {.looks = ls, .at = at};
+    struct merge_search m = {.looks = ls, .at = at};
     int rc = 0;
     for (size_t i = 0; rc == 0 && i < ls->n; i++)
-        rc = meet_base(&m, i, err);
+        rc = test_base_merge(&m, i, err);
     if (rc == 0) {
         find_meetings(&m);
-        rc = ask(&m, err);
+        rc = run_merges(&m, err);
     }
     vec_done(&m.touches);
-    vec_done(&m.questions);
+    vec_done(&m.tests);
     return rc;
 }

@@ -10,19 +10,20 @@
 
 #include <string.h>
 
-/* What a name was last found to be. */
-struct known {
+/* Caches the id of a name. */
+struct cached_id {
     char *name, *id;
 };
 
-struct looking {
+struct status_query {
     const struct git_repo *repo;
     struct git_batch *batch;
     const struct threads *threads;
     struct git_place at;
-    const char *base;      /* in place of that of each */
-    struct strv upstreams; /* full names of base branches, each with its upstream behind it */
-    struct known base_was, commit_was, upstream_was; /* of the thread before: most have the same */
+    const char *base;      /* overrides the base of each thread */
+    struct strv upstreams; /* full names of base branches, each followed by its upstream */
+    struct cached_id cached_base, cached_commit,
+        cached_upstream; /* of the previous thread: most have the same */
     struct thread_looks *looks;
 };
 
@@ -32,7 +33,7 @@ const char *thread_merge_name(enum thread_merge merge)
     return names[merge];
 }
 
-static void lookup_done(struct thread_look *l)
+static void look_done(struct thread_look *l)
 {
     char *const strings[] = {l->problem, l->head, l->elsewhere, l->there, l->there_subject,
                              l->subject, l->base, l->fork,      l->since};
@@ -49,7 +50,7 @@ static void lookup_done(struct thread_look *l)
 void thread_looks_close(struct thread_looks *ls)
 {
     for (size_t i = 0; i < ls->n; i++)
-        lookup_done(&ls->v[i]);
+        look_done(&ls->v[i]);
     free(ls->v);
     *ls = (struct thread_looks){0};
 }
@@ -60,10 +61,8 @@ void thread_look_fail(struct thread_look *l, const char *words)
         l->problem = mem_dup(words, strcspn(words, "\n"));
 }
 
-/* --- commits ------------------------------------------------------------------------------ */
-
-/* A name that may be gone: *ret is then NULL. */
-static int resolve(const struct looking *lk, const char *name, char **ret, struct err *err)
+/* Resolves a name. *ret is NULL if it does not exist. */
+static int resolve(const struct status_query *lk, const char *name, char **ret, struct err *err)
 {
     autobuf struct buf id = BUF_INIT;
     autofree char *expression = mem_printf("%s^{commit}", name);
@@ -74,27 +73,28 @@ static int resolve(const struct looking *lk, const char *name, char **ret, struc
     return 0;
 }
 
-static void known_done(struct known *k)
+static void known_done(struct cached_id *k)
 {
     free(k->name);
     free(k->id);
 }
 
-static int resolve_again(const struct looking *lk, struct known *k, const char *name, char **ret,
-                         struct err *err)
+static int resolve_cached(const struct status_query *lk, struct cached_id *k, const char *name,
+                          char **ret, struct err *err)
 {
     if (!k->name || strcmp(k->name, name) != 0) {
         autofree char *id = NULL;
         if (resolve(lk, name, &id, err))
             return -1;
         known_done(k);
-        *k = (struct known){.name = mem_str(name), .id = steal_ptr(id)};
+        *k = (struct cached_id){.name = mem_str(name), .id = steal_ptr(id)};
     }
     *ret = k->id ? mem_str(k->id) : NULL;
     return 0;
 }
 
-static int take_subject(const struct looking *lk, const char *commit, char **ret, struct err *err)
+static int read_subject(const struct status_query *lk, const char *commit, char **ret,
+                        struct err *err)
 {
     autobuf struct buf text = BUF_INIT;
     if (git_batch_read(lk->batch, commit, &text, err))
@@ -110,34 +110,34 @@ static bool is_commit(const char *head)
     return head && !strchr(head, '('); /* "(initial)" */
 }
 
-static int add_base(const struct looking *lk, struct known *k, struct thread_look *l,
+static int add_base(const struct status_query *lk, struct cached_id *k, struct thread_look *l,
                     const char *name, struct err *err)
 {
     autofree char *id = NULL;
-    if (resolve_again(lk, k, name, &id, err))
+    if (resolve_cached(lk, k, name, &id, err))
         return -1;
     if (id)
         strv_push(&l->own_bases, id);
     return 0;
 }
 
-static int add_bases(struct looking *lk, struct thread_look *l, struct err *err)
+static int add_bases(struct status_query *lk, struct thread_look *l, struct err *err)
 {
     const struct thread *t = l->thread;
-    if (add_base(lk, &lk->commit_was, l, t->base_commit, err))
+    if (add_base(lk, &lk->cached_commit, l, t->base_commit, err))
         return -1;
-    if (t->base && add_base(lk, &lk->base_was, l, t->base, err))
+    if (t->base && add_base(lk, &lk->cached_base, l, t->base, err))
         return -1;
     for (size_t i = 0; t->base && i < lk->upstreams.n; i += 2) {
         if (strcmp(lk->upstreams.v[i], t->base) == 0 &&
-            add_base(lk, &lk->upstream_was, l, lk->upstreams.v[i + 1], err))
+            add_base(lk, &lk->cached_upstream, l, lk->upstreams.v[i + 1], err))
             return -1;
     }
     return 0;
 }
 
-/* One process for all base branches. */
-static int find_upstreams(struct looking *lk, struct err *err)
+/* Asks for all base branches with one process. */
+static int find_upstreams(struct status_query *lk, struct err *err)
 {
     autostrv struct strv args = {0};
     autobuf struct buf out = BUF_INIT;
@@ -160,8 +160,8 @@ static int find_upstreams(struct looking *lk, struct err *err)
     return 0;
 }
 
-/* A base that someone has removed leaves the commit that the thread began with. */
-static int find_commits(struct looking *lk, struct thread_look *l, struct err *err)
+/* If the base was removed, we use the commit that the thread started from. */
+static int find_commits(struct status_query *lk, struct thread_look *l, struct err *err)
 {
     const struct thread *t = l->thread;
     const char *base = lk->base ? lk->base : t->base;
@@ -171,27 +171,27 @@ static int find_commits(struct looking *lk, struct thread_look *l, struct err *e
         autofree char *there = steal_ptr(l->head);
         l->there = is_commit(there) ? steal_ptr(there) : NULL;
         if (resolve(lk, t->branch, &l->head, err) ||
-            (l->there && take_subject(lk, l->there, &l->there_subject, err)))
+            (l->there && read_subject(lk, l->there, &l->there_subject, err)))
             return -1;
     }
-    if ((base && resolve_again(lk, &lk->base_was, base, &l->base, err)) ||
-        (!l->base && resolve_again(lk, &lk->commit_was, t->base_commit, &l->base, err)))
+    if ((base && resolve_cached(lk, &lk->cached_base, base, &l->base, err)) ||
+        (!l->base && resolve_cached(lk, &lk->cached_commit, t->base_commit, &l->base, err)))
         return -1;
     if (!is_commit(l->head))
         thread_look_fail(l, "its branch is gone");
     else if (!l->base)
         thread_look_fail(l, "the commit that it was made from is gone");
     return l->problem                                                             ? 0
-           : take_subject(lk, l->head, &l->subject, err) || add_bases(lk, l, err) ? -1
+           : read_subject(lk, l->head, &l->subject, err) || add_bases(lk, l, err) ? -1
                                                                                   : 0;
 }
 
-static char *copy(const char *id)
+static char *copy_id(const char *id)
 {
     return id ? mem_str(id) : NULL;
 }
 
-static void count_one(struct history *h, struct thread_look *l)
+static void count_commits(struct history *h, struct thread_look *l)
 {
     const char *const bases[] = {l->base};
     const char *const *own = (const char *const *)l->own_bases.v;
@@ -199,11 +199,11 @@ static void count_one(struct history *h, struct thread_look *l)
     history_count(h, l->head, l->base, &l->ahead, &l->behind);
     if (l->there)
         history_count(h, l->there, l->base, &l->there_ahead, &behind);
-    l->fork = copy(history_fork(h, l->head, bases, 1));
-    l->since = copy(history_fork(h, l->head, own, l->own_bases.n));
+    l->fork = copy_id(history_fork(h, l->head, bases, 1));
+    l->since = copy_id(history_fork(h, l->head, own, l->own_bases.n));
 }
 
-static int count(const struct looking *lk, struct err *err)
+static int count_all_commits(const struct status_query *lk, struct err *err)
 {
     autostrv struct strv tips = {0};
     autohistory struct history h = {0};
@@ -219,15 +219,13 @@ static int count(const struct looking *lk, struct err *err)
         return -1;
     for (size_t i = 0; i < lk->looks->n; i++) {
         if (!lk->looks->v[i].problem)
-            count_one(&h, &lk->looks->v[i]);
+            count_commits(&h, &lk->looks->v[i]);
     }
     return 0;
 }
 
-/* --- paths -------------------------------------------------------------------------------- */
-
-/* What is committed and what is not, each path once. */
-static void judge(const struct own_rules *rules, struct thread_look *l)
+/* Judges committed and uncommitted paths, without duplicates. */
+static void judge_paths(const struct own_rules *rules, struct thread_look *l)
 {
     autostrv struct strv all = {0};
     autobuf struct buf list = BUF_INIT;
@@ -245,7 +243,7 @@ static void judge(const struct own_rules *rules, struct thread_look *l)
     own_verdict_add(&l->own, rules, l->thread, list.s, list.len);
 }
 
-static int find_paths(const struct looking *lk, struct err *err)
+static int find_paths(const struct status_query *lk, struct err *err)
 {
     struct own_rules *rules = own_rules_new(lk->threads, lk->repo->core.ignore_case);
     int rc = 0;
@@ -257,13 +255,13 @@ static int find_paths(const struct looking *lk, struct err *err)
         if (l->ahead)
             rc = tree_diff(lk->batch, from, l->head, &l->paths, err);
         if (rc == 0)
-            judge(rules, l);
+            judge_paths(rules, l);
     }
     own_rules_free(rules);
     return rc;
 }
 
-static int look(struct looking *lk, bool merges, struct err *err)
+static int fill_looks(struct status_query *lk, bool merges, struct err *err)
 {
     if (thread_changes(lk->looks, lk->repo, lk->batch, err) || find_upstreams(lk, err))
         return -1;
@@ -271,7 +269,7 @@ static int look(struct looking *lk, bool merges, struct err *err)
         if (find_commits(lk, &lk->looks->v[i], err))
             return -1;
     }
-    if (count(lk, err) || find_paths(lk, err))
+    if (count_all_commits(lk, err) || find_paths(lk, err))
         return -1;
     return merges ? thread_conflicts(lk->looks, &lk->at, err) : 0;
 }
@@ -279,19 +277,20 @@ static int look(struct looking *lk, bool merges, struct err *err)
 int thread_looks_open(struct thread_looks *ls, const struct git_repo *repo, struct git_batch *batch,
                       const struct threads *ts, const char *base, bool merges, struct err *err)
 {
-    struct looking lk = {.repo = repo,
-                         .batch = batch,
-                         .threads = ts,
-                         .at = {.batch = batch, .git_dir = repo->common, .work_tree = repo->root},
-                         .base = base,
-                         .looks = ls};
+    struct status_query lk = {
+        .repo = repo,
+        .batch = batch,
+        .threads = ts,
+        .at = {.batch = batch, .git_dir = repo->common, .work_tree = repo->root},
+        .base = base,
+        .looks = ls};
     *ls = (struct thread_looks){.v = mem_array(ts->n + 1, sizeof(*ls->v)), .n = ts->n};
     for (size_t i = 0; i < ts->n; i++)
         ls->v[i] = (struct thread_look){.thread = &ts->v[i], .paths = BUF_INIT};
-    int rc = look(&lk, merges, err);
+    int rc = fill_looks(&lk, merges, err);
     strv_done(&lk.upstreams);
-    known_done(&lk.base_was);
-    known_done(&lk.commit_was);
-    known_done(&lk.upstream_was);
+    known_done(&lk.cached_base);
+    known_done(&lk.cached_commit);
+    known_done(&lk.cached_upstream);
     return rc;
 }

@@ -434,7 +434,7 @@ thread-10      parallel/part10-thread-10                        0      dirty  $s
     sessions converge --no-push
     assert_status 1
     [[ $stderr == *'error: thread-1: it was made from a commit, not from a branch'* ]] || fail
-    [[ $stderr == *'error: thread-2: not all of its work is committed: new'* && $stderr != *--* ]] || fail
+    [[ $stderr == *'error: thread-2: it has uncommitted changes: new'* && $stderr != *--* ]] || fail
     sessions cleanup
     [[ $stderr$output != *--* ]] || fail
     { printf 'x = "'; head -c 5000000 /dev/zero | tr '\0' x; echo '"'; cat plan.toml; } >large.toml

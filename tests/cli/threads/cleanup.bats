@@ -146,7 +146,7 @@ assert_kept_whole() { # ID
     echo a >d1/file && git add d1 && git commit -qm one
     printf '%s\n' a b c >d1/file && echo x >"more" && git add . && git commit -qm 'the rest, and more'
     cleanup
-    assert_removed 1 'main has all that it changed'
+    assert_removed 1 'main has all its changes'
 }
 
 @test "cleanup: a patch with other blanks, and what a merge driver leaves out, are not the thread's work" {
@@ -308,7 +308,7 @@ merged() { # ID...
     assert_status 0
     assert_kept 1 'a rebase or git am in it is not finished'
     assert_kept 2 'a merge in it is not finished'
-    assert_kept 3 'its branch is checked out elsewhere as well'
+    assert_kept 3 'its branch is also checked out elsewhere'
 }
 
 @test "cleanup: commits of a submodule that are nowhere else keep a thread" {
@@ -341,9 +341,9 @@ merged() { # ID...
     git worktree add -q -b side "$(tree 3)/ignored/wt"
     cleanup
     assert_status 0
-    assert_kept 1 "'ignored/deep/clone' in it is a repository with changes that are not committed"
-    assert_kept 2 "'ignored/deep/clone' in it is a repository with commits that are on no remote"
-    assert_kept 3 "'ignored/wt' in it is a worktree as well"
+    assert_kept 1 "'ignored/deep/clone' contains a repository with uncommitted changes"
+    assert_kept 2 "'ignored/deep/clone' contains a repository with commits that are on no remote"
+    assert_kept 3 "'ignored/wt' contains another worktree"
     assert_contains 'removed  thread-4: merged into main'
 }
 
@@ -355,7 +355,7 @@ merged() { # ID...
     git branch -q -D "$(branch 1)"
     cleanup
     assert_status 0
-    assert_contains 'removed  thread-1: neither its branch nor its worktree is there'
+    assert_contains 'removed  thread-1: neither its branch nor its worktree exists'
     [[ $(git log --format=%s --glob='refs/anabranch/salvage/*') == *'1: precious'* ]] || fail "it is lost"
 }
 
@@ -443,7 +443,7 @@ merged() { # ID...
     assert_status 0
     assert_removed 1 'merged into main'
     assert_line "kept     thread-2: not committed: 'new'"
-    assert_removed 3 'neither its branch nor its worktree is there'
+    assert_removed 3 'neither its branch nor its worktree exists'
     [[ ! -e $(tree 3).gone-1 ]] || fail "it is still there"
     [[ -e $(tree 1).gone/mine && -e $(tree 3).gone ]] || fail "a folder of the user's is gone"
     assert_line 'kept     thread-4: it has no commit of its own yet'
@@ -517,7 +517,7 @@ merged() { # ID...
     assert_status 0
     assert_removed 1 'its pull request was merged'
     assert_kept 2 'its commits are not in main or origin/main; its pull request is open'
-    assert_kept 3 'its commits are not in main or origin/main; its pull request was merged with other commits than it has now'
+    assert_kept 3 'its commits are not in main or origin/main; its pull request was merged with other commits'
     assert_kept 4 'its commits are not in main or origin/main'
     forge_operations | grep -q PullRequest || fail "it was not asked"
 }
@@ -601,8 +601,8 @@ merged() { # ID...
     output=$(<"$BATS_TEST_TMPDIR/out")
     assert_status 130
     is_gone "$(<"$BATS_TEST_TMPDIR/hung")" || fail "it is still running"
-    assert_line "kept     thread-1: stopped by a signal before anything was done with it"
-    assert_line "kept     thread-2: stopped by a signal before anything was done with it"
+    assert_line "kept     thread-1: stopped by a signal before we could do anything"
+    assert_line "kept     thread-2: stopped by a signal before we could do anything"
     [[ -e $(tree 1) ]] || fail "it is gone"
 }
 

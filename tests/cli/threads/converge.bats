@@ -126,7 +126,7 @@ args() {
     work 2 d2/file text
     converge --draft
     assert_status 0
-    assert_error 'thread-1: warning: it changes what it does not own: stray (not owned)'
+    assert_error 'thread-1: warning: it changes paths that it does not own: stray (not owned)'
     run forge_changes PullRequestCreate '[.title, .baseRefName, .draft]'
     assert_output '["[thread-1] Lay the ground","main",true]
 ["[thread-2] Say \"it\" with `code`","main",true]'
@@ -134,11 +134,11 @@ args() {
     output=$(printf '%s\n' "$output" | jq -r .)
     assert_contains $'## Goal\n\nLay the ground\n'
     assert_contains $'- owns `d1`\n'
-    assert_contains $'It follows no other thread.\n'
+    assert_contains $'No other thread must be merged first.\n'
     assert_contains $'**1 changed path is outside of them:**\n\n- `stray`: '
     assert_contains $'Say "it" with `code`\nand more\n'
     assert_contains $'- owns `d2/**`\n- forbids `d2/no`\n'
-    assert_contains $'Merge order 2.\n\nTo be merged after:\n\n- thread 1, https://github.com/acme/widget/pull/1\n'
+    assert_contains $'Merge order 2.\n\nMerge after:\n\n- thread 1, https://github.com/acme/widget/pull/1\n'
     assert_contains $'All changes are within these paths.'
     [[ $(state 2 '.pull, .pull_state') == $'https://github.com/acme/widget/pull/2\ndraft' ]] || fail "not recorded"
     run anabranch status
@@ -181,8 +181,8 @@ args() {
     echo new >"$(tree 3)/d3/only"
     converge
     assert_status 1
-    assert_error 'thread-1: refused: not all of its work is committed: d1/file, d1/new (--commit does it)'
-    assert_error 'thread-3: refused: not all of its work is committed: d3/only '
+    assert_error 'thread-1: refused: it has uncommitted changes: d1/file, d1/new (--commit commits them)'
+    assert_error 'thread-3: refused: it has uncommitted changes: d3/only '
     [[ $(heads) == $(branch 2) ]] || fail "others: $(heads)"
     [[ $(at_origin "$(branch 1)") == none ]] || fail "1 was pushed"
     converge --commit
@@ -252,7 +252,7 @@ args() {
     work 2 d2/file text
     converge
     assert_status 1
-    assert_error 'thread-1: refused: it changes what it does not own: d2/mine (belongs to thread 2)'
+    assert_error 'thread-1: refused: it changes paths that it does not own: d2/mine (belongs to thread 2)'
     [[ $(heads) == $(branch 2) ]] || fail "others: $(heads)"
 }
 
@@ -279,7 +279,7 @@ args() {
     for how in --into-base --no-push; do
         converge --commit $how
         assert_status 1
-        assert_error 'thread-3: refused: a conflict in its worktree is not resolved: file'
+        assert_error 'thread-3: refused: its worktree has an unresolved conflict: file'
     done
     [[ $(git show "$(branch 3):file") != *'<<<'* ]] || fail "it was committed"
     [[ $(git -C "$(tree 3)" status --porcelain) == 'UU file' ]] || fail "it was staged"
@@ -610,7 +610,7 @@ LOGINS='[{"name":"other","url":"https://codeberg.org","ssh_host":"codeberg.org",
     converge --into-base
     assert_status 4
     assert_error 'thread-2: conflict: it conflicts in file (lines 5-9)'
-    assert_error 'thread-4: refused: it follows thread 2, which did not land'
+    assert_error 'thread-4: refused: it depends on thread 2, which did not land'
     assert_contains 'thread-1: landed as '
     assert_contains 'thread-3: landed as '
     [[ $(sed -n 5p file) == fifth && -e d3/file && ! -e d4 ]] || fail "other files"
@@ -846,7 +846,7 @@ END
     done
     converge --only 2
     assert_status 0
-    assert_error "thread-2: warning: it is to be merged after thread 1, left out and not merged yet"
+    assert_error "thread-2: warning: it must be merged after thread 1, which was left out and is not merged"
     [[ $(forge_changes PullRequestCreate .body) == *'- thread 1, which is not merged and has no pull request yet'* ]] ||
         fail "$(forge_changes PullRequestCreate .body)"
     git merge -q "$(branch 1)"
@@ -866,8 +866,8 @@ END
     done
     converge --into-base --only 2,4
     assert_status 1
-    assert_error "thread-4: refused: it follows thread 1, which is left out here and not known to be merged"
-    assert_error "thread-2: warning: it is to be merged after thread 1, left out and not merged yet"
+    assert_error "thread-4: refused: it depends on thread 1, which was left out and may not be merged yet"
+    assert_error "thread-2: warning: it must be merged after thread 1, which was left out and is not merged"
     assert_contains "thread-2: landed as "
     [[ ! -e d4 && -e d2/file ]] || fail "others have landed"
     converge --into-base --only 1,4
@@ -884,7 +884,7 @@ END
     echo '{' >.git/worktrees/worktrees-thread-1/anabranch.json
     converge --into-base --only 4
     assert_status 1
-    assert_error "thread-4: refused: it follows thread 1, which"
+    assert_error "thread-4: refused: it depends on thread 1, which"
 }
 
 # --- damaged --------------------------------------------------------------------------------
@@ -955,7 +955,7 @@ stop_by() { # SIGNAL [OPTION...]
     hang_at_push
     stop_by INT
     assert_status 130
-    assert_error "thread-1: stopped: whether it is at 'origin' is not known"
+    assert_error "thread-1: stopped: it may or may not have reached 'origin'"
     assert_error "thread-2: stopped: neither pushed nor merged"
     rm .git/hooks/pre-push
     converge
@@ -1142,12 +1142,12 @@ fork_origin() {
     git remote add disk "$FORGE/acme/widget.git"
     converge --upstream disk
     assert_status 2
-    assert_error "the address of the remote 'disk' does not say whose repository it is"
+    assert_error "the address of the remote 'disk' names no owner and repository"
     converge --upstream upstream --into-base
     assert_status 2
     git config anabranch.forge tea
     converge --upstream upstream
     assert_status 2
-    assert_error "--upstream: that is only known to work with gh"
+    assert_error "--upstream works only with gh"
     [[ $(git -C "$FORGE/me/widget.git" for-each-ref refs/heads/parallel) == "" ]] || fail "pushed"
 }

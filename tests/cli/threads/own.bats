@@ -652,8 +652,8 @@ assert_answer() { # FILE DECISION [TEXT]
     assert_answer "$PWD/a/link" ""
     assert_answer "$BATS_TEST_TMPDIR/door/a/one" ""
     assert_answer "$BATS_TEST_TMPDIR/door/b/one" deny "b/one belongs to thread 2"
-    assert_answer "$PWD/.git" deny "is not for agents to write"
-    assert_answer "$PWD/.claude/settings.local.json" deny "is not for agents to write"
+    assert_answer "$PWD/.git" deny "must not be written by agents"
+    assert_answer "$PWD/.claude/settings.local.json" deny "must not be written by agents"
 }
 
 @test "the hook lets pass what git ignores" {
@@ -705,7 +705,7 @@ assert_answer() { # FILE DECISION [TEXT]
     assert_status 1
     own request b/one
     assert_status 3
-    assert_error "whether 'b/one' is free is not known: thread 2: "
+    assert_error "cannot tell if 'b/one' is free: thread 2: "
     [[ $(jq '.requests | length' "$(git rev-parse --git-dir)/anabranch.json") == 1 ]] || fail "recorded"
     cd ../thread-3
     assert_answer "$PWD/b/one" says "is damaged"

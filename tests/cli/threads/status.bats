@@ -353,7 +353,7 @@ commits_outside() { # ID
     show
     assert_status 0
     assert_thread 1 "Work on d1/file"
-    assert_contains "thread 1: its commits are not held to its paths: core.hooksPath of its worktree leads elsewhere; mend it: cd "
+    assert_contains "thread 1: its commits are not held to its paths: core.hooksPath of its worktree names another folder; mend it: cd "
     [[ $(look 1 .hooks_off) == *leads* ]] || fail "JSON"
     (eval "$(sed -n 's/^thread 1: .*mend it: //p' <<<"$output")") || fail "what it says is no command"
     show
@@ -398,15 +398,15 @@ move_repo_back() {
     git -C "$(tree 2)" config --worktree --unset-all core.hooksPath
     rm -r .git/worktrees/worktrees-thread-3/anabranch.hooks
     show
-    assert_contains "thread 1: its commits are not held to its paths: core.hooksPath of its worktree leads elsewhere"
-    assert_contains "thread 2: its commits are not held to its paths: its worktree has no core.hooksPath any more"
+    assert_contains "thread 1: its commits are not held to its paths: core.hooksPath of its worktree names another folder"
+    assert_contains "thread 2: its commits are not held to its paths: its worktree no longer has core.hooksPath"
     assert_contains "thread 3: its commits are not held to its paths: the hook is gone"
     run_apart anabranch converge --no-push
     [[ $(git -C "$(tree 1)" config core.hooksPath) == /dev/null ]] || fail "the user's setting is gone"
     cd "$(tree 1)"
     run_apart anabranch own
     assert_status 0
-    [[ $stderr == *"are off: core.hooksPath of its worktree leads elsewhere"* ]] || fail "not told"
+    [[ $stderr == *"are off: core.hooksPath of its worktree names another folder"* ]] || fail "not told"
     cd ../..
     git config extensions.worktreeConfig false
     show
