@@ -26,8 +26,6 @@ static const char usage_text[] =
     "  --help, -h     Show this help\n\n"
     "This is anabranch under another name: see cast-parallel(1).\n";
 
-/* --- messages ----------------------------------------------------------------------------- */
-
 static bool is_colored(void)
 {
     const char *term = getenv("TERM");
@@ -95,8 +93,6 @@ static int wrong_call(const char *what, const char *word)
     return EXIT_USAGE;
 }
 
-/* --- arguments ---------------------------------------------------------------------------- */
-
 struct cast_args {
     bool dry_run, clean, help;
     const char *split, *plan;
@@ -135,8 +131,6 @@ static char *expand(const char *path)
     const char *home = getenv("HOME");
     return *path == '~' ? mem_printf("%s%s", home ? home : "", path + 1) : mem_str(path);
 }
-
-/* --- the plan ----------------------------------------------------------------------------- */
 
 /* Whether a line opens a block of the manifest; blanks around it, and a CR, do no harm. */
 static bool opens_block(const char *line, size_t len)
@@ -276,8 +270,6 @@ static int print_dry_run(const struct cast_plan *p)
     }
     return cli_print(out.s, out.len);
 }
-
-/* --- the program -------------------------------------------------------------------------- */
 
 /* The folder that the program was called in: of its name, or where PATH has it. */
 static char *folder_of(const char *name)

@@ -37,8 +37,6 @@ static int failed(const char *message)
     return EXIT_TASK;
 }
 
-/* --- the manifest ------------------------------------------------------------------------- */
-
 static void put_missing(struct arena *a, struct node *map, const char *key, const char *value)
 {
     if (!node_get(map, key))
@@ -183,8 +181,6 @@ static int open_streams(struct session *s, const char *root)
     return code;
 }
 
-/* --- while it runs ------------------------------------------------------------------------ */
-
 static char letter(const char *id)
 {
     return (char)(*id - 'a' + 'A');
@@ -237,8 +233,6 @@ static void on_event(void *ctx, const struct event *ev)
         tell_conflict(s, ev);
 }
 
-/* --- its end ------------------------------------------------------------------------------ */
-
 static void tell_kept(const struct session *s)
 {
     cast_say(CAST_ERROR, "Merge failed. Worktrees preserved for manual resolution:");
@@ -287,8 +281,6 @@ static int finish(const struct session *s)
              run_base(s->run));
     return EXIT_OK;
 }
-
-/* --- the run ------------------------------------------------------------------------------ */
 
 /* In the words of this command line. */
 static int cannot_begin(const struct err *err)
@@ -374,8 +366,6 @@ static int find_repository(struct session *s, struct git_repo *repo)
     return EXIT_OK;
 }
 
-/* --- what killed runs have left ----------------------------------------------------------- */
-
 static void tell_left(void *ctx, const struct left_remains *left)
 {
     struct session *s = ctx;
@@ -426,8 +416,6 @@ static void lookup_back(struct session *s, const struct git_repo *repo)
         (s->plan->clean && s->left.n && clean_left(s, repo, &err)))
         cast_say(CAST_WARN, "%s", err.msg);
 }
-
-/* --- all of it ---------------------------------------------------------------------------- */
 
 int cast_run(struct cast_plan *plan)
 {

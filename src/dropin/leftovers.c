@@ -12,8 +12,6 @@
 
 enum { IS_KILLED = 1, IS_STOPPED = 2 };
 
-/* --- which ones --------------------------------------------------------------------------- */
-
 struct search {
     int states;
     struct strv ids; /* oldest first */
@@ -50,8 +48,6 @@ static bool is_of_tool(const struct run_folder *saved, const char *prefix)
     const char *branch = saved->options.branch;
     return branch && strncmp(branch, prefix, strlen(prefix)) == 0;
 }
-
-/* --- to go on with ------------------------------------------------------------------------ */
 
 static bool is_same_file(const char *a, const char *b)
 {
@@ -93,8 +89,6 @@ void left_run_done(struct left_run *l)
         (void)close(l->lock);
     *l = (struct left_run){.lock = -1};
 }
-
-/* --- what they left ----------------------------------------------------------------------- */
 
 static void add_things(const struct leftovers *r, const char *id, struct strv *out)
 {

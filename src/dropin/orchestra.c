@@ -48,8 +48,6 @@ static int usage(const char *synopsis, const char *fmt, ...)
     return EXIT_USAGE;
 }
 
-/* --- options of run ----------------------------------------------------------------------- */
-
 enum {
     OPT_MAX_WORKERS = 256,
     OPT_CLAUDE_EXE,
@@ -169,8 +167,6 @@ static int run_command(int argc, char **argv)
     }
     return orchestra_run(&o);
 }
-
-/* --- the program -------------------------------------------------------------------------- */
 
 /* Whether word is a long option or the beginning of it. */
 static bool is_option(const char *word, const char *option)

@@ -74,8 +74,6 @@ static const char *agent_of(const struct orchestra *o, uint32_t task)
     return agent ? agent : "";
 }
 
-/* --- JSON --------------------------------------------------------------------------------- */
-
 static void put_time(struct arena *a, struct node *map, const char *key, int64_t time)
 {
     autobuf struct buf text = BUF_INIT;
@@ -123,8 +121,6 @@ static void write_json(const struct orchestra *o, struct buf *out)
     doc_write_lines(out, root);
     arena_done(&a);
 }
-
-/* --- Markdown ----------------------------------------------------------------------------- */
 
 static void add_cell(struct buf *out, const char *s)
 {

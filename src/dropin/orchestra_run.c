@@ -26,8 +26,6 @@ enum { PATIENCE_MS = 10000 }; /* for what a killed run has left running */
 
 static const char branches[] = "parallel-orchestra/";
 
-/* --- messages ----------------------------------------------------------------------------- */
-
 static void warn(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 static void warn(const char *fmt, ...)
@@ -58,8 +56,6 @@ static void print_problems(const struct problems *ps)
         (void)fprintf(stderr, "%s%s", error ? "ManifestError: " : "", out.s);
     }
 }
-
-/* --- before the run ----------------------------------------------------------------------- */
 
 /* The rest of the file is prose, whatever is in it and whatever its name is. */
 static const struct doc_options manifest_syntax = {.front_matter = true,
@@ -140,8 +136,6 @@ static bool keeps_worktrees(void)
     const char *keep = getenv("PO_KEEP_WORKTREE");
     return keep && strcmp(keep, "1") == 0;
 }
-
-/* --- the run ------------------------------------------------------------------------------ */
 
 struct session {
     const struct orchestra_options *opts;
@@ -232,8 +226,6 @@ static int open_run(struct session *s, const struct run_options *ro, struct err 
         warn("%s", why.msg);
     return run_open(&s->o.run, s->o.pf, s->opts->manifest, ro, err);
 }
-
-/* --- after the run ------------------------------------------------------------------------ */
 
 static void print_tails(const struct session *s)
 {

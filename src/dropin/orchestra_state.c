@@ -62,8 +62,6 @@ void orchestra_state_done(struct orchestra_state *s)
     free(s->done);
 }
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 /* One that is listed without what it depends on is done again: those that follow it are to have
  * both. */
 static void drop_incomplete(struct orchestra_state *s)
@@ -128,8 +126,6 @@ void orchestra_recall(struct orchestra_state *s, struct orchestra *o)
         o->tasks[t].before = r->tasks[t].past ? r->tasks[t].past->row.attempts : 0;
     }
 }
-
-/* --- writing ------------------------------------------------------------------------------ */
 
 static void put_done(const struct orchestra_state *s, struct arena *a, struct node *root)
 {

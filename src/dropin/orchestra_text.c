@@ -78,8 +78,6 @@ void orchestra_summary(const struct orchestra *o, bool quiet, struct buf *out)
     }
 }
 
-/* --- the dry run -------------------------------------------------------------------------- */
-
 static const struct group *find_group(const struct plan *plan, const char *name)
 {
     for (size_t i = 0; name && i < plan->group_count; i++) {

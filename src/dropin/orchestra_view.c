@@ -53,8 +53,6 @@ void orchestra_settle(struct plan *plan)
     }
 }
 
-/* --- what agents did ---------------------------------------------------------------------- */
-
 bool orchestra_judge(void *ctx, uint32_t task, const char *dir, struct buf *ret_reason)
 {
     struct orchestra *o = ctx;
@@ -86,8 +84,6 @@ void orchestra_event(struct orchestra *o, const struct event *ev)
     else if (t && ev->kind == EV_TASK_PREPARING)
         o->tasks[t->index].has_code = false;
 }
-
-/* --- what became of tasks ----------------------------------------------------------------- */
 
 enum orchestra_end orchestra_end(const struct orchestra *o, uint32_t task)
 {

@@ -31,8 +31,6 @@ static const struct subcommand subcommands[] = {
 };
 enum { SUBCOMMANDS = ARRAY_LEN(subcommands) };
 
-/* --- usage -------------------------------------------------------------------------------- */
-
 static void add_usage(struct buf *out, const struct subcommand *sub)
 {
     buf_addf(out, "usage: parallel-sessions%s%s [-h]", sub ? " " : "", sub ? sub->name : "");
@@ -76,8 +74,6 @@ static int print_help(const struct subcommand *sub)
     buf_addstr(&out, "\nThis is anabranch under another name: see parallel-sessions(1).\n");
     return cli_print(out.s, out.len);
 }
-
-/* --- parsing ------------------------------------------------------------------------------ */
 
 enum { OPT_NO_PUSH = 256, OPT_HELP = 'h' };
 

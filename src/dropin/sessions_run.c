@@ -45,8 +45,6 @@ bool sessions_have_folder(const struct git_repo *repo)
     return access(path, F_OK) == 0;
 }
 
-/* --- fanout ------------------------------------------------------------------------------- */
-
 static int tell_problems(const struct problems *ps)
 {
     dropin_print_errors(ps, "error: ");
@@ -138,8 +136,6 @@ int sessions_fanout(const struct sessions_options *opts)
     git_close(&repo);
     return code;
 }
-
-/* --- cleanup ------------------------------------------------------------------------------ */
 
 struct teller {
     struct buf removed, skipped;

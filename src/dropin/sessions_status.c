@@ -40,8 +40,6 @@ static int view_open(struct view *v, struct err *err)
     return thread_looks_open(&v->looks, &v->repo, v->batch, &v->threads, NULL, false, err);
 }
 
-/* --- status ------------------------------------------------------------------------------- */
-
 /* A cell of a width that longer texts go beyond. */
 static void add_cell(struct buf *out, const char *text, size_t width)
 {
@@ -104,8 +102,6 @@ int sessions_status(const struct sessions_options *unused)
         add_damaged(&out, &v.threads.damaged.v[i]);
     return cli_print(out.s, out.len);
 }
-
-/* --- converge ----------------------------------------------------------------------------- */
 
 /* Neither a commit nor what may become one: then no remote is needed either. */
 static bool has_nothing(const struct view *v)

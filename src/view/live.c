@@ -15,8 +15,6 @@
 
 enum { ID_MIN = 8 };
 
-/* --- what is known ------------------------------------------------------------------------ */
-
 void live_init(struct live *l, const struct plan *plan, const struct graph *graph,
                const bool *wanted, bool color)
 {
@@ -99,8 +97,6 @@ void live_recall(struct live *l, uint32_t task, enum task_state state)
     if (is_over(state))
         set_state(l, task, state);
 }
-
-/* --- events ------------------------------------------------------------------------------- */
 
 static void take_begin(struct live *l, uint32_t task, const struct event *ev)
 {
@@ -278,8 +274,6 @@ void live_event(struct live *l, const struct event *ev)
         scroll(l, ev);
 }
 
-/* --- the block ---------------------------------------------------------------------------- */
-
 /* Ends the line that begins at `start`, cut to less than the screen's width. */
 static void end_line(struct buf *out, size_t start, size_t columns)
 {
@@ -442,8 +436,6 @@ void live_block(const struct live *l, int64_t now, size_t columns, size_t rows, 
     add_totals(l, now, out);
     end_line(out, start, columns);
 }
-
-/* --- painting ----------------------------------------------------------------------------- */
 
 /* Rows that the painted block takes now: a terminal that became narrower has wrapped its lines. */
 static size_t rows_of(const struct buf *block, size_t columns)

@@ -232,7 +232,7 @@ test('history: two runs are compared', async () => {
     await page.waitForSelector('table >> nth=1');
     const rows = await page.$$eval('table >> nth=1 >> tbody tr', (all) => all.map((tr) => tr.textContent));
     assert.match(rows.find((r) => r.startsWith('evil')), /landed.*landed/);
-    assert.match(rows.find((r) => r.startsWith('new')), /not there.*landed/);
+    assert.match(rows.find((r) => r.startsWith('new')), /not in this run.*landed/);
 });
 
 // --- steering
@@ -301,7 +301,7 @@ test('a run is steered by keyboard, with a question before work ends', async () 
     const talk = tab.getByRole('button', {name: 'Say …'}), retry = tab.getByRole('button', {name: 'Retry'});
     await head.getByRole('button', {name: 'Pause'}).click();
     await hears(/is paused/);
-    assert.ok(await retry.isVisible() && await tab.getByRole('button', {name: 'Begin anew'}).isVisible());
+    assert.ok(await retry.isVisible() && await tab.getByRole('button', {name: 'Restart from scratch'}).isVisible());
     await talk.click();
     await dialog.waitFor();
     assert.equal(await tab.evaluate(() => document.activeElement.tagName), 'TEXTAREA');
@@ -379,7 +379,7 @@ test('nothing that axe finds wrong, in light and dark, wide and on a phone', asy
         for (const view of [...views, `compare/${run}/${repo.run()}`]) {
             await go(other, run, view);
             await other.waitForSelector('main .scroll, main .flow', {state: 'attached'});
-            await other.waitForFunction(() => !/Asking/.test(document.querySelector('main').textContent));
+            await other.waitForFunction(() => !/Loading/.test(document.querySelector('main').textContent));
             if (kind.views.includes(view) || kind.width > 1000)
                 found.push(...await axe(other, `${view} ${kind.colorScheme} ${kind.width}`, kind.rules));
             const over = await other.evaluate(() => document.documentElement.scrollWidth - innerWidth);
@@ -442,7 +442,7 @@ test('a thousand tasks and a log of 100 MB stay quick', async () => {
     }
     const lines = await page.locator('.log .line').count();
     assert.ok(lines > 500 && lines < 6000, `${lines} lines are in the page`);
-    await page.getByLabel('Place in the log').fill('0');
+    await page.getByLabel('Position in the log').fill('0');
     await page.waitForFunction(() => document.querySelector('.log .line').textContent.startsWith('line 0 of'));
     console.log(`# ms of the page's thread (and until painted): ${Object.entries(took).map(([k, v]) => `${k} ${v.own} (${v.painted})`).join(', ')}; search of half of 100 MB: ${searched}`);
     for (const [what, {own}] of Object.entries(took))

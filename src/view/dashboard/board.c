@@ -83,8 +83,6 @@ static void set(char **to, const char *s)
     *to = copy;
 }
 
-/* --- states ------------------------------------------------------------------------------- */
-
 static void end_span(struct board_task *t, int64_t time)
 {
     if (t->spans.n && !t->spans.v[t->spans.n - 1].to)
@@ -256,8 +254,6 @@ static void (*const takes[EV_COUNT_])(struct board_task *t, const struct event *
     [EV_TASK_CONTINUED] = take_back,      [EV_TASK_UNSKIPPED] = take_back,
 };
 
-/* --- the run ------------------------------------------------------------------------------ */
-
 static void note(struct board *b, const struct event *ev, int64_t task)
 {
     autobuf struct buf line = BUF_INIT;
@@ -360,8 +356,6 @@ void board_settle(struct board *b)
             b->usd = (b->usd < 0 ? 0 : b->usd) + t->usd;
     }
 }
-
-/* --- why ---------------------------------------------------------------------------------- */
 
 static void add_needs(const struct board *b, uint32_t task, struct buf *out)
 {

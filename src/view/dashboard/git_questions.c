@@ -63,8 +63,6 @@ struct git_look {
     int64_t *files; /* of each task, while it is counted */
 };
 
-/* --- one after the other ------------------------------------------------------------------ */
-
 static void question_done(struct question *q)
 {
     strv_done(&q->argv);
@@ -125,8 +123,6 @@ static struct git_place place(const struct git_look *g)
 {
     return (struct git_place){.git_dir = g->repo->common};
 }
-
-/* --- what a task has changed -------------------------------------------------------------- */
 
 static const struct board_task *task_of(const struct git_look *g, uint32_t task)
 {
@@ -294,8 +290,6 @@ void git_questions_forget_diff(struct git_look *g)
     g->text = NULL;
 }
 
-/* --- who meets whom ----------------------------------------------------------------------- */
-
 static void take_paths(struct git_look *g, const struct question *q, int status,
                        const struct buf *out)
 {
@@ -397,8 +391,6 @@ static void judge_paths(struct git_look *g)
                 shared_patterns_path(&p->paths, &g->parties[b].paths) ? MEET_UNKNOWN : MEET_APART;
     }
 }
-
-/* --- what an agent has not committed, as a commit ----------------------------------------- */
 
 /* Objects go where nobody else looks for them, and are gone with us. */
 static int make_scratch(struct git_look *g)
@@ -524,8 +516,6 @@ static void ask_commits(struct git_look *g)
     }
 }
 
-/* --- whether they merge ------------------------------------------------------------------- */
-
 static void take_merge(struct git_look *g, const struct question *q, int status,
                        const struct buf *out)
 {
@@ -579,8 +569,6 @@ static void next_phase(struct git_look *g)
     }
     go_on(g);
 }
-
-/* --- life --------------------------------------------------------------------------------- */
 
 struct git_look *git_questions_new(struct loop *loop, struct board *board,
                                    const struct git_repo *repo, const char *run_dir,

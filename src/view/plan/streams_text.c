@@ -16,8 +16,6 @@ static void add_weight(const struct streams *s, int64_t weight, struct buf *out)
         buf_addf(out, "%lld agent%s", (long long)weight, weight == 1 ? "" : "s");
 }
 
-/* --- text --------------------------------------------------------------------------------- */
-
 static void add_head(const struct streams *s, const char *plan, struct buf *out)
 {
     buf_addstr(out, "Plan: ");
@@ -93,8 +91,6 @@ void streams_text(const struct streams *s, const char *plan, struct buf *out)
     buf_addstr(out, verdict.len ? "\n" : "");
     buf_add(out, verdict.s, verdict.len);
 }
-
-/* --- JSON --------------------------------------------------------------------------------- */
 
 static void put_weight(const struct streams *s, struct arena *a, struct node *map, int64_t weight)
 {

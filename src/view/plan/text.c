@@ -11,8 +11,6 @@ static void add_plural(struct buf *out, size_t n, const char *noun)
     buf_addf(out, "%zu %s%s", n, noun, n == 1 ? "" : "s");
 }
 
-/* --- the table of tasks ------------------------------------------------------------------- */
-
 static void add_list(struct buf *cell, const char *s)
 {
     if (cell->len)
@@ -113,8 +111,6 @@ static void add_stages(const struct plan_file *pf, struct buf *out)
     if (g->stages > ROWS_MAX)
         buf_addf(out, "... and %u more stages (--json lists every task)\n", g->stages - ROWS_MAX);
 }
-
-/* --- what follows from it ----------------------------------------------------------------- */
 
 static void add_heading(const struct plan_file *pf, struct buf *out)
 {

@@ -17,8 +17,6 @@ static const char *branch_of(const struct thread_look *l)
     return strncmp(ref, heads, strlen(heads)) == 0 ? ref + strlen(heads) : ref;
 }
 
-/* --- the table ---------------------------------------------------------------------------- */
-
 /* A text as a cell: harmless, and cut at `most` columns. */
 static void add_cut(struct buf *out, const char *s, size_t most)
 {
@@ -132,8 +130,6 @@ static void add_row(const struct thread_look *l, const size_t widths[COLUMNS], s
     }
     buf_addch(out, '\n');
 }
-
-/* --- below the table ---------------------------------------------------------------------- */
 
 static void begin_note(const struct thread_look *l, struct buf *out)
 {
@@ -275,8 +271,6 @@ void thread_text(const struct thread_looks *ls, const struct threads *ts, struct
     for (size_t i = 0; i < ts->damaged.n; i++)
         add_damaged(&ts->damaged.v[i], out);
 }
-
-/* --- for programs ------------------------------------------------------------------------- */
 
 /* JSON has no bytes that are not UTF-8. */
 static void put_text(struct arena *a, struct node *map, const char *key, const char *s)

@@ -18,8 +18,6 @@
 
 enum { PLAN_MAX = 1 << 30, LINE_MAX_ = 64 << 10 };
 
-/* --- the plan ----------------------------------------------------------------------------- */
-
 static void take_needs(struct report_details *m, uint32_t place)
 {
     struct report_life *l = &m->lives[place];
@@ -66,8 +64,6 @@ static void load_plan(struct report_details *m)
         take_graph(m);
     (void)run_folder_recall(&saved, &any, &m->plan, NULL); /* those that are known are masked */
 }
-
-/* --- events ------------------------------------------------------------------------------- */
 
 struct teller {
     struct report_details *m;
@@ -191,8 +187,6 @@ static int load_events(struct report_details *m, struct store *store, struct err
     return 0;
 }
 
-/* --- spending ----------------------------------------------------------------------------- */
-
 static struct report_spending *find_spending(struct report_details *m,
                                              const struct store_spending *s)
 {
@@ -221,8 +215,6 @@ static bool take_spending(void *ctx, const struct store_spending *s)
     sum->unpriced += s->usd < 0;
     return true;
 }
-
-/* --- all of it ---------------------------------------------------------------------------- */
 
 void report_details_init(struct report_details *m, const struct report *r,
                          const struct report_source *from)
@@ -259,8 +251,6 @@ void report_details_done(struct report_details *m)
     arena_done(&m->arena);
 }
 
-/* --- parts -------------------------------------------------------------------------------- */
-
 void report_part_done(struct report_part *part)
 {
     buf_done(&part->text);
@@ -289,8 +279,6 @@ static void mask(const struct report_details *m, struct buf *text)
     buf_done(text);
     *text = masked;
 }
-
-/* --- diffs -------------------------------------------------------------------------------- */
 
 /* One question for all of the run. What git does not answer is as if nothing had been saved. */
 static void lookup_for_salvage(struct report_details *m)
@@ -343,8 +331,6 @@ void report_details_diff(struct report_details *m, const struct report_task *t, 
     else
         mask(m, &ret->text);
 }
-
-/* --- logs --------------------------------------------------------------------------------- */
 
 static const struct dialect *dialect_of(const char *engine)
 {

@@ -32,8 +32,6 @@ void report_html_link(struct buf *out, const struct report_task *t)
     buf_addstr(out, "</a>");
 }
 
-/* --- words -------------------------------------------------------------------------------- */
-
 void report_html_time(struct buf *out, int64_t time)
 {
     autobuf struct buf text = BUF_INIT;
@@ -62,8 +60,6 @@ static void add_short(struct buf *out, const char *commit)
 {
     buf_addf(out, "<code>%.10s</code>", commit);
 }
-
-/* --- the run ------------------------------------------------------------------------------ */
 
 static void add_head(const struct report *r, struct buf *out)
 {
@@ -166,8 +162,6 @@ static void add_figures(const struct report *r, struct buf *out)
     }
     buf_addstr(out, "</div>\n</header>\n");
 }
-
-/* --- what a person should look at --------------------------------------------------------- */
 
 static void add_changes(const struct report *r, struct buf *out)
 {

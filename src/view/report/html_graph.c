@@ -87,8 +87,6 @@ static uint32_t x_of(const struct drawing *d, uint32_t spot)
     return MARGIN + d->spots[spot].stage * ACROSS;
 }
 
-/* --- settling ----------------------------------------------------------------------------- */
-
 struct ranked {
     double wish;
     uint32_t spot;
@@ -129,8 +127,6 @@ static void settle(struct drawing *d)
             d->spots[list[i].spot].row = (uint32_t)i;
     }
 }
-
-/* --- drawing ------------------------------------------------------------------------------ */
 
 /* From the right of one spot to the left of the next. */
 static void add_bend(const struct drawing *d, uint32_t from, uint32_t to, uint32_t stop,

@@ -36,8 +36,6 @@ static void add_lines(struct buf *out, const char *s, size_t len)
     }
 }
 
-/* --- its facts ------------------------------------------------------------------------------ */
-
 static void add_fact(struct buf *out, const char *label, const char *value)
 {
     if (!value)
@@ -136,8 +134,6 @@ static void add_facts(const struct report_details *m, const struct report_task *
     buf_addstr(out, "</dl>\n");
 }
 
-/* --- what became of it -------------------------------------------------------------------- */
-
 static void add_paths(struct buf *out, const char *label, const char *const *paths, size_t n)
 {
     if (!n)
@@ -191,8 +187,6 @@ static void add_why(const struct report_details *m, const struct report_task *t,
                  m->r->row.id, t->row.id, t->salvaged);
     buf_addstr(out, "</div>\n");
 }
-
-/* --- its diff and its log ----------------------------------------------------------------- */
 
 /* *in: whether lines of the file have begun, of which none begins like a header. */
 static const char *class_of(const char *line, size_t len, bool *in)
@@ -291,8 +285,6 @@ static void add_log(struct page *p, const struct report_task *t)
         buf_addf(out, "<p class=\"cut\">%s</p>\n", part.wrong);
     buf_addstr(out, "</details>\n");
 }
-
-/* --- all tasks ---------------------------------------------------------------------------- */
 
 static void add_summary(const struct page *p, const struct report_task *t,
                         const struct report_part *diff)

@@ -73,8 +73,6 @@ static void add_usd(struct buf *out, double usd, const char *prices)
         buf_addf(out, " (reckoned, prices of %s)", prices);
 }
 
-/* --- the run ------------------------------------------------------------------------------ */
-
 static void add_item(struct buf *out, const char *label, const char *value)
 {
     if (!value)
@@ -120,8 +118,6 @@ static void add_run(const struct report *r, struct buf *out)
     buf_addch(out, '\n');
     add_item(out, "Logs", r->logs);
 }
-
-/* --- the graph ---------------------------------------------------------------------------- */
 
 static void add_classes(struct buf *out)
 {
@@ -170,8 +166,6 @@ static void add_graph(const struct report_details *m, struct buf *out)
     add_classes(out);
     buf_addstr(out, "```\n");
 }
-
-/* --- the table ---------------------------------------------------------------------------- */
 
 static void add_row(const struct report_task *t, struct buf *out)
 {
@@ -225,8 +219,6 @@ static void add_table(const struct report *r, struct buf *out)
         buf_addf(out, "\n%zu more task%s not in the table, to keep this short.\n", left_out,
                  left_out == 1 ? " is" : "s are");
 }
-
-/* --- what went wrong ---------------------------------------------------------------------- */
 
 /* Indented code takes any text as it is; but a line that is too long is cut. */
 static void add_code(struct buf *out, const char *text)

@@ -16,8 +16,6 @@
 #include <strings.h>
 #include <sys/stat.h>
 
-/* --- reading ------------------------------------------------------------------------------ */
-
 struct loader {
     struct report *r;
     const char *wanted;
@@ -171,8 +169,6 @@ static bool take_event(void *ctx, const struct store_event *ev)
     doc_done(&doc);
     return true;
 }
-
-/* --- what follows from it ----------------------------------------------------------------- */
 
 static enum report_end end_of(const char *state)
 {
@@ -329,8 +325,6 @@ void report_done(struct report *r)
     limits_shown_done(&r->limits);
     arena_done(&r->arena);
 }
-
-/* --- formats ------------------------------------------------------------------------------ */
 
 int report_format_of(const char *path, enum report_format *ret, struct err *err)
 {

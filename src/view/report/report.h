@@ -86,8 +86,6 @@ bool report_is_running(const struct report *r);
 /* That state for people: "paused" where it is running and a person has paused it. */
 const char *report_state(const struct report *r);
 
-/* --- formats ------------------------------------------------------------------------------ */
-
 enum report_format {
     REPORT_JSON,
     REPORT_MD,

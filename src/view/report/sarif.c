@@ -38,8 +38,6 @@ struct sarif {
     const char *plan; /* where the plan's file is in the repository; NULL: not in it */
 };
 
-/* --- places ------------------------------------------------------------------------------- */
-
 /* A path as part of a URI: also a colon, behind which the first part would be a scheme. */
 static char *encode_path(const char *path)
 {
@@ -83,8 +81,6 @@ static void put_place(struct sarif *s, struct node *result, const char *path)
     node_put_string(s->a, artifact, "uriBaseId", "SRCROOT");
     node_put_int(s->a, node_put_map(s->a, physical, "region"), "startLine", 1);
 }
-
-/* --- results ------------------------------------------------------------------------------ */
 
 static enum failure failure_of(const struct report_task *t)
 {
@@ -168,8 +164,6 @@ static void add_task(struct sarif *s, const struct report_task *t)
              (t->end == REPORT_FAILED && !(failure_of(t) == FAILURE_SCOPE && l->strays.n)))
         add_failure(s, t);
 }
-
-/* --- the run ------------------------------------------------------------------------------ */
 
 static void put_tool(struct sarif *s, struct node *run)
 {

@@ -1,6 +1,6 @@
 /*
- * Who may ask what. A name in Host other than that of the loopback is that of a page which had its
- * name point here; an Origin other than our own is that of another page.
+ * Access control. A foreign name in Host means that a web page points its own name at our address.
+ * A foreign Origin means that another page sends the request.
  */
 #include "view/serve/serve_private.h"
 
@@ -10,7 +10,7 @@
 
 #define TOKEN_HEADER "x-anabranch-token"
 
-/* Any port: it may be forwarded from another machine's. */
+/* Any port: the user may have forwarded it from another machine. */
 static bool is_loopback(const char *host)
 {
     static const char *const names[] = {"127.0.0.1", "localhost"};
@@ -42,17 +42,17 @@ bool serve_gate_host(const struct serve *serve, struct http_call *call)
     const char *site = http_header(head, "sec-fetch-site");
     (void)serve;
     if (!is_loopback(host))
-        serve_answer_error(call, 421, "this server is for 127.0.0.1 alone");
+        serve_answer_error(call, 421, "this server answers only on 127.0.0.1");
     else if (origin && !is_own_origin(origin, host))
-        serve_answer_error(call, 403, "another page has asked for this");
+        serve_answer_error(call, 403, "request from another site refused");
     else if (site && strcmp(site, "cross-site") == 0 && head->part_count)
-        serve_answer_error(call, 403, "another page has asked for this");
+        serve_answer_error(call, 403, "request from another site refused");
     else
         return true;
     return false;
 }
 
-/* The name has the port in it: cookies are of a machine, and there may be several of us. */
+/* The name contains the port: browsers keep cookies per host, and several servers may run. */
 static void add_cookie_name(const struct serve *serve, struct buf *out)
 {
     buf_addf(out, "anabranch_%u", http_server_port(serve->http));
@@ -86,7 +86,7 @@ bool serve_gate_data(const struct serve *serve, struct http_call *call)
     const struct http_head *head = http_call_head(call);
     if (has_token(serve, head) || has_cookie(serve, http_header(head, "cookie")))
         return true;
-    serve_answer_error(call, 401, "open the address that 'anabranch serve' has printed");
+    serve_answer_error(call, 401, "open the address that 'anabranch serve' printed");
     return false;
 }
 

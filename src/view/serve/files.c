@@ -1,5 +1,5 @@
 /*
- * The files of the page, which are in the program: page/, embedded at build time.
+ * The files of the page, from page/; embedded in the program at build time.
  */
 #include "view/serve/serve_private.h"
 

@@ -1,7 +1,7 @@
 /*
- * Events as they come (server-sent events). Each message has what happened since the one before it,
- * and the rows of the tasks that it happened to; its id is the last event in it, by which a browser
- * that comes back goes on where it was.
+ * Live events (server-sent events). A message contains the events since the last message, and the
+ * rows of the tasks that they concern. The id of a message is its last event; a browser that
+ * reconnects sends it, and we continue there.
  */
 #include "view/serve/serve_private.h"
 
@@ -17,8 +17,8 @@ enum {
     TICK_MS = 150,
     BEAT_MS = 10000,
     LISTENERS_MAX = 16,
-    BATCH = 500,           /* events in a message */
-    UNSENT_MAX = 256 << 10 /* who is so far behind gets no more until it has caught up */
+    BATCH = 500,            /* events per message */
+    UNSENT_MAX = 256 << 10, /* with more unsent bytes a listener gets no messages */
 };
 
 struct serve_listener {
@@ -26,18 +26,16 @@ struct serve_listener {
     struct serve_listener *next;
     struct http_call *http;
     char *run;
-    int64_t last;        /* event that it was told */
-    bool behind;         /* there is more than went into the last message */
-    struct buf run_told; /* how the run stood then */
+    int64_t last;        /* the last event sent */
+    bool behind;         /* there are more events to send */
+    struct buf run_sent; /* the run's row in the last message */
 };
-
-/* --- messages ----------------------------------------------------------------------------- */
 
 struct message {
     struct serve_listener *to;
     struct buf events, tasks;
     size_t n, task_count;
-    struct map touched; /* the ids of tasks */
+    struct map touched; /* ids of tasks */
     struct arena arena;
     struct store_run row, newest;
     bool more;
@@ -51,7 +49,7 @@ static void message_done(struct message *m)
     arena_done(&m->arena);
 }
 
-static bool take_event(void *ctx, const struct store_event *ev)
+static bool add_event(void *ctx, const struct store_event *ev)
 {
     struct message *m = ctx;
     if (m->n == BATCH) {
@@ -69,7 +67,7 @@ static bool take_event(void *ctx, const struct store_event *ev)
     return true;
 }
 
-static bool take_task(void *ctx, const struct store_task *task)
+static bool add_touched_task(void *ctx, const struct store_task *task)
 {
     struct message *m = ctx;
     if (!map_get(&m->touched, task->id, strlen(task->id)))
@@ -84,8 +82,8 @@ static int collect(struct message *m, struct err *err)
 {
     struct serve_listener *l = m->to;
     struct store *store = l->serve->store;
-    if (store_each_event(store, l->run, l->last, take_event, m, err) ||
-        (m->touched.n && store_each_task(store, l->run, take_task, m, err)))
+    if (store_each_event(store, l->run, l->last, add_event, m, err) ||
+        (m->touched.n && store_each_task(store, l->run, add_touched_task, m, err)))
         return -1;
     return store_find_run(store, NULL, &m->arena, &m->newest, err) ||
                    store_find_run(store, l->run, &m->arena, &m->row, err)
@@ -93,25 +91,25 @@ static int collect(struct message *m, struct err *err)
                : 0;
 }
 
-/* Also without an event: the row of a run changes after the last one, its process may die, and a
- * newer run may begin. */
-static void send(struct message *m)
+/* Sends a message even without events if the run's row changed: it changes after the last event,
+ * the run's process may die, and a newer run may start. */
+static void send_message(struct message *m)
 {
     struct serve_listener *l = m->to;
     autobuf struct buf out = BUF_INIT, run = BUF_INIT;
     buf_addf(&run, "\"newest\":\"%s\",\"run\":", m->newest.id);
     doc_write_line(&run, serve_encode_run(&m->row, &m->arena));
-    if (!m->n && strcmp(run.s, l->run_told.s) == 0)
+    if (!m->n && strcmp(run.s, l->run_sent.s) == 0)
         return;
     buf_addf(&out, "id: %lld\ndata: {\"now\":%lld,%s,\"tasks\":[%s],\"events\":[%s]}\n\n",
              (long long)l->last, (long long)clock_wall(), run.s, m->tasks.s, m->events.s);
     http_stream_send(l->http, out.s, out.len);
-    buf_cut(&l->run_told, 0);
-    buf_add(&l->run_told, run.s, run.len);
+    buf_cut(&l->run_sent, 0);
+    buf_add(&l->run_sent, run.s, run.len);
 }
 
-/* Whoever cannot be told, because the store cannot be read, comes again. */
-static void tell(struct serve_listener *l)
+/* If the store cannot be read, the next tick tries again. */
+static void send_news(struct serve_listener *l)
 {
     own_cleanup(message_done) struct message m = {.to = l, .events = BUF_INIT, .tasks = BUF_INIT};
     if (http_stream_unsent(l->http) > UNSENT_MAX) {
@@ -119,13 +117,11 @@ static void tell(struct serve_listener *l)
         return;
     }
     if (l->serve->store && collect(&m, NULL) == 0 && m.row.id)
-        send(&m);
+        send_message(&m);
     l->behind = m.more;
 }
 
-/* --- the clock ---------------------------------------------------------------------------- */
-
-static void beat(struct serve *serve)
+static void send_heartbeat(struct serve *serve)
 {
     static const char comment[] = ": still here\n\n";
     int64_t now = clock_mono();
@@ -134,13 +130,14 @@ static void beat(struct serve *serve)
     serve->beat = now + BEAT_MS;
     (void)serve_open_store(serve, NULL);
     for (struct serve_listener *l = serve->listeners; l; l = l->next) {
-        tell(l);
+        send_news(l);
         if (!http_stream_unsent(l->http))
             http_stream_send(l->http, comment, strlen(comment));
     }
 }
 
-/* A question of some microseconds, and only as long as somebody listens. */
+/* Asks the store for its version, which takes some microseconds. Runs only while somebody
+ * listens. */
 static void on_tick(void *ctx)
 {
     struct serve *serve = ctx;
@@ -154,14 +151,14 @@ static void on_tick(void *ctx)
     serve->version = version;
     for (struct serve_listener *l = serve->listeners; l; l = l->next) {
         if (changed || l->behind)
-            tell(l);
+            send_news(l);
     }
-    beat(serve);
+    send_heartbeat(serve);
     watch_again(serve->tick, TICK_MS);
     serve->ticking = true;
 }
 
-static void start_clock(struct serve *serve)
+static void start_timer(struct serve *serve)
 {
     if (!serve->tick)
         serve->tick = loop_timer(serve->loop, TICK_MS, on_tick, serve);
@@ -170,16 +167,14 @@ static void start_clock(struct serve *serve)
     serve->ticking = true;
 }
 
-/* --- listeners ---------------------------------------------------------------------------- */
-
-static void control_socket_free(struct serve_listener *l)
+static void free_listener(struct serve_listener *l)
 {
-    buf_done(&l->run_told);
+    buf_done(&l->run_sent);
     free(l->run);
     free(l);
 }
 
-static void on_gone(void *ctx, struct http_call *call)
+static void on_listener_gone(void *ctx, struct http_call *call)
 {
     struct serve_listener *l = ctx;
     (void)call;
@@ -189,10 +184,10 @@ static void on_gone(void *ctx, struct http_call *call)
             break;
         }
     }
-    control_socket_free(l);
+    free_listener(l);
 }
 
-static size_t count(const struct serve *serve)
+static size_t count_listeners(const struct serve *serve)
 {
     size_t n = 0;
     for (const struct serve_listener *l = serve->listeners; l; l = l->next)
@@ -200,8 +195,8 @@ static size_t count(const struct serve *serve)
     return n;
 }
 
-/* What a browser had last, when it comes again; else what its page had read. */
-static bool read_last(const struct serve_call *c, int64_t *ret)
+/* The last event that the browser received (if it reconnects), or that its page has read. */
+static bool parse_last_event(const struct serve_call *c, int64_t *ret)
 {
     const char *id = http_header(c->head, "last-event-id");
     char *end;
@@ -215,12 +210,12 @@ void serve_live(struct serve_call *c)
 {
     struct serve *serve = c->serve;
     int64_t last;
-    if (!read_last(c, &last)) {
-        serve_answer_error(c->http, 400, "the last event is a number");
+    if (!parse_last_event(c, &last)) {
+        serve_answer_error(c->http, 400, "the last event must be a number");
         return;
     }
-    if (count(serve) >= LISTENERS_MAX) {
-        serve_answer_error(c->http, 503, "too many pages are open");
+    if (count_listeners(serve) >= LISTENERS_MAX) {
+        serve_answer_error(c->http, 503, "too many open pages; close one");
         return;
     }
     struct serve_listener *l = mem_alloc(sizeof(*l));
@@ -228,20 +223,20 @@ void serve_live(struct serve_call *c)
                                  .http = c->http,
                                  .run = mem_str(c->run),
                                  .last = last,
-                                 .run_told = BUF_INIT};
+                                 .run_sent = BUF_INIT};
     l->next = serve->listeners;
     serve->listeners = l;
     http_stream(c->http, "text/event-stream");
-    http_call_on_gone(c->http, on_gone, l);
-    tell(l);
-    start_clock(serve);
+    http_call_on_gone(c->http, on_listener_gone, l);
+    send_news(l);
+    start_timer(serve);
 }
 
 void serve_live_close(struct serve *serve)
 {
     for (struct serve_listener *l; (l = serve->listeners);) {
         serve->listeners = l->next;
-        control_socket_free(l);
+        free_listener(l);
     }
     watch_free(serve->tick);
 }

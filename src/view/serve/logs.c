@@ -1,6 +1,6 @@
 /*
- * Logs, of any size, by windows: what is read of one at a time is bounded, and so is the time that
- * a search takes before it answers with how far it came.
+ * Logs of any size, read in windows. One request reads a bounded part of a log. A search stops
+ * after SEARCH_MS and reports how far it came.
  */
 #include "view/serve/serve_private.h"
 
@@ -21,9 +21,9 @@
 enum {
     WINDOW = 64 << 10,
     WINDOW_MAX = 256 << 10,
-    LINES_MAX = 1000,    /* that are shown of a window */
-    SHOWN_MAX = 4 << 10, /* bytes of a line */
-    LINE_MAX_ = 1 << 20, /* of a line that is searched */
+    LINES_MAX = 1000,    /* shown per window */
+    SHOWN_MAX = 4 << 10, /* bytes shown per line */
+    LINE_MAX_ = 1 << 20, /* bytes searched per line */
     SEARCH_MS = 40,
     MATCHES_MAX = 100,
 };
@@ -32,9 +32,7 @@ static const char *const streams[] = {"out",        "err",        "setup.out",
                                       "setup.err",  "hook.out",   "hook.err",
                                       "verify.out", "verify.err", NULL};
 
-/* --- finding ------------------------------------------------------------------------------ */
-
-/* A log of an attempt, and which others there are. */
+/* A log of an attempt, and the names of the attempt's other logs. */
 struct log {
     int fd;
     int64_t size;
@@ -49,7 +47,7 @@ static void log_done(struct log *log)
 }
 #define autolog own_cleanup(log_done)
 
-/* Below `dir` nothing is followed: what a task's folder holds is a file in it, or is not shown. */
+/* Below `dir` we follow no symlinks: we show only regular files of the task's folder. */
 static int open_below(int dir, const char *name, int flags)
 {
     return openat(dir, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | flags);
@@ -91,7 +89,7 @@ static bool is_stream(const char *name)
     return false;
 }
 
-/* False where the request is wrong, which has been answered; a log that is not there is empty. */
+/* On false the request was invalid and has been answered. A missing log is empty. */
 static bool find_log(struct serve_call *c, struct log *log)
 {
     const char *stream = http_query(c->head, "stream");
@@ -100,7 +98,7 @@ static bool find_log(struct serve_call *c, struct log *log)
     if (!is_stream(log->stream) ||
         !http_query_int(c->head, "attempt", c->task.attempts, &log->attempt) ||
         log->attempt > c->task.attempts) {
-        serve_answer_error(c->http, 404, "there is no such log");
+        serve_answer_error(c->http, 404, "no such log");
         return false;
     }
     autoclose int dir = log->attempt ? open_attempt(c, log->attempt) : -1;
@@ -109,14 +107,14 @@ static bool find_log(struct serve_call *c, struct log *log)
     return true;
 }
 
-static void begin_reading(struct transcript *t, const struct serve_call *c, const struct log *log)
+static void init_transcript(struct transcript *t, const struct serve_call *c, const struct log *log)
 {
     autofree char *dir = run_path(c->serve->opts.state_dir, c->run);
     transcript_init(t, transcript_dialect(strcmp(log->stream, "out") == 0 ? c->task.engine : NULL));
     transcript_mask(t, dir);
 }
 
-/* Appends up to n bytes from there. */
+/* Appends up to n bytes from offset `at`. */
 static int read_at(int fd, int64_t at, size_t n, struct buf *out, struct err *err)
 {
     buf_reserve(out, n + 1);
@@ -136,13 +134,11 @@ static int read_at(int fd, int64_t at, size_t n, struct buf *out, struct err *er
     return 0;
 }
 
-/* --- windows ------------------------------------------------------------------------------ */
-
-/* A line of the log, and what is shown of it. */
+/* A line of the log, and its readable form in the window's text. */
 struct line {
     int64_t from, to;
-    size_t shown; /* where its part of the text begins */
-    size_t count; /* lines that are shown */
+    size_t shown; /* its offset in the window's text */
+    size_t count; /* number of readable lines */
 };
 
 struct window {
@@ -174,20 +170,20 @@ static void add_line(struct window *w, struct transcript *t, size_t from, size_t
     vec_push(&w->lines, line);
 }
 
-/* What is to be done with a line that has no end in the window. */
-enum rest {
-    REST_LATER, /* more of it may come */
-    REST_LONG,  /* it is shown where there is no other: it is longer than the window */
-    REST_LAST,  /* it is one */
+/* How to treat a last line without a line end in the window. */
+enum tail_rule {
+    TAIL_LATER,    /* leave it out: more of it may come */
+    TAIL_IF_ALONE, /* longer than the window: show it if it is the only line */
+    TAIL_LINE,     /* the log ends here: it is a complete line */
 };
 
-static void cut_lines(struct window *w, struct transcript *t, enum rest rest)
+static void cut_lines(struct window *w, struct transcript *t, enum tail_rule rule)
 {
     size_t at = 0;
     while (at < w->bytes.len) {
         const char *lf = memchr(w->bytes.s + at, '\n', w->bytes.len - at);
         size_t end = lf ? (size_t)(lf - w->bytes.s) : w->bytes.len;
-        if (!lf && (rest == REST_LATER || (rest == REST_LONG && at)))
+        if (!lf && (rule == TAIL_LATER || (rule == TAIL_IF_ALONE && at)))
             break;
         add_line(w, t, at, end - at, end + (lf != NULL));
         at = end + (lf != NULL);
@@ -195,7 +191,8 @@ static void cut_lines(struct window *w, struct transcript *t, enum rest rest)
     w->to = w->from + (int64_t)at;
 }
 
-/* Where the window begins in the middle of a line, that is left out, unless there is no other. */
+/* If the window begins inside a line, drops the rest of that line, unless it fills the whole
+ * window. */
 static void skip_part(struct window *w, int fd)
 {
     char before = '\n';
@@ -218,7 +215,7 @@ static void add_shown(struct arena *a, struct node *list, const char *s, size_t 
                         arena_printf(a, "%.*s ... (%zu bytes more)", (int)cut, s, len - cut));
 }
 
-/* What is shown of the lines from `first` to before `end`. */
+/* The readable lines of lines[first..end). */
 static struct node *encode_lines(struct arena *a, const struct window *w, size_t first, size_t end)
 {
     struct node *list = node_new_list(a);
@@ -233,8 +230,9 @@ static struct node *encode_lines(struct arena *a, const struct window *w, size_t
     return list;
 }
 
-/* As many as may be shown: the last ones where the window was asked for by its end. */
-static void limit(struct window *w, bool backwards, size_t *ret_first, size_t *ret_end)
+/* Limits a window to LINES_MAX readable lines. A window that was requested by its end keeps its
+ * last lines. */
+static void limit_lines(struct window *w, bool backwards, size_t *ret_first, size_t *ret_end)
 {
     size_t n = 0, first = 0, end = w->lines.n;
     if (backwards) {
@@ -262,16 +260,16 @@ static bool is_growing(const struct serve_call *c, const struct log *log)
     return log->attempt == c->task.attempts && strcmp(c->row.state, "running") == 0;
 }
 
-struct wish {
+struct log_range {
     int64_t from, until, bytes;
     bool backwards;
 };
 
-/* "from" goes forwards from a byte, "until" backwards from one; without both it is the end. */
-static bool read_wish(const struct serve_call *c, int64_t size, struct wish *w)
+/* "from" reads forward from an offset, "until" backward from one; without both we read the end. */
+static bool parse_range(const struct serve_call *c, int64_t size, struct log_range *w)
 {
     bool from = http_query(c->head, "from"), until = http_query(c->head, "until");
-    *w = (struct wish){.backwards = !from};
+    *w = (struct log_range){.backwards = !from};
     if (!http_query_int(c->head, "from", 0, &w->from) ||
         !http_query_int(c->head, "until", size, &w->until) ||
         !http_query_int(c->head, "bytes", WINDOW, &w->bytes) || (from && until) || !w->bytes ||
@@ -285,13 +283,13 @@ static bool read_wish(const struct serve_call *c, int64_t size, struct wish *w)
     return true;
 }
 
-static int read_window(const struct log *log, const struct wish *wish, struct window *w,
+static int read_window(const struct log *log, const struct log_range *range, struct window *w,
                        struct err *err)
 {
-    w->from = wish->from < wish->until ? wish->from : wish->until;
-    if (log->fd < 0 || w->from >= wish->until)
+    w->from = range->from < range->until ? range->from : range->until;
+    if (log->fd < 0 || w->from >= range->until)
         return 0;
-    if (read_at(log->fd, w->from, (size_t)(wish->until - w->from), &w->bytes, err))
+    if (read_at(log->fd, w->from, (size_t)(range->until - w->from), &w->bytes, err))
         return -1;
     skip_part(w, log->fd);
     return 0;
@@ -302,27 +300,27 @@ void serve_log(struct serve_call *c)
     autolog struct log log;
     own_cleanup(window_done) struct window w = {.bytes = BUF_INIT, .text = BUF_INIT};
     struct transcript text;
-    struct wish wish;
+    struct log_range range;
     struct err err = {0};
     size_t first, end;
     if (!find_log(c, &log))
         return;
-    if (!read_wish(c, log.size, &wish)) {
-        serve_answer_error(c->http, 400, "from or until, and bytes up to 262144");
+    if (!parse_range(c, log.size, &range)) {
+        serve_answer_error(c->http, 400, "give from or until, and bytes up to 262144");
         return;
     }
-    if (read_window(&log, &wish, &w, &err)) {
+    if (read_window(&log, &range, &w, &err)) {
         serve_answer_error(c->http, 500, err.msg);
         return;
     }
-    bool growing = is_growing(c, &log), at_end = wish.until >= log.size;
-    enum rest rest = at_end && growing          ? REST_LATER
-                     : at_end || wish.backwards ? REST_LAST
-                                                : REST_LONG;
-    begin_reading(&text, c, &log);
-    cut_lines(&w, &text, rest);
+    bool growing = is_growing(c, &log), at_end = range.until >= log.size;
+    enum tail_rule rule = at_end && growing           ? TAIL_LATER
+                          : at_end || range.backwards ? TAIL_LINE
+                                                      : TAIL_IF_ALONE;
+    init_transcript(&text, c, &log);
+    cut_lines(&w, &text, rule);
     transcript_done(&text);
-    limit(&w, wish.backwards, &first, &end);
+    limit_lines(&w, range.backwards, &first, &end);
     struct node *root = node_new_map(&c->arena);
     node_put_int(&c->arena, root, "attempt", log.attempt);
     node_put_int(&c->arena, root, "attempts", c->task.attempts);
@@ -335,8 +333,6 @@ void serve_log(struct serve_call *c)
     serve_answer_node(c->http, root);
 }
 
-/* --- searching ---------------------------------------------------------------------------- */
-
 struct search {
     const char *wanted;
     struct serve_call *call;
@@ -346,8 +342,8 @@ struct search {
     struct buf shown;
 };
 
-/* Line by line of what is shown; ASCII letters in either case. */
-static void lookup_into(struct search *s, int64_t at, const char *line, size_t len)
+/* Searches the readable lines of one line of the log; ignores the case of ASCII letters. */
+static void search_line(struct search *s, int64_t at, const char *line, size_t len)
 {
     struct arena *a = &s->call->arena;
     buf_cut(&s->shown, 0);
@@ -365,8 +361,9 @@ static void lookup_into(struct search *s, int64_t at, const char *line, size_t l
     }
 }
 
-/* Goes through a piece; returns how much of it is done: whole lines, or all where it has no end. */
-static size_t lookup_through(struct search *s, int64_t at, const struct buf *piece, bool last)
+/* Searches a piece of the log. Returns the number of bytes searched: whole lines, or the whole
+ * piece if it contains no line end. */
+static size_t search_piece(struct search *s, int64_t at, const struct buf *piece, bool last)
 {
     size_t done = 0;
     while (done < piece->len && s->n < MATCHES_MAX) {
@@ -374,13 +371,13 @@ static size_t lookup_through(struct search *s, int64_t at, const struct buf *pie
         size_t end = lf ? (size_t)(lf - piece->s) : piece->len;
         if (!lf && !last && done)
             break;
-        lookup_into(s, at + (int64_t)done, piece->s + done, end - done);
+        search_line(s, at + (int64_t)done, piece->s + done, end - done);
         done = end + (lf != NULL);
     }
     return done;
 }
 
-/* *ret_at is how far it came. */
+/* *ret_at: how far the search came. */
 static int search_from(struct search *s, const struct log *log, int64_t from, int64_t *ret_at,
                        struct err *err)
 {
@@ -391,7 +388,7 @@ static int search_from(struct search *s, const struct log *log, int64_t from, in
             return -1;
         if (!piece.len)
             break;
-        from += (int64_t)lookup_through(s, from, &piece, from + (int64_t)piece.len >= log->size);
+        from += (int64_t)search_piece(s, from, &piece, from + (int64_t)piece.len >= log->size);
     }
     *ret_at = from;
     return 0;
@@ -406,11 +403,12 @@ void serve_search(struct serve_call *c)
     if (!find_log(c, &log))
         return;
     if (!s.wanted || !*s.wanted || !http_query_int(c->head, "from", 0, &from)) {
-        serve_answer_error(c->http, 400, "q is what to look for, from a byte");
+        serve_answer_error(c->http, 400,
+                           "give the text to find in q, and the offset to start at in from");
         return;
     }
     s.matches = node_new_list(&c->arena);
-    begin_reading(&s.text, c, &log);
+    init_transcript(&s.text, c, &log);
     int rc = search_from(&s, &log, from, &at, &err);
     struct node *root = node_new_map(&c->arena);
     if (rc) {

@@ -1,5 +1,5 @@
 /*
- * Rows of the store, as the page gets them.
+ * Encodes rows of the store for the page.
  */
 #include "view/serve/serve_private.h"
 
@@ -65,7 +65,7 @@ struct node *serve_encode_task(const struct store_task *t, struct arena *a)
     return map;
 }
 
-/* Its data is JSON already, and not read for this. */
+/* Copies the event's data without parsing: it is JSON already. */
 void serve_add_event(const struct store_event *ev, struct buf *out)
 {
     struct arena a = {0};

@@ -1,5 +1,5 @@
 /*
- * What the store and the run's folder say of runs.
+ * Runs, their tasks, events and costs, read from the store and the run's folder.
  */
 #include "view/serve/serve_private.h"
 
@@ -20,46 +20,44 @@ static void fail(struct serve_call *c, const struct err *err)
     serve_answer_error(c->http, 500, err->msg);
 }
 
-/* --- all runs ----------------------------------------------------------------------------- */
-
-struct list {
+struct run_list {
     struct arena arena;
     VEC(struct store_run) runs;
     size_t max;
 };
 
-static bool keep_run(void *ctx, const struct store_run *run)
+static bool collect_run(void *ctx, const struct store_run *run)
 {
-    struct list *l = ctx;
+    struct run_list *l = ctx;
     vec_push(&l->runs, store_keep_run(run, &l->arena));
     return l->runs.n < l->max;
 }
 
-/* What the tasks of a run add up to. */
-struct sum {
+/* The totals of a run's tasks. */
+struct task_totals {
     struct arena *arena;
-    struct node *states; /* by name, how many */
+    struct node *states; /* number of tasks per state */
     int64_t tokens_in, tokens_out, tasks, unpriced;
     double usd;
 };
 
 static bool add_task(void *ctx, const struct store_task *t)
 {
-    struct sum *sum = ctx;
-    struct node *n = node_get(sum->states, t->state);
+    struct task_totals *totals = ctx;
+    struct node *n = node_get(totals->states, t->state);
     if (n)
         n->integer++;
     else
-        node_put_int(sum->arena, sum->states, t->state, 1);
-    sum->tasks++;
-    sum->tokens_in += t->tokens_in;
-    sum->tokens_out += t->tokens_out;
-    sum->usd += t->usd >= 0 ? t->usd : 0;
-    sum->unpriced += t->usd < 0 && t->attempts > 0;
+        node_put_int(totals->arena, totals->states, t->state, 1);
+    totals->tasks++;
+    totals->tokens_in += t->tokens_in;
+    totals->tokens_out += t->tokens_out;
+    totals->usd += t->usd >= 0 ? t->usd : 0;
+    totals->unpriced += t->usd < 0 && t->attempts > 0;
     return true;
 }
 
-static bool note_idle(void *ctx, const struct store_event *ev)
+static bool add_idle_time(void *ctx, const struct store_event *ev)
 {
     struct arena a = {0};
     if (ev->data)
@@ -68,13 +66,13 @@ static bool note_idle(void *ctx, const struct store_event *ev)
     return true;
 }
 
-/* The page subtracts "idle_ms" from the time between the beginning and the end of a run. */
+/* The page subtracts "idle_ms" from the time between the start and the end of a run. */
 static int add_idle(struct serve_call *c, const struct store_run *run, struct node *map,
                     struct err *err)
 {
     struct idle idle = {0};
     int64_t end = run->finished ? run->finished : clock_wall();
-    int rc = store_each_resume(c->serve->store, run->id, note_idle, &idle, err);
+    int rc = store_each_resume(c->serve->store, run->id, add_idle_time, &idle, err);
     if (rc == 0 && run->started && end > run->started)
         node_put_int(&c->arena, map, "idle_ms",
                      end - run->started - idle_without(&idle, run->started, end));
@@ -87,15 +85,15 @@ static int add_run(struct serve_call *c, const struct store_run *run, struct nod
 {
     struct arena *a = &c->arena;
     struct node *map = serve_encode_run(run, a);
-    struct sum sum = {.arena = a, .states = node_put_map(a, map, "states")};
-    if (store_each_task(c->serve->store, run->id, add_task, &sum, err) ||
+    struct task_totals totals = {.arena = a, .states = node_put_map(a, map, "states")};
+    if (store_each_task(c->serve->store, run->id, add_task, &totals, err) ||
         add_idle(c, run, map, err))
         return -1;
-    node_put_int(a, map, "tasks", sum.tasks);
-    node_put_int(a, map, "tokens_in", sum.tokens_in);
-    node_put_int(a, map, "tokens_out", sum.tokens_out);
-    node_put_real(a, map, "usd", sum.usd);
-    node_put_int(a, map, "unpriced", sum.unpriced);
+    node_put_int(a, map, "tasks", totals.tasks);
+    node_put_int(a, map, "tokens_in", totals.tokens_in);
+    node_put_int(a, map, "tokens_out", totals.tokens_out);
+    node_put_real(a, map, "usd", totals.usd);
+    node_put_int(a, map, "unpriced", totals.unpriced);
     node_append(list, map);
     return 0;
 }
@@ -104,14 +102,14 @@ void serve_runs(struct serve_call *c)
 {
     int64_t max;
     struct err err = {0};
-    struct list l = {0};
+    struct run_list l = {0};
     if (!http_query_int(c->head, "max", 50, &max) || !max || max > RUNS_MAX) {
-        serve_answer_error(c->http, 400, "max is a number up to 200");
+        serve_answer_error(c->http, 400, "max must be a number up to 200");
         return;
     }
     l.max = (size_t)max;
     struct node *root = node_new_map(&c->arena), *list = node_put_list(&c->arena, root, "runs");
-    int rc = store_each_run(c->serve->store, keep_run, &l, &err);
+    int rc = store_each_run(c->serve->store, collect_run, &l, &err);
     for (size_t i = 0; rc == 0 && i < l.runs.n; i++)
         rc = add_run(c, &l.runs.v[i], list, &err);
     if (rc)
@@ -122,7 +120,7 @@ void serve_runs(struct serve_call *c)
     arena_done(&l.arena);
 }
 
-/* Where the page begins. */
+/* The first request of the page. */
 void serve_start(struct serve_call *c)
 {
     struct err err = {0};
@@ -140,28 +138,26 @@ void serve_start(struct serve_call *c)
     }
 }
 
-/* --- one run ------------------------------------------------------------------------------ */
-
 struct tasks {
     struct arena *arena;
     struct node *list;
 };
 
-static bool take_task(void *ctx, const struct store_task *task)
+static bool append_task(void *ctx, const struct store_task *task)
 {
     struct tasks *t = ctx;
     node_append(t->list, serve_encode_task(task, t->arena));
     return true;
 }
 
-/* The last event of each task, and of the run, that says more than its row does; and each time that
- * the run was resumed. */
+/* Of each task and of the run, the last event of each kind that tells more than the rows; and
+ * every "run.resumed". */
 struct recent_event {
     char *json;
 };
 
 struct recent {
-    struct arena arena; /* the keys, and the events but for their text */
+    struct arena arena; /* holds the keys and the entries, but not their JSON */
     struct map by_key;
     VEC(struct recent_event *) list;
     int64_t seq;
@@ -176,7 +172,7 @@ static void recent_done(struct recent *r)
     arena_done(&r->arena);
 }
 
-static bool tells_more(const char *name)
+static bool has_more_than_row(const char *name)
 {
     static const char *const names[] = {
         "task.action",    "task.parked", "task.retried", "task.failed", "task.waiting",
@@ -188,12 +184,12 @@ static bool tells_more(const char *name)
     return false;
 }
 
-static bool take_event(void *ctx, const struct store_event *ev)
+static bool keep_recent_event(void *ctx, const struct store_event *ev)
 {
     struct recent *r = ctx;
     autobuf struct buf json = BUF_INIT;
     r->seq = ev->seq;
-    if (!tells_more(ev->name))
+    if (!has_more_than_row(ev->name))
         return true;
     serve_add_event(ev, &json);
     bool each = strcmp(ev->name, "run.resumed") == 0;
@@ -226,20 +222,19 @@ static void answer_run(struct serve_call *c, const struct node *tasks, const str
     serve_answer_json(c->http, 200, &json);
 }
 
-/* The events first: what they tell is in the rows then, and what came between is told again. */
+/* Read the events before the rows: the rows then contain at least what the events say. The page
+ * receives later events again. */
 void serve_run(struct serve_call *c)
 {
     struct err err = {0};
     struct tasks tasks = {&c->arena, node_new_list(&c->arena)};
     own_cleanup(recent_done) struct recent recent = {0};
-    if (store_each_event(c->serve->store, c->run, 0, take_event, &recent, &err) ||
-        store_each_task(c->serve->store, c->run, take_task, &tasks, &err))
+    if (store_each_event(c->serve->store, c->run, 0, keep_recent_event, &recent, &err) ||
+        store_each_task(c->serve->store, c->run, append_task, &tasks, &err))
         fail(c, &err);
     else
         answer_run(c, tasks.list, &recent);
 }
-
-/* --- its plan ----------------------------------------------------------------------------- */
 
 static void copy_list(struct arena *a, struct node *map, const char *key, const struct node *from)
 {
@@ -253,7 +248,7 @@ static void copy_list(struct arena *a, struct node *map, const char *key, const 
     }
 }
 
-/* Prompts and variables stay where they are: they may hold secrets. */
+/* Leaves out prompts and variables: they may contain secrets. */
 static void add_plan_task(struct arena *a, struct node *list, const struct node *task)
 {
     struct node *map = node_add_map(a, list);
@@ -287,17 +282,15 @@ void serve_plan(struct serve_call *c)
     problems_done(&ps);
 }
 
-/* --- events ------------------------------------------------------------------------------- */
-
 struct events {
-    const char *names, *task; /* that are wanted; NULL: all */
+    const char *names, *task; /* filters; NULL: all */
     size_t n, max;
     bool more;
     int64_t last;
     struct buf json;
 };
 
-/* Whether a word is in a list with commas. */
+/* Is the word in the comma-separated list? */
 static bool is_in(const char *list, const char *word)
 {
     size_t len = strlen(word);
@@ -332,7 +325,7 @@ void serve_events(struct serve_call *c)
     int64_t after, max;
     if (!http_query_int(c->head, "after", 0, &after) ||
         !http_query_int(c->head, "max", 1000, &max) || !max || max > EVENTS_MAX) {
-        serve_answer_error(c->http, 400, "after and max are numbers, max up to 5000");
+        serve_answer_error(c->http, 400, "after and max must be numbers, max at most 5000");
         return;
     }
     struct events e = {.names = http_query(c->head, "names"),
@@ -351,9 +344,7 @@ void serve_events(struct serve_call *c)
     buf_done(&e.json);
 }
 
-/* --- what it used ------------------------------------------------------------------------- */
-
-static bool take_spending(void *ctx, const struct store_spending *s)
+static bool append_spending(void *ctx, const struct store_spending *s)
 {
     struct tasks *t = ctx;
     struct node *map = node_add_map(t->arena, t->list);
@@ -376,7 +367,7 @@ void serve_cost(struct serve_call *c)
     struct err err = {0};
     struct node *root = node_new_map(&c->arena);
     struct tasks rows = {&c->arena, node_put_list(&c->arena, root, "spending")};
-    if (store_each_spending(c->serve->store, c->run, 0, take_spending, &rows, &err))
+    if (store_each_spending(c->serve->store, c->run, 0, append_spending, &rows, &err))
         fail(c, &err);
     else
         serve_answer_node(c->http, root);

@@ -7,7 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
-/* Nothing from elsewhere, nothing inline, no HTML made of text, in nobody's frame, in no cache. */
+/* Allow only our own files: no inline code, no HTML from text, no frames, no caching. */
 static const char headers[] =
     "Content-Security-Policy: default-src 'none'; script-src 'self'; style-src 'self'; img-src "
     "'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
@@ -18,8 +18,6 @@ static const char headers[] =
     "Cross-Origin-Opener-Policy: same-origin\r\n"
     "Cross-Origin-Resource-Policy: same-origin\r\n"
     "Cache-Control: no-store\r\n";
-
-/* --- answering ---------------------------------------------------------------------------- */
 
 void serve_answer_json(struct http_call *call, int status, const struct buf *json)
 {
@@ -46,11 +44,9 @@ void serve_answer_error(struct http_call *call, int status, const char *message)
     arena_done(&a);
 }
 
-/* --- what a path names -------------------------------------------------------------------- */
-
 typedef void serve_fn(struct serve_call *c);
 
-/* Below /api; ":run" and ":task" stand for what the store knows by that name. */
+/* Paths below /api; ":run" and ":task" match a run and a task of the store. */
 static const struct route {
     const char *parts[5];
     serve_fn *fn;
@@ -88,8 +84,8 @@ static const struct route *find_route(const struct http_head *head)
     return NULL;
 }
 
-/* False where it is not there, which has been answered. */
-static bool find_named(struct serve_call *c, const struct route *route)
+/* Finds the run and the task that the path names; on false the request has been answered. */
+static bool find_rows(struct serve_call *c, const struct route *route)
 {
     struct err err = {0};
     struct store *store = c->serve->store;
@@ -98,17 +94,15 @@ static bool find_named(struct serve_call *c, const struct route *route)
     if (c->run && store_find_run(store, c->run, &c->arena, &c->row, &err))
         serve_answer_error(c->http, 500, err.msg);
     else if (c->run && !c->row.id)
-        serve_answer_error(c->http, 404, "there is no such run");
+        serve_answer_error(c->http, 404, "no such run");
     else if (task && store_find_task(store, c->run, task, &c->arena, &c->task, &err))
         serve_answer_error(c->http, 500, err.msg);
     else if (task && !c->task.id)
-        serve_answer_error(c->http, 404, "there is no such task");
+        serve_answer_error(c->http, 404, "no such task");
     else
         return true;
     return false;
 }
-
-/* --- the store ---------------------------------------------------------------------------- */
 
 int serve_open_store(struct serve *serve, struct err *err)
 {
@@ -129,15 +123,13 @@ static void answer_data(struct serve *serve, struct http_call *call)
     const struct route *route = find_route(c.head);
     struct err err = {0};
     if (!route)
-        serve_answer_error(call, 404, "there is nothing here");
+        serve_answer_error(call, 404, "not found");
     else if (serve_open_store(serve, &err))
         serve_answer_error(call, 500, err.msg);
-    else if (find_named(&c, route))
+    else if (find_rows(&c, route))
         route->fn(&c);
     arena_done(&c.arena);
 }
-
-/* --- requests ----------------------------------------------------------------------------- */
 
 static bool is_path(const struct http_head *head, const char *first, const char *second)
 {
@@ -155,10 +147,10 @@ static void answer_get(struct serve *serve, struct http_call *call)
     }
     const char *name = head->part_count ? head->parts[0] : "index.html";
     if (head->part_count > 1 || !serve_file(call, name))
-        serve_answer_error(call, 404, "there is nothing here");
+        serve_answer_error(call, 404, "not found");
 }
 
-/* All else than reading: with the token alone, which a cookie does not stand for. */
+/* Every POST needs the token; the cookie is not enough. */
 static void answer_post(struct serve *serve, struct http_call *call)
 {
     const struct http_head *head = http_call_head(call);
@@ -168,11 +160,11 @@ static void answer_post(struct serve *serve, struct http_call *call)
     if (session)
         serve_gate_session(serve, call);
     else if (serve->opts.read_only)
-        serve_answer_error(call, 403, "this page is for reading only");
+        serve_answer_error(call, 403, "this page is read-only");
     else if (head->part_count && strcmp(head->parts[0], "api") == 0)
         answer_data(serve, call);
     else
-        serve_answer_error(call, 404, "there is nothing here");
+        serve_answer_error(call, 404, "not found");
 }
 
 static void on_call(void *ctx, struct http_call *call)
@@ -186,12 +178,10 @@ static void on_call(void *ctx, struct http_call *call)
     else if (strcmp(method, "POST") == 0)
         answer_post(serve, call);
     else
-        serve_answer_error(call, 405, "only GET, HEAD and POST are known here");
+        serve_answer_error(call, 405, "use GET, HEAD or POST");
 }
 
-/* --- the server --------------------------------------------------------------------------- */
-
-/* That of the last time is taken by another one now and then. */
+/* Another program may use the port of the last server by now. */
 static int listen_on(struct serve *serve, struct err *err)
 {
     uint16_t last = serve->key.port;
@@ -210,8 +200,8 @@ static int open_all(struct serve *serve, struct err *err)
         serve_token_settle(&serve->key, http_server_port(serve->http), err))
         return -1;
     serve->url = mem_printf("http://127.0.0.1:%u/#token=%s", serve->key.port, serve->key.token);
-    (void)serve_token_save(&serve->key, dir,
-                           NULL); /* where nothing can be written, this time alone */
+    /* If it cannot be saved, it is valid for this server only. */
+    (void)serve_token_save(&serve->key, dir, NULL);
     return 0;
 }
 

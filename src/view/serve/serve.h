@@ -1,13 +1,13 @@
 /*
- * struct serve: the page, for a browser on this machine: what the store, the run folders and git
- * say of runs, and the events as they come. It reads, and hands on to a run what a person asks of
- * it.
+ * struct serve: the web page of runs, for a browser on this machine. It shows the data of the
+ * store, of the run folders and of git, and new events as they happen. It only reads; it passes
+ * the user's requests on to the run.
  *
- * Who may: a random token is in the fragment of the URL, which no server ever sees. The page sends
- * it back in a header and gets a cookie for it, which every look at data needs. To ask something of
- * a run needs the token itself, which no browser sends by itself. The token is kept
- * (state_dir/serve.key, 0600, a day), so that a page that is open goes on when the server was
- * started again.
+ * Access: the fragment of the URL holds a random token. A browser never sends the fragment to a
+ * server. The page sends the token in a header and gets a cookie for it; every request for data
+ * needs that cookie. A request that changes a run needs the token itself, because browsers send
+ * cookies by themselves. We keep the token for a day (state_dir/serve.key, 0600), so that an open
+ * page still works after the server restarts.
  */
 #ifndef VIEW_SERVE_SERVE_H
 #define VIEW_SERVE_SERVE_H
@@ -24,17 +24,17 @@ struct serve;
 struct serve_options {
     const char *state_dir;
     const struct git_repo *repo;
-    const char *run; /* that is shown at first; NULL: the newest one */
-    uint16_t port;   /* 0: that of the last time, or any */
-    bool read_only;  /* whatever could change something is refused */
+    const char *run; /* the run to show first; NULL: the newest one */
+    uint16_t port;   /* 0: the port of the last server, or any */
+    bool read_only;  /* refuse every request that changes a run */
 };
 
-/* What is pointed to outlives it. */
+/* `loop`, and everything that `opts` points to, must outlive the server. */
 int serve_open(struct serve **ret, struct loop *loop, const struct serve_options *opts,
                struct err *err);
 void serve_close(struct serve *serve);
 
-/* The address with the token; for the user alone. */
+/* The address with the token; show it to the user only. */
 const char *serve_url(const struct serve *serve);
 
 #endif

@@ -1,15 +1,15 @@
 /*
- * What a person asks of a run on the page, by the run's own socket (run/control/requests.h). Words
- * of the query are the members of the request:
+ * Passes requests of the page to a run, through the run's control socket (run/control/requests.h).
+ * The parameters of the query are the members of the request:
  *
  *     POST /api/runs/RUN/steer?verb=stop&task=auth  ->  {"ok":true,"text":"'auth' is asked to ..."}
  *
- *     200  it was done      409  the run refused      400  no such verb, or no such number
- *     404  the run does not go on                     503  it does not answer
+ *     200  done                 409  the run refused     400  unknown verb or bad number
+ *     404  the run has ended    503  the run does not answer
  *
- * A run answers within one turn of its loop, and that is waited for here, with nobody else served
- * meanwhile: PATIENCE_MS at most, where the run hangs. What it was asked for may be done later
- * then, when it goes on.
+ * A run answers within one turn of its loop. We wait for the answer and serve no other request
+ * meanwhile; if the run hangs, we give up after PATIENCE_MS. The run may still carry out the
+ * request later.
  */
 #include "view/serve/serve_private.h"
 
@@ -25,8 +25,8 @@
 
 enum { PATIENCE_MS = 2000, WORKERS_MAX = 10000 };
 
-/* Each puts what its verb needs; false where a word of the query cannot be read. What is missing,
- * the run says. */
+/* Copies the parameters of a verb into the request; false if one is invalid. The run itself
+ * reports missing ones. */
 typedef bool put_fn(struct serve_call *c, struct node *request);
 
 static void put_text(struct serve_call *c, struct node *request, const char *key)
@@ -54,7 +54,7 @@ static bool put_say(struct serve_call *c, struct node *request)
     return put_task(c, request) && text && text_valid(text, strlen(text)) == strlen(text);
 }
 
-/* "1" alone is yes: the end of a whole run is not asked for by a slip. */
+/* Only "1" means yes, so that nobody stops a whole run by mistake. */
 static bool put_stop(struct serve_call *c, struct node *request)
 {
     const char *all = http_query(c->head, "all");
@@ -71,7 +71,7 @@ static bool put_nothing(struct serve_call *c, struct node *request)
     return true;
 }
 
-/* One of `n` and `by`, which may be less than nothing. */
+/* Needs either `n`, or `by`, which may be negative. */
 static bool put_workers(struct serve_call *c, struct node *request)
 {
     const char *n = http_query(c->head, "n"), *by = http_query(c->head, "by");
@@ -145,7 +145,7 @@ void serve_steer(struct serve_call *c)
     put_fn *put = find_verb(http_query(c->head, "verb"));
     put_text(c, request, "verb");
     if (!put || !put(c, request))
-        serve_answer_error(c->http, 400, "what is asked for cannot be read");
+        serve_answer_error(c->http, 400, "unknown verb or invalid parameter");
     else if (control_call_within(dir, request, PATIENCE_MS, &done, &text, &err))
         serve_answer_error(c->http, err.code == ERR_INPUT ? 404 : 503, err.msg);
     else

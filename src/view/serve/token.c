@@ -16,7 +16,7 @@
 
 enum { TOKEN_BYTES = 32, KEEP_SECONDS = 24 * 60 * 60 };
 
-static char *file_of(const char *state_dir)
+static char *token_path(const char *state_dir)
 {
     return mem_printf("%s/serve.key", state_dir);
 }
@@ -28,7 +28,7 @@ static void set_cookie(struct serve_token *key)
     sha256_hex(text.s, text.len, key->cookie);
 }
 
-static int make(struct serve_token *key, struct err *err)
+static int make_token(struct serve_token *key, struct err *err)
 {
     unsigned char bytes[TOKEN_BYTES];
     *key = (struct serve_token){0};
@@ -45,8 +45,8 @@ static bool is_token(const char *s, size_t len)
     return len == 2 * TOKEN_BYTES && strspn(s, "0123456789abcdef") >= len;
 }
 
-/* "TOKEN PORT\n" */
-static bool take(struct serve_token *key, const struct buf *text)
+/* Parses "TOKEN PORT\n". */
+static bool parse_token_file(struct serve_token *key, const struct buf *text)
 {
     const char *blank = memchr(text->s, ' ', text->len);
     if (!blank || !is_token(text->s, (size_t)(blank - text->s)))
@@ -60,26 +60,26 @@ static bool take(struct serve_token *key, const struct buf *text)
     return true;
 }
 
-/* One that others could read or write, or that is old, is not used again. */
-static bool read_last(struct serve_token *key, const char *path)
+/* Ignores a token file that others could read or write, or that is too old. */
+static bool read_token_file(struct serve_token *key, const char *path)
 {
     autobuf struct buf text = BUF_INIT;
     struct stat st;
     if (lstat(path, &st) < 0 || !S_ISREG(st.st_mode) || st.st_uid != geteuid() ||
         (st.st_mode & 077) || st.st_mtime + KEEP_SECONDS < time(NULL))
         return false;
-    return file_read(path, 1024, &text, NULL) == 0 && take(key, &text);
+    return file_read(path, 1024, &text, NULL) == 0 && parse_token_file(key, &text);
 }
 
 int serve_token_load(struct serve_token *key, const char *state_dir, struct err *err)
 {
-    autofree char *path = file_of(state_dir);
-    return read_last(key, path) ? 0 : make(key, err);
+    autofree char *path = token_path(state_dir);
+    return read_token_file(key, path) ? 0 : make_token(key, err);
 }
 
 int serve_token_settle(struct serve_token *key, uint16_t port, struct err *err)
 {
-    if (key->port && key->port != port && make(key, err))
+    if (key->port && key->port != port && make_token(key, err))
         return -1;
     key->port = port;
     return 0;
@@ -87,7 +87,7 @@ int serve_token_settle(struct serve_token *key, uint16_t port, struct err *err)
 
 int serve_token_save(const struct serve_token *key, const char *state_dir, struct err *err)
 {
-    autofree char *path = file_of(state_dir);
+    autofree char *path = token_path(state_dir);
     autobuf struct buf text = BUF_INIT;
     buf_addf(&text, "%s %u\n", key->token, key->port);
     return file_replace_private(path, text.s, text.len, err);

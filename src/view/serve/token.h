@@ -1,5 +1,5 @@
 /*
- * The token of the page, and what follows from it.
+ * The token of the page, and the cookie made from it.
  */
 #ifndef VIEW_SERVE_TOKEN_H
 #define VIEW_SERVE_TOKEN_H
@@ -11,21 +11,21 @@
 
 struct serve_token {
     char token[65];  /* hexadecimal digits */
-    char cookie[65]; /* made from the token: who sees it does not know that */
-    uint16_t port;   /* where the token has been used, or 0 */
+    char cookie[65]; /* made from the token; does not reveal it */
+    uint16_t port;   /* the port that the token was used on, or 0 */
 };
 
-/* Reads that of the last time, or makes one. */
+/* Reads the token of the last server, or makes a new one. */
 int serve_token_load(struct serve_token *key, const char *state_dir, struct err *err);
 
-/* The port that it is now. A page that is still open hands its token to whoever has the port of the
- * last time, so on another one there is a fresh token. */
+/* Call this with the port that we listen on. An open page hands its token to any process that
+ * listens on the old port, so a new port needs a new token. */
 int serve_token_settle(struct serve_token *key, uint16_t port, struct err *err);
 
-/* Notes both, for the next time. */
+/* Saves token and port for the next server. */
 int serve_token_save(const struct serve_token *key, const char *state_dir, struct err *err);
 
-/* Whether two texts are the same, in a time that does not tell how much of them is. */
+/* Compares two texts in constant time. */
 bool serve_token_is(const char *known, const char *given);
 
 #endif

@@ -396,7 +396,7 @@ steer() { # QUERY STATUS TEXT
         'verb=workers&by=10001' verb=budget 'verb=budget&usd=0x1p3' 'verb=budget&usd=-1' 'verb=budget&tokens=x' \
         'verb=stop&all=0' 'verb=stop&all=1&task=long' 'verb=retry&task=long&fresh=0' 'verb=say&task=long' \
         'verb=say&task=long&text=%ff'; do
-        steer "$query" 400 'cannot be read'
+        steer "$query" 400 'invalid parameter'
     done
     ! grep -qE '"event":"(task.stopping|run.paused|run.workers)"' "$events" || fail "it was done all the same"
 
@@ -470,7 +470,7 @@ steer() { # QUERY STATUS TEXT
     assert_status 403
     ask /api/anything -X POST
     assert_status 401
-    steer 'verb=pause' 403 'reading only'
+    steer 'verb=pause' 403 'read-only'
     run_apart anabranch serve --port "$port" 3>&-
     assert_status 3
     [[ $stderr == "anabranch: listen on 127.0.0.1:$port: Address already in use" ]] || fail "$stderr"

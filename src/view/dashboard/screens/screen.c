@@ -16,8 +16,6 @@ static const struct screen_ops *const views[SCREEN_COUNT_] = {
     [SCREEN_COSTS] = &screen_costs,       [SCREEN_TASK] = &screen_task,
 };
 
-/* --- life --------------------------------------------------------------------------------- */
-
 void screen_init(struct screen *s, struct board *b)
 {
     *s = (struct screen){.board = b, .typed = BUF_INIT, .follows = true, .columns = 80, .rows = 24};
@@ -45,8 +43,6 @@ void screen_say(struct screen *s, bool trouble, const char *text)
     (void)snprintf(s->message, sizeof(s->message), "%s", text);
     s->trouble = trouble;
 }
-
-/* --- the frame ---------------------------------------------------------------------------- */
 
 static void draw_counts(const struct board *b, struct canvas *c)
 {
@@ -260,8 +256,6 @@ static void draw_help(const struct screen *s, size_t rows, struct canvas *c)
     }
 }
 
-/* --- the body ----------------------------------------------------------------------------- */
-
 /* Rows that are left for what scrolls. */
 static size_t body_rows(const struct screen *s)
 {
@@ -318,8 +312,6 @@ void screen_draw(struct screen *s, struct canvas *c)
     if (s->rows > 1)
         draw_keys(s, c);
 }
-
-/* --- moving ------------------------------------------------------------------------------- */
 
 static void show(struct screen *s, enum screen_kind kind)
 {
@@ -394,8 +386,6 @@ static void turn_to(struct screen *s, bool next)
     s->top = 0;
     s->follows = true;
 }
-
-/* --- keys --------------------------------------------------------------------------------- */
 
 static struct screen_wish wish(const struct screen *s, enum wish_kind kind, int by)
 {

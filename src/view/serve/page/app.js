@@ -1,4 +1,4 @@
-// The page: which run, which view, and what is at the top of both. The address says both:
+// The frame of the page: chooses the run and the view, and draws the head. The address names both:
 //
 //     #/r/RUN/tasks   graph, timeline, conflicts, costs, history   task/ID/log   compare/RUN/RUN
 
@@ -21,19 +21,18 @@ const views = {
 };
 
 const top = document.getElementById('top'), nav = document.getElementById('nav'), main = document.getElementById('view');
-const memory = {}; // what a view keeps while another one is shown
+const memory = {}; // each view keeps its settings here while another one is shown
 let start, run, view, head;
 
-// --- the head
 
 function makeHead() {
     head = {
         name: h('h1', {}), state: h('span', {class: 'chip'}), facts: h('div', {class: 'facts'}),
         progress: h('div', {class: 'progress', 'aria-hidden': 'true'}), connection: h('span', {class: 'connection', role: 'status'}),
-        newer: h('a', {class: 'newer', hidden: true}, 'A newer run has begun'), segments: new Map(),
+        newer: h('a', {class: 'newer', hidden: true}, 'A newer run has started'), segments: new Map(),
         steer: runButtons({run, start}),
     };
-    put(top, h('div', {class: 'title'}, head.name, head.state, h('div', {class: 'right'}, head.newer, start.read_only ? h('span', {}, 'read only') : null, head.connection)),
+    put(top, h('div', {class: 'title'}, head.name, head.state, h('div', {class: 'right'}, head.newer, start.read_only ? h('span', {}, 'read-only') : null, head.connection)),
         head.facts, h('div', {class: 'bar'}, head.steer.node, said), head.progress);
 }
 
@@ -71,7 +70,7 @@ function drawHead() {
         fact(tokens ? count(tokens) : '', 'tokens'), fact(usd ? money(usd) : '', ''));
     drawProgress(counts);
     head.steer.update();
-    const word = run.connected ? run.isLive() ? 'live' : 'connected' : 'not connected, trying again';
+    const word = run.connected ? run.isLive() ? 'live' : 'connected' : 'not connected, retrying';
     say(head.connection, word);
     head.connection.classList.toggle('off', !run.connected);
     head.newer.hidden = !run.newest || run.newest === run.id || run.newest < run.id;
@@ -83,7 +82,6 @@ function drawNav(current) {
         href: `#/r/${encodeURIComponent(run.id)}/${key}`, 'aria-current': key === current ? 'page' : null}, name)));
 }
 
-// --- going somewhere
 
 function tell(text) {
     put(main, h('p', {class: 'note', role: 'alert'}, text));
@@ -146,7 +144,7 @@ document.getElementById('skip').addEventListener('click', (event) => {
     main.focus();
 });
 
-// "/" goes to what can be searched, as elsewhere.
+// "/" moves the focus to the search field.
 document.addEventListener('keydown', (event) => {
     if (event.key !== '/' || event.ctrlKey || event.metaKey || event.altKey || /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName))
         return;
@@ -162,7 +160,7 @@ async function begin() {
         await openSession();
         start = await api('start');
     } catch (error) {
-        tell(error.status === 401 ? `You are not known here: ${error.message}.` : `The server cannot be asked: ${error.message}`);
+        tell(error.status === 401 ? `Access denied: ${error.message}.` : `Cannot reach the server: ${error.message}`);
         return;
     }
     addEventListener('hashchange', route);

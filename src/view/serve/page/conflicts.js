@@ -1,5 +1,4 @@
-// Which tasks have changed the same files: who conflicts, who could, and who comes after the other
-// anyway.
+// Tasks that changed the same files: in conflict, mergeable, or ordered by a dependency.
 
 import {h, put} from './dom.js';
 import {plural} from './format.js';
@@ -26,7 +25,7 @@ function ancestors(plan) {
 }
 
 export function conflictsView({run}) {
-    const head = h('p', {class: 'muted', role: 'status'}, 'Asking git');
+    const head = h('p', {class: 'muted', role: 'status'}, 'Loading');
     const box = h('div', {class: 'panel scroll', role: 'region', 'aria-label': 'Matrix of tasks', tabindex: 0});
     const detail = h('div', {class: 'panel paths', hidden: true, 'aria-live': 'polite'});
     let key;
@@ -52,13 +51,13 @@ export function conflictsView({run}) {
             if (pair.conflict)
                 return ['clash', 'in conflict'];
             if (before(pair.a).has(pair.b) || before(pair.b).has(pair.a))
-                return ['ordered', 'one after the other'];
-            return ['meets', pair.conflict === false ? 'both changed, would merge' : 'both changed, and merged'];
+                return ['ordered', 'one depends on the other'];
+            return ['meets', pair.conflict === false ? 'both changed it, merges' : 'both changed it, merged'];
         };
         const ids = [...degree.keys()].sort((a, b) => degree.get(b) - degree.get(a)).slice(0, shownMax)
             .sort((a, b) => run.byId.get(a).place - run.byId.get(b).place);
-        put(head, answer.pairs.length ? `${plural(degree.size, 'task')} changed files that another one changed as well, in ${plural(answer.pairs.length, 'pair')}` :
-            `No two of the ${plural(answer.compared, 'task')} that have committed changed the same file.`,
+        put(head, answer.pairs.length ? `${plural(degree.size, 'task')} share changed files with another task, in ${plural(answer.pairs.length, 'pair')}` :
+            `${plural(answer.compared, 'task')} with commits: no file was changed by two of them.`,
         ids.length < degree.size ? `; the ${ids.length} with the most are shown` : '', answer.cut ? '; there are more' : '');
         box.hidden = !ids.length;
         const worst = answer.pairs.find((pair) => kind(pair)[0] === 'clash') || answer.pairs[0];
@@ -86,9 +85,9 @@ export function conflictsView({run}) {
         draw(answer, plan);
     }
 
-    const go = () => load().catch((error) => put(head, error.message));
-    go();
-    const legend = [['bad', 'in conflict'], ['warn', 'both changed it, and it merges'], ['wait', 'one comes after the other']];
+    const reload = () => load().catch((error) => put(head, error.message));
+    reload();
+    const legend = [['bad', 'in conflict'], ['warn', 'same file, merges'], ['wait', 'one depends on the other']];
     return {title: 'Conflicts', node: [h('div', {class: 'bar'}, head, h('span', {class: 'space'}),
-        h('div', {class: 'legend'}, legend.map(([k, text]) => h('span', {}, h('i', {class: `fill-${k}`}), text)))), box, detail], update: go};
+        h('div', {class: 'legend'}, legend.map(([k, text]) => h('span', {}, h('i', {class: `fill-${k}`}), text)))), box, detail], update: reload};
 }

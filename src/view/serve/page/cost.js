@@ -1,4 +1,4 @@
-// What a run has used: in all, by what, and over time.
+// Costs of a run: totals, by task, model or engine, and over time.
 
 import {h, put, soon, svg} from './dom.js';
 import {count, duration, money} from './format.js';
@@ -22,7 +22,7 @@ function sumBy(rows, key) {
     return [...sums.values()];
 }
 
-// What nobody said is not nothing.
+// An unreported cost is unknown, not zero.
 function priceOf(sum) {
     return sum.unknown === sum.attempts ? '–' : money(sum.usd) + (sum.unknown ? '+' : '');
 }
@@ -46,7 +46,7 @@ export function costView({run, memory}) {
             ['From cache', count(all?.cache_read || 0)], ['Attempts', String(all?.attempts || 0)]];
         put(tiles, values.map(([name, value]) => h('div', {}, h('dt', {}, name), h('dd', {}, value))));
         if (all?.unknown && unit === 'usd')
-            tiles.append(h('div', {}, h('dt', {}, 'Did not say'), h('dd', {}, String(all.unknown))));
+            tiles.append(h('div', {}, h('dt', {}, 'No cost reported'), h('dd', {}, String(all.unknown))));
     }
 
     function drawBars(sums, value, say) {
@@ -74,7 +74,7 @@ export function costView({run, memory}) {
         }
         path += `H${x(to)}`;
         put(curve, h('figcaption', {}, h('h2', {}, 'Over time')),
-            svg('svg', {width, height, role: 'img', 'aria-label': `It has grown to ${say(total)} in ${duration(to - from)}`},
+            svg('svg', {width, height, role: 'img', 'aria-label': `It grew to ${say(total)} in ${duration(to - from)}`},
                 [0, 0.5, 1].map((part) => [svg('line', {class: 'grid', x1: left, x2: width - 10, y1: y(total * part), y2: y(total * part)}),
                     svg('text', {class: 'faint', x: left - 6, y: y(total * part) + 4, 'text-anchor': 'end'}, say(total * part))]),
                 svg('path', {class: 'under', d: `${path}V${y(0)}Z`}), svg('path', {class: 'curve', d: path}),
@@ -83,7 +83,7 @@ export function costView({run, memory}) {
     }
 
     function drawTable(sums) {
-        put(table, h('table', {class: 'plain'}, h('caption', {class: 'visually-hidden'}, `What was used, by ${memory.by}`),
+        put(table, h('table', {class: 'plain'}, h('caption', {class: 'visually-hidden'}, `Usage by ${memory.by}`),
             h('thead', {}, h('tr', {}, [memory.by, 'attempts', 'read', 'written', 'from cache', 'cost'].map((c, i) => h('th', {scope: 'col', class: i ? 'num' : ''}, c)))),
             h('tbody', {}, sums.map((s) => h('tr', {}, h('th', {scope: 'row'}, s.name), [s.attempts, count(s.tokens_in), count(s.tokens_out), count(s.cache_read), priceOf(s)]
                 .map((c) => h('td', {class: 'num'}, c)))))));
@@ -106,7 +106,7 @@ export function costView({run, memory}) {
         drawTable(sums);
     }
 
-    const none = h('p', {class: 'note', hidden: true}, 'No agent has told what it used.');
+    const none = h('p', {class: 'note', hidden: true}, 'No agent has reported its usage yet.');
     async function load() {
         const now = run.tasks.map((t) => `${t.tokens_in} ${t.usd}`).join();
         if (now === key)

@@ -1,4 +1,4 @@
-// What a task has changed, file by file. Added and removed are told by colour and by sign.
+// The changes of a task, file by file. Colours and signs mark added and removed lines.
 
 import {h, put, say} from './dom.js';
 import {plural} from './format.js';
@@ -6,7 +6,7 @@ import {api, runPath} from './live.js';
 
 const openMax = 400, chunk = 200;
 
-// A unified diff as git writes it.
+// Parses a unified diff of git.
 function parse(text) {
     const files = [];
     let file;
@@ -59,7 +59,7 @@ function fileNode(file, open) {
 }
 
 export function diffView({run, task}) {
-    const head = h('p', {class: 'muted', role: 'status'}, 'Asking git');
+    const head = h('p', {class: 'muted', role: 'status'}, 'Loading');
     const box = h('div', {class: 'scroll', role: 'region', 'aria-label': 'Changes', tabindex: 0});
     let shown;
 
@@ -67,9 +67,9 @@ export function diffView({run, task}) {
         const files = parse(diff.text);
         let lines = 0;
         const add = files.reduce((n, f) => n + f.add, 0), del = files.reduce((n, f) => n + f.del, 0);
-        put(head, files.length ? `${plural(files.length, 'file')} changed, ` : 'Nothing was changed.',
+        put(head, files.length ? `${plural(files.length, 'file')} changed, ` : 'No changes.',
             files.length ? [h('b', {class: 'plus'}, `+${add}`), ' ', h('b', {class: 'minus'}, `−${del}`)] : null,
-            diff.to ? '' : ' saved, not committed', diff.cut ? '; it is cut here, "anabranch diff" shows all of it' : '');
+            diff.to ? '' : ' saved, not committed', diff.cut ? '; cut here, "anabranch diff" shows all' : '');
         put(box, files.map((f) => {
             lines += f.lines.length;
             return fileNode(f, f.lines.length <= openMax && lines <= 4 * openMax);

@@ -1,10 +1,9 @@
-// Elements made of values. Text is only ever text: nothing here, or elsewhere, makes markup of it.
+// Builds elements from values. Text always stays text: no code of the page parses it as markup.
 
 const svgSpace = 'http://www.w3.org/2000/svg';
 
-// What could act on a reader's eye is made visible: controls (but tabs and line ends), bidirectional
-// and invisible format characters.
-// eslint-disable-next-line no-control-regex
+// Characters that could mislead a reader: controls (except tabs and line ends), bidirectional and
+// invisible format characters. eslint-disable-next-line no-control-regex
 const harmful = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb]/g;
 
 export function harmless(text) {
@@ -52,14 +51,14 @@ export function put(node, ...children) {
     return node;
 }
 
-// Sets the text where it is another one: nothing is drawn anew for nothing.
+// Sets the text only if it differs, so that nothing is redrawn needlessly.
 export function say(node, text) {
     const safe = harmless(text);
     if (node.textContent !== safe)
         node.textContent = safe;
 }
 
-// Calls fn soon, once, however often it is asked for.
+// Calls fn in the next frame, once, however often it is requested.
 export function soon(fn) {
     let asked = false;
     return () => {

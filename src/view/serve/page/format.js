@@ -1,8 +1,8 @@
-// How things are said.
+// Formats states, times, numbers and amounts.
 
 import {h} from './dom.js';
 
-// The states of tasks and runs: kind (which is a colour) and sign.
+// The states of tasks and runs: kind (a colour) and sign.
 const states = {
     waiting: ['wait', '○'], ready: ['wait', '◌'], parked: ['warn', '◷'],
     preparing: ['run', '▷'], running: ['run', '▶'],
@@ -12,11 +12,11 @@ const states = {
     finished: ['ok', '✓'], stopped: ['warn', '■'], broken: ['bad', '✕'],
 };
 
-// In which order they are told.
+// The order of states in lists and counts.
 export const stateOrder = ['running', 'preparing', 'committing', 'verifying', 'landing', 'parked', 'failed', 'conflicted',
     'interrupted', 'landed', 'done', 'skipped', 'ready', 'waiting'];
 
-// What is behind first, what is ahead last.
+// The order of states in the progress bar: finished first.
 export const progressOrder = ['landed', 'done', 'landing', 'verifying', 'committing', 'running', 'preparing', 'parked', 'conflicted', 'failed',
     'interrupted', 'skipped', 'ready', 'waiting'];
 
@@ -33,7 +33,7 @@ export function stateNode(state) {
     return h('span', {class: `state ${kind}`}, h('i', {'aria-hidden': 'true'}, sign), state);
 }
 
-// How a run stands: one that has ended with something left to do did not go well.
+// The state of a run. A run that finished with failed tasks or conflicts shows its exit code.
 export function runNode(run) {
     if (run.state !== 'finished' || !run.exit_code)
         return stateNode(run.state);
@@ -56,7 +56,7 @@ export function duration(ms) {
     return `${Math.floor(s / 86400)}d ${Math.floor(s / 3600) % 24}h`;
 }
 
-// In whole seconds, so that what is told each second stays quiet.
+// In whole seconds, because it is redrawn every second.
 export function seconds(ms) {
     return duration(Math.max(0, ms - ms % 1000)).replace('.0s', 's');
 }

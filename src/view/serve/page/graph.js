@@ -1,11 +1,11 @@
-// What depends on what: stages from left to right.
+// The dependency graph: stages from left to right.
 
 import {h, put, say, svg} from './dom.js';
 import {kindOf} from './format.js';
 
 const box = {width: 168, height: 38, x: 58, y: 12}, margin = 16, idMax = 23;
 
-// The stage of each task: one behind the last of those that it depends on.
+// The stage of each task: one after the last of its dependencies.
 function stages(tasks, plan) {
     const stage = new Map();
     const open = new Map(tasks.map((t) => [t.id, (plan.get(t.id)?.depends_on || []).filter((id) => plan.has(id))]));
@@ -31,7 +31,8 @@ function stages(tasks, plan) {
     return {stage, needs: open, after};
 }
 
-// Within a stage by the middle of those before it, so that few lines cross; a long one is folded.
+// Sorts each stage by the mean position of its dependencies, so that few lines cross. Long stages take
+// several columns.
 function layout(tasks, plan) {
     const {stage, needs, after} = stages(tasks, plan);
     const perColumn = Math.max(14, Math.ceil(Math.sqrt(1.8 * tasks.length)));
@@ -79,7 +80,7 @@ export function graphView({run}) {
         return seen;
     }
 
-    // What a task waits for, and what waits for it.
+    // Highlights the dependencies and dependents of a task.
     function light(id) {
         if (id === bright)
             return;
@@ -91,7 +92,7 @@ export function graphView({run}) {
         edges.forEach((e) => e.line.classList.toggle('lit', lit.has(e.from) && lit.has(e.to)));
     }
 
-    // From afar a box is its colour, and no more: a thousand of them take long to draw.
+    // Zoomed out, a node is one coloured box: a thousand nodes would take long to draw.
     function drawNode(task) {
         const at = plan.place.get(task.id);
         const stripe = svg('rect', {x: at.x, y: at.y, width: box.width, height: box.height, rx: 3});
@@ -101,7 +102,7 @@ export function graphView({run}) {
         return link;
     }
 
-    // What can be read is there when it can be.
+    // Adds the texts once they are large enough to read.
     function write() {
         for (const [id, {link, stripe, at, state}] of nodes) {
             const word = svg('text', {class: 'faint', x: at.x + 14, y: at.y + 30}, state);
@@ -165,7 +166,7 @@ export function graphView({run}) {
     run.plan().then((tasks) => {
         plan = layout(run.tasks, tasks);
         draw();
-    }).catch((error) => put(canvas, h('p', {class: 'note'}, `There is no graph: ${error.message}`)));
+    }).catch((error) => put(canvas, h('p', {class: 'note'}, `Cannot show the graph: ${error.message}`)));
     return {
         title: 'Graph',
         node: [h('div', {class: 'bar'}, h('h2', {}, 'Stages, from left to right'), hint, h('span', {class: 'space'}), zoomText,

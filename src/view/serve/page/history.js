@@ -1,4 +1,4 @@
-// Earlier runs, and two of them side by side.
+// Earlier runs, and a comparison of two runs.
 
 import {h, put} from './dom.js';
 import {count, date, duration, kindOf, money, runNode, stateNode, stateOrder} from './format.js';
@@ -23,7 +23,7 @@ export function historyView({run}) {
         location.hash = link(run.id, 'compare', a, b);
     }}, 'Compare the two');
     const body = h('tbody', {});
-    const columns = ['', 'Run', 'Plan', 'Began', 'State', 'Time', 'Tasks', 'Cost'];
+    const columns = ['', 'Run', 'Plan', 'Started', 'State', 'Time', 'Tasks', 'Cost'];
     const numbers = [5, 7], wide = [2, 3, 7];
     const kind = (i) => `${numbers.includes(i) ? 'num' : ''} ${wide.includes(i) ? 'only-wide' : ''}`;
 
@@ -43,13 +43,12 @@ export function historyView({run}) {
         .catch((error) => put(body, h('tr', {}, h('td', {colspan: columns.length}, error.message))));
     return {
         title: 'History',
-        node: [h('div', {class: 'bar'}, h('h2', {}, 'Runs, newest first'), h('span', {class: 'space'}), h('span', {class: 'muted'}, 'choose two to'), compare),
+        node: [h('div', {class: 'bar'}, h('h2', {}, 'Runs, newest first'), h('span', {class: 'space'}), h('span', {class: 'muted'}, 'select two to'), compare),
             h('div', {class: 'panel scroll', role: 'region', 'aria-label': 'Runs', tabindex: 0}, h('table', {class: 'plain'}, h('caption', {class: 'visually-hidden'}, 'Runs'),
                 h('thead', {}, h('tr', {}, columns.map((c, i) => (c ? h('th', {scope: 'col', class: kind(i)}, c) : h('td', {}))))), body))],
     };
 }
 
-// --- two runs
 
 function total(all) {
     const tasks = all.tasks;
@@ -79,14 +78,14 @@ function taskTime(t) {
 }
 
 function taskRow(id, a, b) {
-    const state = (t) => h('td', {}, t ? stateNode(t.state) : h('span', {class: 'muted'}, 'not there'));
+    const state = (t) => h('td', {}, t ? stateNode(t.state) : h('span', {class: 'muted'}, 'not in this run'));
     const fair = kindOf(a?.state) === 'ok' && kindOf(b?.state) === 'ok';
     return h('tr', {}, h('th', {scope: 'row'}, id), state(a), state(b), h('td', {class: 'num only-wide'}, duration(taskTime(a))), h('td', {class: 'num only-wide'}, duration(taskTime(b))),
         delta('time', taskTime(a), taskTime(b), fair), h('td', {class: 'num only-wide'}, money(a?.usd)), h('td', {class: 'num only-wide'}, money(b?.usd)));
 }
 
 export function compareView({run, rest: [first, second]}) {
-    const box = h('div', {class: 'flow', role: 'region', 'aria-label': 'Two runs', tabindex: 0}, h('p', {class: 'note', role: 'status'}, 'Asking'));
+    const box = h('div', {class: 'flow', role: 'region', 'aria-label': 'Two runs', tabindex: 0}, h('p', {class: 'note', role: 'status'}, 'Loading'));
 
     function show(a, b) {
         const sums = [total(a), total(b)];
@@ -97,7 +96,7 @@ export function compareView({run, rest: [first, second]}) {
         };
         const [inA, inB] = [of(a), of(b)];
         const heads = [a, b].map((all) => h('th', {scope: 'col', class: 'num'}, h('a', {href: link(all.run.id, 'tasks')}, all.run.id)));
-        put(box, h('div', {class: 'panel'}, h('table', {class: 'plain'}, h('caption', {class: 'visually-hidden'}, 'In all'),
+        put(box, h('div', {class: 'panel'}, h('table', {class: 'plain'}, h('caption', {class: 'visually-hidden'}, 'Total'),
             h('thead', {}, h('tr', {}, h('td', {}), heads, h('th', {scope: 'col', class: 'num'}, 'change'))),
             h('tbody', {}, Object.keys(sums[0]).map((name) => h('tr', {}, h('th', {scope: 'row'}, name), sums.map((s) => h('td', {class: 'num'}, (say[name] || String)(s[name] ?? ''))),
                 delta(name, sums[0][name], sums[1][name], outcomes.includes(name) || sums[0][outcomes[0]] === sums[1][outcomes[0]])))))),

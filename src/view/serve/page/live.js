@@ -1,13 +1,13 @@
-// The data: asked for once, and from then on told by the server as it changes.
+// The data: loaded once, then updated by the server.
 
 import {isOver} from './format.js';
 import {soon} from './dom.js';
 
-// The token, for what is more than reading: each such request has it in a header, which no other page
-// can set. It is kept for as long as the tab is there, so that a page that is loaded again can steer.
-// That storage is of this origin, port and all, and only scripts of our own run here (see the content
-// security policy); it is in no other tab, on no disk for long, and never in a request that the
-// browser makes by itself, as a cookie is. A tab that came by the cookie alone has none, and reads.
+// Requests that change a run need the token in a header, which no other page can set. We keep the token
+// while the tab is open, so that it works after a reload. The storage belongs to our origin including
+// the port, and only our own scripts run here (see the content security policy). No other tab has the
+// token, it does not stay on disk, and the browser never sends it by itself as it sends a cookie. A tab
+// that has only the cookie can only read.
 const tokenKey = 'anabranch-token';
 
 export class ApiError extends Error {
@@ -29,13 +29,13 @@ export function hasToken() {
     return sessionStorage.getItem(tokenKey) !== null;
 }
 
-// Asks something of a run. What it says to that is {ok, text}, whoever had to say it.
+// Sends a request to a run. The result is always {ok, text}, also for errors.
 export async function steer(run, words) {
     const answer = await fetch(`/api/${runPath(run, 'steer')}?${new URLSearchParams(words)}`,
         {method: 'POST', headers: {'X-Anabranch-Token': sessionStorage.getItem(tokenKey)}});
     const body = await answer.json();
     if (answer.status === 401)
-        sessionStorage.removeItem(tokenKey); // it is of another day
+        sessionStorage.removeItem(tokenKey); // it has expired
     return body.error ? {ok: false, text: body.error} : body;
 }
 
@@ -43,7 +43,8 @@ export function runPath(run, ...rest) {
     return ['runs', run, ...rest].map(encodeURIComponent).join('/');
 }
 
-// Takes the token out of the address, so that it is in no history, and changes it for a cookie.
+// Removes the token from the address, so that it stays out of the history, and exchanges it for a
+// cookie.
 export async function openSession() {
     const given = /^#token=([0-9a-f]{64})$/.exec(location.hash);
     if (given) {
@@ -58,7 +59,7 @@ export async function openSession() {
         sessionStorage.removeItem(tokenKey);
 }
 
-// The time between two moments, without the spans in which the run stood still until it was resumed.
+// The time between two moments, without the spans in which the run was interrupted.
 export function worked(idle, from, to) {
     return idle.reduce((ms, span) => ms - Math.max(0, Math.min(to, span.to) - Math.max(from, span.from)), Math.max(0, to - from));
 }
@@ -67,12 +68,12 @@ export function idleSpans(events) {
     return events.filter((ev) => ev.event === 'run.resumed' && ev.data?.idle_ms > 0).map((ev) => ({from: ev.time - ev.data.idle_ms, to: ev.time}));
 }
 
-// One run, as it is now. `watchers` are called, at most once per frame, when something has changed.
+// The current state of one run. When it changes, `watchers` are called, at most once per frame.
 export class Run {
     constructor(id) {
         this.id = id;
         this.tasks = [];
-        this.idle = []; // when it stood still until it was resumed
+        this.idle = []; // spans in which the run was interrupted
         this.byId = new Map();
         this.watchers = new Set();
         this.onEvents = new Set();
@@ -101,7 +102,7 @@ export class Run {
         }).catch(() => {});
     }
 
-    // The time by the clock of the server.
+    // The time by the server's clock.
     now() {
         return Date.now() + this.skew;
     }
@@ -159,7 +160,7 @@ export class Run {
         this.changed();
     }
 
-    // Only a tab that is looked at listens: a browser has few connections to a server.
+    // Only a visible tab listens: a browser opens few connections per server.
     listen() {
         if (document.hidden || this.closed) {
             this.source?.close();
@@ -179,7 +180,7 @@ export class Run {
         };
     }
 
-    // The browser has given up: the server refused, which a new session may mend.
+    // The browser gave up because the server refused. A new session may help.
     again() {
         clearTimeout(this.retry);
         this.retry = setTimeout(async () => {
@@ -204,7 +205,7 @@ export class Run {
         return this.run?.state === 'running';
     }
 
-    // A task's state as it is shown: under a run that has ended nothing goes on.
+    // The state to show: in a run that has ended no task is running.
     stateOf(task) {
         if (!this.isLive() && !isOver(task.state) && !['waiting', 'ready'].includes(task.state))
             return 'interrupted';
@@ -224,7 +225,7 @@ export class Run {
         return worked(this.idle, from, to);
     }
 
-    // Those of its dependencies that are not there yet.
+    // Dependencies that have not finished yet.
     openNeeds(task) {
         const needs = this.needs?.get(task.id)?.depends_on || [];
         return needs.filter((id) => !['landed', 'done'].includes(this.byId.get(id)?.state));
@@ -239,7 +240,7 @@ export class Run {
         return counts;
     }
 
-    // The plan: what depends on what. Asked for once.
+    // The plan with its dependencies; loaded once.
     plan() {
         this.planned ||= api(runPath(this.id, 'plan')).then((plan) => new Map(plan.tasks.map((t) => [t.id, t])));
         return this.planned;

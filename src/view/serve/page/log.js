@@ -1,5 +1,5 @@
-// What an agent has printed. However long that is, a few windows of it are in the page: those around
-// what can be seen. More come when it is scrolled, and as they are written.
+// The output of an agent. Of a long log the page holds only a few windows around the visible part. It
+// loads more when the user scrolls and when the agent writes.
 
 import {h, put, say, soon} from './dom.js';
 import {bytes} from './format.js';
@@ -9,7 +9,7 @@ const chunksMax = 5, near = 1200, pollMs = 700, matchesMax = 1000;
 
 const kinds = {'> ': 'act', '! ': 'trouble', '? ': 'asks'};
 
-// A line, with what is looked for marked in it.
+// A line, with the search text highlighted.
 function lineNode(text, wanted) {
     const node = h('div', {class: `line ${kinds[text.slice(0, 2)] || ''}`});
     const low = wanted && text.toLowerCase();
@@ -35,7 +35,7 @@ export function logView({run, task, memory}) {
             tail();
     }}, 'Follow');
     const where = h('span', {class: 'muted num'});
-    const slider = h('input', {type: 'range', min: 0, max: 1000, value: 1000, 'aria-label': 'Place in the log', onchange: () => jump(Math.floor(size * slider.value / 1000))});
+    const slider = h('input', {type: 'range', min: 0, max: 1000, value: 1000, 'aria-label': 'Position in the log', onchange: () => jump(Math.floor(size * slider.value / 1000))});
     const search = h('input', {type: 'search', 'aria-label': 'Search the log', placeholder: 'Search'});
     const result = h('span', {class: 'muted', role: 'status'});
     const previous = h('button', {type: 'button', 'aria-label': 'Previous match', disabled: true, onclick: () => go(-1)}, '↑');
@@ -43,7 +43,7 @@ export function logView({run, task, memory}) {
     let chunks = []; // {from, to, node}
     let size = 0, growing = false, following = true, busy = false, wanted = '', matches = [], at = -1, closed = false, timer, turn = 0, shown = 0, still = 0;
 
-    // What comes back after another place was asked for is of no use.
+    // Drops answers that arrive after the user has moved elsewhere.
     const ask = async (query, attempt = mine.attempt) => {
         const asked = turn;
         const answer = await api(`${path}/log?stream=${mine.stream}${attempt ? `&attempt=${attempt}` : ''}${query}`);
@@ -87,7 +87,7 @@ export function logView({run, task, memory}) {
 
     function show(answer) {
         chunks = [make(answer)];
-        put(box, chunks[0].node, !answer.size && h('p', {class: 'muted'}, growing ? 'Nothing yet.' : 'Nothing was printed.'));
+        put(box, chunks[0].node, !answer.size && h('p', {class: 'muted'}, growing ? 'No output yet.' : 'No output.'));
     }
 
     async function load(query, then) {
@@ -99,7 +99,7 @@ export function logView({run, task, memory}) {
                 return;
             take(answer);
             const other = answer.streams.find((name) => name !== mine.stream);
-            if (!answer.size && !growing && !mine.chosen && other) // all that there is, is elsewhere
+            if (!answer.size && !growing && !mine.chosen && other) // this stream is empty: show the other one
                 return void choose({stream: other});
             show(answer);
             then?.();
@@ -123,7 +123,7 @@ export function logView({run, task, memory}) {
         await more();
     };
 
-    // One more window at an end that comes into sight, and one less at the other.
+    // Loads one more window at one end, and drops one at the other.
     async function extend(up) {
         const edge = up ? chunks[0].from : chunks.at(-1).to;
         busy = true;
@@ -184,8 +184,8 @@ export function logView({run, task, memory}) {
         say(where, bytes(size));
     }
 
-    // Another attempt has begun, and no certain one is wanted.
-    function isPast() {
+    // Has a new attempt started, and did the user not choose one?
+    function hasNewAttempt() {
         const attempts = run.byId.get(task.id).attempts;
         return !mine.attempt && following && attempts > shown;
     }
@@ -194,21 +194,21 @@ export function logView({run, task, memory}) {
         try {
             if (busy || document.hidden)
                 return;
-            if (isPast() || !chunks.length)
+            if (hasNewAttempt() || !chunks.length)
                 await tail();
             else if (following && (growing || chunks.at(-1).to < size))
                 await append();
             else if (growing)
                 await measure();
         } catch {
-            // The server is away; it is asked again.
+            // The server does not answer: try again later.
         } finally {
             if (!closed)
                 timer = setTimeout(poll, pollMs);
         }
     }
 
-    // How long it has become, for one who reads elsewhere in it.
+    // Updates the size of the log while the user reads another part of it.
     async function measure() {
         const answer = await ask(`&from=${size}&bytes=1`, shown);
         if (!answer)
@@ -217,7 +217,7 @@ export function logView({run, task, memory}) {
         more();
     }
 
-    // Where one follows, what is new goes to the end; who is far behind begins anew there.
+    // Appends new output. If we are far behind, jumps to the end instead.
     async function append() {
         const answer = await ask(`&from=${chunks.at(-1).to}`, shown);
         if (!answer)
@@ -238,11 +238,10 @@ export function logView({run, task, memory}) {
                 chunks.shift().node.remove();
         }
         box.querySelector('p.muted')?.remove();
-        still = Date.now() + 300; // that it scrolls now is not the reader's doing
+        still = Date.now() + 300; // we scroll here, not the user
         box.scrollTop = box.scrollHeight;
     }
 
-    // --- searching
 
     function setMatches(more) {
         previous.disabled = next.disabled = !matches.length;
@@ -258,14 +257,14 @@ export function logView({run, task, memory}) {
             return;
         const looked = wanted;
         const attempt = mine.attempt ? `&attempt=${mine.attempt}` : '';
-        for (let from = 0, goes = true; goes;) {
+        for (let from = 0, hasMore = true; hasMore;) {
             const answer = await api(`${path}/search?stream=${mine.stream}${attempt}&q=${encodeURIComponent(looked)}&from=${from}`);
             if (closed || looked !== wanted)
                 return;
             const first = !matches.length;
             matches.push(...answer.matches);
             from = answer.at;
-            goes = answer.more && matches.length < matchesMax;
+            hasMore = answer.more && matches.length < matchesMax;
             if (first && matches.length)
                 await go(1);
             setMatches(answer.more);

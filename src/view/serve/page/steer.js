@@ -1,15 +1,15 @@
-// Asking something of a run that goes on: the buttons of the head and of a task. They are there only
-// where that could be done: the run is live, the server is not for reading only, and the tab has the
-// token. Before anything that ends work there is a question.
+// Steers a running run: the buttons of the head and of a task. They are shown only if they work: the run
+// is live, the server is not read-only, and the tab has the token. Before work ends, we ask the user to
+// confirm.
 
 import {h, say} from './dom.js';
 import {isOver} from './format.js';
 import {hasToken, steer} from './live.js';
 
 const saidMs = 20000;
-const sayMax = 6000; // of an address, in which it goes to the server
+const sayMax = 6000; // length of the text in the request's address
 
-// What came of it, for eyes and for screen readers.
+// The result of the last request, also for screen readers.
 export const said = h('p', {class: 'said', role: 'status'});
 let silence;
 
@@ -24,8 +24,8 @@ function maySteer({run, start}) {
     return run.isLive() && !start.read_only && hasToken();
 }
 
-// Resolves to whether the answer is yes; with a field, to the text in that. To leave it by Escape is no;
-// the browser gives the focus back to where it was.
+// Resolves to true for yes, or to the text of the field if there is one. Escape means no; the browser
+// then restores the focus.
 function ask(question, consequence, yes, field) {
     return new Promise((go) => {
         const dialog = h('dialog', {'aria-labelledby': 'question', 'aria-describedby': 'consequence', onclose: () => {
@@ -39,8 +39,8 @@ function ask(question, consequence, yes, field) {
     });
 }
 
-// A button that asks for one thing at a time. `words` says what, or nothing where the person thought
-// better of it.
+// A button that sends one request at a time. `words` returns the request, or nothing if the user
+// cancelled.
 function button(run, name, words, props = {}) {
     let busy = false;
     return h('button', {type: 'button', ...props, onclick: async () => {
@@ -52,13 +52,13 @@ function button(run, name, words, props = {}) {
             if (wanted)
                 tell(await steer(run.id, wanted));
         } catch (error) {
-            tell({ok: false, text: `It was not asked: ${error.message}`});
+            tell({ok: false, text: `Request not sent: ${error.message}`});
         }
         busy = false;
     }}, name);
 }
 
-// One that goes away does not take the focus with it.
+// If the focused element is hidden, the focus moves to the view.
 function show(node, yes) {
     if (!yes && !node.hidden && node.contains(document.activeElement))
         document.getElementById('view').focus({preventScroll: true});
@@ -68,8 +68,8 @@ function show(node, yes) {
 export function runButtons(context) {
     const {run} = context;
     const pause = button(run, 'Pause', () => ({verb: run.paused ? 'continue' : 'pause'}));
-    const fewer = button(run, '−', () => ({verb: 'workers', by: -1}), {'aria-label': 'One agent fewer at work'});
-    const more = button(run, '+', () => ({verb: 'workers', by: 1}), {'aria-label': 'One agent more at work'});
+    const fewer = button(run, '−', () => ({verb: 'workers', by: -1}), {'aria-label': 'One worker fewer'});
+    const more = button(run, '+', () => ({verb: 'workers', by: 1}), {'aria-label': 'One worker more'});
     const workers = h('span', {class: 'muted'});
     const node = h('div', {class: 'steer', role: 'group', 'aria-label': 'Steer the run', hidden: true}, pause, workers, fewer, more);
     return {
@@ -85,23 +85,23 @@ export function runButtons(context) {
 export function taskButtons(context, task) {
     const {run} = context;
     const stop = button(run, 'Stop', async () => await ask(`Stop ${task.id}?`,
-        'Its agent is asked to end, and what it made is saved. The task has failed then, and what depends on it is skipped.', 'Stop it') &&
+        'The agent is asked to stop, and its work is saved. The task fails, and tasks that depend on it are skipped.', 'Stop it') &&
         {verb: 'stop', task: task.id}, {class: 'ends'});
     const skip = button(run, 'Skip', async () => await ask(`Skip ${task.id}?`,
-        'It is not begun in this run, nor is what depends on it.', 'Skip it') && {verb: 'skip', task: task.id}, {class: 'ends'});
+        'This run does not start it, nor the tasks that depend on it.', 'Skip it') && {verb: 'skip', task: task.id}, {class: 'ends'});
     const retry = button(run, 'Retry', () => ({verb: 'retry', task: task.id}));
-    const anew = button(run, 'Begin anew', async () => await ask(`Begin ${task.id} anew?`,
-        'A new session begins, in a new workspace. What is left of the last attempt is saved.', 'Begin anew') &&
+    const restart = button(run, 'Restart from scratch', async () => await ask(`Restart ${task.id} from scratch?`,
+        'The agent starts a new session in a new workspace. The work of the last attempt is saved.', 'Restart from scratch') &&
         {verb: 'retry', task: task.id, fresh: 1}, {class: 'ends'});
     const talk = button(run, 'Say …', async () => {
         const text = await ask(`Say something to the agent of ${task.id}`,
-            'It goes on in its session. One that is at work hears it when it is done, before what it made lands.', 'Say it',
-            h('textarea', {rows: 5, 'aria-label': 'What it is told', autofocus: true}));
+            'The agent receives it in its session. An agent that is running receives it when it has finished, before its work lands.', 'Say it',
+            h('textarea', {rows: 5, 'aria-label': 'Message to the agent', autofocus: true}));
         if (text && encodeURIComponent(text).length > sayMax)
-            throw new Error('that is too long for a page; "anabranch say" takes more');
+            throw new Error('the message is too long for this page; use "anabranch say"');
         return text && {verb: 'say', task: task.id, text};
     });
-    const node = h('div', {class: 'steer', role: 'group', 'aria-label': 'Steer this task', hidden: true}, stop, skip, retry, anew, talk);
+    const node = h('div', {class: 'steer', role: 'group', 'aria-label': 'Steer this task', hidden: true}, stop, skip, retry, restart, talk);
     return {
         node,
         update: () => {
@@ -110,7 +110,7 @@ export function taskButtons(context, task) {
             show(stop, !over && begun);
             show(skip, !over && !begun);
             show(retry, over);
-            show(anew, over && task.attempts > 0);
+            show(restart, over && task.attempts > 0);
             show(talk, task.attempts > 0);
             show(node, maySteer(context) && !well);
         },

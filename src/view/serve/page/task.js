@@ -1,4 +1,4 @@
-// One task: how it stands, and its log, changes and events.
+// One task: its facts, log, changes and events.
 
 import {h, put, say} from './dom.js';
 import {count, date, duration, money, stateNode, time} from './format.js';
@@ -12,7 +12,7 @@ function eventsView({run, task}) {
     const body = h('tbody', {});
     const box = h('div', {class: 'panel scroll', role: 'region', 'aria-label': 'Events', tabindex: 0},
         h('table', {class: 'plain'}, h('caption', {class: 'visually-hidden'}, 'Events of this task'),
-            h('thead', {}, h('tr', {}, ['Time', 'Event', 'Attempt', 'What'].map((c) => h('th', {scope: 'col'}, c)))), body));
+            h('thead', {}, h('tr', {}, ['Time', 'Event', 'Attempt', 'Details'].map((c) => h('th', {scope: 'col'}, c)))), body));
 
     function add(events) {
         for (const ev of events) {
@@ -40,7 +40,7 @@ export function taskView(context) {
     const task = run.byId.get(id);
     const back = `#/r/${encodeURIComponent(run.id)}/tasks`;
     if (!task || !parts[part])
-        return {title: id, node: [h('p', {class: 'note'}, 'There is no such task. ', h('a', {href: back}, 'All tasks'))]};
+        return {title: id, node: [h('p', {class: 'note'}, 'No such task. ', h('a', {href: back}, 'All tasks'))]};
     const state = h('span', {});
     const facts = h('div', {class: 'facts'});
     const why = h('div', {class: 'why mono', hidden: true, tabindex: 0, role: 'region', 'aria-label': 'Why it failed'});
@@ -56,7 +56,7 @@ export function taskView(context) {
         if (state.dataset.state !== now)
             put(state, stateNode(now));
         state.dataset.state = now;
-        put(facts, fact('engine', task.engine), fact('attempts', task.attempts > 1 ? String(task.attempts) : ''), fact('began', date(task.started)),
+        put(facts, fact('engine', task.engine), fact('attempts', task.attempts > 1 ? String(task.attempts) : ''), fact('started', date(task.started)),
             fact('took', duration(run.timeOf(task))), fact('tokens', task.tokens_in === undefined ? '' : `${count(task.tokens_in)} in, ${count(task.tokens_out)} out`),
             fact('cost', money(task.usd)), fact('commit', (task.landed || task.commit || '').slice(0, 10)), fact('branch', task.branch),
             fact('now', now === 'running' ? actionOf(run, task) : ''));
@@ -72,7 +72,7 @@ export function taskView(context) {
         title: id,
         node: [h('div', {class: 'task-head'}, h('a', {href: back, 'aria-label': 'All tasks'}, '←'), h('h2', {}, task.id), state,
             buttons.node, task.title && h('span', {class: 'muted'}, task.title)), facts, why,
-        h('div', {class: 'tabs', role: 'navigation', 'aria-label': 'Of this task'}, Object.entries(parts).map(([key, [name]]) => h('a', {
+        h('div', {class: 'tabs', role: 'navigation', 'aria-label': 'Parts of this task'}, Object.entries(parts).map(([key, [name]]) => h('a', {
             href: `#/r/${encodeURIComponent(run.id)}/task/${encodeURIComponent(id)}/${key}`, 'aria-current': key === part ? 'page' : null}, name))),
         inner.node],
         update,

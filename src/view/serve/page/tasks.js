@@ -1,5 +1,4 @@
-// The table of tasks. Only the rows that can be seen are in the page, so that a thousand cost what
-// thirty do.
+// The table of tasks. The page holds only the visible rows, so a thousand tasks cost as much as thirty.
 
 import {h, put, say, soon} from './dom.js';
 import {count, duration, kindOf, money, seconds, stateNode, stateOrder} from './format.js';
@@ -9,24 +8,24 @@ const overscan = 8;
 const columns = [
     {key: 'task', name: 'Task', by: (run, t) => t.place},
     {key: 'state', name: 'State', by: (run, t) => stateOrder.indexOf(run.stateOf(t))},
-    {key: 'doing', name: 'Doing, or why not'},
-    {key: 'try', name: 'Tries', num: true, by: (run, t) => -t.attempts},
+    {key: 'doing', name: 'Activity'},
+    {key: 'try', name: 'Attempts', num: true, by: (run, t) => -t.attempts},
     {key: 'time', name: 'Time', num: true, by: (run, t) => -(run.timeOf(t) ?? -1)},
     {key: 'tokens', name: 'Tokens', num: true, by: (run, t) => -((t.tokens_in || 0) + (t.tokens_out || 0))},
     {key: 'cost', name: 'Cost', num: true, by: (run, t) => -(t.usd ?? -1)},
 ];
 
-// Why a task that could run later does not run now.
-function waitsFor(run, task) {
+// Why a waiting task does not run now.
+function whyWaiting(run, task) {
     const open = run.openNeeds(task);
     if (open.length)
         return `waits for ${open.slice(0, 5).join(', ')}${open.length > 5 ? ` and ${open.length - 5} more` : ''}`;
     if (run.paused)
         return 'the run is paused';
-    return task.attempts && task.retried ? `will be tried again: ${task.retried}` : 'waits for a worker';
+    return task.attempts && task.retried ? `will be retried: ${task.retried}` : 'waits for a worker';
 }
 
-// What its agent does, how long a tool works already, or whom it waits for.
+// The current action of the agent, how long its tool has been running, or what it is asking.
 export function actionOf(run, task) {
     const now = run.now();
     if (task.asks)
@@ -39,7 +38,7 @@ export function actionOf(run, task) {
 export function doing(run, task) {
     const state = run.stateOf(task);
     if (run.isLive() && ['waiting', 'ready'].includes(state))
-        return waitsFor(run, task);
+        return whyWaiting(run, task);
     if (state === 'parked')
         return `until ${new Date(task.parked.until).toLocaleTimeString()}: ${task.parked.why || 'a usage limit'}`;
     if (task.reason && kindOf(state) !== 'ok')
@@ -91,10 +90,10 @@ export function tasksView({run, memory}) {
     const table = h('table', {class: 'tasks'}, h('caption', {class: 'visually-hidden'}, 'Tasks'),
         h('thead', {}, h('tr', {'aria-rowindex': 1}, heads)), body);
     const scroll = h('div', {class: 'panel scroll', role: 'region', 'aria-label': 'Table of tasks', tabindex: 0, onscroll: soon(draw)}, table);
-    const none = h('p', {class: 'note', hidden: true}, 'No task is like that.');
-    const chips = h('div', {class: 'bar', role: 'group', 'aria-label': 'Only these states'});
+    const none = h('p', {class: 'note', hidden: true}, 'No matching tasks.');
+    const chips = h('div', {class: 'bar', role: 'group', 'aria-label': 'Filter by state'});
     const shown = h('span', {class: 'muted', role: 'status'});
-    const input = h('input', {type: 'search', value: filter.text, 'aria-label': 'Filter tasks', placeholder: 'Filter: name, title, why',
+    const input = h('input', {type: 'search', value: filter.text, 'aria-label': 'Filter tasks', placeholder: 'Filter: name, title, activity',
         oninput: () => {
             filter.text = input.value;
             select();
@@ -147,7 +146,7 @@ export function tasksView({run, memory}) {
         }
     }
 
-    // Rows are used again for other tasks as the table is scrolled; the focus stays with its task.
+    // Reuses the rows for other tasks when the table scrolls; the focus stays with its task.
     function draw() {
         const focused = rows.find((row) => row.link === document.activeElement)?.id;
         height ||= parseFloat(getComputedStyle(document.documentElement).getPropertyValue('--row')) || 32;
@@ -168,7 +167,7 @@ export function tasksView({run, memory}) {
             row.link.focus({preventScroll: true});
     }
 
-    // Up and down go from task to task, also to those that are not in the page yet.
+    // Up and Down move from task to task, also to tasks that have no row yet.
     function onKey(event) {
         const step = {ArrowDown: 1, ArrowUp: -1, PageDown: 10, PageUp: -10, Home: -Infinity, End: Infinity}[event.key];
         if (!step || !list.length)

@@ -1,4 +1,4 @@
-// When each task ran: one line per task, of which only those that can be seen are drawn.
+// The timeline: one line per task. Only the visible lines are drawn.
 
 import {h, put, soon, svg} from './dom.js';
 import {duration, isOver, kindOf, time} from './format.js';
@@ -8,7 +8,7 @@ const line = 24, axis = 26;
 const told = ['task.preparing', 'task.started', 'task.exited', 'task.landed', 'task.done', 'task.failed', 'task.conflicted',
     'task.parked', 'task.retried'];
 
-// A step that makes a handful of marks.
+// A step that gives a handful of marks.
 function stepOf(span, marks) {
     const steps = [100, 200, 500, 1000, 2000, 5000, 10000, 30000, 60000, 120000, 300000, 600000, 1800000, 3600000, 7200000, 21600000, 86400000];
     return steps.find((s) => span / s <= marks) || 86400000 * Math.ceil(span / 86400000 / marks);
@@ -68,7 +68,7 @@ export function timelineView({run}) {
         draw();
     }
 
-    // An attempt has the colour of the event that ended it; the last one has the task's.
+    // Each attempt has the colour of the event that ended it; the last one has the colour of the task.
     const ends = {'task.parked': 'warn', 'task.landed': 'ok', 'task.done': 'ok'};
     function colour(of, i, state) {
         const part = of[i];
@@ -129,7 +129,7 @@ export function timelineView({run}) {
     const resized = new ResizeObserver(redraw);
     resized.observe(scroll);
     load().catch((error) => put(scroll, h('p', {class: 'note'}, error.message)));
-    const legend = [['prepare', 'workspace'], ['run', 'agent at work'], ['land', 'commit, verify, land'], ['ok', 'landed'], ['bad', 'failed'],
+    const legend = [['prepare', 'workspace'], ['run', 'agent running'], ['land', 'commit, verify, land'], ['ok', 'landed'], ['bad', 'failed'],
         ['warn', 'conflict']];
     return {
         title: 'Timeline',
